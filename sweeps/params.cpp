@@ -1,0 +1,1 @@
+#include "sweeps/params.hpp"

@@ -1,0 +1,29 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace support {
+
+/// The optional folder of reference data beside the checkout; tests that need it skip without it.
+std::optional<std::filesystem::path> shared_path(const std::string& relative);
+
+/// Divides `documented` (the count of the documented run) by KVSWEEP_TEST_SCALE; at least 1.
+int scaled(int documented);
+
+/// A fresh folder, removed with everything in it at the end of the test.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  /// Writes `text` to a file of this name and returns its path.
+  std::string write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace support
