@@ -14,7 +14,8 @@ namespace sweep {
 /// A scalar that a sweep file can hold.
 using Value = std::variant<bool, std::int64_t, double, std::string>;
 
-/// Where a value was written; line 0 means "not in a file" and `file` then says where (a command line flag, a default).
+/// Where a value was written: the key for a key = value line, the element for a value in an axis.
+/// Line 0 means "not in a file"; `file` then says where (a command line flag, a default).
 struct Location {
   std::string file;
   int line = 0;
@@ -29,21 +30,23 @@ struct Param {
 /// Flat view of a TOML document: nested tables become dotted keys ("engine.block_size").
 using ParamMap = std::map<std::string, Param>;
 
-/// What the user wrote is wrong. what() is one complete message: file:line:column, found, allowed, did-you-mean.
+/// What the user wrote is wrong. what() is one complete message: file:line:column, found, allowed,
+/// did-you-mean.
 struct SpecError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-std::string to_text(const Value& value);           // as TOML would print it
-std::string to_text(const Location& where);        // "file:line:column"
+std::string to_text(const Value& value);     // as TOML would print it
+std::string to_text(const Location& where);  // "file:line:column"
 /// The candidate nearest to `word` by edit distance, or empty when nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
-/// Reads a TOML file of scalars in (nested) tables, e.g. a GPU profile. Arrays and dates are errors here.
+/// Reads a TOML file of scalars in (nested) tables, e.g. a GPU profile. Arrays and dates are errors
+/// here.
 ParamMap load_flat_toml(const std::string& path);
 
-/// Takes typed values out of a ParamMap, checking type and range, and remembers which keys were asked for,
-/// so that whatever is left at the end is an unknown key.
+/// Takes typed values out of a ParamMap, checking type and range, and remembers which keys were
+/// asked for, so that whatever is left at the end is an unknown key.
 class ParamReader {
  public:
   ParamReader(const ParamMap& params, std::string document);
@@ -51,23 +54,28 @@ class ParamReader {
   bool has(const std::string& key) const;
   bool boolean(const std::string& key, bool fallback);
   /// Accepts integers in [min, max].
-  std::int64_t integer(const std::string& key, std::int64_t fallback, std::int64_t min, std::int64_t max);
+  std::int64_t integer(const std::string& key, std::int64_t fallback, std::int64_t min,
+                       std::int64_t max);
   /// Accepts integers and floats in [min, max].
   double number(const std::string& key, double fallback, double min, double max);
   std::string text(const std::string& key, const std::string& fallback);
   /// Accepts one of `allowed`; the error lists them and the nearest.
-  std::string choice(const std::string& key, const std::string& fallback, const std::vector<std::string>& allowed);
+  std::string choice(const std::string& key, const std::string& fallback,
+                     const std::vector<std::string>& allowed);
   /// The key must be present: throws SpecError naming the document and the key.
   void require(const std::string& key) const;
   Location where(const std::string& key) const;
-  /// Throws for the first key that nobody asked for. `known` are further keys that may be suggested.
+  /// Throws for the first key that nobody asked for, suggesting the nearest one that was.
   void reject_unknown() const;
 
   /// Throws a SpecError at the key's place: "<place>: <key> <problem>, found <value>".
   [[noreturn]] void fail(const std::string& key, const std::string& problem) const;
 
  private:
-  const ParamMap* params_;
+  const Value* ask(const std::string& key);  // null when absent; remembers the key
+  [[noreturn]] void fail_type(const std::string& key, const std::string& wanted) const;
+
+  const ParamMap* params_;  // must outlive the reader
   std::string document_;
   std::set<std::string> asked_;
 };
