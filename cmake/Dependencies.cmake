@@ -1,18 +1,66 @@
-# Everything kvsweep builds on, as imported targets. Packages first; header-only libraries may be fetched
-# (KVSWEEP_FETCH_DEPS) where a machine has none.
+# Everything kvsweep builds on, as imported targets:
+#   Threads::Threads  MPI::MPI_C  hdf5::hdf5  Boost::program_options  tomlplusplus::tomlplusplus
+#   nlohmann_json::nlohmann_json  PkgConfig::PCRE2  LibLZMA::LibLZMA  Catch2::Catch2 (with KVSWEEP_TESTS)
+#   and, when KVSWEEP_HAVE_CUDA, CUDA::cudart ...; when KVSWEEP_HAVE_NCCL, NCCL::NCCL.
+# Whatever is missing is collected and reported once, with the command that installs it.
 include(FetchContent)
+include(HeaderOnly)
+set(kvsweep_missing "")
 
+# kvsweep_require(<found?> <Debian/Ubuntu package>)
+macro(kvsweep_require found package)
+  if(NOT ${found})
+    list(APPEND kvsweep_missing ${package})
+  endif()
+endmacro()
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
-find_package(LibLZMA REQUIRED)
-find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 
-find_package(nlohmann_json 3.9 QUIET CONFIG)
-find_package(tomlplusplus 3.3 QUIET CONFIG)
-if(NOT tomlplusplus_FOUND)
-  pkg_check_modules(TOMLPLUSPLUS QUIET IMPORTED_TARGET tomlplusplus>=3.3)
-  if(TOMLPLUSPLUS_FOUND)
-    add_library(tomlplusplus::tomlplusplus ALIAS PkgConfig::TOMLPLUSPLUS)
+find_package(PkgConfig QUIET)
+kvsweep_require(PKG_CONFIG_FOUND pkg-config)
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(PCRE2 QUIET IMPORTED_TARGET libpcre2-8)
+endif()
+kvsweep_require(PCRE2_FOUND libpcre2-dev)
+
+find_package(LibLZMA QUIET)
+kvsweep_require(LIBLZMA_FOUND liblzma-dev)
+
+find_package(Boost 1.74 QUIET CONFIG COMPONENTS program_options)
+kvsweep_require(Boost_FOUND libboost-program-options-dev)
+
+# The C interface alone: the C++ bindings left the MPI standard, and their headers pull in a library.
+find_package(MPI QUIET COMPONENTS C)
+kvsweep_require(MPI_C_FOUND libopenmpi-dev)
+if(MPI_C_FOUND)
+  target_compile_definitions(MPI::MPI_C INTERFACE OMPI_SKIP_MPICXX)
+endif()
+
+# Archives are written by one process, so the serial library is enough; a parallel one brings MPI with it.
+set(HDF5_PREFER_PARALLEL OFF)
+find_package(HDF5 1.10 QUIET COMPONENTS C)
+kvsweep_require(HDF5_FOUND libhdf5-dev)
+if(HDF5_FOUND)
+  target_compile_definitions(hdf5::hdf5 INTERFACE H5_USE_110_API)
+  if(HDF5_IS_PARALLEL AND MPI_C_FOUND)
+    target_link_libraries(hdf5::hdf5 INTERFACE MPI::MPI_C)
   endif()
 endif()
+
+kvsweep_find_header_only(tomlplusplus tomlplusplus::tomlplusplus 3.3 libtomlplusplus-dev)
+kvsweep_find_header_only(nlohmann_json nlohmann_json::nlohmann_json 3.9 nlohmann-json3-dev)
+if(KVSWEEP_TESTS)
+  kvsweep_find_header_only(Catch2 Catch2::Catch2 2.13 catch2)
+endif()
+
+if(kvsweep_missing)
+  list(JOIN kvsweep_missing " " packages)
+  message(FATAL_ERROR
+    "kvsweep cannot be built: libraries are missing. On Debian 12 or Ubuntu 24.04 this installs them:\n"
+    "  apt-get install ${packages}\n"
+    "Elsewhere, point CMAKE_PREFIX_PATH (and PKG_CONFIG_PATH) to them. -DKVSWEEP_FETCH_DEPS=ON downloads "
+    "the header-only ones (toml++, nlohmann-json, Catch2).")
+endif()
+
+include(Cuda)

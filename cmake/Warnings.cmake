@@ -8,9 +8,10 @@ function(kvsweep_target_defaults target)
   if(KVSWEEP_ASSERT)
     target_compile_options(${target} PRIVATE -UNDEBUG)
   endif()
-  if(KVSWEEP_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=${KVSWEEP_SANITIZE} -fno-omit-frame-pointer
-                                             -fno-sanitize-recover=all)
+  if(KVSWEEP_SANITIZE)   # host code only: nvcc knows none of these flags
+    foreach(flag -fsanitize=${KVSWEEP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flag}>)
+    endforeach()
     target_link_options(${target} PRIVATE -fsanitize=${KVSWEEP_SANITIZE})
   endif()
 endfunction()
