@@ -1,0 +1,48 @@
+#pragma once
+#include <array>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sweeps/schema.hpp"
+#include "sweeps/status.hpp"
+
+namespace sweep {
+
+/// One summary number of a cell, e.g. {"jct_wall_mean_s", 41.0, "s"}: a column of /cells.
+struct Figure {
+  std::string name;
+  double value = kNotObserved;
+  std::string unit;
+  bool is_volatile = false;
+};
+
+/// One descriptive text of a cell, e.g. {"gpu_name", "NVIDIA H200"}: a column of /cells.
+struct Note {
+  std::string name;
+  std::string text;
+  bool is_volatile = false;
+};
+
+/// Everything that a finished cell leaves behind.
+struct CellResult {
+  Table jobs = to_table<JobRow>({});
+  Table turns = to_table<TurnRow>({});
+  Table steps = to_table<StepRow>({});
+  Table sched = to_table<SchedRow>({});
+  Table kv_events = to_table<KvEventRow>({});
+  std::vector<Figure> figures;  // in the order of display
+  std::vector<Note> notes;
+
+  std::array<const Table*, 5> tables() const { return {&jobs, &turns, &steps, &sched, &kv_events}; }
+};
+
+/// A cell that did not finish: kind is failed, timeout, infeasible or quarantined.
+struct CellFailure {
+  CellStatus kind = CellStatus::failed;
+  std::string reason;
+};
+
+using CellOutcome = std::variant<CellResult, CellFailure>;
+
+}  // namespace sweep

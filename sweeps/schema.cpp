@@ -1,0 +1,209 @@
+#include "sweeps/schema.hpp"
+
+#include <array>
+
+namespace sweep {
+
+namespace {
+
+using Names = std::string_view;
+
+constexpr Names kStopReasons[] = {"none",      "tok_budget",      "kv_insufficient",
+                                  "max_seqs",  "isl_reserve",     "chunk_off",
+                                  "preempted", "active_programs", "remote_wait"};
+constexpr Names kSchedKinds[] = {"new", "resumed", "running", "preempted"};
+constexpr Names kKvEventKinds[] = {"pin",       "unpin",      "keep_declined", "ttl_decision",
+                                   "evict_gpu", "evict_host", "preempt",       "store",
+                                   "load",      "prefetch",   "demote",        "drop"};
+constexpr Names kKvEventReasons[] = {
+    "none",          "known_tool", "unseen_tool",   "slow_tool",
+    "no_tool",       "last_turn",  "ttl",           "handoff",
+    "replaced",      "job_end",    "pressure_run",  "pressure_admit",
+    "out_of_blocks", "capacity",   "write_through", "before_eviction",
+    "demand",        "predicted",  "late",          "early",
+    "cancelled",     "cold_start", "utility",       "rent"};
+// What h5py reads as numpy booleans.
+constexpr Names kBooleans[] = {"FALSE", "TRUE"};
+
+static_assert(std::size(kStopReasons) == static_cast<std::size_t>(StopReason::remote_wait) + 1);
+static_assert(std::size(kSchedKinds) == static_cast<std::size_t>(SchedKind::preempted) + 1);
+static_assert(std::size(kKvEventKinds) == static_cast<std::size_t>(KvEventKind::drop) + 1);
+static_assert(std::size(kKvEventReasons) == static_cast<std::size_t>(KvEventReason::rent) + 1);
+
+template <class T>
+constexpr bool kIsEnumerated = std::is_enum_v<T> || std::is_same_v<T, bool>;
+
+template <auto Member>
+struct Gather;
+
+/// Copies one member of every row into a column: enumerations and booleans as int8, all else as it
+/// is.
+template <class Row, class Value, Value Row::*Member>
+struct Gather<Member> {
+  using RowType = Row;
+  using ValueType = Value;
+  using Stored = std::conditional_t<kIsEnumerated<Value>, std::int8_t, Value>;
+
+  static ColumnData column(std::span<const Row> rows) {
+    std::vector<Stored> values;
+    values.reserve(rows.size());
+    for (const Row& row : rows) values.push_back(static_cast<Stored>(row.*Member));
+    return values;
+  }
+};
+
+template <auto Member>
+auto field(Names name, Names unit, Names long_name, bool is_volatile = false) {
+  using From = Gather<Member>;
+  using Value = typename From::ValueType;
+  std::span<const Names> names;
+  if constexpr (kIsEnumerated<Value>) names = enum_names(Value{});
+  return Field<typename From::RowType>{name, unit, long_name, is_volatile, names, From::column};
+}
+
+constexpr bool kVolatile = true;
+
+}  // namespace
+
+std::span<const Names> enum_names(StopReason) { return kStopReasons; }
+std::span<const Names> enum_names(SchedKind) { return kSchedKinds; }
+std::span<const Names> enum_names(KvEventKind) { return kKvEventKinds; }
+std::span<const Names> enum_names(KvEventReason) { return kKvEventReasons; }
+std::span<const Names> enum_names(bool) { return kBooleans; }
+
+template <>
+Names table_name<JobRow>() {
+  return "jobs";
+}
+template <>
+Names table_name<TurnRow>() {
+  return "turns";
+}
+template <>
+Names table_name<StepRow>() {
+  return "steps";
+}
+template <>
+Names table_name<SchedRow>() {
+  return "sched";
+}
+template <>
+Names table_name<KvEventRow>() {
+  return "kv_events";
+}
+
+template <>
+std::span<const Field<JobRow>> fields<JobRow>() {
+  using R = JobRow;
+  static const std::array kFields = {
+      field<&R::job>("job", "", "position of the job in the workload"),
+      field<&R::id>("id", "", "name of the job's trajectory"),
+      field<&R::t_arrive_s>("t_arrive_s", "s", "arrival of the first turn"),
+      field<&R::t_first_token_s>("t_first_token_s", "s", "first token of the first turn"),
+      field<&R::t_finish_s>("t_finish_s", "s", "last token of the last turn"),
+      field<&R::n_turns>("n_turns", "", "LLM calls of the job"),
+      field<&R::jct_wall_s>("jct_wall_s", "s", "job completion time, tool gaps included"),
+      field<&R::jct_turns_s>("jct_turns_s", "s", "sum of the turns' latencies, gaps left out"),
+      field<&R::queue_s>("queue_s", "s", "time in queue, all turns together"),
+      field<&R::preemptions>("preemptions", "", "times that a turn of the job was preempted"),
+  };
+  return kFields;
+}
+
+template <>
+std::span<const Field<TurnRow>> fields<TurnRow>() {
+  using R = TurnRow;
+  static const std::array kFields = {
+      field<&R::job>("job", "", "position of the job in the workload"),
+      field<&R::turn>("turn", "", "position of the turn in its job, from 0"),
+      field<&R::t_arrive_s>("t_arrive_s", "s", "arrival of the request"),
+      field<&R::t_admit_s>("t_admit_s", "s", "start of the first step that scheduled it"),
+      field<&R::t_first_token_s>("t_first_token_s", "s", "first generated token"),
+      field<&R::t_finish_s>("t_finish_s", "s", "last generated token"),
+      field<&R::prompt_tok>("prompt_tok", "tok", "length of the prompt"),
+      field<&R::output_tok>("output_tok", "tok", "generated tokens"),
+      field<&R::cached_gpu_tok>("cached_gpu_tok", "tok", "prompt tokens found in GPU blocks"),
+      field<&R::cached_host_tok>("cached_host_tok", "tok", "prompt tokens loaded from host blocks"),
+      field<&R::recomputed_tok>("recomputed_tok", "tok",
+                                "tokens computed again after their KV was lost"),
+      field<&R::preemptions>("preemptions", "", "times that the turn was preempted"),
+      field<&R::queue_s>("queue_s", "s",
+                         "waiting, preempted, or running without a share of a step"),
+      field<&R::load_stall_s>("load_stall_s", "s", "waiting for KV on its way from the host"),
+      field<&R::recompute_s>("recompute_s", "s", "steps spent on tokens computed before"),
+      field<&R::prefill_s>("prefill_s", "s", "steps spent on new prompt tokens"),
+      field<&R::decode_s>("decode_s", "s", "steps that generated a token after the first"),
+      field<&R::gap_s>("gap_s", "s", "tool execution between this turn and the next"),
+      field<&R::ttft_s>("ttft_s", "s", "arrival to first token"),
+      field<&R::tpot_s>("tpot_s", "s", "mean time of a token after the first"),
+      field<&R::tool>("tool", "", "tool that the turn calls"),
+      field<&R::last>("last", "", "whether no turn follows"),
+  };
+  return kFields;
+}
+
+template <>
+std::span<const Field<StepRow>> fields<StepRow>() {
+  using R = StepRow;
+  static const std::array kFields = {
+      field<&R::step>("step", "", "engine step, from 1"),
+      field<&R::t_s>("t_s", "s", "start of the step"),
+      field<&R::dur_s>("dur_s", "s", "duration of the step"),
+      field<&R::n_tok>("n_tok", "tok", "scheduled tokens"),
+      field<&R::max_tok>("max_tok", "tok", "scheduled tokens of the largest request"),
+      field<&R::n_prefill_tok>("n_prefill_tok", "tok", "scheduled prompt tokens"),
+      field<&R::n_decode>("n_decode", "", "requests that generate one token"),
+      field<&R::n_running>("n_running", "", "running requests after admission"),
+      field<&R::n_waiting>("n_waiting", "", "waiting requests after admission"),
+      field<&R::n_preempted>("n_preempted", "", "requests preempted in this step"),
+      field<&R::blk_used>("blk_used", "blk", "blocks that running requests hold"),
+      field<&R::blk_pinned>("blk_pinned", "blk", "blocks that only pins hold"),
+      field<&R::blk_cached>("blk_cached", "blk", "blocks nobody holds, with reusable content"),
+      field<&R::blk_free>("blk_free", "blk", "empty blocks"),
+      field<&R::pinned_jobs>("pinned_jobs", "", "jobs with a pin"),
+      field<&R::h2d_bytes>("h2d_bytes", "B", "bytes copied to the device"),
+      field<&R::d2h_bytes>("d2h_bytes", "B", "bytes copied to the host"),
+      field<&R::stop_reason>("stop_reason", "", "why admission ended"),
+      field<&R::t_schedule_s>("t_schedule_s", "s", "host time of scheduling", kVolatile),
+      field<&R::t_launch_s>("t_launch_s", "s", "host time of submitting the step", kVolatile),
+      field<&R::t_device_s>("t_device_s", "s", "device time of the forward pass", kVolatile),
+      field<&R::t_wait_s>("t_wait_s", "s", "host time of waiting for the device", kVolatile),
+  };
+  return kFields;
+}
+
+template <>
+std::span<const Field<SchedRow>> fields<SchedRow>() {
+  using R = SchedRow;
+  static const std::array kFields = {
+      field<&R::step>("step", "", "engine step, from 1"),
+      field<&R::job>("job", "", "position of the job in the workload"),
+      field<&R::turn>("turn", "", "position of the turn in its job, from 0"),
+      field<&R::kind>("kind", "", "what the step did with the request"),
+      field<&R::tokens>("tokens", "tok", "tokens scheduled"),
+      field<&R::computed_before>("computed_before", "tok",
+                                 "tokens whose KV was there before the step"),
+  };
+  return kFields;
+}
+
+template <>
+std::span<const Field<KvEventRow>> fields<KvEventRow>() {
+  using R = KvEventRow;
+  static const std::array kFields = {
+      field<&R::step>("step", "", "engine step, from 1"),
+      field<&R::t_s>("t_s", "s", "time of the event"),
+      field<&R::job>("job", "", "job whose KV it is; -1: of no job in particular"),
+      field<&R::turn>("turn", "", "turn whose KV it is; -1: of no turn in particular"),
+      field<&R::kind>("kind", "", "what happened to the KV"),
+      field<&R::reason>("reason", "", "why it happened"),
+      field<&R::blocks>("blocks", "blk", "blocks concerned"),
+      field<&R::bytes>("bytes", "B", "bytes concerned"),
+      field<&R::by_job>("by_job", "", "job that caused it; -1: none"),
+      field<&R::by_turn>("by_turn", "", "turn that caused it; -1: none"),
+      field<&R::deadline_s>("deadline_s", "s", "end of a pin's time to live"),
+  };
+  return kFields;
+}
+
+}  // namespace sweep

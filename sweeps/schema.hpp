@@ -1,0 +1,221 @@
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "sweeps/table.hpp"
+
+namespace sweep {
+
+/// A time or rate that was not observed.
+inline constexpr double kNotObserved = std::numeric_limits<double>::quiet_NaN();
+
+// Rows of the five tables that a cell leaves behind. Times in seconds from the cell's own zero,
+// sizes in bytes, blocks in KV blocks. The names of the members are the names of the columns;
+// schema.cpp adds unit and meaning.
+
+/// Why admission ended in a step.
+enum class StopReason : std::int8_t {
+  none,
+  tok_budget,
+  kv_insufficient,
+  max_seqs,
+  isl_reserve,
+  chunk_off,
+  preempted,
+  active_programs,
+  remote_wait
+};
+
+enum class SchedKind : std::int8_t { fresh, resumed, running, preempted };
+
+enum class KvEventKind : std::int8_t {
+  pin,
+  unpin,
+  keep_declined,
+  ttl_decision,
+  evict_gpu,
+  evict_host,
+  preempt,
+  store,
+  load,
+  prefetch,
+  demote,
+  drop
+};
+
+enum class KvEventReason : std::int8_t {
+  none,
+  known_tool,
+  unseen_tool,
+  slow_tool,
+  no_tool,
+  last_turn,
+  ttl,
+  handoff,
+  replaced,
+  job_end,
+  pressure_run,
+  pressure_admit,
+  out_of_blocks,
+  capacity,
+  write_through,
+  before_eviction,
+  demand,
+  predicted,
+  late,
+  early,
+  cancelled,
+  cold_start,
+  utility,
+  rent
+};
+
+struct JobRow {
+  std::int32_t job = 0;
+  std::string id;
+  double t_arrive_s = kNotObserved;
+  double t_first_token_s = kNotObserved;
+  double t_finish_s = kNotObserved;
+  std::int32_t n_turns = 0;
+  double jct_wall_s = kNotObserved;
+  double jct_turns_s = kNotObserved;
+  double queue_s = kNotObserved;
+  std::int32_t preemptions = 0;
+};
+
+struct TurnRow {
+  std::int32_t job = 0;
+  std::int32_t turn = 0;
+  double t_arrive_s = kNotObserved;
+  double t_admit_s = kNotObserved;
+  double t_first_token_s = kNotObserved;
+  double t_finish_s = kNotObserved;
+  std::int32_t prompt_tok = 0;
+  std::int32_t output_tok = 0;
+  std::int32_t cached_gpu_tok = 0;
+  std::int32_t cached_host_tok = 0;
+  std::int32_t recomputed_tok = 0;
+  std::int32_t preemptions = 0;
+  double queue_s = kNotObserved;
+  double load_stall_s = kNotObserved;
+  double recompute_s = kNotObserved;
+  double prefill_s = kNotObserved;
+  double decode_s = kNotObserved;
+  double gap_s = kNotObserved;
+  double ttft_s = kNotObserved;
+  double tpot_s = kNotObserved;
+  std::string tool;
+  bool last = false;
+};
+
+struct StepRow {
+  std::int64_t step = 0;
+  double t_s = 0;
+  double dur_s = 0;
+  std::int32_t n_tok = 0;
+  std::int32_t max_tok = 0;
+  std::int32_t n_prefill_tok = 0;
+  std::int32_t n_decode = 0;
+  std::int32_t n_running = 0;
+  std::int32_t n_waiting = 0;
+  std::int32_t n_preempted = 0;
+  std::int32_t blk_used = 0;
+  std::int32_t blk_pinned = 0;
+  std::int32_t blk_cached = 0;
+  std::int32_t blk_free = 0;
+  std::int32_t pinned_jobs = 0;
+  std::int64_t h2d_bytes = 0;
+  std::int64_t d2h_bytes = 0;
+  StopReason stop_reason = StopReason::none;
+  double t_schedule_s = kNotObserved;
+  double t_launch_s = kNotObserved;
+  double t_device_s = kNotObserved;
+  double t_wait_s = kNotObserved;
+};
+
+struct SchedRow {
+  std::int64_t step = 0;
+  std::int32_t job = 0;
+  std::int32_t turn = 0;
+  SchedKind kind = SchedKind::running;
+  std::int32_t tokens = 0;
+  std::int32_t computed_before = 0;
+};
+
+struct KvEventRow {
+  std::int64_t step = 0;
+  double t_s = 0;
+  std::int32_t job = -1;
+  std::int32_t turn = -1;
+  KvEventKind kind = KvEventKind::pin;
+  KvEventReason reason = KvEventReason::none;
+  std::int32_t blocks = 0;
+  std::int64_t bytes = 0;
+  std::int32_t by_job = -1;
+  std::int32_t by_turn = -1;
+  double deadline_s = kNotObserved;
+};
+
+/// The names that the archive's enumerations carry, in the order of the enumerators.
+std::span<const std::string_view> enum_names(StopReason);
+std::span<const std::string_view> enum_names(SchedKind);
+std::span<const std::string_view> enum_names(KvEventKind);
+std::span<const std::string_view> enum_names(KvEventReason);
+std::span<const std::string_view> enum_names(bool);
+
+template <class Enum>
+std::string_view to_text(Enum value) requires std::is_enum_v<Enum> {
+  return enum_names(value)[static_cast<std::size_t>(value)];
+}
+
+/// One column of a row type.
+template <class Row>
+struct Field {
+  std::string_view name, unit, long_name;
+  bool is_volatile;
+  std::span<const std::string_view>
+      enum_names;  // empty unless the member is an enumeration or a bool
+  ColumnData (*gather)(std::span<const Row> rows);
+};
+
+/// The table that rows of this type form, and its columns in order. Defined for the five row types
+/// above.
+template <class Row>
+std::string_view table_name();
+template <class Row>
+std::span<const Field<Row>> fields();
+
+/// Columns from rows; no rows give a table with every column, empty.
+template <class Row>
+Table to_table(std::span<const Row> rows) {
+  Table table{std::string(table_name<Row>()), {}};
+  for (const Field<Row>& field : fields<Row>()) {
+    table.columns.push_back({std::string(field.name),
+                             std::string(field.unit),
+                             std::string(field.long_name),
+                             field.is_volatile,
+                             {field.enum_names.begin(), field.enum_names.end()},
+                             field.gather(rows)});
+  }
+  return table;
+}
+
+/// Collects rows while a cell runs: adding one is a copy, the columns are formed once at the end.
+template <class Row>
+class TableBuilder {
+ public:
+  void reserve(std::size_t rows) { rows_.reserve(rows); }
+  void add(Row row) { rows_.push_back(std::move(row)); }
+  std::span<const Row> rows() const { return rows_; }
+  Table build() const { return to_table<Row>(rows_); }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+}  // namespace sweep
