@@ -3,7 +3,8 @@
 
 namespace engine {
 
-/// Index of a KV block in the device pool. Block 0 is the null block: never handed out, never cached.
+/// Index of a KV block in the device pool. Block 0 is the null block: never handed out, never
+/// cached.
 enum class BlockId : std::uint32_t {};
 /// Index of a job (one agent trajectory) in its workload.
 enum class JobId : std::uint32_t {};

@@ -1,0 +1,52 @@
+#include "workers/engine/block_pool.hpp"
+
+#include <cassert>
+#include <stdexcept>
+
+namespace engine {
+
+BlockPool::BlockPool(int num_blocks) : num_usable_(num_blocks - 1), num_free_(num_blocks - 1) {
+  if (num_blocks < 2) throw std::invalid_argument("a block pool needs the null block and one more");
+  const auto count = static_cast<std::uint32_t>(num_blocks);
+  next_.resize(count);
+  prev_.resize(count);
+  refs_.resize(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    next_[i] = i + 1 == count ? 0 : i + 1;
+    prev_[i] = i == 0 ? count - 1 : i - 1;
+  }
+}
+
+void BlockPool::unlink(std::uint32_t block) {
+  next_[prev_[block]] = next_[block];
+  prev_[next_[block]] = prev_[block];
+  --num_free_;
+}
+
+BlockId BlockPool::take() {
+  assert(num_free_ > 0);
+  const std::uint32_t block = next_[0];
+  unlink(block);
+  refs_[block] = 1;
+  return BlockId{block};
+}
+
+void BlockPool::touch(BlockId block) {
+  assert(block != BlockId{0});
+  if (refs_[index(block)]++ == 0) unlink(index(block));
+}
+
+bool BlockPool::release(BlockId block) {
+  const std::uint32_t b = index(block);
+  assert(b != 0 && refs_[b] > 0);
+  if (--refs_[b] > 0) return false;
+  const std::uint32_t tail = prev_[0];
+  next_[tail] = b;
+  prev_[b] = tail;
+  next_[b] = 0;
+  prev_[0] = b;
+  ++num_free_;
+  return true;
+}
+
+}  // namespace engine

@@ -1,0 +1,143 @@
+#include "workers/engine/engine.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include "workers/engine/errors.hpp"
+
+namespace engine {
+namespace {
+
+void check(const EngineConfig& config) {
+  const SchedulerConfig& s = config.scheduler;
+  const auto number = [](int n) { return std::to_string(n); };
+  if (s.max_num_batched_tokens < s.max_num_seqs) {
+    throw InputError("engine.max_num_batched_tokens must be at least engine.max_num_seqs, found " +
+                     number(s.max_num_batched_tokens) + " and " + number(s.max_num_seqs));
+  }
+  if (!s.chunked_prefill && s.max_num_batched_tokens < s.max_model_len) {
+    throw InputError(
+        "without chunked prefill engine.max_num_batched_tokens must be at least "
+        "engine.max_model_len, found " +
+        number(s.max_num_batched_tokens) + " and " + number(s.max_model_len));
+  }
+  const int usable_tokens = (config.kv.num_blocks - 1) * config.kv.block_size;
+  if (usable_tokens < s.max_model_len) {
+    throw InputError("the KV pool must hold one sequence of engine.max_model_len tokens, found " +
+                     number(usable_tokens) + " tokens in the pool and a length of " +
+                     number(s.max_model_len));
+  }
+}
+
+const EngineConfig& checked(const EngineConfig& config) {
+  check(config);
+  return config;
+}
+
+}  // namespace
+
+Engine::Engine(const EngineConfig& config, Clock& clock, Backend& backend, QueueOrder& order,
+               RetentionPolicy& retention, TraceSink& sink)
+    : config_(checked(config)),
+      clock_(clock),
+      backend_(backend),
+      order_(order),
+      sink_(sink),
+      kv_(config.kv),
+      pins_(kv_, order, retention),
+      scheduler_(config.scheduler, kv_, order, pins_) {}
+
+Request& Engine::new_request() {
+  if (reusable_.empty()) return requests_.emplace_back();
+  Request& request = *reusable_.back();
+  reusable_.pop_back();
+  // Buffers keep their capacity, so that a warm engine does not allocate.
+  Request fresh;
+  fresh.outputs.swap(request.outputs);
+  fresh.own_hashes.swap(request.own_hashes);
+  fresh.blocks.swap(request.blocks);
+  fresh.outputs.clear();
+  fresh.own_hashes.clear();
+  fresh.blocks.clear();
+  request = std::move(fresh);
+  return request;
+}
+
+RequestId Engine::submit(const RequestSpec& spec) {
+  const int max_len = config_.scheduler.max_model_len;
+  if (spec.prompt.empty() || static_cast<int>(spec.prompt.size()) >= max_len) {
+    throw InputError("a prompt must have between 1 and " + std::to_string(max_len - 1) +
+                     " tokens (engine.max_model_len less one), found " +
+                     std::to_string(spec.prompt.size()) + " in job " +
+                     std::to_string(index(spec.job)) + " turn " + std::to_string(spec.turn));
+  }
+  Request& request = new_request();
+  request.id = RequestId{num_submitted_++};
+  request.spec = spec;
+  request.last_seen = spec.arrival;
+  request.computed_before = spec.computed_by_earlier_turns;
+  request.outputs.reserve(static_cast<std::size_t>(spec.stop.max_tokens));
+  request.blocks.reserve(
+      static_cast<std::size_t>(kv_.blocks_for(request.num_prompt() + spec.stop.max_tokens)));
+  hash_full_blocks(request, kv_.block_size());
+  scheduler_.submit(request);
+  return request.id;
+}
+
+const StepTrace& Engine::step() {
+  recycle_finished();
+  const Nanos start = clock_.now();
+  pins_.expire(start);
+  scheduler_.schedule(plan_, start);
+  trace_step(start);
+  const StepResult result = backend_.execute(plan_);
+  clock_.advance(result.duration);
+  trace_.end = clock_.now();
+  scheduler_.apply(plan_, result, start, trace_.end, finished_);
+  trace_.finished = finished_;
+  trace_.kv_events = pins_.events();
+  sink_.on_step(trace_);
+  return trace_;
+}
+
+void Engine::recycle_finished() {
+  reusable_.insert(reusable_.end(), finished_.begin(), finished_.end());
+  finished_.clear();
+  pins_.events().clear();
+  kv_.clear_evictions();
+}
+
+/// Takes the picture between scheduling and execution, when the step's blocks are taken and nothing
+/// is freed yet.
+void Engine::trace_step(Nanos start) {
+  empty_steps_ = plan_.scheduled.empty() ? empty_steps_ + 1 : 0;
+  if (empty_steps_ > 1)
+    throw std::logic_error("the engine stalls: requests wait, nothing runs, nothing was admitted");
+  trace_evictions();
+  trace_.plan = &plan_;
+  trace_.start = start;
+  trace_.num_running = static_cast<int>(scheduler_.running().size());
+  trace_.num_waiting = order_.size();
+  trace_.num_pins = pins_.count();
+  trace_.blocks = kv_.census();
+  trace_.evictions = kv_.evictions();
+}
+
+void Engine::trace_evictions() {
+  auto& events = pins_.events();
+  const std::size_t first = events.size();
+  for (const Eviction& lost : kv_.evictions()) {
+    auto same = events.begin() + static_cast<std::ptrdiff_t>(first);
+    while (same != events.end() &&
+           !(same->job == lost.job && same->by_job == lost.by_job && same->by_turn == lost.by_turn))
+      ++same;
+    if (same == events.end()) {
+      events.push_back({KvEventKind::evict, KvReason::out_of_blocks, lost.job, lost.turn, 0,
+                        lost.by_job, lost.by_turn});
+      same = events.end() - 1;
+    }
+    ++same->blocks;
+  }
+}
+
+}  // namespace engine

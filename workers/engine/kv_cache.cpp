@@ -1,0 +1,193 @@
+#include "workers/engine/kv_cache.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <ranges>
+#include <stdexcept>
+#include <string>
+
+namespace engine {
+
+KvCache::KvCache(const KvConfig& config)
+    : config_(config),
+      pool_(config.num_blocks),
+      cache_(config.num_blocks),
+      owners_(static_cast<std::size_t>(config.num_blocks)),
+      pins_(static_cast<std::size_t>(config.num_blocks)) {
+  evictions_.reserve(1024);
+}
+
+BlockCensus KvCache::census() const {
+  const int free = pool_.num_free();
+  return {.allocated = pool_.num_usable() - free - num_pinned_only_,
+          .pinned = num_pinned_only_,
+          .cached = num_cached_free_,
+          .empty = free - num_cached_free_};
+}
+
+std::span<const BlockId> KvCache::find_prefix(const Request& request) {
+  hits_.clear();
+  if (!config_.prefix_caching) return hits_;
+  const int most = (request.num_tokens() - 1) / config_.block_size;
+  for (int i = 0; i < most; ++i) {
+    const auto block = cache_.find(request.block_hash(i));
+    if (!block) break;
+    hits_.push_back(*block);
+  }
+  return hits_;
+}
+
+Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
+                             int reserved_tokens) {
+  assert(request.blocks.empty() && new_tokens > 0);
+  const auto num_hits = static_cast<int>(hits.size());
+  const int tokens = num_hits * config_.block_size + new_tokens;
+  // Hits in the free list are capacity, too: touching them takes it away.
+  const auto free_hits =
+      static_cast<int>(std::ranges::count_if(hits, [&](BlockId b) { return pool_.refs(b) == 0; }));
+  const int free = pool_.num_free();
+  const int for_sequence = std::max(0, blocks_for(reserved_tokens) - num_hits) + free_hits;
+  if (reserved_tokens > 0 && for_sequence > free)
+    return {Fit::sequence_too_long, for_sequence - free};
+  const int for_chunk = blocks_for(tokens) - num_hits + free_hits;
+  if (for_chunk > free) return {Fit::out_of_blocks, for_chunk - free};
+
+  for (const BlockId hit : hits) {
+    touch(hit);
+    request.blocks.push_back(hit);
+  }
+  request.num_hashed_blocks = num_hits;
+  append_new_blocks(request, tokens);
+  register_full_blocks(request, tokens);
+  return {};
+}
+
+bool KvCache::try_grow(Request& request, int new_tokens) {
+  const int tokens = request.num_computed + new_tokens;
+  if (blocks_for(tokens) - static_cast<int>(request.blocks.size()) > pool_.num_free()) return false;
+  append_new_blocks(request, tokens);
+  register_full_blocks(request, std::min(tokens, request.num_tokens()));
+  return true;
+}
+
+void KvCache::append_new_blocks(Request& request, int tokens) {
+  for (auto have = static_cast<int>(request.blocks.size()); have < blocks_for(tokens); ++have) {
+    request.blocks.push_back(take_block(request));
+  }
+}
+
+void KvCache::register_full_blocks(Request& request, int tokens) {
+  if (!config_.prefix_caching) return;
+  for (int i = request.num_hashed_blocks; i < tokens / config_.block_size; ++i) {
+    const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+    cache_.insert(request.block_hash(i), block);
+    owners_[index(block)] = {request.spec.job, request.spec.turn};
+    ++num_changes_;
+  }
+  request.num_hashed_blocks = std::max(request.num_hashed_blocks, tokens / config_.block_size);
+}
+
+void KvCache::release(Request& request) {
+  for (const BlockId block : std::views::reverse(request.blocks)) release_block(block);
+  request.blocks.clear();
+  request.num_hashed_blocks = 0;
+}
+
+void KvCache::forget_uncomputed(Request& request) {
+  const int computed_blocks = request.num_computed / config_.block_size;
+  for (int i = computed_blocks; i < request.num_hashed_blocks; ++i) {
+    cache_.erase(request.blocks[static_cast<std::size_t>(i)]);
+    ++num_changes_;
+  }
+  request.num_hashed_blocks = std::min(request.num_hashed_blocks, computed_blocks);
+}
+
+std::vector<BlockId> KvCache::pin(Request& request) {
+  std::vector<BlockId> blocks(request.blocks);
+  for (const BlockId block : blocks) {
+    ++pins_[index(block)];
+    num_pinned_only_ += pinned_only(block) ? 1 : 0;
+  }
+  request.blocks.clear();
+  request.num_hashed_blocks = 0;
+  return blocks;
+}
+
+void KvCache::unpin(std::span<const BlockId> blocks) {
+  for (const BlockId block : std::views::reverse(blocks)) {
+    num_pinned_only_ -= pinned_only(block) ? 1 : 0;
+    // The reference goes with the pin, so that a block which other pins keep stays counted.
+    --pins_[index(block)];
+    release_block(block);
+  }
+}
+
+BlockId KvCache::take_block(const Request& by) {
+  const BlockId block = pool_.take();
+  ++num_changes_;
+  if (cache_.contains(block)) {
+    const Owner& owner = owners_[index(block)];
+    evictions_.push_back({block, owner.job, owner.turn, by.spec.job, by.spec.turn});
+    cache_.erase(block);
+    --num_cached_free_;
+  }
+  return block;
+}
+
+void KvCache::touch(BlockId block) {
+  num_pinned_only_ -= pinned_only(block) ? 1 : 0;
+  num_cached_free_ -= pool_.refs(block) == 0 ? 1 : 0;  // a hit is always registered
+  pool_.touch(block);
+  ++num_changes_;
+}
+
+void KvCache::release_block(BlockId block) {
+  ++num_changes_;
+  if (pool_.release(block)) {
+    num_cached_free_ += cache_.contains(block) ? 1 : 0;
+  } else {
+    num_pinned_only_ += pinned_only(block) ? 1 : 0;
+  }
+}
+
+bool KvCache::reset_prefix_cache() {
+  if (pool_.num_free() != pool_.num_usable()) return false;
+  cache_.clear();
+  num_cached_free_ = 0;
+  return true;
+}
+
+int KvCache::common_prefix_blocks(const Request& request, int holders) const {
+  const auto differs = std::ranges::find_if(
+      request.blocks, [&](BlockId block) { return pool_.refs(block) != holders; });
+  return static_cast<int>(differs - request.blocks.begin());
+}
+
+void KvCache::verify() const {
+  const auto require = [](bool holds, const std::string& what) {
+    if (!holds) throw std::logic_error("KV cache: " + what);
+  };
+  BlockCensus seen;
+  int free_listed = 0;
+  for (BlockId b = pool_.free_head(); b != BlockId{0}; b = pool_.next_free(b)) {
+    require(pool_.refs(b) == 0, "a block in the free list has references");
+    require(++free_listed <= pool_.num_usable(), "the free list has a cycle");
+  }
+  for (std::uint32_t i = 1; i <= static_cast<std::uint32_t>(pool_.num_usable()); ++i) {
+    const BlockId block{i};
+    require(pins_[i] >= 0 && pins_[i] <= pool_.refs(block), "more pins than references");
+    const bool registered = cache_.contains(block);
+    require(!registered || cache_.find(cache_.hash_of(block)).has_value(),
+            "a registered block cannot be found");
+    const bool free = pool_.refs(block) == 0;
+    ++(free ? (registered ? seen.cached : seen.empty)
+            : (pinned_only(block) ? seen.pinned : seen.allocated));
+  }
+  const BlockCensus counted = census();
+  require(free_listed == pool_.num_free(), "the free list and its counter differ");
+  require(seen.allocated == counted.allocated && seen.pinned == counted.pinned &&
+              seen.cached == counted.cached && seen.empty == counted.empty,
+          "the census differs from a recount");
+}
+
+}  // namespace engine

@@ -1,0 +1,137 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workers/engine/block_pool.hpp"
+#include "workers/engine/prefix_cache.hpp"
+#include "workers/engine/request.hpp"
+
+namespace engine {
+
+struct KvConfig {
+  int num_blocks = 0;   // including the null block 0
+  int block_size = 16;  // tokens a block
+  bool prefix_caching = true;
+};
+
+/// Blocks by what they are good for. The four add up to the usable blocks of the pool.
+struct BlockCensus {
+  int allocated = 0;  // referred to by a request (possibly by a pin as well)
+  int pinned = 0;     // kept by pins alone: unevictable although nothing computes with it
+  int cached = 0;     // free, content reusable until evicted
+  int empty = 0;      // free, no content
+};
+
+/// Content that was lost because its block was handed out again.
+struct Eviction {
+  BlockId block;
+  JobId job;  // whose turn had registered the content
+  int turn;
+  JobId by_job;  // whose turn took the block
+  int by_turn;
+};
+
+enum class Fit : std::uint8_t { ok, sequence_too_long, out_of_blocks };
+
+/// Answer to an admission. When it does not fit, at least `missing_blocks` events of num_changes()
+/// must happen before it can.
+struct Admission {
+  Fit fit = Fit::ok;
+  int missing_blocks = 0;
+};
+
+/// Block tables over one pool and its prefix cache. The only code that changes the state of a
+/// block.
+///
+/// Every allocation is all-or-nothing: it succeeds whole, or changes nothing. Blocks are registered
+/// when they are scheduled to become full, before the forward pass that fills them: a request
+/// admitted later in the same step shares them, because attention reads KV after it was written in
+/// the same pass.
+class KvCache {
+ public:
+  explicit KvCache(const KvConfig& config);
+
+  int block_size() const { return config_.block_size; }
+  int blocks_for(int tokens) const {
+    return (tokens + config_.block_size - 1) / config_.block_size;
+  }
+  int num_usable() const { return pool_.num_usable(); }
+  int num_free() const { return pool_.num_free(); }
+  const BlockPool& pool() const { return pool_; }
+  const PrefixCache& prefix_cache() const { return cache_; }
+  BlockCensus census() const;
+
+  /// Longest cached prefix of the request in whole blocks, short of its last token (whose logits
+  /// are needed). The span is valid until the next call.
+  std::span<const BlockId> find_prefix(const Request& request);
+
+  /// Gives a request without blocks its prefix hits and room for `new_tokens` more. With
+  /// `reserved_tokens` > 0 so many tokens must fit as well, although blocks are taken for
+  /// new_tokens alone.
+  Admission try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
+                      int reserved_tokens);
+
+  /// Room for `new_tokens` beyond the computed ones of a running request.
+  bool try_grow(Request& request, int new_tokens);
+
+  /// Drops the request's references, last block first: a prefix is useful without its tail, not the
+  /// reverse.
+  void release(Request& request);
+
+  /// Unregisters the blocks that the request was going to fill beyond its computed tokens. For a
+  /// request that is taken out of the step after it was scheduled: nobody may hit KV that is never
+  /// computed.
+  void forget_uncomputed(Request& request);
+
+  /// A pin takes over the request's references and keeps its blocks unevictable until unpin().
+  std::vector<BlockId> pin(Request& request);
+  void unpin(std::span<const BlockId> blocks);
+
+  /// Evictions since the last clear_evictions(), in order.
+  std::span<const Eviction> evictions() const { return evictions_; }
+  void clear_evictions() { evictions_.clear(); }
+
+  /// Counts every block taken, shared, released or registered. Each such event lowers the number of
+  /// blocks that a refused admission misses by one at most, so a refusal holds until enough of them
+  /// have happened.
+  std::uint64_t num_changes() const { return num_changes_; }
+
+  /// Drops all cached content; refused (false) while any block is in use.
+  bool reset_prefix_cache();
+
+  /// Leading blocks of `request` that all `holders` requests share (cascade attention's common
+  /// prefix).
+  int common_prefix_blocks(const Request& request, int holders) const;
+
+  /// Walks the whole pool and throws std::logic_error where the bookkeeping contradicts itself.
+  /// O(pool).
+  void verify() const;
+
+ private:
+  struct Owner {
+    JobId job;
+    int turn;
+  };
+  BlockId take_block(const Request& by);
+  void touch(BlockId block);
+  void release_block(BlockId block);
+  void append_new_blocks(Request& request, int tokens);
+  void register_full_blocks(Request& request, int tokens);
+  bool pinned_only(BlockId block) const {
+    return pins_[index(block)] > 0 && pins_[index(block)] == pool_.refs(block);
+  }
+
+  KvConfig config_;
+  BlockPool pool_;
+  PrefixCache cache_;
+  std::vector<Owner> owners_;       // by block: who registered its content
+  std::vector<std::int32_t> pins_;  // by block: references held by pins
+  std::vector<BlockId> hits_;
+  std::vector<Eviction> evictions_;
+  std::uint64_t num_changes_ = 0;
+  int num_cached_free_ = 0;
+  int num_pinned_only_ = 0;
+};
+
+}  // namespace engine

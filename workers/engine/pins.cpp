@@ -1,0 +1,115 @@
+#include "workers/engine/pins.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace engine {
+
+Pins::Pins(KvCache& kv, QueueOrder& order, RetentionPolicy& policy)
+    : kv_(kv), order_(order), policy_(policy), rules_(policy.pin_rules()) {}
+
+bool Pins::later(const Deadline& a, const Deadline& b) {
+  return std::tuple(a.at, index(a.job)) > std::tuple(b.at, index(b.job));
+}
+
+Pins::JobState& Pins::state_of(JobId job) {
+  if (index(job) >= jobs_.size()) jobs_.resize(index(job) + 1);
+  return jobs_[index(job)];
+}
+
+void Pins::expire(Nanos now) {
+  while (!deadlines_.empty() && deadlines_.front().at <= now) {
+    const Deadline due = deadlines_.front();
+    std::ranges::pop_heap(deadlines_, later);
+    deadlines_.pop_back();
+    JobState& job = state_of(due.job);
+    if (!job.pin.active || job.pin.turn != due.turn) continue;
+    if (rules_.protect_waiting && job.waiting > 0) {
+      job.pin.overdue = true;
+    } else {
+      release(due.job, KvReason::ttl);
+    }
+  }
+}
+
+void Pins::on_arrival(const Request& request) {
+  ++state_of(request.spec.job).waiting;
+  policy_.on_arrival(request);
+}
+
+void Pins::on_preempted(const Request& request) { ++state_of(request.spec.job).waiting; }
+
+void Pins::on_admitted(const Request& request) {
+  JobState& job = state_of(request.spec.job);
+  --job.waiting;
+  if (!job.pin.active) return;
+  if (rules_.release_on_handoff) {
+    release(request.spec.job, KvReason::handoff);
+  } else if (job.pin.overdue && job.waiting == 0) {
+    release(request.spec.job, KvReason::ttl);
+  }
+}
+
+void Pins::on_aborted(Request& request) {
+  JobState& job = state_of(request.spec.job);
+  if (request.status != RequestStatus::running) --job.waiting;
+  if (job.pin.active) release(request.spec.job, KvReason::job_end);
+}
+
+void Pins::on_turn_finish(Request& request, Nanos now) {
+  JobState& job = state_of(request.spec.job);
+  if (job.pin.active) {
+    // Shared blocks stay: the finished turn still refers to them.
+    release(request.spec.job, request.spec.last_turn ? KvReason::job_end : KvReason::replaced);
+  }
+  const GapDecision decision = policy_.on_turn_finish(request, now);
+  const auto num_blocks = static_cast<int>(request.blocks.size());
+  if (!decision.pin) {
+    if (decision.reason != KvReason::none) {
+      record(KvEventKind::keep_declined, decision.reason, request, num_blocks, Nanos{-1});
+    }
+    kv_.release(request);
+    return;
+  }
+  job.pin = {.active = true,
+             .overdue = false,
+             .turn = request.spec.turn,
+             .deadline = decision.deadline,
+             .job_arrival = request.spec.job_arrival,
+             .blocks = kv_.pin(request)};
+  ++num_pins_;
+  deadlines_.push_back({decision.deadline, request.spec.job, request.spec.turn});
+  std::ranges::push_heap(deadlines_, later);
+  order_.on_pin_changed(request.spec.job, true);
+  record(KvEventKind::pin, decision.reason, request, num_blocks, decision.deadline);
+}
+
+bool Pins::release_one(KvReason pressure) {
+  if (num_pins_ == 0) return false;
+  const auto rank = [&](const JobState& job) {
+    const Nanos key = rules_.pressure_victim == PressureVictim::latest_job ? job.pin.job_arrival
+                                                                           : job.pin.deadline;
+    return std::tuple(job.pin.active, key);
+  };
+  const auto victim = std::ranges::max_element(jobs_, {}, rank);
+  release(JobId{static_cast<std::uint32_t>(victim - jobs_.begin())}, pressure);
+  return true;
+}
+
+void Pins::release(JobId id, KvReason reason) {
+  Pin pin = std::move(state_of(id).pin);
+  state_of(id).pin = {};
+  --num_pins_;
+  kv_.unpin(pin.blocks);
+  order_.on_pin_changed(id, false);
+  events_.push_back({KvEventKind::unpin, reason, id, pin.turn, static_cast<int>(pin.blocks.size()),
+                     id, pin.turn, pin.deadline});
+}
+
+void Pins::record(KvEventKind kind, KvReason reason, const Request& request, int blocks,
+                  Nanos deadline) {
+  events_.push_back({kind, reason, request.spec.job, request.spec.turn, blocks, request.spec.job,
+                     request.spec.turn, deadline});
+}
+
+}  // namespace engine

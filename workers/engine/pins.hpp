@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "workers/engine/kv_cache.hpp"
+#include "workers/engine/queue_order.hpp"
+#include "workers/engine/retention.hpp"
+#include "workers/engine/step.hpp"
+
+namespace engine {
+
+/// Finished turns whose KV is kept for the job's next turn. At most one pin a job.
+///
+/// The retention policy decides when a turn finishes; this class keeps the promise, and breaks it
+/// when the time to live is over, the job moves on, or nothing could run otherwise.
+class Pins {
+ public:
+  Pins(KvCache& kv, QueueOrder& order, RetentionPolicy& policy);
+
+  int count() const { return num_pins_; }
+
+  /// Drops pins whose time to live is over. O(1) when none is.
+  void expire(Nanos now);
+  void on_arrival(const Request& request);    // a client submitted it
+  void on_preempted(const Request& request);  // it waits again
+  void on_admitted(const Request& request);   // it holds its own blocks now
+  void on_aborted(Request& request);
+  /// Keeps or releases the blocks of a finished turn, as the policy decides.
+  void on_turn_finish(Request& request, Nanos now);
+  /// Gives up one pin so that something can run. False when there is none.
+  bool release_one(KvReason pressure);
+
+  /// Events since the last clear_events().
+  std::vector<KvEvent>& events() { return events_; }
+
+ private:
+  struct Pin {
+    bool active = false;
+    bool overdue = false;  // expired, but protected while the job's next turn waits
+    int turn = 0;
+    Nanos deadline{0};
+    Nanos job_arrival{0};
+    std::vector<BlockId> blocks;
+  };
+  struct Deadline {
+    Nanos at;
+    JobId job;
+    int turn;
+  };
+  struct JobState {
+    Pin pin;
+    int waiting = 0;  // its requests in the waiting queue
+  };
+  static bool later(const Deadline& a, const Deadline& b);
+  JobState& state_of(JobId job);
+  void release(JobId job, KvReason reason);
+  void record(KvEventKind kind, KvReason reason, const Request& request, int blocks,
+              Nanos deadline);
+
+  KvCache& kv_;
+  QueueOrder& order_;
+  RetentionPolicy& policy_;
+  PinRules rules_;
+  std::vector<JobState> jobs_;
+  std::vector<Deadline> deadlines_;  // min-heap; entries of pins that are gone are skipped
+  std::vector<KvEvent> events_;
+  int num_pins_ = 0;
+};
+
+}  // namespace engine

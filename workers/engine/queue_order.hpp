@@ -1,0 +1,29 @@
+#pragma once
+#include <vector>
+
+#include "workers/engine/request.hpp"
+
+namespace engine {
+
+/// Who is served next, and who gives way. Holds the waiting requests; the scheduler asks and never
+/// looks inside.
+class QueueOrder {
+ public:
+  virtual ~QueueOrder() = default;
+  virtual void push(Request& request) = 0;
+  /// A request that lost its blocks comes back.
+  virtual void push_preempted(Request& request) = 0;
+  /// The request to be admitted next; null when none waits.
+  virtual Request* front() const = 0;
+  virtual void remove(Request& request) = 0;
+  virtual int size() const = 0;
+  /// Which running request gives way when one cannot grow. `running` is in order of admission and
+  /// not empty.
+  virtual Request& choose_victim(const RunningList& running) const = 0;
+  /// The job's KV became pinned or is no longer.
+  virtual void on_pin_changed(JobId, bool) {}
+  /// All waiting requests in service order.
+  virtual std::vector<const Request*> in_service_order() const = 0;
+};
+
+}  // namespace engine

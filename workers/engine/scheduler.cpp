@@ -1,0 +1,234 @@
+#include "workers/engine/scheduler.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace engine {
+
+Scheduler::Scheduler(const SchedulerConfig& config, KvCache& kv, QueueOrder& order, Pins& pins)
+    : config_(config), kv_(kv), order_(order), pins_(pins) {}
+
+void Scheduler::submit(Request& request) {
+  order_.push(request);
+  pins_.on_arrival(request);
+}
+
+void Scheduler::abort(Request& request) {
+  pins_.on_aborted(request);
+  if (request.status == RequestStatus::running) {
+    running_.remove(request);
+  } else {
+    order_.remove(request);
+  }
+  kv_.release(request);
+  request.status = RequestStatus::aborted;
+  request.finish = FinishReason::abort;
+}
+
+void Scheduler::schedule(StepPlan& plan, Nanos now) {
+  ++plan.step;
+  plan.scheduled.clear();
+  plan.preempted.clear();
+  plan.total_tokens = 0;
+  plan.stop = StopReason::none;
+  schedule_running(plan);
+  if (!plan.preempted.empty()) {
+    plan.stop = StopReason::preempted;
+  } else {
+    admit_waiting(plan, now);
+  }
+  commit(plan);
+}
+
+/// Tokens that the request would compute in this step from position `first_token` on, were there no
+/// budget.
+int Scheduler::wanted(const Request& request, int first_token) const {
+  const int left = request.num_tokens() - first_token;
+  const int threshold = config_.long_prefill_token_threshold;
+  return threshold > 0 ? std::min(left, threshold) : left;
+}
+
+void Scheduler::schedule_running(StepPlan& plan) {
+  Request* request = running_.front();
+  while (request != nullptr && budget_left(plan) > 0) {
+    const int num_tokens = std::min({wanted(*request, request->num_computed), budget_left(plan),
+                                     config_.max_model_len - 1 - request->num_computed});
+    if (num_tokens > 0) {
+      const auto blocks_before = request->blocks.size();
+      if (!grow(*request, num_tokens, plan)) return;
+      add_to_plan(plan, *request, ScheduleKind::running, num_tokens,
+                  static_cast<int>(request->blocks.size() - blocks_before));
+    }
+    request = RunningList::next(*request);
+  }
+}
+
+/// Finds room for the request, at the expense of others if need be. False when the request itself
+/// had to give way.
+bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan) {
+  while (!kv_.try_grow(request, num_tokens)) {
+    if (running_.size() == 1 && pins_.release_one(KvReason::pressure_run)) continue;
+    Request& victim = order_.choose_victim(running_);
+    preempt(victim, plan);
+    if (&victim == &request) return false;
+  }
+  return true;
+}
+
+void Scheduler::preempt(Request& victim, StepPlan& plan) {
+  if (victim.scheduled_in_step == plan.step) withdraw(victim, plan);
+  pins_.events().push_back({KvEventKind::preempt, KvReason::out_of_blocks, victim.spec.job,
+                            victim.spec.turn, static_cast<int>(victim.blocks.size()),
+                            victim.spec.job, victim.spec.turn});
+  running_.remove(victim);
+  kv_.release(victim);
+  victim.computed_before = std::max(victim.computed_before, victim.num_computed);
+  victim.num_computed = 0;
+  victim.status = RequestStatus::preempted;
+  ++victim.num_preemptions;
+  order_.push_preempted(victim);
+  pins_.on_preempted(victim);
+  plan.preempted.push_back(&victim);
+}
+
+/// Takes a request out of the step again: its share of the budget comes back, its unfilled blocks
+/// are forgotten.
+void Scheduler::withdraw(Request& request, StepPlan& plan) {
+  const auto entry = std::ranges::find(plan.scheduled, &request, &ScheduledRequest::request);
+  assert(entry != plan.scheduled.end());
+  plan.total_tokens -= entry->num_tokens;
+  plan.scheduled.erase(entry);
+  request.scheduled_in_step = 0;
+  kv_.forget_uncomputed(request);
+}
+
+void Scheduler::admit_waiting(StepPlan& plan, Nanos now) {
+  while (Request* head = order_.front()) {
+    if (budget_left(plan) == 0) {
+      plan.stop = StopReason::token_budget;
+      return;
+    }
+    if (static_cast<int>(running_.size()) == config_.max_num_seqs) {
+      plan.stop = StopReason::max_seqs;
+      return;
+    }
+    plan.stop = try_admit(*head, plan, now);
+    if (plan.stop == StopReason::none) continue;
+    // With nothing else to run, pins are all that can be in the way: progress comes before
+    // promises.
+    const bool stuck = running_.empty() && plan.stop != StopReason::chunking_off;
+    if (!stuck || !pins_.release_one(KvReason::pressure_admit)) return;
+  }
+}
+
+/// Admits the head of the queue, or says what stops it; then nothing has changed.
+StopReason Scheduler::try_admit(Request& request, StepPlan& plan, Nanos now) {
+  if (still_blocked(request)) return StopReason::sequence_reserved;
+  const auto hits = kv_.find_prefix(request);
+  const int hit_tokens = static_cast<int>(hits.size()) * kv_.block_size();
+  const int chunk = wanted(request, hit_tokens);
+  if (!config_.chunked_prefill && chunk > budget_left(plan)) return StopReason::chunking_off;
+  const int num_tokens = std::min(chunk, budget_left(plan));
+  const int reserved =
+      config_.reserve_full_sequence ? std::min(request.num_tokens(), config_.max_model_len) : 0;
+  const Admission admission = kv_.try_admit(request, hits, num_tokens, reserved);
+  if (admission.fit == Fit::out_of_blocks) return StopReason::kv_insufficient;
+  if (admission.fit == Fit::sequence_too_long) {
+    blocked_ = {&request, request.id,
+                kv_.num_changes() + static_cast<std::uint64_t>(admission.missing_blocks)};
+    return StopReason::sequence_reserved;
+  }
+  const bool fresh = request.status == RequestStatus::waiting;
+  order_.remove(request);
+  running_.push_back(request);
+  request.status = RequestStatus::running;
+  request.num_computed = hit_tokens;
+  if (request.admitted < Nanos{0}) {
+    request.admitted = now;
+    request.prefix_hit_tokens = hit_tokens;
+  }
+  pins_.on_admitted(request);
+  add_to_plan(plan, request, fresh ? ScheduleKind::fresh : ScheduleKind::resumed, num_tokens,
+              static_cast<int>(request.blocks.size()));
+  return StopReason::none;
+}
+
+/// Whether a refusal of this request, whose whole sequence did not fit, must still stand.
+bool Scheduler::still_blocked(const Request& request) const {
+  return config_.chunked_prefill && blocked_.request == &request && blocked_.id == request.id &&
+         kv_.num_changes() < blocked_.until_change;
+}
+
+void Scheduler::add_to_plan(StepPlan& plan, Request& request, ScheduleKind kind, int num_tokens,
+                            int num_new_blocks) {
+  const int known = request.num_tokens();
+  plan.scheduled.push_back({.request = &request,
+                            .kind = kind,
+                            .num_tokens = num_tokens,
+                            .computed_before = request.num_computed,
+                            .num_new_blocks = num_new_blocks,
+                            .samples = request.num_computed + num_tokens == known,
+                            .decode = kind == ScheduleKind::running && request.decoding()});
+  plan.total_tokens += num_tokens;
+  request.scheduled_in_step = plan.step;
+}
+
+void Scheduler::commit(StepPlan& plan) {
+  assert(plan.total_tokens <= config_.max_num_batched_tokens);
+  assert(static_cast<int>(running_.size()) <= config_.max_num_seqs);
+  for (const ScheduledRequest& share : plan.scheduled) {
+    Request& request = *share.request;
+    request.num_computed += share.num_tokens;
+    assert(static_cast<int>(request.blocks.size()) == kv_.blocks_for(request.num_computed));
+    assert(request.num_computed <= request.num_tokens());
+  }
+}
+
+namespace {
+
+/// Books the step on the request's time split.
+void account(Request& request, const ScheduledRequest& share, Nanos start, Nanos end) {
+  const Nanos duration = end - start;
+  request.time.queue += start - request.last_seen;
+  request.last_seen = end;
+  if (share.decode) {
+    request.time.decode += duration;
+    return;
+  }
+  const int lost = std::clamp(request.computed_before - share.computed_before, 0, share.num_tokens);
+  const Nanos again = duration * lost / share.num_tokens;
+  request.recomputed_tokens += lost;
+  request.time.recompute += again;
+  request.time.prefill += duration - again;
+}
+
+}  // namespace
+
+void Scheduler::apply(const StepPlan& plan, const StepResult& result, Nanos start, Nanos end,
+                      std::vector<Request*>& finished) {
+  std::size_t sample = 0;
+  for (const ScheduledRequest& share : plan.scheduled) {
+    Request& request = *share.request;
+    account(request, share, start, end);
+    if (!share.samples) continue;
+    const auto position = request.outputs.size();
+    const bool forced = position < request.spec.forced.size();
+    const TokenId token = forced ? request.spec.forced[position] : result.sampled[sample];
+    ++sample;
+    if (position == 0) request.first_token = end;
+    const FinishReason reason =
+        append_outputs(request, {&token, 1}, config_.max_model_len, kv_.block_size());
+    if (reason == FinishReason::none) continue;
+    finish(request, reason, end);
+    finished.push_back(&request);
+  }
+}
+
+void Scheduler::finish(Request& request, FinishReason reason, Nanos now) {
+  request.status = RequestStatus::finished;
+  request.finish = reason;
+  running_.remove(request);
+  pins_.on_turn_finish(request, now);
+}
+
+}  // namespace engine

@@ -1,0 +1,81 @@
+#pragma once
+#include <vector>
+
+#include "workers/engine/kv_cache.hpp"
+#include "workers/engine/pins.hpp"
+#include "workers/engine/queue_order.hpp"
+#include "workers/engine/step.hpp"
+
+namespace engine {
+
+struct SchedulerConfig {
+  int max_num_batched_tokens = 2048;  // token budget of a step
+  int max_num_seqs = 256;             // requests running at once
+  int max_model_len = 16384;          // tokens of a sequence, prompt and output
+  int long_prefill_token_threshold =
+      0;  // most tokens of one prefill chunk; 0: the budget alone limits
+  bool chunked_prefill = true;
+  bool reserve_full_sequence = true;  // admit only when the whole current sequence fits
+};
+
+/// Decides what each step computes: continuous batching over a paged KV cache, with chunked
+/// prefill, prefix caching and preemption by recompute. Reproduces the decisions of vLLM's V1
+/// scheduler (synchronous scheduling).
+///
+/// Requests already running come first; what is left of the token budget goes to the waiting queue,
+/// strictly from its head. Order of service and victims are the QueueOrder's business, pins the
+/// retention policy's.
+class Scheduler {
+ public:
+  Scheduler(const SchedulerConfig& config, KvCache& kv, QueueOrder& order, Pins& pins);
+
+  const RunningList& running() const { return running_; }
+  bool idle() const { return running_.empty() && order_.size() == 0; }
+
+  void submit(Request& request);
+  /// Ends a waiting or running request now and frees its blocks.
+  void abort(Request& request);
+
+  /// Fills `plan` with the next step. Takes all blocks that the step needs, and counts its tokens
+  /// as computed.
+  void schedule(StepPlan& plan, Nanos now);
+
+  /// Takes the step's outcome: appends tokens, accounts time, frees finished requests, which it
+  /// appends to `finished`.
+  void apply(const StepPlan& plan, const StepResult& result, Nanos start, Nanos end,
+             std::vector<Request*>& finished);
+
+ private:
+  int budget_left(const StepPlan& plan) const {
+    return config_.max_num_batched_tokens - plan.total_tokens;
+  }
+  int wanted(const Request& request, int first_token) const;
+  void schedule_running(StepPlan& plan);
+  bool grow(Request& request, int num_tokens, StepPlan& plan);
+  void preempt(Request& victim, StepPlan& plan);
+  void withdraw(Request& request, StepPlan& plan);
+  void admit_waiting(StepPlan& plan, Nanos now);
+  StopReason try_admit(Request& request, StepPlan& plan, Nanos now);
+  bool still_blocked(const Request& request) const;
+  void add_to_plan(StepPlan& plan, Request& request, ScheduleKind kind, int num_tokens,
+                   int num_new_blocks);
+  void commit(StepPlan& plan);
+  void finish(Request& request, FinishReason reason, Nanos now);
+
+  // The last refusal for want of blocks, so that a blocked head is not looked up again in every
+  // step.
+  struct Blocked {
+    const Request* request = nullptr;
+    RequestId id{};
+    std::uint64_t until_change = 0;
+  };
+
+  SchedulerConfig config_;
+  KvCache& kv_;
+  QueueOrder& order_;
+  Pins& pins_;
+  RunningList running_;
+  Blocked blocked_;
+};
+
+}  // namespace engine

@@ -1,0 +1,104 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workers/engine/kv_cache.hpp"
+#include "workers/engine/request.hpp"
+
+namespace engine {
+
+enum class ScheduleKind : std::uint8_t { fresh, resumed, running };
+
+/// One request's share of a step.
+struct ScheduledRequest {
+  Request* request;
+  ScheduleKind kind;
+  int num_tokens;  // tokens to compute, positions [computed_before, computed_before + num_tokens)
+  int computed_before;  // tokens whose KV is there before the step; prefix hit when fresh or
+                        // resumed
+  int num_new_blocks;   // blocks newly appended to the table
+  bool samples;         // all known tokens are computed with this step, so it generates one
+  bool decode;          // the one token is generated output
+};
+
+/// Why admission ended in a step.
+enum class StopReason : std::uint8_t {
+  none,               // nothing left waiting
+  token_budget,       // max_num_batched_tokens used up
+  kv_insufficient,    // the head's next chunk finds no blocks
+  max_seqs,           // max_num_seqs requests run
+  sequence_reserved,  // the head's whole sequence does not fit
+  chunking_off,       // the head's prompt exceeds the budget left and may not be split
+  preempted,          // something was preempted: nothing is admitted in this step
+};
+
+/// What one engine iteration computes. Requests are in service order: running first, then
+/// admissions.
+struct StepPlan {
+  std::uint64_t step = 0;  // counts from 1
+  std::vector<ScheduledRequest> scheduled;
+  std::vector<Request*> preempted;
+  int total_tokens = 0;
+  StopReason stop = StopReason::none;
+};
+
+struct StepResult {
+  std::span<const TokenId>
+      sampled;  // one per scheduled request with `samples`, in order; empty if all are forced
+  Nanos duration{0};
+};
+
+enum class KvEventKind : std::uint8_t { pin, unpin, keep_declined, evict, preempt };
+enum class KvReason : std::uint8_t {
+  none,
+  // pin and keep_declined: what the retention policy saw at the end of a turn
+  known_tool,   // the tool's mean duration is within the threshold
+  unseen_tool,  // no duration of this tool is known yet
+  slow_tool,    // the tool's mean duration exceeds the threshold
+  no_tool,      // no tool call could be read from the answer
+  last_turn,    // the client said that no turn follows
+  // unpin
+  ttl,             // time to live is over
+  handoff,         // the next turn holds the blocks itself
+  replaced,        // the job finished another turn
+  job_end,         // the job is over
+  pressure_run,    // a running request could not grow
+  pressure_admit,  // nothing ran and the head of the queue could not be admitted
+  // preempt
+  out_of_blocks,
+};
+
+/// A decision about cached KV. One per job and reason in a step, never one per block.
+struct KvEvent {
+  KvEventKind kind;
+  KvReason reason;
+  JobId job;
+  int turn;
+  int blocks;
+  JobId by_job;  // evict: whose allocation took the blocks; otherwise the job itself
+  int by_turn;
+  Nanos deadline{-1};  // pin: when its time to live ends
+};
+
+/// What a step did, for whoever records it. Pointers and spans are valid until the next step.
+struct StepTrace {
+  const StepPlan* plan = nullptr;
+  Nanos start{0};
+  Nanos end{0};
+  int num_running = 0;  // after admission
+  int num_waiting = 0;
+  int num_pins = 0;
+  BlockCensus blocks;  // after admission
+  std::span<Request* const> finished;
+  std::span<const KvEvent> kv_events;
+  std::span<const Eviction> evictions;
+};
+
+class TraceSink {
+ public:
+  virtual ~TraceSink() = default;
+  virtual void on_step(const StepTrace& trace) = 0;
+};
+
+}  // namespace engine
