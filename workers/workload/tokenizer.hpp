@@ -17,12 +17,13 @@ struct ControlTokens {
   engine::TokenId end_of_turn;
 };
 
-/// Turns text into token ids. Immutable after construction; encode() may be called from several threads.
+/// Turns text into token ids. Immutable after construction; encode() may be called from several
+/// threads.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
-  /// Appends the tokens of `text` (UTF-8) to `ids`. Control-token spellings in the text are ordinary text.
-  /// With `bytes`, appends each token's length in bytes of `text` as well.
+  /// Appends the tokens of `text` (UTF-8) to `ids`. Control-token spellings in the text are
+  /// ordinary text. With `bytes`, appends each token's length in bytes of `text` as well.
   virtual void encode(std::string_view text, std::vector<engine::TokenId>& ids,
                       std::vector<std::uint32_t>* bytes = nullptr) const = 0;
   virtual ControlTokens control() const = 0;
@@ -30,11 +31,13 @@ class Tokenizer {
   virtual std::string name() const = 0;
 };
 
-/// Loads a byte-level BPE vocabulary: a tiktoken rank file (`tokenizer.model`, `*.tiktoken`) or a Hugging Face
-/// `tokenizer.json`; which of the two is read from the content. Throws engine::InputError naming file and line.
+/// Loads a byte-level BPE vocabulary: a tiktoken rank file (`tokenizer.model`, `*.tiktoken`) or a
+/// Hugging Face `tokenizer.json`; which of the two is read from the content. Throws
+/// engine::InputError naming file and line.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);
 
-/// Counts four bytes as one token; ids are hashes of those bytes. An estimate, and its name() says so.
+/// Counts four bytes as one token; ids are hashes of those bytes. An estimate, and its name() says
+/// so.
 std::unique_ptr<Tokenizer> byte_estimate_tokenizer();
 
 }  // namespace workload
