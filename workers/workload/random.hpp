@@ -1,0 +1,38 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace workload {
+
+/// The random numbers of workloads and arrivals: those of CPython's `random.Random(seed)` for an
+/// integer seed (of which the absolute value counts), so that published arrival times can be
+/// replayed. The standard distributions differ between libraries; the draws here are our own and
+/// differ at most by the last bit of the C library's log, exp and cos.
+class Random {
+ public:
+  explicit Random(std::int64_t seed);
+
+  /// Uniform in [0, 1) with 53 bits.
+  double random();
+  /// Exponential with mean 1 / rate. The rate is positive.
+  double expovariate(double rate);
+  /// Normal with mean 0 and deviation 1 (Box-Muller; two uniforms a draw).
+  double normal();
+  /// exp of a normal with this mean and deviation.
+  double lognormal(double mu, double sigma);
+  /// Uniform in 0 .. count - 1; count is positive and below 2^53.
+  std::size_t below(std::size_t count);
+
+  template <class T>
+  void shuffle(std::vector<T>& values) {
+    for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[below(i)]);
+  }
+
+ private:
+  std::mt19937 generator_;
+};
+
+}  // namespace workload

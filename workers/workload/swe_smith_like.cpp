@@ -1,0 +1,274 @@
+#include "workers/workload/swe_smith_like.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "workers/engine/errors.hpp"
+#include "workers/workload/random.hpp"
+#include "workers/workload/synthetic_job.hpp"
+
+// The lognormal parameters below were fitted to trajectories of real agents; the shares, the mean
+// of the turns and the two medians are those of the published workload.
+namespace workload {
+namespace {
+
+/// Tokens of what a tool returns: lognormal, capped.
+struct Tool {
+  const char* name;
+  double share_percent;
+  double mu, sigma, cap;
+};
+
+constexpr std::array<Tool, 9> kTools = {{{"cd", 26, 4.6, 1.1, 1800},
+                                         {"editor_view", 21, 6.7, 0.9, 3000},
+                                         {"editor_create", 13, 3.2, 0.25, 80},
+                                         {"editor_str_replace", 12, 5.9, 0.45, 1200},
+                                         {"submit", 11, 6.3, 0.8, 2500},
+                                         {"find", 6, 5.0, 1.1, 2500},
+                                         {"rm", 5, 2.8, 0.3, 40},
+                                         {"grep", 4, 5.2, 1.2, 2500},
+                                         {"others", 2, 4.5, 1.0, 1500}}};
+constexpr int kEditorCreate = 2, kSubmit = 4;
+
+constexpr double kMeanTurns = 17.91, kTurnSigma = 0.38;
+constexpr int kMinTurns = 7, kMaxTurns = 40;
+
+constexpr int kSystemTokens = 604;
+constexpr double kIssueMedian = 1100, kIssueSigma = 0.55;
+constexpr int kMinIssue = 16, kMaxIssue = 6000;
+
+constexpr double kMedianAnswer = 30, kAnswerSigma = 0.75;
+constexpr int kMinAnswer = 9, kMaxAnswer = 2000;
+// Now and then editor_create writes a long file.
+constexpr double kLongFileShare = 0.08, kLongFileMu = 2.0, kLongFileSigma = 0.6;
+
+constexpr double kMedianPrompt = 6945;
+constexpr double kGrowthFactor =
+    1.39;                      // about what pins the median prompt; make_plan() finds the exact one
+constexpr int kMinGrowth = 9;  // framing of the tool's message, one token in it, role prefix
+
+constexpr int kToolBlockTokens = 5, kEndOfTurnTokens = 1;
+constexpr int kMaxText = 78;  // longer answers are long for their tool call's arguments
+
+struct TurnPlan {
+  int tool;
+  double answer_draw, growth_draw;  // before they are scaled to the medians
+  int answer = 0, growth = 0;       // growth: tokens between this answer and the next one
+};
+
+struct JobPlan {
+  int issue;
+  std::vector<TurnPlan> turns;
+};
+
+using Plan = std::vector<JobPlan>;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+int rounded(double value, int low, int high) {
+  return static_cast<int>(std::lround(std::clamp<double>(value, low, high)));
+}
+
+std::vector<int> draw_turn_counts(Random& random, int jobs) {
+  const double mu = std::log(kMeanTurns) - kTurnSigma * kTurnSigma / 2;
+  std::vector<int> counts(static_cast<std::size_t>(jobs));
+  for (int& count : counts) count = rounded(random.lognormal(mu, kTurnSigma), kMinTurns, kMaxTurns);
+
+  // Job after job gives or takes one turn until the sum is exact; it always can be, as the mean
+  // lies within the limits.
+  const long wanted = std::lround(kMeanTurns * jobs);
+  long missing = wanted - std::accumulate(counts.begin(), counts.end(), 0L);
+  for (std::size_t i = 0; missing != 0; i = (i + 1) % counts.size()) {
+    const int step = missing > 0 ? 1 : -1;
+    if (counts[i] + step < kMinTurns || counts[i] + step > kMaxTurns) continue;
+    counts[i] += step;
+    missing -= step;
+  }
+  return counts;
+}
+
+/// The tools of all turns but each job's last, which is `submit`: the published shares of all turns
+/// to within one turn, in random order.
+std::vector<int> deal_tools(Random& random, int turns, int jobs) {
+  std::vector<int> deck;
+  double share = 0;
+  for (std::size_t tool = 0, dealt = 0; tool < kTools.size(); ++tool) {
+    share += kTools[tool].share_percent / 100;
+    const auto until = static_cast<std::size_t>(std::lround(share * turns));
+    deck.insert(deck.end(), until - dealt, static_cast<int>(tool));
+    dealt = until;
+  }
+  const auto submits = std::equal_range(deck.begin(), deck.end(), kSubmit);
+  const auto last_turns = std::min<std::ptrdiff_t>(jobs, submits.second - submits.first);
+  deck.erase(submits.first, submits.first + last_turns);
+  random.shuffle(deck);
+  return deck;
+}
+
+TurnPlan draw_turn(Random& random, int tool) {
+  const Tool& parameters = kTools[static_cast<std::size_t>(tool)];
+  TurnPlan turn{.tool = tool, .answer_draw = 0, .growth_draw = 0};
+  turn.answer_draw = random.lognormal(std::log(kMedianAnswer), kAnswerSigma);
+  if (tool == kEditorCreate && random.random() < kLongFileShare)
+    turn.answer_draw *= random.lognormal(kLongFileMu, kLongFileSigma);
+  turn.growth_draw =
+      kGrowthFactor * std::min(random.lognormal(parameters.mu, parameters.sigma), parameters.cap);
+  return turn;
+}
+
+Plan draw_plan(Random& random, int jobs) {
+  const auto counts = draw_turn_counts(random, jobs);
+  auto deck = deal_tools(random, std::accumulate(counts.begin(), counts.end(), 0), jobs);
+  Plan plan(counts.size());
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    plan[i].issue =
+        rounded(random.lognormal(std::log(kIssueMedian), kIssueSigma), kMinIssue, kMaxIssue);
+    for (int turn = 1; turn < counts[i]; ++turn) {
+      plan[i].turns.push_back(draw_turn(random, deck.back()));
+      deck.pop_back();
+    }
+    plan[i].turns.push_back(draw_turn(random, kSubmit));
+  }
+  return plan;
+}
+
+void pin_answers(Plan& plan) {
+  std::vector<double> draws;
+  for (const JobPlan& job : plan)
+    for (const TurnPlan& turn : job.turns) draws.push_back(turn.answer_draw);
+  const double scale = kMedianAnswer / median(std::move(draws));
+  for (JobPlan& job : plan)
+    for (TurnPlan& turn : job.turns)
+      turn.answer = rounded(scale * turn.answer_draw, kMinAnswer, kMaxAnswer);
+}
+
+int sum_answers(const JobPlan& job) {
+  return std::accumulate(job.turns.begin(), job.turns.end(), 0,
+                         [](int sum, const TurnPlan& turn) { return sum + turn.answer; });
+}
+
+/// Leaves room for every answer, and for at least kMinGrowth before it: answers may take half of
+/// the context, the issue what remains. Binds only where max_context is far below the default.
+void make_room(JobPlan& job, int max_context) {
+  const int answers = sum_answers(job);
+  if (answers > max_context / 2)
+    for (TurnPlan& turn : job.turns) {
+      const double share = static_cast<double>(turn.answer) / answers;
+      turn.answer = std::max(kMinAnswer,
+                             static_cast<int>(share * (max_context / 2 - kMinAnswer * kMaxTurns)));
+    }
+  const int growths = static_cast<int>(job.turns.size()) - 1;
+  const int room =
+      max_context - kSystemTokens - kRolePrefixTokens - sum_answers(job) - growths * kMinGrowth;
+  job.issue = std::min(job.issue, room);
+}
+
+/// Scales what the tools return by `scale`, and by less in a job that would outgrow max_context.
+void grow(JobPlan& job, double scale, int max_context) {
+  const int turns = static_cast<int>(job.turns.size());
+  const int start = kSystemTokens + job.issue + kRolePrefixTokens;
+  const int room = max_context - start - sum_answers(job) - (turns - 1) * kMinGrowth;
+  long wanted = 0;  // both above the minimum that every turn has
+  for (int k = 0; k + 1 < turns; ++k) {
+    TurnPlan& turn = job.turns[static_cast<std::size_t>(k)];
+    turn.growth = rounded(scale * turn.growth_draw, kMinGrowth, max_context);
+    wanted += turn.growth - kMinGrowth;
+  }
+  job.turns.back().growth = 0;
+  if (wanted <= room) return;
+  for (int k = 0; k + 1 < turns; ++k) {
+    TurnPlan& turn = job.turns[static_cast<std::size_t>(k)];
+    turn.growth =
+        kMinGrowth + static_cast<int>(static_cast<long>(turn.growth - kMinGrowth) * room / wanted);
+  }
+}
+
+double median_prompt(const Plan& plan) {
+  std::vector<double> prompts;
+  for (const JobPlan& job : plan) {
+    int prompt = kSystemTokens + job.issue + kRolePrefixTokens;
+    for (const TurnPlan& turn : job.turns) {
+      prompts.push_back(prompt);
+      prompt += turn.answer + turn.growth;
+    }
+  }
+  return median(std::move(prompts));
+}
+
+/// Bisects for the scale whose median prompt is the published one; prompts grow with it.
+void pin_prompts(Plan& plan, int max_context) {
+  double low = 0.5, high = 2;
+  for (int round = 0; round < 24; ++round) {
+    const double scale = std::sqrt(low * high);
+    for (JobPlan& job : plan) grow(job, scale, max_context);
+    const double found = median_prompt(plan);
+    if (found == kMedianPrompt) return;
+    (found < kMedianPrompt ? low : high) = scale;
+  }
+}
+
+Plan make_plan(const SweSmithLikeConfig& config) {
+  Random random(config.seed);
+  Plan plan = draw_plan(random, config.jobs);
+  pin_answers(plan);
+  for (JobPlan& job : plan) make_room(job, config.max_context);
+  pin_prompts(plan, config.max_context);
+  return plan;
+}
+
+void answer(SyntheticJob& job, int tokens) {
+  const int spoken = tokens - kToolBlockTokens - kEndOfTurnTokens;
+  const int text = std::min(spoken * 10 / 23, kMaxText);  // 10 and 13 in the published example
+  job.answer(SegmentKind::assistant_text, text);
+  job.answer(SegmentKind::tool_calls, spoken - text);
+  job.answer(SegmentKind::tool_block, kToolBlockTokens);
+  job.answer(SegmentKind::end_of_turn, kEndOfTurnTokens);
+}
+
+Job make_job(const JobPlan& plan, const SyntheticTokens& tokens, int number, engine::Nanos gap) {
+  SyntheticJob job(generated_id("swe-smith-like", number));
+  job.prompt(SegmentKind::system, kSystemTokens);
+  job.prompt(SegmentKind::user, plan.issue);
+  for (const TurnPlan& turn : plan.turns) {
+    job.prompt(SegmentKind::role_prefix, kRolePrefixTokens);
+    answer(job, turn.answer);
+    const bool last = &turn == &plan.turns.back();
+    job.end_turn(engine::ToolId{turn.tool}, last ? engine::Nanos{0} : gap);
+    if (!last) job.prompt(SegmentKind::tool_response, turn.growth - kRolePrefixTokens);
+  }
+  return job.finish(tokens, static_cast<std::uint32_t>(number), kSystemTokens);
+}
+
+void check(const SweSmithLikeConfig& config) {
+  check_generated(config.jobs, config.gap_s, config.vocabulary);
+  if (config.max_context >= 4096) return;
+  throw engine::InputError("max_context: found " + std::to_string(config.max_context) +
+                           ", allowed at least 4096 tokens");
+}
+
+}  // namespace
+
+Workload make_swe_smith_like(const SweSmithLikeConfig& config) {
+  check(config);
+  const SyntheticTokens tokens(config.seed, config.vocabulary);
+  Workload workload;
+  workload.source = "swe_smith_like seed " + std::to_string(config.seed);
+  workload.tokenizer = "built in";
+  for (const Tool& tool : kTools) workload.tools.emplace_back(tool.name);
+  const Plan plan = make_plan(config);
+  workload.jobs.reserve(plan.size());
+  for (std::size_t i = 0; i < plan.size(); ++i)
+    workload.jobs.push_back(
+        make_job(plan[i], tokens, static_cast<int>(i), engine::from_seconds(config.gap_s)));
+  return workload;
+}
+
+}  // namespace workload

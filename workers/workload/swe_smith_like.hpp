@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+
+#include "workers/workload/trajectory.hpp"
+
+namespace workload {
+
+struct SweSmithLikeConfig {
+  int jobs = 100;
+  std::int64_t seed = 42;
+  double gap_s = 1.0;                  // tool execution after each turn but the last
+  int max_context = 16'384;            // bound of a job's tokens, its last answer included
+  std::uint32_t vocabulary = 128'000;  // token ids lie below
+};
+
+/// Software-engineering agents with the published shape of 100 curated SWE-smith
+/// trajectories: 17.91 turns a job (the sum over jobs is exact), a median prompt of 6,945 tokens
+/// over turns, a median answer of 30, the published tool shares, and a system prompt of 604 tokens
+/// that all jobs share. Every job ends with `submit`. The medians are pinned by one factor on what
+/// the tools return, as far as max_context leaves room. Throws engine::InputError for a
+/// configuration that describes no workload.
+Workload make_swe_smith_like(const SweSmithLikeConfig& config);
+
+}  // namespace workload

@@ -1,0 +1,60 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "workers/workload/trajectory.hpp"
+
+namespace workload {
+
+/// What a configuration of generated jobs must hold, whatever the generator: 1 to 100,000 jobs, a
+/// gap that is a duration, at least 256 token ids. Throws engine::InputError.
+void check_generated(int jobs, double gap_s, std::uint32_t vocabulary);
+
+/// "<workload>-00007": unique in a workload, and sorted by number.
+std::string generated_id(const std::string& workload, int job);
+
+/// Tokens of the open assistant header that ends every prompt, as the published token accounts
+/// count it.
+inline constexpr int kRolePrefixTokens = 3;
+
+/// Token ids of generated jobs. They mean nothing: what matters is which runs of them are equal.
+class SyntheticTokens {
+ public:
+  /// Ids lie in 0 .. vocabulary - 1.
+  SyntheticTokens(std::int64_t seed, std::uint32_t vocabulary);
+
+  /// `total` tokens of this job. The first `shared` are the same for every job; the one behind them
+  /// differs between any two of `vocabulary` successive jobs; the rest is a hash of job and
+  /// position.
+  std::vector<engine::TokenId> of_job(std::uint32_t job, int shared, int total) const;
+
+ private:
+  engine::TokenId at(std::uint32_t stream, int position) const;
+
+  std::uint64_t key_;
+  std::uint32_t vocabulary_;
+};
+
+/// Assembles a job from the lengths of its segments, in order of their tokens.
+class SyntheticJob {
+ public:
+  explicit SyntheticJob(std::string id) { job_.id = std::move(id); }
+
+  /// A segment of the next prompt, or of the answer to it. Empty ones are left out.
+  void prompt(SegmentKind kind, int tokens);
+  void answer(SegmentKind kind, int tokens);
+  /// Both belong to this turn, which calls `tool` and whose result comes `gap` after its last
+  /// token.
+  void end_turn(engine::ToolId tool, engine::Nanos gap);
+  /// The job, with the ids of its tokens; `shared` of them are the same for every job.
+  Job finish(const SyntheticTokens& tokens, std::uint32_t job, int shared);
+
+ private:
+  void append(SegmentKind kind, int tokens);
+
+  Job job_;
+  int length_ = 0;         // tokens so far
+  int prompt_length_ = 0;  // of which the current turn's prompt holds
+};
+
+}  // namespace workload
