@@ -14,7 +14,6 @@ macro(kvsweep_require found package)
   endif()
 endmacro()
 
-set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
 find_package(PkgConfig QUIET)

@@ -7,10 +7,11 @@ using Catch::Approx;
 #include <catch2/catch.hpp>
 #endif
 
-/// Ends a test case that cannot run here. ctest reports it as skipped, with the reason in its output.
-#define SKIP_TEST(reason)                          \
-  do {                                             \
+/// Ends a test case that cannot run here. ctest reports it as skipped, with the reason in its
+/// output.
+#define SKIP_TEST(reason)                         \
+  do {                                            \
     std::cout << "SKIPPED: " << (reason) << '\n'; \
-    SUCCEED();                                     \
-    return;                                        \
+    SUCCEED();                                    \
+    return;                                       \
   } while (false)

@@ -11,7 +11,9 @@ namespace support {
 
 std::optional<fs::path> shared_path(const std::string& relative) {
   const char* root = std::getenv("KVSWEEP_SHARED");
-  fs::path path = (root != nullptr ? fs::path(root) : fs::path(KVSWEEP_SOURCE_DIR) / ".." / "shared") / relative;
+  fs::path path =
+      (root != nullptr ? fs::path(root) : fs::path(KVSWEEP_SOURCE_DIR) / ".." / "shared") /
+      relative;
   if (!fs::exists(path)) return std::nullopt;
   return path;
 }

@@ -1,0 +1,20 @@
+# KVSWEEP_PYTHON: the interpreter for tests and scripts. The first python3 that has h5py, numpy and pandas; otherwise any
+# (KVSWEEP_PYTHON_HAS_H5PY is then false, and tests that read archives from Python skip).
+function(kvsweep_python_has_h5py result candidate)
+  execute_process(COMMAND ${candidate} -c "import h5py, numpy, pandas" RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+  if(failed)
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+
+find_program(KVSWEEP_PYTHON python3 VALIDATOR kvsweep_python_has_h5py)
+set(KVSWEEP_PYTHON_HAS_H5PY FALSE)
+if(KVSWEEP_PYTHON)
+  set(KVSWEEP_PYTHON_HAS_H5PY TRUE)
+else()
+  find_program(KVSWEEP_ANY_PYTHON python3)
+  if(KVSWEEP_ANY_PYTHON)
+    set(KVSWEEP_PYTHON ${KVSWEEP_ANY_PYTHON})
+  endif()
+endif()
+mark_as_advanced(KVSWEEP_PYTHON KVSWEEP_ANY_PYTHON)

@@ -1,0 +1,130 @@
+# shellcheck shell=bash disable=SC2034
+# Sourced by run-demo and run-tests: what must be installed, how to tell that it is, how to get it.
+# On Debian and Ubuntu dpkg is asked first, which takes milliseconds; what dpkg does not know of may still come from
+# elsewhere (environment modules, a prefix on CMAKE_PREFIX_PATH), so a probe for the tool or the header decides.
+
+build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates libopenmpi-dev openmpi-bin libhdf5-dev
+                libboost-program-options-dev libtomlplusplus-dev catch2 nlohmann-json3-dev libpcre2-dev liblzma-dev)
+# Tests that need one of these skip, saying so, where it is missing. The formatting is what clang-format 14 makes of it.
+test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas)
+header_only_packages=(libtomlplusplus-dev catch2 nlohmann-json3-dev)   # KVSWEEP_FETCH_DEPS=ON downloads these instead
+
+has_tool() { command -v "$1" >/dev/null 2>&1; }
+has_module() { has_tool pkg-config && pkg-config --exists "$1"; }
+has_python_module() { python3 -c "import $1" >/dev/null 2>&1; }
+has_header() {
+  local prefix prefixes=${CMAKE_PREFIX_PATH:-} flags=()
+  for prefix in ${prefixes//:/ }; do flags+=("-I$prefix/include"); done
+  echo "#include <$1>" | "${CXX:-c++}" -std=c++20 -E -x c++ "${flags[@]}" - >/dev/null 2>&1
+}
+
+# found PACKAGE: what the package is for can be had without it. Prints nothing.
+found() {
+  case $1 in
+    build-essential) has_tool "${CXX:-c++}" && has_tool "${CC:-cc}" ;;
+    cmake | git | python3) has_tool "$1" ;;
+    ninja-build) has_tool ninja ;;
+    pkg-config) has_tool pkg-config ;;
+    ca-certificates) [ -d /etc/ssl/certs ] || [ -d /etc/pki/tls ] ;;
+    libopenmpi-dev) has_tool mpicc ;;
+    openmpi-bin) has_tool mpirun ;;
+    libhdf5-dev) has_tool h5cc || has_module hdf5 || has_header hdf5.h ;;
+    libboost-program-options-dev) has_header boost/program_options.hpp ;;
+    libtomlplusplus-dev) has_header toml++/toml.h ;;
+    catch2) has_header catch2/catch_all.hpp || has_header catch2/catch.hpp ;;
+    nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
+    libpcre2-dev) has_module libpcre2-8 ;;
+    liblzma-dev) has_module liblzma || has_header lzma.h ;;
+    clang-format-14) has_tool clang-format-14 || clang-format --version 2>/dev/null | grep -q 'version 14\.' ;;
+    python3-*) has_python_module "${1#python3-}" ;;
+    *) return 1 ;;
+  esac
+}
+
+# missing_of PACKAGE...: prints those that are not there.
+missing_of() {
+  local package installed=""
+  if has_tool dpkg-query; then
+    installed=" $(dpkg-query -W -f='${db:Status-Status}:${Package} ' "$@" 2>/dev/null)"
+  fi
+  for package in "$@"; do
+    case $installed in *" installed:$package "*) continue ;; esac
+    if [[ ${KVSWEEP_FETCH_DEPS:-} == ON && " ${header_only_packages[*]} " == *" $package "* ]]; then continue; fi
+    found "$package" || echo "$package"
+  done
+}
+
+# as_root COMMAND...: runs it as root, if that needs no password.
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+can_install() {
+  has_tool apt-get && { [ "$(id -u)" -eq 0 ] || { has_tool sudo && sudo -n true 2>/dev/null; }; }
+}
+
+apt_install() {
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 -o Dpkg::Use-Pty=0)
+  if [ -z "${apt_updated:-}" ]; then
+    as_root "${apt[@]}" update </dev/null || echo "note: apt-get update failed; going on with the package lists that are here"
+    apt_updated=yes
+  fi
+  as_root "${apt[@]}" install -y --no-install-recommends "$@" </dev/null >/dev/null
+}
+
+# Explains what is missing where nothing can be installed for the user.
+say_missing() {
+  echo "Missing, by their Debian and Ubuntu names: $*"
+  if has_tool apt-get; then
+    echo "Not root, and sudo asks for a password. This installs them:"
+    echo "  sudo apt-get install --no-install-recommends $*"
+  else
+    echo "There is no apt-get here. Install or load them (for example with 'module load'), put their prefixes on"
+    echo "CMAKE_PREFIX_PATH and PKG_CONFIG_PATH, and run this again. KVSWEEP_FETCH_DEPS=ON in the environment"
+    echo "downloads those of them that are headers alone: ${header_only_packages[*]}"
+  fi
+}
+
+# Everything the build cannot do without: installed, or a list of what is missing and exit status 1.
+require_packages() {
+  local missing
+  mapfile -t missing < <(missing_of "$@")
+  [ ${#missing[@]} -eq 0 ] && return
+  if ! can_install; then say_missing "${missing[@]}" >&2; return 1; fi
+  echo "Installing: ${missing[*]}"
+  apt_install "${missing[@]}" || { echo "apt-get could not install: ${missing[*]}" >&2; return 1; }
+}
+
+# Installed where possible; otherwise a note, for the tests that need them skip.
+want_packages() {
+  local missing package available=()
+  mapfile -t missing < <(missing_of "$@")
+  [ ${#missing[@]} -eq 0 ] && return
+  if can_install; then
+    for package in "${missing[@]}"; do
+      if apt-cache show "$package" >/dev/null 2>&1; then available+=("$package"); fi
+    done
+    if [ ${#available[@]} -gt 0 ]; then
+      echo "Installing for the tests: ${available[*]}"
+      apt_install "${available[@]}" || true
+    fi
+    mapfile -t missing < <(missing_of "$@")
+    [ ${#missing[@]} -eq 0 ] && return
+  fi
+  echo "Not installed, so the tests that need them will skip: ${missing[*]}"
+}
+
+# Debian 12 and Ubuntu 24.04 bring tools that are new enough; elsewhere the first error would be hard to read.
+require_versions() {
+  local cmake_version gcc_version
+  cmake_version=$(cmake --version | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')
+  if [ "$(printf '%s\n' 3.25 "$cmake_version" | sort -V | head -n 1)" != 3.25 ]; then
+    echo "cmake $cmake_version is too old: kvsweep needs 3.25 or later" >&2
+    return 1
+  fi
+  gcc_version=$("${CXX:-c++}" -dumpversion 2>/dev/null)
+  if "${CXX:-c++}" --version | grep -q 'Free Software Foundation' && [ "${gcc_version%%.*}" -lt 12 ]; then
+    echo "$(command -v "${CXX:-c++}") is GCC $gcc_version: kvsweep needs 12 or later (set CXX and CC)" >&2
+    return 1
+  fi
+}

@@ -1,0 +1,2 @@
+#include "sweeps/archive.hpp"
+#include "workers/worker.hpp"  // analysis reads archives only

@@ -1,0 +1,2 @@
+#include "workers/engine/queue_order.hpp"
+#include "workers/workload/trajectory.hpp"  // policies know the engine alone

@@ -1,0 +1,4 @@
+#include <mpi.h>  // only the channel and main speak MPI
+#include <nccl.h>
+
+#include "driver/options.hpp"  // nothing below the driver knows it

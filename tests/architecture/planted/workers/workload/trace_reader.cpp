@@ -1,0 +1,6 @@
+#include <lzma.h>
+
+#include <nlohmann/json.hpp>
+
+#include "workers/engine/ids.hpp"
+#include "workers/engine/scheduler.hpp"  // only the engine's vocabulary
