@@ -19,7 +19,7 @@ struct PolicyConfig {
   engine::Nanos ttl{2'000'000'000};
   engine::Nanos threshold{
       2'000'000'000};  // pins only for tools whose mean duration is at most this
-  engine::PinRules pins;
+  engine::PinRules pins{};
 };
 
 }  // namespace policies

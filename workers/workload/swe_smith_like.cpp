@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
 #include "workers/engine/errors.hpp"
 #include "workers/workload/random.hpp"
@@ -46,8 +45,8 @@ constexpr int kMinAnswer = 9, kMaxAnswer = 2000;
 constexpr double kLongFileShare = 0.08, kLongFileMu = 2.0, kLongFileSigma = 0.6;
 
 constexpr double kMedianPrompt = 6945;
-constexpr double kGrowthFactor =
-    1.39;                      // about what pins the median prompt; make_plan() finds the exact one
+// About what brings the median prompt to the published one; pin_prompts() finds the rest.
+constexpr double kGrowthFactor = 1.39;
 constexpr int kMinGrowth = 9;  // framing of the tool's message, one token in it, role prefix
 
 constexpr int kToolBlockTokens = 5, kEndOfTurnTokens = 1;
@@ -176,7 +175,7 @@ void grow(JobPlan& job, double scale, int max_context) {
   const int turns = static_cast<int>(job.turns.size());
   const int start = kSystemTokens + job.issue + kRolePrefixTokens;
   const int room = max_context - start - sum_answers(job) - (turns - 1) * kMinGrowth;
-  long wanted = 0;  // both above the minimum that every turn has
+  long wanted = 0;  // like room: on top of the minimum that every turn has
   for (int k = 0; k + 1 < turns; ++k) {
     TurnPlan& turn = job.turns[static_cast<std::size_t>(k)];
     turn.growth = rounded(scale * turn.growth_draw, kMinGrowth, max_context);

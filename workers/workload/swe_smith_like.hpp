@@ -13,12 +13,14 @@ struct SweSmithLikeConfig {
   std::uint32_t vocabulary = 128'000;  // token ids lie below
 };
 
-/// Software-engineering agents with the published shape of 100 curated SWE-smith
-/// trajectories: 17.91 turns a job (the sum over jobs is exact), a median prompt of 6,945 tokens
-/// over turns, a median answer of 30, the published tool shares, and a system prompt of 604 tokens
-/// that all jobs share. Every job ends with `submit`. The medians are pinned by one factor on what
-/// the tools return, as far as max_context leaves room. Throws engine::InputError for a
-/// configuration that describes no workload.
+/// Software-engineering agents with the published shape of 100 curated SWE-smith trajectories:
+/// 17.91 turns a job (the sum over all jobs is exact), a median prompt of 6,945 tokens over all
+/// turns, a median answer of 30, the published tool shares, and a system prompt of 604 tokens that
+/// all jobs share. Every job ends with `submit`.
+/// One factor on all answers and one on all tool outputs pin the two medians; with a small
+/// max_context or a handful of jobs they come as near as they can. A job that would outgrow
+/// max_context gets shorter tool outputs throughout.
+/// Throws engine::InputError for a configuration that describes no workload.
 Workload make_swe_smith_like(const SweSmithLikeConfig& config);
 
 }  // namespace workload
