@@ -1,0 +1,158 @@
+#include "workers/workload/chat_format.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "workers/workload/tool_word.hpp"
+
+namespace workload {
+namespace {
+
+constexpr std::array<std::string_view, 4> kRoleNames{"system", "user", "assistant", "tool"};
+
+/// What the replay must generate for one assistant message; the parts lie one after the other.
+struct Answer {
+  std::string text;
+  std::size_t calls_at;  // first byte of the tool calls (and the "\n" before them)
+  std::size_t block_at;  // first byte of the synthesized block (and the "\n" before it)
+};
+
+Answer compose_answer(const ChatMessage& message) {
+  Answer answer{message.text, message.text.size(), message.text.size()};
+  if (message.tool_calls.empty()) return answer;
+  if (!answer.text.empty()) answer.text += '\n';
+  answer.text += message.tool_calls;
+  answer.block_at = answer.text.size();
+  if (count_bash_blocks(message.text) != 1)
+    answer.text += "\n```bash\n" + message.function_name + "\n```";
+  return answer;
+}
+
+std::string called_tool(const ChatMessage& message, const Answer& answer, ToolFallback fallback) {
+  const std::string_view word = tool_word(answer.text);
+  if (!word.empty()) return std::string(word);
+  const bool plain = message.tool_calls.empty() && count_bash_blocks(message.text) == 0;
+  if (plain && fallback == ToolFallback::function_tag)
+    return std::string(function_tag_name(message.text));
+  return {};
+}
+
+bool calls_tool(const ChatMessage& message) {
+  return !message.tool_calls.empty() || count_bash_blocks(message.text) > 0 ||
+         !function_tag_name(message.text).empty();
+}
+
+/// Appends messages to one growing job.
+class ChatEncoder {
+ public:
+  ChatEncoder(const Tokenizer& tokenizer, ToolFallback fallback)
+      : tokenizer_(tokenizer), control_(tokenizer.control()), fallback_(fallback) {
+    for (std::size_t role = 0; role < kRoleNames.size(); ++role)
+      headers_[role] = header(kRoleNames[role]);
+    tokens().push_back(control_.begin_of_text);
+  }
+
+  void add(const ChatMessage& message) {
+    if (is_turn(message)) {
+      add_turn(message);
+    } else {
+      add_to_prompt(message);
+    }
+  }
+
+  EncodedChat finish() && { return std::move(chat_); }
+
+ private:
+  std::vector<engine::TokenId> header(std::string_view role) const {
+    std::vector<engine::TokenId> ids{control_.start_header};
+    tokenizer_.encode(role, ids);
+    ids.push_back(control_.end_header);
+    tokenizer_.encode("\n\n", ids);
+    return ids;
+  }
+
+  void open(Role role) {
+    const std::vector<engine::TokenId>& ids = headers_[static_cast<std::size_t>(role)];
+    tokens().insert(tokens().end(), ids.begin(), ids.end());
+  }
+
+  void add_to_prompt(const ChatMessage& message) {
+    open(message.role);
+    if (message.role == Role::assistant) {
+      tokenizer_.encode(compose_answer(message).text, tokens());
+    } else {
+      tokenizer_.encode(message.text, tokens());
+    }
+    tokens().push_back(control_.end_of_turn);
+    close_segment(prompt_kind(message));
+  }
+
+  SegmentKind prompt_kind(const ChatMessage& message) const {
+    if (message.role == Role::system) return SegmentKind::system;
+    const bool response =
+        message.role == Role::tool || (message.role == Role::user && tool_called_);
+    return response ? SegmentKind::tool_response : SegmentKind::user;
+  }
+
+  void add_turn(const ChatMessage& message) {
+    open(Role::assistant);
+    close_segment(SegmentKind::role_prefix);
+    const int prompt_tokens = segments_end_;
+    const Answer answer = compose_answer(message);
+    add_answer(answer);
+    chat_.tool_words.push_back(called_tool(message, answer, fallback_));
+    chat_.job.turns.push_back(
+        {prompt_tokens, segments_end_ - prompt_tokens, engine::ToolId::none, engine::Nanos{0}});
+    tool_called_ = calls_tool(message);
+  }
+
+  void add_answer(const Answer& answer) {
+    std::vector<std::uint32_t> bytes;
+    tokenizer_.encode(answer.text, tokens(), &bytes);
+    std::array<int, 3> parts{};  // tokens of the text, of the calls, of the block
+    std::size_t at = 0;
+    for (const std::uint32_t length : bytes) {
+      ++parts[at < answer.calls_at ? 0 : at < answer.block_at ? 1 : 2];
+      at += length;
+    }
+    add_segment(SegmentKind::assistant_text, parts[0]);
+    add_segment(SegmentKind::tool_calls, parts[1]);
+    add_segment(SegmentKind::tool_block, parts[2]);
+    tokens().push_back(control_.end_of_turn);
+    close_segment(SegmentKind::end_of_turn);
+  }
+
+  /// Everything appended since the last segment becomes one.
+  void close_segment(SegmentKind kind) {
+    add_segment(kind, static_cast<int>(tokens().size()) - segments_end_);
+  }
+
+  void add_segment(SegmentKind kind, int count) {
+    if (count == 0) return;
+    chat_.job.segments.push_back({kind, static_cast<int>(chat_.job.turns.size()), count});
+    segments_end_ += count;
+  }
+
+  std::vector<engine::TokenId>& tokens() { return chat_.job.tokens; }
+
+  const Tokenizer& tokenizer_;
+  const ControlTokens control_;
+  const ToolFallback fallback_;
+  std::array<std::vector<engine::TokenId>, kRoleNames.size()> headers_;
+  EncodedChat chat_;
+  int segments_end_ = 0;      // tokens that segments cover
+  bool tool_called_ = false;  // by the last turn
+};
+
+}  // namespace
+
+EncodedChat encode_chat(const std::vector<ChatMessage>& messages, ToolFallback fallback,
+                        const Tokenizer& tokenizer) {
+  ChatEncoder encoder(tokenizer, fallback);
+  std::size_t used = messages.size();
+  while (used > 0 && !is_turn(messages[used - 1])) --used;
+  for (std::size_t i = 0; i < used; ++i) encoder.add(messages[i]);
+  return std::move(encoder).finish();
+}
+
+}  // namespace workload

@@ -1,0 +1,50 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "workers/workload/tokenizer.hpp"
+#include "workers/workload/trajectory.hpp"
+
+namespace workload {
+
+enum class Role : std::uint8_t { system, user, assistant, tool };
+
+/// One message of a recorded chat.
+struct ChatMessage {
+  Role role;
+  std::string text;
+  std::string tool_calls;  // assistant: the calls as compact JSON, one a line; empty without calls
+  std::string function_name;  // assistant: name of the first call
+  bool is_demo = false;       // assistant: a few-shot example, part of the prompt and no turn
+};
+
+/// True for the messages that the replay generates: each is one turn.
+inline bool is_turn(const ChatMessage& message) {
+  return message.role == Role::assistant && !message.is_demo;
+}
+
+/// Where the tool of an answer is read that has neither a bash block nor tool calls.
+enum class ToolFallback : std::uint8_t {
+  none,          // nowhere: the answer calls no tool, as for Continuum's parser
+  function_tag,  // from the last "<function=NAME>", the XML form of SWE-smith
+};
+
+/// A chat as tokens. `job` has no id, and its turns have neither tool nor gap yet.
+struct EncodedChat {
+  Job job;
+  std::vector<std::string> tool_words;  // by turn; empty: no tool
+};
+
+/// Llama-3 chat framing without a date preamble: begin-of-text; each message as start-header, role,
+/// end-header, "\n\n", content, end-of-turn; a prompt ends with the open assistant header. A
+/// content is tokenized on its own, so no token spans two messages. An answer is its text, then its
+/// calls, then, unless it holds exactly one bash block already,
+/// "```bash\n<function>\n```" for the first call; a "\n" stands between the parts. Messages after
+/// the last turn are dropped. A token belongs to the part of the answer that holds its first byte.
+///
+/// A user message counts as tool response when the answer before it calls a tool: agents that speak
+/// plain text have no tool role. Few-shot answers count with the user's messages.
+EncodedChat encode_chat(const std::vector<ChatMessage>& messages, ToolFallback fallback,
+                        const Tokenizer& tokenizer);
+
+}  // namespace workload

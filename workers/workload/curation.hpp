@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace workload {
+
+enum class JobOrder : std::uint8_t {
+  file,      // as the lines stand
+  id,        // by job id, bytewise
+  shuffled,  // a permutation of the ids that depends on the ids and the seed alone, not on the
+             // file's order
+};
+
+/// Which jobs of a file are replayed: those that pass the filters, in `order`, the first `count` of
+/// them.
+struct Curation {
+  std::optional<int> count;  // unset: every job that passes
+  int min_turns = 1;
+  std::optional<int> max_turns;
+  std::optional<int>
+      max_context;  // tokens of the whole job, last answer included; longer jobs are left out
+  JobOrder order = JobOrder::file;
+  std::uint64_t seed = 42;  // of the shuffle
+};
+
+/// Why jobs of a file are not replayed.
+struct Rejections {
+  int too_few_turns = 0;
+  int too_many_turns = 0;
+  int over_context = 0;
+  int not_needed = 0;  // `count` was reached before their turn came; their context was not measured
+
+  bool operator==(const Rejections&) const = default;
+};
+
+/// Throws engine::InputError for a rule that no job can pass: a count below 1, an empty turn range,
+/// a context below 1.
+void check(const Curation& rule);
+
+/// True if a job of so many turns passes; otherwise counts why not.
+bool passes_turn_range(const Curation& rule, int turns, Rejections& rejected);
+
+/// Positions of `ids` in the order in which the rule takes them.
+std::vector<std::size_t> order_of_choice(const Curation& rule, const std::vector<std::string>& ids);
+
+/// For people: "3 with too few turns, 2 over the maximum context", or "none left out".
+std::string describe(const Rejections& rejected);
+
+}  // namespace workload

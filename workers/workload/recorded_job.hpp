@@ -1,0 +1,34 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workers/workload/chat_format.hpp"
+#include "workers/workload/json_lines.hpp"
+
+namespace workload {
+
+/// What a recording says of one turn beside its message.
+struct RecordedTurn {
+  std::string tool;              // empty: not recorded
+  std::optional<double> exec_s;  // how long the tool ran
+};
+
+/// One row of a trajectory file, checked, not yet tokenized.
+struct RecordedJob {
+  std::string id;
+  int line;
+  std::vector<ChatMessage> messages;  // ends with the last turn's answer
+  std::vector<RecordedTurn> turns;    // one for each turn; blank where the row says nothing
+};
+
+/// Reads a row {id | traj_id | instance_id, messages, turns?}. The first of the three ids that is
+/// there counts: one instance may have several trajectories. `messages` is a list or its JSON text;
+/// a content is text, null or a list of
+/// {"type": "text", "text": ...}. turns[k] belongs to the k-th assistant message that is no
+/// few-shot example
+/// ("is_demo": true or "tool": "demo"). Throws engine::InputError naming line, field, what was
+/// found and is allowed.
+RecordedJob parse_job(const Json& row, const InputPlace& place);
+
+}  // namespace workload

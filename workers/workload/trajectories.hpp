@@ -1,0 +1,45 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "workers/workload/chat_format.hpp"
+#include "workers/workload/curation.hpp"
+#include "workers/workload/tokenizer.hpp"
+#include "workers/workload/trajectory.hpp"
+
+namespace workload {
+
+/// How long tools run between the turns of a job.
+struct GapRule {
+  bool recorded = false;  // turns[k].exec_s of the file; otherwise gap_s
+  double gap_s = 1.0;     // the constant gap
+  std::optional<double>
+      fallback_s;  // for turns without a recorded time; unset: such a turn is an error
+};
+
+/// Recorded trajectories as a workload.
+struct TrajectoryConfig {
+  std::string path;  // JSON lines, plain or .xz; parse_job() says what a line holds
+  GapRule gap;
+  Curation curation;
+  std::optional<int> model_context;  // tokens; a chosen job longer than this is an error (see
+                                     // Curation::max_context)
+  ToolFallback tool_fallback = ToolFallback::function_tag;
+};
+
+struct TrajectorySet {
+  Workload workload;  // jobs in the order of the curation rule; their ids are the record of what
+                      // was chosen
+  Rejections rejected;
+  int rows = 0;                 // jobs in the file
+  int tools_recorded = 0;       // turns for which the file names a tool itself
+  int tools_unlike_record = 0;  // of those, turns whose tool word, read from the answer, is another
+};
+
+/// Reads, curates and tokenizes. Rows outside the turn range are dropped as they are read, the
+/// others are held as text until chosen. Throws engine::InputError naming file, line and what is
+/// wrong: a bad row anywhere in the file, a duplicate id, a context over the model's limit, a
+/// missing tool time, fewer jobs than asked for.
+TrajectorySet read_trajectories(const TrajectoryConfig& config, const Tokenizer& tokenizer);
+
+}  // namespace workload

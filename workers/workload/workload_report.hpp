@@ -1,0 +1,80 @@
+#pragma once
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "workers/workload/trajectory.hpp"
+
+namespace workload {
+
+/// Percentiles interpolate linearly between the two nearest ranks. All zero for no values.
+struct Distribution {
+  std::size_t count = 0;
+  double mean = 0, min = 0, p10 = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
+};
+Distribution distribution_of(std::vector<double> values);
+
+struct ToolShare {
+  std::string tool;  // "(none)": the answer calls no tool that could be read
+  int turns;
+  double share;  // of all turns
+};
+
+/// What a workload asks of an engine.
+struct DatasetTable {
+  std::string source;
+  std::string tokenizer;
+  int jobs = 0;
+  int turns = 0;
+  Distribution turns_per_job;
+  Distribution prompt_tokens;  // a turn
+  Distribution new_tokens;  // a turn: its prompt less the prompt and answer of the turn before; the
+                            // whole first prompt
+  Distribution output_tokens;    // a turn
+  Distribution final_context;    // a job: last prompt and answer, tokens
+  Distribution gap_s;            // between turns; a last turn has none
+  std::vector<ToolShare> tools;  // most frequent first
+};
+DatasetTable dataset_table(const Workload& workload);
+void print(std::ostream& out, const DatasetTable& table);
+
+/// The engine settings that a turn's cost depends on.
+struct BudgetSettings {
+  int block_size = 16;                // tokens
+  int max_num_batched_tokens = 2048;  // of a step
+};
+
+struct BudgetPart {
+  std::string name;
+  int tokens;
+};
+
+/// What one turn costs an idle engine that still holds everything the turn before left behind.
+struct TokenBudget {
+  std::string job;
+  int turn = 0;   // from 0
+  int turns = 0;  // of the job
+  BudgetSettings settings;
+  std::vector<BudgetPart> input;   // sums to prompt_tokens; framing counts with its message
+  std::vector<BudgetPart> output;  // sums to output_tokens
+  int prompt_tokens = 0;
+  int output_tokens = 0;
+  /// Tokens of whole blocks whose KV the turn before computed: its prompt and answer less the
+  /// answer's last token, which was never fed back. At least one prompt token is always computed. 0
+  /// on the first turn; blocks that other jobs share (the system prompt) are not counted.
+  int reusable_tokens = 0;
+  int tokens_to_compute = 0;  // prompt_tokens - reusable_tokens
+  /// ceil(tokens_to_compute / max_num_batched_tokens); the last of these steps samples the first
+  /// answer token.
+  int prefill_steps = 0;
+  int min_steps = 0;  // prefill_steps + output_tokens - 1
+  /// 1 + output_tokens: the count that gives prefill a step of its own without a token, as the
+  /// matrix document prints.
+  int steps_counting_prefill_apart = 0;
+};
+
+/// Throws engine::InputError when the job has no such turn or a setting is below 1.
+TokenBudget token_budget(const Job& job, int turn, const BudgetSettings& settings);
+void print(std::ostream& out, const TokenBudget& budget);
+
+}  // namespace workload
