@@ -1,0 +1,75 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "workers/model/shape.hpp"
+
+namespace backends {
+
+/// Rates of the host link for large copies in one direction alone, GB/s (10^9 bytes/s).
+struct LinkRates {
+  double pinned_h2d_gb_s = 0;
+  double pinned_d2h_gb_s = 0;
+  double pageable_h2d_gb_s = 0;
+  double pageable_d2h_gb_s = 0;
+  double duplex_factor = 1;  // share of its rate that each direction keeps while the other is busy
+};
+
+/// KV pool of a card for which nobody published one: memory x utilization - weights - overhead.
+struct PoolModel {
+  double utilization = 0;   // share of device memory that the engine may use
+  double overhead_gib = 0;  // activations, workspaces, CUDA context, graphs
+};
+
+/// step = intercept + slope x scheduled tokens, as published.
+struct PublishedFit {
+  std::string model;
+  double slope_us_per_token = 0;
+  double intercept_ms = 0;
+};
+
+/// Constants of the `kernels` cost model; docs/cost-models.md has the formulas.
+struct KernelFit {
+  bool estimated = true;  // not fitted to measurements of this card
+  std::string model;      // the shape whose kernels were measured
+  int gemm_norm = 2;      // 1, 2, 4 or 8: how sharply a GEMM turns from bandwidth to FLOP bound
+  double gemm_launch_us = 0;
+  double gemm_gb_s = 0;
+  double gemm_tflops = 0;
+  double prefill_launch_us = 0;  // a layer
+  double prefill_token_ns = 0;   // a token and layer, with 32 query heads
+  double prefill_tflops = 0;
+  double decode_launch_us = 0;  // a layer
+  double decode_row_ns = 0;     // a sequence and layer, with 8 KV heads
+  double decode_gb_s = 0;
+  double step_overhead_us = 0;  // host time of a step that the device waits for
+};
+
+/// A GPU model with its memory size. Plain data, read from sweeps/gpus/NAME.toml.
+struct GpuProfile {
+  std::string name;
+  std::string name_pattern;  // regular expression for the whole NVML or CUDA device name
+  std::string form_factor;   // "sxm" or "pcie"
+  double power_limit_w = 0;
+  std::int64_t memory_mib = 0;  // nominal, as NVML reports it
+  std::int64_t memory_min_mib = 0;
+  std::int64_t memory_max_mib = 0;  // NVML's and CUDA's totals differ, hence a range
+  double hbm_gb_s = 0;              // datasheet
+  double bf16_tflops = 0;           // datasheet, dense
+  LinkRates link;
+  PoolModel pool;
+  std::map<std::string, std::int64_t> kv_tokens;  // model -> published pool, whole 16-token blocks
+  std::optional<PublishedFit> published;
+  KernelFit kernels;
+};
+
+/// Is a device with this NVML or CUDA name and total memory a card of this profile?
+bool is_device(const GpuProfile& gpu, const std::string& device_name, std::int64_t memory_mib);
+
+/// Tokens of KV that fit on the card beside the model, in whole 16-token blocks: the published pool
+/// where there is one, otherwise the memory model. 0 when the weights leave no room.
+std::int64_t kv_pool_tokens(const GpuProfile& gpu, const model::ModelShape& shape);
+
+}  // namespace backends

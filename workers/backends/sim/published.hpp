@@ -1,0 +1,22 @@
+#pragma once
+#include "workers/backends/sim/cost_model.hpp"
+
+namespace backends {
+
+/// The linear regression of the published 72-run matrix: step = intercept + slope x scheduled
+/// tokens. It contains whatever the measured engine spent in a step, host time included, and knows
+/// nothing of context lengths.
+class PublishedCost final : public CostModel {
+ public:
+  /// Throws engine::InputError unless the regression was published for this card and model.
+  PublishedCost(const GpuProfile& gpu, const model::ModelShape& shape);
+  engine::Nanos step_time(const StepShape& step) const override;
+  std::string label() const override { return "published"; }
+  bool estimated() const override { return false; }
+  std::string digest_text() const override;
+
+ private:
+  PublishedFit fit_;
+};
+
+}  // namespace backends
