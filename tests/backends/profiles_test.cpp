@@ -1,0 +1,246 @@
+#include "workers/profiles.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "sweeps/params.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path kDir = "sweeps";
+const std::vector<std::string> kGpus = {"a100-40gb",  "a100-80gb", "a100-sxm-40gb", "h100-80gb",
+                                        "h200-141gb", "l40s-48gb", "rtx5090-32gb"};
+const std::vector<std::string> kModels = {"llama-3.1-8b", "opt-13b", "yarn-llama-2-7b"};
+
+std::string text_of(const fs::path& file) {
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+/// A copy of the shipped profiles in which one file can be spoiled.
+class ProfileFolder {
+ public:
+  ProfileFolder() {
+    fs::copy(kDir / "gpus", path() / "gpus");
+    fs::copy(kDir / "models", path() / "models");
+  }
+  fs::path path() const { return dir_.path(); }
+  /// Replaces the only line of the file that starts with `start`.
+  void replace_line(const std::string& file, const std::string& start, const std::string& line) {
+    std::string text = text_of(path() / file);
+    const std::size_t from = text.find("\n" + start) + 1;
+    REQUIRE(from != 0);
+    text.replace(from, text.find('\n', from) - from, line);
+    dir_.write(file, text);
+  }
+  std::string gpu_error(const std::string& name) const {
+    return error([&] { worker::load_gpu_profile(path(), name); });
+  }
+  std::string model_error(const std::string& name) const {
+    return error([&] { worker::load_model_shape(path(), name); });
+  }
+
+ private:
+  template <class Load>
+  static std::string error(Load load) {
+    try {
+      load();
+    } catch (const sweep::SpecError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  support::TempDir dir_;
+};
+
+std::vector<std::string> profiles_of(const std::string& device, std::int64_t mib) {
+  std::vector<std::string> found;
+  for (const std::string& name : kGpus)
+    if (backends::is_device(worker::load_gpu_profile(kDir, name), device, mib))
+      found.push_back(name);
+  return found;
+}
+
+using Names = std::vector<std::string>;
+
+bool mentions(const std::string& message, const Names& parts) {
+  for (const std::string& part : parts)
+    if (message.find(part) == std::string::npos) {
+      std::cout << "\"" << message << "\" does not mention \"" << part << "\"\n";
+      return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("every shipped profile loads") {
+  CHECK(worker::profile_names(kDir / "gpus") == kGpus);
+  CHECK(worker::profile_names(kDir / "models") == kModels);
+  for (const std::string& name : kGpus) CHECK(worker::load_gpu_profile(kDir, name).name == name);
+  for (const std::string& name : kModels) CHECK(worker::load_model_shape(kDir, name).name == name);
+}
+
+TEST_CASE("a device's name and memory tell its SKU, whatever the driver reports of the memory") {
+  CHECK(profiles_of("NVIDIA H100 80GB HBM3", 81559) == Names{"h100-80gb"});
+  CHECK(profiles_of("NVIDIA A100-PCIE-40GB", 40960) == Names{"a100-40gb"});
+  CHECK(profiles_of("NVIDIA A100-PCIE-40GB", 40536) == Names{"a100-40gb"});
+  CHECK(profiles_of("A100-PCIE-40GB", 40536) == Names{"a100-40gb"});
+  CHECK(profiles_of("NVIDIA A100 80GB PCIe", 81920) == Names{"a100-80gb"});
+  CHECK(profiles_of("NVIDIA A100-SXM4-40GB", 40960) == Names{"a100-sxm-40gb"});
+  CHECK(profiles_of("NVIDIA H200", 143771) == Names{"h200-141gb"});
+  CHECK(profiles_of("NVIDIA L40S", 46068) == Names{"l40s-48gb"});
+  CHECK(profiles_of("NVIDIA GeForce RTX 5090", 32607) == Names{"rtx5090-32gb"});
+}
+
+TEST_CASE("a card that is nearly but not quite a SKU is none") {
+  CHECK(profiles_of("NVIDIA A100-SXM4-80GB", 81920).empty());
+  CHECK(profiles_of("NVIDIA H100 PCIe", 81559).empty());
+  CHECK(profiles_of("NVIDIA H200 NVL", 143771).empty());
+  CHECK(profiles_of("NVIDIA GeForce RTX 5090 D", 32607).empty());
+  CHECK(profiles_of("NVIDIA H200", 71000).empty());  // a MIG slice of one
+}
+
+TEST_CASE("no two profiles of one name pattern overlap in memory") {
+  for (const std::string& a : kGpus) {
+    for (const std::string& b : kGpus) {
+      const auto first = worker::load_gpu_profile(kDir, a);
+      const auto second = worker::load_gpu_profile(kDir, b);
+      if (a == b || first.name_pattern != second.name_pattern) continue;
+      CHECK((first.memory_max_mib < second.memory_min_mib ||
+             second.memory_max_mib < first.memory_min_mib));
+    }
+  }
+}
+
+TEST_CASE("published KV pools are whole blocks within a block of the published figure") {
+  const model::ModelShape llama = worker::load_model_shape(kDir, "llama-3.1-8b");
+  const std::vector<std::pair<std::string, std::int64_t>> published = {{"h100-80gb", 458'000},
+                                                                       {"a100-40gb", 90'000},
+                                                                       {"a100-80gb", 200'000},
+                                                                       {"h200-141gb", 825'000}};
+  for (const auto& [gpu, tokens] : published) {
+    CAPTURE(gpu);
+    const std::int64_t pool = backends::kv_pool_tokens(worker::load_gpu_profile(kDir, gpu), llama);
+    CHECK(pool % 16 == 0);
+    CHECK(pool <= tokens);
+    CHECK(pool > tokens - 16);
+  }
+  CHECK(backends::kv_pool_tokens(worker::load_gpu_profile(kDir, "h100-80gb"), llama) ==
+        28'625 * 16);
+}
+
+TEST_CASE("without a published pool the KV gets the memory that the model leaves") {
+  const auto pool = [](const std::string& gpu, const std::string& model) {
+    return backends::kv_pool_tokens(worker::load_gpu_profile(kDir, gpu),
+                                    worker::load_model_shape(kDir, model));
+  };
+  // 40,960 MiB x 0.9 - 2 GiB - 16,060,522,496 B of weights, at 131,072 B a token.
+  CHECK(pool("a100-sxm-40gb", "llama-3.1-8b") == 155'984);
+  CHECK(pool("h200-141gb", "yarn-llama-2-7b") < pool("h200-141gb", "llama-3.1-8b") / 3);
+  for (const std::string& gpu : kGpus)
+    for (const std::string& model : kModels) {
+      CAPTURE(gpu, model);
+      CHECK(pool(gpu, model) > 0);
+      CHECK(pool(gpu, model) % 16 == 0);
+    }
+}
+
+TEST_CASE("a card that the weights alone fill has no KV pool") {
+  backends::GpuProfile small = worker::load_gpu_profile(kDir, "rtx5090-32gb");
+  small.memory_mib = 24 * 1024;
+  CHECK(backends::kv_pool_tokens(small, worker::load_model_shape(kDir, "opt-13b")) == 0);
+}
+
+TEST_CASE("model shapes count the parameters of the published checkpoints") {
+  CHECK(model::total_params(worker::load_model_shape(kDir, "llama-3.1-8b")) == 8'030'261'248);
+  CHECK(model::total_params(worker::load_model_shape(kDir, "yarn-llama-2-7b")) == 6'738'415'616);
+  CHECK(model::total_params(worker::load_model_shape(kDir, "opt-13b")) == 12'853'473'280);
+}
+
+TEST_CASE("model shapes give the bytes and the arithmetic of a token") {
+  const model::ModelShape llama = worker::load_model_shape(kDir, "llama-3.1-8b");
+  const model::ModelShape yarn = worker::load_model_shape(kDir, "yarn-llama-2-7b");
+  const model::ModelShape opt = worker::load_model_shape(kDir, "opt-13b");
+  CHECK(model::kv_bytes_per_token(llama) == 131'072);
+  CHECK(model::kv_bytes_per_token(yarn) == 524'288);
+  CHECK(model::kv_bytes_per_token(opt) == 819'200);
+  CHECK(model::weight_bytes(llama) == 16'060'522'496);
+  CHECK(model::linear_params(llama) == 6'979'321'856);
+  CHECK(model::gemm_flops_per_token(llama) == 13'958'643'712);
+  CHECK(model::gemm_flops_per_token(yarn) == 12'952'010'752);
+  CHECK(model::gemm_flops_per_token(opt) == 25'165'824'000);
+  CHECK(model::head_flops_per_row(llama) == 1'050'673'152);
+  CHECK(model::attention_flops(llama, 1) == 524'288);
+  CHECK(model::attention_flops(opt, 2) == 2 * 819'200);
+}
+
+TEST_CASE("an unknown profile is refused with the known ones and the nearest") {
+  CHECK_THROWS_WITH(worker::load_gpu_profile(kDir, "h100-80g"),
+                    "unknown gpu \"h100-80g\" (did you mean \"h100-80gb\"?), sweeps/gpus has: "
+                    "a100-40gb, a100-80gb, a100-sxm-40gb, h100-80gb, h200-141gb, l40s-48gb, "
+                    "rtx5090-32gb");
+  CHECK_THROWS_WITH(worker::load_model_shape(kDir, "llama-3.1-8"),
+                    "unknown model \"llama-3.1-8\" (did you mean \"llama-3.1-8b\"?), "
+                    "sweeps/models has: llama-3.1-8b, opt-13b, yarn-llama-2-7b");
+  CHECK_THROWS_AS(worker::load_gpu_profile(kDir, "../gpus/h100-80gb"), sweep::SpecError);
+  CHECK_THROWS_WITH(worker::profile_names("nowhere/gpus"),
+                    "nowhere/gpus: no such folder of profiles");
+}
+
+TEST_CASE("a missing key of a profile is named with its file") {
+  ProfileFolder folder;
+  folder.replace_line("gpus/h100-80gb.toml", "gemm_tflops", "");
+  CHECK(mentions(folder.gpu_error("h100-80gb"),
+                 {"h100-80gb.toml", "\"kernels.gemm_tflops\" is missing"}));
+  folder.replace_line("models/opt-13b.toml", "vocab", "");
+  CHECK(mentions(folder.model_error("opt-13b"), {"opt-13b.toml", "\"vocab\""}));
+}
+
+TEST_CASE("an unknown key of a profile is named with its file and line") {
+  ProfileFolder folder;
+  folder.replace_line("gpus/l40s-48gb.toml", "hbm_gb_s", "hbm_gb_s = 864\nhbm_gbs = 900");
+  CHECK(mentions(
+      folder.gpu_error("l40s-48gb"),
+      {"l40s-48gb.toml:", "unknown key \"device.hbm_gbs\"", "did you mean \"device.hbm_gb_s\"?"}));
+  folder.replace_line("models/opt-13b.toml", "vocab", "vocab = 50272\nvocabulary = 1");
+  CHECK(mentions(folder.model_error("opt-13b"), {"unknown key \"vocabulary\""}));
+}
+
+TEST_CASE("a pool for a model that does not exist is an unknown key") {
+  ProfileFolder folder;
+  folder.replace_line("gpus/h100-80gb.toml", "\"llama-3.1-8b\"", "\"lama-3.1-8b\" = 458000");
+  CHECK(mentions(folder.gpu_error("h100-80gb"), {"unknown key \"kv_tokens.lama-3.1-8b\""}));
+}
+
+TEST_CASE("impossible values of a profile are refused") {
+  ProfileFolder folder;
+  SECTION("a pool that is not whole blocks") {
+    folder.replace_line("gpus/h100-80gb.toml", "\"llama-3.1-8b\"", "\"llama-3.1-8b\" = 458001");
+    CHECK(mentions(folder.gpu_error("h100-80gb"), {"multiple of 16", "458001"}));
+  }
+  SECTION("a memory range whose ends are swapped") {
+    folder.replace_line("gpus/h100-80gb.toml", "memory_min_mib", "memory_min_mib = 90000");
+    CHECK(mentions(folder.gpu_error("h100-80gb"), {"device.memory_max_mib"}));
+  }
+  SECTION("a name pattern that is no regular expression") {
+    folder.replace_line("gpus/h100-80gb.toml", "name_pattern", "name_pattern = '(H100'");
+    CHECK(mentions(folder.gpu_error("h100-80gb"), {"must be a regular expression"}));
+  }
+  SECTION("a norm that is not a power of two") {
+    folder.replace_line("gpus/h100-80gb.toml", "gemm_norm", "gemm_norm = 3");
+    CHECK(mentions(folder.gpu_error("h100-80gb"), {"must be 1, 2, 4 or 8, found 3"}));
+  }
+  SECTION("a rate of zero") {
+    folder.replace_line("gpus/h100-80gb.toml", "pinned_h2d_gb_s", "pinned_h2d_gb_s = 0");
+    CHECK(mentions(folder.gpu_error("h100-80gb"), {"link.pinned_h2d_gb_s"}));
+  }
+  SECTION("KV heads that do not divide the query heads") {
+    folder.replace_line("models/llama-3.1-8b.toml", "kv_heads", "kv_heads = 7");
+    CHECK(mentions(folder.model_error("llama-3.1-8b"), {"kv_heads must divide heads, found 7"}));
+  }
+}

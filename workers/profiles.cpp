@@ -1,0 +1,196 @@
+#include "workers/profiles.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <regex>
+
+#include "sweeps/params.hpp"
+
+namespace worker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kPoolBlockTokens = 16;
+
+/// Every key of a profile must be there: a profile is data about a card or a model, so there is no
+/// sensible default for any of it.
+class ProfileReader {
+ public:
+  explicit ProfileReader(const fs::path& file)
+      : params_(sweep::load_flat_toml(file.string())), reader_(params_, file.string()) {}
+
+  bool has_table(const std::string& table) const {
+    const auto first = params_.lower_bound(table + ".");
+    return first != params_.end() && first->first.starts_with(table + ".");
+  }
+  bool has(const std::string& key) const { return reader_.has(key); }
+  std::string text(const std::string& key) {
+    reader_.require(key);
+    return reader_.text(key, "");
+  }
+  bool boolean(const std::string& key) {
+    reader_.require(key);
+    return reader_.boolean(key, false);
+  }
+  std::int64_t integer(const std::string& key, std::int64_t min, std::int64_t max) {
+    reader_.require(key);
+    return reader_.integer(key, min, min, max);
+  }
+  int count(const std::string& key, int min) {
+    return static_cast<int>(integer(key, min, std::numeric_limits<int>::max()));
+  }
+  double number(const std::string& key, double min, double max) {
+    reader_.require(key);
+    return reader_.number(key, min, min, max);
+  }
+  double positive(const std::string& key) { return number(key, 1e-9, 1e9); }
+  double not_negative(const std::string& key) { return number(key, 0, 1e9); }
+  std::string choice(const std::string& key, const std::vector<std::string>& allowed) {
+    reader_.require(key);
+    return reader_.choice(key, "", allowed);
+  }
+  [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
+    reader_.fail(key, problem);
+  }
+  void reject_unknown() const { reader_.reject_unknown(); }
+
+ private:
+  sweep::ParamMap params_;
+  sweep::ParamReader reader_;
+};
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+  return list;
+}
+
+/// The file of a named profile; `kind` is "gpu" or "model".
+fs::path profile_file(const fs::path& folder, const std::string& kind, const std::string& name) {
+  const std::vector<std::string> known = profile_names(folder);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return folder / (name + ".toml");
+  const std::string near = sweep::did_you_mean(name, known);
+  const std::string hint = near.empty() ? "" : " (did you mean \"" + near + "\"?)";
+  throw sweep::SpecError("unknown " + kind + " \"" + name + "\"" + hint + ", " + folder.string() +
+                         " has: " + joined(known));
+}
+
+void read_device(ProfileReader& in, backends::GpuProfile& gpu) {
+  gpu.name_pattern = in.text("device.name_pattern");
+  try {
+    std::regex compiled(gpu.name_pattern);
+  } catch (const std::regex_error& error) {
+    in.fail("device.name_pattern", std::string("must be a regular expression: ") + error.what());
+  }
+  constexpr std::int64_t kMaxMib = 1 << 24;
+  gpu.form_factor = in.choice("device.form_factor", {"sxm", "pcie"});
+  gpu.power_limit_w = in.positive("device.power_limit_w");
+  gpu.memory_min_mib = in.integer("device.memory_min_mib", 1, kMaxMib);
+  gpu.memory_max_mib = in.integer("device.memory_max_mib", gpu.memory_min_mib, kMaxMib);
+  gpu.memory_mib = in.integer("device.memory_mib", gpu.memory_min_mib, gpu.memory_max_mib);
+  gpu.hbm_gb_s = in.positive("device.hbm_gb_s");
+  gpu.bf16_tflops = in.positive("device.bf16_tflops");
+}
+
+backends::LinkRates read_link(ProfileReader& in) {
+  return {.pinned_h2d_gb_s = in.positive("link.pinned_h2d_gb_s"),
+          .pinned_d2h_gb_s = in.positive("link.pinned_d2h_gb_s"),
+          .pageable_h2d_gb_s = in.positive("link.pageable_h2d_gb_s"),
+          .pageable_d2h_gb_s = in.positive("link.pageable_d2h_gb_s"),
+          .duplex_factor = in.number("link.duplex_factor", 0.5, 1)};
+}
+
+/// Published pools, per model of the models folder: any other key is unknown.
+std::map<std::string, std::int64_t> read_pools(ProfileReader& in,
+                                               const std::vector<std::string>& models) {
+  std::map<std::string, std::int64_t> pools;
+  for (const std::string& name : models) {
+    const std::string key = "kv_tokens." + name;
+    if (!in.has(key)) continue;
+    const std::int64_t tokens =
+        in.integer(key, kPoolBlockTokens, std::numeric_limits<std::int64_t>::max());
+    if (tokens % kPoolBlockTokens != 0) in.fail(key, "must be a multiple of 16, whole KV blocks");
+    pools[name] = tokens;
+  }
+  return pools;
+}
+
+std::optional<backends::PublishedFit> read_published(ProfileReader& in,
+                                                     const std::vector<std::string>& models) {
+  if (!in.has_table("published")) return std::nullopt;
+  return backends::PublishedFit{.model = in.choice("published.model", models),
+                                .slope_us_per_token = in.positive("published.slope_us_per_token"),
+                                .intercept_ms = in.not_negative("published.intercept_ms")};
+}
+
+backends::KernelFit read_kernels(ProfileReader& in, const std::vector<std::string>& models) {
+  backends::KernelFit fit{.estimated = in.boolean("kernels.estimated"),
+                          .model = in.choice("kernels.model", models),
+                          .gemm_norm = in.count("kernels.gemm_norm", 1),
+                          .gemm_launch_us = in.not_negative("kernels.gemm_launch_us"),
+                          .gemm_gb_s = in.positive("kernels.gemm_gb_s"),
+                          .gemm_tflops = in.positive("kernels.gemm_tflops"),
+                          .prefill_launch_us = in.not_negative("kernels.prefill_launch_us"),
+                          .prefill_token_ns = in.not_negative("kernels.prefill_token_ns"),
+                          .prefill_tflops = in.positive("kernels.prefill_tflops"),
+                          .decode_launch_us = in.not_negative("kernels.decode_launch_us"),
+                          .decode_row_ns = in.not_negative("kernels.decode_row_ns"),
+                          .decode_gb_s = in.positive("kernels.decode_gb_s"),
+                          .step_overhead_us = in.not_negative("kernels.step_overhead_us")};
+  const bool power_of_two = (fit.gemm_norm & (fit.gemm_norm - 1)) == 0;
+  if (!power_of_two || fit.gemm_norm > 8) in.fail("kernels.gemm_norm", "must be 1, 2, 4 or 8");
+  return fit;
+}
+
+}  // namespace
+
+std::vector<std::string> profile_names(const fs::path& folder) {
+  std::error_code error;
+  fs::directory_iterator files(folder, error);
+  if (error) throw sweep::SpecError(folder.string() + ": no such folder of profiles");
+  std::vector<std::string> names;
+  for (const fs::directory_entry& file : files)
+    if (file.path().extension() == ".toml") names.push_back(file.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+backends::GpuProfile load_gpu_profile(const fs::path& dir, const std::string& name) {
+  ProfileReader in(profile_file(dir / "gpus", "gpu", name));
+  const std::vector<std::string> models = profile_names(dir / "models");
+  backends::GpuProfile gpu;
+  gpu.name = name;
+  read_device(in, gpu);
+  gpu.link = read_link(in);
+  gpu.pool = {.utilization = in.number("pool.utilization", 0.01, 1),
+              .overhead_gib = in.not_negative("pool.overhead_gib")};
+  gpu.kv_tokens = read_pools(in, models);
+  gpu.published = read_published(in, models);
+  gpu.kernels = read_kernels(in, models);
+  in.reject_unknown();
+  return gpu;
+}
+
+model::ModelShape load_model_shape(const fs::path& dir, const std::string& name) {
+  ProfileReader in(profile_file(dir / "models", "model", name));
+  model::ModelShape shape{.name = name,
+                          .layers = in.count("layers", 1),
+                          .hidden = in.count("hidden", 1),
+                          .heads = in.count("heads", 1),
+                          .kv_heads = in.count("kv_heads", 1),
+                          .head_dim = in.count("head_dim", 1),
+                          .intermediate = in.count("intermediate", 1),
+                          .vocab = in.count("vocab", 1),
+                          .max_context = in.count("max_context", 1),
+                          .dtype_bytes = in.count("dtype_bytes", 1),
+                          .gated_mlp = in.boolean("gated_mlp"),
+                          .tied_embeddings = in.boolean("tied_embeddings"),
+                          .biases = in.boolean("biases"),
+                          .learned_positions = in.count("learned_positions", 0)};
+  in.reject_unknown();
+  if (shape.heads % shape.kv_heads != 0) in.fail("kv_heads", "must divide heads");
+  return shape;
+}
+
+}  // namespace worker

@@ -1,0 +1,22 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "workers/backends/sim/gpu_profile.hpp"
+#include "workers/model/shape.hpp"
+
+namespace worker {
+
+/// Names of the profiles in a folder, e.g. dir/"gpus": the stems of its .toml files, sorted.
+/// Throws sweep::SpecError when there is no such folder.
+std::vector<std::string> profile_names(const std::filesystem::path& folder);
+
+/// Reads dir/gpus/NAME.toml. Throws sweep::SpecError: an unknown name lists the known ones, a
+/// missing, unknown or impossible key is named with its file.
+backends::GpuProfile load_gpu_profile(const std::filesystem::path& dir, const std::string& name);
+
+/// Reads dir/models/NAME.toml, with the same errors.
+model::ModelShape load_model_shape(const std::filesystem::path& dir, const std::string& name);
+
+}  // namespace worker
