@@ -2,14 +2,13 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
-#include "workers/engine/errors.hpp"
 #include "workers/workload/arrivals.hpp"
+#include "workers/workload/json_lines.hpp"
 
 namespace workload {
 namespace {
@@ -19,13 +18,11 @@ using engine::Nanos;
 constexpr double kLatestArrival_s = 1e9;  // far inside what 64 bits of nanoseconds hold
 
 struct Line {
-  const std::string& path;
-  int number;
+  const InputPlace& place;
   std::string_view text;
 
   [[noreturn]] void refuse(const std::string& found, const std::string& allowed) const {
-    throw engine::InputError(path + ":" + std::to_string(number) + ": found " + found +
-                             ", allowed " + allowed);
+    workload::refuse(place, "found " + found + ", allowed " + allowed);
   }
 };
 
@@ -63,7 +60,7 @@ Nanos parse_seconds(const Line& line, std::string_view text) {
   return instant(line, *t_s);
 }
 
-Nanos parse_json(const Line& line) {
+Nanos parse_object(const Line& line) {
   const auto row = nlohmann::json::parse(line.text, nullptr, /*allow_exceptions=*/false);
   const auto number = [&row](const char* field) -> std::optional<double> {
     if (!row.is_object() || !row.contains(field) || !row[field].is_number()) return std::nullopt;
@@ -194,7 +191,7 @@ class TraceFile {
 
  private:
   static LineParser parser_for(const Line& line) {
-    if (line.text.front() == '{') return parse_json;
+    if (line.text.front() == '{') return parse_object;
     if (number_in(line.text)) return [](const Line& l) { return parse_seconds(l, l.text); };
     return csv_parser(line);
   }
@@ -206,19 +203,17 @@ class TraceFile {
 }  // namespace
 
 std::vector<Nanos> trace_arrivals(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw engine::InputError(path + ": found no readable file, allowed an arrival trace");
+  LineReader lines(path);
   TraceFile trace;
-  std::string text;
-  for (int number = 1; std::getline(file, text); ++number) {
+  while (auto text = lines.next()) {
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (number == 1 && text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-    const auto content = trimmed(text);
-    if (!content.empty() && content.front() != '#') trace.read({path, number, content});
+    if (lines.place().line == 1 && text->starts_with(kByteOrderMark))
+      text->remove_prefix(kByteOrderMark.size());
+    const auto content = trimmed(*text);
+    if (!content.empty() && content.front() != '#') trace.read({lines.place(), content});
   }
   auto arrivals = trace.take();
-  if (arrivals.empty())
-    throw engine::InputError(path + ": found no arrivals, allowed at least one");
+  if (arrivals.empty()) refuse({path, 0}, "found no arrivals, allowed at least one");
   return arrivals;
 }
 

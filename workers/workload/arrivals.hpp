@@ -24,8 +24,8 @@ std::vector<engine::Nanos> poisson_arrivals_in_window(double rate_per_s, std::in
 /// Everybody at the start.
 std::vector<engine::Nanos> closed_batch(std::size_t count);
 
-/// Arrivals recorded in a text file, in one of three forms, told apart by the first line that says
-/// something (empty lines, and lines that open with '#', say nothing):
+/// Arrivals recorded in a text file, plain or .xz, in one of three forms, told apart by the first
+/// line that says something (empty lines, and lines that open with '#', say nothing):
 ///  * a number of seconds since the start of the cell on every line;
 ///  * CSV with a header that names a column `t_s` (seconds since the start) or TIMESTAMP (date and
 ///  time, as in
