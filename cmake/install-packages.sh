@@ -44,8 +44,8 @@ found() {
 # missing_of PACKAGE...: prints those that are not there.
 missing_of() {
   local package installed=""
-  if has_tool dpkg-query; then
-    installed=" $(dpkg-query -W -f='${db:Status-Status}:${Package} ' "$@" 2>/dev/null)"
+  if has_tool dpkg-query; then   # its exit status says only that some are not known
+    installed=" $(dpkg-query -W -f='${db:Status-Status}:${Package} ' "$@" 2>/dev/null || true)"
   fi
   for package in "$@"; do
     case $installed in *" installed:$package "*) continue ;; esac
