@@ -1,5 +1,7 @@
 #include "workers/backends/sim/cost_model.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <set>
 
