@@ -1,12 +1,10 @@
 #include "sweeps/params.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
-#include <cmath>
 #include <limits>
-#include <numeric>
 
+#include "sweeps/messages.hpp"
 #include "sweeps/toml_file.hpp"
 
 namespace sweep {
@@ -26,66 +24,6 @@ std::string toml_float(double number) {
   return looks_integral ? digits + ".0" : digits;
 }
 
-std::string toml_string(std::string_view text) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += {'\\', c};
-    } else if (c == '\n') {
-      quoted += "\\n";
-    } else if (c == '\t') {
-      quoted += "\\t";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      quoted += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
-  std::iota(previous.begin(), previous.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    current[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, substituted});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) current[j] = std::min(current[j], before[j - 2] + 1);
-    }
-    before.swap(previous);
-    previous.swap(current);
-  }
-  return previous[b.size()];
-}
-
-/// Small when `word` may be a slip for `candidate`; a bare word is also held against the part
-/// behind the last dot.
-std::size_t slip(const std::string& word, const std::string& candidate) {
-  constexpr std::size_t kPrefixOfThree = 3;
-  if (word.size() >= kPrefixOfThree && candidate.starts_with(word)) return 1;
-  const std::size_t whole = edit_distance(word, candidate);
-  const std::size_t dot = candidate.rfind('.');
-  if (dot == std::string::npos || word.find('.') != std::string::npos) return whole;
-  return std::min(whole, edit_distance(word, candidate.substr(dot + 1)));
-}
-
-std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string near = did_you_mean(word, candidates);
-  return near.empty() ? "" : " (did you mean " + toml_string(near) + "?)";
-}
-
 std::string range_text(const std::string& min, bool has_min, const std::string& max, bool has_max) {
   if (has_min && has_max) return "between " + min + " and " + max;
   if (has_min) return "at least " + min;
@@ -99,7 +37,15 @@ std::string to_text(const Value& value) {
   if (const bool* boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   if (const double* number = std::get_if<double>(&value)) return toml_float(*number);
-  return toml_string(std::get<std::string>(value));
+  return quoted(std::get<std::string>(value));
+}
+
+bool same_value(const Value& a, const Value& b) {
+  const auto* integer = std::get_if<std::int64_t>(&a);
+  const auto* number = std::get_if<double>(&b);
+  if (integer != nullptr && number != nullptr) return static_cast<double>(*integer) == *number;
+  if (a.index() > b.index()) return same_value(b, a);
+  return a == b;
 }
 
 std::string to_text(const Location& where) {
@@ -107,21 +53,12 @@ std::string to_text(const Location& where) {
   return where.file + ':' + std::to_string(where.line) + ':' + std::to_string(where.column);
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string wanted = lower(word);
-  std::size_t best = std::max<std::size_t>(1, wanted.size() / 3) + 1;
-  std::string nearest;
-  for (const std::string& candidate : candidates) {
-    if (candidate == word) continue;
-    const std::size_t distance = slip(wanted, lower(candidate));
-    if (distance < best) best = distance, nearest = candidate;
-  }
-  return nearest;
-}
-
 ParamMap load_flat_toml(const std::string& path) {
+  const toml::table document = parse_toml_text(read_file(path), path);
   ParamMap params;
-  flatten(parse_toml_file(path), "", path, params);
+  for (const Leaf& leaf : leaves_of(document, path)) {
+    params[leaf.key] = {scalar_of(*leaf.node, leaf.key, leaf.where), leaf.where};
+  }
   return params;
 }
 
@@ -184,10 +121,8 @@ std::string ParamReader::choice(const std::string& key, const std::string& fallb
   if (!has(key)) return text(key, fallback);
   const std::string found = text(key, fallback);
   if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) return found;
-  std::string list;
-  for (const std::string& word : allowed) list += (list.empty() ? "" : ", ") + toml_string(word);
-  fail_at(where(key), key + " must be one of " + list + ", found " + toml_string(found) +
-                          suggestion(found, allowed));
+  const std::vector<Value> values(allowed.begin(), allowed.end());
+  fail_at(where(key), key + " " + must_be_one_of(values, found));
 }
 
 void ParamReader::require(const std::string& key) const {
@@ -195,8 +130,8 @@ void ParamReader::require(const std::string& key) const {
   std::vector<std::string> present;
   for (const auto& [name, param] : *params_) present.push_back(name);
   const std::string near = did_you_mean(key, present);
-  const std::string hint = near.empty() ? "" : " (is " + toml_string(near) + " meant to be it?)";
-  throw SpecError(document_ + ": the key " + toml_string(key) + " is missing" + hint);
+  const std::string hint = near.empty() ? "" : " (is " + quoted(near) + " a misspelling of it?)";
+  throw SpecError(document_ + ": the key " + quoted(key) + " is missing" + hint);
 }
 
 Location ParamReader::where(const std::string& key) const {
@@ -208,7 +143,7 @@ void ParamReader::reject_unknown() const {
   for (const auto& [key, param] : *params_) {
     if (asked_.contains(key)) continue;
     const std::vector<std::string> candidates(asked_.begin(), asked_.end());
-    fail_at(param.where, "unknown key " + toml_string(key) + suggestion(key, candidates));
+    fail_at(param.where, "unknown key " + quoted(key) + suggestion(key, candidates));
   }
 }
 

@@ -38,6 +38,8 @@ struct SpecError : std::runtime_error {
 
 std::string to_text(const Value& value);     // as TOML would print it
 std::string to_text(const Location& where);  // "file:line:column"
+/// Whether both are the same value; 1 and 1.0 are.
+bool same_value(const Value& a, const Value& b);
 /// The candidate nearest to `word` by edit distance, or empty when nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 

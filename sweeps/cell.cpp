@@ -1,0 +1,210 @@
+#include "sweeps/cell.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "sweeps/canonical_json.hpp"
+#include "sweeps/messages.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr std::size_t kMostCells = 1'000'000;
+
+/// One value for each axis; null where the axis does not count.
+using Point = std::vector<const Param*>;
+
+class Expansion {
+ public:
+  Expansion(const SweepSpec& spec, const UsesDram& uses_dram)
+      : spec_(spec), uses_dram_(uses_dram), dram_(position_of(kDramAxis)) {}
+
+  std::vector<Cell> cells() {
+    std::vector<const std::vector<Param>*> lists;
+    for (const Axis& axis : spec_.axes) lists.push_back(&axis.values);
+    check_size(lists);
+    for_each_point(lists, [this](const Point& point) { add_product(point); });
+    if (!spec_.includes.empty()) remember_all();
+    for (const Include& include : spec_.includes) add_include(include);
+    return std::move(cells_);
+  }
+
+ private:
+  using Lists = std::vector<const std::vector<Param>*>;
+
+  std::size_t position_of(std::string_view axis) const;
+  void check_size(const Lists& lists) const;
+  template <class Action>
+  void for_each_point(const Lists& lists, Action action) const;
+  bool on(const std::vector<Condition>& conditions, const Point& point) const;
+  Cell cell_at(const Point& point) const;
+  bool drop_unused_dram(const Lists& lists, Point& point) const;
+  Lists lists_of(const Include& include) const;
+  void add_product(const Point& point);
+  void add_include(const Include& include);
+  void add_included(const Include& include, const Cell& cell);
+  void add_repeats(Cell cell);
+  void remember_all();
+
+  const SweepSpec& spec_;
+  const UsesDram& uses_dram_;
+  std::size_t dram_;  // position of the dram_gib axis; number of axes when there is none
+  std::vector<Cell> cells_;
+  std::map<std::string, std::size_t> known_;  // canonical parameters -> repeat 0 of the cell
+};
+
+std::size_t Expansion::position_of(std::string_view name) const {
+  const Axis* axis = spec_.find_axis(name);
+  return axis == nullptr ? spec_.axes.size() : static_cast<std::size_t>(axis - spec_.axes.data());
+}
+
+void Expansion::check_size(const Lists& lists) const {
+  double size = static_cast<double>(spec_.repeat.n);
+  for (const auto* list : lists) size *= static_cast<double>(list->size());
+  if (size <= static_cast<double>(kMostCells)) return;
+  throw SpecError(spec_.path + ": the axes span more than " + std::to_string(kMostCells) +
+                  " cells");
+}
+
+/// Calls `action` with every combination, the last axis fastest. An empty list stands for an axis
+/// left out.
+template <class Action>
+void Expansion::for_each_point(const Lists& lists, Action action) const {
+  std::vector<std::size_t> digits(lists.size(), 0);
+  while (true) {
+    Point point;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      point.push_back(lists[i]->empty() ? nullptr : &(*lists[i])[digits[i]]);
+    }
+    if (!drop_unused_dram(lists, point)) action(point);
+    std::size_t axis = lists.size();
+    while (axis > 0 && digits[axis - 1] + 1 >= lists[axis - 1]->size()) digits[--axis] = 0;
+    if (axis == 0) return;
+    ++digits[axis - 1];
+  }
+}
+
+/// Takes dram_gib out of a point whose policy has no tier. True when an earlier point has become
+/// the same by that.
+bool Expansion::drop_unused_dram(const Lists& lists, Point& point) const {
+  if (dram_ == point.size()) return false;
+  const Param* dram = std::exchange(point[dram_], nullptr);
+  if (uses_dram_(cell_at(point).params)) {
+    point[dram_] = dram;
+    return false;
+  }
+  return dram != nullptr && dram != lists[dram_]->data();
+}
+
+bool Expansion::on(const std::vector<Condition>& conditions, const Point& point) const {
+  return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+    const Param* found = point[position_of(condition.axis)];
+    return found != nullptr &&
+           std::any_of(condition.any_of.begin(), condition.any_of.end(),
+                       [&](const Param& each) { return same_value(each.value, found->value); });
+  });
+}
+
+Cell Expansion::cell_at(const Point& point) const {
+  Cell cell;
+  cell.params = spec_.base;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    if (point[i] == nullptr) continue;
+    cell.params[spec_.axes[i].name] = *point[i];
+    cell.axes.emplace_back(spec_.axes[i].name, point[i]->value);
+  }
+  for (const Override& override : spec_.overrides) {
+    if (!on(override.when, point)) continue;
+    for (const auto& [key, param] : override.set) cell.params[key] = param;
+  }
+  return cell;
+}
+
+void Expansion::add_repeats(Cell cell) {
+  for (int repeat = 0; repeat < spec_.repeat.n; ++repeat) {
+    cell.index = static_cast<int>(cells_.size());
+    cell.repeat = repeat;
+    cell.seed = spec_.repeat.seed + repeat;
+    cells_.push_back(cell);
+  }
+}
+
+void Expansion::add_product(const Point& point) {
+  Cell cell = cell_at(point);
+  for (const Exclude& exclude : spec_.excludes) {
+    if (!on(exclude.when, point)) continue;
+    cell.status = CellStatus::excluded;
+    cell.reason = exclude.reason;
+    break;
+  }
+  add_repeats(std::move(cell));
+}
+
+void Expansion::remember_all() {
+  for (const Cell& cell : cells_) {
+    if (cell.repeat == 0)
+      known_.emplace(canonical_json(cell.params), static_cast<std::size_t>(cell.index));
+  }
+}
+
+Expansion::Lists Expansion::lists_of(const Include& include) const {
+  static const std::vector<Param> kLeftOut;
+  Lists lists(spec_.axes.size(), &kLeftOut);
+  for (const Condition& each : include.point) lists[position_of(each.axis)] = &each.any_of;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (!lists[i]->empty() || i == dram_) continue;
+    fail_at(include.where,
+            "[[include]] must give every axis; " + spec_.axes[i].name + " is missing");
+  }
+  return lists;
+}
+
+void Expansion::add_include(const Include& include) {
+  const Lists lists = lists_of(include);
+  check_size(lists);
+  for_each_point(lists, [&](const Point& point) {
+    Cell cell = cell_at(point);
+    const bool lacks_dram = dram_ < point.size() && point[dram_] == nullptr;
+    if (lacks_dram && uses_dram_(cell.params)) {
+      fail_at(include.where, "[[include]] must give every axis; dram_gib is missing");
+    }
+    for (const auto& [key, param] : include.set) cell.params[key] = param;
+    add_included(include, cell);
+  });
+}
+
+/// An include that names an excluded cell plans it after all; one that names a planned cell is a
+/// slip.
+void Expansion::add_included(const Include& include, const Cell& cell) {
+  const auto [known, added] = known_.emplace(canonical_json(cell.params), cells_.size());
+  if (added) return add_repeats(cell);
+  for (std::size_t i = known->second; i < known->second + static_cast<std::size_t>(spec_.repeat.n);
+       ++i) {
+    if (cells_[i].status == CellStatus::planned) {
+      fail_at(include.where,
+              "[[include]] repeats cell " + std::to_string(i) + ": " + label(cells_[i]));
+    }
+    cells_[i].status = CellStatus::planned;
+    cells_[i].reason.clear();
+  }
+}
+
+}  // namespace
+
+std::vector<Cell> expand(const SweepSpec& spec, const UsesDram& uses_dram) {
+  return Expansion(spec, uses_dram).cells();
+}
+
+std::string label(const Cell& cell) {
+  std::string text;
+  for (const auto& [axis, value] : cell.axes) {
+    const auto* word = std::get_if<std::string>(&value);
+    text += (text.empty() ? "" : " ") + axis + "=" + (word != nullptr ? *word : to_text(value));
+  }
+  if (cell.repeat > 0)
+    text += (text.empty() ? "" : " ") + ("repeat=" + std::to_string(cell.repeat));
+  return text;
+}
+
+}  // namespace sweep

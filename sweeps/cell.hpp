@@ -1,0 +1,38 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sweeps/spec.hpp"
+#include "sweeps/status.hpp"
+
+namespace sweep {
+
+/// The axis that counts only for policies with a host tier.
+inline constexpr std::string_view kDramAxis = "dram_gib";
+
+/// One experiment of a sweep.
+struct Cell {
+  int index = 0;    // position in the plan
+  ParamMap params;  // base, axes and overrides merged, dotted keys
+  std::vector<std::pair<std::string, Value>>
+      axes;  // in the order of the file; without dram_gib where it does not count
+  int repeat = 0;
+  std::int64_t seed = 0;  // repeat.seed + repeat
+  CellStatus status = CellStatus::planned;
+  std::string reason;  // why it is excluded
+};
+
+/// Whether the policy among these parameters keeps KV in host memory. The parameters lack dram_gib.
+using UsesDram = std::function<bool(const ParamMap&)>;
+
+/// The cells of a sweep in plan order: the cross product with the last axis fastest, then the
+/// includes; repeats innermost. Where `uses_dram` says no, the dram_gib axis collapses to one cell
+/// without it. Throws SpecError, e.g. when an include repeats a cell.
+std::vector<Cell> expand(const SweepSpec& spec, const UsesDram& uses_dram);
+
+/// "gpu=h100-80gb policy=fcfs jps=1", with " repeat=2" behind it from repeat 1 on.
+std::string label(const Cell& cell);
+
+}  // namespace sweep
