@@ -1,6 +1,7 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <unordered_set>
 
 #include "workers/engine/errors.hpp"
 #include "workers/workload/bpe_source.hpp"
@@ -9,8 +10,9 @@
 namespace workload {
 namespace {
 
-constexpr std::size_t kCl100kRanks =
-    100'000;  // cl100k_base has 100,256 ranks, Llama 3 128,000, r50k_base 50,256
+// Files of this size split like cl100k: cl100k_base has 100,256 ranks, Llama 3 128,000, r50k_base
+// 50,256.
+constexpr std::size_t kCl100kRanks = 100'000;
 
 /// Value of a base64 digit, or -1.
 int digit(char c) {
@@ -39,6 +41,13 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return bytes;
 }
 
+std::optional<std::size_t> parse_rank(std::string_view text) {
+  std::size_t rank = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return rank;
+}
+
 /// The line for a message: short and printable.
 std::string quoted(std::string_view line) {
   std::string shown = "\"";
@@ -57,9 +66,14 @@ class RankFile {
     const auto space = line.find(' ');
     if (space == std::string_view::npos) refuse_line(line);
     const auto bytes = decode_base64(line.substr(0, space));
-    if (!bytes && tokens_.empty()) refuse_line(line);
+    const auto rank = parse_rank(line.substr(space + 1));
+    if (tokens_.empty() && !(bytes && rank)) refuse_line(line);
     if (!bytes) refuse("bad base64 " + quoted(line.substr(0, space)));
-    expect_rank(line.substr(space + 1));
+    if (!rank) refuse("bad rank " + quoted(line.substr(space + 1)));
+    expect_rank(*rank);
+    if (!seen_.insert(*bytes).second) {
+      refuse("the bytes " + quoted(line.substr(0, space)) + " have a rank already");
+    }
     tokens_.push_back(*bytes);
   }
 
@@ -74,12 +88,7 @@ class RankFile {
   }
 
  private:
-  void expect_rank(std::string_view text) const {
-    std::size_t rank = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-    if (error != std::errc{} || end != text.data() + text.size()) {
-      refuse("bad rank " + quoted(text) + ", expected " + std::to_string(tokens_.size()));
-    }
+  void expect_rank(std::size_t rank) const {
     if (rank == tokens_.size()) return;
     const bool seen = rank < tokens_.size();
     refuse((seen ? "duplicate rank " : "a hole before rank ") + std::to_string(rank) +
@@ -98,6 +107,7 @@ class RankFile {
   const std::string& path_;
   std::size_t line_ = 0;
   std::vector<std::string> tokens_;  // by rank
+  std::unordered_set<std::string> seen_;
 };
 
 /// Llama 3 places its control tokens behind the ranks, at these offsets.

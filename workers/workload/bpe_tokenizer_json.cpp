@@ -24,8 +24,7 @@ class TokenizerJson {
 
   BpeSource read() {
     const auto& model = member(root_, "model", "model");
-    const auto type = model.value("type", std::string("BPE"));
-    if (type != "BPE") refuse("model.type is \"" + type + "\", only \"BPE\" is supported");
+    check_model(model);
     read_vocabulary(member(model, "vocab", "model.vocab"));
     const auto rules = read_merges(member(model, "merges", "model.merges"));
     const auto whole_pieces = model.contains("ignore_merges") && model["ignore_merges"] == true;
@@ -36,7 +35,9 @@ class TokenizerJson {
   }
 
  private:
+  void check_model(const json& model) const;
   void read_vocabulary(const json& vocab);
+  engine::TokenId token_id(const json& value, const std::string& where) const;
   std::vector<MergeRule> read_merges(const json& merges) const;
   MergeRule read_merge(const json& merge, const std::string& where) const;
   engine::TokenId token(const std::string& spelling, const std::string& where) const;
@@ -48,7 +49,7 @@ class TokenizerJson {
 
   const json& member(const json& object, const char* key, const std::string& name) const {
     if (!object.is_object() || !object.contains(key)) {
-      refuse("no " + name + ", not a tokenizer.json of a BPE model");
+      refuse("no " + name + ", not a tokenizer.json of byte-level BPE");
     }
     return object[key];
   }
@@ -69,18 +70,35 @@ void TokenizerJson::refuse_syntax(const std::string& text, const json::parse_err
       1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
   const auto line_begin = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
   const auto column = line_begin == std::string::npos ? at + 1 : at - line_begin;
+  const std::string what = error.what();  // its own position comes before "syntax error"
   throw engine::InputError(path_ + ":" + std::to_string(line) + ":" + std::to_string(column) +
-                           ": JSON syntax error: " + error.what());
+                           ": JSON " +
+                           what.substr(std::min(what.find("syntax error"), what.size())));
+}
+
+/// Refuses what would make other tokens than byte-level BPE does.
+void TokenizerJson::check_model(const json& model) const {
+  const auto type = model.value("type", "BPE");
+  if (type != "BPE") refuse("model.type is \"" + type + "\", supported is \"BPE\"");
+  for (const auto* key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
+    if (model.contains(key) && !model[key].is_null() && model[key] != "") {
+      refuse(std::string("model.") + key + " is " + model[key].dump() + ", supported is null");
+    }
+  }
+}
+
+engine::TokenId TokenizerJson::token_id(const json& value, const std::string& where) const {
+  constexpr std::uint64_t kMaxId = 1U << 24U;  // far above any vocabulary; keeps the arrays small
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMaxId) {
+    refuse(where + " is " + value.dump() + ", not a token id");
+  }
+  return value.get<engine::TokenId>();
 }
 
 void TokenizerJson::read_vocabulary(const json& vocab) {
   if (!vocab.is_object() || vocab.empty()) refuse("model.vocab is not an object of token: id");
-  constexpr engine::TokenId kMaxId = 1U << 24U;  // far above any vocabulary; keeps the arrays small
   for (const auto& [spelling, value] : vocab.items()) {
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMaxId) {
-      refuse("model.vocab[" + json(spelling).dump() + "] is " + value.dump() + ", not a token id");
-    }
-    const auto id = value.get<engine::TokenId>();
+    const auto id = token_id(value, "model.vocab[" + json(spelling).dump() + "]");
     if (id >= tokens_.size()) tokens_.resize(id + 1);
     if (!tokens_[id].empty()) refuse("model.vocab gives id " + std::to_string(id) + " twice");
     // A spelling outside the alphabet is that of a control token, which text cannot produce.
@@ -186,12 +204,10 @@ ControlTokens TokenizerJson::read_control() const {
   auto behind = static_cast<engine::TokenId>(tokens_.size());
   if (root_.contains("added_tokens") && root_["added_tokens"].is_array()) {
     for (const auto& entry : root_["added_tokens"]) {
-      const auto& id = member(entry, "id", "id in added_tokens");
       const auto& content = member(entry, "content", "content in added_tokens");
-      if (!id.is_number_unsigned() || !content.is_string())
-        refuse("added_tokens holds " + entry.dump());
-      added[content] = id;
-      behind = std::max(behind, id.get<engine::TokenId>() + 1);
+      const auto id = token_id(member(entry, "id", "id in added_tokens"), "id in added_tokens");
+      added[content.get<std::string>()] = id;
+      behind = std::max(behind, id + 1);
     }
   }
   const auto control = [&](const char* name, engine::TokenId offset) {

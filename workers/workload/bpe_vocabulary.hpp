@@ -109,6 +109,7 @@ class BpeVocabulary {
   }
   std::string_view bytes(engine::TokenId id) const { return tokens_[id]; }
   engine::TokenId size() const { return tokens_.size(); }
+  /// The bytes of these ids, which are all below size().
   std::string decode(const std::vector<engine::TokenId>& ids) const;
 
  private:

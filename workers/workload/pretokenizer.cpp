@@ -11,8 +11,8 @@ namespace workload {
 
 // Possessive quantifiers where giving back cannot help: they only save time.
 const char* const kCl100kPattern =
-    R"re('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+)re"
-    R"re(|\s*[\r\n]+|\s+(?!\S)|\s+)re";
+    R"re('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+)re"
+    R"re(| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]+|\s+(?!\S)|\s+)re";
 const char* const kGpt2Pattern =
     R"re('(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s+(?!\S)|\s+)re";
 
