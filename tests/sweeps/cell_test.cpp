@@ -198,7 +198,7 @@ TEST_CASE("the number of cells is the product of the axes less what collapses") 
   }
 }
 
-TEST_CASE("--only and --skip select by any parameter") {
+TEST_CASE("the filters --only and --skip select by any parameter") {
   const std::vector<Cell> cells = cells_of("repeat.n = 2\n" + std::string(kSmall));
   CHECK(selected(cells, {}).size() == 8);
   CHECK(selected(cells, {"policy=fcfs"}) == std::vector<int>{0, 1, 2, 3});
