@@ -9,18 +9,17 @@ namespace workload {
 enum class JobOrder : std::uint8_t {
   file,      // as the lines stand
   id,        // by job id, bytewise
-  shuffled,  // a permutation of the ids that depends on the ids and the seed alone, not on the
-             // file's order
+  shuffled,  // permuted by the seed; depends on the set of ids, not on the file's order
 };
 
 /// Which jobs of a file are replayed: those that pass the filters, in `order`, the first `count` of
 /// them.
 struct Curation {
-  std::optional<int> count;  // unset: every job that passes
+  std::optional<int> count = std::nullopt;  // unset: every job that passes
   int min_turns = 1;
-  std::optional<int> max_turns;
-  std::optional<int>
-      max_context;  // tokens of the whole job, last answer included; longer jobs are left out
+  std::optional<int> max_turns = std::nullopt;
+  /// Tokens of the whole job, last answer included; longer jobs are left out.
+  std::optional<int> max_context = std::nullopt;
   JobOrder order = JobOrder::file;
   std::uint64_t seed = 42;  // of the shuffle
 };

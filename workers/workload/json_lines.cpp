@@ -72,7 +72,7 @@ void refuse(const InputPlace& place, const std::string& problem) {
 class LineReader::ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// Fills `out` from its start; fewer bytes than asked for means the end.
+  /// Fills `out` from its start; 0 bytes means the end. Bytes before damage are handed out first.
   virtual std::size_t read(std::span<char> out) = 0;
 };
 
@@ -102,8 +102,10 @@ class LineReader::XzSource final : public LineReader::ByteSource {
   std::size_t read(std::span<char> out) override {
     stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
     stream_.avail_out = out.size();
-    while (stream_.avail_out > 0 && !finished_) decode_some();
-    return out.size() - stream_.avail_out;
+    while (stream_.avail_out > 0 && !finished_ && damage_ == nullptr) decode_some();
+    const std::size_t decoded = out.size() - stream_.avail_out;
+    if (decoded == 0 && damage_ != nullptr) throw DamagedInput(damage_);
+    return decoded;
   }
 
  private:
@@ -116,16 +118,17 @@ class LineReader::XzSource final : public LineReader::ByteSource {
     }
     const lzma_ret result = lzma_code(&stream_, file_.good() ? LZMA_RUN : LZMA_FINISH);
     finished_ = result == LZMA_STREAM_END;
-    if (result == LZMA_BUF_ERROR)
-      throw DamagedInput("the .xz data ends too early: the file is truncated");
     if (result == LZMA_MEM_ERROR) throw std::bad_alloc();
-    if (result != LZMA_OK && !finished_) throw DamagedInput("the .xz data is damaged");
+    if (result == LZMA_OK || finished_) return;
+    damage_ = result == LZMA_BUF_ERROR ? "the .xz data ends too early: the file is truncated"
+                                       : "the .xz data is damaged";
   }
 
   std::ifstream file_;
   lzma_stream stream_ = LZMA_STREAM_INIT;
   std::array<char, 64 * 1024> input_;
   bool finished_ = false;
+  const char* damage_ = nullptr;  // what is wrong with the data after the bytes handed out
 };
 
 LineReader::LineReader(std::string path) : place_{std::move(path), 0} {
@@ -155,10 +158,11 @@ void LineReader::refill() {
   try {
     got = source_->read(std::span(buffer_).subspan(kept));
   } catch (const DamagedInput& problem) {
+    buffer_.resize(kept);
     refuse({place_.file, place_.line + 1}, problem.what());
   }
   buffer_.resize(kept + got);
-  at_end_ = got < kChunkBytes;
+  at_end_ = got == 0;
 }
 
 std::optional<std::string_view> LineReader::next_raw() {

@@ -10,8 +10,8 @@ namespace workload {
 
 /// What a recording says of one turn beside its message.
 struct RecordedTurn {
-  std::string tool;              // empty: not recorded
-  std::optional<double> exec_s;  // how long the tool ran
+  std::string tool;                             // empty: not recorded
+  std::optional<double> exec_s = std::nullopt;  // how long the tool ran
 };
 
 /// One row of a trajectory file, checked, not yet tokenized.

@@ -13,8 +13,8 @@ namespace workload {
 struct GapRule {
   bool recorded = false;  // turns[k].exec_s of the file; otherwise gap_s
   double gap_s = 1.0;     // the constant gap
-  std::optional<double>
-      fallback_s;  // for turns without a recorded time; unset: such a turn is an error
+  /// For turns without a recorded time; unset: such a turn is an error.
+  std::optional<double> fallback_s = std::nullopt;
 };
 
 /// Recorded trajectories as a workload.
@@ -22,14 +22,13 @@ struct TrajectoryConfig {
   std::string path;  // JSON lines, plain or .xz; parse_job() says what a line holds
   GapRule gap;
   Curation curation;
-  std::optional<int> model_context;  // tokens; a chosen job longer than this is an error (see
-                                     // Curation::max_context)
+  /// Tokens; a chosen job longer than this is an error (Curation::max_context leaves it out).
+  std::optional<int> model_context = std::nullopt;
   ToolFallback tool_fallback = ToolFallback::function_tag;
 };
 
 struct TrajectorySet {
-  Workload workload;  // jobs in the order of the curation rule; their ids are the record of what
-                      // was chosen
+  Workload workload;  // jobs in the order of the rule; their ids record what was chosen
   Rejections rejected;
   int rows = 0;                 // jobs in the file
   int tools_recorded = 0;       // turns for which the file names a tool itself

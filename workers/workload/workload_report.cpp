@@ -21,7 +21,7 @@ double percentile(const std::vector<double>& sorted, double fraction) {
 
 /// The values behind a table, gathered job by job.
 struct Samples {
-  std::vector<double> turns, prompt, fresh, output, context, gap_s;
+  std::vector<double> turns, prompt, first_prompt, fresh, output, context, gap_s;
   std::vector<int> by_tool;  // last: no tool
 
   explicit Samples(std::size_t tools) : by_tool(tools + 1) {}
@@ -30,7 +30,7 @@ struct Samples {
     int held = 0;  // prompt and answer of the turn before
     for (const Turn& turn : job.turns) {
       prompt.push_back(turn.prompt_tokens);
-      fresh.push_back(turn.prompt_tokens - held);
+      (held == 0 ? first_prompt : fresh).push_back(turn.prompt_tokens - held);
       output.push_back(turn.output_tokens);
       held = turn.prompt_tokens + turn.output_tokens;
       if (&turn != &job.turns.back()) gap_s.push_back(engine::to_seconds(turn.gap));
@@ -56,7 +56,7 @@ std::vector<ToolShare> tool_shares(const std::vector<std::string>& names, const 
 
 void print_row(std::ostream& out, const char* name, const Distribution& d, int decimals) {
   std::array<char, 160> row{};
-  std::snprintf(row.data(), row.size(), "%-24s%10.*f%10.*f%10.*f%10.*f%10.*f%10.*f%10.*f\n", name,
+  std::snprintf(row.data(), row.size(), "%-26s%10.*f%10.*f%10.*f%10.*f%10.*f%10.*f%10.*f\n", name,
                 std::max(decimals, 1), d.mean, decimals, d.min, decimals, d.p10, decimals, d.p50,
                 decimals, d.p90, decimals, d.p99, decimals, d.max);
   out << row.data();
@@ -202,6 +202,7 @@ DatasetTable dataset_table(const Workload& workload) {
   table.tools = tool_shares(workload.tools, samples);
   table.turns_per_job = distribution_of(std::move(samples.turns));
   table.prompt_tokens = distribution_of(std::move(samples.prompt));
+  table.first_prompt = distribution_of(std::move(samples.first_prompt));
   table.new_tokens = distribution_of(std::move(samples.fresh));
   table.output_tokens = distribution_of(std::move(samples.output));
   table.final_context = distribution_of(std::move(samples.context));
@@ -213,12 +214,13 @@ void print(std::ostream& out, const DatasetTable& table) {
   out << "workload   " << table.source << "\ntokenizer  " << table.tokenizer << "\njobs       "
       << table.jobs << "\nturns      " << table.turns << "\n\n";
   std::array<char, 160> head{};
-  std::snprintf(head.data(), head.size(), "%-24s%10s%10s%10s%10s%10s%10s%10s\n", "", "mean", "min",
+  std::snprintf(head.data(), head.size(), "%-26s%10s%10s%10s%10s%10s%10s%10s\n", "", "mean", "min",
                 "p10", "p50", "p90", "p99", "max");
   out << head.data();
   print_row(out, "turns per job", table.turns_per_job, 0);
   print_row(out, "prompt tokens per turn", table.prompt_tokens, 0);
-  print_row(out, "new tokens per turn", table.new_tokens, 0);
+  print_row(out, "first prompt per job", table.first_prompt, 0);
+  print_row(out, "new tokens per later turn", table.new_tokens, 0);
   print_row(out, "output tokens per turn", table.output_tokens, 0);
   print_row(out, "final context per job", table.final_context, 0);
   if (table.gap_s.count > 0) print_row(out, "gap between turns (s)", table.gap_s, 3);

@@ -27,9 +27,9 @@ struct DatasetTable {
   int jobs = 0;
   int turns = 0;
   Distribution turns_per_job;
-  Distribution prompt_tokens;  // a turn
-  Distribution new_tokens;  // a turn: its prompt less the prompt and answer of the turn before; the
-                            // whole first prompt
+  Distribution prompt_tokens;    // a turn
+  Distribution first_prompt;     // a job's first turn
+  Distribution new_tokens;       // a later turn: its prompt less the prompt and answer before it
   Distribution output_tokens;    // a turn
   Distribution final_context;    // a job: last prompt and answer, tokens
   Distribution gap_s;            // between turns; a last turn has none
