@@ -1,0 +1,132 @@
+#include <cstdlib>
+
+#include "tests/engine/naive_model.hpp"
+#include "tests/engine/support/fuzz_driver.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
+
+using namespace support;
+
+namespace {
+
+/// The scheduler's last step in the naive model's terms.
+class StepRecord {
+ public:
+  explicit StepRecord(SchedulerWorld& world) : world_(world) {}
+
+  void after_schedule() {
+    static constexpr const char* kKinds[] = {"new", "resumed", "running"};
+    step_ = {};
+    for (const auto& share : world_.plan().scheduled) {
+      step_.scheduled.push_back({number(share.request), kKinds[static_cast<int>(share.kind)],
+                                 share.num_tokens, share.computed_before, table(*share.request)});
+    }
+    for (const auto* r : world_.plan().preempted) step_.preempted.push_back(number(r));
+    for (const auto* r : world_.order().in_service_order()) step_.waiting.push_back(number(r));
+    const auto& running = world_.scheduler().running();
+    for (const auto* r = running.front(); r != nullptr; r = running.next(*r))
+      step_.running.push_back(number(r));
+    for (const auto& lost : world_.kv.evictions())
+      step_.evicted.push_back(static_cast<int>(engine::index(lost.block)));
+    step_.free_list = world_.free_list();
+  }
+
+  const naive::Step& after_apply() {
+    for (const auto* r : world_.finished_requests) step_.finished.push_back(number(r));
+    step_.free_list_after = world_.free_list();
+    step_.distinct_contents = world_.kv.prefix_cache().num_hashes();
+    return step_;
+  }
+
+ private:
+  static int number(const engine::Request* r) { return static_cast<int>(engine::index(r->id)); }
+  static Ids table(const engine::Request& request) { return numbers(request.blocks); }
+
+  SchedulerWorld& world_;
+  naive::Step step_;
+};
+
+naive::Config naive_config(const WorldConfig& config) {
+  const auto& [kv, s, policy] = config;
+  return {.num_blocks = kv.num_blocks,
+          .block_size = kv.block_size,
+          .prefix_caching = kv.prefix_caching,
+          .token_budget = s.max_num_batched_tokens,
+          .max_num_seqs = s.max_num_seqs,
+          .max_model_len = s.max_model_len,
+          .prefill_threshold = s.long_prefill_token_threshold,
+          .chunked_prefill = s.chunked_prefill,
+          .reserve_full_sequence = s.reserve_full_sequence,
+          .by_priority = policy.order == "priority"};
+}
+
+naive::Request naive_request(const engine::Request& request) {
+  return {.id = static_cast<int>(engine::index(request.id)),
+          .priority = request.spec.priority,
+          .arrival = engine::to_seconds(request.spec.arrival),
+          .tokens = {request.spec.prompt.begin(), request.spec.prompt.end()},
+          .outputs = {request.spec.forced.begin(), request.spec.forced.end()}};
+}
+
+void play_beside_naive_model(const FuzzCase& fuzz) {
+  SchedulerWorld world(fuzz.config);
+  naive::Model model(naive_config(fuzz.config));
+  StepRecord record(world);
+  FuzzDriver driver(
+      fuzz, world,
+      {.submitted = [&](const engine::Request& r) { model.submit(naive_request(r)); },
+       .aborted =
+           [&](const engine::Request& r) { model.abort(static_cast<int>(engine::index(r.id))); },
+       .scheduled = [&] { record.after_schedule(); },
+       .applied =
+           [&] {
+             const naive::Step& decided = record.after_apply();
+             const naive::Step expected = model.step();
+             if (decided == expected) return;
+             throw std::logic_error("step " + std::to_string(world.plan().step) + "\n  decided  " +
+                                    naive::to_string(decided) + "\n  expected " +
+                                    naive::to_string(expected));
+           }});
+  driver.run();
+}
+
+void play(const FuzzCase& fuzz) {
+  SchedulerWorld world(fuzz.config);
+  FuzzDriver(fuzz, world, {}).run();
+}
+
+/// Seeds 1 to `count`, or the one in KVSWEEP_FUZZ_SEED.
+void for_each_seed(int count, const std::function<void(std::uint64_t)>& run) {
+  if (const char* one = std::getenv("KVSWEEP_FUZZ_SEED")) {
+    run(std::strtoull(one, nullptr, 10));
+    return;
+  }
+  for (int seed = 1; seed <= count; ++seed) run(static_cast<std::uint64_t>(seed));
+}
+
+void require_all_pass(std::initializer_list<const char*> orders, Retained retained,
+                      void (*run)(const FuzzCase&)) {
+  for_each_seed(scaled(2000), [&](std::uint64_t seed) {
+    const FuzzCase fuzz = make_fuzz_case(seed, orders, retained);
+    try {
+      run(fuzz);
+    } catch (const std::logic_error& error) {
+      FAIL("KVSWEEP_FUZZ_SEED=" << seed << " (" << describe(fuzz) << "): " << error.what());
+    }
+  });
+  SUCCEED();
+}
+
+}  // namespace
+
+TEST_CASE("every decision equals that of a naive model of the rules", "[fuzz]") {
+  require_all_pass({"fcfs", "priority"}, Retained::nothing, play_beside_naive_model);
+}
+
+TEST_CASE("job order keeps the invariants, makes progress and computes what it reads", "[fuzz]") {
+  require_all_pass({"job_fcfs"}, Retained::nothing, play);
+}
+
+TEST_CASE("pins keep the invariants, never block progress and all end", "[fuzz]") {
+  require_all_pass({"fcfs", "priority", "job_fcfs"}, Retained::pins, play);
+}

@@ -1,0 +1,92 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+/// The scheduling rules once more, written for obviousness alone: everything is searched, nothing
+/// is hashed, and a block's content is named by all tokens up to its end. Shares no code and no
+/// types with the engine.
+namespace naive {
+
+struct Config {
+  int num_blocks;  // including the null block 0
+  int block_size;
+  bool prefix_caching;
+  int token_budget;
+  int max_num_seqs;
+  int max_model_len;
+  int prefill_threshold;  // 0: none
+  bool chunked_prefill;
+  bool reserve_full_sequence;
+  bool by_priority;  // otherwise first come, first served
+};
+
+struct Request {
+  int id;
+  int priority;
+  double arrival;
+  std::vector<int> tokens;   // prompt, then outputs so far
+  std::vector<int> outputs;  // to come, in order
+  // State of the model.
+  std::vector<int> table{};
+  int computed = 0;
+  int cached_blocks = 0;
+  bool preempted = false;
+};
+
+struct Share {
+  int id;
+  std::string kind;
+  int num_tokens;
+  int computed_before;
+  std::vector<int> table;
+  bool operator==(const Share&) const = default;
+};
+
+/// A step's decisions; queues and the free list as they stand after scheduling.
+struct Step {
+  std::vector<Share> scheduled;
+  std::vector<int> preempted, waiting, running, evicted, free_list;
+  std::vector<int> finished, free_list_after;
+  int distinct_contents = 0;  // after the step
+  bool operator==(const Step&) const = default;
+};
+
+std::string to_string(const Step& step);
+
+class Model {
+ public:
+  explicit Model(const Config& config);
+  void submit(const Request& request);
+  void abort(int id);
+  Step step();
+
+ private:
+  using Content = std::vector<int>;  // all tokens from the first to the end of the block
+
+  void schedule_running(Step& step);
+  bool make_room(Request& request, int num_tokens, Step& step);
+  void admit_waiting(Step& step);
+  void sample(Step& step);
+
+  bool allocate(Request& request, int num_tokens, const std::vector<int>& hits, int reserve);
+  void preempt(int id, Step& step);
+  void free(Request& request);
+  std::vector<int> find_hits(const Request& request) const;
+  int victim() const;
+  void sort_waiting();
+  int budget_left(const Step& step) const;
+  int wanted(const Request& request, int computed) const;
+  int blocks_for(int tokens) const;
+  void uncache(int block);
+
+  Config config_;
+  std::map<int, Request> requests_;
+  std::vector<int> waiting_, running_;           // ids
+  std::vector<int> free_;                        // blocks, next to be handed out first
+  std::map<int, int> refs_;                      // by block
+  std::vector<std::pair<Content, int>> cached_;  // content and block, oldest first
+  std::vector<int> evicted_;
+};
+
+}  // namespace naive

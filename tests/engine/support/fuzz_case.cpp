@@ -1,0 +1,117 @@
+#include "tests/engine/support/fuzz_case.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace support {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Of few different tokens, so that equal content also arises by chance.
+Tokens random_tokens(Dice& dice, int count) {
+  Tokens all;
+  for (int i = 0; i < count; ++i)
+    all.push_back(static_cast<engine::TokenId>(dice.one_in(4) ? dice.between(0, 30) : 7));
+  return all;
+}
+
+FuzzTurn random_turn(Dice& dice, int max_tokens) {
+  FuzzTurn turn;
+  turn.fresh = random_tokens(dice, dice.between(1, max_tokens));
+  turn.outputs = random_tokens(dice, dice.between(1, max_tokens));
+  turn.gap_steps = dice.between(0, 8);
+  turn.priority = dice.between(0, 2);
+  turn.tool = dice.between(-1, 2);
+  if (dice.one_in(12)) turn.abort_after = dice.between(0, 12);
+  return turn;
+}
+
+std::vector<FuzzJob> random_jobs(Dice& dice) {
+  const Tokens system = random_tokens(dice, 24);  // every job starts with a part of it
+  std::vector<FuzzJob> jobs(static_cast<std::size_t>(dice.between(1, 8)));
+  const int rush = dice.any({0, 3, 30});  // steps over which they arrive
+  for (FuzzJob& job : jobs) {
+    job.arrival_step = dice.between(0, rush);
+    for (int turns = dice.between(1, 3); turns > 0; --turns)
+      job.turns.push_back(random_turn(dice, 12));
+    Tokens& first = job.turns.front().fresh;
+    first = Tokens(system.begin(), system.begin() + dice.between(0, 24)) + first;
+    job.turns.back().says_last = !dice.one_in(4);
+  }
+  return jobs;
+}
+
+int longest_sequence(const std::vector<FuzzJob>& jobs) {
+  std::size_t longest = 0;
+  for (const FuzzJob& job : jobs) {
+    std::size_t tokens = 0;
+    for (const FuzzTurn& turn : job.turns) tokens += turn.fresh.size() + turn.outputs.size();
+    longest = std::max(longest, tokens);
+  }
+  return static_cast<int>(longest);
+}
+
+WorldConfig random_config(Dice& dice, int longest) {
+  WorldConfig config;
+  config.kv.block_size = dice.any({1, 2, 3, 4, 8});
+  // The last token's KV is never computed.
+  const int needed = (longest - 1 + config.kv.block_size - 1) / config.kv.block_size;
+  config.kv.num_blocks = 1 + needed + dice.any({0, 1, dice.between(0, needed), 2 * needed});
+  config.kv.prefix_caching = !dice.one_in(5);
+  engine::SchedulerConfig& s = config.scheduler;
+  s.max_model_len = longest + dice.between(0, 3);
+  s.chunked_prefill = !dice.one_in(4);
+  s.max_num_seqs = dice.any({1, 2, 3, 8});
+  s.max_num_batched_tokens =
+      s.chunked_prefill ? s.max_num_seqs + dice.any({0, 1, 7, 40}) : s.max_model_len;
+  s.long_prefill_token_threshold = dice.any({0, 0, dice.between(1, 12)});
+  s.reserve_full_sequence = !dice.one_in(3);
+  return config;
+}
+
+void add_pins(Dice& dice, policies::PolicyConfig& policy) {
+  policy.retention = "pin";
+  policy.ttl = milliseconds(dice.any({10, 30, 100, 1000, 1'000'000}));
+  policy.threshold = milliseconds(dice.any({0, 40, 1'000'000}));
+  policy.pins.protect_waiting = dice.one_in(2);
+  policy.pins.release_on_handoff = dice.one_in(2);
+  policy.pins.pressure_victim =
+      dice.any({engine::PressureVictim::latest_job, engine::PressureVictim::latest_deadline});
+}
+
+}  // namespace
+
+FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> orders,
+                        Retained retained) {
+  Dice dice(seed);
+  FuzzCase fuzz;
+  fuzz.jobs = random_jobs(dice);
+  fuzz.config = random_config(dice, longest_sequence(fuzz.jobs));
+  fuzz.config.policy.order = dice.any(orders);
+  fuzz.config.policy.victim =
+      dice.any({policies::VictimRule::last_unpinned, policies::VictimRule::latest_job});
+  if (retained == Retained::pins) add_pins(dice, fuzz.config.policy);
+  return fuzz;
+}
+
+std::string describe(const FuzzCase& fuzz) {
+  const auto& [kv, s, policy] = fuzz.config;
+  std::string text = policy.order + ", " + policy.retention;
+  const auto add = [&](const char* name, auto value) {
+    text += std::string(", ") + name + ' ' + std::to_string(value);
+  };
+  add("blocks", kv.num_blocks);
+  add("block size", kv.block_size);
+  add("caching", kv.prefix_caching);
+  add("budget", s.max_num_batched_tokens);
+  add("seqs", s.max_num_seqs);
+  add("max length", s.max_model_len);
+  add("threshold", s.long_prefill_token_threshold);
+  add("chunked", s.chunked_prefill);
+  add("reserve", s.reserve_full_sequence);
+  add("jobs", fuzz.jobs.size());
+  return text;
+}
+
+}  // namespace support

@@ -1,0 +1,59 @@
+#pragma once
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/engine/support/scheduler_world.hpp"
+
+namespace support {
+
+/// Small random numbers from one seed, the same with every standard library.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  /// Between `low` and `high`, both included.
+  int between(int low, int high) {
+    return low + static_cast<int>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+  }
+  bool one_in(int n) { return between(1, n) == 1; }
+  template <class T>
+  T any(std::initializer_list<T> values) {
+    return *(values.begin() + between(0, static_cast<int>(values.size()) - 1));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct FuzzTurn {
+  Tokens fresh;  // what the prompt adds to the turns before it
+  Tokens outputs;
+  int gap_steps = 0;  // from the end of the turn before
+  int priority = 0;
+  int tool = -1;
+  bool says_last = false;                         // the client tells that no turn follows
+  std::optional<int> abort_after = std::nullopt;  // steps after its arrival
+};
+
+struct FuzzJob {
+  int arrival_step = 0;
+  std::vector<FuzzTurn> turns;
+};
+
+/// Jobs whose turns extend each other and share prefixes, over a pool that holds the longest
+/// sequence and little more.
+struct FuzzCase {
+  WorldConfig config;
+  std::vector<FuzzJob> jobs;
+};
+
+/// Queue orders with the pins of a retention policy, or without.
+enum class Retained { nothing, pins };
+
+FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> orders,
+                        Retained retained);
+
+std::string describe(const FuzzCase& fuzz);
+
+}  // namespace support

@@ -1,0 +1,163 @@
+#include "tests/engine/support/invariants.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace support {
+namespace {
+
+using engine::BlockId;
+using engine::Request;
+using engine::RunningList;
+
+void require(bool holds, const std::string& rule) {
+  if (!holds) throw std::logic_error("invariant broken: " + rule);
+}
+
+std::vector<const Request*> all_of(const RunningList& running) {
+  std::vector<const Request*> all;
+  for (const Request* r = running.front(); r != nullptr; r = running.next(*r)) all.push_back(r);
+  return all;
+}
+
+}  // namespace
+
+Invariants::Invariants(const engine::KvConfig& kv_config, const engine::SchedulerConfig& config,
+                       const engine::KvCache& kv, const engine::Scheduler& scheduler,
+                       const engine::QueueOrder& order, const engine::Pins& pins, bool fcfs)
+    : kv_config_(kv_config),
+      config_(config),
+      kv_(kv),
+      scheduler_(scheduler),
+      order_(order),
+      pins_(pins),
+      fcfs_(fcfs) {}
+
+void Invariants::before_schedule() {
+  must_progress_ = scheduler_.running().empty() && order_.size() > 0;
+  std::erase_if(tables_, [](const auto& entry) {
+    return entry.first->status != engine::RequestStatus::running;
+  });
+  for (const Request* r : all_of(scheduler_.running()))
+    require(r->num_computed < r->num_tokens(), "a running request has a token left to compute");
+}
+
+void Invariants::after_schedule(const engine::StepPlan& plan) {
+  check_step(plan);
+  check_running();
+  check_tables_only_grow();
+  check_blocks();
+  if (fcfs_) check_fcfs();
+}
+
+void Invariants::check_step(const engine::StepPlan& plan) const {
+  int total = 0, admissions = 0;
+  for (const auto& share : plan.scheduled) {
+    total += share.num_tokens;
+    admissions += share.kind == engine::ScheduleKind::running ? 0 : 1;
+    require(share.num_tokens > 0, "every share computes something");
+    require(share.request->num_computed == share.computed_before + share.num_tokens,
+            "scheduled tokens count as computed");
+    require(share.samples == (share.request->num_computed == share.request->num_tokens()),
+            "a request samples when all its tokens are computed");
+  }
+  const auto num_running = static_cast<int>(scheduler_.running().size());
+  require(total == plan.total_tokens, "the step's tokens add up");
+  require(total <= config_.max_num_batched_tokens, "the token budget is kept");
+  require(num_running <= config_.max_num_seqs, "no more than max_num_seqs run");
+  require(plan.preempted.empty() || admissions == 0, "a step that preempts admits nothing");
+  require(!must_progress_ || !plan.scheduled.empty(),
+          "with nothing running, something that waits is scheduled within one step");
+}
+
+void Invariants::check_running() const {
+  for (const Request* r : all_of(scheduler_.running())) {
+    require(r->status == engine::RequestStatus::running, "what runs has the status of it");
+    require(r->num_computed <= config_.max_model_len - 1,
+            "the KV of the last possible token is never computed");
+    require(static_cast<int>(r->blocks.size()) == kv_.blocks_for(r->num_computed),
+            "a table covers exactly the computed tokens");
+    const int full = r->num_computed / kv_config_.block_size;
+    require(r->num_hashed_blocks == (kv_config_.prefix_caching ? full : 0),
+            "all full blocks are registered");
+    for (std::size_t i = 0; i < r->blocks.size(); ++i) {
+      const bool is_full = static_cast<int>(i) < full;
+      require(kv_.prefix_cache().contains(r->blocks[i]) == (is_full && kv_config_.prefix_caching),
+              "a block has a hash exactly when it is full");
+    }
+  }
+  for (const Request* r : order_.in_service_order()) {
+    require(r->blocks.empty() && r->num_computed == 0, "a waiting request holds nothing");
+    require(r->status == engine::RequestStatus::waiting ||
+                r->status == engine::RequestStatus::preempted,
+            "what waits has the status of it");
+  }
+}
+
+void Invariants::check_tables_only_grow() {
+  for (const Request* r : all_of(scheduler_.running())) {
+    auto& seen = tables_[r];
+    require(
+        seen.size() <= r->blocks.size() && std::equal(seen.begin(), seen.end(), r->blocks.begin()),
+        "a running request's table only grows");
+    seen = r->blocks;
+  }
+}
+
+void Invariants::check_blocks() const {
+  kv_.verify();
+  std::vector<int> holders(static_cast<std::size_t>(kv_config_.num_blocks));
+  for (const Request* r : all_of(scheduler_.running()))
+    for (const BlockId b : r->blocks) ++holders[engine::index(b)];
+  for (const auto& [job, blocks] : pinned_)
+    for (const BlockId b : blocks) ++holders[engine::index(b)];
+  int free = 0, held = 0;
+  for (std::uint32_t b = 1; b < holders.size(); ++b) {
+    require(kv_.pool().refs(BlockId{b}) == holders[b],
+            "a block has one reference a table and a pin that hold it");
+    ++(holders[b] == 0 ? free : held);
+  }
+  require(free == kv_.num_free(), "free blocks are those that nobody holds");
+  require(free + held + 1 == kv_config_.num_blocks, "free, held and the null block are all");
+  require(static_cast<int>(pinned_.size()) == pins_.count(), "pins are counted");
+}
+
+/// The head of the queue is never passed over and the youngest gives way, so that whatever happens
+/// those who run, and after them those who wait, stand in the order of their arrival.
+void Invariants::check_fcfs() const {
+  std::vector<const Request*> service = all_of(scheduler_.running());
+  for (const Request* r : order_.in_service_order()) service.push_back(r);
+  require(std::ranges::is_sorted(service, {}, &Request::id), "first come is first served");
+  const auto waiting = order_.in_service_order();
+  const auto fresh = std::ranges::find(waiting, engine::RequestStatus::waiting, &Request::status);
+  require(std::find_if(fresh, waiting.end(),
+                       [](const Request* r) {
+                         return r->status == engine::RequestStatus::preempted;
+                       }) == waiting.end(),
+          "preempted requests wait before arrivals");
+}
+
+void Invariants::before_apply() {
+  tables_.clear();
+  for (const Request* r : all_of(scheduler_.running())) tables_[r] = r->blocks;
+}
+
+void Invariants::after_apply() { check_blocks(); }
+
+void Invariants::on_events(const std::vector<engine::KvEvent>& events) {
+  for (const engine::KvEvent& event : events) {
+    if (event.kind == engine::KvEventKind::unpin) {
+      require(pinned_.erase(event.job) == 1, "only what is pinned is unpinned");
+    } else if (event.kind == engine::KvEventKind::pin) {
+      const auto turn = std::ranges::find_if(tables_, [&](const auto& entry) {
+        return entry.first->spec.job == event.job && entry.first->spec.turn == event.turn;
+      });
+      require(turn != tables_.end(), "only a turn that ran is pinned");
+      require(pinned_.emplace(event.job, turn->second).second, "a job holds one pin at most");
+      require(static_cast<int>(turn->second.size()) == event.blocks, "a pin keeps the whole turn");
+    }
+  }
+}
+
+}  // namespace support

@@ -1,0 +1,148 @@
+#include "tests/engine/support/scheduler_world.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace support {
+
+using engine::Request;
+
+const char* to_string(engine::KvReason reason) {
+  static constexpr const char* kNames[] = {
+      "none",         "known_tool", "unseen_tool", "slow_tool", "no_tool",      "last_turn",
+      "ttl",          "handoff",    "replaced",    "job_end",   "pressure_run", "pressure_admit",
+      "out_of_blocks"};
+  return kNames[static_cast<int>(reason)];
+}
+
+SchedulerWorld::SchedulerWorld(const WorldConfig& config)
+    : kv(config.kv),
+      config_(config),
+      order_(policies::make_order(config.policy)),
+      retention_(policies::make_retention(config.policy)),
+      pins(kv, *order_, *retention_),
+      scheduler_(config.scheduler, kv, *order_, pins),
+      invariants_(config.kv, config.scheduler, kv, scheduler_, *order_, pins,
+                  config.policy.order == "fcfs"),
+      content_(config.kv) {}
+
+Request& SchedulerWorld::add(const std::string& name, const Ask& ask) {
+  const auto number = static_cast<int>(clients_.size());
+  Client& client = clients_.emplace_back(Client{name, ask, {}});
+  Request& request = client.request;
+  request.id = engine::RequestId{static_cast<std::uint32_t>(number)};
+  engine::RequestSpec& spec = request.spec;
+  spec.job = engine::JobId{static_cast<std::uint32_t>(ask.job.value_or(number))};
+  spec.turn = ask.turn;
+  spec.last_turn = ask.last_turn;
+  spec.tool = engine::ToolId{ask.tool};
+  spec.priority = ask.priority;
+  spec.arrival = engine::from_seconds(ask.arrival_s.value_or(number));
+  spec.job_arrival = ask.job_arrival_s ? engine::from_seconds(*ask.job_arrival_s) : spec.arrival;
+  spec.prompt = client.ask.prompt;
+  spec.forced = client.ask.outputs;
+  spec.stop.max_tokens = static_cast<int>(client.ask.outputs.size());
+  engine::hash_full_blocks(request, kv.block_size());
+  scheduler_.submit(request);
+  return request;
+}
+
+Request& SchedulerWorld::add(const std::string& name, int prompt_tokens, int output_tokens,
+                             int priority) {
+  const int stream = 1 + 2 * static_cast<int>(clients_.size());
+  return add(name, {.prompt = tokens(prompt_tokens, stream),
+                    .outputs = tokens(output_tokens, stream + 1),
+                    .priority = priority});
+}
+
+void SchedulerWorld::abort(const std::string& name) {
+  scheduler_.abort((*this)[name]);
+  take_events();
+  invariants_.check_blocks();
+}
+
+std::string SchedulerWorld::schedule() {
+  kv.clear_evictions();
+  invariants_.before_schedule();
+  pins.expire(now_);
+  scheduler_.schedule(plan_, now_);
+  take_events();
+  invariants_.after_schedule(plan_);
+  content_.execute(plan_);
+  preempted_ = names(plan_.preempted);
+  std::string text;
+  for (const auto& share : plan_.scheduled) {
+    text +=
+        (text.empty() ? "" : " ") + name(*share.request) + ':' + std::to_string(share.num_tokens);
+  }
+  return text;
+}
+
+void SchedulerWorld::apply() {
+  finished_requests.clear();
+  invariants_.before_apply();
+  scheduler_.apply(plan_, {}, now_, now_ + step_duration, finished_requests);
+  now_ += step_duration;
+  take_events();
+  invariants_.after_apply();
+  finished_ = names(finished_requests);
+}
+
+std::string SchedulerWorld::step() {
+  std::string text = schedule();
+  apply();
+  return text;
+}
+
+int SchedulerWorld::run_until_idle() {
+  int steps = 0;
+  for (; !scheduler_.idle(); ++steps) {
+    if (steps == 100'000) throw std::logic_error("the world never comes to rest");
+    step();
+  }
+  return steps;
+}
+
+void SchedulerWorld::take_events() {
+  invariants_.on_events(pins.events());
+  for (const engine::KvEvent& event : pins.events()) {
+    static constexpr const char* kKinds[] = {"pin ", "unpin ", "keep_declined "};
+    if (event.kind > engine::KvEventKind::keep_declined) continue;
+    pin_events_.push_back(kKinds[static_cast<int>(event.kind)] +
+                          std::to_string(engine::index(event.job)) + '.' +
+                          std::to_string(event.turn) + ' ' + to_string(event.reason));
+  }
+  pins.events().clear();
+}
+
+std::string SchedulerWorld::name(const Request& request) const {
+  return clients_[engine::index(request.id)].name;
+}
+
+std::string SchedulerWorld::names(const auto& requests) const {
+  std::string text;
+  for (const Request* r : requests) text += (text.empty() ? "" : " ") + name(*r);
+  return text;
+}
+
+std::string SchedulerWorld::running() const {
+  std::vector<const Request*> all;
+  const auto& list = scheduler_.running();
+  for (const Request* r = list.front(); r != nullptr; r = list.next(*r)) all.push_back(r);
+  return names(all);
+}
+
+std::string SchedulerWorld::waiting() const { return names(order_->in_service_order()); }
+
+Request& SchedulerWorld::operator[](const std::string& name) {
+  return std::ranges::find(clients_, name, &Client::name)->request;
+}
+
+Ids SchedulerWorld::free_list() const {
+  Ids ids;
+  for (auto b = kv.pool().free_head(); b != engine::BlockId{0}; b = kv.pool().next_free(b))
+    ids.push_back(static_cast<int>(engine::index(b)));
+  return ids;
+}
+
+}  // namespace support

@@ -1,0 +1,107 @@
+#pragma once
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tests/engine/support/invariants.hpp"
+#include "tests/engine/support/tagged_kv.hpp"
+#include "tests/engine/support/tokens.hpp"
+#include "workers/engine/scheduler.hpp"
+#include "workers/policies/factory.hpp"
+
+namespace support {
+
+struct WorldConfig {
+  engine::KvConfig kv{.num_blocks = 10'000};
+  engine::SchedulerConfig scheduler{
+      .max_num_batched_tokens = 8192, .max_num_seqs = 16, .max_model_len = 8192};
+  policies::PolicyConfig policy{};
+};
+
+/// What a client asks for. By default each request is its own job, arrives in the order of add(),
+/// and ends its job.
+struct Ask {
+  Tokens prompt;
+  Tokens outputs;  // forced, as many as given
+  int priority = 0;
+  std::optional<double> arrival_s = std::nullopt;
+  std::optional<int> job = std::nullopt;
+  std::optional<double> job_arrival_s = std::nullopt;
+  int turn = 0;
+  bool last_turn = true;
+  int tool = -1;
+};
+
+/// Scheduler, KV cache and pins, step by step, in the words of the scenarios: a step is written
+/// "a:400 b:224", its requests in service order with their tokens. Every step asserts the
+/// invariants, and that no request reads KV that was computed for other tokens.
+class SchedulerWorld {
+ public:
+  explicit SchedulerWorld(const WorldConfig& config);
+
+  engine::Request& add(const std::string& name, const Ask& ask);
+  /// A request that shares no token with any other.
+  engine::Request& add(const std::string& name, int prompt_tokens, int output_tokens = 100,
+                       int priority = 0);
+  void abort(const std::string& name);
+
+  /// The two halves of step(). The clock passes `step_duration` between them.
+  std::string schedule();
+  void apply();
+  std::string step();
+  /// Steps until nothing waits and nothing runs; the number of steps.
+  int run_until_idle();
+  void pass(engine::Nanos time) { now_ += time; }
+
+  std::string running() const;
+  std::string waiting() const;
+  std::string preempted() const { return preempted_; }
+  std::string finished() const { return finished_; }
+  engine::Request& operator[](const std::string& name);
+  Ids table(const std::string& name) { return numbers((*this)[name].blocks); }
+  Ids free_list() const;
+  /// What happened to pins since the start, as "pin 0.0 unseen_tool" and "unpin 0.0 ttl" lines
+  /// (job, turn, reason).
+  const std::vector<std::string>& pin_events() const { return pin_events_; }
+
+  const engine::StepPlan& plan() const { return plan_; }
+  const engine::Scheduler& scheduler() const { return scheduler_; }
+  const engine::QueueOrder& order() const { return *order_; }
+  engine::Nanos now() const { return now_; }
+  std::string name(const engine::Request& request) const;
+
+  engine::Nanos step_duration{10'000'000};
+  engine::KvCache kv;
+  std::vector<engine::Request*> finished_requests;  // by the last apply()
+
+ private:
+  struct Client {
+    std::string name;
+    Ask ask;
+    engine::Request request;
+  };
+  std::string names(const auto& requests) const;
+  void take_events();
+
+  WorldConfig config_;
+  std::unique_ptr<engine::QueueOrder> order_;
+  std::unique_ptr<engine::RetentionPolicy> retention_;
+
+ public:
+  engine::Pins pins;
+
+ private:
+  engine::Scheduler scheduler_;
+  engine::StepPlan plan_;
+  std::deque<Client> clients_;
+  Invariants invariants_;
+  TaggedKv content_;
+  std::string preempted_, finished_;
+  std::vector<std::string> pin_events_;
+  engine::Nanos now_{0};
+};
+
+const char* to_string(engine::KvReason reason);
+
+}  // namespace support

@@ -1,0 +1,51 @@
+#include "tests/engine/support/tagged_kv.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace support {
+namespace {
+
+/// FNV-1a over the tokens up to and including each position; shares no code with the engine's hash.
+std::vector<std::uint64_t> prefix_tags(const engine::Request& request, int count) {
+  std::vector<std::uint64_t> tags;
+  std::uint64_t tag = 0xcbf29ce484222325 ^ request.spec.salt;
+  for (int i = 0; i < count; ++i) {
+    tag = (tag ^ (request.token(i) + 1)) * 0x100000001b3;
+    tags.push_back(tag);
+  }
+  return tags;
+}
+
+}  // namespace
+
+TaggedKv::TaggedKv(const engine::KvConfig& config)
+    : block_size_(config.block_size),
+      slots_(static_cast<std::size_t>(config.num_blocks) *
+             static_cast<std::size_t>(config.block_size)) {}
+
+std::uint64_t& TaggedKv::slot(const engine::Request& request, int position) {
+  const auto block = request.blocks.at(static_cast<std::size_t>(position / block_size_));
+  const auto first = engine::index(block) * static_cast<std::size_t>(block_size_);
+  return slots_.at(first + static_cast<std::size_t>(position % block_size_));
+}
+
+void TaggedKv::execute(const engine::StepPlan& plan) {
+  std::vector<std::vector<std::uint64_t>> tags;
+  for (const auto& share : plan.scheduled) {
+    const int end = share.computed_before + share.num_tokens;
+    tags.push_back(prefix_tags(*share.request, end));
+    for (int p = share.computed_before; p < end; ++p)
+      slot(*share.request, p) = tags.back()[static_cast<std::size_t>(p)];
+  }
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    const engine::Request& request = *plan.scheduled[i].request;
+    for (std::size_t p = 0; p < tags[i].size(); ++p) {
+      if (slot(request, static_cast<int>(p)) == tags[i][p]) continue;
+      throw std::logic_error("request " + std::to_string(engine::index(request.id)) +
+                             " reads KV of other tokens at position " + std::to_string(p));
+    }
+  }
+}
+
+}  // namespace support

@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "workers/engine/step.hpp"
+
+namespace support {
+
+/// The forward pass, as far as correctness of the cache goes: every slot of every block holds a tag
+/// of the whole prefix that its KV was computed for. A step writes its positions, then reads all of
+/// each request's, as attention does.
+class TaggedKv {
+ public:
+  explicit TaggedKv(const engine::KvConfig& config);
+
+  /// Throws std::logic_error when a request reads a slot that was not computed for its own prefix.
+  void execute(const engine::StepPlan& plan);
+
+ private:
+  std::uint64_t& slot(const engine::Request& request, int position);
+
+  int block_size_;
+  std::vector<std::uint64_t> slots_;
+};
+
+}  // namespace support
