@@ -9,6 +9,8 @@ build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates
 test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas)
 header_only_packages=(libtomlplusplus-dev catch2 nlohmann-json3-dev)   # KVSWEEP_FETCH_DEPS=ON downloads these instead
 
+stage() { echo "== $1 (after $SECONDS s)"; }
+
 has_tool() { command -v "$1" >/dev/null 2>&1; }
 has_module() { has_tool pkg-config && pkg-config --exists "$1"; }
 has_python_module() { python3 -c "import $1" >/dev/null 2>&1; }
