@@ -66,7 +66,7 @@ std::string joined(const std::vector<std::string>& words) {
   return list;
 }
 
-/// The file of a named profile; `kind` is "gpu" or "model".
+/// The file of a named profile; `kind` is "gpu", "model" or "policy".
 fs::path profile_file(const fs::path& folder, const std::string& kind, const std::string& name) {
   const std::vector<std::string> known = profile_names(folder);
   if (std::find(known.begin(), known.end(), name) != known.end()) return folder / (name + ".toml");
@@ -144,6 +144,10 @@ backends::KernelFit read_kernels(ProfileReader& in, const std::vector<std::strin
 }
 
 }  // namespace
+
+sweep::ParamMap load_policy_profile(const fs::path& dir, const std::string& name) {
+  return sweep::load_flat_toml(profile_file(dir / "policies", "policy", name).string());
+}
 
 std::vector<std::string> profile_names(const fs::path& folder) {
   std::error_code error;

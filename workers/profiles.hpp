@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sweeps/params.hpp"
 #include "workers/backends/sim/gpu_profile.hpp"
 #include "workers/model/shape.hpp"
 
@@ -18,5 +19,8 @@ backends::GpuProfile load_gpu_profile(const std::filesystem::path& dir, const st
 
 /// Reads dir/models/NAME.toml, with the same errors.
 model::ModelShape load_model_shape(const std::filesystem::path& dir, const std::string& name);
+
+/// Reads dir/policies/NAME.toml: a named policy is a choice on the axes of the policy space.
+sweep::ParamMap load_policy_profile(const std::filesystem::path& dir, const std::string& name);
 
 }  // namespace worker

@@ -94,6 +94,7 @@ const StepTrace& Engine::step() {
   clock_.advance(result.duration);
   trace_.end = clock_.now();
   scheduler_.apply(plan_, result, start, trace_.end, finished_);
+  stamp_events(trace_.end);
   trace_.finished = finished_;
   trace_.kv_events = pins_.events();
   sink_.on_step(trace_);
@@ -104,6 +105,7 @@ void Engine::recycle_finished() {
   reusable_.insert(reusable_.end(), finished_.begin(), finished_.end());
   finished_.clear();
   pins_.events().clear();
+  stamped_events_ = 0;
   kv_.clear_evictions();
 }
 
@@ -114,6 +116,7 @@ void Engine::trace_step(Nanos start) {
   if (empty_steps_ > 1)
     throw std::logic_error("the engine stalls: requests wait, nothing runs, nothing was admitted");
   trace_evictions();
+  stamp_events(start);
   trace_.plan = &plan_;
   trace_.start = start;
   trace_.num_running = static_cast<int>(scheduler_.running().size());
@@ -121,6 +124,12 @@ void Engine::trace_step(Nanos start) {
   trace_.num_pins = pins_.count();
   trace_.blocks = kv_.census();
   trace_.evictions = kv_.evictions();
+}
+
+/// What was decided since the last call was decided now.
+void Engine::stamp_events(Nanos at) {
+  auto& events = pins_.events();
+  for (; stamped_events_ < events.size(); ++stamped_events_) events[stamped_events_].at = at;
 }
 
 void Engine::trace_evictions() {

@@ -40,6 +40,7 @@ class Engine {
   void recycle_finished();
   void trace_step(Nanos start);
   void trace_evictions();
+  void stamp_events(Nanos at);
 
   EngineConfig config_;
   Clock& clock_;
@@ -55,6 +56,7 @@ class Engine {
   std::deque<Request> requests_;    // stable addresses
   std::vector<Request*> reusable_;  // ended requests, whose buffers serve the next ones
   std::uint32_t num_submitted_ = 0;
+  std::size_t stamped_events_ = 0;
   int empty_steps_ = 0;
 };
 

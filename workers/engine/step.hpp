@@ -79,6 +79,7 @@ struct KvEvent {
   JobId by_job;  // evict: whose allocation took the blocks; otherwise the job itself
   int by_turn;
   Nanos deadline{-1};  // pin: when its time to live ends
+  Nanos at{0};         // when it was decided
 };
 
 /// What a step did, for whoever records it. Pointers and spans are valid until the next step.

@@ -14,7 +14,7 @@
 namespace workload {
 namespace {
 
-constexpr std::size_t kChunkBytes = 256 * 1024;
+constexpr std::size_t kChunkBytes = 64 * 1024;
 constexpr std::string_view kXzMagic{
     "\xFD"
     "7zXZ\0",

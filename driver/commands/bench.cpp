@@ -1,0 +1,73 @@
+#include <cstdio>
+#include <iostream>
+
+#include "driver/commands/commands.hpp"
+#include "driver/exit_codes.hpp"
+#include "driver/plan.hpp"
+#include "workers/bench_sim.hpp"
+#include "workers/bench_tokenizer.hpp"
+
+namespace driver {
+namespace {
+
+void print_sim_header() {
+  std::printf(
+      "One core; workload generation and prompt hashing excluded. Blocks touched: taken, shared, "
+      "released or registered.\n");
+  std::printf("%8s %10s %12s %12s %14s %14s %16s %16s\n", "jobs", "steps", "requests", "blocks",
+              "engine", "recorded", "per request", "per block");
+  std::printf("%8s %10s %12s %12s %14s %14s %16s %16s\n", "", "", "per step", "per step", "steps/s",
+              "steps/s", "ns", "ns");
+}
+
+void print_sim(const worker::SimSpeed& speed, bool json) {
+  const auto steps = static_cast<double>(speed.steps);
+  const double requests = static_cast<double>(speed.scheduled) / steps;
+  const double blocks = static_cast<double>(speed.blocks_touched) / steps;
+  const double step_ns = speed.engine_s * 1e9 / steps;
+  const char* format =
+      json ? "{\"jobs\":%d,\"steps\":%llu,\"requests_per_step\":%.2f,\"blocks_per_step\":%.2f,"
+             "\"engine_steps_per_s\":%.0f,\"recorded_steps_per_s\":%.0f,\"ns_per_request\":%.1f,"
+             "\"ns_per_block\":%.1f}\n"
+           : "%8d %10llu %12.1f %12.1f %14.0f %14.0f %16.0f %16.0f\n";
+  std::printf(format, speed.jobs, static_cast<unsigned long long>(speed.steps), requests, blocks,
+              steps / speed.engine_s, steps / speed.recorded_s, step_ns / requests,
+              step_ns / blocks);
+  std::fflush(stdout);
+}
+
+int bench_sim(const Options& options) {
+  Options simulated = options;
+  simulated.backend = "sim";
+  const std::string sweep = options.arguments.size() > 1
+                                ? options.arguments[1]
+                                : (options.profiles / "experiments/bench-sim.toml").string();
+  const Plan plan = make_plan(sweep, simulated);
+  if (!options.json) print_sim_header();
+  for (const PlannedCell& planned : plan.cells) {
+    if (planned.bound)
+      print_sim(worker::measure_sim(planned.bound->config, options.repeats), options.json);
+  }
+  return kOk;
+}
+
+int bench_tokenizer(const Options& options) {
+  if (options.arguments.size() != 3)
+    throw UsageError("usage: kvsweep bench tokenizer VOCABULARY TEXT");
+  const auto report =
+      worker::measure_tokenizer_file(options.arguments[1], options.arguments[2], options.repeats);
+  std::printf("%s: %.1f MB/s on one core, %zu bytes, %zu tokens\n", report.tokenizer.c_str(),
+              report.megabytes_per_second, report.bytes, report.tokens);
+  return kOk;
+}
+
+}  // namespace
+
+int bench(const Options& options) {
+  const std::string& what = options.arguments.front();
+  if (what == "sim") return bench_sim(options);
+  if (what == "tokenizer") return bench_tokenizer(options);
+  throw UsageError("bench takes sim or tokenizer, found \"" + what + '"');
+}
+
+}  // namespace driver

@@ -1,0 +1,24 @@
+#include <iostream>
+
+#include "driver/commands/commands.hpp"
+#include "driver/exit_codes.hpp"
+#include "driver/plan.hpp"
+#include "workers/describe_workload.hpp"
+
+namespace driver {
+
+int describe_workload(const Options& options) {
+  Options simulated = options;
+  if (!simulated.backend) simulated.backend = "sim";  // only the workload is looked at
+  const Plan plan = make_plan(options.arguments.front(), simulated);
+  for (const PlannedCell& planned : plan.cells) {
+    if (!planned.bound) continue;
+    worker::describe_workload(planned.bound->config, options.job, options.turn, std::cout);
+    return kOk;
+  }
+  throw sweep::SpecError(
+      plan.spec.path + ": no cell can run" +
+      (plan.cells.empty() ? "" : "; the first: " + plan.cells.front().cell.reason));
+}
+
+}  // namespace driver

@@ -1,0 +1,40 @@
+#include <csignal>
+#include <exception>
+#include <iostream>
+
+#include "driver/commands/commands.hpp"
+#include "driver/exit_codes.hpp"
+#include "driver/options.hpp"
+#include "sweeps/params.hpp"
+#include "workers/experiment.hpp"
+
+namespace {
+
+int run_command(const driver::Options& options) {
+  if (options.command == "run") return driver::run(options);
+  if (options.command == "workload") return driver::describe_workload(options);
+  if (options.command == "bench") return driver::bench(options);
+  return driver::kOk;
+}
+
+int fail(driver::ExitCode code, const std::exception& error) {
+  std::cerr << "kvsweep: " << error.what() << '\n';
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, reported like any other
+  try {
+    return run_command(driver::parse_options(argc, argv));
+  } catch (const driver::UsageError& error) {
+    return fail(driver::kUsage, error);
+  } catch (const sweep::SpecError& error) {
+    return fail(driver::kUsage, error);
+  } catch (const worker::InputError& error) {
+    return fail(driver::kUsage, error);
+  } catch (const std::exception& error) {
+    return fail(driver::kInternalError, error);
+  }
+}

@@ -1,0 +1,61 @@
+#include "driver/plan.hpp"
+
+#include "sweeps/assignment.hpp"
+#include "sweeps/selection.hpp"
+
+namespace driver {
+namespace {
+
+std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
+  const std::vector<std::string> known = {"sim", "cpu", "cuda"};
+  std::string backend, where = "--backend";
+  if (options.backend) {
+    backend = *options.backend;
+  } else if (spec.backend) {
+    where = sweep::to_text(spec.backend->where) + ": sweep.backend";
+    const auto* text = std::get_if<std::string>(&spec.backend->value);
+    backend = text != nullptr ? *text : sweep::to_text(spec.backend->value);
+  } else {
+    throw sweep::SpecError(
+        spec.path + ": no backend: give [sweep] backend or --backend, one of sim, cpu, cuda");
+  }
+  for (const std::string& name : known) {
+    if (backend == name) return backend;
+  }
+  throw sweep::SpecError(where + " must be one of sim, cpu, cuda, found \"" + backend + '"');
+}
+
+void bind_cell(PlannedCell& planned, const std::string& backend,
+               const std::filesystem::path& profiles) {
+  if (planned.cell.status != sweep::CellStatus::planned) return;
+  try {
+    planned.bound = worker::bind(planned.cell.params, backend, planned.cell.seed, profiles);
+  } catch (const worker::NotRunnable& reason) {
+    const bool built = reason.why == worker::NotRunnable::Why::infeasible;
+    planned.cell.status = built ? sweep::CellStatus::infeasible : sweep::CellStatus::excluded;
+    planned.cell.reason = reason.what();
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const std::string& path, const Options& options) {
+  Plan plan;
+  plan.spec = sweep::load_spec(path);
+  for (const std::string& text : options.set)
+    sweep::assign(plan.spec, sweep::parse_assignment(text));
+  plan.backend = backend_of(plan.spec, options);
+  const auto uses_dram = [&](const sweep::ParamMap& params) {
+    return worker::uses_host_tier(params, options.profiles);
+  };
+  const std::vector<sweep::Cell> cells = sweep::expand(plan.spec, uses_dram);
+  const sweep::Selection selection(cells, options.only, options.skip);
+  for (const sweep::Cell& cell : cells) {
+    if (!selection.contains(cell)) continue;
+    plan.cells.push_back({cell, std::nullopt});
+    bind_cell(plan.cells.back(), plan.backend, options.profiles);
+  }
+  return plan;
+}
+
+}  // namespace driver

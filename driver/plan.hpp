@@ -1,0 +1,29 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/options.hpp"
+#include "sweeps/cell.hpp"
+#include "workers/binding.hpp"
+
+namespace driver {
+
+/// A cell together with what it runs as; `bound` is empty for cells that do not run.
+struct PlannedCell {
+  sweep::Cell cell;
+  std::optional<worker::BoundCell> bound;
+};
+
+/// A sweep ready to run: every cell bound and checked, in plan order.
+struct Plan {
+  sweep::SweepSpec spec;
+  std::string backend;
+  std::vector<PlannedCell> cells;
+};
+
+/// Reads the sweep file, applies --set, --only and --skip, and binds every cell. Throws
+/// sweep::SpecError.
+Plan make_plan(const std::string& path, const Options& options);
+
+}  // namespace driver

@@ -1,0 +1,34 @@
+#include "workers/backends/sim/sim_backend.hpp"
+
+#include <algorithm>
+
+namespace backends {
+
+StepShape shape_of(const engine::StepPlan& plan) {
+  StepShape shape;
+  shape.tokens = plan.total_tokens;
+  shape.sequences = static_cast<int>(plan.scheduled.size());
+  for (const engine::ScheduledRequest& share : plan.scheduled) {
+    shape.max_tokens_of_one_request = std::max(shape.max_tokens_of_one_request, share.num_tokens);
+    shape.logits_rows += share.samples ? 1 : 0;
+    const int context = share.computed_before + share.num_tokens;
+    if (share.decode) {
+      ++shape.decodes;
+      shape.decode_context_tokens += context;
+      continue;
+    }
+    shape.prefill_tokens += share.num_tokens;
+    shape.prefill_kv_tokens += context;
+    // Query i of the chunk attends to computed_before + i + 1 keys.
+    shape.prefill_context_products +=
+        share.num_tokens * (share.computed_before + (share.num_tokens + 1) / 2.0);
+  }
+  return shape;
+}
+
+engine::StepResult SimBackend::execute(const engine::StepPlan& plan) {
+  if (plan.scheduled.empty()) return {};
+  return {.sampled = {}, .duration = cost_model_.step_time(shape_of(plan))};
+}
+
+}  // namespace backends

@@ -1,0 +1,21 @@
+#pragma once
+#include "workers/backends/sim/cost_model.hpp"
+#include "workers/engine/backend.hpp"
+
+namespace backends {
+
+/// The counts of a step that cost models look at.
+StepShape shape_of(const engine::StepPlan& plan);
+
+/// Executes nothing: a step lasts as long as the cost model says. Generates no tokens, so every
+/// request must bring its answer (forced decoding).
+class SimBackend final : public engine::Backend {
+ public:
+  explicit SimBackend(const CostModel& cost_model) : cost_model_(cost_model) {}
+  engine::StepResult execute(const engine::StepPlan& plan) override;
+
+ private:
+  const CostModel& cost_model_;
+};
+
+}  // namespace backends

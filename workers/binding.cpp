@@ -1,0 +1,246 @@
+#include "workers/binding.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "workers/backends/sim/cost_model.hpp"
+#include "workers/param_binder.hpp"
+#include "workers/policies/factory.hpp"
+#include "workers/profiles.hpp"
+
+namespace worker {
+namespace {
+
+namespace fs = std::filesystem;
+using Why = NotRunnable::Why;
+
+constexpr int kIntMax = std::numeric_limits<int>::max();
+
+/// The named policy's parameters under "policy.", where the cell does not set them itself.
+sweep::ParamMap with_policy_profile(sweep::ParamMap params, const fs::path& profiles) {
+  const auto named = params.find("policy");
+  if (named == params.end() || !std::holds_alternative<std::string>(named->second.value))
+    return params;
+  const std::string name = std::get<std::string>(named->second.value);
+  try {
+    for (auto& [key, param] : load_policy_profile(profiles, name))
+      params.try_emplace("policy." + key, param);
+  } catch (const sweep::SpecError& error) {
+    throw sweep::SpecError(sweep::to_text(named->second.where) + ": " + error.what());
+  }
+  return params;
+}
+
+policies::PolicyConfig bind_policy(ParamBinder& in) {
+  in.require("policy");
+  const std::string name = in.text("policy", "");
+  const std::string tier = in.choice("policy.tier", "none", {"none", "offload", "lmcache"});
+  if (tier != "none")
+    throw NotRunnable(Why::not_built,
+                      "not built yet: policy " + name + " needs tier \"" + tier + '"');
+  policies::PolicyConfig policy;
+  policy.order = in.choice("policy.order", policy.order, policies::order_names());
+  policy.retention = in.choice("policy.retention", policy.retention, policies::retention_names());
+  if (policy.order == "job_fcfs") {
+    const bool latest = in.choice("policy.victim", "last_unpinned",
+                                  {"last_unpinned", "latest_job"}) == "latest_job";
+    policy.victim = latest ? policies::VictimRule::latest_job : policies::VictimRule::last_unpinned;
+  }
+  if (policy.retention == "pin") {
+    policy.ttl = engine::from_seconds(in.number("policy.ttl_s", 2.0, 0, 1e6));
+    policy.threshold = engine::from_seconds(in.number("policy.threshold_s", 2.0, 0, 1e6));
+    policy.pins.protect_waiting = in.boolean("policy.protect_waiting", false);
+    policy.pins.release_on_handoff = in.boolean("policy.release_on_handoff", false);
+    const bool deadline = in.choice("policy.pressure_victim", "latest_job",
+                                    {"latest_job", "latest_deadline"}) == "latest_deadline";
+    policy.pins.pressure_victim =
+        deadline ? engine::PressureVictim::latest_deadline : engine::PressureVictim::latest_job;
+  }
+  return policy;
+}
+
+engine::SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape) {
+  engine::SchedulerConfig s;
+  s.max_num_batched_tokens =
+      in.small("engine.max_num_batched_tokens", s.max_num_batched_tokens, 1, kIntMax);
+  s.max_num_seqs = in.small("engine.max_num_seqs", s.max_num_seqs, 1, 1 << 20);
+  s.max_model_len =
+      in.small("engine.max_model_len", std::min(s.max_model_len, shape.max_context), 2, kIntMax);
+  s.long_prefill_token_threshold = in.small("engine.long_prefill_token_threshold", 0, 0, kIntMax);
+  s.chunked_prefill = in.boolean("engine.chunked_prefill", true);
+  s.reserve_full_sequence = in.boolean("engine.reserve_full_sequence", true);
+  if (s.max_model_len > shape.max_context) {
+    in.fail("engine.max_model_len", "must be at most the " + std::to_string(shape.max_context) +
+                                        " tokens of " + shape.name);
+  }
+  if (s.max_num_batched_tokens < s.max_num_seqs) {
+    in.fail("engine.max_num_batched_tokens",
+            "must be at least engine.max_num_seqs (" + std::to_string(s.max_num_seqs) + ")");
+  }
+  if (!s.chunked_prefill && s.max_num_batched_tokens < s.max_model_len) {
+    in.fail("engine.max_num_batched_tokens", "must be at least engine.max_model_len (" +
+                                                 std::to_string(s.max_model_len) +
+                                                 ") without chunked prefill");
+  }
+  return s;
+}
+
+engine::EngineConfig bind_engine(ParamBinder& in, const backends::GpuProfile& gpu,
+                                 const model::ModelShape& shape) {
+  engine::EngineConfig config;
+  config.scheduler = bind_scheduler(in, shape);
+  config.kv.block_size = in.small("engine.block_size", 16, 1, 1024);
+  config.kv.prefix_caching = in.boolean("engine.prefix_caching", true);
+  const std::int64_t tokens = in.integer("engine.kv_tokens", backends::kv_pool_tokens(gpu, shape),
+                                         0, std::int64_t{1} << 40);
+  const std::int64_t blocks = tokens / config.kv.block_size;
+  if (blocks * config.kv.block_size < config.scheduler.max_model_len || blocks >= kIntMax) {
+    throw NotRunnable(Why::infeasible, "infeasible: the KV pool of " + gpu.name + " beside " +
+                                           shape.name + " holds " + std::to_string(tokens) +
+                                           " tokens; engine.max_model_len needs " +
+                                           std::to_string(config.scheduler.max_model_len) +
+                                           " for one sequence");
+  }
+  config.kv.num_blocks = static_cast<int>(blocks) + 1;  // and the null block
+  return config;
+}
+
+workload::SweSmithLikeConfig bind_swe_smith_like(ParamBinder& in,
+                                                 const engine::SchedulerConfig& scheduler) {
+  workload::SweSmithLikeConfig config;
+  config.jobs = in.small("workload.jobs", config.jobs, 1, 100'000);
+  config.seed = in.integer("workload.seed", config.seed, 0, INT64_MAX);
+  config.gap_s = in.number("workload.gap_s", config.gap_s, 0, 1e6);
+  config.max_context = in.small(
+      "workload.max_context", std::min(config.max_context, scheduler.max_model_len), 4096, kIntMax);
+  return config;
+}
+
+workload::Agent8Config bind_agent8(ParamBinder& in) {
+  workload::Agent8Config config;
+  config.jobs = in.small("workload.jobs", config.jobs, 1, 100'000);
+  config.seed = in.integer("workload.seed", config.seed, 0, INT64_MAX);
+  config.gap_s = in.number("workload.gap_s", config.gap_s, 0, 1e6);
+  config.tool_hint = in.boolean("workload.tool_hint", false);
+  return config;
+}
+
+workload::Curation bind_curation(ParamBinder& in) {
+  workload::Curation rule;
+  rule.count = in.optional_small("workload.jobs", 1, kIntMax);
+  rule.min_turns = in.small("workload.min_turns", 1, 1, kIntMax);
+  rule.max_turns = in.optional_small("workload.max_turns", 1, kIntMax);
+  rule.max_context = in.optional_small("workload.max_context", 1, kIntMax);
+  const std::string order = in.choice("workload.order", "file", {"file", "id", "shuffled"});
+  rule.order = order == "file" ? workload::JobOrder::file
+               : order == "id" ? workload::JobOrder::id
+                               : workload::JobOrder::shuffled;
+  rule.seed = static_cast<std::uint64_t>(in.integer("workload.seed", 42, 0, INT64_MAX));
+  return rule;
+}
+
+RecordedTrajectories bind_trajectories(ParamBinder& in, const engine::SchedulerConfig& scheduler) {
+  RecordedTrajectories recorded;
+  in.require("workload.path");
+  recorded.reading.path = in.file("workload.path");
+  recorded.tokenizer_path = in.file("workload.tokenizer");
+  recorded.reading.curation = bind_curation(in);
+  recorded.reading.model_context = scheduler.max_model_len;
+  workload::GapRule& gap = recorded.reading.gap;
+  gap.recorded = in.choice("workload.gap", "constant", {"constant", "recorded"}) == "recorded";
+  if (gap.recorded) {
+    gap.fallback_s = in.optional_number("workload.gap_fallback_s", 0, 1e6);
+  } else {
+    gap.gap_s = in.number("workload.gap_s", 1.0, 0, 1e6);
+  }
+  const bool tag = in.choice("workload.tool_fallback", "function_tag", {"none", "function_tag"}) ==
+                   "function_tag";
+  recorded.reading.tool_fallback =
+      tag ? workload::ToolFallback::function_tag : workload::ToolFallback::none;
+  return recorded;
+}
+
+ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::string& kind) {
+  ArrivalConfig arrivals;
+  const std::string process =
+      in.choice("workload.arrivals", "poisson", {"poisson", "closed", "trace"});
+  if (process == "closed") {
+    arrivals.kind = ArrivalConfig::Kind::closed;
+  } else if (process == "trace") {
+    arrivals.kind = ArrivalConfig::Kind::trace;
+    in.require("workload.arrival_trace");
+    arrivals.trace_path = in.file("workload.arrival_trace");
+  } else {
+    in.require("jps");
+    arrivals.rate_per_s = in.number("jps", 1, 1e-6, 1e6);
+    arrivals.seed = seed;
+    in.record("repeat.seed", seed);
+    arrivals.window_s = in.optional_number("workload.window_s", 1e-3, 1e6);
+    if (arrivals.window_s && kind == "trajectories") {
+      in.fail("workload.window_s",
+              "decides the number of generated jobs; recorded trajectories take workload.jobs");
+    }
+    if (arrivals.window_s && in.has("workload.jobs")) {
+      in.fail("workload.window_s",
+              "decides the number of jobs, so workload.jobs must not be given");
+    }
+  }
+  return arrivals;
+}
+
+WorkloadConfig bind_workload(ParamBinder& in, const engine::SchedulerConfig& scheduler,
+                             std::int64_t seed) {
+  in.require("workload.kind");
+  const std::string kind =
+      in.choice("workload.kind", "", {"swe_smith_like", "agent8", "trajectories"});
+  WorkloadConfig config;
+  config.arrivals = bind_arrivals(in, seed, kind);
+  if (kind == "swe_smith_like") {
+    config.content = bind_swe_smith_like(in, scheduler);
+  } else if (kind == "agent8") {
+    config.content = bind_agent8(in);
+  } else {
+    config.content = bind_trajectories(in, scheduler);
+  }
+  return config;
+}
+
+}  // namespace
+
+BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int64_t arrival_seed,
+               const fs::path& profiles) {
+  const sweep::ParamMap params = with_policy_profile(cell, profiles);
+  ParamBinder in(params);
+  BoundCell bound;
+  ExperimentConfig& config = bound.config;
+  if (backend != "sim")
+    throw NotRunnable(Why::not_built, "not built yet: backend \"" + backend + '"');
+  config.backend = backend;
+  in.record("backend", backend);
+  in.require("gpu");
+  config.gpu = in.profile<backends::GpuProfile>("gpu", "", profiles, load_gpu_profile);
+  config.model = in.profile<model::ModelShape>("model", "llama-3.1-8b", profiles, load_model_shape);
+  config.cost_model = in.choice("sim.cost_model", "kernels", backends::cost_model_names());
+  config.engine = bind_engine(in, config.gpu, config.model);
+  config.workload = bind_workload(in, config.engine.scheduler, arrival_seed);
+  config.policy = bind_policy(in);
+  in.number("dram_gib", 0, 0, 1e6);
+  in.reject_unknown();
+  try {
+    in.record(
+        "sim.constants",
+        backends::make_cost_model(config.cost_model, config.gpu, config.model)->digest_text());
+  } catch (const engine::InputError& error) {
+    in.fail("sim.cost_model", error.what());
+  }
+  bound.identity = in.take_identity();
+  return bound;
+}
+
+bool uses_host_tier(const sweep::ParamMap& cell, const fs::path& profiles) {
+  const sweep::ParamMap params = with_policy_profile(cell, profiles);
+  const auto tier = params.find("policy.tier");
+  return tier != params.end() && tier->second.value != sweep::Value(std::string("none"));
+}
+
+}  // namespace worker

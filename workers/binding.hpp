@@ -1,0 +1,37 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "sweeps/params.hpp"
+#include "workers/experiment.hpp"
+
+namespace worker {
+
+/// The cell is well-formed but cannot run: its policy is not built, or the model does not fit the
+/// card.
+struct NotRunnable : std::runtime_error {
+  enum class Why { not_built, infeasible };
+  NotRunnable(Why why, const std::string& message) : std::runtime_error(message), why(why) {}
+  Why why;
+};
+
+/// A cell's parameters as an experiment.
+struct BoundCell {
+  ExperimentConfig config;
+  /// Every value that the result depends on, defaults included: what a cell is.
+  std::map<std::string, sweep::Value> identity;
+};
+
+/// Checks a cell's parameters and fills in the defaults. `profiles` is the folder with gpus/,
+/// models/ and policies/; `arrival_seed` is the seed of this repeat. Relative paths count from the
+/// sweep file, or from the working directory when they come from the command line. Throws
+/// sweep::SpecError naming the place of a wrong value or an unknown key, and NotRunnable.
+BoundCell bind(const sweep::ParamMap& params, const std::string& backend, std::int64_t arrival_seed,
+               const std::filesystem::path& profiles);
+
+/// Whether the policy among these parameters keeps KV in host memory.
+bool uses_host_tier(const sweep::ParamMap& params, const std::filesystem::path& profiles);
+
+}  // namespace worker

@@ -1,0 +1,68 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sweeps/result.hpp"
+#include "workers/backends/sim/gpu_profile.hpp"
+#include "workers/client.hpp"
+#include "workers/engine/engine.hpp"
+#include "workers/engine/errors.hpp"
+#include "workers/model/shape.hpp"
+#include "workers/policies/config.hpp"
+#include "workers/workload/agent8.hpp"
+#include "workers/workload/swe_smith_like.hpp"
+#include "workers/workload/trajectories.hpp"
+
+namespace worker {
+
+/// The user's input is wrong; what() is one complete message.
+using engine::InputError;
+
+/// Recorded trajectories and the vocabulary that counts their tokens.
+struct RecordedTrajectories {
+  workload::TrajectoryConfig reading;
+  std::string tokenizer_path;  // empty: estimated from bytes
+};
+
+struct ArrivalConfig {
+  enum class Kind { poisson, closed, trace };
+  Kind kind = Kind::poisson;
+  double rate_per_s = 1;   // poisson
+  std::int64_t seed = 42;  // poisson
+  std::optional<double>
+      window_s;  // poisson: all arrivals of this many seconds decide the number of jobs
+  std::string trace_path;
+};
+
+struct WorkloadConfig {
+  std::variant<workload::SweSmithLikeConfig, workload::Agent8Config, RecordedTrajectories> content;
+  ArrivalConfig arrivals;
+};
+
+/// Everything that one cell runs with. Plain values: whoever has this can repeat the cell.
+struct ExperimentConfig {
+  std::string backend = "sim";
+  backends::GpuProfile gpu;
+  model::ModelShape model;
+  std::string cost_model;
+  engine::EngineConfig engine;
+  policies::PolicyConfig policy;
+  WorkloadConfig workload;
+};
+
+/// Jobs and when each arrives.
+struct Load {
+  workload::Workload workload;
+  std::vector<engine::Nanos> arrivals;
+};
+
+/// Generates or reads the jobs. Throws engine::InputError, also when a context exceeds
+/// `max_model_len`.
+Load make_load(const WorkloadConfig& config, int max_model_len);
+
+/// Runs a cell from its first arrival to its last token. `progress` is called whenever a job ends.
+sweep::CellResult run_experiment(const ExperimentConfig& config, const ProgressFn& progress = {});
+
+}  // namespace worker

@@ -1,0 +1,77 @@
+#include "workers/figures.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "workers/workload/workload_report.hpp"
+
+namespace worker {
+namespace {
+
+using Values = std::vector<double>;
+
+class Figures {
+ public:
+  void add(const std::string& name, double value, const std::string& unit) {
+    figures_.push_back({name, value, unit});
+  }
+
+  /// Mean, median, 99th percentile and maximum of what was observed.
+  void add_distribution(const std::string& name, Values values, const std::string& unit) {
+    std::erase_if(values, [](double v) { return std::isnan(v); });
+    const workload::Distribution d = workload::distribution_of(values);
+    add(name + "_mean_s", d.mean, unit);
+    add(name + "_p50_s", d.p50, unit);
+    add(name + "_p99_s", d.p99, unit);
+    add(name + "_max_s", d.max, unit);
+  }
+
+  std::vector<sweep::Figure> take() { return std::move(figures_); }
+
+ private:
+  std::vector<sweep::Figure> figures_;
+};
+
+template <class T>
+double sum(const std::vector<T>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+double max_of(const Values& values) {
+  return values.empty() ? 0 : *std::ranges::max_element(values);
+}
+
+double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+
+}  // namespace
+
+std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables) {
+  const sweep::Table &jobs = tables.jobs, &turns = tables.turns, &steps = tables.steps;
+  Figures figures;
+  figures.add_distribution("jct_wall", jobs.values<double>("jct_wall_s"), "s");
+  figures.add_distribution("jct_turns", jobs.values<double>("jct_turns_s"), "s");
+  figures.add_distribution("ttft", turns.values<double>("ttft_s"), "s");
+  figures.add_distribution("tpot", turns.values<double>("tpot_s"), "s");
+  figures.add_distribution("queue", turns.values<double>("queue_s"), "s");
+
+  const double makespan = max_of(jobs.values<double>("t_finish_s"));
+  const double prompt = sum(turns.values<std::int32_t>("prompt_tok"));
+  const double output = sum(turns.values<std::int32_t>("output_tok"));
+  figures.add("makespan_s", makespan, "s");
+  figures.add("jobs", static_cast<double>(jobs.rows()), "");
+  figures.add("turns", static_cast<double>(turns.rows()), "");
+  figures.add("steps", static_cast<double>(steps.rows()), "");
+  figures.add("step_mean_s",
+              ratio(sum(steps.values<double>("dur_s")), static_cast<double>(steps.rows())), "s");
+  figures.add("computed_tok", sum(steps.values<std::int32_t>("n_tok")), "tok");
+  figures.add("output_tok_per_s", ratio(output, makespan), "tok/s");
+  figures.add("prefix_hit_rate", ratio(sum(turns.values<std::int32_t>("cached_gpu_tok")), prompt),
+              "");
+  figures.add("recomputed_tok", sum(turns.values<std::int32_t>("recomputed_tok")), "tok");
+  figures.add("preemptions", sum(turns.values<std::int32_t>("preemptions")), "");
+  return figures.take();
+}
+
+}  // namespace worker

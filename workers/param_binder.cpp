@@ -1,0 +1,25 @@
+#include "workers/param_binder.hpp"
+
+namespace worker {
+
+std::optional<int> ParamBinder::optional_small(const std::string& key, int min, int max) {
+  if (!has(key)) return std::nullopt;
+  return small(key, min, min, max);
+}
+
+std::optional<double> ParamBinder::optional_number(const std::string& key, double min, double max) {
+  if (!has(key)) return std::nullopt;
+  return number(key, min, min, max);
+}
+
+std::string ParamBinder::file(const std::string& key) {
+  const std::string path = reader_.text(key, "");
+  if (path.empty()) return path;
+  // A file's paths count from the file; line 0 means the command line.
+  const sweep::Location where = reader_.where(key);
+  const auto base =
+      where.line > 0 ? std::filesystem::path(where.file).parent_path() : std::filesystem::path();
+  return (base / path).lexically_normal().string();
+}
+
+}  // namespace worker
