@@ -1,0 +1,153 @@
+#include "sweeps/h5.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace sweep {
+
+namespace {
+
+herr_t keep_innermost(unsigned, const H5E_error2_t* error, void* reason) {
+  if (error->desc != nullptr) *static_cast<std::string*>(reason) = error->desc;
+  return 0;
+}
+
+std::string innermost_reason() {
+  std::string reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, &reason);
+  H5Eclear2(H5E_DEFAULT);
+  return reason.empty() ? "no reason given" : reason;
+}
+
+/// HDF5 prints its error stack unless told otherwise, once for each thread.
+void silence() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+/// UTF-8 of variable length: what h5py reads as str.
+H5Type text_type() {
+  H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
+  h5_check(H5Tset_size(type.get(), H5T_VARIABLE), "set the length of a string type");
+  h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
+  return type;
+}
+
+void check_text(hid_t type, const std::string& name) {
+  if (H5Tis_variable_str(type) > 0) return;
+  throw H5Error(name + " is not a text");
+}
+
+/// Takes over a string that HDF5 allocated.
+std::string taken(char* text) {
+  if (text == nullptr) return "";
+  std::string copy(text);
+  H5free_memory(text);
+  return copy;
+}
+
+H5Space scalar_space() { return {H5Screate(H5S_SCALAR), "make a scalar space"}; }
+
+}  // namespace
+
+hid_t h5_check(hid_t status, const std::string& tried) {
+  if (status < 0) throw H5Error("cannot " + tried + ": " + innermost_reason());
+  return status;
+}
+
+H5File create_h5(const std::string& path) {
+  silence();
+  // Truncating a damaged file fails where replacing it does not.
+  std::remove(path.c_str());
+  H5Properties access(H5Pcreate(H5P_FILE_ACCESS), "make file access properties");
+  h5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110),
+           "set the file format");
+  return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), "create " + path};
+}
+
+H5File open_h5(const std::string& path) {
+  silence();
+  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open " + path};
+}
+
+void write_attribute(hid_t object, const std::string& name, const std::string& text) {
+  const H5Type type = text_type();
+  const H5Space space = scalar_space();
+  const char* pointer = text.c_str();
+  const H5Attribute attribute(
+      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      "create the attribute " + name);
+  h5_check(H5Awrite(attribute.get(), type.get(), &pointer), "write the attribute " + name);
+}
+
+void write_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts) {
+  const H5Type type = text_type();
+  const hsize_t size = texts.size();
+  const H5Space space(H5Screate_simple(1, &size, nullptr), "make a space for " + name);
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  const H5Attribute attribute(
+      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      "create the attribute " + name);
+  if (texts.empty()) return;
+  h5_check(H5Awrite(attribute.get(), type.get(), pointers.data()), "write the attribute " + name);
+}
+
+void write_attribute(hid_t object, const std::string& name, std::int64_t number) {
+  const H5Space space = scalar_space();
+  const H5Attribute attribute(
+      H5Acreate2(object, name.c_str(), H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      "create the attribute " + name);
+  h5_check(H5Awrite(attribute.get(), H5T_NATIVE_INT64, &number), "write the attribute " + name);
+}
+
+std::vector<std::string> read_texts_attribute(hid_t object, const std::string& name) {
+  const std::string tried = "read the attribute " + name;
+  const H5Attribute attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), tried);
+  const H5Type stored(H5Aget_type(attribute.get()), tried);
+  check_text(stored.get(), "the attribute " + name);
+  const H5Space space(H5Aget_space(attribute.get()), tried);
+  const hssize_t size = h5_check(H5Sget_simple_extent_npoints(space.get()), tried);
+  std::vector<char*> pointers(static_cast<std::size_t>(size), nullptr);
+  if (size > 0) h5_check(H5Aread(attribute.get(), text_type().get(), pointers.data()), tried);
+  std::vector<std::string> texts;
+  for (char* pointer : pointers) texts.push_back(taken(pointer));
+  return texts;
+}
+
+std::string read_text_attribute(hid_t object, const std::string& name) {
+  const std::vector<std::string> texts = read_texts_attribute(object, name);
+  if (texts.size() != 1) throw H5Error("the attribute " + name + " is not a single text");
+  return texts.front();
+}
+
+std::int64_t read_integer_attribute(hid_t object, const std::string& name) {
+  const H5Attribute attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT),
+                              "open the attribute " + name);
+  std::int64_t number = 0;
+  h5_check(H5Aread(attribute.get(), H5T_NATIVE_INT64, &number), "read the attribute " + name);
+  return number;
+}
+
+void write_text(hid_t parent, const std::string& name, const std::string& text) {
+  const H5Type type = text_type();
+  const H5Space space = scalar_space();
+  const char* pointer = text.c_str();
+  const H5Dataset dataset(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                                     H5P_DEFAULT, H5P_DEFAULT),
+                          "create " + name);
+  h5_check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &pointer),
+           "write " + name);
+}
+
+std::string read_text(hid_t parent, const std::string& name) {
+  const H5Dataset dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT), "open " + name);
+  const H5Type stored(H5Dget_type(dataset.get()), "get the type of " + name);
+  check_text(stored.get(), name);
+  const H5Space space(H5Dget_space(dataset.get()), "get the size of " + name);
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) throw H5Error(name + " is not a single text");
+  char* pointer = nullptr;
+  h5_check(H5Dread(dataset.get(), text_type().get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &pointer),
+           "read " + name);
+  return taken(pointer);
+}
+
+}  // namespace sweep
