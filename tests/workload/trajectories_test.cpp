@@ -238,7 +238,7 @@ TEST_CASE("impossible gaps are refused", "[trajectories]") {
   CHECK_THROWS_AS(recording.read(), engine::InputError);
 }
 
-TEST_CASE("the matched selection has the published number of jobs, turns and prompt tokens",
+TEST_CASE("the matched selection of 100 jobs has its known turns and token medians",
           "[trajectories][shared]") {
   const auto file = support::shared_path("data/trajectories/matched100.jsonl.xz");
   const auto vocabulary = support::shared_path("data/tokenizers/cl100k_base.tiktoken");
