@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace analysis {
+
+// Statistics of plain numbers. What is undefined, such as the mean of nothing, is NaN; a NaN among
+// the values makes the result NaN, so leave out what was not observed first.
+
+/// The values that are not NaN, in their order.
+std::vector<double> observed(std::span<const double> values);
+
+double mean(std::span<const double> values);
+
+/// With n - 1 in the denominator; NaN below two values.
+double sample_standard_deviation(std::span<const double> values);
+
+/// Linear interpolation between order statistics, numpy's default; percent in [0, 100].
+double percentile(std::span<const double> values, double percent);
+
+struct Interval {
+  double low, high;
+};
+
+struct BootstrapConfig {
+  double confidence = 0.95;
+  int resamples = 10'000;
+  std::uint64_t seed = 42;
+};
+
+/// Percentile bootstrap interval of the mean: the same for the same values and config, on every
+/// machine.
+Interval bootstrap_mean_interval(std::span<const double> values,
+                                 const BootstrapConfig& config = {});
+
+/// y = slope x + intercept by least squares. r_squared is NaN when y does not vary, everything is
+/// when x does not.
+struct LineFit {
+  double slope, intercept, r_squared;
+  std::size_t n;
+};
+
+/// Throws std::invalid_argument when the lengths differ.
+LineFit fit_line(std::span<const double> x, std::span<const double> y);
+
+}  // namespace analysis
