@@ -1,0 +1,301 @@
+#include "workers/engine/kv_cache.hpp"
+
+#include "tests/engine/support/kv_world.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace support;
+
+TEST_CASE("a shared prefix is hit and freed blocks line up tail first", "[P1]") {
+  KvWorld world(11);
+  const Tokens common = tokens(48);
+  auto& r0 = world.sequence(common + tokens(7, 1));
+  CHECK(world.hits(r0).empty());
+  REQUIRE(world.admit(r0, 55));
+  CHECK(table(r0) == Ids{1, 2, 3, 4});
+  CHECK(world.refs(1, 4) == Ids{1, 1, 1, 1});
+  CHECK((world.hashed(1) && world.hashed(2) && world.hashed(3) && !world.hashed(4)));
+
+  auto& r1 = world.sequence(common + tokens(5, 2));
+  CHECK(world.hits(r1) == Ids{1, 2, 3});
+  REQUIRE(world.admit(r1, 5));
+  CHECK(table(r1) == Ids{1, 2, 3, 5});
+  CHECK(world.refs(1, 3) == Ids{2, 2, 2});
+  CHECK(world.kv.num_free() == 5);
+
+  world.free(r0);
+  world.free(r1);
+  CHECK(world.free_list() == Ids{6, 7, 8, 9, 10, 4, 5, 3, 2, 1});
+  auto& r2 = world.sequence(common + tokens(6, 3));
+  CHECK(world.hits(r2) == Ids{1, 2, 3});
+  REQUIRE(world.admit(r2, 5));
+  CHECK(table(r2) == Ids{1, 2, 3, 6});
+  CHECK(world.kv.num_free() == 6);
+
+  world.free(r2);
+  auto& r3 = world.sequence(tokens(160, 4));
+  CHECK(world.hits(r3).empty());
+  REQUIRE(world.admit(r3, 160));
+  CHECK(table(r3) == Ids{7, 8, 9, 10, 4, 5, 6, 3, 2, 1});
+  CHECK(world.kv.num_free() == 0);
+}
+
+TEST_CASE("the least recently freed sequence is evicted first and its prefix last", "[P2]") {
+  KvWorld world(11);
+  auto& r0 = world.admitted(tokens(87));
+  auto& r1 = world.admitted(tokens(48, 1));
+  CHECK(table(r0) == Ids{1, 2, 3, 4, 5, 6});
+  CHECK(table(r1) == Ids{7, 8, 9});
+  CHECK(world.kv.num_free() == 1);
+  world.free(r0);
+  world.free(r1);
+  CHECK(world.free_list() == Ids{10, 6, 5, 4, 3, 2, 1, 9, 8, 7});
+  auto& r2 = world.sequence(tokens(35));
+  CHECK(world.hits(r2) == Ids{1, 2});
+  REQUIRE(world.admit(r2, 3));
+  CHECK(table(r2) == Ids{1, 2, 10});
+  CHECK(world.kv.num_free() == 7);
+}
+
+TEST_CASE("a request never evicts its own hits", "[P3]") {
+  KvWorld world(3);
+  auto& r0 = world.admitted(tokens(16));
+  auto& r1 = world.admitted(tokens(16, 1));
+  world.free(r0);
+  world.free(r1);
+  REQUIRE(world.free_list() == Ids{1, 2});
+  auto& r2 = world.sequence(tokens(16) + tokens(16, 1));
+  CHECK(world.hits(r2) == Ids{1});
+  REQUIRE(world.admit(r2, 16));
+  CHECK(table(r2) == Ids{1, 2});
+}
+
+TEST_CASE("an allocation that fails changes nothing", "[P4]") {
+  KvWorld world(11);
+  world.admitted(tokens(48));
+  auto& r1 = world.admitted(tokens(96));
+  CHECK(table(r1) == Ids{1, 2, 3, 4, 5, 6});
+  world.free(r1);
+  CHECK(world.refs(1, 6) == Ids{1, 1, 1, 0, 0, 0});
+  world.admitted(tokens(32, 1));
+  CHECK(world.kv.num_free() == 5);
+  const Ids free_before = world.free_list();
+  auto& r3 = world.sequence(tokens(144));
+  CHECK(world.hits(r3) == Ids{1, 2, 3, 4, 5, 6});
+  CHECK_FALSE(world.admit(r3, 48));
+  CHECK(world.refs(1, 6) == Ids{1, 1, 1, 0, 0, 0});
+  CHECK(world.free_list() == free_before);
+  CHECK((table(r3).empty() && world.kv.evictions().empty()));
+}
+
+TEST_CASE("a refused admission says how many blocks are missing", "[kv_cache]") {
+  KvWorld world(11);
+  world.admitted(tokens(112, 1));
+  auto& r = world.sequence(tokens(96));
+  const auto chunk = world.kv.try_admit(r, {}, 96, 0);
+  CHECK(chunk.fit == engine::Fit::out_of_blocks);
+  CHECK(chunk.missing_blocks == 3);
+  const auto whole = world.kv.try_admit(r, {}, 16, 96);
+  CHECK(whole.fit == engine::Fit::sequence_too_long);
+  CHECK(whole.missing_blocks == 3);
+}
+
+TEST_CASE("a sequence that is fully cached computes its last block again", "[P5]") {
+  KvWorld world(11);
+  auto& r0 = world.admitted(tokens(48));
+  world.free(r0);
+  auto& r1 = world.sequence(tokens(48));
+  CHECK(world.hits(r1) == Ids{1, 2});
+  REQUIRE(world.admit(r1, 16));
+  CHECK(table(r1) == Ids{1, 2, 4});
+  CHECK((world.hashed(3) && world.hashed(4)));
+  CHECK(world.kv.prefix_cache().num_hashes() == 3);
+  auto& longer = world.sequence(tokens(49));
+  CHECK(world.hits(longer) == Ids{1, 2, 3});  // the older of the two
+}
+
+TEST_CASE("a block that is handed out again loses its content", "[P7]") {
+  KvWorld world(2);
+  auto& r0 = world.admitted(tokens(16));
+  CHECK(world.hashed(1));
+  world.free(r0);
+  auto& r1 = world.sequence(tokens(15));
+  CHECK(world.hits(r1).empty());
+  REQUIRE(world.admit(r1, 15));
+  CHECK(table(r1) == Ids{1});
+  CHECK_FALSE(world.hashed(1));
+  REQUIRE(world.kv.evictions().size() == 1);
+  CHECK(world.kv.evictions()[0].block == KvWorld::block(1));
+}
+
+TEST_CASE("decoding takes a block only when the last one is full", "[P8]") {
+  KvWorld world(11);
+  auto& r0 = world.admitted(tokens(55));
+  CHECK(table(r0) == Ids{1, 2, 3, 4});
+  REQUIRE(world.append(r0, tokens(4, 1)));
+  CHECK(table(r0) == Ids{1, 2, 3, 4});
+  CHECK_FALSE(world.hashed(4));
+  REQUIRE(world.append(r0, tokens(19, 2)));
+  CHECK(table(r0) == Ids{1, 2, 3, 4, 5});
+  CHECK(world.hashed(4));
+  CHECK_FALSE(world.hashed(5));
+}
+
+TEST_CASE("growth that does not fit changes nothing", "[kv_cache]") {
+  KvWorld world(3, 4);
+  auto& r0 = world.admitted(tokens(4));
+  world.admitted(tokens(4, 1));
+  CHECK_FALSE(world.append(r0, tokens(1, 2)));
+  CHECK(table(r0) == Ids{1});
+  CHECK(world.refs(1, 2) == Ids{1, 1});
+}
+
+TEST_CASE("without prefix caching nothing is hit and the pool alone decides", "[P9]") {
+  KvWorld world(5, 4, false);
+  auto& r1 = world.sequence(tokens(10));
+  REQUIRE(world.admit(r1, 10));
+  CHECK(table(r1).size() == 3);
+  world.free(r1);
+  auto& r2 = world.sequence(tokens(16));
+  CHECK(world.hits(r2).empty());
+  REQUIRE(world.admit(r2, 16));
+  CHECK(table(r2).size() == 4);
+  auto& r3 = world.sequence(tokens(4, 1));
+  CHECK_FALSE(world.admit(r3, 4));
+  CHECK(world.kv.prefix_cache().num_blocks() == 0);
+}
+
+TEST_CASE("requests of different salt share nothing", "[P10]") {
+  KvWorld world(20);
+  const Tokens prompt = tokens(59);
+  auto& r0 = world.sequence(prompt, 5);
+  REQUIRE(world.admit(r0, 59));
+  CHECK(world.hits(world.sequence(prompt, 5)).size() == 3);
+  CHECK(world.hits(world.sequence(prompt, 6)).empty());
+  CHECK(world.hits(world.sequence(prompt)).empty());
+}
+
+TEST_CASE("a salt enters at the root of the chain alone", "[P10]") {
+  const Tokens prompt = tokens(48);
+  const auto hashes = engine::hash_blocks(prompt, 16, 5);
+  const auto first = engine::chain_hash(engine::root_hash(5), {prompt.data(), 16});
+  CHECK(hashes[0] == first);
+  CHECK(hashes[1] == engine::chain_hash(first, {prompt.data() + 16, 16}));
+  CHECK_FALSE(hashes[1] == engine::hash_blocks(prompt, 16, 6)[1]);
+}
+
+TEST_CASE("the cache is reset only while nobody holds a block", "[P11]") {
+  KvWorld world(11);
+  auto& r0 = world.admitted(tokens(48) + tokens(7, 1));
+  auto& r1 = world.admitted(tokens(48) + tokens(5, 2));
+  CHECK(table(r1) == Ids{1, 2, 3, 5});
+  CHECK_FALSE(world.kv.reset_prefix_cache());
+  CHECK(world.kv.prefix_cache().num_hashes() == 3);
+  world.free(r0);
+  CHECK_FALSE(world.kv.reset_prefix_cache());
+  world.free(r1);
+  const Ids order = world.free_list();
+  CHECK(world.kv.reset_prefix_cache());
+  CHECK(world.kv.prefix_cache().num_blocks() == 0);
+  CHECK(world.hits(world.sequence(tokens(48))).empty());
+  CHECK(world.free_list() == order);
+  CHECK(world.kv.census().empty == 10);
+}
+
+TEST_CASE("a sequence that does not fit as a whole is not begun", "[P15]") {
+  KvWorld world(5);
+  auto& r = world.sequence(tokens(256));
+  CHECK_FALSE(world.admit(r, 16, 256));
+  CHECK(world.kv.num_free() == 4);
+  REQUIRE(world.admit(r, 16));
+  CHECK(table(r) == Ids{1});
+}
+
+TEST_CASE("a freed hit counts as a block that an admission needs", "[P15]") {
+  KvWorld world(4, 4);
+  auto& r0 = world.admitted(tokens(8));
+  world.free(r0);
+  world.admitted(tokens(4, 1));
+  auto& r1 = world.sequence(tokens(12));
+  CHECK(world.hits(r1) == Ids{1, 2});
+  CHECK(world.kv.num_free() == 2);
+  CHECK_FALSE(world.admit(r1, 4));
+}
+
+TEST_CASE("blocks that were scheduled but never computed are forgotten", "[kv_cache]") {
+  KvWorld world(11, 4);
+  auto& r = world.sequence(tokens(16));
+  REQUIRE(world.admit(r, 8));
+  REQUIRE(world.kv.try_grow(r, 8));
+  CHECK(world.hashed(4));
+  world.kv.forget_uncomputed(r);
+  world.kv.verify();
+  CHECK((world.hashed(1) && world.hashed(2) && !world.hashed(3) && !world.hashed(4)));
+  CHECK(world.hits(world.sequence(tokens(16))) == Ids{1, 2});
+}
+
+TEST_CASE("the census splits the pool by what its blocks are good for", "[kv_cache]") {
+  KvWorld world(11, 4);
+  auto& kept = world.admitted(tokens(8));
+  auto& freed = world.admitted(tokens(6, 1));
+  world.admitted(tokens(4, 2));
+  world.free(freed);
+  world.kv.pin(kept);
+  world.kv.verify();
+  const auto census = world.kv.census();
+  CHECK(census.allocated == 1);
+  CHECK(census.pinned == 2);
+  CHECK(census.cached == 1);  // the full block of the freed sequence
+  CHECK(census.empty == 6);
+}
+
+TEST_CASE("a pinned block that a request hits counts as allocated until it lets go", "[kv_cache]") {
+  KvWorld world(11, 4);
+  const auto pin = world.kv.pin(world.admitted(tokens(9)));
+  CHECK(world.kv.census().pinned == 3);
+  auto& next = world.admitted(tokens(9) + tokens(3, 1));
+  CHECK(table(next) == Ids{1, 2, 4});
+  CHECK(world.kv.census().pinned == 1);
+  world.free(next);
+  CHECK(world.kv.census().pinned == 3);
+  world.kv.unpin(pin);
+  world.kv.verify();
+  CHECK(world.free_list() == Ids{5, 6, 7, 8, 9, 10, 4, 3, 2, 1});
+}
+
+TEST_CASE("a block of two pins stays until both are gone", "[kv_cache]") {
+  KvWorld world(11, 4);
+  auto& a = world.admitted(tokens(8) + tokens(1, 1));
+  auto& b = world.admitted(tokens(8) + tokens(1, 2));
+  const auto pin_a = world.kv.pin(a), pin_b = world.kv.pin(b);
+  CHECK(world.kv.census().pinned == 4);
+  world.kv.unpin(pin_a);
+  world.kv.verify();
+  CHECK(world.kv.census().pinned == 3);
+  world.kv.unpin(pin_b);
+  world.kv.verify();
+  CHECK(world.kv.num_free() == 10);
+}
+
+TEST_CASE("leading blocks that all holders share are their common prefix", "[kv_cache]") {
+  KvWorld world(11, 4);
+  auto& a = world.admitted(tokens(8) + tokens(3, 1));
+  world.admitted(tokens(8) + tokens(3, 2));
+  CHECK(world.kv.common_prefix_blocks(a, 2) == 2);
+  CHECK(world.kv.common_prefix_blocks(a, 3) == 0);
+}
+
+TEST_CASE("an eviction names whose content was lost to whom", "[kv_cache]") {
+  KvWorld world(3, 4);
+  auto& old = world.sequence(tokens(8));
+  old.spec.job = engine::JobId{7};
+  old.spec.turn = 3;
+  REQUIRE(world.admit(old, 8));
+  world.free(old);
+  auto& taker = world.sequence(tokens(4, 1));
+  taker.spec.job = engine::JobId{9};
+  REQUIRE(world.admit(taker, 4));
+  REQUIRE(world.kv.evictions().size() == 1);
+  const engine::Eviction lost = world.kv.evictions()[0];
+  CHECK((lost.block == KvWorld::block(2) && lost.job == engine::JobId{7} && lost.turn == 3));
+  CHECK((lost.by_job == engine::JobId{9} && lost.by_turn == 0));
+}
