@@ -112,7 +112,7 @@ void Engine::recycle_finished() {
 /// Takes the picture between scheduling and execution, when the step's blocks are taken and nothing
 /// is freed yet.
 void Engine::trace_step(Nanos start) {
-  empty_steps_ = plan_.scheduled.empty() ? empty_steps_ + 1 : 0;
+  empty_steps_ = plan_.scheduled.empty() && !idle() ? empty_steps_ + 1 : 0;
   if (empty_steps_ > 1)
     throw std::logic_error("the engine stalls: requests wait, nothing runs, nothing was admitted");
   trace_evictions();
