@@ -19,6 +19,9 @@ BlockHash root_hash(std::uint64_t salt = 0);
 
 /// Hash of the block that holds `tokens` and follows the block of hash `parent`.
 BlockHash chain_hash(const BlockHash& parent, std::span<const TokenId> tokens);
+/// The same for a block whose tokens lie in two pieces.
+BlockHash chain_hash(const BlockHash& parent, std::span<const TokenId> head,
+                     std::span<const TokenId> tail);
 
 /// Hashes of all full blocks of `tokens`, in order.
 std::vector<BlockHash> hash_blocks(std::span<const TokenId> tokens, int block_size,

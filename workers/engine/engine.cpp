@@ -79,6 +79,7 @@ RequestId Engine::submit(const RequestSpec& spec) {
   request.outputs.reserve(static_cast<std::size_t>(spec.stop.max_tokens));
   request.blocks.reserve(
       static_cast<std::size_t>(kv_.blocks_for(request.num_prompt() + spec.stop.max_tokens)));
+  if (spec.known_hashes.empty()) request.own_hashes.reserve(request.blocks.capacity());
   hash_full_blocks(request, kv_.block_size());
   scheduler_.submit(request);
   return request.id;

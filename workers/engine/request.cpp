@@ -5,12 +5,16 @@
 namespace engine {
 namespace {
 
-std::vector<TokenId> tokens_of_block(const Request& request, int block, int block_size) {
-  std::vector<TokenId> tokens(static_cast<std::size_t>(block_size));
-  for (int i = 0; i < block_size; ++i) {
-    tokens[static_cast<std::size_t>(i)] = request.token(block * block_size + i);
-  }
-  return tokens;
+BlockHash hash_of_block(const Request& request, const BlockHash& parent, int block,
+                        int block_size) {
+  const auto size = static_cast<std::size_t>(block_size);
+  const auto begin = static_cast<std::size_t>(block) * size;
+  const auto prompt = request.spec.prompt;
+  if (begin + size <= prompt.size()) return chain_hash(parent, prompt.subspan(begin, size));
+  const auto head = prompt.subspan(std::min(begin, prompt.size()));
+  const std::span<const TokenId> outputs(request.outputs);
+  return chain_hash(parent, head,
+                    outputs.subspan(begin + head.size() - prompt.size(), size - head.size()));
 }
 
 }  // namespace
@@ -20,7 +24,7 @@ void hash_full_blocks(Request& request, int block_size) {
   auto next = static_cast<int>(request.own_hashes.size());
   for (; (next + 1) * block_size <= request.num_tokens(); ++next) {
     const BlockHash parent = next == 0 ? root_hash(request.spec.salt) : request.own_hashes.back();
-    request.own_hashes.push_back(chain_hash(parent, tokens_of_block(request, next, block_size)));
+    request.own_hashes.push_back(hash_of_block(request, parent, next, block_size));
   }
 }
 
