@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "tests/engine/support/engine_world.hpp"
+#include "tests/engine/support/fuzz_case.hpp"
+#include "tests/engine/support/seeds.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace support;
+using engine::Nanos;
+
+namespace {
+
+/// Plays a fuzz case through the engine: each turn arrives some time after the one before, steps
+/// take random times.
+class EngineRun {
+ public:
+  EngineRun(const FuzzCase& fuzz, std::uint64_t seed)
+      : dice_(seed), world_(engine_config(fuzz)), clients_(fuzz.jobs.size()) {
+    world_.backend.duration_of = [this](const auto&) {
+      return Nanos(dice_.between(1, 30'000'000));
+    };
+    for (std::size_t j = 0; j < clients_.size(); ++j) {
+      clients_[j].job = &fuzz.jobs[j];
+      clients_[j].arrival = Nanos(fuzz.jobs[j].arrival_step * 1'000'000);
+    }
+  }
+
+  void run() {
+    while (advance()) {
+      const engine::StepTrace& trace = world_.engine.step();
+      check_trace(trace);
+      for (const engine::Request* r : trace.finished) on_finished(*r, trace.end);
+    }
+    check(world_.engine.idle(), "the engine is idle when all jobs are over");
+  }
+
+ private:
+  struct Client {
+    const FuzzJob* job = nullptr;
+    std::size_t turn = 0;
+    bool busy = false;
+    Nanos arrival{0}, job_arrival{0};
+    Tokens context;
+  };
+
+  static EngineWorldConfig engine_config(const FuzzCase& fuzz) {
+    EngineWorldConfig config{{fuzz.config.kv, fuzz.config.scheduler}, fuzz.config.policy};
+    auto& [kv, s] = config.engine;
+    // The engine insists on room for a sequence of any permitted length.
+    kv.num_blocks = std::max(kv.num_blocks, 2 + s.max_model_len / kv.block_size);
+    return config;
+  }
+
+  static void check(bool holds, const std::string& rule) {
+    if (!holds) throw std::logic_error(rule);
+  }
+
+  /// Submits what has arrived; jumps to the next arrival when nothing else is to do. False at the
+  /// end.
+  bool advance() {
+    const auto pending = [](const Client& c) { return !c.busy && c.turn < c.job->turns.size(); };
+    if (world_.engine.idle()) {
+      Nanos next = Nanos::max();
+      for (const Client& c : clients_)
+        if (pending(c)) next = std::min(next, c.arrival);
+      if (next == Nanos::max()) return false;
+      world_.clock.wait_until(next);
+    }
+    for (Client& c : clients_)
+      if (pending(c) && c.arrival <= world_.clock.now()) submit(c);
+    return true;
+  }
+
+  void submit(Client& client) {
+    const FuzzTurn& turn = client.job->turns[client.turn];
+    if (client.turn == 0) client.job_arrival = client.arrival;
+    const auto computed = static_cast<int>(client.context.size());
+    client.context = client.context + turn.fresh;
+    client.busy = true;
+    engine::RequestSpec spec;
+    spec.job = engine::JobId{static_cast<std::uint32_t>(&client - clients_.data())};
+    spec.turn = static_cast<int>(client.turn);
+    spec.last_turn = turn.says_last;
+    spec.tool = engine::ToolId{turn.tool};
+    spec.priority = turn.priority;
+    spec.arrival = client.arrival;
+    spec.job_arrival = client.job_arrival;
+    spec.prompt = client.context;
+    spec.forced = turn.outputs;
+    spec.stop.max_tokens = static_cast<int>(turn.outputs.size());
+    spec.computed_by_earlier_turns = std::max(0, computed - 1);
+    world_.engine.submit(spec);
+  }
+
+  void on_finished(const engine::Request& request, Nanos end) {
+    Client& client = clients_[engine::index(request.spec.job)];
+    const FuzzTurn& turn = client.job->turns[client.turn];
+    check(request.outputs == turn.outputs, "a request ends with its outputs");
+    const auto& [queue, recompute, prefill, decode] = request.time;
+    check(std::min({queue, recompute, prefill, decode}) >= Nanos(0), "no time is negative");
+    check(queue + recompute + prefill + decode == end - request.spec.arrival,
+          "the parts of a turn's time add up to the whole");
+    check(client.arrival <= request.admitted && request.admitted < request.first_token &&
+              request.first_token <= end,
+          "arrival, admission, first token and end follow each other");
+    client.context = client.context + turn.outputs;
+    client.arrival = end + Nanos(turn.gap_steps * 10'000'000);
+    client.busy = false;
+    ++client.turn;
+  }
+
+  void check_trace(const engine::StepTrace& trace) {
+    const auto& b = trace.blocks;
+    check(b.allocated + b.pinned + b.cached + b.empty == world_.engine.kv().num_usable(),
+          "the census covers the pool");
+    int evicted = 0, preempted = 0;
+    for (const engine::KvEvent& event : trace.kv_events) {
+      evicted += event.kind == engine::KvEventKind::evict ? event.blocks : 0;
+      preempted += event.kind == engine::KvEventKind::preempt ? 1 : 0;
+      check(trace.start <= event.at && event.at <= trace.end, "events happen within their step");
+    }
+    check(evicted == static_cast<int>(trace.evictions.size()), "evictions are summed up by event");
+    check(preempted == static_cast<int>(trace.plan->preempted.size()),
+          "every preemption is an event");
+    world_.engine.kv().verify();
+  }
+
+  Dice dice_;
+  EngineWorld world_;
+  std::vector<Client> clients_;
+};
+
+}  // namespace
+
+TEST_CASE("the parts of every turn's time add up, and traces tell what happened", "[fuzz]") {
+  for_each_seed(2000, [](std::uint64_t seed) {
+    const auto retained = seed % 2 == 0 ? Retained::pins : Retained::nothing;
+    const FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    EngineRun(fuzz, seed).run();
+  });
+}
