@@ -78,8 +78,8 @@ apt_install() {
 say_missing() {
   echo "Missing, by their Debian and Ubuntu names: $*"
   if has_tool apt-get; then
-    echo "Not root, and sudo asks for a password. This installs them:"
-    echo "  sudo apt-get install --no-install-recommends $*"
+    echo "This needs root, and sudo is not there or asks for a password. As root, this installs them:"
+    echo "  apt-get update && apt-get install -y --no-install-recommends $*"
   else
     echo "There is no apt-get here. Install or load them (for example with 'module load'), put their prefixes on"
     echo "CMAKE_PREFIX_PATH and PKG_CONFIG_PATH, and run this again. KVSWEEP_FETCH_DEPS=ON in the environment"
