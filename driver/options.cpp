@@ -70,7 +70,8 @@ po::options_description all_options() {
 
 po::options_description options_of(const Command& command) {
   po::options_description some("Options");
-  for (const auto& option : all_options().options()) {
+  const po::options_description all = all_options();
+  for (const auto& option : all.options()) {
     const std::string name = option->long_name();
     const auto named = [&](const char* o) { return name == o; };
     if (name == "help" || std::ranges::any_of(command.options, named)) some.add(option);

@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "analysis/trace_jsonl.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
 #include "driver/plan.hpp"
@@ -20,8 +21,10 @@ int run(const Options& options) {
     }
     const auto result = worker::run_experiment(
         planned.bound->config, [&](const worker::Progress& p) { progress.update(p); });
+    if (options.jsonl) analysis::write_trace(result, *options.jsonl / ("cell-" + std::to_string(planned.cell.index)));
     for (const auto& f : result.figures)
-      if (f.name == "jct_wall_mean_s") progress.end_cell(std::to_string(f.value));
+      std::cout << f.name << "=" << f.value << " ";
+    progress.end_cell("");
   }
   return kOk;
 }

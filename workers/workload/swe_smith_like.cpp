@@ -33,7 +33,6 @@ constexpr std::array<Tool, 9> kTools = {{{"cd", 26, 4.6, 1.1, 1800},
 constexpr int kEditorCreate = 2, kSubmit = 4;
 
 constexpr double kMeanTurns = 17.91, kTurnSigma = 0.38;
-constexpr int kMinTurns = 7, kMaxTurns = 40;
 
 constexpr int kSystemTokens = 604;
 constexpr double kIssueMedian = 1100, kIssueSigma = 0.55;
@@ -76,18 +75,19 @@ int rounded(double value, int low, int high) {
   return static_cast<int>(std::lround(std::clamp<double>(value, low, high)));
 }
 
-std::vector<int> draw_turn_counts(Random& random, int jobs) {
+std::vector<int> draw_turn_counts(Random& random, const SweSmithLikeConfig& config) {
   const double mu = std::log(kMeanTurns) - kTurnSigma * kTurnSigma / 2;
-  std::vector<int> counts(static_cast<std::size_t>(jobs));
-  for (int& count : counts) count = rounded(random.lognormal(mu, kTurnSigma), kMinTurns, kMaxTurns);
+  std::vector<int> counts(static_cast<std::size_t>(config.jobs));
+  for (int& count : counts)
+    count = rounded(random.lognormal(mu, kTurnSigma), config.min_turns, config.max_turns);
 
   // Job after job gives or takes one turn until the sum is exact; it always can be, as the mean
-  // lies within the limits.
-  const long wanted = std::lround(kMeanTurns * jobs);
+  // lies between the limits.
+  const long wanted = std::lround(kMeanTurns * config.jobs);
   long missing = wanted - std::accumulate(counts.begin(), counts.end(), 0L);
   for (std::size_t i = 0; missing != 0; i = (i + 1) % counts.size()) {
     const int step = missing > 0 ? 1 : -1;
-    if (counts[i] + step < kMinTurns || counts[i] + step > kMaxTurns) continue;
+    if (counts[i] + step < config.min_turns || counts[i] + step > config.max_turns) continue;
     counts[i] += step;
     missing -= step;
   }
@@ -123,9 +123,9 @@ TurnPlan draw_turn(Random& random, int tool) {
   return turn;
 }
 
-Plan draw_plan(Random& random, int jobs) {
-  const auto counts = draw_turn_counts(random, jobs);
-  auto deck = deal_tools(random, std::accumulate(counts.begin(), counts.end(), 0), jobs);
+Plan draw_plan(Random& random, const SweSmithLikeConfig& config) {
+  const auto counts = draw_turn_counts(random, config);
+  auto deck = deal_tools(random, std::accumulate(counts.begin(), counts.end(), 0), config.jobs);
   Plan plan(counts.size());
   for (std::size_t i = 0; i < plan.size(); ++i) {
     plan[i].issue =
@@ -157,12 +157,12 @@ int sum_answers(const JobPlan& job) {
 /// Leaves room for every answer, and for at least kMinGrowth before it: answers may take half of
 /// the context, the issue what remains. Binds only where max_context is far below the default.
 void make_room(JobPlan& job, int max_context) {
-  const int answers = sum_answers(job);
+  const int answers = sum_answers(job), turns = static_cast<int>(job.turns.size());
   if (answers > max_context / 2)
     for (TurnPlan& turn : job.turns) {
       const double share = static_cast<double>(turn.answer) / answers;
-      turn.answer = std::max(kMinAnswer,
-                             static_cast<int>(share * (max_context / 2 - kMinAnswer * kMaxTurns)));
+      turn.answer =
+          std::max(kMinAnswer, static_cast<int>(share * (max_context / 2 - kMinAnswer * turns)));
     }
   const int growths = static_cast<int>(job.turns.size()) - 1;
   const int room =
@@ -170,24 +170,18 @@ void make_room(JobPlan& job, int max_context) {
   job.issue = std::min(job.issue, room);
 }
 
-/// Scales what the tools return by `scale`, and by less in a job that would outgrow max_context.
+/// Scales what the tools return by `scale`. Once the job would outgrow max_context, its tools
+/// return no more than their framing.
 void grow(JobPlan& job, double scale, int max_context) {
   const int turns = static_cast<int>(job.turns.size());
   const int start = kSystemTokens + job.issue + kRolePrefixTokens;
-  const int room = max_context - start - sum_answers(job) - (turns - 1) * kMinGrowth;
-  long wanted = 0;  // like room: on top of the minimum that every turn has
-  for (int k = 0; k + 1 < turns; ++k) {
-    TurnPlan& turn = job.turns[static_cast<std::size_t>(k)];
-    turn.growth = rounded(scale * turn.growth_draw, kMinGrowth, max_context);
-    wanted += turn.growth - kMinGrowth;
+  int room = max_context - start - sum_answers(job) - (turns - 1) * kMinGrowth;
+  for (TurnPlan& turn : job.turns) {
+    const int wanted = rounded(scale * turn.growth_draw, kMinGrowth, max_context) - kMinGrowth;
+    turn.growth = kMinGrowth + std::min(wanted, room);
+    room -= turn.growth - kMinGrowth;
   }
   job.turns.back().growth = 0;
-  if (wanted <= room) return;
-  for (int k = 0; k + 1 < turns; ++k) {
-    TurnPlan& turn = job.turns[static_cast<std::size_t>(k)];
-    turn.growth =
-        kMinGrowth + static_cast<int>(static_cast<long>(turn.growth - kMinGrowth) * room / wanted);
-  }
 }
 
 double median_prompt(const Plan& plan) {
@@ -216,7 +210,7 @@ void pin_prompts(Plan& plan, int max_context) {
 
 Plan make_plan(const SweSmithLikeConfig& config) {
   Random random(config.seed);
-  Plan plan = draw_plan(random, config.jobs);
+  Plan plan = draw_plan(random, config);
   pin_answers(plan);
   for (JobPlan& job : plan) make_room(job, config.max_context);
   pin_prompts(plan, config.max_context);
@@ -248,9 +242,16 @@ Job make_job(const JobPlan& plan, const SyntheticTokens& tokens, int number, eng
 
 void check(const SweSmithLikeConfig& config) {
   check_generated(config.jobs, config.gap_s, config.vocabulary);
-  if (config.max_context >= 4096) return;
-  throw engine::InputError("max_context: found " + std::to_string(config.max_context) +
-                           ", allowed at least 4096 tokens");
+  if (config.max_context < 4096) {
+    throw engine::InputError("max_context: found " + std::to_string(config.max_context) +
+                             ", allowed at least 4096 tokens");
+  }
+  if (config.min_turns < 1 || config.min_turns > 17 || config.max_turns < 18 ||
+      config.max_turns > 100) {
+    throw engine::InputError("min_turns and max_turns: found " + std::to_string(config.min_turns) +
+                             " and " + std::to_string(config.max_turns) +
+                             ", allowed 1 to 17 and 18 to 100, so that the mean can be 17.91");
+  }
 }
 
 }  // namespace

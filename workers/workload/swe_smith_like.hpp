@@ -8,7 +8,9 @@ namespace workload {
 struct SweSmithLikeConfig {
   int jobs = 100;
   std::int64_t seed = 42;
-  double gap_s = 1.0;                  // tool execution after each turn but the last
+  double gap_s = 1.0;  // tool execution after each turn but the last
+  int min_turns = 10;  // of a job; 10 to 30 is the published curation rule
+  int max_turns = 30;
   int max_context = 16'384;            // bound of a job's tokens, its last answer included
   std::uint32_t vocabulary = 128'000;  // token ids lie below
 };
@@ -18,8 +20,8 @@ struct SweSmithLikeConfig {
 /// turns, a median answer of 30, the published tool shares, and a system prompt of 604 tokens that
 /// all jobs share. Every job ends with `submit`.
 /// One factor on all answers and one on all tool outputs pin the two medians; with a small
-/// max_context or a handful of jobs they come as near as they can. A job that would outgrow
-/// max_context gets shorter tool outputs throughout.
+/// max_context or a handful of jobs they come as near as they can. In a job that
+/// reaches max_context, tools return no more than their framing from there on.
 /// Throws engine::InputError for a configuration that describes no workload.
 Workload make_swe_smith_like(const SweSmithLikeConfig& config);
 

@@ -1,0 +1,358 @@
+#include "driver/dispatcher.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <utility>
+
+namespace driver {
+namespace {
+
+using sweep::CellStatus;
+
+// A tick after a longer pause says nothing about the workers: the caller was not listening.
+constexpr Nanos kLongestTick = std::chrono::seconds(1);
+
+Nanos from_seconds(double seconds) {
+  return std::chrono::duration_cast<Nanos>(std::chrono::duration<double>(seconds));
+}
+
+std::string in_gib(double gib) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g GiB", gib);
+  return text;
+}
+
+std::string in_seconds(Nanos span) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g s", std::chrono::duration<double>(span).count());
+  return text;
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules)
+    : rules_(std::move(rules)) {
+  for (const CellTask& task : cells) {
+    const auto [at, added] = cells_.try_emplace(task.cell, Cell{.task = task});
+    assert(added);
+    waiting_[task.sku].insert(place_of(at->second));
+  }
+}
+
+std::vector<Command> Dispatcher::on(const Event& event, Nanos now) {
+  if (now > now_ && std::holds_alternative<Tick>(event))
+    listened_ += std::min(now - std::exchange(last_tick_, now), kLongestTick);
+  now_ = std::max(now, now_);
+  if (!finished_) {
+    std::visit([this](const auto& e) { handle(e); }, event);
+    settle();
+  }
+  return std::exchange(commands_, {});
+}
+
+bool Dispatcher::expects(int worker, int cell, int attempt) const {
+  const auto at = workers_.find(worker);
+  if (finished_ || at == workers_.end() || at->second.state != WorkerState::busy) return false;
+  return at->second.run->cell == cell && at->second.run->attempt == attempt;
+}
+
+// Events -------------------------------------------------------------------------------------
+
+void Dispatcher::handle(const WorkerJoined& joined) {
+  const auto [at, added] = workers_.try_emplace(joined.worker, Worker{.caps = joined.caps});
+  if (!added) return;
+  Worker& worker = at->second;
+  worker.heard = listened_;
+  roster_changed_ = true;
+  if (worker.caps.backend != rules_.backend) {
+    worker.state = WorkerState::unusable;
+    return;
+  }
+  memory_.add_node(worker.caps.node, worker.caps.node_gib);
+}
+
+void Dispatcher::handle(const WorkerHeard& heard) {
+  const auto at = workers_.find(heard.worker);
+  if (at != workers_.end()) at->second.heard = listened_;
+}
+
+void Dispatcher::handle(const WorkerLost& lost) {
+  const auto [at, added] = workers_.try_emplace(lost.worker, Worker{});
+  Worker& worker = at->second;
+  if (worker.state == WorkerState::busy) lose(lost.worker, worker, "was lost");
+  worker.state = WorkerState::unusable;
+  worker.run.reset();
+  memory_.release(lost.worker);  // its process is gone, and with it what its cell held
+  roster_changed_ = true;
+}
+
+void Dispatcher::handle(const CellDone& done) {
+  if (!expects(done.worker, done.cell, done.attempt)) {
+    revive(done.worker, done.cell, done.attempt, WorkerState::idle);
+    return;
+  }
+  end_run(done.worker, workers_.at(done.worker), WorkerState::idle);
+  cells_.at(done.cell).state = CellState::over;
+}
+
+void Dispatcher::handle(const CellFailed& failed) {
+  const WorkerState next = failed.poisoned ? WorkerState::unusable : WorkerState::idle;
+  if (!expects(failed.worker, failed.cell, failed.attempt)) {
+    revive(failed.worker, failed.cell, failed.attempt, next);
+    return;
+  }
+  const Run run = end_run(failed.worker, workers_.at(failed.worker), next);
+  if (run.abandonment) return attempt_abandoned(run, failed.reason);
+  if (failed.kind == CellStatus::failed) return attempt_failed(run, failed.reason);
+  end_cell(run.cell, run.attempt, failed.kind, failed.reason);
+}
+
+void Dispatcher::handle(const CellAbandoned& abandoned) {
+  if (!expects(abandoned.worker, abandoned.cell, abandoned.attempt)) {
+    revive(abandoned.worker, abandoned.cell, abandoned.attempt, WorkerState::idle);
+    return;
+  }
+  const Run run = end_run(abandoned.worker, workers_.at(abandoned.worker), WorkerState::idle);
+  if (!run.abandonment) return attempt_failed(run, "stopped without having been asked to");
+  attempt_abandoned(run, "abandoned");
+}
+
+void Dispatcher::handle(const Tick&) {
+  if (!hello_over_ && listened_ > rules_.hello_grace) {
+    hello_over_ = true;
+    roster_changed_ = true;
+  }
+  if (rules_.deadline && now_ >= *rules_.deadline - rules_.margin) handle(Drain{});
+  for (auto& [id, worker] : workers_)
+    if (worker.state == WorkerState::busy) watch(id, worker);
+}
+
+void Dispatcher::handle(const Drain&) {
+  draining_ = true;
+  for (auto& [id, worker] : workers_)
+    if (worker.state == WorkerState::busy &&
+        !in_time(cells_.at(worker.run->cell).task.estimate_s, worker.run->started))
+      abandon(id, worker, AbandonWhy::drain);
+}
+
+void Dispatcher::handle(const StopNow&) {
+  draining_ = true;
+  for (auto& [id, worker] : workers_)
+    if (worker.state == WorkerState::busy) abandon(id, worker, AbandonWhy::drain);
+}
+
+void Dispatcher::watch(int id, Worker& worker) {
+  const Run& run = *worker.run;
+  if (run.abandonment && listened_ - run.abandonment->asked > rules_.abandon_grace)
+    return lose(id, worker, "did not abandon the cell within " + in_seconds(rules_.abandon_grace));
+  if (listened_ - worker.heard > rules_.silence)
+    return lose(id, worker, "was silent for " + in_seconds(rules_.silence));
+  if (rules_.cell_timeout && now_ - run.started > *rules_.cell_timeout)
+    abandon(id, worker, AbandonWhy::timeout);
+}
+
+// How attempts and cells end -----------------------------------------------------------------
+
+Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next) {
+  memory_.release(id);
+  worker.state = next;
+  worker.heard = listened_;
+  if (next == WorkerState::unusable) roster_changed_ = true;
+  return *std::exchange(worker.run, std::nullopt);
+}
+
+void Dispatcher::revive(int id, int cell, int attempt, WorkerState next) {
+  const auto at = workers_.find(id);
+  if (at == workers_.end() || at->second.state != WorkerState::lost) return;
+  if (at->second.run->cell != cell || at->second.run->attempt != attempt) return;
+  end_run(id, at->second, next);
+  roster_changed_ = true;
+}
+
+void Dispatcher::lose(int id, Worker& worker, const std::string& how) {
+  const bool alone = busy_workers() == 1;
+  worker.state = WorkerState::lost;
+  roster_changed_ = true;
+  memory_.cancel_reservation_on(worker.caps.node);
+  const std::string reason = "its worker on " + worker.caps.node + " " + how;
+  const Run run = *worker.run;
+  if (run.abandonment) return attempt_abandoned(run, reason);
+  Cell& cell = cells_.at(run.cell);
+  // With others running nobody can say whose cell brought the process down.
+  if (alone) ++cell.task.deaths;
+  if (cell.task.deaths < rules_.deaths) return attempt_failed(run, reason);
+  end_cell(run.cell, run.attempt, CellStatus::quarantined,
+           "killed its process " + std::to_string(cell.task.deaths) + " times; " + reason);
+}
+
+void Dispatcher::attempt_failed(const Run& run, const std::string& reason) {
+  Cell& cell = cells_.at(run.cell);
+  if (cell.tries >= rules_.tries)
+    return end_cell(run.cell, run.attempt, CellStatus::failed, reason);
+  commands_.push_back(AttemptEnded{run.cell, run.attempt, reason});
+  wait_again(cell);
+}
+
+void Dispatcher::attempt_abandoned(const Run& run, const std::string& reason) {
+  if (run.abandonment->why == AbandonWhy::timeout)
+    return end_cell(run.cell, run.attempt, CellStatus::timeout,
+                    "ran longer than " + in_seconds(*rules_.cell_timeout));
+  commands_.push_back(AttemptEnded{run.cell, run.attempt, reason});
+  wait_again(cells_.at(run.cell));
+}
+
+void Dispatcher::end_cell(int cell, int attempt, CellStatus kind, const std::string& reason) {
+  cells_.at(cell).state = CellState::over;
+  commands_.push_back(CellEnded{cell, attempt, kind, reason});
+}
+
+void Dispatcher::wait_again(Cell& cell) {
+  cell.state = CellState::waiting;
+  waiting_[cell.task.sku].insert(place_of(cell));
+}
+
+void Dispatcher::abandon(int id, Worker& worker, AbandonWhy why) {
+  Run& run = *worker.run;
+  if (run.abandonment) return;
+  run.abandonment = Abandonment{why, listened_};
+  commands_.push_back(AbandonCell{id, run.cell, run.attempt});
+}
+
+// Who runs what ------------------------------------------------------------------------------
+
+void Dispatcher::settle() {
+  if (!std::exchange(opened_, true)) quarantine_killers();
+  if (everyone_known() && std::exchange(roster_changed_, false)) end_infeasible();
+  if (!draining_) assign_all(Repeats::elsewhere);
+  if (busy_workers() > 0 || !(everyone_known() || draining_)) return;
+  if (!draining_) assign_all(Repeats::anywhere);
+  if (busy_workers() == 0) finish();
+}
+
+void Dispatcher::quarantine_killers() {
+  for (auto& [id, cell] : cells_) {
+    if (cell.task.deaths < rules_.deaths) continue;
+    waiting_[cell.task.sku].erase(place_of(cell));
+    end_cell(id, 0, CellStatus::quarantined,
+             "killed its process " + std::to_string(cell.task.deaths) + " times");
+  }
+}
+
+void Dispatcher::end_infeasible() {
+  for (auto& [sku, places] : waiting_) {
+    double largest_gib = -1;
+    std::string largest;
+    for (const auto& [id, worker] : workers_) {
+      if (!matches(worker, sku)) continue;
+      const double gib = memory_.capacity_gib(worker.caps.node);
+      if (gib > largest_gib) largest = worker.caps.node;
+      largest_gib = std::max(largest_gib, gib);
+    }
+    if (largest_gib < 0) continue;  // a matter of SKU, not of memory
+    std::erase_if(places, [&](const Place& place) {
+      const double gib = cells_.at(place.cell).task.host_gib;
+      if (gib <= largest_gib) return false;
+      memory_.cancel_reservation_of(place.cell);
+      end_cell(place.cell, 0, CellStatus::infeasible,
+               "needs " + in_gib(gib) + " of host memory, the largest node for it, " + largest +
+                   ", has " + in_gib(largest_gib));
+      return true;
+    });
+  }
+}
+
+void Dispatcher::assign_all(Repeats repeats) {
+  for (auto& [id, worker] : workers_) {
+    if (worker.state != WorkerState::idle) continue;
+    if (const std::optional<int> cell = pick(id, worker, repeats)) assign(id, worker, *cell);
+  }
+}
+
+std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeats) {
+  const std::string& node = worker.caps.node;
+  if (const std::optional<int> holder = memory_.reserved_for(node)) {
+    const Cell& cell = cells_.at(*holder);
+    if (may_take(id, worker, cell, repeats) &&
+        memory_.fits(node, *holder, cell.task.host_gib))
+      return holder;
+    if (!in_time(cell.task.estimate_s, now_)) memory_.cancel_reservation_on(node);
+  }
+  std::optional<Place> best;
+  for (const auto& [sku, places] : waiting_) {
+    if (!matches(worker, sku)) continue;
+    for (const Place& place : places) {
+      if (best && *best < place) break;
+      const Cell& cell = cells_.at(place.cell);
+      if (!may_take(id, worker, cell, repeats)) continue;
+      if (memory_.fits(node, place.cell, cell.task.host_gib)) {
+        best = place;
+        break;
+      }
+      if (cell.task.host_gib <= memory_.capacity_gib(node))
+        memory_.reserve(node, place.cell, cell.task.host_gib);
+    }
+  }
+  return best ? std::optional(best->cell) : std::nullopt;
+}
+
+bool Dispatcher::may_take(int id, const Worker& worker, const Cell& cell, Repeats repeats) const {
+  if (!matches(worker, cell.task.sku) || !in_time(cell.task.estimate_s, now_)) return false;
+  return repeats == Repeats::anywhere || !cell.tried_on.contains(id) || !other_could(cell);
+}
+
+/// Whether a worker that has not tried the cell could.
+bool Dispatcher::other_could(const Cell& cell) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    const auto& [id, worker] = entry;
+    return is_alive(worker) && matches(worker, cell.task.sku) && !cell.tried_on.contains(id) &&
+           cell.task.host_gib <= memory_.capacity_gib(worker.caps.node);
+  });
+}
+
+bool Dispatcher::matches(const Worker& worker, const std::string& sku) const {
+  if (worker.caps.backend != rules_.backend) return false;
+  return worker.caps.sku.empty() || worker.caps.sku == sku;
+}
+
+/// Whether a cell started then ends before the deadline less the margin. One that overruns its
+/// estimate is expected to end at once.
+bool Dispatcher::in_time(double estimate_s, Nanos started) const {
+  if (!rules_.deadline) return true;
+  const Nanos end = std::max(now_, started + from_seconds(estimate_s));
+  return now_ < *rules_.deadline - rules_.margin && end <= *rules_.deadline - rules_.margin;
+}
+
+void Dispatcher::assign(int id, Worker& worker, int index) {
+  Cell& cell = cells_.at(index);
+  waiting_[cell.task.sku].erase(place_of(cell));
+  memory_.charge(worker.caps.node, id, index, cell.task.host_gib);
+  cell.state = CellState::running;
+  cell.tried_on.insert(id);
+  ++cell.tries;
+  const int attempt = cell.task.attempts + cell.tries;
+  worker.state = WorkerState::busy;
+  worker.heard = listened_;
+  worker.run = Run{index, attempt, now_, std::nullopt};
+  commands_.push_back(AssignCell{id, index, attempt});
+}
+
+void Dispatcher::finish() {
+  for (auto& [id, cell] : cells_)
+    if (cell.state == CellState::waiting) cell.left = why_left(cell);
+  waiting_.clear();
+  for (const auto& [id, worker] : workers_) commands_.push_back(StopWorker{id});
+  finished_ = true;
+}
+
+bool Dispatcher::everyone_known() const {
+  return hello_over_ || static_cast<int>(workers_.size()) >= rules_.workers;
+}
+
+int Dispatcher::busy_workers() const {
+  return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [](const auto& entry) {
+    return entry.second.state == WorkerState::busy;
+  }));
+}
+
+}  // namespace driver

@@ -1,0 +1,241 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "driver/memory_ledger.hpp"
+#include "sweeps/status.hpp"
+
+namespace driver {
+
+using Nanos = std::chrono::nanoseconds;
+
+/// A cell to run, as far as dispatching goes.
+struct CellTask {
+  int cell = 0;  // its index in the plan
+  std::string sku;
+  double estimate_s = 0;  // expected run time; 0: unknown
+  double host_gib = 0;    // host memory that it needs
+  int attempts = 0;       // made in earlier runs
+  int deaths = 0;         // earlier attempts that count as having killed their process
+};
+
+/// What a worker is.
+struct WorkerCaps {
+  std::string sku;  // empty: plays any
+  std::string node;
+  double node_gib = 0;  // host memory of the node that cells may use
+  std::string backend;
+};
+
+struct DispatchRules {
+  std::string backend;
+  int workers = 1;                // that are going to say hello
+  int tries = 2;                  // of a cell in this run
+  int deaths = 2;                 // that quarantine a cell
+  std::optional<Nanos> deadline;  // everything has ended by then
+  Nanos margin = std::chrono::seconds(90);  // kept free before the deadline
+  std::optional<Nanos> cell_timeout;
+  Nanos abandon_grace = std::chrono::seconds(30);  // for a step to end
+  Nanos silence = std::chrono::seconds(60);        // of a busy worker, which otherwise heartbeats
+  Nanos hello_grace = std::chrono::seconds(120);   // for all workers to say hello
+};
+
+// Events -------------------------------------------------------------------------------------
+
+struct WorkerJoined {
+  int worker;
+  WorkerCaps caps;
+};
+struct WorkerHeard {  // a heartbeat
+  int worker;
+};
+struct WorkerLost {  // its process is gone
+  int worker;
+};
+struct CellDone {
+  int worker, cell, attempt;
+};
+struct CellFailed {
+  int worker, cell, attempt;
+  sweep::CellStatus kind;  // only `failed` is tried again
+  std::string reason;
+  bool poisoned = false;  // the worker can run no further cell
+};
+struct CellAbandoned {
+  int worker, cell, attempt;
+};
+struct Tick {};
+struct Drain {};    // start nothing more; running cells end if the deadline allows
+struct StopNow {};  // abandon what runs
+
+using Event = std::variant<WorkerJoined, WorkerHeard, WorkerLost, CellDone, CellFailed,
+                           CellAbandoned, Tick, Drain, StopNow>;
+
+// Commands -----------------------------------------------------------------------------------
+
+struct AssignCell {
+  int worker, cell, attempt;
+};
+struct AbandonCell {
+  int worker, cell, attempt;
+};
+struct StopWorker {
+  int worker;
+};
+/// An attempt has failed and the cell will be tried again; or it was abandoned and stays planned.
+struct AttemptEnded {
+  int cell, attempt;
+  std::string reason;
+};
+/// The cell is over without a result.
+struct CellEnded {
+  int cell, attempt;  // attempt 0: never started in this run
+  sweep::CellStatus kind;
+  std::string reason;
+};
+
+using Command = std::variant<AssignCell, AbandonCell, StopWorker, AttemptEnded, CellEnded>;
+
+/// A cell that this run leaves planned.
+struct LeftCell {
+  enum class Why { no_worker, no_time, drained, workers_lost };
+  int cell;
+  Why why;
+  std::string reason;
+};
+
+/// Cells of one SKU.
+struct SkuStatus {
+  std::string sku;
+  int waiting = 0;
+  int running = 0;
+  int over = 0;           // done or ended without a result
+  int workers = 0;        // alive and able to take them
+  double work_left_s = 0; // estimates of what waits and the rest of what runs
+};
+
+/// Decides who runs what. Pure: events in, commands out; time comes with the events and the caller
+/// does what the commands say. Every cell is done or ended exactly once, or left.
+///
+/// Longest expected first. A worker gets cells of its own SKU; a node's memory is never exceeded,
+/// and no cell waits for memory behind later ones for ever (MemoryLedger). A failed attempt is
+/// repeated, on another worker where one is able to; timeouts are not. A worker that does not
+/// answer is lost, but what its cell holds of the node's memory stays taken, since the process may
+/// live; when it does answer, it is used again. Such waits count only time in which the caller was
+/// listening (Tick came at least once a second).
+class Dispatcher {
+ public:
+  Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules);
+
+  /// `now` never decreases.
+  std::vector<Command> on(const Event& event, Nanos now);
+  /// Whether a result from this worker would count: of late ones the first one wins.
+  bool expects(int worker, int cell, int attempt) const;
+  /// All cells are over or left, and the workers have been told to stop.
+  bool finished() const { return finished_; }
+  bool draining() const { return draining_; }
+  /// In plan order; complete once finished.
+  std::vector<LeftCell> left() const;
+  /// SKUs of waiting cells that no worker is; known once all workers said hello.
+  std::vector<std::string> missing_skus() const;
+  /// "a100-80gb", or "a100-80gb, h200-141gb": what the workers are.
+  std::string worker_skus() const;
+  std::vector<SkuStatus> status(Nanos now) const;
+
+ private:
+  enum class CellState { waiting, running, over, left };
+  enum class WorkerState { idle, busy, lost, unusable };
+  enum class AbandonWhy { timeout, drain };
+
+  struct Cell {
+    CellTask task;
+    CellState state = CellState::waiting;
+    int tries = 0;
+    std::set<int> tried_on;
+    std::optional<LeftCell> left;
+  };
+  struct Abandonment {
+    AbandonWhy why;
+    Nanos asked;  // on the listening clock
+  };
+  struct Run {
+    int cell;
+    int attempt;
+    Nanos started;
+    std::optional<Abandonment> abandonment;
+  };
+  struct Worker {
+    WorkerCaps caps;
+    WorkerState state = WorkerState::idle;
+    std::optional<Run> run;  // busy: its cell; lost: what it may still be at
+    Nanos heard{0};          // on the listening clock
+  };
+  // Longest first, then plan order.
+  struct Place {
+    double minus_estimate_s;
+    int cell;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+
+  void handle(const WorkerJoined& joined);
+  void handle(const WorkerHeard& heard);
+  void handle(const WorkerLost& lost);
+  void handle(const CellDone& done);
+  void handle(const CellFailed& failed);
+  void handle(const CellAbandoned& abandoned);
+  void handle(const Tick&);
+  void handle(const Drain&);
+  void handle(const StopNow&);
+
+  void quarantine_killers();
+  void settle();
+  void end_infeasible();
+  void assign_all(bool repeats_anywhere);
+  std::optional<int> pick(int worker, const Worker& on, bool repeats_anywhere);
+  bool may_take(int worker, const Worker& on, const Cell& cell, bool repeats_anywhere) const;
+  bool other_could(int worker, const Cell& cell) const;
+  bool in_time(double estimate_s, Nanos started) const;
+  void assign(int worker, Worker& on, int cell);
+  void finish();
+  LeftCell why_left(const Cell& cell) const;
+
+  Run end_run(int worker, Worker& on, WorkerState next);
+  bool revive(int worker, int cell, int attempt, WorkerState next);
+  void attempt_failed(const Run& run, const std::string& reason);
+  void attempt_abandoned(const Run& run, const std::string& reason);
+  void end_cell(int cell, int attempt, sweep::CellStatus kind, const std::string& reason);
+  void wait_again(Cell& cell);
+  void lose(int worker, Worker& on, const std::string& how);
+  void abandon(int worker, Worker& on, AbandonWhy why);
+  void watch(int worker, Worker& on);
+
+  static bool is_alive(const Worker& worker) {
+    return worker.state == WorkerState::idle || worker.state == WorkerState::busy;
+  }
+  bool matches(const Worker& worker, const std::string& sku) const;
+  bool everyone_known() const;
+  int busy_workers() const;
+  Place place_of(const Cell& cell) const {
+    return {-cell.task.estimate_s, cell.task.cell};
+  }
+
+  DispatchRules rules_;
+  std::map<int, Cell> cells_;
+  std::map<std::string, std::set<Place>> waiting_;  // by SKU
+  std::map<int, Worker> workers_;
+  MemoryLedger memory_;
+  std::vector<Command> commands_;
+  Nanos now_{0};
+  Nanos listened_{0};  // time in which ticks came
+  bool hello_over_ = false;
+  bool roster_changed_ = true;  // since the cells were last held against the nodes
+  bool draining_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace driver
