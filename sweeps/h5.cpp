@@ -44,6 +44,18 @@ std::string taken(char* text) {
   return copy;
 }
 
+/// Files here are written by one process under a name of their own and read once they are closed,
+/// so HDF5's locks protect nothing, and some file systems refuse them.
+H5Properties file_access() {
+  H5Properties access(H5Pcreate(H5P_FILE_ACCESS), "make file access properties");
+  h5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110),
+           "set the file format");
+#if H5_VERSION_GE(1, 10, 7)
+  h5_check(H5Pset_file_locking(access.get(), 0, 1), "switch file locks off");
+#endif
+  return access;
+}
+
 H5Space scalar_space() { return {H5Screate(H5S_SCALAR), "make a scalar space"}; }
 
 }  // namespace
@@ -57,15 +69,26 @@ H5File create_h5(const std::string& path) {
   silence();
   // Truncating a damaged file fails where replacing it does not.
   std::remove(path.c_str());
-  H5Properties access(H5Pcreate(H5P_FILE_ACCESS), "make file access properties");
-  h5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110),
-           "set the file format");
+  const H5Properties access = file_access();
   return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), "create " + path};
 }
 
 H5File open_h5(const std::string& path) {
   silence();
-  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open " + path};
+  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_access().get()), "open " + path};
+}
+
+H5File open_h5_for_writing(const std::string& path) {
+  silence();
+  return {H5Fopen(path.c_str(), H5F_ACC_RDWR, file_access().get()), "open " + path};
+}
+
+bool has_object(hid_t parent, const std::string& name) {
+  return H5Lexists(parent, name.c_str(), H5P_DEFAULT) > 0;
+}
+
+void remove_object(hid_t parent, const std::string& name) {
+  h5_check(H5Ldelete(parent, name.c_str(), H5P_DEFAULT), "remove " + name);
 }
 
 void write_attribute(hid_t object, const std::string& name, const std::string& text) {
@@ -125,6 +148,29 @@ std::int64_t read_integer_attribute(hid_t object, const std::string& name) {
   std::int64_t number = 0;
   h5_check(H5Aread(attribute.get(), H5T_NATIVE_INT64, &number), "read the attribute " + name);
   return number;
+}
+
+void write_fixed_attribute(hid_t object, const std::string& name, const std::string& text) {
+  const H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
+  h5_check(H5Tset_size(type.get(), text.size() + 1), "set the length of a string type");
+  h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
+  const H5Space space = scalar_space();
+  const H5Attribute attribute(
+      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      "create the attribute " + name);
+  h5_check(H5Awrite(attribute.get(), type.get(), text.c_str()), "write the attribute " + name);
+}
+
+std::string read_fixed_attribute(hid_t object, const std::string& name) {
+  const std::string tried = "read the attribute " + name;
+  const H5Attribute attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), tried);
+  const H5Type type(H5Aget_type(attribute.get()), tried);
+  if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0) {
+    throw H5Error("the attribute " + name + " is not a text of fixed length");
+  }
+  std::string text(H5Tget_size(type.get()), '\0');
+  h5_check(H5Aread(attribute.get(), type.get(), text.data()), tried);
+  return text.substr(0, text.find('\0'));
 }
 
 void write_text(hid_t parent, const std::string& name, const std::string& text) {

@@ -55,6 +55,12 @@ using H5Properties = H5Id<H5Pclose>;
 H5File create_h5(const std::string& path);
 /// An existing file, for reading.
 H5File open_h5(const std::string& path);
+/// An existing file, for reading and writing.
+H5File open_h5_for_writing(const std::string& path);
+
+bool has_object(hid_t parent, const std::string& name);
+/// Removes a group or a dataset and everything in it; the file does not shrink.
+void remove_object(hid_t parent, const std::string& name);
 
 void write_attribute(hid_t object, const std::string& name, const std::string& text);
 void write_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts);
@@ -62,6 +68,11 @@ void write_attribute(hid_t object, const std::string& name, std::int64_t number)
 std::vector<std::string> read_texts_attribute(hid_t object, const std::string& name);
 std::string read_text_attribute(hid_t object, const std::string& name);
 std::int64_t read_integer_attribute(hid_t object, const std::string& name);
+
+/// A text inside the object's checked header, where write_attribute leaves it to a heap without a
+/// checksum. Below 64 KB.
+void write_fixed_attribute(hid_t object, const std::string& name, const std::string& text);
+std::string read_fixed_attribute(hid_t object, const std::string& name);
 
 /// One text of any length, without zero bytes, as a scalar dataset.
 void write_text(hid_t parent, const std::string& name, const std::string& text);
@@ -73,5 +84,9 @@ std::string read_text(hid_t parent, const std::string& name);
 void write_table(hid_t parent, const Table& table);
 /// Reads it back. Throws H5Error when it is missing or damaged.
 Table read_table(hid_t parent, const std::string& name);
+
+/// Writes a table as one dataset of rows: fewer objects, for files of a single cell.
+void write_packed_table(hid_t parent, const Table& table);
+Table read_packed_table(hid_t parent, const std::string& name);
 
 }  // namespace sweep
