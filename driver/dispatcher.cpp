@@ -92,8 +92,13 @@ void Dispatcher::handle(const CellDone& done) {
     revive(done.worker, done.cell, done.attempt, WorkerState::idle);
     return;
   }
-  end_run(done.worker, workers_.at(done.worker), WorkerState::idle);
-  cells_.at(done.cell).state = CellState::over;
+  const Run run = end_run(done.worker, workers_.at(done.worker), WorkerState::idle);
+  Cell& cell = cells_.at(done.cell);
+  cell.state = CellState::over;
+  Experience& experience = experience_[cell.task.sku];
+  ++experience.cells;
+  experience.taken_s += std::chrono::duration<double>(now_ - run.started).count();
+  experience.estimated_s += cell.task.estimate_s;
 }
 
 void Dispatcher::handle(const CellFailed& failed) {
@@ -158,7 +163,10 @@ Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next) {
   memory_.release(id);
   worker.state = next;
   worker.heard = listened_;
-  if (next == WorkerState::unusable) roster_changed_ = true;
+  if (next == WorkerState::unusable) {
+    roster_changed_ = true;
+    memory_.cancel_reservation_on(worker.caps.node);  // perhaps it was the one to use it
+  }
   return *std::exchange(worker.run, std::nullopt);
 }
 
@@ -273,8 +281,7 @@ std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeat
   const std::string& node = worker.caps.node;
   if (const std::optional<int> holder = memory_.reserved_for(node)) {
     const Cell& cell = cells_.at(*holder);
-    if (may_take(id, worker, cell, repeats) &&
-        memory_.fits(node, *holder, cell.task.host_gib))
+    if (may_take(id, worker, cell, repeats) && memory_.fits(node, *holder, cell.task.host_gib))
       return holder;
     if (!in_time(cell.task.estimate_s, now_)) memory_.cancel_reservation_on(node);
   }

@@ -34,10 +34,10 @@ struct WorkerCaps {
 
 struct DispatchRules {
   std::string backend;
-  int workers = 1;                // that are going to say hello
-  int tries = 2;                  // of a cell in this run
-  int deaths = 2;                 // that quarantine a cell
-  std::optional<Nanos> deadline;  // everything has ended by then
+  int workers = 1;                          // that are going to say hello
+  int tries = 2;                            // of a cell in this run
+  int deaths = 2;                           // that quarantine a cell
+  std::optional<Nanos> deadline;            // everything has ended by then
   Nanos margin = std::chrono::seconds(90);  // kept free before the deadline
   std::optional<Nanos> cell_timeout;
   Nanos abandon_grace = std::chrono::seconds(30);  // for a step to end
@@ -114,9 +114,9 @@ struct SkuStatus {
   std::string sku;
   int waiting = 0;
   int running = 0;
-  int over = 0;           // done or ended without a result
-  int workers = 0;        // alive and able to take them
-  double work_left_s = 0; // estimates of what waits and the rest of what runs
+  int over = 0;            // done or ended without a result
+  int workers = 0;         // alive and able to take them
+  double work_left_s = 0;  // estimates of what waits and the rest of what runs
 };
 
 /// Decides who runs what. Pure: events in, commands out; time comes with the events and the caller
@@ -151,6 +151,7 @@ class Dispatcher {
   enum class CellState { waiting, running, over, left };
   enum class WorkerState { idle, busy, lost, unusable };
   enum class AbandonWhy { timeout, drain };
+  enum class Repeats { elsewhere, anywhere };  // where a failed attempt may be repeated
 
   struct Cell {
     CellTask task;
@@ -175,6 +176,12 @@ class Dispatcher {
     std::optional<Run> run;  // busy: its cell; lost: what it may still be at
     Nanos heard{0};          // on the listening clock
   };
+  // What finished cells took.
+  struct Experience {
+    int cells = 0;
+    double taken_s = 0;
+    double estimated_s = 0;
+  };
   // Longest first, then plan order.
   struct Place {
     double minus_estimate_s;
@@ -195,17 +202,18 @@ class Dispatcher {
   void quarantine_killers();
   void settle();
   void end_infeasible();
-  void assign_all(bool repeats_anywhere);
-  std::optional<int> pick(int worker, const Worker& on, bool repeats_anywhere);
-  bool may_take(int worker, const Worker& on, const Cell& cell, bool repeats_anywhere) const;
-  bool other_could(int worker, const Cell& cell) const;
+  void assign_all(Repeats repeats);
+  std::optional<int> pick(int worker, const Worker& on, Repeats repeats);
+  bool may_take(int worker, const Worker& on, const Cell& cell, Repeats repeats) const;
+  bool other_could(const Cell& cell) const;
   bool in_time(double estimate_s, Nanos started) const;
   void assign(int worker, Worker& on, int cell);
   void finish();
   LeftCell why_left(const Cell& cell) const;
+  double expected_s(const Cell& cell) const;
 
   Run end_run(int worker, Worker& on, WorkerState next);
-  bool revive(int worker, int cell, int attempt, WorkerState next);
+  void revive(int worker, int cell, int attempt, WorkerState next);
   void attempt_failed(const Run& run, const std::string& reason);
   void attempt_abandoned(const Run& run, const std::string& reason);
   void end_cell(int cell, int attempt, sweep::CellStatus kind, const std::string& reason);
@@ -220,18 +228,19 @@ class Dispatcher {
   bool matches(const Worker& worker, const std::string& sku) const;
   bool everyone_known() const;
   int busy_workers() const;
-  Place place_of(const Cell& cell) const {
-    return {-cell.task.estimate_s, cell.task.cell};
-  }
+  Place place_of(const Cell& cell) const { return {-cell.task.estimate_s, cell.task.cell}; }
 
   DispatchRules rules_;
   std::map<int, Cell> cells_;
   std::map<std::string, std::set<Place>> waiting_;  // by SKU
   std::map<int, Worker> workers_;
+  std::map<std::string, Experience> experience_;  // by SKU
   MemoryLedger memory_;
   std::vector<Command> commands_;
   Nanos now_{0};
+  Nanos last_tick_{0};
   Nanos listened_{0};  // time in which ticks came
+  bool opened_ = false;
   bool hello_over_ = false;
   bool roster_changed_ = true;  // since the cells were last held against the nodes
   bool draining_ = false;

@@ -1,7 +1,9 @@
 #include "driver/plan.hpp"
 
 #include "sweeps/assignment.hpp"
+#include "sweeps/canonical_json.hpp"
 #include "sweeps/selection.hpp"
+#include "sweeps/sha256.hpp"
 
 namespace driver {
 namespace {
@@ -30,6 +32,7 @@ void bind_cell(PlannedCell& planned, const std::string& backend,
   if (planned.cell.status != sweep::CellStatus::planned) return;
   try {
     planned.bound = worker::bind(planned.cell.params, backend, planned.cell.seed, profiles);
+    planned.key = sweep::sha256_of(sweep::canonical_json(planned.bound->identity));
   } catch (const worker::NotRunnable& reason) {
     const bool built = reason.why == worker::NotRunnable::Why::infeasible;
     planned.cell.status = built ? sweep::CellStatus::infeasible : sweep::CellStatus::excluded;
@@ -52,7 +55,7 @@ Plan make_plan(const std::string& path, const Options& options) {
   const sweep::Selection selection(cells, options.only, options.skip);
   for (const sweep::Cell& cell : cells) {
     if (!selection.contains(cell)) continue;
-    plan.cells.push_back({cell, std::nullopt});
+    plan.cells.push_back({cell, {}, std::nullopt});
     bind_cell(plan.cells.back(), plan.backend, options.profiles);
   }
   return plan;

@@ -9,9 +9,10 @@
 
 namespace driver {
 
-/// A cell together with what it runs as; `bound` is empty for cells that do not run.
+/// A cell together with what it runs as; `bound` and `key` are empty for cells that do not run.
 struct PlannedCell {
   sweep::Cell cell;
+  std::string key;  // SHA-256 of the canonical JSON of everything that the result depends on
   std::optional<worker::BoundCell> bound;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sweeps/spec.hpp"
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/param_binder.hpp"
 #include "workers/policies/factory.hpp"
@@ -14,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using Why = NotRunnable::Why;
 
+/// Raised by hand when the engine's results change: older archives then no longer count as done.
+constexpr std::int64_t kEngineAbi = 1;
 constexpr int kIntMax = std::numeric_limits<int>::max();
 
 /// The named policy's parameters under "policy.", where the cell does not set them itself.
@@ -95,7 +98,7 @@ engine::EngineConfig bind_engine(ParamBinder& in, const backends::GpuProfile& gp
                                          0, std::int64_t{1} << 40);
   const std::int64_t blocks = tokens / config.kv.block_size;
   if (blocks * config.kv.block_size < config.scheduler.max_model_len || blocks >= kIntMax) {
-    throw NotRunnable(Why::infeasible, "infeasible: the KV pool of " + gpu.name + " beside " +
+    throw NotRunnable(Why::infeasible, "the KV pool of " + gpu.name + " beside " +
                                            shape.name + " holds " + std::to_string(tokens) +
                                            " tokens; engine.max_model_len needs " +
                                            std::to_string(config.scheduler.max_model_len) +
@@ -174,7 +177,6 @@ ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::strin
     in.require("jps");
     arrivals.rate_per_s = in.number("jps", 1, 1e-6, 1e6);
     arrivals.seed = seed;
-    in.record("repeat.seed", seed);
     arrivals.window_s = in.optional_number("workload.window_s", 1e-3, 1e6);
     if (arrivals.window_s && kind == "trajectories") {
       in.fail("workload.window_s",
@@ -217,6 +219,9 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
     throw NotRunnable(Why::not_built, "not built yet: backend \"" + backend + '"');
   config.backend = backend;
   in.record("backend", backend);
+  in.record("engine_abi", kEngineAbi);
+  in.record("schema", sweep::kSchema);
+  in.record("repeat.seed", arrival_seed);
   in.require("gpu");
   config.gpu = in.profile<backends::GpuProfile>("gpu", "", profiles, load_gpu_profile);
   config.model = in.profile<model::ModelShape>("model", "llama-3.1-8b", profiles, load_model_shape);
@@ -224,6 +229,7 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   config.engine = bind_engine(in, config.gpu, config.model);
   config.workload = bind_workload(in, config.engine.scheduler, arrival_seed);
   config.policy = bind_policy(in);
+  config.policy_name = in.text("policy", "");
   in.number("dram_gib", 0, 0, 1e6);
   in.reject_unknown();
   try {

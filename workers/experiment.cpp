@@ -44,7 +44,7 @@ Load generate(Config config, const ArrivalConfig& arrival,
       workload::poisson_arrivals_in_window(arrival.rate_per_s, arrival.seed, *arrival.window_s);
   if (arrivals.empty()) throw InputError("workload.window_s: no job arrives within the window");
   config.jobs = static_cast<int>(arrivals.size());
-  return {make(config), std::move(arrivals)};
+  return {make(config), std::move(arrivals), {}};
 }
 
 struct MakeLoad {
@@ -60,9 +60,11 @@ struct MakeLoad {
     const auto tokenizer = config.tokenizer_path.empty()
                                ? workload::byte_estimate_tokenizer()
                                : workload::load_tokenizer(config.tokenizer_path);
-    workload::Workload workload = workload::read_trajectories(config.reading, *tokenizer).workload;
-    auto arrivals = arrivals_for(arrival, workload.jobs.size());
-    return {std::move(workload), std::move(arrivals)};
+    workload::TrajectorySet set = workload::read_trajectories(config.reading, *tokenizer);
+    auto arrivals = arrivals_for(arrival, set.workload.jobs.size());
+    return {std::move(set.workload), std::move(arrivals),
+            std::to_string(set.rows) +
+                " jobs in the file; left out: " + workload::describe(set.rejected)};
   }
 };
 
@@ -99,9 +101,12 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, const ProgressF
 
   sweep::CellResult result = recorder.take_tables();
   result.figures = figures_of(result);
-  result.notes = {{"workload", load.workload.source},
+  result.notes = {{"policy", config.policy_name},
+                  {"workload", load.workload.source},
                   {"tokenizer", load.workload.tokenizer},
-                  {"cost_model", cost_model->label()}};
+                  {"cost_model", cost_model->label()},
+                  {"block_size", std::to_string(block_size)}};
+  if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
   return result;
 }
 

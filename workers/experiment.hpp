@@ -43,6 +43,7 @@ struct WorkloadConfig {
 
 /// Everything that one cell runs with. Plain values: whoever has this can repeat the cell.
 struct ExperimentConfig {
+  std::string policy_name;
   std::string backend = "sim";
   backends::GpuProfile gpu;
   model::ModelShape model;
@@ -56,6 +57,7 @@ struct ExperimentConfig {
 struct Load {
   workload::Workload workload;
   std::vector<engine::Nanos> arrivals;
+  std::string curation;  // which jobs of a file were left out and why; empty for generated jobs
 };
 
 /// Generates or reads the jobs. Throws engine::InputError, also when a context exceeds

@@ -1,5 +1,7 @@
 #include "workers/param_binder.hpp"
 
+#include "sweeps/sha256.hpp"
+
 namespace worker {
 
 std::optional<int> ParamBinder::optional_small(const std::string& key, int min, int max) {
@@ -19,7 +21,10 @@ std::string ParamBinder::file(const std::string& key) {
   const sweep::Location where = reader_.where(key);
   const auto base =
       where.line > 0 ? std::filesystem::path(where.file).parent_path() : std::filesystem::path();
-  return (base / path).lexically_normal().string();
+  const std::string full = (base / path).lexically_normal().string();
+  if (!std::filesystem::is_regular_file(full)) reader_.fail(key, "names no file (" + full + ")");
+  record(key + ".sha256", sweep::sha256_of_file(full));
+  return full;
 }
 
 }  // namespace worker

@@ -1,0 +1,71 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "workers/engine/clock.hpp"
+#include "workers/protocol.hpp"
+
+namespace worker {
+
+/// A message could not be sent or received. `peer` is the other end, -1 when it is not known.
+struct ChannelError : std::runtime_error {
+  ChannelError(int peer, const std::string& message) : std::runtime_error(message), peer(peer) {}
+  int peer;
+};
+
+struct Received {
+  int from;
+  Message message;
+};
+
+/// Messages between numbered ends, in order for each pair. Used by one thread per end.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  /// Hands the message over and returns at once. Throws ChannelError, ProtocolError.
+  virtual void send(int to, const Message& message) = 0;
+  /// The next message that is there; never waits. Throws ChannelError, ProtocolError.
+  virtual std::optional<Received> poll() = 0;
+  /// Sleeps, at most `longest`, until a message may be there. A signal ends the sleep.
+  virtual void wait(engine::Nanos longest) = 0;
+  /// Waits until all sent messages have left, at most `longest`; says whether they have.
+  virtual bool flush(engine::Nanos longest) = 0;
+};
+
+/// Where a process stands among those of the job.
+struct WorldPlace {
+  int rank = 0;
+  int size = 1;
+  int local_worker = 0;  // among the workers (all but rank 0) of its node; rank 0: -1
+};
+
+/// The channel between the ranks of an MPI job. MPI must be initialised, and this used by the
+/// thread that did so; it must be gone before MPI_Finalize. Construction is collective; afterwards
+/// everything is point to point and never blocks on a peer, so that a dead one harms nobody else.
+///
+/// A message travels in pieces of at most `piece_bytes` (MPI counts are int), all with the tag of
+/// its kind. Between messages the channel sleeps from 1 ms, doubling to 50 ms.
+class MpiChannel final : public Channel {
+ public:
+  static constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
+
+  explicit MpiChannel(std::size_t piece_bytes = kPieceBytes);
+  ~MpiChannel() override;
+  MpiChannel(const MpiChannel&) = delete;
+  MpiChannel& operator=(const MpiChannel&) = delete;
+
+  const WorldPlace& place() const;
+  void send(int to, const Message& message) override;
+  std::optional<Received> poll() override;
+  void wait(engine::Nanos longest) override;
+  bool flush(engine::Nanos longest) override;
+
+ private:
+  class Impl;  // keeps mpi.h out of this header
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace worker
