@@ -98,11 +98,10 @@ engine::EngineConfig bind_engine(ParamBinder& in, const backends::GpuProfile& gp
                                          0, std::int64_t{1} << 40);
   const std::int64_t blocks = tokens / config.kv.block_size;
   if (blocks * config.kv.block_size < config.scheduler.max_model_len || blocks >= kIntMax) {
-    throw NotRunnable(Why::infeasible, "the KV pool of " + gpu.name + " beside " +
-                                           shape.name + " holds " + std::to_string(tokens) +
-                                           " tokens; engine.max_model_len needs " +
-                                           std::to_string(config.scheduler.max_model_len) +
-                                           " for one sequence");
+    throw NotRunnable(Why::infeasible,
+                      "the KV pool of " + gpu.name + " beside " + shape.name + " holds " +
+                          std::to_string(tokens) + " tokens; engine.max_model_len needs " +
+                          std::to_string(config.scheduler.max_model_len) + " for one sequence");
   }
   config.kv.num_blocks = static_cast<int>(blocks) + 1;  // and the null block
   return config;
@@ -230,7 +229,7 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   config.workload = bind_workload(in, config.engine.scheduler, arrival_seed);
   config.policy = bind_policy(in);
   config.policy_name = in.text("policy", "");
-  in.number("dram_gib", 0, 0, 1e6);
+  in.ignore("dram_gib");  // no tier is built that would hold anything there
   in.reject_unknown();
   try {
     in.record(

@@ -43,6 +43,8 @@ class ParamBinder {
                      const std::vector<std::string>& allowed) {
     return keep(key, reader_.choice(key, fallback, allowed));
   }
+  /// The key is allowed, and makes no difference.
+  void ignore(const std::string& key) { reader_.number(key, 0, 0, 1e6); }
   /// Absent means something else than any value.
   std::optional<int> optional_small(const std::string& key, int min, int max);
   std::optional<double> optional_number(const std::string& key, double min, double max);
