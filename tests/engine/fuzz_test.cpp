@@ -1,9 +1,12 @@
+#include <set>
+
 #include "tests/engine/naive_model.hpp"
 #include "tests/engine/support/fuzz_driver.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace support;
+using engine::StopReason;
 
 namespace {
 
@@ -106,6 +109,36 @@ void require_all_pass(std::initializer_list<const char*> orders, Retained retain
 }
 
 }  // namespace
+
+TEST_CASE("the random workloads reach every rule", "[fuzz]") {
+  std::set<StopReason> stops;
+  std::set<std::string> pin_reasons;
+  int resumed_with_hits = 0, several_preempted = 0, evicted = 0, duplicates = 0, aborted = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const auto retained = seed % 2 == 0 ? Retained::pins : Retained::nothing;
+    const FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    SchedulerWorld world(fuzz.config);
+    const auto look = [&] {
+      stops.insert(world.plan().stop);
+      several_preempted += world.plan().preempted.size() > 1;
+      evicted += !world.kv.evictions().empty();
+      const engine::PrefixCache& cache = world.kv.prefix_cache();
+      duplicates += cache.num_blocks() > cache.num_hashes();
+      for (const auto& share : world.plan().scheduled)
+        resumed_with_hits +=
+            share.kind == engine::ScheduleKind::resumed && share.computed_before > 0;
+    };
+    FuzzDriver(fuzz, world, {.aborted = [&](const auto&) { ++aborted; }, .scheduled = look}).run();
+    for (const std::string& event : world.pin_events())
+      pin_reasons.insert(event.substr(event.rfind(' ') + 1));
+  }
+  CHECK(stops.size() == 7);
+  CHECK(pin_reasons == std::set<std::string>{"known_tool", "unseen_tool", "slow_tool", "no_tool",
+                                             "last_turn", "ttl", "handoff", "replaced", "job_end",
+                                             "pressure_run", "pressure_admit"});
+  CHECK(several_preempted > 0);
+  for (const int count : {resumed_with_hits, evicted, duplicates, aborted}) CHECK(count >= 100);
+}
 
 TEST_CASE("every decision equals that of a naive model of the rules", "[fuzz]") {
   require_all_pass({"fcfs", "priority"}, Retained::nothing, play_beside_naive_model);

@@ -54,19 +54,20 @@ int longest_sequence(const std::vector<FuzzJob>& jobs) {
 
 WorldConfig random_config(Dice& dice, int longest) {
   WorldConfig config;
-  config.kv.block_size = dice.any({1, 2, 3, 4, 8});
+  config.kv.block_size = dice.any({1, 1, 2, 3, 4, 8});
   // The last token's KV is never computed.
   const int needed = (longest - 1 + config.kv.block_size - 1) / config.kv.block_size;
-  config.kv.num_blocks = 1 + needed + dice.any({0, 1, dice.between(0, needed), 2 * needed});
+  config.kv.num_blocks =
+      1 + needed + dice.any({0, 1, dice.between(0, needed), dice.between(0, needed), 2 * needed});
   config.kv.prefix_caching = !dice.one_in(5);
   engine::SchedulerConfig& s = config.scheduler;
   s.max_model_len = longest + dice.between(0, 3);
   s.chunked_prefill = !dice.one_in(4);
   s.max_num_seqs = dice.any({1, 2, 3, 8});
   s.max_num_batched_tokens =
-      s.chunked_prefill ? s.max_num_seqs + dice.any({0, 1, 7, 40}) : s.max_model_len;
-  s.long_prefill_token_threshold = dice.any({0, 0, dice.between(1, 12)});
-  s.reserve_full_sequence = !dice.one_in(3);
+      s.chunked_prefill ? s.max_num_seqs + dice.any({0, 1, 7, 15, 40}) : s.max_model_len;
+  s.long_prefill_token_threshold = dice.any({0, dice.between(1, 12)});
+  s.reserve_full_sequence = dice.one_in(2);
   return config;
 }
 

@@ -39,7 +39,10 @@ void FuzzDriver::submit(int job, int step) {
                    client.next_arrival <= step;
   if (!due) return;
   const FuzzTurn& turn = client.job->turns[client.turn];
-  const double now_s = engine::to_seconds(world_.now());
+  // Exact ties of priority and arrival make the eldest give way; without reservation two such
+  // requests can take turns in losing their prefill for ever.
+  const int tie_breaker_ns = fuzz_.config.scheduler.reserve_full_sequence ? 0 : num_submitted_++;
+  const double now_s = engine::to_seconds(world_.now()) + tie_breaker_ns * 1e-9;
   if (client.turn == 0) client.job_arrival_s = now_s;
   client.context = client.context + turn.fresh;
   client.arrived = step;

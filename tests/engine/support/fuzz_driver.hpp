@@ -48,6 +48,7 @@ class FuzzDriver {
   Hooks hooks_;
   std::vector<Client> clients_;
   std::size_t unfinished_;
+  int num_submitted_ = 0;
 };
 
 }  // namespace support
