@@ -40,7 +40,8 @@ Run run_once(const ExperimentConfig& config, const Load& load, engine::TraceSink
 }  // namespace
 
 SimSpeed measure_sim(const ExperimentConfig& config, int repeats) {
-  const Load load = make_load(config.workload, config.engine.scheduler.max_model_len);
+  WorkloadCache workloads;
+  const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
   const std::int64_t bytes_per_block =
       config.engine.kv.block_size * model::kv_bytes_per_token(config.model);
   SimSpeed best;

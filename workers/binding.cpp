@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sweeps/canonical_json.hpp"
 #include "sweeps/spec.hpp"
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/param_binder.hpp"
@@ -206,6 +207,15 @@ WorkloadConfig bind_workload(ParamBinder& in, const engine::SchedulerConfig& sch
   return config;
 }
 
+/// What the jobs depend on; arrivals apart.
+std::string content_key(const std::map<std::string, sweep::Value>& identity) {
+  std::map<std::string, sweep::Value> content;
+  for (const auto& [key, value] : identity) {
+    if (key.starts_with("workload.")) content.emplace(key, value);
+  }
+  return sweep::canonical_json(content);
+}
+
 }  // namespace
 
 BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int64_t arrival_seed,
@@ -239,6 +249,7 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
     in.fail("sim.cost_model", error.what());
   }
   bound.identity = in.take_identity();
+  config.workload.content_key = content_key(bound.identity);
   return bound;
 }
 

@@ -64,10 +64,10 @@ void Client::on_finished(const engine::Request& request, Nanos now) {
   due_.push({now + workload_.jobs[job].turns[turn].gap, job, request.spec.turn + 1});
 }
 
-void serve(Client& client, engine::Engine& engine, engine::Clock& clock,
-           const ProgressFn& progress) {
+void serve(Client& client, engine::Engine& engine, engine::Clock& clock, const RunHooks& hooks) {
   int finished_jobs = 0;
   while (!client.done()) {
+    if (hooks.stop.stop_requested()) throw CellAbandoned();
     client.submit_due(clock.now());
     if (engine.idle()) {
       clock.wait_until(*client.next_due());
@@ -75,9 +75,10 @@ void serve(Client& client, engine::Engine& engine, engine::Clock& clock,
     }
     const engine::StepTrace& trace = engine.step();
     for (const engine::Request* request : trace.finished) client.on_finished(*request, trace.end);
-    if (progress && client.finished_jobs() != finished_jobs) {
+    if (hooks.progress && client.finished_jobs() != finished_jobs) {
       finished_jobs = client.finished_jobs();
-      progress({finished_jobs, client.jobs(), trace.plan->step, engine::to_seconds(trace.end)});
+      hooks.progress(
+          {finished_jobs, client.jobs(), trace.plan->step, engine::to_seconds(trace.end)});
     }
   }
 }

@@ -1,8 +1,10 @@
 #pragma once
+#include <exception>
 #include <functional>
 #include <optional>
 #include <queue>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "workers/engine/engine.hpp"
@@ -53,9 +55,18 @@ struct Progress {
 };
 using ProgressFn = std::function<void(const Progress&)>;
 
-/// Runs client and engine against each other until every job is done. `progress` is called whenever
-/// a job ends.
-void serve(Client& client, engine::Engine& engine, engine::Clock& clock,
-           const ProgressFn& progress);
+/// What surrounds a running cell.
+struct RunHooks {
+  ProgressFn progress;   // called whenever a job ends
+  std::stop_token stop;  // looked at before every step
+};
+
+/// The cell stopped at a step boundary because it was asked to.
+struct CellAbandoned : std::exception {
+  const char* what() const noexcept override { return "abandoned"; }
+};
+
+/// Runs client and engine against each other until every job is done. Throws CellAbandoned.
+void serve(Client& client, engine::Engine& engine, engine::Clock& clock, const RunHooks& hooks);
 
 }  // namespace worker

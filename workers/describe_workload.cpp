@@ -24,7 +24,8 @@ const workload::Job& find_job(const workload::Workload& workload, const std::str
 
 void describe_workload(const ExperimentConfig& config, const std::optional<std::string>& job,
                        int turn, std::ostream& out) {
-  const Load load = make_load(config.workload, config.engine.scheduler.max_model_len);
+  WorkloadCache workloads;
+  const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
   if (!job) {
     workload::print(out, workload::dataset_table(load.workload));
     return;

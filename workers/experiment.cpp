@@ -31,40 +31,30 @@ std::vector<Nanos> arrivals_for(const ArrivalConfig& config, std::size_t jobs) {
   return arrivals;
 }
 
-/// The number of jobs that a generated workload shall have.
-template <class Config>
-Load generate(Config config, const ArrivalConfig& arrival,
-              workload::Workload (*make)(const Config&)) {
-  if (!arrival.window_s) {
-    workload::Workload workload = make(config);
-    auto arrivals = arrivals_for(arrival, workload.jobs.size());
-    return {std::move(workload), std::move(arrivals)};
-  }
-  auto arrivals =
-      workload::poisson_arrivals_in_window(arrival.rate_per_s, arrival.seed, *arrival.window_s);
-  if (arrivals.empty()) throw InputError("workload.window_s: no job arrives within the window");
-  config.jobs = static_cast<int>(arrivals.size());
-  return {make(config), std::move(arrivals), {}};
-}
+struct MadeContent {
+  workload::Workload workload;
+  std::string curation;
+};
 
-struct MakeLoad {
-  const ArrivalConfig& arrival;
+/// `jobs` is set where arrivals decide the number of generated jobs.
+struct MakeContent {
+  std::optional<int> jobs;
 
-  Load operator()(const workload::SweSmithLikeConfig& config) const {
-    return generate(config, arrival, workload::make_swe_smith_like);
+  MadeContent operator()(workload::SweSmithLikeConfig config) const {
+    config.jobs = jobs.value_or(config.jobs);
+    return {workload::make_swe_smith_like(config), {}};
   }
-  Load operator()(const workload::Agent8Config& config) const {
-    return generate(config, arrival, workload::make_agent8);
+  MadeContent operator()(workload::Agent8Config config) const {
+    config.jobs = jobs.value_or(config.jobs);
+    return {workload::make_agent8(config), {}};
   }
-  Load operator()(const RecordedTrajectories& config) const {
+  MadeContent operator()(const RecordedTrajectories& config) const {
     const auto tokenizer = config.tokenizer_path.empty()
                                ? workload::byte_estimate_tokenizer()
                                : workload::load_tokenizer(config.tokenizer_path);
     workload::TrajectorySet set = workload::read_trajectories(config.reading, *tokenizer);
-    auto arrivals = arrivals_for(arrival, set.workload.jobs.size());
-    return {std::move(set.workload), std::move(arrivals),
-            std::to_string(set.rows) +
-                " jobs in the file; left out: " + workload::describe(set.rejected)};
+    return {std::move(set.workload), std::to_string(set.rows) + " jobs in the file; left out: " +
+                                         workload::describe(set.rejected)};
   }
 };
 
@@ -79,14 +69,31 @@ void check_lengths(const workload::Workload& workload, int max_model_len) {
 
 }  // namespace
 
-Load make_load(const WorkloadConfig& config, int max_model_len) {
-  Load load = std::visit(MakeLoad{config.arrivals}, config.content);
-  check_lengths(load.workload, max_model_len);
-  return load;
+Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
+  std::optional<std::vector<Nanos>> arrivals;
+  const ArrivalConfig& arrival = config.arrivals;
+  if (arrival.window_s) {
+    arrivals =
+        workload::poisson_arrivals_in_window(arrival.rate_per_s, arrival.seed, *arrival.window_s);
+    if (arrivals->empty()) throw InputError("workload.window_s: no job arrives within the window");
+  }
+  std::optional<int> jobs;
+  if (arrivals) jobs = static_cast<int>(arrivals->size());
+  const std::string key = config.content_key + (jobs ? std::to_string(*jobs) : "");
+  if (!last_ || last_->key != key) {
+    last_.reset();  // never two workloads in memory
+    MadeContent made = std::visit(MakeContent{jobs}, config.content);
+    last_ =
+        std::make_unique<Content>(Content{key, std::move(made.workload), std::move(made.curation)});
+  }
+  check_lengths(last_->workload, max_model_len);
+  if (!arrivals) arrivals = arrivals_for(arrival, last_->workload.jobs.size());
+  return {last_->workload, *std::move(arrivals), last_->curation};
 }
 
-sweep::CellResult run_experiment(const ExperimentConfig& config, const ProgressFn& progress) {
-  const Load load = make_load(config.workload, config.engine.scheduler.max_model_len);
+sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
+                                 const RunHooks& hooks) {
+  const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
   const auto cost_model = backends::make_cost_model(config.cost_model, config.gpu, config.model);
   backends::SimBackend backend(*cost_model);
   engine::VirtualClock clock;
@@ -97,7 +104,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, const ProgressF
   engine::Engine engine(config.engine, clock, backend, *order, *retention, recorder);
   Client client(load.workload, load.arrivals, block_size, engine);
 
-  serve(client, engine, clock, progress);
+  serve(client, engine, clock, hooks);
 
   sweep::CellResult result = recorder.take_tables();
   result.figures = figures_of(result);

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -38,6 +39,7 @@ struct ArrivalConfig {
 
 struct WorkloadConfig {
   std::variant<workload::SweSmithLikeConfig, workload::Agent8Config, RecordedTrajectories> content;
+  std::string content_key;  // equal exactly for equal content
   ArrivalConfig arrivals;
 };
 
@@ -55,16 +57,30 @@ struct ExperimentConfig {
 
 /// Jobs and when each arrives.
 struct Load {
-  workload::Workload workload;
+  const workload::Workload& workload;  // lives in the cache that made it
   std::vector<engine::Nanos> arrivals;
   std::string curation;  // which jobs of a file were left out and why; empty for generated jobs
 };
 
-/// Generates or reads the jobs. Throws engine::InputError, also when a context exceeds
-/// `max_model_len`.
-Load make_load(const WorkloadConfig& config, int max_model_len);
+/// Generates or reads jobs, and keeps the last ones: most cells of a sweep replay the same.
+class WorkloadCache {
+ public:
+  /// The load is valid until the next call. Throws InputError, also when a context exceeds
+  /// `max_model_len`.
+  Load load(const WorkloadConfig& config, int max_model_len);
 
-/// Runs a cell from its first arrival to its last token. `progress` is called whenever a job ends.
-sweep::CellResult run_experiment(const ExperimentConfig& config, const ProgressFn& progress = {});
+ private:
+  struct Content {
+    std::string key;
+    workload::Workload workload;
+    std::string curation;
+  };
+  std::unique_ptr<Content> last_;
+};
+
+/// Runs a cell from its first arrival to its last token. Throws CellAbandoned when it is asked to
+/// stop.
+sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
+                                 const RunHooks& hooks = {});
 
 }  // namespace worker

@@ -6,6 +6,7 @@
 
 #include "sweeps/status.hpp"
 #include "workers/channel.hpp"
+#include "workers/client.hpp"
 
 namespace worker {
 
@@ -20,11 +21,6 @@ struct CellContext {
 /// Runs a cell: configuration bytes in, result bytes out. Called on a thread of its own, one cell
 /// at a time. Any exception is a failed cell with what() as its reason.
 using RunCell = std::function<std::string(const std::string& config, const CellContext&)>;
-
-/// The cell stopped because it was asked to.
-struct CellAbandoned : std::exception {
-  const char* what() const noexcept override { return "abandoned"; }
-};
 
 /// The cell ended with a verdict other than `failed`, e.g. infeasible.
 struct CellVerdict : std::runtime_error {

@@ -31,7 +31,7 @@ std::string outcome_text(const analysis::CellReport& report) {
 }
 
 analysis::CellReport run_cell(const PlannedCell& planned, const Options& options,
-                              ProgressLine& progress) {
+                              worker::WorkloadCache& workloads, ProgressLine& progress) {
   progress.begin_cell(sweep::label(planned.cell));
   if (!planned.bound) {
     progress.end_cell(std::string(sweep::to_text(planned.cell.status)) + ": " +
@@ -39,7 +39,8 @@ analysis::CellReport run_cell(const PlannedCell& planned, const Options& options
     return analysis::report_of(planned.cell, planned.key);
   }
   sweep::CellResult result = worker::run_experiment(
-      planned.bound->config, [&](const worker::Progress& p) { progress.update(p); });
+      planned.bound->config, workloads,
+      {.progress = [&](const worker::Progress& p) { progress.update(p); }, .stop = {}});
   result.notes.push_back({"cell", sweep::label(planned.cell)});
   if (options.jsonl) analysis::write_trace(result, *options.jsonl / file_prefix(planned.cell));
   auto report = analysis::report_of(planned.cell, planned.key, std::move(result));
@@ -63,9 +64,10 @@ int run(const Options& options) {
   std::cout << plan.spec.name << ": " << plan.cells.size() << " cells, backend " << plan.backend
             << (plan.backend == "sim" ? " (modelled, virtual time)" : "") << std::endl;
   ProgressLine progress(std::cerr, isatty(STDERR_FILENO) != 0, static_cast<int>(plan.cells.size()));
+  worker::WorkloadCache workloads;
   std::vector<analysis::CellReport> reports;
   for (const PlannedCell& planned : plan.cells)
-    reports.push_back(run_cell(planned, options, progress));
+    reports.push_back(run_cell(planned, options, workloads, progress));
   if (options.jsonl) write_cells(*options.jsonl, reports);
   std::cout << '\n';
   analysis::print_summary(reports, std::cout);
