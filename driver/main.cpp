@@ -11,6 +11,7 @@
 namespace {
 
 int run_command(const driver::Options& options) {
+  if (options.command == "plan") return driver::plan(options);
   if (options.command == "run") return driver::run(options);
   if (options.command == "workload") return driver::describe_workload(options);
   if (options.command == "bench") return driver::bench(options);

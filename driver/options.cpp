@@ -23,6 +23,12 @@ struct Command {
 
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> all = {
+      {"plan",
+       {"plan SWEEP.toml",
+        "shows the cells of a sweep, what each is expected to take, and which would run",
+        1,
+        1,
+        {"backend", "set", "only", "skip", "json", "profiles"}}},
       {"run",
        {"run SWEEP.toml",
         "runs the cells of a sweep and prints their results",

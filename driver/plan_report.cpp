@@ -1,0 +1,120 @@
+#include "driver/plan_report.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include "analysis/text_table.hpp"
+#include "sweeps/canonical_json.hpp"
+
+namespace driver {
+namespace {
+
+struct Total {
+  int cells = 0;
+  int to_run = 0;
+  double served_s = 0;
+  double busy_s = 0;
+  double host_gib = 0;  // largest of one cell
+};
+
+std::string gpu_of(const PlannedCell& planned) {
+  const auto gpu = planned.cell.params.find("gpu");
+  return gpu == planned.cell.params.end() ? "" : std::get<std::string>(gpu->second.value);
+}
+
+std::map<std::string, Total> totals_by_sku(const PlanReport& report) {
+  std::map<std::string, Total> totals;
+  for (const PlanLine& line : report.lines) {
+    Total& total = totals[gpu_of(*line.cell)];
+    ++total.cells;
+    if (!line.runs) continue;
+    ++total.to_run;
+    total.served_s += line.served_s;
+    total.busy_s += line.busy_s;
+    total.host_gib = std::max(total.host_gib, line.host_gib);
+  }
+  return totals;
+}
+
+void print_cells(const PlanReport& report, std::ostream& out) {
+  using Align = analysis::TextTable::Align;
+  analysis::TextTable table;
+  table.add_column("cell", "", Align::right);
+  table.add_column("key", "", Align::left);
+  table.add_column("runs", "", Align::left);
+  table.add_column("served", "s", Align::right);
+  table.add_column("worker", "s", Align::right);
+  table.add_column("what", "", Align::left);
+  for (const PlanLine& line : report.lines) {
+    const bool timed = line.cell->bound.has_value();
+    table.add_row({std::to_string(line.cell->cell.index), line.cell->key.substr(0, 8),
+                   line.runs ? "yes" : "no", timed ? analysis::four_digits(line.served_s) : "-",
+                   timed ? analysis::four_digits(line.busy_s) : "-",
+                   sweep::label(line.cell->cell) + (line.why.empty() ? "" : ": " + line.why)});
+  }
+  table.print(out);
+}
+
+}  // namespace
+
+PlanReport report_plan(const Plan& plan) {
+  PlanReport report;
+  worker::WorkloadCache workloads;
+  for (const PlannedCell& planned : plan.cells) {
+    PlanLine line{.cell = &planned, .runs = planned.bound.has_value(), .why = "new"};
+    if (planned.bound) {
+      const worker::CellEstimate estimate = worker::estimate_cell(planned.bound->config, workloads);
+      line.served_s = estimate.served_s;
+      line.busy_s = worker::busy_seconds(planned.bound->config, estimate);
+    } else {
+      line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
+    }
+    report.lines.push_back(std::move(line));
+  }
+  return report;
+}
+
+void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
+  out << plan.spec.name << ": " << plan.cells.size() << " cells, backend " << plan.backend << '\n'
+      << '\n';
+  print_cells(report, out);
+  out << '\n';
+  using Align = analysis::TextTable::Align;
+  analysis::TextTable table;
+  table.add_column("gpu", "", Align::left);
+  table.add_column("cells", "", Align::right);
+  table.add_column("to run", "", Align::right);
+  table.add_column("served", "s", Align::right);
+  table.add_column("worker", "s", Align::right);
+  table.add_column("host tier", "GiB a cell", Align::right);
+  for (const auto& [sku, total] : totals_by_sku(report)) {
+    table.add_row({sku, std::to_string(total.cells), std::to_string(total.to_run),
+                   analysis::four_digits(total.served_s), analysis::four_digits(total.busy_s),
+                   analysis::four_digits(total.host_gib)});
+  }
+  table.print(out);
+  out << "\nserved: expected time on the cell's clock; worker: expected time of one worker. Both "
+         "are estimates"
+         " from the cost model.\n";
+  if (!report.notes.empty()) out << report.notes << '\n';
+}
+
+void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& out) {
+  const auto text = [](const std::string& value) { return sweep::json_string(value); };
+  out << "{\"name\":" << text(plan.spec.name) << ",\"backend\":" << text(plan.backend)
+      << ",\"cells\":[";
+  const char* comma = "";
+  for (const PlanLine& line : report.lines) {
+    const sweep::Cell& cell = line.cell->cell;
+    out << comma << "{\"cell\":" << cell.index << ",\"key\":" << text(line.cell->key)
+        << ",\"label\":" << text(sweep::label(cell)) << ",\"gpu\":" << text(gpu_of(*line.cell))
+        << ",\"status\":" << text(std::string(sweep::to_text(cell.status)))
+        << ",\"runs\":" << (line.runs ? "true" : "false") << ",\"why\":" << text(line.why)
+        << ",\"served_s\":" << line.served_s << ",\"worker_s\":" << line.busy_s
+        << ",\"host_gib\":" << line.host_gib << '}';
+    comma = ",";
+  }
+  out << "]}\n";
+}
+
+}  // namespace driver

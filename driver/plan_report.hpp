@@ -1,0 +1,35 @@
+#pragma once
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "driver/plan.hpp"
+#include "workers/estimate.hpp"
+
+namespace driver {
+
+/// What a plan says of one cell.
+struct PlanLine {
+  const PlannedCell* cell = nullptr;
+  bool runs = false;  // false: done already, excluded or infeasible
+  std::string
+      why;  // "new", "done", "failed before: ...", "engine.block_size changed: 16 -> 32", ...
+  double served_s = 0;    // on the cell's clock
+  double busy_s = 0;      // of a worker
+  double host_gib = 0;    // host memory of the cell's tier
+  bool estimated = true;  // false: as an earlier run took
+};
+
+struct PlanReport {
+  std::vector<PlanLine> lines;
+  std::string notes;  // e.g. of which archive
+};
+
+/// Every cell of the plan as it would run into an empty archive.
+PlanReport report_plan(const Plan& plan);
+
+void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out);
+void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& out);
+
+}  // namespace driver
