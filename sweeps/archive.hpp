@@ -1,0 +1,118 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sweeps/archive_errors.hpp"
+#include "sweeps/archive_lock.hpp"
+#include "sweeps/cells_table.hpp"
+#include "sweeps/durable_file.hpp"
+
+namespace sweep {
+
+struct ArchiveIndex;
+struct OpenArchive;
+
+enum class OpenMode {
+  resume_or_create,
+  resume,  // there must be one
+  fresh,   // one that is there is moved aside
+};
+
+struct ArchiveOptions {
+  std::string sweep_name;
+  std::string spec_text;
+  std::string tool_version;
+  std::string now_utc;  // of a new archive
+  OpenMode mode = OpenMode::resume_or_create;
+  LockHolder self;
+  KeepWaiting keep_waiting;
+  std::vector<Note> provenance;                       // of this run: a row of /provenance
+  std::function<void(const std::string&)> warn = {};  // what was set aside, and why
+};
+
+/// A cell that was started and has not been committed.
+struct RunMark {
+  std::string key;
+  int attempt = 0;
+  int deaths = 0;  // earlier starts that counted against the cell
+  std::string host;
+  long pid = 0;
+  std::string phase;
+  std::string died;  // what the worker's handler of fatal signals wrote: "signal 11"
+};
+
+/// One sweep's results, open for writing by this process alone.
+///
+/// A committed cell is a file of its own, a shard, in the folder "<path>.d" until a merge moves it
+/// into the archive `path`. The archive is only ever replaced as a whole, by rename: at every
+/// instant it is a closed file that any HDF5 program can read.
+class Archive {
+ public:
+  /// Opens or creates the archive of this plan: moves in all shards that are whole, sets aside
+  /// ("<key>.h5.damaged") those that are not. Results of cells that the plan no longer has leave
+  /// the archive and stay as shards, for a plan that has them again. `files` must outlive the
+  /// archive. Throws ArchiveInUse, ArchiveDamaged, ArchiveIncompatible or ArchiveWriteFailed, and
+  /// leaves the archive as it was.
+  Archive(std::string path, ArchiveOptions options, std::vector<CellRecord> plan, FileOps& files);
+  ~Archive();
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+
+  /// Every planned cell, in plan order, with what became of it so far.
+  const std::vector<CellRecord>& cells() const;
+  /// Starts that an earlier run did not finish.
+  const std::vector<RunMark>& deaths() const { return deaths_; }
+
+  /// Leaves a note that the cell is about to run, until it is committed or the mark is removed.
+  void mark_started(const RunMark& mark);
+  void remove_mark(const std::string& key);
+  /// The file of the mark. A dying worker may append the line "died=<how>" to it.
+  std::string mark_path(const std::string& key) const;
+
+  /// Makes a finished cell durable; when this returns, the cell survives anything but the disk.
+  /// Throws ArchiveDamaged when the bytes are not a whole shard of this planned cell, ArchiveError
+  /// when it has a result already, ArchiveWriteFailed.
+  const CellRecord& commit(const std::string& key, const std::string& bytes);
+
+  /// Merges when enough shards have come together to be worth a copy of the archive.
+  bool merge_if_due();
+  void merge();
+  /// Merges what is left and puts all rows in plan order. The archive then depends on its cells
+  /// alone, and not on who ran them when.
+  void finalize();
+
+ private:
+  void open_archive(OpenMode mode);
+  void move_aside();
+  void adopt(OpenArchive opened);
+  void keep_unplanned(const OpenArchive& found);
+  void scan_shards();
+  void take_shard(CellRecord& cell);
+  void read_marks();
+  void write_provenance();
+  std::vector<std::string> provenance_files() const;
+  void set_aside(const std::string& file, const std::string& why);
+  void replace_archive(const std::function<void(const std::string& temporary)>& write);
+  void append_shards(const std::string& temporary, std::vector<CellRecord>& cells);
+  void rewrite(const std::string& temporary, std::vector<CellRecord>& cells) const;
+  bool in_plan_order() const;
+  CellRecord& planned(const std::string& key);
+  std::string in_folder(const std::string& name) const { return folder_ + "/" + name; }
+  std::string shard_path(const std::string& key) const { return in_folder(key + ".h5"); }
+
+  std::string path_, folder_;
+  ArchiveOptions options_;
+  FileOps& files_;
+  std::unique_ptr<ArchiveLock> lock_;
+  std::unique_ptr<ArchiveIndex> index_;
+  std::map<std::string, int> row_of_;  // key -> position in the plan
+  std::vector<int> pending_;           // committed, not merged
+  std::vector<RunMark> deaths_;
+  bool provenance_written_ = false;
+  bool index_changed_ = false;  // the file's index is not index_
+};
+
+}  // namespace sweep

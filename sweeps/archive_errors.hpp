@@ -1,0 +1,42 @@
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace sweep {
+
+/// An archive cannot be used as asked. what() is one complete message that names the file.
+struct ArchiveError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// It is not what was written: no HDF5, truncated, or its contents contradict each other.
+struct ArchiveDamaged : ArchiveError {
+  using ArchiveError::ArchiveError;
+};
+
+/// It is whole, but not for this sweep or this program.
+struct ArchiveIncompatible : ArchiveError {
+  using ArchiveError::ArchiveError;
+};
+
+/// It could not be written; the last good one is where it was.
+struct ArchiveWriteFailed : ArchiveError {
+  using ArchiveError::ArchiveError;
+};
+
+/// Who has an archive open for writing.
+struct LockHolder {
+  std::string host;
+  long pid = 0;
+  std::string slurm_job;  // empty outside SLURM
+};
+
+std::string to_text(const LockHolder& holder);  // "process 12 on host n1 (SLURM job 34)"
+
+/// Another driver has it.
+struct ArchiveInUse : ArchiveError {
+  ArchiveInUse(const std::string& path, LockHolder by);
+  LockHolder holder;
+};
+
+}  // namespace sweep

@@ -1,0 +1,74 @@
+#include "sweeps/archive_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace sweep {
+
+namespace {
+
+std::string as_text(const LockHolder& holder) {
+  return holder.host + "\n" + std::to_string(holder.pid) + "\n" + holder.slurm_job + "\n";
+}
+
+LockHolder parse(const std::string& text) {
+  LockHolder holder;
+  const std::size_t pid = text.find('\n');
+  if (pid == std::string::npos) return {"unknown", 0, ""};  // locked and not yet written
+  const std::size_t job = text.find('\n', pid + 1);
+  holder.host = text.substr(0, pid);
+  holder.pid = std::strtol(text.c_str() + pid, nullptr, 10);
+  if (job != std::string::npos)
+    holder.slurm_job = text.substr(job + 1, text.find('\n', job + 1) - job - 1);
+  return holder;
+}
+
+/// False when another process has the lock.
+bool try_lock(const Descriptor& file, const std::string& path) {
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  throw FileError("lock (is the file system mounted with flock?)", path, errno);
+}
+
+/// Whether the file is still the one of this name: its last owner removes it.
+bool is_at(const Descriptor& file, const std::string& path) {
+  struct stat mine {
+  }, there{};
+  return ::fstat(file.get(), &mine) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+}
+
+Descriptor locked_file(const std::string& path, const std::string& archive,
+                       const KeepWaiting& keep_waiting) {
+  for (;;) {
+    Descriptor file(path, O_RDWR | O_CREAT);
+    if (!try_lock(file, path)) {
+      const LockHolder holder = parse(file_bytes(path));
+      if (!keep_waiting || !keep_waiting(holder)) throw ArchiveInUse(archive, holder);
+    } else if (is_at(file, path)) {
+      return file;
+    }
+  }
+}
+
+}  // namespace
+
+ArchiveLock::ArchiveLock(std::string path, const std::string& archive, const LockHolder& self,
+                         const KeepWaiting& keep_waiting)
+    : path_(std::move(path)), file_(locked_file(path_, archive, keep_waiting)) {
+  if (::ftruncate(file_.get(), 0) != 0) throw FileError("write", path_, errno);
+  file_.write(as_text(self));
+}
+
+ArchiveLock::~ArchiveLock() {
+  if (file_.get() < 0) return;  // moved from
+  ::unlink(path_.c_str());
+  ::rmdir(folder_of(path_).c_str());  // only when nothing is left in it
+}
+
+}  // namespace sweep

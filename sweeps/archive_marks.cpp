@@ -1,0 +1,76 @@
+#include <cstdlib>
+#include <sstream>
+
+#include "sweeps/archive.hpp"
+#include "sweeps/archive_file.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr std::string_view kMarkEnd = ".run";
+
+int number(const std::string& text) {
+  return static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
+}
+
+/// Lines "name=value", the last of a name counts; a mark may have been cut short.
+RunMark parse_mark(const std::string& key, const std::string& text) {
+  RunMark mark;
+  mark.key = key;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string name = line.substr(0, equals), value = line.substr(equals + 1);
+    if (name == "attempt") mark.attempt = number(value);
+    if (name == "deaths") mark.deaths = number(value);
+    if (name == "host") mark.host = value;
+    if (name == "pid") mark.pid = number(value);
+    if (name == "phase") mark.phase = value;
+    if (name == "died") mark.died = value;
+  }
+  return mark;
+}
+
+}  // namespace
+
+std::string Archive::mark_path(const std::string& key) const {
+  return in_folder(key + std::string(kMarkEnd));
+}
+
+void Archive::mark_started(const RunMark& mark) {
+  const std::string text = "attempt=" + std::to_string(mark.attempt) +
+                           "\ndeaths=" + std::to_string(mark.deaths) + "\nhost=" + mark.host +
+                           "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase + "\n";
+  try {
+    files_.write(mark_path(mark.key), text);
+  } catch (const FileError& error) {
+    throw ArchiveWriteFailed(path_ + ": " + error.what());
+  }
+}
+
+void Archive::remove_mark(const std::string& key) {
+  try {
+    files_.remove(mark_path(key));
+  } catch (const FileError& error) {
+    throw ArchiveWriteFailed(path_ + ": " + error.what());
+  }
+}
+
+void Archive::read_marks() {
+  for (const std::string& name : names_in(folder_)) {
+    if (!name.ends_with(kMarkEnd)) continue;
+    const std::string key = name.substr(0, name.size() - kMarkEnd.size());
+    const auto row = row_of_.find(key);
+    const bool runs = row != row_of_.end() &&
+                      index_->cells[static_cast<std::size_t>(row->second)].status != CellStatus::ok;
+    if (runs) {
+      deaths_.push_back(parse_mark(key, file_bytes(in_folder(name))));
+    } else {
+      files_.remove(in_folder(name));  // the process died between the commit and this
+    }
+  }
+}
+
+}  // namespace sweep

@@ -1,0 +1,140 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sweeps/archive.hpp"
+#include "sweeps/archive_file.hpp"
+#include "sweeps/archive_tables.hpp"
+#include "sweeps/shard.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr std::string_view kShardEnd = ".h5";
+constexpr std::size_t kKeyDigits = 64;
+
+bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+/// A result stays whatever the plan says now; a failure yields to a plan that does not run the
+/// cell.
+bool outcome_counts(const CellRecord& outcome, const CellRecord& plan) {
+  return outcome.has_run() &&
+         (outcome.status == CellStatus::ok || plan.status == CellStatus::planned);
+}
+
+/// Whether both say the same about a cell that has not run.
+bool same_plan(const CellRecord& a, const CellRecord& b) {
+  return a.label == b.label && (a.has_run() || (a.status == b.status && a.reason == b.reason));
+}
+
+}  // namespace
+
+void Archive::open_archive(OpenMode mode) {
+  for (const std::string& name : names_in(folder_)) {
+    if (name.ends_with(".tmp")) files_.remove(in_folder(name));
+  }
+  if (mode == OpenMode::fresh) move_aside();
+  if (exists(path_)) {
+    adopt(open_archive_file(path_));
+  } else {
+    if (mode == OpenMode::resume) throw ArchiveError("there is no archive " + path_ + " to resume");
+    // Readers find an archive from the start, and shards of an archive that was lost are kept.
+    replace_archive([this](const std::string& file) { create_archive_file(file, *index_); });
+  }
+  scan_shards();
+  merge();
+  read_marks();
+}
+
+void Archive::move_aside() {
+  if (!exists(path_) && names_in(folder_).size() <= 1) return;  // nothing but the lock
+  int number = 1;
+  const auto aside = [&] { return path_ + ".old" + std::to_string(number); };
+  while (exists(aside()) || exists(aside() + ".d")) ++number;
+  files_.make_folder(aside() + ".d");
+  for (const std::string& name : names_in(folder_)) {
+    if (name != "lock") files_.rename(in_folder(name), aside() + ".d/" + name);
+  }
+  ::rmdir((aside() + ".d").c_str());  // unless a shard was moved there
+  if (exists(path_)) files_.rename(path_, aside());
+  files_.sync_folder(folder_of(path_));
+  if (options_.warn) options_.warn("the archive that was there is now " + aside());
+}
+
+/// Goes on with the results of an archive, under the new plan.
+void Archive::adopt(OpenArchive opened) {
+  ArchiveIndex& found = opened.index;
+  if (found.head.sweep_name != options_.sweep_name) {
+    throw ArchiveIncompatible(path_ + " holds the sweep \"" + found.head.sweep_name + "\", not \"" +
+                              options_.sweep_name + "\"; name another archive, or start afresh");
+  }
+  keep_unplanned(opened);
+  std::vector<CellRecord>& cells = index_->cells;
+  bool same_rows = found.cells.size() == cells.size();
+  for (std::size_t i = 0; same_rows && i < cells.size(); ++i) {
+    same_rows = found.cells[i].key == cells[i].key;
+  }
+  index_changed_ = !same_rows || found.head.spec_text != options_.spec_text;
+  for (CellRecord& old : found.cells) {
+    const auto row = row_of_.find(old.key);
+    if (row == row_of_.end()) continue;
+    CellRecord& cell = cells[static_cast<std::size_t>(row->second)];
+    index_changed_ = index_changed_ || !same_plan(old, cell);
+    if (outcome_counts(old, cell)) take_outcome(cell, old);
+  }
+  index_->head.created_utc = found.head.created_utc;
+  index_->provenance = std::move(found.provenance);
+  if (same_rows) return;
+  std::vector<CellRecord> moved = cells;
+  replace_archive([&](const std::string& temporary) { rewrite(temporary, moved); });
+  std::swap(cells, moved);
+  index_changed_ = false;
+}
+
+/// Gives each result that the plan does not have a shard of its own.
+void Archive::keep_unplanned(const OpenArchive& found) {
+  std::optional<CellLoader> tables;
+  for (const CellRecord& cell : found.index.cells) {
+    if (!cell.has_run() || row_of_.count(cell.key) > 0 || exists(shard_path(cell.key))) continue;
+    if (!tables) tables.emplace(found.file.get());
+    const std::string temporary = in_folder(cell.key + ".tmp");
+    files_.write(temporary, shard_bytes(tables->load(cell), folder_));
+    publish(files_, temporary, shard_path(cell.key));
+  }
+}
+
+void Archive::scan_shards() {
+  for (const std::string& name : names_in(folder_)) {
+    if (name.size() != kKeyDigits + kShardEnd.size() || !name.ends_with(kShardEnd)) continue;
+    const auto row = row_of_.find(name.substr(0, kKeyDigits));
+    if (row == row_of_.end()) continue;  // of a cell that is not planned now
+    try {
+      take_shard(index_->cells[static_cast<std::size_t>(row->second)]);
+    } catch (const ArchiveDamaged& error) {
+      set_aside(name, error.what());
+    }
+  }
+}
+
+void Archive::take_shard(CellRecord& cell) {
+  const CellRecord found = read_shard_record(shard_path(cell.key), cell.key);
+  if (cell.status == CellStatus::ok) {
+    if (found.digest != cell.digest) {
+      throw ArchiveDamaged(shard_path(cell.key) + " contradicts the result in the archive");
+    }
+    files_.remove(shard_path(cell.key));  // the process died before it did this
+    return;
+  }
+  if (!outcome_counts(found, cell) && !cell.has_run()) return;
+  take_outcome(cell, found);
+  pending_.push_back(cell.index);
+}
+
+void Archive::set_aside(const std::string& file, const std::string& why) {
+  files_.rename(in_folder(file), in_folder(file + ".damaged"));
+  if (options_.warn) options_.warn(why + "; it is now " + in_folder(file + ".damaged"));
+}
+
+}  // namespace sweep

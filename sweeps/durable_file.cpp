@@ -1,0 +1,137 @@
+#include "sweeps/durable_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace sweep {
+
+namespace {
+
+constexpr int kMode = 0666;
+constexpr int kFolderMode = 0777;
+
+void sync_descriptor(const std::string& path, int flags) {
+  const Descriptor file(path, flags);
+  if (::fsync(file.get()) != 0) throw FileError("sync", path, errno);
+}
+
+}  // namespace
+
+FileError::FileError(const std::string& tried, const std::string& path, int error)
+    : std::runtime_error("cannot " + tried + " " + path + ": " +
+                         std::generic_category().message(error)),
+      error_number(error) {}
+
+Descriptor::Descriptor(const std::string& path, int flags)
+    : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, kMode)) {
+  if (descriptor_ < 0) throw FileError((flags & O_CREAT) != 0 ? "create" : "open", path, errno);
+}
+
+Descriptor::~Descriptor() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Descriptor::Descriptor(Descriptor&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+void Descriptor::write(std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw FileError("write", path_, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void Descriptor::close() {
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw FileError("close", path_, errno);
+}
+
+void FileOps::write(const std::string& path, std::string_view bytes) {
+  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  file.write(bytes);
+  file.close();
+}
+
+void FileOps::copy(const std::string& from, const std::string& to) {
+  std::error_code error;
+  std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, error);
+  if (error) throw FileError("copy " + from + " to", to, error.value());
+}
+
+void FileOps::sync(const std::string& path) { sync_descriptor(path, O_RDONLY); }
+
+void FileOps::rename(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    throw FileError("rename " + from + " to", to, errno);
+  }
+}
+
+void FileOps::remove(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw FileError("remove", path, errno);
+}
+
+void FileOps::sync_folder(const std::string& path) {
+  sync_descriptor(path, O_RDONLY | O_DIRECTORY);
+}
+
+void FileOps::make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST) {
+    throw FileError("make the folder", path, errno);
+  }
+}
+
+void publish(FileOps& files, const std::string& temporary, const std::string& path) {
+  files.sync(temporary);
+  files.rename(temporary, path);
+  files.sync_folder(folder_of(path));
+}
+
+std::string file_bytes(const std::string& path) {
+  const Descriptor file(path, O_RDONLY);
+  std::string bytes;
+  struct stat status {};
+  if (::fstat(file.get(), &status) == 0) bytes.reserve(static_cast<std::size_t>(status.st_size));
+  char block[1 << 16];
+  for (;;) {
+    const ssize_t read = ::read(file.get(), block, sizeof block);
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) throw FileError("read", path, errno);
+    if (read == 0) return bytes;
+    bytes.append(block, static_cast<std::size_t>(read));
+  }
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw FileError("list", folder, error.value());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+}  // namespace sweep

@@ -1,0 +1,182 @@
+#include "sweeps/shard.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+
+#include "sweeps/archive_errors.hpp"
+#include "sweeps/archive_format.hpp"
+#include "sweeps/archive_histograms.hpp"
+#include "sweeps/durable_file.hpp"
+#include "sweeps/h5.hpp"
+#include "sweeps/sha256.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr std::string_view kTrailerStart = "\nkvsweep shard sha256 ";
+constexpr std::size_t kHexDigits = 64;
+constexpr std::size_t kTrailerBytes = kTrailerStart.size() + kHexDigits + 1;  // and a line end
+
+/// Removes a file at the end of the scope.
+class ScratchFile {
+ public:
+  explicit ScratchFile(const std::string& folder) : path_(folder + "/" + unique_name()) {}
+  ~ScratchFile() { ::unlink(path_.c_str()); }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  static std::string unique_name() {
+    static std::atomic<int> count{0};
+    return "kvsweep-shard-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tmp";
+  }
+  std::string path_;
+};
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string lines;
+  for (const std::string& name : names) lines += name + '\n';
+  return lines;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find('\n', start);
+    lines.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return lines;
+}
+
+void write_shard(const ShardContents& contents, const std::string& path) {
+  H5File file = create_h5(path);
+  write_fixed_attribute(file.get(), "format", std::string(kShardFormat));
+  write_attribute(file.get(), "schema_major", kSchemaMajor);
+  write_attribute(file.get(), "schema_minor", kSchemaMinor);
+  const CellsTable cells = to_cells_table({&contents.record, 1});
+  write_fixed_attribute(file.get(), "axes", joined(cells.axes));
+  write_fixed_attribute(file.get(), "figures", joined(cells.figures));
+  write_fixed_attribute(file.get(), "notes", joined(cells.notes));
+  write_packed_table(file.get(), cells.table);
+  for (const Table* table : contents.tables()) write_packed_table(file.get(), *table);
+  write_packed_table(file.get(), footer_table(contents.record.rows));
+  file.close_checked("close " + path);
+}
+
+CellRecord record_in(hid_t file) {
+  const CellsTable cells{read_packed_table(file, "cells"),
+                         lines_of(read_fixed_attribute(file, "axes")),
+                         lines_of(read_fixed_attribute(file, "figures")),
+                         lines_of(read_fixed_attribute(file, "notes"))};
+  if (cells.table.rows() != 1) throw H5Error("it does not hold exactly one cell");
+  return to_records(cells).front();
+}
+
+void check_footer(hid_t file, const ShardContents& contents) {
+  const std::vector<std::int64_t> rows =
+      read_packed_table(file, "footer").values<std::int64_t>("rows");
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    if (i < rows.size() && static_cast<std::size_t>(rows[i]) == contents.tables()[i]->rows())
+      continue;
+    throw H5Error("its footer does not fit its table " + std::string(kCellTables[i]));
+  }
+}
+
+/// Reads with `read(file)` what check_shard_bytes has let pass.
+template <class Read>
+auto read_checked(const std::string& path, Read read) {
+  check_shard_bytes(file_bytes(path), path);
+  try {
+    const H5File file = open_h5(path);
+    if (read_fixed_attribute(file.get(), "format") != kShardFormat) throw H5Error("it is no shard");
+    check_schema(read_integer_attribute(file.get(), "schema_major"), path);
+    return read(file.get());
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(path + " is damaged: " + error.what());
+  } catch (const TableError& error) {
+    throw ArchiveDamaged(path + " is damaged: " + error.what());
+  }
+}
+
+void check_key(const CellRecord& record, const std::string& key) {
+  if (record.key != key) throw H5Error("it holds the cell " + record.key);
+}
+
+}  // namespace
+
+std::array<const Table*, kCellTables.size()> ShardContents::tables() const {
+  const auto own = result.tables();
+  return {own[0], own[1], own[2], own[3], own[4], &telemetry};
+}
+
+std::array<Table*, kCellTables.size()> ShardContents::tables() {
+  return {&result.jobs, &result.turns, &result.steps, &result.sched, &result.kv_events, &telemetry};
+}
+
+Table ShardContents::telemetry_table() {
+  const std::vector<double> numbers;
+  const std::vector<std::int64_t> integers;
+  return {"telemetry",
+          {{"t_s", "s", "time of the sample", true, {}, numbers},
+           {"sm_clock_mhz", "MHz", "clock of the multiprocessors", true, {}, numbers},
+           {"mem_clock_mhz", "MHz", "clock of the memory", true, {}, numbers},
+           {"power_w", "W", "power draw", true, {}, numbers},
+           {"temp_c", "degC", "temperature", true, {}, numbers},
+           {"throttle_reasons", "", "NVML's bits of why clocks are held down", true, {}, integers},
+           {"mem_used_bytes", "B", "device memory in use", true, {}, integers}}};
+}
+
+std::string shard_bytes(ShardContents contents, const std::string& scratch_dir) {
+  contents.record.figures = contents.result.figures;
+  contents.record.notes = contents.result.notes;
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    contents.record.rows[i] = {0, static_cast<std::int64_t>(contents.tables()[i]->rows())};
+  }
+  contents.record.digest = content_digest(contents.record, std::as_const(contents).tables());
+  const ScratchFile scratch(scratch_dir);
+  write_shard(contents, scratch.path());
+  std::string bytes = file_bytes(scratch.path());
+  bytes += std::string(kTrailerStart) + sha256_of(bytes) + '\n';
+  return bytes;
+}
+
+void check_shard_bytes(const std::string& bytes, const std::string& name) {
+  const std::string_view all(bytes);
+  if (all.size() < kTrailerBytes) throw ArchiveDamaged(name + " is damaged: it is truncated");
+  const std::string_view body = all.substr(0, all.size() - kTrailerBytes);
+  const std::string_view trailer = all.substr(body.size());
+  if (!trailer.starts_with(kTrailerStart) || trailer.back() != '\n') {
+    throw ArchiveDamaged(name + " is damaged: its last line, the checksum, is missing");
+  }
+  if (trailer.substr(kTrailerStart.size(), kHexDigits) != sha256_of(body)) {
+    throw ArchiveDamaged(name + " is damaged: its bytes do not have the SHA-256 in its last line");
+  }
+}
+
+ShardContents read_shard(const std::string& path, const std::string& key) {
+  return read_checked(path, [&key](hid_t file) {
+    ShardContents contents;
+    contents.record = record_in(file);
+    check_key(contents.record, key);
+    for (Table* table : contents.tables()) *table = read_packed_table(file, table->name);
+    check_footer(file, contents);
+    contents.result.figures = contents.record.figures;
+    contents.result.notes = contents.record.notes;
+    contents.record.histograms = histograms_of(contents.result.steps);
+    return contents;
+  });
+}
+
+CellRecord read_shard_record(const std::string& path, const std::string& key) {
+  return read_checked(path, [&key](hid_t file) {
+    CellRecord record = record_in(file);
+    check_key(record, key);
+    return record;
+  });
+}
+
+}  // namespace sweep
