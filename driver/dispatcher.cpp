@@ -34,19 +34,22 @@ std::string in_seconds(Nanos span) {
 Dispatcher::Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules)
     : rules_(std::move(rules)) {
   for (const CellTask& task : cells) {
-    const auto [at, added] = cells_.try_emplace(task.cell, Cell{.task = task});
+    const auto [at, added] = cells_.try_emplace(task.cell, Cell(task));
     assert(added);
     waiting_[task.sku].insert(place_of(at->second));
   }
 }
 
 std::vector<Command> Dispatcher::on(const Event& event, Nanos now) {
-  if (now > now_ && std::holds_alternative<Tick>(event))
-    listened_ += std::min(now - std::exchange(last_tick_, now), kLongestTick);
   now_ = std::max(now, now_);
+  if (std::holds_alternative<Tick>(event))
+    listened_ += std::min(now_ - std::exchange(last_tick_, now_), kLongestTick);
   if (!finished_) {
     std::visit([this](const auto& e) { handle(e); }, event);
     settle();
+  } else if (const auto* late = std::get_if<WorkerJoined>(&event)) {
+    if (workers_.try_emplace(late->worker, Worker(late->caps)).second)
+      commands_.emplace_back(StopWorker{late->worker});
   }
   return std::exchange(commands_, {});
 }
@@ -60,7 +63,7 @@ bool Dispatcher::expects(int worker, int cell, int attempt) const {
 // Events -------------------------------------------------------------------------------------
 
 void Dispatcher::handle(const WorkerJoined& joined) {
-  const auto [at, added] = workers_.try_emplace(joined.worker, Worker{.caps = joined.caps});
+  const auto [at, added] = workers_.try_emplace(joined.worker, Worker(joined.caps));
   if (!added) return;
   Worker& worker = at->second;
   worker.heard = listened_;
@@ -78,9 +81,9 @@ void Dispatcher::handle(const WorkerHeard& heard) {
 }
 
 void Dispatcher::handle(const WorkerLost& lost) {
-  const auto [at, added] = workers_.try_emplace(lost.worker, Worker{});
+  const auto [at, added] = workers_.try_emplace(lost.worker, Worker(WorkerCaps{}));
   Worker& worker = at->second;
-  if (worker.state == WorkerState::busy) lose(lost.worker, worker, "was lost");
+  if (worker.state == WorkerState::busy) lose(worker, "was lost");
   worker.state = WorkerState::unusable;
   worker.run.reset();
   memory_.release(lost.worker);  // its process is gone, and with it what its cell held
@@ -150,9 +153,9 @@ void Dispatcher::handle(const StopNow&) {
 void Dispatcher::watch(int id, Worker& worker) {
   const Run& run = *worker.run;
   if (run.abandonment && listened_ - run.abandonment->asked > rules_.abandon_grace)
-    return lose(id, worker, "did not abandon the cell within " + in_seconds(rules_.abandon_grace));
+    return lose(worker, "did not abandon the cell within " + in_seconds(rules_.abandon_grace));
   if (listened_ - worker.heard > rules_.silence)
-    return lose(id, worker, "was silent for " + in_seconds(rules_.silence));
+    return lose(worker, "was silent for " + in_seconds(rules_.silence));
   if (rules_.cell_timeout && now_ - run.started > *rules_.cell_timeout)
     abandon(id, worker, AbandonWhy::timeout);
 }
@@ -178,7 +181,7 @@ void Dispatcher::revive(int id, int cell, int attempt, WorkerState next) {
   roster_changed_ = true;
 }
 
-void Dispatcher::lose(int id, Worker& worker, const std::string& how) {
+void Dispatcher::lose(Worker& worker, const std::string& how) {
   const bool alone = busy_workers() == 1;
   worker.state = WorkerState::lost;
   roster_changed_ = true;
@@ -198,7 +201,7 @@ void Dispatcher::attempt_failed(const Run& run, const std::string& reason) {
   Cell& cell = cells_.at(run.cell);
   if (cell.tries >= rules_.tries)
     return end_cell(run.cell, run.attempt, CellStatus::failed, reason);
-  commands_.push_back(AttemptEnded{run.cell, run.attempt, reason});
+  commands_.emplace_back(AttemptEnded{run.cell, run.attempt, reason});
   wait_again(cell);
 }
 
@@ -206,13 +209,13 @@ void Dispatcher::attempt_abandoned(const Run& run, const std::string& reason) {
   if (run.abandonment->why == AbandonWhy::timeout)
     return end_cell(run.cell, run.attempt, CellStatus::timeout,
                     "ran longer than " + in_seconds(*rules_.cell_timeout));
-  commands_.push_back(AttemptEnded{run.cell, run.attempt, reason});
+  commands_.emplace_back(AttemptEnded{run.cell, run.attempt, reason});
   wait_again(cells_.at(run.cell));
 }
 
 void Dispatcher::end_cell(int cell, int attempt, CellStatus kind, const std::string& reason) {
   cells_.at(cell).state = CellState::over;
-  commands_.push_back(CellEnded{cell, attempt, kind, reason});
+  commands_.emplace_back(CellEnded{cell, attempt, kind, reason});
 }
 
 void Dispatcher::wait_again(Cell& cell) {
@@ -224,7 +227,7 @@ void Dispatcher::abandon(int id, Worker& worker, AbandonWhy why) {
   Run& run = *worker.run;
   if (run.abandonment) return;
   run.abandonment = Abandonment{why, listened_};
-  commands_.push_back(AbandonCell{id, run.cell, run.attempt});
+  commands_.emplace_back(AbandonCell{id, run.cell, run.attempt});
 }
 
 // Who runs what ------------------------------------------------------------------------------
@@ -341,14 +344,14 @@ void Dispatcher::assign(int id, Worker& worker, int index) {
   worker.state = WorkerState::busy;
   worker.heard = listened_;
   worker.run = Run{index, attempt, now_, std::nullopt};
-  commands_.push_back(AssignCell{id, index, attempt});
+  commands_.emplace_back(AssignCell{id, index, attempt});
 }
 
 void Dispatcher::finish() {
   for (auto& [id, cell] : cells_)
     if (cell.state == CellState::waiting) cell.left = why_left(cell);
   waiting_.clear();
-  for (const auto& [id, worker] : workers_) commands_.push_back(StopWorker{id});
+  for (const auto& [id, worker] : workers_) commands_.emplace_back(StopWorker{id});
   finished_ = true;
 }
 

@@ -17,7 +17,7 @@ using Nanos = std::chrono::nanoseconds;
 /// A cell to run, as far as dispatching goes.
 struct CellTask {
   int cell = 0;  // its index in the plan
-  std::string sku;
+  std::string sku{};
   double estimate_s = 0;  // expected run time; 0: unknown
   double host_gib = 0;    // host memory that it needs
   int attempts = 0;       // made in earlier runs
@@ -33,13 +33,13 @@ struct WorkerCaps {
 };
 
 struct DispatchRules {
-  std::string backend;
+  std::string backend{};
   int workers = 1;                          // that are going to say hello
   int tries = 2;                            // of a cell in this run
   int deaths = 2;                           // that quarantine a cell
-  std::optional<Nanos> deadline;            // everything has ended by then
+  std::optional<Nanos> deadline{};          // everything has ended by then
   Nanos margin = std::chrono::seconds(90);  // kept free before the deadline
-  std::optional<Nanos> cell_timeout;
+  std::optional<Nanos> cell_timeout{};
   Nanos abandon_grace = std::chrono::seconds(30);  // for a step to end
   Nanos silence = std::chrono::seconds(60);        // of a busy worker, which otherwise heartbeats
   Nanos hello_grace = std::chrono::seconds(120);   // for all workers to say hello
@@ -114,9 +114,11 @@ struct SkuStatus {
   std::string sku;
   int waiting = 0;
   int running = 0;
-  int over = 0;            // done or ended without a result
-  int workers = 0;         // alive and able to take them
-  double work_left_s = 0;  // estimates of what waits and the rest of what runs
+  int over = 0;     // done or ended without a result
+  int workers = 0;  // alive and able to take them
+  /// Until they are over, if the workers share the work evenly: estimates, corrected by how the
+  /// cells that are over compare with theirs. Empty while nothing is known.
+  std::optional<double> eta_s;
 };
 
 /// Decides who runs what. Pure: events in, commands out; time comes with the events and the caller
@@ -154,6 +156,7 @@ class Dispatcher {
   enum class Repeats { elsewhere, anywhere };  // where a failed attempt may be repeated
 
   struct Cell {
+    explicit Cell(const CellTask& task) : task(task) {}
     CellTask task;
     CellState state = CellState::waiting;
     int tries = 0;
@@ -171,6 +174,7 @@ class Dispatcher {
     std::optional<Abandonment> abandonment;
   };
   struct Worker {
+    explicit Worker(const WorkerCaps& caps) : caps(caps) {}
     WorkerCaps caps;
     WorkerState state = WorkerState::idle;
     std::optional<Run> run;  // busy: its cell; lost: what it may still be at
@@ -218,7 +222,7 @@ class Dispatcher {
   void attempt_abandoned(const Run& run, const std::string& reason);
   void end_cell(int cell, int attempt, sweep::CellStatus kind, const std::string& reason);
   void wait_again(Cell& cell);
-  void lose(int worker, Worker& on, const std::string& how);
+  void lose(Worker& worker, const std::string& how);
   void abandon(int worker, Worker& on, AbandonWhy why);
   void watch(int worker, Worker& on);
 

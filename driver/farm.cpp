@@ -198,7 +198,6 @@ class Farm {
                       .draining = dispatcher_.draining(),
                       .now = clock_.now(),
                       .skus = dispatcher_.status(clock_.now()),
-                      .running = {},
                       .missing_skus = dispatcher_.missing_skus()};
     for (const SkuStatus& sku : status.skus) status.waiting += sku.waiting;
     for (const auto& [worker, cell] : running_) status.running.push_back(cell);
@@ -248,15 +247,10 @@ FarmResult run_alone(const std::vector<CellTask>& cells, FarmSink& sink, FarmOpt
   worker::LoopbackHub hub(2);
   options.workers = {kWorker};
   engine::WallClock clock;
-  std::exception_ptr broken;
   const std::jthread worker([&] {
-    try {
-      worker::WorkerOptions own = worker_options;
-      own.driver = kDriver;
-      worker::run_worker(hub.end(kWorker), clock, hello, run_cell, own);
-    } catch (...) {
-      broken = std::current_exception();
-    }
+    worker::WorkerOptions own = worker_options;
+    own.driver = kDriver;
+    worker::run_worker(hub.end(kWorker), clock, hello, run_cell, own);
   });
   return run_farm(hub.end(kDriver), clock, cells, sink, options);
 }

@@ -32,9 +32,9 @@ struct FarmStatus {
   int workers = 0;  // that have said hello
   bool draining = false;
   Nanos now{0};
-  std::vector<SkuStatus> skus;
-  std::vector<RunningCell> running;
-  std::vector<std::string> missing_skus;  // planned, and no worker is one
+  std::vector<SkuStatus> skus{};
+  std::vector<RunningCell> running{};
+  std::vector<std::string> missing_skus{};  // planned, and no worker is one
 
   /// The longest of the SKUs' times; empty while one is unknown.
   std::optional<double> eta_s() const;
@@ -62,8 +62,8 @@ class FarmSink {
 };
 
 struct FarmOptions {
-  DispatchRules rules;
-  std::vector<int> workers;  // their ends of the channel; rules.workers is set to their number
+  DispatchRules rules{};
+  std::vector<int> workers{};  // their ends of the channel; rules.workers is set to their number
   Nanos status_period = std::chrono::milliseconds(500);
   Nanos tick = std::chrono::milliseconds(100);
   Nanos longest_sleep = std::chrono::milliseconds(50);

@@ -1,18 +1,41 @@
+#include <mpi.h>
+
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <optional>
 
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
 #include "driver/options.hpp"
+#include "sweeps/archive_errors.hpp"
 #include "sweeps/params.hpp"
 #include "workers/experiment.hpp"
 
 namespace {
 
+/// MPI is up while this lives.
+class MpiSession {
+ public:
+  MpiSession() {
+    int provided = 0;
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
+        provided < MPI_THREAD_FUNNELED) {
+      throw std::runtime_error("MPI cannot be initialised with MPI_THREAD_FUNNELED");
+    }
+  }
+  ~MpiSession() { MPI_Finalize(); }
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+};
+
 int run_command(const driver::Options& options) {
+  if (options.command == "run") {
+    std::optional<MpiSession> mpi;
+    if (options.in_mpi_job) mpi.emplace();
+    return driver::run(options);
+  }
   if (options.command == "plan") return driver::plan(options);
-  if (options.command == "run") return driver::run(options);
   if (options.command == "workload") return driver::describe_workload(options);
   if (options.command == "bench") return driver::bench(options);
   return driver::kOk;
@@ -35,6 +58,10 @@ int main(int argc, char** argv) {
     return fail(driver::kUsage, error);
   } catch (const worker::InputError& error) {
     return fail(driver::kUsage, error);
+  } catch (const sweep::ArchiveInUse& error) {
+    return fail(driver::kArchiveInUse, error);
+  } catch (const sweep::ArchiveError& error) {
+    return fail(driver::kBadArchive, error);
   } catch (const std::exception& error) {
     return fail(driver::kInternalError, error);
   }

@@ -28,13 +28,14 @@ const std::map<std::string, Command>& commands() {
         "shows the cells of a sweep, what each is expected to take, and which would run",
         1,
         1,
-        {"backend", "set", "only", "skip", "json", "profiles"}}},
+        {"backend", "archive", "set", "only", "skip", "json", "profiles"}}},
       {"run",
        {"run SWEEP.toml",
         "runs the cells of a sweep and prints their results",
         1,
         1,
-        {"backend", "set", "only", "skip", "jsonl", "profiles"}}},
+        {"backend", "archive", "resume", "fresh", "wait", "set", "only", "skip", "cell-timeout",
+         "time-limit", "node-memory-gib", "as-sku", "fake-device", "jsonl", "profiles"}}},
       {"workload",
        {"workload SWEEP.toml",
         "describes the jobs that a sweep replays, or the tokens of one turn",
@@ -51,36 +52,62 @@ const std::map<std::string, Command>& commands() {
   return all;
 }
 
+enum class Kind { flag, text, list, number, integer };
+
+struct Option {
+  const char* name;
+  Kind kind;
+  const char* value;  // its name in the help text
+  const char* help;
+};
+
 /// All options; a command takes those that it names.
-po::options_description all_options() {
-  po::options_description options("Options");
-  const auto list = [] { return po::value<std::vector<std::string>>()->composing(); };
-  options.add_options()("help,h", "this text")("version",
-                                               "versions of kvsweep and of what it was built with")(
-      "backend", po::value<std::string>()->value_name("sim"),
-      "what executes the steps; overrides [sweep] backend")(
-      "set", list()->value_name("KEY=VALUE"),
-      "sets a parameter over the sweep file; may be repeated")(
-      "only", list()->value_name("KEY=V[,V]"), "runs only the cells that match; may be repeated")(
-      "skip", list()->value_name("KEY=V[,V]"), "leaves out the cells that match; may be repeated")(
-      "jsonl", po::value<std::string>()->value_name("DIR"),
-      "writes each cell's trace as JSON lines into DIR")(
-      "job", po::value<std::string>()->value_name("J"), "a job, by its id or its number from 0")(
-      "turn", po::value<int>()->value_name("T")->default_value(0), "a turn of the job, from 0")(
-      "repeats", po::value<int>()->value_name("N")->default_value(3),
-      "measures N times and reports the best")("json", "prints JSON")(
-      "profiles", po::value<std::string>()->value_name("DIR"),
-      "folder with gpus/, models/ and policies/");
-  return options;
+constexpr Option kOptions[] = {
+    {"backend", Kind::text, "sim", "what executes the steps; overrides [sweep] backend"},
+    {"archive", Kind::text, "A.h5", "where the results are; by default <sweep name>.h5"},
+    {"resume", Kind::flag, "", "insists on an archive that is there"},
+    {"fresh", Kind::flag, "", "moves an archive that is there aside and starts anew"},
+    {"wait", Kind::number, "S", "waits so long for an archive that another run uses"},
+    {"set", Kind::list, "KEY=VALUE", "sets a parameter over the sweep file; may be repeated"},
+    {"only", Kind::list, "KEY=V[,V]", "only the cells that match; may be repeated"},
+    {"skip", Kind::list, "KEY=V[,V]", "not the cells that match; may be repeated"},
+    {"cell-timeout", Kind::number, "S", "ends a cell that takes longer"},
+    {"time-limit", Kind::number, "S", "starts no cell that would not finish within this time"},
+    {"node-memory-gib", Kind::number, "GIB", "host memory of a node; by default what it says"},
+    {"as-sku", Kind::text, "SKU", "the workers are exactly this GPU (sim, cpu)"},
+    {"fake-device", Kind::text, "NAME,MiB", "the device that the workers find"},
+    {"jsonl", Kind::text, "DIR", "writes the trace of each cell that ran as JSON lines"},
+    {"job", Kind::text, "J", "a job, by its id or its number from 0"},
+    {"turn", Kind::integer, "T", "a turn of the job, from 0"},
+    {"repeats", Kind::integer, "N", "measures N times (3) and reports the best"},
+    {"json", Kind::flag, "", "prints JSON"},
+    {"profiles", Kind::text, "DIR", "folder with gpus/, models/ and policies/"},
+};
+
+template <class T>
+po::value_semantic* value_of(const Option& option) {
+  return po::value<T>()->value_name(option.value);
+}
+
+void add(po::options_description& options, const Option& option) {
+  auto to = options.add_options();
+  switch (option.kind) {
+    case Kind::flag: to(option.name, option.help); break;
+    case Kind::text: to(option.name, value_of<std::string>(option), option.help); break;
+    case Kind::list:
+      to(option.name, value_of<std::vector<std::string>>(option), option.help);
+      break;
+    case Kind::number: to(option.name, value_of<double>(option), option.help); break;
+    case Kind::integer: to(option.name, value_of<int>(option), option.help); break;
+  }
 }
 
 po::options_description options_of(const Command& command) {
   po::options_description some("Options");
-  const po::options_description all = all_options();
-  for (const auto& option : all.options()) {
-    const std::string name = option->long_name();
-    const auto named = [&](const char* o) { return name == o; };
-    if (name == "help" || std::ranges::any_of(command.options, named)) some.add(option);
+  some.add_options()("help,h", "this text");
+  for (const Option& option : kOptions) {
+    const auto named = [&](const char* name) { return std::string_view(name) == option.name; };
+    if (std::ranges::any_of(command.options, named)) add(some, option);
   }
   return some;
 }
@@ -110,15 +137,67 @@ fs::path default_profiles() {
   return "sweeps";
 }
 
-template <class T>
+template <class T, class Stored = T>
 std::optional<T> optional(const po::variables_map& given, const char* name) {
   if (!given.count(name)) return std::nullopt;
-  return given[name].as<std::string>();
+  return given[name].as<Stored>();
 }
 
 std::vector<std::string> list(const po::variables_map& given, const char* name) {
-  return given.count(name) ? given[name].as<std::vector<std::string>>()
-                           : std::vector<std::string>{};
+  return optional<std::vector<std::string>>(given, name).value_or(std::vector<std::string>{});
+}
+
+/// What the environment says about this process: the one place that reads it.
+void read_environment(Options& options) {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : "";
+  };
+  for (const char* launcher : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
+    options.in_mpi_job = options.in_mpi_job || !variable(launcher).empty();
+  }
+  options.slurm_job = variable("SLURM_JOB_ID");
+  const std::string end = variable("SLURM_JOB_END_TIME");
+  if (!end.empty()) options.end_time = std::strtoll(end.c_str(), nullptr, 10);
+  const std::string scratch = variable("TMPDIR");
+  options.scratch = scratch.empty() ? "/tmp" : scratch;
+}
+
+void read_values(Options& options, const po::variables_map& given) {
+  options.arguments = list(given, "argument");
+  options.profiles =
+      optional<fs::path, std::string>(given, "profiles").value_or(default_profiles());
+  options.backend = optional<std::string>(given, "backend");
+  options.set = list(given, "set");
+  options.only = list(given, "only");
+  options.skip = list(given, "skip");
+  options.archive = optional<fs::path, std::string>(given, "archive");
+  options.resume = given.count("resume") > 0;
+  options.fresh = given.count("fresh") > 0;
+  options.wait_s = optional<double>(given, "wait").value_or(0);
+  options.cell_timeout_s = optional<double>(given, "cell-timeout");
+  options.time_limit_s = optional<double>(given, "time-limit");
+  options.node_memory_gib = optional<double>(given, "node-memory-gib");
+  options.as_sku = optional<std::string>(given, "as-sku");
+  options.fake_device = optional<std::string>(given, "fake-device");
+  options.jsonl = optional<fs::path, std::string>(given, "jsonl");
+  options.job = optional<std::string>(given, "job");
+  options.turn = optional<int>(given, "turn").value_or(0);
+  options.repeats = optional<int>(given, "repeats").value_or(3);
+  options.json = given.count("json") > 0;
+}
+
+void check(const Options& options) {
+  if (options.resume && options.fresh) throw UsageError("--resume and --fresh exclude each other");
+  if (options.as_sku && options.fake_device)
+    throw UsageError("--as-sku and --fake-device exclude each other");
+  if (options.repeats < 1)
+    throw UsageError("--repeats must be at least 1, found " + std::to_string(options.repeats));
+  for (const auto& seconds :
+       {options.cell_timeout_s, options.time_limit_s, options.node_memory_gib}) {
+    if (seconds && !(*seconds > 0))
+      throw UsageError("a limit must be above 0, found " + std::to_string(*seconds));
+  }
 }
 
 Options read(const std::string& name, const Command& command,
@@ -139,21 +218,13 @@ Options read(const std::string& name, const Command& command,
     return options;
   }
   options.command = name;
-  options.arguments = list(given, "argument");
+  read_values(options, given);
   if (options.arguments.size() < command.min_arguments ||
       options.arguments.size() > command.max_arguments) {
     throw UsageError(std::string("usage: kvsweep ") + command.usage);
   }
-  options.profiles = optional<fs::path>(given, "profiles").value_or(default_profiles());
-  options.backend = optional<std::string>(given, "backend");
-  options.set = list(given, "set");
-  options.only = list(given, "only");
-  options.skip = list(given, "skip");
-  options.jsonl = optional<fs::path>(given, "jsonl");
-  options.job = optional<std::string>(given, "job");
-  if (given.count("turn")) options.turn = given["turn"].as<int>();
-  if (given.count("repeats")) options.repeats = given["repeats"].as<int>();
-  options.json = given.count("json") > 0;
+  check(options);
+  read_environment(options);
   return options;
 }
 
@@ -177,9 +248,12 @@ Options parse_options(int argc, char** argv) {
     throw UsageError("unknown command \"" + first + "\", there are: " + known);
   }
   try {
-    return read(first, command->second, {words.begin() + 1, words.end()});
+    Options options = read(first, command->second, {words.begin() + 1, words.end()});
+    for (const std::string& word : words)
+      options.command_line += (options.command_line.empty() ? "" : " ") + word;
+    return options;
   } catch (const po::error& error) {
-    throw UsageError("kvsweep " + first + ": " + error.what());
+    throw UsageError(first + ": " + error.what());
   }
 }
 

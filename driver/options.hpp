@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -23,6 +24,17 @@ struct Options {
   std::optional<std::filesystem::path> jsonl;
   std::optional<std::string> job;
   int turn = 0;
+  std::optional<std::filesystem::path> archive;
+  bool resume = false;  // insist on an archive that is there
+  bool fresh = false;   // move one that is there aside
+  double wait_s = 0;    // for an archive that is in use
+  std::optional<double> cell_timeout_s, time_limit_s, node_memory_gib;
+  std::optional<std::string> as_sku, fake_device;
+  bool in_mpi_job = false;               // launched by mpirun or srun
+  std::optional<std::int64_t> end_time;  // Unix time at which SLURM ends the job
+  std::string slurm_job;                 // empty outside SLURM
+  std::filesystem::path scratch;         // $TMPDIR
+  std::string command_line;
   int repeats = 3;
   bool json = false;
 };

@@ -29,15 +29,32 @@ std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
 
 void bind_cell(PlannedCell& planned, const std::string& backend,
                const std::filesystem::path& profiles) {
-  if (planned.cell.status != sweep::CellStatus::planned) return;
   try {
     planned.bound = worker::bind(planned.cell.params, backend, planned.cell.seed, profiles);
-    planned.key = sweep::sha256_of(sweep::canonical_json(planned.bound->identity));
   } catch (const worker::NotRunnable& reason) {
     const bool built = reason.why == worker::NotRunnable::Why::infeasible;
     planned.cell.status = built ? sweep::CellStatus::infeasible : sweep::CellStatus::excluded;
     planned.cell.reason = reason.what();
   }
+}
+
+/// What a cell is that does not run: its parameters as written.
+std::string bare_config(const sweep::Cell& cell, const std::string& backend) {
+  sweep::ParamMap params = cell.params;
+  params["backend"].value = backend;
+  params["repeat.seed"].value = cell.seed;
+  return sweep::canonical_json(params);
+}
+
+PlannedCell plan_cell(const sweep::Cell& cell, const std::string& backend,
+                      const std::filesystem::path& profiles) {
+  PlannedCell planned;
+  planned.cell = cell;
+  if (cell.status == sweep::CellStatus::planned) bind_cell(planned, backend, profiles);
+  planned.config_json =
+      planned.bound ? sweep::canonical_json(planned.bound->identity) : bare_config(cell, backend);
+  planned.key = sweep::sha256_of(planned.config_json);
+  return planned;
 }
 
 }  // namespace
@@ -54,9 +71,8 @@ Plan make_plan(const std::string& path, const Options& options) {
   const std::vector<sweep::Cell> cells = sweep::expand(plan.spec, uses_dram);
   const sweep::Selection selection(cells, options.only, options.skip);
   for (const sweep::Cell& cell : cells) {
-    if (!selection.contains(cell)) continue;
-    plan.cells.push_back({cell, {}, std::nullopt});
-    bind_cell(plan.cells.back(), plan.backend, options.profiles);
+    plan.cells.push_back(plan_cell(cell, plan.backend, options.profiles));
+    plan.cells.back().selected = selection.contains(cell);
   }
   return plan;
 }

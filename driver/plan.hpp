@@ -9,14 +9,17 @@
 
 namespace driver {
 
-/// A cell together with what it runs as; `bound` and `key` are empty for cells that do not run.
+/// A cell together with what it runs as; `bound` is empty for cells that do not run.
 struct PlannedCell {
   sweep::Cell cell;
-  std::string key;  // SHA-256 of the canonical JSON of everything that the result depends on
+  bool selected = true;     // by --only and --skip; the others stay as they are
+  std::string config_json;  // canonical: everything that the result depends on, or the bare
+                            // parameters of a cell that does not run
+  std::string key;          // its SHA-256
   std::optional<worker::BoundCell> bound;
 };
 
-/// A sweep ready to run: every cell bound and checked, in plan order.
+/// A sweep ready to run: every cell bound and checked, in plan order, selected or not.
 struct Plan {
   sweep::SweepSpec spec;
   std::string backend;

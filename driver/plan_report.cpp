@@ -61,6 +61,7 @@ PlanReport report_plan(const Plan& plan) {
   PlanReport report;
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
+    if (!planned.selected) continue;
     PlanLine line{.cell = &planned, .runs = planned.bound.has_value(), .why = "new"};
     if (planned.bound) {
       const worker::CellEstimate estimate = worker::estimate_cell(planned.bound->config, workloads);

@@ -1,38 +1,55 @@
 #include "driver/progress.hpp"
 
+#include <cmath>
 #include <ostream>
 
 namespace driver {
+namespace {
 
-ProgressLine::ProgressLine(std::ostream& out, bool terminal, int cells)
-    : out_(out), terminal_(terminal), cells_(cells) {}
-
-void ProgressLine::begin_cell(const std::string& label) {
-  ++current_;
-  shown_percent_ = -1;
-  label_ = '[' + std::to_string(current_) + '/' + std::to_string(cells_) + "] " + label;
+std::string about(double seconds) {
+  if (seconds < 90) return "about " + std::to_string(static_cast<int>(std::ceil(seconds))) + " s";
+  if (seconds < 5400)
+    return "about " + std::to_string(static_cast<int>(std::ceil(seconds / 60))) + " min";
+  return "about " + std::to_string(static_cast<int>(std::ceil(seconds / 3600))) + " h";
 }
 
-void ProgressLine::update(const worker::Progress& progress) {
-  const int percent = progress.finished_jobs * 100 / progress.jobs;
-  if (!terminal_ || percent == shown_percent_) return;
-  shown_percent_ = percent;
-  show(label_ + ": " + std::to_string(progress.finished_jobs) + '/' +
-       std::to_string(progress.jobs) + " jobs, " + std::to_string(progress.steps) + " steps, " +
-       std::to_string(static_cast<int>(progress.now_s)) + " s of trace");
+}  // namespace
+
+std::string status_text(const FarmStatus& status) {
+  std::string text = std::to_string(status.done) + '/' + std::to_string(status.cells) + " done, " +
+                     std::to_string(status.running.size()) + " running, " +
+                     std::to_string(status.waiting) + " left";
+  if (status.ended > 0) text += ", " + std::to_string(status.ended) + " without a result";
+  for (const SkuStatus& sku : status.skus) {
+    if (sku.waiting + sku.running == 0) continue;
+    text += "; " + sku.sku + ' ' + std::to_string(sku.over) + '/' +
+            std::to_string(sku.over + sku.running + sku.waiting);
+    if (sku.eta_s) text += ", " + about(*sku.eta_s);
+  }
+  return status.draining ? text + " (draining)" : text;
 }
 
-void ProgressLine::end_cell(const std::string& outcome) {
-  show(label_ + ": " + outcome);
-  out_ << std::endl;
+ProgressLine::~ProgressLine() {
+  erase();
+  out_ << std::flush;
+}
+
+void ProgressLine::update(const FarmStatus& status) {
+  if (!terminal_) return;
+  const std::string text = status_text(status);
+  erase();
+  out_ << text << std::flush;
+  shown_ = text.size();
+}
+
+void ProgressLine::report(const std::string& line) {
+  erase();
+  out_ << line << std::endl;
+}
+
+void ProgressLine::erase() {
+  if (shown_ > 0) out_ << '\r' << std::string(shown_, ' ') << '\r';
   shown_ = 0;
-}
-
-void ProgressLine::show(const std::string& text) {
-  const std::size_t blanks = shown_ > text.size() ? shown_ - text.size() : 0;
-  if (terminal_) out_ << '\r';
-  out_ << text << std::string(blanks, ' ') << std::flush;
-  shown_ = terminal_ ? text.size() : 0;
 }
 
 }  // namespace driver

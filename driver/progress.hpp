@@ -2,29 +2,29 @@
 #include <iosfwd>
 #include <string>
 
-#include "workers/client.hpp"
+#include "driver/farm.hpp"
 
 namespace driver {
 
-/// One status line on a terminal, rewritten in place; on anything else a plain line a finished
-/// cell.
+/// "5/72 done, 2 running, 65 left; a100-40gb 1/24, about 40 s".
+std::string status_text(const FarmStatus& status);
+
+/// Where a run stands: one line on a terminal, rewritten in place; elsewhere a plain line for every
+/// cell that ends.
 class ProgressLine {
  public:
-  ProgressLine(std::ostream& out, bool terminal, int cells);
+  ProgressLine(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
+  ~ProgressLine();
 
-  void begin_cell(const std::string& label);
-  void update(const worker::Progress& progress);
-  void end_cell(const std::string& outcome);
+  void update(const FarmStatus& status);
+  /// A cell is over, or an attempt was in vain.
+  void report(const std::string& line);
 
  private:
-  void show(const std::string& text);
+  void erase();
 
   std::ostream& out_;
   bool terminal_;
-  int cells_;
-  int current_ = 0;
-  int shown_percent_ = -1;
-  std::string label_;
   std::size_t shown_ = 0;  // characters of the line that stands
 };
 

@@ -45,7 +45,7 @@ int bench_sim(const Options& options) {
   const Plan plan = make_plan(sweep, simulated);
   if (!options.json) print_sim_header();
   for (const PlannedCell& planned : plan.cells) {
-    if (planned.bound)
+    if (planned.selected && planned.bound)
       print_sim(worker::measure_sim(planned.bound->config, options.repeats), options.json);
   }
   return kOk;

@@ -3,77 +3,104 @@
 #include <iostream>
 
 #include "analysis/cell_summary.hpp"
-#include "analysis/new_file.hpp"
-#include "analysis/trace_jsonl.hpp"
+#include "driver/archive_sink.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "driver/plan.hpp"
-#include "driver/progress.hpp"
-#include "workers/experiment.hpp"
+#include "driver/run_setup.hpp"
+#include "workers/cell_job.hpp"
+#include "workers/channel.hpp"
 
 namespace driver {
 namespace {
 
-namespace fs = std::filesystem;
+/// A plan and the archive that it goes into, open.
+struct OpenRun {
+  Plan plan;
+  sweep::FileOps files;
+  std::string path;
+  sweep::Archive archive;
 
-/// "cell-007": sorts by plan order.
-std::string file_prefix(const sweep::Cell& cell) {
-  std::string number = std::to_string(cell.index);
-  return "cell-" + std::string(number.size() < 3 ? 3 - number.size() : 0, '0') + number;
+  explicit OpenRun(const Options& options)
+      : plan(make_plan(options.arguments.front(), options)),
+        path(archive_path(options, plan.spec.name)),
+        archive(path, archive_options(options, plan), planned_records(plan), files) {}
+};
+
+void tell_workers_to_leave(worker::Channel& channel, int size) {
+  for (int rank = 1; rank < size; ++rank) channel.send(rank, worker::Stop{});
+  channel.flush(std::chrono::seconds(5));
 }
 
-std::string outcome_text(const analysis::CellReport& report) {
-  char text[80];
-  std::snprintf(text, sizeof text, "mean jct_wall %.1f s, %.0f steps",
-                analysis::figure_value(report, "jct_wall_mean_s"),
-                analysis::figure_value(report, "steps"));
-  return text;
-}
-
-analysis::CellReport run_cell(const PlannedCell& planned, const Options& options,
-                              worker::WorkloadCache& workloads, ProgressLine& progress) {
-  progress.begin_cell(sweep::label(planned.cell));
-  if (!planned.bound) {
-    progress.end_cell(std::string(sweep::to_text(planned.cell.status)) + ": " +
-                      planned.cell.reason);
-    return analysis::report_of(planned.cell, planned.key);
+/// Cells go to the other ranks, or, when there are none, to a thread of this process.
+FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* channel,
+                      const DrainSignals& signals) {
+  const std::vector<CellTask> tasks = tasks_left(run.plan, run.archive);
+  if (tasks.empty() && channel == nullptr) return {};
+  ProgressLine progress(std::cerr, isatty(STDERR_FILENO) != 0);
+  ArchiveSink sink(run.plan, options.profiles.string(), run.archive, options.scratch.string(),
+                   progress);
+  FarmOptions farm = farm_options(options, run.plan.backend, signals);
+  if (channel == nullptr) {
+    const worker::Hello self = worker_hello(options, run.plan.backend);
+    return run_alone(tasks, sink, farm, self,
+                     worker::make_cell_runner(self, 0, options.scratch.string()));
   }
-  sweep::CellResult result = worker::run_experiment(
-      planned.bound->config, workloads,
-      {.progress = [&](const worker::Progress& p) { progress.update(p); }, .stop = {}});
-  result.notes.push_back({"cell", sweep::label(planned.cell)});
-  if (options.jsonl) analysis::write_trace(result, *options.jsonl / file_prefix(planned.cell));
-  auto report = analysis::report_of(planned.cell, planned.key, std::move(result));
-  progress.end_cell(outcome_text(report));
-  return report;
+  for (int rank = 1; rank < channel->place().size; ++rank) farm.workers.push_back(rank);
+  const engine::WallClock clock;
+  return run_farm(*channel, clock, tasks, sink, farm);
 }
 
-void write_cells(const fs::path& folder, const std::vector<analysis::CellReport>& reports) {
-  analysis::NewFile file(folder / "cells.jsonl");
-  file.fill([&](std::ostream& out) { analysis::write_cells_jsonl(reports, out); });
-  file.commit();
+void print_results(const OpenRun& run, const FarmResult& result) {
+  std::vector<analysis::CellReport> reports;
+  for (std::size_t i = 0; i < run.plan.cells.size(); ++i) {
+    const PlannedCell& planned = run.plan.cells[i];
+    if (planned.selected) reports.push_back(report_of(planned, run.archive.cells()[i]));
+  }
+  std::cout << '\n';
+  analysis::print_summary(reports, std::cout);
+  std::cout << '\n';
+  for (const LeftCell& left : result.left)
+    std::cout << "left: cell " << left.cell << ": " << left.reason << '\n';
+  std::cout << "Results: " << run.path << std::endl;
+}
+
+int drive(const Options& options, worker::MpiChannel* channel) {
+  const DrainSignals signals;
+  std::optional<OpenRun> run;
+  try {
+    run.emplace(options);
+  } catch (...) {
+    if (channel != nullptr) tell_workers_to_leave(*channel, channel->place().size);
+    throw;
+  }
+  std::cout << run->plan.spec.name << ": " << run->plan.cells.size() << " cells, backend "
+            << run->plan.backend << (run->plan.backend == "sim" ? " (modelled, virtual time)" : "")
+            << std::endl;
+  const FarmResult result = farm_cells(options, *run, channel, signals);
+  run->archive.finalize();
+  print_results(*run, result);
+  return run_code(result, run->plan, run->archive);
+}
+
+int work(const Options& options, worker::MpiChannel& channel) {
+  ignore_drain_signals();
+  engine::WallClock clock;
+  // The driver alone reads the sweep file; which backend a worker serves it learns from its first
+  // cell.
+  const worker::Hello self = worker_hello(options, options.backend.value_or("sim"));
+  const auto runner =
+      worker::make_cell_runner(self, channel.place().rank, options.scratch.string());
+  const worker::WorkerEnd end = worker::run_worker(channel, clock, self, runner);
+  if (end == worker::WorkerEnd::stuck) std::_Exit(kInternalError);
+  return kOk;
 }
 
 }  // namespace
 
 int run(const Options& options) {
-  const Plan plan = make_plan(options.arguments.front(), options);
-  if (plan.cells.empty()) throw sweep::SpecError(plan.spec.path + ": no cell is left to run");
-  if (options.jsonl) fs::create_directories(*options.jsonl);
-
-  std::cout << plan.spec.name << ": " << plan.cells.size() << " cells, backend " << plan.backend
-            << (plan.backend == "sim" ? " (modelled, virtual time)" : "") << std::endl;
-  ProgressLine progress(std::cerr, isatty(STDERR_FILENO) != 0, static_cast<int>(plan.cells.size()));
-  worker::WorkloadCache workloads;
-  std::vector<analysis::CellReport> reports;
-  for (const PlannedCell& planned : plan.cells)
-    reports.push_back(run_cell(planned, options, workloads, progress));
-  if (options.jsonl) write_cells(*options.jsonl, reports);
-  std::cout << '\n';
-  analysis::print_summary(reports, std::cout);
-  if (options.jsonl)
-    std::cout << "\nTraces: " << options.jsonl->string() << "/cell-*.jsonl, summary: cells.jsonl\n";
-  return kOk;
+  if (!options.in_mpi_job) return drive(options, nullptr);
+  worker::MpiChannel channel;
+  if (channel.place().size == 1) return drive(options, nullptr);
+  return channel.place().rank == 0 ? drive(options, &channel) : work(options, channel);
 }
 
 }  // namespace driver

@@ -12,7 +12,7 @@ int describe_workload(const Options& options) {
   if (!simulated.backend) simulated.backend = "sim";  // only the workload is looked at
   const Plan plan = make_plan(options.arguments.front(), simulated);
   for (const PlannedCell& planned : plan.cells) {
-    if (!planned.bound) continue;
+    if (!planned.selected || !planned.bound) continue;
     worker::describe_workload(planned.bound->config, options.job, options.turn, std::cout);
     return kOk;
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cmath>
+#include <string>
 
 namespace engine {
 
@@ -9,6 +10,9 @@ using Nanos = std::chrono::nanoseconds;
 
 constexpr double to_seconds(Nanos t) { return static_cast<double>(t.count()) * 1e-9; }
 inline Nanos from_seconds(double seconds) { return Nanos{std::llround(seconds * 1e9)}; }
+
+/// The calendar's time, for people: "2026-01-31T12:00:00Z".
+std::string utc_now();
 
 class Clock {
  public:

@@ -1,0 +1,130 @@
+#include "driver/archive_sink.hpp"
+
+#include <cstdio>
+
+#include "analysis/cell_report.hpp"
+#include "sweeps/canonical_json.hpp"
+#include "workers/cell_job.hpp"
+#include "workers/estimate.hpp"
+
+namespace driver {
+namespace {
+
+std::string outcome_text(const sweep::CellRecord& record) {
+  double jct = sweep::kNotObserved, steps = sweep::kNotObserved;
+  for (const sweep::Figure& figure : record.figures) {
+    if (figure.name == "jct_wall_mean_s") jct = figure.value;
+    if (figure.name == "steps") steps = figure.value;
+  }
+  char text[80];
+  std::snprintf(text, sizeof text, "mean jct_wall %.1f s, %.0f steps", jct, steps);
+  return text;
+}
+
+std::map<std::string, int> earlier_deaths(const sweep::Archive& archive) {
+  std::map<std::string, int> deaths;
+  // Only a death that the worker's own handler has signed counts: whoever kills a whole job kills
+  // innocent cells.
+  for (const sweep::RunMark& mark : archive.deaths())
+    deaths[mark.key] = mark.deaths + (mark.died.empty() ? 0 : 1);
+  return deaths;
+}
+
+}  // namespace
+
+std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
+  std::vector<sweep::CellRecord> records;
+  for (const PlannedCell& planned : plan.cells) {
+    sweep::CellRecord& record = records.emplace_back();
+    record.key = planned.key;
+    record.index = planned.cell.index;
+    record.label = sweep::label(planned.cell);
+    record.axes = planned.cell.axes;
+    record.config_json = planned.config_json;
+    record.backend = plan.backend;
+    record.repeat = planned.cell.repeat;
+    record.seed = planned.cell.seed;
+    record.status = planned.cell.status;
+    record.reason = planned.cell.reason;
+  }
+  return records;
+}
+
+std::vector<CellTask> tasks_left(const Plan& plan, const sweep::Archive& archive) {
+  std::map<std::string, const sweep::CellRecord*> records;
+  for (const sweep::CellRecord& record : archive.cells()) records[record.key] = &record;
+  const auto deaths = earlier_deaths(archive);
+  worker::WorkloadCache workloads;
+  std::vector<CellTask> tasks;
+  for (const PlannedCell& planned : plan.cells) {
+    if (!planned.selected || !planned.bound ||
+        records.at(planned.key)->status == sweep::CellStatus::ok)
+      continue;
+    const worker::ExperimentConfig& config = planned.bound->config;
+    CellTask task{.cell = planned.cell.index, .sku = config.gpu.name};
+    task.estimate_s = worker::busy_seconds(config, worker::estimate_cell(config, workloads));
+    task.attempts = records.at(planned.key)->run.attempts;
+    if (const auto died = deaths.find(planned.key); died != deaths.end())
+      task.deaths = died->second;
+    tasks.push_back(task);
+  }
+  return tasks;
+}
+
+ArchiveSink::ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
+                         std::string scratch_dir, ProgressLine& progress)
+    : profiles_(profiles),
+      archive_(archive),
+      scratch_dir_(std::move(scratch_dir)),
+      progress_(progress) {
+  std::map<std::string, int> row_of_key;
+  for (const sweep::CellRecord& record : archive.cells()) row_of_key[record.key] = record.index;
+  for (const PlannedCell& planned : plan.cells) {
+    cells_[planned.cell.index] = &planned;
+    row_of_[planned.cell.index] = row_of_key.at(planned.key);
+  }
+}
+
+const sweep::CellRecord& ArchiveSink::record_of(int cell) const {
+  return archive_.cells()[static_cast<std::size_t>(row_of_.at(cell))];
+}
+
+std::string ArchiveSink::config_of(int cell) {
+  const sweep::CellRecord& record = record_of(cell);
+  return worker::encode_job(
+      {record, cells_.at(cell)->cell.params, profiles_, archive_.mark_path(record.key)});
+}
+
+void ArchiveSink::on_start(int cell, int attempt, const worker::Hello& worker) {
+  const sweep::CellRecord& record = record_of(cell);
+  sweep::RunMark mark{.key = record.key,
+                      .attempt = attempt,
+                      .host = worker.host,
+                      .pid = worker.pid,
+                      .phase = "run"};
+  for (const sweep::RunMark& earlier : archive_.deaths()) {
+    if (earlier.key == record.key) mark.deaths = earlier.deaths + (earlier.died.empty() ? 0 : 1);
+  }
+  archive_.mark_started(mark);
+}
+
+void ArchiveSink::on_done(int cell, int, const worker::Hello&, std::string&& result) {
+  const sweep::CellRecord& record = archive_.commit(record_of(cell).key, result);
+  progress_.report(record.label + ": " + outcome_text(record));
+  archive_.merge_if_due();
+}
+
+void ArchiveSink::on_attempt_ended(int cell, int attempt, const std::string& reason) {
+  const sweep::CellRecord& record = record_of(cell);
+  archive_.remove_mark(record.key);
+  progress_.report(record.label + ": attempt " + std::to_string(attempt) + " ended: " + reason);
+}
+
+void ArchiveSink::on_ended(int cell, int attempt, sweep::CellStatus kind,
+                           const std::string& reason) {
+  const sweep::CellRecord& record = record_of(cell);
+  archive_.commit(record.key, worker::failed_shard(record, attempt, kind, reason, scratch_dir_));
+  progress_.report(record.label + ": " + std::string(sweep::to_text(kind)) + ": " + reason);
+}
+
+}  // namespace driver

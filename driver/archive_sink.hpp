@@ -1,0 +1,43 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "driver/farm.hpp"
+#include "driver/plan.hpp"
+#include "driver/progress.hpp"
+#include "sweeps/archive.hpp"
+
+namespace driver {
+
+/// Rows of the archive as planned, before anything has run.
+std::vector<sweep::CellRecord> planned_records(const Plan& plan);
+
+/// What is left to do: the cells of the plan that can run and have no result, with what is expected
+/// of them.
+std::vector<CellTask> tasks_left(const Plan& plan, const sweep::Archive& archive);
+
+/// Puts what the farm reports into the archive.
+class ArchiveSink final : public FarmSink {
+ public:
+  ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
+              std::string scratch_dir, ProgressLine& progress);
+
+  std::string config_of(int cell) override;
+  void on_start(int cell, int attempt, const worker::Hello& worker) override;
+  void on_done(int cell, int attempt, const worker::Hello& worker, std::string&& result) override;
+  void on_attempt_ended(int cell, int attempt, const std::string& reason) override;
+  void on_ended(int cell, int attempt, sweep::CellStatus kind, const std::string& reason) override;
+  void on_status(const FarmStatus& status) override { progress_.update(status); }
+
+ private:
+  const sweep::CellRecord& record_of(int cell) const;
+
+  std::map<int, const PlannedCell*> cells_;  // by plan index
+  std::map<int, int> row_of_;                // plan index -> row of the archive
+  std::string profiles_;
+  sweep::Archive& archive_;
+  std::string scratch_dir_;
+  ProgressLine& progress_;
+};
+
+}  // namespace driver

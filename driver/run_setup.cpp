@@ -1,0 +1,131 @@
+#include "driver/run_setup.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "driver/version.hpp"
+#include "workers/host.hpp"
+#include "workers/profiles.hpp"
+#include "workers/sku_detector.hpp"
+
+namespace driver {
+namespace {
+
+/// Asks again every quarter of a second, for at most so long.
+sweep::KeepWaiting waiting_for(double seconds) {
+  if (!(seconds > 0)) return {};
+  const int tries = static_cast<int>(seconds * 4);
+  return [tries, tried = 0](const sweep::LockHolder&) mutable {
+    if (++tried > tries) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    return true;
+  };
+}
+
+std::vector<sweep::Note> provenance_of(const Options& options) {
+  const worker::Host host = worker::detect_host();
+  return {{"started_utc", engine::utc_now(), true},
+          {"command", options.command_line, true},
+          {"host", host.name, true},
+          {"slurm_job", options.slurm_job, true},
+          {"kvsweep", std::string(kVersion) + " (" + kCommit + ')', true},
+          {"compiler", kCompiler, true},
+          {"mpi", kMpiVersion, true},
+          {"hdf5", kHdf5Version, true},
+          {"cuda", kCudaVersion, true}};
+}
+
+/// Seconds until this run has to be over.
+std::optional<double> seconds_left(const Options& options) {
+  std::optional<double> left = options.time_limit_s;
+  if (options.end_time) {
+    const double until = seconds_until(*options.end_time);
+    left = left ? std::min(*left, until) : until;
+  }
+  return left;
+}
+
+}  // namespace
+
+std::string archive_path(const Options& options, const std::string& sweep_name) {
+  return options.archive ? options.archive->string() : sweep_name + ".h5";
+}
+
+sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan) {
+  sweep::ArchiveOptions archive;
+  archive.sweep_name = plan.spec.name;
+  archive.spec_text = plan.spec.text;
+  archive.tool_version = std::string(kVersion) + " (" + kCommit + ')';
+  archive.now_utc = engine::utc_now();
+  archive.mode = options.resume  ? sweep::OpenMode::resume
+                 : options.fresh ? sweep::OpenMode::fresh
+                                 : sweep::OpenMode::resume_or_create;
+  const worker::Host host = worker::detect_host();
+  archive.self = {host.name, host.pid, options.slurm_job};
+  archive.keep_waiting = waiting_for(options.wait_s);
+  archive.provenance = provenance_of(options);
+  archive.warn = [](const std::string& text) {
+    std::fprintf(stderr, "kvsweep: %s\n", text.c_str());
+  };
+  return archive;
+}
+
+FarmOptions farm_options(const Options& options, const std::string& backend,
+                         const DrainSignals& signals) {
+  FarmOptions farm;
+  farm.rules.backend = backend;
+  if (const auto left = seconds_left(options)) farm.rules.deadline = engine::from_seconds(*left);
+  // A limit given by hand is meant as it stands; the scheduler's needs room for the end of the run.
+  if (!options.end_time) farm.rules.margin = Nanos{0};
+  if (options.cell_timeout_s)
+    farm.rules.cell_timeout = engine::from_seconds(*options.cell_timeout_s);
+  farm.interruptions = [&signals] { return signals.count(); };
+  return farm;
+}
+
+worker::Hello worker_hello(const Options& options, const std::string& backend) {
+  const worker::Host host = worker::detect_host(options.node_memory_gib);
+  worker::Hello hello;
+  hello.host = host.name;
+  hello.pid = host.pid;
+  hello.cores = host.cores;
+  hello.memory_gib = host.memory_gib;
+  hello.backend = backend;
+  if (options.as_sku) {
+    worker::load_gpu_profile(options.profiles, *options.as_sku);  // refuses a name that is none
+    hello.sku = *options.as_sku;
+    hello.sku_source = "--as-sku";
+  } else if (options.fake_device) {
+    const worker::DeviceIdentity device = worker::parse_device(*options.fake_device);
+    hello.sku = worker::detect_sku(options.profiles, device);
+    hello.sku_source = "--fake-device";
+    hello.device_name = device.name;
+    hello.device_mib = device.memory_mib;
+  }
+  return hello;
+}
+
+analysis::CellReport report_of(const PlannedCell& planned, const sweep::CellRecord& record) {
+  analysis::CellReport report = analysis::report_of(planned.cell, planned.key);
+  report.status = record.status;
+  report.reason = record.reason;
+  report.figures = record.figures;
+  report.notes = record.notes;
+  return report;
+}
+
+ExitCode run_code(const FarmResult& result, const Plan& plan, const sweep::Archive& archive) {
+  const ExitCode farm = exit_code(result);
+  if (farm != kOk) return farm;
+  for (const sweep::CellRecord& record : archive.cells()) {
+    const bool selected = plan.cells[static_cast<std::size_t>(record.index)].selected;
+    const bool failed = record.status == sweep::CellStatus::failed ||
+                        record.status == sweep::CellStatus::timeout ||
+                        record.status == sweep::CellStatus::quarantined;
+    if (selected && failed) return kSomeCellsFailed;
+  }
+  return kOk;
+}
+
+}  // namespace driver

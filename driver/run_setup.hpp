@@ -1,0 +1,35 @@
+#pragma once
+#include <string>
+
+#include "analysis/cell_report.hpp"
+#include "driver/drain.hpp"
+#include "driver/exit_codes.hpp"
+#include "driver/farm.hpp"
+#include "driver/options.hpp"
+#include "driver/plan.hpp"
+#include "sweeps/archive.hpp"
+#include "workers/protocol.hpp"
+
+namespace driver {
+
+// What a run is made of, from its options.
+
+/// --archive, or "<sweep name>.h5".
+std::string archive_path(const Options& options, const std::string& sweep_name);
+sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan);
+/// `signals` must outlive the options.
+FarmOptions farm_options(const Options& options, const std::string& backend,
+                         const DrainSignals& signals);
+
+/// What this process says of itself as a worker. A simulated worker plays any SKU unless it is told
+/// to be one.
+worker::Hello worker_hello(const Options& options, const std::string& backend);
+
+/// A cell of the plan with what the archive has of it.
+analysis::CellReport report_of(const PlannedCell& planned, const sweep::CellRecord& record);
+
+/// kOk when every selected cell has a result; failures of earlier runs that were not repeated
+/// count.
+ExitCode run_code(const FarmResult& result, const Plan& plan, const sweep::Archive& archive);
+
+}  // namespace driver

@@ -1,0 +1,141 @@
+#include "workers/cell_job.hpp"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "sweeps/canonical_json.hpp"
+#include "sweeps/sha256.hpp"
+#include "workers/binding.hpp"
+#include "workers/engine/errors.hpp"
+#include "workers/fatal_mark.hpp"
+
+namespace worker {
+namespace {
+
+using nlohmann::json;
+using sweep::Value;
+
+json to_json(const Value& value) {
+  return std::visit([](const auto& v) { return json(v); }, value);
+}
+
+Value to_value(const json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  return value.get<std::string>();
+}
+
+CellJob parse_job(const json& text) {
+  CellJob job;
+  job.profiles = text.at("profiles");
+  job.mark_path = text.at("mark");
+  sweep::CellRecord& record = job.record;
+  record.key = text.at("key");
+  record.index = text.at("index");
+  record.label = text.at("label");
+  record.config_json = text.at("config");
+  record.backend = text.at("backend");
+  record.repeat = text.at("repeat");
+  record.seed = text.at("seed");
+  for (const json& axis : text.at("axes"))
+    record.axes.emplace_back(axis.at(0), to_value(axis.at(1)));
+  for (const json& param : text.at("params")) {
+    job.params[param.at(0)] = {to_value(param.at(1)), {param.at(2), param.at(3), param.at(4)}};
+  }
+  return job;
+}
+
+class CellRunner {
+ public:
+  CellRunner(const Hello& self, int rank, std::string scratch_dir)
+      : self_(self), rank_(rank), scratch_dir_(std::move(scratch_dir)) {}
+
+  std::string operator()(const std::string& text, const CellContext& context) {
+    CellJob job = decode_job(text);
+    const FatalMark mark(job.mark_path);
+    const BoundCell bound = bind_again(job);
+    sweep::ShardContents contents;
+    contents.record = std::move(job.record);
+    describe_run(contents.record.run, context);
+    const engine::WallClock wall;
+    contents.result = run_experiment(bound.config, *workloads_, {context.progress, context.stop});
+    contents.record.run.wall_s = engine::to_seconds(wall.now());
+    contents.record.run.t_end_utc = engine::utc_now();
+    contents.record.status = sweep::CellStatus::ok;
+    contents.result.notes.push_back({"cell", contents.record.label});
+    if (!self_.sku_source.empty())
+      contents.result.notes.push_back({"sku_source", self_.sku_source, true});
+    return sweep::shard_bytes(std::move(contents), scratch_dir_);
+  }
+
+ private:
+  static BoundCell bind_again(const CellJob& job) {
+    try {
+      BoundCell bound = worker::bind(job.params, job.record.backend, job.record.seed, job.profiles);
+      if (sweep::sha256_of(sweep::canonical_json(bound.identity)) == job.record.key) return bound;
+    } catch (const NotRunnable& reason) {
+      throw CellVerdict(sweep::CellStatus::infeasible, reason.what());
+    }
+    throw InputError("this worker sees other profiles or input files than the driver");
+  }
+
+  void describe_run(sweep::CellRun& run, const CellContext& context) const {
+    run.attempts = context.attempt;
+    run.host = self_.host;
+    run.rank = rank_;
+    run.gpu_name = self_.device_name;
+    run.gpu_memory_bytes = self_.device_mib << 20;
+    run.t_start_utc = engine::utc_now();
+  }
+
+  Hello self_;
+  int rank_;
+  std::string scratch_dir_;
+  // RunCell is copyable; its copies share nothing but are used one at a time.
+  std::shared_ptr<WorkloadCache> workloads_ = std::make_shared<WorkloadCache>();
+};
+
+}  // namespace
+
+std::string encode_job(const CellJob& job) {
+  const sweep::CellRecord& record = job.record;
+  json axes = json::array(), params = json::array();
+  for (const auto& [name, value] : record.axes) axes.push_back({name, to_json(value)});
+  for (const auto& [key, param] : job.params) {
+    params.push_back(
+        {key, to_json(param.value), param.where.file, param.where.line, param.where.column});
+  }
+  return json{{"key", record.key},         {"index", record.index},
+              {"label", record.label},     {"config", record.config_json},
+              {"backend", record.backend}, {"repeat", record.repeat},
+              {"seed", record.seed},       {"axes", axes},
+              {"params", params},          {"profiles", job.profiles},
+              {"mark", job.mark_path}}
+      .dump();
+}
+
+CellJob decode_job(const std::string& text) {
+  try {
+    return parse_job(json::parse(text));
+  } catch (const json::exception& error) {
+    throw ProtocolError(std::string("not a cell job: ") + error.what());
+  }
+}
+
+RunCell make_cell_runner(const Hello& self, int rank, const std::string& scratch_dir) {
+  return CellRunner(self, rank, scratch_dir);
+}
+
+std::string failed_shard(sweep::CellRecord record, int attempts, sweep::CellStatus kind,
+                         const std::string& reason, const std::string& scratch_dir) {
+  sweep::ShardContents contents;
+  contents.record = std::move(record);
+  contents.record.status = kind;
+  contents.record.reason = reason;
+  contents.record.run.attempts = attempts;
+  contents.record.run.t_end_utc = engine::utc_now();
+  return sweep::shard_bytes(std::move(contents), scratch_dir);
+}
+
+}  // namespace worker

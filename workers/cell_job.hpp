@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+
+#include "sweeps/shard.hpp"
+#include "workers/protocol.hpp"
+#include "workers/worker_loop.hpp"
+
+namespace worker {
+
+/// A cell on its way to a worker: all that its result and its row in the archive need.
+struct CellJob {
+  sweep::CellRecord record;  // as planned
+  sweep::ParamMap params;
+  std::string profiles;   // folder of the profiles
+  std::string mark_path;  // of the note that the cell has started
+};
+
+std::string encode_job(const CellJob& job);
+/// Throws ProtocolError when the text is no job.
+CellJob decode_job(const std::string& text);
+
+/// Runs the jobs that it is given and returns the bytes of their shards, formed in `scratch_dir`.
+/// Binds the cell again: a worker that sees other files than the driver fails the cell.
+/// While a cell runs, a fatal signal leaves a word in the cell's mark.
+RunCell make_cell_runner(const Hello& self, int rank, const std::string& scratch_dir);
+
+/// The shard of a cell that is over without a result.
+std::string failed_shard(sweep::CellRecord record, int attempts, sweep::CellStatus kind,
+                         const std::string& reason, const std::string& scratch_dir);
+
+}  // namespace worker
