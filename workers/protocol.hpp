@@ -26,14 +26,14 @@ inline constexpr std::uint64_t kMaxPayloadBytes = std::uint64_t{4} << 30;
 
 /// What a worker is. Sent once, when it can take cells.
 struct Hello {
-  std::string host;
+  std::string host{};
   int pid = 0;
   int cores = 0;
   double memory_gib = 0;  // host memory of its node that cells may use
-  std::string backend;
-  std::string sku;          // empty: plays any
-  std::string sku_source;   // "device", "--fake-device", "--as-sku" or empty
-  std::string device_name;  // as CUDA or NVML says it; empty without a device
+  std::string backend{};
+  std::string sku{};          // empty: plays any
+  std::string sku_source{};   // "device", "--fake-device", "--as-sku" or empty
+  std::string device_name{};  // as CUDA or NVML says it; empty without a device
   std::int64_t device_mib = 0;
   friend bool operator==(const Hello&, const Hello&) = default;
 };
@@ -48,14 +48,14 @@ struct Heartbeat {
 struct Done {
   int cell = 0;
   int attempt = 0;
-  std::string result;  // opaque here
+  std::string result{};  // opaque here
 };
 
 struct Failed {
   int cell = 0;
   int attempt = 0;
   sweep::CellStatus kind = sweep::CellStatus::failed;
-  std::string reason;
+  std::string reason{};
   bool poisoned = false;  // the device is lost: this process can run no further cell
 };
 
@@ -75,7 +75,7 @@ struct Goodbye {
 struct Assign {
   int cell = 0;
   int attempt = 0;
-  std::string config;  // opaque here
+  std::string config{};  // opaque here
 };
 
 struct Abandon {

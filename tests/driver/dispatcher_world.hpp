@@ -1,0 +1,191 @@
+#pragma once
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "driver/dispatcher.hpp"
+
+namespace driver_test {
+
+using driver::Nanos;
+using std::chrono::seconds;
+
+/// The workers of a dispatcher: does what its commands say and holds each against what must
+/// always be true. A broken promise throws std::logic_error.
+class World {
+ public:
+  World(std::vector<driver::CellTask> cells, driver::DispatchRules rules)
+      : dispatcher(cells, with_backend(rules)) {
+    for (const driver::CellTask& cell : cells) {
+      tasks_[cell.cell] = cell;
+      attempts_[cell.cell] = cell.attempts;
+    }
+  }
+
+  // What happens -----------------------------------------------------------------------------
+  void join(int worker, const std::string& sku = "", const std::string& node = "n1",
+            double node_gib = 1000) {
+    workers_[worker] = {.caps = {sku, node, node_gib, "sim"}};
+    const auto [at, added] = capacity_.try_emplace(node, node_gib);
+    if (!added) at->second = std::min(at->second, node_gib);
+    on(driver::WorkerJoined{worker, workers_[worker].caps});
+  }
+  void done(int worker) {
+    const Running run = end(worker);
+    if (dispatcher.expects(worker, run.cell, run.attempt)) over_once(run.cell, "done");
+    on(driver::CellDone{worker, run.cell, run.attempt});
+  }
+  void fail(int worker, sweep::CellStatus kind = sweep::CellStatus::failed) {
+    const Running run = end(worker);
+    on(driver::CellFailed{worker, run.cell, run.attempt, kind, "broke"});
+  }
+  void poison(int worker) {
+    const Running run = end(worker);
+    workers_[worker].usable = false;
+    on(driver::CellFailed{worker, run.cell, run.attempt, sweep::CellStatus::failed, "gone", true});
+  }
+  void abandoned(int worker) {
+    const Running run = end(worker);
+    on(driver::CellAbandoned{worker, run.cell, run.attempt});
+  }
+  void kill(int worker) {
+    workers_[worker].running.reset();
+    workers_[worker].usable = false;
+    on(driver::WorkerLost{worker});
+  }
+  void heard(int worker) { on(driver::WorkerHeard{worker}); }
+  void drain() { on(driver::Drain{}); }
+  void stop_now() { on(driver::StopNow{}); }
+  /// Lets time pass, with a tick a second. Busy workers are heard of, unless they are `silent`.
+  void pass(seconds span, std::set<int> silent = {}) {
+    for (; span > seconds(0); span -= seconds(1)) {
+      now += seconds(1);
+      for (const auto& [id, worker] : workers_)
+        if (worker.running && !silent.contains(id)) heard(id);
+      on(driver::Tick{});
+    }
+  }
+  void on(const driver::Event& event) {
+    for (const driver::Command& command : dispatcher.on(event, now))
+      std::visit([this](const auto& c) { obey(c); }, command);
+  }
+
+  // What is so -------------------------------------------------------------------------------
+  std::optional<int> cell_of(int worker) const {
+    const auto at = workers_.find(worker);
+    if (at == workers_.end() || !at->second.running) return std::nullopt;
+    return at->second.running->cell;
+  }
+  int attempt_of(int worker) const { return workers_.at(worker).running->attempt; }
+  bool asked_to_abandon(int worker) const {
+    return workers_.at(worker).running && workers_.at(worker).running->abandon;
+  }
+  std::vector<int> busy() const {
+    std::vector<int> ids;
+    for (const auto& [id, worker] : workers_)
+      if (worker.running) ids.push_back(id);
+    return ids;
+  }
+  /// "done", a status name, or empty.
+  std::string fate(int cell) const {
+    const auto at = fates_.find(cell);
+    return at == fates_.end() ? "" : at->second;
+  }
+  std::string reason(int cell) const {
+    const auto at = reasons_.find(cell);
+    return at == reasons_.end() ? "" : at->second;
+  }
+  std::optional<driver::LeftCell::Why> left(int cell) const {
+    for (const driver::LeftCell& l : dispatcher.left())
+      if (l.cell == cell) return l.why;
+    return std::nullopt;
+  }
+  /// Once finished: each cell is over or left, not both; throws otherwise.
+  void check_end() const {
+    std::set<int> left;
+    for (const driver::LeftCell& l : dispatcher.left()) left.insert(l.cell);
+    for (const auto& [id, task] : tasks_)
+      if (left.contains(id) == fates_.contains(id))
+        throw std::logic_error("cell " + std::to_string(id) + " is neither or both");
+    for (const auto& [id, worker] : workers_)
+      if (!stopped_.contains(id)) throw std::logic_error("a worker was not stopped");
+  }
+  const std::vector<int>& started() const { return started_; }
+
+  driver::Dispatcher dispatcher;
+  Nanos now{0};
+
+ private:
+  struct Running {
+    int cell;
+    int attempt;
+    bool abandon = false;
+  };
+  struct Worker {
+    driver::WorkerCaps caps;
+    bool usable = true;
+    std::optional<Running> running{};
+  };
+
+  static driver::DispatchRules with_backend(driver::DispatchRules rules) {
+    rules.backend = "sim";
+    return rules;
+  }
+  static void require(bool holds, const std::string& promise) {
+    if (!holds) throw std::logic_error(promise);
+  }
+  Running end(int worker) {
+    const Running run = *workers_.at(worker).running;
+    workers_.at(worker).running.reset();
+    return run;
+  }
+  void over_once(int cell, const std::string& fate) {
+    require(fates_.emplace(cell, fate).second, "a cell is over once");
+  }
+
+  void obey(const driver::AssignCell& assign) {
+    Worker& worker = workers_.at(assign.worker);
+    const driver::CellTask& task = tasks_.at(assign.cell);
+    require(worker.usable && !worker.running, "cells go to idle and usable workers");
+    require(worker.caps.sku.empty() || worker.caps.sku == task.sku, "cells go to their SKU");
+    require(!fates_.contains(assign.cell), "a cell that is over does not start");
+    require(!dispatcher.draining(), "nothing starts while draining");
+    require(assign.attempt == ++attempts_.at(assign.cell), "attempts count up");
+    worker.running = Running{assign.cell, assign.attempt};
+    started_.push_back(assign.cell);
+    double used = 0;
+    for (const auto& [id, other] : workers_)
+      if (other.running && other.caps.node == worker.caps.node)
+        used += tasks_.at(other.running->cell).host_gib;
+    require(used <= capacity_.at(worker.caps.node), "a node's memory is never exceeded");
+  }
+  void obey(const driver::AbandonCell& abandon) {
+    auto& running = workers_.at(abandon.worker).running;
+    require(running && running->cell == abandon.cell && !running->abandon,
+            "a running cell is asked to stop once");
+    running->abandon = true;
+  }
+  void obey(const driver::StopWorker& stop) {
+    require(stopped_.insert(stop.worker).second, "a worker is stopped once");
+  }
+  void obey(const driver::AttemptEnded&) {}
+  void obey(const driver::CellEnded& ended) {
+    over_once(ended.cell, std::string(to_text(ended.kind)));
+    reasons_[ended.cell] = ended.reason;
+  }
+
+  std::map<int, driver::CellTask> tasks_;
+  std::map<int, int> attempts_;
+  std::map<int, Worker> workers_;
+  std::map<std::string, double> capacity_;
+  std::map<int, std::string> fates_;
+  std::map<int, std::string> reasons_;
+  std::set<int> stopped_;
+  std::vector<int> started_;
+};
+
+}  // namespace driver_test

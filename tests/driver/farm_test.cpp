@@ -1,0 +1,188 @@
+#include "driver/farm.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "tests/support/catch.hpp"
+#include "workers/loopback_channel.hpp"
+
+using namespace driver;
+using std::chrono::milliseconds;
+using worker::CellContext;
+
+namespace {
+
+/// Remembers what it was told.
+struct Notes : FarmSink {
+  std::map<int, std::string> results;
+  std::map<int, std::pair<sweep::CellStatus, std::string>> verdicts;
+  std::vector<int> starts;
+  std::vector<std::string> ended_attempts;
+  std::vector<FarmStatus> statuses;
+  int refuse_cell = -1;  // its result cannot be stored
+
+  std::string config_of(int cell) override { return "config of " + std::to_string(cell); }
+  void on_start(int cell, int, const worker::Hello&) override { starts.push_back(cell); }
+  void on_done(int cell, int, const worker::Hello&, std::string&& result) override {
+    if (cell == refuse_cell) throw std::runtime_error("no space left on device");
+    CHECK(results.emplace(cell, std::move(result)).second);
+  }
+  void on_attempt_ended(int cell, int attempt, const std::string& reason) override {
+    ended_attempts.push_back(std::to_string(cell) + "/" + std::to_string(attempt) + ": " + reason);
+  }
+  void on_ended(int cell, int, sweep::CellStatus kind, const std::string& reason) override {
+    CHECK(verdicts.emplace(cell, std::pair(kind, reason)).second);
+  }
+  void on_status(const FarmStatus& status) override { statuses.push_back(status); }
+};
+
+std::vector<CellTask> cells(int count) {
+  std::vector<CellTask> all;
+  for (int i = 0; i < count; ++i) all.push_back({.cell = i, .sku = "h100-80gb", .estimate_s = 1});
+  return all;
+}
+
+FarmOptions quick() {
+  FarmOptions options{.rules = {.backend = "sim"}, .workers = {}};
+  options.tick = milliseconds(1);
+  options.longest_sleep = milliseconds(1);
+  return options;
+}
+
+const worker::Hello kHello{.host = "here", .memory_gib = 64, .backend = "sim"};
+
+std::string echo(const std::string& config, const CellContext&) { return "ran " + config; }
+
+std::string run_until_asked(const std::string&, const CellContext& context) {
+  while (!context.stop.stop_requested()) std::this_thread::yield();
+  throw worker::CellAbandoned();
+}
+
+/// Drives `workers` worker threads of this process.
+FarmResult run_with(int workers, int cell_count, FarmSink& sink, const worker::RunCell& run_cell,
+                    FarmOptions options = quick()) {
+  worker::LoopbackHub hub(workers + 1);
+  engine::WallClock clock;
+  std::vector<std::jthread> threads;
+  for (int i = 1; i <= workers; ++i) {
+    options.workers.push_back(i);
+    threads.emplace_back([&, i] { worker::run_worker(hub.end(i), clock, kHello, run_cell, {}); });
+  }
+  return run_farm(hub.end(0), clock, cells(cell_count), sink, options);
+}
+
+}  // namespace
+
+TEST_CASE("a process alone drives and works") {
+  Notes notes;
+  const FarmResult result = run_alone(cells(20), notes, quick(), kHello, echo);
+  CHECK(result.done == 20);
+  CHECK(exit_code(result) == kOk);
+  CHECK(notes.results.size() == 20);
+  CHECK(notes.results[7] == "ran config of 7");
+  CHECK(result.stuck_workers.empty());
+}
+
+TEST_CASE("several workers do each cell once") {
+  Notes notes;
+  const FarmResult result = run_with(4, 200, notes, echo);
+  CHECK(result.done == 200);
+  CHECK(notes.results.size() == 200);
+  CHECK(notes.starts.size() == 200);
+  const FarmStatus& last = notes.statuses.back();
+  CHECK(last.done == 200);
+  CHECK(last.waiting == 0);
+  CHECK(last.workers == 4);
+  CHECK(last.running.empty());
+}
+
+TEST_CASE("a cell that throws is tried twice and recorded, the others are done") {
+  Notes notes;
+  const FarmResult result =
+      run_with(3, 10, notes, [](const std::string& config, const CellContext& context) {
+        if (context.cell == 4) throw std::runtime_error("attempt failed");
+        return config;
+      });
+  CHECK(result.done == 9);
+  CHECK(exit_code(result) == kSomeCellsFailed);
+  CHECK(notes.verdicts.at(4).first == sweep::CellStatus::failed);
+  CHECK(notes.verdicts.at(4).second == "attempt failed");
+  CHECK(notes.ended_attempts == std::vector<std::string>{"4/1: attempt failed"});
+  CHECK(std::count(notes.starts.begin(), notes.starts.end(), 4) == 2);
+}
+
+TEST_CASE("a cell over its timeout is stopped and recorded, the others are done") {
+  Notes notes;
+  FarmOptions options = quick();
+  options.rules.cell_timeout = milliseconds(20);
+  const FarmResult result = run_with(
+      2, 6, notes,
+      [](const std::string& config, const CellContext& context) {
+        return context.cell == 2 ? run_until_asked(config, context) : config;
+      },
+      options);
+  CHECK(result.done == 5);
+  CHECK(notes.verdicts.at(2).first == sweep::CellStatus::timeout);
+  CHECK(exit_code(result) == kSomeCellsFailed);
+}
+
+TEST_CASE("one interruption lets running cells end, a second abandons them; both are incomplete") {
+  Notes notes;
+  FarmOptions options = quick();
+  int asked = 0;
+  SECTION("drain") {
+    options.interruptions = [&] { return notes.results.size() >= 3 ? 1 : 0; };
+    const FarmResult result = run_with(2, 50, notes, echo, options);
+    CHECK(result.done >= 3);
+    CHECK(result.done <= 5);
+    CHECK(result.left.size() == 50u - static_cast<std::size_t>(result.done));
+    CHECK(exit_code(result) == kIncomplete);
+  }
+  SECTION("stop now") {
+    options.interruptions = [&] { return notes.starts.size() == 2 ? std::min(++asked, 2) : 0; };
+    const FarmResult result = run_with(2, 50, notes, run_until_asked, options);
+    CHECK(result.done == 0);
+    CHECK(notes.ended_attempts.size() == 2);
+    CHECK(result.left.size() == 50);
+    CHECK(exit_code(result) == kIncomplete);
+  }
+}
+
+TEST_CASE("when a result cannot be stored the workers are stopped and the error goes on") {
+  Notes notes;
+  notes.refuse_cell = 5;
+  CHECK_THROWS_WITH(run_with(3, 40, notes, echo), "no space left on device");
+  CHECK(notes.results.size() < 40);
+}
+
+TEST_CASE("a worker whose cell does not stop is named") {
+  static std::atomic<bool> release{false};
+  static std::atomic<bool> released{false};
+  Notes notes;
+  FarmOptions options = quick();
+  options.rules.cell_timeout = milliseconds(5);
+  options.rules.abandon_grace = milliseconds(20);
+  const FarmResult result = run_alone(cells(1), notes, options, kHello,
+                                      [](const std::string&, const CellContext&) -> std::string {
+                                        while (!release) std::this_thread::yield();
+                                        released = true;
+                                        return "";
+                                      },
+                                      {.stop_grace = milliseconds(5)});
+  CHECK(result.stuck_workers == std::vector{1});
+  CHECK(notes.verdicts.at(0).first == sweep::CellStatus::timeout);
+  release = true;
+  while (!released) std::this_thread::yield();
+}
+
+TEST_CASE("the exit code says what is left to do") {
+  const auto left = [](LeftCell::Why why) { return LeftCell{0, why, ""}; };
+  FarmResult result;
+  CHECK(exit_code(result) == kOk);
+  result.failed = 1;
+  CHECK(exit_code(result) == kSomeCellsFailed);
+  result.left = {left(LeftCell::Why::no_worker)};
+  CHECK(exit_code(result) == kNoSuchWorker);
+  result.left.push_back(left(LeftCell::Why::drained));
+  CHECK(exit_code(result) == kIncomplete);
+}

@@ -1,0 +1,66 @@
+#include "driver/memory_ledger.hpp"
+
+#include "tests/support/catch.hpp"
+
+using driver::MemoryLedger;
+
+namespace {
+MemoryLedger node_of(double gib) {
+  MemoryLedger ledger;
+  ledger.add_node("n", gib);
+  return ledger;
+}
+}  // namespace
+
+TEST_CASE("a node gives out what it has and takes it back") {
+  MemoryLedger ledger = node_of(100);
+  ledger.charge("n", 1, 10, 60);
+  CHECK(ledger.fits("n", 11, 40));
+  CHECK_FALSE(ledger.fits("n", 11, 41));
+  ledger.charge("n", 2, 11, 40);
+  CHECK(ledger.used_gib("n") == 100);
+  ledger.release(1);
+  CHECK(ledger.fits("n", 12, 60));
+}
+
+TEST_CASE("what starts beside a reservation leaves room for it") {
+  MemoryLedger ledger = node_of(100);
+  ledger.charge("n", 1, 10, 50);
+  ledger.reserve("n", 20, 70);
+  CHECK_FALSE(ledger.fits("n", 11, 31));  // with the 70 that are to come
+  REQUIRE(ledger.fits("n", 11, 20));
+  ledger.charge("n", 2, 11, 20);
+  CHECK_FALSE(ledger.fits("n", 12, 20));
+  CHECK(ledger.fits("n", 12, 10));
+  CHECK_FALSE(ledger.fits("n", 20, 70));
+  ledger.release(1);
+  CHECK(ledger.fits("n", 20, 70));
+  CHECK_FALSE(ledger.fits("n", 12, 20));
+}
+
+TEST_CASE("a reservation ends when its cell starts, and then binds nobody") {
+  MemoryLedger ledger = node_of(100);
+  ledger.reserve("n", 20, 70);
+  CHECK(ledger.reserved_for("n") == 20);
+  ledger.charge("n", 1, 20, 70);
+  CHECK_FALSE(ledger.reserved_for("n"));
+  CHECK(ledger.fits("n", 12, 30));
+}
+
+TEST_CASE("a node has one reservation and a cell reserves on one node") {
+  MemoryLedger ledger = node_of(100);
+  ledger.add_node("m", 100);
+  ledger.reserve("n", 20, 70);
+  ledger.reserve("n", 21, 10);
+  ledger.reserve("m", 20, 70);
+  CHECK(ledger.reserved_for("n") == 20);
+  CHECK_FALSE(ledger.reserved_for("m"));
+  ledger.charge("m", 1, 20, 70);  // it found room elsewhere
+  CHECK_FALSE(ledger.reserved_for("n"));
+}
+
+TEST_CASE("a cell without host memory fits always") {
+  MemoryLedger ledger = node_of(0);
+  CHECK(ledger.fits("n", 1, 0));
+  CHECK_FALSE(ledger.fits("n", 1, 0.5));
+}
