@@ -46,9 +46,10 @@ bool is_at(const Descriptor& file, const std::string& path) {
 Descriptor locked_file(const std::string& path, const std::string& archive,
                        const KeepWaiting& keep_waiting) {
   for (;;) {
+    ::mkdir(folder_of(path).c_str(), 0777);  // the last owner removes it with the lock
     Descriptor file(path, O_RDWR | O_CREAT);
     if (!try_lock(file, path)) {
-      const LockHolder holder = parse(file_bytes(path));
+      const LockHolder holder = parse(file.read());
       if (!keep_waiting || !keep_waiting(holder)) throw ArchiveInUse(archive, holder);
     } else if (is_at(file, path)) {
       return file;

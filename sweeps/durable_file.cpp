@@ -57,6 +57,20 @@ void Descriptor::write(std::string_view bytes) const {
   }
 }
 
+std::string Descriptor::read() const {
+  std::string bytes;
+  struct stat status {};
+  if (::fstat(descriptor_, &status) == 0) bytes.reserve(static_cast<std::size_t>(status.st_size));
+  std::vector<char> block(1 << 16);
+  for (;;) {
+    const ssize_t read = ::read(descriptor_, block.data(), block.size());
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) throw FileError("read", path_, errno);
+    if (read == 0) return bytes;
+    bytes.append(block.data(), static_cast<std::size_t>(read));
+  }
+}
+
 void Descriptor::close() {
   if (::close(std::exchange(descriptor_, -1)) != 0) throw FileError("close", path_, errno);
 }
@@ -101,20 +115,7 @@ void publish(FileOps& files, const std::string& temporary, const std::string& pa
   files.sync_folder(folder_of(path));
 }
 
-std::string file_bytes(const std::string& path) {
-  const Descriptor file(path, O_RDONLY);
-  std::string bytes;
-  struct stat status {};
-  if (::fstat(file.get(), &status) == 0) bytes.reserve(static_cast<std::size_t>(status.st_size));
-  char block[1 << 16];
-  for (;;) {
-    const ssize_t read = ::read(file.get(), block, sizeof block);
-    if (read < 0 && errno == EINTR) continue;
-    if (read < 0) throw FileError("read", path, errno);
-    if (read == 0) return bytes;
-    bytes.append(block, static_cast<std::size_t>(read));
-  }
-}
+std::string file_bytes(const std::string& path) { return Descriptor(path, O_RDONLY).read(); }
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;

@@ -51,6 +51,8 @@ class Descriptor {
   Descriptor& operator=(Descriptor&& other) noexcept;
   int get() const { return descriptor_; }
   void write(std::string_view bytes) const;
+  /// Everything from where it is to the end.
+  std::string read() const;
   /// Throws FileError: some file systems report a full disk only here.
   void close();
 

@@ -1,5 +1,7 @@
 // Not part of the default run: test_sweeps "[.bench]" prints what docs/archive.md states.
+#include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 
@@ -10,14 +12,39 @@ using namespace sweep;
 
 namespace {
 
+/// Wall time, and the processor time within it: the difference is the disk, and other processes.
 class Stopwatch {
  public:
-  double s() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  void start() {
+    wall_start_ = std::chrono::steady_clock::now();
+    cpu_start_ = std::clock();
+  }
+  void stop() {
+    wall_s_ +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start_).count();
+    cpu_s_ += static_cast<double>(std::clock() - cpu_start_) / CLOCKS_PER_SEC;
+  }
+  std::string each(int count) const {
+    return std::to_string(wall_s_ / count * 1e3) + " ms (cpu " +
+           std::to_string(cpu_s_ / count * 1e3) + ")";
+  }
+  std::string all() const {
+    return std::to_string(wall_s_) + " s (cpu " + std::to_string(cpu_s_) + ")";
+  }
+  template <class Action>
+  auto time(Action action) {
+    start();
+    struct Stop {
+      Stopwatch* watch;
+      ~Stop() { watch->stop(); }
+    } stop{this};
+    return action();
   }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point wall_start_;
+  std::clock_t cpu_start_ = 0;
+  double wall_s_ = 0, cpu_s_ = 0;
 };
 
 double mib(const std::string& path) {
@@ -48,27 +75,22 @@ ShardContents large_cell(const ArchiveWorld& world, int cell) {
 TEST_CASE("how long a matrix of 72 cells of 4,500 steps takes", "[.bench]") {
   ArchiveWorld world(72, 4500);
   world.open();
-  double form_s = 0, commit_s = 0, shards_mib = 0;
+  Stopwatch form, commit, finalize, reorder;
+  double shards_mib = 0;
   for (int cell = 0; cell < 72; ++cell) {
     const ShardContents contents = large_cell(world, cell);
-    const Stopwatch forming;
-    const std::string bytes = shard_bytes(contents, "/dev/shm");
-    form_s += forming.s();
+    const std::string bytes = form.time([&] { return shard_bytes(contents, "/dev/shm"); });
     shards_mib += static_cast<double>(bytes.size()) / (1 << 20);
-    const Stopwatch committing;
-    world.archive().commit(world.key(cell), bytes);
-    commit_s += committing.s();
+    commit.time([&] { world.archive().commit(world.key(cell), bytes); });
   }
-  const Stopwatch finishing;
-  world.archive().finalize();
-  std::cout << "72 large cells: form " << form_s << " s, shards " << shards_mib << " MiB, commit "
-            << commit_s / 72 * 1e3 << " ms each, final merge " << finishing.s() << " s, archive "
-            << mib(world.path()) << " MiB\n";
+  finalize.time([&] { world.archive().finalize(); });
+  std::cout << "72 large cells: form " << form.each(72) << ", shards " << shards_mib
+            << " MiB, commit " << commit.each(72) << "\n  final merge " << finalize.all()
+            << ", archive " << mib(world.path()) << " MiB\n";
   world.close();
   std::reverse(world.plan.begin(), world.plan.end());
-  const Stopwatch reordering;
-  world.open();
-  std::cout << "putting all rows in another order: " << reordering.s() << " s\n";
+  reorder.time([&] { world.open(); });
+  std::cout << "  all rows in another order: " << reorder.all() << "\n";
   CHECK(world.done().size() == 72);
 }
 
@@ -76,27 +98,20 @@ TEST_CASE("how long 10,000 tiny cells take", "[.bench]") {
   const int cells = support::scaled(10'000);
   ArchiveWorld world(cells, 10);
   world.open();
-  double form_s = 0, commit_s = 0, merge_s = 0;
-  for (int cell = 0; cell < cells; ++cell) {
-    const Stopwatch forming;
-    const std::string bytes = shard_bytes(world.result((cell * 7) % cells), "/dev/shm");
-    form_s += forming.s();
-    const Stopwatch committing;
-    world.archive().commit(world.key((cell * 7) % cells), bytes);
-    commit_s += committing.s();
-    const Stopwatch merging;
-    world.archive().merge_if_due();
-    merge_s += merging.s();
+  Stopwatch form, commit, merge, finalize, resume;
+  for (int i = 0; i < cells; ++i) {
+    const int cell = (i * 7) % cells;
+    const std::string bytes =
+        form.time([&] { return shard_bytes(world.result(cell), "/dev/shm"); });
+    commit.time([&] { world.archive().commit(world.key(cell), bytes); });
+    merge.time([&] { world.archive().merge_if_due(); });
   }
-  const Stopwatch finishing;
-  world.archive().finalize();
-  const double final_s = finishing.s();
+  finalize.time([&] { world.archive().finalize(); });
   world.close();
-  const Stopwatch resuming;
-  world.open();
-  std::cout << cells << " tiny cells: form " << form_s / cells * 1e3 << " ms, commit "
-            << commit_s / cells * 1e3 << " ms each; merges " << merge_s << " s, final merge "
-            << final_s << " s, resume scan " << resuming.s() << " s, archive " << mib(world.path())
-            << " MiB\n";
+  resume.time([&] { world.open(); });
+  std::cout << cells << " tiny cells: form " << form.each(cells) << ", commit "
+            << commit.each(cells) << "\n  merges " << merge.all() << ", final merge "
+            << finalize.all() << "\n  resume scan " << resume.all() << ", archive "
+            << mib(world.path()) << " MiB\n";
   CHECK(static_cast<int>(world.done().size()) == cells);
 }
