@@ -35,6 +35,13 @@ sweep::ParamMap with_policy_profile(sweep::ParamMap params, const fs::path& prof
   return params;
 }
 
+/// The sweep file that parameters come from, for messages about what it lacks.
+std::string document_of(const sweep::ParamMap& cell) {
+  for (const auto& [key, param] : cell)
+    if (param.where.line > 0) return param.where.file;
+  return "cell";
+}
+
 policies::PolicyConfig bind_policy(ParamBinder& in) {
   in.require("policy");
   const std::string name = in.text("policy", "");
@@ -114,8 +121,15 @@ workload::SweSmithLikeConfig bind_swe_smith_like(ParamBinder& in,
   config.jobs = in.small("workload.jobs", config.jobs, 1, 100'000);
   config.seed = in.integer("workload.seed", config.seed, 0, INT64_MAX);
   config.gap_s = in.number("workload.gap_s", config.gap_s, 0, 1e6);
-  config.max_context = in.small(
-      "workload.max_context", std::min(config.max_context, scheduler.max_model_len), 4096, kIntMax);
+  constexpr int kLeastContext = 4096;
+  config.max_context =
+      in.small("workload.max_context", std::min(config.max_context, scheduler.max_model_len),
+               kLeastContext, kIntMax);
+  if (config.max_context < kLeastContext) {
+    in.fail("workload.max_context", "must be at least " + std::to_string(kLeastContext) +
+                                        " tokens for these jobs; engine.max_model_len allows " +
+                                        std::to_string(scheduler.max_model_len));
+  }
   return config;
 }
 
@@ -221,7 +235,7 @@ std::string content_key(const std::map<std::string, sweep::Value>& identity) {
 BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int64_t arrival_seed,
                const fs::path& profiles) {
   const sweep::ParamMap params = with_policy_profile(cell, profiles);
-  ParamBinder in(params);
+  ParamBinder in(params, document_of(cell));
   BoundCell bound;
   ExperimentConfig& config = bound.config;
   if (backend != "sim")
@@ -239,6 +253,12 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   config.workload = bind_workload(in, config.engine.scheduler, arrival_seed);
   config.policy = bind_policy(in);
   config.policy_name = in.text("policy", "");
+  if (config.policy.order == "priority" && !config.engine.scheduler.reserve_full_sequence &&
+      config.workload.arrivals.kind == ArrivalConfig::Kind::closed) {
+    // Among equals the eldest gives way: two long prefills would take each other's blocks for ever.
+    in.fail("policy.order",
+            "cannot order a closed batch without engine.reserve_full_sequence: all arrive at once");
+  }
   in.ignore("dram_gib");  // no tier is built that would hold anything there
   in.reject_unknown();
   try {

@@ -14,7 +14,9 @@ namespace worker {
 /// All functions throw sweep::SpecError at the value's place.
 class ParamBinder {
  public:
-  explicit ParamBinder(const sweep::ParamMap& params) : params_(params), reader_(params, "cell") {}
+  /// `document` is what lacks a key that is missing.
+  ParamBinder(const sweep::ParamMap& params, const std::string& document)
+      : params_(params), reader_(params, document) {}
 
   bool has(const std::string& key) const { return reader_.has(key); }
   void require(const std::string& key) const { reader_.require(key); }
