@@ -1,9 +1,11 @@
 #include <mpi.h>
 
 #include <csignal>
+#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <optional>
+#include <stdexcept>
 
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
@@ -41,6 +43,13 @@ int run_command(const driver::Options& options) {
   return driver::kOk;
 }
 
+/// A full disk or a closed pipe shows in the last write at the latest.
+void check_standard_output() {
+  std::cout.flush();
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!written || !std::cout) throw std::runtime_error("cannot write standard output");
+}
+
 int fail(driver::ExitCode code, const std::exception& error) {
   std::cerr << "kvsweep: " << error.what() << '\n';
   return code;
@@ -51,7 +60,9 @@ int fail(driver::ExitCode code, const std::exception& error) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, reported like any other
   try {
-    return run_command(driver::parse_options(argc, argv));
+    const int exit_code = run_command(driver::parse_options(argc, argv));
+    check_standard_output();
+    return exit_code;
   } catch (const driver::UsageError& error) {
     return fail(driver::kUsage, error);
   } catch (const sweep::SpecError& error) {
