@@ -101,7 +101,8 @@ void ArchiveSink::on_start(int cell, int attempt, const worker::Hello& worker) {
                       .attempt = attempt,
                       .host = worker.host,
                       .pid = worker.pid,
-                      .phase = "run"};
+                      .phase = "run",
+                      .died = {}};
   for (const sweep::RunMark& earlier : archive_.deaths()) {
     if (earlier.key == record.key) mark.deaths = earlier.deaths + (earlier.died.empty() ? 0 : 1);
   }
