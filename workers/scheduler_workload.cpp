@@ -1,5 +1,6 @@
 #include "workers/scheduler_workload.hpp"
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -83,6 +84,7 @@ class Reader {
   std::string place_;
 };
 
+constexpr int kMaxSteps = 1'000'000;    // every step up to the last arrival is a line of output
 constexpr int kMaxTokens = 10'000'000;  // more in one request is a mistake, not a workload
 
 std::vector<TokenId> read_prompt(const Reader& request) {
@@ -126,10 +128,13 @@ ScriptedRequest read_request(const json& value, const std::string& place) {
   const Reader reader(value, place);
   ScriptedRequest request;
   request.id = reader.text("id");
-  request.arrival_step = reader.integer("arrival_step", 0, INT32_MAX);
-  request.abort_step = reader.optional_integer("abort_step", 0, INT32_MAX);
+  request.arrival_step = reader.integer("arrival_step", 0, kMaxSteps);
+  request.abort_step = reader.optional_integer("abort_step", 0, kMaxSteps);
   request.priority = reader.has("priority") ? reader.integer("priority", INT32_MIN, INT32_MAX) : 0;
   request.arrival_time = reader.optional_number("arrival_time");
+  if (request.arrival_time && !(std::abs(*request.arrival_time) < 1e9)) {
+    reader.fail_at("arrival_time", "must be between -1e9 and 1e9", value["arrival_time"]);
+  }
   request.prompt = read_prompt(reader);
   request.outputs = read_outputs(reader);
   return request;
