@@ -79,7 +79,8 @@ TEST_CASE("in random histories every promise holds, and every cell is over once 
       for (int i = draw(random, 4); i > 0 && !world.dispatcher.finished(); --i)
         happen(world, random);
     }
-    for (int i = 0; i < 150 && !world.dispatcher.finished(); ++i) happen(world, random);
+    for (int i = draw(random, 120); i > 0 && !world.dispatcher.finished(); --i)
+      happen(world, random);
     if (world.dispatcher.finished()) ++finished_alone;
     // From here on the workers behave: it has to come to an end.
     for (int i = 0; i < 200 && !world.dispatcher.finished(); ++i) {
