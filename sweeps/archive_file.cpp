@@ -74,7 +74,7 @@ void check_rows(hid_t file, const std::vector<CellRecord>& cells) {
   const auto& rows = footer.values<std::int64_t>("rows");
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     const std::string table(kCellTables[i]);
-    const std::int64_t stored = TableReader(file, table).rows();
+    const std::int64_t stored = stored_rows(file, table);
     if (i >= rows.size() || rows[i] != stored) {
       throw H5Error("the table " + table + " has " + std::to_string(stored) +
                     " rows, which is not what the footer says");

@@ -1,6 +1,7 @@
 #include "sweeps/archive_tables.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "sweeps/archive_errors.hpp"
 
@@ -119,6 +120,19 @@ void write_cell_column(hid_t from, hid_t to, std::span<const MovedRows> rows, hs
 
 }  // namespace
 
+std::int64_t stored_rows(hid_t file, const std::string& table) {
+  const H5Group group(H5Gopen2(file, table.c_str(), H5P_DEFAULT), "open the table " + table);
+  std::optional<hsize_t> rows;
+  for (const std::string& name : read_texts_attribute(group.get(), "columns")) {
+    const H5Dataset column(H5Dopen2(group.get(), name.c_str(), H5P_DEFAULT),
+                           "open the column " + table + "/" + name);
+    if (!rows) rows = rows_of(column.get());
+    if (*rows == rows_of(column.get())) continue;
+    throw H5Error("the columns of the table " + table + " differ in length");
+  }
+  return static_cast<std::int64_t>(rows.value_or(0));
+}
+
 TableReader::TableReader(hid_t file, const std::string& table) : name_(table) {
   const H5Group group(H5Gopen2(file, table.c_str(), H5P_DEFAULT), "open the table " + table);
   for (const std::string& name : read_texts_attribute(group.get(), "columns")) {
@@ -127,10 +141,6 @@ TableReader::TableReader(hid_t file, const std::string& table) : name_(table) {
     Column column = describe_column(dataset.get(), type.get(), name);
     const hsize_t rows = rows_of(dataset.get());
     columns_.push_back({std::move(dataset), std::move(type), std::move(column), rows});
-  }
-  for (const Stored& column : columns_) {
-    if (column.rows == columns_.front().rows) continue;
-    throw H5Error("the columns of the table " + table + " differ in length");
   }
 }
 

@@ -14,6 +14,9 @@ namespace sweep {
 /// `cell`: the row in /cells that a row belongs to.
 void create_growing_table(hid_t file, const Table& schema);
 
+/// Rows of a stored table. Throws H5Error when its columns differ in length.
+std::int64_t stored_rows(hid_t file, const std::string& table);
+
 /// Adds rows to such a table. Rows stay in memory until a chunk's worth has come together or
 /// flush() is called; until then the file lacks them.
 class TableAppender {

@@ -8,6 +8,11 @@ namespace sweep {
 
 namespace {
 
+// A file that could not be written, for want of space, cannot be closed either, and HDF5's own
+// clean-up at exit crashes over it. Handles here close themselves, so there is nothing to clean up.
+// Asked for ahead of main(): it must be the first call.
+[[maybe_unused]] const herr_t kNoCleanUp = H5dont_atexit();
+
 herr_t keep_innermost(unsigned, const H5E_error2_t* error, void* reason) {
   if (error->desc != nullptr) *static_cast<std::string*>(reason) = error->desc;
   return 0;
