@@ -1,0 +1,40 @@
+#include "tests/cli/program.hpp"
+#include "tests/support/catch.hpp"
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using support::Outcome;
+using support::Program;
+
+TEST_CASE("without words, and with --help, the program lists its commands") {
+  const Program program;
+  const Outcome outcome = program.run({});
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.err.empty());
+  for (const std::string command : {"kvsweep run ", "kvsweep workload ", "kvsweep bench "})
+    CHECK_THAT(outcome.out, Contains(command));
+  CHECK(program.run({"--help"}).out == outcome.out);
+  CHECK(program.run({"help"}).out == outcome.out);
+}
+
+TEST_CASE("every command explains itself and its own options") {
+  const std::vector<std::pair<std::string, std::string>> an_option_of = {
+      {"run", "--jsonl DIR"}, {"workload", "--turn T"}, {"bench", "--repeats N"}};
+  for (const auto& [command, option] : an_option_of) {
+    const Outcome outcome = Program().run({command, "--help"});
+    INFO(command);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.err.empty());
+    CHECK_THAT(outcome.out, StartsWith("kvsweep " + command + " "));
+    CHECK_THAT(outcome.out, Contains(option));
+  }
+  CHECK_THAT(Program().run({"workload", "--help"}).out, !Contains("--jsonl"));
+}
+
+TEST_CASE("the version names what the program was built with") {
+  const Outcome outcome = Program().run({"--version"});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, StartsWith("kvsweep "));
+  for (const std::string part : {"HDF5 ", "Boost ", "CUDA "})
+    CHECK_THAT(outcome.out, Contains(part));
+}

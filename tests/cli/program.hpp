@@ -1,0 +1,58 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/support/shared.hpp"
+
+namespace support {
+
+/// How a program ended and what it said.
+struct Outcome {
+  int exit_code;  // 128 + the signal's number when one ended it
+  std::string out, err;
+};
+
+std::vector<std::string> lines_of(const std::string& text);
+
+/// The built kvsweep, run in a folder of its own with a small sweep file in it.
+class Program {
+ public:
+  Program();
+
+  /// Runs `kvsweep` with these words. Standard output goes to `out_path` where one is given.
+  Outcome run(const std::vector<std::string>& words, const std::string& out_path = "") const;
+
+  /// Writes a file into the folder; what the program is given may name it without a folder.
+  void write(const std::string& name, const std::string& text) const { folder_.write(name, text); }
+  std::string read(const std::string& name) const;
+  bool exists(const std::string& name) const {
+    return std::filesystem::exists(folder_.path() / name);
+  }
+  /// Names in a folder, sorted; none where it does not exist.
+  std::vector<std::string> names_in(const std::string& name) const;
+
+ private:
+  TempDir folder_;
+};
+
+/// Two cells of three small jobs each; the lines of workload.jobs and jps are counted on by tests.
+inline const std::string kTinySweep = R"(schema = 1
+[sweep]
+name = "tiny"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["fcfs", "continuum"]
+jps = [3]
+[workload]
+kind = "swe_smith_like"
+jobs = 3
+)";
+
+/// A recorded job of one turn.
+inline const std::string kGoodRow =
+    R"({"id": "good", "messages": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "done"}]})"
+    "\n";
+
+}  // namespace support

@@ -1,0 +1,95 @@
+#include "tests/cli/program.hpp"
+#include "tests/support/catch.hpp"
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using support::lines_of;
+using support::Outcome;
+using support::Program;
+
+TEST_CASE("run says first what it runs on, and ends with a row for each cell") {
+  const Outcome outcome = Program().run({"run", "tiny.toml"});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  const auto lines = lines_of(outcome.out);
+  CHECK(lines.front() == "tiny: 2 cells, backend sim (modelled, virtual time)");
+  CHECK_THAT(outcome.out, Contains("jct_wall"));
+  REQUIRE(lines.size() == 8);
+  CHECK_THAT(lines[4], StartsWith("   0  fcfs "));
+  CHECK_THAT(lines[5], StartsWith("   1  continuum "));
+  CHECK(lines.back() == "Results: tiny.h5");
+}
+
+TEST_CASE("progress is one plain line a cell where standard error is no terminal") {
+  const Outcome outcome = Program().run({"run", "tiny.toml"});
+  const auto lines = lines_of(outcome.err);
+  REQUIRE(lines.size() == 2);
+  CHECK_THAT(lines[0], StartsWith("gpu=h100-80gb policy=fcfs jps=3: mean jct_wall "));
+  CHECK_THAT(lines[1], StartsWith("gpu=h100-80gb policy=continuum jps=3: mean jct_wall "));
+  CHECK(outcome.err.find_first_of("\r\033") == std::string::npos);
+}
+
+TEST_CASE("a second run finds its results and prints the same") {
+  const Program program;
+  const Outcome once = program.run({"run", "tiny.toml"});
+  const Outcome again = program.run({"run", "tiny.toml"});
+  CHECK(again.exit_code == 0);
+  CHECK(again.out == once.out);
+  CHECK(again.err.empty());  // nothing ran
+  const Outcome fresh = program.run({"run", "tiny.toml", "--fresh"});
+  CHECK(fresh.out == once.out);
+  CHECK_THAT(fresh.err, Contains(once.err));  // both ran
+}
+
+TEST_CASE("--only, --skip and --set choose and change cells") {
+  const auto progress_of = [](const std::vector<std::string>& filters) {
+    std::vector<std::string> words = {"run", "tiny.toml"};
+    words.insert(words.end(), filters.begin(), filters.end());
+    return Program().run(words).err;
+  };
+  const std::string only = progress_of({"--only", "policy=continuum"});
+  CHECK(lines_of(only).size() == 1);
+  CHECK_THAT(only, StartsWith("gpu=h100-80gb policy=continuum jps=3: "));
+  const std::string skip = progress_of({"--skip", "policy=continuum"});
+  CHECK(lines_of(skip).size() == 1);
+  CHECK_THAT(skip, StartsWith("gpu=h100-80gb policy=fcfs jps=3: "));
+  const std::string set = progress_of({"--set", "workload.jobs=2", "--set", "jps=1"});
+  CHECK_THAT(set, StartsWith("gpu=h100-80gb policy=fcfs jps=1: "));
+}
+
+TEST_CASE("cells that cannot run stay in the summary with their reason") {
+  Program program;
+  program.write("mixed.toml", support::kTinySweep + R"([[override]]
+policy = ["continuum"]
+engine.kv_tokens = 1000
+[[exclude]]
+policy = ["fcfs"]
+reason = "measured elsewhere"
+)");
+  const Outcome outcome = program.run({"run", "mixed.toml", "--set", "workload.jobs=2"});
+  INFO(outcome.err);
+  CHECK_THAT(outcome.out, Contains("excluded"));
+  CHECK_THAT(outcome.out, Contains("measured elsewhere"));
+  CHECK_THAT(outcome.out, Contains("infeasible"));
+  CHECK_THAT(outcome.out, Contains("holds 1000 tokens"));
+}
+
+TEST_CASE("a policy that is not built yet is excluded, and says so") {
+  const Outcome outcome = Program().run({"run", "tiny.toml", "--set", "policy=lmcache"});
+  CHECK_THAT(outcome.out, Contains("excluded  not built yet: "));
+}
+
+TEST_CASE("output that nobody can receive is an error") {
+  const Program program;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "tiny.toml"},
+                                                {"workload", "tiny.toml"},
+                                                {"bench", "sim", "tiny.toml", "--repeats", "1"},
+                                                {"--help"},
+                                                {"run", "--help"},
+                                                {"--version"}}) {
+    INFO(words[0]);
+    const Outcome outcome = program.run(words, "/dev/full");
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err, Contains("kvsweep: cannot write standard output"));
+  }
+}

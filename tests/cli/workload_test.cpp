@@ -1,0 +1,51 @@
+#include "tests/cli/program.hpp"
+#include "tests/support/catch.hpp"
+
+using Catch::Matchers::Contains;
+using support::lines_of;
+using support::Outcome;
+using support::Program;
+
+TEST_CASE("workload describes the jobs of a sweep: turns, tokens and tools") {
+  const Outcome outcome = Program().run({"workload", "tiny.toml"});
+  REQUIRE(outcome.exit_code == 0);
+  for (const std::string part : {"swe_smith_like seed 42", "turns per job",
+                                 "prompt tokens per turn", "output tokens per turn", "submit"})
+    CHECK_THAT(outcome.out, Contains(part));
+  CHECK(outcome.err.empty());
+}
+
+TEST_CASE("workload shows the token budget of one turn, the job named by number or id") {
+  const Program program;
+  const Outcome by_number = program.run({"workload", "tiny.toml", "--job", "1", "--turn", "2"});
+  REQUIRE(by_number.exit_code == 0);
+  for (const std::string part : {"prompt_tokens", "output_tokens", "reusable", "min steps"})
+    CHECK_THAT(by_number.out, Contains(part));
+  const Outcome by_id =
+      program.run({"workload", "tiny.toml", "--job", "swe-smith-like-00001", "--turn", "2"});
+  CHECK(by_id.out == by_number.out);
+  CHECK(by_number.out != program.run({"workload", "tiny.toml", "--job", "1"}).out);
+}
+
+TEST_CASE("workload says that an estimate of tokens is one") {
+  Program program;
+  program.write("jobs.jsonl", support::kGoodRow);
+  const Outcome outcome =
+      program.run({"workload", "tiny.toml", "--set", "workload.kind=trajectories", "--set",
+                   "workload.path=jobs.jsonl", "--set", "workload.jobs=1"});
+  INFO(outcome.err);
+  CHECK_THAT(outcome.out, Contains("byte estimate (no tokenizer file)"));
+}
+
+TEST_CASE("a job or a turn that is not there is refused with those that are") {
+  const Program program;
+  const Outcome job = program.run({"workload", "tiny.toml", "--job", "3"});
+  CHECK(job.exit_code == 2);
+  CHECK_THAT(job.err, Contains("--job must be a job's id or a number from 0 to 2, found \"3\""));
+  for (const std::string turn : {"99", "-1"}) {
+    const Outcome refused = program.run({"workload", "tiny.toml", "--job", "0", "--turn=" + turn});
+    CHECK(refused.exit_code == 2);
+    CHECK(lines_of(refused.err).size() == 1);
+    CHECK_THAT(refused.err, Contains("turn"));
+  }
+}

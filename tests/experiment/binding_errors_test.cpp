@@ -1,0 +1,150 @@
+#include "tests/experiment/cell.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using support::Cell;
+
+namespace {
+
+struct Wrong {
+  std::string key;
+  sweep::Value value;
+  std::string complaint;
+};
+
+sweep::Value integer(std::int64_t value) { return value; }
+sweep::Value text(const char* value) { return std::string(value); }
+
+}  // namespace
+
+TEST_CASE(
+    "a value of the wrong type or out of range is refused at its place, with what was found") {
+  const std::vector<Wrong> wrongs = {
+      {"engine.block_size", text("16"), "must be an integer, found the string \"16\""},
+      {"engine.block_size", 16.5, "must be an integer"},
+      {"engine.block_size", integer(0), "must be between 1 and 1024, found 0"},
+      {"engine.prefix_caching", integer(1), "must be true or false"},
+      {"engine.max_num_seqs", integer(0), "must be between 1 and "},
+      {"engine.max_num_batched_tokens", integer(255), "must be at least engine.max_num_seqs (256)"},
+      {"engine.max_model_len", integer(1), "must be between 2 and "},
+      {"engine.max_model_len", integer(1'000'000), "must be at most the 131072 tokens"},
+      {"engine.kv_tokens", integer(-1), "must be between 0 and "},
+      {"workload.jobs", integer(0), "must be between 1 and 100000, found 0"},
+      {"workload.gap_s", -0.5, "must be between 0 and "},
+      {"workload.window_s", 0.0, "must be between "},
+  };
+  for (const Wrong& wrong : wrongs) {
+    Cell cell;
+    cell.put(wrong.key, wrong.value);
+    INFO(wrong.key << " = " << sweep::to_text(wrong.value));
+    const std::string refusal = cell.refusal();
+    CHECK_THAT(refusal, Contains(wrong.complaint));
+    CHECK_THAT(refusal, Contains(wrong.key));
+    CHECK_THAT(refusal, StartsWith("cell.toml:5:1: "));
+  }
+}
+
+TEST_CASE("without chunked prefill, the budget must hold the longest prompt") {
+  CHECK_THAT(
+      Cell().set("engine.chunked_prefill", false).refusal(),
+      Contains("engine.max_num_batched_tokens must be at least engine.max_model_len (16384)"));
+  CHECK(Cell()
+            .set("engine.chunked_prefill", false)
+            .set("engine.max_num_batched_tokens", 16384)
+            .refusal() == "accepted");
+}
+
+TEST_CASE("generated jobs that the model's context cannot hold are refused before they are made") {
+  const std::string refusal = Cell().set("model", "opt-13b").refusal();
+  CHECK_THAT(refusal, Contains("workload.max_context must be at least 4096"));
+  CHECK_THAT(refusal, Contains("2048"));
+  CHECK(Cell().set("model", "opt-13b").set("workload.kind", "agent8").refusal() == "accepted");
+}
+
+TEST_CASE("a rate must be positive, and a number") {
+  for (const sweep::Value& rate : {integer(-1), integer(0), text("3")}) {
+    INFO(sweep::to_text(rate));
+    const std::string refusal = Cell().put("jps", rate).refusal();
+    CHECK_THAT(refusal, StartsWith("cell.toml:3:1: jps must be "));
+  }
+}
+
+TEST_CASE("an unknown key is refused with the nearest known one") {
+  CHECK(Cell().set("engine.blok_size", 16).refusal() ==
+        "cell.toml:5:1: unknown key \"engine.blok_size\" (did you mean \"engine.block_size\"?)");
+  CHECK_THAT(Cell().set("dram_gb", 16).refusal(), Contains("did you mean \"dram_gib\"?"));
+}
+
+TEST_CASE("a key that this policy or workload does not have is unknown") {
+  CHECK_THAT(Cell().set("policy.ttl_s", 2.0).refusal(), Contains("unknown key \"policy.ttl_s\""));
+  CHECK_THAT(Cell().set("workload.tool_hint", true).refusal(),
+             Contains("unknown key \"workload.tool_hint\""));
+}
+
+TEST_CASE("an unknown name is refused at its place, with the names there are") {
+  const std::vector<Wrong> wrongs = {
+      {"gpu", text("h100-80g"),
+       "cell.toml:1:1: unknown gpu \"h100-80g\" (did you mean \"h100-80gb\"?)"},
+      {"policy", text("continum"),
+       "cell.toml:2:1: unknown policy \"continum\" (did you mean \"continuum\"?)"},
+      {"workload.kind", text("swe"),
+       "cell.toml:4:1: workload.kind must be one of \"swe_smith_like\", \"agent8\", "
+       "\"trajectories\""},
+      {"model", text("llama"), "cell.toml:5:1: unknown model \"llama\""},
+      {"sim.cost_model", text("kernel"), "cell.toml:5:1: sim.cost_model must be one of "},
+      {"policy.order", text("lifo"), "cell.toml:5:1: policy.order must be one of "},
+      {"policy.retention", text("keep"), "cell.toml:5:1: policy.retention must be one of "},
+      {"policy.tier", text("nvme"), "cell.toml:5:1: policy.tier must be one of "},
+      {"workload.arrivals", text("uniform"), "cell.toml:5:1: workload.arrivals must be one of "},
+  };
+  for (const Wrong& wrong : wrongs) {
+    Cell cell;
+    cell.put(wrong.key, wrong.value);
+    CHECK_THAT(cell.refusal(), StartsWith(wrong.complaint));
+  }
+}
+
+TEST_CASE("the names there are stand behind an unknown one") {
+  CHECK_THAT(Cell().set("gpu", "v100").refusal(), Contains("a100-40gb, a100-80gb"));
+  CHECK_THAT(Cell().set("policy", "lru").refusal(), Contains("continuum, continuum_preview"));
+  CHECK_THAT(Cell().set("model", "gpt").refusal(), Contains("llama-3.1-8b, opt-13b"));
+  CHECK_THAT(Cell().set("sim.cost_model", "x").refusal(), Contains("\"published\""));
+}
+
+TEST_CASE("a cell without its gpu, policy, rate or workload names the file and what is missing") {
+  for (const std::string key : {"gpu", "policy", "jps", "workload.kind"})
+    CHECK(Cell().without(key).refusal() == "cell.toml: the key \"" + key + "\" is missing");
+}
+
+TEST_CASE("the published cost model is refused for a card about which nothing was published") {
+  const std::string refusal =
+      Cell().set("gpu", "l40s-48gb").set("sim.cost_model", "published").refusal();
+  CHECK_THAT(refusal, StartsWith("cell.toml:5:1: sim.cost_model "));
+  CHECK_THAT(refusal, Contains("l40s-48gb"));
+}
+
+TEST_CASE("a window and a number of jobs contradict each other") {
+  CHECK_THAT(Cell().set("workload.window_s", 45).set("workload.jobs", 10).refusal(),
+             StartsWith("cell.toml:5:1: workload.window_s decides the number of jobs"));
+  CHECK(Cell().set("workload.window_s", 45).refusal() == "accepted");
+}
+
+TEST_CASE("a window is refused for recorded trajectories, whose number of jobs is given") {
+  const support::TempDir folder;
+  Cell cell;
+  cell.set("workload.kind", "trajectories")
+      .set("workload.path", folder.write("jobs.jsonl", ""))
+      .set("workload.window_s", 45);
+  CHECK_THAT(cell.refusal(), StartsWith("cell.toml:6:1: workload.window_s "));
+}
+
+TEST_CASE("a file that is not there is refused at the key that names it") {
+  Cell cell;
+  cell.set("workload.kind", "trajectories");
+  CHECK_THAT(cell.refusal(), StartsWith("cell.toml: the key \"workload.path\" is missing"));
+  cell.set("workload.path", "/nowhere/jobs.jsonl");
+  CHECK_THAT(cell.refusal(), StartsWith("cell.toml:5:1: workload.path names no file"));
+  CHECK_THAT(cell.refusal(), Contains("/nowhere/jobs.jsonl"));
+}
