@@ -50,20 +50,30 @@ std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
   return records;
 }
 
-std::vector<CellTask> tasks_left(const Plan& plan, const sweep::Archive& archive) {
+std::map<int, double> expected_seconds(const Plan& plan) {
+  std::map<int, double> expected;
+  worker::WorkloadCache workloads;
+  for (const PlannedCell& planned : plan.cells) {
+    if (!planned.selected || !planned.bound) continue;
+    const worker::ExperimentConfig& config = planned.bound->config;
+    expected[planned.cell.index] =
+        worker::busy_seconds(config, worker::estimate_cell(config, workloads));
+  }
+  return expected;
+}
+
+std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
+                                 const sweep::Archive& archive) {
   std::map<std::string, const sweep::CellRecord*> records;
   for (const sweep::CellRecord& record : archive.cells()) records[record.key] = &record;
   const auto deaths = earlier_deaths(archive);
-  worker::WorkloadCache workloads;
   std::vector<CellTask> tasks;
   for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.bound ||
-        records.at(planned.key)->status == sweep::CellStatus::ok)
-      continue;
-    const worker::ExperimentConfig& config = planned.bound->config;
-    CellTask task{.cell = planned.cell.index, .sku = config.gpu.name};
-    task.estimate_s = worker::busy_seconds(config, worker::estimate_cell(config, workloads));
-    task.attempts = records.at(planned.key)->run.attempts;
+    const sweep::CellRecord& record = *records.at(planned.key);
+    if (!planned.selected || !planned.bound || record.status == sweep::CellStatus::ok) continue;
+    CellTask task{.cell = planned.cell.index, .sku = planned.bound->config.gpu.name};
+    task.estimate_s = expected_s.at(planned.cell.index);
+    task.attempts = record.run.attempts;
     if (const auto died = deaths.find(planned.key); died != deaths.end())
       task.deaths = died->second;
     tasks.push_back(task);

@@ -12,9 +12,13 @@ namespace driver {
 /// Rows of the archive as planned, before anything has run.
 std::vector<sweep::CellRecord> planned_records(const Plan& plan);
 
-/// What is left to do: the cells of the plan that can run and have no result, with what is expected
-/// of them.
-std::vector<CellTask> tasks_left(const Plan& plan, const sweep::Archive& archive);
+/// What the selected cells of a plan are expected to take, by plan index. Reads or generates their
+/// workloads, so that input that is wrong is refused before anything is written.
+std::map<int, double> expected_seconds(const Plan& plan);
+
+/// What is left to do: the selected cells that can run and have no result.
+std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
+                                 const sweep::Archive& archive);
 
 /// Puts what the farm reports into the archive.
 class ArchiveSink final : public FarmSink {

@@ -1,5 +1,7 @@
 #include "driver/plan.hpp"
 
+#include <algorithm>
+
 #include "sweeps/assignment.hpp"
 #include "sweeps/canonical_json.hpp"
 #include "sweeps/selection.hpp"
@@ -73,6 +75,9 @@ Plan make_plan(const std::string& path, const Options& options) {
   for (const sweep::Cell& cell : cells) {
     plan.cells.push_back(plan_cell(cell, plan.backend, options.profiles));
     plan.cells.back().selected = selection.contains(cell);
+  }
+  if (std::ranges::none_of(plan.cells, &PlannedCell::selected)) {
+    throw sweep::SpecError(path + ": --only and --skip leave no cell");
   }
   return plan;
 }

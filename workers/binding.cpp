@@ -43,31 +43,46 @@ std::string document_of(const sweep::ParamMap& cell) {
 }
 
 policies::PolicyConfig bind_policy(ParamBinder& in) {
-  in.require("policy");
-  const std::string name = in.text("policy", "");
-  const std::string tier = in.choice("policy.tier", "none", {"none", "offload", "lmcache"});
-  if (tier != "none")
-    throw NotRunnable(Why::not_built,
-                      "not built yet: policy " + name + " needs tier \"" + tier + '"');
   policies::PolicyConfig policy;
   policy.order = in.choice("policy.order", policy.order, policies::order_names());
   policy.retention = in.choice("policy.retention", policy.retention, policies::retention_names());
-  if (policy.order == "job_fcfs") {
-    const bool latest = in.choice("policy.victim", "last_unpinned",
-                                  {"last_unpinned", "latest_job"}) == "latest_job";
-    policy.victim = latest ? policies::VictimRule::latest_job : policies::VictimRule::last_unpinned;
-  }
-  if (policy.retention == "pin") {
-    policy.ttl = engine::from_seconds(in.number("policy.ttl_s", 2.0, 0, 1e6));
-    policy.threshold = engine::from_seconds(in.number("policy.threshold_s", 2.0, 0, 1e6));
-    policy.pins.protect_waiting = in.boolean("policy.protect_waiting", false);
-    policy.pins.release_on_handoff = in.boolean("policy.release_on_handoff", false);
-    const bool deadline = in.choice("policy.pressure_victim", "latest_job",
-                                    {"latest_job", "latest_deadline"}) == "latest_deadline";
-    policy.pins.pressure_victim =
-        deadline ? engine::PressureVictim::latest_deadline : engine::PressureVictim::latest_job;
+  const std::string victim =
+      in.choice("policy.victim", "last_unpinned", {"last_unpinned", "latest_job"});
+  policy.victim = victim == "latest_job" ? policies::VictimRule::latest_job
+                                         : policies::VictimRule::last_unpinned;
+  policy.ttl = engine::from_seconds(in.number("policy.ttl_s", 2.0, 0, 1e6));
+  policy.threshold = engine::from_seconds(in.number("policy.threshold_s", 2.0, 0, 1e6));
+  policy.pins.protect_waiting = in.boolean("policy.protect_waiting", false);
+  policy.pins.release_on_handoff = in.boolean("policy.release_on_handoff", false);
+  const std::string pressure =
+      in.choice("policy.pressure_victim", "latest_job", {"latest_job", "latest_deadline"});
+  policy.pins.pressure_victim = pressure == "latest_deadline"
+                                    ? engine::PressureVictim::latest_deadline
+                                    : engine::PressureVictim::latest_job;
+  // What the chosen axes do not look at is no part of the cell.
+  if (policy.order != "job_fcfs") in.forget({"policy.victim"});
+  if (policy.retention != "pin") {
+    in.forget({"policy.ttl_s", "policy.threshold_s", "policy.protect_waiting",
+               "policy.release_on_handoff", "policy.pressure_victim"});
   }
   return policy;
+}
+
+/// Why the cell cannot run although every one of its values is allowed.
+std::optional<NotRunnable> not_runnable(ParamBinder& in, const ExperimentConfig& config) {
+  const std::string tier = in.choice("policy.tier", "none", {"none", "offload", "lmcache"});
+  if (tier != "none") {
+    return NotRunnable(Why::not_built, "not built yet: policy " + config.policy_name +
+                                           " needs tier \"" + tier + '"');
+  }
+  const engine::KvConfig& kv = config.engine.kv;
+  const std::int64_t pool = std::int64_t{kv.num_blocks - 1} * kv.block_size;
+  const int length = config.engine.scheduler.max_model_len;
+  if (pool >= length) return std::nullopt;
+  return NotRunnable(Why::infeasible, "the KV pool of " + config.gpu.name + " beside " +
+                                          config.model.name + " holds " + std::to_string(pool) +
+                                          " tokens; engine.max_model_len needs " +
+                                          std::to_string(length) + " for one sequence");
 }
 
 engine::SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape) {
@@ -105,12 +120,7 @@ engine::EngineConfig bind_engine(ParamBinder& in, const backends::GpuProfile& gp
   const std::int64_t tokens = in.integer("engine.kv_tokens", backends::kv_pool_tokens(gpu, shape),
                                          0, std::int64_t{1} << 40);
   const std::int64_t blocks = tokens / config.kv.block_size;
-  if (blocks * config.kv.block_size < config.scheduler.max_model_len || blocks >= kIntMax) {
-    throw NotRunnable(Why::infeasible,
-                      "the KV pool of " + gpu.name + " beside " + shape.name + " holds " +
-                          std::to_string(tokens) + " tokens; engine.max_model_len needs " +
-                          std::to_string(config.scheduler.max_model_len) + " for one sequence");
-  }
+  if (blocks >= kIntMax) in.fail("engine.kv_tokens", "must give fewer than 2^31 blocks");
   config.kv.num_blocks = static_cast<int>(blocks) + 1;  // and the null block
   return config;
 }
@@ -121,6 +131,8 @@ workload::SweSmithLikeConfig bind_swe_smith_like(ParamBinder& in,
   config.jobs = in.small("workload.jobs", config.jobs, 1, 100'000);
   config.seed = in.integer("workload.seed", config.seed, 0, INT64_MAX);
   config.gap_s = in.number("workload.gap_s", config.gap_s, 0, 1e6);
+  config.min_turns = in.small("workload.min_turns", config.min_turns, 1, 17);
+  config.max_turns = in.small("workload.max_turns", config.max_turns, 18, 100);
   constexpr int kLeastContext = 4096;
   config.max_context =
       in.small("workload.max_context", std::min(config.max_context, scheduler.max_model_len),
@@ -181,6 +193,10 @@ ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::strin
   ArrivalConfig arrivals;
   const std::string process =
       in.choice("workload.arrivals", "poisson", {"poisson", "closed", "trace"});
+  if (process != "poisson" && in.has("jps")) {
+    in.fail("jps", "is the rate of Poisson arrivals and has no effect with workload.arrivals = \"" +
+                       process + '"');
+  }
   if (process == "closed") {
     arrivals.kind = ArrivalConfig::Kind::closed;
   } else if (process == "trace") {
@@ -221,11 +237,12 @@ WorkloadConfig bind_workload(ParamBinder& in, const engine::SchedulerConfig& sch
   return config;
 }
 
-/// What the jobs depend on; arrivals apart.
+/// What the jobs depend on, and whether they are accepted; arrivals apart.
 std::string content_key(const std::map<std::string, sweep::Value>& identity) {
   std::map<std::string, sweep::Value> content;
   for (const auto& [key, value] : identity) {
-    if (key.starts_with("workload.")) content.emplace(key, value);
+    const bool counts = key.starts_with("workload.") || key == "engine.max_model_len";
+    if (counts) content.emplace(key, value);
   }
   return sweep::canonical_json(content);
 }
@@ -238,8 +255,6 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   ParamBinder in(params, document_of(cell));
   BoundCell bound;
   ExperimentConfig& config = bound.config;
-  if (backend != "sim")
-    throw NotRunnable(Why::not_built, "not built yet: backend \"" + backend + '"');
   config.backend = backend;
   in.record("backend", backend);
   in.record("engine_abi", kEngineAbi);
@@ -251,8 +266,10 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   config.cost_model = in.choice("sim.cost_model", "kernels", backends::cost_model_names());
   config.engine = bind_engine(in, config.gpu, config.model);
   config.workload = bind_workload(in, config.engine.scheduler, arrival_seed);
-  config.policy = bind_policy(in);
+  in.require("policy");
   config.policy_name = in.text("policy", "");
+  config.policy = bind_policy(in);
+  const std::optional<NotRunnable> problem = not_runnable(in, config);
   if (config.policy.order == "priority" && !config.engine.scheduler.reserve_full_sequence &&
       config.workload.arrivals.kind == ArrivalConfig::Kind::closed) {
     // Among equals the eldest gives way: two long prefills would take each other's blocks for ever.
@@ -268,6 +285,9 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   } catch (const engine::InputError& error) {
     in.fail("sim.cost_model", error.what());
   }
+  if (backend != "sim")
+    throw NotRunnable(Why::not_built, "not built yet: backend \"" + backend + '"');
+  if (problem) throw *problem;
   bound.identity = in.take_identity();
   config.workload.content_key = content_key(bound.identity);
   return bound;

@@ -69,6 +69,10 @@ class ParamBinder {
     }
   }
 
+  /// These values were read, but make no difference.
+  void forget(const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) identity_.erase(key);
+  }
   void record(const std::string& key, sweep::Value value) { identity_[key] = std::move(value); }
   std::map<std::string, sweep::Value> take_identity() { return std::move(identity_); }
 

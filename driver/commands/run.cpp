@@ -15,12 +15,14 @@ namespace {
 /// A plan and the archive that it goes into, open.
 struct OpenRun {
   Plan plan;
+  std::map<int, double> expected_s;
   sweep::FileOps files;
   std::string path;
   sweep::Archive archive;
 
   explicit OpenRun(const Options& options)
       : plan(make_plan(options.arguments.front(), options)),
+        expected_s(expected_seconds(plan)),
         path(archive_path(options, plan.spec.name)),
         archive(path, archive_options(options, plan), planned_records(plan), files) {}
 };
@@ -33,7 +35,7 @@ void tell_workers_to_leave(worker::Channel& channel, int size) {
 /// Cells go to the other ranks, or, when there are none, to a thread of this process.
 FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* channel,
                       const DrainSignals& signals) {
-  const std::vector<CellTask> tasks = tasks_left(run.plan, run.archive);
+  const std::vector<CellTask> tasks = tasks_left(run.plan, run.expected_s, run.archive);
   if (tasks.empty() && channel == nullptr) return {};
   ProgressLine progress(std::cerr, isatty(STDERR_FILENO) != 0);
   ArchiveSink sink(run.plan, options.profiles.string(), run.archive, options.scratch.string(),
