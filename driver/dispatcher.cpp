@@ -87,6 +87,7 @@ void Dispatcher::handle(const WorkerLost& lost) {
   worker.state = WorkerState::unusable;
   worker.run.reset();
   memory_.release(lost.worker);  // its process is gone, and with it what its cell held
+  memory_.cancel_reservation_on(worker.caps.node);  // perhaps it was the one to use it
   roster_changed_ = true;
 }
 

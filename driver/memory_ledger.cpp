@@ -51,7 +51,8 @@ std::optional<int> MemoryLedger::reserved_for(const std::string& name) const {
 }
 
 void MemoryLedger::cancel_reservation_on(const std::string& node) {
-  nodes_.at(node).reservation.reset();
+  const auto at = nodes_.find(node);
+  if (at != nodes_.end()) at->second.reservation.reset();
 }
 
 void MemoryLedger::cancel_reservation_of(int cell) {

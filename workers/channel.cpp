@@ -21,7 +21,7 @@ constexpr Nanos kLongestSleep = milliseconds(50);
 // While bytes are in flight MPI moves them only inside its calls, so these come often.
 constexpr Nanos kTransferSleep = microseconds(50);
 constexpr int kProbes = 3;
-constexpr Nanos kLongestTransferSleep = milliseconds(5);
+constexpr Nanos kLongestTransferSleep = milliseconds(1);
 
 void check(int code, int peer, const char* call) {
   if (code == MPI_SUCCESS) return;

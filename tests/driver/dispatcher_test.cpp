@@ -127,6 +127,40 @@ TEST_CASE("a reserving cell starts although small ones would keep the node full 
   world.check_end();
 }
 
+TEST_CASE("a cell that has reserved comes before a longer one that waits again") {
+  World world({big_cell(0, 150, 9), big_cell(1, 150, 8), cell(2, 1), cell(3, 20)}, {.workers = 3});
+  world.join(3, "", "n1", 200);
+  world.join(1, "", "n1", 200);
+  world.join(2, "", "n1", 200);
+  REQUIRE(world.cell_of(3) == 3);
+  REQUIRE(world.cell_of(1) == 0);
+  REQUIRE(world.cell_of(2) == 2);  // 1 was passed over and reserves
+  world.fail(3);
+  world.done(1);
+  CHECK(world.cell_of(1) == 1);
+}
+
+TEST_CASE("a reservation goes with the worker that would have used it") {
+  // Worker 1 is the only one for cell 1, which reserves while worker 2 holds 100 of 200 GiB.
+  std::vector<CellTask> cells = {big_cell(0, 100, 9), big_cell(1, 150, 8), big_cell(2, 100, 1),
+                                 cell(3, 1)};
+  cells[0].sku = cells[2].sku = "a100-40gb";
+  World world(cells, {.workers = 2, .silence = seconds(10)});
+  world.join(2, "a100-40gb", "n1", 200);
+  world.join(1, "h100-80gb", "n1", 200);
+  REQUIRE(world.cell_of(2) == 0);
+  REQUIRE(world.cell_of(1) == 3);
+  SECTION("poisoned") { world.poison(1); }
+  SECTION("silent") { world.pass(seconds(12), {1}); }
+  SECTION("its process gone") { world.kill(1); }
+  SECTION("its process gone while it was idle") {
+    world.done(1);
+    world.kill(1);
+  }
+  world.done(2);
+  CHECK(world.cell_of(2) == 2);
+}
+
 TEST_CASE("a cell that fits no node is infeasible, with the numbers") {
   World world({big_cell(0, 300), big_cell(1, 100)}, {.workers = 2});
   world.join(1, "", "n1", 200);

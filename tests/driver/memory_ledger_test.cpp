@@ -59,6 +59,15 @@ TEST_CASE("a node has one reservation and a cell reserves on one node") {
   CHECK_FALSE(ledger.reserved_for("n"));
 }
 
+TEST_CASE("what ran before a reservation does not count against the room beside it") {
+  MemoryLedger ledger = node_of(100);
+  ledger.reserve("n", 20, 50);
+  ledger.charge("n", 1, 10, 40);
+  ledger.cancel_reservation_of(20);
+  ledger.reserve("n", 21, 70);
+  CHECK(ledger.fits("n", 11, 30));
+}
+
 TEST_CASE("a cell without host memory fits always") {
   MemoryLedger ledger = node_of(0);
   CHECK(ledger.fits("n", 1, 0));
