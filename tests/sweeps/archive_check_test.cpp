@@ -1,0 +1,177 @@
+#include "sweeps/archive_check.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "sweeps/archive_reader.hpp"
+#include "sweeps/h5_column.hpp"
+#include "sweeps/sha256.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/sweeps/archive_world.hpp"
+
+using namespace sweep;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// A finished archive of three cells.
+class Finished : public ArchiveWorld {
+ public:
+  explicit Finished(const std::vector<int>& cells = {0, 1, 2}, const std::string& what = "")
+      : ArchiveWorld(3) {
+    variant = what;
+    open();
+    run_all(cells);
+    close();
+  }
+  std::string problems() const {
+    std::string all;
+    for (const std::string& problem : check_archive(path())) all += problem + "\n";
+    return all;
+  }
+  /// Overwrites one number of the archive, with its checksums, as a program with a bug would.
+  template <class T>
+  void change(const std::string& table, const std::string& column, hsize_t row, T value) const {
+    H5File file = open_h5_for_writing(path());
+    {
+      const H5Group group(H5Gopen2(file.get(), table.c_str(), H5P_DEFAULT), "open " + table);
+      const H5Dataset dataset = open_column(group.get(), column);
+      const H5Type type(H5Dget_type(dataset.get()), "get a type");
+      write_bytes(dataset.get(), type.get(), row, 1, reinterpret_cast<const char*>(&value), column);
+    }
+    file.close_checked("close " + path());
+  }
+};
+
+std::string merge_error(const std::string& a, const std::string& b, const std::string& target) {
+  return error_of<ArchiveError>([&] { merge_archives(a, b, target); });
+}
+
+}  // namespace
+
+TEST_CASE("a changed number is reported with its cell, though all checksums are right",
+          "[archive]") {
+  const Finished world;
+  CHECK(world.problems().empty());
+  world.change("steps", "t_s", 25, 0.5);  // the second cell's: the first has 20 rows
+  CHECK_THAT(world.problems(), Contains("cell 1 (") && Contains("do not have their digest"));
+}
+
+TEST_CASE("a changed row of the cells is reported", "[archive]") {
+  const Finished world;
+  world.change("cells", "seed", 1, std::int64_t{43});
+  CHECK_THAT(world.problems(), Contains("the table cells does not have the digest in the footer"));
+}
+
+TEST_CASE("rows that carry another cell's number are reported", "[archive]") {
+  const Finished world;
+  world.change("steps", "cell", 3, std::int32_t{2});
+  CHECK_THAT(world.problems(), Contains("its rows in the table steps carry another cell's number"));
+}
+
+TEST_CASE("a value that its enumeration has no name for is reported", "[archive]") {
+  const Finished world;
+  world.change("sched", "kind", 0, std::int8_t{99});
+  CHECK_THAT(world.problems(), Contains("sched/kind holds 99, which has no name"));
+}
+
+TEST_CASE("a bit that flips anywhere in an archive is reported, or changes nothing that is read",
+          "[archive]") {
+  const Finished world, untouched;
+  const std::string whole = file_bytes(world.path());
+  std::mt19937 random(3);
+  int reported = 0;
+  for (int flip = 0; flip < support::scaled(60); ++flip) {
+    std::string damaged = whole;
+    const std::size_t at = random() % damaged.size();
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << random() % 8));
+    std::ofstream(world.path(), std::ios::binary) << damaged;
+    INFO("byte " << at);
+    if (!world.problems().empty()) {
+      ++reported;
+    } else {
+      CHECK(archive_differences(world.path(), untouched.path()).empty());
+    }
+  }
+  CHECK(reported > 0);
+}
+
+TEST_CASE("a shard that is not whole is a problem of its archive", "[archive]") {
+  ArchiveWorld world(2);
+  world.open();
+  world.commit(1);
+  CHECK(check_archive(world.path()).empty());
+  std::filesystem::resize_file(world.shard(1), 100);
+  REQUIRE(check_archive(world.path()).size() == 1);
+  CHECK_THAT(check_archive(world.path())[0], Contains(world.shard(1) + " is damaged"));
+}
+
+TEST_CASE("archives with the same results are equal, whoever ran them", "[archive]") {
+  const Finished a;
+  ArchiveWorld b(3);
+  b.options.provenance = {{"command", "elsewhere", true}};
+  b.open();
+  for (const int cell : {2, 1, 0}) {
+    ShardContents contents = b.result(cell);
+    contents.record.run.host = "another";
+    contents.record.run.attempts = 2;
+    contents.result.figures[1].value = 77;  // volatile
+    b.archive().commit(b.key(cell), shard_bytes(contents, b.scratch()));
+  }
+  CHECK(archive_differences(a.path(), b.path()).empty());
+  b.archive().finalize();
+  CHECK(archive_differences(a.path(), b.path()).empty());
+}
+
+TEST_CASE("the first difference is named with cell, column, row and both values", "[archive]") {
+  const Finished a, b;
+  b.change("steps", "dur_s", 22, 0.02);
+  const std::vector<std::string> found = archive_differences(a.path(), b.path());
+  REQUIRE(found.size() == 1);
+  CHECK(found[0] == "cell 1 (gpu=a100-40gb jps=1): steps/dur_s differs in row 2: 0.01 and 0.02");
+}
+
+TEST_CASE("a cell that only one archive has run is a difference", "[archive]") {
+  const Finished a, b({0, 2});
+  const std::vector<std::string> found = archive_differences(a.path(), b.path());
+  REQUIRE_FALSE(found.empty());
+  CHECK_THAT(found[0], Contains("cells/status differs in row 1"));
+}
+
+TEST_CASE("two halves of a sweep merge into the whole, whichever is named first", "[archive]") {
+  const Finished whole, a({1}), b({2, 0});
+  const std::string ab = a.scratch() + "/ab.h5", ba = a.scratch() + "/ba.h5";
+  merge_archives(a.path(), b.path(), ab);
+  merge_archives(b.path(), a.path(), ba);
+  CHECK(archive_differences(ab, whole.path()).empty());
+  CHECK(archive_differences(ab, ba).empty());
+  CHECK(sha256_of_file(ab) == sha256_of_file(ba));
+  CHECK(check_archive(ab).empty());
+}
+
+TEST_CASE("archives that agree on a cell merge, and archives that contradict each other do not",
+          "[archive]") {
+  const Finished a({0, 1}), agrees({1, 2}), contradicts({1, 2}, "matic");
+  const std::string target = a.scratch() + "/c.h5";
+  CHECK_THAT(merge_error(a.path(), contradicts.path(), target),
+             Contains("different results of gpu=a100-40gb jps=1"));
+  CHECK_FALSE(std::filesystem::exists(target));
+  merge_archives(a.path(), agrees.path(), target);
+  CHECK(check_archive(target).empty());
+  CHECK_THAT(merge_error(a.path(), agrees.path(), target), Contains("exists already"));
+}
+
+TEST_CASE("archives of different sweeps do not merge", "[archive]") {
+  const Finished a;
+  ArchiveWorld b(3);
+  b.options.spec_text += "# changed\n";
+  b.open();
+  CHECK_THAT(merge_error(a.path(), b.path(), a.scratch() + "/c.h5"),
+             Contains("different texts of the sweep \"order-or-retention\""));
+  b.options.sweep_name = "another";
+  std::filesystem::remove(b.path());
+  b.open();
+  CHECK_THAT(merge_error(a.path(), b.path(), a.scratch() + "/c.h5"),
+             Contains("\"order-or-retention\" and \"another\""));
+}

@@ -1,0 +1,119 @@
+#include "sweeps/shard.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+#include <random>
+
+#include "sweeps/h5.hpp"
+#include "sweeps/sha256.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/sweeps/archive_world.hpp"
+
+using namespace sweep;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string complaint(const std::string& path, const std::string& key) {
+  return error_of<ArchiveError>([&] { read_shard(path, key); });
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+class Shard {
+ public:
+  const ArchiveWorld world{4};
+  const std::string bytes = world.bytes(3);
+  const std::string path = world.scratch() + "/shard.h5";
+};
+
+}  // namespace
+
+TEST_CASE("a shard gives back everything that a cell left behind", "[archive]") {
+  const Shard shard;
+  write_file(shard.path, shard.bytes);
+  const ShardContents made = shard.world.result(3),
+                      read = read_shard(shard.path, shard.world.key(3));
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    CHECK(same_results(*made.tables()[i], *read.tables()[i]));
+  }
+  CHECK(read.record.axes == made.record.axes);
+  CHECK(read.record.run.wall_s == made.record.run.wall_s);
+  CHECK(read.result.figures.at(1).is_volatile);
+  CHECK(read.result.figures.at(0).unit == "s");
+  CHECK(read.result.notes.at(0).text == "auto");
+  const auto& tok = read.record.histograms.tok;
+  CHECK(std::accumulate(tok.begin(), tok.end(), std::int64_t{0}) == 23);
+  CHECK(read.record.histograms.dur[13] == 23);  // 2^-7 s to 2^-6 s
+}
+
+TEST_CASE("a shard is a closed HDF5 file, and forming it leaves nothing in the scratch folder",
+          "[archive]") {
+  const Shard shard;
+  CHECK(names_in(shard.world.scratch()).empty());
+  write_file(shard.path, shard.bytes);
+  const H5File file(H5Fopen(shard.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open");
+  CHECK(read_packed_table(file.get(), "steps").rows() == 23);
+}
+
+TEST_CASE("one flipped bit anywhere in a shard is detected", "[archive]") {
+  const Shard shard;
+  std::mt19937 random(11);
+  for (int flip = 0; flip < support::scaled(300); ++flip) {
+    std::string damaged = shard.bytes;
+    const std::size_t at = random() % damaged.size();
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << random() % 8));
+    INFO("byte " << at);
+    REQUIRE_THROWS_AS(check_shard_bytes(damaged, "it"), ArchiveDamaged);
+  }
+}
+
+TEST_CASE("a shard cut short anywhere is detected", "[archive]") {
+  const Shard shard;
+  std::mt19937 random(12);
+  for (int cut = 0; cut < support::scaled(300); ++cut) {
+    const std::size_t size = random() % shard.bytes.size();
+    REQUIRE_THROWS_AS(check_shard_bytes(shard.bytes.substr(0, size), "it"), ArchiveDamaged);
+  }
+}
+
+TEST_CASE("a shard of another cell, or no shard at all, is refused by name", "[archive]") {
+  const Shard shard;
+  write_file(shard.path, shard.bytes);
+  CHECK(complaint(shard.path, "abc") ==
+        shard.path + " is damaged: it holds the cell " + shard.world.key(3));
+  write_file(shard.path, "");
+  CHECK(complaint(shard.path, "abc") == shard.path + " is damaged: it is truncated");
+}
+
+TEST_CASE("the digest is that of the results: volatile parts and columns of nothing do not count",
+          "[archive]") {
+  const ArchiveWorld world(2);
+  const auto digest = [](const ShardContents& contents) {
+    CellRecord record = contents.record;
+    record.figures = contents.result.figures;
+    record.notes = contents.result.notes;
+    return content_digest(record, contents.tables());
+  };
+  const ShardContents original = world.result(1);
+  ShardContents same = original;
+  same.record.run.host = "elsewhere";
+  same.result.figures[1].value = 5;
+  same.result.figures.push_back({"unknown", kNotObserved, "s", false});
+  std::reverse(same.result.steps.columns.begin(), same.result.steps.columns.end());
+  same.result.steps.columns.push_back(
+      {"later", "", "", false, {}, std::vector<std::int32_t>(original.result.steps.rows(), 0)});
+  CHECK(digest(same) == digest(original));
+
+  ShardContents figure = original, note = original, row = original, status = original;
+  figure.result.figures[0].value += 1e-9;
+  note.result.notes[0].text += "!";
+  std::get<std::vector<std::int32_t>>(row.result.steps.columns[3].data)[7] += 1;
+  status.record.status = CellStatus::timeout;
+  for (const ShardContents* changed : {&figure, &note, &row, &status}) {
+    CHECK(digest(*changed) != digest(original));
+  }
+}
