@@ -27,7 +27,8 @@ sweep::CellResult crowded_cell(const std::string& policy) {
       "crowded.toml");
   const auto cells = sweep::expand(spec, [](const sweep::ParamMap&) { return false; });
   const auto bound = worker::bind(cells.at(0).params, "sim", cells[0].seed, "sweeps");
-  return worker::run_experiment(bound.config);
+  worker::WorkloadCache workloads;
+  return worker::run_experiment(bound.config, workloads);
 }
 
 std::vector<json> step_lines(const sweep::CellResult& cell) {
