@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "analysis/escape.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
 #include "driver/options.hpp"
@@ -38,6 +39,13 @@ int run_command(const driver::Options& options) {
     return driver::run(options);
   }
   if (options.command == "plan") return driver::plan(options);
+  if (options.command == "status") return driver::status(options);
+  if (options.command == "check") return driver::check(options);
+  if (options.command == "merge") return driver::merge(options);
+  if (options.command == "compare") return driver::compare(options);
+  if (options.command == "table") return driver::table(options);
+  if (options.command == "export") return driver::export_table(options);
+  if (options.command == "trace") return driver::trace(options);
   if (options.command == "workload") return driver::describe_workload(options);
   if (options.command == "bench") return driver::bench(options);
   return driver::kOk;
@@ -51,7 +59,8 @@ void check_standard_output() {
 }
 
 int fail(driver::ExitCode code, const std::exception& error) {
-  std::cerr << "kvsweep: " << error.what() << '\n';
+  // Messages quote files and archives.
+  std::cerr << "kvsweep: " << analysis::terminal_text(error.what()) << '\n';
   return code;
 }
 

@@ -36,6 +36,48 @@ const std::map<std::string, Command>& commands() {
         1,
         {"backend", "archive", "resume", "fresh", "wait", "set", "only", "skip", "cell-timeout",
          "time-limit", "node-memory-gib", "as-sku", "fake-device", "jsonl", "profiles"}}},
+      {"status",
+       {"status A.h5",
+        "says how far the run of an archive is: done, running, left, failed",
+        1,
+        1,
+        {"watch", "json"}}},
+      {"check",
+       {"check A.h5 | check --equal A.h5 B.h5",
+        "checks an archive (exit code 5: damaged), or whether two hold the same results (3: not)",
+        1,
+        2,
+        {"equal"}}},
+      {"merge",
+       {"merge A.h5 B.h5 -o C.h5",
+        "joins two archives of the same sweep file in a new one",
+        2,
+        2,
+        {"output,o"}}},
+      {"compare",
+       {"compare A.h5 [B.h5]",
+        "ratios of a figure between cells that differ in the named keys alone",
+        1,
+        2,
+        {"by", "metric", "base", "only", "skip", "format"}}},
+      {"table",
+       {"table A.h5",
+        "a figure by arrival rate and policy for each GPU, beside published values",
+        1,
+        1,
+        {"metric", "only", "skip", "format", "profiles"}}},
+      {"export",
+       {"export A.h5 --table TABLE",
+        "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events or telemetry",
+        1,
+        1,
+        {"table", "format", "only", "skip", "output,o"}}},
+      {"trace",
+       {"trace A.h5 CELL",
+        "prints the trace of a cell as JSON lines; CELL is its number or the start of its key",
+        2,
+        2,
+        {"steps", "events", "requests"}}},
       {"workload",
        {"workload SWEEP.toml",
         "describes the jobs that a sweep replays, or the tokens of one turn",
@@ -81,7 +123,18 @@ constexpr Option kOptions[] = {
     {"turn", Kind::integer, "T", "a turn of the job, from 0"},
     {"repeats", Kind::integer, "N", "measures N times (3) and reports the best"},
     {"json", Kind::flag, "", "prints JSON"},
-    {"profiles", Kind::text, "DIR", "folder with gpus/, models/ and policies/"},
+    {"watch", Kind::flag, "", "again whenever something changes, until nothing is left"},
+    {"equal", Kind::flag, "", "compares two archives, volatile columns apart"},
+    {"by", Kind::text, "KEY,KEY", "the keys that cells may differ in; the first is compared"},
+    {"metric", Kind::text, "NAME", "a figure of the cells (jct_wall_mean_s)"},
+    {"base", Kind::text, "KEY=VALUE", "what the others are divided by; by default the first value"},
+    {"table", Kind::text, "TABLE", "which table"},
+    {"format", Kind::text, "FORMAT", "text, md or csv; of an export csv or jsonl"},
+    {"output,o", Kind::text, "FILE", "the file to write"},
+    {"steps", Kind::flag, "", "only what happened step by step"},
+    {"events", Kind::flag, "", "only what happened to KV"},
+    {"requests", Kind::flag, "", "only turns and jobs"},
+    {"profiles", Kind::text, "DIR", "folder with gpus/, models/, policies/ and published/"},
 };
 
 template <class T>
@@ -163,6 +216,20 @@ void read_environment(Options& options) {
   options.scratch = scratch.empty() ? "/tmp" : scratch;
 }
 
+/// What the commands that only read archives take.
+void read_archive_values(Options& options, const po::variables_map& given) {
+  options.watch = given.count("watch") > 0;
+  options.equal = given.count("equal") > 0;
+  options.by = optional<std::string>(given, "by");
+  options.metric = optional<std::string>(given, "metric").value_or("jct_wall_mean_s");
+  options.base = optional<std::string>(given, "base");
+  options.table = optional<std::string>(given, "table");
+  options.format = optional<std::string>(given, "format");
+  options.output = optional<fs::path, std::string>(given, "output");
+  for (const char* part : {"steps", "events", "requests"})
+    if (given.count(part)) options.trace_parts.emplace_back(part);
+}
+
 void read_values(Options& options, const po::variables_map& given) {
   options.arguments = list(given, "argument");
   options.profiles =
@@ -185,6 +252,7 @@ void read_values(Options& options, const po::variables_map& given) {
   options.turn = optional<int>(given, "turn").value_or(0);
   options.repeats = optional<int>(given, "repeats").value_or(3);
   options.json = given.count("json") > 0;
+  read_archive_values(options, given);
 }
 
 void check(const Options& options) {

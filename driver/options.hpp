@@ -35,6 +35,12 @@ struct Options {
   std::string slurm_job;                 // empty outside SLURM
   std::filesystem::path scratch;         // $TMPDIR
   std::string command_line;
+  bool watch = false;
+  bool equal = false;
+  std::optional<std::string> by, base, table, format;
+  std::string metric;
+  std::optional<std::filesystem::path> output;
+  std::vector<std::string> trace_parts;  // "steps", "events", "requests"; empty: all
   int repeats = 3;
   bool json = false;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "analysis/json_line.hpp"
 #include "analysis/text_table.hpp"
 #include "sweeps/canonical_json.hpp"
 
@@ -36,6 +37,50 @@ std::map<std::string, Total> totals_by_sku(const PlanReport& report) {
   return totals;
 }
 
+double figure(const sweep::CellRecord& record, std::string_view name) {
+  for (const sweep::Figure& each : record.figures) {
+    if (each.name == name) return each.value;
+  }
+  return sweep::kNotObserved;
+}
+
+void estimate(PlanLine& line, worker::WorkloadCache& workloads) {
+  const worker::ExperimentConfig& config = line.cell->bound->config;
+  const worker::CellEstimate expected = worker::estimate_cell(config, workloads);
+  line.served_s = expected.served_s;
+  line.busy_s = worker::busy_seconds(config, expected);
+}
+
+PlanLine line_of(const PlannedCell& planned, const PlanHistory* history,
+                 worker::WorkloadCache& workloads) {
+  PlanLine line{.cell = &planned, .runs = planned.bound.has_value(), .why = "new"};
+  if (!planned.bound) {
+    line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
+    return line;
+  }
+  if (const auto result = history != nullptr ? history->result_of(planned) : std::nullopt) {
+    line.runs = false;
+    line.why = "done";
+    line.served_s = figure(*result, "makespan_s");
+    line.busy_s = result->run.wall_s;
+    line.estimated = false;
+    return line;
+  }
+  if (history != nullptr) line.why = history->why_it_runs(planned);
+  estimate(line, workloads);
+  return line;
+}
+
+/// Of a backend whose tiers are memory, and not numbers.
+bool has_real_tiers(const Plan& plan) { return plan.backend != "sim"; }
+
+/// JSON has no NaN.
+std::string json_number(double value) {
+  analysis::JsonLine line;
+  line.number(value);
+  return std::string(line.so_far());
+}
+
 void print_cells(const PlanReport& report, std::ostream& out) {
   using Align = analysis::TextTable::Align;
   analysis::TextTable table;
@@ -57,20 +102,16 @@ void print_cells(const PlanReport& report, std::ostream& out) {
 
 }  // namespace
 
-PlanReport report_plan(const Plan& plan) {
+PlanReport report_plan(const Plan& plan, const PlanHistory* history) {
   PlanReport report;
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected) continue;
-    PlanLine line{.cell = &planned, .runs = planned.bound.has_value(), .why = "new"};
-    if (planned.bound) {
-      const worker::CellEstimate estimate = worker::estimate_cell(planned.bound->config, workloads);
-      line.served_s = estimate.served_s;
-      line.busy_s = worker::busy_seconds(planned.bound->config, estimate);
-    } else {
-      line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
-    }
-    report.lines.push_back(std::move(line));
+    if (planned.selected) report.lines.push_back(line_of(planned, history, workloads));
+  }
+  if (history == nullptr) return report;
+  if (const int others = history->unplanned(plan); others > 0) {
+    report.notes =
+        std::to_string(others) + " results of the archive belong to no cell of this plan.";
   }
   return report;
 }
@@ -87,16 +128,19 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
   table.add_column("to run", "", Align::right);
   table.add_column("served", "s", Align::right);
   table.add_column("worker", "s", Align::right);
-  table.add_column("host tier", "GiB a cell", Align::right);
+  if (has_real_tiers(plan)) table.add_column("host tier", "GiB a cell", Align::right);
   for (const auto& [sku, total] : totals_by_sku(report)) {
-    table.add_row({sku, std::to_string(total.cells), std::to_string(total.to_run),
-                   analysis::four_digits(total.served_s), analysis::four_digits(total.busy_s),
-                   analysis::four_digits(total.host_gib)});
+    std::vector<std::string> row = {sku, std::to_string(total.cells), std::to_string(total.to_run),
+                                    analysis::four_digits(total.served_s),
+                                    analysis::four_digits(total.busy_s)};
+    if (has_real_tiers(plan)) row.push_back(analysis::four_digits(total.host_gib));
+    table.add_row(row);
   }
   table.print(out);
   out << "\nserved: expected time on the cell's clock; worker: expected time of one worker. Both "
          "are estimates"
-         " from the cost model.\n";
+         " from the cost model, except for cells that are done. The second table counts what is to "
+         "run.\n";
   if (!report.notes.empty()) out << report.notes << '\n';
 }
 
@@ -111,8 +155,9 @@ void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& o
         << ",\"label\":" << text(sweep::label(cell)) << ",\"gpu\":" << text(gpu_of(*line.cell))
         << ",\"status\":" << text(std::string(sweep::to_text(cell.status)))
         << ",\"runs\":" << (line.runs ? "true" : "false") << ",\"why\":" << text(line.why)
-        << ",\"served_s\":" << line.served_s << ",\"worker_s\":" << line.busy_s
-        << ",\"host_gib\":" << line.host_gib << '}';
+        << ",\"estimated\":" << (line.estimated ? "true" : "false")
+        << ",\"served_s\":" << json_number(line.served_s)
+        << ",\"worker_s\":" << json_number(line.busy_s) << ",\"host_gib\":" << line.host_gib << '}';
     comma = ",";
   }
   out << "]}\n";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "driver/plan.hpp"
+#include "driver/plan_history.hpp"
 #include "workers/estimate.hpp"
 
 namespace driver {
@@ -14,10 +15,10 @@ struct PlanLine {
   const PlannedCell* cell = nullptr;
   bool runs = false;  // false: done already, excluded or infeasible
   std::string
-      why;  // "new", "done", "failed before: ...", "engine.block_size changed: 16 -> 32", ...
+      why;  // "new", "done", "failed before: ...", "changed: engine.block_size 16 -> 32", ...
   double served_s = 0;    // on the cell's clock
   double busy_s = 0;      // of a worker
-  double host_gib = 0;    // host memory of the cell's tier
+  double host_gib = 0;    // host memory that the cell takes; a simulated tier takes none
   bool estimated = true;  // false: as an earlier run took
 };
 
@@ -26,8 +27,9 @@ struct PlanReport {
   std::string notes;  // e.g. of which archive
 };
 
-/// Every cell of the plan as it would run into an empty archive.
-PlanReport report_plan(const Plan& plan);
+/// Every selected cell of the plan as it would run: into an empty archive, or into the one that
+/// `history` knows.
+PlanReport report_plan(const Plan& plan, const PlanHistory* history = nullptr);
 
 void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out);
 void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& out);

@@ -3,6 +3,7 @@
 
 #include "sweeps/archive.hpp"
 #include "sweeps/archive_file.hpp"
+#include "sweeps/run_marks.hpp"
 
 namespace sweep {
 
@@ -34,6 +35,21 @@ RunMark parse_mark(const std::string& key, const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<RunMark> run_marks(const std::string& archive) {
+  const std::string folder = archive + ".d";
+  std::vector<RunMark> marks;
+  for (const std::string& name : names_in(folder)) {
+    if (!name.ends_with(kMarkEnd)) continue;
+    const std::string key = name.substr(0, name.size() - kMarkEnd.size());
+    try {
+      marks.push_back(parse_mark(key, file_bytes(folder + "/" + name)));
+    } catch (const FileError&) {
+      // Committed in this instant.
+    }
+  }
+  return marks;
+}
 
 std::string Archive::mark_path(const std::string& key) const {
   return in_folder(key + std::string(kMarkEnd));

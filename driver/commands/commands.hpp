@@ -6,6 +6,13 @@ namespace driver {
 // One function a subcommand, each in the file of its name. They return the exit code.
 int plan(const Options& options);
 int run(const Options& options);
+int status(const Options& options);
+int check(const Options& options);
+int merge(const Options& options);
+int compare(const Options& options);
+int table(const Options& options);
+int export_table(const Options& options);
+int trace(const Options& options);
 int describe_workload(const Options& options);
 int bench(const Options& options);
 

@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "driver/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
 #include "driver/plan_report.hpp"
@@ -8,7 +9,15 @@ namespace driver {
 
 int plan(const Options& options) {
   const Plan plan = make_plan(options.arguments.front(), options);
-  const PlanReport report = report_plan(plan);
+  PlanReport report;
+  if (options.archive) {
+    const std::string path = options.archive->string();
+    const sweep::ArchiveReader archive = open_archive(path);
+    const PlanHistory history(archive, path, plan.spec.name);
+    report = report_plan(plan, &history);
+  } else {
+    report = report_plan(plan);
+  }
   options.json ? print_plan_json(plan, report, std::cout) : print_plan(plan, report, std::cout);
   return kOk;
 }

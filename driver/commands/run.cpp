@@ -6,6 +6,7 @@
 #include "driver/archive_sink.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/run_setup.hpp"
+#include "driver/trace_folder.hpp"
 #include "workers/cell_job.hpp"
 #include "workers/channel.hpp"
 
@@ -79,6 +80,7 @@ int drive(const Options& options, worker::MpiChannel* channel) {
             << std::endl;
   const FarmResult result = farm_cells(options, *run, channel, signals);
   run->archive.finalize();
+  if (options.jsonl) write_trace_folder(*options.jsonl, run->plan, run->path);
   print_results(*run, result);
   return run_code(result, run->plan, run->archive);
 }

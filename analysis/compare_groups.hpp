@@ -1,0 +1,33 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/compare.hpp"
+
+namespace analysis {
+
+using KeyValues = std::vector<std::optional<sweep::Value>>;
+
+/// Cells with results that differ in their repeat alone.
+struct RepeatGroup {
+  KeyValues at;  // a value per key that it was formed by
+  std::vector<const ConfiguredCell*> repeats;
+};
+
+/// In plan order. Throws CompareError when cells of a group differ in anything but their seed.
+std::vector<RepeatGroup> groups_by(std::span<const ConfiguredCell> cells,
+                                   const std::vector<std::string>& keys);
+
+/// The first key in which two cells differ and that does not follow from a named one.
+std::optional<ConfigDifference> first_incomparable(const ConfiguredCell& a, const ConfiguredCell& b,
+                                                   const std::vector<std::string>& named);
+
+/// Throws CompareError when two cells differ in a key that does not follow from a named one.
+void require_comparable(const ConfiguredCell& a, const ConfiguredCell& b,
+                        const std::vector<std::string>& named);
+
+/// The same text for the same value, whether it was written as 1 or 1.0.
+std::string key_text(const std::optional<sweep::Value>& value);
+
+}  // namespace analysis

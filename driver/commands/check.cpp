@@ -1,0 +1,69 @@
+#include <iostream>
+
+#include "analysis/escape.hpp"
+#include "driver/archive_argument.hpp"
+#include "driver/commands/commands.hpp"
+#include "driver/exit_codes.hpp"
+#include "sweeps/archive_check.hpp"
+
+namespace driver {
+namespace {
+
+/// Done, and not everything was as it should be: like a run with failed cells.
+constexpr int kDifferent = kSomeCellsFailed;
+
+void print(const std::vector<std::string>& sentences) {
+  for (const std::string& each : sentences) std::cout << analysis::terminal_text(each) << '\n';
+}
+
+int check_equal(const std::string& a, const std::string& b) {
+  std::vector<std::string> differences;
+  using_files([&] { differences = sweep::archive_differences(a, b); });
+  if (differences.empty()) std::cout << "equal\n";
+  print(differences);
+  return differences.empty() ? kOk : kDifferent;
+}
+
+std::string counted(std::int64_t number, const std::string& what) {
+  return std::to_string(number) + ' ' + what;
+}
+
+/// "ok: 72 cells, 60 with a result, 301872 steps, 128952 turns"
+std::string summary(const sweep::ArchiveReader& reader) {
+  int done = 0;
+  double steps = 0, turns = 0;
+  for (const sweep::CellRecord& cell : reader.cells()) {
+    done += cell.status == sweep::CellStatus::ok ? 1 : 0;
+    for (const sweep::Figure& figure : cell.figures) {
+      if (figure.name == "steps") steps += figure.value;
+      if (figure.name == "turns") turns += figure.value;
+    }
+  }
+  std::string text = "ok: " + counted(static_cast<int>(reader.cells().size()), "cells, ") +
+                     counted(done, "with a result, ") +
+                     counted(static_cast<std::int64_t>(steps), "steps, ") +
+                     counted(static_cast<std::int64_t>(turns), "turns");
+  if (reader.shards() > 0) text += ", " + counted(reader.shards(), "cells not merged yet");
+  return text;
+}
+
+int check_one(const std::string& path) {
+  const sweep::ArchiveReader reader = open_archive(path);
+  std::vector<std::string> problems;
+  using_files([&] { problems = sweep::check_archive(path); });
+  if (problems.empty()) std::cout << summary(reader) << '\n';
+  print(problems);
+  return problems.empty() ? kOk : kBadArchive;
+}
+
+}  // namespace
+
+int check(const Options& options) {
+  const std::size_t wanted = options.equal ? 2 : 1;
+  if (options.arguments.size() != wanted)
+    throw UsageError("usage: kvsweep check A.h5 | check --equal A.h5 B.h5");
+  if (options.equal) return check_equal(options.arguments[0], options.arguments[1]);
+  return check_one(options.arguments[0]);
+}
+
+}  // namespace driver

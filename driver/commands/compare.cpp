@@ -1,0 +1,78 @@
+#include "analysis/compare.hpp"
+
+#include <iostream>
+#include <sstream>
+
+#include "driver/archive_argument.hpp"
+#include "driver/commands/commands.hpp"
+#include "driver/exit_codes.hpp"
+#include "sweeps/assignment.hpp"
+
+namespace driver {
+namespace {
+
+using analysis::ConfiguredCell;
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream in(list);
+  for (std::string word; std::getline(in, word, ',');) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+analysis::CompareQuestion question_of(const Options& options,
+                                      const std::vector<ConfiguredCell>& cells) {
+  analysis::CompareQuestion question;
+  question.by = options.by ? words_of(*options.by) : analysis::axes_to_compare(cells);
+  question.metric = analysis::known_metric(cells, options.metric);
+  if (!options.base) return question;
+  const sweep::Assignment base = sweep::parse_assignment(*options.base, "--base");
+  if (question.by.empty() || base.key != question.by.front())
+    throw UsageError("--base names \"" + base.key + "\"; the first key of --by is compared, \"" +
+                     (question.by.empty() ? "" : question.by.front()) + '"');
+  question.base = base.param.value;
+  return question;
+}
+
+void print(const analysis::ComparisonReport& report, const Options& options) {
+  const analysis::GridFormat format = grid_format(options);
+  print_grid(analysis::to_grid(report, format), format, std::cout);
+  if (format == analysis::GridFormat::csv) return;
+  std::cout << '\n' << report.metric << "; ratio: value / base";
+  if (report.without_result > 0)
+    std::cout << "; " << report.without_result << " cells without a result";
+  if (report.without_partner > 0)
+    std::cout << "; " << report.without_partner << " without a cell to compare them with";
+  std::cout << '\n';
+}
+
+void compare_two(sweep::ArchiveReader& a, const Options& options) {
+  const sweep::ArchiveReader b = open_archive(options.arguments[1]);
+  if (options.base) throw UsageError("--base is for one archive; of two the first is the base");
+  const auto first = selected_cells(a.cells(), options);
+  const auto second = selected_cells(b.cells(), options);
+  print(compare_archives(first, second, question_of(options, first)), options);
+}
+
+void compare_one(sweep::ArchiveReader& archive, const Options& options) {
+  const auto cells = selected_cells(archive.cells(), options);
+  print(compare_within(cells, question_of(options, cells)), options);
+}
+
+}  // namespace
+
+int compare(const Options& options) {
+  sweep::ArchiveReader archive = open_archive(options.arguments[0]);
+  try {
+    options.arguments.size() > 1 ? compare_two(archive, options) : compare_one(archive, options);
+  } catch (const analysis::CompareError& error) {
+    throw UsageError(error.what());
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+  return kOk;
+}
+
+}  // namespace driver

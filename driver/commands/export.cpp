@@ -1,0 +1,82 @@
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "analysis/escape.hpp"
+#include "analysis/export_rows.hpp"
+#include "driver/archive_argument.hpp"
+#include "driver/commands/commands.hpp"
+#include "driver/exit_codes.hpp"
+
+namespace driver {
+namespace {
+
+using analysis::ConfiguredCell;
+using analysis::ExportFormat;
+
+ExportFormat format_of(const Options& options) {
+  const std::string format = options.format.value_or("csv");
+  if (format == "csv") return ExportFormat::csv;
+  if (format == "jsonl") return ExportFormat::jsonl;
+  throw UsageError("--format of export must be csv or jsonl, found \"" + format + '"');
+}
+
+std::string table_of(const Options& options) {
+  std::string known = "cells";
+  for (const std::string_view name : sweep::kCellTables) known += ", " + std::string(name);
+  if (!options.table) throw UsageError("export needs --table, one of " + known);
+  if (*options.table == "cells" ||
+      std::ranges::find(sweep::kCellTables, *options.table) != sweep::kCellTables.end())
+    return *options.table;
+  throw UsageError("--table must be one of " + known + ", found \"" + *options.table + '"');
+}
+
+/// Files get texts as they are; a terminal would act on some.
+void make_printable(sweep::Table& table) {
+  for (sweep::Column& column : table.columns) {
+    if (auto* texts = std::get_if<std::vector<std::string>>(&column.data)) {
+      for (std::string& text : *texts) text = analysis::terminal_text(text);
+    }
+  }
+}
+
+void export_cells(const std::vector<ConfiguredCell>& cells, bool to_terminal, ExportFormat format,
+                  std::ostream& out) {
+  std::vector<sweep::CellRecord> records;
+  for (const ConfiguredCell& cell : cells) records.push_back(*cell.record);
+  sweep::Table table = sweep::to_cells_table(records).table;
+  if (to_terminal) make_printable(table);
+  analysis::RowExporter(table, false, format, out).write(table);
+}
+
+/// One cell's rows are in memory at a time.
+void export_rows(sweep::ArchiveReader& reader, const std::vector<int>& rows,
+                 const std::string& name, bool to_terminal, ExportFormat format,
+                 std::ostream& out) {
+  std::optional<analysis::RowExporter> exporter;
+  for (const int row : rows) {
+    sweep::Table table = reader.load_table(row, name);
+    if (to_terminal) make_printable(table);
+    if (!exporter) exporter.emplace(table, true, format, out);
+    exporter->write(table, row);
+  }
+}
+
+}  // namespace
+
+int export_table(const Options& options) {
+  const std::string table = table_of(options);
+  const ExportFormat format = format_of(options);
+  sweep::ArchiveReader reader = open_archive(options.arguments.front());
+  const std::vector<ConfiguredCell> cells = selected_cells(reader.cells(), options);
+  const bool to_terminal = !options.output && isatty(STDOUT_FILENO) != 0;
+  write_output(options, [&](std::ostream& out) {
+    if (table == "cells") return export_cells(cells, to_terminal, format, out);
+    std::vector<int> rows;  // reading may replace the reader's cells
+    for (const ConfiguredCell& cell : cells) rows.push_back(cell.record->index);
+    export_rows(reader, rows, table, to_terminal, format, out);
+  });
+  return kOk;
+}
+
+}  // namespace driver

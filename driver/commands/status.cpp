@@ -1,0 +1,197 @@
+#include <signal.h>
+
+#include <cerrno>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <thread>
+
+#include "analysis/escape.hpp"
+#include "analysis/export_grid.hpp"
+#include "analysis/json_line.hpp"
+#include "analysis/statistics.hpp"
+#include "analysis/text_table.hpp"
+#include "driver/archive_argument.hpp"
+#include "driver/commands/commands.hpp"
+#include "driver/exit_codes.hpp"
+#include "sweeps/run_marks.hpp"
+#include "workers/host.hpp"
+
+namespace driver {
+namespace {
+
+using sweep::CellRecord;
+using sweep::CellStatus;
+
+struct Counts {
+  int cells = 0, done = 0, running = 0, left = 0, failed = 0, not_run = 0;
+  std::vector<double> wall_s;  // of cells that are done, where it was recorded
+
+  int over() const { return done + failed + not_run; }
+};
+
+struct Status {
+  std::string sweep, backend;
+  Counts all;
+  std::map<std::string, Counts> by_sku;
+  std::vector<CellRecord> failed;
+  std::vector<std::pair<CellRecord, sweep::RunMark>> running;
+  bool is_over() const { return all.running == 0 && all.left == 0; }
+};
+
+bool has_failed(CellStatus status) {
+  return status == CellStatus::failed || status == CellStatus::timeout ||
+         status == CellStatus::quarantined;
+}
+
+/// A mark outlives a process that was killed. Of other hosts nothing is known.
+bool process_is_gone(const sweep::RunMark& mark, const std::string& this_host) {
+  return mark.host == this_host && mark.pid > 0 && ::kill(static_cast<pid_t>(mark.pid), 0) != 0 &&
+         errno == ESRCH;
+}
+
+void count(Counts& counts, const CellRecord& cell, bool runs) {
+  ++counts.cells;
+  if (cell.status == CellStatus::ok) {
+    ++counts.done;
+    counts.wall_s.push_back(cell.run.wall_s);
+  } else if (runs) {
+    ++counts.running;
+  } else if (cell.status == CellStatus::planned) {
+    ++counts.left;
+  } else if (has_failed(cell.status)) {
+    ++counts.failed;
+  } else {
+    ++counts.not_run;
+  }
+}
+
+Status read_status(const std::string& path) {
+  std::map<std::string, sweep::RunMark> marks;
+  const std::string host = worker::detect_host().name;
+  // The marks first: a cell that is committed in between is done.
+  for (sweep::RunMark& mark : sweep::run_marks(path)) {
+    if (!process_is_gone(mark, host)) marks.emplace(mark.key, mark);
+  }
+  const sweep::ArchiveReader reader = open_archive(path);
+  Status status;
+  status.sweep = reader.sweep_name();
+  for (const CellRecord& cell : reader.cells()) {
+    const auto mark = marks.find(cell.key);
+    const bool runs = mark != marks.end() && cell.status != CellStatus::ok;
+    status.backend = cell.backend;
+    count(status.all, cell, runs);
+    count(status.by_sku[analysis::shown(analysis::ConfiguredCell(cell).value("gpu"))], cell, runs);
+    if (runs) status.running.emplace_back(cell, mark->second);
+    if (!runs && has_failed(cell.status)) status.failed.push_back(cell);
+  }
+  return status;
+}
+
+/// Seconds until the cells of a SKU are over, if they take what those before took; NaN where none
+/// has a time.
+double seconds_left(const Counts& counts) {
+  const int left = counts.left + counts.running;
+  if (left == 0) return 0;
+  return analysis::mean(analysis::observed(counts.wall_s)) * left / std::max(1, counts.running);
+}
+
+/// "5/72 done, 2 running, 64 left, 1 failed"
+std::string line_of(const Counts& counts) {
+  std::string line = std::to_string(counts.done) + '/' +
+                     std::to_string(counts.cells - counts.not_run) + " done, " +
+                     std::to_string(counts.running) + " running, " + std::to_string(counts.left) +
+                     " left, " + std::to_string(counts.failed) + " failed";
+  if (counts.not_run > 0)
+    line += " (" + std::to_string(counts.not_run) + " excluded or infeasible)";
+  return line;
+}
+
+void print_skus(const Status& status, std::ostream& out) {
+  analysis::Grid grid;
+  grid.columns = {{"gpu", "", false}, {"cells", ""},  {"done", ""},    {"running", ""},
+                  {"left", ""},       {"failed", ""}, {"not run", ""}, {"about", "s left"}};
+  for (const auto& [sku, counts] : status.by_sku) {
+    std::vector<std::string> row = {sku};
+    for (const int each :
+         {counts.cells, counts.done, counts.running, counts.left, counts.failed, counts.not_run})
+      row.push_back(std::to_string(each));
+    row.push_back(analysis::four_digits(seconds_left(counts)));
+    grid.rows.push_back(std::move(row));
+  }
+  print_grid(grid, analysis::GridFormat::text, out);
+}
+
+void print_status(const Status& status, std::ostream& out) {
+  const auto safe = [](const std::string& text) { return analysis::terminal_text(text); };
+  out << safe(status.sweep) << ": " << line_of(status.all) << ", backend " << safe(status.backend)
+      << "\n\n";
+  print_skus(status, out);
+  for (const auto& [cell, mark] : status.running) {
+    out << "running: cell " << cell.index << ": " << safe(cell.label) << ": attempt "
+        << mark.attempt << ", process " << mark.pid << " on " << safe(mark.host) << '\n';
+  }
+  for (const CellRecord& cell : status.failed) {
+    out << sweep::to_text(cell.status) << ": cell " << cell.index << ": " << safe(cell.label)
+        << ": " << safe(cell.reason) << '\n';
+  }
+}
+
+void add_counts(analysis::JsonLine& line, const Counts& counts) {
+  line.key("cells").integer(counts.cells).key("done").integer(counts.done);
+  line.key("running").integer(counts.running).key("left").integer(counts.left);
+  line.key("failed").integer(counts.failed).key("not_run").integer(counts.not_run);
+  line.key("seconds_left").number(seconds_left(counts));
+}
+
+void print_json(const Status& status, std::ostream& out) {
+  analysis::JsonLine line;
+  line.open('{').key("sweep").text(status.sweep).key("backend").text(status.backend);
+  line.key("over").boolean(status.is_over());
+  add_counts(line, status.all);
+  line.key("gpus").open('[');
+  for (const auto& [sku, counts] : status.by_sku) {
+    line.open('{').key("gpu").text(sku);
+    add_counts(line, counts);
+    line.close('}');
+  }
+  line.close(']').key("running_cells").open('[');
+  for (const auto& [cell, mark] : status.running) {
+    line.open('{').key("cell").integer(cell.index).key("label").text(cell.label);
+    line.key("attempt").integer(mark.attempt).key("host").text(mark.host);
+    line.key("pid").integer(mark.pid).close('}');
+  }
+  line.close(']').key("failures").open('[');
+  for (const CellRecord& cell : status.failed) {
+    line.open('{').key("cell").integer(cell.index).key("label").text(cell.label);
+    line.key("status").text(sweep::to_text(cell.status)).key("reason").text(cell.reason);
+    line.key("attempts").integer(cell.run.attempts).close('}');
+  }
+  line.close(']').close('}').end_line(out);
+}
+
+/// A line whenever the counts change; in the end the caller says the rest.
+Status watch(const Options& options) {
+  std::string shown;
+  for (;;) {
+    Status status = read_status(options.arguments.front());
+    if (status.is_over()) return status;
+    const std::string line = line_of(status.all);
+    if (line != shown) {
+      options.json ? print_json(status, std::cout) : void(std::cout << line << std::endl);
+      analysis::flush_checked(std::cout);
+    }
+    shown = line;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+}
+
+}  // namespace
+
+int status(const Options& options) {
+  const Status status = options.watch ? watch(options) : read_status(options.arguments.front());
+  options.json ? print_json(status, std::cout) : print_status(status, std::cout);
+  return kOk;
+}
+
+}  // namespace driver
