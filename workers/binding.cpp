@@ -81,7 +81,7 @@ std::optional<NotRunnable> not_runnable(ParamBinder& in, const ExperimentConfig&
   if (pool >= length) return std::nullopt;
   return NotRunnable(Why::infeasible, "the KV pool of " + config.gpu.name + " beside " +
                                           config.model.name + " holds " + std::to_string(pool) +
-                                          " tokens; engine.max_model_len needs " +
+                                          " tokens in whole blocks; engine.max_model_len needs " +
                                           std::to_string(length) + " for one sequence");
 }
 

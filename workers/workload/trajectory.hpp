@@ -8,8 +8,8 @@
 
 namespace workload {
 
-/// What a run of tokens in a trajectory is. The kinds follow the accounting of one agent turn: what the
-/// prompt is made of, and what the answer is made of.
+/// What a run of tokens in a trajectory is. The kinds follow the accounting of one agent turn: what
+/// the prompt is made of, and what the answer is made of.
 enum class SegmentKind : std::uint8_t {
   system,          // system prompt with its header and end-of-turn tokens (and the BOS token)
   user,            // user message (the task), with its framing
@@ -23,18 +23,22 @@ enum class SegmentKind : std::uint8_t {
 
 struct Segment {
   SegmentKind kind;
-  int turn;    // prompt segments: the first turn whose prompt holds it; answer segments: the turn that generates it
+  int turn;    // prompt segments: the first turn whose prompt holds it; answer segments: the turn
+               // that generates it
   int tokens;  // length; segments lie one after the other and cover the whole trajectory
 };
 
 struct Turn {
   int prompt_tokens;    // the prompt is Job::tokens[0, prompt_tokens)
-  int output_tokens;    // the recorded answer is Job::tokens[prompt_tokens, prompt_tokens + output_tokens)
+  int output_tokens;    // the recorded answer is Job::tokens[prompt_tokens, prompt_tokens +
+                        // output_tokens)
   engine::ToolId tool;  // tool that the answer calls; none if no tool word could be read
-  engine::Nanos gap;    // tool execution: the next turn arrives this long after the last token. 0 on the last turn
+  engine::Nanos gap;  // tool execution: the next turn arrives this long after the last token. 0 on
+                      // the last turn
 };
 
-/// One agent trajectory. Every turn's prompt extends the turn before it: prompt[k+1] = prompt[k] ++ output[k] ++ new.
+/// One agent trajectory. Every turn's prompt extends the turn before it: prompt[k+1] = prompt[k] ++
+/// output[k] ++ new.
 struct Job {
   std::string id;
   std::vector<engine::TokenId> tokens;
@@ -44,8 +48,8 @@ struct Job {
 
 /// What is replayed. Built once, read-only afterwards; the engine borrows the tokens.
 struct Workload {
-  std::string source;             // where it came from, for people: "swe_smith_like seed 42", a file name, ...
-  std::string tokenizer;          // what counted the tokens: a file name, "built in", or "byte estimate"
+  std::string source;  // where it came from, for people: "swe_smith_like seed 42", a file name, ...
+  std::string tokenizer;  // what counted the tokens: a file name, "built in", or "byte estimate"
   std::vector<std::string> tools;  // indexed by ToolId
   std::vector<Job> jobs;
 };
