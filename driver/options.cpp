@@ -145,13 +145,21 @@ po::value_semantic* value_of(const Option& option) {
 void add(po::options_description& options, const Option& option) {
   auto to = options.add_options();
   switch (option.kind) {
-    case Kind::flag: to(option.name, option.help); break;
-    case Kind::text: to(option.name, value_of<std::string>(option), option.help); break;
+    case Kind::flag:
+      to(option.name, option.help);
+      break;
+    case Kind::text:
+      to(option.name, value_of<std::string>(option), option.help);
+      break;
     case Kind::list:
       to(option.name, value_of<std::vector<std::string>>(option), option.help);
       break;
-    case Kind::number: to(option.name, value_of<double>(option), option.help); break;
-    case Kind::integer: to(option.name, value_of<int>(option), option.help); break;
+    case Kind::number:
+      to(option.name, value_of<double>(option), option.help);
+      break;
+    case Kind::integer:
+      to(option.name, value_of<int>(option), option.help);
+      break;
   }
 }
 
