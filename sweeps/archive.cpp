@@ -63,20 +63,19 @@ const CellRecord& Archive::commit(const std::string& key, const std::string& byt
   CellRecord& cell = planned(key);
   if (cell.status == CellStatus::ok)
     throw ArchiveError("the cell " + key + " has a result already");
-  check_shard_bytes(bytes, "the result of cell " + key);
+  const CellRecord outcome = shard_record(bytes, key, "the result of cell " + key);
   const std::string temporary = in_folder(key + ".tmp");
   try {
     writing(path_, [&] {
       write_provenance();
       files_.write(temporary, bytes);
-      const CellRecord outcome = read_shard_record(temporary, key);
       publish(files_, temporary, shard_path(key));
-      take_outcome(cell, outcome);
     });
   } catch (const ArchiveError&) {
     ::unlink(temporary.c_str());
     throw;
   }
+  take_outcome(cell, outcome);
   if (std::find(pending_.begin(), pending_.end(), cell.index) == pending_.end()) {
     pending_.push_back(cell.index);
   }
@@ -86,13 +85,12 @@ const CellRecord& Archive::commit(const std::string& key, const std::string& byt
 
 bool Archive::merge_if_due() {
   constexpr std::size_t kLeast = 64;
-  const auto& cells = index_->cells;
-  const auto left = static_cast<std::size_t>(
-      std::count_if(cells.begin(), cells.end(),
-                    [](const CellRecord& cell) { return cell.status == CellStatus::planned; }));
-  const std::size_t merged = cells.size() - left - pending_.size();
+  if (pending_.size() <= std::max(kLeast, merged_ / 4)) return false;
+  const auto left =
+      std::count_if(index_->cells.begin(), index_->cells.end(),
+                    [](const CellRecord& cell) { return cell.status == CellStatus::planned; });
   // The last few cells are not worth a copy before the final one.
-  if (pending_.size() <= std::max(kLeast, merged / 4) || left < kLeast) return false;
+  if (static_cast<std::size_t>(left) < kLeast) return false;
   merge();
   return true;
 }
@@ -117,6 +115,7 @@ void Archive::merge() {
     });
     std::swap(index_->cells, cells);
     index_changed_ = false;
+    merged_ += pending_.size();
     for (const int row : std::exchange(pending_, {})) {
       files_.remove(shard_path(index_->cells[static_cast<std::size_t>(row)].key));
     }

@@ -110,6 +110,7 @@ class Archive {
   std::unique_ptr<ArchiveIndex> index_;
   std::map<std::string, int> row_of_;  // key -> position in the plan
   std::vector<int> pending_;           // committed, not merged
+  std::size_t merged_ = 0;             // cells that have run and are in the archive
   std::vector<RunMark> deaths_;
   bool provenance_written_ = false;
   bool index_changed_ = false;  // the file's index is not index_

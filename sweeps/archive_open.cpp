@@ -82,7 +82,9 @@ void Archive::adopt(OpenArchive opened) {
     if (row == row_of_.end()) continue;
     CellRecord& cell = cells[static_cast<std::size_t>(row->second)];
     index_changed_ = index_changed_ || !same_plan(old, cell);
-    if (outcome_counts(old, cell)) take_outcome(cell, old);
+    if (!outcome_counts(old, cell)) continue;
+    take_outcome(cell, old);
+    ++merged_;
   }
   index_->head.created_utc = found.head.created_utc;
   index_->provenance = std::move(found.provenance);

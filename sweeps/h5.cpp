@@ -83,6 +83,17 @@ H5File open_h5(const std::string& path) {
   return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_access().get()), "open " + path};
 }
 
+H5File open_h5_bytes(std::string_view bytes, const std::string& name) {
+  silence();
+  const H5Properties access = file_access();
+  h5_check(H5Pset_fapl_core(access.get(), bytes.size(), 0), "keep a file in memory");
+  // HDF5 copies the bytes; the parameter is not const for the sake of its call-backs.
+  h5_check(H5Pset_file_image(access.get(), const_cast<char*>(bytes.data()), bytes.size()),
+           "hand over the bytes of " + name);
+  // HDF5 insists that no file of the name exists.
+  return {H5Fopen("/dev/null/bytes", H5F_ACC_RDONLY, access.get()), "open " + name};
+}
+
 H5File open_h5_for_writing(const std::string& path) {
   silence();
   return {H5Fopen(path.c_str(), H5F_ACC_RDWR, file_access().get()), "open " + path};

@@ -55,6 +55,8 @@ using H5Properties = H5Id<H5Pclose>;
 H5File create_h5(const std::string& path);
 /// An existing file, for reading.
 H5File open_h5(const std::string& path);
+/// The bytes of a closed file, for reading; `name` is for messages.
+H5File open_h5_bytes(std::string_view bytes, const std::string& name);
 /// An existing file, for reading and writing.
 H5File open_h5_for_writing(const std::string& path);
 

@@ -86,19 +86,20 @@ void check_footer(hid_t file, const ShardContents& contents) {
   }
 }
 
-/// Reads with `read(file)` what check_shard_bytes has let pass.
+/// Reads with `read(file)` what check_shard_bytes lets pass.
 template <class Read>
-auto read_checked(const std::string& path, Read read) {
-  check_shard_bytes(file_bytes(path), path);
+auto read_checked(const std::string& bytes, const std::string& name, Read read) {
+  check_shard_bytes(bytes, name);
   try {
-    const H5File file = open_h5(path);
+    const std::string_view body(bytes.data(), bytes.size() - kTrailerBytes);
+    const H5File file = open_h5_bytes(body, name);
     if (read_fixed_attribute(file.get(), "format") != kShardFormat) throw H5Error("it is no shard");
-    check_schema(read_integer_attribute(file.get(), "schema_major"), path);
+    check_schema(read_integer_attribute(file.get(), "schema_major"), name);
     return read(file.get());
   } catch (const H5Error& error) {
-    throw ArchiveDamaged(path + " is damaged: " + error.what());
+    throw ArchiveDamaged(name + " is damaged: " + error.what());
   } catch (const TableError& error) {
-    throw ArchiveDamaged(path + " is damaged: " + error.what());
+    throw ArchiveDamaged(name + " is damaged: " + error.what());
   }
 }
 
@@ -158,7 +159,7 @@ void check_shard_bytes(const std::string& bytes, const std::string& name) {
 }
 
 ShardContents read_shard(const std::string& path, const std::string& key) {
-  return read_checked(path, [&key](hid_t file) {
+  return read_checked(file_bytes(path), path, [&key](hid_t file) {
     ShardContents contents;
     contents.record = record_in(file);
     check_key(contents.record, key);
@@ -172,7 +173,11 @@ ShardContents read_shard(const std::string& path, const std::string& key) {
 }
 
 CellRecord read_shard_record(const std::string& path, const std::string& key) {
-  return read_checked(path, [&key](hid_t file) {
+  return shard_record(file_bytes(path), key, path);
+}
+
+CellRecord shard_record(const std::string& bytes, const std::string& key, const std::string& name) {
+  return read_checked(bytes, name, [&key](hid_t file) {
     CellRecord record = record_in(file);
     check_key(record, key);
     return record;

@@ -41,7 +41,9 @@ void check_shard_bytes(const std::string& bytes, const std::string& name);
 /// Reads a shard of this key. Throws ArchiveDamaged when it is not whole or of another key, and
 /// ArchiveIncompatible when a newer program wrote it.
 ShardContents read_shard(const std::string& path, const std::string& key);
-/// The record alone, without its histograms. The bytes are checked all the same.
+/// The record alone, without its histograms. All bytes are checked all the same.
 CellRecord read_shard_record(const std::string& path, const std::string& key);
+/// The record of the shard with these bytes; `name` is for messages.
+CellRecord shard_record(const std::string& bytes, const std::string& key, const std::string& name);
 
 }  // namespace sweep
