@@ -1,6 +1,7 @@
 #include "sweeps/durable_file.hpp"
 
 #include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,9 +83,16 @@ void FileOps::write(const std::string& path, std::string_view bytes) {
 }
 
 void FileOps::copy(const std::string& from, const std::string& to) {
-  std::error_code error;
-  std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, error);
-  if (error) throw FileError("copy " + from + " to", to, error.value());
+  // std::filesystem::copy_file reports a full disk as an input/output error.
+  constexpr std::size_t kBlock = std::size_t{1} << 24;
+  const Descriptor source(from, O_RDONLY);
+  Descriptor target(to, O_WRONLY | O_CREAT | O_TRUNC);
+  for (;;) {
+    const ssize_t sent = ::sendfile(target.get(), source.get(), nullptr, kBlock);
+    if (sent == 0) break;
+    if (sent < 0 && errno != EINTR) throw FileError("copy " + from + " to", to, errno);
+  }
+  target.close();
 }
 
 void FileOps::sync(const std::string& path) { sync_descriptor(path, O_RDONLY); }

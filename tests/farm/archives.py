@@ -1,0 +1,93 @@
+"""What archives and shards hold, read with h5py and nothing of kvsweep's own."""
+import glob
+import os
+
+from cases import skip
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = None
+
+STATUS = ("planned", "ok", "failed", "timeout", "infeasible", "excluded", "quarantined")
+# Written by the run that had the cell, at the end of it: another run would leave another value.
+RUN_COLUMNS = ("t_start_utc", "t_end_utc", "wall_s", "digest", "rank", "attempts")
+
+
+def need_h5py():
+    if h5py is None:
+        skip("h5py is not installed")
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def cells(path):
+    """Rows of /cells by label, as dictionaries."""
+    need_h5py()
+    with h5py.File(path, "r") as archive:
+        group = archive["cells"]
+        columns = {name: group[name][:] for name in group.attrs["columns"]}
+    rows = [{text(name): text(values[i].item()) for name, values in columns.items()}
+            for i in range(len(columns["status"]))]
+    return {row["label"]: row | {"status": STATUS[row["status"]]} for row in rows}
+
+
+def finished_cells(path):
+    """Label -> what tells one run of a cell from another, of every committed cell with a result:
+    those in the archive and those in shards beside it."""
+    found = {}
+    if os.path.exists(path):
+        for label, row in cells(path).items():
+            if row["status"] == "ok":
+                found[label] = tuple(row[name] for name in RUN_COLUMNS)
+    for shard in glob.glob(path + ".d/" + "?" * 64 + ".h5"):
+        for label, row in shard_row(shard).items():
+            found.setdefault(label, row)
+    return found
+
+
+def shard_row(path):
+    with h5py.File(path, "r") as shard:
+        row = shard["cells"][0]
+        if STATUS[row["status"]] != "ok":
+            return {}
+        return {text(row["label"].item()): tuple(text(row[name].item()) for name in RUN_COLUMNS)}
+
+
+def datasets(archive):
+    """Path -> dataset, of what must be equal in archives of equal cells."""
+    found = {}
+
+    def visit(path, item):
+        if isinstance(item, h5py.Dataset) and not item.attrs.get("volatile", False) \
+                and not path.startswith("provenance/"):
+            found[path] = item
+
+    archive.visititems(visit)
+    return found
+
+
+def same(a, b):
+    if isinstance(a, bytes):
+        return a == b
+    if a.dtype.names:
+        return all(same(a[name], b[name]) for name in a.dtype.names)
+    if a.dtype.kind == "f":
+        return numpy.array_equal(a, b, equal_nan=True)
+    return numpy.array_equal(a, b)
+
+
+def differences(path_a, path_b):
+    """Names of datasets in which two archives differ, whatever is volatile aside."""
+    need_h5py()
+    with h5py.File(path_a, "r") as a, h5py.File(path_b, "r") as b:
+        in_a, in_b = datasets(a), datasets(b)
+        differing = sorted(set(in_a) ^ set(in_b))
+        for path in sorted(set(in_a) & set(in_b)):
+            x, y = in_a[path], in_b[path]
+            if x.shape != y.shape or not same(x[()], y[()]):
+                differing.append(path)
+    return differing
