@@ -83,8 +83,8 @@ TEST_CASE("a key that this workload does not have is unknown") {
 }
 
 TEST_CASE("a key that only other policies look at is allowed and is no part of the cell") {
-  CHECK(Cell().set("policy.ttl_s", 9.0).bound().identity == Cell().bound().identity);
-  CHECK_THAT(Cell().set("policy.ttl_s", text("long")).refusal(), Contains("policy.ttl_s"));
+  CHECK(Cell().set("policy.ttl_s", 9.0).identity() == Cell().identity());
+  CHECK_THAT(Cell().set("policy.ttl_s", "long").refusal(), Contains("policy.ttl_s"));
 }
 
 TEST_CASE("an unknown name is refused at its place, with the names there are") {
