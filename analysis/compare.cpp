@@ -63,7 +63,7 @@ Comparison compare_groups(const RepeatGroup& base, const RepeatGroup& other,
 bool is_partner(const RepeatGroup& base, const RepeatGroup& other,
                 const std::vector<bool>& counts) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] && base.at[i] && key_text(base.at[i]) != key_text(other.at[i])) return false;
+    if (counts[i] && base.at[i] && base.texts[i] != other.texts[i]) return false;
   }
   return true;
 }
@@ -89,7 +89,7 @@ ComparisonReport empty_report(std::span<const ConfiguredCell> cells,
 
 std::set<std::string> values_of(std::span<const RepeatGroup> groups, std::size_t key) {
   std::set<std::string> values;
-  for (const RepeatGroup& group : groups) values.insert(key_text(group.at[key]));
+  for (const RepeatGroup& group : groups) values.insert(group.texts[key]);
   return values;
 }
 
@@ -147,10 +147,10 @@ ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
   const std::vector<RepeatGroup> groups = groups_by(cells, question.by);
   ComparisonReport report = empty_report(cells, question);
   if (groups.empty()) require_rows(report, "no cell has a result");
-  const std::string base_text = key_text(question.base ? question.base : groups.front().at[0]);
+  const std::string base_text = question.base ? key_text(question.base) : groups.front().texts[0];
   std::vector<RepeatGroup> bases;
   for (const RepeatGroup& group : groups) {
-    if (key_text(group.at[0]) == base_text) bases.push_back(group);
+    if (group.texts[0] == base_text) bases.push_back(group);
   }
   if (bases.empty()) {
     throw CompareError("no cell with a result has " + compared + '=' + shown(question.base));
@@ -158,7 +158,7 @@ ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
   std::vector<bool> counts(question.by.size(), true);
   counts[0] = false;
   for (const RepeatGroup& group : groups) {
-    if (key_text(group.at[0]) == base_text) continue;
+    if (group.texts[0] == base_text) continue;
     const RepeatGroup* base = partner_of(group, bases, counts);
     if (base == nullptr) {
       ++report.without_partner;

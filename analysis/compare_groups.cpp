@@ -79,14 +79,15 @@ std::vector<RepeatGroup> groups_by(std::span<const ConfiguredCell> cells,
   std::map<std::string, std::size_t> position;
   for (const ConfiguredCell& cell : cells) {
     if (cell.record->status != sweep::CellStatus::ok) continue;
-    KeyValues at;
+    RepeatGroup found;
     std::string text;
     for (const std::string& key : keys) {
-      at.push_back(cell.value(key));
-      text += key_text(at.back()) + '\n';
+      found.at.push_back(cell.value(key));
+      found.texts.push_back(key_text(found.at.back()));
+      text += found.texts.back() + '\n';
     }
     const auto [place, is_new] = position.emplace(text, groups.size());
-    if (is_new) groups.push_back({std::move(at), {}});
+    if (is_new) groups.push_back(std::move(found));
     RepeatGroup& group = groups[place->second];
     if (!group.repeats.empty()) require_same_config(*group.repeats.front(), cell);
     group.repeats.push_back(&cell);

@@ -11,7 +11,8 @@ using KeyValues = std::vector<std::optional<sweep::Value>>;
 
 /// Cells with results that differ in their repeat alone.
 struct RepeatGroup {
-  KeyValues at;  // a value per key that it was formed by
+  KeyValues at;                    // a value per key that it was formed by
+  std::vector<std::string> texts;  // key_text of each
   std::vector<const ConfiguredCell*> repeats;
 };
 

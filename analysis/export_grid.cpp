@@ -66,9 +66,12 @@ void print_csv(const Grid& grid, std::ostream& out) {
 
 void print_grid(const Grid& grid, GridFormat format, std::ostream& out) {
   switch (format) {
-    case GridFormat::text: return print_text(grid, out);
-    case GridFormat::md: return print_md(grid, out);
-    case GridFormat::csv: return print_csv(grid, out);
+    case GridFormat::text:
+      return print_text(grid, out);
+    case GridFormat::md:
+      return print_md(grid, out);
+    case GridFormat::csv:
+      return print_csv(grid, out);
   }
 }
 

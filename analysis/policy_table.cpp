@@ -144,8 +144,8 @@ class TableBuilder {
 /// Everything that cells of one table share, as a text.
 std::string table_key(const RepeatGroup& group) {
   std::string text;
-  for (std::size_t i = 0; i < group.at.size(); ++i) {
-    if (i < kJps || i >= kFirstFurther) text += key_text(group.at[i]) + '\n';
+  for (std::size_t i = 0; i < group.texts.size(); ++i) {
+    if (i < kJps || i >= kFirstFurther) text += group.texts[i] + '\n';
   }
   return text;
 }

@@ -44,6 +44,16 @@ double figure(const sweep::CellRecord& record, std::string_view name) {
   return sweep::kNotObserved;
 }
 
+/// Host memory of a cell on a backend whose tiers are memory.
+double host_gib_of(const PlannedCell& planned) {
+  const auto dram = planned.cell.params.find("dram_gib");
+  if (planned.bound->config.backend == "sim" || dram == planned.cell.params.end()) return 0;
+  if (const auto* whole = std::get_if<std::int64_t>(&dram->second.value))
+    return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&dram->second.value);
+  return real != nullptr ? *real : 0;
+}
+
 void estimate(PlanLine& line, worker::WorkloadCache& workloads) {
   const worker::ExperimentConfig& config = line.cell->bound->config;
   const worker::CellEstimate expected = worker::estimate_cell(config, workloads);
@@ -58,6 +68,7 @@ PlanLine line_of(const PlannedCell& planned, const PlanHistory* history,
     line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
     return line;
   }
+  line.host_gib = host_gib_of(planned);
   if (const auto result = history != nullptr ? history->result_of(planned) : std::nullopt) {
     line.runs = false;
     line.why = "done";

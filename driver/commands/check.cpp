@@ -43,7 +43,7 @@ std::string summary(const sweep::ArchiveReader& reader) {
                      counted(done, "with a result, ") +
                      counted(static_cast<std::int64_t>(steps), "steps, ") +
                      counted(static_cast<std::int64_t>(turns), "turns");
-  if (reader.shards() > 0) text += ", " + counted(reader.shards(), "cells not merged yet");
+  if (reader.shards() > 0) text += ", " + counted(reader.shards(), "not merged yet");
   return text;
 }
 
