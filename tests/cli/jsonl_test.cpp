@@ -19,14 +19,17 @@ int broken_lines(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the flag --jsonl leaves steps, events and requests of each cell as complete JSON lines") {
+TEST_CASE(
+    "the flag --jsonl leaves steps, events and requests of each cell as complete JSON lines") {
   const Program program;
   REQUIRE(program.run({"run", "tiny.toml", "--jsonl", "deep/traces"}).exit_code == 0);
   for (const std::string cell : {"cell-000", "cell-001"}) {
     for (const std::string table : {"steps", "events", "requests"}) {
       const std::string text = program.read("deep/traces/" + cell + "." + table + ".jsonl");
       INFO(cell << ' ' << table);
-      CHECK_FALSE(text.empty());
+      // First come, first served with room to spare keeps and loses nothing.
+      const bool eventful = cell == "cell-001" || table != "events";
+      CHECK(text.empty() != eventful);
       CHECK(broken_lines(text) == 0);
     }
   }
