@@ -8,10 +8,19 @@ namespace sweep {
 
 namespace {
 
-// A file that could not be written, for want of space, cannot be closed either, and HDF5's own
-// clean-up at exit crashes over it. Handles here close themselves, so there is nothing to clean up.
-// Asked for ahead of main(): it must be the first call.
-[[maybe_unused]] const herr_t kNoCleanUp = H5dont_atexit();
+/// A file that cannot be written, for want of space, cannot be closed either, and HDF5's clean-up
+/// at exit crashes over it. So that clean-up is switched off, which must be the first call, and
+/// done here when every file was closed.
+class CleanUp {
+ public:
+  CleanUp() { H5dont_atexit(); }
+  ~CleanUp() {
+    if (!close_failed) H5close();
+  }
+  bool close_failed = false;
+};
+
+CleanUp clean_up;
 
 herr_t keep_innermost(unsigned, const H5E_error2_t* error, void* reason) {
   if (error->desc != nullptr) *static_cast<std::string*>(reason) = error->desc;
@@ -69,6 +78,8 @@ hid_t h5_check(hid_t status, const std::string& tried) {
   if (status < 0) throw H5Error("cannot " + tried + ": " + innermost_reason());
   return status;
 }
+
+void note_failed_close() { clean_up.close_failed = true; }
 
 H5File create_h5(const std::string& path) {
   silence();

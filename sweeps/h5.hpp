@@ -19,6 +19,9 @@ struct H5Error : std::runtime_error {
 /// Throws H5Error unless `status` is at least 0; returns it.
 hid_t h5_check(hid_t status, const std::string& tried);
 
+/// To be called when an identifier could not be closed: HDF5 cannot be shut down in order then.
+void note_failed_close();
+
 /// Owns one HDF5 identifier.
 template <herr_t (*close)(hid_t)>
 class H5Id {
@@ -31,12 +34,14 @@ class H5Id {
     return *this;
   }
   ~H5Id() {
-    if (id_ >= 0) close(id_);
+    if (id_ >= 0 && close(id_) < 0) note_failed_close();
   }
   hid_t get() const { return id_; }
   /// Closes now. Throws H5Error when that fails: for a file this is the write of its last bytes.
   void close_checked(const std::string& tried) {
-    h5_check(close(std::exchange(id_, H5I_INVALID_HID)), tried);
+    const herr_t status = close(std::exchange(id_, H5I_INVALID_HID));
+    if (status < 0) note_failed_close();
+    h5_check(status, tried);
   }
 
  private:
