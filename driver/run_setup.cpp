@@ -46,6 +46,23 @@ std::optional<double> seconds_left(const Options& options) {
   return left;
 }
 
+/// Which GPU the command line says that a worker is, if it does.
+worker::Hello name_device(const Options& options) {
+  worker::Hello hello;
+  if (options.as_sku) {
+    worker::load_gpu_profile(options.profiles, *options.as_sku);  // refuses a name that is none
+    hello.sku = *options.as_sku;
+    hello.sku_source = "--as-sku";
+  } else if (options.fake_device) {
+    const worker::DeviceIdentity device = worker::parse_device(*options.fake_device);
+    hello.sku = worker::detect_sku(options.profiles, device);
+    hello.sku_source = "--fake-device";
+    hello.device_name = device.name;
+    hello.device_mib = device.memory_mib;
+  }
+  return hello;
+}
+
 }  // namespace
 
 std::string archive_path(const Options& options, const std::string& sweep_name) {
@@ -84,25 +101,16 @@ FarmOptions farm_options(const Options& options, const std::string& backend,
   return farm;
 }
 
+void check_device(const Options& options) { name_device(options); }
+
 worker::Hello worker_hello(const Options& options, const std::string& backend) {
   const worker::Host host = worker::detect_host(options.node_memory_gib);
-  worker::Hello hello;
+  worker::Hello hello = name_device(options);
   hello.host = host.name;
   hello.pid = host.pid;
   hello.cores = host.cores;
   hello.memory_gib = host.memory_gib;
   hello.backend = backend;
-  if (options.as_sku) {
-    worker::load_gpu_profile(options.profiles, *options.as_sku);  // refuses a name that is none
-    hello.sku = *options.as_sku;
-    hello.sku_source = "--as-sku";
-  } else if (options.fake_device) {
-    const worker::DeviceIdentity device = worker::parse_device(*options.fake_device);
-    hello.sku = worker::detect_sku(options.profiles, device);
-    hello.sku_source = "--fake-device";
-    hello.device_name = device.name;
-    hello.device_mib = device.memory_mib;
-  }
   return hello;
 }
 

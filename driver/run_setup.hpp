@@ -21,6 +21,9 @@ sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan);
 FarmOptions farm_options(const Options& options, const std::string& backend,
                          const DrainSignals& signals);
 
+/// Throws worker::InputError when --as-sku or --fake-device name no known SKU.
+void check_device(const Options& options);
+
 /// What this process says of itself as a worker. A simulated worker plays any SKU unless it is told
 /// to be one.
 worker::Hello worker_hello(const Options& options, const std::string& backend);

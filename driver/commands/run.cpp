@@ -13,19 +13,28 @@
 namespace driver {
 namespace {
 
-/// A plan and the archive that it goes into, open.
+/// The plan of a command line whose workers are known to be able to serve.
+Plan checked_plan(const Options& options) {
+  check_device(options);
+  return make_plan(options.arguments.front(), options);
+}
+
+/// A plan, the archive that it goes into, open, and what is left to do. Whatever a user can get
+/// wrong shows before the archive is touched.
 struct OpenRun {
   Plan plan;
   std::map<int, double> expected_s;
   sweep::FileOps files;
   std::string path;
   sweep::Archive archive;
+  std::vector<CellTask> tasks;
 
   explicit OpenRun(const Options& options)
-      : plan(make_plan(options.arguments.front(), options)),
+      : plan(checked_plan(options)),
         expected_s(expected_seconds(plan)),
         path(archive_path(options, plan.spec.name)),
-        archive(path, archive_options(options, plan), planned_records(plan), files) {}
+        archive(path, archive_options(options, plan), planned_records(plan), files),
+        tasks(tasks_left(plan, expected_s, archive)) {}
 };
 
 void tell_workers_to_leave(worker::Channel& channel, int size) {
@@ -36,20 +45,19 @@ void tell_workers_to_leave(worker::Channel& channel, int size) {
 /// Cells go to the other ranks, or, when there are none, to a thread of this process.
 FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* channel,
                       const DrainSignals& signals) {
-  const std::vector<CellTask> tasks = tasks_left(run.plan, run.expected_s, run.archive);
-  if (tasks.empty() && channel == nullptr) return {};
+  if (run.tasks.empty() && channel == nullptr) return {};
   ProgressLine progress(std::cerr, isatty(STDERR_FILENO) != 0);
   ArchiveSink sink(run.plan, options.profiles.string(), run.archive, options.scratch.string(),
                    progress);
   FarmOptions farm = farm_options(options, run.plan.backend, signals);
   if (channel == nullptr) {
     const worker::Hello self = worker_hello(options, run.plan.backend);
-    return run_alone(tasks, sink, farm, self,
+    return run_alone(run.tasks, sink, farm, self,
                      worker::make_cell_runner(self, 0, options.scratch.string()));
   }
   for (int rank = 1; rank < channel->place().size; ++rank) farm.workers.push_back(rank);
   const engine::WallClock clock;
-  return run_farm(*channel, clock, tasks, sink, farm);
+  return run_farm(*channel, clock, run.tasks, sink, farm);
 }
 
 void print_results(const OpenRun& run, const FarmResult& result) {
@@ -85,17 +93,47 @@ int drive(const Options& options, worker::MpiChannel* channel) {
   return run_code(result, run->plan, run->archive);
 }
 
-int work(const Options& options, worker::MpiChannel& channel) {
-  ignore_drain_signals();
+bool told_to_leave(worker::Channel& channel, engine::Nanos longest) {
+  const engine::WallClock clock;
+  while (clock.now() < longest) {
+    while (const std::optional<worker::Received> received = channel.poll())
+      if (std::holds_alternative<worker::Stop>(received->message)) return true;
+    channel.wait(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+/// Ends a worker that cannot serve, without MPI_Finalize: that would wait for a driver that waits
+/// for the worker. mpirun then ends the job.
+[[noreturn]] void give_up(int rank, const std::exception& error, ExitCode code) {
+  const std::string text =
+      "kvsweep: worker of rank " + std::to_string(rank) + ": " + error.what() + '\n';
+  std::cerr << text << std::flush;
+  std::_Exit(code);
+}
+
+int serve(const worker::Hello& self, const Options& options, worker::MpiChannel& channel) {
   engine::WallClock clock;
-  // The driver alone reads the sweep file; which backend a worker serves it learns from its first
-  // cell.
-  const worker::Hello self = worker_hello(options, options.backend.value_or("sim"));
   const auto runner =
       worker::make_cell_runner(self, channel.place().rank, options.scratch.string());
   const worker::WorkerEnd end = worker::run_worker(channel, clock, self, runner);
   if (end == worker::WorkerEnd::stuck) std::_Exit(kInternalError);
   return kOk;
+}
+
+int work(const Options& options, worker::MpiChannel& channel) {
+  ignore_drain_signals();
+  try {
+    // The driver alone reads the sweep file; which backend a worker serves it learns from its
+    // first cell.
+    return serve(worker_hello(options, options.backend.value_or("sim")), options, channel);
+  } catch (const worker::InputError& error) {
+    // The driver, which has the same command line, finds the same unless this node differs.
+    if (told_to_leave(channel, std::chrono::seconds(10))) return kOk;
+    give_up(channel.place().rank, error, kUsage);
+  } catch (const std::exception& error) {
+    give_up(channel.place().rank, error, kInternalError);
+  }
 }
 
 }  // namespace

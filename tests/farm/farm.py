@@ -47,6 +47,12 @@ def session_of(pid):
     return fields[0], int(fields[3])
 
 
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Outcome:
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
@@ -93,15 +99,40 @@ class Running:
         self.process.wait()
         return self.outcome()
 
-    def rank(self, number):
-        """The process of a rank, once it runs."""
+    def find_rank(self, number):
+        """The process of a rank; None before it runs."""
         mark = f"OMPI_COMM_WORLD_RANK={number}".encode()
         for pid in self.members():
             with contextlib.suppress(OSError):
                 with open(f"/proc/{pid}/environ", "rb") as environ:
                     if mark in environ.read().split(b"\0"):
                         return pid
-        raise AssertionError(f"rank {number} does not run")
+        return None
+
+    def until_gone(self):
+        """Waits for the last process of the session."""
+        deadline = time.monotonic() + PATIENCE_S
+        while members := self.members():
+            self.process.poll()
+            expect(time.monotonic() < deadline, f"processes that stay: {members}")
+            time.sleep(0.005)
+
+    def rank(self, number):
+        pid = self.find_rank(number)
+        expect(pid, f"rank {number} does not run")
+        return pid
+
+    def until_rank_is_at_a_cell(self, number, marks):
+        """Works at one that is marked as started; an earlier run may have left marks behind."""
+        def is_marked():
+            pid = self.find_rank(number)
+            return pid and any(f"pid={pid}\n".encode() in mark for mark in marks())
+
+        self.until(is_marked, f"rank {number} has a cell")
+        pid = self.rank(number)
+        enough = cpu_seconds(pid) + 0.1
+        self.until(lambda: cpu_seconds(pid) > enough, f"rank {number} works at its cell")
+        return pid
 
     def written(self, stream):
         with open(stream.name, "rb") as file:
@@ -171,6 +202,14 @@ class Folder:
 
     def names(self, pattern):
         return sorted(os.path.relpath(found, self.path) for found in glob.glob(self.file(pattern)))
+
+    def marks(self, archive="a.h5"):
+        """What is noted of cells that have started and not ended."""
+        found = []
+        for name in self.names(archive + ".d/*.run"):
+            with contextlib.suppress(FileNotFoundError):
+                found.append(self.bytes_of(name))
+        return found
 
     def environment(self):
         env = {name: value for name, value in os.environ.items()

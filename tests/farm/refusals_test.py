@@ -135,7 +135,7 @@ def second_driver():
     with Folder(LONG) as folder:
         folder.write("short.toml", sweep(name="long", jobs=1))
         first = folder.start_run("--archive", "a.h5", ranks=2)
-        first.until(lambda: folder.names("a.h5.d/*.run"), "a cell that runs")
+        first.until(folder.marks, "a cell that runs")
         holder = folder.bytes_of("a.h5.d/lock").decode().splitlines()
         before = folder.bytes_of("a.h5"), folder.names("a.h5.d/*")
         for ranks in 1, 3:
@@ -151,7 +151,7 @@ def waiting_driver():
     with Folder(LONG) as folder:
         folder.write("short.toml", sweep(name="long", repeats=1, jobs=1))
         first = folder.start_run("--archive", "a.h5", ranks=2)
-        first.until(lambda: folder.names("a.h5.d/*.run"), "a cell that runs")
+        first.until(folder.marks, "a cell that runs")
         impatient = folder.run("--archive", "a.h5", "--wait", "0.5", sweep_file="short.toml")
         expect_refused(impatient, IN_USE, "a.h5")
         patient = folder.start_run("--archive", "a.h5", "--wait", "100", sweep_file="short.toml")

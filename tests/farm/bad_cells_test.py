@@ -1,0 +1,119 @@
+"""A cell that goes wrong is recorded with its reason and stops no other."""
+import base64
+import json
+import os
+import signal
+
+import archives
+from cases import case, expect, expect_equal, expect_in, main
+from farm import Folder, sweep
+
+SOME_FAILED = 3
+# The a100 cells take longer than the h100 cells and hence run first.
+TWO_LOADS = sweep(policies=("fcfs",), jps=(10,), jobs=600, more="""[[override]]
+gpu = ["h100-80gb"]
+workload.kind = "trajectories"
+workload.path = "jobs.jsonl"
+workload.tokenizer = "bytes.tiktoken"
+workload.jobs = 1
+""")
+# One cell that nobody waits for, expected to take longest and hence first, and two short ones.
+ONE_ENDLESS = sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=1).replace(
+    "jobs = 20", "").replace("jps = [10]", 'jps = [10]\n"workload.jobs" = [1, 2, 20000]')
+ENDLESS_LABEL = "gpu=a100-40gb policy=fcfs jps=10 workload.jobs=20000"
+
+
+def recorded_job(answer):
+    return json.dumps({"id": "good", "messages": [{"role": "user", "content": "go"},
+                                                  {"role": "assistant", "content": answer}]}) + "\n"
+
+
+def byte_vocabulary():
+    return "".join(f"{base64.b64encode(bytes([i])).decode()} {i}\n" for i in range(256))
+
+
+def statuses(folder):
+    return {label: row["status"] for label, row in archives.cells(folder.file("a.h5")).items()}
+
+
+@case("cells whose trajectories change after planning fail with the reason, after a second try")
+def changed_trajectories():
+    archives.need_h5py()
+    with Folder(TWO_LOADS) as folder:
+        folder.write("bytes.tiktoken", byte_vocabulary())
+        folder.write("jobs.jsonl", recorded_job("done"))
+        run = folder.start_run("--archive", "a.h5", ranks=2)
+        run.until(folder.marks, "a cell runs")
+        folder.write("jobs.jsonl", recorded_job("done differently"))
+        outcome = run.wait()
+        expect_equal(outcome.code, SOME_FAILED, f"exit code, {outcome}")
+        for label, row in archives.cells(folder.file("a.h5")).items():
+            expect_equal(row["status"], "failed" if "h100" in label else "ok", label)
+            if "h100" in label:
+                expect_in("other profiles or input files", row["reason"], "reason")
+                expect_equal(row["attempts"], 2, "attempts")
+        # As it was when the cells were planned.
+        folder.write("jobs.jsonl", recorded_job("done"))
+        resumed = folder.run("--archive", "a.h5", ranks=2)
+        expect_equal(resumed.code, 0, f"exit code of the resumed run, {resumed}")
+        expect_equal(len(resumed.finished()), 2, f"cells of the resumed run, {resumed}")
+
+
+@case("a cell that runs over --cell-timeout is recorded as such and the others are done")
+def timeout():
+    archives.need_h5py()
+    for ranks in 1, 3:
+        with Folder(ONE_ENDLESS) as folder:
+            outcome = folder.run("--archive", "a.h5", "--cell-timeout", "4", ranks=ranks)
+            expect_equal(outcome.code, SOME_FAILED, f"exit code, {outcome}")
+            found = statuses(folder)
+            expect_equal(found.pop(ENDLESS_LABEL), "timeout", "status of the long cell")
+            expect_equal(list(found.values()), ["ok", "ok"], "statuses of the others")
+            row = archives.cells(folder.file("a.h5"))[ENDLESS_LABEL]
+            expect_in("ran longer than 4", row["reason"], "reason")
+            expect_equal(row["attempts"], 1, "attempts")
+
+
+def kill_worker(folder, number, ranks=2):
+    """Sends a signal to a worker at a cell; what the marks say then."""
+    run = folder.start_run("--archive", "a.h5", ranks=ranks)
+    os.kill(run.until_rank_is_at_a_cell(1, folder.marks), number)
+    outcome = run.wait()
+    expect(outcome.code not in (0, 75), f"exit code, {outcome}")
+    run.until_gone()
+    return b"".join(folder.marks()).decode()
+
+
+@case("a cell that killed its process twice is quarantined with the reason, and the others are done")
+def killer():
+    archives.need_h5py()
+    with Folder(ONE_ENDLESS) as folder:
+        for deaths in 0, 1:
+            mark = kill_worker(folder, signal.SIGSEGV)
+            expect_in(f"deaths={deaths}\n", mark, "mark")
+            expect_in("died=signal 11\n", mark, "mark")
+        outcome = folder.run("--archive", "a.h5", ranks=2)
+        expect_equal(outcome.code, SOME_FAILED, f"exit code, {outcome}")
+        found = statuses(folder)
+        expect_equal(found.pop(ENDLESS_LABEL), "quarantined", "status of the killer")
+        expect_equal(list(found.values()), ["ok", "ok"], "statuses of the others")
+        row = archives.cells(folder.file("a.h5"))[ENDLESS_LABEL]
+        expect_in("killed its process 2 times", row["reason"], "reason")
+
+
+@case("a worker that somebody else kills counts against no cell, and the run can be resumed")
+def killed_worker():
+    archives.need_h5py()
+    with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), jobs=1500)) as folder:
+        for number in signal.SIGKILL, signal.SIGKILL, signal.SIGKILL:
+            mark = kill_worker(folder, number, ranks=3)
+            expect("died=" not in mark, f"a mark blames a cell: {mark}")
+        stored = archives.finished_cells(folder.file("a.h5"))
+        outcome = folder.run("--archive", "a.h5", ranks=3)
+        expect_equal(outcome.code, 0, f"exit code, {outcome}")
+        expect_equal(set(outcome.finished()) & set(stored), set(), "cells that ran twice")
+        expect_equal(set(statuses(folder).values()), {"ok"}, "statuses")
+
+
+if __name__ == "__main__":
+    main()
