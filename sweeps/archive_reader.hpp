@@ -37,7 +37,7 @@ class ArchiveReader {
   /// One of kCellTables alone, without the column `cell`.
   Table load_table(int row, std::string_view table);
 
-  /// Statuses of cells are those of an archive and the shards beside it.
+  /// How many cells come from shards beside the archive.
   int shards() const { return n_shards_; }
 
  private:
