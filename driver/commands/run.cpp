@@ -90,7 +90,10 @@ int drive(const Options& options, worker::MpiChannel* channel) {
   run->archive.finalize();
   if (options.jsonl) write_trace_folder(*options.jsonl, run->plan, run->path);
   print_results(*run, result);
-  return run_code(result, run->plan, run->archive);
+  const ExitCode code = run_code(result, run->plan, run->archive);
+  // What hangs in a cell can neither be joined nor take part in MPI_Finalize; all results are safe.
+  if (!result.stuck_workers.empty()) std::_Exit(code);
+  return code;
 }
 
 bool told_to_leave(worker::Channel& channel, engine::Nanos longest) {
