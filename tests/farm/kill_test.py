@@ -133,7 +133,7 @@ def killed_farm():
 
 @case("one process killed at random instants and resumed each time loses no cell and runs none twice")
 def killed_process():
-    killed_at_random(ranks=1, kills=scaled(30))
+    killed_at_random(ranks=1, kills=scaled(10))
 
 
 @case("killing mpirun alone leaves an archive that resumes and blames no cell")
