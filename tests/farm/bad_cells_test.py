@@ -77,7 +77,7 @@ def timeout():
 def kill_worker(folder, number, ranks=2):
     """Sends a signal to a worker at a cell; what the marks say then."""
     run = folder.start_run("--archive", "a.h5", ranks=ranks)
-    os.kill(run.until_rank_is_at_a_cell(1, folder.marks), number)
+    os.kill(run.until_a_worker_is_at_a_cell(ranks, folder.marks), number)
     outcome = run.wait()
     expect(outcome.code not in (0, 75), f"exit code, {outcome}")
     run.until_gone()

@@ -122,16 +122,17 @@ class Running:
         expect(pid, f"rank {number} does not run")
         return pid
 
-    def until_rank_is_at_a_cell(self, number, marks):
-        """Works at one that is marked as started; an earlier run may have left marks behind."""
-        def is_marked():
-            pid = self.find_rank(number)
-            return pid and any(f"pid={pid}\n".encode() in mark for mark in marks())
+    def until_a_worker_is_at_a_cell(self, ranks, marks):
+        """Works at one that is marked as started; an earlier run may have left marks behind. Returns its process."""
+        def marked():
+            pids = filter(None, (self.find_rank(rank) for rank in range(1, ranks)))
+            return next((pid for pid in pids if any(f"pid={pid}\n".encode() in mark for mark in marks())), None)
 
-        self.until(is_marked, f"rank {number} has a cell")
-        pid = self.rank(number)
+        self.until(marked, "a worker has a cell")
+        pid = marked()
+        expect(pid, "the cell is over already")
         enough = cpu_seconds(pid) + 0.1
-        self.until(lambda: cpu_seconds(pid) > enough, f"rank {number} works at its cell")
+        self.until(lambda: cpu_seconds(pid) > enough, f"process {pid} works at its cell")
         return pid
 
     def written(self, stream):
