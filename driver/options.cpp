@@ -269,11 +269,16 @@ void check(const Options& options) {
     throw UsageError("--as-sku and --fake-device exclude each other");
   if (options.repeats < 1)
     throw UsageError("--repeats must be at least 1, found " + std::to_string(options.repeats));
-  for (const auto& seconds :
-       {options.cell_timeout_s, options.time_limit_s, options.node_memory_gib}) {
-    if (seconds && !(*seconds > 0))
-      throw UsageError("a limit must be above 0, found " + std::to_string(*seconds));
+  const std::pair<const char*, std::optional<double>> limits[] = {
+      {"--wait", options.wait_s > 0 ? std::optional(options.wait_s) : std::nullopt},
+      {"--cell-timeout", options.cell_timeout_s},
+      {"--time-limit", options.time_limit_s},
+      {"--node-memory-gib", options.node_memory_gib}};
+  for (const auto& [name, value] : limits) {
+    if (value && !(*value >= 1e-3 && *value <= 1e8))
+      throw UsageError(std::string(name) + " must be between 0.001 and 100000000");
   }
+  if (!(options.wait_s >= 0)) throw UsageError("--wait must not be negative");
 }
 
 Options read(const std::string& name, const Command& command,

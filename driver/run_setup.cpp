@@ -66,7 +66,16 @@ worker::Hello name_device(const Options& options) {
 }  // namespace
 
 std::string archive_path(const Options& options, const std::string& sweep_name) {
-  return options.archive ? options.archive->string() : sweep_name + ".h5";
+  namespace fs = std::filesystem;
+  const fs::path path = options.archive ? *options.archive : fs::path(sweep_name + ".h5");
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (path.empty() || fs::is_directory(path)) {
+    throw UsageError("--archive must name a file, found \"" + path.string() + '"');
+  }
+  if (!fs::is_directory(folder)) {
+    throw UsageError("--archive " + path.string() + ": there is no folder " + folder.string());
+  }
+  return path.string();
 }
 
 sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan) {

@@ -1,5 +1,7 @@
 #include "driver/trace_folder.hpp"
 
+#include "driver/options.hpp"
+
 #include <cstdio>
 
 #include "analysis/new_file.hpp"
@@ -35,6 +37,15 @@ void write_trace_folder(const std::filesystem::path& folder, const Plan& plan,
   analysis::NewFile cells(folder / "cells.jsonl");
   cells.fill([&](std::ostream& out) { analysis::write_cells_jsonl(reports, out); });
   cells.commit();
+}
+
+void make_trace_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || !std::filesystem::is_directory(folder)) {
+    throw UsageError("--jsonl " + folder.string() + ": cannot make this folder" +
+                     (error ? ": " + error.message() : ""));
+  }
 }
 
 }  // namespace driver

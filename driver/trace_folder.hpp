@@ -12,4 +12,7 @@ namespace driver {
 void write_trace_folder(const std::filesystem::path& folder, const Plan& plan,
                         const std::string& archive);
 
+/// Makes the folder, so that a wrong path shows before anything runs. Throws UsageError.
+void make_trace_folder(const std::filesystem::path& folder);
+
 }  // namespace driver

@@ -270,11 +270,10 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   config.policy_name = in.text("policy", "");
   config.policy = bind_policy(in);
   const std::optional<NotRunnable> problem = not_runnable(in, config);
-  if (config.policy.order == "priority" && !config.engine.scheduler.reserve_full_sequence &&
-      config.workload.arrivals.kind == ArrivalConfig::Kind::closed) {
+  if (config.policy.order == "priority" && !config.engine.scheduler.reserve_full_sequence) {
     // Among equals the eldest gives way: two long prefills would take each other's blocks for ever.
     in.fail("policy.order",
-            "cannot order a closed batch without engine.reserve_full_sequence: all arrive at once");
+            "needs engine.reserve_full_sequence, since equal requests could starve each other");
   }
   in.ignore("dram_gib");  // no tier is built that would hold anything there
   in.reject_unknown();

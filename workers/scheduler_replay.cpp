@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "workers/engine/errors.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/scheduler_workload.hpp"
 
@@ -41,8 +42,11 @@ class Replay {
 
   void run(std::ostream& out) {
     int step = 0;
-    for (; next_arrival_ < by_arrival_.size() || !scheduler_.idle(); ++step)
+    for (; next_arrival_ < by_arrival_.size() || !scheduler_.idle(); ++step) {
+      if (step > most_steps())
+        throw engine::InputError("the requests take each other's blocks for ever");
       out << line(step).dump() << '\n';
+    }
     out << last_line(step).dump() << '\n';
   }
 
@@ -152,6 +156,16 @@ class Replay {
     record["free_queue_head"] = free_queue(8);
     record["cached_hashes"] = kv_.prefix_cache().num_hashes();
     return record;
+  }
+
+  /// Far more than any workload needs in which every step brings somebody nearer to the end.
+  std::int64_t most_steps() const {
+    std::int64_t tokens = 0, last_arrival = 0;
+    for (const ScriptedRequest& scripted : workload_.requests) {
+      tokens += static_cast<std::int64_t>(scripted.prompt.size() + scripted.outputs.size());
+      last_arrival = std::max<std::int64_t>(last_arrival, scripted.arrival_step);
+    }
+    return last_arrival + 100 + 100 * tokens;
   }
 
   int common_prefix_blocks() const {

@@ -7,7 +7,8 @@ namespace worker {
 /// Replays a scheduling workload (JSON: a configuration and requests with arrival steps) through
 /// the scheduler and the KV cache alone, and writes every decision as one JSON line a step, then a
 /// last line with the final state of the pool. Throws engine::InputError, with the file and the
-/// field, when the workload is not one; nothing is written then.
+/// field, when the workload is not one: nothing is written then; and, after many steps, when its
+/// requests take each other's blocks for ever.
 void replay_scheduling(const std::string& workload_path, std::ostream& out);
 
 }  // namespace worker

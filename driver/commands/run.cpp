@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "analysis/cell_summary.hpp"
@@ -16,6 +17,7 @@ namespace {
 /// The plan of a command line whose workers are known to be able to serve.
 Plan checked_plan(const Options& options) {
   check_device(options);
+  if (options.jsonl) make_trace_folder(*options.jsonl);
   return make_plan(options.arguments.front(), options);
 }
 
@@ -60,6 +62,12 @@ FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* 
   return run_farm(*channel, clock, run.tasks, sink, farm);
 }
 
+bool estimates_tokens(const analysis::CellReport& report) {
+  return std::ranges::any_of(report.notes, [](const sweep::Note& note) {
+    return note.name == "tokenizer" && note.text.starts_with("byte estimate");
+  });
+}
+
 void print_results(const OpenRun& run, const FarmResult& result) {
   std::vector<analysis::CellReport> reports;
   for (std::size_t i = 0; i < run.plan.cells.size(); ++i) {
@@ -68,6 +76,15 @@ void print_results(const OpenRun& run, const FarmResult& result) {
   }
   std::cout << '\n';
   analysis::print_summary(reports, std::cout);
+  const auto ok = [](const analysis::CellReport& report) {
+    return report.status == sweep::CellStatus::ok;
+  };
+  std::cout << '\n'
+            << std::ranges::count_if(reports, ok) << " of " << reports.size()
+            << " cells have a result\n";
+  if (std::ranges::any_of(reports, estimates_tokens)) {
+    std::cout << "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.\n";
+  }
   std::cout << '\n';
   for (const LeftCell& left : result.left)
     std::cout << "left: cell " << left.cell << ": " << left.reason << '\n';
@@ -88,8 +105,8 @@ int drive(const Options& options, worker::MpiChannel* channel) {
             << std::endl;
   const FarmResult result = farm_cells(options, *run, channel, signals);
   run->archive.finalize();
-  if (options.jsonl) write_trace_folder(*options.jsonl, run->plan, run->path);
   print_results(*run, result);
+  if (options.jsonl) write_trace_folder(*options.jsonl, run->plan, run->path);
   const ExitCode code = run_code(result, run->plan, run->archive);
   // What hangs in a cell can neither be joined nor take part in MPI_Finalize; all results are safe.
   if (!result.stuck_workers.empty()) std::_Exit(code);

@@ -10,7 +10,7 @@ namespace {
 
 void check(const EngineConfig& config) {
   const SchedulerConfig& s = config.scheduler;
-  const auto number = [](int n) { return std::to_string(n); };
+  const auto number = [](std::int64_t n) { return std::to_string(n); };
   if (s.max_num_batched_tokens < s.max_num_seqs) {
     throw InputError("engine.max_num_batched_tokens must be at least engine.max_num_seqs, found " +
                      number(s.max_num_batched_tokens) + " and " + number(s.max_num_seqs));
@@ -21,7 +21,7 @@ void check(const EngineConfig& config) {
         "engine.max_model_len, found " +
         number(s.max_num_batched_tokens) + " and " + number(s.max_model_len));
   }
-  const int usable_tokens = (config.kv.num_blocks - 1) * config.kv.block_size;
+  const std::int64_t usable_tokens = std::int64_t{config.kv.num_blocks - 1} * config.kv.block_size;
   if (usable_tokens < s.max_model_len) {
     throw InputError("the KV pool must hold one sequence of engine.max_model_len tokens, found " +
                      number(usable_tokens) + " tokens in the pool and a length of " +

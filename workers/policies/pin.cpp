@@ -36,10 +36,9 @@ class Pin final : public engine::RetentionPolicy {
     if (tool == ToolId::none) return {.reason = KvReason::no_tool};
     call_of(request) = {tool, now};
     const auto mean = durations_.mean(tool);
+    if (mean.value_or(Nanos{0}) > threshold_) return {.reason = KvReason::slow_tool};
     // Below 10 ms a pin is over before it could serve anyone.
-    if (mean.value_or(Nanos{0}) > threshold_ || ttl_ < std::chrono::milliseconds{10}) {
-      return {.reason = KvReason::slow_tool};
-    }
+    if (ttl_ < std::chrono::milliseconds{10}) return {};
     return {true, mean ? KvReason::known_tool : KvReason::unseen_tool, now + ttl_};
   }
 
