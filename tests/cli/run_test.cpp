@@ -14,9 +14,10 @@ TEST_CASE("run says first what it runs on, and ends with a row for each cell") {
   const auto lines = lines_of(outcome.out);
   CHECK(lines.front() == "tiny: 2 cells, backend sim (modelled, virtual time)");
   CHECK_THAT(outcome.out, Contains("jct_wall"));
-  REQUIRE(lines.size() == 8);
+  REQUIRE(lines.size() == 10);
   CHECK_THAT(lines[4], StartsWith("   0  fcfs "));
   CHECK_THAT(lines[5], StartsWith("   1  continuum "));
+  CHECK(lines[7] == "2 of 2 cells have a result");
   CHECK(lines.back() == "Results: tiny.h5");
 }
 
