@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "workers/model/shape.hpp"
+
+namespace model {
+
+enum class Architecture : std::uint8_t {
+  llama,  // RMSNorm, rotary positions, gated SiLU MLP, no biases
+  opt,    // LayerNorm, learned positions (offset 2), ReLU MLP, biases
+};
+
+/// Type of weights, activations and KV in memory. Arithmetic is float32.
+enum class DType : std::uint8_t { f32, bf16, f16 };
+constexpr int size_of(DType type) { return type == DType::f32 ? 4 : 2; }
+/// "float32", "bfloat16", "float16": the names of a checkpoint's configuration.
+std::string to_text(DType type);
+
+/// How rotary frequencies are stretched beyond the context that the model was trained on.
+struct RopeScaling {
+  enum class Kind : std::uint8_t { none, llama3, yarn };
+  Kind kind = Kind::none;
+  double factor = 1;
+  int original_max_context = 0;  // tokens
+  double low_freq_factor = 1;    // llama3
+  double high_freq_factor = 4;   // llama3
+  double beta_fast = 32;         // yarn
+  double beta_slow = 1;          // yarn
+  double attention_factor = 0;   // yarn; 0: 0.1 ln(factor) + 1
+};
+
+/// Everything that the forward pass depends on, weights apart.
+struct ModelConfig {
+  ModelShape shape;
+  Architecture architecture = Architecture::llama;
+  DType dtype = DType::bf16;
+  double norm_eps = 1e-5;
+  double rope_theta = 10000;
+  RopeScaling rope_scaling;
+};
+
+/// Rotary frequencies: angle of pair i at position p is p * inverse_frequency[i]; cos and sin are
+/// multiplied by `scale`. Empty for learned positions. Pairs are (i, i + head_dim/2).
+struct RopeTable {
+  std::vector<float> inverse_frequency;  // [head_dim / 2]
+  float scale = 1;
+};
+RopeTable rope_table(const ModelConfig& config);
+
+/// Reads DIR/config.json of a Hugging Face checkpoint. Throws engine::InputError naming file and
+/// key: unknown architecture, missing or impossible values, features that are not supported.
+ModelConfig read_huggingface_config(const std::filesystem::path& dir);
+
+}  // namespace model
