@@ -20,7 +20,8 @@ struct Parameter {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t offset = 0;              // bytes from the start of the weights, a multiple of 256
-  std::vector<std::string> parts;       // checkpoint tensors, stacked in this order
+  std::vector<std::string> parts;       // checkpoint tensors, stacked in this order; their names
+                                        // lack the prefix ("model.", "model.decoder.")
   std::vector<std::int64_t> part_rows;  // rows (vectors: elements) of each part
   std::int64_t elements() const { return rows * cols; }
 };
@@ -67,12 +68,21 @@ class WeightSource {
 std::unique_ptr<WeightSource> open_checkpoint(const std::filesystem::path& dir,
                                               const ModelConfig& config);
 
-/// Seeded values that need no file. Norm weights are 1 and biases 0; every other element is
-/// kernels::random_weight() of seed, position of the parameter in the layout and position in the
-/// parameter, so that a GPU can make the same values itself.
+/// Seeded values that need no file. Norm weights are 1; every other element, biases too, is
+/// kernels::random_weight() of seed, position of the parameter in WeightLayout::parameters,
+/// position in the parameter and random_amplitude(), rounded to the type asked for, so that a GPU
+/// can make the same values itself.
 std::unique_ptr<WeightSource> random_weights(const ModelConfig& config, std::uint64_t seed);
 
-/// All parameters in `layout` order into one buffer of layout.bytes, on `threads` threads.
+/// Amplitude of a parameter's random values: outputs of linear layers are of the order of their
+/// inputs, and logits spread widely enough for a clear maximum. 0 for norm weights, which are 1.
+float random_amplitude(const Parameter& parameter, const ModelConfig& config);
+
+/// Part of the digest of random weights: bumped when the same seed gives other values.
+constexpr int kRandomWeightsVersion = 1;
+
+/// All parameters in `layout` order into one buffer of layout.bytes, on `threads` threads. The gaps
+/// between parameters are not written. Throws what a read threw first.
 void read_all(const WeightSource& source, const WeightLayout& layout, DType type,
               std::span<std::byte> out, int threads);
 

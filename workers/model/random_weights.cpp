@@ -1,0 +1,99 @@
+#include "workers/model/weights.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "kernels/random_weight.hpp"
+#include "workers/model/scalar.hpp"
+
+namespace model {
+namespace {
+
+constexpr float kBiasAmplitude = 0.1f;
+constexpr double kHeadGain = 4;  // standard deviation of the logits
+constexpr double kTiedGain = 2;
+
+template <class Scalar, class Value>
+void fill(std::span<std::byte> out, const Value& value) {
+  auto* const elements = reinterpret_cast<Scalar*>(out.data());
+  const std::size_t count = out.size() / sizeof(Scalar);
+  for (std::size_t i = 0; i < count; ++i) elements[i] = value(i);
+}
+
+template <class Value>
+void fill_as(DType type, std::span<std::byte> out, const Value& value) {
+  switch (type) {
+    case DType::f32:
+      return fill<float>(out, value);
+    case DType::bf16:
+      return fill<std::uint16_t>(out, [&](std::size_t i) { return to_bf16(value(i)); });
+    case DType::f16:
+      return fill<std::uint16_t>(out, [&](std::size_t i) { return to_f16(value(i)); });
+  }
+}
+
+class RandomWeights : public WeightSource {
+ public:
+  RandomWeights(const ModelConfig& config, std::uint64_t seed) : config_(config), seed_(seed) {
+    const WeightLayout layout = weight_layout(config, config.dtype);
+    for (std::size_t i = 0; i < layout.parameters.size(); ++i)
+      position_[layout.parameters[i].name] = static_cast<std::uint32_t>(i);
+  }
+
+  std::string describe() const override { return "random, seed " + std::to_string(seed_); }
+
+  std::string digest() const override {
+    return "random-weights-" + std::to_string(kRandomWeightsVersion) + "-seed-" +
+           std::to_string(seed_);
+  }
+
+  void read(const Parameter& parameter, DType type, std::span<std::byte> out) const override {
+    if (out.size() != static_cast<std::size_t>(parameter.elements() * size_of(type)))
+      throw std::invalid_argument("random weights: the buffer of " + parameter.name +
+                                  " has another size than the parameter");
+    if (parameter.kind == Parameter::Kind::norm_weight)
+      return fill_as(type, out, [](std::size_t) { return 1.0f; });
+    const float amplitude = random_amplitude(parameter, config_);
+    const std::uint32_t position = position_.at(parameter.name);
+    fill_as(type, out, [=, seed = seed_](std::size_t i) {
+      return kernels::random_weight(seed, position, i, amplitude);
+    });
+  }
+
+ private:
+  ModelConfig config_;
+  std::uint64_t seed_;
+  std::unordered_map<std::string, std::uint32_t> position_;  // in the layout
+};
+
+}  // namespace
+
+float random_amplitude(const Parameter& parameter, const ModelConfig& config) {
+  // Uniform in (-a, a) has variance a^2 / 3: a sum over n inputs of order 1 keeps their order.
+  const auto keeping_order = [](std::int64_t inputs) {
+    return std::sqrt(3.0 / static_cast<double>(inputs));
+  };
+  switch (parameter.kind) {
+    case Parameter::Kind::norm_weight:
+      return 0;
+    case Parameter::Kind::bias:
+      return kBiasAmplitude;
+    case Parameter::Kind::matrix: {
+      const double gain = parameter.name == "head.weight" ? kHeadGain : 1;
+      return static_cast<float>(gain * keeping_order(parameter.cols));
+    }
+    case Parameter::Kind::table:
+      break;
+  }
+  // A tied table is the head as well; positions must not drown the tokens that they are added to.
+  if (config.shape.tied_embeddings)
+    return static_cast<float>(kTiedGain * keeping_order(parameter.cols));
+  return static_cast<float>(keeping_order(1));
+}
+
+std::unique_ptr<WeightSource> random_weights(const ModelConfig& config, std::uint64_t seed) {
+  return std::make_unique<RandomWeights>(config, seed);
+}
+
+}  // namespace model

@@ -1,0 +1,158 @@
+// Names of checkpoint tensors: LlamaForCausalLM and OPTForCausalLM of Hugging Face transformers,
+// without the prefix of the inner model, which differs between checkpoints.
+#include "workers/model/weights.hpp"
+
+#include <utility>
+
+namespace model {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;  // bytes: what a GPU's allocator gives, too
+
+struct Part {
+  std::string tensor;
+  std::int64_t rows;
+};
+
+class LayoutBuilder {
+ public:
+  explicit LayoutBuilder(DType stored_as) : element_bytes_(size_of(stored_as)) {}
+
+  int matrix(const std::string& name, const std::vector<Part>& parts, std::int64_t cols,
+             Parameter::Kind kind = Parameter::Kind::matrix) {
+    Parameter parameter = stacked(name, kind, parts);
+    parameter.cols = cols;
+    return add(parameter);
+  }
+  int vector(const std::string& name, Parameter::Kind kind, const std::vector<Part>& parts) {
+    Parameter parameter = stacked(name, kind, parts);
+    parameter.cols = std::exchange(parameter.rows, 1);
+    return add(parameter);
+  }
+  WeightLayout& layout() { return layout_; }
+
+ private:
+  static Parameter stacked(const std::string& name, Parameter::Kind kind,
+                           const std::vector<Part>& parts) {
+    Parameter parameter;
+    parameter.name = name;
+    parameter.kind = kind;
+    for (const Part& part : parts) {
+      parameter.parts.push_back(part.tensor);
+      parameter.part_rows.push_back(part.rows);
+      parameter.rows += part.rows;
+    }
+    return parameter;
+  }
+  int add(Parameter& parameter) {
+    parameter.offset = layout_.bytes;
+    const std::int64_t bytes = parameter.elements() * element_bytes_;
+    layout_.bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    layout_.parameters.push_back(parameter);
+    return static_cast<int>(layout_.parameters.size()) - 1;
+  }
+
+  int element_bytes_;
+  WeightLayout layout_;
+};
+
+/// What the tensors of a layer are called.
+struct LayerNames {
+  const char* attention_norm;
+  std::vector<const char*> qkv;
+  const char* out;
+  const char* mlp_norm;
+  std::vector<const char*> up;
+  const char* down;
+};
+
+LayerNames layer_names(Architecture architecture) {
+  const std::vector<const char*> qkv{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
+  if (architecture == Architecture::llama)
+    return {"input_layernorm",
+            qkv,
+            "self_attn.o_proj",
+            "post_attention_layernorm",
+            {"mlp.gate_proj", "mlp.up_proj"},
+            "mlp.down_proj"};
+  return {"self_attn_layer_norm", qkv, "self_attn.out_proj", "final_layer_norm", {"fc1"}, "fc2"};
+}
+
+/// Adds the parameters of one layer; every linear layer and norm as one weight and maybe one bias.
+class LayerBuilder {
+ public:
+  LayerBuilder(LayoutBuilder& builder, const ModelShape& shape, int layer)
+      : builder_(builder), shape_(shape), prefix_("layers." + std::to_string(layer) + ".") {}
+
+  void norm(const std::string& name, const char* tensor, int& weight, int& bias) {
+    using Kind = Parameter::Kind;
+    const auto part = [&](const char* what) {
+      return std::vector<Part>{{prefix_ + tensor + what, shape_.hidden}};
+    };
+    weight = builder_.vector(prefix_ + name + ".weight", Kind::norm_weight, part(".weight"));
+    if (shape_.biases) bias = builder_.vector(prefix_ + name + ".bias", Kind::bias, part(".bias"));
+  }
+  void linear(const std::string& name, const std::vector<const char*>& tensors,
+              const std::vector<std::int64_t>& rows, std::int64_t cols, int& weight, int& bias) {
+    const auto parts = [&](const char* what) {
+      std::vector<Part> all;
+      for (std::size_t i = 0; i < tensors.size(); ++i)
+        all.push_back({prefix_ + tensors[i] + what, rows[i]});
+      return all;
+    };
+    weight = builder_.matrix(prefix_ + name + ".weight", parts(".weight"), cols);
+    if (shape_.biases)
+      bias = builder_.vector(prefix_ + name + ".bias", Parameter::Kind::bias, parts(".bias"));
+  }
+
+ private:
+  LayoutBuilder& builder_;
+  const ModelShape& shape_;
+  std::string prefix_;
+};
+
+LayerParameters add_layer(LayoutBuilder& builder, const ModelConfig& config, int layer) {
+  const ModelShape& s = config.shape;
+  const LayerNames names = layer_names(config.architecture);
+  const std::int64_t query = std::int64_t{s.heads} * s.head_dim;
+  const std::int64_t kv = std::int64_t{s.kv_heads} * s.head_dim;
+  const std::vector<std::int64_t> up(names.up.size(), s.intermediate);
+  LayerParameters p;
+  LayerBuilder add(builder, s, layer);
+  add.norm("attention_norm", names.attention_norm, p.attention_norm_weight, p.attention_norm_bias);
+  add.linear("qkv", names.qkv, {query, kv, kv}, s.hidden, p.qkv_weight, p.qkv_bias);
+  add.linear("out", {names.out}, {s.hidden}, query, p.out_weight, p.out_bias);
+  add.norm("mlp_norm", names.mlp_norm, p.mlp_norm_weight, p.mlp_norm_bias);
+  add.linear("up", names.up, up, s.hidden, p.up_weight, p.up_bias);
+  add.linear("down", {names.down}, {s.hidden}, s.intermediate, p.down_weight, p.down_bias);
+  return p;
+}
+
+}  // namespace
+
+WeightLayout weight_layout(const ModelConfig& config, DType stored_as) {
+  using Kind = Parameter::Kind;
+  const ModelShape& s = config.shape;
+  LayoutBuilder builder(stored_as);
+  WeightLayout& layout = builder.layout();
+  layout.embedding =
+      builder.matrix("embedding.weight", {{"embed_tokens.weight", s.vocab}}, s.hidden, Kind::table);
+  if (s.learned_positions > 0)
+    layout.positions =
+        builder.matrix("positions.weight", {{"embed_positions.weight", s.learned_positions}},
+                       s.hidden, Kind::table);
+  for (int layer = 0; layer < s.layers; ++layer)
+    layout.layers.push_back(add_layer(builder, config, layer));
+  const std::string norm = config.architecture == Architecture::llama ? "norm" : "final_layer_norm";
+  layout.final_norm_weight =
+      builder.vector("final_norm.weight", Kind::norm_weight, {{norm + ".weight", s.hidden}});
+  if (s.biases)
+    layout.final_norm_bias =
+        builder.vector("final_norm.bias", Kind::bias, {{norm + ".bias", s.hidden}});
+  layout.head = s.tied_embeddings
+                    ? layout.embedding
+                    : builder.matrix("head.weight", {{"lm_head.weight", s.vocab}}, s.hidden);
+  return layout;
+}
+
+}  // namespace model
