@@ -1,0 +1,108 @@
+#pragma once
+#include <vector>
+
+#include "kernels/device/access_log.hpp"
+#include "kernels/device/types.hpp"
+
+/// Attention over paged KV. T tokens of S sequences; sequence s owns the query tokens
+/// [query_start[s], query_start[s + 1]), the last of its context[s] tokens.
+namespace kernels::gpu {
+
+/// Adds biases and rotates queries and keys of the fused projection, and stores keys and values
+/// in their sequence's blocks at slot positions[t].
+///
+/// Rotary embedding pairs dimension i with i + head_dim / 2 (the layout of Hugging Face's Llama):
+/// angle = float(position) * inverse_frequencies[i], cosine and sine in float32. Scaling of
+/// frequencies (llama3) is in the table.
+struct AppendKv {
+  Type type = Type::bf16;
+  HeadShape shape;
+  int tokens = 0;       // T
+  void* qkv = nullptr;  // [T][qkv_width] of type; queries are rotated and biased in place, and so
+                        // are keys and values with keep_contiguous, otherwise they stay as they are
+  bool keep_contiguous = false;  // for prefill attention that reads keys and values there
+  const void* bias = nullptr;    // [qkv_width] of type, or none
+  const float* inverse_frequencies = nullptr;  // [head_dim / 2], or none: no rotation
+  const std::int32_t* positions = nullptr;     // [T]
+  const std::int32_t* sequence = nullptr;      // [T] row of the block table; negative: padding,
+                                               // nothing is stored
+  PagedKv kv;                                  // arena none: nothing is stored
+  const AccessLog* log = nullptr;              // device pointers; none: nothing is logged
+};
+void append_kv(const AppendKv& op, cudaStream_t stream);
+
+/// A piece of work of prefill attention: a run of one sequence's query tokens.
+struct PrefillTile {
+  std::int32_t sequence;
+  std::int32_t first;  // query token, counted from query_start[sequence]
+};
+
+/// Query tokens of one tile; rows of the tile are (token, head in group).
+int prefill_tile_tokens(const HeadShape& shape);
+
+/// The tiles of all sequences in `sequences`, those with most keys first, so that the last ones to
+/// run are short. `query_start` and `context` on the host.
+std::vector<PrefillTile> prefill_tiles(const HeadShape& shape,
+                                       const std::vector<std::int32_t>& query_start,
+                                       const std::vector<std::int32_t>& context,
+                                       const std::vector<std::int32_t>& sequences);
+
+/// Where prefill attention reads keys and values.
+enum class KvSource : std::uint8_t {
+  paged,
+  contiguous,  // in the fused projection's rows; whole prompts only: context[s] query tokens each
+};
+
+/// Causal attention of chunks of prompts, on tensor cores (FlashAttention-2, arXiv 2307.08691).
+/// A row's result is bitwise the same however its prompt is cut into chunks, and for both sources.
+struct PrefillAttention {
+  Type type = Type::bf16;
+  HeadShape shape;
+  KvSource source = KvSource::paged;
+  int tiles = 0;
+  const PrefillTile* tile_list = nullptr;     // [tiles] of prefill_tiles()
+  const std::int32_t* query_start = nullptr;  // [S + 1]
+  const std::int32_t* context = nullptr;      // [S]
+  const void* qkv = nullptr;                  // [T][qkv_width] of type, from append_kv()
+  PagedKv kv;                                 // paged: holds the chunk's own keys already
+  float scale = 0;                            // of the scores, 1 / sqrt(head_dim)
+  void* out = nullptr;                        // [T][heads * head_dim] of type; rows of tiles only
+  const AccessLog* log = nullptr;             // paged only
+};
+void prefill_attention(const PrefillAttention& op, cudaStream_t stream);
+
+/// Attention of one query token for each of a number of sequences. A sequence's context is split
+/// by its own length alone, so its result is bitwise independent of the batch.
+///
+/// Sizes of the batch are read on the device: a launch can be captured in a graph for `rows` and
+/// replayed with any contexts and block tables, unused rows marked by -1.
+struct DecodeAttention {
+  Type type = Type::bf16;
+  HeadShape shape;
+  int rows = 0;                               // B
+  const std::int32_t* sequences = nullptr;    // [B] row of the block table; negative: padding
+  const std::int32_t* query_start = nullptr;  // [S + 1]; the query token is query_start[sequence]
+  const std::int32_t* context = nullptr;      // [S], its own token included
+  const void* qkv = nullptr;                  // [T][qkv_width] of type, from append_kv()
+  PagedKv kv;                                 // holds the query token's own keys already
+  float scale = 0;
+  void* out = nullptr;        // [T][heads * head_dim] of type; rows of the query tokens only
+  void* workspace = nullptr;  // decode_workspace_bytes(B, shape), 256-byte aligned, prepared by
+                              // plan_decode() once per step
+  const AccessLog* log = nullptr;
+};
+std::size_t decode_workspace_bytes(int rows, const HeadShape& shape);
+/// Lists the splits of this step's contexts in op.workspace, for all layers. Reads rows, sequences,
+/// context, shape and workspace of `op`. The workspace must be zero before the first use.
+void plan_decode(const DecodeAttention& op, cudaStream_t stream);
+void decode_attention(const DecodeAttention& op, cudaStream_t stream);
+
+/// Keys of one split of a context of `context` tokens: a multiple of 64.
+KERNELS_HOST_DEVICE constexpr int decode_split_length(int context) {
+  constexpr int kMaxSplits = 32, kMinLength = 256;
+  const int even = (context + kMaxSplits - 1) / kMaxSplits;
+  const int length = (even + 63) / 64 * 64;
+  return length < kMinLength ? kMinLength : length;
+}
+
+}  // namespace kernels::gpu
