@@ -1,6 +1,6 @@
 # Everything kvsweep builds on, as imported targets:
 #   Threads::Threads  MPI::MPI_C  hdf5::hdf5  Boost::program_options  tomlplusplus::tomlplusplus
-#   nlohmann_json::nlohmann_json  PkgConfig::PCRE2  LibLZMA::LibLZMA  Catch2::Catch2 (with KVSWEEP_TESTS)
+#   nlohmann_json::nlohmann_json  PkgConfig::PCRE2  PkgConfig::OPENBLAS  LibLZMA::LibLZMA  Catch2::Catch2 (with KVSWEEP_TESTS)
 #   and, when KVSWEEP_HAVE_CUDA, CUDA::cudart ...; when KVSWEEP_HAVE_NCCL, NCCL::NCCL.
 # Whatever is missing is collected and reported once, with the command that installs it.
 include(FetchContent)
@@ -20,8 +20,10 @@ find_package(PkgConfig QUIET)
 kvsweep_require(PKG_CONFIG_FOUND pkg-config)
 if(PKG_CONFIG_FOUND)
   pkg_check_modules(PCRE2 QUIET IMPORTED_TARGET libpcre2-8)
+  pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
 endif()
 kvsweep_require(PCRE2_FOUND libpcre2-dev)
+kvsweep_require(OPENBLAS_FOUND libopenblas-dev)
 
 find_package(LibLZMA QUIET)
 kvsweep_require(LIBLZMA_FOUND liblzma-dev)

@@ -4,7 +4,8 @@
 # elsewhere (environment modules, a prefix on CMAKE_PREFIX_PATH), so a probe for the tool or the header decides.
 
 build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates libopenmpi-dev openmpi-bin libhdf5-dev
-                libboost-program-options-dev libtomlplusplus-dev catch2 nlohmann-json3-dev libpcre2-dev liblzma-dev)
+                libboost-program-options-dev libtomlplusplus-dev catch2 nlohmann-json3-dev libpcre2-dev liblzma-dev
+                libopenblas-dev)
 # Tests that need one of these skip, saying so, where it is missing. The formatting is what clang-format 14 makes of it.
 test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas)
 header_only_packages=(libtomlplusplus-dev catch2 nlohmann-json3-dev)   # KVSWEEP_FETCH_DEPS=ON downloads these instead
@@ -36,6 +37,7 @@ found() {
     catch2) has_header catch2/catch_all.hpp || has_header catch2/catch.hpp ;;
     nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
     libpcre2-dev) has_module libpcre2-8 ;;
+    libopenblas-dev) has_module openblas ;;
     liblzma-dev) has_module liblzma || has_header lzma.h ;;
     clang-format-14) has_tool clang-format-14 || clang-format --version 2>/dev/null | grep -q 'version 14\.' ;;
     python3-*) has_python_module "${1#python3-}" ;;

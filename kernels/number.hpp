@@ -1,0 +1,76 @@
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+namespace kernels {
+
+/// The upper half of a float32: 8 bits of exponent, 7 of mantissa.
+struct Bf16 {
+  std::uint16_t bits;
+};
+/// IEEE 754 binary16: 5 bits of exponent, 10 of mantissa.
+struct F16 {
+  std::uint16_t bits;
+};
+
+inline std::uint32_t bits_of(float x) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+inline float float_of(std::uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+inline float to_float(float x) { return x; }
+inline float to_float(Bf16 x) { return float_of(std::uint32_t{x.bits} << 16); }
+inline float to_float(F16 x) {
+  const std::uint32_t sign = (x.bits & 0x8000u) << 16;
+  const std::uint32_t magnitude = x.bits & 0x7fffu;
+  if (magnitude >= 0x7c00) return float_of(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  if (magnitude >= 0x0400) return float_of(sign | ((magnitude << 13) + (112u << 23)));
+  const float subnormal = static_cast<float>(magnitude) * 0x1p-24f;
+  return sign != 0 ? -subnormal : subnormal;
+}
+
+/// Conversions round to nearest, ties to even; NaN stays NaN, too large a magnitude becomes
+/// infinity.
+template <class T>
+T from_float(float x);
+
+template <>
+inline float from_float<float>(float x) {
+  return x;
+}
+
+template <>
+inline Bf16 from_float<Bf16>(float x) {
+  const std::uint32_t bits = bits_of(x);
+  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  // A NaN whose payload lies in the lower half alone must not become infinity.
+  if (nan) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};
+  return {static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
+}
+
+template <>
+inline F16 from_float<F16>(float x) {
+  const std::uint32_t sign = bits_of(x) >> 16 & 0x8000u;
+  const std::uint32_t bits = bits_of(x) & 0x7fffffffu;
+  std::uint32_t half = 0;
+  if (bits > 0x7f800000u) {
+    half = 0x7e00u | (bits >> 13 & 0x3ffu);
+  } else if (bits >= 0x47800000u) {  // 2^16 and more
+    half = 0x7c00u;
+  } else if (bits < 0x38800000u) {  // below 2^-14
+    // A float32 in [0.5, 1) counts units of 2^-24, as half-precision subnormals do: the addition
+    // rounds.
+    half = bits_of(float_of(bits) + 0.5f) - bits_of(0.5f);
+  } else {
+    half = (bits - (112u << 23) + 0xfffu + (bits >> 13 & 1u)) >> 13;
+  }
+  return {static_cast<std::uint16_t>(sign | half)};
+}
+
+}  // namespace kernels

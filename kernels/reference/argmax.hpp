@@ -1,0 +1,10 @@
+#pragma once
+#include <cstdint>
+
+namespace kernels::reference {
+
+/// Index of the greatest element, the lowest of several. Elements are expected to be finite.
+///   x  [count], count > 0
+std::int32_t argmax(const float* x, int count);
+
+}  // namespace kernels::reference

@@ -1,0 +1,86 @@
+#include "kernels/reference/attention.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/reference/sums.hpp"
+
+namespace kernels::reference {
+namespace {
+
+template <class Kv>
+void to_floats(float* to, const Kv* from, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = to_float(from[i]);
+}
+
+/// Undoes the paging, and the number format, for one head.
+template <class Kv>
+void gather_head(const SequenceKv<Kv>& kv, int head, AttentionScratch& scratch) {
+  const KvLayout& layout = kv.layout;
+  const auto elements =
+      static_cast<std::size_t>(kv.context) * static_cast<std::size_t>(layout.head_dim);
+  scratch.keys.resize(elements);
+  scratch.values.resize(elements);
+  for (int first = 0; first < kv.context; first += layout.block_size) {
+    const std::int64_t block = kv.blocks[first / layout.block_size];
+    const int slots = std::min(layout.block_size, kv.context - first);
+    const std::int64_t at = std::int64_t{first} * layout.head_dim;
+    const std::int64_t count = std::int64_t{slots} * layout.head_dim;
+    to_floats(scratch.keys.data() + at, kv.arena + layout.key(block, kv.layer, head, 0), count);
+    to_floats(scratch.values.data() + at, kv.arena + layout.value(block, kv.layer, head, 0), count);
+  }
+}
+
+/// scores = exp(x - max(x)); returns their sum. Subtracting the maximum changes no quotient and
+/// avoids overflow.
+float exponentials(float* scores, int count) {
+  const float greatest = *std::max_element(scores, scores + count);
+  float sum = 0;
+  for (int j = 0; j < count; ++j) {
+    scores[j] = std::exp(scores[j] - greatest);
+    sum += scores[j];
+  }
+  return sum;
+}
+
+/// One query of one head over the first `visible` keys.
+void attend(float* out, const float* q, int visible, int head_dim, AttentionScratch& scratch) {
+  const float scale = 1 / std::sqrt(static_cast<float>(head_dim));
+  float* scores = scratch.scores.data();
+  for (int j = 0; j < visible; ++j)
+    scores[j] = dot(q, scratch.keys.data() + std::int64_t{j} * head_dim, head_dim) * scale;
+  const float sum = exponentials(scores, visible);
+  std::fill_n(out, head_dim, 0.f);
+  for (int j = 0; j < visible; ++j) {
+    const float* value = scratch.values.data() + std::int64_t{j} * head_dim;
+    for (int d = 0; d < head_dim; ++d) out[d] += scores[j] * value[d];
+  }
+  for (int d = 0; d < head_dim; ++d) out[d] /= sum;
+}
+
+}  // namespace
+
+template <class Kv>
+void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
+                     AttentionScratch& scratch) {
+  const int head_dim = kv.layout.head_dim;
+  const int group = chunk.heads / kv.layout.kv_heads;
+  scratch.scores.resize(static_cast<std::size_t>(kv.context));
+  for (int kv_head = 0; kv_head < kv.layout.kv_heads; ++kv_head) {
+    gather_head(kv, kv_head, scratch);
+    for (std::int64_t i = 0; i < chunk.queries; ++i) {
+      const int visible = kv.context - chunk.queries + static_cast<int>(i) + 1;
+      for (int head = kv_head * group; head < (kv_head + 1) * group; ++head)
+        attend(out + (i * chunk.heads + head) * head_dim,
+               chunk.q + i * chunk.stride + head * head_dim, visible, head_dim, scratch);
+    }
+  }
+}
+
+template void paged_attention(float*, const QueryChunk&, const SequenceKv<float>&,
+                              AttentionScratch&);
+template void paged_attention(float*, const QueryChunk&, const SequenceKv<Bf16>&,
+                              AttentionScratch&);
+template void paged_attention(float*, const QueryChunk&, const SequenceKv<F16>&, AttentionScratch&);
+
+}  // namespace kernels::reference

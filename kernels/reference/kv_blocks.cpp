@@ -1,0 +1,64 @@
+#include "kernels/reference/kv_blocks.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+namespace kernels::reference {
+namespace {
+
+template <class Kv>
+void convert(Kv* to, const float* from, int count) {
+  for (int i = 0; i < count; ++i) to[i] = from_float<Kv>(from[i]);
+}
+
+std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+template <class Kv>
+void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
+               int stride, const PagedTokens& tokens) {
+  for (int t = 0; t < tokens.num_tokens; ++t, keys += stride, values += stride) {
+    const std::int32_t* table =
+        tokens.block_tables + std::int64_t{tokens.sequence[t]} * tokens.table_stride;
+    const std::int32_t block = table[tokens.positions[t] / layout.block_size];
+    const int slot = tokens.positions[t] % layout.block_size;
+    for (int head = 0; head < layout.kv_heads; ++head) {
+      const int from = head * layout.head_dim;
+      convert(arena + layout.key(block, layer, head, slot), keys + from, layout.head_dim);
+      convert(arena + layout.value(block, layer, head, slot), values + from, layout.head_dim);
+    }
+  }
+}
+
+template void append_kv(float*, const KvLayout&, int, const float*, const float*, int,
+                        const PagedTokens&);
+template void append_kv(Bf16*, const KvLayout&, int, const float*, const float*, int,
+                        const PagedTokens&);
+template void append_kv(F16*, const KvLayout&, int, const float*, const float*, int,
+                        const PagedTokens&);
+
+void copy_block(void* to, const void* from, std::int64_t bytes) {
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+void poison_block(void* block, std::int64_t bytes) {
+  std::memset(block, 0xff, static_cast<std::size_t>(bytes));
+}
+
+std::uint64_t checksum_block(const void* block, std::int64_t bytes) {
+  const auto* at = static_cast<const std::byte*>(block);
+  std::uint64_t sum = 0;
+  for (std::int64_t i = 0; i < bytes / 4; ++i) {
+    std::uint32_t word;
+    std::memcpy(&word, at + i * 4, sizeof word);
+    sum += mix(static_cast<std::uint64_t>(i) << 32 | word);
+  }
+  return sum;
+}
+
+}  // namespace kernels::reference

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+
+#include "kernels/kv_layout.hpp"
+#include "kernels/number.hpp"
+
+namespace kernels::reference {
+
+/// Which tokens a step computes, and where their sequences' blocks are.
+struct PagedTokens {
+  int num_tokens = 0;
+  const std::int32_t* positions = nullptr;     // [num_tokens] in their sequence
+  const std::int32_t* sequence = nullptr;      // [num_tokens] row of block_tables
+  const std::int32_t* block_tables = nullptr;  // [sequences][table_stride]
+  int table_stride = 0;
+};
+
+/// Writes keys and values of the step's tokens to their slots, converted to the arena's type.
+///   arena         blocks in `layout`; Kv is float, Bf16 or F16
+///   keys, values  [num_tokens][stride], of which the first kv_heads * head_dim of each row
+template <class Kv>
+void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
+               int stride, const PagedTokens& tokens);
+
+/// Copies one block of `bytes` bytes; the two must not overlap.
+void copy_block(void* to, const void* from, std::int64_t bytes);
+
+/// A block without content: every scalar of any KV type is NaN, so whatever reads it shows.
+void poison_block(void* block, std::int64_t bytes);
+
+/// Sum modulo 2^64 over the block's 32-bit words of SplitMix64's finaliser (Steele, Lea, Flood
+/// 2014) of (index << 32 | word): depends on every bit and its place, and can be summed in any
+/// order.
+///   block  `bytes` bytes, a multiple of 4
+std::uint64_t checksum_block(const void* block, std::int64_t bytes);
+
+}  // namespace kernels::reference
