@@ -143,6 +143,75 @@ backends::KernelFit read_kernels(ProfileReader& in, const std::vector<std::strin
   return fit;
 }
 
+model::ModelShape read_shape(ProfileReader& in, const std::string& name) {
+  return {.name = name,
+          .layers = in.count("layers", 1),
+          .hidden = in.count("hidden", 1),
+          .heads = in.count("heads", 1),
+          .kv_heads = in.count("kv_heads", 1),
+          .head_dim = in.count("head_dim", 1),
+          .intermediate = in.count("intermediate", 1),
+          .vocab = in.count("vocab", 1),
+          .max_context = in.count("max_context", 1),
+          .dtype_bytes = in.count("dtype_bytes", 1),
+          .gated_mlp = in.boolean("gated_mlp"),
+          .tied_embeddings = in.boolean("tied_embeddings"),
+          .biases = in.boolean("biases"),
+          .learned_positions = in.count("learned_positions", 0)};
+}
+
+model::Architecture read_architecture(ProfileReader& in) {
+  return in.choice("architecture", {"llama", "opt"}) == "llama" ? model::Architecture::llama
+                                                                : model::Architecture::opt;
+}
+
+model::DType read_dtype(ProfileReader& in) {
+  const std::string name = in.choice("dtype", {"float32", "bfloat16", "float16"});
+  if (name == "float32") return model::DType::f32;
+  return name == "bfloat16" ? model::DType::bf16 : model::DType::f16;
+}
+
+/// The table [rope]: what the kind of scaling needs, and nothing else.
+void read_rope(ProfileReader& in, model::ModelConfig& config) {
+  using Kind = model::RopeScaling::Kind;
+  model::RopeScaling& scaling = config.rope_scaling;
+  config.rope_theta = in.number("rope.theta", 1.001, 1e12);
+  const std::string kind = in.choice("rope.scaling", {"none", "llama3", "yarn"});
+  if (kind == "none") return;
+  scaling.factor = in.number("rope.factor", 1, 1e6);
+  scaling.original_max_context = in.count("rope.original_max_context", 1);
+  if (kind == "llama3") {
+    scaling.kind = Kind::llama3;
+    scaling.low_freq_factor = in.positive("rope.low_freq_factor");
+    scaling.high_freq_factor = in.positive("rope.high_freq_factor");
+    if (scaling.high_freq_factor <= scaling.low_freq_factor)
+      in.fail("rope.high_freq_factor", "must be above rope.low_freq_factor");
+  } else {
+    scaling.kind = Kind::yarn;
+    scaling.beta_fast = in.positive("rope.beta_fast");
+    scaling.beta_slow = in.positive("rope.beta_slow");
+    if (scaling.beta_fast <= scaling.beta_slow)
+      in.fail("rope.beta_fast", "must be above rope.beta_slow");
+  }
+}
+
+/// What every backend relies on: no architecture mixes the parts of the two.
+void check_consistent(const ProfileReader& in, const model::ModelConfig& config) {
+  constexpr int kPositionOffset = 2;  // rows of OPT's table before the first position
+  const model::ModelShape& s = config.shape;
+  const bool opt = config.architecture == model::Architecture::opt;
+  if (s.heads % s.kv_heads != 0) in.fail("kv_heads", "must divide heads");
+  if (s.dtype_bytes != model::size_of(config.dtype)) in.fail("dtype_bytes", "must be dtype's size");
+  if (s.gated_mlp == opt) in.fail("gated_mlp", "must be true for llama and false for opt");
+  if (s.biases != opt) in.fail("biases", "must be false for llama and true for opt");
+  if (!opt && s.head_dim % 2 != 0) in.fail("head_dim", "must be even, for rotary positions");
+  if (opt && s.kv_heads != s.heads) in.fail("kv_heads", "must be heads for opt");
+  if (opt && s.heads * s.head_dim != s.hidden)
+    in.fail("head_dim", "must be hidden / heads for opt");
+  if (s.learned_positions != (opt ? s.max_context + kPositionOffset : 0))
+    in.fail("learned_positions", "must be 0 for llama and max_context + 2 for opt");
+}
+
 }  // namespace
 
 sweep::ParamMap load_policy_profile(const fs::path& dir, const std::string& name) {
@@ -176,25 +245,21 @@ backends::GpuProfile load_gpu_profile(const fs::path& dir, const std::string& na
   return gpu;
 }
 
-model::ModelShape load_model_shape(const fs::path& dir, const std::string& name) {
+model::ModelConfig load_model_config(const fs::path& dir, const std::string& name) {
   ProfileReader in(profile_file(dir / "models", "model", name));
-  model::ModelShape shape{.name = name,
-                          .layers = in.count("layers", 1),
-                          .hidden = in.count("hidden", 1),
-                          .heads = in.count("heads", 1),
-                          .kv_heads = in.count("kv_heads", 1),
-                          .head_dim = in.count("head_dim", 1),
-                          .intermediate = in.count("intermediate", 1),
-                          .vocab = in.count("vocab", 1),
-                          .max_context = in.count("max_context", 1),
-                          .dtype_bytes = in.count("dtype_bytes", 1),
-                          .gated_mlp = in.boolean("gated_mlp"),
-                          .tied_embeddings = in.boolean("tied_embeddings"),
-                          .biases = in.boolean("biases"),
-                          .learned_positions = in.count("learned_positions", 0)};
+  model::ModelConfig config;
+  config.shape = read_shape(in, name);
+  config.architecture = read_architecture(in);
+  config.dtype = read_dtype(in);
+  config.norm_eps = in.number("norm_eps", 1e-12, 1e-2);
+  if (config.architecture == model::Architecture::llama) read_rope(in, config);
   in.reject_unknown();
-  if (shape.heads % shape.kv_heads != 0) in.fail("kv_heads", "must divide heads");
-  return shape;
+  check_consistent(in, config);
+  return config;
+}
+
+model::ModelShape load_model_shape(const fs::path& dir, const std::string& name) {
+  return load_model_config(dir, name).shape;
 }
 
 }  // namespace worker

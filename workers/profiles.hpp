@@ -5,7 +5,7 @@
 
 #include "sweeps/params.hpp"
 #include "workers/backends/sim/gpu_profile.hpp"
-#include "workers/model/shape.hpp"
+#include "workers/model/config.hpp"
 
 namespace worker {
 
@@ -18,6 +18,8 @@ std::vector<std::string> profile_names(const std::filesystem::path& folder);
 backends::GpuProfile load_gpu_profile(const std::filesystem::path& dir, const std::string& name);
 
 /// Reads dir/models/NAME.toml, with the same errors.
+model::ModelConfig load_model_config(const std::filesystem::path& dir, const std::string& name);
+/// The dimensions alone.
 model::ModelShape load_model_shape(const std::filesystem::path& dir, const std::string& name);
 
 /// Reads dir/policies/NAME.toml: a named policy is a choice on the axes of the policy space.

@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 const fs::path kDir = "sweeps";
 const std::vector<std::string> kGpus = {"a100-40gb",  "a100-80gb", "a100-sxm-40gb", "h100-80gb",
                                         "h200-141gb", "l40s-48gb", "rtx5090-32gb"};
-const std::vector<std::string> kModels = {"llama-3.1-8b", "opt-13b", "yarn-llama-2-7b"};
+const std::vector<std::string> kModels = {"llama-3.1-8b", "opt-13b",           "tiny-llama-3",
+                                          "tiny-opt",     "tiny-yarn-llama-2", "yarn-llama-2-7b"};
 
 std::string text_of(const fs::path& file) {
   std::stringstream text;
@@ -186,7 +187,8 @@ TEST_CASE("an unknown profile is refused with the known ones and the nearest") {
                     "rtx5090-32gb");
   CHECK_THROWS_WITH(worker::load_model_shape(kDir, "llama-3.1-8"),
                     "unknown model \"llama-3.1-8\" (did you mean \"llama-3.1-8b\"?), "
-                    "sweeps/models has: llama-3.1-8b, opt-13b, yarn-llama-2-7b");
+                    "sweeps/models has: llama-3.1-8b, opt-13b, tiny-llama-3, tiny-opt, "
+                    "tiny-yarn-llama-2, yarn-llama-2-7b");
   CHECK_THROWS_AS(worker::load_gpu_profile(kDir, "../gpus/h100-80gb"), sweep::SpecError);
   CHECK_THROWS_WITH(worker::profile_names("nowhere/gpus"),
                     "nowhere/gpus: no such folder of profiles");
