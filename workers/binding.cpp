@@ -8,12 +8,10 @@
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/param_binder.hpp"
 #include "workers/policies/factory.hpp"
-#include "workers/profiles.hpp"
 
 namespace worker {
 namespace {
 
-namespace fs = std::filesystem;
 using Why = NotRunnable::Why;
 
 /// Raised by hand when the engine's results change: older archives then no longer count as done.
@@ -21,13 +19,13 @@ constexpr std::int64_t kEngineAbi = 1;
 constexpr int kIntMax = std::numeric_limits<int>::max();
 
 /// The named policy's parameters under "policy.", where the cell does not set them itself.
-sweep::ParamMap with_policy_profile(sweep::ParamMap params, const fs::path& profiles) {
+sweep::ParamMap with_policy_profile(sweep::ParamMap params, Profiles& profiles) {
   const auto named = params.find("policy");
   if (named == params.end() || !std::holds_alternative<std::string>(named->second.value))
     return params;
   const std::string name = std::get<std::string>(named->second.value);
   try {
-    for (auto& [key, param] : load_policy_profile(profiles, name))
+    for (const auto& [key, param] : profiles.policy(name))
       params.try_emplace("policy." + key, param);
   } catch (const sweep::SpecError& error) {
     throw sweep::SpecError(sweep::to_text(named->second.where) + ": " + error.what());
@@ -247,36 +245,32 @@ std::string content_key(const std::map<std::string, sweep::Value>& identity) {
   return sweep::canonical_json(content);
 }
 
-}  // namespace
-
-BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int64_t arrival_seed,
-               const fs::path& profiles) {
-  const sweep::ParamMap params = with_policy_profile(cell, profiles);
-  ParamBinder in(params, document_of(cell));
-  BoundCell bound;
-  ExperimentConfig& config = bound.config;
+ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
+                                 std::int64_t arrival_seed, Profiles& profiles) {
+  ExperimentConfig config;
   config.backend = backend;
-  in.record("backend", backend);
-  in.record("engine_abi", kEngineAbi);
-  in.record("schema", sweep::kSchema);
-  in.record("repeat.seed", arrival_seed);
   in.require("gpu");
-  config.gpu = in.profile<backends::GpuProfile>("gpu", "", profiles, load_gpu_profile);
-  config.model = in.profile<model::ModelShape>("model", "llama-3.1-8b", profiles, load_model_shape);
+  config.gpu = in.profile("gpu", "", [&](const std::string& name) { return profiles.gpu(name); });
+  config.model = in.profile("model", "llama-3.1-8b",
+                            [&](const std::string& name) { return profiles.model(name); });
   config.cost_model = in.choice("sim.cost_model", "kernels", backends::cost_model_names());
   config.engine = bind_engine(in, config.gpu, config.model);
   config.workload = bind_workload(in, config.engine.scheduler, arrival_seed);
   in.require("policy");
   config.policy_name = in.text("policy", "");
   config.policy = bind_policy(in);
-  const std::optional<NotRunnable> problem = not_runnable(in, config);
-  if (config.policy.order == "priority" && !config.engine.scheduler.reserve_full_sequence) {
-    // Among equals the eldest gives way: two long prefills would take each other's blocks for ever.
-    in.fail("policy.order",
-            "needs engine.reserve_full_sequence, since equal requests could starve each other");
-  }
-  in.ignore("dram_gib");  // no tier is built that would hold anything there
-  in.reject_unknown();
+  return config;
+}
+
+void check_order(const ParamBinder& in, const ExperimentConfig& config) {
+  if (config.policy.order != "priority" || config.engine.scheduler.reserve_full_sequence) return;
+  // Among equals the eldest gives way: two long prefills would take each other's blocks for ever.
+  in.fail("policy.order",
+          "needs engine.reserve_full_sequence, since equal requests could starve each other");
+}
+
+/// The constants of the cost model are part of what a cell is.
+void record_constants(ParamBinder& in, const ExperimentConfig& config) {
   try {
     in.record(
         "sim.constants",
@@ -284,15 +278,34 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   } catch (const engine::InputError& error) {
     in.fail("sim.cost_model", error.what());
   }
+}
+
+}  // namespace
+
+BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int64_t arrival_seed,
+               Profiles& profiles) {
+  const sweep::ParamMap params = with_policy_profile(cell, profiles);
+  ParamBinder in(params, document_of(cell));
+  in.record("backend", backend);
+  in.record("engine_abi", kEngineAbi);
+  in.record("schema", sweep::kSchema);
+  in.record("repeat.seed", arrival_seed);
+  BoundCell bound;
+  bound.config = bind_experiment(in, backend, arrival_seed, profiles);
+  const std::optional<NotRunnable> problem = not_runnable(in, bound.config);
+  check_order(in, bound.config);
+  in.ignore("dram_gib");  // no tier is built that would hold anything there
+  in.reject_unknown();
+  record_constants(in, bound.config);
   if (backend != "sim")
     throw NotRunnable(Why::not_built, "not built yet: backend \"" + backend + '"');
   if (problem) throw *problem;
   bound.identity = in.take_identity();
-  config.workload.content_key = content_key(bound.identity);
+  bound.config.workload.content_key = content_key(bound.identity);
   return bound;
 }
 
-bool uses_host_tier(const sweep::ParamMap& cell, const fs::path& profiles) {
+bool uses_host_tier(const sweep::ParamMap& cell, Profiles& profiles) {
   const sweep::ParamMap params = with_policy_profile(cell, profiles);
   const auto tier = params.find("policy.tier");
   return tier != params.end() && tier->second.value != sweep::Value(std::string("none"));

@@ -1,11 +1,11 @@
 #pragma once
-#include <filesystem>
 #include <map>
 #include <stdexcept>
 #include <string>
 
 #include "sweeps/params.hpp"
 #include "workers/experiment.hpp"
+#include "workers/profiles.hpp"
 
 namespace worker {
 
@@ -24,14 +24,14 @@ struct BoundCell {
   std::map<std::string, sweep::Value> identity;
 };
 
-/// Checks a cell's parameters and fills in the defaults. `profiles` is the folder with gpus/,
-/// models/ and policies/; `arrival_seed` is the seed of this repeat. Relative paths count from the
-/// sweep file, or from the working directory when they come from the command line. Throws
+/// Checks a cell's parameters and fills in the defaults. `profiles` are those of the folder with
+/// gpus/, models/ and policies/; `arrival_seed` is the seed of this repeat. Relative paths count
+/// from the sweep file, or from the working directory when they come from the command line. Throws
 /// sweep::SpecError naming the place of a wrong value or an unknown key, and NotRunnable.
 BoundCell bind(const sweep::ParamMap& params, const std::string& backend, std::int64_t arrival_seed,
-               const std::filesystem::path& profiles);
+               Profiles& profiles);
 
 /// Whether the policy among these parameters keeps KV in host memory.
-bool uses_host_tier(const sweep::ParamMap& params, const std::filesystem::path& profiles);
+bool uses_host_tier(const sweep::ParamMap& params, Profiles& profiles);
 
 }  // namespace worker

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "sweeps/canonical_json.hpp"
 #include "sweeps/sha256.hpp"
@@ -59,7 +60,8 @@ class CellRunner {
     contents.record = std::move(job.record);
     describe_run(contents.record.run, context);
     const engine::WallClock wall;
-    contents.result = run_experiment(bound.config, *workloads_, {context.progress, context.stop});
+    contents.result = run_experiment(bound.config, kept_->workloads, kept_->executor,
+                                     {context.progress, context.stop});
     contents.record.run.wall_s = engine::to_seconds(wall.now());
     contents.record.run.t_end_utc = engine::utc_now();
     contents.record.status = sweep::CellStatus::ok;
@@ -70,9 +72,10 @@ class CellRunner {
   }
 
  private:
-  static BoundCell bind_again(const CellJob& job) {
+  BoundCell bind_again(const CellJob& job) {
+    if (!profiles_ || profiles_->dir() != job.profiles) profiles_.emplace(job.profiles);
     try {
-      BoundCell bound = worker::bind(job.params, job.record.backend, job.record.seed, job.profiles);
+      BoundCell bound = worker::bind(job.params, job.record.backend, job.record.seed, *profiles_);
       if (sweep::sha256_of(sweep::canonical_json(bound.identity)) == job.record.key) return bound;
     } catch (const NotRunnable& reason) {
       throw CellVerdict(sweep::CellStatus::infeasible, reason.what());
@@ -92,8 +95,13 @@ class CellRunner {
   Hello self_;
   int rank_;
   std::string scratch_dir_;
-  // RunCell is copyable; its copies share nothing but are used one at a time.
-  std::shared_ptr<WorkloadCache> workloads_ = std::make_shared<WorkloadCache>();
+  std::optional<Profiles> profiles_;  // as they were when the first cell came
+  // RunCell is copyable; its copies are used one at a time.
+  struct Kept {
+    WorkloadCache workloads;
+    Executor executor;
+  };
+  std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "workers/experiment.hpp"
 
-#include "workers/backends/sim/sim_backend.hpp"
 #include "workers/client.hpp"
 #include "workers/engine/errors.hpp"
 #include "workers/figures.hpp"
@@ -92,17 +91,17 @@ Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
 }
 
 sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
-                                 const RunHooks& hooks) {
+                                 Executor& executor, const RunHooks& hooks) {
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
-  const auto cost_model = backends::make_cost_model(config.cost_model, config.gpu, config.model);
-  backends::SimBackend backend(*cost_model);
-  engine::VirtualClock clock;
+  const auto execution = executor.prepare(config);
+  engine::EngineConfig engine_config = config.engine;
+  engine_config.kv.num_blocks = execution->num_blocks();
   const auto order = policies::make_order(config.policy);
   const auto retention = policies::make_retention(config.policy);
-  const int block_size = config.engine.kv.block_size;
-  Recorder recorder(load.workload, block_size * model::kv_bytes_per_token(config.model));
-  engine::Engine engine(config.engine, clock, backend, *order, *retention, recorder);
-  Client client(load.workload, load.arrivals, block_size, engine);
+  Recorder recorder(load.workload, execution->bytes_per_block());
+  engine::Clock& clock = execution->clock();
+  engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder);
+  Client client(load.workload, load.arrivals, engine_config.kv.block_size, engine);
 
   serve(client, engine, clock, hooks);
 
@@ -110,11 +109,17 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   result.figures = figures_of(result);
   result.notes = {{"policy", config.policy_name},
                   {"workload", load.workload.source},
-                  {"tokenizer", load.workload.tokenizer},
-                  {"cost_model", cost_model->label()},
-                  {"block_size", std::to_string(block_size)}};
+                  {"tokenizer", load.workload.tokenizer}};
+  execution->describe(result);
+  result.notes.push_back({"block_size", std::to_string(engine_config.kv.block_size)});
   if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
   return result;
+}
+
+sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
+                                 const RunHooks& hooks) {
+  Executor executor;
+  return run_experiment(config, workloads, executor, hooks);
 }
 
 }  // namespace worker

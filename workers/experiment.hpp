@@ -10,6 +10,7 @@
 #include "workers/client.hpp"
 #include "workers/engine/engine.hpp"
 #include "workers/engine/errors.hpp"
+#include "workers/execution.hpp"
 #include "workers/model/shape.hpp"
 #include "workers/policies/config.hpp"
 #include "workers/workload/agent8.hpp"
@@ -80,6 +81,9 @@ class WorkloadCache {
 
 /// Runs a cell from its first arrival to its last token. Throws CellAbandoned when it is asked to
 /// stop.
+sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
+                                 Executor& executor, const RunHooks& hooks = {});
+/// The same with an executor of its own.
 sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
                                  const RunHooks& hooks = {});
 

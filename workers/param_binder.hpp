@@ -55,14 +55,12 @@ class ParamBinder {
   /// kept.
   std::string file(const std::string& key);
 
-  /// A value of profiles/gpus or profiles/models by its name.
-  template <class Profile>
-  Profile profile(const std::string& key, const std::string& fallback,
-                  const std::filesystem::path& dir,
-                  Profile (*load)(const std::filesystem::path&, const std::string&)) {
+  /// What `load` makes of a profile's name. An unknown name is refused at its place.
+  template <class Load>
+  auto profile(const std::string& key, const std::string& fallback, Load load) {
     const std::string name = text(key, fallback);
     try {
-      return load(dir, name);
+      return load(name);
     } catch (const std::runtime_error& error) {
       throw sweep::SpecError(has(key) ? sweep::to_text(reader_.where(key)) + ": " + error.what()
                                       : error.what());

@@ -143,6 +143,15 @@ backends::KernelFit read_kernels(ProfileReader& in, const std::vector<std::strin
   return fit;
 }
 
+/// The value of `name`, loaded once.
+template <class Profile>
+const Profile& kept(std::map<std::string, Profile>& known, const fs::path& dir,
+                    const std::string& name, Profile (*load)(const fs::path&, const std::string&)) {
+  const auto found = known.find(name);
+  if (found != known.end()) return found->second;
+  return known.emplace(name, load(dir, name)).first->second;
+}
+
 model::ModelShape read_shape(ProfileReader& in, const std::string& name) {
   return {.name = name,
           .layers = in.count("layers", 1),
@@ -260,6 +269,18 @@ model::ModelConfig load_model_config(const fs::path& dir, const std::string& nam
 
 model::ModelShape load_model_shape(const fs::path& dir, const std::string& name) {
   return load_model_config(dir, name).shape;
+}
+
+const backends::GpuProfile& Profiles::gpu(const std::string& name) {
+  return kept(gpus_, dir_, name, load_gpu_profile);
+}
+
+const model::ModelShape& Profiles::model(const std::string& name) {
+  return kept(models_, dir_, name, load_model_shape);
+}
+
+const sweep::ParamMap& Profiles::policy(const std::string& name) {
+  return kept(policies_, dir_, name, load_policy_profile);
 }
 
 }  // namespace worker

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,5 +25,23 @@ model::ModelShape load_model_shape(const std::filesystem::path& dir, const std::
 
 /// Reads dir/policies/NAME.toml: a named policy is a choice on the axes of the policy space.
 sweep::ParamMap load_policy_profile(const std::filesystem::path& dir, const std::string& name);
+
+/// The profiles of a folder, each read when it is first asked for and then kept: a plan has
+/// thousands of cells and a handful of profiles. The functions throw what load_* throws, and again
+/// whenever they are asked. For one thread at a time.
+class Profiles {
+ public:
+  explicit Profiles(std::filesystem::path dir) : dir_(std::move(dir)) {}
+  const std::filesystem::path& dir() const { return dir_; }
+  const backends::GpuProfile& gpu(const std::string& name);
+  const model::ModelShape& model(const std::string& name);
+  const sweep::ParamMap& policy(const std::string& name);
+
+ private:
+  std::filesystem::path dir_;
+  std::map<std::string, backends::GpuProfile> gpus_;
+  std::map<std::string, model::ModelShape> models_;
+  std::map<std::string, sweep::ParamMap> policies_;
+};
 
 }  // namespace worker

@@ -9,8 +9,6 @@
 
 namespace engine {
 
-/// Index of a block-sized slot in the host tier.
-enum class HostSlot : std::uint32_t {};
 /// A submitted batch of copies, counted from 1 in order of submission.
 enum class CopyId : std::uint64_t {};
 
@@ -28,6 +26,7 @@ struct BlockCopy {
 struct CopyDone {
   CopyId id;
   Nanos busy;
+  bool failed = false;  // what its copies should have written is unusable
 };
 
 /// Moves whole KV blocks between device and host in the background: on the host link of a GPU, with
@@ -47,6 +46,9 @@ class BlockCopier {
   /// When the next batch will be complete, where that is known beforehand (a link model); empty
   /// when nothing is under way or only time will tell.
   virtual std::optional<Nanos> next_completion() const = 0;
+  /// Takes back a batch that has not begun to move: none of it will. False when it is too late, or
+  /// this copier cannot.
+  virtual bool withdraw(CopyId, Nanos /*now*/) { return false; }
   /// Waits for whatever is under way (wall clock), so that an idle engine need not spin.
   virtual void wait() = 0;
 };

@@ -6,6 +6,8 @@ namespace engine {
 /// Index of a KV block in the device pool. Block 0 is the null block: never handed out, never
 /// cached.
 enum class BlockId : std::uint32_t {};
+/// Index of a block-sized slot in the host tier, from 0.
+enum class HostSlot : std::uint32_t {};
 /// Index of a job (one agent trajectory) in its workload.
 enum class JobId : std::uint32_t {};
 /// Index of a request (one turn of a job) in order of submission to the engine.
@@ -14,6 +16,13 @@ enum class RequestId : std::uint32_t {};
 enum class ToolId : std::int32_t { none = -1 };
 
 using TokenId = std::uint32_t;
+
+/// A turn by its place in the workload.
+struct TurnRef {
+  JobId job{};
+  int turn = 0;
+  friend bool operator==(const TurnRef&, const TurnRef&) = default;
+};
 
 template <class Id>
 constexpr auto index(Id id) noexcept {

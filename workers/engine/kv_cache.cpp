@@ -13,14 +13,15 @@ KvCache::KvCache(const KvConfig& config)
       pool_(config.num_blocks),
       cache_(config.num_blocks),
       owners_(static_cast<std::size_t>(config.num_blocks)),
-      pins_(static_cast<std::size_t>(config.num_blocks)) {
+      keepers_(static_cast<std::size_t>(config.num_blocks)) {
   evictions_.reserve(1024);
 }
 
 BlockCensus KvCache::census() const {
   const int free = pool_.num_free();
-  return {.allocated = pool_.num_usable() - free - num_pinned_only_,
+  return {.allocated = pool_.num_usable() - free - num_pinned_only_ - num_copying_only_,
           .pinned = num_pinned_only_,
+          .copying = num_copying_only_,
           .cached = num_cached_free_,
           .empty = free - num_cached_free_};
 }
@@ -40,8 +41,40 @@ std::span<const BlockId> KvCache::find_prefix(const Request& request) {
 Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
                              int reserved_tokens) {
   assert(request.blocks.empty() && new_tokens > 0);
+  const int tokens = static_cast<int>(hits.size()) * config_.block_size + new_tokens;
+  const Admission answer = check_room(hits, tokens, reserved_tokens);
+  if (answer.fit != Fit::ok) return answer;
+  take_hits(request, hits);
+  append_new_blocks(request, tokens);
+  register_full_blocks(request, tokens);
+  return answer;
+}
+
+Admission KvCache::try_admit_loading(Request& request, std::span<const BlockId> hits,
+                                     int load_tokens, int reserved_tokens) {
+  assert(request.blocks.empty() && load_tokens > 0);
+  const int tokens = static_cast<int>(hits.size()) * config_.block_size + load_tokens;
+  const Admission answer = check_room(hits, tokens, reserved_tokens);
+  if (answer.fit != Fit::ok) return answer;
+  take_hits(request, hits);
+  append_new_blocks(request, tokens);
+  return answer;
+}
+
+Admission KvCache::try_admit_loaded(Request& request, int new_tokens, int reserved_tokens) {
+  const auto have = static_cast<int>(request.blocks.size());
+  const int free = pool_.num_free();
+  const int for_sequence = blocks_for(reserved_tokens) - have;
+  if (reserved_tokens > 0 && for_sequence > free)
+    return {Fit::sequence_too_long, for_sequence - free};
+  if (try_grow(request, new_tokens)) return {};
+  return {Fit::out_of_blocks, blocks_for(request.num_computed + new_tokens) - have - free};
+}
+
+/// Whether a request without blocks fits with these hits, `tokens` in all and `reserved_tokens`.
+Admission KvCache::check_room(std::span<const BlockId> hits, int tokens,
+                              int reserved_tokens) const {
   const auto num_hits = static_cast<int>(hits.size());
-  const int tokens = num_hits * config_.block_size + new_tokens;
   // Hits in the free list are capacity, too: touching them takes it away.
   const auto free_hits =
       static_cast<int>(std::ranges::count_if(hits, [&](BlockId b) { return pool_.refs(b) == 0; }));
@@ -51,15 +84,15 @@ Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, in
     return {Fit::sequence_too_long, for_sequence - free};
   const int for_chunk = blocks_for(tokens) - num_hits + free_hits;
   if (for_chunk > free) return {Fit::out_of_blocks, for_chunk - free};
+  return {};
+}
 
+void KvCache::take_hits(Request& request, std::span<const BlockId> hits) {
   for (const BlockId hit : hits) {
     touch(hit);
     request.blocks.push_back(hit);
   }
-  request.num_hashed_blocks = num_hits;
-  append_new_blocks(request, tokens);
-  register_full_blocks(request, tokens);
-  return {};
+  request.num_hashed_blocks = static_cast<int>(hits.size());
 }
 
 bool KvCache::try_grow(Request& request, int new_tokens) {
@@ -80,6 +113,8 @@ void KvCache::register_full_blocks(Request& request, int tokens) {
   if (!config_.prefix_caching) return;
   for (int i = request.num_hashed_blocks; i < tokens / config_.block_size; ++i) {
     const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+    // After a failed load another holder of the block may have computed it first.
+    if (cache_.contains(block)) continue;
     cache_.insert(request.block_hash(i), block);
     owners_[index(block)] = {request.spec.job, request.spec.turn};
     ++num_changes_;
@@ -93,20 +128,57 @@ void KvCache::release(Request& request) {
   request.num_hashed_blocks = 0;
 }
 
+void KvCache::truncate(Request& request, int num_blocks) {
+  unregister_from(request, num_blocks);
+  while (static_cast<int>(request.blocks.size()) > num_blocks) {
+    release_block(request.blocks.back());
+    request.blocks.pop_back();
+  }
+}
+
 void KvCache::forget_uncomputed(Request& request) {
-  const int computed_blocks = request.num_computed / config_.block_size;
-  for (int i = computed_blocks; i < request.num_hashed_blocks; ++i) {
-    cache_.erase(request.blocks[static_cast<std::size_t>(i)]);
+  unregister_from(request, request.num_computed / config_.block_size);
+}
+
+void KvCache::unregister_from(Request& request, int first_block) {
+  for (int i = first_block; i < request.num_hashed_blocks; ++i) {
+    const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+    if (!cache_.contains(block)) continue;
+    cache_.erase(block);
     ++num_changes_;
   }
-  request.num_hashed_blocks = std::min(request.num_hashed_blocks, computed_blocks);
+  request.num_hashed_blocks = std::min(request.num_hashed_blocks, first_block);
+}
+
+void KvCache::begin_copy(BlockId block) {
+  const bool free = pool_.refs(block) == 0;
+  num_cached_free_ -= free && cache_.contains(block) ? 1 : 0;
+  count_kept(block, -1);
+  pool_.touch(block);
+  ++keepers_[index(block)].copies;
+  count_kept(block, 1);
+  ++num_changes_;
+}
+
+void KvCache::end_copy(BlockId block) {
+  count_kept(block, -1);
+  --keepers_[index(block)].copies;
+  release_block(block);
+}
+
+void KvCache::count_kept(BlockId block, int by) {
+  if (pinned_only(block)) {
+    num_pinned_only_ += by;
+  } else if (copying_only(block)) {
+    num_copying_only_ += by;
+  }
 }
 
 std::vector<BlockId> KvCache::pin(Request& request) {
   std::vector<BlockId> blocks(request.blocks);
   for (const BlockId block : blocks) {
-    ++pins_[index(block)];
-    num_pinned_only_ += pinned_only(block) ? 1 : 0;
+    ++keepers_[index(block)].pins;
+    count_kept(block, 1);
   }
   request.blocks.clear();
   request.num_hashed_blocks = 0;
@@ -115,9 +187,9 @@ std::vector<BlockId> KvCache::pin(Request& request) {
 
 void KvCache::unpin(std::span<const BlockId> blocks) {
   for (const BlockId block : std::views::reverse(blocks)) {
-    num_pinned_only_ -= pinned_only(block) ? 1 : 0;
+    count_kept(block, -1);
     // The reference goes with the pin, so that a block which other pins keep stays counted.
-    --pins_[index(block)];
+    --keepers_[index(block)].pins;
     release_block(block);
   }
 }
@@ -126,7 +198,7 @@ BlockId KvCache::take_block(const Request& by) {
   const BlockId block = pool_.take();
   ++num_changes_;
   if (cache_.contains(block)) {
-    const Owner& owner = owners_[index(block)];
+    const TurnRef& owner = owners_[index(block)];
     evictions_.push_back({block, owner.job, owner.turn, by.spec.job, by.spec.turn});
     cache_.erase(block);
     --num_cached_free_;
@@ -135,7 +207,7 @@ BlockId KvCache::take_block(const Request& by) {
 }
 
 void KvCache::touch(BlockId block) {
-  num_pinned_only_ -= pinned_only(block) ? 1 : 0;
+  count_kept(block, -1);
   num_cached_free_ -= pool_.refs(block) == 0 ? 1 : 0;  // a hit is always registered
   pool_.touch(block);
   ++num_changes_;
@@ -146,7 +218,7 @@ void KvCache::release_block(BlockId block) {
   if (pool_.release(block)) {
     num_cached_free_ += cache_.contains(block) ? 1 : 0;
   } else {
-    num_pinned_only_ += pinned_only(block) ? 1 : 0;
+    count_kept(block, 1);
   }
 }
 
@@ -175,18 +247,22 @@ void KvCache::verify() const {
   }
   for (std::uint32_t i = 1; i <= static_cast<std::uint32_t>(pool_.num_usable()); ++i) {
     const BlockId block{i};
-    require(pins_[i] >= 0 && pins_[i] <= pool_.refs(block), "more pins than references");
+    const Keepers& kept = keepers_[i];
+    require(kept.pins >= 0 && kept.copies >= 0 && kept.pins + kept.copies <= pool_.refs(block),
+            "more pins and copies than references");
     const bool registered = cache_.contains(block);
     require(!registered || cache_.find(cache_.hash_of(block)).has_value(),
             "a registered block cannot be found");
     const bool free = pool_.refs(block) == 0;
     ++(free ? (registered ? seen.cached : seen.empty)
-            : (pinned_only(block) ? seen.pinned : seen.allocated));
+            : (pinned_only(block)    ? seen.pinned
+               : copying_only(block) ? seen.copying
+                                     : seen.allocated));
   }
   const BlockCensus counted = census();
   require(free_listed == pool_.num_free(), "the free list and its counter differ");
   require(seen.allocated == counted.allocated && seen.pinned == counted.pinned &&
-              seen.cached == counted.cached && seen.empty == counted.empty,
+              seen.copying == counted.copying && seen.cached == counted.cached && seen.empty == counted.empty,
           "the census differs from a recount");
 }
 

@@ -15,10 +15,11 @@ struct KvConfig {
   bool prefix_caching = true;
 };
 
-/// Blocks by what they are good for. The four add up to the usable blocks of the pool.
+/// Blocks by what they are good for. The five add up to the usable blocks of the pool.
 struct BlockCensus {
-  int allocated = 0;  // referred to by a request (possibly by a pin as well)
-  int pinned = 0;     // kept by pins alone: unevictable although nothing computes with it
+  int allocated = 0;  // referred to by a request (possibly by a pin or a copy as well)
+  int pinned = 0;     // kept by pins: unevictable although nothing computes with it
+  int copying = 0;    // kept by copies from or to the host alone
   int cached = 0;     // free, content reusable until evicted
   int empty = 0;      // free, no content
 };
@@ -61,6 +62,8 @@ class KvCache {
   const BlockPool& pool() const { return pool_; }
   const PrefixCache& prefix_cache() const { return cache_; }
   BlockCensus census() const;
+  /// Whose turn registered the content of a registered block.
+  const TurnRef& owner(BlockId block) const { return owners_[index(block)]; }
 
   /// Longest cached prefix of the request in whole blocks, short of its last token (whose logits
   /// are needed). The span is valid until the next call.
@@ -72,12 +75,29 @@ class KvCache {
   Admission try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
                       int reserved_tokens);
 
+  /// Gives a request without blocks its prefix hits and blocks for `load_tokens` more that will be
+  /// copied into them. These are not registered before register_loaded().
+  Admission try_admit_loading(Request& request, std::span<const BlockId> hits, int load_tokens,
+                              int reserved_tokens);
+  /// Registers the full blocks of the request's computed tokens, whose KV has arrived.
+  void register_loaded(Request& request) { register_full_blocks(request, request.num_computed); }
+  /// Room for `new_tokens` more for a request that waits with loaded blocks.
+  Admission try_admit_loaded(Request& request, int new_tokens, int reserved_tokens);
+
   /// Room for `new_tokens` beyond the computed ones of a running request.
   bool try_grow(Request& request, int new_tokens);
 
   /// Drops the request's references, last block first: a prefix is useful without its tail, not the
   /// reverse.
   void release(Request& request);
+
+  /// Drops all but the first `num_blocks` references, and unregisters the blocks behind them.
+  void truncate(Request& request, int num_blocks);
+
+  /// A copy from or to the block is under way until end_copy(): it stays out of the free list, and
+  /// nobody else gets it.
+  void begin_copy(BlockId block);
+  void end_copy(BlockId block);
 
   /// Unregisters the blocks that the request was going to fill beyond its computed tokens. For a
   /// request that is taken out of the step after it was scheduled: nobody may hit KV that is never
@@ -109,29 +129,40 @@ class KvCache {
   void verify() const;
 
  private:
-  struct Owner {
-    JobId job;
-    int turn;
+  /// References that are not a request's.
+  struct Keepers {
+    std::int32_t pins = 0;
+    std::int32_t copies = 0;
   };
+  Admission check_room(std::span<const BlockId> hits, int tokens, int reserved_tokens) const;
+  void take_hits(Request& request, std::span<const BlockId> hits);
+  void unregister_from(Request& request, int first_block);
   BlockId take_block(const Request& by);
   void touch(BlockId block);
   void release_block(BlockId block);
   void append_new_blocks(Request& request, int tokens);
   void register_full_blocks(Request& request, int tokens);
   bool pinned_only(BlockId block) const {
-    return pins_[index(block)] > 0 && pins_[index(block)] == pool_.refs(block);
+    const Keepers& kept = keepers_[index(block)];
+    return kept.pins > 0 && kept.pins + kept.copies == pool_.refs(block);
   }
+  bool copying_only(BlockId block) const {
+    const Keepers& kept = keepers_[index(block)];
+    return kept.copies > 0 && kept.copies == pool_.refs(block);
+  }
+  void count_kept(BlockId block, int by);
 
   KvConfig config_;
   BlockPool pool_;
   PrefixCache cache_;
-  std::vector<Owner> owners_;       // by block: who registered its content
-  std::vector<std::int32_t> pins_;  // by block: references held by pins
+  std::vector<TurnRef> owners_;     // by block: who registered its content
+  std::vector<Keepers> keepers_;  // by block
   std::vector<BlockId> hits_;
   std::vector<Eviction> evictions_;
   std::uint64_t num_changes_ = 0;
   int num_cached_free_ = 0;
   int num_pinned_only_ = 0;
+  int num_copying_only_ = 0;
 };
 
 }  // namespace engine

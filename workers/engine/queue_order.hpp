@@ -13,6 +13,8 @@ class QueueOrder {
   virtual void push(Request& request) = 0;
   /// A request that lost its blocks comes back.
   virtual void push_preempted(Request& request) = 0;
+  /// A request whose KV has been loaded from the host comes back with blocks.
+  virtual void push_loaded(Request& request) { push_preempted(request); }
   /// The request to be admitted next; null when none waits.
   virtual Request* front() const = 0;
   virtual void remove(Request& request) = 0;

@@ -37,15 +37,31 @@ struct RequestSpec {
   int computed_by_earlier_turns = 0;  // leading prompt tokens whose KV the job has computed before
 };
 
-enum class RequestStatus : std::uint8_t { waiting, running, preempted, finished, aborted };
-enum class FinishReason : std::uint8_t { none, stop, length, abort };
+enum class RequestStatus : std::uint8_t {
+  waiting,
+  loading,  // holds blocks that KV from the host is being copied into; in no queue
+  loaded,   // waits with that KV in its blocks
+  running,
+  preempted,
+  finished,
+  aborted
+};
+enum class FinishReason : std::uint8_t { none, stop, length, abort, error };
 
 /// Where the time of a turn went. The parts add up to finish - arrival.
 struct TimeSplit {
-  Nanos queue{0};      // waiting, preempted, or running without a share of the step
+  Nanos queue{0};       // waiting, preempted, or running without a share of the step
+  Nanos load_stall{0};  // waiting for its KV from the host, or in steps that wait for copies
   Nanos recompute{0};  // prefill of tokens whose KV had been computed before and was lost
   Nanos prefill{0};    // prefill of new tokens
   Nanos decode{0};     // steps that generate a token after the first
+};
+
+/// What the host tier remembers of a request; nobody else reads it.
+struct TierState {
+  int cursor = 0;               // what lies before has been looked at for storing
+  std::vector<HostSlot> found;  // by the last lookup; kept from eviction
+  std::uint64_t load = 0;       // load under way; 0: none
 };
 
 /// A request inside the engine. `num_computed` counts tokens whose KV is in the cache or, after
@@ -67,13 +83,16 @@ struct Request {
   Nanos first_token{-1};
   Nanos last_seen{0};  // end of the last step that computed something for it, or arrival
   TimeSplit time;
-  int prefix_hit_tokens = 0;  // at the first admission
+  int prefix_hit_tokens = 0;  // found on the GPU at the first admission
+  int host_hit_tokens = 0;    // beyond these loaded from the host for the first admission
   int recomputed_tokens = 0;
   int computed_before = 0;  // high-water mark of tokens whose KV the job has computed
 
   std::uint64_t scheduled_in_step = 0;  // last step that scheduled it; steps count from 1
   std::size_t heap_position = 0;        // owned by the waiting queue
+  TierState tier;
   Link<Request> running_link;
+  Link<Request> loading_link;
   Link<Request> waiting_link;
 
   int num_prompt() const { return static_cast<int>(spec.prompt.size()); }
@@ -87,11 +106,16 @@ struct Request {
     const auto at = static_cast<std::size_t>(i);
     return spec.known_hashes.empty() ? own_hashes[at] : spec.known_hashes[at];
   }
+  bool waits() const {
+    return status == RequestStatus::waiting || status == RequestStatus::preempted;
+  }
   /// Generates its next token when scheduled for the one token that is not computed yet.
   bool decoding() const { return !outputs.empty() && num_computed == num_tokens() - 1; }
 };
 
 using RunningList = IntrusiveList<Request, &Request::running_link>;
+/// Requests whose KV is being loaded, or that wait with loaded KV; in the order of their loads.
+using LoadingList = IntrusiveList<Request, &Request::loading_link>;
 
 /// Decides after the last token of `outputs` whether generation ends. The order is the field's:
 /// minimum length first, then end of sequence, stop tokens, length.

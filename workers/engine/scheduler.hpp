@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "workers/engine/host_tier.hpp"
 #include "workers/engine/kv_cache.hpp"
 #include "workers/engine/pins.hpp"
 #include "workers/engine/queue_order.hpp"
@@ -24,38 +25,59 @@ struct SchedulerConfig {
 ///
 /// Requests already running come first; what is left of the token budget goes to the waiting queue,
 /// strictly from its head. Order of service and victims are the QueueOrder's business, pins the
-/// retention policy's.
+/// retention policy's, KV in host memory the tier's: a request for which the tier has something
+/// takes blocks, waits apart until it is copied, and comes back to the queue with it. What it holds
+/// there it keeps, unless nothing could run otherwise.
 class Scheduler {
  public:
-  Scheduler(const SchedulerConfig& config, KvCache& kv, QueueOrder& order, Pins& pins);
+  Scheduler(const SchedulerConfig& config, KvCache& kv, QueueOrder& order, Pins& pins,
+            HostTier& tier = no_tier());
 
   const RunningList& running() const { return running_; }
-  bool idle() const { return running_.empty() && order_.size() == 0; }
+  const LoadingList& loading() const { return loading_; }
+  const LoadingList& loaded() const { return loaded_; }
+  bool idle() const { return running_.empty() && loading_.empty() && order_.size() == 0; }
 
   void submit(Request& request);
   /// Ends a waiting or running request now and frees its blocks.
-  void abort(Request& request);
+  void abort(Request& request, Nanos now = Nanos{0});
+
+  /// Loads are over: their requests return to the queue with what has arrived.
+  void on_loaded(std::span<const LoadedKv> loads, Nanos now);
+  /// A blocking tier could not load all that the step counts on: requests that would read it leave
+  /// the step and compute on from what they have.
+  void on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan);
+  /// Ends a request whose KV could not be loaded.
+  void fail(Request& request, Nanos now, std::vector<Request*>& finished);
 
   /// Fills `plan` with the next step. Takes all blocks that the step needs, and counts its tokens
   /// as computed.
   void schedule(StepPlan& plan, Nanos now);
 
   /// Takes the step's outcome: appends tokens, accounts time, frees finished requests, which it
-  /// appends to `finished`.
+  /// appends to `finished`. For `stall` of its time the step waited for copies.
   void apply(const StepPlan& plan, const StepResult& result, Nanos start, Nanos end,
-             std::vector<Request*>& finished);
+             std::vector<Request*>& finished, Nanos stall = Nanos{0});
 
  private:
   int budget_left(const StepPlan& plan) const {
     return config_.max_num_batched_tokens - plan.total_tokens;
   }
   int wanted(const Request& request, int first_token) const;
-  void schedule_running(StepPlan& plan);
-  bool grow(Request& request, int num_tokens, StepPlan& plan);
-  void preempt(Request& victim, StepPlan& plan);
+  void schedule_running(StepPlan& plan, Nanos now);
+  bool grow(Request& request, int num_tokens, StepPlan& plan, Nanos now);
+  void preempt(Request& victim, StepPlan& plan, Nanos now);
   void withdraw(Request& request, StepPlan& plan);
   void admit_waiting(StepPlan& plan, Nanos now);
   StopReason try_admit(Request& request, StepPlan& plan, Nanos now);
+  StopReason try_admit_loaded(Request& request, StepPlan& plan, Nanos now);
+  StopReason start_load(Request& request, std::span<const BlockId> hits, int tokens, Nanos now);
+  StopReason refusal(const Request& request, const Admission& admission);
+  void admit(Request& request, StepPlan& plan, int num_tokens, Nanos now);
+  int reserved_tokens(const Request& request) const;
+  bool give_way(const Request* head, KvReason pressure, Nanos now);
+  bool drop_loaded(const Request* head, KvReason pressure, Nanos now);
+  void truncate_in_step(Request& request, int tokens, StepPlan& plan);
   bool still_blocked(const Request& request) const;
   void add_to_plan(StepPlan& plan, Request& request, ScheduleKind kind, int num_tokens,
                    int num_new_blocks);
@@ -74,7 +96,9 @@ class Scheduler {
   KvCache& kv_;
   QueueOrder& order_;
   Pins& pins_;
+  HostTier& tier_;
   RunningList running_;
+  LoadingList loading_, loaded_;
   Blocked blocked_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "workers/engine/kv_cache.hpp"
 #include "workers/engine/request.hpp"
+#include "workers/engine/transfer_queue.hpp"
 
 namespace engine {
 
@@ -49,7 +50,17 @@ struct StepResult {
   Nanos duration{0};
 };
 
-enum class KvEventKind : std::uint8_t { pin, unpin, keep_declined, evict, preempt };
+enum class KvEventKind : std::uint8_t {
+  pin,
+  unpin,
+  keep_declined,
+  evict,
+  preempt,
+  store,       // copies to the host were asked for
+  load,        // copies from the host were asked for, or failed
+  evict_host,  // content of the host tier gave way
+  drop,        // a waiting request gave its loaded KV up
+};
 enum class KvReason : std::uint8_t {
   none,
   // pin and keep_declined: what the retention policy saw at the end of a turn
@@ -67,6 +78,20 @@ enum class KvReason : std::uint8_t {
   pressure_admit,  // nothing ran and the head of the queue could not be admitted
   // preempt
   out_of_blocks,
+  // pin and keep_declined of policies that weigh costs
+  cold_start,  // too few durations are known
+  utility,     // expected benefit
+  rent,        // keeping costs less, or more, than computing again
+  // store
+  write_through,    // computed by earlier steps
+  tail,             // completed by the turn's last step
+  before_eviction,  // next in line to be evicted
+  // load
+  demand,       // a request waits for it
+  load_failed,  // `blocks` of it did not arrive whole
+  // evict_host: for want of slots
+  read,    // had been looked up since it was stored
+  unread,  // stored for nothing
 };
 
 /// A decision about cached KV. One per job and reason in a step, never one per block.
@@ -89,8 +114,12 @@ struct StepTrace {
   Nanos end{0};
   int num_running = 0;  // after admission
   int num_waiting = 0;
+  int num_loading = 0;  // requests whose KV is being loaded
   int num_pins = 0;
-  BlockCensus blocks;  // after admission
+  BlockCensus blocks;       // after admission
+  int host_blocks = 0;      // blocks that can be found in host memory
+  TransferStats transfers;  // what arrived since the step before
+  Nanos stall{0};           // part of the step in which everybody waited for copies
   std::span<Request* const> finished;
   std::span<const KvEvent> kv_events;
   std::span<const Eviction> evictions;

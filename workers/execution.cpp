@@ -1,0 +1,45 @@
+#include "workers/execution.hpp"
+
+#include "workers/backends/sim/sim_backend.hpp"
+#include "workers/experiment.hpp"
+
+namespace worker {
+namespace {
+
+/// Steps cost what a model of the card says; time is virtual.
+class SimExecution final : public Execution {
+ public:
+  explicit SimExecution(const ExperimentConfig& config)
+      : config_(config),
+        cost_model_(backends::make_cost_model(config.cost_model, config.gpu, config.model)),
+        backend_(*cost_model_) {}
+
+  engine::Backend& backend() override { return backend_; }
+  engine::Clock& clock() override { return clock_; }
+  int num_blocks() const override { return config_.engine.kv.num_blocks; }
+  std::int64_t bytes_per_block() const override {
+    return config_.engine.kv.block_size * model::kv_bytes_per_token(config_.model);
+  }
+  void describe(sweep::CellResult& result) const override {
+    result.notes.push_back({"cost_model", cost_model_->label()});
+  }
+
+ private:
+  const ExperimentConfig& config_;
+  std::unique_ptr<backends::CostModel> cost_model_;
+  backends::SimBackend backend_;
+  engine::VirtualClock clock_;
+};
+
+}  // namespace
+
+struct Executor::Kept {};
+
+Executor::Executor() : kept_(std::make_unique<Kept>()) {}
+Executor::~Executor() = default;
+
+std::unique_ptr<Execution> Executor::prepare(const ExperimentConfig& config) {
+  return std::make_unique<SimExecution>(config);
+}
+
+}  // namespace worker

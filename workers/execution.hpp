@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "sweeps/result.hpp"
+#include "workers/engine/backend.hpp"
+#include "workers/engine/block_copier.hpp"
+#include "workers/engine/clock.hpp"
+
+namespace worker {
+
+struct ExperimentConfig;
+
+/// What one cell runs on: a backend, the clock that its steps are told by, and copies in the
+/// background.
+class Execution {
+ public:
+  virtual ~Execution() = default;
+  virtual engine::Backend& backend() = 0;
+  /// Starts at zero when it is first asked for: the cell's first arrivals count from there.
+  virtual engine::Clock& clock() = 0;
+  /// Null where no host tier is.
+  virtual engine::BlockCopier* copier() { return nullptr; }
+  /// KV blocks of the device pool, the null block included.
+  virtual int num_blocks() const = 0;
+  virtual std::int64_t bytes_per_block() const = 0;
+  /// Adds what was observed beside the engine: notes, figures, telemetry.
+  virtual void describe(sweep::CellResult& result) const = 0;
+};
+
+/// Makes executions, and keeps between cells what is costly to make: weights, pinned memory, the
+/// device. One a worker.
+class Executor {
+ public:
+  Executor();
+  ~Executor();
+  /// `config` must outlive the execution; one execution at a time. Throws engine::InputError, and
+  /// what the backend throws when the model does not fit.
+  std::unique_ptr<Execution> prepare(const ExperimentConfig& config);
+
+ private:
+  struct Kept;
+  std::unique_ptr<Kept> kept_;
+};
+
+}  // namespace worker
