@@ -1,0 +1,86 @@
+#include "workers/backends/cpu/content_ledger.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/reference/kv_blocks.hpp"
+#include "workers/backends/errors.hpp"
+
+namespace backends {
+namespace {
+
+std::string place(const engine::StepPlan& plan, const engine::Request& request, const char* verb) {
+  return "step " + std::to_string(plan.step) + ", " + verb + " by request " +
+         std::to_string(index(request.id));
+}
+
+/// Blocks of the request whose hash is known.
+int hashed_blocks(const engine::Request& request) {
+  const auto known = request.spec.known_hashes.size();
+  return static_cast<int>(known > 0 ? known : request.own_hashes.size());
+}
+
+engine::BlockId block_at(const engine::Request& request, int block) {
+  return request.blocks[static_cast<std::size_t>(block)];
+}
+
+}  // namespace
+
+void ContentLedger::before_step(const engine::StepPlan& plan, const StepBatch& batch) {
+  find_filling(plan);
+  for (const engine::ScheduledRequest& share : plan.scheduled) {
+    const int full =
+        std::min(share.computed_before / arena_.layout().block_size, hashed_blocks(*share.request));
+    for (int i = 0; i < full; ++i)
+      if (!filling_.contains(block_at(*share.request, i))) verify(plan, *share.request, i);
+  }
+  for (const std::int32_t block : batch.new_blocks)
+    kernels::reference::poison_block(arena_.block(static_cast<std::uint32_t>(block)).data(),
+                                     arena_.block_bytes());
+}
+
+void ContentLedger::after_step(const engine::StepPlan& plan) {
+  const int size = arena_.layout().block_size;
+  for (const engine::ScheduledRequest& share : plan.scheduled) {
+    const int filled =
+        std::min((share.computed_before + share.num_tokens) / size, hashed_blocks(*share.request));
+    for (int i = share.computed_before / size; i < filled; ++i) note(plan, *share.request, i);
+  }
+}
+
+/// What a request fills in this step another one of the same step may have hit already: there is
+/// nothing to read before.
+void ContentLedger::find_filling(const engine::StepPlan& plan) {
+  const int size = arena_.layout().block_size;
+  filling_.clear();
+  for (const engine::ScheduledRequest& share : plan.scheduled)
+    for (int i = share.computed_before / size;
+         i < (share.computed_before + share.num_tokens) / size; ++i)
+      filling_.insert(block_at(*share.request, i));
+}
+
+std::uint64_t ContentLedger::checksum(engine::BlockId block) {
+  const auto bytes = arena_.block(index(block));
+  return kernels::reference::checksum_block(bytes.data(), arena_.block_bytes());
+}
+
+void ContentLedger::verify(const engine::StepPlan& plan, const engine::Request& request,
+                           int block) {
+  const engine::BlockId id = block_at(request, block);
+  const std::uint64_t found = checksum(id);
+  const auto noted = checksums_.find(request.block_hash(block));
+  if (noted == checksums_.end())
+    throw CorruptBlock(id, place(plan, request, "read although never filled,"), 0, found);
+  if (noted->second != found)
+    throw CorruptBlock(id, place(plan, request, "read"), noted->second, found);
+}
+
+void ContentLedger::note(const engine::StepPlan& plan, const engine::Request& request, int block) {
+  const engine::BlockId id = block_at(request, block);
+  const std::uint64_t found = checksum(id);
+  const auto [noted, fresh] = checksums_.emplace(request.block_hash(block), found);
+  if (!fresh && noted->second != found)
+    throw CorruptBlock(id, place(plan, request, "filled"), noted->second, found);
+}
+
+}  // namespace backends

@@ -1,0 +1,106 @@
+#include "workers/backends/cpu/cpu_backend.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "kernels/reference/argmax.hpp"
+#include "workers/backends/errors.hpp"
+#include "workers/engine/errors.hpp"
+
+namespace backends {
+
+CpuBackend::CpuBackend(const CpuWeights& weights, const KvPool& pool, CpuOptions options)
+    : weights_(weights),
+      options_(std::move(options)),
+      arena_(kv_layout(weights.shape(), pool.block_size), options_.kv_type, pool.num_blocks),
+      forward_(weights, arena_) {
+  if (options_.checks == Checks::debug) ledger_.emplace(arena_);
+}
+
+engine::StepResult CpuBackend::execute(const engine::StepPlan& plan) {
+  const engine::Nanos start = clock_.now();
+  sampled_.clear();
+  if (plan.scheduled.empty()) return {};
+  batch_.fill(plan, arena_.layout().block_size);
+  check_range();
+  rows_.resize(batch_.tokens.size());
+  std::iota(rows_.begin(), rows_.end(), 0);
+  if (ledger_) ledger_->before_step(plan, batch_);
+  run_layers(plan);
+  sample(plan);
+  if (ledger_) ledger_->after_step(plan);
+  return {.sampled = sampled_, .duration = clock_.now() - start};
+}
+
+void CpuBackend::check_range() const {
+  const model::ModelShape& shape = weights_.shape();
+  const auto refuse = [&](const std::string& what, int found, int allowed) {
+    throw engine::InputError("model " + shape.name + " has no " + what + ' ' +
+                             std::to_string(found) + "; allowed is 0 to " +
+                             std::to_string(allowed - 1));
+  };
+  for (const std::int32_t token : batch_.tokens)
+    if (token < 0 || token >= shape.vocab) refuse("token", token, shape.vocab);
+  for (const std::int32_t context : batch_.context)
+    if (context > shape.max_context) refuse("position", context - 1, shape.max_context);
+}
+
+void CpuBackend::run_layers(const engine::StepPlan& plan) {
+  forward_.begin(batch_);
+  require_finite(plan, NotFinite::kEmbedding, forward_.hidden(), rows_);
+  for (int layer = 0; layer < weights_.shape().layers; ++layer) {
+    forward_.layer(layer);
+    require_finite(plan, layer, forward_.hidden(), rows_);
+  }
+}
+
+/// In tiles, so that the logits of a long prompt never lie in memory at once.
+void CpuBackend::sample(const engine::StepPlan& plan) {
+  const auto vocab = static_cast<std::size_t>(weights_.shape().vocab);
+  const bool all = options_.logits_at == LogitsAt::every_position;
+  std::span<const std::int32_t> left = all ? rows_ : batch_.logits_rows;
+  while (!left.empty()) {
+    const auto tile =
+        left.first(std::min(left.size(), static_cast<std::size_t>(RowInvariantGemm::kRows)));
+    const std::span<const float> logits = forward_.logits(tile);
+    require_finite(plan, NotFinite::kHead, logits, tile);
+    for (std::size_t i = 0; i < tile.size(); ++i)
+      take_row(plan, tile[i], logits.subspan(i * vocab, vocab));
+    left = left.subspan(tile.size());
+  }
+}
+
+void CpuBackend::take_row(const engine::StepPlan& plan, std::int32_t row,
+                          std::span<const float> logits) {
+  if (options_.on_logits)
+    options_.on_logits(
+        {request_of(plan, row), batch_.positions[static_cast<std::size_t>(row)], logits});
+  const auto next = sampled_.size();
+  if (next == batch_.logits_rows.size() || row != batch_.logits_rows[next]) return;
+  const auto vocab = static_cast<int>(logits.size());
+  sampled_.push_back(
+      static_cast<engine::TokenId>(kernels::reference::argmax(logits.data(), vocab)));
+}
+
+/// `values` belong to these tokens of the step, the same number to each.
+void CpuBackend::require_finite(const engine::StepPlan& plan, int layer,
+                                std::span<const float> values,
+                                std::span<const std::int32_t> rows) const {
+  if (options_.checks == Checks::off) return;
+  const auto wrong = std::ranges::find_if(values, [](float x) { return !std::isfinite(x); });
+  if (wrong == values.end()) return;
+  const auto width = values.size() / rows.size();
+  const std::int32_t row = rows[static_cast<std::size_t>(wrong - values.begin()) / width];
+  throw NotFinite(plan.step, layer, request_of(plan, row),
+                  batch_.positions[static_cast<std::size_t>(row)]);
+}
+
+engine::RequestId CpuBackend::request_of(const engine::StepPlan& plan, std::int32_t row) const {
+  const auto sequence = static_cast<std::size_t>(batch_.sequence[static_cast<std::size_t>(row)]);
+  return plan.scheduled[sequence].request->id;
+}
+
+}  // namespace backends

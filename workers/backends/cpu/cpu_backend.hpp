@@ -1,0 +1,76 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "workers/backends/cpu/content_ledger.hpp"
+#include "workers/backends/cpu/forward_pass.hpp"
+#include "workers/engine/backend.hpp"
+#include "workers/engine/clock.hpp"
+
+namespace backends {
+
+struct KvPool {
+  int num_blocks = 0;  // including the null block 0
+  int block_size = 16;
+};
+
+/// One row of logits as an observer sees it, valid during the call.
+struct LogitsRow {
+  engine::RequestId request;
+  int position;                   // of the token that the logits follow
+  std::span<const float> logits;  // [vocab]
+};
+
+enum class Checks : std::uint8_t {
+  off,
+  /// Poisons fresh blocks, holds full blocks against checksums, looks for NaN behind every layer.
+  debug,
+};
+enum class LogitsAt : std::uint8_t { sampled_positions, every_position };
+
+struct CpuOptions {
+  model::DType kv_type = model::DType::bf16;
+  Checks checks = Checks::off;
+  LogitsAt logits_at = LogitsAt::sampled_positions;
+  std::function<void(const LogitsRow&)> on_logits;  // may be empty
+};
+
+/// Executes steps with a real transformer over real paged KV on one core: the oracle that GPU
+/// backends are compared with. Greedy sampling; of equal logits the lowest token wins.
+class CpuBackend final : public engine::Backend {
+ public:
+  /// `weights` is borrowed. The arena of pool.num_blocks blocks is taken here, arena().bytes() in
+  /// all.
+  CpuBackend(const CpuWeights& weights, const KvPool& pool, CpuOptions options);
+
+  /// One token for every scheduled request with `samples`, valid until the next call. Throws
+  /// engine::InputError for tokens and positions that the model does not have; in debug mode
+  /// CorruptBlock and NotFinite.
+  engine::StepResult execute(const engine::StepPlan& plan) override;
+
+  /// Blocks by BlockId, for a copier between this and a host tier.
+  KvArena& arena() { return arena_; }
+
+ private:
+  void check_range() const;
+  void run_layers(const engine::StepPlan& plan);
+  void sample(const engine::StepPlan& plan);
+  void take_row(const engine::StepPlan& plan, std::int32_t row, std::span<const float> logits);
+  void require_finite(const engine::StepPlan& plan, int layer, std::span<const float> values,
+                      std::span<const std::int32_t> rows) const;
+  engine::RequestId request_of(const engine::StepPlan& plan, std::int32_t row) const;
+
+  const CpuWeights& weights_;
+  CpuOptions options_;
+  KvArena arena_;
+  ForwardPass forward_;
+  std::optional<ContentLedger> ledger_;  // in debug mode
+  engine::WallClock clock_;
+  StepBatch batch_;
+  std::vector<std::int32_t> rows_;  // tokens of the step, 0, 1, ...
+  std::vector<engine::TokenId> sampled_;
+};
+
+}  // namespace backends

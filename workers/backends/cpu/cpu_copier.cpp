@@ -1,0 +1,161 @@
+#include "workers/backends/cpu/cpu_copier.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "kernels/reference/kv_blocks.hpp"
+#include "workers/backends/errors.hpp"
+
+namespace backends {
+namespace {
+
+std::uint64_t checksum(KvArena& arena, std::uint32_t block) {
+  return kernels::reference::checksum_block(arena.block(block).data(), arena.block_bytes());
+}
+
+}  // namespace
+
+CpuCopier::CpuCopier(KvArena& device, KvArena& host, CopierOptions options)
+    : device_(device),
+      host_(host),
+      options_(std::move(options)),
+      slot_checksums_(static_cast<std::size_t>(host.num_blocks())),
+      thread_([this](const std::stop_token& stop) { serve(stop); }) {
+  if (device.block_bytes() != host.block_bytes())
+    throw std::invalid_argument(
+        "blocks of device and host differ in size: " + std::to_string(device.block_bytes()) +
+        " and " + std::to_string(host.block_bytes()) + " bytes");
+}
+
+CpuCopier::~CpuCopier() {
+  thread_.request_stop();
+  thread_.join();
+}
+
+engine::CopyId CpuCopier::submit(engine::CopyDirection direction,
+                                 std::span<const engine::BlockCopy> copies, engine::Nanos) {
+  Batch batch;
+  batch.id = engine::CopyId{++submitted_};
+  batch.direction = direction;
+  batch.copies.assign(copies.begin(), copies.end());
+  if (options_.fault) batch.fault = options_.fault(batch.id);
+  if (options_.checksums) expect_checksums(batch);
+  const engine::CopyId id = batch.id;
+  {
+    const std::lock_guard lock(mutex_);
+    queue(direction).push_back(std::move(batch));
+  }
+  work_.notify_one();
+  return id;
+}
+
+/// What was stored last is noted at once: a load that is submitted behind the store may rely on it.
+void CpuCopier::expect_checksums(Batch& batch) {
+  for (const auto& [block, slot] : batch.copies) {
+    std::uint64_t& of_slot = slot_checksums_.at(static_cast<std::size_t>(slot));
+    if (batch.direction == engine::CopyDirection::store) of_slot = checksum(device_, index(block));
+    batch.expected.push_back(of_slot);
+  }
+}
+
+void CpuCopier::poll(engine::Nanos, std::vector<engine::CopyDone>& done) {
+  std::vector<Batch> batches;
+  {
+    const std::lock_guard lock(mutex_);
+    batches.swap(done_);
+  }
+  for (const Batch& batch : batches) {
+    if (options_.checksums) verify(batch);
+    done.push_back({.id = batch.id, .busy = batch.busy});
+  }
+}
+
+void CpuCopier::verify(const Batch& batch) const {
+  const char* const verb = batch.direction == engine::CopyDirection::store ? "store" : "load";
+  for (std::size_t i = 0; i < batch.found.size(); ++i) {
+    if (batch.found[i] == batch.expected[i]) continue;
+    throw CorruptBlock(batch.copies[i].block,
+                       verb + (" " + std::to_string(static_cast<std::uint64_t>(batch.id))) +
+                           ", host slot " + std::to_string(index(batch.copies[i].slot)),
+                       batch.expected[i], batch.found[i]);
+  }
+}
+
+bool CpuCopier::withdraw(engine::CopyId id, engine::Nanos) {
+  const std::lock_guard lock(mutex_);
+  for (Queue& queue : queues_) {
+    const auto batch = std::ranges::find(queue, id, &Batch::id);
+    if (batch == queue.end() || batch->begun) continue;
+    queue.erase(batch);
+    progress_.notify_all();
+    return true;
+  }
+  return false;
+}
+
+void CpuCopier::wait() {
+  std::unique_lock lock(mutex_);
+  progress_.wait(lock, [this] { return idle(); });
+}
+
+void CpuCopier::serve(const std::stop_token& stop) {
+  const engine::WallClock clock;
+  std::unique_lock lock(mutex_);
+  while (work_.wait(lock, stop, [this] { return !idle(); }) && !stop.stop_requested()) {
+    Queue& queue = next_queue();
+    // References into a deque stay valid while batches are added behind or withdrawn behind; a
+    // batch that has begun is neither withdrawn nor moved.
+    Batch& batch = queue.front();
+    batch.begun = true;
+    lock.unlock();
+    const engine::Nanos start = clock.now();
+    copy_next(batch);
+    batch.busy += clock.now() - start;
+    lock.lock();
+    if (batch.next == batch.copies.size()) complete(queue);
+  }
+}
+
+CpuCopier::Queue& CpuCopier::next_queue() {
+  turn_ = !turn_;
+  Queue& preferred = queues_[turn_ ? 1 : 0];
+  return preferred.empty() ? queues_[turn_ ? 0 : 1] : preferred;
+}
+
+void CpuCopier::copy_next(Batch& batch) {
+  Queue& late = late_[static_cast<std::size_t>(batch.direction)];
+  for (; !late.empty(); late.pop_front())
+    for (std::size_t i = 0; i < late.front().copies.size(); ++i) copy(late.front(), i);
+  if (batch.fault == CopyFault::complete_early) {
+    batch.next = batch.copies.size();
+    late.push_back(batch);
+    return;
+  }
+  if (batch.next == batch.copies.size()) return;
+  if (batch.fault != CopyFault::skip || batch.next > 0) copy(batch, batch.next);
+  if (options_.checksums) {
+    const auto& [block, slot] = batch.copies[batch.next];
+    const bool store = batch.direction == engine::CopyDirection::store;
+    batch.found.push_back(store ? checksum(host_, index(slot)) : checksum(device_, index(block)));
+  }
+  ++batch.next;
+}
+
+void CpuCopier::copy(const Batch& batch, std::size_t at) const {
+  const auto& [block, slot] = batch.copies[at];
+  std::byte* const on_device = device_.block(index(block)).data();
+  std::byte* const on_host = host_.block(index(slot)).data();
+  const bool store = batch.direction == engine::CopyDirection::store;
+  kernels::reference::copy_block(store ? on_host : on_device, store ? on_device : on_host,
+                                 device_.block_bytes());
+}
+
+void CpuCopier::complete(Queue& from) {
+  done_.push_back(std::move(from.front()));
+  from.pop_front();
+  progress_.notify_all();
+}
+
+}  // namespace backends

@@ -1,0 +1,33 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace backends {
+
+/// out = x * weight^T through BLAS, such that a row of the result depends on that row of x alone,
+/// bit by bit.
+///
+/// BLAS chooses its code by the number of rows, and codes differ in the order in which they add. So
+/// it sees tiles of kRows rows only, the last one filled up with zeros.
+class RowInvariantGemm {
+ public:
+  static constexpr int kRows = 8;
+
+  /// Limits BLAS to one thread in this process.
+  RowInvariantGemm();
+
+  ///   out     [rows][outputs]
+  ///   x       [rows][inputs]
+  ///   weight  [outputs][inputs]
+  void run(float* out, const float* x, const float* weight, int rows, int outputs, int inputs);
+
+  /// Tries the promise on one weight: equal rows must give equal results wherever in a tile they
+  /// stand, and whatever stands beside them. Throws std::runtime_error naming the BLAS and the
+  /// shape.
+  void check(const float* weight, int outputs, int inputs);
+
+ private:
+  std::vector<float> x_tile_, out_tile_;
+};
+
+}  // namespace backends

@@ -1,0 +1,56 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "kernels/kv_layout.hpp"
+#include "kernels/number.hpp"
+#include "workers/model/config.hpp"
+
+namespace backends {
+
+/// Shape of the KV blocks of a model.
+kernels::KvLayout kv_layout(const model::ModelShape& shape, int block_size);
+
+/// Host memory for KV blocks that lie one behind the other: what a CPU computes with, or slots that
+/// blocks are moved to. Memory is committed when it is first touched.
+class KvArena {
+ public:
+  /// Throws std::bad_alloc.
+  KvArena(const kernels::KvLayout& layout, model::DType type, int num_blocks);
+
+  const kernels::KvLayout& layout() const { return layout_; }
+  model::DType type() const { return type_; }
+  int num_blocks() const { return num_blocks_; }
+  std::int64_t block_bytes() const { return layout_.block_elements() * model::size_of(type_); }
+  std::int64_t bytes() const { return block_bytes() * num_blocks_; }
+
+  std::span<std::byte> block(std::uint32_t index);
+  /// All elements; Kv must be what type() says.
+  template <class Kv>
+  Kv* elements() {
+    return reinterpret_cast<Kv*>(bytes_.get());
+  }
+
+ private:
+  kernels::KvLayout layout_;
+  model::DType type_;
+  int num_blocks_;
+  std::unique_ptr<std::byte[]> bytes_;
+};
+
+/// Calls `use` with a value of the type that `type` names.
+template <class Use>
+void with_kv_type(model::DType type, const Use& use) {
+  switch (type) {
+    case model::DType::f32:
+      return use(float{});
+    case model::DType::bf16:
+      return use(kernels::Bf16{});
+    case model::DType::f16:
+      return use(kernels::F16{});
+  }
+}
+
+}  // namespace backends
