@@ -46,10 +46,10 @@ reference.json: `columns` are 8 tokens of the vocabulary. Each of `prompts` has 
 `max_abs_logit` is over all positions and the whole vocabulary. `greedy` continues `prompts[greedy.prompt]` by the 64
 `tokens` of highest logit; at `gap` stand the [64] distances from the highest to the second logit, at `column_logits`
 the [prompt tokens + 63][8] logits of feeding prompt and continuation but its last token. All of that is float32
-arithmetic on a CPU with eager attention. `errors` says how far transformers itself is off with weights and arithmetic in
-bfloat16 and float16: relative L2 distance over the columns and the last logits, the largest absolute one over all
-logits, for `greedy` the share of positions with the same highest logit; at top level the relative L2 distance over
-everything stored.
+arithmetic on a CPU with eager attention. `errors` says how far transformers itself is off with weights and arithmetic
+in bfloat16 and float16: relative L2 distance over the columns and over the last logits, the largest absolute one over
+all logits, the share of positions with the same highest logit; at top level the relative L2 distance over everything
+stored.
 """
 
 
@@ -132,7 +132,7 @@ def random_amplitude(name, kind, cols, tied):
         return 0.1
     if kind == "matrix":
         return (4 if name == "head" else 1) * keeping_order
-    return 2 * keeping_order if tied else math.sqrt(3.0)
+    return keeping_order if tied else math.sqrt(3.0)
 
 
 def random_values(seed, parameter, count, amplitude):
@@ -163,11 +163,12 @@ def random_weights(profile, seed):
 
 
 def checkpoint_weights(profile, seed):
-    """Normally distributed, exact in the profile's type; norm weights differ from 1, biases from 0."""
+    """Normally distributed, exact in the profile's type; norm weights differ from 1, biases from 0. Embeddings are
+    small: a tied head would otherwise repeat the last token."""
     random = np.random.default_rng(seed)
     weights = {}
     for name, kind, parts in layout(profile):
-        scale = 0.5 if name == "head" else 0.3 if kind == "table" else 0.1 if kind in ("norm", "bias") else 0.125
+        scale = 0.5 if name == "head" else 0.1 if kind in ("norm", "bias", "table") else 0.125
         for tensor, shape in parts:
             values = (scale * random.standard_normal(shape) + (kind == "norm")).astype(np.float32)
             weights[tensor] = torch.from_numpy(values).to(ROUNDED[profile["dtype"]]).float().numpy()
@@ -289,6 +290,7 @@ def write_checkpoint(name, profile, seed, out):
     model = make_model(profile, weights, ROUNDED[profile["dtype"]])
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
+    (folder / "model.safetensors").chmod(0o644)
     reference = Reference(profile, weights)
     reference.write(folder, {"kind": "safetensors"})
     loaded = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
@@ -314,20 +316,20 @@ def write_rope(profiles, out):
     (out / "rope.json").write_text(json.dumps(tables, indent=1) + "\n")
 
 
-# Rotary frequencies are stretched from 64 tokens on, so that the short prompts tell how. Attention is wider than hidden.
-LLAMA = {"architecture": "llama", "layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2, "head_dim": 64,
-         "intermediate": 96, "vocab": 256, "max_context": 512, "tied_embeddings": False, "norm_eps": 1e-5,
+# Rotary frequencies are stretched from 64 tokens on, so that short prompts tell how; attention is wider than hidden.
+LLAMA = {"architecture": "llama", "layers": 2, "hidden": 64, "heads": 2, "kv_heads": 1, "head_dim": 64,
+         "intermediate": 64, "vocab": 192, "max_context": 512, "tied_embeddings": False, "norm_eps": 1e-5,
          "learned_positions": 0, "dtype": "bfloat16",
          "rope": {"theta": 10000.0, "scaling": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
                   "original_max_context": 64}}
 CHECKPOINTS = {
     "llama-3": LLAMA,
     "yarn-llama-2": LLAMA | {
-        "heads": 2, "kv_heads": 2, "dtype": "float16", "max_context": 256,
+        "kv_heads": 2, "dtype": "float16", "max_context": 256,
         "rope": {"theta": 10000.0, "scaling": "yarn", "factor": 4.0, "beta_fast": 32.0, "beta_slow": 1.0,
                  "original_max_context": 64}},
     "opt": {"architecture": "opt", "layers": 2, "hidden": 128, "heads": 2, "kv_heads": 2, "head_dim": 64,
-            "intermediate": 64, "vocab": 256, "max_context": 96, "learned_positions": 98, "tied_embeddings": True,
+            "intermediate": 64, "vocab": 192, "max_context": 96, "learned_positions": 98, "tied_embeddings": True,
             "norm_eps": 1e-5, "dtype": "float16"},
 }
 

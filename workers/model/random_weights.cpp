@@ -12,7 +12,6 @@ namespace {
 
 constexpr float kBiasAmplitude = 0.1f;
 constexpr double kHeadGain = 4;  // standard deviation of the logits
-constexpr double kTiedGain = 2;
 
 template <class Scalar, class Value>
 void fill(std::span<std::byte> out, const Value& value) {
@@ -86,9 +85,9 @@ float random_amplitude(const Parameter& parameter, const ModelConfig& config) {
     case Parameter::Kind::table:
       break;
   }
-  // A tied table is the head as well; positions must not drown the tokens that they are added to.
-  if (config.shape.tied_embeddings)
-    return static_cast<float>(kTiedGain * keeping_order(parameter.cols));
+  // A tied table is the head as well: larger embeddings would only make it repeat the last token.
+  // Positions must not drown the tokens that they are added to.
+  if (config.shape.tied_embeddings) return static_cast<float>(keeping_order(parameter.cols));
   return static_cast<float>(keeping_order(1));
 }
 
