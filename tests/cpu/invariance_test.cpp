@@ -1,0 +1,91 @@
+#include <sstream>
+
+#include "tests/cpu/served_jobs.hpp"
+#include "tests/engine/support/seeds.hpp"
+
+using namespace cpu_test;
+using support::Dice;
+
+namespace {
+
+constexpr int kMaxModelLen = 120;
+
+std::string describe(const Serving& serving) {
+  const auto& [kv, scheduler] = serving.engine;
+  std::ostringstream text;
+  text << "block size " << kv.block_size << ", " << kv.num_blocks << " blocks, caching "
+       << kv.prefix_caching << ", budget " << scheduler.max_num_batched_tokens << ", threshold "
+       << scheduler.long_prefill_token_threshold << ", " << serving.policy.order << ", "
+       << serving.policy.retention;
+  return text.str();
+}
+
+/// A way to serve that shares nothing with the plain one but the model: small chunks, blocks of any
+/// size, a pool that holds little more than one sequence.
+Serving random_serving(Dice& dice, model::DType kv_type) {
+  Serving serving;
+  engine::KvConfig& kv = serving.engine.kv;
+  kv.block_size = dice.any({1, 2, 3, 4, 8, 16, 31, 32, 64});
+  const int blocks_of_one = (kMaxModelLen + kv.block_size - 1) / kv.block_size;
+  kv.num_blocks = 1 + blocks_of_one + dice.between(0, blocks_of_one);
+  kv.prefix_caching = !dice.one_in(4);
+  engine::SchedulerConfig& scheduler = serving.engine.scheduler;
+  scheduler.max_model_len = kMaxModelLen;
+  scheduler.max_num_seqs = dice.between(1, 6);
+  scheduler.max_num_batched_tokens = dice.any({6, 7, 8, 16, 33, 64, 256});
+  scheduler.long_prefill_token_threshold = dice.any({0, 0, 1, 5, 16, 50});
+  scheduler.reserve_full_sequence = dice.one_in(2);
+  serving.policy.order = dice.any({"fcfs", "job_fcfs"});
+  serving.policy.retention = serving.policy.order == "fcfs" ? "free" : dice.any({"free", "pin"});
+  serving.kv_type = kv_type;
+  serving.checks = dice.one_in(2) ? backends::Checks::debug : backends::Checks::off;
+  return serving;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "tokens and logits have the same bits however requests are chunked, batched, cached and "
+    "preempted",
+    "[invariance]") {
+  const auto llama = random_model(small_model(model::Architecture::llama));
+  const auto opt = random_model(small_model(model::Architecture::opt));
+  int preemptions = 0, hits = 0, pins = 0, compared = 0;
+  support::for_each_seed(150, [&](std::uint64_t seed) {
+    Dice dice(seed);
+    const auto& weights = seed % 3 == 0 ? opt : llama;
+    const auto kv_type = dice.any({model::DType::f32, model::DType::bf16, model::DType::f16});
+    const auto jobs = random_jobs(dice, weights.shape().vocab, kMaxModelLen);
+    const Served plain = serve(weights, jobs, plain_serving(kMaxModelLen, kv_type));
+    for (int variant = 0; variant < 4; ++variant) {
+      const Serving serving = random_serving(dice, kv_type);
+      const Served served = serve(weights, jobs, serving);
+      const std::string found = difference(served, plain);
+      if (!found.empty()) throw std::logic_error(found + " with " + describe(serving));
+      preemptions += served.preemptions;
+      hits += served.hit_tokens;
+      pins += served.pins;
+      compared += static_cast<int>(served.logits.size());
+    }
+  });
+  std::cout << "compared " << compared << " rows of logits over " << preemptions << " preemptions, "
+            << hits << " tokens of prefix hits, " << pins << " pins\n";
+  CHECK(preemptions > 0);
+  CHECK(hits > 0);
+  CHECK(pins > 0);
+}
+
+TEST_CASE("two models of different seeds, or KV of different types, do not answer alike",
+          "[invariance]") {
+  Dice dice(1);
+  const auto config = small_model(model::Architecture::llama);
+  const auto weights = random_model(config);
+  const backends::CpuWeights other(config, *model::random_weights(config, 2), model::DType::f32, 1);
+  const auto jobs = random_jobs(dice, config.shape.vocab, kMaxModelLen);
+  const auto plain = serve(weights, jobs, plain_serving(kMaxModelLen, model::DType::f32));
+  const auto bf16 = serve(weights, jobs, plain_serving(kMaxModelLen, model::DType::bf16));
+  CHECK(difference(plain, plain).empty());
+  CHECK_FALSE(difference(serve(other, jobs, plain_serving(kMaxModelLen, model::DType::f32)), plain)
+                  .empty());
+  CHECK_FALSE(difference(bf16, plain).empty());
+}

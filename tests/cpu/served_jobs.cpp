@@ -1,0 +1,224 @@
+#include "tests/cpu/served_jobs.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+#include "tests/engine/support/engine_world.hpp"
+
+namespace cpu_test {
+namespace {
+
+using engine::Nanos;
+using support::operator+;
+
+/// Time that does not depend on the machine, so that every run schedules the same.
+class FixedTime final : public engine::Backend {
+ public:
+  explicit FixedTime(engine::Backend& backend) : backend_(backend) {}
+  engine::StepResult execute(const engine::StepPlan& plan) override {
+    return {backend_.execute(plan).sampled, Nanos(10'000'000)};
+  }
+
+ private:
+  engine::Backend& backend_;
+};
+
+std::uint64_t hash_of(std::span<const float> logits) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const float x : logits) hash = (hash ^ std::bit_cast<std::uint32_t>(x)) * 0x100000001b3;
+  return hash;
+}
+
+/// A client for each job: submits its next turn some time after the answer to the one before.
+class Service {
+ public:
+  Service(const backends::CpuWeights& weights, const std::vector<Job>& jobs, const Serving& serving)
+      : jobs_(jobs),
+        clients_(jobs.size()),
+        backend_(weights, {serving.engine.kv.num_blocks, serving.engine.kv.block_size},
+                 {.kv_type = serving.kv_type,
+                  .checks = serving.checks,
+                  .logits_at = backends::LogitsAt::every_position,
+                  .on_logits = [this](const auto& row) { take(row); }}),
+        timed_(backend_),
+        order_(policies::make_order(serving.policy)),
+        retention_(policies::make_retention(serving.policy)),
+        engine_(serving.engine, clock_, timed_, *order_, *retention_, sink_) {
+    for (std::size_t j = 0; j < jobs.size(); ++j) clients_[j].arrival = jobs[j].arrival;
+  }
+
+  Served run() {
+    while (submit_arrivals()) {
+      const engine::StepTrace& trace = engine_.step();
+      if (++served_.steps > 100'000) throw std::logic_error("the jobs do not end");
+      served_.preemptions += static_cast<int>(trace.plan->preempted.size());
+      for (const auto& event : trace.kv_events)
+        served_.pins += event.kind == engine::KvEventKind::pin;
+      for (const engine::Request* request : trace.finished) finish(*request, trace.end);
+    }
+    return std::move(served_);
+  }
+
+ private:
+  struct Client {
+    Nanos arrival{0};
+    std::size_t turn = 0;
+    bool busy = false;
+    Tokens prompt;
+  };
+
+  bool submit_arrivals() {
+    Nanos next = Nanos::max();
+    for (std::size_t j = 0; j < clients_.size(); ++j)
+      if (!clients_[j].busy && clients_[j].turn < jobs_[j].turns.size())
+        next = std::min(next, clients_[j].arrival);
+    if (engine_.idle() && next == Nanos::max()) return false;
+    if (engine_.idle()) clock_.wait_until(next);
+    for (std::size_t j = 0; j < clients_.size(); ++j) {
+      Client& client = clients_[j];
+      if (!client.busy && client.turn < jobs_[j].turns.size() && client.arrival <= clock_.now())
+        submit(static_cast<int>(j), client);
+    }
+    return true;
+  }
+
+  void submit(int job, Client& client) {
+    const Job& script = jobs_[static_cast<std::size_t>(job)];
+    const JobTurn& turn = script.turns[client.turn];
+    client.prompt = client.prompt + turn.fresh;
+    client.busy = true;
+    engine::RequestSpec spec;
+    spec.job = engine::JobId{static_cast<std::uint32_t>(job)};
+    spec.turn = static_cast<int>(client.turn);
+    spec.last_turn = client.turn + 1 == script.turns.size();
+    spec.tool = engine::ToolId{turn.tool};
+    spec.arrival = client.arrival;
+    spec.job_arrival = script.arrival;
+    spec.prompt = client.prompt;
+    spec.stop.max_tokens = turn.max_tokens;
+    engine_.submit(spec);
+    names_.emplace_back(job, static_cast<int>(client.turn));
+  }
+
+  void finish(const engine::Request& request, Nanos end) {
+    Client& client = clients_[index(request.spec.job)];
+    served_.hit_tokens += request.prefix_hit_tokens;
+    served_.answers[names_[index(request.id)]] = request.outputs;
+    client.prompt = client.prompt + request.outputs;
+    client.arrival = end + Nanos(25'000'000 * (1 + index(request.spec.job)));
+    client.busy = false;
+    ++client.turn;
+  }
+
+  void take(const backends::LogitsRow& row) {
+    const auto [job, turn] = names_[index(row.request)];
+    const std::uint64_t hash = hash_of(row.logits);
+    const auto [known, fresh] = served_.logits.emplace(std::tuple(job, turn, row.position), hash);
+    if (!fresh && known->second != hash)
+      throw std::logic_error("logits differ when position " + std::to_string(row.position) +
+                             " is computed again");
+  }
+
+  const std::vector<Job>& jobs_;
+  std::vector<Client> clients_;
+  std::vector<std::pair<int, int>> names_;  // job and turn by request
+  Served served_;
+  backends::CpuBackend backend_;
+  FixedTime timed_;
+  engine::VirtualClock clock_;
+  support::CountingSink sink_;
+  std::unique_ptr<engine::QueueOrder> order_;
+  std::unique_ptr<engine::RetentionPolicy> retention_;
+  engine::Engine engine_;
+};
+
+Tokens random_tokens(support::Dice& dice, int vocab, int count) {
+  Tokens all;
+  for (int i = 0; i < count; ++i)
+    all.push_back(static_cast<engine::TokenId>(dice.between(0, vocab - 1)));
+  return all;
+}
+
+}  // namespace
+
+model::ModelConfig small_model(model::Architecture architecture) {
+  const bool llama = architecture == model::Architecture::llama;
+  model::ModelConfig config;
+  config.architecture = architecture;
+  config.dtype = model::DType::f32;
+  model::ModelShape& shape = config.shape;
+  shape.name = llama ? "small-llama" : "small-opt";
+  shape.layers = 2;
+  shape.hidden = 32;
+  shape.heads = 4;
+  shape.kv_heads = llama ? 2 : 4;
+  shape.head_dim = 8;
+  shape.intermediate = 48;
+  shape.vocab = 61;
+  shape.max_context = 512;
+  shape.dtype_bytes = 4;
+  shape.gated_mlp = llama;
+  shape.tied_embeddings = !llama;
+  shape.biases = !llama;
+  shape.learned_positions = llama ? 0 : shape.max_context + 2;
+  return config;
+}
+
+backends::CpuWeights random_model(const model::ModelConfig& config, model::DType stored_as) {
+  return {config, *model::random_weights(config, 1), stored_as, 1};
+}
+
+std::vector<Job> random_jobs(support::Dice& dice, int vocab, int max_model_len) {
+  const Tokens shared = random_tokens(dice, vocab, dice.between(0, max_model_len / 3));
+  std::vector<Job> jobs(static_cast<std::size_t>(dice.between(2, 6)));
+  for (Job& job : jobs) {
+    job.arrival = Nanos(dice.between(0, 20) * 10'000'000);
+    int left = max_model_len - 1;
+    Tokens first = dice.one_in(3) ? Tokens{} : shared;
+    for (int turns = dice.between(1, 4); turns > 0 && left > 8; --turns) {
+      JobTurn turn;
+      turn.fresh = first + random_tokens(dice, vocab, dice.between(1, 20));
+      turn.max_tokens = dice.between(1, 20);
+      turn.tool = dice.between(-1, 2);
+      left -= static_cast<int>(turn.fresh.size()) + turn.max_tokens;
+      if (left < 0) break;
+      job.turns.push_back(turn);
+      first.clear();
+    }
+  }
+  return jobs;
+}
+
+Serving plain_serving(int max_model_len, model::DType kv_type) {
+  Serving plain;
+  plain.engine.kv = {.num_blocks = 2 + max_model_len / 16, .prefix_caching = false};
+  plain.engine.scheduler = {
+      .max_num_batched_tokens = max_model_len, .max_num_seqs = 1, .max_model_len = max_model_len};
+  plain.kv_type = kv_type;
+  return plain;
+}
+
+Served serve(const backends::CpuWeights& weights, const std::vector<Job>& jobs,
+             const Serving& serving) {
+  return Service(weights, jobs, serving).run();
+}
+
+std::string difference(const Served& served, const Served& plain) {
+  for (const auto& [where, hash] : served.logits) {
+    const auto& [job, turn, position] = where;
+    const auto known = plain.logits.find(where);
+    if (known == plain.logits.end() || known->second != hash)
+      return "logits of job " + std::to_string(job) + ", turn " + std::to_string(turn) +
+             ", position " + std::to_string(position);
+  }
+  for (const auto& [where, tokens] : plain.answers) {
+    const auto answer = served.answers.find(where);
+    if (answer == served.answers.end() || answer->second != tokens)
+      return "answer of job " + std::to_string(where.first) + ", turn " +
+             std::to_string(where.second);
+  }
+  return {};
+}
+
+}  // namespace cpu_test

@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/engine/support/fuzz_case.hpp"
+#include "workers/backends/cpu/cpu_backend.hpp"
+#include "workers/engine/engine.hpp"
+#include "workers/policies/factory.hpp"
+
+namespace cpu_test {
+
+using support::Tokens;
+
+/// A transformer small enough to serve thousands of tokens a second, of either architecture.
+model::ModelConfig small_model(model::Architecture architecture);
+backends::CpuWeights random_model(const model::ModelConfig& config,
+                                  model::DType stored_as = model::DType::f32);
+
+struct JobTurn {
+  Tokens fresh;  // what the prompt adds to the turns before it and their answers
+  int max_tokens = 1;
+  int tool = -1;
+};
+struct Job {
+  engine::Nanos arrival{0};
+  std::vector<JobTurn> turns;
+};
+/// Jobs of several turns, of which some begin with the same tokens.
+std::vector<Job> random_jobs(support::Dice& dice, int vocab, int max_model_len);
+
+struct Serving {
+  engine::EngineConfig engine;
+  policies::PolicyConfig policy;
+  model::DType kv_type = model::DType::f32;
+  backends::Checks checks = backends::Checks::off;
+};
+/// Everything in one pass, one request at a time, no KV shared: what all servings are held against.
+Serving plain_serving(int max_model_len, model::DType kv_type);
+
+/// What came out, and what happened on the way.
+struct Served {
+  std::map<std::pair<int, int>, Tokens> answers;  // by job and turn
+  /// Hash of the logits that follow a position, by job, turn and position.
+  std::map<std::tuple<int, int, int>, std::uint64_t> logits;
+  int steps = 0, preemptions = 0, hit_tokens = 0, pins = 0;
+};
+/// Serves all jobs to their end, sampling freely. Throws std::logic_error when a position that is
+/// computed twice gets two different logits.
+Served serve(const backends::CpuWeights& weights, const std::vector<Job>& jobs,
+             const Serving& serving);
+
+/// Nothing, or the first difference of a serving from the plain one.
+std::string difference(const Served& served, const Served& plain);
+
+}  // namespace cpu_test
