@@ -1,6 +1,7 @@
 #include "workers/execution.hpp"
 
 #include "workers/backends/sim/sim_backend.hpp"
+#include "workers/cpu_execution.hpp"
 #include "workers/experiment.hpp"
 
 namespace worker {
@@ -33,12 +34,26 @@ class SimExecution final : public Execution {
 
 }  // namespace
 
-struct Executor::Kept {};
+struct Executor::Kept {
+  std::string weights_key;
+  std::shared_ptr<const backends::CpuWeights> cpu_weights;
+
+  std::shared_ptr<const backends::CpuWeights> weights_for(const ExperimentConfig& config) {
+    const std::string key = worker::weights_key(*config.transformer);
+    if (cpu_weights == nullptr || key != weights_key) {
+      cpu_weights.reset();  // never two models in memory
+      cpu_weights = load_cpu_weights(config);
+      weights_key = key;
+    }
+    return cpu_weights;
+  }
+};
 
 Executor::Executor() : kept_(std::make_unique<Kept>()) {}
 Executor::~Executor() = default;
 
 std::unique_ptr<Execution> Executor::prepare(const ExperimentConfig& config) {
+  if (config.backend == "cpu") return make_cpu_execution(config, kept_->weights_for(config));
   return std::make_unique<SimExecution>(config);
 }
 

@@ -57,6 +57,11 @@ struct MakeContent {
   }
 };
 
+void fold_tokens(workload::Workload& workload, std::uint32_t vocabulary) {
+  for (workload::Job& job : workload.jobs)
+    for (engine::TokenId& token : job.tokens) token %= vocabulary;
+}
+
 void check_lengths(const workload::Workload& workload, int max_model_len) {
   for (const workload::Job& job : workload.jobs) {
     if (static_cast<int>(job.tokens.size()) <= max_model_len) continue;
@@ -78,10 +83,12 @@ Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
   }
   std::optional<int> jobs;
   if (arrivals) jobs = static_cast<int>(arrivals->size());
-  const std::string key = config.content_key + (jobs ? std::to_string(*jobs) : "");
+  const std::string key = config.content_key + (jobs ? std::to_string(*jobs) : "") + '/' +
+                          std::to_string(config.vocabulary);
   if (!last_ || last_->key != key) {
     last_.reset();  // never two workloads in memory
     MadeContent made = std::visit(MakeContent{jobs}, config.content);
+    if (config.vocabulary > 0) fold_tokens(made.workload, config.vocabulary);
     last_ =
         std::make_unique<Content>(Content{key, std::move(made.workload), std::move(made.curation)});
   }

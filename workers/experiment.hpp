@@ -13,6 +13,7 @@
 #include "workers/execution.hpp"
 #include "workers/model/shape.hpp"
 #include "workers/policies/config.hpp"
+#include "workers/transformer.hpp"
 #include "workers/workload/agent8.hpp"
 #include "workers/workload/swe_smith_like.hpp"
 #include "workers/workload/trajectories.hpp"
@@ -42,6 +43,9 @@ struct WorkloadConfig {
   std::variant<workload::SweSmithLikeConfig, workload::Agent8Config, RecordedTrajectories> content;
   std::string content_key;  // equal exactly for equal content
   ArrivalConfig arrivals;
+  /// A model that really runs has this many tokens: ids of recorded jobs are taken modulo it. 0: as
+  /// they are.
+  std::uint32_t vocabulary = 0;
 };
 
 /// Everything that one cell runs with. Plain values: whoever has this can repeat the cell.
@@ -50,7 +54,8 @@ struct ExperimentConfig {
   std::string backend = "sim";
   backends::GpuProfile gpu;
   model::ModelShape model;
-  std::string cost_model;
+  std::string cost_model;                  // sim
+  std::optional<Transformer> transformer;  // cpu and cuda
   engine::EngineConfig engine;
   policies::PolicyConfig policy;
   WorkloadConfig workload;

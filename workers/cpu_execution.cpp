@@ -1,0 +1,63 @@
+#include "workers/cpu_execution.hpp"
+
+#include <optional>
+#include <thread>
+
+#include "workers/backends/cpu/cpu_backend.hpp"
+#include "workers/experiment.hpp"
+
+namespace worker {
+namespace {
+
+backends::CpuOptions options_of(const Transformer& transformer) {
+  backends::CpuOptions options;
+  options.kv_type = transformer.dtype;
+  options.checks = transformer.checks ? backends::Checks::debug : backends::Checks::off;
+  return options;
+}
+
+class CpuExecution final : public Execution {
+ public:
+  CpuExecution(const ExperimentConfig& config, std::shared_ptr<const backends::CpuWeights> weights)
+      : config_(config),
+        weights_(std::move(weights)),
+        backend_(*weights_, {config.engine.kv.num_blocks, config.engine.kv.block_size},
+                 options_of(*config.transformer)) {}
+
+  engine::Backend& backend() override { return backend_; }
+  engine::Clock& clock() override {
+    if (!clock_) clock_.emplace();
+    return *clock_;
+  }
+  int num_blocks() const override { return config_.engine.kv.num_blocks; }
+  std::int64_t bytes_per_block() const override {
+    return const_cast<backends::CpuBackend&>(backend_).arena().block_bytes();
+  }
+  void describe(sweep::CellResult& result) const override {
+    const Transformer& transformer = *config_.transformer;
+    result.notes.push_back({"weights", open_weights(transformer)->describe()});
+    result.notes.push_back({"dtype", model::to_text(transformer.dtype)});
+  }
+
+ private:
+  const ExperimentConfig& config_;
+  std::shared_ptr<const backends::CpuWeights> weights_;
+  backends::CpuBackend backend_;
+  std::optional<engine::WallClock> clock_;
+};
+
+}  // namespace
+
+std::shared_ptr<const backends::CpuWeights> load_cpu_weights(const ExperimentConfig& config) {
+  const Transformer& transformer = *config.transformer;
+  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return std::make_shared<backends::CpuWeights>(transformer.config, *open_weights(transformer),
+                                                transformer.dtype, threads);
+}
+
+std::unique_ptr<Execution> make_cpu_execution(const ExperimentConfig& config,
+                                              std::shared_ptr<const backends::CpuWeights> weights) {
+  return std::make_unique<CpuExecution>(config, std::move(weights));
+}
+
+}  // namespace worker
