@@ -17,14 +17,41 @@ std::string refusal(const policies::PolicyConfig& config) {
   return "accepted";
 }
 
+policies::EstimatorConfig well_informed(const std::string& name) {
+  const auto second = [](engine::JobId, int) { return engine::from_seconds(1); };
+  return {.name = name, .truth = second, .hints = second};
+}
+
 }  // namespace
 
-TEST_CASE("every order and retention that is named can be made", "[factory]") {
-  CHECK(policies::order_names().size() >= 3);
-  CHECK(policies::retention_names().size() >= 2);
+TEST_CASE("everything that is named can be made", "[factory]") {
+  CHECK(policies::order_names().size() >= 4);
+  CHECK(policies::retention_names().size() >= 3);
+  CHECK(policies::ttl_rule_names().size() >= 3);
+  CHECK(policies::estimator_names().size() >= 5);
   for (const auto& name : policies::order_names()) CHECK(policies::make_order({.order = name}));
-  for (const auto& name : policies::retention_names())
-    CHECK(policies::make_retention({.retention = name}));
+  for (const auto& name : policies::estimator_names()) CHECK(make_estimator(well_informed(name)));
+  policies::PolicyConfig config{.estimator = well_informed("oracle"), .reload = {0, 1e-5, 0}};
+  for (const auto& name : policies::retention_names()) {
+    config.retention = name;
+    CHECK(policies::make_retention(config));
+  }
+  for (const auto& name : policies::ttl_rule_names()) {
+    config.ttl_rule = name;
+    CHECK(policies::make_ttl_rule(config));
+  }
+}
+
+TEST_CASE("what a policy must know to decide is asked for when it is made", "[factory]") {
+  CHECK(refusal({.retention = "infercept"}).find("what a prefill costs") != std::string::npos);
+  for (const std::string rule : {"utility", "ski_rental"}) {
+    const std::string message = refusal({.retention = "pin", .ttl_rule = rule});
+    CHECK(message.find('"' + rule + "\" needs to know what a prefill costs") != std::string::npos);
+  }
+  CHECK(refusal({.retention = "pin", .estimator = {.name = "oracle"}}).find("recorded gaps") !=
+        std::string::npos);
+  CHECK(refusal({.retention = "pin", .estimator = {.name = "client_hint"}}).find("give hints") !=
+        std::string::npos);
 }
 
 TEST_CASE("by default requests are served as they come and nothing is kept", "[factory]") {
@@ -43,6 +70,14 @@ TEST_CASE("an unknown order is refused with what there is", "[factory]") {
 
 TEST_CASE("an unknown retention is refused with what there is", "[factory]") {
   const std::string message = refusal({.retention = "forever"});
-  CHECK(message.find("policy.retention must be one of \"free\", \"pin\"") == 0);
+  CHECK(message.find("policy.retention must be one of \"free\", \"pin\", \"infercept\"") == 0);
   CHECK(message.find("found \"forever\"") != std::string::npos);
+}
+
+TEST_CASE("an unknown rule or estimator is refused with what there is", "[factory]") {
+  CHECK(refusal({.retention = "pin", .ttl_rule = "luck"})
+            .find("policy.ttl_rule must be one of \"fixed\", \"utility\", \"ski_rental\", found") ==
+        0);
+  CHECK(refusal({.retention = "pin", .estimator = {.name = "tarot"}})
+            .find("policy.estimator must be one of \"tool_mean\"") == 0);
 }

@@ -31,9 +31,9 @@ struct EstimatorError {
 struct EstimatorConfig {
   std::string name = "tool_mean";
   int enough_calls = 100;  // tool_cdf: calls that must be exceeded before they count
-  EstimatorError error;
-  GapSource truth;  // oracle
-  GapSource hints;  // client_hint
+  EstimatorError error{};
+  GapSource truth{};  // oracle
+  GapSource hints{};  // client_hint
 };
 
 /// Seconds to compute the KV of n tokens of context: fixed + linear n + quadratic n^2.

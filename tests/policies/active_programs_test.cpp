@@ -1,0 +1,134 @@
+#include "workers/policies/active_programs.hpp"
+
+#include "tests/engine/support/scheduler_world.hpp"
+#include "tests/policies/requests.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace policy_test;
+using engine::Request;
+using engine::RequestStatus;
+
+namespace {
+
+struct Limited : OrderWorld {
+  explicit Limited(int limit, const std::string& order_name = "fcfs")
+      : OrderWorld({.order = order_name, .max_active_programs = limit}) {}
+
+  /// The front request is admitted.
+  Request& admit() {
+    Request& request = *order->front();
+    order->remove(request);
+    request.status = RequestStatus::running;
+    return request;
+  }
+  Request& finish(Request& request) {
+    request.status = RequestStatus::finished;
+    return request;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("without a limit nothing is held back", "[active_programs]") {
+  Limited world(0);
+  for (int job = 0; job < 5; ++job) world.wait({.job = job});
+  CHECK(world.service() == "0 1 2 3 4 ");
+}
+
+TEST_CASE("jobs beyond the limit are held back until one is over", "[active_programs]") {
+  Limited world(2);
+  for (int job = 0; job < 4; ++job) world.wait({.job = job, .last = job == 1});
+  CHECK(world.service() == "0 1 ");
+  CHECK(world.order->size() == 2);
+  Request& first = world.admit();
+  Request& second = world.admit();
+  CHECK(world.order->size() == 0);
+  world.finish(first);  // its tool runs now
+  CHECK(world.order->front() == nullptr);
+  world.finish(second);  // its job is over
+  CHECK(world.service() == "2 ");
+  CHECK(world.order->size() == 1);
+}
+
+TEST_CASE("turns of jobs under way are never held back", "[active_programs]") {
+  Limited world(1);
+  world.wait({.job = 0});
+  world.finish(world.admit());
+  world.wait({.job = 1});
+  world.wait({.job = 0, .turn = 1});
+  CHECK(world.drain() == "2 ");
+}
+
+TEST_CASE("held jobs are let in by the order's own rule", "[active_programs]") {
+  Limited world(1, "priority");
+  world.wait({.job = 0, .priority = 5, .last = true});
+  world.wait({.job = 1, .priority = 9});
+  world.wait({.job = 2, .priority = 1});
+  world.finish(world.admit());
+  CHECK(world.service() == "2 ");
+}
+
+TEST_CASE("a preempted turn keeps its job's place under the limit", "[active_programs]") {
+  Limited world(1);
+  world.wait({.job = 0});
+  world.wait({.job = 1});
+  Request& running = world.admit();
+  world.running.push_back(running);
+  CHECK(world.preempt() == "0");
+  CHECK(world.service() == "0 ");
+}
+
+TEST_CASE("an aborted turn ends its job, waiting, running or held", "[active_programs]") {
+  Limited world(1);
+  world.wait({.job = 0});
+  Request& held = world.wait({.job = 1});
+  world.wait({.job = 2});
+  world.order->remove(held);
+  held.status = RequestStatus::aborted;
+  Request& running = world.admit();
+  CHECK(world.order->size() == 0);
+  running.status = RequestStatus::aborted;
+  CHECK(world.service() == "2 ");
+}
+
+TEST_CASE("a request in the place of a job's last turn shows that the job is over",
+          "[active_programs]") {
+  Limited world(1);
+  world.wait({.job = 0, .last = true});
+  world.wait({.job = 1});
+  Request& request = world.admit();
+  request.id = engine::RequestId{900};
+  CHECK(world.service() == "1 ");
+}
+
+TEST_CASE("a request in the place of a turn whose job goes on changes nothing",
+          "[active_programs]") {
+  Limited world(1);
+  world.wait({.job = 0});
+  world.wait({.job = 1});
+  world.admit().id = engine::RequestId{900};
+  CHECK(world.service() == "");
+  world.wait({.job = 0, .turn = 1});
+  CHECK(world.service() == "2 ");
+}
+
+TEST_CASE("held jobs are served one after another by the scheduler", "[active_programs]") {
+  support::SchedulerWorld world({.scheduler = {.max_num_batched_tokens = 100, .max_num_seqs = 8},
+                                 .policy = {.order = "job_fcfs", .max_active_programs = 1}});
+  const auto turn = [](int job, int number, bool last) {
+    return support::Ask{.prompt = support::tokens(10, job),
+                        .outputs = support::tokens(1),
+                        .job = job,
+                        .job_arrival_s = 1.0 * job,
+                        .turn = number,
+                        .last_turn = last};
+  };
+  world.add("a.0", turn(0, 0, false));
+  world.add("b.0", turn(1, 0, true));
+  world.add("c.0", turn(2, 0, true));
+  CHECK(world.step() == "a.0:10");
+  world.add("a.1", turn(0, 1, true));
+  CHECK(world.step() == "a.1:10");
+  CHECK(world.step() == "b.0:10");
+  CHECK(world.step() == "c.0:10");
+}

@@ -1,0 +1,33 @@
+// Continuum's published code: a constant time to live for tools that are expected to be fast. A
+// tool that was never seen counts as fast.
+#include <memory>
+
+#include "workers/policies/config.hpp"
+#include "workers/policies/ttl_rule.hpp"
+
+namespace policies {
+namespace {
+
+using engine::KvReason;
+using engine::Nanos;
+
+class Fixed final : public TtlRule {
+ public:
+  Fixed(Nanos ttl, Nanos threshold) : ttl_(ttl), threshold_(threshold) {}
+
+  Hold decide(const engine::Request&, Nanos, const std::optional<GapForecast>& forecast) override {
+    if (forecast && forecast->expected() > threshold_) return {Nanos{0}, KvReason::slow_tool};
+    return {ttl_, forecast ? KvReason::known_tool : KvReason::unseen_tool};
+  }
+
+ private:
+  Nanos ttl_, threshold_;
+};
+
+}  // namespace
+
+std::unique_ptr<TtlRule> make_fixed_ttl(const PolicyConfig& config) {
+  return std::make_unique<Fixed>(config.ttl, config.threshold);
+}
+
+}  // namespace policies

@@ -1,0 +1,65 @@
+// InferCept (Abhyankar et al., ICML 2024): keep a turn's KV through its gap, or give it up, by
+// whichever wastes less memory over time. A gap that turns out longer than was expected is given up
+// when keeping has wasted as much as computing again would; so is one of which nothing is known.
+#include <memory>
+
+#include "workers/engine/errors.hpp"
+#include "workers/engine/retention.hpp"
+#include "workers/policies/factory.hpp"
+#include "workers/policies/running_context.hpp"
+#include "workers/policies/tool_calls.hpp"
+#include "workers/policies/waste.hpp"
+
+namespace policies {
+namespace {
+
+using engine::GapDecision;
+using engine::KvReason;
+using engine::Nanos;
+using engine::Request;
+
+class Infercept final : public engine::RetentionPolicy {
+ public:
+  explicit Infercept(const PolicyConfig& config)
+      : rules_(config.pins),
+        chunk_tok_(config.max_num_batched_tokens),
+        reload_(config.reload),
+        calls_(make_estimator(config.estimator)) {}
+
+  engine::PinRules pin_rules() const override { return rules_; }
+
+  void on_arrival(const Request& request) override {
+    calls_.on_arrival(request);
+    running_.on_arrival(request);
+  }
+
+  GapDecision on_turn_finish(const Request& request, Nanos now) override {
+    if (request.spec.last_turn) return {.reason = KvReason::last_turn};
+    const auto forecast = calls_.start(request, now);
+    const Interception turn{.context_tok = static_cast<double>(request.num_tokens()),
+                            .other_tok = running_.tokens_beside(request),
+                            .chunk_tok = chunk_tok_,
+                            .reload = reload_};
+    const double gap_s = forecast ? engine::to_seconds(forecast->expected()) : 0;
+    if (least_waste(turn, gap_s) != GapAction::preserve) return {.reason = KvReason::slow_tool};
+    return {true, forecast ? KvReason::known_tool : KvReason::unseen_tool,
+            now + engine::from_seconds(break_even_s(turn))};
+  }
+
+ private:
+  engine::PinRules rules_;
+  int chunk_tok_;
+  ReloadCost reload_;
+  ToolCalls calls_;
+  RunningContext running_;
+};
+
+}  // namespace
+
+std::unique_ptr<engine::RetentionPolicy> make_infercept_retention(const PolicyConfig& config) {
+  if (!config.reload.known())
+    throw engine::InputError("policy.retention \"infercept\" needs to know what a prefill costs");
+  return std::make_unique<Infercept>(config);
+}
+
+}  // namespace policies

@@ -1,0 +1,57 @@
+#pragma once
+#include <tuple>
+#include <vector>
+
+#include "workers/engine/queue_order.hpp"
+#include "workers/policies/config.hpp"
+#include "workers/policies/ranked_queue.hpp"
+
+namespace policies {
+
+/// Which turns go before the others. Within each group a turn stands where its job's first turn
+/// stood.
+enum class JobGroups {
+  pinned_first,           // jobs whose KV is pinned, then all others
+  preempted_then_pinned,  // turns that lost their blocks, pinned jobs, all others
+};
+
+/// First come, first served by job.
+class JobOrder final : public engine::QueueOrder {
+ public:
+  JobOrder(JobGroups groups, VictimRule victim) : groups_(groups), victim_(victim) {}
+
+  void push(engine::Request& request) override;
+  void push_preempted(engine::Request& request) override;
+  engine::Request* front() const override { return queue_.front(); }
+  void remove(engine::Request& request) override;
+  int size() const override { return queue_.size(); }
+  std::vector<const engine::Request*> in_service_order() const override {
+    return queue_.in_service_order();
+  }
+  void on_pin_changed(engine::JobId id, bool pinned) override;
+  engine::Request& choose_victim(const engine::RunningList& running) const override;
+
+ private:
+  struct JobState {
+    bool pinned = false, preempted = false;
+    engine::Request* waiting = nullptr;  // a job has one turn at a time
+  };
+  struct Before {
+    const JobOrder* order;
+    bool operator()(const engine::Request& a, const engine::Request& b) const;
+  };
+
+  void enqueue(engine::Request& request, bool preempted);
+  JobState& state_of(engine::JobId job);
+  bool pinned(const engine::Request& request) const;
+  int group_of(const engine::Request& request) const;
+  engine::Request& last_unpinned(const engine::RunningList& running) const;
+  engine::Request& latest(const engine::RunningList& running) const;
+
+  JobGroups groups_;
+  VictimRule victim_;
+  std::vector<JobState> jobs_;
+  RankedQueue<Before> queue_{Before{this}};
+};
+
+}  // namespace policies

@@ -1,0 +1,46 @@
+// Keep a turn's KV until keeping it has cost as much as computing it again would: whatever the tool
+// does, that wastes at most twice what knowing the gap would have. It needs no forecast.
+#include <memory>
+
+#include "workers/engine/errors.hpp"
+#include "workers/policies/config.hpp"
+#include "workers/policies/running_context.hpp"
+#include "workers/policies/ttl_rule.hpp"
+#include "workers/policies/waste.hpp"
+
+namespace policies {
+namespace {
+
+using engine::Nanos;
+using engine::Request;
+
+class SkiRental final : public TtlRule {
+ public:
+  explicit SkiRental(const PolicyConfig& config)
+      : chunk_tok_(config.max_num_batched_tokens), reload_(config.reload) {}
+
+  void on_arrival(const Request& request) override { running_.on_arrival(request); }
+
+  Hold decide(const Request& request, Nanos, const std::optional<GapForecast>& forecast) override {
+    const Interception turn{.context_tok = static_cast<double>(request.num_tokens()),
+                            .other_tok = running_.tokens_beside(request),
+                            .chunk_tok = chunk_tok_,
+                            .reload = reload_};
+    return {engine::from_seconds(break_even_s(turn)), reason_of(forecast)};
+  }
+
+ private:
+  int chunk_tok_;
+  ReloadCost reload_;
+  RunningContext running_;
+};
+
+}  // namespace
+
+std::unique_ptr<TtlRule> make_ski_rental_ttl(const PolicyConfig& config) {
+  if (!config.reload.known())
+    throw engine::InputError("policy.ttl_rule \"ski_rental\" needs to know what a prefill costs");
+  return std::make_unique<SkiRental>(config);
+}
+
+}  // namespace policies

@@ -1,0 +1,46 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "workers/engine/request.hpp"
+#include "workers/policies/gap_estimator.hpp"
+
+namespace policies {
+
+/// The tools that run in the gaps of jobs, and the estimator that learns from their returns.
+class ToolCalls {
+ public:
+  explicit ToolCalls(std::unique_ptr<GapEstimator> estimator) : estimator_(std::move(estimator)) {}
+
+  /// The turn is over and its tool starts. The forecast is valid until the next on_arrival().
+  std::optional<GapForecast> start(const engine::Request& request, engine::Nanos now) {
+    Running& call = call_of(request.spec.job);
+    call = {true, {request.spec.job, request.spec.turn, request.spec.tool}, now};
+    return estimator_->forecast(call.call);
+  }
+
+  /// The next turn came back: the tool took until now. A client that submits ahead of time teaches
+  /// nothing.
+  void on_arrival(const engine::Request& request) {
+    Running& call = call_of(request.spec.job);
+    const engine::Nanos took = request.spec.arrival - call.started;
+    if (call.active && took > engine::Nanos{0}) estimator_->learn(call.call, took);
+    call.active = false;
+  }
+
+ private:
+  struct Running {
+    bool active = false;
+    GapCall call{};
+    engine::Nanos started{0};
+  };
+  Running& call_of(engine::JobId job) {
+    if (engine::index(job) >= calls_.size()) calls_.resize(engine::index(job) + 1);
+    return calls_[engine::index(job)];
+  }
+
+  std::unique_ptr<GapEstimator> estimator_;
+  std::vector<Running> calls_;  // by job
+};
+
+}  // namespace policies

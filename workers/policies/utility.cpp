@@ -1,0 +1,56 @@
+// The rule of the cache-TTL paper (arXiv:2511.02230, versions 2 to 6): the time to live t that
+// maximises Pr[tool returns within t] * (T * eta + R) - t, where T is the mean queue wait of turns
+// whose KV was lost, eta tells how well turns behind a job predict those ahead, and R is the time
+// to compute the KV again. While next to nothing is known eta counts as 1.
+#include <memory>
+
+#include "workers/engine/errors.hpp"
+#include "workers/policies/config.hpp"
+#include "workers/policies/memoryfulness.hpp"
+#include "workers/policies/queue_wait.hpp"
+#include "workers/policies/ttl_rule.hpp"
+
+namespace policies {
+namespace {
+
+using engine::KvReason;
+using engine::Nanos;
+using engine::Request;
+
+class Utility final : public TtlRule {
+ public:
+  explicit Utility(const PolicyConfig& config)
+      : reload_(config.reload), block_size_(config.block_size), wait_(config.wait_half_life) {}
+
+  void on_turn_finish(const Request& request, Nanos now) override {
+    // Less than a block is computed again by every turn: the part that was never a whole block.
+    if (request.recomputed_tokens >= block_size_) wait_.add(request.time.queue, now);
+    if (request.spec.last_turn) memoryfulness_.on_job_end(request.spec.turn + 1);
+  }
+
+  Hold decide(const Request& request, Nanos now,
+              const std::optional<GapForecast>& forecast) override {
+    const GapForecast gap =
+        forecast.value_or(GapForecast::exponential(std::chrono::seconds{1}, Evidence::prior));
+    const double eta = gap.evidence() == Evidence::prior ? 1 : memoryfulness_.value();
+    const double benefit_s = wait_.mean_s(now) * eta + reload_.seconds(request.num_tokens());
+    const Nanos ttl = gap.best_hold(benefit_s);
+    return {ttl, ttl > Nanos{0} ? reason_of(gap) : KvReason::slow_tool};
+  }
+
+ private:
+  ReloadCost reload_;
+  int block_size_;
+  QueueWait wait_;
+  Memoryfulness memoryfulness_;
+};
+
+}  // namespace
+
+std::unique_ptr<TtlRule> make_utility_ttl(const PolicyConfig& config) {
+  if (!config.reload.known())
+    throw engine::InputError("policy.ttl_rule \"utility\" needs to know what a prefill costs");
+  return std::make_unique<Utility>(config);
+}
+
+}  // namespace policies
