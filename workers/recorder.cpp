@@ -42,6 +42,14 @@ sweep::KvEventKind event_kind(engine::KvEventKind kind) {
       return To::evict_gpu;
     case engine::KvEventKind::preempt:
       return To::preempt;
+    case engine::KvEventKind::store:
+      return To::store;
+    case engine::KvEventKind::load:
+      return To::load;
+    case engine::KvEventKind::evict_host:
+      return To::evict_host;
+    case engine::KvEventKind::drop:
+      return To::drop;
   }
   return To::pin;
 }
@@ -75,6 +83,25 @@ sweep::KvEventReason event_reason(engine::KvReason reason) {
       return To::pressure_admit;
     case engine::KvReason::out_of_blocks:
       return To::out_of_blocks;
+    case engine::KvReason::cold_start:
+      return To::cold_start;
+    case engine::KvReason::utility:
+      return To::utility;
+    case engine::KvReason::rent:
+      return To::rent;
+    case engine::KvReason::write_through:
+      return To::write_through;
+    case engine::KvReason::tail:
+      return To::write_through;
+    case engine::KvReason::before_eviction:
+      return To::before_eviction;
+    case engine::KvReason::demand:
+      return To::demand;
+    case engine::KvReason::load_failed:
+      return To::cancelled;
+    case engine::KvReason::read:
+    case engine::KvReason::unread:
+      return To::capacity;
   }
   return To::none;
 }

@@ -98,9 +98,9 @@ class EngineRun {
     Client& client = clients_[engine::index(request.spec.job)];
     const FuzzTurn& turn = client.job->turns[client.turn];
     check(request.outputs == turn.outputs, "a request ends with its outputs");
-    const auto& [queue, recompute, prefill, decode] = request.time;
-    check(std::min({queue, recompute, prefill, decode}) >= Nanos(0), "no time is negative");
-    check(queue + recompute + prefill + decode == end - request.spec.arrival,
+    const auto& [queue, stall, recompute, prefill, decode] = request.time;
+    check(std::min({queue, stall, recompute, prefill, decode}) >= Nanos(0), "no time is negative");
+    check(queue + stall + recompute + prefill + decode == end - request.spec.arrival,
           "the parts of a turn's time add up to the whole");
     check(client.arrival <= request.admitted && request.admitted < request.first_token &&
               request.first_token <= end,
@@ -113,7 +113,7 @@ class EngineRun {
 
   void check_trace(const engine::StepTrace& trace) {
     const auto& b = trace.blocks;
-    check(b.allocated + b.pinned + b.cached + b.empty == world_.engine.kv().num_usable(),
+    check(b.allocated + b.pinned + b.copying + b.cached + b.empty == world_.engine.kv().num_usable(),
           "the census covers the pool");
     int evicted = 0, preempted = 0;
     for (const engine::KvEvent& event : trace.kv_events) {

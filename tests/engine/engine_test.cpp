@@ -42,7 +42,7 @@ engine::RequestSpec turn_of(std::uint32_t job, int turn = 0) {
 }
 
 Nanos total(const engine::TimeSplit& time) {
-  return time.queue + time.recompute + time.prefill + time.decode;
+  return time.queue + time.load_stall + time.recompute + time.prefill + time.decode;
 }
 
 }  // namespace

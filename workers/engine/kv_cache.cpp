@@ -262,7 +262,8 @@ void KvCache::verify() const {
   const BlockCensus counted = census();
   require(free_listed == pool_.num_free(), "the free list and its counter differ");
   require(seen.allocated == counted.allocated && seen.pinned == counted.pinned &&
-              seen.copying == counted.copying && seen.cached == counted.cached && seen.empty == counted.empty,
+              seen.copying == counted.copying && seen.cached == counted.cached &&
+              seen.empty == counted.empty,
           "the census differs from a recount");
 }
 

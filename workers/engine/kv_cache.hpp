@@ -155,7 +155,7 @@ class KvCache {
   KvConfig config_;
   BlockPool pool_;
   PrefixCache cache_;
-  std::vector<TurnRef> owners_;     // by block: who registered its content
+  std::vector<TurnRef> owners_;   // by block: who registered its content
   std::vector<Keepers> keepers_;  // by block
   std::vector<BlockId> hits_;
   std::vector<Eviction> evictions_;

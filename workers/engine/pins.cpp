@@ -52,7 +52,7 @@ void Pins::on_admitted(const Request& request) {
 
 void Pins::on_aborted(Request& request) {
   JobState& job = state_of(request.spec.job);
-  if (request.status != RequestStatus::running) --job.waiting;
+  if (request.waits()) --job.waiting;
   if (job.pin.active) release(request.spec.job, KvReason::job_end);
 }
 

@@ -52,9 +52,9 @@ enum class FinishReason : std::uint8_t { none, stop, length, abort, error };
 struct TimeSplit {
   Nanos queue{0};       // waiting, preempted, or running without a share of the step
   Nanos load_stall{0};  // waiting for its KV from the host, or in steps that wait for copies
-  Nanos recompute{0};  // prefill of tokens whose KV had been computed before and was lost
-  Nanos prefill{0};    // prefill of new tokens
-  Nanos decode{0};     // steps that generate a token after the first
+  Nanos recompute{0};   // prefill of tokens whose KV had been computed before and was lost
+  Nanos prefill{0};     // prefill of new tokens
+  Nanos decode{0};      // steps that generate a token after the first
 };
 
 /// What the host tier remembers of a request; nobody else reads it.
@@ -90,6 +90,7 @@ struct Request {
 
   std::uint64_t scheduled_in_step = 0;  // last step that scheduled it; steps count from 1
   std::size_t heap_position = 0;        // owned by the waiting queue
+  bool no_more_loads = false;  // gave loaded KV up: it computes before it waits for a load again
   TierState tier;
   Link<Request> running_link;
   Link<Request> loading_link;

@@ -5,24 +5,40 @@
 
 namespace engine {
 
-Scheduler::Scheduler(const SchedulerConfig& config, KvCache& kv, QueueOrder& order, Pins& pins)
-    : config_(config), kv_(kv), order_(order), pins_(pins) {}
+Scheduler::Scheduler(const SchedulerConfig& config, KvCache& kv, QueueOrder& order, Pins& pins,
+                     HostTier& tier)
+    : config_(config), kv_(kv), order_(order), pins_(pins), tier_(tier) {}
 
 void Scheduler::submit(Request& request) {
   order_.push(request);
   pins_.on_arrival(request);
 }
 
-void Scheduler::abort(Request& request) {
+void Scheduler::abort(Request& request, Nanos now) {
+  tier_.forget(request, now);
   pins_.on_aborted(request);
-  if (request.status == RequestStatus::running) {
-    running_.remove(request);
-  } else {
-    order_.remove(request);
-  }
+  leave(request);
   kv_.release(request);
   request.status = RequestStatus::aborted;
   request.finish = FinishReason::abort;
+}
+
+/// Takes the request out of whatever list it stands in.
+void Scheduler::leave(Request& request) {
+  switch (request.status) {
+    case RequestStatus::running:
+      running_.remove(request);
+      break;
+    case RequestStatus::loading:
+      loading_.remove(request);
+      break;
+    case RequestStatus::loaded:
+      loaded_.remove(request);
+      order_.remove(request);
+      break;
+    default:
+      order_.remove(request);
+  }
 }
 
 void Scheduler::schedule(StepPlan& plan, Nanos now) {
@@ -31,7 +47,7 @@ void Scheduler::schedule(StepPlan& plan, Nanos now) {
   plan.preempted.clear();
   plan.total_tokens = 0;
   plan.stop = StopReason::none;
-  schedule_running(plan);
+  schedule_running(plan, now);
   if (!plan.preempted.empty()) {
     plan.stop = StopReason::preempted;
   } else {
@@ -48,14 +64,14 @@ int Scheduler::wanted(const Request& request, int first_token) const {
   return threshold > 0 ? std::min(left, threshold) : left;
 }
 
-void Scheduler::schedule_running(StepPlan& plan) {
+void Scheduler::schedule_running(StepPlan& plan, Nanos now) {
   Request* request = running_.front();
   while (request != nullptr && budget_left(plan) > 0) {
     const int num_tokens = std::min({wanted(*request, request->num_computed), budget_left(plan),
                                      config_.max_model_len - 1 - request->num_computed});
     if (num_tokens > 0) {
       const auto blocks_before = request->blocks.size();
-      if (!grow(*request, num_tokens, plan)) return;
+      if (!grow(*request, num_tokens, plan, now)) return;
       add_to_plan(plan, *request, ScheduleKind::running, num_tokens,
                   static_cast<int>(request->blocks.size() - blocks_before));
     }
@@ -65,22 +81,23 @@ void Scheduler::schedule_running(StepPlan& plan) {
 
 /// Finds room for the request, at the expense of others if need be. False when the request itself
 /// had to give way.
-bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan) {
+bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan, Nanos now) {
   while (!kv_.try_grow(request, num_tokens)) {
-    if (running_.size() == 1 && pins_.release_one(KvReason::pressure_run)) continue;
+    if (running_.size() == 1 && give_way(nullptr, KvReason::pressure_run, now)) continue;
     Request& victim = order_.choose_victim(running_);
-    preempt(victim, plan);
+    preempt(victim, plan, now);
     if (&victim == &request) return false;
   }
   return true;
 }
 
-void Scheduler::preempt(Request& victim, StepPlan& plan) {
+void Scheduler::preempt(Request& victim, StepPlan& plan, Nanos now) {
   if (victim.scheduled_in_step == plan.step) withdraw(victim, plan);
   pins_.events().push_back({KvEventKind::preempt, KvReason::out_of_blocks, victim.spec.job,
                             victim.spec.turn, static_cast<int>(victim.blocks.size()),
                             victim.spec.job, victim.spec.turn});
   running_.remove(victim);
+  tier_.forget(victim, now);
   kv_.release(victim);
   victim.computed_before = std::max(victim.computed_before, victim.num_computed);
   victim.num_computed = 0;
@@ -114,43 +131,59 @@ void Scheduler::admit_waiting(StepPlan& plan, Nanos now) {
     }
     plan.stop = try_admit(*head, plan, now);
     if (plan.stop == StopReason::none) continue;
-    // With nothing else to run, pins are all that can be in the way: progress comes before
-    // promises.
+    // With nothing else to run, pins and blocks that others hold with loaded KV are all that can be
+    // in the way: progress comes before promises.
     const bool stuck = running_.empty() && plan.stop != StopReason::chunking_off;
-    if (!stuck || !pins_.release_one(KvReason::pressure_admit)) return;
+    if (!stuck || !give_way(head, KvReason::pressure_admit, now)) return;
   }
 }
 
-/// Admits the head of the queue, or says what stops it; then nothing has changed.
+/// Admits the head of the queue, or starts to load its KV, or says what stops it; then nothing has
+/// changed.
 StopReason Scheduler::try_admit(Request& request, StepPlan& plan, Nanos now) {
+  if (request.status == RequestStatus::loaded) return try_admit_loaded(request, plan, now);
   if (still_blocked(request)) return StopReason::sequence_reserved;
   const auto hits = kv_.find_prefix(request);
-  const int hit_tokens = static_cast<int>(hits.size()) * kv_.block_size();
-  const int chunk = wanted(request, hit_tokens);
+  const auto num_hits = static_cast<int>(hits.size());
+  const int on_gpu = num_hits * kv_.block_size();
+  const HostHit host = request.no_more_loads ? HostHit{} : tier_.find(request, on_gpu);
+  if (host.tokens > 0 && !host.blocking) return start_load(request, hits, host.tokens, now);
+  const int chunk = wanted(request, on_gpu + host.tokens);
   if (!config_.chunked_prefill && chunk > budget_left(plan)) return StopReason::chunking_off;
   const int num_tokens = std::min(chunk, budget_left(plan));
-  const int reserved =
-      config_.reserve_full_sequence ? std::min(request.num_tokens(), config_.max_model_len) : 0;
-  const Admission admission = kv_.try_admit(request, hits, num_tokens, reserved);
-  if (admission.fit == Fit::out_of_blocks) return StopReason::kv_insufficient;
-  if (admission.fit == Fit::sequence_too_long) {
-    blocked_ = {&request, request.id,
-                kv_.num_changes() + static_cast<std::uint64_t>(admission.missing_blocks)};
-    return StopReason::sequence_reserved;
-  }
-  const bool fresh = request.status == RequestStatus::waiting;
+  const Admission admission =
+      kv_.try_admit(request, hits, host.tokens + num_tokens, reserved_tokens(request));
+  if (admission.fit != Fit::ok) return refusal(request, admission);
+  request.num_computed = on_gpu + host.tokens;
+  if (host.tokens > 0)
+    tier_.load(request, num_hits, kv_.blocks_for(request.num_computed) - num_hits);
+  note_hits(request, on_gpu, host.tokens);
   order_.remove(request);
+  pins_.on_admitted(request);
+  admit(request, plan, num_tokens, now);
+  return StopReason::none;
+}
+
+int Scheduler::reserved_tokens(const Request& request) const {
+  return config_.reserve_full_sequence ? std::min(request.num_tokens(), config_.max_model_len) : 0;
+}
+
+StopReason Scheduler::refusal(const Request& request, const Admission& admission) {
+  if (admission.fit == Fit::out_of_blocks) return StopReason::kv_insufficient;
+  blocked_ = {&request, request.id,
+              kv_.num_changes() + static_cast<std::uint64_t>(admission.missing_blocks)};
+  return StopReason::sequence_reserved;
+}
+
+/// Puts a request that has its blocks into the running set and into the step.
+void Scheduler::admit(Request& request, StepPlan& plan, int num_tokens, Nanos now) {
+  const bool fresh = request.num_preemptions == 0;
   running_.push_back(request);
   request.status = RequestStatus::running;
-  request.num_computed = hit_tokens;
-  if (request.admitted < Nanos{0}) {
-    request.admitted = now;
-    request.prefix_hit_tokens = hit_tokens;
-  }
-  pins_.on_admitted(request);
+  request.no_more_loads = false;
+  if (request.admitted < Nanos{0}) request.admitted = now;
   add_to_plan(plan, request, fresh ? ScheduleKind::fresh : ScheduleKind::resumed, num_tokens,
               static_cast<int>(request.blocks.size()));
-  return StopReason::none;
 }
 
 /// Whether a refusal of this request, whose whole sequence did not fit, must still stand.
@@ -187,9 +220,10 @@ void Scheduler::commit(StepPlan& plan) {
 namespace {
 
 /// Books the step on the request's time split.
-void account(Request& request, const ScheduledRequest& share, Nanos start, Nanos end) {
-  const Nanos duration = end - start;
+void account(Request& request, const ScheduledRequest& share, Nanos start, Nanos end, Nanos stall) {
+  const Nanos duration = end - start - stall;
   request.time.queue += start - request.last_seen;
+  request.time.load_stall += stall;
   request.last_seen = end;
   if (share.decode) {
     request.time.decode += duration;
@@ -205,11 +239,11 @@ void account(Request& request, const ScheduledRequest& share, Nanos start, Nanos
 }  // namespace
 
 void Scheduler::apply(const StepPlan& plan, const StepResult& result, Nanos start, Nanos end,
-                      std::vector<Request*>& finished) {
+                      std::vector<Request*>& finished, Nanos stall) {
   std::size_t sample = 0;
   for (const ScheduledRequest& share : plan.scheduled) {
     Request& request = *share.request;
-    account(request, share, start, end);
+    account(request, share, start, end, stall);
     if (!share.samples) continue;
     const auto position = request.outputs.size();
     const bool forced = position < request.spec.forced.size();
@@ -228,6 +262,7 @@ void Scheduler::finish(Request& request, FinishReason reason, Nanos now) {
   request.status = RequestStatus::finished;
   request.finish = reason;
   running_.remove(request);
+  tier_.on_turn_finish(request);
   pins_.on_turn_finish(request, now);
 }
 

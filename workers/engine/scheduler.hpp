@@ -9,6 +9,12 @@
 
 namespace engine {
 
+/// What happens to a request whose KV could not be loaded.
+enum class LoadFailure : std::uint8_t {
+  recompute,     // it computes from the first missing block on
+  fail_request,  // it ends with an error
+};
+
 struct SchedulerConfig {
   int max_num_batched_tokens = 2048;  // token budget of a step
   int max_num_seqs = 256;             // requests running at once
@@ -17,6 +23,7 @@ struct SchedulerConfig {
       0;  // most tokens of one prefill chunk; 0: the budget alone limits
   bool chunked_prefill = true;
   bool reserve_full_sequence = true;  // admit only when the whole current sequence fits
+  LoadFailure load_failure = LoadFailure::recompute;
 };
 
 /// Decides what each step computes: continuous batching over a paged KV cache, with chunked
@@ -43,12 +50,11 @@ class Scheduler {
   void abort(Request& request, Nanos now = Nanos{0});
 
   /// Loads are over: their requests return to the queue with what has arrived.
-  void on_loaded(std::span<const LoadedKv> loads, Nanos now);
+  void on_loaded(std::span<const LoadedKv> loads, Nanos now, std::vector<Request*>& finished);
   /// A blocking tier could not load all that the step counts on: requests that would read it leave
-  /// the step and compute on from what they have.
-  void on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan);
-  /// Ends a request whose KV could not be loaded.
-  void fail(Request& request, Nanos now, std::vector<Request*>& finished);
+  /// the step, and compute on from what they have.
+  void on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan, Nanos now,
+                      std::vector<Request*>& finished);
 
   /// Fills `plan` with the next step. Takes all blocks that the step needs, and counts its tokens
   /// as computed.
@@ -68,16 +74,20 @@ class Scheduler {
   bool grow(Request& request, int num_tokens, StepPlan& plan, Nanos now);
   void preempt(Request& victim, StepPlan& plan, Nanos now);
   void withdraw(Request& request, StepPlan& plan);
+  void leave(Request& request);
   void admit_waiting(StepPlan& plan, Nanos now);
   StopReason try_admit(Request& request, StepPlan& plan, Nanos now);
   StopReason try_admit_loaded(Request& request, StepPlan& plan, Nanos now);
   StopReason start_load(Request& request, std::span<const BlockId> hits, int tokens, Nanos now);
   StopReason refusal(const Request& request, const Admission& admission);
+  static void note_hits(Request& request, int on_gpu, int from_host);
   void admit(Request& request, StepPlan& plan, int num_tokens, Nanos now);
   int reserved_tokens(const Request& request) const;
   bool give_way(const Request* head, KvReason pressure, Nanos now);
   bool drop_loaded(const Request* head, KvReason pressure, Nanos now);
-  void truncate_in_step(Request& request, int tokens, StepPlan& plan);
+  void return_to_queue(Request& request);
+  void truncate_in_step(Request& request, int num_blocks, StepPlan& plan);
+  void fail(Request& request, Nanos now, std::vector<Request*>& finished);
   bool still_blocked(const Request& request) const;
   void add_to_plan(StepPlan& plan, Request& request, ScheduleKind kind, int num_tokens,
                    int num_new_blocks);

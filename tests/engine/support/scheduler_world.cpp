@@ -11,7 +11,8 @@ const char* to_string(engine::KvReason reason) {
   static constexpr const char* kNames[] = {
       "none",         "known_tool", "unseen_tool", "slow_tool", "no_tool",      "last_turn",
       "ttl",          "handoff",    "replaced",    "job_end",   "pressure_run", "pressure_admit",
-      "out_of_blocks"};
+      "out_of_blocks", "cold_start", "utility", "rent", "write_through", "tail", "before_eviction",
+      "demand", "load_failed", "read", "unread"};
   return kNames[static_cast<int>(reason)];
 }
 

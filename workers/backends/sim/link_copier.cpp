@@ -1,0 +1,105 @@
+#include "workers/backends/sim/link_copier.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace backends {
+
+using engine::CopyDirection;
+using engine::CopyDone;
+using engine::CopyId;
+using engine::Nanos;
+
+namespace {
+
+double ns_of(Nanos t) { return static_cast<double>(t.count()); }
+/// The first instant at which something of time `ns` has happened.
+Nanos at_or_after(double ns) { return Nanos{static_cast<std::int64_t>(std::ceil(ns))}; }
+
+}  // namespace
+
+LinkCopier::LinkCopier(const LinkModel& link) : link_(link) {
+  const bool usable = link.bytes_per_block > 0 && link.duplex_factor > 0 &&
+                      link.duplex_factor <= 1 &&
+                      (link.infinite || (link.load_gb_s > 0 && link.store_gb_s > 0));
+  if (!usable)
+    throw std::invalid_argument(
+        "a host link needs rates and a block size above 0, and a duplex factor in (0, 1]");
+}
+
+CopyId LinkCopier::submit(CopyDirection direction, std::span<const engine::BlockCopy> copies,
+                          Nanos now) {
+  run_until(ns_of(now));
+  const double bytes =
+      static_cast<double>(copies.size()) * static_cast<double>(link_.bytes_per_block);
+  const double gb_s = direction == CopyDirection::load ? link_.load_gb_s : link_.store_gb_s;
+  // 1 GB/s is one byte per nanosecond.
+  const double work_ns = link_.infinite ? 0 : bytes / gb_s;
+  const CopyId id{++num_submitted_};
+  Direction& queue = directions_[static_cast<std::size_t>(direction)];
+  queue.push_back({id, work_ns});
+  if (queue.size() == 1) queue.front().begun_ns = now_ns_;
+  return id;
+}
+
+double LinkCopier::speed_of(std::size_t direction) const {
+  return directions_[1 - direction].empty() ? 1 : link_.duplex_factor;
+}
+
+double LinkCopier::head_completion_ns(std::size_t direction) const {
+  if (directions_[direction].empty()) return std::numeric_limits<double>::infinity();
+  return now_ns_ + directions_[direction].front().work_ns / speed_of(direction);
+}
+
+/// Both directions move to `until_ns`; nothing completes or begins in between.
+void LinkCopier::work(double until_ns) {
+  const double speeds[] = {speed_of(0), speed_of(1)};
+  for (std::size_t d : {0u, 1u}) {
+    if (directions_[d].empty()) continue;
+    double& left = directions_[d].front().work_ns;
+    left = std::max(0.0, left - (until_ns - now_ns_) * speeds[d]);
+  }
+  now_ns_ = until_ns;
+}
+
+void LinkCopier::run_until(double ns) {
+  for (;;) {
+    const std::size_t first = head_completion_ns(0) <= head_completion_ns(1) ? 0 : 1;
+    const double through = head_completion_ns(first);
+    if (!(through <= ns)) break;
+    work(through);
+    Direction& queue = directions_[first];
+    through_.push_back({queue.front().id, Nanos{std::llround(now_ns_ - queue.front().begun_ns)}});
+    queue.pop_front();
+    if (!queue.empty()) queue.front().begun_ns = now_ns_;
+  }
+  if (ns > now_ns_) work(ns);
+}
+
+void LinkCopier::poll(Nanos now, std::vector<CopyDone>& done) {
+  run_until(ns_of(now));
+  done.insert(done.end(), through_.begin(), through_.end());
+  through_.clear();
+}
+
+std::optional<Nanos> LinkCopier::next_completion() const {
+  if (!through_.empty()) return at_or_after(now_ns_);
+  const double next = std::min(head_completion_ns(0), head_completion_ns(1));
+  if (std::isinf(next)) return std::nullopt;
+  return at_or_after(next);
+}
+
+bool LinkCopier::withdraw(CopyId id, Nanos now) {
+  run_until(ns_of(now));
+  for (Direction& queue : directions_) {
+    const auto at = std::ranges::find(queue, id, &Batch::id);
+    if (at == queue.end() || at == queue.begin()) continue;  // the head has begun
+    queue.erase(at);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace backends

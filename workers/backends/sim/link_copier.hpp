@@ -1,0 +1,57 @@
+#pragma once
+#include <array>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "workers/engine/block_copier.hpp"
+
+namespace backends {
+
+/// A host link between memory of the host and of one GPU.
+struct LinkModel {
+  double load_gb_s = 0;      // host to device, alone; GB/s = 10^9 bytes/s
+  double store_gb_s = 0;     // device to host, alone
+  double duplex_factor = 1;  // share of its rate that each direction keeps while the other is busy
+  bool infinite = false;     // copies take no time
+  std::int64_t bytes_per_block = 0;
+};
+
+/// Copies nothing: a batch is through when a link of these rates would have moved it. Each
+/// direction serves one batch at a time, in order; while both are busy each moves at duplex_factor
+/// times its rate. Exact on the virtual clock: completions do not depend on when anybody polls.
+class LinkCopier final : public engine::BlockCopier {
+ public:
+  /// Throws std::invalid_argument when a rate, the factor or the size of a block is not positive.
+  explicit LinkCopier(const LinkModel& link);
+
+  engine::CopyId submit(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies,
+                        engine::Nanos now) override;
+  void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override;
+  std::optional<engine::Nanos> next_completion() const override;
+  bool withdraw(engine::CopyId id, engine::Nanos now) override;
+  void wait() override {}
+
+ private:
+  struct Batch {
+    engine::CopyId id;
+    double work_ns;  // what is left, in nanoseconds of a direction that works alone
+    double begun_ns = -1;
+  };
+  using Direction = std::deque<Batch>;
+
+  double speed_of(std::size_t direction) const;
+  /// When the head of the direction will be through if nothing is submitted before; infinity when
+  /// it is idle.
+  double head_completion_ns(std::size_t direction) const;
+  void run_until(double ns);
+  void work(double until_ns);
+
+  LinkModel link_;
+  std::array<Direction, 2> directions_;  // by CopyDirection
+  std::vector<engine::CopyDone> through_;
+  double now_ns_ = 0;  // up to here the link has been simulated
+  std::uint64_t num_submitted_ = 0;
+};
+
+}  // namespace backends

@@ -1,0 +1,68 @@
+#pragma once
+#include <vector>
+
+#include "workers/engine/host_pool.hpp"
+#include "workers/engine/tier_config.hpp"
+#include "workers/engine/tier_events.hpp"
+
+namespace engine {
+
+/// Host memory in KV blocks, as vLLM's SimpleCPUOffloadConnector uses it: full blocks are stored in
+/// the background, a request that hits waits apart while its blocks are loaded, and copies take
+/// effect at step boundaries alone.
+///
+/// Safe where that one is not: blocks that the last step of a turn completed are stored as well
+/// (tail_store); a block with a copy in flight belongs to the copy until it is done; nothing is
+/// stored lazily while requests wait and nothing runs, so that free blocks come back to them.
+class OffloadTier final : public HostTier {
+ public:
+  OffloadTier(const TierConfig& config, int max_step_tokens, KvCache& kv, BlockCopier& copier,
+              std::vector<KvEvent>& events);
+
+  HostHit find(Request& request, int gpu_tokens) override;
+  void load(Request& request, int gpu_blocks, int num_blocks) override;
+  void forget(Request& request, Nanos now) override;
+  void on_turn_finish(Request& request) override;
+
+  std::span<const LoadedKv> poll(Nanos now) override;
+  std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) override;
+
+  bool busy() const override { return transfers_.busy(); }
+  void wait(Clock& clock, Nanos until) override { transfers_.wait(clock, until); }
+  TransferStats take_stats() override { return transfers_.take_stats(); }
+  int blocks_held() const override { return host_.num_published(); }
+  const HostPool& host() const { return host_; }
+
+ private:
+  struct Load {
+    TransferId id{};
+    Request* request;  // null once nobody waits for it
+    int gpu_blocks;
+    std::vector<BlockCopy> copies;
+  };
+  struct Store {
+    TransferId id;
+    std::vector<BlockCopy> copies;
+  };
+  void release_found(Request& request);
+  void store_computed(Request& request, int num_blocks, KvReason reason);
+  void store_before_eviction();
+  bool try_store(BlockId block, const BlockHash& hash, const TurnRef& of, KvReason reason);
+  void submit_stores();
+  void end_load(Load& load, const TransferDone& done);
+  void end_store(const Store& store, int landed);
+
+  TierConfig config_;
+  int scan_limit_;  // free blocks that a lazy step looks at
+  KvCache& kv_;
+  HostPool host_;
+  TransferQueue transfers_;
+  TierEvents events_;
+  std::vector<Load> loads_;
+  std::vector<Store> stores_;
+  std::vector<BlockCopy> to_store_;
+  std::vector<LoadedKv> loaded_;
+  BlockId cursor_{0};  // lazy: where the walk over the free list stands
+};
+
+}  // namespace engine

@@ -1,0 +1,147 @@
+// The scheduler's dealings with requests whose KV comes from the host.
+#include <algorithm>
+#include <cassert>
+#include <ranges>
+
+#include "workers/engine/scheduler.hpp"
+
+namespace engine {
+
+void Scheduler::note_hits(Request& request, int on_gpu, int from_host) {
+  if (request.admitted >= Nanos{0}) return;
+  request.prefix_hit_tokens = on_gpu;
+  request.host_hit_tokens = from_host;
+}
+
+/// Takes blocks for what the GPU and the host have of the request, and lets it wait for the copy.
+StopReason Scheduler::start_load(Request& request, std::span<const BlockId> hits, int tokens,
+                                 Nanos now) {
+  const Admission admission =
+      kv_.try_admit_loading(request, hits, tokens, reserved_tokens(request));
+  if (admission.fit != Fit::ok) return refusal(request, admission);
+  const auto num_hits = static_cast<int>(hits.size());
+  const int on_gpu = num_hits * kv_.block_size();
+  note_hits(request, on_gpu, tokens);
+  request.num_computed = on_gpu + tokens;
+  tier_.load(request, num_hits, kv_.blocks_for(request.num_computed) - num_hits);
+  order_.remove(request);
+  pins_.on_admitted(request);
+  request.status = RequestStatus::loading;
+  request.time.queue += now - request.last_seen;
+  request.last_seen = now;
+  loading_.push_back(request);
+  return StopReason::none;
+}
+
+void Scheduler::on_loaded(std::span<const LoadedKv> loads, Nanos now,
+                          std::vector<Request*>& finished) {
+  for (const LoadedKv& load : loads) {
+    Request& request = *load.request;
+    assert(request.status == RequestStatus::loading);
+    request.time.load_stall += now - request.last_seen;
+    request.last_seen = now;
+    request.num_computed = load.tokens;
+    if (load.failed) kv_.truncate(request, kv_.blocks_for(load.tokens));
+    if (load.failed && config_.load_failure == LoadFailure::fail_request) {
+      fail(request, now, finished);
+      continue;
+    }
+    note_hits(request, request.prefix_hit_tokens, load.tokens - request.prefix_hit_tokens);
+    kv_.register_loaded(request);
+    // The last token's logits are needed, whatever is known of its KV.
+    request.num_computed = std::min(request.num_computed, request.num_tokens() - 1);
+    loading_.remove(request);
+    request.status = RequestStatus::loaded;
+    loaded_.push_back(request);
+  }
+  // Whose load began first shall stand first.
+  for (const LoadedKv& load : std::views::reverse(loads)) {
+    if (load.request->status != RequestStatus::loaded) continue;
+    order_.push_loaded(*load.request);
+    if (load.tokens == 0) return_to_queue(*load.request);
+  }
+}
+
+StopReason Scheduler::try_admit_loaded(Request& request, StepPlan& plan, Nanos now) {
+  const int chunk = wanted(request, request.num_computed);
+  if (!config_.chunked_prefill && chunk > budget_left(plan)) return StopReason::chunking_off;
+  const int num_tokens = std::min(chunk, budget_left(plan));
+  const Admission admission = kv_.try_admit_loaded(request, num_tokens, reserved_tokens(request));
+  if (admission.fit == Fit::sequence_too_long) return StopReason::sequence_reserved;
+  if (admission.fit == Fit::out_of_blocks) return StopReason::kv_insufficient;
+  loaded_.remove(request);
+  order_.remove(request);
+  admit(request, plan, num_tokens, now);
+  return StopReason::none;
+}
+
+/// Something that holds blocks without computing lets go of them, for the sake of `head` or of what
+/// runs. False when nothing does.
+bool Scheduler::give_way(const Request* head, KvReason pressure, Nanos now) {
+  return pins_.release_one(pressure) || drop_loaded(head, pressure, now);
+}
+
+/// The request that loaded last loses its blocks; what they hold stays cached until it is evicted.
+bool Scheduler::drop_loaded(const Request* head, KvReason pressure, Nanos now) {
+  Request* victim = loaded_.back();
+  if (victim != nullptr && victim == head) victim = LoadingList::prev(*victim);
+  if (victim == nullptr) return false;
+  pins_.events().push_back({KvEventKind::drop, pressure, victim->spec.job, victim->spec.turn,
+                            static_cast<int>(victim->blocks.size()), victim->spec.job,
+                            victim->spec.turn});
+  tier_.forget(*victim, now);
+  victim->no_more_loads = true;
+  return_to_queue(*victim);
+  return true;
+}
+
+/// A request that waits with loaded KV waits without it, behind the head of the queue.
+void Scheduler::return_to_queue(Request& request) {
+  Request* head = order_.front();
+  loaded_.remove(request);
+  order_.remove(request);
+  kv_.release(request);
+  request.num_computed = 0;
+  request.status = request.num_preemptions == 0 ? RequestStatus::waiting : RequestStatus::preempted;
+  order_.push_preempted(request);
+  pins_.on_preempted(request);
+  if (head == &request || order_.front() != &request) return;
+  order_.remove(*head);
+  order_.push_preempted(*head);
+}
+
+void Scheduler::on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan, Nanos now,
+                               std::vector<Request*>& finished) {
+  for (const LoadedKv& load : loads) {
+    const int num_blocks = load.tokens / kv_.block_size();
+    const BlockId lost = load.request->blocks[static_cast<std::size_t>(num_blocks)];
+    truncate_in_step(*load.request, num_blocks, plan);
+    // Others that were admitted later in the step may have hit what never arrived.
+    for (std::size_t i = 0; i < plan.scheduled.size();) {
+      Request& other = *plan.scheduled[i].request;
+      const auto at = std::ranges::find(other.blocks, lost);
+      if (at == other.blocks.end()) {
+        ++i;
+      } else {
+        truncate_in_step(other, static_cast<int>(at - other.blocks.begin()), plan);
+      }
+    }
+    if (config_.load_failure == LoadFailure::fail_request) fail(*load.request, now, finished);
+  }
+}
+
+/// Takes a running request out of the step; it keeps its first blocks and goes on behind them.
+void Scheduler::truncate_in_step(Request& request, int num_blocks, StepPlan& plan) {
+  if (request.scheduled_in_step == plan.step) withdraw(request, plan);
+  kv_.truncate(request, num_blocks);
+  request.num_computed = num_blocks * kv_.block_size();
+}
+
+void Scheduler::fail(Request& request, Nanos now, std::vector<Request*>& finished) {
+  abort(request, now);
+  request.status = RequestStatus::finished;
+  request.finish = FinishReason::error;
+  finished.push_back(&request);
+}
+
+}  // namespace engine

@@ -1,0 +1,33 @@
+#pragma once
+#include <vector>
+
+#include "workers/engine/step.hpp"
+
+namespace engine {
+
+/// Appends events so that a step has one for each kind, reason, turn and cause, not one a block.
+class TierEvents {
+ public:
+  explicit TierEvents(std::vector<KvEvent>& log) : log_(log) {}
+
+  void add(KvEventKind kind, KvReason reason, const TurnRef& of, const TurnRef& by, int blocks) {
+    for (auto event = log_.rbegin(); event != log_.rend(); ++event) {
+      if (event->kind == kind && event->reason == reason && event->job == of.job &&
+          event->turn == of.turn && event->by_job == by.job && event->by_turn == by.turn) {
+        event->blocks += blocks;
+        return;
+      }
+    }
+    log_.push_back({kind, reason, of.job, of.turn, blocks, by.job, by.turn});
+  }
+  void add(KvEventKind kind, KvReason reason, const TurnRef& of, int blocks) {
+    add(kind, reason, of, of, blocks);
+  }
+
+ private:
+  std::vector<KvEvent>& log_;
+};
+
+inline TurnRef turn_of(const Request& request) { return {request.spec.job, request.spec.turn}; }
+
+}  // namespace engine
