@@ -43,6 +43,23 @@ float exponentials(float* scores, int count) {
   return sum;
 }
 
+/// Columns of the result that are summed side by side, in registers.
+constexpr int kColumns = 16;
+
+/// out[d] = sum over j of scores[j] * values[j][d], divided by `total`, in the order of the keys.
+void weighted_columns(float* out, const float* scores, float total, const float* values, int count,
+                      int stride, int columns) {
+  float sums[kColumns] = {};
+  if (columns == kColumns) {
+    for (int j = 0; j < count; ++j, values += stride)
+      for (int d = 0; d < kColumns; ++d) sums[d] += scores[j] * values[d];
+  } else {
+    for (int j = 0; j < count; ++j, values += stride)
+      for (int d = 0; d < columns; ++d) sums[d] += scores[j] * values[d];
+  }
+  for (int d = 0; d < columns; ++d) out[d] = sums[d] / total;
+}
+
 /// One query of one head over the first `visible` keys.
 void attend(float* out, const float* q, int visible, int head_dim, AttentionScratch& scratch) {
   const float scale = 1 / std::sqrt(static_cast<float>(head_dim));
@@ -50,12 +67,9 @@ void attend(float* out, const float* q, int visible, int head_dim, AttentionScra
   for (int j = 0; j < visible; ++j)
     scores[j] = dot(q, scratch.keys.data() + std::int64_t{j} * head_dim, head_dim) * scale;
   const float sum = exponentials(scores, visible);
-  std::fill_n(out, head_dim, 0.f);
-  for (int j = 0; j < visible; ++j) {
-    const float* value = scratch.values.data() + std::int64_t{j} * head_dim;
-    for (int d = 0; d < head_dim; ++d) out[d] += scores[j] * value[d];
-  }
-  for (int d = 0; d < head_dim; ++d) out[d] /= sum;
+  for (int d = 0; d < head_dim; d += kColumns)
+    weighted_columns(out + d, scores, sum, scratch.values.data() + d, visible, head_dim,
+                     std::min(kColumns, head_dim - d));
 }
 
 }  // namespace
