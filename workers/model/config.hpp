@@ -50,8 +50,9 @@ struct RopeTable {
 };
 RopeTable rope_table(const ModelConfig& config);
 
-/// Reads DIR/config.json of a Hugging Face checkpoint. Throws engine::InputError naming file and
-/// key: unknown architecture, missing or impossible values, features that are not supported.
+/// Reads DIR/config.json of a Hugging Face checkpoint, written by transformers 4 or 5; shape.name
+/// is the folder's name. Throws engine::InputError naming file and key: unknown architecture,
+/// missing or impossible values, features that are not supported.
 ModelConfig read_huggingface_config(const std::filesystem::path& dir);
 
 }  // namespace model

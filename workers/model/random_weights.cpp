@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "kernels/random_weight.hpp"
+#include "workers/model/fingerprint.hpp"
 #include "workers/model/scalar.hpp"
 
 namespace model {
@@ -36,17 +37,19 @@ class RandomWeights : public WeightSource {
  public:
   RandomWeights(const ModelConfig& config, std::uint64_t seed) : config_(config), seed_(seed) {
     const WeightLayout layout = weight_layout(config, config.dtype);
-    for (std::size_t i = 0; i < layout.parameters.size(); ++i)
-      position_[layout.parameters[i].name] = static_cast<std::uint32_t>(i);
+    std::string dimensions;
+    for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
+      const Parameter& parameter = layout.parameters[i];
+      position_[parameter.name] = static_cast<std::uint32_t>(i);
+      dimensions += std::to_string(parameter.rows) + 'x' + std::to_string(parameter.cols) + ' ';
+    }
+    digest_ = "random-" + std::to_string(kRandomWeightsVersion) + "-seed-" + std::to_string(seed) +
+              '-' + fingerprint(dimensions);
   }
 
   std::string describe() const override { return "random, seed " + std::to_string(seed_); }
 
-  std::string digest() const override {
-    return "random-weights-" + std::to_string(kRandomWeightsVersion) + "-seed-" +
-           std::to_string(seed_);
-  }
-
+  std::string digest() const override { return digest_; }
   void read(const Parameter& parameter, DType type, std::span<std::byte> out) const override {
     if (out.size() != static_cast<std::size_t>(parameter.elements() * size_of(type)))
       throw std::invalid_argument("random weights: the buffer of " + parameter.name +
@@ -63,6 +66,7 @@ class RandomWeights : public WeightSource {
  private:
   ModelConfig config_;
   std::uint64_t seed_;
+  std::string digest_;
   std::unordered_map<std::string, std::uint32_t> position_;  // in the layout
 };
 

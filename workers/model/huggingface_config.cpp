@@ -1,0 +1,149 @@
+// Keys and defaults: LlamaConfig and OPTConfig of Hugging Face transformers. Version 4 writes
+// rope_theta and rope_scaling, version 5 both into rope_parameters; 4 writes torch_dtype, 5 dtype.
+#include "workers/model/config.hpp"
+#include "workers/model/json_fields.hpp"
+
+namespace model {
+namespace {
+
+// Far above any model, and low enough that no product of dimensions overflows.
+constexpr int kMostLayers = 1 << 12;
+constexpr int kMostHeads = 1 << 13;
+constexpr int kWidestHead = 1 << 12;
+constexpr int kWidest = 1 << 20;
+constexpr int kLongestTable = 1 << 28;
+constexpr int kPositionOffset = 2;  // rows of OPT's table before the first position
+
+Architecture read_architecture(const JsonFields& in) {
+  const char* kAllowed = "[\"LlamaForCausalLM\"] or [\"OPTForCausalLM\"]";
+  if (!in.has("architectures")) in.refuse("architectures", kAllowed);
+  const nlohmann::json& names = in.array("architectures");
+  if (names == nlohmann::json::array({"LlamaForCausalLM"})) return Architecture::llama;
+  if (names == nlohmann::json::array({"OPTForCausalLM"})) return Architecture::opt;
+  in.refuse("architectures", kAllowed);
+}
+
+DType read_dtype(const JsonFields& in) {
+  const std::string key = in.has("dtype") ? "dtype" : "torch_dtype";
+  const std::string name = in.text(key, "float32");
+  for (const DType type : {DType::f32, DType::bf16, DType::f16})
+    if (name == to_text(type)) return type;
+  in.refuse(key, "\"float32\", \"bfloat16\" or \"float16\"");
+}
+
+void read_llama3(const JsonFields& in, RopeScaling& scaling) {
+  scaling.kind = RopeScaling::Kind::llama3;
+  scaling.low_freq_factor = in.number("low_freq_factor", 1e-6, 1e6);
+  scaling.high_freq_factor = in.number("high_freq_factor", 1e-6, 1e6);
+  if (scaling.high_freq_factor <= scaling.low_freq_factor)
+    in.refuse("high_freq_factor", "a number above low_freq_factor");
+}
+
+void read_yarn(const JsonFields& in, RopeScaling& scaling) {
+  scaling.kind = RopeScaling::Kind::yarn;
+  scaling.beta_fast = in.number("beta_fast", 1e-6, 1e6, 32);
+  scaling.beta_slow = in.number("beta_slow", 1e-6, 1e6, 1);
+  if (scaling.beta_fast <= scaling.beta_slow) in.refuse("beta_fast", "a number above beta_slow");
+  scaling.attention_factor = in.number("attention_factor", 1e-6, 1e6, 0);
+  in.only("truncate", true);
+  in.unsupported("mscale");
+  in.unsupported("mscale_all_dim");
+}
+
+/// `max_context` stands in for the original context where the checkpoint does not state it.
+RopeScaling read_rope_scaling(const JsonFields& in, int max_context) {
+  RopeScaling scaling;
+  const std::string key = in.has("rope_type") ? "rope_type" : "type";
+  const std::string type = in.text(key, "default");
+  in.only("partial_rotary_factor", 1);
+  if (type == "default") return scaling;
+  if (type != "llama3" && type != "yarn") in.refuse(key, R"("default", "llama3" or "yarn")");
+  scaling.factor = in.number("factor", 1, 1e6);
+  scaling.original_max_context =
+      in.count("original_max_position_embeddings", kLongestTable, max_context);
+  if (type == "llama3") read_llama3(in, scaling);
+  if (type == "yarn") read_yarn(in, scaling);
+  return scaling;
+}
+
+void read_rope(const JsonFields& in, ModelConfig& config) {
+  constexpr double kLeastTheta = 1.001, kMostTheta = 1e12;
+  config.rope_theta = in.number("rope_theta", kLeastTheta, kMostTheta, 10000);
+  in.only("partial_rotary_factor", 1);
+  const std::string key = in.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  if (!in.has(key)) return;
+  const JsonFields rope = in.object(key);
+  config.rope_theta = rope.number("rope_theta", kLeastTheta, kMostTheta, config.rope_theta);
+  config.rope_scaling = read_rope_scaling(rope, config.shape.max_context);
+}
+
+void read_common(const JsonFields& in, ModelConfig& config) {
+  ModelShape& s = config.shape;
+  in.unsupported("quantization_config");
+  s.layers = in.count("num_hidden_layers", kMostLayers);
+  s.hidden = in.count("hidden_size", kWidest);
+  s.heads = in.count("num_attention_heads", kMostHeads);
+  s.vocab = in.count("vocab_size", kLongestTable);
+  s.max_context = in.count("max_position_embeddings", kLongestTable);
+  config.dtype = read_dtype(in);
+  s.dtype_bytes = size_of(config.dtype);
+}
+
+int head_dim_of_hidden(const JsonFields& in, const ModelShape& s) {
+  if (s.hidden % s.heads != 0) in.refuse("num_attention_heads", "a divisor of hidden_size");
+  return s.hidden / s.heads;
+}
+
+void read_llama(const JsonFields& in, ModelConfig& config) {
+  ModelShape& s = config.shape;
+  s.kv_heads = in.count("num_key_value_heads", kMostHeads, s.heads);
+  if (s.heads % s.kv_heads != 0) in.refuse("num_key_value_heads", "a divisor of the heads");
+  s.head_dim = in.has("head_dim") ? in.count("head_dim", kWidestHead) : head_dim_of_hidden(in, s);
+  if (s.head_dim % 2 != 0) in.refuse("head_dim", "an even number, for rotary positions");
+  s.intermediate = in.count("intermediate_size", kWidest);
+  s.gated_mlp = true;
+  s.tied_embeddings = in.boolean("tie_word_embeddings", false);
+  config.norm_eps = in.number("rms_norm_eps", 1e-12, 1e-2, 1e-6);
+  in.only("hidden_act", "silu");
+  in.only("attention_bias", false);
+  in.only("mlp_bias", false);
+  in.only("pretraining_tp", 1);
+  in.unsupported("sliding_window");
+  read_rope(in, config);
+}
+
+void read_opt(const JsonFields& in, ModelConfig& config) {
+  ModelShape& s = config.shape;
+  s.kv_heads = s.heads;
+  s.head_dim = head_dim_of_hidden(in, s);
+  s.intermediate = in.count("ffn_dim", kWidest);
+  s.biases = true;
+  s.learned_positions = s.max_context + kPositionOffset;
+  s.tied_embeddings = in.boolean("tie_word_embeddings", true);
+  config.norm_eps = 1e-5;  // torch.nn.LayerNorm's: the configuration has no key for it
+  in.only("activation_function", "relu");
+  in.only("do_layer_norm_before", true);
+  in.only("_remove_final_layer_norm", false);
+  in.only("enable_bias", true);
+  in.only("layer_norm_elementwise_affine", true);
+  in.only("word_embed_proj_dim", s.hidden);
+}
+
+}  // namespace
+
+ModelConfig read_huggingface_config(const std::filesystem::path& dir) {
+  const std::filesystem::path file = dir / "config.json";
+  const nlohmann::json json = parse_object(read_text(file), file.string());
+  const JsonFields in(json, file.string());
+  ModelConfig config;
+  config.shape.name = (dir / "").lexically_normal().parent_path().filename().string();
+  config.architecture = read_architecture(in);
+  read_common(in, config);
+  if (config.architecture == Architecture::llama)
+    read_llama(in, config);
+  else
+    read_opt(in, config);
+  return config;
+}
+
+}  // namespace model

@@ -1,0 +1,109 @@
+#include "workers/model/json_fields.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "workers/engine/errors.hpp"
+
+namespace model {
+
+using nlohmann::json;
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream text;
+  if (!in || !(text << in.rdbuf())) throw engine::InputError(file.string() + ": cannot be read");
+  return text.str();
+}
+
+json parse_object(const std::string& text, const std::string& file) {
+  json parsed;
+  try {
+    parsed = json::parse(text);
+  } catch (const json::exception& error) {
+    throw engine::InputError(file + ": is not JSON: " + error.what());
+  }
+  if (!parsed.is_object())
+    throw engine::InputError(file + ": found " + shown(parsed) + ", allowed: a JSON object");
+  return parsed;
+}
+
+std::string shown(const json& value) {
+  constexpr std::size_t kLongest = 120;  // bytes
+  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
+int JsonFields::count(const std::string& key, int max, std::optional<int> fallback) const {
+  const std::string allowed = "an integer in [1, " + std::to_string(max) + "]";
+  const json* value = need(key, fallback.has_value(), allowed);
+  if (value == nullptr) return *fallback;
+  if (!value->is_number_unsigned() || *value < 1 || *value > max) refuse(key, allowed);
+  return value->get<int>();
+}
+
+double JsonFields::number(const std::string& key, double min, double max,
+                          std::optional<double> fallback) const {
+  const std::string allowed = "a number in [" + shown(min) + ", " + shown(max) + "]";
+  const json* value = need(key, fallback.has_value(), allowed);
+  if (value == nullptr) return *fallback;
+  if (!value->is_number() || !(value->get<double>() >= min && value->get<double>() <= max))
+    refuse(key, allowed);
+  return value->get<double>();
+}
+
+bool JsonFields::boolean(const std::string& key, std::optional<bool> fallback) const {
+  const json* value = need(key, fallback.has_value(), "true or false");
+  if (value == nullptr) return *fallback;
+  if (!value->is_boolean()) refuse(key, "true or false");
+  return value->get<bool>();
+}
+
+std::string JsonFields::text(const std::string& key, std::optional<std::string> fallback) const {
+  const json* value = need(key, fallback.has_value(), "a string");
+  if (value == nullptr) return *fallback;
+  if (!value->is_string()) refuse(key, "a string");
+  return value->get<std::string>();
+}
+
+JsonFields JsonFields::object(const std::string& key) const {
+  const json* value = need(key, false, "an object");
+  if (!value->is_object()) refuse(key, "an object");
+  return {*value, file_, prefix_ + key + "."};
+}
+
+const json& JsonFields::array(const std::string& key) const {
+  const json* value = need(key, false, "an array");
+  if (!value->is_array()) refuse(key, "an array");
+  return *value;
+}
+
+void JsonFields::only(const std::string& key, const json& value) const {
+  if (has(key) && *find(key) != value) refuse(key, shown(value));
+}
+
+void JsonFields::unsupported(const std::string& key) const {
+  if (has(key)) refuse(key, "null, since this is not supported");
+}
+
+void JsonFields::refuse(const std::string& key, const std::string& allowed) const {
+  const json* value = find(key);
+  throw engine::InputError(file_ + ": " + prefix_ + key + ": found " +
+                           (value == nullptr ? "nothing" : shown(*value)) +
+                           ", allowed: " + allowed);
+}
+
+const json* JsonFields::find(const std::string& key) const {
+  const auto found = object_->find(key);
+  return found == object_->end() || found->is_null() ? nullptr : &*found;
+}
+
+const json* JsonFields::need(const std::string& key, bool has_fallback,
+                             const std::string& allowed) const {
+  const json* value = find(key);
+  if (value == nullptr && !has_fallback) refuse(key, allowed);
+  return value;
+}
+
+}  // namespace model
