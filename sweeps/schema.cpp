@@ -93,6 +93,11 @@ Names table_name<KvEventRow>() {
 }
 
 template <>
+Names table_name<TelemetryRow>() {
+  return "telemetry";
+}
+
+template <>
 std::span<const Field<JobRow>> fields<JobRow>() {
   using R = JobRow;
   static const std::array kFields = {
@@ -202,6 +207,27 @@ std::span<const Field<KvEventRow>> fields<KvEventRow>() {
       field<&R::by_job>("by_job", "", "job that caused it; -1: none"),
       field<&R::by_turn>("by_turn", "", "turn that caused it; -1: none"),
       field<&R::deadline_s>("deadline_s", "s", "end of a pin's time to live"),
+  };
+  return kFields;
+}
+
+template <>
+std::span<const Field<TelemetryRow>> fields<TelemetryRow>() {
+  using R = TelemetryRow;
+  static const std::array kFields = {
+      field<&R::t_s>("t_s", "s", "time of the sample", kVolatile),
+      field<&R::gpu_util_pct>("gpu_util_pct", "%", "share of the last period in which a kernel ran",
+                              kVolatile),
+      field<&R::mem_util_pct>("mem_util_pct", "%",
+                              "share of the last period in which device memory was accessed",
+                              kVolatile),
+      field<&R::sm_clock_mhz>("sm_clock_mhz", "MHz", "clock of the multiprocessors", kVolatile),
+      field<&R::mem_clock_mhz>("mem_clock_mhz", "MHz", "clock of the memory", kVolatile),
+      field<&R::power_w>("power_w", "W", "power draw", kVolatile),
+      field<&R::temp_c>("temp_c", "degC", "temperature", kVolatile),
+      field<&R::throttle_reasons>("throttle_reasons", "", "NVML's bits of why clocks are held down",
+                                  kVolatile),
+      field<&R::mem_used_bytes>("mem_used_bytes", "B", "device memory in use", kVolatile),
   };
   return kFields;
 }

@@ -14,7 +14,7 @@ namespace sweep {
 /// A time or rate that was not observed.
 inline constexpr double kNotObserved = std::numeric_limits<double>::quiet_NaN();
 
-// Rows of the five tables that a cell leaves behind. Times in seconds from the cell's own zero,
+// Rows of the tables that a cell leaves behind. Times in seconds from the cell's own zero,
 // sizes in bytes, blocks in KV blocks. The names of the members are the names of the columns;
 // schema.cpp adds unit and meaning.
 
@@ -161,6 +161,19 @@ struct KvEventRow {
   double deadline_s = kNotObserved;
 };
 
+/// A sample of the GPU, once a second while a cell runs (NVML).
+struct TelemetryRow {
+  double t_s = 0;
+  double gpu_util_pct = kNotObserved;
+  double mem_util_pct = kNotObserved;
+  double sm_clock_mhz = kNotObserved;
+  double mem_clock_mhz = kNotObserved;
+  double power_w = kNotObserved;
+  double temp_c = kNotObserved;
+  std::int64_t throttle_reasons = 0;
+  std::int64_t mem_used_bytes = 0;
+};
+
 /// The names that the archive's enumerations carry, in the order of the enumerators.
 std::span<const std::string_view> enum_names(StopReason);
 std::span<const std::string_view> enum_names(SchedKind);
@@ -183,7 +196,7 @@ struct Field {
   ColumnData (*gather)(std::span<const Row> rows);
 };
 
-/// The table that rows of this type form, and its columns in order. Defined for the five row types
+/// The table that rows of this type form, and its columns in order. Defined for the row types
 /// above.
 template <class Row>
 std::string_view table_name();

@@ -111,24 +111,12 @@ void check_key(const CellRecord& record, const std::string& key) {
 
 std::array<const Table*, kCellTables.size()> ShardContents::tables() const {
   const auto own = result.tables();
-  return {own[0], own[1], own[2], own[3], own[4], &telemetry};
+  return {own[0], own[1], own[2], own[3], own[4], &result.telemetry};
 }
 
 std::array<Table*, kCellTables.size()> ShardContents::tables() {
-  return {&result.jobs, &result.turns, &result.steps, &result.sched, &result.kv_events, &telemetry};
-}
-
-Table ShardContents::telemetry_table() {
-  const std::vector<double> numbers;
-  const std::vector<std::int64_t> integers;
-  return {"telemetry",
-          {{"t_s", "s", "time of the sample", true, {}, numbers},
-           {"sm_clock_mhz", "MHz", "clock of the multiprocessors", true, {}, numbers},
-           {"mem_clock_mhz", "MHz", "clock of the memory", true, {}, numbers},
-           {"power_w", "W", "power draw", true, {}, numbers},
-           {"temp_c", "degC", "temperature", true, {}, numbers},
-           {"throttle_reasons", "", "NVML's bits of why clocks are held down", true, {}, integers},
-           {"mem_used_bytes", "B", "device memory in use", true, {}, integers}}};
+  return {&result.jobs,  &result.turns,     &result.steps,
+          &result.sched, &result.kv_events, &result.telemetry};
 }
 
 std::string shard_bytes(ShardContents contents, const std::string& scratch_dir) {

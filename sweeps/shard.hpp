@@ -10,14 +10,10 @@ namespace sweep {
 struct ShardContents {
   CellRecord record;  // figures and notes are filled from `result`
   CellResult result;
-  Table telemetry = telemetry_table();
 
   /// In the order of kCellTables.
   std::array<const Table*, kCellTables.size()> tables() const;
   std::array<Table*, kCellTables.size()> tables();
-
-  /// One row a second per device: the columns, without rows.
-  static Table telemetry_table();
 };
 
 /// SHA-256 of what the cell found out: key, status, reason, and whatever is not volatile in
