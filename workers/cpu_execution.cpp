@@ -31,9 +31,11 @@ class CpuExecution final : public Execution {
   }
   int num_blocks() const override { return config_.engine.kv.num_blocks; }
   std::int64_t bytes_per_block() const override {
-    return const_cast<backends::CpuBackend&>(backend_).arena().block_bytes();
+    const kernels::KvLayout layout =
+        backends::kv_layout(weights_->shape(), config_.engine.kv.block_size);
+    return layout.block_elements() * model::size_of(config_.transformer->dtype);
   }
-  void describe(sweep::CellResult& result) const override {
+  void describe(sweep::CellResult& result) override {
     const Transformer& transformer = *config_.transformer;
     result.notes.push_back({"weights", open_weights(transformer)->describe()});
     result.notes.push_back({"dtype", model::to_text(transformer.dtype)});

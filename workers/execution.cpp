@@ -2,6 +2,7 @@
 
 #include "workers/backends/sim/sim_backend.hpp"
 #include "workers/cpu_execution.hpp"
+#include "workers/cuda_execution.hpp"
 #include "workers/experiment.hpp"
 
 namespace worker {
@@ -21,7 +22,7 @@ class SimExecution final : public Execution {
   std::int64_t bytes_per_block() const override {
     return config_.engine.kv.block_size * model::kv_bytes_per_token(config_.model);
   }
-  void describe(sweep::CellResult& result) const override {
+  void describe(sweep::CellResult& result) override {
     result.notes.push_back({"cost_model", cost_model_->label()});
   }
 
@@ -35,6 +36,8 @@ class SimExecution final : public Execution {
 }  // namespace
 
 struct Executor::Kept {
+  std::unique_ptr<backends::CudaDevice> device;
+  std::optional<backends::NcclGroup> group;
   std::string weights_key;
   std::shared_ptr<const backends::CpuWeights> cpu_weights;
 
@@ -50,10 +53,20 @@ struct Executor::Kept {
 };
 
 Executor::Executor() : kept_(std::make_unique<Kept>()) {}
+Executor::Executor(std::unique_ptr<backends::CudaDevice> device,
+                   std::optional<backends::NcclGroup> group)
+    : Executor() {
+  kept_->device = std::move(device);
+  kept_->group = group;
+}
 Executor::~Executor() = default;
 
 std::unique_ptr<Execution> Executor::prepare(const ExperimentConfig& config) {
   if (config.backend == "cpu") return make_cpu_execution(config, kept_->weights_for(config));
+  if (config.backend == "cuda") {
+    if (kept_->device == nullptr) kept_->device = backends::open_cuda_device(0);
+    return make_cuda_execution(config, *kept_->device, kept_->group);
+  }
   return std::make_unique<SimExecution>(config);
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "sweeps/result.hpp"
+#include "workers/backends/cuda/cuda_device.hpp"
 #include "workers/engine/backend.hpp"
 #include "workers/engine/block_copier.hpp"
 #include "workers/engine/clock.hpp"
@@ -25,14 +27,18 @@ class Execution {
   virtual int num_blocks() const = 0;
   virtual std::int64_t bytes_per_block() const = 0;
   /// Adds what was observed beside the engine: notes, figures, telemetry.
-  virtual void describe(sweep::CellResult& result) const = 0;
+  virtual void describe(sweep::CellResult& result) = 0;
 };
 
 /// Makes executions, and keeps between cells what is costly to make: weights, pinned memory, the
 /// device. One a worker.
 class Executor {
  public:
+  /// Serves sim and cpu cells, and cuda ones on device 0, opened when the first comes.
   Executor();
+  /// Serves cuda cells on this device. With a group, weights are read by one rank and sent to all.
+  explicit Executor(std::unique_ptr<backends::CudaDevice> device,
+                    std::optional<backends::NcclGroup> group = {});
   ~Executor();
   /// `config` must outlive the execution; one execution at a time. Throws engine::InputError, and
   /// what the backend throws when the model does not fit.
