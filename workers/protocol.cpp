@@ -35,6 +35,10 @@ constexpr auto fields(const Assign*) {
 }
 constexpr auto fields(const Abandon*) { return std::tuple(&Abandon::cell, &Abandon::attempt); }
 constexpr auto fields(const Stop*) { return std::tuple(); }
+constexpr auto fields(const Welcome*) {
+  return std::tuple(&Welcome::backend, &Welcome::model_of, &Welcome::weights_group,
+                    &Welcome::group_rank, &Welcome::group_size);
+}
 
 template <class Struct, class Fn>
 void for_each_field(Struct& value, Fn fn) {

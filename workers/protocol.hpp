@@ -86,8 +86,20 @@ struct Abandon {
 /// Abandon the cell that runs, if any, and leave.
 struct Stop {};
 
-using Message =
-    std::variant<Hello, Heartbeat, Done, Failed, Abandoned, Goodbye, Assign, Abandon, Stop>;
+/// The first message that a worker gets, before it says hello: what it will serve.
+struct Welcome {
+  std::string backend{};
+  /// A cell whose model all workers load before the first assignment, opaque here; empty: none.
+  std::string model_of{};
+  /// Where it is set, 128 bytes that name the group in which the first worker sends the weights to
+  /// the others.
+  std::string weights_group{};
+  int group_rank = 0;
+  int group_size = 1;
+};
+
+using Message = std::variant<Hello, Heartbeat, Done, Failed, Abandoned, Goodbye, Assign, Abandon,
+                             Stop, Welcome>;
 
 /// The kind of a message as a number from 1: the MPI tag.
 int tag_of(const Message& message);

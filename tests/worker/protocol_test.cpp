@@ -32,7 +32,8 @@ std::vector<Message> one_of_each() {
           Goodbye{true},
           Assign{-1, 3, "{}"},
           Abandon{11, 2},
-          Stop{}};
+          Stop{},
+          Welcome{"cuda", "{}", std::string(128, '\0'), 1, 4}};
 }
 
 std::string frame_with(std::size_t at, std::string_view bytes) {
