@@ -20,9 +20,9 @@ if(KVSWEEP_CUDA)   # AUTO counts as true
   endif()
 endif()
 
-# A100, L40S, H100/H200 and, through the PTX of the last, whatever comes later.
+# Machine code for A100, A10 and A40, L40S, H100 and H200, RTX PRO; the PTX of the last for whatever comes later.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 80 89 90)
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90a-real 120)
 endif()
 
 if(KVSWEEP_HAVE_CUDA)

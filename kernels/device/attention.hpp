@@ -12,8 +12,8 @@ namespace kernels::gpu {
 /// in their sequence's blocks at slot positions[t].
 ///
 /// Rotary embedding pairs dimension i with i + head_dim / 2 (the layout of Hugging Face's Llama):
-/// angle = float(position) * inverse_frequencies[i], cosine and sine in float32. Scaling of
-/// frequencies (llama3) is in the table.
+/// angle = float(position) * inverse_frequencies[i], cosine and sine in float32, both multiplied by
+/// rotation_scale. Scaling of frequencies (llama3) is in the table.
 struct AppendKv {
   Type type = Type::bf16;
   HeadShape shape;
@@ -23,11 +23,12 @@ struct AppendKv {
   bool keep_contiguous = false;  // for prefill attention that reads keys and values there
   const void* bias = nullptr;    // [qkv_width] of type, or none
   const float* inverse_frequencies = nullptr;  // [head_dim / 2], or none: no rotation
-  const std::int32_t* positions = nullptr;     // [T]
-  const std::int32_t* sequence = nullptr;      // [T] row of the block table; negative: padding,
-                                               // nothing is stored
-  PagedKv kv;                                  // arena none: nothing is stored
-  const AccessLog* log = nullptr;              // device pointers; none: nothing is logged
+  float rotation_scale = 1;
+  const std::int32_t* positions = nullptr;  // [T]
+  const std::int32_t* sequence = nullptr;   // [T] row of the block table; negative: padding,
+                                            // nothing is stored
+  PagedKv kv;                               // arena none: nothing is stored
+  const AccessLog* log = nullptr;           // device pointers; none: nothing is logged
 };
 void append_kv(const AppendKv& op, cudaStream_t stream);
 
@@ -97,10 +98,12 @@ std::size_t decode_workspace_bytes(int rows, const HeadShape& shape);
 void plan_decode(const DecodeAttention& op, cudaStream_t stream);
 void decode_attention(const DecodeAttention& op, cudaStream_t stream);
 
-/// Keys of one split of a context of `context` tokens: a multiple of 64.
+/// Keys of one split of a context of `context` tokens: a multiple of 64, for at most
+/// kDecodeMaxSplits splits.
+constexpr int kDecodeMaxSplits = 32;
 KERNELS_HOST_DEVICE constexpr int decode_split_length(int context) {
-  constexpr int kMaxSplits = 32, kMinLength = 256;
-  const int even = (context + kMaxSplits - 1) / kMaxSplits;
+  constexpr int kMinLength = 256;
+  const int even = (context + kDecodeMaxSplits - 1) / kDecodeMaxSplits;
   const int length = (even + 63) / 64 * 64;
   return length < kMinLength ? kMinLength : length;
 }

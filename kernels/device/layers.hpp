@@ -69,10 +69,10 @@ void gather_rows(const GatherRows& op, cudaStream_t stream);
 /// The greedy token of every row: the lowest index of the largest logit. NaNs are passed over and
 /// flagged; a row of nothing but NaN gives 0.
 struct Argmax {
-  Type type = Type::f32;  // of the logits; all three types
-  int rows = 0;           // R
-  int vocab = 0;          // any
-  int stride = 0;         // elements between rows, >= vocab, rows start at multiples of 16 bytes
+  Type type = Type::f32;            // of the logits; all three types
+  int rows = 0;                     // R
+  int vocab = 0;                    // any
+  int stride = 0;                   // elements between rows: >= vocab, a multiple of 8
   const void* logits = nullptr;     // [R][stride]
   std::int32_t* tokens = nullptr;   // [R] out; may be mapped host memory
   std::int32_t* saw_nan = nullptr;  // [R] out: 1 where a logit is NaN, else 0; may be none

@@ -46,9 +46,9 @@ struct HeadShape {
   int heads = 0;
   int kv_heads = 0;
   int head_dim = 0;
-  int group() const { return heads / kv_heads; }
+  KERNELS_HOST_DEVICE constexpr int group() const { return heads / kv_heads; }
   /// Width of the fused projection's rows: all query heads, all key heads, all value heads.
-  int qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
+  KERNELS_HOST_DEVICE constexpr int qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
 };
 
 /// One layer's keys and values in the arena of paged blocks, and who owns which block.

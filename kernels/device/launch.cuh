@@ -1,0 +1,66 @@
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "kernels/device/types.hpp"
+
+namespace kernels::gpu {
+
+constexpr int divide_up(int a, int b) { return (a + b - 1) / b; }
+constexpr int round_up(int a, int b) { return divide_up(a, b) * b; }
+
+/// A type as a value, so that a generic lambda can be called for the one chosen at run time.
+template <class T>
+struct Tag {
+  using type = T;
+};
+
+template <class Call>
+void with_16_bit(Type type, const Call& call) {
+  switch (type) {
+    case Type::bf16:
+      return call(Tag<__nv_bfloat16>{});
+    case Type::f16:
+      return call(Tag<__half>{});
+    case Type::f32:
+      break;
+  }
+  throw std::invalid_argument("a kernel for 16-bit numbers was given float32");
+}
+
+template <class Call>
+void with_any_type(Type type, const Call& call) {
+  if (type == Type::f32) return call(Tag<float>{});
+  with_16_bit(type, call);
+}
+
+inline void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(what);
+}
+
+struct Grid {
+  dim3 blocks;
+  dim3 threads;
+  std::size_t shared_bytes = 0;
+};
+
+/// Enqueues a kernel and throws CudaError naming it when the runtime refuses it.
+template <class... Parameters, class... Arguments>
+void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
+            const Arguments&... arguments) {
+  if (grid.shared_bytes > 48 * 1024)  // more than that has to be asked for, per kernel and device
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(grid.shared_bytes)),
+          name);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid.blocks;
+  config.blockDim = grid.threads;
+  config.dynamicSmemBytes = grid.shared_bytes;
+  config.stream = stream;
+  check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), name);
+}
+
+}  // namespace kernels::gpu

@@ -1,0 +1,99 @@
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+namespace kernels::gpu {
+
+__device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+__device__ inline float to_float(__half x) { return __half2float(x); }
+__device__ inline float to_float(float x) { return x; }
+
+/// Rounds to nearest even.
+template <class T>
+__device__ inline T from_float(float x);
+template <>
+__device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
+  return __float2bfloat16_rn(x);
+}
+template <>
+__device__ inline __half from_float<__half>(float x) {
+  return __float2half_rn(x);
+}
+template <>
+__device__ inline float from_float<float>(float x) {
+  return x;
+}
+
+/// Two numbers in one register, the first in the low half.
+template <class T>
+__device__ inline std::uint32_t pack(float low, float high);
+template <>
+__device__ inline std::uint32_t pack<__nv_bfloat16>(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const std::uint32_t*>(&pair);
+}
+template <>
+__device__ inline std::uint32_t pack<__half>(float low, float high) {
+  const __half2 pair = __floats2half2_rn(low, high);
+  return *reinterpret_cast<const std::uint32_t*>(&pair);
+}
+
+/// Eight numbers in float32, moved as 16 bytes (two of them for float32 in memory).
+struct Eight {
+  float x[8];
+};
+
+template <class T>
+__device__ inline Eight load8(const T* from) {
+  const uint4 raw = *reinterpret_cast<const uint4*>(from);
+  const T* numbers = reinterpret_cast<const T*>(&raw);
+  Eight out;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) out.x[i] = to_float(numbers[i]);
+  return out;
+}
+template <>
+__device__ inline Eight load8<float>(const float* from) {
+  const float4 a = reinterpret_cast<const float4*>(from)[0];
+  const float4 b = reinterpret_cast<const float4*>(from)[1];
+  return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
+}
+
+template <class T>
+__device__ inline void store8(T* to, const Eight& from) {
+  const uint4 raw = {pack<T>(from.x[0], from.x[1]), pack<T>(from.x[2], from.x[3]),
+                     pack<T>(from.x[4], from.x[5]), pack<T>(from.x[6], from.x[7])};
+  *reinterpret_cast<uint4*>(to) = raw;
+}
+template <>
+__device__ inline void store8<float>(float* to, const Eight& from) {
+  reinterpret_cast<float4*>(to)[0] = {from.x[0], from.x[1], from.x[2], from.x[3]};
+  reinterpret_cast<float4*>(to)[1] = {from.x[4], from.x[5], from.x[6], from.x[7]};
+}
+
+__device__ inline void add_to(Eight& sum, const Eight& other) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) sum.x[i] += other.x[i];
+}
+
+/// The sum over a warp, in every lane, in an order that does not change.
+__device__ inline float warp_sum(float x) {
+#pragma unroll
+  for (int lanes = 16; lanes > 0; lanes /= 2) x += __shfl_xor_sync(0xffffffffu, x, lanes);
+  return x;
+}
+
+/// The sum over a CTA, in every thread. `shared` has 32 elements; it may be used again at once.
+__device__ inline float block_sum(float x, float* shared) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  x = warp_sum(x);
+  if (lane == 0) shared[warp] = x;
+  __syncthreads();
+  x = warp_sum(lane < warps ? shared[lane] : 0.f);
+  __syncthreads();
+  return x;
+}
+
+}  // namespace kernels::gpu
