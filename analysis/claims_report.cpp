@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <ostream>
+
+#include "analysis/claims.hpp"
+#include "analysis/escape.hpp"
+#include "analysis/text_table.hpp"
+#include "sweeps/archive_reader.hpp"
+
+namespace analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> toml_files(const fs::path& folder) {
+  std::vector<std::string> paths;
+  if (fs::is_directory(folder)) {
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (entry.path().extension() == ".toml") paths.push_back(entry.path().string());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+/// Archives that are open, their cells, and which cell is whose.
+class OpenArchives {
+ public:
+  explicit OpenArchives(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      readers_.emplace_back(path);
+      for (const sweep::CellRecord& record : readers_.back().cells()) {
+        cells_.emplace_back(record);
+        owner_[&record] = {&readers_.back(), record.index};
+      }
+    }
+  }
+  const std::vector<ConfiguredCell>& cells() const { return cells_; }
+  sweep::Table load(const ConfiguredCell& cell, std::string_view table) {
+    const auto& [reader, row] = owner_.at(cell.record);
+    return reader->load_table(row, table);
+  }
+
+ private:
+  std::deque<sweep::ArchiveReader> readers_;  // whose records the cells point into
+  std::vector<ConfiguredCell> cells_;
+  std::map<const sweep::CellRecord*, std::pair<sweep::ArchiveReader*, int>> owner_;
+};
+
+std::string limits_text(const ClaimPoint& point) {
+  if (point.low == point.high) return four_digits(point.low);
+  if (std::isinf(point.low)) return "<= " + four_digits(point.high);
+  if (std::isinf(point.high)) return ">= " + four_digits(point.low);
+  return four_digits(point.low) + " .. " + four_digits(point.high);
+}
+
+std::string interval_text(const Interval& interval) {
+  if (std::isnan(interval.low)) return "-";
+  return four_digits(interval.low) + " .. " + four_digits(interval.high);
+}
+
+std::string verdict_text(const ClaimRow& row, GridFormat format) {
+  const std::string name(verdict_name(row.verdict));
+  return format == GridFormat::md ? "**" + name + "**" : name;
+}
+
+Grid grid_for_people(std::span<const ClaimRow> rows, GridFormat format) {
+  Grid grid;
+  grid.columns = {{"claim", "", false},   {"at", "", false},   {"verdict", "", false},
+                  {"ours", ""},           {"95 %", "", false}, {"published", ""},
+                  {"claimed", "", false}, {"repeats", ""},     {"figures", "", false},
+                  {"because", "", false}};
+  for (const ClaimRow& row : rows) {
+    grid.rows.push_back({row.claim->id, row.point->name, verdict_text(row, format),
+                         four_digits(row.ours), interval_text(row.interval),
+                         four_digits(row.point->published), limits_text(*row.point),
+                         std::to_string(row.repeats), row.kind, row.reason});
+  }
+  return grid;
+}
+
+Grid grid_for_programs(const ClaimReport& report) {
+  Grid grid;
+  for (const char* name :
+       {"set", "claim", "at", "verdict", "ours", "low95", "high95", "published", "claimed_low",
+        "claimed_high", "repeats", "figures", "because", "metric", "says", "source"})
+    grid.columns.push_back({name, ""});
+  const auto limit = [](double value) { return std::isinf(value) ? "" : exact_number(value); };
+  for (const ClaimRow& row : report.rows) {
+    const Claim& claim = *row.claim;
+    const ClaimPoint& point = *row.point;
+    grid.rows.push_back({claim.set, claim.id, point.name, std::string(verdict_name(row.verdict)),
+                         exact_number(row.ours), exact_number(row.interval.low),
+                         exact_number(row.interval.high), exact_number(point.published),
+                         limit(point.low), limit(point.high), std::to_string(row.repeats), row.kind,
+                         row.reason, claim.metric, claim.says, claim.source});
+  }
+  return grid;
+}
+
+/// "R-5 refuted (sim): Continuum is ...", and how many of each there are.
+void print_words(std::span<const ClaimRow> rows, GridFormat format, std::ostream& out) {
+  std::map<Verdict, int> counts;
+  const char* bullet = format == GridFormat::md ? "- " : "  ";
+  for (std::size_t first = 0; first < rows.size();) {
+    std::size_t past = first;
+    while (past < rows.size() && rows[past].claim == rows[first].claim) ++past;
+    const Claim& claim = *rows[first].claim;
+    const Verdict verdict = overall(rows.subspan(first, past - first));
+    ++counts[verdict];
+    out << bullet << claim.id << ' ' << verdict_name(verdict) << ": " << terminal_text(claim.says)
+        << " (" << terminal_text(claim.source) << "; " << terminal_text(claim.metric) << ")\n";
+    first = past;
+  }
+  out << '\n';
+  const char* comma = "";
+  for (const auto& [verdict, count] : counts) {
+    out << comma << count << ' ' << verdict_name(verdict);
+    comma = ", ";
+  }
+  out << '\n';
+}
+
+}  // namespace
+
+std::vector<std::string> claim_sets(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const std::string& path : toml_files(folder / "claims"))
+    names.push_back(fs::path(path).stem().string());
+  return names;
+}
+
+ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
+                       const fs::path& folder) {
+  const std::vector<std::string> sets = claim_sets(folder);
+  if (!set.empty() && std::ranges::find(sets, set) == sets.end()) {
+    std::string known;
+    for (const std::string& name : sets) known += (known.empty() ? "" : ", ") + name;
+    throw sweep::SpecError("no set of claims is called " + set + "; there are: " + known);
+  }
+  std::vector<Published> published;
+  ClaimReport report;
+  for (const std::string& path : toml_files(folder / "published")) {
+    published.push_back(load_published(path));
+    report.sources.push_back(published.back().source);
+  }
+  for (const std::string& name : sets) {
+    if (!set.empty() && name != set) continue;
+    const auto path = folder / "claims" / (name + ".toml");
+    for (Claim& claim : load_claims(path.string(), published))
+      report.claims.push_back(std::move(claim));
+  }
+  OpenArchives open(archives);
+  report.rows = judge_claims(
+      report.claims, open.cells(),
+      [&](const ConfiguredCell& cell, std::string_view table) { return open.load(cell, table); });
+  return report;
+}
+
+void print_claims(const ClaimReport& report, GridFormat format, std::ostream& out) {
+  if (format == GridFormat::csv) return print_grid(grid_for_programs(report), format, out);
+  const std::span<const ClaimRow> all(report.rows);
+  for (std::size_t first = 0; first < all.size();) {
+    std::size_t past = first;
+    while (past < all.size() && all[past].claim->set == all[first].claim->set) ++past;
+    const auto rows = all.subspan(first, past - first);
+    const std::string heading = "claims of " + rows.front().claim->set;
+    out << (first == 0 ? "" : "\n") << (format == GridFormat::md ? "### " : "")
+        << terminal_text(heading) << "\n\n";
+    print_grid(grid_for_people(rows, format), format, out);
+    out << '\n';
+    print_words(rows, format, out);
+    first = past;
+  }
+}
+
+}  // namespace analysis

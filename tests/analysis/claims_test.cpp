@@ -1,0 +1,358 @@
+#include "analysis/claims.hpp"
+
+#include <cmath>
+#include <sstream>
+
+#include "sweeps/archive_errors.hpp"
+#include "tests/analysis/archived_cells.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
+
+using analysis::Claim;
+using analysis::ClaimReport;
+using analysis::ClaimRow;
+using analysis::GridFormat;
+using analysis::Published;
+using analysis::Verdict;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr const char* kRatio =
+    "[R-5]\n"
+    "says = \"pinning is 3.5 times as fast\"\n"
+    "source = \"a page\"\n"
+    "metric = \"jct_wall_mean_s\"\n"
+    "where.jps = 3\n"
+    "value.policy = \"fcfs\"\n"
+    "base.policy = \"continuum\"\n"
+    "low = 3.0\n"
+    "high = 4.0\n";
+
+std::vector<Claim> claims_of(const std::string& text,
+                             const std::vector<Published>& published = {}) {
+  const support::TempDir folder;
+  return analysis::load_claims(folder.write("page.toml", text), published);
+}
+
+sweep::Table no_table(const analysis::ConfiguredCell&, std::string_view) { return {}; }
+
+/// What an archive says to claims that need no table.
+struct Court {
+  explicit Court(const std::string& text, const std::vector<Published>& published = {})
+      : claims(claims_of(text, published)) {}
+
+  /// Results of as many repeats.
+  void add(const std::string& policy, const std::vector<double>& jct_s, Settings more = {}) {
+    std::int64_t seed = 42;
+    for (const double value : jct_s) {
+      Settings settings = more;
+      settings.try_emplace("policy", text(policy));
+      settings.try_emplace("jps", whole(3));
+      archive.add(settings, value, seed++);
+    }
+  }
+  std::vector<ClaimRow> rows() const { return judge_claims(claims, archive.cells(), no_table); }
+  ClaimRow row() const {
+    const auto all = rows();
+    REQUIRE(all.size() == 1);
+    return all.front();
+  }
+
+  std::vector<Claim> claims;
+  ArchivedCells archive;
+};
+
+std::string refusal(const std::string& text, const std::vector<Published>& published = {}) {
+  try {
+    claims_of(text, published);
+  } catch (const sweep::SpecError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+const Published kTable = {.source = "their table",
+                          .metric = "jct_wall_mean_s",
+                          .applies = {},
+                          .entries = {{"h100-80gb", "fcfs", 3, 200},
+                                      {"h100-80gb", "continuum", 3, 50},
+                                      {"h100-80gb", "lmcache-16G", 3, 100}}};
+
+}  // namespace
+
+TEST_CASE("a claim is confirmed when its interval lies within the limits", "[claims]") {
+  Court court(kRatio);
+  court.add("fcfs", {350, 340, 360});
+  court.add("continuum", {100, 100, 100});
+  const ClaimRow row = court.row();
+  CHECK(row.verdict == Verdict::confirmed);
+  CHECK(row.ours == Approx(3.5));
+  CHECK(row.repeats == 3);
+  CHECK((row.interval.low >= 3.4 - 1e-9 && row.interval.high <= 3.6 + 1e-9));
+  CHECK(row.reason.empty());
+  CHECK(row.kind == "MODELLED (sim)");
+}
+
+TEST_CASE("a claim is refuted when its interval lies outside", "[claims]") {
+  for (const double fcfs : {290.0, 410.0}) {
+    Court court(kRatio);
+    court.add("fcfs", {fcfs - 2, fcfs, fcfs + 2});
+    court.add("continuum", {100, 100, 100});
+    CHECK(court.row().verdict == Verdict::refuted);
+    CHECK_THAT(court.row().reason, Contains(fcfs < 300 ? "below 3" : "above 4"));
+  }
+}
+
+TEST_CASE("a claim is undecided when its interval crosses a limit", "[claims]") {
+  Court court(kRatio);
+  court.add("fcfs", {380, 400, 420});
+  court.add("continuum", {100, 100, 100});
+  CHECK(court.row().verdict == Verdict::undecided);
+  CHECK_THAT(court.row().reason, Contains("the interval crosses 4"));
+}
+
+TEST_CASE("fewer than three repeats decide nothing", "[claims]") {
+  Court court(kRatio);
+  court.add("fcfs", {350, 350});
+  court.add("continuum", {100, 100, 100});
+  const ClaimRow row = court.row();
+  CHECK(row.verdict == Verdict::undecided);
+  CHECK(row.ours == Approx(3.5));
+  CHECK_THAT(row.reason, Contains("2 of 3 repeats; so far within the limits"));
+}
+
+TEST_CASE("what no arrival can change is decided by one repeat", "[claims]") {
+  Court court(std::string(kRatio) + "repeats = 1\n");
+  court.add("fcfs", {350});
+  court.add("continuum", {100});
+  CHECK(court.row().verdict == Verdict::confirmed);
+}
+
+TEST_CASE("repeats of one seed are compared with each other", "[claims]") {
+  Court court(kRatio);
+  court.add("fcfs", {350, 700, 35});
+  court.add("continuum", {100, 200, 10, 100'000});  // the fourth has no partner
+  CHECK(court.row().verdict == Verdict::confirmed);
+  CHECK(court.row().repeats == 3);
+}
+
+TEST_CASE("a number that the cost model was given is circular, and shown", "[claims]") {
+  Court court(std::string(kRatio) + "circular.sim.cost_model = \"published\"\n");
+  court.add("fcfs", {350, 350, 350}, {{"sim.cost_model", text("published")}});
+  court.add("continuum", {100, 100, 100}, {{"sim.cost_model", text("published")}});
+  CHECK(court.row().verdict == Verdict::circular);
+  CHECK(court.row().ours == Approx(3.5));
+  CHECK_THAT(court.row().reason, Contains("an input: sim.cost_model=published"));
+}
+
+TEST_CASE("a circular claim is decided where the model has other sources", "[claims]") {
+  Court court(std::string(kRatio) + "circular.sim.cost_model = \"published\"\n");
+  court.add("fcfs", {350, 350, 350}, {{"sim.cost_model", text("kernels")}});
+  court.add("continuum", {100, 100, 100}, {{"sim.cost_model", text("kernels")}});
+  CHECK(court.row().verdict == Verdict::confirmed);
+  CHECK(court.row().kind == "MODELLED (sim, kernels)");
+}
+
+TEST_CASE("without results a claim says what is missing and which experiment runs it", "[claims]") {
+  Court court(std::string(kRatio) + "experiment = \"matrix-72\"\n");
+  CHECK(court.row().verdict == Verdict::undecided);
+  CHECK(court.row().kind.empty());
+  CHECK_THAT(court.row().reason,
+             Contains("no result with jps=3, policy=fcfs; experiment matrix-72"));
+  court.add("fcfs", {350, 350, 350});
+  CHECK_THAT(court.row().reason, Contains("no result with jps=3, policy=continuum"));
+}
+
+TEST_CASE("a cell that failed is no result", "[claims]") {
+  Court court(kRatio);
+  court.add("continuum", {100, 100, 100});
+  for (std::int64_t seed = 42; seed < 45; ++seed)
+    court.archive.add({{"policy", text("fcfs")}, {"jps", whole(3)}}, 350, seed).status =
+        sweep::CellStatus::failed;
+  CHECK_THAT(court.row().reason, Contains("no result with jps=3, policy=fcfs"));
+}
+
+TEST_CASE("a figure that the cells lack is named", "[claims]") {
+  Court court("[C]\nsays = \"x\"\nsource = \"y\"\nmetric = \"late_p99_s\"\nhigh = 1\n");
+  court.add("fcfs", {350, 350, 350});
+  CHECK(court.row().verdict == Verdict::undecided);
+  CHECK_THAT(court.row().reason, Contains("the cells have no late_p99_s"));
+}
+
+TEST_CASE("measured and modelled figures are judged apart", "[claims]") {
+  Court court(kRatio);
+  for (const char* backend : {"sim", "cuda"}) {
+    const double faster = backend == std::string("sim") ? 1 : 2;
+    court.add("fcfs", {350, 350, 350}, {{"backend", text(backend)}});
+    court.add("continuum", {100 / faster, 100 / faster, 100 / faster},
+              {{"backend", text(backend)}});
+  }
+  const auto rows = court.rows();
+  REQUIRE(rows.size() == 2);
+  CHECK((rows[0].kind == "MEASURED (cuda)" && rows[0].verdict == Verdict::refuted));
+  CHECK((rows[1].kind == "MODELLED (sim)" && rows[1].verdict == Verdict::confirmed));
+}
+
+TEST_CASE("an emulated pool and the real one are judged apart", "[claims]") {
+  Court court(kRatio);
+  court.add("fcfs", {350, 350, 350}, {{"backend", text("cuda")}});
+  court.add("continuum", {100, 100, 100},
+            {{"backend", text("cuda")}, {"engine.emulate", text("a100-40gb")}});
+  CHECK(court.row().verdict == Verdict::undecided);
+  CHECK(std::isnan(court.row().ours));
+}
+
+TEST_CASE("the same cell in two archives counts once", "[claims]") {
+  Court court(kRatio);
+  for (int copy = 0; copy < 3; ++copy) {
+    court.add("fcfs", {350});
+    court.add("continuum", {100});
+  }
+  CHECK(court.row().repeats == 1);
+}
+
+TEST_CASE("cells that differ in more than their seed are not mixed", "[claims]") {
+  Court court(kRatio);
+  court.add("fcfs", {350, 350, 350}, {{"engine.block_size", whole(16)}});
+  court.add("fcfs", {350, 350, 350}, {{"engine.block_size", whole(32)}});
+  court.add("continuum", {100, 100, 100}, {{"engine.block_size", whole(16)}});
+  CHECK(court.row().verdict == Verdict::undecided);
+  CHECK_THAT(court.row().reason,
+             Contains("differ in engine.block_size") && Contains("16") && Contains("32"));
+}
+
+TEST_CASE("the two sides of a ratio differ in nothing but what the claim varies", "[claims]") {
+  Court court(kRatio);
+  court.add("fcfs", {350, 350, 350}, {{"workload.jobs", whole(100)}});
+  court.add("continuum", {100, 100, 100}, {{"workload.jobs", whole(50)}});
+  CHECK(court.row().verdict == Verdict::undecided);
+  CHECK_THAT(court.row().reason, Contains("the two sides differ in workload.jobs"));
+}
+
+TEST_CASE("a pool takes all of a repeat's cells together, and must be whole", "[claims]") {
+  const std::string text_of_claim =
+      "[S]\nsays = \"x\"\nsource = \"y\"\nmetric = \"sum:jct_wall_mean_s\"\npooled = true\n"
+      "cells = 2\nwhere.policy = \"fcfs | continuum\"\nlow = 30\nhigh = 30\n";
+  Court court(text_of_claim);
+  court.add("fcfs", {10, 12, 8});
+  court.add("lmcache", {1, 1, 1});
+  CHECK_THAT(court.row().reason, Contains("a repeat has 1 cells of the 2"));
+  court.add("continuum", {20, 18, 22});
+  CHECK(court.row().verdict == Verdict::confirmed);
+  CHECK(court.row().ours == Approx(30));
+}
+
+TEST_CASE("points of a claim have conditions and limits of their own", "[claims]") {
+  Court court(
+      "[R]\nsays = \"x\"\nsource = \"y\"\nmetric = \"jct_wall_mean_s\"\nwhere.policy = \"fcfs\"\n"
+      "high = 100\n[R.at.jps-3]\nwhere.jps = 3\n[R.at.jps-6]\nwhere.jps = 6\nlow = 100\n"
+      "high = 200\n");
+  court.add("fcfs", {50, 50, 50});
+  court.add("fcfs", {150, 150, 150}, {{"jps", whole(6)}});
+  const auto rows = court.rows();
+  REQUIRE(rows.size() == 2);
+  CHECK((rows[0].point->name == "jps-3" && rows[0].ours == Approx(50)));
+  CHECK((rows[1].point->name == "jps-6" && rows[1].ours == Approx(150)));
+  CHECK(analysis::overall(rows) == Verdict::confirmed);
+}
+
+TEST_CASE("one refuted point refutes a claim, one undecided leaves it open", "[claims]") {
+  const auto together = [](std::initializer_list<Verdict> verdicts) {
+    std::vector<ClaimRow> rows;
+    for (const Verdict verdict : verdicts) rows.push_back({nullptr, nullptr, "", verdict});
+    return analysis::overall(rows);
+  };
+  using enum Verdict;
+  CHECK(together({confirmed, confirmed}) == confirmed);
+  CHECK(together({confirmed, undecided}) == undecided);
+  CHECK(together({undecided, refuted, circular}) == refuted);
+  CHECK(together({circular, confirmed}) == circular);
+}
+
+TEST_CASE("a key that a cell lacks is asked for with a dash", "[claims]") {
+  ArchivedCells archive;
+  archive.add({{"policy", text("fcfs")}}, 1);
+  archive.add({{"policy", text("lmcache")}, {"dram_gib", whole(16)}}, 1);
+  archive.add({{"policy", text("lmcache")}, {"dram_gib", 128.0}}, 1);
+  const auto cells = archive.cells();
+  const auto matching = [&](const analysis::CellFilter& filter) {
+    return std::ranges::count_if(cells, [&](const auto& cell) { return matches(cell, filter); });
+  };
+  CHECK(matching({{"dram_gib", {"-"}}}) == 1);
+  CHECK(matching({{"dram_gib", {"-", "16"}}}) == 2);
+  CHECK(matching({{"dram_gib", {"128"}}}) == 1);
+  CHECK(matching({{"policy", {"lmcache"}}, {"dram_gib", {"-"}}}) == 0);
+}
+
+TEST_CASE("limits lie around the published table's own number", "[claims]") {
+  const std::string head =
+      "[R]\nsays = \"x\"\nsource = \"y\"\nmetric = \"jct_wall_mean_s\"\nwhere.gpu = "
+      "\"h100-80gb\"\nwhere.jps = 3\ntolerance = 0.25\n";
+  const auto ratio =
+      claims_of(head + "value.policy = \"fcfs\"\nbase.policy = \"continuum\"\n", {kTable});
+  CHECK(ratio.at(0).points.at(0).published == Approx(4));
+  CHECK(ratio.at(0).points.at(0).low == Approx(3));
+  CHECK(ratio.at(0).points.at(0).high == Approx(5));
+  const auto value =
+      claims_of(head + "where.policy = \"lmcache\"\nwhere.dram_gib = 16\n", {kTable});
+  CHECK(value.at(0).points.at(0).published == Approx(100));
+  CHECK_THAT(refusal(head + "where.policy = \"priority\"\n", {kTable}),
+             Contains("has a tolerance and no published value"));
+}
+
+TEST_CASE("a file of claims with a slip is refused with its place", "[claims]") {
+  CHECK(refusal(kRatio) == "accepted");
+  CHECK_THAT(refusal(std::string(kRatio) + "experimant = \"a\"\n"),
+             Contains("page.toml:10:") && Contains("did you mean experiment?"));
+  CHECK_THAT(refusal("says = \"x\"\n"), Contains("must stand in the table of a claim"));
+  CHECK_THAT(refusal("[A]\nsays = \"x\"\nsource = \"y\"\nhigh = 1\n"), Contains("lacks metric"));
+  CHECK_THAT(refusal("[A]\nsays = \"x\"\nsource = \"y\"\nmetric = \"m\"\n"),
+             Contains("needs low, high, or a tolerance"));
+  CHECK_THAT(refusal(std::string(kRatio) + "pooled = 1\n"), Contains("must be true or false"));
+  CHECK_THAT(refusal(std::string(kRatio) + "repeats = 0\n"), Contains("must be at least 1"));
+  CHECK_THAT(refusal(std::string(kRatio) + "tolerance = 0.1\n"),
+             Contains("both a tolerance and limits"));
+  CHECK_THAT(refusal(std::string(kRatio) + "[R-5.at.x]\nlow = 9\n"), Contains("low above high"));
+}
+
+TEST_CASE("tables show verdict, numbers, limits and words", "[claims]") {
+  Court court(std::string(kRatio) + "published = 3.38\n");
+  court.add("fcfs", {350, 340, 360});
+  court.add("continuum", {100, 100, 100});
+  const ClaimReport report{court.claims, court.rows(), {}};
+  std::ostringstream text, md, csv;
+  print_claims(report, GridFormat::text, text);
+  print_claims(report, GridFormat::md, md);
+  print_claims(report, GridFormat::csv, csv);
+  CHECK_THAT(text.str(), Contains("claims of page") && Contains("3.380") && Contains("3 .. 4") &&
+                             Contains("1 confirmed"));
+  CHECK_THAT(text.str(), Contains("R-5 confirmed: pinning is 3.5 times as fast (a page"));
+  CHECK_THAT(md.str(), Contains("### claims of page") && Contains("**confirmed**"));
+  CHECK_THAT(csv.str(), Contains("set,claim,at,verdict,") && Contains("page,R-5,,confirmed,3.5,") &&
+                            Contains(",3.38,3,4,3,"));
+}
+
+TEST_CASE("the shipped claims can be read, and every published number is found", "[claims]") {
+  std::vector<Published> published;
+  for (const char* name : {"seeds-000", "seeds-001"})
+    published.push_back(
+        analysis::load_published("sweeps/published/" + std::string(name) + ".toml"));
+  const auto sets = analysis::claim_sets("sweeps");
+  CHECK(sets == std::vector<std::string>{"seeds-000", "seeds-001"});
+  for (const std::string& set : sets) {
+    const auto claims = analysis::load_claims("sweeps/claims/" + set + ".toml", published);
+    CHECK(claims.size() >= 15);
+    for (const Claim& claim : claims) {
+      INFO(set << ' ' << claim.id);
+      CHECK_FALSE(claim.points.empty());
+      CHECK((claim.experiment.empty() ||
+             std::filesystem::exists("sweeps/experiments/" + claim.experiment + ".toml")));
+    }
+  }
+}
+
+TEST_CASE("an unknown set of claims is refused with those there are", "[claims]") {
+  CHECK_THROWS_WITH(analysis::run_claims({}, "seeds-009", "sweeps"),
+                    Contains("no set of claims is called seeds-009") && Contains("seeds-000"));
+}
