@@ -1,0 +1,189 @@
+// The parts of the cuda backend that need no device: pool sizes, host memory, telemetry.
+#include <atomic>
+#include <cstring>
+#include <future>
+#include <map>
+#include <set>
+
+#include "tests/support/catch.hpp"
+#include "workers/backends/cuda/errors.hpp"
+#include "workers/backends/cuda/host_memory.hpp"
+#include "workers/backends/cuda/nvml.hpp"
+#include "workers/backends/cuda/pool_plan.hpp"
+#include "workers/backends/cuda/telemetry.hpp"
+#include "workers/engine/errors.hpp"
+
+using namespace backends;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr std::int64_t kGib = std::int64_t{1} << 30;
+constexpr std::size_t kMib = std::size_t{1} << 20;
+
+/// What a test's page locker saw; outlives it.
+struct Locks {
+  std::atomic<int> locked{0};
+  std::atomic<int> unlocked{0};
+  int fail_at = -1;                   // the piece that cannot be locked
+  std::shared_future<void> released;  // valid: a lock waits for it
+};
+
+class FakeLocker final : public PageLocker {
+ public:
+  explicit FakeLocker(Locks& locks) : locks_(locks) {}
+  bool asynchronous() const override { return true; }
+  void lock(std::byte*, std::size_t) override {
+    if (locks_.released.valid()) locks_.released.wait();
+    if (locks_.locked == locks_.fail_at) throw DeviceOutOfMemory("no more pages");
+    ++locks_.locked;
+  }
+  void unlock(std::byte*, std::size_t) noexcept override { ++locks_.unlocked; }
+
+ private:
+  Locks& locks_;
+};
+
+HostMemory memory_of(Locks& locks, std::size_t piece_mib = 4) {
+  return {std::make_unique<FakeLocker>(locks),
+          {.piece_bytes = piece_mib * kMib, .touch_threads = 3, .numa_node = -1}};
+}
+
+}  // namespace
+
+TEST_CASE("a pool takes what utilization leaves beside everything that is there already") {
+  const PoolPlan plan =
+      plan_pool({.memory_utilization = 0.9}, {100 * kGib, 20 * kGib}, 2 << 20, 16);
+  CHECK(plan.bytes() <= 70 * kGib);
+  CHECK(plan.bytes() + (2 << 20) > 70 * kGib - (2 << 20));
+  CHECK(plan.tokens() == std::int64_t{plan.num_blocks - 1} * 16);
+}
+
+TEST_CASE("a pool of tokens has so many whole blocks and the null block, whatever else is there") {
+  const PoolPlan plan = plan_pool({.kv_tokens = 1000}, {kGib, kGib}, 2 << 20, 16);
+  CHECK(plan.num_blocks == 63);
+  CHECK(plan.tokens() == 992);
+}
+
+TEST_CASE("no room for two blocks is an error that names what is in the way") {
+  CHECK_THROWS_WITH(plan_pool({.memory_utilization = 0.5}, {16 * kGib, 8 * kGib}, 2 << 20, 16),
+                    Contains("8192 MiB of the device's memory may be used"));
+  CHECK_THROWS_AS(
+      plan_pool({.memory_utilization = 0.5}, {16 * kGib, 8 * kGib - (3 << 20)}, 2 << 20, 16),
+      engine::InputError);
+  for (const double wrong : {0.0, -1.0, 1.01, std::nan("")})
+    CHECK_THROWS_WITH(plan_pool({.memory_utilization = wrong}, {16 * kGib, 0}, 2 << 20, 16),
+                      Contains("above 0 and at most 1"));
+}
+
+TEST_CASE("slots never overlap, and hold what is written to them") {
+  Locks locks;
+  HostMemory memory = memory_of(locks);
+  const std::size_t bytes = 384 * 1024;  // 10 a piece
+  memory.reserve(35, bytes);
+  memory.wait_ready();
+  CHECK(memory.ready_slots() == 35);
+  for (int s = 0; s < 35; ++s)
+    std::memset(memory.slot(engine::HostSlot{static_cast<std::uint32_t>(s)}), s + 1, bytes);
+  for (int s = 0; s < 35; ++s) {
+    const std::byte* const slot = memory.slot(engine::HostSlot{static_cast<std::uint32_t>(s)});
+    CHECK(slot[0] == static_cast<std::byte>(s + 1));
+    CHECK(slot[bytes - 1] == static_cast<std::byte>(s + 1));
+  }
+  CHECK(locks.locked == 4);
+}
+
+TEST_CASE("slots become ready piece by piece while the caller goes on") {
+  Locks locks;
+  std::promise<void> release;
+  locks.released = release.get_future().share();
+  HostMemory memory = memory_of(locks);
+  memory.reserve(64, kMib);  // 16 pieces, none of which can be locked yet
+  CHECK(memory.ready_slots() == 0);
+  release.set_value();
+  memory.wait_ready();
+  CHECK(memory.ready_slots() == 64);
+}
+
+TEST_CASE("a later cell's slots use the pieces that are there, and only a larger tier takes more") {
+  Locks locks;
+  {
+    HostMemory memory = memory_of(locks);
+    memory.reserve(16, kMib);
+    memory.wait_ready();
+    CHECK(locks.locked == 4);
+    memory.reserve(8, 2 * kMib);
+    CHECK(memory.ready_slots() == 8);
+    CHECK(locks.locked == 4);
+    memory.reserve(20, kMib);
+    memory.wait_ready();
+    CHECK(locks.locked == 5);
+    memory.reserve(2, kMib);
+    CHECK(memory.ready_slots() == 2);
+    CHECK(memory.bytes() == 20 * static_cast<std::int64_t>(kMib));
+  }
+  CHECK(locks.unlocked == 5);
+}
+
+TEST_CASE(
+    "memory that cannot be locked is an error at the next look, and what was locked is freed") {
+  Locks locks;
+  locks.fail_at = 2;
+  {
+    HostMemory memory = memory_of(locks);
+    memory.reserve(64, kMib);
+    CHECK_THROWS_AS(memory.wait_ready(), DeviceOutOfMemory);
+    CHECK_THROWS_AS(memory.ready_slots(), DeviceOutOfMemory);
+    CHECK_THROWS_AS(memory.reserve(1, kMib), DeviceOutOfMemory);
+    CHECK(memory.failed());
+  }
+  CHECK(locks.unlocked == 2);
+}
+
+TEST_CASE(
+    "a slot larger than a piece is refused, and memory that was never asked for ends quietly") {
+  Locks locks;
+  HostMemory memory = memory_of(locks);
+  CHECK_THROWS_AS(memory.reserve(1, 5 * kMib), engine::InputError);
+  CHECK_THROWS_AS(memory.reserve(1, 0), engine::InputError);
+  memory.wait_ready();
+  CHECK(memory.ready_slots() == 0);
+}
+
+TEST_CASE("pageable memory is ready as soon as it is touched, and says that copies block") {
+  HostMemory memory(no_page_locking(), {.piece_bytes = 2 * kMib});
+  memory.reserve(3, kMib);
+  memory.wait_ready();
+  CHECK(memory.ready_slots() == 3);
+  CHECK_FALSE(memory.asynchronous());
+}
+
+TEST_CASE("telemetry has a first sample however short the cell, and leaves out what fails") {
+  std::atomic<int> taken{0};
+  TelemetrySampler sampler(
+      [&]() -> NvmlSample {
+        if (taken++ == 1) throw DeviceError("the card does not answer");
+        NvmlSample sample;
+        sample.power_w = 100;
+        return sample;
+      },
+      engine::Nanos{1000});
+  while (taken < 4) std::this_thread::yield();
+  const auto rows = sampler.stop();
+  REQUIRE(rows.size() >= 3);
+  CHECK(rows[0].sample.power_w == 100);
+  for (std::size_t i = 1; i < rows.size(); ++i) CHECK(rows[i].t >= rows[i - 1].t);
+
+  TelemetrySampler brief([] { return NvmlSample{}; }, std::chrono::hours(1));
+  CHECK(brief.stop().size() == 1);
+}
+
+TEST_CASE("form factors are read from names where they say, and from nowhere else") {
+  const std::map<std::string, std::string> known = {
+      {"NVIDIA A100-SXM4-40GB", "sxm"},    {"NVIDIA A100-PCIE-40GB", "pcie"},
+      {"NVIDIA A100 80GB PCIe", "pcie"},   {"NVIDIA H100 80GB HBM3", "sxm"},
+      {"NVIDIA H100 PCIe", "pcie"},        {"NVIDIA H200", "sxm"},
+      {"NVIDIA H200 NVL", "pcie"},         {"NVIDIA L40S", "pcie"},
+      {"NVIDIA GeForce RTX 5090", "pcie"}, {"NVIDIA GB10", ""}};
+  for (const auto& [name, form] : known) CHECK(form_factor_of(name) == form);
+}

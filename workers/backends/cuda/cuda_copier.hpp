@@ -1,0 +1,96 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "workers/backends/cuda/cuda_cell.hpp"
+#include "workers/backends/cuda/handles.hpp"
+#include "workers/backends/cuda/host_memory.hpp"
+#include "workers/engine/block_copier.hpp"
+
+namespace backends::cuda {
+
+/// Blocks of a device pool: block b starts at data + b * block_bytes.
+struct BlockArena {
+  std::byte* data = nullptr;
+  std::int64_t block_bytes = 0;
+};
+
+/// Copies KV blocks between a device pool and the host tier, one stream a direction.
+///
+/// Both directions start after the last executed step: stores read what it wrote, and a load must
+/// not overwrite what it still reads. No step waits for a load: the engine plans a step on loaded
+/// blocks only after poll() has reported them. With pageable host memory submit() copies before it
+/// returns.
+class CudaCopier final : public engine::BlockCopier {
+ public:
+  struct Options {
+    bool debug = false;  // compare what is loaded with what was stored, by checksum
+    std::function<bool(engine::CopyId)> skip_copy;  // as in CudaCellOptions; may be empty
+  };
+  /// `fence` is reached when the last executed step is through. All are borrowed. Ready slots of
+  /// the tier alone may be named in copies.
+  CudaCopier(int device, const BlockArena& arena, HostMemory& tier, const Event& fence,
+             Options options);
+  /// Waits for copies under way: their memory may be freed afterwards.
+  ~CudaCopier() override;
+
+  engine::CopyId submit(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies,
+                        engine::Nanos now) override;
+  /// Throws CorruptBlock in debug mode, and what the device reports.
+  void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override;
+  std::optional<engine::Nanos> next_completion() const override { return std::nullopt; }
+  void wait() override;
+
+  /// Since construction, by direction.
+  struct Traffic {
+    std::int64_t bytes = 0;
+    double busy_seconds = 0;
+  };
+  const Traffic& traffic(engine::CopyDirection direction) const { return lane(direction).traffic; }
+
+ private:
+  /// What a debug-mode batch leaves on the device and gets back: block ids there, checksums back.
+  struct Checks {
+    std::vector<engine::HostSlot> slots;
+    PinnedBuffer host;    // [n] checksums, then [n] block ids
+    DeviceBuffer device;  // the same
+  };
+  struct Batch {
+    engine::CopyId id{};
+    std::int64_t bytes = 0;
+    Event start, end;
+    Checks checks;
+  };
+  struct Lane {
+    explicit Lane(Stream::Priority priority) : stream(priority) {}
+    Stream stream;
+    std::deque<Batch> batches;  // under way, oldest first
+    std::vector<Batch> spare;   // whose events serve the next ones
+    Traffic traffic;
+  };
+  Lane& lane(engine::CopyDirection d) { return lanes_[static_cast<std::size_t>(d)]; }
+  const Lane& lane(engine::CopyDirection d) const { return lanes_[static_cast<std::size_t>(d)]; }
+  std::byte* block(engine::BlockId id) const;
+  void list_copies(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies);
+  void enqueue_copies(engine::CopyDirection direction, const Stream& stream);
+  void enqueue_checksums(Batch& batch, std::span<const engine::BlockCopy> copies,
+                         const Stream& stream);
+  void compare(engine::CopyDirection direction, const Batch& batch);
+
+  int device_;
+  BlockArena arena_;
+  HostMemory& tier_;
+  const Event& fence_;
+  Options options_;
+  std::array<Lane, 2> lanes_;
+  std::uint64_t submitted_ = 0;
+  std::vector<void*> to_;              // of the batch that is being submitted
+  std::vector<void*> from_;            // the same
+  std::vector<std::size_t> sizes_;     // the same
+  std::vector<std::uint64_t> stored_;  // debug: checksum by slot
+};
+
+}  // namespace backends::cuda

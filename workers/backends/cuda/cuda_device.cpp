@@ -1,0 +1,145 @@
+#include "workers/backends/cuda/cuda_device.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "workers/backends/cuda/cuda_copier.hpp"
+#include "workers/backends/cuda/device_info.hpp"
+#include "workers/backends/cuda/device_weights.hpp"
+#include "workers/backends/cuda/gpu_backend.hpp"
+#include "workers/engine/errors.hpp"
+
+namespace backends {
+namespace cuda {
+namespace {
+
+/// Page-locks memory for all contexts of this process.
+class CudaPageLocker final : public PageLocker {
+ public:
+  explicit CudaPageLocker(int device) : device_(device) {}
+  bool asynchronous() const override { return true; }
+  void lock(std::byte* data, std::size_t bytes) override {
+    check(cudaSetDevice(device_), "choosing the device");
+    check(cudaHostRegister(data, bytes, cudaHostRegisterPortable),
+          "page-locking memory of the host tier");
+  }
+  void unlock(std::byte* data, std::size_t) noexcept override { cudaHostUnregister(data); }
+
+ private:
+  int device_;
+};
+
+DeviceMemoryUse memory_use() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free device memory");
+  return {.total = static_cast<std::int64_t>(total),
+          .used = static_cast<std::int64_t>(total - free)};
+}
+
+class Cell final : public CudaCell {
+ public:
+  Cell(int device, const DeviceWeights& weights, const CudaCellOptions& options, HostMemory* tier)
+      : options_(options), tier_(tier), backend_(device, weights, options) {
+    backend_.warm_up();
+    pool_ = plan_pool(options.pool, memory_use(), backend_.block_bytes(), options.block_size);
+    backend_.take_pool(pool_);
+    if (tier_ == nullptr) return;
+    tier_->reserve(options.host_slots, static_cast<std::size_t>(backend_.block_bytes()));
+    copier_.emplace(device, BlockArena{backend_.arena(), backend_.block_bytes()}, *tier_,
+                    backend_.fence(),
+                    CudaCopier::Options{.debug = options.debug, .skip_copy = options.skip_copy});
+  }
+
+  engine::Backend& backend() override { return backend_; }
+  engine::BlockCopier* copier() override { return copier_ ? &*copier_ : nullptr; }
+  HostMemory* host_memory() override { return tier_; }
+  const PoolPlan& pool() const override { return pool_; }
+  std::int64_t activation_bytes() const override { return backend_.activation_bytes(); }
+  const StepCost& steps() const override { return backend_.all_steps(); }
+
+ private:
+  CudaCellOptions options_;
+  HostMemory* tier_;
+  GpuBackend backend_;
+  PoolPlan pool_;
+  std::optional<CudaCopier> copier_;  // after the pool that it copies from
+};
+
+class Device final : public CudaDevice {
+ public:
+  Device(DeviceInfo info, std::unique_ptr<Nvml> nvml)
+      : nvml_(std::move(nvml)), info_(std::move(info)) {}
+
+  const DeviceInfo& info() const override { return info_; }
+
+  WeightsReport load_weights(const model::ModelConfig& config,
+                             const WeightOrigin& origin) override {
+    const std::string key =
+        config.shape.name + ' ' + to_text(config.dtype) + ' ' + origin.source.digest();
+    if (weights_ && key == weights_key_)
+      return {.bytes = weights_->report().bytes, .seconds = 0, .broadcast = {}};
+    check(cudaSetDevice(info_.ordinal), "choosing the device");
+    weights_.reset();  // two models rarely fit at once
+    weights_.emplace(config, origin);
+    weights_key_ = key;
+    return weights_->report();
+  }
+
+  std::unique_ptr<CudaCell> make_cell(const CudaCellOptions& options) override {
+    if (!weights_) throw std::logic_error("a cell was asked for before any weights were loaded");
+    check(cudaSetDevice(info_.ordinal), "choosing the device");
+    std::unique_ptr<HostMemory>& tier = options.host_pinned ? pinned_ : pageable_;
+    if (options.host_slots > 0 && !tier) tier = make_tier(options.host_pinned);
+    try {
+      return std::make_unique<Cell>(info_.ordinal, *weights_, options,
+                                    options.host_slots > 0 ? tier.get() : nullptr);
+    } catch (...) {
+      if (tier && tier->failed()) tier.reset();  // the next cell may ask for less
+      throw;
+    }
+  }
+
+  std::unique_ptr<TelemetrySampler> start_telemetry() override {
+    if (!nvml_) return nullptr;
+    return std::make_unique<TelemetrySampler>([this] { return nvml_->sample(info_.pci_bus_id); },
+                                              std::chrono::seconds(1));
+  }
+
+ private:
+  std::unique_ptr<HostMemory> make_tier(bool pinned) const {
+    HostMemoryOptions options;
+    options.numa_node = info_.numa_node;
+    return std::make_unique<HostMemory>(
+        pinned ? std::make_unique<CudaPageLocker>(info_.ordinal) : no_page_locking(), options);
+  }
+
+  std::unique_ptr<Nvml> nvml_;
+  DeviceInfo info_;
+  std::optional<DeviceWeights> weights_;
+  std::string weights_key_;
+  std::unique_ptr<HostMemory> pinned_, pageable_;
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<CudaDevice> open_cuda_device(int ordinal) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || ordinal < 0 || ordinal >= count)
+    throw engine::InputError("there is no CUDA device " + std::to_string(ordinal) + ": " +
+                             (status != cudaSuccess ? cudaGetErrorString(status)
+                                                    : std::to_string(count) + " are visible"));
+  cuda::check(cudaSetDevice(ordinal), "choosing the device");
+  std::string no_nvml;
+  auto nvml = Nvml::load(no_nvml);
+  DeviceInfo info = cuda::describe_device(ordinal, nvml.get());
+  if (info.card && info.card->mig)
+    throw engine::InputError("device " + std::to_string(ordinal) + " (" + info.name + ", " +
+                             info.pci_bus_id +
+                             ") is split into MIG instances: figures of a part of a card say "
+                             "nothing about the card; disable MIG or take another device");
+  return std::make_unique<cuda::Device>(std::move(info), std::move(nvml));
+}
+
+}  // namespace backends

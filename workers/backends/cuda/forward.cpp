@@ -1,0 +1,209 @@
+#include "workers/backends/cuda/forward.hpp"
+
+#include <cmath>
+
+#include "kernels/device/layers.hpp"
+
+namespace backends::cuda {
+namespace {
+
+namespace gpu = kernels::gpu;
+
+DeviceBuffer to_device(const std::vector<float>& values) {
+  DeviceBuffer buffer(values.size() * sizeof(float));
+  if (!values.empty())
+    check(cudaMemcpy(buffer.data(), values.data(), buffer.bytes(), cudaMemcpyHostToDevice),
+          "copying rotary frequencies");
+  return buffer;
+}
+
+}  // namespace
+
+Forward::Forward(const DeviceWeights& weights, Activations& activations, const Stream& stream)
+    : weights_(weights),
+      to_(activations),
+      stream_(stream),
+      gemm_(stream),
+      rope_(model::rope_table(weights.config())),
+      inverse_frequencies_(to_device(rope_.inverse_frequency)),
+      attention_scale_(1 / std::sqrt(static_cast<float>(weights.config().shape.head_dim))) {}
+
+void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& hook) {
+  embed(step);
+  if (hook) hook(-1);
+  for (int i = 0; i < weights_.config().shape.layers; ++i) {
+    attention_half(i, step, kv);
+    mlp_half(i, step);
+    if (hook) hook(i);
+  }
+  if (step.num_logits_rows > 0) head(step);
+}
+
+void Forward::embed(const StepArrays& step) {
+  const model::WeightLayout& layout = weights_.layout();
+  gpu::embed({.type = to_.type,
+              .tokens = step.num_tokens,
+              .hidden = weights_.config().shape.hidden,
+              .token_ids = step.tokens,
+              .table = weights_.at(layout.embedding),
+              .positions = step.positions,
+              .position_table = weights_.at(layout.positions),
+              .residual = to_.residual},
+             stream_.get());
+  has_addend_ = false;
+}
+
+void Forward::attention_half(int i, const StepArrays& step, const KvArena& kv) {
+  const model::LayerParameters& p = layer(i);
+  add_norm(step.num_tokens, nullptr, p.attention_norm_weight, p.attention_norm_bias, to_.normed);
+  project(step.num_tokens, p.qkv_weight, to_.normed, to_.qkv);
+  attend(i, step, kv);
+  project(step.num_tokens, p.out_weight, to_.attention, to_.projected);
+  has_addend_ = true;
+  addend_bias_ = p.out_bias;
+}
+
+void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
+  const gpu::PagedKv paged{.arena = kv.data,
+                           .layout = kv.layout,
+                           .layer = i,
+                           .block_tables = step.block_tables,
+                           .table_stride = step.table_stride};
+  gpu::append_kv({.type = to_.type,
+                  .shape = to_.heads,
+                  .tokens = step.num_tokens,
+                  .qkv = to_.qkv,
+                  .keep_contiguous = step.num_contiguous_tiles > 0,
+                  .bias = weights_.at(layer(i).qkv_bias),
+                  .inverse_frequencies = inverse_frequencies_.as<float>(),
+                  .rotation_scale = rope_.scale,
+                  .positions = step.positions,
+                  .sequence = step.sequence,
+                  .kv = paged},
+                 stream_.get());
+  gpu::PrefillAttention prefill{.type = to_.type,
+                                .shape = to_.heads,
+                                .source = gpu::KvSource::paged,
+                                .tiles = step.num_paged_tiles,
+                                .tile_list = step.paged_tiles,
+                                .query_start = step.query_start,
+                                .context = step.context,
+                                .qkv = to_.qkv,
+                                .kv = paged,
+                                .scale = attention_scale_,
+                                .out = to_.attention};
+  if (prefill.tiles > 0) gpu::prefill_attention(prefill, stream_.get());
+  prefill.source = gpu::KvSource::contiguous;
+  prefill.tiles = step.num_contiguous_tiles;
+  prefill.tile_list = step.contiguous_tiles;
+  if (prefill.tiles > 0) gpu::prefill_attention(prefill, stream_.get());
+  if (step.num_decodes == 0) return;
+  const gpu::DecodeAttention decode{.type = to_.type,
+                                    .shape = to_.heads,
+                                    .rows = step.num_decodes,
+                                    .sequences = step.decode_rows,
+                                    .query_start = step.query_start,
+                                    .context = step.context,
+                                    .qkv = to_.qkv,
+                                    .kv = paged,
+                                    .scale = attention_scale_,
+                                    .out = to_.attention,
+                                    .workspace = to_.decode_workspace};
+  if (i == 0) plan_decodes(decode);
+  gpu::decode_attention(decode, stream_.get());
+}
+
+/// A workspace is laid out for its number of rows, and must be zero where counters lie: what steps
+/// of other sizes left there is cleared.
+void Forward::plan_decodes(const gpu::DecodeAttention& decode) {
+  if (decode.rows != decode_rows_) {
+    const std::size_t counters = sizeof(std::int32_t) * static_cast<std::size_t>(decode.rows) *
+                                 static_cast<std::size_t>(decode.shape.kv_heads);
+    check(cudaMemsetAsync(decode.workspace, 0, counters, stream_.get()), "clearing counters");
+  }
+  decode_rows_ = decode.rows;
+  gpu::plan_decode(decode, stream_.get());
+}
+
+void Forward::mlp_half(int i, const StepArrays& step) {
+  const model::LayerParameters& p = layer(i);
+  add_norm(step.num_tokens, nullptr, p.mlp_norm_weight, p.mlp_norm_bias, to_.normed);
+  project(step.num_tokens, p.up_weight, to_.normed, to_.up);
+  activate(p, step.num_tokens);
+  project(step.num_tokens, p.down_weight, to_.activated, to_.projected);
+  has_addend_ = true;
+  addend_bias_ = p.down_bias;
+}
+
+void Forward::activate(const model::LayerParameters& p, int tokens) {
+  const model::ModelShape& shape = weights_.config().shape;
+  if (shape.gated_mlp) {
+    gpu::swiglu({.type = to_.type,
+                 .tokens = tokens,
+                 .width = shape.intermediate,
+                 .gate_up = to_.up,
+                 .out = to_.activated},
+                stream_.get());
+  } else {
+    gpu::bias_relu({.type = to_.type,
+                    .tokens = tokens,
+                    .width = shape.intermediate,
+                    .x = to_.up,
+                    .bias = weights_.at(p.up_bias)},
+                   stream_.get());
+  }
+}
+
+/// Logits of the rows that sample, and of no others: at a vocabulary of 128k one more row costs as
+/// much as 8 % of its layers.
+void Forward::head(const StepArrays& step) {
+  const model::WeightLayout& layout = weights_.layout();
+  const int rows = step.num_logits_rows;
+  add_norm(rows, step.logits_rows, layout.final_norm_weight, layout.final_norm_bias, to_.head_rows);
+  const model::ModelShape& shape = weights_.config().shape;
+  gemm_.multiply({.rows = rows,
+                  .n = shape.vocab,
+                  .k = shape.hidden,
+                  .y_stride = to_.logits_stride,
+                  .in = to_.type,
+                  .out = gpu::Type::f32},
+                 to_.head_rows, weights_.at(layout.head), to_.logits);
+  gpu::argmax({.type = gpu::Type::f32,
+               .rows = rows,
+               .vocab = shape.vocab,
+               .stride = to_.logits_stride,
+               .logits = to_.logits,
+               .tokens = to_.sampled,
+               .saw_nan = to_.sampled + rows,
+               .workspace = to_.argmax_workspace},
+              stream_.get());
+}
+
+void Forward::add_norm(int rows, const std::int32_t* row_ids, int weight, int bias, void* out) {
+  const model::ModelConfig& config = weights_.config();
+  gpu::add_norm({.type = to_.type,
+                 .rows = rows,
+                 .hidden = config.shape.hidden,
+                 .epsilon = static_cast<float>(config.norm_eps),
+                 .row_ids = row_ids,
+                 .residual = to_.residual,
+                 .addend = has_addend_ ? to_.projected : nullptr,
+                 .addend_bias = has_addend_ ? weights_.at(addend_bias_) : nullptr,
+                 .weight = weights_.at(weight),
+                 .bias = weights_.at(bias),
+                 .out = out},
+                stream_.get());
+}
+
+void Forward::project(int rows, int weight, const void* x, void* y) {
+  const model::Parameter& w = weights_.layout().parameters[static_cast<std::size_t>(weight)];
+  gemm_.multiply({.rows = rows,
+                  .n = static_cast<int>(w.rows),
+                  .k = static_cast<int>(w.cols),
+                  .y_stride = static_cast<int>(w.rows),
+                  .in = to_.type,
+                  .out = to_.type},
+                 x, weights_.at(weight), y);
+}
+
+}  // namespace backends::cuda

@@ -1,0 +1,56 @@
+#pragma once
+#include <functional>
+
+#include "kernels/device/attention.hpp"
+#include "workers/backends/cuda/activations.hpp"
+#include "workers/backends/cuda/device_weights.hpp"
+#include "workers/backends/cuda/gemm.hpp"
+#include "workers/backends/cuda/step_arrays.hpp"
+#include "workers/model/config.hpp"
+
+namespace backends::cuda {
+
+/// KV blocks of one device, as kernels see them.
+struct KvArena {
+  void* data = nullptr;  // [blocks] of `layout`
+  kernels::KvLayout layout;
+};
+
+/// One pass of the model over a step, from token ids to greedy tokens. Everything is enqueued on
+/// one stream; nothing synchronises.
+class Forward {
+ public:
+  Forward(const DeviceWeights& weights, Activations& activations, const Stream& stream);
+
+  /// Called when a layer is enqueued; -1 stands for the embedding.
+  using LayerHook = std::function<void(int layer)>;
+  void run(const StepArrays& step, const KvArena& kv, const LayerHook& hook = {});
+
+ private:
+  void embed(const StepArrays& step);
+  void attention_half(int layer, const StepArrays& step, const KvArena& kv);
+  void attend(int layer, const StepArrays& step, const KvArena& kv);
+  void plan_decodes(const kernels::gpu::DecodeAttention& decode);
+  void mlp_half(int layer, const StepArrays& step);
+  void activate(const model::LayerParameters& layer, int tokens);
+  void head(const StepArrays& step);
+  /// residual += what the last projection gave; normed = norm(residual).
+  void add_norm(int rows, const std::int32_t* row_ids, int weight, int bias, void* out);
+  void project(int rows, int weight, const void* x, void* y);
+  const model::LayerParameters& layer(int i) const {
+    return weights_.layout().layers[static_cast<std::size_t>(i)];
+  }
+
+  const DeviceWeights& weights_;
+  Activations& to_;
+  const Stream& stream_;
+  Gemm gemm_;
+  model::RopeTable rope_;
+  DeviceBuffer inverse_frequencies_;  // [head_dim / 2] float32; empty with learned positions
+  float attention_scale_;
+  int decode_rows_ = 0;      // that the decode workspace was last laid out for
+  bool has_addend_ = false;  // projected is to be added to the residual
+  int addend_bias_ = -1;     // its bias, a parameter
+};
+
+}  // namespace backends::cuda

@@ -1,0 +1,215 @@
+#include "workers/backends/cuda/gpu_backend.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "kernels/device/blocks.hpp"
+#include "workers/backends/errors.hpp"
+#include "workers/engine/clock.hpp"
+#include "workers/engine/errors.hpp"
+
+namespace backends::cuda {
+namespace {
+
+const CudaCellOptions& checked(const CudaCellOptions& options, const model::ModelConfig& config) {
+  constexpr int kTile = 8, kMostTokens = 1024;
+  if (options.block_size % kTile != 0 || options.block_size < kTile ||
+      options.block_size > kMostTokens)
+    throw engine::InputError(
+        "engine.block_size must be a multiple of 8 up to 1024 on the cuda backend, found " +
+        std::to_string(options.block_size));
+  const model::ModelShape& shape = config.shape;
+  if ((shape.head_dim != 64 && shape.head_dim != 128) || shape.heads / shape.kv_heads > 8)
+    throw engine::InputError("the cuda backend knows heads of 64 and 128 and groups of up to 8, " +
+                             shape.name + " has heads of " + std::to_string(shape.head_dim) +
+                             " and groups of " + std::to_string(shape.heads / shape.kv_heads));
+  return options;
+}
+
+StepLimits limits_of(const CudaCellOptions& options) {
+  return {
+      .tokens = options.max_batched_tokens,
+      .sequences = options.max_seqs,
+      .blocks_a_sequence = (options.max_model_len + options.block_size - 1) / options.block_size};
+}
+
+kernels::gpu::KvSource prompts_from(const CudaCellOptions& options) {
+  return options.prefill_attention == PrefillAttention::contiguous
+             ? kernels::gpu::KvSource::contiguous
+             : kernels::gpu::KvSource::paged;
+}
+
+/// Launchers have an error type of their own; it becomes the backend's.
+template <class Work>
+void with_device_errors(const Work& work) {
+  try {
+    work();
+  } catch (const kernels::gpu::CudaError& error) {
+    check(error.code(), error.what());
+    throw DeviceError(error.what());
+  }
+}
+
+bool is_finite(std::uint16_t bits, kernels::gpu::Type type) {
+  const unsigned infinity = type == kernels::gpu::Type::bf16 ? 0x7f80u : 0x7c00u;
+  return (bits & 0x7fffu) < infinity;
+}
+
+engine::RequestId request_of(const engine::StepPlan& plan, const StepBatch& batch,
+                             std::size_t row) {
+  return plan.scheduled[static_cast<std::size_t>(batch.sequence[row])].request->id;
+}
+
+}  // namespace
+
+GpuBackend::GpuBackend(int device, const DeviceWeights& weights, const CudaCellOptions& options)
+    : device_(device),
+      weights_(weights),
+      options_(checked(options, weights.config())),
+      layout_{weights.config().shape.layers, weights.config().shape.kv_heads, options.block_size,
+              weights.config().shape.head_dim},
+      activations_(weights.config(), limits_of(options)),
+      upload_(limits_of(options), activations_.heads, prompts_from(options)),
+      forward_(weights, activations_, stream_),
+      results_(2 * sizeof(std::int32_t) * static_cast<std::size_t>(options.max_seqs)) {}
+
+std::int64_t GpuBackend::block_bytes() const {
+  return layout_.block_elements() * size_of(weights_.config().dtype);
+}
+
+void GpuBackend::take_pool(const PoolPlan& plan) {
+  pool_ = DeviceBuffer();
+  pool_ = DeviceBuffer(static_cast<std::size_t>(plan.bytes()));
+  if (!options_.debug) return;
+  check(cudaMemsetAsync(pool_.data(), 0xff, pool_.bytes(), stream_.get()), "poisoning the pool");
+  stream_.synchronize();
+}
+
+void GpuBackend::warm_up() {
+  const int longest = std::min(options_.max_model_len, weights_.config().shape.max_context) - 1;
+  const int length = std::min(options_.max_batched_tokens, longest);
+  const int blocks = length / options_.block_size + 1;  // with room for one token more
+  const std::vector<engine::TokenId> prompt(static_cast<std::size_t>(length), 0);
+  engine::Request request;
+  request.spec.prompt = prompt;
+  for (int i = 1; i <= blocks; ++i)
+    request.blocks.push_back(engine::BlockId{static_cast<std::uint32_t>(i)});
+  take_pool({.num_blocks = blocks + 1,
+             .block_size = options_.block_size,
+             .block_bytes = block_bytes(),
+             .device = {}});
+  engine::StepPlan plan;
+  plan.total_tokens = length;
+  plan.scheduled.push_back({&request, engine::ScheduleKind::fresh, length, 0, blocks, true, false});
+  execute(plan);
+  request.outputs.push_back(0);
+  plan.total_tokens = 1;
+  plan.scheduled[0] = {&request, engine::ScheduleKind::running, 1, length, 0, true, true};
+  execute(plan);
+  pool_ = DeviceBuffer();
+  total_ = {};
+}
+
+engine::StepResult GpuBackend::execute(const engine::StepPlan& plan) {
+  if (plan.scheduled.empty()) return {};
+  check(cudaSetDevice(device_), "choosing the device");
+  with_device_errors([&] { run_step(plan); });
+  const auto rows = batch_.logits_rows.size();
+  const std::int32_t* const results = results_.as<std::int32_t>();
+  const auto flagged = [](std::int32_t flag) { return flag != 0; };
+  if (std::any_of(results + rows, results + 2 * rows, flagged)) find_nan(plan);
+  sampled_.resize(rows);
+  std::transform(results, results + rows, sampled_.begin(),
+                 [](std::int32_t token) { return static_cast<engine::TokenId>(token); });
+  return {.sampled = sampled_, .duration = engine::from_seconds(cost_.device)};
+}
+
+/// Kernels look up whatever row they are told.
+void GpuBackend::check_range() const {
+  const model::ModelShape& shape = weights_.config().shape;
+  const auto refuse = [&](const char* what, int found, int allowed) {
+    throw engine::InputError("model " + shape.name + " has no " + what + ' ' +
+                             std::to_string(found) + "; allowed is 0 to " +
+                             std::to_string(allowed - 1));
+  };
+  for (const std::int32_t token : batch_.tokens)
+    if (token < 0 || token >= shape.vocab) refuse("token", token, shape.vocab);
+  for (const std::int32_t context : batch_.context)
+    if (context > shape.max_context) refuse("position", context - 1, shape.max_context);
+}
+
+void GpuBackend::run_step(const engine::StepPlan& plan) {
+  const engine::WallClock clock;
+  batch_.fill(plan, options_.block_size);
+  check_range();
+  const engine::Nanos prepared = clock.now();
+  step_start_.record(stream_);
+  const StepArrays& step = upload_.upload(batch_, plan, stream_);
+  if (options_.debug)
+    kernels::gpu::poison_blocks(pool_.data(), block_bytes(), step.new_blocks, step.num_new_blocks,
+                                stream_.get());
+  forward_.run(step, {pool_.data(), layout_});
+  read_back(step.num_logits_rows);
+  step_end_.record(stream_);
+  const engine::Nanos launched = clock.now();
+  step_end_.synchronize();
+  cost_ = {.steps = 1,
+           .prepare = engine::to_seconds(prepared),
+           .launch = engine::to_seconds(launched - prepared),
+           .device = Event::seconds_between(step_start_, step_end_)};
+  total_.steps += 1;
+  total_.prepare += cost_.prepare;
+  total_.launch += cost_.launch;
+  total_.device += cost_.device;
+}
+
+void GpuBackend::read_back(int rows) {
+  const std::size_t bytes = 2 * sizeof(std::int32_t) * static_cast<std::size_t>(rows);
+  if (bytes > 0)
+    check(cudaMemcpyAsync(results_.data(), activations_.sampled, bytes, cudaMemcpyDeviceToHost,
+                          stream_.get()),
+          "reading sampled ids");
+}
+
+/// Computes the step once more, looking at every layer's output: its KV is written again with the
+/// same values.
+void GpuBackend::find_nan(const engine::StepPlan& plan) {
+  with_device_errors([&] {
+    const StepArrays& step = upload_.upload(batch_, plan, stream_);
+    forward_.run(step, {pool_.data(), layout_}, [&](int layer) { require_finite(plan, layer); });
+  });
+  const auto row = static_cast<std::size_t>(batch_.logits_rows.front());
+  throw NotFinite(plan.step, NotFinite::kHead, request_of(plan, batch_, row),
+                  batch_.positions[row]);
+}
+
+void GpuBackend::require_finite(const engine::StepPlan& plan, int layer) const {
+  if (layer == NotFinite::kEmbedding) return;  // its bits are the weights'
+  const auto width = static_cast<std::size_t>(weights_.config().shape.hidden);
+  std::vector<std::uint16_t> values(batch_.tokens.size() * width);
+  check(cudaMemcpyAsync(values.data(), activations_.projected, values.size() * sizeof(values[0]),
+                        cudaMemcpyDeviceToHost, stream_.get()),
+        "reading a layer's output");
+  stream_.synchronize();
+  const auto bad = std::find_if(values.begin(), values.end(), [&](std::uint16_t bits) {
+    return !is_finite(bits, activations_.type);
+  });
+  if (bad == values.end()) return;
+  const std::size_t row = static_cast<std::size_t>(bad - values.begin()) / width;
+  throw NotFinite(plan.step, layer, request_of(plan, batch_, row), batch_.positions[row]);
+}
+
+std::vector<float> GpuBackend::logits() const {
+  const std::size_t rows = batch_.logits_rows.size();
+  const auto vocab = static_cast<std::size_t>(weights_.config().shape.vocab);
+  const auto stride = static_cast<std::size_t>(activations_.logits_stride);
+  std::vector<float> out(rows * vocab);
+  if (rows > 0)
+    check(cudaMemcpy2D(out.data(), vocab * sizeof(float), activations_.logits,
+                       stride * sizeof(float), vocab * sizeof(float), rows, cudaMemcpyDeviceToHost),
+          "reading logits");
+  return out;
+}
+
+}  // namespace backends::cuda

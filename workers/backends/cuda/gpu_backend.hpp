@@ -1,0 +1,66 @@
+#pragma once
+#include <vector>
+
+#include "workers/backends/cuda/activations.hpp"
+#include "workers/backends/cuda/cuda_cell.hpp"
+#include "workers/backends/cuda/device_weights.hpp"
+#include "workers/backends/cuda/forward.hpp"
+#include "workers/backends/cuda/handles.hpp"
+#include "workers/backends/cuda/step_arrays.hpp"
+#include "workers/engine/backend.hpp"
+
+namespace backends::cuda {
+
+/// Executes steps on one device. A step is through when execute() returns.
+class GpuBackend final : public engine::Backend {
+ public:
+  /// Takes activations and workspaces for the largest step; `weights` is borrowed. execute() needs
+  /// a KV pool as well.
+  GpuBackend(int device, const DeviceWeights& weights, const CudaCellOptions& options);
+
+  /// Bytes of one KV block.
+  std::int64_t block_bytes() const;
+  /// Takes the pool. Throws DeviceOutOfMemory, and can be asked again for less.
+  void take_pool(const PoolPlan& plan);
+
+  /// Runs the largest prompt and a decode on a small pool of its own, so that kernels are loaded
+  /// and their memory is taken before the pool is sized and time counts. Before take_pool().
+  void warm_up();
+
+  /// Throws engine::InputError for tokens and positions that the model does not have, NotFinite,
+  /// DeviceLost and DeviceError.
+  engine::StepResult execute(const engine::StepPlan& plan) override;
+
+  /// Reached when the last executed step is through.
+  const Event& fence() const { return step_end_; }
+  std::byte* arena() const { return pool_.data(); }
+  std::int64_t activation_bytes() const { return static_cast<std::int64_t>(activations_.bytes()); }
+  const StepCost& last_step() const { return cost_; }
+  const StepCost& all_steps() const { return total_; }
+  /// Logits of the last step, [rows that sampled][vocab], for tests.
+  std::vector<float> logits() const;
+
+ private:
+  void check_range() const;
+  void run_step(const engine::StepPlan& plan);
+  void read_back(int rows);
+  [[noreturn]] void find_nan(const engine::StepPlan& plan);
+  void require_finite(const engine::StepPlan& plan, int layer) const;
+
+  int device_;
+  const DeviceWeights& weights_;
+  CudaCellOptions options_;
+  kernels::KvLayout layout_;
+  Stream stream_;
+  Activations activations_;
+  StepUpload upload_;
+  Forward forward_;
+  PinnedBuffer results_;  // [2][R] of int32, as Activations::sampled
+  DeviceBuffer pool_;
+  Event step_start_, step_end_;
+  StepBatch batch_;
+  std::vector<engine::TokenId> sampled_;
+  StepCost cost_, total_;
+};
+
+}  // namespace backends::cuda

@@ -1,0 +1,113 @@
+#pragma once
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <source_location>
+#include <utility>
+
+#include "workers/backends/cuda/errors.hpp"
+
+namespace backends::cuda {
+
+/// Throws the typed error that `status` stands for; `what` says what was attempted. The error state
+/// of the thread is cleared, unless the context is lost.
+void check(cudaError_t status, const char* what,
+           std::source_location where = std::source_location::current());
+void check(cublasStatus_t status, const char* what,
+           std::source_location where = std::source_location::current());
+
+/// Errors after which no call of this process succeeds on the device any more.
+bool is_sticky(cudaError_t status);
+
+/// Memory that one of the allocators below gave; move-only, freed at the end.
+template <class Allocator>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t bytes)
+      : data_(bytes > 0 ? Allocator::allocate(bytes) : nullptr), bytes_(bytes) {}
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Buffer() {
+    if (data_ != nullptr) Allocator::release(data_);
+  }
+  std::size_t bytes() const { return bytes_; }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+struct DeviceMemory {
+  static void* allocate(std::size_t bytes);
+  static void release(void* data) noexcept;
+};
+struct PinnedMemory {
+  static void* allocate(std::size_t bytes);
+  static void release(void* data) noexcept;
+};
+using DeviceBuffer = Buffer<DeviceMemory>;
+using PinnedBuffer = Buffer<PinnedMemory>;
+
+/// A stream that does not synchronise with the legacy default stream.
+class Stream {
+ public:
+  enum class Priority { low, high };
+  explicit Stream(Priority priority = Priority::low);
+  Stream(Stream&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  Stream& operator=(Stream&&) = delete;
+  ~Stream();
+  cudaStream_t get() const { return raw_; }
+  void synchronize() const;
+
+ private:
+  cudaStream_t raw_ = nullptr;
+};
+
+/// An event with timing. Not recorded yet, it counts as reached.
+class Event {
+ public:
+  Event();
+  Event(Event&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  Event& operator=(Event&& other) noexcept {
+    std::swap(raw_, other.raw_);
+    return *this;
+  }
+  ~Event();
+  cudaEvent_t get() const { return raw_; }
+  void record(const Stream& stream);
+  bool reached() const;
+  void synchronize() const;
+  /// Time on the device between two events that were reached, seconds.
+  static double seconds_between(const Event& start, const Event& end);
+
+ private:
+  cudaEvent_t raw_ = nullptr;
+};
+
+/// Later work of `stream` starts after `event`.
+void order_after(const Stream& stream, const Event& event);
+
+class CublasLt {
+ public:
+  CublasLt();
+  CublasLt(CublasLt&&) = delete;
+  ~CublasLt();
+  cublasLtHandle_t get() const { return raw_; }
+
+ private:
+  cublasLtHandle_t raw_ = nullptr;
+};
+
+}  // namespace backends::cuda

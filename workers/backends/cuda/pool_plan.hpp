@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+
+namespace backends {
+
+/// How large the KV pool shall be.
+struct PoolRequest {
+  double memory_utilization = 0.9;  // share of the device's memory that may be in use, (0, 1]
+  std::int64_t kv_tokens = 0;       // positive: so many tokens, in whole blocks, instead
+};
+
+/// Memory of the device when everything but the pool is there.
+struct DeviceMemoryUse {
+  std::int64_t total = 0;  // bytes
+  std::int64_t used = 0;   // by anybody: context, weights, activations, other processes
+};
+
+struct PoolPlan {
+  int num_blocks = 0;  // the null block included, as engine::KvConfig counts
+  int block_size = 0;  // tokens
+  std::int64_t block_bytes = 0;
+  DeviceMemoryUse device;
+  std::int64_t bytes() const { return num_blocks * block_bytes; }
+  std::int64_t tokens() const { return std::int64_t{num_blocks - 1} * block_size; }
+};
+
+/// Throws engine::InputError when the utilization is no share or leaves no room for two blocks.
+PoolPlan plan_pool(const PoolRequest& request, const DeviceMemoryUse& device,
+                   std::int64_t block_bytes, int block_size);
+
+}  // namespace backends

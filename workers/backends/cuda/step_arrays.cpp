@@ -1,0 +1,106 @@
+#include "workers/backends/cuda/step_arrays.hpp"
+
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace backends::cuda {
+namespace {
+
+using kernels::gpu::KvSource;
+using kernels::gpu::PrefillTile;
+
+constexpr std::size_t kAlignment = 16;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+std::size_t StepUpload::bytes(const StepLimits& limits) {
+  const auto t = static_cast<std::size_t>(limits.tokens);
+  const auto s = static_cast<std::size_t>(limits.sequences);
+  const auto width = static_cast<std::size_t>(limits.blocks_a_sequence);
+  // Tokens, positions and sequences; starts, contexts, logits rows and decodes; tables and new
+  // blocks; a tile has one token at least.
+  const std::size_t ints = 3 * t + 4 * s + 1 + 2 * s * width;
+  constexpr std::size_t kArrays = 11;
+  return aligned(ints * sizeof(std::int32_t) + t * sizeof(PrefillTile)) + kArrays * kAlignment;
+}
+
+StepUpload::StepUpload(const StepLimits& limits, const kernels::gpu::HeadShape& heads,
+                       KvSource prompts_from)
+    : limits_(limits),
+      heads_(heads),
+      prompts_from_(prompts_from),
+      host_(bytes(limits)),
+      device_(bytes(limits)) {}
+
+template <class T>
+const T* StepUpload::append(const std::vector<T>& values) {
+  const std::size_t bytes = values.size() * sizeof(T);
+  if (used_ + bytes > host_.bytes())
+    throw std::logic_error("a step of " + std::to_string(arrays_.num_tokens) + " tokens of " +
+                           std::to_string(arrays_.num_sequences) +
+                           " sequences exceeds the limits that the backend was made for");
+  std::memcpy(host_.data() + used_, values.data(), bytes);
+  const auto* at = reinterpret_cast<const T*>(device_.data() + used_);
+  used_ += aligned(bytes);
+  return at;
+}
+
+/// A decoded token goes through the decode kernel; rows of a prompt always through the prefill
+/// kernel, also when a chunk has one token, so that its results do not depend on the chunks.
+void StepUpload::sort_sequences(const StepBatch& batch, const engine::StepPlan& plan) {
+  decodes_.clear();
+  chunks_.clear();
+  prompts_.clear();
+  for (std::size_t s = 0; s < plan.scheduled.size(); ++s) {
+    const engine::ScheduledRequest& share = plan.scheduled[s];
+    const bool whole = share.num_tokens == batch.context[s];
+    auto& list = share.decode                                     ? decodes_
+                 : whole && prompts_from_ == KvSource::contiguous ? prompts_
+                                                                  : chunks_;
+    list.push_back(static_cast<std::int32_t>(s));
+  }
+}
+
+const StepArrays& StepUpload::upload(const StepBatch& batch, const engine::StepPlan& plan,
+                                     const Stream& stream) {
+  if (batch.num_tokens() > limits_.tokens || batch.num_sequences() > limits_.sequences)
+    throw std::logic_error("a step of " + std::to_string(batch.num_tokens()) + " tokens of " +
+                           std::to_string(batch.num_sequences()) + " sequences exceeds the " +
+                           std::to_string(limits_.tokens) + " and " +
+                           std::to_string(limits_.sequences) + " that the backend was made for");
+  sort_sequences(batch, plan);
+  const auto tiles = [&](const std::vector<std::int32_t>& sequences) {
+    return kernels::gpu::prefill_tiles(heads_, batch.query_start, batch.context, sequences);
+  };
+  const std::vector<PrefillTile> paged = tiles(chunks_), contiguous = tiles(prompts_);
+  used_ = 0;
+  arrays_ = {.num_tokens = batch.num_tokens(),
+             .num_sequences = batch.num_sequences(),
+             .num_logits_rows = static_cast<int>(batch.logits_rows.size()),
+             .num_decodes = static_cast<int>(decodes_.size()),
+             .num_new_blocks = static_cast<int>(batch.new_blocks.size()),
+             .table_stride = batch.table_stride,
+             .tokens = append(batch.tokens),
+             .positions = append(batch.positions),
+             .sequence = append(batch.sequence),
+             .query_start = append(batch.query_start),
+             .context = append(batch.context),
+             .block_tables = append(batch.block_tables),
+             .logits_rows = append(batch.logits_rows),
+             .decode_rows = append(decodes_),
+             .new_blocks = append(batch.new_blocks),
+             .num_paged_tiles = static_cast<int>(paged.size()),
+             .num_contiguous_tiles = static_cast<int>(contiguous.size()),
+             .paged_tiles = append(paged),
+             .contiguous_tiles = append(contiguous)};
+  check(cudaMemcpyAsync(device_.data(), host_.data(), used_, cudaMemcpyHostToDevice, stream.get()),
+        "copying a step's arrays");
+  return arrays_;
+}
+
+}  // namespace backends::cuda

@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/device/attention.hpp"
+#include "workers/backends/cuda/handles.hpp"
+#include "workers/backends/step_batch.hpp"
+
+namespace backends::cuda {
+
+/// The most that a step may hold; buffers are sized by it once.
+struct StepLimits {
+  int tokens = 0;             // T
+  int sequences = 0;          // S, and rows of logits
+  int blocks_a_sequence = 0;  // width of the block table
+};
+
+/// A step's arrays in device memory, and their lengths on the host.
+struct StepArrays {
+  int num_tokens = 0;                          // T
+  int num_sequences = 0;                       // S
+  int num_logits_rows = 0;                     // R
+  int num_decodes = 0;                         // D
+  int num_new_blocks = 0;                      // N
+  int table_stride = 0;                        // block ids a sequence
+  const std::int32_t* tokens = nullptr;        // [T]
+  const std::int32_t* positions = nullptr;     // [T]
+  const std::int32_t* sequence = nullptr;      // [T]
+  const std::int32_t* query_start = nullptr;   // [S + 1]
+  const std::int32_t* context = nullptr;       // [S]
+  const std::int32_t* block_tables = nullptr;  // [S][table_stride]
+  const std::int32_t* logits_rows = nullptr;   // [R]
+  const std::int32_t* decode_rows = nullptr;   // [D] sequences that decode one token
+  const std::int32_t* new_blocks = nullptr;    // [N]
+  int num_paged_tiles = 0;                     // chunks that attend to KV in blocks
+  int num_contiguous_tiles = 0;                // whole prompts that attend to their own rows
+  const kernels::gpu::PrefillTile* paged_tiles = nullptr;
+  const kernels::gpu::PrefillTile* contiguous_tiles = nullptr;
+};
+
+/// Brings a step to the device: everything in one page-locked piece of memory and one copy.
+class StepUpload {
+ public:
+  StepUpload(const StepLimits& limits, const kernels::gpu::HeadShape& heads,
+             kernels::gpu::KvSource prompts_from);
+
+  /// Enqueues the copy. The result holds until the next call, before which the stream must have
+  /// passed this one. Throws std::logic_error when the step exceeds the limits.
+  const StepArrays& upload(const StepBatch& batch, const engine::StepPlan& plan,
+                           const Stream& stream);
+  /// Device memory that the arrays take, bytes.
+  static std::size_t bytes(const StepLimits& limits);
+
+ private:
+  void sort_sequences(const StepBatch& batch, const engine::StepPlan& plan);
+  template <class T>
+  const T* append(const std::vector<T>& values);
+
+  StepLimits limits_;
+  kernels::gpu::HeadShape heads_;
+  kernels::gpu::KvSource prompts_from_;
+  PinnedBuffer host_;
+  DeviceBuffer device_;
+  std::size_t used_ = 0;
+  StepArrays arrays_;
+  std::vector<std::int32_t> decodes_, chunks_,
+      prompts_;  // sequences, by the kernel that serves them
+};
+
+}  // namespace backends::cuda
