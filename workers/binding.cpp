@@ -6,8 +6,7 @@
 #include "sweeps/canonical_json.hpp"
 #include "sweeps/spec.hpp"
 #include "workers/backends/sim/cost_model.hpp"
-#include "workers/param_binder.hpp"
-#include "workers/policies/factory.hpp"
+#include "workers/binding_parts.hpp"
 
 namespace worker {
 namespace {
@@ -38,32 +37,6 @@ std::string document_of(const sweep::ParamMap& cell) {
   for (const auto& [key, param] : cell)
     if (param.where.line > 0) return param.where.file;
   return "cell";
-}
-
-policies::PolicyConfig bind_policy(ParamBinder& in) {
-  policies::PolicyConfig policy;
-  policy.order = in.choice("policy.order", policy.order, policies::order_names());
-  policy.retention = in.choice("policy.retention", policy.retention, policies::retention_names());
-  const std::string victim =
-      in.choice("policy.victim", "last_unpinned", {"last_unpinned", "latest_job"});
-  policy.victim = victim == "latest_job" ? policies::VictimRule::latest_job
-                                         : policies::VictimRule::last_unpinned;
-  policy.ttl = engine::from_seconds(in.number("policy.ttl_s", 2.0, 0, 1e6));
-  policy.threshold = engine::from_seconds(in.number("policy.threshold_s", 2.0, 0, 1e6));
-  policy.pins.protect_waiting = in.boolean("policy.protect_waiting", false);
-  policy.pins.release_on_handoff = in.boolean("policy.release_on_handoff", false);
-  const std::string pressure =
-      in.choice("policy.pressure_victim", "latest_job", {"latest_job", "latest_deadline"});
-  policy.pins.pressure_victim = pressure == "latest_deadline"
-                                    ? engine::PressureVictim::latest_deadline
-                                    : engine::PressureVictim::latest_job;
-  // What the chosen axes do not look at is no part of the cell.
-  if (policy.order != "job_fcfs") in.forget({"policy.victim"});
-  if (policy.retention != "pin") {
-    in.forget({"policy.ttl_s", "policy.threshold_s", "policy.protect_waiting",
-               "policy.release_on_handoff", "policy.pressure_victim"});
-  }
-  return policy;
 }
 
 /// Why the cell cannot run although every one of its values is allowed.
@@ -109,130 +82,46 @@ engine::SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape&
   return s;
 }
 
-engine::EngineConfig bind_engine(ParamBinder& in, const backends::GpuProfile& gpu,
-                                 const model::ModelShape& shape) {
-  engine::EngineConfig config;
-  config.scheduler = bind_scheduler(in, shape);
-  config.kv.block_size = in.small("engine.block_size", 16, 1, 1024);
-  config.kv.prefix_caching = in.boolean("engine.prefix_caching", true);
-  const std::int64_t tokens = in.integer("engine.kv_tokens", backends::kv_pool_tokens(gpu, shape),
-                                         0, std::int64_t{1} << 40);
-  const std::int64_t blocks = tokens / config.kv.block_size;
+/// Whose KV pool the engine is limited to: the card's own, or that of engine.emulate.
+std::int64_t usual_pool(ParamBinder& in, const ExperimentConfig& config, Profiles& profiles) {
+  const std::string emulated = in.text("engine.emulate", "");
+  if (emulated.empty()) {
+    in.forget({"engine.emulate"});
+    return backends::kv_pool_tokens(config.gpu, config.model);
+  }
+  if (in.has("engine.kv_tokens"))
+    in.fail("engine.emulate", "names a pool, and so does engine.kv_tokens: give one of them");
+  const auto gpu =
+      in.profile("engine.emulate", "", [&](const std::string& name) { return profiles.gpu(name); });
+  return backends::kv_pool_tokens(gpu, config.model);
+}
+
+/// The pool in blocks. On a GPU without engine.kv_tokens it is what the memory has room for; then
+/// the number here, the profile's, is for planning.
+int bind_pool(ParamBinder& in, ExperimentConfig& config, Profiles& profiles, int block_size) {
+  if (config.backend == "cpu") in.require("engine.kv_tokens");
+  const bool measured =
+      config.backend == "cuda" && !in.has("engine.kv_tokens") && !in.has("engine.emulate");
+  const std::int64_t usual = usual_pool(in, config, profiles);
+  const std::int64_t tokens = in.integer("engine.kv_tokens", usual, 0, std::int64_t{1} << 40);
+  const std::int64_t blocks = tokens / block_size;
   if (blocks >= kIntMax) in.fail("engine.kv_tokens", "must give fewer than 2^31 blocks");
-  config.kv.num_blocks = static_cast<int>(blocks) + 1;  // and the null block
-  return config;
-}
-
-workload::SweSmithLikeConfig bind_swe_smith_like(ParamBinder& in,
-                                                 const engine::SchedulerConfig& scheduler) {
-  workload::SweSmithLikeConfig config;
-  config.jobs = in.small("workload.jobs", config.jobs, 1, 100'000);
-  config.seed = in.integer("workload.seed", config.seed, 0, INT64_MAX);
-  config.gap_s = in.number("workload.gap_s", config.gap_s, 0, 1e6);
-  config.min_turns = in.small("workload.min_turns", config.min_turns, 1, 17);
-  config.max_turns = in.small("workload.max_turns", config.max_turns, 18, 100);
-  constexpr int kLeastContext = 4096;
-  config.max_context =
-      in.small("workload.max_context", std::min(config.max_context, scheduler.max_model_len),
-               kLeastContext, kIntMax);
-  if (config.max_context < kLeastContext) {
-    in.fail("workload.max_context", "must be at least " + std::to_string(kLeastContext) +
-                                        " tokens for these jobs; engine.max_model_len allows " +
-                                        std::to_string(scheduler.max_model_len));
+  if (measured) {
+    in.forget({"engine.kv_tokens"});
+  } else if (config.backend == "cuda") {
+    config.transformer->kv_tokens = tokens;
+    in.forget({"engine.gpu_memory_utilization"});
   }
-  return config;
+  return static_cast<int>(blocks) + 1;  // and the null block
 }
 
-workload::Agent8Config bind_agent8(ParamBinder& in) {
-  workload::Agent8Config config;
-  config.jobs = in.small("workload.jobs", config.jobs, 1, 100'000);
-  config.seed = in.integer("workload.seed", config.seed, 0, INT64_MAX);
-  config.gap_s = in.number("workload.gap_s", config.gap_s, 0, 1e6);
-  config.tool_hint = in.boolean("workload.tool_hint", false);
-  return config;
-}
-
-workload::Curation bind_curation(ParamBinder& in) {
-  workload::Curation rule;
-  rule.count = in.optional_small("workload.jobs", 1, kIntMax);
-  rule.min_turns = in.small("workload.min_turns", 1, 1, kIntMax);
-  rule.max_turns = in.optional_small("workload.max_turns", 1, kIntMax);
-  rule.max_context = in.optional_small("workload.max_context", 1, kIntMax);
-  const std::string order = in.choice("workload.order", "file", {"file", "id", "shuffled"});
-  rule.order = order == "file" ? workload::JobOrder::file
-               : order == "id" ? workload::JobOrder::id
-                               : workload::JobOrder::shuffled;
-  rule.seed = static_cast<std::uint64_t>(in.integer("workload.seed", 42, 0, INT64_MAX));
-  return rule;
-}
-
-RecordedTrajectories bind_trajectories(ParamBinder& in, const engine::SchedulerConfig& scheduler) {
-  RecordedTrajectories recorded;
-  in.require("workload.path");
-  recorded.reading.path = in.file("workload.path");
-  recorded.tokenizer_path = in.file("workload.tokenizer");
-  recorded.reading.curation = bind_curation(in);
-  recorded.reading.model_context = scheduler.max_model_len;
-  workload::GapRule& gap = recorded.reading.gap;
-  gap.recorded = in.choice("workload.gap", "constant", {"constant", "recorded"}) == "recorded";
-  if (gap.recorded) {
-    gap.fallback_s = in.optional_number("workload.gap_fallback_s", 0, 1e6);
-  } else {
-    gap.gap_s = in.number("workload.gap_s", 1.0, 0, 1e6);
-  }
-  const bool tag = in.choice("workload.tool_fallback", "function_tag", {"none", "function_tag"}) ==
-                   "function_tag";
-  recorded.reading.tool_fallback =
-      tag ? workload::ToolFallback::function_tag : workload::ToolFallback::none;
-  return recorded;
-}
-
-ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::string& kind) {
-  ArrivalConfig arrivals;
-  const std::string process =
-      in.choice("workload.arrivals", "poisson", {"poisson", "closed", "trace"});
-  if (process != "poisson" && in.has("jps")) {
-    in.fail("jps", "is the rate of Poisson arrivals and has no effect with workload.arrivals = \"" +
-                       process + '"');
-  }
-  if (process == "closed") {
-    arrivals.kind = ArrivalConfig::Kind::closed;
-  } else if (process == "trace") {
-    arrivals.kind = ArrivalConfig::Kind::trace;
-    in.require("workload.arrival_trace");
-    arrivals.trace_path = in.file("workload.arrival_trace");
-  } else {
-    in.require("jps");
-    arrivals.rate_per_s = in.number("jps", 1, 1e-6, 1e6);
-    arrivals.seed = seed;
-    arrivals.window_s = in.optional_number("workload.window_s", 1e-3, 1e6);
-    if (arrivals.window_s && kind == "trajectories") {
-      in.fail("workload.window_s",
-              "decides the number of generated jobs; recorded trajectories take workload.jobs");
-    }
-    if (arrivals.window_s && in.has("workload.jobs")) {
-      in.fail("workload.window_s",
-              "decides the number of jobs, so workload.jobs must not be given");
-    }
-  }
-  return arrivals;
-}
-
-WorkloadConfig bind_workload(ParamBinder& in, const engine::SchedulerConfig& scheduler,
-                             std::int64_t seed) {
-  in.require("workload.kind");
-  const std::string kind =
-      in.choice("workload.kind", "", {"swe_smith_like", "agent8", "trajectories"});
-  WorkloadConfig config;
-  config.arrivals = bind_arrivals(in, seed, kind);
-  if (kind == "swe_smith_like") {
-    config.content = bind_swe_smith_like(in, scheduler);
-  } else if (kind == "agent8") {
-    config.content = bind_agent8(in);
-  } else {
-    config.content = bind_trajectories(in, scheduler);
-  }
-  return config;
+engine::EngineConfig bind_engine(ParamBinder& in, ExperimentConfig& config, Profiles& profiles) {
+  engine::EngineConfig engine;
+  engine.scheduler = bind_scheduler(in, config.model);
+  engine.kv.block_size = in.small("engine.block_size", 16, 1, 1024);
+  engine.kv.prefix_caching = in.boolean("engine.prefix_caching", true);
+  engine.kv.num_blocks = bind_pool(in, config, profiles, engine.kv.block_size);
+  return engine;
 }
 
 /// What the jobs depend on, and whether they are accepted; arrivals apart.
@@ -251,11 +140,15 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
   config.backend = backend;
   in.require("gpu");
   config.gpu = in.profile("gpu", "", [&](const std::string& name) { return profiles.gpu(name); });
-  config.model = in.profile("model", "llama-3.1-8b",
-                            [&](const std::string& name) { return profiles.model(name); });
+  const model::ModelConfig model =
+      in.profile("model", "llama-3.1-8b",
+                 [&](const std::string& name) { return profiles.model_config(name); });
+  config.model = model.shape;
   config.cost_model = in.choice("sim.cost_model", "kernels", backends::cost_model_names());
-  config.engine = bind_engine(in, config.gpu, config.model);
-  config.workload = bind_workload(in, config.engine.scheduler, arrival_seed);
+  config.transformer = bind_transformer(in, backend, model, profiles);
+  config.engine = bind_engine(in, config, profiles);
+  const int vocabulary = config.transformer ? model.shape.vocab : 0;
+  config.workload = bind_workload(in, config.engine.scheduler, arrival_seed, vocabulary);
   in.require("policy");
   config.policy_name = in.text("policy", "");
   config.policy = bind_policy(in);
@@ -296,9 +189,11 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   check_order(in, bound.config);
   in.ignore("dram_gib");  // no tier is built that would hold anything there
   in.reject_unknown();
-  record_constants(in, bound.config);
-  if (backend != "sim")
-    throw NotRunnable(Why::not_built, "not built yet: backend \"" + backend + '"');
+  if (backend == "sim") {
+    record_constants(in, bound.config);
+  } else {
+    in.forget({"sim.cost_model"});
+  }
   if (problem) throw *problem;
   bound.identity = in.take_identity();
   bound.config.workload.content_key = content_key(bound.identity);

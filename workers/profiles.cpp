@@ -275,12 +275,18 @@ const backends::GpuProfile& Profiles::gpu(const std::string& name) {
   return kept(gpus_, dir_, name, load_gpu_profile);
 }
 
-const model::ModelShape& Profiles::model(const std::string& name) {
-  return kept(models_, dir_, name, load_model_shape);
+const model::ModelConfig& Profiles::model_config(const std::string& name) {
+  return kept(models_, dir_, name, load_model_config);
 }
 
 const sweep::ParamMap& Profiles::policy(const std::string& name) {
   return kept(policies_, dir_, name, load_policy_profile);
+}
+
+const std::string& Profiles::weights_digest(const Transformer& transformer) {
+  std::string& digest = digests_[weights_key(transformer)];
+  if (digest.empty()) digest = open_weights(transformer)->digest();
+  return digest;
 }
 
 }  // namespace worker

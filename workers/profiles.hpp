@@ -7,6 +7,7 @@
 #include "sweeps/params.hpp"
 #include "workers/backends/sim/gpu_profile.hpp"
 #include "workers/model/config.hpp"
+#include "workers/transformer.hpp"
 
 namespace worker {
 
@@ -34,14 +35,19 @@ class Profiles {
   explicit Profiles(std::filesystem::path dir) : dir_(std::move(dir)) {}
   const std::filesystem::path& dir() const { return dir_; }
   const backends::GpuProfile& gpu(const std::string& name);
-  const model::ModelShape& model(const std::string& name);
+  const model::ModelConfig& model_config(const std::string& name);
+  const model::ModelShape& model(const std::string& name) { return model_config(name).shape; }
   const sweep::ParamMap& policy(const std::string& name);
+  /// Identifies the values of a checkpoint, which is read whole for that. Throws
+  /// engine::InputError.
+  const std::string& weights_digest(const Transformer& transformer);
 
  private:
   std::filesystem::path dir_;
   std::map<std::string, backends::GpuProfile> gpus_;
-  std::map<std::string, model::ModelShape> models_;
+  std::map<std::string, model::ModelConfig> models_;
   std::map<std::string, sweep::ParamMap> policies_;
+  std::map<std::string, std::string> digests_;  // by checkpoint and model
 };
 
 }  // namespace worker

@@ -1,0 +1,21 @@
+#pragma once
+// Private to binding: each part takes its keys out of a cell's parameters.
+#include "workers/experiment.hpp"
+#include "workers/param_binder.hpp"
+#include "workers/profiles.hpp"
+
+namespace worker {
+
+/// The keys policy.*.
+policies::PolicyConfig bind_policy(ParamBinder& in);
+
+/// The keys workload.* and jps. Tokens lie in the model's vocabulary where `vocabulary` > 0.
+WorkloadConfig bind_workload(ParamBinder& in, const engine::SchedulerConfig& scheduler,
+                             std::int64_t arrival_seed, int vocabulary);
+
+/// The keys weights.* and those of engine.* that only a backend with a real model looks at; empty
+/// for sim, where they make no difference.
+std::optional<Transformer> bind_transformer(ParamBinder& in, const std::string& backend,
+                                            const model::ModelConfig& model, Profiles& profiles);
+
+}  // namespace worker
