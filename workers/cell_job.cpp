@@ -6,6 +6,7 @@
 
 #include "sweeps/canonical_json.hpp"
 #include "sweeps/sha256.hpp"
+#include "workers/backends/cuda/errors.hpp"
 #include "workers/binding.hpp"
 #include "workers/engine/errors.hpp"
 #include "workers/fatal_mark.hpp"
@@ -49,8 +50,12 @@ CellJob parse_job(const json& text) {
 
 class CellRunner {
  public:
-  CellRunner(const Hello& self, int rank, std::string scratch_dir)
-      : self_(self), rank_(rank), scratch_dir_(std::move(scratch_dir)) {}
+  CellRunner(const Hello& self, int rank, std::string scratch_dir,
+             std::shared_ptr<Executor> executor)
+      : self_(self),
+        rank_(rank),
+        scratch_dir_(std::move(scratch_dir)),
+        executor_(std::move(executor)) {}
 
   std::string operator()(const std::string& text, const CellContext& context) {
     CellJob job = decode_job(text);
@@ -60,8 +65,7 @@ class CellRunner {
     contents.record = std::move(job.record);
     describe_run(contents.record.run, context);
     const engine::WallClock wall;
-    contents.result = run_experiment(bound.config, kept_->workloads, kept_->executor,
-                                     {context.progress, context.stop});
+    contents.result = run_on_device(bound.config, context);
     contents.record.run.wall_s = engine::to_seconds(wall.now());
     contents.record.run.t_end_utc = engine::utc_now();
     contents.record.status = sweep::CellStatus::ok;
@@ -72,6 +76,14 @@ class CellRunner {
   }
 
  private:
+  sweep::CellResult run_on_device(const ExperimentConfig& config, const CellContext& context) {
+    try {
+      return run_experiment(config, *workloads_, *executor_, {context.progress, context.stop});
+    } catch (const backends::DeviceLost& error) {
+      throw DeviceLost(error.what());
+    }
+  }
+
   BoundCell bind_again(const CellJob& job) {
     if (!profiles_ || profiles_->dir() != job.profiles) profiles_.emplace(job.profiles);
     try {
@@ -97,11 +109,8 @@ class CellRunner {
   std::string scratch_dir_;
   std::optional<Profiles> profiles_;  // as they were when the first cell came
   // RunCell is copyable; its copies are used one at a time.
-  struct Kept {
-    WorkloadCache workloads;
-    Executor executor;
-  };
-  std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
+  std::shared_ptr<WorkloadCache> workloads_ = std::make_shared<WorkloadCache>();
+  std::shared_ptr<Executor> executor_;
 };
 
 }  // namespace
@@ -131,8 +140,16 @@ CellJob decode_job(const std::string& text) {
   }
 }
 
-RunCell make_cell_runner(const Hello& self, int rank, const std::string& scratch_dir) {
-  return CellRunner(self, rank, scratch_dir);
+RunCell make_cell_runner(const Hello& self, int rank, const std::string& scratch_dir,
+                         std::shared_ptr<Executor> executor) {
+  return CellRunner(self, rank, scratch_dir, std::move(executor));
+}
+
+void load_model_of(const std::string& text, Executor& executor,
+                   const std::optional<backends::NcclGroup>& group) {
+  const CellJob job = decode_job(text);
+  Profiles profiles(job.profiles);
+  executor.load(bind(job.params, job.record.backend, job.record.seed, profiles).config, group);
 }
 
 std::string failed_shard(sweep::CellRecord record, int attempts, sweep::CellStatus kind,

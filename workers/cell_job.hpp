@@ -1,7 +1,10 @@
 #pragma once
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "sweeps/shard.hpp"
+#include "workers/execution.hpp"
 #include "workers/protocol.hpp"
 #include "workers/worker_loop.hpp"
 
@@ -22,7 +25,13 @@ CellJob decode_job(const std::string& text);
 /// Runs the jobs that it is given and returns the bytes of their shards, formed in `scratch_dir`.
 /// Binds the cell again: a worker that sees other files than the driver fails the cell.
 /// While a cell runs, a fatal signal leaves a word in the cell's mark.
-RunCell make_cell_runner(const Hello& self, int rank, const std::string& scratch_dir);
+RunCell make_cell_runner(const Hello& self, int rank, const std::string& scratch_dir,
+                         std::shared_ptr<Executor> executor = std::make_shared<Executor>());
+
+/// Puts the model of this job into the executor's memory before any cell comes; all ranks of the
+/// group do so at the same time.
+void load_model_of(const std::string& job, Executor& executor,
+                   const std::optional<backends::NcclGroup>& group);
 
 /// The shard of a cell that is over without a result.
 std::string failed_shard(sweep::CellRecord record, int attempts, sweep::CellStatus kind,

@@ -6,14 +6,6 @@
 namespace worker {
 namespace {
 
-backends::WeightsReport load(const Transformer& transformer, backends::CudaDevice& device,
-                             const std::optional<backends::NcclGroup>& group) {
-  const auto source = open_weights(transformer);
-  std::optional<std::uint64_t> seed;
-  if (transformer.checkpoint.empty()) seed = static_cast<std::uint64_t>(transformer.seed);
-  return device.load_weights(transformer.config, {*source, seed, group});
-}
-
 backends::CudaCellOptions options_of(const ExperimentConfig& config) {
   const Transformer& transformer = *config.transformer;
   backends::CudaCellOptions options;
@@ -108,10 +100,20 @@ class CudaExecution final : public Execution {
 
 }  // namespace
 
+backends::WeightsReport load_cuda_weights(const ExperimentConfig& config,
+                                          backends::CudaDevice& device,
+                                          const std::optional<backends::NcclGroup>& group) {
+  const Transformer& transformer = *config.transformer;
+  const auto source = open_weights(transformer);
+  std::optional<std::uint64_t> seed;
+  if (transformer.checkpoint.empty()) seed = static_cast<std::uint64_t>(transformer.seed);
+  return device.load_weights(transformer.config, {*source, seed, group});
+}
+
 std::unique_ptr<Execution> make_cuda_execution(const ExperimentConfig& config,
                                                backends::CudaDevice& device,
-                                               const std::optional<backends::NcclGroup>& group) {
-  return std::make_unique<CudaExecution>(config, device, load(*config.transformer, device, group));
+                                               const backends::WeightsReport& weights) {
+  return std::make_unique<CudaExecution>(config, device, weights);
 }
 
 }  // namespace worker

@@ -7,11 +7,17 @@
 
 namespace worker {
 
-/// The real model on this process's GPU, by the wall clock. Puts the weights there unless they are
-/// there already. `group`, if given, sends rank 0's weights to the other ranks. `device` outlives
-/// the execution. Throws engine::InputError, backends::DeviceOutOfMemory and backends::DeviceLost.
+/// Puts the cell's weights on the device unless they are there already. With a group, rank 0's are
+/// sent to the other ranks. Throws engine::InputError, backends::DeviceOutOfMemory and
+/// backends::DeviceLost.
+backends::WeightsReport load_cuda_weights(const ExperimentConfig& config,
+                                          backends::CudaDevice& device,
+                                          const std::optional<backends::NcclGroup>& group);
+
+/// The real model on this process's GPU, by the wall clock. `weights` says how those came there;
+/// `device` outlives the execution. Throws as above.
 std::unique_ptr<Execution> make_cuda_execution(const ExperimentConfig& config,
                                                backends::CudaDevice& device,
-                                               const std::optional<backends::NcclGroup>& group);
+                                               const backends::WeightsReport& weights);
 
 }  // namespace worker

@@ -37,7 +37,7 @@ class SimExecution final : public Execution {
 
 struct Executor::Kept {
   std::unique_ptr<backends::CudaDevice> device;
-  std::optional<backends::NcclGroup> group;
+  backends::WeightsReport weights;  // on the device
   std::string weights_key;
   std::shared_ptr<const backends::CpuWeights> cpu_weights;
 
@@ -53,19 +53,24 @@ struct Executor::Kept {
 };
 
 Executor::Executor() : kept_(std::make_unique<Kept>()) {}
-Executor::Executor(std::unique_ptr<backends::CudaDevice> device,
-                   std::optional<backends::NcclGroup> group)
-    : Executor() {
+Executor::Executor(std::unique_ptr<backends::CudaDevice> device) : Executor() {
   kept_->device = std::move(device);
-  kept_->group = group;
 }
 Executor::~Executor() = default;
+
+void Executor::load(const ExperimentConfig& config,
+                    const std::optional<backends::NcclGroup>& group) {
+  if (config.backend != "cuda") return;
+  if (kept_->device == nullptr) kept_->device = backends::open_cuda_device(0);
+  const backends::WeightsReport report = load_cuda_weights(config, *kept_->device, group);
+  if (report.seconds > 0 || report.broadcast.bytes > 0) kept_->weights = report;
+}
 
 std::unique_ptr<Execution> Executor::prepare(const ExperimentConfig& config) {
   if (config.backend == "cpu") return make_cpu_execution(config, kept_->weights_for(config));
   if (config.backend == "cuda") {
-    if (kept_->device == nullptr) kept_->device = backends::open_cuda_device(0);
-    return make_cuda_execution(config, *kept_->device, kept_->group);
+    load(config);
+    return make_cuda_execution(config, *kept_->device, kept_->weights);
   }
   return std::make_unique<SimExecution>(config);
 }

@@ -36,10 +36,12 @@ class Executor {
  public:
   /// Serves sim and cpu cells, and cuda ones on device 0, opened when the first comes.
   Executor();
-  /// Serves cuda cells on this device. With a group, weights are read by one rank and sent to all.
-  explicit Executor(std::unique_ptr<backends::CudaDevice> device,
-                    std::optional<backends::NcclGroup> group = {});
+  /// Serves cuda cells on this device.
+  explicit Executor(std::unique_ptr<backends::CudaDevice> device);
   ~Executor();
+  /// Puts the cell's model where its backend computes, if that is a GPU. With a group, rank 0 reads
+  /// or makes the weights and sends them to the others: all must call this.
+  void load(const ExperimentConfig& config, const std::optional<backends::NcclGroup>& group = {});
   /// `config` must outlive the execution; one execution at a time. Throws engine::InputError, and
   /// what the backend throws when the model does not fit.
   std::unique_ptr<Execution> prepare(const ExperimentConfig& config);
