@@ -26,6 +26,15 @@ engine::BlockId block_at(const engine::Request& request, int block) {
 
 }  // namespace
 
+ContentLedger::ContentLedger(KvArena& arena) : arena_(arena) {
+  for (std::uint32_t block = 0; block < static_cast<std::uint32_t>(arena.num_blocks()); ++block)
+    poison(block);
+}
+
+void ContentLedger::poison(std::uint32_t block) {
+  kernels::reference::poison_block(arena_.block(block).data(), arena_.block_bytes());
+}
+
 void ContentLedger::before_step(const engine::StepPlan& plan, const StepBatch& batch) {
   find_filling(plan);
   for (const engine::ScheduledRequest& share : plan.scheduled) {
@@ -34,9 +43,7 @@ void ContentLedger::before_step(const engine::StepPlan& plan, const StepBatch& b
     for (int i = 0; i < full; ++i)
       if (!filling_.contains(block_at(*share.request, i))) verify(plan, *share.request, i);
   }
-  for (const std::int32_t block : batch.new_blocks)
-    kernels::reference::poison_block(arena_.block(static_cast<std::uint32_t>(block)).data(),
-                                     arena_.block_bytes());
+  for (const std::int32_t block : batch.new_blocks) poison(static_cast<std::uint32_t>(block));
 }
 
 void ContentLedger::after_step(const engine::StepPlan& plan) {

@@ -18,7 +18,8 @@ namespace backends {
 /// against the same checksum.
 class ContentLedger {
  public:
-  explicit ContentLedger(KvArena& arena) : arena_(arena) {}
+  /// Poisons the whole arena: its memory may still hold somebody's KV.
+  explicit ContentLedger(KvArena& arena);
 
   /// Verifies the full blocks that the step is going to read, then poisons those that it takes
   /// anew, so that what is read before it was written is NaN. Throws CorruptBlock.
@@ -28,6 +29,7 @@ class ContentLedger {
   void after_step(const engine::StepPlan& plan);
 
  private:
+  void poison(std::uint32_t block);
   void find_filling(const engine::StepPlan& plan);
   std::uint64_t checksum(engine::BlockId block);
   void verify(const engine::StepPlan& plan, const engine::Request& request, int block);

@@ -40,7 +40,6 @@ engine::CopyId CpuCopier::submit(engine::CopyDirection direction,
   batch.id = engine::CopyId{++submitted_};
   batch.direction = direction;
   batch.copies.assign(copies.begin(), copies.end());
-  if (options_.fault) batch.fault = options_.fault(batch.id);
   if (options_.checksums) expect_checksums(batch);
   const engine::CopyId id = batch.id;
   {
@@ -108,8 +107,9 @@ void CpuCopier::serve(const std::stop_token& stop) {
     // References into a deque stay valid while batches are added behind or withdrawn behind; a
     // batch that has begun is neither withdrawn nor moved.
     Batch& batch = queue.front();
-    batch.begun = true;
+    const bool begins = !std::exchange(batch.begun, true);
     lock.unlock();
+    if (begins && options_.fault) batch.fault = options_.fault(batch.id);
     const engine::Nanos start = clock.now();
     copy_next(batch);
     batch.busy += clock.now() - start;

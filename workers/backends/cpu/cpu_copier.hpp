@@ -21,9 +21,10 @@ enum class CopyFault : std::uint8_t {
 };
 
 struct CopierOptions {
-  /// Checksums of blocks when they are submitted, after they were copied, and of slots in between.
+  /// Of what is to be copied, and of what has arrived.
   bool checksums = false;
-  std::function<CopyFault(engine::CopyId)> fault;  // may be empty
+  /// Called on the copying thread when a batch begins; may be empty.
+  std::function<CopyFault(engine::CopyId)> fault;
 };
 
 /// Copies blocks between the arena that a CpuBackend computes with and one that stands for host
@@ -43,7 +44,7 @@ class CpuCopier final : public engine::BlockCopier {
   /// not what was stored.
   void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override;
   std::optional<engine::Nanos> next_completion() const override { return std::nullopt; }
-  bool withdraw(engine::CopyId id, engine::Nanos now);
+  bool withdraw(engine::CopyId id, engine::Nanos now) override;
   /// Until nothing is under way in either direction.
   void wait() override;
 
