@@ -1,0 +1,132 @@
+#include <random>
+
+#include "tests/model/checkpoint_folder.hpp"
+#include "tests/support/catch.hpp"
+#include "workers/engine/errors.hpp"
+
+namespace {
+
+using Random = std::mt19937_64;
+
+std::size_t below(Random& random, std::size_t limit) { return random() % limit; }
+
+/// Changes, removes, repeats or inserts a few bytes, mostly where the header is.
+void mutate(std::string& file, Random& random) {
+  static const std::vector<std::string> kPieces = {"{",
+                                                   "}",
+                                                   "[",
+                                                   "]",
+                                                   ",",
+                                                   ":",
+                                                   "\"",
+                                                   "-1",
+                                                   "0",
+                                                   "18446744073709551615",
+                                                   "1e99",
+                                                   "null",
+                                                   "9223372036854775808",
+                                                   "\"F64\"",
+                                                   "\"shape\"",
+                                                   "\"data_offsets\"",
+                                                   "\xff",
+                                                   "\\u0000"};
+  const std::size_t near =
+      random() % 4 == 0 ? file.size() : std::min<std::size_t>(file.size(), 900);
+  if (near == 0) return;
+  const std::size_t at = below(random, near);
+  switch (random() % 6) {
+    case 0:
+      file[at] = static_cast<char>(random());
+      break;
+    case 1:
+      file[at] = static_cast<char>(file[at] ^ (1 << random() % 8));
+      break;
+    case 2:
+      file.erase(at, 1 + below(random, 9));
+      break;
+    case 3:
+      file.insert(at, kPieces[below(random, kPieces.size())]);
+      break;
+    case 4:
+      file.resize(at);
+      break;
+    case 5:
+      file.insert(at, file.substr(below(random, near), below(random, 30)));
+      break;
+  }
+}
+
+/// Digits of the header changed to others: sizes and offsets that nearly fit.
+void change_number(std::string& file, Random& random) {
+  for (int tries = 0; tries < 50; ++tries) {
+    char& byte = file[8 + below(random, file.size() - 8)];
+    if (byte < '0' || byte > '9') continue;
+    byte = static_cast<char>('0' + random() % 10);
+    return;
+  }
+}
+
+/// Opens and reads everything; true when the file was accepted.
+bool loads(const support::TempDir& dir, const model::ModelConfig& config) {
+  try {
+    const auto checkpoint = model::open_checkpoint(dir.path(), config);
+    support::all_values(*checkpoint, config);
+    return !checkpoint->digest().empty();
+  } catch (const engine::InputError& error) {
+    REQUIRE(std::string(error.what()).find(dir.path().string()) != std::string::npos);
+    return false;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a damaged checkpoint either loads or is refused with its place, whatever the damage") {
+  const model::ModelConfig config = support::small_config("yarn-llama-2");
+  const auto tensors =
+      support::tensors_of(*model::random_weights(config, 1), config, model::DType::f16, "model.");
+  const std::string good = support::safetensors_file(tensors);
+  const support::TempDir dir;
+  Random random(2024);
+  int accepted = 0, refused = 0;
+  for (int i = 0; i < support::scaled(3000); ++i) {
+    std::string file = good;
+    const std::size_t changes = 1 + below(random, 3);
+    for (std::size_t n = 0; n < changes; ++n)
+      random() % 3 == 0 && file.size() > 9 ? change_number(file, random) : mutate(file, random);
+    dir.write("model.safetensors", file);
+    ++(loads(dir, config) ? accepted : refused);
+  }
+  CHECK(accepted > 0);
+  CHECK(refused > accepted);
+}
+
+TEST_CASE("a damaged index or configuration is refused with its place, or read") {
+  const model::ModelConfig config = support::small_config("llama-3");
+  const support::TempDir dir;
+  support::write_shards(
+      dir, support::tensors_of(*model::random_weights(config, 1), config, model::DType::bf16, ""),
+      4);
+  const auto text_of = [](const std::filesystem::path& file) {
+    std::stringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  };
+  const std::string index = text_of(dir.path() / "model.safetensors.index.json");
+  const std::string json = text_of(model_fixtures::kFolder / "llama-3" / "config.json");
+  Random random(7);
+  int refused = 0;
+  for (int i = 0; i < support::scaled(1000); ++i) {
+    std::string file = index, changed = json;
+    mutate(file, random);
+    mutate(changed, random);
+    dir.write("model.safetensors.index.json", file);
+    dir.write("config.json", changed);
+    refused += loads(dir, config) ? 0 : 1;
+    try {
+      model::read_huggingface_config(dir.path());
+    } catch (const engine::InputError& error) {
+      REQUIRE(std::string(error.what()).find("config.json") != std::string::npos);
+    }
+  }
+  CHECK(refused > 0);
+}

@@ -1,0 +1,249 @@
+#include "tests/model/reference.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
+#include "workers/engine/errors.hpp"
+#include "workers/profiles.hpp"
+
+using nlohmann::json;
+using Kind = model::RopeScaling::Kind;
+
+namespace {
+
+/// A checkpoint's folder with nothing but its configuration.
+class ConfigFolder {
+ public:
+  explicit ConfigFolder(json config) : config_(std::move(config)) {}
+  json& operator[](const char* key) { return config_[key]; }
+  model::ModelConfig read() const {
+    dir_.write("config.json", config_.dump());
+    return model::read_huggingface_config(dir_.path());
+  }
+  /// The error without the file's name, or "".
+  std::string refusal(const char* key, const json& value) const {
+    json changed = config_;
+    changed[json::json_pointer(key)] = value;
+    dir_.write("config.json", changed.dump());
+    try {
+      model::read_huggingface_config(dir_.path());
+    } catch (const engine::InputError& error) {
+      const std::string file = (dir_.path() / "config.json").string() + ": ", what = error.what();
+      return what.starts_with(file) ? what.substr(file.size()) : "names no file: " + what;
+    }
+    return "";
+  }
+  support::TempDir dir_;
+
+ private:
+  json config_;
+};
+
+/// As transformers 4 wrote Llama-3.1-8B's.
+json llama_v4() {
+  return {{"architectures", {"LlamaForCausalLM"}},
+          {"attention_bias", false},
+          {"hidden_act", "silu"},
+          {"hidden_size", 4096},
+          {"intermediate_size", 14336},
+          {"max_position_embeddings", 131072},
+          {"mlp_bias", false},
+          {"num_attention_heads", 32},
+          {"num_hidden_layers", 32},
+          {"num_key_value_heads", 8},
+          {"pretraining_tp", 1},
+          {"rms_norm_eps", 1e-5},
+          {"rope_scaling",
+           {{"factor", 8.0},
+            {"low_freq_factor", 1.0},
+            {"high_freq_factor", 4.0},
+            {"original_max_position_embeddings", 8192},
+            {"rope_type", "llama3"}}},
+          {"rope_theta", 500000.0},
+          {"tie_word_embeddings", false},
+          {"torch_dtype", "bfloat16"},
+          {"vocab_size", 128256}};
+}
+
+json opt() {
+  return {{"architectures", json::array({"OPTForCausalLM"})},
+          {"activation_function", "relu"},
+          {"do_layer_norm_before", true},
+          {"ffn_dim", 20480},
+          {"hidden_size", 5120},
+          {"max_position_embeddings", 2048},
+          {"num_attention_heads", 40},
+          {"num_hidden_layers", 40},
+          {"torch_dtype", "float16"},
+          {"vocab_size", 50272},
+          {"word_embed_proj_dim", 5120}};
+}
+
+void check_equal(const model::ModelConfig& a, const model::ModelConfig& b) {
+  const auto dimensions = [](const model::ModelShape& s) {
+    return std::vector<int>{s.layers,           s.hidden,    s.heads,           s.kv_heads,
+                            s.head_dim,         s.vocab,     s.intermediate,    s.max_context,
+                            s.dtype_bytes,      s.gated_mlp, s.tied_embeddings, s.biases,
+                            s.learned_positions};
+  };
+  CHECK(dimensions(a.shape) == dimensions(b.shape));
+  CHECK(a.architecture == b.architecture);
+  CHECK(a.dtype == b.dtype);
+  CHECK(a.norm_eps == b.norm_eps);
+  CHECK(a.rope_theta == b.rope_theta);
+  CHECK(a.rope_scaling.kind == b.rope_scaling.kind);
+  CHECK(a.rope_scaling.factor == b.rope_scaling.factor);
+  CHECK(a.rope_scaling.original_max_context == b.rope_scaling.original_max_context);
+  CHECK(a.rope_scaling.low_freq_factor == b.rope_scaling.low_freq_factor);
+  CHECK(a.rope_scaling.high_freq_factor == b.rope_scaling.high_freq_factor);
+  CHECK(a.rope_scaling.beta_fast == b.rope_scaling.beta_fast);
+  CHECK(a.rope_scaling.beta_slow == b.rope_scaling.beta_slow);
+}
+
+}  // namespace
+
+TEST_CASE("what transformers 5 writes of a shipped profile reads back as the profile") {
+  for (const std::string& name : model_fixtures::kRandom) {
+    CAPTURE(name);
+    const model::ModelConfig config =
+        model::read_huggingface_config(model_fixtures::kFolder / name);
+    CHECK(config.shape.name == name);
+    check_equal(config, worker::load_model_config("sweeps", name));
+  }
+}
+
+TEST_CASE("what transformers 4 wrote of the published checkpoints is what their profiles say") {
+  check_equal(ConfigFolder(llama_v4()).read(), worker::load_model_config("sweeps", "llama-3.1-8b"));
+  check_equal(ConfigFolder(opt()).read(), worker::load_model_config("sweeps", "opt-13b"));
+}
+
+TEST_CASE("absent keys of a Llama have the meaning that LlamaConfig gives them") {
+  json config = llama_v4();
+  for (const char* key : {"num_key_value_heads", "rms_norm_eps", "rope_scaling", "rope_theta",
+                          "tie_word_embeddings", "torch_dtype", "hidden_act"})
+    config.erase(key);
+  const model::ModelConfig read = ConfigFolder(config).read();
+  CHECK(read.shape.kv_heads == 32);
+  CHECK(read.shape.head_dim == 128);
+  CHECK(read.norm_eps == 1e-6);
+  CHECK(read.rope_theta == 10000);
+  CHECK(read.rope_scaling.kind == Kind::none);
+  CHECK_FALSE(read.shape.tied_embeddings);
+  CHECK(read.dtype == model::DType::f32);
+}
+
+TEST_CASE("null counts as absent, and a head_dim of its own counts before hidden / heads") {
+  ConfigFolder folder(llama_v4());
+  folder["rope_scaling"] = nullptr;
+  folder["head_dim"] = 64;
+  const model::ModelConfig read = folder.read();
+  CHECK(read.rope_scaling.kind == Kind::none);
+  CHECK(read.shape.head_dim == 64);
+}
+
+TEST_CASE("YaRN is read with the paper's betas where the checkpoint names none") {
+  ConfigFolder folder(llama_v4());
+  folder["rope_scaling"] = {{"type", "yarn"},
+                            {"factor", 32.0},
+                            {"original_max_position_embeddings", 4096},
+                            {"finetuned", true}};
+  model::RopeScaling scaling = folder.read().rope_scaling;
+  CHECK(scaling.kind == Kind::yarn);
+  CHECK(scaling.factor == 32);
+  CHECK(scaling.original_max_context == 4096);
+  CHECK(scaling.beta_fast == 32);
+  CHECK(scaling.beta_slow == 1);
+  CHECK(scaling.attention_factor == 0);
+  folder["rope_scaling"]["attention_factor"] = 1.25;
+  folder["rope_scaling"]["beta_fast"] = 16;
+  scaling = folder.read().rope_scaling;
+  CHECK(scaling.attention_factor == 1.25);
+  CHECK(scaling.beta_fast == 16);
+}
+
+TEST_CASE("without an original context YaRN starts from the configured one") {
+  ConfigFolder folder(llama_v4());
+  folder["rope_scaling"] = {{"type", "yarn"}, {"factor", 2.0}};
+  CHECK(folder.read().rope_scaling.original_max_context == 131072);
+}
+
+TEST_CASE("a feature of Llama that is not supported is refused with key, found and allowed") {
+  const ConfigFolder llama(llama_v4());
+  CHECK(llama.refusal("/hidden_size", 4096).empty());
+  CHECK(llama.refusal("/attention_bias", true) == "attention_bias: found true, allowed: false");
+  CHECK(llama.refusal("/mlp_bias", true) == "mlp_bias: found true, allowed: false");
+  CHECK(llama.refusal("/hidden_act", "gelu") == R"(hidden_act: found "gelu", allowed: "silu")");
+  CHECK(llama.refusal("/pretraining_tp", 2) == "pretraining_tp: found 2, allowed: 1");
+  CHECK(llama.refusal("/partial_rotary_factor", 0.5) ==
+        "partial_rotary_factor: found 0.5, allowed: 1");
+  CHECK(llama.refusal("/sliding_window", 4096) ==
+        "sliding_window: found 4096, allowed: null, since this is not supported");
+  CHECK(llama.refusal("/quantization_config", json{{"bits", 4}}) ==
+        R"(quantization_config: found {"bits":4}, allowed: null, since this is not supported)");
+  CHECK(llama.refusal("/torch_dtype", "float64") ==
+        R"(torch_dtype: found "float64", allowed: "float32", "bfloat16" or "float16")");
+  CHECK(llama.refusal("/rope_scaling/rope_type", "longrope") ==
+        R"(rope_scaling.rope_type: found "longrope", allowed: "default", "llama3" or "yarn")");
+  CHECK(llama.refusal("/rope_scaling/high_freq_factor", 1) ==
+        "rope_scaling.high_freq_factor: found 1, allowed: a number above low_freq_factor");
+  CHECK(llama.refusal("/rope_scaling", json{{"type", "yarn"}, {"factor", 2}, {"mscale", 1}}) ==
+        "rope_scaling.mscale: found 1, allowed: null, since this is not supported");
+  CHECK(
+      llama.refusal("/rope_scaling", json{{"type", "yarn"}, {"factor", 2}, {"truncate", false}}) ==
+      "rope_scaling.truncate: found false, allowed: true");
+}
+
+TEST_CASE("a feature of OPT that is not supported is refused with key, found and allowed") {
+  const ConfigFolder folder(opt());
+  CHECK(folder.refusal("/do_layer_norm_before", false) ==
+        "do_layer_norm_before: found false, allowed: true");
+  CHECK(folder.refusal("/word_embed_proj_dim", 512) ==
+        "word_embed_proj_dim: found 512, allowed: 5120");
+  CHECK(folder.refusal("/activation_function", "gelu") ==
+        R"(activation_function: found "gelu", allowed: "relu")");
+  CHECK(folder.refusal("/enable_bias", false) == "enable_bias: found false, allowed: true");
+  CHECK(folder.refusal("/layer_norm_elementwise_affine", false) ==
+        "layer_norm_elementwise_affine: found false, allowed: true");
+  CHECK(folder.refusal("/_remove_final_layer_norm", true) ==
+        "_remove_final_layer_norm: found true, allowed: false");
+}
+
+TEST_CASE("an architecture that nobody implements is refused with those that are") {
+  const std::string allowed = R"(, allowed: ["LlamaForCausalLM"] or ["OPTForCausalLM"])";
+  const ConfigFolder folder(llama_v4());
+  CHECK(folder.refusal("/architectures", {"MistralForCausalLM"}) ==
+        R"(architectures: found ["MistralForCausalLM"])" + allowed);
+  CHECK(folder.refusal("/architectures", nullptr) == "architectures: found nothing" + allowed);
+  CHECK(folder.refusal("/architectures", "LlamaForCausalLM") ==
+        R"(architectures: found "LlamaForCausalLM", allowed: an array)");
+}
+
+TEST_CASE("a missing, mistyped or impossible dimension is refused") {
+  const ConfigFolder folder(llama_v4());
+  const std::string allowed = ", allowed: an integer in [1, 1048576]";
+  CHECK(folder.refusal("/hidden_size", nullptr) == "hidden_size: found nothing" + allowed);
+  for (const json& wrong :
+       {json(0), json(-1), json(4096.5), json("4096"), json(true), json(1ULL << 63), json(1 << 21)})
+    CHECK(folder.refusal("/hidden_size", wrong) == "hidden_size: found " + wrong.dump() + allowed);
+  CHECK(folder.refusal("/num_key_value_heads", 5) ==
+        "num_key_value_heads: found 5, allowed: a divisor of the heads");
+  CHECK(folder.refusal("/num_attention_heads", 24) ==
+        "num_attention_heads: found 24, allowed: a divisor of hidden_size");
+  CHECK(folder.refusal("/head_dim", 63) ==
+        "head_dim: found 63, allowed: an even number, for rotary positions");
+  CHECK(folder.refusal("/tie_word_embeddings", 1) ==
+        "tie_word_embeddings: found 1, allowed: true or false");
+  CHECK_THAT(folder.refusal("/rms_norm_eps", -1),
+             Catch::Matchers::Contains("rms_norm_eps: found -1, allowed: a number in ["));
+  CHECK_THAT(folder.refusal("/rope_theta", "big"), Catch::Matchers::Contains("found \"big\""));
+}
+
+TEST_CASE("a configuration that is not there or not JSON is refused with its file") {
+  const support::TempDir dir;
+  const std::string file = (dir.path() / "config.json").string();
+  CHECK_THROWS_WITH(model::read_huggingface_config(dir.path()), file + ": cannot be read");
+  dir.write("config.json", "{\"hidden_size\": ");
+  CHECK_THROWS_WITH(model::read_huggingface_config(dir.path()),
+                    Catch::Matchers::Contains(file + ": is not JSON: "));
+  dir.write("config.json", "[1]");
+  CHECK_THROWS_WITH(model::read_huggingface_config(dir.path()),
+                    file + ": found [1], allowed: a JSON object");
+}

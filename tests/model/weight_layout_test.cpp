@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <set>
+
+#include "tests/support/catch.hpp"
+#include "workers/model/weights.hpp"
+#include "workers/profiles.hpp"
+
+using model::DType;
+using model::Parameter;
+using model::WeightLayout;
+
+namespace {
+
+const std::vector<std::string> kModels = {"llama-3.1-8b", "opt-13b",           "tiny-llama-3",
+                                          "tiny-opt",     "tiny-yarn-llama-2", "yarn-llama-2-7b"};
+
+model::ModelConfig shipped(const std::string& name) {
+  return worker::load_model_config("sweeps", name);
+}
+
+WeightLayout layout_of(const std::string& name, DType type = DType::bf16) {
+  return model::weight_layout(shipped(name), type);
+}
+
+const Parameter& at(const WeightLayout& layout, int position) {
+  return layout.parameters.at(static_cast<std::size_t>(position));
+}
+
+using Names = std::vector<std::string>;
+using Sizes = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("a layout has every parameter of the model once") {
+  for (const std::string& name : kModels) {
+    CAPTURE(name);
+    const WeightLayout layout = layout_of(name);
+    std::int64_t elements = 0;
+    std::set<std::string> names;
+    for (const Parameter& parameter : layout.parameters) {
+      elements += parameter.elements();
+      names.insert(parameter.name);
+    }
+    CHECK(elements == model::total_params(shipped(name).shape));
+    CHECK(names.size() == layout.parameters.size());
+  }
+}
+
+TEST_CASE("parameters lie one behind the other, each at a multiple of 256 bytes") {
+  for (const std::string& name : kModels)
+    for (const DType type : {DType::f32, DType::bf16}) {
+      CAPTURE(name, model::to_text(type));
+      const WeightLayout layout = layout_of(name, type);
+      std::int64_t end = 0;
+      for (const Parameter& parameter : layout.parameters) {
+        CHECK(parameter.offset % 256 == 0);
+        CHECK(parameter.offset >= end);
+        CHECK(parameter.offset - end < 256);
+        end = parameter.offset + parameter.elements() * model::size_of(type);
+      }
+      CHECK(layout.bytes >= end);
+      CHECK(layout.bytes % 256 == 0);
+    }
+}
+
+TEST_CASE("the parts of a parameter are its rows, or the elements of a vector") {
+  for (const std::string& name : kModels) {
+    CAPTURE(name);
+    for (const Parameter& parameter : layout_of(name).parameters) {
+      CAPTURE(parameter.name);
+      std::int64_t rows = 0;
+      for (const std::int64_t part : parameter.part_rows) rows += part;
+      const bool vector =
+          parameter.kind == Parameter::Kind::norm_weight || parameter.kind == Parameter::Kind::bias;
+      CHECK(parameter.parts.size() == parameter.part_rows.size());
+      CHECK(rows == (vector ? parameter.cols : parameter.rows));
+      if (vector) CHECK(parameter.rows == 1);
+    }
+  }
+}
+
+TEST_CASE("a Llama layer stacks queries, keys and values, and gate and up") {
+  const WeightLayout layout = layout_of("llama-3.1-8b");
+  REQUIRE(layout.layers.size() == 32);
+  const model::LayerParameters& layer = layout.layers[3];
+  const Parameter& qkv = at(layout, layer.qkv_weight);
+  CHECK(qkv.name == "layers.3.qkv.weight");
+  CHECK(qkv.parts == Names{"layers.3.self_attn.q_proj.weight", "layers.3.self_attn.k_proj.weight",
+                           "layers.3.self_attn.v_proj.weight"});
+  CHECK(qkv.part_rows == Sizes{4096, 1024, 1024});
+  CHECK(qkv.cols == 4096);
+  const Parameter& up = at(layout, layer.up_weight);
+  CHECK(up.parts == Names{"layers.3.mlp.gate_proj.weight", "layers.3.mlp.up_proj.weight"});
+  CHECK(up.rows == 2 * 14336);
+  const Parameter& down = at(layout, layer.down_weight);
+  CHECK(down.rows == 4096);
+  CHECK(down.cols == 14336);
+  CHECK(at(layout, layer.attention_norm_weight).parts == Names{"layers.3.input_layernorm.weight"});
+  CHECK(at(layout, layer.mlp_norm_weight).parts ==
+        Names{"layers.3.post_attention_layernorm.weight"});
+  CHECK(at(layout, layer.out_weight).parts == Names{"layers.3.self_attn.o_proj.weight"});
+  for (const int absent :
+       {layer.qkv_bias, layer.out_bias, layer.up_bias, layer.down_bias, layer.attention_norm_bias,
+        layer.mlp_norm_bias, layout.positions, layout.final_norm_bias})
+    CHECK(absent == -1);
+}
+
+TEST_CASE("an untied model has a head of its own, a tied one uses the embedding") {
+  const WeightLayout llama = layout_of("llama-3.1-8b");
+  CHECK(at(llama, llama.head).parts == Names{"lm_head.weight"});
+  CHECK(at(llama, llama.embedding).parts == Names{"embed_tokens.weight"});
+  CHECK(llama.head != llama.embedding);
+  const WeightLayout opt = layout_of("opt-13b");
+  CHECK(opt.head == opt.embedding);
+}
+
+TEST_CASE("an OPT layer has biases everywhere and a position table with two rows more") {
+  const WeightLayout layout = layout_of("opt-13b");
+  const model::LayerParameters& layer = layout.layers[39];
+  const Parameter& positions = at(layout, layout.positions);
+  CHECK(positions.rows == 2050);
+  CHECK(positions.kind == Parameter::Kind::table);
+  const Parameter& bias = at(layout, layer.qkv_bias);
+  CHECK(bias.parts == Names{"layers.39.self_attn.q_proj.bias", "layers.39.self_attn.k_proj.bias",
+                            "layers.39.self_attn.v_proj.bias"});
+  CHECK(bias.cols == 3 * 5120);
+  CHECK(at(layout, layer.attention_norm_bias).parts ==
+        Names{"layers.39.self_attn_layer_norm.bias"});
+  CHECK(at(layout, layer.mlp_norm_weight).parts == Names{"layers.39.final_layer_norm.weight"});
+  CHECK(at(layout, layer.out_bias).parts == Names{"layers.39.self_attn.out_proj.bias"});
+  CHECK(at(layout, layer.up_weight).parts == Names{"layers.39.fc1.weight"});
+  CHECK(at(layout, layer.up_weight).rows == 20480);
+  CHECK(at(layout, layer.down_bias).parts == Names{"layers.39.fc2.bias"});
+  CHECK(at(layout, layout.final_norm_bias).parts == Names{"final_layer_norm.bias"});
+}
