@@ -35,6 +35,7 @@ class Service {
  public:
   Service(const backends::CpuWeights& weights, const std::vector<Job>& jobs, const Serving& serving)
       : jobs_(jobs),
+        on_row_(serving.on_row),
         clients_(jobs.size()),
         backend_(weights, {serving.engine.kv.num_blocks, serving.engine.kv.block_size},
                  {.kv_type = serving.kv_type,
@@ -113,6 +114,7 @@ class Service {
 
   void take(const backends::LogitsRow& row) {
     const auto [job, turn] = names_[index(row.request)];
+    if (on_row_) on_row_(job, turn, row.position, row.logits);
     const std::uint64_t hash = hash_of(row.logits);
     const auto [known, fresh] = served_.logits.emplace(std::tuple(job, turn, row.position), hash);
     if (!fresh && known->second != hash)
@@ -121,6 +123,7 @@ class Service {
   }
 
   const std::vector<Job>& jobs_;
+  const std::function<void(int, int, int, std::span<const float>)>& on_row_;
   std::vector<Client> clients_;
   std::vector<std::pair<int, int>> names_;  // job and turn by request
   Served served_;

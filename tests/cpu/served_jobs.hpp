@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -36,6 +38,8 @@ struct Serving {
   policies::PolicyConfig policy;
   model::DType kv_type = model::DType::f32;
   backends::Checks checks = backends::Checks::off;
+  /// Called with job, turn, position and logits of every position computed; may be empty.
+  std::function<void(int, int, int, std::span<const float>)> on_row = {};
 };
 /// Everything in one pass, one request at a time, no KV shared: what all servings are held against.
 Serving plain_serving(int max_model_len, model::DType kv_type);

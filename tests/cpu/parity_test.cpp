@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cmath>
+
+#include "tests/cpu/model_fixture.hpp"
+#include "tests/cpu/served_jobs.hpp"
+
+using namespace cpu_test;
+
+namespace {
+
+constexpr int kBlock = 16;
+
+/// Prompts as jobs of one turn, all at once and then all of them again.
+std::vector<Job> twice(const std::vector<ModelFixture::Prompt>& prompts) {
+  std::vector<Job> jobs;
+  for (int round = 0; round < 2; ++round)
+    for (const auto& prompt : prompts) {
+      Job& job = jobs.emplace_back();
+      job.arrival = engine::Nanos(round * 1'000'000'000'000);
+      job.turns.push_back({.fresh = prompt.tokens, .max_tokens = 1});
+    }
+  return jobs;
+}
+
+struct Way {
+  const char* name;
+  int budget, threshold;
+  bool caching;
+};
+const Way kWays[] = {{"one pass", 512, 0, false},
+                     {"chunks of 7", 512, 7, false},
+                     {"a budget of 16 and prefix hits", 16, 0, true},
+                     {"one pass and prefix hits", 512, 0, true}};
+
+Serving serving_of(const Way& way) {
+  Serving serving;
+  serving.engine.kv = {.num_blocks = 200, .block_size = kBlock, .prefix_caching = way.caching};
+  serving.engine.scheduler = {.max_num_batched_tokens = way.budget,
+                              .max_num_seqs = 8,
+                              .max_model_len = 96,
+                              .long_prefill_token_threshold = way.threshold};
+  return serving;
+}
+
+/// Greatest distance of logits from the reference, relative to the largest logit of the prompt.
+class Deviation {
+ public:
+  void add(std::span<const float> logits, const std::vector<int>& columns,
+           const std::vector<float>& expected, int position, double scale) {
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      add(logits[static_cast<std::size_t>(columns[c])],
+          expected[static_cast<std::size_t>(position) * columns.size() + c], scale);
+  }
+  void add(float found, float expected, double scale) {
+    // Written so that NaN counts as far.
+    const double distance = std::abs(double(found) - expected) / scale;
+    if (!(distance <= greatest)) greatest = std::isnan(distance) ? 1e9 : distance;
+    ++compared;
+  }
+  double greatest = 0;
+  int compared = 0;
+};
+
+const char* const kFixtures[] = {"llama-3",      "yarn-llama-2",      "opt",
+                                 "tiny-llama-3", "tiny-yarn-llama-2", "tiny-opt"};
+
+}  // namespace
+
+TEST_CASE("logits are those of transformers in float32, at every position and however computed",
+          "[parity]") {
+  for (const char* name : kFixtures) {
+    const ModelFixture fixture(name);
+    const backends::CpuWeights weights(fixture.config, *fixture.weights, model::DType::f32, 1);
+    for (const Way& way : kWays) {
+      Deviation deviation;
+      Serving serving = serving_of(way);
+      serving.on_row = [&](int job, int, int position, std::span<const float> logits) {
+        const auto& prompt =
+            fixture.prompts[static_cast<std::size_t>(job) % fixture.prompts.size()];
+        deviation.add(logits, fixture.columns, prompt.column_logits, position,
+                      prompt.max_abs_logit);
+        if (position + 1 < static_cast<int>(prompt.tokens.size())) return;
+        for (std::size_t i = 0; i < logits.size(); ++i)
+          deviation.add(logits[i], prompt.last_logits[i], prompt.max_abs_logit);
+      };
+      const Served served = serve(weights, twice(fixture.prompts), serving);
+      INFO(name << ", " << way.name << ": deviation " << deviation.greatest << " of "
+                << deviation.compared << " logits");
+      CHECK(deviation.compared > 1000);
+      CHECK(deviation.greatest <= 1e-4);
+      CHECK((served.hit_tokens > 0) == way.caching);
+      if (&way == kWays) std::cout << name << ": deviation " << deviation.greatest << '\n';
+    }
+  }
+}
+
+TEST_CASE("the highest logits choose the same 64 tokens as with transformers", "[parity]") {
+  for (const char* name : kFixtures) {
+    const ModelFixture fixture(name);
+    const backends::CpuWeights weights(fixture.config, *fixture.weights, model::DType::f32, 1);
+    for (const Way& way : kWays) {
+      Deviation deviation;
+      Serving serving = serving_of(way);
+      serving.on_row = [&](int, int, int position, std::span<const float> logits) {
+        deviation.add(logits, fixture.columns, fixture.greedy_column_logits, position,
+                      fixture.greedy_max_abs_logit);
+      };
+      std::vector<Job> jobs = twice({fixture.greedy_prompt});
+      for (Job& job : jobs)
+        job.turns[0].max_tokens = static_cast<int>(fixture.greedy_answer.size());
+      const Served served = serve(weights, jobs, serving);
+      INFO(name << ", " << way.name << ": deviation " << deviation.greatest);
+      CHECK(served.answers.at({0, 0}) == fixture.greedy_answer);
+      CHECK(served.answers.at({1, 0}) == fixture.greedy_answer);
+      CHECK(deviation.greatest <= 1e-4);
+    }
+  }
+}
+
+TEST_CASE(
+    "weights and KV in 16 bits lead no further from float32 than transformers' own arithmetic",
+    "[parity]") {
+  for (const char* name : kFixtures) {
+    const ModelFixture fixture(name);
+    for (const model::DType type : {model::DType::bf16, model::DType::f16}) {
+      const backends::CpuWeights weights(fixture.config, *fixture.weights, type, 1);
+      Deviation deviation;
+      Serving serving = serving_of(kWays[0]);
+      serving.kv_type = type;
+      serving.on_row = [&](int job, int, int position, std::span<const float> logits) {
+        const auto& prompt =
+            fixture.prompts[static_cast<std::size_t>(job) % fixture.prompts.size()];
+        deviation.add(logits, fixture.columns, prompt.column_logits, position, 1);
+      };
+      serve(weights, twice(fixture.prompts), serving);
+      INFO(name << " in " << model::to_text(type) << ": deviation " << deviation.greatest
+                << ", transformers " << fixture.max_error(type));
+      CHECK(deviation.greatest <= fixture.max_error(type));
+      CHECK(deviation.greatest > fixture.max_error(type) / 1000);  // it is rounded at all
+    }
+  }
+}
