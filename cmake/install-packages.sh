@@ -7,7 +7,7 @@ build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates
                 libboost-program-options-dev libtomlplusplus-dev catch2 nlohmann-json3-dev libpcre2-dev liblzma-dev
                 libopenblas-dev)
 # Tests that need one of these skip, saying so, where it is missing. The formatting is what clang-format 14 makes of it.
-test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas)
+test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas python3-xarray python3-h5netcdf)
 header_only_packages=(libtomlplusplus-dev catch2 nlohmann-json3-dev)   # KVSWEEP_FETCH_DEPS=ON downloads these instead
 
 stage() { echo "== $1 (after $SECONDS s)"; }

@@ -1,9 +1,11 @@
 #include "driver/archive_sink.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "analysis/cell_report.hpp"
 #include "sweeps/canonical_json.hpp"
+#include "sweeps/run_marks.hpp"
 #include "workers/cell_job.hpp"
 #include "workers/estimate.hpp"
 
@@ -21,13 +23,11 @@ std::string outcome_text(const sweep::CellRecord& record) {
   return text;
 }
 
-std::map<std::string, int> earlier_deaths(const sweep::Archive& archive) {
-  std::map<std::string, int> deaths;
-  // Only a death that the worker's own handler has signed counts: whoever kills a whole job kills
-  // innocent cells.
-  for (const sweep::RunMark& mark : archive.deaths())
-    deaths[mark.key] = mark.deaths + (mark.died.empty() ? 0 : 1);
-  return deaths;
+/// Marks of starts that an earlier run did not finish, by key.
+std::map<std::string, sweep::RunMark> earlier_starts(const sweep::Archive& archive) {
+  std::map<std::string, sweep::RunMark> starts;
+  for (const sweep::RunMark& mark : archive.deaths()) starts[mark.key] = mark;
+  return starts;
 }
 
 }  // namespace
@@ -50,11 +50,11 @@ std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
   return records;
 }
 
-std::map<int, double> expected_seconds(const Plan& plan) {
+std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::string>& done) {
   std::map<int, double> expected;
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.bound) continue;
+    if (!planned.selected || !planned.bound || done.contains(planned.key)) continue;
     const worker::ExperimentConfig& config = planned.bound->config;
     expected[planned.cell.index] =
         worker::busy_seconds(config, worker::estimate_cell(config, workloads));
@@ -63,19 +63,24 @@ std::map<int, double> expected_seconds(const Plan& plan) {
 }
 
 std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
-                                 const sweep::Archive& archive) {
+                                 const sweep::Archive& archive, bool retry_quarantined) {
   std::map<std::string, const sweep::CellRecord*> records;
   for (const sweep::CellRecord& record : archive.cells()) records[record.key] = &record;
-  const auto deaths = earlier_deaths(archive);
+  const auto starts = earlier_starts(archive);
   std::vector<CellTask> tasks;
   for (const PlannedCell& planned : plan.cells) {
     const sweep::CellRecord& record = *records.at(planned.key);
     if (!planned.selected || !planned.bound || record.status == sweep::CellStatus::ok) continue;
+    if (record.status == sweep::CellStatus::quarantined && !retry_quarantined) continue;
     CellTask task{.cell = planned.cell.index, .sku = planned.bound->config.gpu.name};
-    task.estimate_s = expected_s.at(planned.cell.index);
+    if (const auto s = expected_s.find(task.cell); s != expected_s.end())
+      task.estimate_s = s->second;
+    task.host_gib = host_gib(planned);
     task.attempts = record.run.attempts;
-    if (const auto died = deaths.find(planned.key); died != deaths.end())
-      task.deaths = died->second;
+    if (const auto start = starts.find(planned.key); start != starts.end()) {
+      task.attempts = std::max(task.attempts, start->second.attempt);
+      task.deaths = sweep::deaths_of(start->second);
+    }
     tasks.push_back(task);
   }
   return tasks;
@@ -107,20 +112,42 @@ std::string ArchiveSink::config_of(int cell) {
 
 void ArchiveSink::on_start(int cell, int attempt, const worker::Hello& worker) {
   const sweep::CellRecord& record = record_of(cell);
-  sweep::RunMark mark{.key = record.key,
-                      .attempt = attempt,
-                      .host = worker.host,
-                      .pid = worker.pid,
-                      .phase = "run",
-                      .died = {}};
-  for (const sweep::RunMark& earlier : archive_.deaths()) {
-    if (earlier.key == record.key) mark.deaths = earlier.deaths + (earlier.died.empty() ? 0 : 1);
-  }
+  sweep::RunMark mark;
+  mark.key = record.key;
+  mark.attempt = attempt;
+  mark.host = worker.host;
+  mark.pid = worker.pid;
+  mark.phase = "run";
+  mark.drives = worker.host == self_.name && worker.pid == self_.pid;
+  for (const sweep::RunMark& earlier : archive_.deaths())
+    if (earlier.key == record.key) mark.deaths = sweep::deaths_of(earlier);
   archive_.mark_started(mark);
+  running_[cell] = mark;
+}
+
+void ArchiveSink::on_stop_asked(std::optional<int> alone) {
+  for (const auto& [cell, mark] : running_) {
+    if (!sweep::process_is_gone(mark, self_.name)) {
+      archive_.add_to_mark(mark.key, "stopped", "1");
+    } else if (alone == cell) {
+      archive_.add_to_mark(mark.key, "died", "its process was gone, and no other cell ran");
+    }
+  }
+}
+
+ArchiveSink::~ArchiveSink() {
+  for (const auto& [cell, mark] : running_) {
+    try {
+      archive_.remove_mark(mark.key);
+    } catch (const sweep::ArchiveError&) {
+      // The exception that ends the run says what is wrong.
+    }
+  }
 }
 
 void ArchiveSink::on_done(int cell, int, const worker::Hello&, std::string&& result) {
   const sweep::CellRecord& record = archive_.commit(record_of(cell).key, result);
+  running_.erase(cell);
   progress_.report(record.label + ": " + outcome_text(record));
   archive_.merge_if_due();
 }
@@ -128,6 +155,7 @@ void ArchiveSink::on_done(int cell, int, const worker::Hello&, std::string&& res
 void ArchiveSink::on_attempt_ended(int cell, int attempt, const std::string& reason) {
   const sweep::CellRecord& record = record_of(cell);
   archive_.remove_mark(record.key);
+  running_.erase(cell);
   progress_.report(record.label + ": attempt " + std::to_string(attempt) + " ended: " + reason);
 }
 
@@ -135,6 +163,7 @@ void ArchiveSink::on_ended(int cell, int attempt, sweep::CellStatus kind,
                            const std::string& reason) {
   const sweep::CellRecord& record = record_of(cell);
   archive_.commit(record.key, worker::failed_shard(record, attempt, kind, reason, scratch_dir_));
+  running_.erase(cell);
   progress_.report(record.label + ": " + std::string(sweep::to_text(kind)) + ": " + reason);
 }
 

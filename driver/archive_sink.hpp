@@ -1,36 +1,45 @@
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 
 #include "driver/farm.hpp"
 #include "driver/plan.hpp"
 #include "driver/progress.hpp"
 #include "sweeps/archive.hpp"
+#include "workers/host.hpp"
 
 namespace driver {
 
 /// Rows of the archive as planned, before anything has run.
 std::vector<sweep::CellRecord> planned_records(const Plan& plan);
 
-/// What the selected cells of a plan are expected to take, by plan index. Reads or generates their
-/// workloads, so that input that is wrong is refused before anything is written.
-std::map<int, double> expected_seconds(const Plan& plan);
+/// What the selected cells of a plan are expected to take, by plan index; those without the keys
+/// `done`. Reads or generates their workloads, so that input that is wrong is refused before
+/// anything is written.
+std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::string>& done);
 
-/// What is left to do: the selected cells that can run and have no result.
+/// What is left to do: the selected cells that can run and have no result; those in quarantine only
+/// if they are to be tried again.
 std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
-                                 const sweep::Archive& archive);
+                                 const sweep::Archive& archive, bool retry_quarantined);
 
 /// Puts what the farm reports into the archive.
 class ArchiveSink final : public FarmSink {
  public:
   ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
               std::string scratch_dir, ProgressLine& progress);
+  /// Cells that still run then, because of an exception, stay planned.
+  ~ArchiveSink() override;
+  ArchiveSink(const ArchiveSink&) = delete;
+  ArchiveSink& operator=(const ArchiveSink&) = delete;
 
   std::string config_of(int cell) override;
   void on_start(int cell, int attempt, const worker::Hello& worker) override;
   void on_done(int cell, int attempt, const worker::Hello& worker, std::string&& result) override;
   void on_attempt_ended(int cell, int attempt, const std::string& reason) override;
   void on_ended(int cell, int attempt, sweep::CellStatus kind, const std::string& reason) override;
+  void on_stop_asked(std::optional<int> alone) override;
   void on_status(const FarmStatus& status) override { progress_.update(status); }
 
  private:
@@ -38,6 +47,8 @@ class ArchiveSink final : public FarmSink {
 
   std::map<int, const PlannedCell*> cells_;  // by plan index
   std::map<int, int> row_of_;                // plan index -> row of the archive
+  std::map<int, sweep::RunMark> running_;    // by plan index
+  worker::Host self_ = worker::detect_host();
   std::string profiles_;
   sweep::Archive& archive_;
   std::string scratch_dir_;

@@ -246,7 +246,7 @@ void Dispatcher::quarantine_killers() {
   for (auto& [id, cell] : cells_) {
     if (cell.task.deaths < rules_.deaths) continue;
     waiting_[cell.task.sku].erase(place_of(cell));
-    end_cell(id, 0, CellStatus::quarantined,
+    end_cell(id, cell.task.attempts, CellStatus::quarantined,
              "killed its process " + std::to_string(cell.task.deaths) + " times");
   }
 }
@@ -263,10 +263,11 @@ void Dispatcher::end_infeasible() {
     }
     if (largest_gib < 0) continue;  // a matter of SKU, not of memory
     std::erase_if(places, [&](const Place& place) {
-      const double gib = cells_.at(place.cell).task.host_gib;
+      const CellTask& task = cells_.at(place.cell).task;
+      const double gib = task.host_gib;
       if (gib <= largest_gib) return false;
       memory_.cancel_reservation_of(place.cell);
-      end_cell(place.cell, 0, CellStatus::infeasible,
+      end_cell(place.cell, task.attempts, CellStatus::infeasible,
                "needs " + in_gib(gib) + " of host memory, the largest node for it, " + largest +
                    ", has " + in_gib(largest_gib));
       return true;

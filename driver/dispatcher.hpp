@@ -94,7 +94,7 @@ struct AttemptEnded {
 };
 /// The cell is over without a result.
 struct CellEnded {
-  int cell, attempt;  // attempt 0: never started in this run
+  int cell, attempt;  // the last one, of this run or an earlier one; 0: there was none
   sweep::CellStatus kind;
   std::string reason;
 };

@@ -56,25 +56,27 @@ class Farm {
   }
   void on(int from, const worker::Heartbeat& heartbeat) {
     const auto at = running_.find(from);
-    if (at != running_.end() && at->second.cell == heartbeat.cell)
+    if (at != running_.end() && at->second.cell == heartbeat.cell) {
       at->second.progress = heartbeat.progress;
+      at->second.heard = clock_.now();
+    }
     dispatch(WorkerHeard{from});
   }
   void on(int from, worker::Done& done) {
     if (dispatcher_.expects(from, done.cell, done.attempt)) {
       sink_.on_done(done.cell, done.attempt, workers_.at(from), std::move(done.result));
-      running_.erase(from);
+      end_run(from);
       ++result_.done;
     }
     dispatch(CellDone{from, done.cell, done.attempt});
   }
   void on(int from, worker::Failed& failed) {
-    running_.erase(from);
+    end_run(from);
     dispatch(CellFailed{from, failed.cell, failed.attempt, failed.kind, std::move(failed.reason),
                         failed.poisoned});
   }
   void on(int from, const worker::Abandoned& abandoned) {
-    running_.erase(from);
+    end_run(from);
     dispatch(CellAbandoned{from, abandoned.cell, abandoned.attempt});
   }
   void on(int from, const worker::Goodbye& goodbye) {
@@ -113,6 +115,7 @@ class Farm {
   void heed_interruptions() {
     for (const int wanted = options_.interruptions(); heeded_ < wanted;) {
       ++heeded_;
+      sink_.on_stop_asked(cell_alone());
       if (heeded_ == 1) dispatch(Drain{});
       if (heeded_ == 2) dispatch(StopNow{});
     }
@@ -130,8 +133,9 @@ class Farm {
     const worker::Hello& worker = workers_.at(assign.worker);
     std::string config = sink_.config_of(assign.cell);
     sink_.on_start(assign.cell, assign.attempt, worker);
-    running_[assign.worker] =
-        RunningCell{assign.cell, assign.attempt, assign.worker, worker.host, clock_.now(), {}};
+    running_[assign.worker] = RunningCell{
+        assign.cell, assign.attempt, assign.worker, worker.host, clock_.now(), clock_.now(), {}};
+    note_company();
     tell(assign.worker, worker::Assign{assign.cell, assign.attempt, std::move(config)}, losses);
   }
   void obey(const AbandonCell& abandon, std::deque<Event>& losses) {
@@ -159,7 +163,23 @@ class Farm {
     }
   }
 
+  void end_run(int worker) {
+    note_company();
+    running_.erase(worker);
+  }
+  void note_company() {
+    if (running_.size() > 1) company_until_ = clock_.now();
+  }
+  /// Whoever loses its process now loses it alone: nothing else ran since it was last heard of.
+  std::optional<int> cell_alone() const {
+    if (running_.size() != 1) return std::nullopt;
+    const RunningCell& only = running_.begin()->second;
+    if (company_until_ && only.heard <= *company_until_) return std::nullopt;
+    return only.cell;
+  }
+
   void forget(int cell, int attempt) {
+    note_company();
     std::erase_if(running_, [&](const auto& entry) {
       return entry.second.cell == cell && entry.second.attempt == attempt;
     });
@@ -216,7 +236,8 @@ class Farm {
   std::set<int> left_;                  // said goodbye
   std::set<int> gone_;                  // could not be reached
   FarmResult result_;
-  int heeded_ = 0;  // interruptions
+  int heeded_ = 0;                      // interruptions
+  std::optional<Nanos> company_until_;  // when two cells last ran at once
   std::optional<Nanos> last_tick_;
   std::optional<Nanos> last_status_;
 };

@@ -20,6 +20,7 @@ struct RunningCell {
   int worker;
   std::string host;
   Nanos started;  // on the farm's clock
+  Nanos heard;    // the worker was last heard of
   worker::Progress progress;
 };
 
@@ -54,9 +55,12 @@ class FarmSink {
                        std::string&& result) = 0;
   /// The attempt failed and will be repeated, or was abandoned and the cell stays planned.
   virtual void on_attempt_ended(int cell, int attempt, const std::string& reason) = 0;
-  /// The cell is over without a result. Attempt 0: it was never started in this run.
+  /// The cell is over without a result. Attempt 0: it was never started.
   virtual void on_ended(int cell, int attempt, sweep::CellStatus kind,
                         const std::string& reason) = 0;
+  /// The user asks to stop; or the launcher does, because it has lost a process. `alone` is the
+  /// cell that runs, if no other did since its worker was last heard of.
+  virtual void on_stop_asked(std::optional<int> alone) { (void)alone; }
   /// About twice a second, and once at the end.
   virtual void on_status(const FarmStatus&) {}
 };

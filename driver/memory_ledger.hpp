@@ -2,8 +2,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace driver {
+
+/// The most host memory that cells of these sizes take of one node at once: the largest first, as
+/// many as fit beside each other.
+double most_at_once_gib(std::vector<double> cells_gib, double node_gib);
 
 /// Host memory of the nodes, as running cells hold it. Never more than a node's capacity is given.
 ///

@@ -4,7 +4,7 @@
 #include <boost/program_options.hpp>
 #include <cstdlib>
 #include <iostream>
-#include <map>
+#include <string_view>
 
 #include "driver/version.hpp"
 
@@ -15,83 +15,53 @@ namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
 struct Command {
+  std::string_view name;
   const char* usage;
   const char* purpose;
   std::size_t min_arguments, max_arguments;
-  std::vector<const char*> options;
+  std::string_view options;  // names of kOptions
 };
 
-const std::map<std::string, Command>& commands() {
-  static const std::map<std::string, Command> all = {
-      {"plan",
-       {"plan SWEEP.toml",
-        "shows the cells of a sweep, what each is expected to take, and which would run",
-        1,
-        1,
-        {"backend", "archive", "set", "only", "skip", "json", "profiles"}}},
-      {"run",
-       {"run SWEEP.toml",
-        "runs the cells of a sweep and prints their results",
-        1,
-        1,
-        {"backend", "archive", "resume", "fresh", "wait", "set", "only", "skip", "cell-timeout",
-         "time-limit", "node-memory-gib", "as-sku", "fake-device", "jsonl", "profiles"}}},
-      {"status",
-       {"status A.h5",
-        "says how far the run of an archive is: done, running, left, failed",
-        1,
-        1,
-        {"watch", "json"}}},
-      {"check",
-       {"check A.h5 | check --equal A.h5 B.h5",
-        "checks an archive (exit code 5: damaged), or whether two hold the same results (3: not)",
-        1,
-        2,
-        {"equal"}}},
-      {"merge",
-       {"merge A.h5 B.h5 -o C.h5",
-        "joins two archives of the same sweep file in a new one",
-        2,
-        2,
-        {"output,o"}}},
-      {"compare",
-       {"compare A.h5 [B.h5]",
-        "ratios of a figure between cells that differ in the named keys alone",
-        1,
-        2,
-        {"by", "metric", "base", "only", "skip", "format"}}},
-      {"table",
-       {"table A.h5",
-        "a figure by arrival rate and policy for each GPU, beside published values",
-        1,
-        1,
-        {"metric", "only", "skip", "format", "profiles"}}},
-      {"export",
-       {"export A.h5 --table TABLE",
-        "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events or telemetry",
-        1,
-        1,
-        {"table", "format", "only", "skip", "output,o"}}},
-      {"trace",
-       {"trace A.h5 CELL",
-        "prints the trace of a cell as JSON lines; CELL is its number or the start of its key",
-        2,
-        2,
-        {"steps", "events", "requests"}}},
-      {"workload",
-       {"workload SWEEP.toml",
-        "describes the jobs that a sweep replays, or the tokens of one turn",
-        1,
-        1,
-        {"set", "only", "skip", "job", "turn", "profiles"}}},
-      {"bench",
-       {"bench sim|tokenizer [FILE...]",
-        "measures the simulator, or a tokenizer on a text",
-        1,
-        3,
-        {"repeats", "json", "profiles"}}},
-  };
-  return all;
+constexpr Command kCommands[] = {
+    {"bench", "bench sim|tokenizer [FILE...]", "measures the simulator, or a tokenizer on a text",
+     1, 3, "repeats json profiles"},
+    {"check", "check A.h5 | check --equal A.h5 B.h5",
+     "checks an archive (exit code 5: damaged), or whether two hold the same results (3: not)", 1,
+     2, "equal"},
+    {"compare", "compare A.h5 [B.h5]",
+     "ratios of a figure between cells that differ in the named keys alone", 1, 2,
+     "by metric base only skip format"},
+    {"export", "export A.h5 --table TABLE",
+     "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events or telemetry", 1, 1,
+     "table format only skip output,o"},
+    {"merge", "merge A.h5 B.h5 -o C.h5", "joins two archives of the same sweep file in a new one",
+     2, 2, "output,o"},
+    {"plan", "plan SWEEP.toml",
+     "shows the cells of a sweep, what each is expected to take, and which would run", 1, 1,
+     "backend archive retry-quarantined set only skip node-memory-gib json profiles"},
+    {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
+     "backend archive resume fresh retry-quarantined wait set only skip cell-timeout time-limit "
+     "node-memory-gib as-sku fake-device jsonl profiles"},
+    {"status", "status A.h5", "says how far the run of an archive is: done, running, left, failed",
+     1, 1, "watch json"},
+    {"table", "table A.h5",
+     "a figure by arrival rate and policy for each GPU, beside published values", 1, 1,
+     "metric only skip format profiles"},
+    {"trace", "trace A.h5 CELL",
+     "prints the trace of a cell as JSON lines; CELL is its number or the start of its key", 2, 2,
+     "steps events requests"},
+    {"workload", "workload SWEEP.toml",
+     "describes the jobs that a sweep replays, or the tokens of one turn", 1, 1,
+     "set only skip job turn profiles"},
+};
+
+bool takes(const Command& command, std::string_view option) {
+  for (std::string_view rest = command.options; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (rest.substr(0, end) == option) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
 }
 
 enum class Kind { flag, text, list, number, integer };
@@ -109,6 +79,7 @@ constexpr Option kOptions[] = {
     {"archive", Kind::text, "A.h5", "where the results are; by default <sweep name>.h5"},
     {"resume", Kind::flag, "", "insists on an archive that is there"},
     {"fresh", Kind::flag, "", "moves an archive that is there aside and starts anew"},
+    {"retry-quarantined", Kind::flag, "", "also runs cells that killed their process twice"},
     {"wait", Kind::number, "S", "waits so long for an archive that another run uses"},
     {"set", Kind::list, "KEY=VALUE", "sets a parameter over the sweep file; may be repeated"},
     {"only", Kind::list, "KEY=V[,V]", "only the cells that match; may be repeated"},
@@ -120,7 +91,7 @@ constexpr Option kOptions[] = {
     {"fake-device", Kind::text, "NAME,MiB", "the device that the workers find"},
     {"jsonl", Kind::text, "DIR", "writes the trace of each cell that ran as JSON lines"},
     {"job", Kind::text, "J", "a job, by its id or its number from 0"},
-    {"turn", Kind::integer, "T", "a turn of the job, from 0"},
+    {"turn", Kind::integer, "T", "a turn of the job, from 1 as the answer names them"},
     {"repeats", Kind::integer, "N", "measures N times (3) and reports the best"},
     {"json", Kind::flag, "", "prints JSON"},
     {"watch", Kind::flag, "", "again whenever something changes, until nothing is left"},
@@ -166,16 +137,14 @@ void add(po::options_description& options, const Option& option) {
 po::options_description options_of(const Command& command) {
   po::options_description some("Options");
   some.add_options()("help,h", "this text");
-  for (const Option& option : kOptions) {
-    const auto named = [&](const char* name) { return std::string_view(name) == option.name; };
-    if (std::ranges::any_of(command.options, named)) add(some, option);
-  }
+  for (const Option& option : kOptions)
+    if (takes(command, option.name)) add(some, option);
   return some;
 }
 
 void print_help(std::ostream& out) {
   out << "kvsweep: sweeps of KV-cache scheduling policies for LLM agents\n\n";
-  for (const auto& [name, command] : commands())
+  for (const Command& command : kCommands)
     out << "  kvsweep " << command.usage << "\n      " << command.purpose << '\n';
   out << "\n`kvsweep COMMAND --help` lists a command's options; `kvsweep --version` what it was "
          "built with.\n";
@@ -189,7 +158,6 @@ void print_version(std::ostream& out) {
 
 /// The profiles beside the program: in its source tree, or where it was installed.
 fs::path default_profiles() {
-  if (const char* named = std::getenv("KVSWEEP_PROFILES")) return named;
   std::error_code none;
   const fs::path bin = fs::read_symlink("/proc/self/exe", none).parent_path();
   for (const fs::path& dir : {bin / "../../../sweeps", bin / "../share/kvsweep"}) {
@@ -222,6 +190,8 @@ void read_environment(Options& options) {
   if (!end.empty()) options.end_time = std::strtoll(end.c_str(), nullptr, 10);
   const std::string scratch = variable("TMPDIR");
   options.scratch = scratch.empty() ? "/tmp" : scratch;
+  if (options.profiles.empty()) options.profiles = variable("KVSWEEP_PROFILES");
+  if (options.profiles.empty()) options.profiles = default_profiles();
 }
 
 /// What the commands that only read archives take.
@@ -240,8 +210,7 @@ void read_archive_values(Options& options, const po::variables_map& given) {
 
 void read_values(Options& options, const po::variables_map& given) {
   options.arguments = list(given, "argument");
-  options.profiles =
-      optional<fs::path, std::string>(given, "profiles").value_or(default_profiles());
+  options.profiles = optional<fs::path, std::string>(given, "profiles").value_or(fs::path());
   options.backend = optional<std::string>(given, "backend");
   options.set = list(given, "set");
   options.only = list(given, "only");
@@ -249,6 +218,7 @@ void read_values(Options& options, const po::variables_map& given) {
   options.archive = optional<fs::path, std::string>(given, "archive");
   options.resume = given.count("resume") > 0;
   options.fresh = given.count("fresh") > 0;
+  options.retry_quarantined = given.count("retry-quarantined") > 0;
   options.wait_s = optional<double>(given, "wait").value_or(0);
   options.cell_timeout_s = optional<double>(given, "cell-timeout");
   options.time_limit_s = optional<double>(given, "time-limit");
@@ -257,7 +227,7 @@ void read_values(Options& options, const po::variables_map& given) {
   options.fake_device = optional<std::string>(given, "fake-device");
   options.jsonl = optional<fs::path, std::string>(given, "jsonl");
   options.job = optional<std::string>(given, "job");
-  options.turn = optional<int>(given, "turn").value_or(0);
+  options.turn = optional<int>(given, "turn").value_or(1);
   options.repeats = optional<int>(given, "repeats").value_or(3);
   options.json = given.count("json") > 0;
   read_archive_values(options, given);
@@ -281,8 +251,7 @@ void check(const Options& options) {
   if (!(options.wait_s >= 0)) throw UsageError("--wait must not be negative");
 }
 
-Options read(const std::string& name, const Command& command,
-             const std::vector<std::string>& words) {
+Options read(const Command& command, const std::vector<std::string>& words) {
   po::options_description accepted = options_of(command);
   po::options_description hidden;
   hidden.add_options()("argument", po::value<std::vector<std::string>>());
@@ -298,7 +267,7 @@ Options read(const std::string& name, const Command& command,
     std::cout << "kvsweep " << command.usage << "\n    " << command.purpose << "\n\n" << accepted;
     return options;
   }
-  options.command = name;
+  options.command = command.name;
   read_values(options, given);
   if (options.arguments.size() < command.min_arguments ||
       options.arguments.size() > command.max_arguments) {
@@ -322,14 +291,15 @@ Options parse_options(int argc, char** argv) {
     print_version(std::cout);
     return {};
   }
-  const auto command = commands().find(first);
-  if (command == commands().end()) {
+  const auto* command = std::ranges::find(kCommands, first, &Command::name);
+  if (command == std::end(kCommands)) {
     std::string known;
-    for (const auto& [name, unused] : commands()) known += (known.empty() ? "" : ", ") + name;
+    for (const Command& each : kCommands)
+      known += (known.empty() ? "" : ", ") + std::string(each.name);
     throw UsageError("unknown command \"" + first + "\", there are: " + known);
   }
   try {
-    Options options = read(first, command->second, {words.begin() + 1, words.end()});
+    Options options = read(*command, {words.begin() + 1, words.end()});
     for (const std::string& word : words)
       options.command_line += (options.command_line.empty() ? "" : " ") + word;
     return options;

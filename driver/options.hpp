@@ -23,11 +23,12 @@ struct Options {
   std::vector<std::string> set, only, skip;
   std::optional<std::filesystem::path> jsonl;
   std::optional<std::string> job;
-  int turn = 0;
+  int turn = 1;  // of the job, from 1
   std::optional<std::filesystem::path> archive;
   bool resume = false;  // insist on an archive that is there
   bool fresh = false;   // move one that is there aside
-  double wait_s = 0;    // for an archive that is in use
+  bool retry_quarantined = false;
+  double wait_s = 0;  // for an archive that is in use
   std::optional<double> cell_timeout_s, time_limit_s, node_memory_gib;
   std::optional<std::string> as_sku, fake_device;
   bool in_mpi_job = false;               // launched by mpirun or srun

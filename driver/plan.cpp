@@ -29,8 +29,7 @@ std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
   throw sweep::SpecError(where + " must be one of sim, cpu, cuda, found \"" + backend + '"');
 }
 
-void bind_cell(PlannedCell& planned, const std::string& backend,
-               const std::filesystem::path& profiles) {
+void bind_cell(PlannedCell& planned, const std::string& backend, worker::Profiles& profiles) {
   try {
     planned.bound = worker::bind(planned.cell.params, backend, planned.cell.seed, profiles);
   } catch (const worker::NotRunnable& reason) {
@@ -49,7 +48,7 @@ std::string bare_config(const sweep::Cell& cell, const std::string& backend) {
 }
 
 PlannedCell plan_cell(const sweep::Cell& cell, const std::string& backend,
-                      const std::filesystem::path& profiles) {
+                      worker::Profiles& profiles) {
   PlannedCell planned;
   planned.cell = cell;
   if (cell.status == sweep::CellStatus::planned) bind_cell(planned, backend, profiles);
@@ -67,19 +66,30 @@ Plan make_plan(const std::string& path, const Options& options) {
   for (const std::string& text : options.set)
     sweep::assign(plan.spec, sweep::parse_assignment(text));
   plan.backend = backend_of(plan.spec, options);
+  worker::Profiles profiles(options.profiles);
   const auto uses_dram = [&](const sweep::ParamMap& params) {
-    return worker::uses_host_tier(params, options.profiles);
+    return worker::uses_host_tier(params, profiles);
   };
   const std::vector<sweep::Cell> cells = sweep::expand(plan.spec, uses_dram);
   const sweep::Selection selection(cells, options.only, options.skip);
   for (const sweep::Cell& cell : cells) {
-    plan.cells.push_back(plan_cell(cell, plan.backend, options.profiles));
+    plan.cells.push_back(plan_cell(cell, plan.backend, profiles));
     plan.cells.back().selected = selection.contains(cell);
   }
   if (std::ranges::none_of(plan.cells, &PlannedCell::selected)) {
     throw sweep::SpecError(path + ": --only and --skip leave no cell");
   }
   return plan;
+}
+
+double host_gib(const PlannedCell& planned) {
+  if (!planned.bound) return 0;
+  const auto dram = planned.cell.params.find("dram_gib");
+  if (planned.bound->config.backend == "sim" || dram == planned.cell.params.end()) return 0;
+  if (const auto* whole = std::get_if<std::int64_t>(&dram->second.value))
+    return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&dram->second.value);
+  return real != nullptr ? *real : 0;
 }
 
 }  // namespace driver

@@ -30,4 +30,8 @@ struct Plan {
 /// sweep::SpecError.
 Plan make_plan(const std::string& path, const Options& options);
 
+/// Host memory that the cell takes while it runs, GiB: 0 on a backend whose tiers are numbers
+/// (sim).
+double host_gib(const PlannedCell& planned);
+
 }  // namespace driver

@@ -74,6 +74,11 @@ std::optional<CellRecord> PlanHistory::result_of(const PlannedCell& planned) con
   return std::nullopt;
 }
 
+bool PlanHistory::is_quarantined(const PlannedCell& planned) const {
+  const CellRecord* record = find(planned.key);
+  return record != nullptr && record->status == CellStatus::quarantined;
+}
+
 std::string PlanHistory::why_it_runs(const PlannedCell& planned) const {
   if (const CellRecord* record = find(planned.key)) {
     return record->status == CellStatus::planned ? "not run yet" : outcome(*record);

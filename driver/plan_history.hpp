@@ -20,6 +20,8 @@ class PlanHistory {
   /// Why a cell without a result will run: "not in the archive", "failed before: out of memory",
   /// "changed: engine.block_size 16 -> 32", ...
   std::string why_it_runs(const PlannedCell& planned) const;
+  /// Whether the cell killed its process too often.
+  bool is_quarantined(const PlannedCell& planned) const;
   /// Results that the plan has no cell for.
   int unplanned(const Plan& plan) const;
 

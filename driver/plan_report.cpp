@@ -5,6 +5,7 @@
 
 #include "analysis/json_line.hpp"
 #include "analysis/text_table.hpp"
+#include "driver/memory_ledger.hpp"
 #include "sweeps/canonical_json.hpp"
 
 namespace driver {
@@ -44,16 +45,6 @@ double figure(const sweep::CellRecord& record, std::string_view name) {
   return sweep::kNotObserved;
 }
 
-/// Host memory of a cell on a backend whose tiers are memory.
-double host_gib_of(const PlannedCell& planned) {
-  const auto dram = planned.cell.params.find("dram_gib");
-  if (planned.bound->config.backend == "sim" || dram == planned.cell.params.end()) return 0;
-  if (const auto* whole = std::get_if<std::int64_t>(&dram->second.value))
-    return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&dram->second.value);
-  return real != nullptr ? *real : 0;
-}
-
 void estimate(PlanLine& line, worker::WorkloadCache& workloads) {
   const worker::ExperimentConfig& config = line.cell->bound->config;
   const worker::CellEstimate expected = worker::estimate_cell(config, workloads);
@@ -61,14 +52,25 @@ void estimate(PlanLine& line, worker::WorkloadCache& workloads) {
   line.busy_s = worker::busy_seconds(config, expected);
 }
 
-PlanLine line_of(const PlannedCell& planned, const PlanHistory* history,
+/// Why a cell that could run is not going to; empty when it is.
+std::string obstacle(const PlanLine& line, const PlanHistory* history, const PlanRules& rules) {
+  if (rules.node_gib && line.host_gib > *rules.node_gib) {
+    return "infeasible: needs " + analysis::four_digits(line.host_gib) +
+           " GiB of host memory, a node has " + analysis::four_digits(*rules.node_gib);
+  }
+  if (history == nullptr || rules.retry_quarantined || !history->is_quarantined(*line.cell))
+    return "";
+  return history->why_it_runs(*line.cell) + "; --retry-quarantined runs it again";
+}
+
+PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const PlanRules& rules,
                  worker::WorkloadCache& workloads) {
   PlanLine line{.cell = &planned, .runs = planned.bound.has_value(), .why = "new"};
   if (!planned.bound) {
     line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
     return line;
   }
-  line.host_gib = host_gib_of(planned);
+  line.host_gib = host_gib(planned);
   if (const auto result = history != nullptr ? history->result_of(planned) : std::nullopt) {
     line.runs = false;
     line.why = "done";
@@ -79,6 +81,10 @@ PlanLine line_of(const PlannedCell& planned, const PlanHistory* history,
   }
   if (history != nullptr) line.why = history->why_it_runs(planned);
   estimate(line, workloads);
+  if (const std::string why_not = obstacle(line, history, rules); !why_not.empty()) {
+    line.runs = false;
+    line.why = why_not;
+  }
   return line;
 }
 
@@ -111,13 +117,30 @@ void print_cells(const PlanReport& report, std::ostream& out) {
   table.print(out);
 }
 
+void print_host_memory(const PlanReport& report, std::ostream& out) {
+  std::vector<double> cells_gib;
+  for (const PlanLine& line : report.lines)
+    if (line.runs) cells_gib.push_back(line.host_gib);
+  const double largest = cells_gib.empty() ? 0 : *std::ranges::max_element(cells_gib);
+  out << "host memory: the largest cell takes " << analysis::four_digits(largest) << " GiB; ";
+  if (report.rules.node_gib) {
+    out << "of a node's " << analysis::four_digits(*report.rules.node_gib) << " GiB, cells that run"
+        << " together take at most "
+        << analysis::four_digits(most_at_once_gib(cells_gib, *report.rules.node_gib)) << ".\n";
+  } else {
+    out << "cells that do not fit a node together wait for each other (--node-memory-gib says how"
+           " much a node has).\n";
+  }
+}
+
 }  // namespace
 
-PlanReport report_plan(const Plan& plan, const PlanHistory* history) {
+PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHistory* history) {
   PlanReport report;
+  report.rules = rules;
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
-    if (planned.selected) report.lines.push_back(line_of(planned, history, workloads));
+    if (planned.selected) report.lines.push_back(line_of(planned, history, rules, workloads));
   }
   if (history == nullptr) return report;
   if (const int others = history->unplanned(plan); others > 0) {
@@ -152,6 +175,7 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
          "are estimates"
          " from the cost model, except for cells that are done. The second table counts what is to "
          "run.\n";
+  if (has_real_tiers(plan)) print_host_memory(report, out);
   if (!report.notes.empty()) out << report.notes << '\n';
 }
 

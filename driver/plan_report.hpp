@@ -1,6 +1,7 @@
 #pragma once
 #include <iosfwd>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace driver {
 /// What a plan says of one cell.
 struct PlanLine {
   const PlannedCell* cell = nullptr;
-  bool runs = false;  // false: done already, excluded or infeasible
+  bool runs = false;  // false: done already, excluded, infeasible or quarantined
   std::string
       why;  // "new", "done", "failed before: ...", "changed: engine.block_size 16 -> 32", ...
   double served_s = 0;    // on the cell's clock
@@ -22,14 +23,21 @@ struct PlanLine {
   bool estimated = true;  // false: as an earlier run took
 };
 
+struct PlanRules {
+  bool retry_quarantined = false;
+  std::optional<double> node_gib{};  // host memory of every node, where it is known
+};
+
 struct PlanReport {
   std::vector<PlanLine> lines;
+  PlanRules rules;
   std::string notes;  // e.g. of which archive
 };
 
 /// Every selected cell of the plan as it would run: into an empty archive, or into the one that
 /// `history` knows.
-PlanReport report_plan(const Plan& plan, const PlanHistory* history = nullptr);
+PlanReport report_plan(const Plan& plan, const PlanRules& rules = {},
+                       const PlanHistory* history = nullptr);
 
 void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out);
 void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& out);

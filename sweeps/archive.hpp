@@ -41,7 +41,10 @@ struct RunMark {
   std::string host;
   long pid = 0;
   std::string phase;
-  std::string died;  // what the worker's handler of fatal signals wrote: "signal 11"
+  std::string died;     // how the process died of the cell: "signal 11", by the worker's handler of
+                        // fatal signals, or what the driver saw
+  bool drives = false;  // its process was the driver, too: no other cell ran
+  std::string stopped{};  // the driver wrote that it was asked to stop while the process lived
 };
 
 /// One sweep's results, open for writing by this process alone.
@@ -69,6 +72,8 @@ class Archive {
   /// Leaves a note that the cell is about to run, until it is committed or the mark is removed.
   void mark_started(const RunMark& mark);
   void remove_mark(const std::string& key);
+  /// Adds "name=value" to the mark of a cell that runs.
+  void add_to_mark(const std::string& key, const std::string& name, const std::string& value);
   /// The file of the mark. A dying worker may append the line "died=<how>" to it.
   std::string mark_path(const std::string& key) const;
 

@@ -1,3 +1,6 @@
+#include <signal.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <sstream>
 
@@ -29,6 +32,8 @@ RunMark parse_mark(const std::string& key, const std::string& text) {
     if (name == "host") mark.host = value;
     if (name == "pid") mark.pid = number(value);
     if (name == "phase") mark.phase = value;
+    if (name == "drives") mark.drives = value == "1";
+    if (name == "stopped") mark.stopped = value;
     if (name == "died") mark.died = value;
   }
   return mark;
@@ -51,6 +56,16 @@ std::vector<RunMark> run_marks(const std::string& archive) {
   return marks;
 }
 
+int deaths_of(const RunMark& mark) {
+  const bool counts = !mark.died.empty() || (mark.drives && mark.stopped.empty());
+  return mark.deaths + (counts ? 1 : 0);
+}
+
+bool process_is_gone(const RunMark& mark, const std::string& this_host) {
+  return mark.host == this_host && mark.pid > 0 && ::kill(static_cast<pid_t>(mark.pid), 0) != 0 &&
+         errno == ESRCH;
+}
+
 std::string Archive::mark_path(const std::string& key) const {
   return in_folder(key + std::string(kMarkEnd));
 }
@@ -58,9 +73,19 @@ std::string Archive::mark_path(const std::string& key) const {
 void Archive::mark_started(const RunMark& mark) {
   const std::string text = "attempt=" + std::to_string(mark.attempt) +
                            "\ndeaths=" + std::to_string(mark.deaths) + "\nhost=" + mark.host +
-                           "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase + "\n";
+                           "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase +
+                           "\ndrives=" + (mark.drives ? "1" : "0") + "\n";
   try {
     files_.write(mark_path(mark.key), text);
+  } catch (const FileError& error) {
+    throw ArchiveWriteFailed(path_ + ": " + error.what());
+  }
+}
+
+void Archive::add_to_mark(const std::string& key, const std::string& name,
+                          const std::string& value) {
+  try {
+    files_.append(mark_path(key), name + '=' + value + '\n');
   } catch (const FileError& error) {
     throw ArchiveWriteFailed(path_ + ": " + error.what());
   }

@@ -106,4 +106,16 @@ Table ArchiveReader::load_table(int row, std::string_view table) {
       path_, [&] { return source_->loader().table(position).read(cells()[at].rows[position]); });
 }
 
+std::set<std::string> merged_results(const std::string& path) {
+  std::set<std::string> keys;
+  if (::access(path.c_str(), R_OK) != 0) return keys;
+  try {
+    for (const CellRecord& cell : open_archive_file(path).index.cells)
+      if (cell.status == CellStatus::ok) keys.insert(cell.key);
+  } catch (const ArchiveError&) {
+    // Whoever opens it to go on with it says what is wrong.
+  }
+  return keys;
+}
+
 }  // namespace sweep

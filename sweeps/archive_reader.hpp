@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,5 +50,9 @@ class ArchiveReader {
   std::vector<bool> in_shard_;  // by row
   int n_shards_ = 0;
 };
+
+/// Keys of the results in an archive, those of shards beside it left out; none when there is no
+/// archive or it cannot be read.
+std::set<std::string> merged_results(const std::string& path);
 
 }  // namespace sweep

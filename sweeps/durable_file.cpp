@@ -82,6 +82,12 @@ void FileOps::write(const std::string& path, std::string_view bytes) {
   file.close();
 }
 
+void FileOps::append(const std::string& path, std::string_view bytes) {
+  Descriptor file(path, O_WRONLY | O_APPEND);
+  file.write(bytes);
+  file.close();
+}
+
 void FileOps::copy(const std::string& from, const std::string& to) {
   // std::filesystem::copy_file reports a full disk as an input/output error.
   constexpr std::size_t kBlock = std::size_t{1} << 24;

@@ -19,6 +19,8 @@ class FileOps {
   virtual ~FileOps() = default;
   /// Creates or replaces a file. Not durable until it is synced.
   virtual void write(const std::string& path, std::string_view bytes);
+  /// To a file that is there, in one write.
+  virtual void append(const std::string& path, std::string_view bytes);
   virtual void copy(const std::string& from, const std::string& to);
   /// Waits until the file's bytes are on the disk.
   virtual void sync(const std::string& path);

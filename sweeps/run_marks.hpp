@@ -10,4 +10,12 @@ namespace sweep {
 /// without a lock, sorted by key. Their processes may have died since.
 std::vector<RunMark> run_marks(const std::string& archive);
 
+/// Starts of the cell that ended in the death of its process and count against it, given the mark
+/// of a driver that is no more. The last start counts when somebody signed for it (`died`), and
+/// when the process that is gone was driver and worker in one and had not been asked to stop.
+int deaths_of(const RunMark& mark);
+
+/// Whether the mark's process is known to have ended. Of other hosts nothing is known.
+bool process_is_gone(const RunMark& mark, const std::string& this_host);
+
 }  // namespace sweep

@@ -9,14 +9,15 @@ namespace driver {
 
 int plan(const Options& options) {
   const Plan plan = make_plan(options.arguments.front(), options);
+  const PlanRules rules{options.retry_quarantined, options.node_memory_gib};
   PlanReport report;
   if (options.archive) {
     const std::string path = options.archive->string();
     const sweep::ArchiveReader archive = open_archive(path);
     const PlanHistory history(archive, path, plan.spec.name);
-    report = report_plan(plan, &history);
+    report = report_plan(plan, rules, &history);
   } else {
-    report = report_plan(plan);
+    report = report_plan(plan, rules);
   }
   options.json ? print_plan_json(plan, report, std::cout) : print_plan(plan, report, std::cout);
   return kOk;

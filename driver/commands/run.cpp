@@ -8,6 +8,7 @@
 #include "driver/commands/commands.hpp"
 #include "driver/run_setup.hpp"
 #include "driver/trace_folder.hpp"
+#include "sweeps/archive_reader.hpp"
 #include "workers/cell_job.hpp"
 #include "workers/channel.hpp"
 
@@ -21,22 +22,27 @@ Plan checked_plan(const Options& options) {
   return make_plan(options.arguments.front(), options);
 }
 
+/// Keys of what is done already, unless everything starts anew.
+std::set<std::string> results_to_keep(const Options& options, const std::string& path) {
+  return options.fresh ? std::set<std::string>() : sweep::merged_results(path);
+}
+
 /// A plan, the archive that it goes into, open, and what is left to do. Whatever a user can get
 /// wrong shows before the archive is touched.
 struct OpenRun {
   Plan plan;
+  std::string path;
   std::map<int, double> expected_s;
   sweep::FileOps files;
-  std::string path;
   sweep::Archive archive;
   std::vector<CellTask> tasks;
 
   explicit OpenRun(const Options& options)
       : plan(checked_plan(options)),
-        expected_s(expected_seconds(plan)),
         path(archive_path(options, plan.spec.name)),
+        expected_s(expected_seconds(plan, results_to_keep(options, path))),
         archive(path, archive_options(options, plan), planned_records(plan), files),
-        tasks(tasks_left(plan, expected_s, archive)) {}
+        tasks(tasks_left(plan, expected_s, archive, options.retry_quarantined)) {}
 };
 
 void tell_workers_to_leave(worker::Channel& channel, int size) {

@@ -1,6 +1,3 @@
-#include <signal.h>
-
-#include <cerrno>
 #include <chrono>
 #include <iostream>
 #include <map>
@@ -44,12 +41,6 @@ bool has_failed(CellStatus status) {
          status == CellStatus::quarantined;
 }
 
-/// A mark outlives a process that was killed. Of other hosts nothing is known.
-bool process_is_gone(const sweep::RunMark& mark, const std::string& this_host) {
-  return mark.host == this_host && mark.pid > 0 && ::kill(static_cast<pid_t>(mark.pid), 0) != 0 &&
-         errno == ESRCH;
-}
-
 void count(Counts& counts, const CellRecord& cell, bool runs) {
   ++counts.cells;
   if (cell.status == CellStatus::ok) {
@@ -71,7 +62,8 @@ Status read_status(const std::string& path) {
   const std::string host = worker::detect_host().name;
   // The marks first: a cell that is committed in between is done.
   for (sweep::RunMark& mark : sweep::run_marks(path)) {
-    if (!process_is_gone(mark, host)) marks.emplace(mark.key, mark);
+    // A mark outlives a process that was killed.
+    if (!sweep::process_is_gone(mark, host)) marks.emplace(mark.key, mark);
   }
   const sweep::ArchiveReader reader = open_archive(path);
   Status status;

@@ -13,7 +13,7 @@ int describe_workload(const Options& options) {
   const Plan plan = make_plan(options.arguments.front(), simulated);
   for (const PlannedCell& planned : plan.cells) {
     if (!planned.selected || !planned.bound) continue;
-    worker::describe_workload(planned.bound->config, options.job, options.turn, std::cout);
+    worker::describe_workload(planned.bound->config, options.job, options.turn - 1, std::cout);
     return kOk;
   }
   throw sweep::SpecError(

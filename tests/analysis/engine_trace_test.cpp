@@ -26,7 +26,8 @@ sweep::CellResult crowded_cell(const std::string& policy) {
           "[workload]\nkind = 'swe_smith_like'\njobs = 20\ngap_s = 1.0\n",
       "crowded.toml");
   const auto cells = sweep::expand(spec, [](const sweep::ParamMap&) { return false; });
-  const auto bound = worker::bind(cells.at(0).params, "sim", cells[0].seed, "sweeps");
+  worker::Profiles profiles("sweeps");
+  const auto bound = worker::bind(cells.at(0).params, "sim", cells[0].seed, profiles);
   worker::WorkloadCache workloads;
   return worker::run_experiment(bound.config, workloads);
 }

@@ -19,7 +19,8 @@ TEST_CASE("workload shows the token budget of one turn, the job named by number 
   const Program program;
   const Outcome by_number = program.run({"workload", "tiny.toml", "--job", "1", "--turn", "2"});
   REQUIRE(by_number.exit_code == 0);
-  for (const std::string part : {"prompt_tokens", "output_tokens", "reusable", "min steps"})
+  for (const std::string part :
+       {"prompt_tokens", "output_tokens", "reusable", "min steps", "turn 2 of"})
     CHECK_THAT(by_number.out, Contains(part));
   const Outcome by_id =
       program.run({"workload", "tiny.toml", "--job", "swe-smith-like-00001", "--turn", "2"});
@@ -42,7 +43,7 @@ TEST_CASE("a job or a turn that is not there is refused with those that are") {
   const Outcome job = program.run({"workload", "tiny.toml", "--job", "3"});
   CHECK(job.exit_code == 2);
   CHECK_THAT(job.err, Contains("--job must be a job's id or a number from 0 to 2, found \"3\""));
-  for (const std::string turn : {"99", "-1"}) {
+  for (const std::string turn : {"99", "0", "-1"}) {
     const Outcome refused = program.run({"workload", "tiny.toml", "--job", "0", "--turn=" + turn});
     CHECK(refused.exit_code == 2);
     CHECK(lines_of(refused.err).size() == 1);

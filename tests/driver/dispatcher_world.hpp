@@ -14,6 +14,14 @@ namespace driver_test {
 using driver::Nanos;
 using std::chrono::seconds;
 
+inline driver::CellTask cell(int index, double estimate_s = 1,
+                             const std::string& sku = "h100-80gb") {
+  return {.cell = index, .sku = sku, .estimate_s = estimate_s};
+}
+inline driver::CellTask big_cell(int index, double host_gib, double estimate_s = 1) {
+  return {.cell = index, .sku = "h100-80gb", .estimate_s = estimate_s, .host_gib = host_gib};
+}
+
 /// The workers of a dispatcher: does what its commands say and holds each against what must
 /// always be true. A broken promise throws std::logic_error.
 class World {
@@ -99,6 +107,8 @@ class World {
     const auto at = reasons_.find(cell);
     return at == reasons_.end() ? "" : at->second;
   }
+  /// Of a cell that ended without a result.
+  int last_attempt(int cell) const { return last_attempts_.at(cell); }
   std::optional<driver::LeftCell::Why> left(int cell) const {
     for (const driver::LeftCell& l : dispatcher.left())
       if (l.cell == cell) return l.why;
@@ -176,6 +186,7 @@ class World {
   void obey(const driver::CellEnded& ended) {
     over_once(ended.cell, std::string(to_text(ended.kind)));
     reasons_[ended.cell] = ended.reason;
+    last_attempts_[ended.cell] = ended.attempt;
   }
 
   std::map<int, driver::CellTask> tasks_;
@@ -184,6 +195,7 @@ class World {
   std::map<std::string, double> capacity_;
   std::map<int, std::string> fates_;
   std::map<int, std::string> reasons_;
+  std::map<int, int> last_attempts_;
   std::set<int> stopped_;
   std::vector<int> started_;
 };

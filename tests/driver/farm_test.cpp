@@ -19,7 +19,8 @@ struct Notes : FarmSink {
   std::vector<int> starts;
   std::vector<std::string> ended_attempts;
   std::vector<FarmStatus> statuses;
-  int refuse_cell = -1;  // its result cannot be stored
+  std::vector<std::optional<int>> asked_to_stop;  // the cell that ran alone
+  int refuse_cell = -1;                           // its result cannot be stored
 
   std::string config_of(int cell) override { return "config of " + std::to_string(cell); }
   void on_start(int cell, int, const worker::Hello&) override { starts.push_back(cell); }
@@ -33,6 +34,7 @@ struct Notes : FarmSink {
   void on_ended(int cell, int, sweep::CellStatus kind, const std::string& reason) override {
     CHECK(verdicts.emplace(cell, std::pair(kind, reason)).second);
   }
+  void on_stop_asked(std::optional<int> alone) override { asked_to_stop.push_back(alone); }
   void on_status(const FarmStatus& status) override { statuses.push_back(status); }
 };
 
@@ -145,6 +147,22 @@ TEST_CASE("one interruption lets running cells end, a second abandons them; both
     CHECK(notes.ended_attempts.size() == 2);
     CHECK(result.left.size() == 50);
     CHECK(exit_code(result) == kIncomplete);
+  }
+}
+
+TEST_CASE("a stop that is asked for names the cell that runs alone, if one does") {
+  Notes notes;
+  FarmOptions options = quick();
+  int asked = 0;
+  options.interruptions = [&] { return notes.starts.empty() ? 0 : std::min(++asked, 2); };
+  SECTION("one worker") {
+    run_with(1, 3, notes, run_until_asked, options);
+    CHECK(notes.asked_to_stop == std::vector<std::optional<int>>{0, 0});
+  }
+  SECTION("two workers: nobody can say whose process went first") {
+    options.interruptions = [&] { return notes.starts.size() < 2 ? 0 : std::min(++asked, 2); };
+    run_with(2, 3, notes, run_until_asked, options);
+    CHECK(notes.asked_to_stop == std::vector<std::optional<int>>{std::nullopt, std::nullopt});
   }
 }
 

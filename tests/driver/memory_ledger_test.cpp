@@ -3,6 +3,7 @@
 #include "tests/support/catch.hpp"
 
 using driver::MemoryLedger;
+using driver::most_at_once_gib;
 
 namespace {
 MemoryLedger node_of(double gib) {
@@ -72,4 +73,11 @@ TEST_CASE("a cell without host memory fits always") {
   MemoryLedger ledger = node_of(0);
   CHECK(ledger.fits("n", 1, 0));
   CHECK_FALSE(ledger.fits("n", 1, 0.5));
+}
+
+TEST_CASE("what cells take of a node at once: the largest first, as many as fit") {
+  CHECK(most_at_once_gib({}, 200) == 0);
+  CHECK(most_at_once_gib({128, 128}, 200) == 128);
+  CHECK(most_at_once_gib({40, 128, 128, 20}, 200) == 188);
+  CHECK(most_at_once_gib({300, 64}, 200) == 64);
 }

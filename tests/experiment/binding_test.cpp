@@ -140,17 +140,16 @@ TEST_CASE("policies with a host tier are planned as not built yet") {
     cell.set("policy", policy).set("dram_gib", 16);
     CHECK_THAT(cell.obstacle(), Catch::Matchers::StartsWith("excluded: not built yet: "));
     CHECK_THAT(cell.obstacle(), Catch::Matchers::Contains(policy));
-    CHECK(worker::uses_host_tier(cell.params(), support::kProfiles));
+    CHECK(support::uses_host_tier(cell.params()));
   }
   for (const std::string policy : {"fcfs", "job_fcfs", "continuum", "continuum_preview"})
-    CHECK_FALSE(worker::uses_host_tier(Cell().set("policy", policy).params(), support::kProfiles));
+    CHECK_FALSE(support::uses_host_tier(Cell().set("policy", policy).params()));
 }
 
 TEST_CASE("backends that are not built are planned as such") {
   for (const std::string backend : {"cpu", "cuda"}) {
     INFO(backend);
-    CHECK_THROWS_AS(worker::bind(Cell().params(), backend, 42, support::kProfiles),
-                    worker::NotRunnable);
+    CHECK_THROWS_AS(support::bind(Cell().params(), 42, backend), worker::NotRunnable);
   }
 }
 
@@ -176,7 +175,7 @@ TEST_CASE("relative paths count from the sweep file, and from here on the comman
 
   sweep::ParamMap on_command_line = in_file.params();
   on_command_line["workload.path"] = {std::string("./CMakeLists.txt"), {"--set", 0, 0}};
-  const auto bound = worker::bind(on_command_line, "sim", 42, support::kProfiles);
+  const auto bound = support::bind(on_command_line);
   const auto& recorded = std::get<worker::RecordedTrajectories>(bound.config.workload.content);
   CHECK(recorded.reading.path == "CMakeLists.txt");
 }

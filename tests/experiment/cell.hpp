@@ -12,6 +12,17 @@ namespace support {
 /// Tests run in the root of the checkout.
 inline const std::filesystem::path kProfiles = "sweeps";
 
+inline worker::BoundCell bind(const sweep::ParamMap& params, std::int64_t arrival_seed = 42,
+                              const std::string& backend = "sim") {
+  worker::Profiles profiles(kProfiles);
+  return worker::bind(params, backend, arrival_seed, profiles);
+}
+
+inline bool uses_host_tier(const sweep::ParamMap& params) {
+  worker::Profiles profiles(kProfiles);
+  return worker::uses_host_tier(params, profiles);
+}
+
 /// The settings of one cell as a sweep file gives them: the n-th setting stands on line n,
 /// column 1.
 class Cell {
@@ -42,7 +53,7 @@ class Cell {
 
   const sweep::ParamMap& params() const { return params_; }
   worker::BoundCell bind(std::int64_t arrival_seed = 42) const {
-    return worker::bind(params_, "sim", arrival_seed, kProfiles);
+    return support::bind(params_, arrival_seed);
   }
   worker::ExperimentConfig config(std::int64_t arrival_seed = 42) const {
     return bind(arrival_seed).config;

@@ -15,8 +15,7 @@ std::string identity_of_file(const std::string& text) {
   const sweep::SweepSpec spec = sweep::parse_spec(text, "sweeps/none.toml");
   const auto cells = sweep::expand(spec, [](const sweep::ParamMap&) { return false; });
   REQUIRE(cells.size() == 1);
-  return sweep::canonical_json(
-      worker::bind(cells[0].params, "sim", cells[0].seed, support::kProfiles).identity);
+  return sweep::canonical_json(support::bind(cells[0].params, cells[0].seed).identity);
 }
 
 Cell replaying(const std::string& path) {

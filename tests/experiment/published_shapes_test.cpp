@@ -14,10 +14,10 @@ class OrderOnH100 {
     const auto spec = sweep::load_spec("sweeps/experiments/order-h100.toml");
     repeats_ = static_cast<double>(spec.repeat.n);
     worker::WorkloadCache workloads;
-    for (const sweep::Cell& cell : sweep::expand(spec, uses_host_tier)) {
+    for (const sweep::Cell& cell : sweep::expand(spec, support::uses_host_tier)) {
       const auto policy = std::get<std::string>(cell.params.at("policy").value);
       if (policy != "fcfs" && policy != "job_fcfs") continue;
-      const auto bound = worker::bind(cell.params, "sim", cell.seed, support::kProfiles);
+      const auto bound = support::bind(cell.params, cell.seed);
       const auto result = worker::run_experiment(bound.config, workloads);
       mean_jct_[{policy, bound.config.workload.arrivals.rate_per_s}] +=
           support::figure(result, "jct_wall_mean_s") / repeats_;
@@ -29,9 +29,6 @@ class OrderOnH100 {
   }
 
  private:
-  static bool uses_host_tier(const sweep::ParamMap& params) {
-    return worker::uses_host_tier(params, support::kProfiles);
-  }
   double repeats_ = 0;
   std::map<std::pair<std::string, double>, double> mean_jct_;
 };

@@ -101,6 +101,53 @@ def killer():
         expect_in("killed its process 2 times", row["reason"], "reason")
 
 
+def expect_quarantine(folder, attempts):
+    """After two deaths; and that only --retry-quarantined starts the cell again."""
+    outcome = folder.run("--archive", "a.h5", ranks=2)
+    expect_equal(outcome.code, SOME_FAILED, f"exit code, {outcome}")
+    row = archives.cells(folder.file("a.h5"))[ENDLESS_LABEL]
+    expect_equal(row["status"], "quarantined", "status of the killer")
+    expect_equal(row["attempts"], attempts, "attempts")
+    again = folder.run("--archive", "a.h5", ranks=2)
+    expect_equal(again.code, SOME_FAILED, f"exit code of the next run, {again}")
+    expect_equal(again.finished(), [], "cells of the next run")
+    planned = folder.start("plan", "farm.toml", "--archive", "a.h5").wait()
+    expect_in("--retry-quarantined runs it again", planned.out, "plan")
+    retry = folder.start_run("--archive", "a.h5", "--retry-quarantined")
+    retry.until(folder.marks, "the cell runs again")
+    mark = b"".join(folder.marks()).decode()
+    expect_in(f"attempt={attempts + 1}\n", mark, "mark of the retry")
+    expect_in("deaths=0\n", mark, "mark of the retry")
+
+
+@case("a worker that is killed while no other cell runs counts against its cell, and two such quarantine it")
+def killed_alone():
+    archives.need_h5py()
+    with Folder(ONE_ENDLESS) as folder:
+        for deaths in 0, 1:
+            mark = kill_worker(folder, signal.SIGKILL)
+            expect_in(f"attempt={deaths + 1}\n", mark, "mark")
+            expect_in(f"deaths={deaths}\n", mark, "mark")
+            expect_in("died=its process was gone, and no other cell ran\n", mark, "mark")
+        expect_quarantine(folder, attempts=2)
+
+
+@case("one process that is gone twice in the same cell quarantines it, unless it had been told to stop")
+def one_process_alone():
+    archives.need_h5py()
+    with Folder(ONE_ENDLESS) as folder:
+        for deaths, told in (0, True), (0, False), (1, False):
+            run = folder.start_run("--archive", "a.h5")
+            noted = f"pid={run.process.pid}\nphase=run\ndrives=1\n".encode()
+            run.until(lambda: noted in b"".join(folder.marks()), "the cell runs")
+            expect_in(f"deaths={deaths}\n", b"".join(folder.marks()).decode(), "mark")
+            if told:
+                os.kill(run.process.pid, signal.SIGTERM)
+                run.until(lambda: b"stopped=1\n" in b"".join(folder.marks()), "the mark says so")
+            run.kill()
+        expect_quarantine(folder, attempts=3)
+
+
 @case("a worker that somebody else kills counts against no cell, and the run can be resumed")
 def killed_worker():
     archives.need_h5py()

@@ -8,6 +8,7 @@
 #include "sweeps/archive_check.hpp"
 #include "sweeps/archive_reader.hpp"
 #include "sweeps/h5.hpp"
+#include "sweeps/run_marks.hpp"
 #include "sweeps/sha256.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
@@ -252,6 +253,18 @@ TEST_CASE("starts that no commit followed are reported to the next run, with wha
   CHECK(death.pid == 99);
   CHECK(death.phase == "running");
   CHECK(death.died == "signal 11");
+}
+
+TEST_CASE("a start counts as a death when it is signed for, or was all that ran and not stopped") {
+  RunMark mark;
+  mark.deaths = 1;
+  CHECK(deaths_of(mark) == 1);  // some other process drove, and nobody says that the cell did it
+  mark.drives = true;
+  CHECK(deaths_of(mark) == 2);
+  mark.stopped = "1";
+  CHECK(deaths_of(mark) == 1);
+  mark.died = "signal 11";
+  CHECK(deaths_of(mark) == 2);
 }
 
 TEST_CASE("a second driver is refused, and told who has the archive", "[archive]") {
