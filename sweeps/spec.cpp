@@ -114,6 +114,7 @@ void SpecParser::read_base() {
   for (const auto& [key, node] : root_) {
     if (is_section(key.str())) continue;
     const std::string name(key.str());
+    if (!node.is_value()) check_table(name, location_of(key, spec_.path));
     if (const toml::table* table = node.as_table()) {
       add_scalars(*table, name + ".", spec_.base);
     } else {

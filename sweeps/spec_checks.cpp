@@ -28,6 +28,13 @@ bool is_section(std::string_view key) {
   return std::find(std::begin(kSections), std::end(kSections), key) != std::end(kSections);
 }
 
+void check_table(const std::string& name, const Location& where) {
+  const std::vector<std::string> sections(std::begin(kSections), std::end(kSections));
+  const std::string near = did_you_mean(name, sections);
+  if (!near.empty())
+    fail_at(where, "unknown section " + quoted(name) + " (did you mean " + quoted(near) + "?)");
+}
+
 void check_name(const std::string& name, const Location& where) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";

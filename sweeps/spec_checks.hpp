@@ -10,6 +10,10 @@ namespace sweep {
 /// Whether a top-level key of a sweep file is something else than a parameter.
 bool is_section(std::string_view key);
 
+/// Base parameters stand in tables of any name, but not of one that looks like a section's. Throws
+/// SpecError.
+void check_table(const std::string& name, const Location& where);
+
 /// The sweep's name becomes a file name. Throws SpecError.
 void check_name(const std::string& name, const Location& where);
 
