@@ -104,7 +104,7 @@ std::vector<BlockCopy> scattered(int first, int count) {
 }  // namespace
 
 TEST_CASE("blocks come back from the host as they were stored, whatever became of the pool") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   const bool pinned = GENERATE(true, false);
   const std::int64_t bytes =
       GENERATE(std::int64_t{16}, std::int64_t{4096} + 48, std::int64_t{2} << 20);
@@ -117,7 +117,7 @@ TEST_CASE("blocks come back from the host as they were stored, whatever became o
 }
 
 TEST_CASE("batches of one direction are reported in order of submission, each once") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   CopyWorld world;
   std::vector<engine::CopyId> stores;
   for (int i = 0; i < 20; ++i)
@@ -130,7 +130,7 @@ TEST_CASE("batches of one direction are reported in order of submission, each on
 }
 
 TEST_CASE("both directions run at once, and busy time and bytes are counted for each") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   CopyWorld world(2 << 20);
   world.move(CopyDirection::store, scattered(0, 32));
   world.submit(CopyDirection::load, scattered(0, 32));
@@ -143,7 +143,7 @@ TEST_CASE("both directions run at once, and busy time and bytes are counted for 
 }
 
 TEST_CASE("a store reads what the steps before it have written") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   CopyWorld world(2 << 20, {.debug = true, .skip_copy = {}});
   Stream steps;
   const std::vector<std::int32_t> ids = {5};
@@ -164,7 +164,7 @@ TEST_CASE("a store reads what the steps before it have written") {
 }
 
 TEST_CASE("a copy that is left out of a store is noticed when its slot is loaded") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   CopyWorld world(64 << 10, {.debug = true, .skip_copy = [](engine::CopyId id) {
                                return id == engine::CopyId{2};
                              }});
@@ -175,7 +175,7 @@ TEST_CASE("a copy that is left out of a store is noticed when its slot is loaded
 }
 
 TEST_CASE("a copy that is left out of a load is noticed") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   CopyWorld world(64 << 10, {.debug = true, .skip_copy = [](engine::CopyId id) {
                                return id == engine::CopyId{2};
                              }});
@@ -185,7 +185,7 @@ TEST_CASE("a copy that is left out of a load is noticed") {
 }
 
 TEST_CASE("a block that is given away before its store is through is noticed when it is loaded") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   CopyWorld world(2 << 20, {.debug = true, .skip_copy = {}});
   world.move(CopyDirection::store, scattered(0, kBlocks));
   // All slots again, and while that is under way, block by block from the last one, another

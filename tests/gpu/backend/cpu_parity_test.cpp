@@ -117,7 +117,7 @@ struct Service {
 
 TEST_CASE(
     "served requests get the cpu backend's logits to rounding, and its tokens but for near ties") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   struct Case {
     model::Architecture architecture;
     model::DType dtype;

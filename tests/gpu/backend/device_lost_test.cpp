@@ -5,7 +5,7 @@ using namespace gpu_backend_test;
 
 // Ends the context of its process: run alone, as ctest does with every test case.
 TEST_CASE("an illegal address loses the device, and every later step says so", "[lost]") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
   const auto backend = make_backend(weights, small_cell(64));
   Steps steps;

@@ -37,7 +37,7 @@ engine::TokenId first_token(backends::CudaCell& cell) {
 }  // namespace
 
 TEST_CASE("a device tells what card it is, and NVML finds the same one by its PCI bus id") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   const auto device = open_cuda_device(0);
   const backends::DeviceInfo& info = device->info();
   CHECK_FALSE(info.name.empty());
@@ -53,12 +53,12 @@ TEST_CASE("a device tells what card it is, and NVML finds the same one by its PC
 }
 
 TEST_CASE("a device that is not there is refused") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   CHECK_THROWS_WITH(open_cuda_device(99), Contains("there is no CUDA device 99"));
 }
 
 TEST_CASE("weights made on the device are those that the host makes") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   const auto dtype = GENERATE(model::DType::bf16, model::DType::f16);
   for (const auto architecture : {model::Architecture::llama, model::Architecture::opt}) {
     const model::ModelConfig config = small_model(architecture, dtype);
@@ -80,7 +80,7 @@ TEST_CASE("weights made on the device are those that the host makes") {
 }
 
 TEST_CASE("weights that are loaded already are kept, others take their place") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   DeviceWorld world;
   CHECK(world.report.seconds > 0);
   const auto again =
@@ -94,12 +94,12 @@ TEST_CASE("weights that are loaded already are kept, others take their place") {
 }
 
 TEST_CASE("float32 models are refused") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   CHECK_THROWS_WITH(DeviceWorld(model::DType::f32), Contains("bfloat16 or float16, found float32"));
 }
 
 TEST_CASE("a pool takes the share of memory that it may, or the tokens that it is told") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   DeviceWorld world;
   CudaCellOptions options = small_cell(0);
   options.pool = {.memory_utilization = 0.5, .kv_tokens = 0};
@@ -119,7 +119,7 @@ TEST_CASE("a pool takes the share of memory that it may, or the tokens that it i
 }
 
 TEST_CASE("a pool that does not fit is out of memory, and a smaller cell works afterwards") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   DeviceWorld world;
   CudaCellOptions options = small_cell(64);
   engine::TokenId before;
@@ -135,7 +135,7 @@ TEST_CASE("a pool that does not fit is out of memory, and a smaller cell works a
 }
 
 TEST_CASE("cells one after the other get the same tokens, and the pool of each is as large") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   DeviceWorld world;
   CudaCellOptions options = small_cell(0);
   options.pool = {.memory_utilization = 0.3, .kv_tokens = 0};
@@ -154,7 +154,7 @@ TEST_CASE("cells one after the other get the same tokens, and the pool of each i
 }
 
 TEST_CASE("host memory is locked in the background, grows from cell to cell and is kept") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   DeviceWorld world;
   CudaCellOptions options = small_cell(64);
   options.host_slots = 5000;
@@ -172,7 +172,7 @@ TEST_CASE("host memory is locked in the background, grows from cell to cell and 
 }
 
 TEST_CASE("block sizes and heads that the kernels do not know are refused") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   DeviceWorld world;
   CudaCellOptions options = small_cell(64);
   options.block_size = 12;
@@ -180,7 +180,7 @@ TEST_CASE("block sizes and heads that the kernels do not know are refused") {
 }
 
 TEST_CASE("tokens and positions that the model does not have are refused before anything runs") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
   const auto backend = make_backend(weights, small_cell(200));
   Steps steps;
@@ -190,7 +190,7 @@ TEST_CASE("tokens and positions that the model does not have are refused before 
 }
 
 TEST_CASE("a step beyond the limits is refused, not truncated") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
   const auto backend = make_backend(weights, small_cell(200));
   Steps steps;
@@ -199,7 +199,7 @@ TEST_CASE("a step beyond the limits is refused, not truncated") {
 }
 
 TEST_CASE("NaN in the logits names the step and the layer that it comes from") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
   const int down = weights.layout().layers[1].down_weight;
   backends::cuda::check(cudaMemset(const_cast<void*>(weights.at(down)), 0xff, 64),
@@ -218,7 +218,7 @@ TEST_CASE("NaN in the logits names the step and the layer that it comes from") {
 }
 
 TEST_CASE("KV that nobody wrote is noticed: a prefix that was never computed gives NaN") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
   const auto backend = make_backend(weights, small_cell(64));
   Steps steps;
@@ -229,7 +229,7 @@ TEST_CASE("KV that nobody wrote is noticed: a prefix that was never computed giv
 }
 
 TEST_CASE("a request gets the same logits alone and beside others, prompts and decodes mixed") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::f16));
   const auto backend = make_backend(weights, small_cell(64));
   Steps steps;
@@ -247,7 +247,7 @@ TEST_CASE("a request gets the same logits alone and beside others, prompts and d
 }
 
 TEST_CASE("telemetry has a sample of the card however short the cell") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   const auto device = open_cuda_device(0);
   const auto sampler = device->start_telemetry();
   if (sampler == nullptr) SKIP_TEST("no NVML");

@@ -56,7 +56,7 @@ struct Model {
 }  // namespace
 
 TEST_CASE("logits of prompts, whole and in chunks, are as near to float32 as transformers' are") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   for (const std::string& name : model_fixtures::all_names()) {
     CAPTURE(name);
     Model model(name);
@@ -73,7 +73,7 @@ TEST_CASE("logits of prompts, whole and in chunks, are as near to float32 as tra
 }
 
 TEST_CASE("attention over a prompt's own rows gives what attention over its blocks gives") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   for (const std::string& name : model_fixtures::kCheckpoints) {
     CAPTURE(name);
     backends::CudaCellOptions options = small_cell(40);
@@ -86,7 +86,7 @@ TEST_CASE("attention over a prompt's own rows gives what attention over its bloc
 }
 
 TEST_CASE("64 tokens decoded after a prompt follow transformers' but for near ties") {
-  NEEDS_DEVICE
+  NEEDS_DEVICE;
   for (const std::string& name : model_fixtures::all_names()) {
     CAPTURE(name);
     Model model(name);

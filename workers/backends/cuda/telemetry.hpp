@@ -15,8 +15,8 @@ struct TelemetryRow {
   NvmlSample sample;
 };
 
-/// Takes a sample at once, whatever follows, and then every period, on a thread of its own, until it
-/// is stopped. A sample that throws DeviceError is left out.
+/// Takes a sample at once, whatever follows, and then every period, on a thread of its own, until
+/// it is stopped. A sample that throws DeviceError is left out.
 class TelemetrySampler {
  public:
   TelemetrySampler(std::function<NvmlSample()> take, engine::Nanos period);
