@@ -3,10 +3,11 @@
 // (Ainslie et al. 2023, arXiv 2305.13245).
 //
 // A context is cut into splits by its own length alone. A CTA takes (row, split, key head) from a
-// list; its four warps take turns at tiles of 16 tokens, each with its own buffers of asynchronous
-// copies, so that no warp waits for another until the end. The query heads of a group share the
-// tile: as rows of one tensor-core product for the scores, as columns of another for the weighted
-// sums. Warps, then splits, are merged in a fixed order, the splits by whichever CTA ends last.
+// list, the next whenever it is done; its four warps take turns at tiles of 16 tokens, each with
+// its own buffers of asynchronous copies, so that no warp waits for another until the end. The
+// query heads of a group share the tile: as rows of one tensor-core product for the scores, as
+// columns of another for the weighted sums. Warps, then splits, are merged in a fixed order, the
+// splits by whichever CTA ends last.
 #include "kernels/device/access_log.cuh"
 #include "kernels/device/decode_workspace.cuh"
 #include "kernels/device/kv_rows.cuh"
@@ -25,9 +26,6 @@ constexpr unsigned kAllLanes = 0xffffffffu;
 
 struct Arguments {
   HeadShape shape;
-  const std::int32_t* sequences;
-  const std::int32_t* query_start;
-  const std::int32_t* context;
   const void* qkv;
   const void* arena;
   const std::int32_t* block_tables;
@@ -40,25 +38,14 @@ struct Arguments {
 };
 
 /// What a CTA computes: some keys of one sequence for the query heads of one key head.
-struct Work {
-  int row, kv_head, split, splits;
-  int begin, end;  // keys
-  std::int64_t query_token;
+struct Work : DecodeUnit {
+  int kv_head;
   const std::int32_t* table;
 
-  __device__ Work(const Arguments& a, int unit) {
-    const DecodeUnit u = a.workspace.units[unit / a.shape.kv_heads];
-    row = u.row;
-    split = u.split;
-    kv_head = unit % a.shape.kv_heads;
-    const int sequence = a.sequences[row], context = a.context[sequence];
-    const int length = decode_split_length(context);
-    splits = (context + length - 1) / length;
-    begin = split * length;
-    end = min(context, begin + length);
-    query_token = a.query_start[sequence];
-    table = a.block_tables + std::int64_t{sequence} * a.table_stride;
-  }
+  __device__ Work(const Arguments& a, const DecodeUnit& unit, int kv_head)
+      : DecodeUnit(unit),
+        kv_head(kv_head),
+        table(a.block_tables + std::int64_t{unit.sequence} * a.table_stride) {}
   /// Tiles of this warp: one in kWarps.
   __device__ int tiles(int warp) const {
     const int all = (end - begin + kTileKeys - 1) / kTileKeys;
@@ -157,7 +144,8 @@ struct Heads {
 
   __device__ Heads(const Arguments& a, const Work& work) {
     const int lane = threadIdx.x % 32, head = lane / 4, group = a.shape.group();
-    const T* q = static_cast<const T*>(a.qkv) + work.query_token * a.shape.qkv_width() +
+    const T* q = static_cast<const T*>(a.qkv) +
+                 std::int64_t{work.query_token} * a.shape.qkv_width() +
                  (work.kv_head * group + head) * kHeadDim + 2 * (lane % 4);
 #pragma unroll
     for (int k = 0; k < kHeadDim / 16; ++k) {
@@ -252,13 +240,14 @@ struct Heads {
   }
 };
 
-/// Parts of a softmax, each relative to its own top: how they add up. Calls part(i) for the top and
-/// weight of part i; `factors` gets what sums of part i are multiplied with.
-template <class Part>
-__device__ float2 merge_tops(int parts, const Part& part) {
+/// Top and weight of all warps of a CTA together.
+__device__ float2 merge_warps(const float2 (&tops)[kWarps][kMaxGroup], int head) {
   float top = -INFINITY, weight = 0;
-  for (int i = 0; i < parts; ++i) top = fmaxf(top, part(i).x);
-  for (int i = 0; i < parts; ++i) weight += part(i).y * exp2_fast(part(i).x - top);
+#pragma unroll
+  for (int warp = 0; warp < kWarps; ++warp) top = fmaxf(top, tops[warp][head].x);
+#pragma unroll
+  for (int warp = 0; warp < kWarps; ++warp)
+    weight += tops[warp][head].y * exp2_fast(tops[warp][head].x - top);
   return {top, weight};
 }
 
@@ -286,7 +275,8 @@ struct Merger {
   }
   __device__ T* out(int head) const {
     return static_cast<T*>(a.out) +
-           (work.query_token * a.shape.heads + work.kv_head * group + head) * kHeadDim;
+           (std::int64_t{work.query_token} * a.shape.heads + work.kv_head * group + head) *
+               kHeadDim;
   }
 
   /// Calls `call` for every (head, four dimensions) of this thread.
@@ -299,7 +289,7 @@ struct Merger {
   __device__ void warps(const unsigned char* shared,
                         const float2 (&tops)[kWarps][kMaxGroup]) const {
     each([&](int head, int dimension) {
-      const float2 all = merge_tops(kWarps, [&](int warp) { return tops[warp][head]; });
+      const float2 all = merge_warps(tops, head);
       float4 sum = {};
       for (int warp = 0; warp < kWarps; ++warp) {
         const float* sums = reinterpret_cast<const float*>(shared + warp * S::kWarpBytes);
@@ -329,18 +319,34 @@ struct Merger {
     return is_last;
   }
 
+  /// What the sums of each split are multiplied with in the result; a warp a head, a lane a split.
+  __device__ void weigh_splits(float (&factors)[kDecodeMaxSplits][kMaxGroup]) const {
+    static_assert(kDecodeMaxSplits == 32, "a lane each");
+    const int lane = threadIdx.x % 32;
+    for (int head = threadIdx.x / 32; head < group; head += kWarps) {
+      float2 mine = {-INFINITY, 0};
+      if (lane < work.splits) mine = __ldcg(a.workspace.tops + part(lane) + head);
+      float top = mine.x;
+      for (int lanes = 16; lanes > 0; lanes /= 2)
+        top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, lanes));
+      const float factor = exp2_fast(mine.x - top);
+      factors[lane][head] = __fdividef(factor, warp_sum(mine.y * factor));
+    }
+  }
+
   __device__ void splits() const {
+    __shared__ float factors[kDecodeMaxSplits][kMaxGroup];
+    weigh_splits(factors);
+    __syncthreads();
     each([&](int head, int dimension) {
-      const auto top = [&](int split) { return __ldcg(a.workspace.tops + part(split) + head); };
-      const float2 all = merge_tops(work.splits, top);
+      const float* sums = a.workspace.sums + (part(0) + head) * kHeadDim + dimension;
       float4 sum = {};
-#pragma unroll 4
-      for (int split = 0; split < work.splits; ++split) {
-        const float* sums = a.workspace.sums + (part(split) + head) * kHeadDim + dimension;
-        sum = add_scaled(sum, __ldcg(reinterpret_cast<const float4*>(sums)),
-                         exp2_fast(top(split).x - all.x));
-      }
-      store4(out(head) + dimension, sum, __fdividef(1.f, all.y));
+#pragma unroll 8
+      for (int split = 0; split < work.splits; ++split)
+        sum = add_scaled(sum,
+                         __ldcg(reinterpret_cast<const float4*>(sums + split * group * kHeadDim)),
+                         factors[split][head]);
+      store4(out(head) + dimension, sum, 1.f);
     });
   }
 };
@@ -373,7 +379,6 @@ __device__ void attend(const Arguments& a, const Work& work, const Log& log,
   const Merger<T, kHeadDim> merger = {a, work, a.shape.group()};
   merger.warps(shared, tops);
   if (work.splits > 1 && merger.last()) merger.splits();
-  __syncthreads();  // the next unit's copies go where the sums are
 }
 
 template <class T, int kHeadDim, class Log>
@@ -381,9 +386,21 @@ __global__ __launch_bounds__(kThreads,
                              2) void decode_attention_kernel(const __grid_constant__ Arguments a,
                                                              const Log log) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  const int units = *a.workspace.unit_count * a.shape.kv_heads;
-  for (int unit = blockIdx.x; unit < units; unit += gridDim.x)
-    attend<T, kHeadDim>(a, Work(a, unit), log, shared);
+  __shared__ int shared_unit;
+  const DecodeWorkspace& w = a.workspace;
+  int unit = blockIdx.x;
+  DecodeUnit found = w.units[unit / a.shape.kv_heads];  // under way together with the count
+  const int units = *w.unit_count * a.shape.kv_heads;
+  while (unit < units) {
+    int next = 0;  // asked for early, so that the answer is there when this unit is done
+    if (threadIdx.x == 0) next = static_cast<int>(gridDim.x + atomicAdd(w.taken, 1u));
+    attend<T, kHeadDim>(a, Work(a, found, unit % a.shape.kv_heads), log, shared);
+    if (threadIdx.x == 0) shared_unit = next;
+    __syncthreads();  // also, the next unit's copies go where this one's sums are
+    unit = shared_unit;
+    if (unit < units) found = w.units[unit / a.shape.kv_heads];
+  }
+  if (threadIdx.x == 0 && atomicAdd(w.left, 1u) + 1 == gridDim.x) *w.taken = *w.left = 0;
 }
 
 /// CTAs that run at once on the current device; all devices of a process are taken to be alike.
@@ -408,9 +425,6 @@ void launch_decode(const DecodeAttention& op, const Log& log, cudaStream_t strea
   constexpr int kBytes = Shared<kHeadDim>::kBytes;
   static const int resident = resident_ctas(kernel, kBytes);
   const Arguments arguments = {op.shape,
-                               op.sequences,
-                               op.query_start,
-                               op.context,
                                op.qkv,
                                op.kv.arena,
                                op.kv.block_tables,

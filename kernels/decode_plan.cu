@@ -1,5 +1,5 @@
 // Which splits of which contexts there are in this step: one list for all layers and heads. A CTA
-// counts every row's splits, sums the counts in order and writes the list.
+// counts every row's splits, sums the counts in order and writes the list, and resets the counters.
 #include "kernels/device/decode_workspace.cuh"
 #include "kernels/device/launch.cuh"
 
@@ -8,11 +8,25 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__device__ int splits_of(const DecodeAttention& op, int row) {
-  if (row >= op.rows || op.sequences[row] < 0) return 0;
-  const int context = op.context[op.sequences[row]];
-  const int length = decode_split_length(context);
-  return (context + length - 1) / length;
+/// The row as one unit; no splits for padding.
+__device__ DecodeUnit whole_row(const DecodeAttention& op, int row) {
+  DecodeUnit unit = {};
+  unit.row = row;
+  unit.sequence = row < op.rows ? op.sequences[row] : -1;
+  if (unit.sequence < 0) return unit;
+  unit.query_token = op.query_start[unit.sequence];
+  unit.end = op.context[unit.sequence];
+  const int length = decode_split_length(unit.end);
+  unit.splits = (unit.end + length - 1) / length;
+  return unit;
+}
+
+__device__ DecodeUnit split_of(DecodeUnit unit, int split) {
+  const int length = decode_split_length(unit.end);
+  unit.split = split;
+  unit.begin = split * length;
+  unit.end = min(unit.end, unit.begin + length);
+  return unit;
 }
 
 /// The sum of `x` over the threads before this one; `total` over all.
@@ -32,13 +46,22 @@ __device__ int sum_before(int x, int& total) {
   return before;
 }
 
+/// Each launch leaves the counters at zero, but only for the rows that it had.
+__device__ void reset_counters(const DecodeAttention& op, const DecodeWorkspace& workspace) {
+  for (int i = threadIdx.x; i < op.rows * op.shape.kv_heads; i += kThreads)
+    workspace.arrived[i] = 0;
+  if (threadIdx.x == 0) *workspace.taken = *workspace.left = 0;
+}
+
 __global__ void plan_decode_kernel(DecodeAttention op, DecodeWorkspace workspace) {
+  reset_counters(op, workspace);
   int listed = 0;
   for (int begin = 0; begin < op.rows; begin += kThreads) {
-    const int row = begin + threadIdx.x, splits = splits_of(op, row);
+    const DecodeUnit row = whole_row(op, begin + threadIdx.x);
     int total;
-    const int first = listed + sum_before(splits, total);
-    for (int split = 0; split < splits; ++split) workspace.units[first + split] = {row, split};
+    const int first = listed + sum_before(row.splits, total);
+    for (int split = 0; split < row.splits; ++split)
+      workspace.units[first + split] = split_of(row, split);
     listed += total;
   }
   if (threadIdx.x == 0) *workspace.unit_count = listed;

@@ -1,7 +1,7 @@
 // Attention of prompt chunks on tensor cores, after FlashAttention-2 (Dao 2023, arXiv 2307.08691).
 //
 // A CTA owns 128 rows, a row being a query token and one of the query heads that share a key head,
-// so that a group reads its keys once. Keys come in tiles of 64 from the first on, double-buffered
+// so that a group reads its keys once. Keys come in tiles of 48 from the first on, double-buffered
 // with asynchronous copies; scores, softmax (base 2) and weighted sum of a tile stay in registers.
 // A row's operations depend on its position alone: tiles that a row does not see leave its sums
 // bitwise unchanged, so a prompt's results do not depend on how it is cut into chunks.
@@ -162,7 +162,7 @@ struct TileLoader {
   __device__ void write_log(int tile) const {
     if constexpr (Log::kOn && kSource == KvSource::paged) {
       const int first = tile * kTileKeys + 8 * static_cast<int>(threadIdx.x);
-      if (threadIdx.x >= 8 || first >= work.keys) return;
+      if (threadIdx.x >= kTileKeys / 8 || first >= work.keys) return;
       if (threadIdx.x != 0 && next.slot != 0) return;
       const int end = min(work.keys, (tile + 1) * kTileKeys);
       log.record(AccessKind::read, next.block, a.layer, work.kv_head, next.slot,
@@ -376,6 +376,7 @@ __global__ __launch_bounds__(kThreads,
     rows.soften(a.scale_log2);
     rows.accumulate(S::values(base, buffer));
   }
+  __syncwarp();  // of the warp's queries, which the results replace, no lane reads any more
   rows.finish(shared);
   __syncwarp();
   store_rows<T, kHeadDim>(a, Work(a), shared);  // found again: fewer registers held in the loop

@@ -94,7 +94,7 @@ struct DecodeAttention {
 };
 std::size_t decode_workspace_bytes(int rows, const HeadShape& shape);
 /// Lists the splits of this step's contexts in op.workspace, for all layers. Reads rows, sequences,
-/// context, shape and workspace of `op`. The workspace must be zero before the first use.
+/// query_start, context, shape and workspace of `op`; the launches that follow have the same.
 void plan_decode(const DecodeAttention& op, cudaStream_t stream);
 void decode_attention(const DecodeAttention& op, cudaStream_t stream);
 

@@ -3,20 +3,26 @@
 
 namespace kernels::gpu {
 
-/// A split of one row's context.
-struct DecodeUnit {
+/// A split of one row's context, with all that finding its keys takes: one load instead of a chain.
+struct alignas(32) DecodeUnit {
   std::int32_t row;
+  std::int32_t sequence;
+  std::int32_t query_token;
   std::int32_t split;
+  std::int32_t splits;
+  std::int32_t begin, end;  // keys
 };
 
 /// What the splits of a decode step share, in one allocation.
 struct DecodeWorkspace {
   unsigned* arrived = nullptr;  // [rows][kv_heads] splits done; 0 between launches
+  unsigned* taken = nullptr;    // units taken beyond every CTA's first; 0 between launches
+  unsigned* left = nullptr;     // CTAs that are through; 0 between launches
   std::int32_t* unit_count = nullptr;
   DecodeUnit* units = nullptr;  // [unit_count], at most rows * kDecodeMaxSplits
-  float2* tops = nullptr;       // [rows][kv_heads][kDecodeMaxSplits][group]: largest score in
-                                // powers of 2, and sum of weights relative to it
-  float* sums = nullptr;        // [rows][kv_heads][kDecodeMaxSplits][group][head_dim]
+  float2* tops = nullptr;  // [rows][kv_heads][kDecodeMaxSplits][group]: largest score in powers
+                           // of 2, and sum of weights relative to it
+  float* sums = nullptr;   // [rows][kv_heads][kDecodeMaxSplits][group][head_dim]
   std::size_t bytes = 0;
 
   static DecodeWorkspace lay_out(void* start, int rows, const HeadShape& shape) {
@@ -29,6 +35,8 @@ struct DecodeWorkspace {
       w.bytes = (w.bytes + count * sizeof(Element) + 255) / 256 * 256;
     };
     take(w.arrived, n * static_cast<std::size_t>(shape.kv_heads));
+    take(w.taken, 1);
+    take(w.left, 1);
     take(w.unit_count, 1);
     take(w.units, n * kDecodeMaxSplits);
     take(w.tops, splits);

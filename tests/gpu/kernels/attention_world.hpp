@@ -1,0 +1,213 @@
+#pragma once
+#include <algorithm>
+#include <optional>
+
+#include "kernels/device/attention.hpp"
+#include "kernels/reference/attention.hpp"
+#include "tests/gpu/kernels/device.hpp"
+
+namespace gpu_test {
+
+namespace gpu = kernels::gpu;
+
+/// The last `queries` of `context` tokens are computed; the others are cached.
+struct Sequence {
+  int context;
+  int queries;
+};
+
+struct WorldShape {
+  Type type = Type::bf16;
+  int group = 4;
+  int kv_heads = 2;
+  int head_dim = 128;
+  int block_size = 16;
+  int shared_blocks = 0;  // that the sequences' tables begin with, of one sequence
+};
+
+/// A step's sequences in an arena whose blocks lie in random order. Every slot that holds no token
+/// is NaN, and so is the output.
+class AttentionWorld {
+ public:
+  AttentionWorld(const WorldShape& shape, const std::vector<Sequence>& sequences)
+      : shape_(shape), sequences_(sequences) {
+    place_blocks();
+    fill_arena();
+    qkv_ = numbers_.halves(shape.type, std::int64_t{tokens()} * heads().qkv_width());
+    qkv_device_.emplace(qkv_);
+    out_device_.emplace(static_cast<std::size_t>(tokens() * out_width()));
+    context_device_.emplace(context());
+    start_device_.emplace(query_start());
+    table_device_.emplace(tables_);
+    arena_device_.emplace(arena_);
+  }
+
+  gpu::HeadShape heads() const {
+    return {shape_.group * shape_.kv_heads, shape_.kv_heads, shape_.head_dim};
+  }
+  int out_width() const { return heads().heads * shape_.head_dim; }
+  int tokens() const { return query_start().back(); }
+  float scale() const { return 1 / std::sqrt(static_cast<float>(shape_.head_dim)); }
+  Type type() const { return shape_.type; }
+  Ints query_start() const {
+    Ints start = {0};
+    for (const Sequence& s : sequences_) start.push_back(start.back() + s.queries);
+    return start;
+  }
+  Ints context() const {
+    Ints context;
+    for (const Sequence& s : sequences_) context.push_back(s.context);
+    return context;
+  }
+  Ints all_sequences() const {
+    Ints all;
+    for (std::size_t i = 0; i < sequences_.size(); ++i) all.push_back(static_cast<int>(i));
+    return all;
+  }
+  kernels::KvLayout layout() const {
+    return {kLayers, shape_.kv_heads, shape_.block_size, shape_.head_dim};
+  }
+  gpu::PagedKv kv() const {
+    return {arena_device_->get(), layout(), kLayer, table_device_->get(), table_stride_};
+  }
+  const Halves& qkv() const { return qkv_; }
+  std::uint16_t* device_qkv() { return qkv_device_->get(); }
+  const Ints& tables() const { return tables_; }
+  int table_stride() const { return table_stride_; }
+  void empty_arena() { arena_device_->poison(); }
+
+  Halves prefill(gpu::KvSource source = gpu::KvSource::paged, const gpu::AccessLog* log = nullptr) {
+    const auto tiles = gpu::prefill_tiles(heads(), query_start(), context(), all_sequences());
+    const Device<gpu::PrefillTile> list(tiles);
+    gpu::PrefillAttention op;
+    op.type = type();
+    op.shape = heads();
+    op.source = source;
+    op.tiles = static_cast<int>(tiles.size());
+    op.tile_list = list.get();
+    op.query_start = start_device_->get();
+    op.context = context_device_->get();
+    op.qkv = qkv_device_->get();
+    op.kv = kv();
+    op.scale = scale();
+    op.out = out_device_->get();
+    op.log = log;
+    out_device_->poison();
+    gpu::prefill_attention(op, nullptr);
+    return out_device_->host();
+  }
+
+  Halves decode(const gpu::AccessLog* log = nullptr) {
+    const Device<std::int32_t> rows(all_sequences());
+    const int count = static_cast<int>(sequences_.size());
+    const Device<unsigned char> workspace(gpu::decode_workspace_bytes(count, heads()));
+    gpu::DecodeAttention op = decode_op();
+    op.rows = count;
+    op.sequences = rows.get();
+    op.workspace = workspace.get();
+    op.log = log;
+    out_device_->poison();
+    gpu::plan_decode(op, nullptr);
+    gpu::decode_attention(op, nullptr);
+    return out_device_->host();
+  }
+
+  gpu::DecodeAttention decode_op() {
+    gpu::DecodeAttention op;
+    op.type = type();
+    op.shape = heads();
+    op.query_start = start_device_->get();
+    op.context = context_device_->get();
+    op.qkv = qkv_device_->get();
+    op.kv = kv();
+    op.scale = scale();
+    op.out = out_device_->get();
+    return op;
+  }
+  Halves out() const { return out_device_->host(); }
+  void poison_out() { out_device_->poison(); }
+
+  Floats expected() const {
+    return type() == Type::bf16 ? expected_as<kernels::Bf16>() : expected_as<kernels::F16>();
+  }
+  /// Largest distance of one head's row from the reference that the 16-bit weights and results
+  /// explain.
+  double bound() const { return 2 * rounding(type()); }
+  void check_result(const Halves& found) const {
+    check_rows(to_floats(type(), found), expected(), shape_.head_dim, bound());
+  }
+
+ private:
+  static constexpr int kLayers = 2, kLayer = 1;
+
+  int blocks_of(const Sequence& s) const {
+    return (s.context + shape_.block_size - 1) / shape_.block_size;
+  }
+
+  void place_blocks() {
+    int total = shape_.shared_blocks + 3;  // some that nobody owns
+    for (const Sequence& s : sequences_) {
+      total += blocks_of(s);
+      table_stride_ = std::max(table_stride_, blocks_of(s));
+    }
+    const Ints order = numbers_.shuffled(total);
+    auto next = order.begin() + shape_.shared_blocks;
+    for (const Sequence& s : sequences_) {
+      // What a row holds past its last block is never read: it would be far outside the arena.
+      Ints row(static_cast<std::size_t>(table_stride_), 1 << 24);
+      for (int i = 0; i < blocks_of(s); ++i)
+        row[static_cast<std::size_t>(i)] =
+            i < shape_.shared_blocks ? order[static_cast<std::size_t>(i)] : *next++;
+      tables_.insert(tables_.end(), row.begin(), row.end());
+    }
+    arena_.assign(static_cast<std::size_t>(total * layout().block_elements()), 0xffff);
+  }
+
+  void fill_arena() {
+    for (std::size_t s = 0; s < sequences_.size(); ++s)
+      for (int position = 0; position < sequences_[s].context; ++position) {
+        const std::int32_t block = tables_[s * static_cast<std::size_t>(table_stride_) +
+                                           static_cast<std::size_t>(position / shape_.block_size)];
+        for (int head = 0; head < shape_.kv_heads; ++head) {
+          const int slot = position % shape_.block_size;
+          put(layout().key(block, kLayer, head, slot));
+          put(layout().value(block, kLayer, head, slot));
+        }
+      }
+  }
+
+  void put(std::int64_t element) {
+    const Halves row = numbers_.halves(shape_.type, shape_.head_dim);
+    std::copy(row.begin(), row.end(), arena_.begin() + element);
+  }
+
+  template <class Kv>
+  Floats expected_as() const {
+    Floats out(static_cast<std::size_t>(tokens() * out_width()));
+    const Floats q = to_floats(type(), qkv_);
+    const Ints start = query_start();
+    kernels::reference::AttentionScratch scratch;
+    for (std::size_t s = 0; s < sequences_.size(); ++s) {
+      const int stride = heads().qkv_width();
+      const kernels::reference::QueryChunk chunk = {q.data() + std::int64_t{start[s]} * stride,
+                                                    stride, sequences_[s].queries, heads().heads};
+      const kernels::reference::SequenceKv<Kv> kv = {
+          reinterpret_cast<const Kv*>(arena_.data()), layout(), kLayer,
+          tables_.data() + s * static_cast<std::size_t>(table_stride_), sequences_[s].context};
+      kernels::reference::paged_attention(out.data() + std::int64_t{start[s]} * out_width(), chunk,
+                                          kv, scratch);
+    }
+    return out;
+  }
+
+  WorldShape shape_;
+  std::vector<Sequence> sequences_;
+  Numbers numbers_{37};
+  Ints tables_;
+  int table_stride_ = 0;
+  Halves arena_, qkv_;
+  std::optional<Device<std::uint16_t>> arena_device_, qkv_device_, out_device_;
+  std::optional<Device<std::int32_t>> context_device_, start_device_, table_device_;
+};
+
+}  // namespace gpu_test

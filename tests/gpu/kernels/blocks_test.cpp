@@ -1,0 +1,74 @@
+#include "kernels/device/blocks.hpp"
+
+#include "kernels/reference/kv_blocks.hpp"
+#include "tests/gpu/kernels/device.hpp"
+
+using namespace gpu_test;
+namespace gpu = kernels::gpu;
+namespace reference = kernels::reference;
+
+namespace {
+
+/// Sizes of blocks: the smallest, odd numbers of 16-byte pieces, and one of a real model.
+constexpr std::int64_t kSizes[] = {16, 48, 16 * 511, 16 * 2049, 2 << 20};
+
+Halves random_blocks(std::int64_t bytes, int count) {
+  return Numbers(29).halves(Type::f16, bytes * count / 2);
+}
+
+}  // namespace
+
+TEST_CASE("copied blocks are equal and all others stay", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const std::int64_t bytes : kSizes) {
+    const Halves from = random_blocks(bytes, 5);
+    const auto step = static_cast<std::size_t>(bytes / 2);
+    const Device<std::uint16_t> source(from), target(7 * step);
+    const Device<std::int32_t> d_from(Ints{4, 0, 2}), d_to(Ints{1, 6, 3});
+    gpu::copy_blocks({source.get(), target.get(), bytes, 3, d_from.get(), d_to.get()}, nullptr);
+    Halves expected(7 * step, 0xffff);
+    const auto block = [&](std::size_t i) { return from.begin() + static_cast<long>(i * step); };
+    std::copy_n(block(4), step, expected.begin() + static_cast<long>(step));
+    std::copy_n(block(0), step, expected.begin() + static_cast<long>(6 * step));
+    std::copy_n(block(2), step, expected.begin() + static_cast<long>(3 * step));
+    CHECK(target.host() == expected);
+  }
+}
+
+TEST_CASE("more blocks than CTAs are all copied", "[gpu]") {
+  NEEDS_DEVICE;
+  const Halves from = random_blocks(64, 1000);
+  const Device<std::uint16_t> source(from), target(from.size());
+  const Ints order = Numbers(31).shuffled(1000);
+  const Device<std::int32_t> blocks(order);
+  gpu::copy_blocks({source.get(), target.get(), 64, 1000, blocks.get(), blocks.get()}, nullptr);
+  CHECK(target.host() == from);
+}
+
+TEST_CASE("poisoned blocks are what the reference leaves, their neighbours stay", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const std::int64_t bytes : kSizes) {
+    Halves blocks = random_blocks(bytes, 3);
+    const Device<std::uint16_t> arena(blocks);
+    const Device<std::int32_t> ids(Ints{1});
+    gpu::poison_blocks(arena.get(), bytes, ids.get(), 1, nullptr);
+    reference::poison_block(blocks.data() + bytes / 2, bytes);
+    CHECK(arena.host() == blocks);
+  }
+}
+
+TEST_CASE("checksums are those of the reference", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const std::int64_t bytes : kSizes) {
+    const Halves blocks = random_blocks(bytes, 4);
+    const Ints order = {3, 0, 2};
+    const Device<std::uint16_t> arena(blocks);
+    const Device<std::int32_t> ids(order);
+    const Device<std::uint64_t> sums(order.size());
+    gpu::checksum_blocks(arena.get(), bytes, ids.get(), 3, sums.get(), nullptr);
+    std::vector<std::uint64_t> expected;
+    for (const std::int32_t id : order)
+      expected.push_back(reference::checksum_block(blocks.data() + id * bytes / 2, bytes));
+    CHECK(sums.host() == expected);
+  }
+}

@@ -1,0 +1,187 @@
+#include <map>
+
+#include "tests/gpu/kernels/attention_world.hpp"
+
+using namespace gpu_test;
+
+namespace {
+
+constexpr int kContexts[] = {1, 7, 15, 16, 17, 63, 64, 65, 80, 255, 256, 257, 512, 513, 1000, 5000};
+
+void check_decode(const WorldShape& shape, const std::vector<Sequence>& sequences) {
+  INFO(name(shape.type) << ", group " << shape.group << ", head_dim " << shape.head_dim
+                        << ", block size " << shape.block_size << ", first context "
+                        << sequences[0].context);
+  AttentionWorld world(shape, sequences);
+  world.check_result(world.decode());
+}
+
+std::vector<Sequence> of_contexts(const std::vector<int>& contexts) {
+  std::vector<Sequence> sequences;
+  for (const int context : contexts) sequences.push_back({context, 1});
+  return sequences;
+}
+
+}  // namespace
+
+TEST_CASE("single queries attend to contexts of any length as in the reference", "[gpu][short]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes)
+    for (const int context : kContexts) check_decode({type, 4, 2, 128, 16, 0}, {{context, 1}});
+}
+
+TEST_CASE("single queries of all groups, head widths and block sizes are right", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes)
+    for (const int group : {1, 2, 3, 4, 7, 8})
+      for (const int head_dim : {64, 128})
+        for (const int block_size : {8, 16, 24, 64, 128})
+          check_decode({type, group, 2, head_dim, block_size, 0}, of_contexts({777, 31, 1}));
+}
+
+TEST_CASE("a mixed batch with shared blocks is right", "[gpu][short]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes)
+    check_decode({type, 4, 2, 128, 16, 4}, of_contexts({5000, 1, 64, 300, 17, 1000, 900, 70}));
+}
+
+TEST_CASE("contexts of more splits than the minimum length allows are right", "[gpu]") {
+  NEEDS_DEVICE;
+  const int context = 20001;
+  REQUIRE(gpu::decode_split_length(context) > 256);
+  REQUIRE((context + gpu::decode_split_length(context) - 1) / gpu::decode_split_length(context) <=
+          gpu::kDecodeMaxSplits);
+  check_decode({Type::bf16, 4, 1, 128, 16, 0}, {{context, 1}});
+}
+
+TEST_CASE("splits are multiples of 64 and never too many, whatever the context", "[gpu]") {
+  for (int context = 1; context < 300000; context += context < 5000 ? 1 : 997) {
+    const int length = gpu::decode_split_length(context);
+    REQUIRE(length % 64 == 0);
+    REQUIRE((context + length - 1) / length <= gpu::kDecodeMaxSplits);
+  }
+}
+
+TEST_CASE("a sequence's result is bitwise the same alone and in a batch", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes) {
+    AttentionWorld world({type, 4, 2, 128, 16, 0}, of_contexts({1000, 3, 5000, 257, 64, 2000}));
+    const Halves together = world.decode();
+    const Device<std::uint16_t> d_out(together.size());
+    for (const std::int32_t s : world.all_sequences()) {
+      const Device<std::int32_t> row(Ints{s});
+      const Device<unsigned char> workspace(gpu::decode_workspace_bytes(1, world.heads()));
+      gpu::DecodeAttention op = world.decode_op();
+      op.rows = 1;
+      op.sequences = row.get();
+      op.workspace = workspace.get();
+      op.out = d_out.get();
+      gpu::plan_decode(op, nullptr);
+      gpu::decode_attention(op, nullptr);
+    }
+    CHECK(d_out.host() == together);
+  }
+}
+
+TEST_CASE("decode attention gives the same bits run after run", "[gpu]") {
+  NEEDS_DEVICE;
+  AttentionWorld world({Type::bf16, 4, 8, 128, 16, 0}, of_contexts({5000, 5000, 4000, 4100}));
+  const Halves first = world.decode();
+  world.check_result(first);
+  for (int i = 0; i < 10; ++i) REQUIRE(world.decode() == first);
+}
+
+TEST_CASE("a captured launch serves other contexts, and skips padding rows", "[gpu]") {
+  NEEDS_DEVICE;
+  const std::vector<int> contexts = {700, 5000, 33, 260};
+  AttentionWorld world({Type::bf16, 4, 2, 128, 16, 0}, of_contexts(contexts));
+  const Halves expected = world.decode();
+  Device<std::int32_t> rows(Ints{-1, -1, -1, -1, -1, -1});
+  const Device<unsigned char> workspace(gpu::decode_workspace_bytes(6, world.heads()));
+  gpu::DecodeAttention op = world.decode_op();
+  op.rows = 6;
+  op.sequences = rows.get();
+  op.workspace = workspace.get();
+
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t replay;
+  check(cudaStreamCreate(&stream));
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  gpu::plan_decode(op, stream);
+  gpu::decode_attention(op, stream);
+  check(cudaStreamEndCapture(stream, &graph));
+  check(cudaGraphInstantiate(&replay, graph, 0));
+  for (const Ints& live :
+       {Ints{0, -1, 1, 2, -1, 3}, Ints{3, 2, 1, 0, -1, -1}, Ints{-1, 2, -1, -1, -1, -1}}) {
+    rows = live;
+    world.poison_out();
+    check(cudaGraphLaunch(replay, stream));
+    const Halves found = world.out();
+    const auto width = static_cast<long>(world.out_width());
+    for (const std::int32_t s : world.all_sequences()) {
+      const bool computed = std::count(live.begin(), live.end(), s) > 0;
+      const Halves row(found.begin() + s * width, found.begin() + (s + 1) * width);
+      CHECK(row == (computed
+                        ? Halves(expected.begin() + s * width, expected.begin() + (s + 1) * width)
+                        : Halves(row.size(), 0xffff)));
+    }
+  }
+  check(cudaGraphExecDestroy(replay));
+  check(cudaGraphDestroy(graph));
+  check(cudaStreamDestroy(stream));
+}
+
+namespace {
+
+/// Runs `attention` with a log and gives the tokens read of every (block, head).
+template <class Attention>
+std::map<std::pair<unsigned, int>, int> logged(const Attention& attention) {
+  const Device<gpu::AccessRecord> records(100000);
+  Device<unsigned long long> used(1);
+  used.zero();
+  const gpu::AccessLog log = {records.get(), used.get(), 100000};
+  attention(&log);
+  REQUIRE(used.host()[0] <= 100000);
+  std::vector<gpu::AccessRecord> all = records.host();
+  all.resize(used.host()[0]);
+  std::map<std::pair<unsigned, int>, int> tokens;
+  for (const gpu::AccessRecord& r : all) {
+    CHECK(r.kind == static_cast<std::uint8_t>(gpu::AccessKind::read));
+    CHECK(r.layer == 1);
+    tokens[{r.block, r.kv_head}] += r.tokens;
+  }
+  return tokens;
+}
+
+/// The tokens that a full read of every context touches.
+std::map<std::pair<unsigned, int>, int> touched(const AttentionWorld& world, int block_size) {
+  std::map<std::pair<unsigned, int>, int> tokens;
+  for (const std::int32_t s : world.all_sequences())
+    for (int position = 0; position < world.context()[static_cast<std::size_t>(s)]; ++position)
+      for (int head = 0; head < world.heads().kv_heads; ++head)
+        ++tokens[{static_cast<unsigned>(world.tables()[static_cast<std::size_t>(
+                      s * world.table_stride() + position / block_size)]),
+                  head}];
+  return tokens;
+}
+
+}  // namespace
+
+TEST_CASE("the access log holds every token read, once, and changes no result", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const int block_size : {8, 16, 24, 64}) {
+    INFO("block size " << block_size);
+    AttentionWorld decoding({Type::bf16, 4, 2, 128, block_size, 0}, of_contexts({1000, 5, 300}));
+    const Halves decoded = decoding.decode();
+    CHECK(logged([&](auto* log) { CHECK(decoding.decode(log) == decoded); }) ==
+          touched(decoding, block_size));
+
+    // Prompts of one tile each read their keys once.
+    AttentionWorld prompts({Type::bf16, 4, 2, 128, block_size, 0}, {{500, 30}, {20, 20}});
+    const Halves prefilled = prompts.prefill();
+    CHECK(logged([&](auto* log) {
+            CHECK(prompts.prefill(gpu::KvSource::paged, log) == prefilled);
+          }) == touched(prompts, block_size));
+  }
+}

@@ -1,0 +1,289 @@
+// Times of the kernels at the shapes of Llama-3.1-8B, each beside its share of the device's copy
+// rate (bytes that have to move) or its arithmetic rate. Medians of graph replays over memory that
+// the L2 cache cannot hold, on random numbers.
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "kernels/device/attention.hpp"
+#include "kernels/device/layers.hpp"
+
+namespace gpu = kernels::gpu;
+using kernels::gpu::check;
+
+namespace {
+
+constexpr gpu::HeadShape kHeads = {32, 8, 128};
+constexpr int kHidden = 4096, kMlp = 14336, kVocab = 128256, kBlockSize = 16;
+
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes) { check(cudaMalloc(&data_, bytes), "cudaMalloc"); }
+  Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  ~Memory() { cudaFree(data_); }
+  template <class T = void>
+  T* get() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+};
+
+/// bf16 numbers in (-1, 1).
+Memory random_numbers(std::int64_t elements) {
+  Memory memory(static_cast<std::size_t>(elements) * 2);
+  gpu::FillRandom fill;
+  fill.elements = elements;
+  fill.amplitude = 1;
+  fill.out = memory.get();
+  gpu::fill_random(fill, nullptr);
+  return memory;
+}
+
+Memory integers(const std::vector<std::int32_t>& from) {
+  Memory memory(from.size() * 4);
+  check(cudaMemcpy(memory.get(), from.data(), from.size() * 4, cudaMemcpyHostToDevice), "copy");
+  return memory;
+}
+
+/// Median time of one of the `inside` things that `work` enqueues, microseconds.
+double microseconds(int inside, const std::function<void(cudaStream_t)>& work) {
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t replay;
+  cudaEvent_t begin, end;
+  check(cudaDeviceSynchronize(), "set-up");
+  check(cudaStreamCreate(&stream), "stream");
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+  work(stream);
+  check(cudaStreamEndCapture(stream, &graph), "capture");
+  check(cudaGraphInstantiate(&replay, graph, 0), "instantiate");
+  check(cudaEventCreate(&begin), "event");
+  check(cudaEventCreate(&end), "event");
+  std::vector<float> times;
+  for (int i = 0; i < 13; ++i) {
+    check(cudaEventRecord(begin, stream), "record");
+    check(cudaGraphLaunch(replay, stream), "launch");
+    check(cudaEventRecord(end, stream), "record");
+    check(cudaEventSynchronize(end), "synchronize");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, begin, end), "elapsed");
+    if (i >= 3) times.push_back(milliseconds);  // the first ones warm the clocks up
+  }
+  cudaEventDestroy(end);
+  cudaEventDestroy(begin);
+  cudaGraphExecDestroy(replay);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+  std::sort(times.begin(), times.end());
+  return 1e3 * double{times[times.size() / 2]} / inside;
+}
+
+double copy_rate = 0;  // GB/s, read and written
+
+void print_bytes(const char* what, double us, double bytes) {
+  const double rate = bytes / us / 1e3;
+  std::printf("%-44s %10.2f us %8.0f GB/s %6.1f %% of the copy rate\n", what, us, rate,
+              100 * rate / copy_rate);
+}
+
+void time_copy() {
+  const std::size_t bytes = std::size_t{2} << 30;
+  const Memory from = random_numbers(bytes / 2), to(bytes);
+  const double us = microseconds(4, [&](cudaStream_t stream) {
+    for (int i = 0; i < 4; ++i)
+      check(cudaMemcpyAsync(to.get(), from.get(), bytes, cudaMemcpyDeviceToDevice, stream), "copy");
+  });
+  copy_rate = 2.0 * static_cast<double>(bytes) / us / 1e3;
+  std::printf("copy rate %.0f GB/s\n", copy_rate);
+}
+
+std::vector<std::int32_t> shuffled(int count) {
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) ids[static_cast<std::size_t>(i)] = i;
+  std::shuffle(ids.begin(), ids.end(), std::mt19937(1));
+  return ids;
+}
+
+void time_decode(const gpu::HeadShape& heads, int batch, int context) {
+  const int blocks = (context + kBlockSize - 1) / kBlockSize;
+  kernels::KvLayout layout = {1, heads.kv_heads, kBlockSize, heads.head_dim};
+  const std::int64_t layer_bytes = 2 * layout.block_elements() * blocks * batch;
+  layout.layers =
+      static_cast<int>(std::clamp<std::int64_t>((std::int64_t{20} << 30) / layer_bytes, 1, 32));
+  const Memory arena = random_numbers(layout.block_elements() * blocks * batch),
+               qkv = random_numbers(std::int64_t{batch} * heads.qkv_width()),
+               out(static_cast<std::size_t>(batch * heads.heads * heads.head_dim) * 2),
+               tables = integers(shuffled(blocks * batch)), rows = integers(shuffled(batch));
+  std::vector<std::int32_t> start;
+  for (int i = 0; i <= batch; ++i) start.push_back(i);
+  const Memory starts = integers(start),
+               contexts =
+                   integers(std::vector<std::int32_t>(static_cast<std::size_t>(batch), context)),
+               workspace(gpu::decode_workspace_bytes(batch, heads));
+  gpu::DecodeAttention op;
+  op.shape = heads;
+  op.rows = batch;
+  op.sequences = rows.get<std::int32_t>();
+  op.query_start = starts.get<std::int32_t>();
+  op.context = contexts.get<std::int32_t>();
+  op.qkv = qkv.get();
+  op.kv = {arena.get(), layout, 0, tables.get<std::int32_t>(), blocks};
+  op.scale = 0.088f;
+  op.out = out.get();
+  op.workspace = workspace.get();
+  gpu::plan_decode(op, nullptr);
+  const double us = microseconds(layout.layers, [&](cudaStream_t stream) {
+    for (op.kv.layer = 0; op.kv.layer < layout.layers; ++op.kv.layer)
+      gpu::decode_attention(op, stream);
+  });
+  char what[80];
+  std::snprintf(what, sizeof what, "decode attention %d/%d heads, B %d, context %d", heads.heads,
+                heads.kv_heads, batch, context);
+  print_bytes(what, us, 4.0 * context * batch * heads.kv_heads * heads.head_dim);
+}
+
+void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSource source) {
+  const int context = prior + tokens, blocks = (context + kBlockSize - 1) / kBlockSize;
+  const kernels::KvLayout layout = {8, heads.kv_heads, kBlockSize, heads.head_dim};
+  const Memory arena = random_numbers(layout.block_elements() * blocks),
+               qkv = random_numbers(std::int64_t{tokens} * heads.qkv_width()),
+               out(static_cast<std::size_t>(tokens * heads.heads * heads.head_dim) * 2),
+               tables = integers(shuffled(blocks)), starts = integers({0, tokens}),
+               contexts = integers({context});
+  const auto tiles = gpu::prefill_tiles(heads, {0, tokens}, {context}, {0});
+  const Memory list(tiles.size() * sizeof(gpu::PrefillTile));
+  check(cudaMemcpy(list.get(), tiles.data(), tiles.size() * sizeof(gpu::PrefillTile),
+                   cudaMemcpyHostToDevice),
+        "copy");
+  gpu::PrefillAttention op;
+  op.shape = heads;
+  op.source = source;
+  op.tiles = static_cast<int>(tiles.size());
+  op.tile_list = list.get<gpu::PrefillTile>();
+  op.query_start = starts.get<std::int32_t>();
+  op.context = contexts.get<std::int32_t>();
+  op.qkv = qkv.get();
+  op.kv = {arena.get(), layout, 0, tables.get<std::int32_t>(), blocks};
+  op.scale = 0.088f;
+  op.out = out.get();
+  const double us = microseconds(layout.layers, [&](cudaStream_t stream) {
+    for (op.kv.layer = 0; op.kv.layer < layout.layers; ++op.kv.layer)
+      gpu::prefill_attention(op, stream);
+  });
+  const double chunk = tokens;
+  const double pairs = chunk * prior + chunk * (chunk + 1) / 2;
+  std::printf(
+      "prefill attention %d/%d heads, %5d tokens after %5d, %-10s %10.2f us %7.1f TFLOP/s\n",
+      heads.heads, heads.kv_heads, tokens, prior,
+      source == gpu::KvSource::paged ? "paged" : "contiguous", us,
+      4 * pairs * heads.heads * heads.head_dim / us / 1e6);
+}
+
+void time_rows(int tokens) {
+  constexpr int kCopies = 8;  // that take turns, so that the cache holds no inputs of large sizes
+  const std::int64_t width = 2 * kMlp;
+  const Memory wide = random_numbers(kCopies * tokens * width),
+               out(static_cast<std::size_t>(tokens) * kMlp * 2),
+               residual(static_cast<std::size_t>(kCopies) * static_cast<std::size_t>(tokens) *
+                        kHidden * 4),
+               weight = random_numbers(kHidden);
+  check(cudaMemset(residual.get(), 0, static_cast<std::size_t>(kCopies * tokens) * kHidden * 4),
+        "memset");
+  gpu::AddNorm norm;
+  norm.rows = tokens;
+  norm.hidden = kHidden;
+  norm.weight = weight.get();
+  norm.out = out.get();
+  char what[80];
+  const double norm_us = microseconds(kCopies, [&](cudaStream_t stream) {
+    for (int i = 0; i < kCopies; ++i) {
+      norm.residual = residual.get<float>() + std::int64_t{i} * tokens * kHidden;
+      norm.addend = wide.get<char>() + i * tokens * width * 2;
+      gpu::add_norm(norm, stream);
+    }
+  });
+  std::snprintf(what, sizeof what, "residual addition and RMSNorm, %d tokens", tokens);
+  print_bytes(what, norm_us, 12.0 * tokens * kHidden);
+
+  const double swiglu_us = microseconds(kCopies, [&](cudaStream_t stream) {
+    for (int i = 0; i < kCopies; ++i)
+      gpu::swiglu(
+          {gpu::Type::bf16, tokens, kMlp, wide.get<char>() + i * tokens * width * 2, out.get()},
+          stream);
+  });
+  std::snprintf(what, sizeof what, "SwiGLU, %d tokens", tokens);
+  print_bytes(what, swiglu_us, 6.0 * tokens * kMlp);
+}
+
+void time_append(int tokens) {
+  constexpr int kLayers = 8;
+  const kernels::KvLayout layout = {kLayers, kHeads.kv_heads, kBlockSize, kHeads.head_dim};
+  const int blocks = tokens / kBlockSize + 1;
+  std::vector<std::int32_t> places(static_cast<std::size_t>(tokens));
+  for (int i = 0; i < tokens; ++i) places[static_cast<std::size_t>(i)] = i;
+  const std::int64_t width = kHeads.qkv_width();
+  const Memory arena = random_numbers(layout.block_elements() * blocks),
+               qkv = random_numbers(kLayers * tokens * width), positions = integers(places),
+               sequence = integers(std::vector<std::int32_t>(places.size(), 0)),
+               tables = integers(shuffled(blocks)), frequencies(64 * 4);
+  check(cudaMemset(frequencies.get(), 0, 64 * 4), "memset");
+  gpu::AppendKv op;
+  op.shape = kHeads;
+  op.tokens = tokens;
+  op.inverse_frequencies = frequencies.get<float>();
+  op.positions = positions.get<std::int32_t>();
+  op.sequence = sequence.get<std::int32_t>();
+  op.kv = {arena.get(), layout, 0, tables.get<std::int32_t>(), blocks};
+  const double us = microseconds(kLayers, [&](cudaStream_t stream) {
+    for (op.kv.layer = 0; op.kv.layer < kLayers; ++op.kv.layer) {
+      op.qkv = qkv.get<char>() + op.kv.layer * tokens * width * 2;
+      gpu::append_kv(op, stream);
+    }
+  });
+  char what[80];
+  std::snprintf(what, sizeof what, "rotation and KV append, %d tokens", tokens);
+  print_bytes(what, us, 4.0 * tokens * static_cast<double>(width));
+}
+
+void time_argmax(int rows) {
+  const Memory logits = random_numbers(std::int64_t{2} * rows * kVocab),
+               tokens(static_cast<std::size_t>(rows) * 4),
+               workspace(gpu::argmax_workspace_bytes(rows));
+  check(cudaMemset(workspace.get(), 0, gpu::argmax_workspace_bytes(rows)), "memset");
+  gpu::Argmax op;
+  op.rows = rows;
+  op.vocab = op.stride = kVocab;
+  op.logits = logits.get();
+  op.tokens = tokens.get<std::int32_t>();
+  op.workspace = workspace.get();
+  const double us = microseconds(4, [&](cudaStream_t stream) {
+    for (int i = 0; i < 4; ++i) gpu::argmax(op, stream);
+  });
+  char what[80];
+  std::snprintf(what, sizeof what, "argmax of float32 logits, %d rows", rows);
+  print_bytes(what, us, 4.0 * rows * kVocab);
+}
+
+}  // namespace
+
+int main() {
+  time_copy();
+  const gpu::HeadShape mha = {32, 32, 128};
+  for (const int tokens : {2048, 8192}) {
+    time_prefill(kHeads, tokens, 0, gpu::KvSource::paged);
+    time_prefill(kHeads, tokens, 0, gpu::KvSource::contiguous);
+    time_prefill(mha, tokens, 0, gpu::KvSource::paged);
+  }
+  time_prefill(kHeads, 512, 8192, gpu::KvSource::paged);
+  for (const int context : {1024, 8192})
+    for (const int batch : {1, 8, 32, 128}) time_decode(kHeads, batch, context);
+  time_decode(mha, 32, 2048);
+  for (const int tokens : {1, 32, 2048}) time_rows(tokens);
+  for (const int tokens : {1, 32, 2048}) time_append(tokens);
+  for (const int rows : {1, 32, 128}) time_argmax(rows);
+}
