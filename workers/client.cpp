@@ -73,7 +73,7 @@ void serve(Client& client, engine::Engine& engine, engine::Clock& clock, const R
       clock.wait_until(*client.next_due());
       continue;
     }
-    const engine::StepTrace& trace = engine.step();
+    const engine::StepTrace& trace = engine.step(client.next_due().value_or(Nanos::max()));
     for (const engine::Request* request : trace.finished) client.on_finished(*request, trace.end);
     if (hooks.progress && client.finished_jobs() != finished_jobs) {
       finished_jobs = client.finished_jobs();

@@ -155,11 +155,13 @@ void Recorder::record_step(const engine::StepTrace& trace) {
   row.n_running = trace.num_running;
   row.n_waiting = trace.num_waiting;
   row.n_preempted = static_cast<std::int32_t>(trace.plan->preempted.size());
-  row.blk_used = trace.blocks.allocated;
+  row.blk_used = trace.blocks.allocated + trace.blocks.copying;
   row.blk_pinned = trace.blocks.pinned;
   row.blk_cached = trace.blocks.cached;
   row.blk_free = trace.blocks.empty;
   row.pinned_jobs = trace.num_pins;
+  row.h2d_bytes = trace.transfers.loaded_blocks * bytes_per_block_;
+  row.d2h_bytes = trace.transfers.stored_blocks * bytes_per_block_;
   row.stop_reason = stop_reason(trace.plan->stop);
   steps_.add(row);
 }
@@ -207,10 +209,11 @@ void Recorder::record_turn(const engine::Request& request, double finish_s) {
   row.prompt_tok = request.num_prompt();
   row.output_tok = request.num_outputs();
   row.cached_gpu_tok = request.prefix_hit_tokens;
+  row.cached_host_tok = request.host_hit_tokens;
   row.recomputed_tok = request.recomputed_tokens;
   row.preemptions = request.num_preemptions;
   row.queue_s = to_seconds(request.time.queue);
-  row.load_stall_s = 0;
+  row.load_stall_s = to_seconds(request.time.load_stall);
   row.recompute_s = to_seconds(request.time.recompute);
   row.prefill_s = to_seconds(request.time.prefill);
   row.decode_s = to_seconds(request.time.decode);

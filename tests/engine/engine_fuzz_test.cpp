@@ -4,6 +4,7 @@
 #include "tests/engine/support/fuzz_case.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "tests/support/catch.hpp"
+#include "workers/backends/sim/link_copier.hpp"
 
 using namespace support;
 using engine::Nanos;
@@ -15,7 +16,14 @@ namespace {
 class EngineRun {
  public:
   EngineRun(const FuzzCase& fuzz, std::uint64_t seed)
-      : dice_(seed), world_(engine_config(fuzz)), clients_(fuzz.jobs.size()) {
+      : dice_(seed),
+        link_({dice_.any({0.01, 1.0, 50.0}), dice_.any({0.01, 1.0, 50.0}), 0.8, dice_.one_in(8),
+               1'000'000}),
+        content_(engine_config(fuzz).engine.kv),
+        shadow_(link_, content_),
+        world_(engine_config(fuzz), &shadow_),
+        clients_(fuzz.jobs.size()) {
+    world_.backend.on_execute = [this](const auto& plan) { content_.execute(plan); };
     world_.backend.duration_of = [this](const auto&) {
       return Nanos(dice_.between(1, 30'000'000));
     };
@@ -29,11 +37,16 @@ class EngineRun {
   void run() {
     for (int step = 0; advance(); ++step) {
       check(step < 20'000, "the jobs end");
-      const engine::StepTrace& trace = world_.engine.step();
+      const engine::StepTrace& trace = world_.engine.step(next_arrival());
       check_trace(trace);
       for (const engine::Request* r : trace.finished) on_finished(*r, trace.end);
     }
     check(world_.engine.idle(), "the engine is idle when all jobs are over");
+    for (int step = 0; world_.engine.copying(); ++step) {
+      check(step < 20'000, "copies end");
+      world_.engine.step();
+    }
+    check(world_.engine.kv().census().copying == 0, "no block is left to a copy");
   }
 
  private:
@@ -46,8 +59,9 @@ class EngineRun {
   };
 
   static EngineWorldConfig engine_config(const FuzzCase& fuzz) {
-    EngineWorldConfig config{{fuzz.config.kv, fuzz.config.scheduler}, fuzz.config.policy};
-    auto& [kv, s] = config.engine;
+    EngineWorldConfig config{{fuzz.config.kv, fuzz.config.scheduler, fuzz.config.tier},
+                             fuzz.config.policy};
+    auto& [kv, s, tier] = config.engine;
     // The engine insists on room for a sequence of any permitted length.
     kv.num_blocks = std::max(kv.num_blocks, 2 + s.max_model_len / kv.block_size);
     return config;
@@ -57,14 +71,19 @@ class EngineRun {
     if (!holds) throw std::logic_error(rule);
   }
 
+  static bool pending(const Client& c) { return !c.busy && c.turn < c.job->turns.size(); }
+  Nanos next_arrival() const {
+    Nanos next = Nanos::max();
+    for (const Client& c : clients_)
+      if (pending(c)) next = std::min(next, c.arrival);
+    return next;
+  }
+
   /// Submits what has arrived; jumps to the next arrival when nothing else is to do. False at the
   /// end.
   bool advance() {
-    const auto pending = [](const Client& c) { return !c.busy && c.turn < c.job->turns.size(); };
     if (world_.engine.idle()) {
-      Nanos next = Nanos::max();
-      for (const Client& c : clients_)
-        if (pending(c)) next = std::min(next, c.arrival);
+      const Nanos next = next_arrival();
       if (next == Nanos::max()) return false;
       world_.clock.wait_until(next);
     }
@@ -113,8 +132,9 @@ class EngineRun {
 
   void check_trace(const engine::StepTrace& trace) {
     const auto& b = trace.blocks;
-    check(b.allocated + b.pinned + b.copying + b.cached + b.empty == world_.engine.kv().num_usable(),
-          "the census covers the pool");
+    check(
+        b.allocated + b.pinned + b.copying + b.cached + b.empty == world_.engine.kv().num_usable(),
+        "the census covers the pool");
     int evicted = 0, preempted = 0;
     for (const engine::KvEvent& event : trace.kv_events) {
       evicted += event.kind == engine::KvEventKind::evict ? event.blocks : 0;
@@ -128,6 +148,9 @@ class EngineRun {
   }
 
   Dice dice_;
+  backends::LinkCopier link_;
+  TaggedKv content_;
+  ShadowCopier shadow_;
   EngineWorld world_;
   std::vector<Client> clients_;
 };
@@ -137,7 +160,8 @@ class EngineRun {
 TEST_CASE("the parts of every turn's time add up, and traces tell what happened", "[fuzz]") {
   for_each_seed(2000, [](std::uint64_t seed) {
     const auto retained = seed % 2 == 0 ? Retained::pins : Retained::nothing;
-    const FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    if (seed % 3 != 0) add_tier(fuzz, seed);
     EngineRun(fuzz, seed).run();
   });
 }

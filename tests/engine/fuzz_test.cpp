@@ -48,7 +48,7 @@ class StepRecord {
 };
 
 naive::Config naive_config(const WorldConfig& config) {
-  const auto& [kv, s, policy] = config;
+  const auto& [kv, s, policy, tier] = config;
   return {.num_blocks = kv.num_blocks,
           .block_size = kv.block_size,
           .prefix_caching = kv.prefix_caching,

@@ -17,9 +17,9 @@ struct PinWorld : SchedulerWorld {
       : SchedulerWorld({.kv = {usable_blocks + 1, 4, true},
                         .policy = {.order = "job_fcfs",
                                    .retention = "pin",
+                                   .pins = rules,
                                    .ttl = ttl,
-                                   .threshold = 1h,
-                                   .pins = rules}}) {}
+                                   .threshold = 1h}}) {}
 
   std::string turn(int job, int turn, int fresh, bool last = false, int outputs = 1) {
     Tokens& prompt = context_[job];
@@ -99,6 +99,7 @@ TEST_CASE("the next turn hits what is pinned and goes before others", "[pins]") 
 TEST_CASE("a pin is replaced when the job finishes another turn", "[pins]") {
   PinWorld world(20);
   world.pinned_turn(0, 0, 8);
+  world.pass(1ms);  // a tool that takes no time teaches nothing
   world.pinned_turn(0, 1, 4);
   CHECK(world.pins.count() == 1);
   CHECK(world.kv.census().pinned == 4);

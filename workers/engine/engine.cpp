@@ -34,10 +34,17 @@ const EngineConfig& checked(const EngineConfig& config) {
   return config;
 }
 
+std::unique_ptr<HostTier> make_tier(const EngineConfig& config, KvCache& kv, BlockCopier* copier,
+                                    std::vector<KvEvent>& events) {
+  if (config.tier.kind == TierKind::none) return std::make_unique<HostTier>();
+  if (copier == nullptr) throw std::invalid_argument("a host tier needs a copier");
+  return make_host_tier(config.tier, config.scheduler.max_num_batched_tokens, kv, *copier, events);
+}
+
 }  // namespace
 
 Engine::Engine(const EngineConfig& config, Clock& clock, Backend& backend, QueueOrder& order,
-               RetentionPolicy& retention, TraceSink& sink)
+               RetentionPolicy& retention, TraceSink& sink, BlockCopier* copier)
     : config_(checked(config)),
       clock_(clock),
       backend_(backend),
@@ -45,7 +52,8 @@ Engine::Engine(const EngineConfig& config, Clock& clock, Backend& backend, Queue
       sink_(sink),
       kv_(config.kv),
       pins_(kv_, order, retention),
-      scheduler_(config.scheduler, kv_, order, pins_) {}
+      tier_(make_tier(config, kv_, copier, pins_.events())),
+      scheduler_(config.scheduler, kv_, order, pins_, *tier_) {}
 
 Request& Engine::new_request() {
   if (reusable_.empty()) return requests_.emplace_back();
@@ -85,21 +93,41 @@ RequestId Engine::submit(const RequestSpec& spec) {
   return request.id;
 }
 
-const StepTrace& Engine::step() {
+const StepTrace& Engine::step(Nanos until) {
   recycle_finished();
   const Nanos start = clock_.now();
+  scheduler_.on_loaded(tier_->poll(start), start, finished_);
   pins_.expire(start);
   scheduler_.schedule(plan_, start);
   trace_step(start);
-  const StepResult result = backend_.execute(plan_);
-  clock_.advance(result.duration);
+  const StepResult result = execute(until);
   trace_.end = clock_.now();
-  scheduler_.apply(plan_, result, start, trace_.end, finished_);
+  scheduler_.apply(plan_, result, start, trace_.end, finished_, trace_.stall);
   stamp_events(trace_.end);
+  trace_.transfers = tier_->take_stats();
   trace_.finished = finished_;
   trace_.kv_events = pins_.events();
   sink_.on_step(trace_);
   return trace_;
+}
+
+/// The step's computation, between the copies that it waits for.
+StepResult Engine::execute(Nanos until) {
+  const Nanos start = clock_.now();
+  const auto failed = tier_->before_execution(plan_, clock_);
+  if (!failed.empty()) scheduler_.on_load_failed(failed, plan_, start, finished_);
+  trace_.stall = Nanos{0};
+  if (plan_.scheduled.empty() && tier_->busy()) {
+    tier_->wait(clock_, until);
+    return {};
+  }
+  const Nanos ready = clock_.now();
+  const StepResult result = backend_.execute(plan_);
+  clock_.advance(result.duration);
+  const Nanos computed = clock_.now();
+  tier_->after_execution(plan_, clock_);
+  trace_.stall = ready - start + clock_.now() - computed;
+  return result;
 }
 
 void Engine::recycle_finished() {
@@ -113,7 +141,8 @@ void Engine::recycle_finished() {
 /// Takes the picture between scheduling and execution, when the step's blocks are taken and nothing
 /// is freed yet.
 void Engine::trace_step(Nanos start) {
-  empty_steps_ = plan_.scheduled.empty() && !idle() ? empty_steps_ + 1 : 0;
+  const bool stalls = plan_.scheduled.empty() && !idle() && !tier_->busy();
+  empty_steps_ = stalls ? empty_steps_ + 1 : 0;
   if (empty_steps_ > 1)
     throw std::logic_error("the engine stalls: requests wait, nothing runs, nothing was admitted");
   trace_evictions();
@@ -122,8 +151,10 @@ void Engine::trace_step(Nanos start) {
   trace_.start = start;
   trace_.num_running = static_cast<int>(scheduler_.running().size());
   trace_.num_waiting = order_.size();
+  trace_.num_loading = static_cast<int>(scheduler_.loading().size());
   trace_.num_pins = pins_.count();
   trace_.blocks = kv_.census();
+  trace_.host_blocks = tier_->blocks_held();
   trace_.evictions = kv_.evictions();
 }
 

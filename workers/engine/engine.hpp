@@ -1,43 +1,51 @@
 #pragma once
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "workers/engine/backend.hpp"
 #include "workers/engine/clock.hpp"
 #include "workers/engine/pins.hpp"
 #include "workers/engine/scheduler.hpp"
+#include "workers/engine/tier_config.hpp"
 
 namespace engine {
 
 struct EngineConfig {
   KvConfig kv;
   SchedulerConfig scheduler;
+  TierConfig tier{};
 };
 
-/// Serves requests step by step: scheduler, paged KV cache and pins over a backend and a clock,
-/// both borrowed.
+/// Serves requests step by step: scheduler, paged KV cache, pins and host tier over a backend, a
+/// clock and a copier, all borrowed.
 class Engine {
  public:
   /// Throws InputError when the limits contradict each other, or one sequence of max_model_len does
-  /// not fit the pool.
+  /// not fit the pool. A tier needs a copier.
   Engine(const EngineConfig& config, Clock& clock, Backend& backend, QueueOrder& order,
-         RetentionPolicy& retention, TraceSink& sink);
+         RetentionPolicy& retention, TraceSink& sink, BlockCopier* copier = nullptr);
 
   /// Throws InputError when the prompt leaves no room for an output token.
   RequestId submit(const RequestSpec& spec);
 
-  /// Nothing waits and nothing runs.
+  /// Nothing waits, nothing loads and nothing runs.
   bool idle() const { return scheduler_.idle(); }
+  /// Copies are under way; they take effect with later steps.
+  bool copying() const { return tier_->busy(); }
 
-  /// One engine iteration. The trace, and the finished requests in it, are valid until the next
-  /// step.
-  const StepTrace& step();
+  /// One engine iteration. With nothing to compute it waits for a copy, at most until `until`, when
+  /// the next request may arrive. The trace, and the finished requests in it, are valid until the
+  /// next step.
+  const StepTrace& step(Nanos until = Nanos::max());
 
   const KvCache& kv() const { return kv_; }
+  const HostTier& tier() const { return *tier_; }
 
  private:
   Request& new_request();
   void recycle_finished();
+  StepResult execute(Nanos until);
   void trace_step(Nanos start);
   void trace_evictions();
   void stamp_events(Nanos at);
@@ -49,6 +57,7 @@ class Engine {
   TraceSink& sink_;
   KvCache kv_;
   Pins pins_;
+  std::unique_ptr<HostTier> tier_;
   Scheduler scheduler_;
   StepPlan plan_;
   StepTrace trace_;

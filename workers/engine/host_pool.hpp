@@ -23,6 +23,8 @@ class HostPool {
   int num_slots() const { return pool_.num_usable(); }
   /// Slots that can be reserved now: empty ones and those whose content may be evicted.
   int num_free() const { return pool_.num_free(); }
+  /// The next slot to be reserved holds content.
+  bool would_evict() const { return pool_.num_free() > 0 && found_.contains(pool_.free_head()); }
   /// Slots whose content can be found.
   int num_published() const { return found_.num_blocks(); }
 

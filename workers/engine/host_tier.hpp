@@ -39,7 +39,7 @@ class HostTier {
   /// The request does not hold its blocks any more, or ends. Called before they are released.
   virtual void forget(Request&, Nanos /*now*/) {}
   /// The turn is finished; its blocks are about to be released or pinned.
-  virtual void on_turn_finish(Request&) {}
+  virtual void on_turn_finish(Request&, Nanos /*now*/) {}
 
   // Of the engine, in this order in every step.
   /// Takes note of copies that are done; the loads among them. Valid until the next call.

@@ -94,6 +94,8 @@ class KvCache {
   /// Drops all but the first `num_blocks` references, and unregisters the blocks behind them.
   void truncate(Request& request, int num_blocks);
 
+  /// Copies from or to the block that are under way.
+  int copies(BlockId block) const { return keepers_[index(block)].copies; }
   /// A copy from or to the block is under way until end_copy(): it stays out of the free list, and
   /// nobody else gets it.
   void begin_copy(BlockId block);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <ranges>
+#include <utility>
 
 namespace engine {
 
@@ -62,10 +63,11 @@ void OffloadTier::forget(Request& request, Nanos now) {
   transfers_.cancel(id, now);
 }
 
-void OffloadTier::on_turn_finish(Request& request) {
+void OffloadTier::on_turn_finish(Request& request, Nanos now) {
   if (config_.store_mode == StoreMode::eager && config_.tail_store) {
     store_computed(request, request.num_computed / kv_.block_size(), KvReason::tail);
     submit_stores();
+    transfers_.hand_over(now);
   }
   release_found(request);
 }
@@ -78,7 +80,7 @@ std::span<const LoadedKv> OffloadTier::before_execution(const StepPlan& plan, Cl
                      KvReason::write_through);
     }
   } else if (!plan.scheduled.empty() || plan.stop == StopReason::none) {
-    store_before_eviction();
+    store_before_eviction(!plan.scheduled.empty());
   }
   submit_stores();
   transfers_.hand_over(clock.now());
@@ -96,12 +98,14 @@ void OffloadTier::store_computed(Request& request, int num_blocks, KvReason reas
 }
 
 /// Walks the free list from where the last walk ended, and stores what the host lacks. The blocks
-/// leave the list for the time of the copy.
-void OffloadTier::store_before_eviction() {
+/// leave the list for the time of the copy. While nothing runs nothing is about to be evicted: then
+/// it is not worth other content of the host.
+void OffloadTier::store_before_eviction(bool may_evict) {
   const BlockPool& pool = kv_.pool();
   if (cursor_ == BlockId{0} || pool.refs(cursor_) > 0) cursor_ = pool.free_head();
   BlockId block = cursor_;
   for (int visited = 0; visited < scan_limit_ && block != BlockId{0}; ++visited) {
+    if (!may_evict && host_.would_evict()) return;
     const BlockId next = pool.next_free(block);
     cursor_ = block;
     if (kv_.prefix_cache().contains(block) &&

@@ -22,7 +22,7 @@ class OffloadTier final : public HostTier {
   HostHit find(Request& request, int gpu_tokens) override;
   void load(Request& request, int gpu_blocks, int num_blocks) override;
   void forget(Request& request, Nanos now) override;
-  void on_turn_finish(Request& request) override;
+  void on_turn_finish(Request& request, Nanos now) override;
 
   std::span<const LoadedKv> poll(Nanos now) override;
   std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) override;
@@ -46,7 +46,7 @@ class OffloadTier final : public HostTier {
   };
   void release_found(Request& request);
   void store_computed(Request& request, int num_blocks, KvReason reason);
-  void store_before_eviction();
+  void store_before_eviction(bool may_evict);
   bool try_store(BlockId block, const BlockHash& hash, const TurnRef& of, KvReason reason);
   void submit_stores();
   void end_load(Load& load, const TransferDone& done);

@@ -262,7 +262,7 @@ void Scheduler::finish(Request& request, FinishReason reason, Nanos now) {
   request.status = RequestStatus::finished;
   request.finish = reason;
   running_.remove(request);
-  tier_.on_turn_finish(request);
+  tier_.on_turn_finish(request, now);
   pins_.on_turn_finish(request, now);
 }
 

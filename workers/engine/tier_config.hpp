@@ -17,7 +17,7 @@ enum class StoreMode : std::uint8_t {
 struct TierConfig {
   TierKind kind = TierKind::none;
   std::int64_t host_blocks = 0;  // slots in host memory
-  TransferConfig transfers;
+  TransferConfig transfers{};
 
   // offload
   StoreMode store_mode = StoreMode::eager;

@@ -14,6 +14,7 @@ namespace support {
 class FakeBackend final : public engine::Backend {
  public:
   engine::StepResult execute(const engine::StepPlan& plan) override {
+    if (on_execute) on_execute(plan);
     sampled_.clear();
     for (const auto& share : plan.scheduled)
       if (share.samples) sampled_.push_back(next_token_++);
@@ -22,6 +23,7 @@ class FakeBackend final : public engine::Backend {
 
   engine::Nanos step_duration{10'000'000};
   std::function<engine::Nanos(const engine::StepPlan&)> duration_of;
+  std::function<void(const engine::StepPlan&)> on_execute;
 
  private:
   Tokens sampled_;
@@ -49,10 +51,10 @@ struct EngineWorldConfig {
 /// An engine in virtual time over a backend that computes nothing.
 class EngineWorld {
  public:
-  explicit EngineWorld(const EngineWorldConfig& config = {})
+  explicit EngineWorld(const EngineWorldConfig& config = {}, engine::BlockCopier* copier = nullptr)
       : order_(policies::make_order(config.policy)),
         retention_(policies::make_retention(config.policy)),
-        engine(config.engine, clock, backend, *order_, *retention_, sink) {}
+        engine(config.engine, clock, backend, *order_, *retention_, sink, copier) {}
 
   /// The prompt arrives now, as a job of its own unless `spec` says otherwise; it must outlive the
   /// request.

@@ -96,8 +96,24 @@ FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> o
   return fuzz;
 }
 
+void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
+  using engine::TierKind;
+  Dice dice(seed * 7919);
+  engine::TierConfig& tier = fuzz.config.tier;
+  tier.kind = dice.any({TierKind::offload, TierKind::offload, TierKind::lmcache});
+  const int pool = fuzz.config.kv.num_blocks - 1;
+  tier.chunk_tokens = fuzz.config.kv.block_size * dice.any({1, 2, 3});
+  const int least = tier.chunk_tokens / fuzz.config.kv.block_size;
+  tier.host_blocks = least + dice.any({0, 1, dice.between(0, pool), 2 * pool, 20 * pool});
+  tier.store_mode = dice.any({engine::StoreMode::eager, engine::StoreMode::lazy});
+  tier.tail_store = dice.one_in(2);
+  tier.save_decode = dice.one_in(2);
+  tier.transfers.quantum_blocks = dice.any({1, 2, 32});
+  tier.transfers.max_ahead = dice.any({0, 1, 3});
+}
+
 std::string describe(const FuzzCase& fuzz) {
-  const auto& [kv, s, policy] = fuzz.config;
+  const auto& [kv, s, policy, tier] = fuzz.config;
   std::string text = policy.order + ", " + policy.retention;
   const auto add = [&](const char* name, auto value) {
     text += std::string(", ") + name + ' ' + std::to_string(value);
@@ -112,6 +128,7 @@ std::string describe(const FuzzCase& fuzz) {
   add("chunked", s.chunked_prefill);
   add("reserve", s.reserve_full_sequence);
   add("jobs", fuzz.jobs.size());
+  add("tier", static_cast<int>(tier.kind));
   return text;
 }
 

@@ -54,6 +54,9 @@ enum class Retained { nothing, pins };
 FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> orders,
                         Retained retained);
 
+/// A host tier of any kind, from far too small to ample.
+void add_tier(FuzzCase& fuzz, std::uint64_t seed);
+
 std::string describe(const FuzzCase& fuzz);
 
 }  // namespace support

@@ -9,15 +9,15 @@ namespace {
 
 using engine::BlockId;
 using engine::Request;
-using engine::RunningList;
 
 void require(bool holds, const std::string& rule) {
   if (!holds) throw std::logic_error("invariant broken: " + rule);
 }
 
-std::vector<const Request*> all_of(const RunningList& running) {
+template <class List>
+std::vector<const Request*> all_of(const List& list) {
   std::vector<const Request*> all;
-  for (const Request* r = running.front(); r != nullptr; r = running.next(*r)) all.push_back(r);
+  for (const Request* r = list.front(); r != nullptr; r = List::next(*r)) all.push_back(r);
   return all;
 }
 
@@ -25,13 +25,15 @@ std::vector<const Request*> all_of(const RunningList& running) {
 
 Invariants::Invariants(const engine::KvConfig& kv_config, const engine::SchedulerConfig& config,
                        const engine::KvCache& kv, const engine::Scheduler& scheduler,
-                       const engine::QueueOrder& order, const engine::Pins& pins, bool fcfs)
+                       const engine::QueueOrder& order, const engine::Pins& pins,
+                       const engine::HostTier& tier, bool fcfs)
     : kv_config_(kv_config),
       config_(config),
       kv_(kv),
       scheduler_(scheduler),
       order_(order),
       pins_(pins),
+      tier_(tier),
       fcfs_(fcfs) {}
 
 void Invariants::before_schedule() {
@@ -44,6 +46,11 @@ void Invariants::before_schedule() {
 }
 
 void Invariants::after_schedule(const engine::StepPlan& plan) {
+  require(!must_progress_ || !plan.scheduled.empty() || tier_.busy(),
+          "with nothing running and no copy under way, something that waits is scheduled");
+}
+
+void Invariants::before_execution(const engine::StepPlan& plan) {
   check_step(plan);
   check_running();
   check_tables_only_grow();
@@ -67,8 +74,6 @@ void Invariants::check_step(const engine::StepPlan& plan) const {
   require(total <= config_.max_num_batched_tokens, "the token budget is kept");
   require(num_running <= config_.max_num_seqs, "no more than max_num_seqs run");
   require(plan.preempted.empty() || admissions == 0, "a step that preempts admits nothing");
-  require(!must_progress_ || !plan.scheduled.empty(),
-          "with nothing running, something that waits is scheduled within one step");
 }
 
 void Invariants::check_running() const {
@@ -87,7 +92,18 @@ void Invariants::check_running() const {
               "a block has a hash exactly when it is full");
     }
   }
+  check_waiting();
+}
+
+void Invariants::check_waiting() const {
+  for (const Request* r : all_of(scheduler_.loading()))
+    require(r->status == engine::RequestStatus::loading && !r->blocks.empty(),
+            "what loads has blocks to load into");
   for (const Request* r : order_.in_service_order()) {
+    if (r->status == engine::RequestStatus::loaded) {
+      require(!r->blocks.empty() && r->num_computed > 0, "what has been loaded is kept");
+      continue;
+    }
     require(r->blocks.empty() && r->num_computed == 0, "a waiting request holds nothing");
     require(r->status == engine::RequestStatus::waiting ||
                 r->status == engine::RequestStatus::preempted,
@@ -108,19 +124,27 @@ void Invariants::check_tables_only_grow() {
 void Invariants::check_blocks() const {
   kv_.verify();
   std::vector<int> holders(static_cast<std::size_t>(kv_config_.num_blocks));
-  for (const Request* r : all_of(scheduler_.running()))
+  for (const Request* r : this->holders())
     for (const BlockId b : r->blocks) ++holders[engine::index(b)];
+  for (std::uint32_t b = 1; b < holders.size(); ++b) holders[b] += kv_.copies(BlockId{b});
   for (const auto& [job, blocks] : pinned_)
     for (const BlockId b : blocks) ++holders[engine::index(b)];
   int free = 0, held = 0;
   for (std::uint32_t b = 1; b < holders.size(); ++b) {
     require(kv_.pool().refs(BlockId{b}) == holders[b],
-            "a block has one reference a table and a pin that hold it");
+            "a block has one reference a table, a pin and a copy that hold it");
     ++(holders[b] == 0 ? free : held);
   }
   require(free == kv_.num_free(), "free blocks are those that nobody holds");
   require(free + held + 1 == kv_config_.num_blocks, "free, held and the null block are all");
   require(static_cast<int>(pinned_.size()) == pins_.count(), "pins are counted");
+}
+
+std::vector<const Request*> Invariants::holders() const {
+  auto all = all_of(scheduler_.running());
+  for (const Request* r : all_of(scheduler_.loading())) all.push_back(r);
+  for (const Request* r : all_of(scheduler_.loaded())) all.push_back(r);
+  return all;
 }
 
 /// The head of the queue is never passed over and the youngest gives way, so that whatever happens

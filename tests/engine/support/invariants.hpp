@@ -12,10 +12,13 @@ class Invariants {
  public:
   Invariants(const engine::KvConfig& kv_config, const engine::SchedulerConfig& config,
              const engine::KvCache& kv, const engine::Scheduler& scheduler,
-             const engine::QueueOrder& order, const engine::Pins& pins, bool fcfs);
+             const engine::QueueOrder& order, const engine::Pins& pins,
+             const engine::HostTier& tier, bool fcfs);
 
   void before_schedule();
   void after_schedule(const engine::StepPlan& plan);
+  /// When copies that the step waits for are through.
+  void before_execution(const engine::StepPlan& plan);
   void before_apply();
   void after_apply();
   /// Events since the last call, in order.
@@ -26,6 +29,8 @@ class Invariants {
  private:
   void check_step(const engine::StepPlan& plan) const;
   void check_running() const;
+  void check_waiting() const;
+  std::vector<const engine::Request*> holders() const;
   void check_tables_only_grow();
   void check_fcfs() const;
 
@@ -35,6 +40,7 @@ class Invariants {
   const engine::Scheduler& scheduler_;
   const engine::QueueOrder& order_;
   const engine::Pins& pins_;
+  const engine::HostTier& tier_;
   bool fcfs_;
   bool must_progress_ = false;
   std::map<const engine::Request*, std::vector<engine::BlockId>> tables_;  // of running requests

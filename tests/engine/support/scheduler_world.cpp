@@ -8,24 +8,47 @@ namespace support {
 using engine::Request;
 
 const char* to_string(engine::KvReason reason) {
-  static constexpr const char* kNames[] = {
-      "none",         "known_tool", "unseen_tool", "slow_tool", "no_tool",      "last_turn",
-      "ttl",          "handoff",    "replaced",    "job_end",   "pressure_run", "pressure_admit",
-      "out_of_blocks", "cold_start", "utility", "rent", "write_through", "tail", "before_eviction",
-      "demand", "load_failed", "read", "unread"};
+  static constexpr const char* kNames[] = {"none",
+                                           "known_tool",
+                                           "unseen_tool",
+                                           "slow_tool",
+                                           "no_tool",
+                                           "last_turn",
+                                           "ttl",
+                                           "handoff",
+                                           "replaced",
+                                           "job_end",
+                                           "pressure_run",
+                                           "pressure_admit",
+                                           "out_of_blocks",
+                                           "cold_start",
+                                           "utility",
+                                           "rent",
+                                           "write_through",
+                                           "tail",
+                                           "before_eviction",
+                                           "demand",
+                                           "load_failed",
+                                           "read",
+                                           "unread"};
   return kNames[static_cast<int>(reason)];
 }
 
-SchedulerWorld::SchedulerWorld(const WorldConfig& config)
+SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* given)
     : kv(config.kv),
       config_(config),
       order_(policies::make_order(config.policy)),
       retention_(policies::make_retention(config.policy)),
       pins(kv, *order_, *retention_),
-      scheduler_(config.scheduler, kv, *order_, pins),
-      invariants_(config.kv, config.scheduler, kv, scheduler_, *order_, pins,
-                  config.policy.order == "fcfs"),
-      content_(config.kv) {}
+      content(config.kv),
+      shadow_(copier, content),
+      own_tier_(engine::make_host_tier(config.tier, config.scheduler.max_num_batched_tokens, kv,
+                                       shadow_, pins.events())),
+      tier(given != nullptr ? *given : *own_tier_),
+      scheduler_(config.scheduler, kv, *order_, pins, tier),
+      invariants_(config.kv, config.scheduler, kv, scheduler_, *order_, pins, tier,
+                  config.policy.order == "fcfs" && given == nullptr &&
+                      config.tier.kind == engine::TierKind::none) {}
 
 Request& SchedulerWorld::add(const std::string& name, const Ask& ask) {
   const auto number = static_cast<int>(clients_.size());
@@ -64,12 +87,19 @@ void SchedulerWorld::abort(const std::string& name) {
 
 std::string SchedulerWorld::schedule() {
   kv.clear_evictions();
+  finished_requests.clear();
   invariants_.before_schedule();
-  pins.expire(now_);
-  scheduler_.schedule(plan_, now_);
+  scheduler_.on_loaded(tier.poll(now()), now(), finished_requests);
+  pins.expire(now());
+  scheduler_.schedule(plan_, now());
   take_events();
   invariants_.after_schedule(plan_);
-  content_.execute(plan_);
+  const auto failed = tier.before_execution(plan_, clock);
+  if (!failed.empty()) scheduler_.on_load_failed(failed, plan_, now(), finished_requests);
+  take_events();
+  invariants_.before_execution(plan_);
+  content.execute(plan_);
+  tier.after_execution(plan_, clock);
   preempted_ = names(plan_.preempted);
   std::string text;
   for (const auto& share : plan_.scheduled) {
@@ -80,10 +110,10 @@ std::string SchedulerWorld::schedule() {
 }
 
 void SchedulerWorld::apply() {
-  finished_requests.clear();
+  take_events();
   invariants_.before_apply();
-  scheduler_.apply(plan_, {}, now_, now_ + step_duration, finished_requests);
-  now_ += step_duration;
+  scheduler_.apply(plan_, {}, now(), now() + step_duration, finished_requests);
+  clock.advance(step_duration);
   take_events();
   invariants_.after_apply();
   finished_ = names(finished_requests);
@@ -106,6 +136,7 @@ int SchedulerWorld::run_until_idle() {
 
 void SchedulerWorld::take_events() {
   invariants_.on_events(pins.events());
+  events_.insert(events_.end(), pins.events().begin(), pins.events().end());
   for (const engine::KvEvent& event : pins.events()) {
     static constexpr const char* kKinds[] = {"pin ", "unpin ", "keep_declined "};
     if (event.kind > engine::KvEventKind::keep_declined) continue;
@@ -131,6 +162,21 @@ std::string SchedulerWorld::running() const {
   const auto& list = scheduler_.running();
   for (const Request* r = list.front(); r != nullptr; r = list.next(*r)) all.push_back(r);
   return names(all);
+}
+
+std::string SchedulerWorld::loading() const {
+  std::vector<const Request*> all;
+  for (const Request* r = scheduler_.loading().front(); r != nullptr;
+       r = engine::LoadingList::next(*r))
+    all.push_back(r);
+  return names(all);
+}
+
+int SchedulerWorld::blocks_of(engine::KvEventKind kind, engine::KvReason reason) const {
+  int blocks = 0;
+  for (const engine::KvEvent& event : events_)
+    if (event.kind == kind && event.reason == reason) blocks += event.blocks;
+  return blocks;
 }
 
 std::string SchedulerWorld::waiting() const { return names(order_->in_service_order()); }

@@ -5,9 +5,12 @@
 #include <string>
 
 #include "tests/engine/support/invariants.hpp"
+#include "tests/engine/support/scripted_copier.hpp"
+#include "tests/engine/support/shadow_copier.hpp"
 #include "tests/engine/support/tagged_kv.hpp"
 #include "tests/engine/support/tokens.hpp"
 #include "workers/engine/scheduler.hpp"
+#include "workers/engine/tier_config.hpp"
 #include "workers/policies/factory.hpp"
 
 namespace support {
@@ -17,6 +20,7 @@ struct WorldConfig {
   engine::SchedulerConfig scheduler{
       .max_num_batched_tokens = 8192, .max_num_seqs = 16, .max_model_len = 8192};
   policies::PolicyConfig policy{};
+  engine::TierConfig tier{};
 };
 
 /// What a client asks for. By default each request is its own job, arrives in the order of add(),
@@ -33,12 +37,13 @@ struct Ask {
   int tool = -1;
 };
 
-/// Scheduler, KV cache and pins, step by step, in the words of the scenarios: a step is written
-/// "a:400 b:224", its requests in service order with their tokens. Every step asserts the
+/// Scheduler, KV cache, pins and host tier, step by step, in the words of the scenarios: a step is
+/// written "a:400 b:224", its requests in service order with their tokens. Every step asserts the
 /// invariants, and that no request reads KV that was computed for other tokens.
 class SchedulerWorld {
  public:
-  explicit SchedulerWorld(const WorldConfig& config);
+  /// With a tier of its own making, or with the given one.
+  explicit SchedulerWorld(const WorldConfig& config, engine::HostTier* tier = nullptr);
 
   engine::Request& add(const std::string& name, const Ask& ask);
   /// A request that shares no token with any other.
@@ -52,10 +57,12 @@ class SchedulerWorld {
   std::string step();
   /// Steps until nothing waits and nothing runs; the number of steps.
   int run_until_idle();
-  void pass(engine::Nanos time) { now_ += time; }
+  void pass(engine::Nanos time) { clock.advance(time); }
 
   std::string running() const;
   std::string waiting() const;
+  /// Requests whose KV is being copied from the host.
+  std::string loading() const;
   std::string preempted() const { return preempted_; }
   std::string finished() const { return finished_; }
   engine::Request& operator[](const std::string& name);
@@ -65,15 +72,22 @@ class SchedulerWorld {
   /// (job, turn, reason).
   const std::vector<std::string>& pin_events() const { return pin_events_; }
 
+  /// Everything that happened to KV since the start.
+  const std::vector<engine::KvEvent>& events() const { return events_; }
+  /// Blocks in events of the kind and reason.
+  int blocks_of(engine::KvEventKind kind, engine::KvReason reason) const;
+
   const engine::StepPlan& plan() const { return plan_; }
   const engine::Scheduler& scheduler() const { return scheduler_; }
   const engine::QueueOrder& order() const { return *order_; }
-  engine::Nanos now() const { return now_; }
+  engine::Nanos now() const { return clock.now(); }
   std::string name(const engine::Request& request) const;
 
   engine::Nanos step_duration{10'000'000};
   engine::KvCache kv;
-  std::vector<engine::Request*> finished_requests;  // by the last apply()
+  std::vector<engine::Request*> finished_requests;  // by the last step
+  engine::VirtualClock clock;
+  ScriptedCopier copier;
 
  private:
   struct Client {
@@ -90,16 +104,23 @@ class SchedulerWorld {
 
  public:
   engine::Pins pins;
+  TaggedKv content;
+
+ private:
+  ShadowCopier shadow_;
+  std::unique_ptr<engine::HostTier> own_tier_;
+
+ public:
+  engine::HostTier& tier;
 
  private:
   engine::Scheduler scheduler_;
   engine::StepPlan plan_;
   std::deque<Client> clients_;
   Invariants invariants_;
-  TaggedKv content_;
   std::string preempted_, finished_;
   std::vector<std::string> pin_events_;
-  engine::Nanos now_{0};
+  std::vector<engine::KvEvent> events_;
 };
 
 const char* to_string(engine::KvReason reason);

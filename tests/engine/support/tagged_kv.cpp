@@ -1,5 +1,6 @@
 #include "tests/engine/support/tagged_kv.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -28,6 +29,18 @@ std::uint64_t& TaggedKv::slot(const engine::Request& request, int position) {
   const auto block = request.blocks.at(static_cast<std::size_t>(position / block_size_));
   const auto first = engine::index(block) * static_cast<std::size_t>(block_size_);
   return slots_.at(first + static_cast<std::size_t>(position % block_size_));
+}
+
+std::span<std::uint64_t> TaggedKv::block(engine::BlockId block) {
+  const auto size = static_cast<std::size_t>(block_size_);
+  return std::span(slots_).subspan(engine::index(block) * size, size);
+}
+
+void TaggedKv::fill(const engine::Request& request, int first_block, int num_blocks) {
+  const int end = std::min((first_block + num_blocks) * block_size_, request.num_tokens());
+  const auto tags = prefix_tags(request, end);
+  for (int p = first_block * block_size_; p < end; ++p)
+    slot(request, p) = tags[static_cast<std::size_t>(p)];
 }
 
 void TaggedKv::execute(const engine::StepPlan& plan) {

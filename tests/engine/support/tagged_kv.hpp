@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "workers/engine/step.hpp"
@@ -15,6 +16,11 @@ class TaggedKv {
 
   /// Throws std::logic_error when a request reads a slot that was not computed for its own prefix.
   void execute(const engine::StepPlan& plan);
+
+  /// What a block holds, for those who copy it.
+  std::span<std::uint64_t> block(engine::BlockId block);
+  /// Fills blocks of the request with the right tags, as a copy from elsewhere would.
+  void fill(const engine::Request& request, int first_block, int num_blocks);
 
  private:
   std::uint64_t& slot(const engine::Request& request, int position);

@@ -1,0 +1,73 @@
+#pragma once
+#include <functional>
+#include <map>
+
+#include "tests/engine/support/scheduler_world.hpp"
+
+namespace support {
+
+/// A tier that has `match` tokens of every request behind what the GPU has. Its loads are done when
+/// `arrived` says so; what they bring is right up to the block that `fails_at` names, counted from
+/// the request's first.
+class MockTier : public engine::HostTier {
+ public:
+  MockTier(int match, bool blocking) : match_(match), blocking_(blocking) {}
+
+  engine::HostHit find(engine::Request& request, int gpu_tokens) override {
+    return {std::min(match_, request.num_tokens() - gpu_tokens), blocking_};
+  }
+  void load(engine::Request& request, int gpu_blocks, int num_blocks) override {
+    for (int i = 0; i < num_blocks; ++i)
+      world->kv.begin_copy(request.blocks[static_cast<std::size_t>(gpu_blocks + i)]);
+    loads_.push_back({&request, request.blocks, gpu_blocks, num_blocks, request.num_computed});
+  }
+  void forget(engine::Request& request, engine::Nanos) override {
+    for (Load& load : loads_)
+      if (load.request == &request) load.request = nullptr;
+  }
+  std::span<const engine::LoadedKv> poll(engine::Nanos) override {
+    done_.clear();
+    if (!blocking_ && arrived) finish_loads(false);
+    return done_;
+  }
+  std::span<const engine::LoadedKv> before_execution(const engine::StepPlan&,
+                                                     engine::Clock&) override {
+    done_.clear();
+    if (blocking_) finish_loads(true);
+    return done_;
+  }
+  bool busy() const override { return !loads_.empty(); }
+
+  SchedulerWorld* world = nullptr;
+  bool arrived = false;
+  std::map<engine::RequestId, int> fails_at;
+
+ private:
+  struct Load {
+    engine::Request* request;
+    std::vector<engine::BlockId> blocks;
+    int first, count, tokens;
+  };
+
+  void finish_loads(bool failures_only) {
+    for (const Load& load : loads_) {
+      for (int i = 0; i < load.count; ++i)
+        world->kv.end_copy(load.blocks[static_cast<std::size_t>(load.first + i)]);
+      if (load.request == nullptr) continue;
+      const auto bad = fails_at.find(load.request->id);
+      const bool failed = bad != fails_at.end();
+      const int end = failed ? bad->second : load.first + load.count;
+      world->content.fill(*load.request, load.first, end - load.first);
+      const int tokens = failed ? end * world->kv.block_size() : load.tokens;
+      if (failed || !failures_only) done_.push_back({load.request, tokens, failed});
+    }
+    loads_.clear();
+  }
+
+  int match_;
+  bool blocking_;
+  std::vector<Load> loads_;
+  std::vector<engine::LoadedKv> done_;
+};
+
+}  // namespace support

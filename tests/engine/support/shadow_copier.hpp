@@ -1,0 +1,74 @@
+#pragma once
+#include <deque>
+#include <map>
+
+#include "tests/engine/support/tagged_kv.hpp"
+#include "workers/engine/block_copier.hpp"
+
+namespace support {
+
+/// Moves the tags of blocks as another copier says that it moves blocks: at the last moment that
+/// its promise allows. Until a copy is done its target holds rubbish, so that whoever reads it, or
+/// gives its source to somebody else, is found out at the next read.
+class ShadowCopier final : public engine::BlockCopier {
+ public:
+  ShadowCopier(engine::BlockCopier& timing, TaggedKv& device) : timing_(timing), device_(device) {}
+
+  engine::CopyId submit(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies,
+                        engine::Nanos now) override {
+    const engine::CopyId id = timing_.submit(direction, copies, now);
+    for (const engine::BlockCopy& copy : copies) spoil(target(direction, copy));
+    under_way_[id] = {direction, {copies.begin(), copies.end()}};
+    return id;
+  }
+  void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override {
+    const std::size_t first = done.size();
+    timing_.poll(now, done);
+    for (std::size_t i = first; i < done.size(); ++i) {
+      const auto batch = under_way_.extract(done[i].id);
+      if (done[i].failed) continue;
+      const auto& [direction, copies] = batch.mapped();
+      for (const engine::BlockCopy& copy : copies) {
+        const auto to = target(direction, copy);
+        const auto from =
+            direction == engine::CopyDirection::load ? slot(copy.slot) : device_.block(copy.block);
+        std::copy(from.begin(), from.end(), to.begin());
+      }
+    }
+  }
+  std::optional<engine::Nanos> next_completion() const override {
+    return timing_.next_completion();
+  }
+  bool withdraw(engine::CopyId id, engine::Nanos now) override {
+    if (!timing_.withdraw(id, now)) return false;
+    under_way_.erase(id);
+    return true;
+  }
+  void wait() override { timing_.wait(); }
+
+ private:
+  struct Batch {
+    engine::CopyDirection direction;
+    std::vector<engine::BlockCopy> copies;
+  };
+  std::span<std::uint64_t> slot(engine::HostSlot slot) {
+    const auto size = device_.block(engine::BlockId{1}).size();
+    const auto first = engine::index(slot) * size;
+    if (host_.size() < first + size) host_.resize(first + size);
+    return std::span(host_).subspan(first, size);
+  }
+  std::span<std::uint64_t> target(engine::CopyDirection direction, const engine::BlockCopy& copy) {
+    return direction == engine::CopyDirection::load ? device_.block(copy.block) : slot(copy.slot);
+  }
+  void spoil(std::span<std::uint64_t> tags) {
+    for (std::uint64_t& tag : tags) tag = ++rubbish_;
+  }
+
+  engine::BlockCopier& timing_;
+  TaggedKv& device_;
+  std::map<engine::CopyId, Batch> under_way_;
+  std::vector<std::uint64_t> host_;
+  std::uint64_t rubbish_ = 0;
+};
+
+}  // namespace support

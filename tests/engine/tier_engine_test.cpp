@@ -1,0 +1,96 @@
+// A host tier inside the engine, over a modelled link: 1 ms a block in either direction.
+#include "tests/engine/support/engine_world.hpp"
+#include "tests/support/catch.hpp"
+#include "workers/backends/sim/link_copier.hpp"
+
+using namespace support;
+using namespace std::chrono_literals;
+using engine::KvEventKind;
+using engine::Nanos;
+using engine::TierKind;
+
+namespace {
+
+struct Link {
+  backends::LinkCopier link{{1, 1, 1, false, 1'000'000}};
+};
+
+struct TierWorld : Link, EngineWorld {
+  explicit TierWorld(const engine::TierConfig& tier) : EngineWorld(config(tier), &link) {}
+  static EngineWorldConfig config(const engine::TierConfig& tier) {
+    return {.engine = {
+                .kv = {5, 16, true},
+                .scheduler = {.max_num_batched_tokens = 64, .max_num_seqs = 4, .max_model_len = 64},
+                .tier = tier}};
+  }
+};
+
+const Tokens kA = tokens(33, 1), kB = tokens(50, 2);
+
+int blocks_of(const engine::StepTrace& trace, KvEventKind kind) {
+  int blocks = 0;
+  for (const auto& event : trace.kv_events) blocks += event.kind == kind ? event.blocks : 0;
+  return blocks;
+}
+
+constexpr engine::TierConfig kOffload{.kind = TierKind::offload, .host_blocks = 16};
+constexpr engine::TierConfig kChunks{
+    .kind = TierKind::lmcache, .host_blocks = 16, .chunk_tokens = 16, .save_overhead = 4ms};
+
+}  // namespace
+
+TEST_CASE("with nothing to compute the engine waits for the next copy", "[tier]") {
+  TierWorld world(kOffload);
+  world.submit(kA, 1);
+  CHECK(blocks_of(world.engine.step(), KvEventKind::store) == 2);
+  CHECK(world.engine.copying());
+  world.submit(kB, 1);
+  const auto& trace = world.engine.step();
+  CHECK((trace.plan->scheduled.empty() && trace.blocks.copying == 2));
+  CHECK((trace.start == 10ms && trace.end == 12ms));
+  world.engine.step();
+  CHECK(trace.finished.size() == 1);
+  CHECK((trace.transfers.stored_blocks == 2 && trace.transfers.store_busy == 2ms));
+  CHECK(trace.host_blocks == 2);
+}
+
+TEST_CASE("an arrival ends the wait", "[tier]") {
+  TierWorld world(kOffload);
+  world.submit(kA, 1);
+  world.engine.step();
+  world.submit(kB, 1);
+  CHECK(world.engine.step(11ms).end == 11ms);
+  CHECK(world.engine.step(40ms).end == 12ms);
+}
+
+TEST_CASE("a turn waits for its KV and computes the rest", "[tier]") {
+  TierWorld world(kOffload);
+  world.run_until_finished(world.submit(kA, 1));
+  world.run_until_finished(world.submit(kB, 1));  // evicts a's blocks when they are stored
+  REQUIRE(world.clock.now() == 22ms);
+  const auto request = world.run_until_finished(world.submit(kA, 1));
+  CHECK((request.prefix_hit_tokens == 0 && request.host_hit_tokens == 32));
+  CHECK(request.time.queue == 3ms);  // until b's blocks are stored
+  CHECK(request.time.load_stall == 2ms);
+  CHECK(request.time.prefill == 10ms);
+}
+
+TEST_CASE("steps with a blocking tier last as long as their copies", "[tier]") {
+  TierWorld world(kChunks);
+  world.submit(kA, 1);
+  const auto& saving = world.engine.step();
+  CHECK((saving.end == 16ms && saving.stall == 6ms));
+  REQUIRE(saving.finished.size() == 1);
+  CHECK(saving.finished[0]->time.load_stall == 6ms);
+  CHECK(saving.finished[0]->time.prefill == 10ms);
+  world.run_until_finished(world.submit(kB, 1));
+  const auto request = world.run_until_finished(world.submit(kA, 1));
+  CHECK(request.host_hit_tokens == 32);
+  CHECK(request.time.load_stall == 2ms);
+  CHECK(request.time.queue == 0ms);
+}
+
+TEST_CASE("a host tier without a copier is refused", "[tier]") {
+  EngineWorldConfig config = TierWorld::config(kOffload);
+  CHECK_THROWS_AS(EngineWorld(config), std::invalid_argument);
+}

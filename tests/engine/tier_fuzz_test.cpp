@@ -1,0 +1,65 @@
+#include "tests/engine/support/fuzz_driver.hpp"
+#include "tests/engine/support/seeds.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace support;
+using engine::KvEventKind;
+using engine::KvReason;
+
+namespace {
+
+struct Totals {
+  int stored = 0, lazily = 0, tails = 0, loaded = 0, failed = 0, dropped = 0, evicted = 0;
+};
+
+void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
+  Dice dice(seed);
+  SchedulerWorld world(fuzz.config);
+  world.copier.latency = dice.any({1, 1, 2, 5});
+  world.copier.per_poll = dice.any({1, 2, 1000});
+  world.copier.can_withdraw = dice.one_in(2);
+  if (dice.one_in(5)) {
+    world.copier.fails = [&dice](const ScriptedCopier::Batch& batch) {
+      return batch.direction == engine::CopyDirection::load && dice.one_in(3);
+    };
+  }
+  FuzzDriver(fuzz, world, {}).run();
+  totals.stored += world.blocks_of(KvEventKind::store, KvReason::write_through);
+  totals.lazily += world.blocks_of(KvEventKind::store, KvReason::before_eviction);
+  totals.tails += world.blocks_of(KvEventKind::store, KvReason::tail);
+  totals.loaded += world.blocks_of(KvEventKind::load, KvReason::demand);
+  totals.failed += world.blocks_of(KvEventKind::load, KvReason::load_failed);
+  totals.dropped += world.blocks_of(KvEventKind::drop, KvReason::pressure_admit) +
+                    world.blocks_of(KvEventKind::drop, KvReason::pressure_run);
+  totals.evicted += world.blocks_of(KvEventKind::evict_host, KvReason::read) +
+                    world.blocks_of(KvEventKind::evict_host, KvReason::unread);
+}
+
+FuzzCase make_case(std::uint64_t seed) {
+  const auto retained = seed % 2 == 0 ? Retained::pins : Retained::nothing;
+  FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+  add_tier(fuzz, seed);
+  return fuzz;
+}
+
+}  // namespace
+
+TEST_CASE("with a host tier nothing stalls, nothing is lost, and all KV read is what was written",
+          "[fuzz]") {
+  Totals totals;
+  for_each_seed(3000, [&](std::uint64_t seed) {
+    const FuzzCase fuzz = make_case(seed);
+    try {
+      play(fuzz, seed, totals);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
+  });
+  INFO("stored " << totals.stored << ", lazily " << totals.lazily << ", tails " << totals.tails
+                 << ", loaded " << totals.loaded << ", failed " << totals.failed << ", dropped "
+                 << totals.dropped << ", evicted " << totals.evicted);
+  if (std::getenv("KVSWEEP_FUZZ_SEED") != nullptr) return;
+  for (const int count : {totals.stored, totals.lazily, totals.tails, totals.loaded, totals.failed,
+                          totals.dropped, totals.evicted})
+    CHECK(count > 0);
+}
