@@ -124,20 +124,20 @@ TEST_CASE("keeping until break-even wastes at most twice the least possible", "[
 TEST_CASE("a gap shorter than break-even is kept until break-even", "[infercept]") {
   const GapDecision decision = Infercept(0.1).finish(2'000);
   CHECK(decision.pin);
-  CHECK(decision.reason == KvReason::known_tool);
+  CHECK(decision.reason == KvReason::rent);
   CHECK(decision.deadline == 10s + 150ms);  // (0.1 s x 1000 + 0.1 s x 2000) / 2000 tokens
 }
 
 TEST_CASE("a gap longer than break-even is given up at once", "[infercept]") {
   const GapDecision decision = Infercept(0.2).finish(2'000);
   CHECK_FALSE(decision.pin);
-  CHECK(decision.reason == KvReason::slow_tool);
+  CHECK(decision.reason == KvReason::rent);
 }
 
 TEST_CASE("a gap of which nothing is known is kept until break-even", "[infercept]") {
   const GapDecision decision = Infercept().finish(2'000);
   CHECK(decision.pin);
-  CHECK(decision.reason == KvReason::unseen_tool);
+  CHECK(decision.reason == KvReason::rent);
   CHECK(decision.deadline == 10s + 150ms);
 }
 

@@ -63,8 +63,9 @@ TEST_CASE("the random gaps reach every way to end a pin", "[retention]") {
     for (const std::string& event : world.pin_events())
       seen.insert(event.substr(0, event.find(' ')) + event.substr(event.rfind(' ')));
   }
-  for (const char* each : {"pin known_tool", "pin unseen_tool", "unpin ttl", "unpin handoff",
-                           "unpin replaced", "unpin pressure_run", "unpin pressure_admit"}) {
+  for (const char* each : {"pin known_tool", "pin unseen_tool", "pin utility", "pin cold_start",
+                           "pin rent", "unpin ttl", "unpin handoff", "unpin replaced",
+                           "unpin pressure_run", "unpin pressure_admit"}) {
     INFO(each);
     CHECK(seen.contains(each));
   }

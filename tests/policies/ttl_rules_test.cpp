@@ -70,9 +70,9 @@ TEST_CASE("a known gap is bridged when computing again costs more", "[utility]")
   RuleWorld world(ruled_by("utility"));
   CHECK(world.ttl_s(4'000, kHalfSecond) == 0);
   CHECK(world.ttl_s(6'000, kHalfSecond) == Approx(0.5));
-  CHECK(world.rule->decide(world.turn(4'000), 0s, kHalfSecond).reason == KvReason::slow_tool);
-  CHECK(world.rule->decide(world.turn(6'000), 0s, kHalfSecond).reason == KvReason::known_tool);
-  CHECK(world.rule->decide(world.turn(30'000), 0s, {}).reason == KvReason::unseen_tool);
+  CHECK(world.rule->decide(world.turn(4'000), 0s, kHalfSecond).reason == KvReason::utility);
+  CHECK(world.rule->decide(world.turn(6'000), 0s, kHalfSecond).reason == KvReason::utility);
+  CHECK(world.rule->decide(world.turn(30'000), 0s, {}).reason == KvReason::cold_start);
 }
 
 TEST_CASE("queue waits count as much as job lengths can be foretold", "[utility]") {

@@ -41,9 +41,8 @@ class Infercept final : public engine::RetentionPolicy {
                             .chunk_tok = chunk_tok_,
                             .reload = reload_};
     const double gap_s = forecast ? engine::to_seconds(forecast->expected()) : 0;
-    if (least_waste(turn, gap_s) != GapAction::preserve) return {.reason = KvReason::slow_tool};
-    return {true, forecast ? KvReason::known_tool : KvReason::unseen_tool,
-            now + engine::from_seconds(break_even_s(turn))};
+    if (least_waste(turn, gap_s) != GapAction::preserve) return {.reason = KvReason::rent};
+    return {true, KvReason::rent, now + engine::from_seconds(break_even_s(turn))};
   }
 
  private:

@@ -21,12 +21,12 @@ class SkiRental final : public TtlRule {
 
   void on_arrival(const Request& request) override { running_.on_arrival(request); }
 
-  Hold decide(const Request& request, Nanos, const std::optional<GapForecast>& forecast) override {
+  Hold decide(const Request& request, Nanos, const std::optional<GapForecast>&) override {
     const Interception turn{.context_tok = static_cast<double>(request.num_tokens()),
                             .other_tok = running_.tokens_beside(request),
                             .chunk_tok = chunk_tok_,
                             .reload = reload_};
-    return {engine::from_seconds(break_even_s(turn)), reason_of(forecast)};
+    return {engine::from_seconds(break_even_s(turn)), engine::KvReason::rent};
   }
 
  private:

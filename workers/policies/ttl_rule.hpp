@@ -12,12 +12,6 @@ struct Hold {
   engine::KvReason reason = engine::KvReason::none;
 };
 
-/// What the reason of a hold is where nothing but the forecast speaks.
-inline engine::KvReason reason_of(const std::optional<GapForecast>& forecast) {
-  const bool seen = forecast && forecast->evidence() != Evidence::prior;
-  return seen ? engine::KvReason::known_tool : engine::KvReason::unseen_tool;
-}
-
 /// Chooses the time to live of pins.
 class TtlRule {
  public:

@@ -35,7 +35,7 @@ class Utility final : public TtlRule {
     const double eta = gap.evidence() == Evidence::prior ? 1 : memoryfulness_.value();
     const double benefit_s = wait_.mean_s(now) * eta + reload_.seconds(request.num_tokens());
     const Nanos ttl = gap.best_hold(benefit_s);
-    return {ttl, ttl > Nanos{0} ? reason_of(gap) : KvReason::slow_tool};
+    return {ttl, gap.evidence() == Evidence::prior ? KvReason::cold_start : KvReason::utility};
   }
 
  private:
