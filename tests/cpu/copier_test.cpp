@@ -259,3 +259,32 @@ TEST_CASE("a load reported before it happened is noticed by who reads the block"
   CHECK_THROWS_WITH(run_over_host(faults({CopyFault::none, CopyFault::complete_early})),
                     Catch::Matchers::Contains("KV block 3 (step 3, read by request 2)"));
 }
+
+TEST_CASE("a step computes while blocks of others move in both directions", "[copier][debug]") {
+  const auto weights = random_model(small_model(model::Architecture::llama));
+  backends::CpuOptions debug;
+  debug.checks = backends::Checks::debug;
+  backends::CpuBackend backend(weights, {.num_blocks = 40, .block_size = 4}, debug);
+  KvArena host(backend.arena().layout(), backend.arena().type(), 16);
+  CpuCopier copier(backend.arena(), host, {.checksums = true, .fault = {}});
+  HandPlans plans(4);
+  const Tokens prompt = small_tokens(17), other = small_tokens(17, 30);
+  engine::Request& first = plans.request(prompt, {1, 2, 3, 4, 5});
+  engine::Request& again = plans.request(prompt, {21, 22, 23, 24, 25});
+  backend.execute(plans.step({{first, 0, 17, 5}}));
+  const auto submit = [&](CopyDirection direction, std::uint32_t block) {
+    std::vector<BlockCopy> copies;
+    for (std::uint32_t i = 0; i < 4; ++i) copies.push_back(pair(block + i, i));
+    copier.submit(direction, copies, engine::Nanos(0));
+  };
+  std::vector<engine::CopyDone> done;
+  submit(CopyDirection::store, 1);
+  backend.execute(plans.step({{plans.request(other, {6, 7, 8, 9, 10}), 0, 17, 5}}));
+  copier.wait();
+  for (const std::uint32_t block : {11u, 21u, 31u}) submit(CopyDirection::load, block);
+  backend.execute(plans.step({{plans.request(other, {26, 27, 28, 29, 30}), 0, 17, 5}}));
+  copier.wait();
+  copier.poll(engine::Nanos(0), done);
+  CHECK(done.size() == 4);
+  CHECK(backend.execute(plans.step({{again, 16, 17, 1}})).sampled.size() == 1);
+}
