@@ -63,6 +63,17 @@ TEST_CASE("parameters lie one behind the other, each at a multiple of 256 bytes"
     }
 }
 
+TEST_CASE("a parameter of odd size is padded to the next multiple of 256 bytes") {
+  model::ModelConfig config = shipped("tiny-llama-3");
+  config.shape.vocab = 3;
+  config.shape.hidden = 50;
+  const WeightLayout layout = model::weight_layout(config, DType::bf16);
+  CHECK(layout.parameters[0].elements() * 2 == 300);
+  CHECK(layout.parameters[1].offset == 512);
+  CHECK(layout.parameters[2].offset == 512 + 256);  // behind 50 norm weights
+  CHECK(layout.bytes % 256 == 0);
+}
+
 TEST_CASE("the parts of a parameter are its rows, or the elements of a vector") {
   for (const std::string& name : kModels) {
     CAPTURE(name);
