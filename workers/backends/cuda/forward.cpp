@@ -81,23 +81,31 @@ void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
                   .sequence = step.sequence,
                   .kv = paged},
                  stream_.get());
-  gpu::PrefillAttention prefill{.type = to_.type,
-                                .shape = to_.heads,
-                                .source = gpu::KvSource::paged,
-                                .tiles = step.num_paged_tiles,
-                                .tile_list = step.paged_tiles,
-                                .query_start = step.query_start,
-                                .context = step.context,
-                                .qkv = to_.qkv,
-                                .kv = paged,
-                                .scale = attention_scale_,
-                                .out = to_.attention};
-  if (prefill.tiles > 0) gpu::prefill_attention(prefill, stream_.get());
-  prefill.source = gpu::KvSource::contiguous;
-  prefill.tiles = step.num_contiguous_tiles;
-  prefill.tile_list = step.contiguous_tiles;
-  if (prefill.tiles > 0) gpu::prefill_attention(prefill, stream_.get());
-  if (step.num_decodes == 0) return;
+  if (step.num_paged_tiles > 0)
+    prefill(step, paged, gpu::KvSource::paged, step.num_paged_tiles, step.paged_tiles);
+  if (step.num_contiguous_tiles > 0)
+    prefill(step, paged, gpu::KvSource::contiguous, step.num_contiguous_tiles,
+            step.contiguous_tiles);
+  if (step.num_decodes > 0) decode(step, paged);
+}
+
+void Forward::prefill(const StepArrays& step, const gpu::PagedKv& kv, gpu::KvSource source,
+                      int tiles, const gpu::PrefillTile* list) {
+  gpu::prefill_attention({.type = to_.type,
+                          .shape = to_.heads,
+                          .source = source,
+                          .tiles = tiles,
+                          .tile_list = list,
+                          .query_start = step.query_start,
+                          .context = step.context,
+                          .qkv = to_.qkv,
+                          .kv = kv,
+                          .scale = attention_scale_,
+                          .out = to_.attention},
+                         stream_.get());
+}
+
+void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv) {
   const gpu::DecodeAttention decode{.type = to_.type,
                                     .shape = to_.heads,
                                     .rows = step.num_decodes,
@@ -105,24 +113,12 @@ void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
                                     .query_start = step.query_start,
                                     .context = step.context,
                                     .qkv = to_.qkv,
-                                    .kv = paged,
+                                    .kv = kv,
                                     .scale = attention_scale_,
                                     .out = to_.attention,
                                     .workspace = to_.decode_workspace};
-  if (i == 0) plan_decodes(decode);
+  if (kv.layer == 0) gpu::plan_decode(decode, stream_.get());
   gpu::decode_attention(decode, stream_.get());
-}
-
-/// A workspace is laid out for its number of rows, and must be zero where counters lie: what steps
-/// of other sizes left there is cleared.
-void Forward::plan_decodes(const gpu::DecodeAttention& decode) {
-  if (decode.rows != decode_rows_) {
-    const std::size_t counters = sizeof(std::int32_t) * static_cast<std::size_t>(decode.rows) *
-                                 static_cast<std::size_t>(decode.shape.kv_heads);
-    check(cudaMemsetAsync(decode.workspace, 0, counters, stream_.get()), "clearing counters");
-  }
-  decode_rows_ = decode.rows;
-  gpu::plan_decode(decode, stream_.get());
 }
 
 void Forward::mlp_half(int i, const StepArrays& step) {

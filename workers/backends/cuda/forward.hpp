@@ -30,7 +30,9 @@ class Forward {
   void embed(const StepArrays& step);
   void attention_half(int layer, const StepArrays& step, const KvArena& kv);
   void attend(int layer, const StepArrays& step, const KvArena& kv);
-  void plan_decodes(const kernels::gpu::DecodeAttention& decode);
+  void prefill(const StepArrays& step, const kernels::gpu::PagedKv& kv,
+               kernels::gpu::KvSource source, int tiles, const kernels::gpu::PrefillTile* list);
+  void decode(const StepArrays& step, const kernels::gpu::PagedKv& kv);
   void mlp_half(int layer, const StepArrays& step);
   void activate(const model::LayerParameters& layer, int tokens);
   void head(const StepArrays& step);
@@ -48,7 +50,6 @@ class Forward {
   model::RopeTable rope_;
   DeviceBuffer inverse_frequencies_;  // [head_dim / 2] float32; empty with learned positions
   float attention_scale_;
-  int decode_rows_ = 0;      // that the decode workspace was last laid out for
   bool has_addend_ = false;  // projected is to be added to the residual
   int addend_bias_ = -1;     // its bias, a parameter
 };
