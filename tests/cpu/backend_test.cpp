@@ -155,14 +155,16 @@ TEST_CASE("a NaN is reported with the step and the first layer that has it", "[c
 TEST_CASE("KV that is read before it was written shows as NaN", "[cpu][debug]") {
   CpuBackend backend(weights(), kPool, with(Checks::debug));
   HandPlans plans(kBlock);
+  engine::Request& before = plans.request(small_tokens(8, 30), {1, 2});
   engine::Request& request = plans.request(small_tokens(8), {1, 2});
+  backend.execute(plans.step({{before, 0, 8, 2}}));
   backend.execute(plans.step({{request, 0, 5, 2}}));
-  // Position 5 is skipped.
+  // Position 5 is skipped: the block still held another request's KV there.
   try {
     backend.execute(plans.step({{request, 6, 8}}));
     FAIL("nobody noticed");
   } catch (const NotFinite& error) {
-    CHECK(error.step == 2);
+    CHECK(error.step == 3);
     CHECK(error.layer == 0);
     CHECK(error.position == 6);
   }
