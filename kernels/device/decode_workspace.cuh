@@ -1,4 +1,6 @@
 #pragma once
+#include <type_traits>
+
 #include "kernels/device/attention.hpp"
 
 namespace kernels::gpu {

@@ -1,0 +1,244 @@
+#pragma once
+#include "kernels/device/attention.hpp"
+#include "kernels/device/kv_rows.cuh"
+#include "kernels/device/mma.cuh"
+
+/// Prefill attention's parts: what a CTA works on, its shared memory, and a warp's rows of scores
+/// and sums. prefill_attention.cu says how they work together.
+namespace kernels::gpu::prefill {
+
+constexpr int kWarps = 4;
+constexpr int kThreads = 32 * kWarps;
+constexpr int kRows = 128;                   // of a CTA
+constexpr int kBands = kRows / kWarps / 16;  // 16-row fragments of a warp
+constexpr int kTileKeys = 48;
+constexpr int kFragments = kTileKeys / 8;  // of scores along the keys
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+struct Arguments {
+  HeadShape shape;
+  int group_shift;  // log2 of the group
+  const PrefillTile* tiles;
+  const std::int32_t* query_start;
+  const std::int32_t* context;
+  const void* qkv;
+  const void* arena;
+  const std::int32_t* block_tables;
+  int table_stride;
+  int layer;
+  KvPlaces places;
+  float scale_log2;  // of the scores, times log2(e)
+  void* out;
+};
+
+/// What this CTA computes.
+struct Work {
+  int kv_head;
+  int group_shift;
+  std::int64_t query_token;      // of the batch: the tile's first
+  int queries;                   // tokens from there to the end of the chunk
+  int position;                  // of the first query
+  int keys;                      // that any of the rows sees
+  std::int64_t first_key_token;  // contiguous: the sequence's first token in the batch
+  const std::int32_t* table;     // paged: the sequence's blocks
+
+  __device__ Work(const Arguments& a) : kv_head(blockIdx.x), group_shift(a.group_shift) {
+    const PrefillTile tile = a.tiles[blockIdx.y];
+    const int start = a.query_start[tile.sequence];
+    const int all_queries = a.query_start[tile.sequence + 1] - start;
+    const int prior = a.context[tile.sequence] - all_queries;
+    query_token = start + tile.first;
+    queries = all_queries - tile.first;
+    position = prior + tile.first;
+    keys = min(a.context[tile.sequence], position + (kRows >> group_shift));
+    first_key_token = start;
+    table = a.block_tables + std::int64_t{tile.sequence} * a.table_stride;
+  }
+  __device__ int tiles() const { return (keys + kTileKeys - 1) / kTileKeys; }
+  /// Tiles whose keys every row sees.
+  __device__ int full_tiles() const { return (position + 1) / kTileKeys; }
+  __device__ bool has_row(int row) const { return (row >> group_shift) < queries; }
+  __device__ std::int64_t row_token(int row) const { return query_token + (row >> group_shift); }
+  __device__ int row_head(int row) const {
+    return (kv_head << group_shift) + (row & ((1 << group_shift) - 1));
+  }
+};
+
+template <int kHeadDim>
+struct Shared {
+  static constexpr int kRowBytes = 2 * kHeadDim;
+  static constexpr int kPieces = kRowBytes / 16;
+  static constexpr int kTileBytes = kTileKeys * kRowBytes;
+  static constexpr int kQueryBytes = kRows * kRowBytes;
+  static constexpr int kBytes = kQueryBytes + 4 * kTileBytes;  // Q, two tiles of K, two of V
+  static __device__ std::uint32_t keys(std::uint32_t base, int buffer) {
+    return base + kQueryBytes + buffer * 2 * kTileBytes;
+  }
+  static __device__ std::uint32_t values(std::uint32_t base, int buffer) {
+    return keys(base, buffer) + kTileBytes;
+  }
+};
+
+/// The rows of one warp: 16-row bands, of which a lane holds row lane / 4 and the one 8 below.
+template <class T, int kHeadDim>
+struct Rows {
+  using S = Shared<kHeadDim>;
+  static constexpr float kNone = -INFINITY;
+
+  float out[kBands][kHeadDim / 8][4];
+  float scores[kBands][kFragments][4];
+  float top[kBands][2];     // the largest score so far, not scaled
+  float weight[kBands][2];  // this lane's part of the sum of weights
+
+  __device__ explicit Rows(std::uint32_t queries) {
+    const int lane = threadIdx.x % 32;
+    query_lane = queries + swizzled<S::kRowBytes>(first_row() + lane % 16, lane / 16);
+    key_lane = swizzled<S::kRowBytes>(lane % 8 + lane / 16 * 8, lane / 8 % 2);
+    value_lane = swizzled<S::kRowBytes>(lane % 16, lane / 16);
+#pragma unroll
+    for (int band = 0; band < kBands; ++band) {
+      for (int half = 0; half < 2; ++half) {
+        top[band][half] = kNone;
+        weight[band][half] = 0;
+      }
+#pragma unroll
+      for (int n = 0; n < kHeadDim / 8; ++n)
+        for (float& x : out[band][n]) x = 0;
+    }
+  }
+
+  // A lane's addresses in swizzled tiles. Rows start at multiples of their size and pieces are
+  // exchanged by exclusive or, so the address of the pair of pieces 2 p further is `^ pair(p)`.
+  std::uint32_t query_lane, key_lane, value_lane;
+  __device__ static constexpr std::uint32_t pair(int p) {
+    return static_cast<std::uint32_t>(p) << 5;
+  }
+
+  __device__ static int first_row() { return threadIdx.x / 32 * (16 * kBands); }
+
+  __device__ void score(std::uint32_t keys) {
+#pragma unroll
+    for (int band = 0; band < kBands; ++band)
+#pragma unroll
+      for (int n = 0; n < kFragments; ++n)
+        for (float& x : scores[band][n]) x = 0;
+#pragma unroll
+    for (int k = 0; k < kHeadDim / 16; ++k) {
+      std::uint32_t q[kBands][4];
+#pragma unroll
+      for (int band = 0; band < kBands; ++band)
+        load_matrices(q[band], (query_lane ^ pair(k)) + 16 * band * S::kRowBytes);
+#pragma unroll
+      for (int n = 0; n < kFragments / 2; ++n) {
+        std::uint32_t key[4];
+        load_matrices(key, ((keys + key_lane) ^ pair(k)) + 16 * n * S::kRowBytes);
+#pragma unroll
+        for (int band = 0; band < kBands; ++band) {
+          multiply_add<T>(scores[band][2 * n], q[band], key[0], key[1]);
+          multiply_add<T>(scores[band][2 * n + 1], q[band], key[2], key[3]);
+        }
+      }
+    }
+  }
+
+  /// Hides the keys of this tile that come after a row's own position.
+  __device__ void mask(const Work& work, int first_key) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int band = 0; band < kBands; ++band)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = first_row() + 16 * band + 8 * half + lane / 4;
+        const int visible = work.position + (row >> work.group_shift) - first_key - 2 * (lane % 4);
+#pragma unroll
+        for (int n = 0; n < kFragments; ++n)
+#pragma unroll
+          for (int e = 0; e < 2; ++e)
+            if (8 * n + e > visible) scores[band][n][2 * half + e] = kNone;
+      }
+  }
+
+  /// Scores become weights relative to the new top; what was summed so far is brought to it.
+  __device__ void soften(float scale_log2) {
+#pragma unroll
+    for (int band = 0; band < kBands; ++band)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float before = top[band][half];
+        float now = before;
+#pragma unroll
+        for (int n = 0; n < kFragments; ++n)
+          now = fmaxf(now, fmaxf(scores[band][n][2 * half], scores[band][n][2 * half + 1]));
+        now = fmaxf(now, __shfl_xor_sync(kAllLanes, now, 1));
+        now = fmaxf(now, __shfl_xor_sync(kAllLanes, now, 2));
+        top[band][half] = now;
+        const float shrink = exp2_fast(__fmul_rn(__fsub_rn(before, now), scale_log2));
+        const float offset = __fmul_rn(-now, scale_log2);
+        float sum = 0;
+#pragma unroll
+        for (int n = 0; n < kFragments; ++n)
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            float& x = scores[band][n][2 * half + e];
+            x = exp2_fast(__fmaf_rn(x, scale_log2, offset));
+            sum = __fadd_rn(sum, x);
+          }
+        weight[band][half] = __fmaf_rn(weight[band][half], shrink, sum);
+#pragma unroll
+        for (int n = 0; n < kHeadDim / 8; ++n) {
+          out[band][n][2 * half] = __fmul_rn(out[band][n][2 * half], shrink);
+          out[band][n][2 * half + 1] = __fmul_rn(out[band][n][2 * half + 1], shrink);
+        }
+      }
+  }
+
+  /// out += weights * values. Weights are laid out as mma leaves scores, which is how it takes
+  /// them.
+  __device__ void accumulate(std::uint32_t values) {
+#pragma unroll
+    for (int k = 0; k < kTileKeys / 16; ++k) {
+      std::uint32_t p[kBands][4];
+#pragma unroll
+      for (int band = 0; band < kBands; ++band) {
+        const float(&low)[4] = scores[band][2 * k];
+        const float(&high)[4] = scores[band][2 * k + 1];
+        p[band][0] = pack<T>(low[0], low[1]);
+        p[band][1] = pack<T>(low[2], low[3]);
+        p[band][2] = pack<T>(high[0], high[1]);
+        p[band][3] = pack<T>(high[2], high[3]);
+      }
+#pragma unroll
+      for (int n = 0; n < kHeadDim / 16; ++n) {
+        std::uint32_t value[4];
+        load_transposed(value, ((values + value_lane) ^ pair(n)) + 16 * k * S::kRowBytes);
+#pragma unroll
+        for (int band = 0; band < kBands; ++band) {
+          multiply_add<T>(out[band][2 * n], p[band], value[0], value[1]);
+          multiply_add<T>(out[band][2 * n + 1], p[band], value[2], value[3]);
+        }
+      }
+    }
+  }
+
+  /// Divides by the sums of weights and leaves the rows where the warp's queries were.
+  __device__ void finish(unsigned char* queries) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int band = 0; band < kBands; ++band)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float sum = weight[band][half];
+        sum += __shfl_xor_sync(kAllLanes, sum, 1);
+        sum += __shfl_xor_sync(kAllLanes, sum, 2);
+        const float factor = __fdividef(1.f, sum);
+        const int row = first_row() + 16 * band + 8 * half + lane / 4;
+#pragma unroll
+        for (int n = 0; n < kHeadDim / 8; ++n)
+          *reinterpret_cast<std::uint32_t*>(queries + swizzled<S::kRowBytes>(row, n) +
+                                            4 * (lane % 4)) =
+              pack<T>(out[band][n][2 * half] * factor, out[band][n][2 * half + 1] * factor);
+      }
+  }
+};
+
+}  // namespace kernels::gpu::prefill
