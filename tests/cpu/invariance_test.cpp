@@ -11,7 +11,8 @@ namespace {
 constexpr int kMaxModelLen = 120;
 
 std::string describe(const Serving& serving) {
-  const auto& [kv, scheduler] = serving.engine;
+  const engine::KvConfig& kv = serving.engine.kv;
+  const engine::SchedulerConfig& scheduler = serving.engine.scheduler;
   std::ostringstream text;
   text << "block size " << kv.block_size << ", " << kv.num_blocks << " blocks, caching "
        << kv.prefix_caching << ", budget " << scheduler.max_num_batched_tokens << ", threshold "
