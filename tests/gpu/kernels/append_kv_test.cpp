@@ -1,4 +1,5 @@
-#include <numeric>
+#include <algorithm>
+#include <array>
 
 #include "kernels/device/attention.hpp"
 #include "kernels/reference/kv_blocks.hpp"
@@ -165,6 +166,40 @@ TEST_CASE("far positions rotate by the right angle", "[gpu]") {
   NEEDS_DEVICE;
   for (const int first : {8191, 131000, 1000000})
     AppendRun({Type::f16, 4, 2, 128, 16, 9, false, true, false, first}).run();
+}
+
+TEST_CASE("the access log holds every key and value that is appended", "[gpu]") {
+  NEEDS_DEVICE;
+  const gpu::HeadShape shape = {4, 2, 64};
+  const kernels::KvLayout layout = {3, 2, 16, 64};
+  const Device<std::uint16_t> qkv(Numbers(43).halves(Type::f16, 5 * shape.qkv_width())),
+      arena(static_cast<std::size_t>(4 * layout.block_elements()));
+  const Device<std::int32_t> positions(Ints{14, 15, 16, 0, 9}), sequence(Ints{0, 0, 0, 1, -1}),
+      tables(Ints{2, 0, 3, 1});
+  const Device<gpu::AccessRecord> records(100);
+  Device<unsigned long long> used(1);
+  used.zero();
+  const gpu::AccessLog log = {records.get(), used.get(), 100};
+  gpu::AppendKv op;
+  op.type = Type::f16;
+  op.shape = shape;
+  op.tokens = 5;
+  op.qkv = qkv.get();
+  op.positions = positions.get();
+  op.sequence = sequence.get();
+  op.kv = {arena.get(), layout, 2, tables.get(), 2};
+  op.log = &log;
+  gpu::append_kv(op, nullptr);
+  REQUIRE(used.host()[0] == 8);
+  std::vector<std::array<int, 5>> found, expected;
+  for (const gpu::AccessRecord& r : records.host())
+    if (found.size() < 8)
+      found.push_back({static_cast<int>(r.block), r.slot, r.kv_head, r.layer, r.tokens});
+  for (const auto& [block, slot] : {std::pair(0, 0), {2, 14}, {2, 15}, {3, 0}})
+    for (const int head : {0, 1}) expected.push_back({block, slot, head, 2, 1});
+  std::sort(found.begin(), found.end());
+  std::sort(expected.begin(), expected.end());
+  CHECK(found == expected);
 }
 
 TEST_CASE("padding tokens store nothing", "[gpu]") {
