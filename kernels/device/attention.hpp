@@ -92,6 +92,7 @@ struct DecodeAttention {
                               // plan_decode() once per step
   const AccessLog* log = nullptr;
 };
+/// About 17 KB a row and query head of 128: partial sums of up to kDecodeMaxSplits splits.
 std::size_t decode_workspace_bytes(int rows, const HeadShape& shape);
 /// Lists the splits of this step's contexts in op.workspace, for all layers. Reads rows, sequences,
 /// query_start, context, shape and workspace of `op`; the launches that follow have the same.
