@@ -93,6 +93,8 @@ sweep::KvEventReason event_reason(engine::KvReason reason) {
       return To::write_through;
     case engine::KvReason::tail:
       return To::write_through;
+    case engine::KvReason::swapped_out:
+      return To::out_of_blocks;
     case engine::KvReason::before_eviction:
       return To::before_eviction;
     case engine::KvReason::demand:

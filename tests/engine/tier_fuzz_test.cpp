@@ -9,7 +9,8 @@ using engine::KvReason;
 namespace {
 
 struct Totals {
-  int stored = 0, lazily = 0, tails = 0, loaded = 0, failed = 0, dropped = 0, evicted = 0;
+  int stored = 0, lazily = 0, tails = 0, loaded = 0, failed = 0, dropped = 0, evicted = 0,
+      swapped = 0;
 };
 
 void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
@@ -31,6 +32,7 @@ void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
   totals.failed += world.blocks_of(KvEventKind::load, KvReason::load_failed);
   totals.dropped += world.blocks_of(KvEventKind::drop, KvReason::pressure_admit) +
                     world.blocks_of(KvEventKind::drop, KvReason::pressure_run);
+  totals.swapped += world.blocks_of(KvEventKind::store, KvReason::swapped_out);
   totals.evicted += world.blocks_of(KvEventKind::evict_host, KvReason::read) +
                     world.blocks_of(KvEventKind::evict_host, KvReason::unread);
 }
@@ -60,6 +62,6 @@ TEST_CASE("with a host tier nothing stalls, nothing is lost, and all KV read is 
                  << totals.dropped << ", evicted " << totals.evicted);
   if (std::getenv("KVSWEEP_FUZZ_SEED") != nullptr) return;
   for (const int count : {totals.stored, totals.lazily, totals.tails, totals.loaded, totals.failed,
-                          totals.dropped, totals.evicted})
+                          totals.dropped, totals.evicted, totals.swapped})
     CHECK(count > 0);
 }

@@ -38,6 +38,9 @@ class HostTier {
   virtual void load(Request&, int /*gpu_blocks*/, int /*num_blocks*/) {}
   /// The request does not hold its blocks any more, or ends. Called before they are released.
   virtual void forget(Request&, Nanos /*now*/) {}
+  /// The request is preempted and about to lose its blocks. True when the tier keeps what has been
+  /// computed, for find() to tell.
+  virtual bool keep_preempted(Request&) { return false; }
   /// The turn is finished; its blocks are about to be released or pinned.
   virtual void on_turn_finish(Request&, Nanos /*now*/) {}
 

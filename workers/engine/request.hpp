@@ -90,6 +90,7 @@ struct Request {
 
   std::uint64_t scheduled_in_step = 0;  // last step that scheduled it; steps count from 1
   std::size_t heap_position = 0;        // owned by the waiting queue
+  bool swapped_out = false;             // preempted, and the host tier keeps what it had computed
   bool no_more_loads = false;  // gave loaded KV up: it computes before it waits for a load again
   TierState tier;
   Link<Request> running_link;

@@ -47,13 +47,36 @@ void Scheduler::schedule(StepPlan& plan, Nanos now) {
   plan.preempted.clear();
   plan.total_tokens = 0;
   plan.stop = StopReason::none;
+  if (config_.step_order == StepOrder::prefill_first) {
+    schedule_prefill_first(plan, now);
+  } else {
+    schedule_running_first(plan, now);
+  }
+  commit(plan);
+}
+
+void Scheduler::schedule_running_first(StepPlan& plan, Nanos now) {
   schedule_running(plan, now);
   if (!plan.preempted.empty()) {
     plan.stop = StopReason::preempted;
   } else {
     admit_waiting(plan, now);
   }
-  commit(plan);
+}
+
+/// While somebody is swapped out nobody new is admitted; who was comes back beside those who run.
+void Scheduler::schedule_prefill_first(StepPlan& plan, Nanos now) {
+  if (!swapped_out_waits()) admit_waiting(plan, now);
+  if (!plan.scheduled.empty()) return;
+  const StopReason stop = plan.stop;
+  schedule_running(plan, now);
+  plan.stop = plan.preempted.empty() ? stop : StopReason::preempted;
+  if (plan.preempted.empty() && swapped_out_waits()) admit_waiting(plan, now, true);
+}
+
+bool Scheduler::swapped_out_waits() const {
+  const Request* head = order_.front();
+  return head != nullptr && head->swapped_out;
 }
 
 /// Tokens that the request would compute in this step from position `first_token` on, were there no
@@ -98,6 +121,7 @@ void Scheduler::preempt(Request& victim, StepPlan& plan, Nanos now) {
                             victim.spec.job, victim.spec.turn});
   running_.remove(victim);
   tier_.forget(victim, now);
+  victim.swapped_out = tier_.keep_preempted(victim);
   kv_.release(victim);
   victim.computed_before = std::max(victim.computed_before, victim.num_computed);
   victim.num_computed = 0;
@@ -119,8 +143,9 @@ void Scheduler::withdraw(Request& request, StepPlan& plan) {
   kv_.forget_uncomputed(request);
 }
 
-void Scheduler::admit_waiting(StepPlan& plan, Nanos now) {
+void Scheduler::admit_waiting(StepPlan& plan, Nanos now, bool swapped_out_only) {
   while (Request* head = order_.front()) {
+    if (swapped_out_only && !head->swapped_out) return;
     if (budget_left(plan) == 0) {
       plan.stop = StopReason::token_budget;
       return;
@@ -181,6 +206,7 @@ void Scheduler::admit(Request& request, StepPlan& plan, int num_tokens, Nanos no
   running_.push_back(request);
   request.status = RequestStatus::running;
   request.no_more_loads = false;
+  request.swapped_out = false;
   if (request.admitted < Nanos{0}) request.admitted = now;
   add_to_plan(plan, request, fresh ? ScheduleKind::fresh : ScheduleKind::resumed, num_tokens,
               static_cast<int>(request.blocks.size()));

@@ -15,6 +15,12 @@ enum class LoadFailure : std::uint8_t {
   fail_request,  // it ends with an error
 };
 
+/// What a step computes. The latter as in vLLM 0.4.2.
+enum class StepOrder : std::uint8_t {
+  running_first,  // all that run, then admissions, in one batch
+  prefill_first,  // admissions alone while there are any, otherwise all that run
+};
+
 struct SchedulerConfig {
   int max_num_batched_tokens = 2048;  // token budget of a step
   int max_num_seqs = 256;             // requests running at once
@@ -23,6 +29,7 @@ struct SchedulerConfig {
       0;  // most tokens of one prefill chunk; 0: the budget alone limits
   bool chunked_prefill = true;
   bool reserve_full_sequence = true;  // admit only when the whole current sequence fits
+  StepOrder step_order = StepOrder::running_first;
   LoadFailure load_failure = LoadFailure::recompute;
 };
 
@@ -70,12 +77,15 @@ class Scheduler {
     return config_.max_num_batched_tokens - plan.total_tokens;
   }
   int wanted(const Request& request, int first_token) const;
+  void schedule_running_first(StepPlan& plan, Nanos now);
+  void schedule_prefill_first(StepPlan& plan, Nanos now);
+  bool swapped_out_waits() const;
   void schedule_running(StepPlan& plan, Nanos now);
   bool grow(Request& request, int num_tokens, StepPlan& plan, Nanos now);
   void preempt(Request& victim, StepPlan& plan, Nanos now);
   void withdraw(Request& request, StepPlan& plan);
   void leave(Request& request);
-  void admit_waiting(StepPlan& plan, Nanos now);
+  void admit_waiting(StepPlan& plan, Nanos now, bool swapped_out_only = false);
   StopReason try_admit(Request& request, StepPlan& plan, Nanos now);
   StopReason try_admit_loaded(Request& request, StepPlan& plan, Nanos now);
   StopReason start_load(Request& request, std::span<const BlockId> hits, int tokens, Nanos now);

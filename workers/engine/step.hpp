@@ -86,6 +86,7 @@ enum class KvReason : std::uint8_t {
   write_through,    // computed by earlier steps
   tail,             // completed by the turn's last step
   before_eviction,  // next in line to be evicted
+  swapped_out,      // of a preempted request
   // load
   demand,       // a request waits for it
   load_failed,  // `blocks` of it did not arrive whole

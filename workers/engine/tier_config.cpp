@@ -5,6 +5,7 @@
 #include "workers/engine/errors.hpp"
 #include "workers/engine/lmcache_tier.hpp"
 #include "workers/engine/offload_tier.hpp"
+#include "workers/engine/swap_tier.hpp"
 
 namespace engine {
 namespace {
@@ -32,6 +33,7 @@ std::unique_ptr<HostTier> make_host_tier(const TierConfig& config, int max_step_
   check(config, kv.block_size());
   if (config.kind == TierKind::lmcache)
     return std::make_unique<LmcacheTier>(config, kv, copier, events);
+  if (config.kind == TierKind::swap) return std::make_unique<SwapTier>(config, kv, copier, events);
   return std::make_unique<OffloadTier>(config, max_step_tokens, kv, copier, events);
 }
 

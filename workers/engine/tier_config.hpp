@@ -8,7 +8,7 @@
 
 namespace engine {
 
-enum class TierKind : std::uint8_t { none, offload, lmcache };
+enum class TierKind : std::uint8_t { none, offload, lmcache, swap };
 enum class StoreMode : std::uint8_t {
   eager,  // every full block, one step after it was computed
   lazy,   // blocks that are about to be evicted
@@ -22,6 +22,9 @@ struct TierConfig {
   // offload
   StoreMode store_mode = StoreMode::eager;
   bool tail_store = true;  // store the blocks that a turn's last step completed, too
+
+  // swap
+  bool swap_partially = false;  // where the space does not suffice for all blocks of a request
 
   // lmcache
   int chunk_tokens = 256;  // a multiple of the block size

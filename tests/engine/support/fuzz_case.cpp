@@ -100,15 +100,17 @@ void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
   using engine::TierKind;
   Dice dice(seed * 7919);
   engine::TierConfig& tier = fuzz.config.tier;
-  tier.kind = dice.any({TierKind::offload, TierKind::offload, TierKind::lmcache});
+  tier.kind = dice.any({TierKind::offload, TierKind::offload, TierKind::lmcache, TierKind::swap});
   const int pool = fuzz.config.kv.num_blocks - 1;
   tier.chunk_tokens = fuzz.config.kv.block_size * dice.any({1, 2, 3});
   const int least = tier.chunk_tokens / fuzz.config.kv.block_size;
   tier.host_blocks = least + dice.any({0, 1, dice.between(0, pool), 2 * pool, 20 * pool});
   tier.store_mode = dice.any({engine::StoreMode::eager, engine::StoreMode::lazy});
   tier.tail_store = dice.one_in(2);
+  tier.swap_partially = dice.one_in(2);
   tier.save_decode = dice.one_in(2);
   tier.transfers.quantum_blocks = dice.any({1, 2, 32});
+  if (dice.one_in(4)) fuzz.config.scheduler.step_order = engine::StepOrder::prefill_first;
   tier.transfers.max_ahead = dice.any({0, 1, 3});
 }
 

@@ -27,6 +27,7 @@ const char* to_string(engine::KvReason reason) {
                                            "write_through",
                                            "tail",
                                            "before_eviction",
+                                           "swapped_out",
                                            "demand",
                                            "load_failed",
                                            "read",
