@@ -1,5 +1,6 @@
 #include "workers/backends/cuda/cuda_copier.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -37,6 +38,10 @@ std::byte* CudaCopier::block(engine::BlockId id) const {
 engine::CopyId CudaCopier::submit(CopyDirection direction, std::span<const BlockCopy> copies,
                                   engine::Nanos) {
   check(cudaSetDevice(device_), "choosing the device");
+  int slots = 0;
+  for (const BlockCopy& copy : copies)
+    slots = std::max(slots, static_cast<int>(index(copy.slot)) + 1);
+  tier_.wait_slots(slots);
   Lane& way = lane(direction);
   Batch batch;
   if (!way.spare.empty()) {

@@ -30,8 +30,8 @@ class CudaCopier final : public engine::BlockCopier {
     bool debug = false;  // compare what is loaded with what was stored, by checksum
     std::function<bool(engine::CopyId)> skip_copy;  // as in CudaCellOptions; may be empty
   };
-  /// `fence` is reached when the last executed step is through. All are borrowed. Ready slots of
-  /// the tier alone may be named in copies.
+  /// `fence` is reached when the last executed step is through. All are borrowed. A batch
+  /// with slots that are not ready yet waits for them in submit().
   CudaCopier(int device, const BlockArena& arena, HostMemory& tier, const Event& fence,
              Options options);
   /// Waits for copies under way: their memory may be freed afterwards.

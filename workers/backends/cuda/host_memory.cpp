@@ -128,6 +128,16 @@ void HostMemory::wait_ready() {
   if (failure_ != nullptr) std::rethrow_exception(failure_);
 }
 
+void HostMemory::wait_slots(int n) {
+  const auto ready = [this, n] {
+    return std::int64_t{pieces_ready_.load()} * slots_per_piece_ >= n;
+  };
+  if (ready()) return;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return failure_ != nullptr || ready(); });
+  if (!ready()) std::rethrow_exception(failure_);
+}
+
 std::byte* HostMemory::slot(engine::HostSlot slot) const {
   const auto at = static_cast<std::uint32_t>(slot);
   const auto per_piece = static_cast<std::uint32_t>(slots_per_piece_);

@@ -61,6 +61,9 @@ class HostMemory {
   double locking_seconds() const { return engine::to_seconds(engine::Nanos{locking_ns_.load()}); }
   std::int64_t locked_bytes() const { return pieces_ready_.load() * piece_bytes(); }
 
+  /// Returns when slots [0, n) are ready; at once where they are.
+  void wait_slots(int n);
+
   /// Memory of a ready slot.
   std::byte* slot(engine::HostSlot slot) const;
 
