@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <iterator>
 #include <ostream>
 
 #include "analysis/claims.hpp"
@@ -64,17 +65,18 @@ std::string verdict_text(const ClaimRow& row, GridFormat format) {
   return format == GridFormat::md ? "**" + name + "**" : name;
 }
 
-Grid grid_for_people(std::span<const ClaimRow> rows, GridFormat format) {
+using Rows = std::vector<ClaimRow>;
+
+Grid grid_for_people(const Rows& rows, GridFormat format) {
   Grid grid;
   grid.columns = {{"claim", "", false},   {"at", "", false},   {"verdict", "", false},
                   {"ours", ""},           {"95 %", "", false}, {"published", ""},
-                  {"claimed", "", false}, {"repeats", ""},     {"figures", "", false},
-                  {"because", "", false}};
+                  {"claimed", "", false}, {"repeats", ""},     {"because", "", false}};
   for (const ClaimRow& row : rows) {
     grid.rows.push_back({row.claim->id, row.point->name, verdict_text(row, format),
                          four_digits(row.ours), interval_text(row.interval),
                          four_digits(row.point->published), limits_text(*row.point),
-                         std::to_string(row.repeats), row.kind, row.reason});
+                         std::to_string(row.repeats), row.reason});
   }
   return grid;
 }
@@ -98,19 +100,23 @@ Grid grid_for_programs(const ClaimReport& report) {
   return grid;
 }
 
-/// "R-5 refuted (sim): Continuum is ...", and how many of each there are.
-void print_words(std::span<const ClaimRow> rows, GridFormat format, std::ostream& out) {
+/// "R-5 refuted: Continuum is ...", and how many of each there are. Points of which no cell has a
+/// result leave their claim open.
+void print_words(const Rows& of_kind, const Rows& without_result, GridFormat format,
+                 std::ostream& out) {
   std::map<Verdict, int> counts;
   const char* bullet = format == GridFormat::md ? "- " : "  ";
-  for (std::size_t first = 0; first < rows.size();) {
-    std::size_t past = first;
-    while (past < rows.size() && rows[past].claim == rows[first].claim) ++past;
-    const Claim& claim = *rows[first].claim;
-    const Verdict verdict = overall(rows.subspan(first, past - first));
+  for (std::size_t first = 0; first < of_kind.size(); ++first) {
+    const Claim& claim = *of_kind[first].claim;
+    if (first > 0 && of_kind[first - 1].claim == &claim) continue;
+    Rows rows;
+    for (const Rows* from : {&of_kind, &without_result})
+      std::ranges::copy_if(*from, std::back_inserter(rows),
+                           [&](const ClaimRow& row) { return row.claim == &claim; });
+    const Verdict verdict = overall(rows);
     ++counts[verdict];
     out << bullet << claim.id << ' ' << verdict_name(verdict) << ": " << terminal_text(claim.says)
         << " (" << terminal_text(claim.source) << "; " << terminal_text(claim.metric) << ")\n";
-    first = past;
   }
   out << '\n';
   const char* comma = "";
@@ -119,6 +125,22 @@ void print_words(std::span<const ClaimRow> rows, GridFormat format, std::ostream
     comma = ", ";
   }
   out << '\n';
+}
+
+/// Modelled and measured figures, and those of different cost models, never share a table. What has
+/// no result comes last, under the empty name.
+std::vector<std::pair<std::string, Rows>> by_kind(const std::vector<ClaimRow>& all,
+                                                  const std::string& set) {
+  std::vector<std::pair<std::string, Rows>> kinds;
+  for (const bool has_result : {true, false}) {
+    for (const ClaimRow& row : all) {
+      if (row.claim->set != set || row.kind.empty() == has_result) continue;
+      auto known = std::ranges::find(kinds, row.kind, &std::pair<std::string, Rows>::first);
+      if (known == kinds.end()) known = kinds.insert(kinds.end(), {row.kind, {}});
+      known->second.push_back(row);
+    }
+  }
+  return kinds;
 }
 
 }  // namespace
@@ -159,18 +181,22 @@ ClaimReport run_claims(const std::vector<std::string>& archives, const std::stri
 
 void print_claims(const ClaimReport& report, GridFormat format, std::ostream& out) {
   if (format == GridFormat::csv) return print_grid(grid_for_programs(report), format, out);
-  const std::span<const ClaimRow> all(report.rows);
-  for (std::size_t first = 0; first < all.size();) {
-    std::size_t past = first;
-    while (past < all.size() && all[past].claim->set == all[first].claim->set) ++past;
-    const auto rows = all.subspan(first, past - first);
-    const std::string heading = "claims of " + rows.front().claim->set;
-    out << (first == 0 ? "" : "\n") << (format == GridFormat::md ? "### " : "")
-        << terminal_text(heading) << "\n\n";
-    print_grid(grid_for_people(rows, format), format, out);
-    out << '\n';
-    print_words(rows, format, out);
-    first = past;
+  const char* gap = "";
+  std::vector<std::string> sets;
+  for (const ClaimRow& row : report.rows)
+    if (sets.empty() || sets.back() != row.claim->set) sets.push_back(row.claim->set);
+  for (const std::string& set : sets) {
+    const auto kinds = by_kind(report.rows, set);
+    const Rows without_result = kinds.back().first.empty() ? kinds.back().second : Rows{};
+    for (const auto& [kind, rows] : kinds) {
+      const std::string heading =
+          "claims of " + set + ", " + (kind.empty() ? "without results" : kind);
+      out << gap << (format == GridFormat::md ? "### " : "") << terminal_text(heading) << "\n\n";
+      print_grid(grid_for_people(rows, format), format, out);
+      out << '\n';
+      print_words(rows, without_result, format, out);
+      gap = "\n";
+    }
   }
 }
 

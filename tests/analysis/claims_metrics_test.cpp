@@ -65,12 +65,12 @@ TEST_CASE("a returning turn can find the whole blocks that the turn before left"
   HandMadeCell& cell = tables.add();
   sweep::TurnRow& first = turn(cell, 0, 0, 1);
   first.prompt_tok = 100;
-  first.output_tok = 29;  // 128 tokens have KV: 8 blocks
+  first.output_tok = 28;  // 127 tokens have KV: 7 whole blocks
   sweep::TurnRow& second = turn(cell, 0, 1, 1);
   second.prompt_tok = 150;
   second.cached_gpu_tok = 80;
   second.cached_host_tok = 16;
-  CHECK(tables("next_turn_hit") == Approx(96.0 / 128));
+  CHECK(tables("next_turn_hit") == Approx(96.0 / 112));
   CHECK(tables("new_tok:min") == 54);
 }
 

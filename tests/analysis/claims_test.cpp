@@ -210,6 +210,11 @@ TEST_CASE("the same cell in two archives counts once", "[claims]") {
     court.add("continuum", {100});
   }
   CHECK(court.row().repeats == 1);
+  Court pool(
+      "[S]\nsays = \"x\"\nsource = \"y\"\nmetric = \"cells\"\npooled = true\nrepeats = 1\n"
+      "low = 1\nhigh = 1\n");
+  for (int copy = 0; copy < 3; ++copy) pool.add("fcfs", {350});
+  CHECK(pool.row().verdict == Verdict::confirmed);
 }
 
 TEST_CASE("cells that differ in more than their seed are not mixed", "[claims]") {
@@ -325,12 +330,31 @@ TEST_CASE("tables show verdict, numbers, limits and words", "[claims]") {
   print_claims(report, GridFormat::text, text);
   print_claims(report, GridFormat::md, md);
   print_claims(report, GridFormat::csv, csv);
-  CHECK_THAT(text.str(), Contains("claims of page") && Contains("3.380") && Contains("3 .. 4") &&
-                             Contains("1 confirmed"));
+  CHECK_THAT(text.str(), Contains("claims of page, MODELLED (sim)") && Contains("3.380") &&
+                             Contains("3 .. 4") && Contains("1 confirmed"));
   CHECK_THAT(text.str(), Contains("R-5 confirmed: pinning is 3.5 times as fast (a page"));
   CHECK_THAT(md.str(), Contains("### claims of page") && Contains("**confirmed**"));
   CHECK_THAT(csv.str(), Contains("set,claim,at,verdict,") && Contains("page,R-5,,confirmed,3.5,") &&
                             Contains(",3.38,3,4,3,"));
+}
+
+TEST_CASE("modelled and measured figures have tables of their own, each with its verdicts",
+          "[claims]") {
+  Court court(std::string(kRatio) + "at.now.where.model = \"llama-3.1-8b\"\n" +
+              "at.never.where.model = \"opt-13b\"\n");
+  for (const char* backend : {"sim", "cuda"}) {
+    court.add("fcfs", {350, 350, 350}, {{"backend", text(backend)}});
+    court.add("continuum", {100, 100, 100}, {{"backend", text(backend)}});
+  }
+  std::ostringstream out;
+  print_claims({court.claims, court.rows(), {}}, GridFormat::text, out);
+  const std::string text = out.str();
+  const auto cuda = text.find("claims of page, MEASURED (cuda)"),
+             sim = text.find("claims of page, MODELLED (sim)"),
+             none = text.find("claims of page, without results");
+  CHECK((cuda < sim && sim < none && none != std::string::npos));
+  CHECK_THAT(text.substr(sim, none - sim), Contains("now") && !Contains("never "));
+  CHECK_THAT(text.substr(sim, none - sim), Contains("R-5 undecided:"));  // a point has no result
 }
 
 TEST_CASE("the shipped claims can be read, and every published number is found", "[claims]") {
