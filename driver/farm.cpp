@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "workers/experiment.hpp"
 #include "workers/loopback_channel.hpp"
 
 namespace driver {
@@ -50,6 +51,7 @@ class Farm {
   // Messages ---------------------------------------------------------------------------------
 
   void on(int from, worker::Hello& hello) {
+    refuse_shared_device(from, hello);
     const WorkerCaps caps{hello.sku, hello.host, hello.memory_gib, hello.backend};
     workers_.insert_or_assign(from, std::move(hello));
     dispatch(WorkerJoined{from, caps});
@@ -163,6 +165,16 @@ class Farm {
     }
   }
 
+  /// Two workers on one GPU would measure each other.
+  void refuse_shared_device(int from, const worker::Hello& hello) const {
+    if (hello.device_id.empty()) return;
+    for (const auto& [other, known] : workers_) {
+      if (other == from || known.host != hello.host || known.device_id != hello.device_id) continue;
+      throw worker::InputError("workers " + std::to_string(other) + " and " + std::to_string(from) +
+                               " on " + hello.host + " own the same GPU (" + hello.device_id +
+                               "): start one worker a GPU");
+    }
+  }
   void end_run(int worker) {
     note_company();
     running_.erase(worker);

@@ -48,6 +48,8 @@ int run_command(const driver::Options& options) {
   if (options.command == "trace") return driver::trace(options);
   if (options.command == "workload") return driver::describe_workload(options);
   if (options.command == "bench") return driver::bench(options);
+  if (options.command == "claims") return driver::claims(options);
+  if (options.command == "doctor") return driver::doctor(options);
   return driver::kOk;
 }
 

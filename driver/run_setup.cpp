@@ -112,14 +112,13 @@ FarmOptions farm_options(const Options& options, const std::string& backend,
 
 void check_device(const Options& options) { name_device(options); }
 
-worker::Hello worker_hello(const Options& options, const std::string& backend) {
+worker::Hello worker_hello(const Options& options) {
   const worker::Host host = worker::detect_host(options.node_memory_gib);
   worker::Hello hello = name_device(options);
   hello.host = host.name;
   hello.pid = host.pid;
   hello.cores = host.cores;
   hello.memory_gib = host.memory_gib;
-  hello.backend = backend;
   return hello;
 }
 

@@ -24,9 +24,9 @@ FarmOptions farm_options(const Options& options, const std::string& backend,
 /// Throws worker::InputError when --as-sku or --fake-device name no known SKU.
 void check_device(const Options& options);
 
-/// What this process says of itself as a worker. A simulated worker plays any SKU unless it is told
-/// to be one.
-worker::Hello worker_hello(const Options& options, const std::string& backend);
+/// What this process says of itself as a worker, its GPU apart. Without one it plays any SKU unless
+/// it is told to be one.
+worker::Hello worker_hello(const Options& options);
 
 /// A cell of the plan with what the archive has of it.
 analysis::CellReport report_of(const PlannedCell& planned, const sweep::CellRecord& record);

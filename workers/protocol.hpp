@@ -35,6 +35,7 @@ struct Hello {
   std::string sku_source{};   // "device", "--fake-device", "--as-sku" or empty
   std::string device_name{};  // as CUDA or NVML says it; empty without a device
   std::int64_t device_mib = 0;
+  std::string device_id{};  // PCI bus id of the GPU that it owns; empty without one
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 

@@ -15,5 +15,7 @@ int export_table(const Options& options);
 int trace(const Options& options);
 int describe_workload(const Options& options);
 int bench(const Options& options);
+int claims(const Options& options);
+int doctor(const Options& options);
 
 }  // namespace driver

@@ -7,10 +7,12 @@
 #include "driver/archive_sink.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/run_setup.hpp"
+#include "driver/serve.hpp"
 #include "driver/trace_folder.hpp"
 #include "sweeps/archive_reader.hpp"
 #include "workers/cell_job.hpp"
 #include "workers/channel.hpp"
+#include "workers/seat.hpp"
 
 namespace driver {
 namespace {
@@ -19,7 +21,10 @@ namespace {
 Plan checked_plan(const Options& options) {
   check_device(options);
   if (options.jsonl) make_trace_folder(*options.jsonl);
-  return make_plan(options.arguments.front(), options);
+  Plan plan = make_plan(options.arguments.front(), options);
+  if (plan.backend == "cuda" && options.as_sku)
+    throw UsageError("--as-sku is for sim and cpu: on cuda a worker is what its GPU is");
+  return plan;
 }
 
 /// Keys of what is done already, unless everything starts anew.
@@ -45,11 +50,6 @@ struct OpenRun {
         tasks(tasks_left(plan, expected_s, archive, options.retry_quarantined)) {}
 };
 
-void tell_workers_to_leave(worker::Channel& channel, int size) {
-  for (int rank = 1; rank < size; ++rank) channel.send(rank, worker::Stop{});
-  channel.flush(std::chrono::seconds(5));
-}
-
 /// Cells go to the other ranks, or, when there are none, to a thread of this process.
 FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* channel,
                       const DrainSignals& signals) {
@@ -59,10 +59,16 @@ FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* 
                    progress);
   FarmOptions farm = farm_options(options, run.plan.backend, signals);
   if (channel == nullptr) {
-    const worker::Hello self = worker_hello(options, run.plan.backend);
-    return run_alone(run.tasks, sink, farm, self,
-                     worker::make_cell_runner(self, 0, options.scratch.string()));
+    constexpr int kRank = 0, kLocalWorker = 0;
+    const worker::Seat seat =
+        worker::take_seat(worker_hello(options), run.plan.backend, kLocalWorker, options.profiles);
+    return run_alone(
+        run.tasks, sink, farm, seat.hello,
+        worker::make_cell_runner(seat.hello, kRank, options.scratch.string(), seat.executor));
   }
+  const bool loads_model = run.plan.backend == "cuda" && !run.tasks.empty();
+  welcome_workers(*channel, run.plan.backend,
+                  loads_model ? sink.config_of(run.tasks.front().cell) : "");
   for (int rank = 1; rank < channel->place().size; ++rank) farm.workers.push_back(rank);
   const engine::WallClock clock;
   return run_farm(*channel, clock, run.tasks, sink, farm);
@@ -103,7 +109,7 @@ int drive(const Options& options, worker::MpiChannel* channel) {
   try {
     run.emplace(options);
   } catch (...) {
-    if (channel != nullptr) tell_workers_to_leave(*channel, channel->place().size);
+    if (channel != nullptr) dismiss_workers(*channel);
     throw;
   }
   std::cout << run->plan.spec.name << ": " << run->plan.cells.size() << " cells, backend "
@@ -119,56 +125,13 @@ int drive(const Options& options, worker::MpiChannel* channel) {
   return code;
 }
 
-bool told_to_leave(worker::Channel& channel, engine::Nanos longest) {
-  const engine::WallClock clock;
-  while (clock.now() < longest) {
-    while (const std::optional<worker::Received> received = channel.poll())
-      if (std::holds_alternative<worker::Stop>(received->message)) return true;
-    channel.wait(std::chrono::milliseconds(20));
-  }
-  return false;
-}
-
-/// Ends a worker that cannot serve, without MPI_Finalize: that would wait for a driver that waits
-/// for the worker. mpirun then ends the job.
-[[noreturn]] void give_up(int rank, const std::exception& error, ExitCode code) {
-  const std::string text =
-      "kvsweep: worker of rank " + std::to_string(rank) + ": " + error.what() + '\n';
-  std::cerr << text << std::flush;
-  std::_Exit(code);
-}
-
-int serve(const worker::Hello& self, const Options& options, worker::MpiChannel& channel) {
-  engine::WallClock clock;
-  const auto runner =
-      worker::make_cell_runner(self, channel.place().rank, options.scratch.string());
-  const worker::WorkerEnd end = worker::run_worker(channel, clock, self, runner);
-  if (end == worker::WorkerEnd::stuck) std::_Exit(kInternalError);
-  return kOk;
-}
-
-int work(const Options& options, worker::MpiChannel& channel) {
-  ignore_drain_signals();
-  try {
-    // The driver alone reads the sweep file; which backend a worker serves it learns from its
-    // first cell.
-    return serve(worker_hello(options, options.backend.value_or("sim")), options, channel);
-  } catch (const worker::InputError& error) {
-    // The driver, which has the same command line, finds the same unless this node differs.
-    if (told_to_leave(channel, std::chrono::seconds(10))) return kOk;
-    give_up(channel.place().rank, error, kUsage);
-  } catch (const std::exception& error) {
-    give_up(channel.place().rank, error, kInternalError);
-  }
-}
-
 }  // namespace
 
 int run(const Options& options) {
   if (!options.in_mpi_job) return drive(options, nullptr);
   worker::MpiChannel channel;
   if (channel.place().size == 1) return drive(options, nullptr);
-  return channel.place().rank == 0 ? drive(options, &channel) : work(options, channel);
+  return channel.place().rank == 0 ? drive(options, &channel) : serve_cells(options, channel);
 }
 
 }  // namespace driver

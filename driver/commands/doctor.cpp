@@ -1,0 +1,39 @@
+#include "workers/doctor.hpp"
+
+#include <iomanip>
+#include <iostream>
+
+#include "driver/commands/commands.hpp"
+#include "driver/exit_codes.hpp"
+#include "driver/version.hpp"
+
+namespace driver {
+namespace {
+
+const char* word(worker::Verdict verdict) {
+  switch (verdict) {
+    case worker::Verdict::ok:
+      return "ok";
+    case worker::Verdict::warn:
+      return "warn";
+    case worker::Verdict::fail:
+      return "FAIL";
+  }
+  return "";
+}
+
+}  // namespace
+
+int doctor(const Options& options) {
+  const std::filesystem::path archive = options.archive.value_or("");
+  const std::filesystem::path folder = archive.has_parent_path() ? archive.parent_path() : ".";
+  bool failed = false;
+  for (const worker::DoctorRow& row : worker::examine({kMpiVersion, folder, options.profiles})) {
+    std::cout << std::left << std::setw(5) << word(row.verdict) << ' ' << std::setw(16) << row.check
+              << ' ' << row.text << '\n';
+    failed = failed || row.verdict == worker::Verdict::fail;
+  }
+  return failed ? kSomeCellsFailed : kOk;
+}
+
+}  // namespace driver
