@@ -86,7 +86,7 @@ Verdict overall(std::span<const ClaimRow> rows);
 /// Claims with their verdicts over some archives.
 struct ClaimReport {
   std::vector<Claim> claims;
-  std::vector<ClaimRow> rows;        // point into claims
+  std::vector<ClaimRow> rows;        // point into claims: move a report, never copy it
   std::vector<std::string> sources;  // of published tables
 };
 
@@ -94,7 +94,8 @@ struct ClaimReport {
 std::vector<std::string> claim_sets(const std::filesystem::path& folder);
 
 /// Judges the claims of one set, or of all when `set` is empty, over the cells of all archives.
-/// `folder` is sweeps/ with its claims/ and published/. Throws sweep::SpecError for an unknown set
+/// `folder` is sweeps/ with its claims/ and published/; the published numbers of a set are those in
+/// the file of the same name. Throws sweep::SpecError for an unknown set
 /// (naming those there are) and what ArchiveReader throws.
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
                        const std::filesystem::path& folder);

@@ -160,16 +160,15 @@ ClaimReport run_claims(const std::vector<std::string>& archives, const std::stri
     for (const std::string& name : sets) known += (known.empty() ? "" : ", ") + name;
     throw sweep::SpecError("no set of claims is called " + set + "; there are: " + known);
   }
-  std::vector<Published> published;
   ClaimReport report;
-  for (const std::string& path : toml_files(folder / "published")) {
-    published.push_back(load_published(path));
-    report.sources.push_back(published.back().source);
-  }
   for (const std::string& name : sets) {
     if (!set.empty() && name != set) continue;
-    const auto path = folder / "claims" / (name + ".toml");
-    for (Claim& claim : load_claims(path.string(), published))
+    // Only what the set's own source published: others have run the same policies differently.
+    std::vector<Published> published;
+    const fs::path table = folder / "published" / (name + ".toml");
+    if (fs::exists(table)) published.push_back(load_published(table.string()));
+    for (const Published& each : published) report.sources.push_back(each.source);
+    for (Claim& claim : load_claims((folder / "claims" / (name + ".toml")).string(), published))
       report.claims.push_back(std::move(claim));
   }
   OpenArchives open(archives);

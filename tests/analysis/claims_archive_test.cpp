@@ -49,3 +49,22 @@ TEST_CASE("claims are judged over the figures and tables of archives", "[claims]
   CHECK(judged(claim("step_mean:n_tok", "where.jps = 3\nlow = 0\n")).ours == Approx(sum / 23));
   CHECK(judged(claim("cells", "pooled = true\nlow = 6\nhigh = 6\n")).verdict == Verdict::confirmed);
 }
+
+TEST_CASE("a set's published numbers come from the file of its name alone", "[claims]") {
+  const Folder folder(
+      "[C]\nsays = \"x\"\nsource = \"y\"\nmetric = \"m\"\nlow = 0\n"
+      "where = { gpu = \"card\", jps = 1, policy = \"fcfs\" }\n");
+  std::filesystem::create_directory(folder.dir.path() / "published");
+  const auto published = [&](const std::string& name, const std::string& value) {
+    folder.dir.write(
+        "published/" + name + ".toml",
+        "source = \"" + name + "\"\nmetric = \"m\"\n[card]\njps-1 = { fcfs = " + value + " }\n");
+  };
+  published("another", "7");
+  const auto judged = [&] { return analysis::run_claims({}, "mine", folder.dir.path()); };
+  CHECK(std::isnan(judged().rows.front().point->published));
+  published("mine", "5");
+  const ClaimReport report = judged();
+  CHECK(report.rows.front().point->published == 5);
+  CHECK(report.sources == std::vector<std::string>{"mine"});
+}
