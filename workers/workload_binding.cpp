@@ -34,6 +34,8 @@ workload::Agent8Config bind_agent8(ParamBinder& in) {
   config.seed = in.integer("workload.seed", config.seed, 0, INT64_MAX);
   config.gap_s = in.number("workload.gap_s", config.gap_s, 0, 1e6);
   config.tool_hint = in.boolean("workload.tool_hint", false);
+  config.scale = in.number("workload.scale", 1, 0.001, 1);
+  if (config.scale == 1) in.forget({"workload.scale"});
   return config;
 }
 

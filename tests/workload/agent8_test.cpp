@@ -29,6 +29,17 @@ TEST_CASE("an agent's segments and turns cover its tokens, with half a second be
                             1000);
 }
 
+TEST_CASE("a scale shortens what the tools return and leaves the rest as it is", "[agent8]") {
+  const auto w = make_agent8({.jobs = 1, .scale = 0.1});
+  const auto& turns = w.jobs[0].turns;
+  CHECK(turns[0].prompt_tokens == 92);
+  // 1,840 tokens are 112 before, 1,724 of the tool and 4 of framing.
+  CHECK(turns[1].prompt_tokens == 92 + 20 + 172 + 4);
+  CHECK(turns[7].prompt_tokens > 1300);
+  CHECK(turns[7].prompt_tokens < 1600);
+  CHECK_THROWS_AS(make_agent8({.jobs = 1, .scale = 0}), engine::InputError);
+}
+
 TEST_CASE("any two agents share the system prompt's 80 tokens and nothing else", "[agent8]") {
   const auto w = make_agent8({.jobs = 300});
   CHECK(generated::all_share_exactly(w, 80));

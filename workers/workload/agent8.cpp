@@ -1,7 +1,10 @@
 #include "workers/workload/agent8.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "workers/engine/errors.hpp"
 #include "workers/workload/synthetic_job.hpp"
 
 namespace workload {
@@ -13,6 +16,10 @@ constexpr std::array<int, 8> kPromptTokens = {92, 1840, 3449, 6025, 7454, 10299,
 constexpr int kAnswerTokens = 20;
 constexpr int kSystemTokens = 80;
 
+int scaled(int tokens, double scale) {
+  return std::max(1, static_cast<int>(std::lround(tokens * scale)));
+}
+
 Job make_job(const Agent8Config& config, const SyntheticTokens& tokens, int number) {
   SyntheticJob job(generated_id("agent8", number));
   const auto tool = config.tool_hint ? engine::ToolId{0} : engine::ToolId::none;
@@ -21,8 +28,12 @@ Job make_job(const Agent8Config& config, const SyntheticTokens& tokens, int numb
   job.prompt(SegmentKind::system, kSystemTokens);
   for (const int prompt : kPromptTokens) {
     const bool first = prompt == kPromptTokens.front(), last = prompt == kPromptTokens.back();
-    job.prompt(first ? SegmentKind::user : SegmentKind::tool_response,
-               prompt - length - kRolePrefixTokens);
+    const int added = prompt - length - kRolePrefixTokens;
+    if (first) {
+      job.prompt(SegmentKind::user, added);
+    } else {
+      job.prompt(SegmentKind::tool_response, scaled(added, config.scale));
+    }
     job.prompt(SegmentKind::role_prefix, kRolePrefixTokens);
     job.answer(SegmentKind::assistant_text, kAnswerTokens);
     // No tool runs after the last answer.
@@ -36,6 +47,9 @@ Job make_job(const Agent8Config& config, const SyntheticTokens& tokens, int numb
 
 Workload make_agent8(const Agent8Config& config) {
   check_generated(config.jobs, config.gap_s, config.vocabulary);
+  if (!(config.scale > 0 && config.scale <= 1))
+    throw engine::InputError("workload.scale must be above 0 and at most 1, found " +
+                             std::to_string(config.scale));
   const SyntheticTokens tokens(config.seed, config.vocabulary);
   Workload workload;
   workload.source = "agent8 seed " + std::to_string(config.seed);

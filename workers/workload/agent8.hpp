@@ -13,6 +13,7 @@ struct Agent8Config {
   /// without the hint no tool is known.
   bool tool_hint = false;
   std::uint32_t vocabulary = 128'000;  // token ids lie below
+  double scale = 1;  // of the tool outputs, for models and machines that are small
 };
 
 /// The synthetic agent of eight turns: every job has the same sizes (prompts of 92 to 13,193
