@@ -145,6 +145,7 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
                  [&](const std::string& name) { return profiles.model_config(name); });
   config.model = model.shape;
   config.cost_model = in.choice("sim.cost_model", "kernels", backends::cost_model_names());
+  if (backend != "sim") config.cost_model = "kernels";  // for plans alone
   config.transformer = bind_transformer(in, backend, model, profiles);
   config.engine = bind_engine(in, config, profiles);
   const int vocabulary = config.transformer ? model.shape.vocab : 0;
