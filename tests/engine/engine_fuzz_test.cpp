@@ -23,6 +23,7 @@ class EngineRun {
         shadow_(link_, content_),
         world_(engine_config(fuzz), &shadow_),
         clients_(fuzz.jobs.size()) {
+    shadow_.reads_at_once = dice_.one_in(2);
     world_.backend.on_execute = [this](const auto& plan) { content_.execute(plan); };
     world_.backend.duration_of = [this](const auto&) {
       return Nanos(dice_.between(1, 30'000'000));

@@ -19,6 +19,7 @@ void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
   world.copier.latency = dice.any({1, 1, 2, 5});
   world.copier.per_poll = dice.any({1, 2, 1000});
   world.copier.can_withdraw = dice.one_in(2);
+  world.shadow.reads_at_once = dice.one_in(2);
   if (dice.one_in(5)) {
     world.copier.fails = [&dice](const ScriptedCopier::Batch& batch) {
       return batch.direction == engine::CopyDirection::load && dice.one_in(3);

@@ -75,7 +75,9 @@ void OffloadTier::on_turn_finish(Request& request, Nanos now) {
 std::span<const LoadedKv> OffloadTier::before_execution(const StepPlan& plan, Clock& clock) {
   if (config_.store_mode == StoreMode::eager) {
     for (const ScheduledRequest& share : plan.scheduled) {
-      // Only what earlier steps have computed is there to be copied.
+      // Only what earlier steps have computed is there to be copied. An admission may have hit
+      // blocks that this very step computes: it has its turn with the next one.
+      if (share.kind != ScheduleKind::running) continue;
       store_computed(*share.request, share.computed_before / kv_.block_size(),
                      KvReason::write_through);
     }

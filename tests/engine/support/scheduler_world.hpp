@@ -105,9 +105,9 @@ class SchedulerWorld {
  public:
   engine::Pins pins;
   TaggedKv content;
+  ShadowCopier shadow;
 
  private:
-  ShadowCopier shadow_;
   std::unique_ptr<engine::HostTier> own_tier_;
 
  public:

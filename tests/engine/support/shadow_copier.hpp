@@ -7,9 +7,10 @@
 
 namespace support {
 
-/// Moves the tags of blocks as another copier says that it moves blocks: at the last moment that
-/// its promise allows. Until a copy is done its target holds rubbish, so that whoever reads it, or
-/// gives its source to somebody else, is found out at the next read.
+/// Moves the tags of blocks when another copier says that it has moved the blocks. Until a copy is
+/// done its target holds rubbish, so that whoever reads it, or gives its source to somebody else,
+/// is found out at the next read. What it stores it reads at the last moment that a copier may, or
+/// at the first.
 class ShadowCopier final : public engine::BlockCopier {
  public:
   ShadowCopier(engine::BlockCopier& timing, TaggedKv& device) : timing_(timing), device_(device) {}
@@ -17,8 +18,15 @@ class ShadowCopier final : public engine::BlockCopier {
   engine::CopyId submit(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies,
                         engine::Nanos now) override {
     const engine::CopyId id = timing_.submit(direction, copies, now);
-    for (const engine::BlockCopy& copy : copies) spoil(target(direction, copy));
-    under_way_[id] = {direction, {copies.begin(), copies.end()}};
+    Batch& batch = under_way_[id];
+    batch = {direction, {copies.begin(), copies.end()}, {}};
+    for (const engine::BlockCopy& copy : copies) {
+      if (reads_at_once && direction == engine::CopyDirection::store) {
+        const auto tags = device_.block(copy.block);
+        batch.read.insert(batch.read.end(), tags.begin(), tags.end());
+      }
+      spoil(target(direction, copy));
+    }
     return id;
   }
   void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override {
@@ -27,9 +35,16 @@ class ShadowCopier final : public engine::BlockCopier {
     for (std::size_t i = first; i < done.size(); ++i) {
       const auto batch = under_way_.extract(done[i].id);
       if (done[i].failed) continue;
-      const auto& [direction, copies] = batch.mapped();
+      const auto& [direction, copies, read] = batch.mapped();
+      auto early = read.begin();
       for (const engine::BlockCopy& copy : copies) {
         const auto to = target(direction, copy);
+        if (!read.empty()) {
+          const auto end = early + static_cast<std::ptrdiff_t>(to.size());
+          std::copy(early, end, to.begin());
+          early = end;
+          continue;
+        }
         const auto from =
             direction == engine::CopyDirection::load ? slot(copy.slot) : device_.block(copy.block);
         std::copy(from.begin(), from.end(), to.begin());
@@ -46,10 +61,13 @@ class ShadowCopier final : public engine::BlockCopier {
   }
   void wait() override { timing_.wait(); }
 
+  bool reads_at_once = false;
+
  private:
   struct Batch {
     engine::CopyDirection direction;
     std::vector<engine::BlockCopy> copies;
+    std::vector<std::uint64_t> read{};  // stores, where they are read at once
   };
   std::span<std::uint64_t> slot(engine::HostSlot slot) {
     const auto size = device_.block(engine::BlockId{1}).size();
