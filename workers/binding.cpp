@@ -14,7 +14,7 @@ namespace {
 using Why = NotRunnable::Why;
 
 /// Raised by hand when the engine's results change: older archives then no longer count as done.
-constexpr std::int64_t kEngineAbi = 1;
+constexpr std::int64_t kEngineAbi = 2;
 constexpr int kIntMax = std::numeric_limits<int>::max();
 
 /// The named policy's parameters under "policy.", where the cell does not set them itself.
@@ -41,10 +41,13 @@ std::string document_of(const sweep::ParamMap& cell) {
 
 /// Why the cell cannot run although every one of its values is allowed.
 std::optional<NotRunnable> not_runnable(ParamBinder& in, const ExperimentConfig& config) {
-  const std::string tier = in.choice("policy.tier", "none", {"none", "offload", "lmcache"});
-  if (tier != "none") {
-    return NotRunnable(Why::not_built, "not built yet: policy " + config.policy_name +
-                                           " needs tier \"" + tier + '"');
+  const std::string prefetch = in.choice("policy.prefetch", "none", {"none", "oracle"});
+  const std::string layout = in.choice("policy.layout", "paged", {"paged", "contiguous"});
+  in.forget({"policy.prefetch", "policy.layout"});
+  if (prefetch != "none" || layout != "paged") {
+    return NotRunnable(Why::not_built,
+                       "not built yet: policy " + config.policy_name + " needs " +
+                           (prefetch != "none" ? "prefetch" : "layout \"contiguous\""));
   }
   const engine::KvConfig& kv = config.engine.kv;
   const std::int64_t pool = std::int64_t{kv.num_blocks - 1} * kv.block_size;
@@ -66,6 +69,11 @@ engine::SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape&
   s.long_prefill_token_threshold = in.small("engine.long_prefill_token_threshold", 0, 0, kIntMax);
   s.chunked_prefill = in.boolean("engine.chunked_prefill", true);
   s.reserve_full_sequence = in.boolean("engine.reserve_full_sequence", true);
+  if (in.choice("engine.scheduler", "v1", {"v1", "prefill_first"}) == "prefill_first") {
+    s.step_order = engine::StepOrder::prefill_first;
+  } else {
+    in.forget({"engine.scheduler"});
+  }
   if (s.max_model_len > shape.max_context) {
     in.fail("engine.max_model_len", "must be at most the " + std::to_string(shape.max_context) +
                                         " tokens of " + shape.name);
@@ -152,7 +160,9 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
   config.workload = bind_workload(in, config.engine.scheduler, arrival_seed, vocabulary);
   in.require("policy");
   config.policy_name = in.text("policy", "");
-  config.policy = bind_policy(in);
+  config.policy = bind_policy(in, config.engine);
+  config.link =
+      bind_tier(in, config.engine.tier, config.engine.kv.block_size, bytes_per_block(config));
   return config;
 }
 
@@ -188,12 +198,11 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   bound.config = bind_experiment(in, backend, arrival_seed, profiles);
   const std::optional<NotRunnable> problem = not_runnable(in, bound.config);
   check_order(in, bound.config);
-  in.ignore("dram_gib");  // no tier is built that would hold anything there
   in.reject_unknown();
   if (backend == "sim") {
     record_constants(in, bound.config);
   } else {
-    in.forget({"sim.cost_model"});
+    in.forget({"sim.cost_model", "sim.link"});
   }
   if (problem) throw *problem;
   bound.identity = in.take_identity();
@@ -203,8 +212,12 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
 
 bool uses_host_tier(const sweep::ParamMap& cell, Profiles& profiles) {
   const sweep::ParamMap params = with_policy_profile(cell, profiles);
-  const auto tier = params.find("policy.tier");
-  return tier != params.end() && tier->second.value != sweep::Value(std::string("none"));
+  const auto is = [&](const char* key, const std::string& value) {
+    const auto found = params.find(key);
+    return found != params.end() && found->second.value == sweep::Value(value);
+  };
+  return is("policy.tier", "offload") || is("policy.tier", "lmcache") ||
+         is("policy.preemption", "swap");
 }
 
 }  // namespace worker

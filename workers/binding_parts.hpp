@@ -6,8 +6,12 @@
 
 namespace worker {
 
-/// The keys policy.*.
-policies::PolicyConfig bind_policy(ParamBinder& in);
+/// The keys policy.*, but for the host tier's.
+policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& engine);
+
+/// The host tier: policy.tier with its keys, policy.preemption, dram_gib and the link.
+HostLink bind_tier(ParamBinder& in, engine::TierConfig& tier, int block_size,
+                   std::int64_t bytes_per_block);
 
 /// The keys workload.* and jps. Tokens lie in the model's vocabulary where `vocabulary` > 0.
 WorkloadConfig bind_workload(ParamBinder& in, const engine::SchedulerConfig& scheduler,

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "workers/backends/cpu/cpu_backend.hpp"
+#include "workers/backends/cpu/cpu_copier.hpp"
 #include "workers/experiment.hpp"
 
 namespace worker {
@@ -22,19 +23,21 @@ class CpuExecution final : public Execution {
       : config_(config),
         weights_(std::move(weights)),
         backend_(*weights_, {config.engine.kv.num_blocks, config.engine.kv.block_size},
-                 options_of(*config.transformer)) {}
+                 options_of(*config.transformer)) {
+    if (config.engine.tier.kind == engine::TierKind::none) return;
+    host_.emplace(backend_.arena().layout(), backend_.arena().type(),
+                  static_cast<int>(config.engine.tier.host_blocks));
+    copier_.emplace(backend_.arena(), *host_,
+                    backends::CopierOptions{.checksums = config.transformer->checks, .fault = {}});
+  }
 
   engine::Backend& backend() override { return backend_; }
+  engine::BlockCopier* copier() override { return copier_ ? &*copier_ : nullptr; }
   engine::Clock& clock() override {
     if (!clock_) clock_.emplace();
     return *clock_;
   }
   int num_blocks() const override { return config_.engine.kv.num_blocks; }
-  std::int64_t bytes_per_block() const override {
-    const kernels::KvLayout layout =
-        backends::kv_layout(weights_->shape(), config_.engine.kv.block_size);
-    return layout.block_elements() * model::size_of(config_.transformer->dtype);
-  }
   void describe(sweep::CellResult& result) override {
     const Transformer& transformer = *config_.transformer;
     result.notes.push_back({"weights", open_weights(transformer)->describe()});
@@ -45,6 +48,8 @@ class CpuExecution final : public Execution {
   const ExperimentConfig& config_;
   std::shared_ptr<const backends::CpuWeights> weights_;
   backends::CpuBackend backend_;
+  std::optional<backends::KvArena> host_;
+  std::optional<backends::CpuCopier> copier_;  // its thread ends before the arenas do
   std::optional<engine::WallClock> clock_;
 };
 

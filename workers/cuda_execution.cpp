@@ -14,6 +14,8 @@ backends::CudaCellOptions options_of(const ExperimentConfig& config) {
   options.max_seqs = config.engine.scheduler.max_num_seqs;
   options.max_model_len = config.engine.scheduler.max_model_len;
   options.pool = {transformer.memory_utilization, transformer.kv_tokens};
+  options.host_slots = static_cast<int>(config.engine.tier.host_blocks);
+  options.host_pinned = config.link.memory == backends::LinkMemory::pinned;
   options.prefill_attention = transformer.contiguous_prefill
                                   ? backends::PrefillAttention::contiguous
                                   : backends::PrefillAttention::paged;
@@ -51,7 +53,6 @@ class CudaExecution final : public Execution {
     return *clock_;
   }
   int num_blocks() const override { return cell_->pool().num_blocks; }
-  std::int64_t bytes_per_block() const override { return cell_->pool().block_bytes; }
   void describe(sweep::CellResult& result) override {
     if (telemetry_) result.telemetry = table_of(telemetry_->stop());
     describe_model(result);

@@ -14,14 +14,18 @@ class SimExecution final : public Execution {
   explicit SimExecution(const ExperimentConfig& config)
       : config_(config),
         cost_model_(backends::make_cost_model(config.cost_model, config.gpu, config.model)),
-        backend_(*cost_model_) {}
+        backend_(*cost_model_) {
+    if (config.engine.tier.kind == engine::TierKind::none) return;
+    backends::LinkModel link =
+        backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
+    link.infinite = config.link.infinite;
+    link_.emplace(link);
+  }
 
   engine::Backend& backend() override { return backend_; }
   engine::Clock& clock() override { return clock_; }
+  engine::BlockCopier* copier() override { return link_ ? &*link_ : nullptr; }
   int num_blocks() const override { return config_.engine.kv.num_blocks; }
-  std::int64_t bytes_per_block() const override {
-    return config_.engine.kv.block_size * model::kv_bytes_per_token(config_.model);
-  }
   void describe(sweep::CellResult& result) override {
     result.notes.push_back({"cost_model", cost_model_->label()});
   }
@@ -31,6 +35,7 @@ class SimExecution final : public Execution {
   std::unique_ptr<backends::CostModel> cost_model_;
   backends::SimBackend backend_;
   engine::VirtualClock clock_;
+  std::optional<backends::LinkCopier> link_;
 };
 
 }  // namespace

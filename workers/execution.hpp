@@ -25,7 +25,6 @@ class Execution {
   virtual engine::BlockCopier* copier() { return nullptr; }
   /// KV blocks of the device pool, the null block included.
   virtual int num_blocks() const = 0;
-  virtual std::int64_t bytes_per_block() const = 0;
   /// Adds what was observed beside the engine: notes, figures, telemetry.
   virtual void describe(sweep::CellResult& result) = 0;
 };

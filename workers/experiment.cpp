@@ -4,6 +4,7 @@
 #include "workers/engine/errors.hpp"
 #include "workers/figures.hpp"
 #include "workers/policies/factory.hpp"
+#include "workers/policy_knowledge.hpp"
 #include "workers/recorder.hpp"
 #include "workers/workload/arrivals.hpp"
 
@@ -73,6 +74,13 @@ void check_lengths(const workload::Workload& workload, int max_model_len) {
 
 }  // namespace
 
+std::int64_t bytes_per_block(const ExperimentConfig& config) {
+  const std::int64_t values = model::kv_bytes_per_token(config.model) / config.model.dtype_bytes;
+  const int bytes =
+      config.transformer ? model::size_of(config.transformer->dtype) : config.model.dtype_bytes;
+  return config.engine.kv.block_size * values * bytes;
+}
+
 Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
   std::optional<std::vector<Nanos>> arrivals;
   const ArrivalConfig& arrival = config.arrivals;
@@ -103,11 +111,13 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   const auto execution = executor.prepare(config);
   engine::EngineConfig engine_config = config.engine;
   engine_config.kv.num_blocks = execution->num_blocks();
-  const auto order = policies::make_order(config.policy);
-  const auto retention = policies::make_retention(config.policy);
-  Recorder recorder(load.workload, execution->bytes_per_block());
+  const policies::PolicyConfig policy = with_knowledge(config, load.workload);
+  const auto order = policies::make_order(policy);
+  const auto retention = policies::make_retention(policy);
+  Recorder recorder(load.workload, bytes_per_block(config));
   engine::Clock& clock = execution->clock();
-  engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder);
+  engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,
+                        execution->copier());
   Client client(load.workload, load.arrivals, engine_config.kv.block_size, engine);
 
   serve(client, engine, clock, hooks);

@@ -7,6 +7,7 @@
 
 #include "sweeps/result.hpp"
 #include "workers/backends/sim/gpu_profile.hpp"
+#include "workers/backends/sim/link_copier.hpp"
 #include "workers/client.hpp"
 #include "workers/engine/engine.hpp"
 #include "workers/engine/errors.hpp"
@@ -48,6 +49,12 @@ struct WorkloadConfig {
   std::uint32_t vocabulary = 0;
 };
 
+/// Where blocks go that leave the GPU, and how.
+struct HostLink {
+  backends::LinkMemory memory = backends::LinkMemory::pinned;
+  bool infinite = false;  // sim: copies take no time
+};
+
 /// Everything that one cell runs with. Plain values: whoever has this can repeat the cell.
 struct ExperimentConfig {
   std::string policy_name;
@@ -57,9 +64,13 @@ struct ExperimentConfig {
   std::string cost_model;                  // sim
   std::optional<Transformer> transformer;  // cpu and cuda
   engine::EngineConfig engine;
+  HostLink link;  // of the tier in engine.tier, if any
   policies::PolicyConfig policy;
   WorkloadConfig workload;
 };
+
+/// Bytes of a KV block as the backend holds it.
+std::int64_t bytes_per_block(const ExperimentConfig& config);
 
 /// Jobs and when each arrives.
 struct Load {

@@ -96,10 +96,10 @@ TEST_CASE("a link without rates is refused", "[link]") {
 
 TEST_CASE("the kind of host memory chooses the card's rates", "[link]") {
   const backends::LinkRates rates{50, 40, 20, 10, 0.9};
-  const LinkModel pinned = backends::link_model(rates, backends::HostMemory::pinned, 7);
+  const LinkModel pinned = backends::link_model(rates, backends::LinkMemory::pinned, 7);
   CHECK((pinned.load_gb_s == 50 && pinned.store_gb_s == 40 && pinned.duplex_factor == 0.9));
   CHECK(pinned.bytes_per_block == 7);
-  const LinkModel pageable = backends::link_model(rates, backends::HostMemory::pageable, 7);
+  const LinkModel pageable = backends::link_model(rates, backends::LinkMemory::pageable, 7);
   CHECK((pageable.load_gb_s == 20 && pageable.store_gb_s == 10));
 }
 

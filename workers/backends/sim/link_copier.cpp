@@ -20,8 +20,8 @@ Nanos at_or_after(double ns) { return Nanos{static_cast<std::int64_t>(std::ceil(
 
 }  // namespace
 
-LinkModel link_model(const LinkRates& rates, HostMemory memory, std::int64_t bytes_per_block) {
-  const bool pinned = memory == HostMemory::pinned;
+LinkModel link_model(const LinkRates& rates, LinkMemory memory, std::int64_t bytes_per_block) {
+  const bool pinned = memory == LinkMemory::pinned;
   return {.load_gb_s = pinned ? rates.pinned_h2d_gb_s : rates.pageable_h2d_gb_s,
           .store_gb_s = pinned ? rates.pinned_d2h_gb_s : rates.pageable_d2h_gb_s,
           .duplex_factor = rates.duplex_factor,

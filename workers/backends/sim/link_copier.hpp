@@ -18,10 +18,10 @@ struct LinkModel {
   std::int64_t bytes_per_block = 0;
 };
 
-enum class HostMemory : std::uint8_t { pinned, pageable };
+enum class LinkMemory : std::uint8_t { pinned, pageable };
 
 /// The link of a card to host memory of this kind.
-LinkModel link_model(const LinkRates& rates, HostMemory memory, std::int64_t bytes_per_block);
+LinkModel link_model(const LinkRates& rates, LinkMemory memory, std::int64_t bytes_per_block);
 
 /// Copies nothing: a batch is through when a link of these rates would have moved it. Each
 /// direction serves one batch at a time, in order; while both are busy each moves at duplex_factor

@@ -1,0 +1,44 @@
+#include "workers/policy_knowledge.hpp"
+
+#include <algorithm>
+
+#include "workers/backends/sim/cost_model.hpp"
+#include "workers/policies/reload_cost.hpp"
+
+namespace worker {
+namespace {
+
+/// Seconds to prefill a context of n tokens alone, in chunks of the token budget.
+double prefill_seconds(const backends::CostModel& model, int tokens, int budget) {
+  double seconds = 0;
+  for (int before = 0; before < tokens; before += budget) {
+    const int chunk = std::min(budget, tokens - before);
+    backends::StepShape step;
+    step.tokens = step.prefill_tokens = step.max_tokens_of_one_request = chunk;
+    step.sequences = step.logits_rows = 1;
+    step.prefill_context_products = chunk * (before + (chunk + 1) / 2.0);
+    step.prefill_kv_tokens = before + chunk;
+    seconds += engine::to_seconds(model.step_time(step));
+  }
+  return seconds;
+}
+
+}  // namespace
+
+policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
+                                      const workload::Workload& workload) {
+  policies::PolicyConfig policy = config.policy;
+  const policies::GapSource gap = [&workload](engine::JobId job, int turn) {
+    const workload::Job& of = workload.jobs.at(index(job));
+    return of.turns.at(static_cast<std::size_t>(turn)).gap;
+  };
+  policy.estimator.truth = gap;
+  policy.estimator.hints = gap;
+  const auto model = backends::make_cost_model(config.cost_model, config.gpu, config.model);
+  policy.reload = policies::fit_reload_cost([&](int tokens) {
+    return prefill_seconds(*model, tokens, config.engine.scheduler.max_num_batched_tokens);
+  });
+  return policy;
+}
+
+}  // namespace worker
