@@ -122,18 +122,19 @@ class Running:
         expect(pid, f"rank {number} does not run")
         return pid
 
-    def until_a_worker_is_at_a_cell(self, ranks, marks):
-        """Works at one that is marked as started; an earlier run may have left marks behind. Returns its process."""
-        def marked():
-            pids = filter(None, (self.find_rank(rank) for rank in range(1, ranks)))
-            return next((pid for pid in pids if any(f"pid={pid}\n".encode() in mark for mark in marks())), None)
+    def until_workers_are_at_cells(self, ranks, marks):
+        """Each works at one that is marked as started; an earlier run may have left marks behind. Returns a worker's process."""
+        pids = []
 
-        self.until(marked, "a worker has a cell")
-        pid = marked()
-        expect(pid, "the cell is over already")
-        enough = cpu_seconds(pid) + 0.1
-        self.until(lambda: cpu_seconds(pid) > enough, f"process {pid} works at its cell")
-        return pid
+        def all_marked():
+            pids[:] = [self.find_rank(rank) for rank in range(1, ranks)]
+            noted = b"".join(marks())
+            return all(pid and f"pid={pid}\n".encode() in noted for pid in pids)
+
+        self.until(all_marked, "every worker has a cell")
+        enough = cpu_seconds(pids[0]) + 0.1
+        self.until(lambda: cpu_seconds(pids[0]) > enough, f"process {pids[0]} works at its cell")
+        return pids[0]
 
     def written(self, stream):
         with open(stream.name, "rb") as file:
