@@ -166,6 +166,8 @@ std::span<const Field<StepRow>> fields<StepRow>() {
       field<&R::blk_cached>("blk_cached", "blk", "blocks nobody holds, with reusable content"),
       field<&R::blk_free>("blk_free", "blk", "empty blocks"),
       field<&R::pinned_jobs>("pinned_jobs", "", "jobs with a pin"),
+      field<&R::kv_waste_tok>("kv_waste_tok", "tok",
+                              "room in the last blocks of scheduled requests that holds no token"),
       field<&R::h2d_bytes>("h2d_bytes", "B", "bytes copied to the device"),
       field<&R::d2h_bytes>("d2h_bytes", "B", "bytes copied to the host"),
       field<&R::stop_reason>("stop_reason", "", "why admission ended"),

@@ -129,6 +129,7 @@ struct StepRow {
   std::int32_t blk_cached = 0;
   std::int32_t blk_free = 0;
   std::int32_t pinned_jobs = 0;
+  std::int32_t kv_waste_tok = 0;
   std::int64_t h2d_bytes = 0;
   std::int64_t d2h_bytes = 0;
   StopReason stop_reason = StopReason::none;

@@ -54,7 +54,7 @@ SimSpeed measure_sim(const ExperimentConfig& config, int repeats) {
     best.scheduled = counter.scheduled;
     best.blocks_touched = run.blocks_touched;
     best.engine_s = std::min(best.engine_s, run.seconds);
-    Recorder recorder(load.workload, bytes_per_block);
+    Recorder recorder(load.workload, bytes_per_block, config.engine.kv.block_size);
     best.recorded_s = std::min(best.recorded_s, run_once(config, load, recorder).seconds);
   }
   return best;

@@ -114,7 +114,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   const policies::PolicyConfig policy = with_knowledge(config, load.workload);
   const auto order = policies::make_order(policy);
   const auto retention = policies::make_retention(policy);
-  Recorder recorder(load.workload, bytes_per_block(config));
+  Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size);
   engine::Clock& clock = execution->clock();
   engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,
                         execution->copier());
@@ -123,7 +123,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   serve(client, engine, clock, hooks);
 
   sweep::CellResult result = recorder.take_tables();
-  result.figures = figures_of(result);
+  result.figures = figures_of(result, engine_config.kv.block_size);
   result.notes = {{"policy", config.policy_name},
                   {"workload", load.workload.source},
                   {"tokenizer", load.workload.tokenizer}};

@@ -45,9 +45,30 @@ double max_of(const Values& values) {
 
 double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
+/// Integrals over the time of the steps: blocks, and tokens' room that stays empty in them.
+struct PoolUse {
+  double used = 0, total = 0, wasted_tokens = 0;
+};
+
+PoolUse pool_use(const sweep::Table& steps) {
+  const auto& duration = steps.values<double>("dur_s");
+  const auto &used = steps.values<std::int32_t>("blk_used"),
+             &pinned = steps.values<std::int32_t>("blk_pinned"),
+             &cached = steps.values<std::int32_t>("blk_cached"),
+             &empty = steps.values<std::int32_t>("blk_free"),
+             &wasted = steps.values<std::int32_t>("kv_waste_tok");
+  PoolUse use;
+  for (std::size_t i = 0; i < duration.size(); ++i) {
+    use.used += duration[i] * used[i];
+    use.total += duration[i] * (used[i] + pinned[i] + cached[i] + empty[i]);
+    use.wasted_tokens += duration[i] * wasted[i];
+  }
+  return use;
+}
+
 }  // namespace
 
-std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables) {
+std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables, int block_size) {
   const sweep::Table &jobs = tables.jobs, &turns = tables.turns, &steps = tables.steps;
   Figures figures;
   figures.add_distribution("jct_wall", jobs.values<double>("jct_wall_s"), "s");
@@ -69,8 +90,16 @@ std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables) {
   figures.add("output_tok_per_s", ratio(output, makespan), "tok/s");
   figures.add("prefix_hit_rate", ratio(sum(turns.values<std::int32_t>("cached_gpu_tok")), prompt),
               "");
+  figures.add("host_hit_rate", ratio(sum(turns.values<std::int32_t>("cached_host_tok")), prompt),
+              "");
   figures.add("recomputed_tok", sum(turns.values<std::int32_t>("recomputed_tok")), "tok");
   figures.add("preemptions", sum(turns.values<std::int32_t>("preemptions")), "");
+  figures.add("load_stall_s", sum(turns.values<double>("load_stall_s")), "s");
+  figures.add("h2d_bytes", sum(steps.values<std::int64_t>("h2d_bytes")), "B");
+  figures.add("d2h_bytes", sum(steps.values<std::int64_t>("d2h_bytes")), "B");
+  const PoolUse pool = pool_use(steps);
+  figures.add("kv_used_pct", 100 * ratio(pool.used, pool.total), "%");
+  figures.add("kv_waste_pct", 100 * ratio(pool.wasted_tokens, pool.used * block_size), "%");
   return figures.take();
 }
 

@@ -124,8 +124,8 @@ std::int32_t as_int(engine::JobId job) { return static_cast<std::int32_t>(index(
 
 }  // namespace
 
-Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_block)
-    : workload_(workload), bytes_per_block_(bytes_per_block) {
+Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size)
+    : workload_(workload), bytes_per_block_(bytes_per_block), block_size_(block_size) {
   for (const workload::Job& job : workload.jobs) {
     sweep::JobRow& row = jobs_.emplace_back();
     row.job = static_cast<std::int32_t>(jobs_.size() - 1);
@@ -152,6 +152,8 @@ void Recorder::record_step(const engine::StepTrace& trace) {
   for (const engine::ScheduledRequest& share : trace.plan->scheduled) {
     row.max_tok = std::max(row.max_tok, share.num_tokens);
     row.n_decode += share.decode ? 1 : 0;
+    const int in_last_block = (share.computed_before + share.num_tokens) % block_size_;
+    row.kv_waste_tok += in_last_block > 0 ? block_size_ - in_last_block : 0;
   }
   row.n_prefill_tok = row.n_tok - row.n_decode;
   row.n_running = trace.num_running;

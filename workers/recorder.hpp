@@ -11,7 +11,7 @@ namespace worker {
 /// Turns what the engine does into the tables of a cell.
 class Recorder final : public engine::TraceSink {
  public:
-  Recorder(const workload::Workload& workload, std::int64_t bytes_per_block);
+  Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size);
 
   void on_step(const engine::StepTrace& trace) override;
 
@@ -26,6 +26,7 @@ class Recorder final : public engine::TraceSink {
 
   const workload::Workload& workload_;
   std::int64_t bytes_per_block_;
+  int block_size_;
   std::vector<sweep::JobRow> jobs_;  // by job
   sweep::TableBuilder<sweep::TurnRow> turns_;
   sweep::TableBuilder<sweep::StepRow> steps_;
