@@ -135,10 +135,13 @@ ConfiguredCell::ConfiguredCell(const sweep::CellRecord& cell)
     : record(&cell), config(parse_config(cell.config_json)) {}
 
 std::optional<sweep::Value> ConfiguredCell::value(const std::string& key) const {
+  // The column of an axis that some cells lack holds floating-point numbers; the configuration has
+  // what was written.
+  if (const auto written = find(config, key)) return written;
   for (const auto& [axis, value] : record->axes) {
     if (axis == key) return value;
   }
-  return find(config, key);
+  return std::nullopt;
 }
 
 double ConfiguredCell::figure(const std::string& name) const {
