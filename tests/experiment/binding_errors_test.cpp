@@ -1,3 +1,5 @@
+#include <set>
+
 #include "tests/experiment/cell.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
@@ -16,6 +18,17 @@ struct Wrong {
 
 sweep::Value integer(std::int64_t value) { return value; }
 sweep::Value text(const char* value) { return std::string(value); }
+
+/// The profiles of a folder in order, with commas between them.
+std::string names_in(const char* folder) {
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(support::kProfiles / folder))
+    names.insert(file.path().stem());
+  REQUIRE(names.size() > 1);
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
 
 }  // namespace
 
@@ -111,10 +124,11 @@ TEST_CASE("an unknown name is refused at its place, with the names there are") {
 }
 
 TEST_CASE("the names there are stand behind an unknown one") {
-  CHECK_THAT(Cell().set("gpu", "v100").refusal(), Contains("a100-40gb, a100-80gb"));
-  CHECK_THAT(Cell().set("policy", "lru").refusal(), Contains("continuum, continuum_preview"));
-  CHECK_THAT(Cell().set("model", "gpt").refusal(), Contains("llama-3.1-8b, opt-13b"));
-  CHECK_THAT(Cell().set("sim.cost_model", "x").refusal(), Contains("\"published\""));
+  const auto refusal = [](const char* key) { return Cell().set(key, "none").refusal(); };
+  CHECK_THAT(refusal("gpu"), Contains("sweeps/gpus has: " + names_in("gpus")));
+  CHECK_THAT(refusal("policy"), Contains("sweeps/policies has: " + names_in("policies")));
+  CHECK_THAT(refusal("model"), Contains("sweeps/models has: " + names_in("models")));
+  CHECK_THAT(refusal("sim.cost_model"), Contains("\"published\""));
 }
 
 TEST_CASE("a cell without its gpu, policy, rate or workload names the file and what is missing") {

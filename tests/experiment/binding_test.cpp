@@ -134,22 +134,27 @@ TEST_CASE("a pool smaller than one sequence makes the cell infeasible, with both
         "runs");
 }
 
-TEST_CASE("policies with a host tier are planned as not built yet") {
-  for (const std::string policy : {"cpu_offload", "lmcache"}) {
-    Cell cell;
-    cell.set("policy", policy).set("dram_gib", 16);
-    CHECK_THAT(cell.obstacle(), Catch::Matchers::StartsWith("excluded: not built yet: "));
-    CHECK_THAT(cell.obstacle(), Catch::Matchers::Contains(policy));
+TEST_CASE("a policy with a host tier has the blocks that fit into host memory") {
+  using engine::TierKind;
+  for (const auto& [policy, kind] :
+       {std::pair("cpu_offload", TierKind::offload), std::pair("lmcache", TierKind::lmcache)}) {
+    INFO(policy);
+    const Cell without = Cell().set("policy", policy);
+    CHECK(without.refusal() == "cell.toml: the key \"dram_gib\" is missing");
+    const Cell cell = Cell(without).set("dram_gib", 16);
+    const engine::TierConfig tier = cell.config().engine.tier;
+    CHECK(tier.kind == kind);
+    CHECK(tier.host_blocks == 8192);  // of 16 tokens, 128 KiB each
+    CHECK(cell.identity() != Cell(without).set("dram_gib", 32).identity());
     CHECK(support::uses_host_tier(cell.params()));
   }
-  for (const std::string policy : {"fcfs", "job_fcfs", "continuum", "continuum_preview"})
-    CHECK_FALSE(support::uses_host_tier(Cell().set("policy", policy).params()));
 }
 
-TEST_CASE("backends that are not built are planned as such") {
-  for (const std::string backend : {"cpu", "cuda"}) {
-    INFO(backend);
-    CHECK_THROWS_AS(support::bind(Cell().params(), 42, backend), worker::NotRunnable);
+TEST_CASE("policies without a host tier have none") {
+  for (const std::string policy : {"fcfs", "job_fcfs", "continuum", "continuum_preview"}) {
+    const Cell cell = Cell().set("policy", policy);
+    CHECK_FALSE(support::uses_host_tier(cell.params()));
+    CHECK(cell.config().engine.tier.kind == engine::TierKind::none);
   }
 }
 

@@ -51,9 +51,14 @@ class Cell {
     return *this;
   }
 
+  Cell& on(const std::string& backend) {
+    backend_ = backend;
+    return *this;
+  }
+
   const sweep::ParamMap& params() const { return params_; }
   worker::BoundCell bind(std::int64_t arrival_seed = 42) const {
-    return support::bind(params_, arrival_seed);
+    return support::bind(params_, arrival_seed, backend_);
   }
   worker::ExperimentConfig config(std::int64_t arrival_seed = 42) const {
     return bind(arrival_seed).config;
@@ -88,6 +93,7 @@ class Cell {
 
  private:
   std::string file_;
+  std::string backend_ = "sim";
   sweep::ParamMap params_;
 };
 
