@@ -1,49 +1,8 @@
-#include <sstream>
-
-#include "tests/cpu/served_jobs.hpp"
+#include "tests/cpu/random_serving.hpp"
 #include "tests/engine/support/seeds.hpp"
 
 using namespace cpu_test;
 using support::Dice;
-
-namespace {
-
-constexpr int kMaxModelLen = 120;
-
-std::string describe(const Serving& serving) {
-  const engine::KvConfig& kv = serving.engine.kv;
-  const engine::SchedulerConfig& scheduler = serving.engine.scheduler;
-  std::ostringstream text;
-  text << "block size " << kv.block_size << ", " << kv.num_blocks << " blocks, caching "
-       << kv.prefix_caching << ", budget " << scheduler.max_num_batched_tokens << ", threshold "
-       << scheduler.long_prefill_token_threshold << ", " << serving.policy.order << ", "
-       << serving.policy.retention;
-  return text.str();
-}
-
-/// A way to serve that shares nothing with the plain one but the model: small chunks, blocks of any
-/// size, a pool that holds little more than one sequence.
-Serving random_serving(Dice& dice, model::DType kv_type) {
-  Serving serving;
-  engine::KvConfig& kv = serving.engine.kv;
-  kv.block_size = dice.any({1, 2, 3, 4, 8, 16, 31, 32, 64});
-  const int blocks_of_one = (kMaxModelLen + kv.block_size - 1) / kv.block_size;
-  kv.num_blocks = 1 + blocks_of_one + dice.between(0, blocks_of_one);
-  kv.prefix_caching = !dice.one_in(4);
-  engine::SchedulerConfig& scheduler = serving.engine.scheduler;
-  scheduler.max_model_len = kMaxModelLen;
-  scheduler.max_num_seqs = dice.between(1, 6);
-  scheduler.max_num_batched_tokens = dice.any({6, 7, 8, 16, 33, 64, 256});
-  scheduler.long_prefill_token_threshold = dice.any({0, 0, 1, 5, 16, 50});
-  scheduler.reserve_full_sequence = dice.one_in(2);
-  serving.policy.order = dice.any({"fcfs", "job_fcfs"});
-  serving.policy.retention = serving.policy.order == "fcfs" ? "free" : dice.any({"free", "pin"});
-  serving.kv_type = kv_type;
-  serving.checks = dice.one_in(2) ? backends::Checks::debug : backends::Checks::off;
-  return serving;
-}
-
-}  // namespace
 
 TEST_CASE(
     "tokens and logits have the same bits however requests are chunked, batched, cached and "

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <sstream>
 #include <stdexcept>
 
 #include "tests/engine/support/engine_world.hpp"
+#include "workers/backends/sim/sim_backend.hpp"
 
 namespace cpu_test {
 namespace {
@@ -12,16 +15,30 @@ namespace {
 using engine::Nanos;
 using support::operator+;
 
-/// Time that does not depend on the machine, so that every run schedules the same.
-class FixedTime final : public engine::Backend {
+/// Time that depends on the plan alone, so that every run schedules the same.
+class PlannedTime final : public backends::CostModel {
  public:
-  explicit FixedTime(engine::Backend& backend) : backend_(backend) {}
+  Nanos step_time(const backends::StepShape& step) const override {
+    return Nanos(3'000'000 + 200'000 * step.tokens + 1'000 * step.decode_context_tokens);
+  }
+  std::string label() const override { return "planned"; }
+  bool estimated() const override { return true; }
+  std::string digest_text() const override { return {}; }
+};
+
+/// Executes with another backend, in planned time.
+class Timed final : public engine::Backend {
+ public:
+  Timed(engine::Backend& backend, const backends::CostModel& time)
+      : backend_(backend), time_(time) {}
   engine::StepResult execute(const engine::StepPlan& plan) override {
-    return {backend_.execute(plan).sampled, Nanos(10'000'000)};
+    if (plan.scheduled.empty()) return {};
+    return {backend_.execute(plan).sampled, time_.step_time(backends::shape_of(plan))};
   }
 
  private:
   engine::Backend& backend_;
+  const backends::CostModel& time_;
 };
 
 std::uint64_t hash_of(std::span<const float> logits) {
@@ -30,22 +47,75 @@ std::uint64_t hash_of(std::span<const float> logits) {
   return hash;
 }
 
-/// A client for each job: submits its next turn some time after the answer to the one before.
-class Service {
+/// The model on the host, with a copier to host memory where there is a tier.
+class Computer {
  public:
-  Service(const backends::CpuWeights& weights, const std::vector<Job>& jobs, const Serving& serving)
-      : jobs_(jobs),
-        on_row_(serving.on_row),
-        clients_(jobs.size()),
-        backend_(weights, {serving.engine.kv.num_blocks, serving.engine.kv.block_size},
+  Computer(const backends::CpuWeights& weights, const Serving& serving,
+           std::function<void(const backends::LogitsRow&)> on_logits)
+      : backend_(weights, {serving.engine.kv.num_blocks, serving.engine.kv.block_size},
                  {.kv_type = serving.kv_type,
                   .checks = serving.checks,
                   .logits_at = backends::LogitsAt::every_position,
-                  .on_logits = [this](const auto& row) { take(row); }}),
-        timed_(backend_),
+                  .on_logits = std::move(on_logits)}) {
+    const engine::TierConfig& tier = serving.engine.tier;
+    if (tier.kind == engine::TierKind::none) return;
+    backends::KvArena& device = backend_.arena();
+    host_.emplace(device.layout(), device.type(), static_cast<int>(tier.host_blocks));
+    copier_.emplace(device, *host_,
+                    backends::CopierOptions{.checksums = serving.checks == backends::Checks::debug,
+                                            .fault = serving.copy_fault});
+  }
+  engine::Backend& backend() { return backend_; }
+  engine::BlockCopier* copier() { return copier_ ? &*copier_ : nullptr; }
+
+ private:
+  backends::CpuBackend backend_;
+  std::optional<backends::KvArena> host_;
+  std::optional<backends::CpuCopier> copier_;
+};
+
+using Names = std::vector<std::pair<int, int>>;  // job and turn by request
+
+/// All that a step decided.
+std::string decisions_of(const engine::StepTrace& trace, const Names& names) {
+  std::ostringstream text;
+  const auto add = [&](const engine::Request& request) {
+    const auto [job, turn] = names[index(request.id)];
+    text << ' ' << job << '.' << turn;
+  };
+  text << "at " << trace.start.count() << ':';
+  for (const engine::ScheduledRequest& share : trace.plan->scheduled) {
+    add(*share.request);
+    text << '[' << share.computed_before << '+' << share.num_tokens << " kind "
+         << static_cast<int>(share.kind) << " new " << share.num_new_blocks << " samples "
+         << share.samples << ']';
+  }
+  text << " preempted";
+  for (const engine::Request* request : trace.plan->preempted) add(*request);
+  text << " finished";
+  for (const engine::Request* request : trace.finished) add(*request);
+  text << " stop " << static_cast<int>(trace.plan->stop) << " waiting " << trace.num_waiting
+       << " pins " << trace.num_pins << " events";
+  for (const engine::KvEvent& event : trace.kv_events)
+    text << ' ' << static_cast<int>(event.kind) << '/' << static_cast<int>(event.reason) << " of "
+         << index(event.job) << '.' << event.turn << 'x' << event.blocks;
+  text << " evicted";
+  for (const engine::Eviction& lost : trace.evictions) text << ' ' << index(lost.block);
+  return text.str();
+}
+
+/// A client for each job: submits its next turn some time after the answer to the one before.
+class Service {
+ public:
+  Service(const std::vector<Job>& jobs, const Serving& serving, engine::Backend& backend,
+          engine::BlockCopier* copier, const Served* replayed = nullptr)
+      : jobs_(jobs),
+        on_row_(serving.on_row),
+        replayed_(replayed),
+        clients_(jobs.size()),
         order_(policies::make_order(serving.policy)),
         retention_(policies::make_retention(serving.policy)),
-        engine_(serving.engine, clock_, timed_, *order_, *retention_, sink_) {
+        engine_(serving.engine, clock_, backend, *order_, *retention_, sink_, copier) {
     for (std::size_t j = 0; j < jobs.size(); ++j) clients_[j].arrival = jobs[j].arrival;
   }
 
@@ -53,12 +123,20 @@ class Service {
     while (submit_arrivals()) {
       const engine::StepTrace& trace = engine_.step();
       if (++served_.steps > 100'000) throw std::logic_error("the jobs do not end");
-      served_.preemptions += static_cast<int>(trace.plan->preempted.size());
-      for (const auto& event : trace.kv_events)
-        served_.pins += event.kind == engine::KvEventKind::pin;
+      note(trace);
       for (const engine::Request* request : trace.finished) finish(*request, trace.end);
     }
     return std::move(served_);
+  }
+
+  void take(const backends::LogitsRow& row) {
+    const auto [job, turn] = names_[index(row.request)];
+    if (on_row_) on_row_(job, turn, row.position, row.logits);
+    const std::uint64_t hash = hash_of(row.logits);
+    const auto [known, fresh] = served_.logits.emplace(std::tuple(job, turn, row.position), hash);
+    if (!fresh && known->second != hash)
+      throw std::logic_error("logits differ when position " + std::to_string(row.position) +
+                             " is computed again");
   }
 
  private:
@@ -98,6 +176,7 @@ class Service {
     spec.job_arrival = script.arrival;
     spec.prompt = client.prompt;
     spec.stop.max_tokens = turn.max_tokens;
+    if (replayed_ != nullptr) spec.forced = replayed_->answers.at({job, spec.turn});
     engine_.submit(spec);
     names_.emplace_back(job, static_cast<int>(client.turn));
   }
@@ -112,23 +191,22 @@ class Service {
     ++client.turn;
   }
 
-  void take(const backends::LogitsRow& row) {
-    const auto [job, turn] = names_[index(row.request)];
-    if (on_row_) on_row_(job, turn, row.position, row.logits);
-    const std::uint64_t hash = hash_of(row.logits);
-    const auto [known, fresh] = served_.logits.emplace(std::tuple(job, turn, row.position), hash);
-    if (!fresh && known->second != hash)
-      throw std::logic_error("logits differ when position " + std::to_string(row.position) +
-                             " is computed again");
+  void note(const engine::StepTrace& trace) {
+    served_.decisions.push_back(decisions_of(trace, names_));
+    served_.preemptions += static_cast<int>(trace.plan->preempted.size());
+    served_.evictions += static_cast<int>(trace.evictions.size());
+    for (const engine::KvEvent& event : trace.kv_events) {
+      served_.pins += event.kind == engine::KvEventKind::pin;
+      served_.copied[{event.kind, event.reason}] += event.blocks;
+    }
   }
 
   const std::vector<Job>& jobs_;
   const std::function<void(int, int, int, std::span<const float>)>& on_row_;
+  const Served* replayed_;
   std::vector<Client> clients_;
-  std::vector<std::pair<int, int>> names_;  // job and turn by request
+  Names names_;
   Served served_;
-  backends::CpuBackend backend_;
-  FixedTime timed_;
   engine::VirtualClock clock_;
   support::CountingSink sink_;
   std::unique_ptr<engine::QueueOrder> order_;
@@ -204,7 +282,18 @@ Serving plain_serving(int max_model_len, model::DType kv_type) {
 
 Served serve(const backends::CpuWeights& weights, const std::vector<Job>& jobs,
              const Serving& serving) {
-  return Service(weights, jobs, serving).run();
+  const PlannedTime time;
+  std::optional<Service> service;
+  Computer computer(weights, serving, [&](const auto& row) { service->take(row); });
+  Timed timed(computer.backend(), time);
+  service.emplace(jobs, serving, timed, computer.copier());
+  return service->run();
+}
+
+Served simulate(const std::vector<Job>& jobs, const Serving& serving, const Served& answers) {
+  const PlannedTime time;
+  backends::SimBackend simulator(time);
+  return Service(jobs, serving, simulator, nullptr, &answers).run();
 }
 
 std::string difference(const Served& served, const Served& plain) {

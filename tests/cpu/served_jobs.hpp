@@ -9,6 +9,7 @@
 
 #include "tests/engine/support/fuzz_case.hpp"
 #include "workers/backends/cpu/cpu_backend.hpp"
+#include "workers/backends/cpu/cpu_copier.hpp"
 #include "workers/engine/engine.hpp"
 #include "workers/policies/factory.hpp"
 
@@ -40,6 +41,8 @@ struct Serving {
   backends::Checks checks = backends::Checks::off;
   /// Called with job, turn, position and logits of every position computed; may be empty.
   std::function<void(int, int, int, std::span<const float>)> on_row = {};
+  /// Of copies from and to the host tier, if there is one; as CopierOptions::fault.
+  std::function<backends::CopyFault(engine::CopyId)> copy_fault = {};
 };
 /// Everything in one pass, one request at a time, no KV shared: what all servings are held against.
 Serving plain_serving(int max_model_len, model::DType kv_type);
@@ -49,12 +52,18 @@ struct Served {
   std::map<std::pair<int, int>, Tokens> answers;  // by job and turn
   /// Hash of the logits that follow a position, by job, turn and position.
   std::map<std::tuple<int, int, int>, std::uint64_t> logits;
-  int steps = 0, preemptions = 0, hit_tokens = 0, pins = 0;
+  std::vector<std::string> decisions;  // by step: what was decided, in words
+  int steps = 0, preemptions = 0, hit_tokens = 0, pins = 0, evictions = 0;
+  /// Blocks asked for, by event and reason: stores and loads of a host tier.
+  std::map<std::pair<engine::KvEventKind, engine::KvReason>, int> copied;
 };
-/// Serves all jobs to their end, sampling freely. Throws std::logic_error when a position that is
-/// computed twice gets two different logits.
+/// Serves all jobs to their end, sampling freely, in virtual time that depends on the plans alone.
+/// A host tier copies on a thread of its own, as fast as that happens to run. Throws
+/// std::logic_error when a position that is computed twice gets two different logits.
 Served serve(const backends::CpuWeights& weights, const std::vector<Job>& jobs,
              const Serving& serving);
+/// Serves the same jobs in the same time with the simulator, which replays these answers.
+Served simulate(const std::vector<Job>& jobs, const Serving& serving, const Served& answers);
 
 /// Nothing, or the first difference of a serving from the plain one.
 std::string difference(const Served& served, const Served& plain);

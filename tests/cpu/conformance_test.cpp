@@ -1,0 +1,72 @@
+// The simulator decides what a real model decides.
+#include <algorithm>
+
+#include "tests/cpu/random_serving.hpp"
+#include "tests/engine/support/seeds.hpp"
+
+using namespace cpu_test;
+using support::Dice;
+
+namespace {
+
+/// Nothing, or the first step that was decided otherwise.
+std::string first_difference(const Served& a, const Served& b) {
+  const std::size_t steps = std::max(a.decisions.size(), b.decisions.size());
+  const auto at = [](const Served& served, std::size_t i) {
+    return i < served.decisions.size() ? served.decisions[i] : "nothing";
+  };
+  for (std::size_t i = 0; i < steps; ++i)
+    if (at(a, i) != at(b, i))
+      return "step " + std::to_string(i + 1) + "\n" + at(a, i) + "\n" + at(b, i);
+  return {};
+}
+
+const backends::CpuWeights& llama() {
+  static const auto weights = random_model(small_model(model::Architecture::llama));
+  return weights;
+}
+
+}  // namespace
+
+TEST_CASE("the simulator takes every decision that is taken when the model is computed",
+          "[conformance]") {
+  int steps = 0, preemptions = 0, hits = 0, pins = 0, evictions = 0;
+  support::for_each_seed(300, [&](std::uint64_t seed) {
+    Dice dice(seed);
+    const auto jobs = random_jobs(dice, llama().shape().vocab, kMaxModelLen);
+    const Serving serving = random_serving(dice, model::DType::f32);
+    const Served computed = serve(llama(), jobs, serving);
+    const Served simulated = simulate(jobs, serving, computed);
+    const std::string found = first_difference(computed, simulated);
+    if (!found.empty()) throw std::logic_error(found + "\nwith " + describe(serving));
+    if (simulated.answers != computed.answers) throw std::logic_error("answers differ");
+    steps += computed.steps;
+    preemptions += computed.preemptions;
+    hits += computed.hit_tokens;
+    pins += computed.pins;
+    evictions += computed.evictions;
+  });
+  std::cout << "compared " << steps << " steps over " << preemptions << " preemptions, " << hits
+            << " tokens of prefix hits, " << pins << " pins, " << evictions << " evictions\n";
+  for (const int count : {preemptions, hits, pins, evictions}) CHECK(count > 0);
+}
+
+TEST_CASE(
+    "one token of an answer less, or one more block in the pool, is enough to decide otherwise",
+    "[conformance]") {
+  int by_token = 0, by_block = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Dice dice(seed);
+    const auto jobs = random_jobs(dice, llama().shape().vocab, kMaxModelLen);
+    Serving serving = random_serving(dice, model::DType::f32);
+    const Served computed = serve(llama(), jobs, serving);
+    auto shorter = jobs;
+    int& tokens = shorter[0].turns[0].max_tokens;
+    tokens = std::max(1, tokens - 1);
+    by_token += !first_difference(computed, simulate(shorter, serving, computed)).empty();
+    ++serving.engine.kv.num_blocks;
+    by_block += !first_difference(computed, simulate(jobs, serving, computed)).empty();
+  }
+  CHECK(by_token > 0);
+  CHECK(by_block > 0);
+}

@@ -1,0 +1,58 @@
+#include "tests/cpu/random_serving.hpp"
+
+#include <sstream>
+
+namespace cpu_test {
+
+std::string describe(const Serving& serving) {
+  const engine::KvConfig& kv = serving.engine.kv;
+  const engine::SchedulerConfig& scheduler = serving.engine.scheduler;
+  std::ostringstream text;
+  text << "block size " << kv.block_size << ", " << kv.num_blocks << " blocks, caching "
+       << kv.prefix_caching << ", budget " << scheduler.max_num_batched_tokens << ", threshold "
+       << scheduler.long_prefill_token_threshold << ", " << serving.policy.order << ", "
+       << serving.policy.retention << ", tier " << static_cast<int>(serving.engine.tier.kind)
+       << (serving.engine.tier.store_mode == engine::StoreMode::lazy ? " lazy" : "") << " of "
+       << serving.engine.tier.host_blocks << " blocks";
+  return text.str();
+}
+
+Serving random_serving(support::Dice& dice, model::DType kv_type) {
+  Serving serving;
+  engine::KvConfig& kv = serving.engine.kv;
+  kv.block_size = dice.any({1, 2, 3, 4, 8, 16, 31, 32, 64});
+  const int blocks_of_one = (kMaxModelLen + kv.block_size - 1) / kv.block_size;
+  kv.num_blocks = 1 + blocks_of_one + dice.between(0, blocks_of_one);
+  kv.prefix_caching = !dice.one_in(4);
+  engine::SchedulerConfig& scheduler = serving.engine.scheduler;
+  scheduler.max_model_len = kMaxModelLen;
+  scheduler.max_num_seqs = dice.between(1, 6);
+  scheduler.max_num_batched_tokens = dice.any({6, 7, 8, 16, 33, 64, 256});
+  scheduler.long_prefill_token_threshold = dice.any({0, 0, 1, 5, 16, 50});
+  scheduler.reserve_full_sequence = dice.one_in(2);
+  serving.policy.order = dice.any({"fcfs", "job_fcfs"});
+  serving.policy.retention = serving.policy.order == "fcfs" ? "free" : dice.any({"free", "pin"});
+  serving.kv_type = kv_type;
+  serving.checks = dice.one_in(2) ? backends::Checks::debug : backends::Checks::off;
+  return serving;
+}
+
+void add_random_tier(support::Dice& dice, Serving& serving) {
+  using engine::TierKind;
+  engine::EngineConfig& engine = serving.engine;
+  engine::TierConfig& tier = engine.tier;
+  tier.kind = dice.any({TierKind::offload, TierKind::offload, TierKind::lmcache, TierKind::swap});
+  const int chunk_blocks = dice.any({1, 2, 3});
+  tier.chunk_tokens = engine.kv.block_size * chunk_blocks;
+  const int pool = engine.kv.num_blocks - 1;
+  tier.host_blocks = chunk_blocks + dice.any({0, dice.between(0, pool), 2 * pool, 5 * pool});
+  tier.store_mode = dice.any({engine::StoreMode::eager, engine::StoreMode::lazy});
+  tier.tail_store = dice.one_in(2);
+  tier.swap_partially = dice.one_in(2);
+  tier.save_decode = dice.one_in(2);
+  tier.transfers.quantum_blocks = dice.any({1, 2, 32});
+  tier.transfers.max_ahead = dice.any({0, 1, 3});
+  if (dice.one_in(4)) engine.scheduler.step_order = engine::StepOrder::prefill_first;
+}
+
+}  // namespace cpu_test

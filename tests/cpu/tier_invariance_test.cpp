@@ -1,0 +1,141 @@
+// KV that goes to host memory and comes back changes no result.
+#include "tests/cpu/random_serving.hpp"
+#include "tests/engine/support/seeds.hpp"
+#include "workers/backends/errors.hpp"
+
+using namespace cpu_test;
+using backends::CopyFault;
+using engine::KvEventKind;
+using engine::KvReason;
+using engine::StoreMode;
+using engine::TierKind;
+using support::Dice;
+
+namespace {
+
+/// Jobs and a serving with a host tier and debug checks, and what is right.
+struct TierCase {
+  explicit TierCase(std::uint64_t seed) : dice(seed) {
+    static const auto llama = random_model(small_model(model::Architecture::llama));
+    static const auto opt = random_model(small_model(model::Architecture::opt));
+    weights = seed % 3 == 0 ? &opt : &llama;
+    const auto kv_type = dice.any({model::DType::f32, model::DType::bf16, model::DType::f16});
+    jobs = random_jobs(dice, weights->shape().vocab, kMaxModelLen);
+    plain = cpu_test::serve(*weights, jobs, plain_serving(kMaxModelLen, kv_type));
+    renew(kv_type);
+  }
+  void renew(model::DType kv_type) {
+    serving = random_serving(dice, kv_type);
+    serving.checks = backends::Checks::debug;
+    add_random_tier(dice, serving);
+  }
+  Served serve() const { return cpu_test::serve(*weights, jobs, serving); }
+
+  Dice dice;
+  const backends::CpuWeights* weights;
+  std::vector<Job> jobs;
+  Served plain;
+  Serving serving;
+};
+
+/// Blocks that a kind of tier stored and loaded.
+struct Moved {
+  int stored = 0, loaded = 0;
+};
+const char* name_of(const engine::TierConfig& tier) {
+  if (tier.kind == TierKind::offload)
+    return tier.store_mode == StoreMode::lazy ? "offload lazy" : "offload eager";
+  return tier.kind == TierKind::lmcache ? "lmcache" : "swap";
+}
+void count(std::map<std::string, Moved>& all, const Serving& serving, const Served& served) {
+  Moved& moved = all[name_of(serving.engine.tier)];
+  for (const auto& [event, blocks] : served.copied) {
+    moved.stored += event.first == KvEventKind::store ? blocks : 0;
+    moved.loaded += event == std::pair(KvEventKind::load, KvReason::demand) ? blocks : 0;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("tokens and logits have the same bits with any host tier as without", "[tier]") {
+  std::map<std::string, Moved> all;
+  support::for_each_seed(150, [&](std::uint64_t seed) {
+    TierCase tested(seed);
+    for (int variant = 0; variant < 4; ++variant) {
+      const Served served = tested.serve();
+      const std::string found = difference(served, tested.plain);
+      if (!found.empty()) throw std::logic_error(found + " with " + describe(tested.serving));
+      count(all, tested.serving, served);
+      tested.renew(tested.serving.kv_type);
+    }
+  });
+  CHECK(all.size() == 4);
+  for (const auto& [name, moved] : all) {
+    std::cout << name << ": " << moved.stored << " blocks stored, " << moved.loaded << " loaded\n";
+    CHECK(moved.stored > 0);
+    CHECK(moved.loaded > 0);
+  }
+}
+
+namespace {
+
+struct Outcomes {
+  int harmless = 0;
+  int noticed = 0;  // by the checks of backend and copier
+  int wrong = 0;    // logits or tokens are not what they are without a tier
+};
+
+void play(TierCase& tested, Outcomes& outcomes) {
+  try {
+    const bool right = difference(tested.serve(), tested.plain).empty();
+    ++(right ? outcomes.harmless : outcomes.wrong);
+  } catch (const backends::CorruptBlock&) {
+    ++outcomes.noticed;
+  } catch (const backends::NotFinite&) {
+    ++outcomes.noticed;
+  } catch (const std::logic_error&) {  // a position has two different logits
+    ++outcomes.wrong;
+  }
+}
+
+/// One copy of three goes wrong. Where blocks are expected to be held against checksums, those that
+/// come back before they are full, which happens to swapped ones alone, are left out: they have
+/// none beyond their copier's.
+Outcomes with_copies_that(CopyFault fault, backends::Checks checks) {
+  Outcomes outcomes;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    TierCase tested(seed);
+    tested.serving.checks = checks;
+    const bool swaps = tested.serving.engine.tier.kind == TierKind::swap;
+    if (swaps && fault == CopyFault::complete_early && checks == backends::Checks::debug) continue;
+    tested.serving.copy_fault = [=](engine::CopyId id) {
+      return (static_cast<std::uint64_t>(id) + seed) % 3 == 0 ? fault : CopyFault::none;
+    };
+    play(tested, outcomes);
+  }
+  std::cout << outcomes.harmless << " harmless, " << outcomes.noticed << " noticed, "
+            << outcomes.wrong << " wrong\n";
+  return outcomes;
+}
+
+}  // namespace
+
+TEST_CASE("blocks that are not copied change results without the checks, and none with them",
+          "[tier][debug]") {
+  CHECK(with_copies_that(CopyFault::skip, backends::Checks::off).wrong > 0);
+  const Outcomes checked = with_copies_that(CopyFault::skip, backends::Checks::debug);
+  CHECK(checked.noticed > 0);
+  CHECK(checked.wrong == 0);
+}
+
+// Such a copy races with whatever the block is used for, as the thread sanitizer would rightly say.
+#ifndef __SANITIZE_THREAD__
+TEST_CASE(
+    "copies reported before they happen change results without the checks, and none with them",
+    "[tier][debug]") {
+  CHECK(with_copies_that(CopyFault::complete_early, backends::Checks::off).wrong > 0);
+  const Outcomes checked = with_copies_that(CopyFault::complete_early, backends::Checks::debug);
+  CHECK(checked.noticed > 0);
+  CHECK(checked.wrong == 0);
+}
+#endif
