@@ -76,7 +76,7 @@ reason = "measured elsewhere"
 }
 
 TEST_CASE("a policy that is not built yet is excluded, and says so") {
-  const Outcome outcome = Program().run({"run", "tiny.toml", "--set", "policy=lmcache"});
+  const Outcome outcome = Program().run({"run", "tiny.toml", "--set", "policy=contiguous"});
   CHECK_THAT(outcome.out, Contains("excluded  not built yet: "));
 }
 
