@@ -135,10 +135,20 @@ void ArchiveSink::on_stop_asked(std::optional<int> alone) {
   }
 }
 
+/// Of a start that ended without a verdict: nothing is left, unless earlier ones killed their
+/// process.
+void ArchiveSink::leave_mark(const sweep::RunMark& mark) {
+  if (mark.deaths > 0) {
+    archive_.add_to_mark(mark.key, "stopped", "1");
+  } else {
+    archive_.remove_mark(mark.key);
+  }
+}
+
 ArchiveSink::~ArchiveSink() {
   for (const auto& [cell, mark] : running_) {
     try {
-      archive_.remove_mark(mark.key);
+      leave_mark(mark);
     } catch (const sweep::ArchiveError&) {
       // The exception that ends the run says what is wrong.
     }
@@ -154,7 +164,8 @@ void ArchiveSink::on_done(int cell, int, const worker::Hello&, std::string&& res
 
 void ArchiveSink::on_attempt_ended(int cell, int attempt, const std::string& reason) {
   const sweep::CellRecord& record = record_of(cell);
-  archive_.remove_mark(record.key);
+  const auto running = running_.find(cell);
+  if (running != running_.end()) leave_mark(running->second);
   running_.erase(cell);
   progress_.report(record.label + ": attempt " + std::to_string(attempt) + " ended: " + reason);
 }

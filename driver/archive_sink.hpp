@@ -44,6 +44,7 @@ class ArchiveSink final : public FarmSink {
 
  private:
   const sweep::CellRecord& record_of(int cell) const;
+  void leave_mark(const sweep::RunMark& mark);
 
   std::map<int, const PlannedCell*> cells_;  // by plan index
   std::map<int, int> row_of_;                // plan index -> row of the archive

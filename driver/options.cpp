@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <charconv>
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -89,8 +90,10 @@ constexpr Option kOptions[] = {
     {"wait", Kind::number, "S", "waits so long for an archive that another run uses"},
     {"set", Kind::list, "KEY=VALUE",
      "sets a parameter over the sweep file; of claims the set to judge; may be repeated"},
-    {"only", Kind::list, "KEY=V[,V]", "only the cells that match; may be repeated"},
-    {"skip", Kind::list, "KEY=V[,V]", "not the cells that match; may be repeated"},
+    {"only", Kind::list, "KEY=V[,V]",
+     "only the cells that match KEY=V[,V][,KEY=V...]; of several --only one must match"},
+    {"skip", Kind::list, "KEY=V[,V]",
+     "not the cells that match; may be repeated, in the same form"},
     {"cell-timeout", Kind::number, "S", "ends a cell that takes longer"},
     {"time-limit", Kind::number, "S", "starts no cell that would not finish within this time"},
     {"node-memory-gib", Kind::number, "GIB", "host memory of a node; by default what it says"},
@@ -183,6 +186,15 @@ std::vector<std::string> list(const po::variables_map& given, const char* name) 
   return optional<std::vector<std::string>>(given, name).value_or(std::vector<std::string>{});
 }
 
+std::int64_t seconds_since_1970(const char* variable, const std::string& text) {
+  std::int64_t seconds = 0;
+  const char* last = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), last, seconds);
+  if (error != std::errc() || stop != last)
+    throw UsageError(std::string(variable) + " must be seconds since 1970, found \"" + text + '"');
+  return seconds;
+}
+
 /// What the environment says about this process: the one place that reads it.
 void read_environment(Options& options) {
   const auto variable = [](const char* name) -> std::string {
@@ -194,7 +206,7 @@ void read_environment(Options& options) {
   }
   options.slurm_job = variable("SLURM_JOB_ID");
   const std::string end = variable("SLURM_JOB_END_TIME");
-  if (!end.empty()) options.end_time = std::strtoll(end.c_str(), nullptr, 10);
+  if (!end.empty()) options.end_time = seconds_since_1970("SLURM_JOB_END_TIME", end);
   const std::string scratch = variable("TMPDIR");
   options.scratch = scratch.empty() ? "/tmp" : scratch;
   if (options.profiles.empty()) options.profiles = variable("KVSWEEP_PROFILES");

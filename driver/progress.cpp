@@ -6,6 +6,8 @@
 namespace driver {
 namespace {
 
+constexpr Nanos kPlainPeriod = std::chrono::seconds(10);
+
 std::string about(double seconds) {
   if (seconds < 90) return "about " + std::to_string(static_cast<int>(std::ceil(seconds))) + " s";
   if (seconds < 5400)
@@ -35,8 +37,13 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::update(const FarmStatus& status) {
-  if (!terminal_) return;
   const std::string text = status_text(status);
+  if (!terminal_) {
+    if (status.now - last_counts_ < kPlainPeriod) return;
+    last_counts_ = status.now;
+    out_ << text << std::endl;
+    return;
+  }
   erase();
   out_ << text << std::flush;
   shown_ = text.size();

@@ -10,7 +10,7 @@ namespace driver {
 std::string status_text(const FarmStatus& status);
 
 /// Where a run stands: one line on a terminal, rewritten in place; elsewhere a plain line for every
-/// cell that ends.
+/// cell that ends, and one of the counts every ten seconds.
 class ProgressLine {
  public:
   ProgressLine(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
@@ -26,6 +26,7 @@ class ProgressLine {
   std::ostream& out_;
   bool terminal_;
   std::size_t shown_ = 0;  // characters of the line that stands
+  Nanos last_counts_{0};   // when a plain line said them last, on the farm's clock
 };
 
 }  // namespace driver

@@ -119,6 +119,7 @@ worker::Hello worker_hello(const Options& options) {
   hello.pid = host.pid;
   hello.cores = host.cores;
   hello.memory_gib = host.memory_gib;
+  hello.slurm_job = options.slurm_job;
   return hello;
 }
 

@@ -99,7 +99,9 @@ class CellRunner {
     run.attempts = context.attempt;
     run.host = self_.host;
     run.rank = rank_;
+    run.slurm_job = self_.slurm_job;
     run.gpu_name = self_.device_name;
+    run.gpu_uuid = self_.device_uuid;
     run.gpu_memory_bytes = self_.device_mib << 20;
     run.t_start_utc = engine::utc_now();
   }

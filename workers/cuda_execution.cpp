@@ -76,7 +76,6 @@ class CudaExecution final : public Execution {
     const backends::DeviceInfo& info = device_.info();
     result.notes.push_back({"gpu_pci_bus_id", info.pci_bus_id, true});
     if (!info.card) return;
-    result.notes.push_back({"gpu_uuid", info.card->uuid, true});
     result.notes.push_back({"gpu_driver", info.card->driver, true});
     result.notes.push_back({"gpu_form_factor", info.card->form_factor, true});
     result.figures.push_back({"gpu_power_limit_w", info.card->power_limit_w, "W", true});

@@ -14,14 +14,26 @@ std::optional<double> ParamBinder::optional_number(const std::string& key, doubl
   return number(key, min, min, max);
 }
 
-std::string ParamBinder::file(const std::string& key) {
-  const std::string path = reader_.text(key, "");
-  if (path.empty()) return path;
-  // A file's paths count from the file; line 0 means the command line.
+/// A file's paths count from the file; line 0 means the command line.
+std::string ParamBinder::absolute(const std::string& key, const std::string& path) const {
   const sweep::Location where = reader_.where(key);
   const auto base =
       where.line > 0 ? std::filesystem::path(where.file).parent_path() : std::filesystem::path();
-  const std::string full = (base / path).lexically_normal().string();
+  return (base / path).lexically_normal().string();
+}
+
+std::string ParamBinder::folder(const std::string& key) {
+  const std::string path = reader_.text(key, "");
+  if (path.empty()) return path;
+  const std::string full = absolute(key, path);
+  if (!std::filesystem::is_directory(full)) reader_.fail(key, "names no folder (" + full + ")");
+  return full;
+}
+
+std::string ParamBinder::file(const std::string& key) {
+  const std::string path = reader_.text(key, "");
+  if (path.empty()) return path;
+  const std::string full = absolute(key, path);
   if (!std::filesystem::is_regular_file(full)) reader_.fail(key, "names no file (" + full + ")");
   record(key + ".sha256", sweep::sha256_of_file(full));
   return full;

@@ -54,6 +54,8 @@ class ParamBinder {
   /// A path, made absolute; empty when absent. What counts is the file's content, so nothing is
   /// kept.
   std::string file(const std::string& key);
+  /// The same for a folder; what it holds is the caller's to record.
+  std::string folder(const std::string& key);
 
   /// What `load` makes of a profile's name. An unknown name is refused at its place.
   template <class Load>
@@ -75,6 +77,7 @@ class ParamBinder {
   std::map<std::string, sweep::Value> take_identity() { return std::move(identity_); }
 
  private:
+  std::string absolute(const std::string& key, const std::string& path) const;
   template <class T>
   T keep(const std::string& key, T value) {
     record(key, value);

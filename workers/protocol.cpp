@@ -15,7 +15,7 @@ constexpr auto fields(const Progress*) {
 constexpr auto fields(const Hello*) {
   return std::tuple(&Hello::host, &Hello::pid, &Hello::cores, &Hello::memory_gib, &Hello::backend,
                     &Hello::sku, &Hello::sku_source, &Hello::device_name, &Hello::device_mib,
-                    &Hello::device_id);
+                    &Hello::device_id, &Hello::device_uuid, &Hello::slurm_job);
 }
 constexpr auto fields(const Heartbeat*) {
   return std::tuple(&Heartbeat::cell, &Heartbeat::attempt, &Heartbeat::progress);

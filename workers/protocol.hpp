@@ -35,7 +35,9 @@ struct Hello {
   std::string sku_source{};   // "device", "--fake-device", "--as-sku" or empty
   std::string device_name{};  // as CUDA or NVML says it; empty without a device
   std::int64_t device_mib = 0;
-  std::string device_id{};  // PCI bus id of the GPU that it owns; empty without one
+  std::string device_id{};    // PCI bus id of the GPU that it owns; empty without one
+  std::string device_uuid{};  // NVML's; empty without one
+  std::string slurm_job{};    // that it runs in, if any
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 

@@ -25,6 +25,7 @@ int ordinal_for(int local_worker) {
 void identify_as(Hello& hello, const backends::DeviceInfo& info,
                  const std::filesystem::path& profiles) {
   hello.device_id = info.pci_bus_id;
+  if (info.card) hello.device_uuid = info.card->uuid;
   if (!hello.sku.empty()) return;
   const DeviceIdentity device = identify(info);
   hello.sku = detect_sku(profiles, device);

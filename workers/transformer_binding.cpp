@@ -21,7 +21,7 @@ model::DType bind_dtype(ParamBinder& in, const std::string& backend, model::DTyp
 
 /// Random weights, or a checkpoint that fits the model.
 void bind_weights(ParamBinder& in, Transformer& transformer) {
-  transformer.checkpoint = in.file("weights.checkpoint");
+  transformer.checkpoint = in.folder("weights.checkpoint");
   if (!transformer.checkpoint.empty() && in.has("weights.seed"))
     in.fail("weights.seed", "makes random weights and has no effect beside weights.checkpoint");
   transformer.seed = in.integer("weights.seed", 1, 0, INT64_MAX);

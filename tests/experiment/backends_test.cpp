@@ -1,4 +1,6 @@
 // What a cell's keys mean to the backends that really execute a model.
+#include <filesystem>
+
 #include "tests/experiment/cell.hpp"
 #include "tests/support/catch.hpp"
 
@@ -102,4 +104,16 @@ TEST_CASE("a checkpoint that is not there is refused at its key, with the place 
     CHECK_THAT(refusal, StartsWith("cell.toml:6:1: weights.checkpoint "));
     CHECK_THAT(refusal, Contains("/nowhere/model"));
   }
+}
+
+TEST_CASE("a checkpoint of another shape than the model's is refused at its key, naming a tensor") {
+  const std::string folder = std::filesystem::absolute("tests/fixtures/models/llama-3").string();
+  const std::string refusal = on("cpu")
+                                  .set("engine.kv_tokens", 20'000)
+                                  .set("model", "tiny-llama-3")
+                                  .set("weights.checkpoint", folder)
+                                  .refusal();
+  CHECK_THAT(refusal, Contains("weights.checkpoint "));
+  CHECK_THAT(refusal, Contains("model.safetensors"));
+  CHECK_THAT(refusal, Contains("shape"));
 }

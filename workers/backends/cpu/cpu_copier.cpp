@@ -51,10 +51,14 @@ engine::CopyId CpuCopier::submit(engine::CopyDirection direction,
 }
 
 /// What was stored last is noted at once: a load that is submitted behind the store may rely on it.
+/// Blocks to be loaded hold poison until then, so that whoever reads one too early reads NaN.
 void CpuCopier::expect_checksums(Batch& batch) {
   for (const auto& [block, slot] : batch.copies) {
     std::uint64_t& of_slot = slot_checksums_.at(static_cast<std::size_t>(slot));
-    if (batch.direction == engine::CopyDirection::store) of_slot = checksum(device_, index(block));
+    if (batch.direction == engine::CopyDirection::store)
+      of_slot = checksum(device_, index(block));
+    else
+      kernels::reference::poison_block(device_.block(index(block)).data(), device_.block_bytes());
     batch.expected.push_back(of_slot);
   }
 }
