@@ -7,7 +7,10 @@ build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates
                 libboost-program-options-dev libtomlplusplus-dev catch2 nlohmann-json3-dev libpcre2-dev liblzma-dev
                 libopenblas-dev)
 # Tests that need one of these skip, saying so, where it is missing. The formatting is what clang-format 14 makes of it.
-test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas python3-xarray python3-h5netcdf)
+test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas python3-xarray python3-h5netcdf
+               chromium)
+# The web pages are built with these; without them there is everything else.
+web_packages=(nodejs npm)
 header_only_packages=(libtomlplusplus-dev catch2 nlohmann-json3-dev)   # KVSWEEP_FETCH_DEPS=ON downloads these instead
 
 stage() { echo "== $1 (after $SECONDS s)"; }
@@ -27,6 +30,8 @@ found() {
     build-essential) has_tool "${CXX:-c++}" && has_tool "${CC:-cc}" ;;
     cmake | git | python3) has_tool "$1" ;;
     ninja-build) has_tool ninja ;;
+    nodejs) has_tool node ;;
+    npm | chromium) has_tool "$1" ;;
     pkg-config) has_tool pkg-config ;;
     ca-certificates) [ -d /etc/ssl/certs ] || [ -d /etc/pki/tls ] ;;
     libopenmpi-dev) has_tool mpicc ;;
@@ -109,13 +114,13 @@ want_packages() {
       if apt-cache show "$package" >/dev/null 2>&1; then available+=("$package"); fi
     done
     if [ ${#available[@]} -gt 0 ]; then
-      echo "Installing for the tests: ${available[*]}"
+      echo "Installing: ${available[*]}"
       apt_install "${available[@]}" || true
     fi
     mapfile -t missing < <(missing_of "$@")
     [ ${#missing[@]} -eq 0 ] && return
   fi
-  echo "Not installed, so the tests that need them will skip: ${missing[*]}"
+  echo "Not installed, so what needs them is left out, and its tests skip: ${missing[*]}"
 }
 
 # Debian 12 and Ubuntu 24.04 bring tools that are new enough; elsewhere the first error would be hard to read.

@@ -1,0 +1,107 @@
+import { BarChart, BoxplotChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
+import {
+  AriaComponent,
+  AxisPointerComponent,
+  DataZoomComponent,
+  DatasetComponent,
+  GraphicComponent,
+  GridComponent,
+  LegendComponent,
+  MarkAreaComponent,
+  MarkLineComponent,
+  TitleComponent,
+  ToolboxComponent,
+  TooltipComponent,
+  VisualMapComponent,
+} from "echarts/components";
+import * as echarts from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import type { EChartsCoreOption, EChartsType } from "echarts/core";
+
+import { cssVar, onThemeChange, palette } from "./theme";
+
+echarts.use([
+  BarChart,
+  BoxplotChart,
+  CustomChart,
+  HeatmapChart,
+  LineChart,
+  ScatterChart,
+  AriaComponent,
+  AxisPointerComponent,
+  DataZoomComponent,
+  DatasetComponent,
+  GraphicComponent,
+  GridComponent,
+  LegendComponent,
+  MarkAreaComponent,
+  MarkLineComponent,
+  TitleComponent,
+  ToolboxComponent,
+  TooltipComponent,
+  VisualMapComponent,
+  CanvasRenderer,
+]);
+
+export type Option = EChartsCoreOption;
+export { echarts };
+
+/** A chart that follows its element's size and the theme. */
+export interface Chart {
+  readonly echart: EChartsType;
+  /** Draws anew what `option` returns: call it when the data have changed. */
+  refresh(): void;
+  dispose(): void;
+}
+
+/** Colours, fonts and lines of the theme; an option's own settings win over these. */
+function themed(): Option {
+  const text = { color: cssVar("--muted"), fontFamily: "inherit" };
+  const axis = {
+    axisLine: { lineStyle: { color: cssVar("--line") } },
+    axisTick: { lineStyle: { color: cssVar("--line") } },
+    axisLabel: { color: cssVar("--muted") },
+    nameTextStyle: { color: cssVar("--muted") },
+    splitLine: { lineStyle: { color: cssVar("--grid") } },
+  };
+  return {
+    color: palette(),
+    textStyle: text,
+    legend: { textStyle: { color: cssVar("--text") }, inactiveColor: cssVar("--line") },
+    tooltip: {
+      backgroundColor: cssVar("--card"),
+      borderColor: cssVar("--line"),
+      textStyle: { color: cssVar("--text") },
+      confine: true,
+    },
+    categoryAxis: axis,
+    valueAxis: axis,
+    logAxis: axis,
+    timeAxis: axis,
+  };
+}
+
+/**
+ * Draws `option()` in `element` and again whenever the theme changes, for its colours come from there.
+ * Names in tooltips must be escaped (escapeHtml), since a tooltip's text is HTML.
+ */
+export function createChart(element: HTMLElement, option: () => Option): Chart {
+  const echart = echarts.init(element, themed());
+  const draw = () => echart.setOption({ animation: false, ...option() }, { notMerge: true });
+  const observer = new ResizeObserver(() => echart.resize());
+  observer.observe(element);
+  draw();
+  onThemeChange(() => {
+    if (echart.isDisposed()) return;
+    echart.setTheme(themed());
+    draw();
+  });
+  return {
+    echart,
+    refresh: draw,
+    dispose() {
+      observer.disconnect();
+      echart.dispose();
+    },
+  };
+}

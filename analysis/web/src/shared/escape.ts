@@ -1,0 +1,17 @@
+const ENTITIES: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Text as it may stand in HTML, in content and in quoted attributes. */
+export function escapeHtml(text: unknown): string {
+  return String(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+}
+
+/** A template whose values are escaped: html`<b>${name}</b>`. For tooltips, which chart libraries want as HTML. */
+export function html(parts: TemplateStringsArray, ...values: unknown[]): string {
+  return parts.reduce((text, part, i) => text + escapeHtml(values[i - 1]) + part);
+}

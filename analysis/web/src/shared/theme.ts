@@ -1,0 +1,66 @@
+import { h } from "./dom";
+
+export type Theme = "light" | "dark";
+
+const KEY = "kvsweep-theme";
+const listeners: ((theme: Theme) => void)[] = [];
+const dark = () => window.matchMedia("(prefers-color-scheme: dark)");
+
+/** What the reader chose with the toggle, otherwise what the system prefers. */
+export function currentTheme(): Theme {
+  const chosen = document.documentElement.dataset["theme"];
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return dark().matches ? "dark" : "light";
+}
+
+export function onThemeChange(listener: (theme: Theme) => void): void {
+  listeners.push(listener);
+}
+
+/** The value of a CSS variable of the theme, e.g. "--text". */
+export function cssVar(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** Colours that stay apart in both themes and for the colour-blind (Okabe and Ito's, tuned for contrast). */
+export function palette(): string[] {
+  return Array.from({ length: 8 }, (_, i) => cssVar(`--series-${i + 1}`));
+}
+
+function choose(theme: Theme): void {
+  document.documentElement.dataset["theme"] = theme;
+  try {
+    localStorage.setItem(KEY, theme);
+  } catch {
+    // Pages opened from disk may have no storage; the choice then lasts as long as the page.
+  }
+  announce();
+}
+
+function announce(): void {
+  for (const listener of listeners) listener(currentTheme());
+}
+
+function remembered(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+/** Call once, before anything is drawn. */
+export function startTheme(): void {
+  const stored = remembered();
+  if (stored === "light" || stored === "dark") document.documentElement.dataset["theme"] = stored;
+  dark().addEventListener("change", announce);
+}
+
+export function themeToggle(): HTMLButtonElement {
+  const label = () => (currentTheme() === "dark" ? "Light" : "Dark");
+  const button = h("button", { type: "button", class: "theme-toggle", "aria-label": "Switch between light and dark" });
+  button.addEventListener("click", () => choose(currentTheme() === "dark" ? "light" : "dark"));
+  button.textContent = label();
+  onThemeChange(() => (button.textContent = label()));
+  return button;
+}

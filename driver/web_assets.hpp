@@ -1,0 +1,12 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace driver {
+
+/// A page of the web build, "report.html" or "viewer.html": beside the program in its build folder,
+/// or where it was installed. Nothing when the program was built without them.
+std::optional<std::filesystem::path> find_web_page(std::string_view name);
+
+}  // namespace driver
