@@ -48,6 +48,9 @@ struct MakeContent {
     config.jobs = jobs.value_or(config.jobs);
     return {workload::make_agent8(config), {}};
   }
+  MadeContent operator()(const workload::RequestListConfig& config) const {
+    return {workload::make_request_list(config), {}};
+  }
   MadeContent operator()(const RecordedTrajectories& config) const {
     const auto tokenizer = config.tokenizer_path.empty()
                                ? workload::byte_estimate_tokenizer()
@@ -114,6 +117,9 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   const policies::PolicyConfig policy = with_knowledge(config, load.workload);
   const auto order = policies::make_order(policy);
   const auto retention = policies::make_retention(policy);
+  const auto prefetch = policies::make_prefetch(policy);
+  engine_config.tier.prefetch = prefetch.get();
+  engine_config.tier.transfers.block_load_time = block_load_time(config);
   Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size);
   engine::Clock& clock = execution->clock();
   engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,
@@ -123,11 +129,12 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   serve(client, engine, clock, hooks);
 
   sweep::CellResult result = recorder.take_tables();
-  result.figures = figures_of(result, engine_config.kv.block_size);
   result.notes = {{"policy", config.policy_name},
                   {"workload", load.workload.source},
                   {"tokenizer", load.workload.tokenizer}};
   execution->describe(result);
+  auto figures = figures_of(result, {engine_config.kv.block_size, bytes_per_block(config)});
+  result.figures.insert(result.figures.begin(), figures.begin(), figures.end());
   result.notes.push_back({"block_size", std::to_string(engine_config.kv.block_size)});
   if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
   return result;

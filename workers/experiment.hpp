@@ -16,6 +16,7 @@
 #include "workers/policies/config.hpp"
 #include "workers/transformer.hpp"
 #include "workers/workload/agent8.hpp"
+#include "workers/workload/request_list.hpp"
 #include "workers/workload/swe_smith_like.hpp"
 #include "workers/workload/trajectories.hpp"
 
@@ -41,7 +42,9 @@ struct ArrivalConfig {
 };
 
 struct WorkloadConfig {
-  std::variant<workload::SweSmithLikeConfig, workload::Agent8Config, RecordedTrajectories> content;
+  std::variant<workload::SweSmithLikeConfig, workload::Agent8Config, RecordedTrajectories,
+               workload::RequestListConfig>
+      content;
   std::string content_key;  // equal exactly for equal content
   ArrivalConfig arrivals;
   /// A model that really runs has this many tokens: ids of recorded jobs are taken modulo it. 0: as
@@ -53,6 +56,7 @@ struct WorkloadConfig {
 struct HostLink {
   backends::LinkMemory memory = backends::LinkMemory::pinned;
   bool infinite = false;  // sim: copies take no time
+  bool duplex = true;     // sim: both directions at once
 };
 
 /// Everything that one cell runs with. Plain values: whoever has this can repeat the cell.

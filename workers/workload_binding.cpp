@@ -74,10 +74,61 @@ RecordedTrajectories bind_trajectories(ParamBinder& in, const engine::SchedulerC
   return recorded;
 }
 
+workload::ZipfSizes bind_zipf(ParamBinder& in) {
+  workload::ZipfSizes zipf;
+  zipf.count = in.small("workload.n", zipf.count, 1, 100'000);
+  zipf.min = in.small("workload.min", zipf.min, 2, 1 << 24);
+  zipf.max = in.small("workload.max", zipf.max, 4, 1 << 24);
+  zipf.theta = in.number("workload.theta", zipf.theta, 1e-6, 1 - 1e-6);
+  zipf.seed = in.integer("workload.seed", zipf.seed, 0, UINT32_MAX);
+  zipf.prompt_to_output = in.number("workload.prompt_to_output", zipf.prompt_to_output, 1e-6, 1e6);
+  if (zipf.max < zipf.min + 2)
+    in.fail("workload.max",
+            "must be at least workload.min + 2, which is " + std::to_string(zipf.min + 2));
+  return zipf;
+}
+
+workload::ListedSizes bind_listed(ParamBinder& in) {
+  in.require("workload.requests");
+  try {
+    return {workload::parse_sizes(in.text("workload.requests", ""))};
+  } catch (const InputError& error) {
+    in.fail("workload.requests", error.what());
+  }
+}
+
+/// Requests without turns. Their token ids come from the seed, too.
+workload::RequestListConfig bind_requests(ParamBinder& in, const std::string& kind) {
+  workload::RequestListConfig list;
+  if (kind == "fixed") {
+    in.require("workload.prompt");
+    list.sizes = workload::FixedSizes{
+        in.small("workload.n", 1, 1, 100'000),
+        {in.small("workload.prompt", 1, 1, 1 << 24), in.small("workload.output", 1, 1, 1 << 24)}};
+  } else if (kind == "zipf") {
+    list.sizes = bind_zipf(in);
+  } else {
+    if (kind == "pair") {
+      list.sizes = bind_listed(in);
+    } else {
+      in.require("workload.path");
+      list.sizes = workload::SizeFile{in.file("workload.path")};
+    }
+    list.first = in.optional_small("workload.n", 1, 100'000);
+  }
+  list.seed = in.integer("workload.seed", list.seed, 0, INT64_MAX);
+  return list;
+}
+
+bool lists_requests(const std::string& kind) {
+  return kind == "fixed" || kind == "zipf" || kind == "pair" || kind == "lengths";
+}
+
 ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::string& kind) {
   ArrivalConfig arrivals;
   const std::string process =
-      in.choice("workload.arrivals", "poisson", {"poisson", "closed", "trace"});
+      in.choice("workload.arrivals", lists_requests(kind) ? "closed" : "poisson",
+                {"poisson", "closed", "trace"});
   if (process != "poisson" && in.has("jps")) {
     in.fail("jps", "is the rate of Poisson arrivals and has no effect with workload.arrivals = \"" +
                        process + '"');
@@ -97,6 +148,10 @@ ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::strin
       in.fail("workload.window_s",
               "decides the number of generated jobs; recorded trajectories take workload.jobs");
     }
+    if (arrivals.window_s && lists_requests(kind)) {
+      in.fail("workload.window_s", "decides the number of generated jobs; \"" + kind +
+                                       "\" says itself how many requests there are");
+    }
     if (arrivals.window_s && in.has("workload.jobs")) {
       in.fail("workload.window_s",
               "decides the number of jobs, so workload.jobs must not be given");
@@ -111,13 +166,16 @@ WorkloadConfig bind_workload(ParamBinder& in, const engine::SchedulerConfig& sch
                              std::int64_t arrival_seed, int vocabulary) {
   in.require("workload.kind");
   const std::string kind =
-      in.choice("workload.kind", "", {"swe_smith_like", "agent8", "trajectories"});
+      in.choice("workload.kind", "",
+                {"swe_smith_like", "agent8", "trajectories", "fixed", "zipf", "pair", "lengths"});
   WorkloadConfig config;
   config.arrivals = bind_arrivals(in, arrival_seed, kind);
   if (kind == "swe_smith_like") {
     config.content = bind_swe_smith_like(in, scheduler);
   } else if (kind == "agent8") {
     config.content = bind_agent8(in);
+  } else if (lists_requests(kind)) {
+    config.content = bind_requests(in, kind);
   } else {
     config.content = bind_trajectories(in, scheduler);
   }

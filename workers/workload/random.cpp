@@ -69,15 +69,19 @@ std::mt19937 seeded(std::int64_t seed) {
   return std::mt19937(words);
 }
 
+double uniform(std::mt19937& generator) {
+  const std::uint32_t high = static_cast<std::uint32_t>(generator()) >> 5;  // 27 bits
+  const std::uint32_t low = static_cast<std::uint32_t>(generator()) >> 6;   // 26 bits
+  return (high * 67108864.0 + low) * (1.0 / 9007199254740992.0);            // 2^26, 2^53
+}
+
 }  // namespace
 
 Random::Random(std::int64_t seed) : generator_(seeded(seed)) {}
 
-double Random::random() {
-  const std::uint32_t high = static_cast<std::uint32_t>(generator_()) >> 5;  // 27 bits
-  const std::uint32_t low = static_cast<std::uint32_t>(generator_()) >> 6;   // 26 bits
-  return (high * 67108864.0 + low) * (1.0 / 9007199254740992.0);             // 2^26, 2^53
-}
+double Random::random() { return uniform(generator_); }
+
+double NumpyRandom::random_sample() { return uniform(generator_); }
 
 double Random::expovariate(double rate) { return -std::log(1.0 - random()) / rate; }
 

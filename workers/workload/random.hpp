@@ -35,4 +35,17 @@ class Random {
   std::mt19937 generator_;
 };
 
+/// The uniform numbers of numpy's RandomState(seed): one generator, seeded by a word, where Random
+/// takes CPython's array.
+class NumpyRandom {
+ public:
+  explicit NumpyRandom(std::uint32_t seed) : generator_(seed) {}
+
+  /// Uniform in [0, 1) with 53 bits, of two draws.
+  double random_sample();
+
+ private:
+  std::mt19937 generator_;
+};
+
 }  // namespace workload
