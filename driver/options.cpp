@@ -55,8 +55,9 @@ constexpr Command kCommands[] = {
      "a figure by arrival rate and policy for each GPU, beside published values", 1, 1,
      "metric only skip format profiles"},
     {"trace", "trace A.h5 CELL",
-     "prints the trace of a cell as JSON lines; CELL is its number or the start of its key", 2, 2,
-     "steps events requests"},
+     "prints the trace of a cell as JSON lines, or writes it as a page to look at; CELL is its "
+     "number or the start of its key",
+     2, 2, "steps events requests view beside output,o"},
     {"workload", "workload SWEEP.toml",
      "describes the jobs that a sweep replays, or the tokens of one turn", 1, 1,
      "set only skip job turn profiles"},
@@ -115,6 +116,8 @@ constexpr Option kOptions[] = {
     {"steps", Kind::flag, "", "only what happened step by step"},
     {"events", Kind::flag, "", "only what happened to KV"},
     {"requests", Kind::flag, "", "only turns and jobs"},
+    {"view", Kind::flag, "", "writes the viewer with the trace in it (-o, by default trace.html)"},
+    {"beside", Kind::text, "CELL", "of --view: another cell, on the same clock"},
     {"profiles", Kind::text, "DIR", "folder with gpus/, models/, policies/ and published/"},
 };
 
@@ -223,6 +226,8 @@ void read_archive_values(Options& options, const po::variables_map& given) {
   options.table = optional<std::string>(given, "table");
   options.format = optional<std::string>(given, "format");
   options.output = optional<fs::path, std::string>(given, "output");
+  options.view = given.count("view") > 0;
+  options.beside = optional<std::string>(given, "beside");
   for (const char* part : {"steps", "events", "requests"})
     if (given.count(part)) options.trace_parts.emplace_back(part);
 }
@@ -256,6 +261,10 @@ void check(const Options& options) {
   if (options.resume && options.fresh) throw UsageError("--resume and --fresh exclude each other");
   if (options.as_sku && options.fake_device)
     throw UsageError("--as-sku and --fake-device exclude each other");
+  if (options.command == "trace" && !options.view && (options.beside || options.output))
+    throw UsageError("--beside and --output belong to --view");
+  if (options.view && !options.trace_parts.empty())
+    throw UsageError("--view shows everything: --steps, --events and --requests exclude it");
   if (options.repeats < 1)
     throw UsageError("--repeats must be at least 1, found " + std::to_string(options.repeats));
   const std::pair<const char*, std::optional<double>> limits[] = {

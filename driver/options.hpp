@@ -41,6 +41,8 @@ struct Options {
   std::optional<std::string> by, base, table, format;
   std::string metric;
   std::optional<std::filesystem::path> output;
+  bool view = false;                     // trace as a page
+  std::optional<std::string> beside;     // another CELL in it
   std::vector<std::string> trace_parts;  // "steps", "events", "requests"; empty: all
   int repeats = 3;
   bool json = false;

@@ -1,23 +1,65 @@
-#include "analysis/trace_jsonl.hpp"
-
 #include <algorithm>
 #include <iostream>
 
+#include "analysis/new_file.hpp"
+#include "analysis/trace_jsonl.hpp"
+#include "analysis/trace_page.hpp"
+#include "analysis/web_page.hpp"
 #include "driver/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
+#include "driver/web_assets.hpp"
 
 namespace driver {
+namespace {
 
-int trace(const Options& options) {
-  sweep::ArchiveReader reader = open_archive(options.arguments[0]);
-  const int row = find_cell(reader.cells(), options.arguments[1]);
+/// The cell that a word names. Throws UsageError unless it has a result.
+const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
+                                       const std::string& word) {
+  const int row = find_cell(reader.cells(), word);
   const sweep::CellRecord& cell = reader.cells()[static_cast<std::size_t>(row)];
   if (cell.status != sweep::CellStatus::ok) {
     throw UsageError("cell " + std::to_string(row) + " (" + cell.label +
                      ") has no result: " + std::string(sweep::to_text(cell.status)) +
                      (cell.reason.empty() ? "" : ": " + cell.reason));
   }
+  return cell;
+}
+
+std::filesystem::path viewer_page() {
+  const auto page = find_web_page("viewer.html");
+  if (!page)
+    throw UsageError(
+        "--view: this kvsweep was built without its web pages (npm was not there); take those of "
+        "another build with -DKVSWEEP_WEB_ASSETS=DIR, or print the trace without --view");
+  return *page;
+}
+
+int view(const Options& options, sweep::ArchiveReader& reader) {
+  const std::filesystem::path page = viewer_page();
+  std::vector<const sweep::CellRecord*> cells{&finished_cell(reader, options.arguments[1])};
+  if (options.beside) cells.push_back(&finished_cell(reader, *options.beside));
+  std::vector<sweep::CellResult> results;
+  for (const sweep::CellRecord* cell : cells) results.push_back(reader.load(cell->index).result);
+  std::vector<analysis::TracedCell> traced;
+  for (std::size_t i = 0; i < cells.size(); ++i) traced.push_back({*cells[i], results[i]});
+  const std::string archive = std::filesystem::path(options.arguments[0]).filename().string();
+  const std::string json = analysis::trace_page(archive, traced);
+
+  const std::filesystem::path path = options.output.value_or("trace.html");
+  analysis::NewFile file(path);
+  file.fill([&](std::ostream& out) { analysis::write_web_page(page, json, out); });
+  file.commit();
+  std::cout << "Trace viewer: " << path.string() << '\n';
+  return kOk;
+}
+
+}  // namespace
+
+int trace(const Options& options) {
+  sweep::ArchiveReader reader = open_archive(options.arguments[0]);
+  if (options.view) return view(options, reader);
+  const int row = finished_cell(reader, options.arguments[1]).index;
   const sweep::CellResult result = reader.load(row).result;
   const auto wanted = [&](const char* part) {
     return options.trace_parts.empty() || std::ranges::count(options.trace_parts, part) > 0;
