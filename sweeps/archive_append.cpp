@@ -33,19 +33,6 @@ void append_values(ColumnData& to, const ColumnData& from, const std::string& na
       to);
 }
 
-void fill_up(ColumnData& data, std::size_t rows) {
-  std::visit(
-      [rows](auto& values) {
-        using Value = typename std::decay_t<decltype(values)>::value_type;
-        if constexpr (std::is_same_v<Value, double>) {
-          values.resize(rows, kNotObserved);
-        } else {
-          values.resize(rows, Value{});
-        }
-      },
-      data);
-}
-
 void write_column_order(hid_t group, const std::vector<std::string>& names) {
   if (H5Aexists(group, "columns") > 0) {
     h5_check(H5Adelete(group, "columns"), "replace the list of columns");

@@ -118,9 +118,24 @@ void write_cell_column(hid_t from, hid_t to, std::span<const MovedRows> rows, hs
   target.flush_at(1);
 }
 
+const Table& described_table(std::string_view name) {
+  static const ShardContents kNothing;
+  const auto tables = kNothing.tables();
+  return **std::find_if(tables.begin(), tables.end(),
+                        [name](const Table* table) { return table->name == name; });
+}
+
+/// Whether an archive of an earlier minor version lacks the table.
+bool too_old_for(hid_t file, std::string_view table) {
+  const auto later = std::span(kCellTables).subspan(kEarliestTables);
+  return std::find(later.begin(), later.end(), table) != later.end() &&
+         !has_object(file, std::string(table));
+}
+
 }  // namespace
 
 std::int64_t stored_rows(hid_t file, const std::string& table) {
+  if (too_old_for(file, table)) return 0;
   const H5Group group(H5Gopen2(file, table.c_str(), H5P_DEFAULT), "open the table " + table);
   std::optional<hsize_t> rows;
   for (const std::string& name : read_texts_attribute(group.get(), "columns")) {
@@ -134,6 +149,7 @@ std::int64_t stored_rows(hid_t file, const std::string& table) {
 }
 
 TableReader::TableReader(hid_t file, const std::string& table) : name_(table) {
+  if (too_old_for(file, table)) return;
   const H5Group group(H5Gopen2(file, table.c_str(), H5P_DEFAULT), "open the table " + table);
   for (const std::string& name : read_texts_attribute(group.get(), "columns")) {
     H5Dataset dataset = open_column(group.get(), name);
@@ -156,10 +172,12 @@ Table TableReader::read(RowRange range) {
     table.columns.back().data =
         values(column, static_cast<hsize_t>(range.offset), static_cast<hsize_t>(range.rows));
   }
+  add_missing_columns(table, described_table(name_));
   return table;
 }
 
 std::vector<std::int32_t> TableReader::cell_numbers(RowRange range) {
+  if (columns_.empty()) return {};
   for (Stored& column : columns_) {
     if (column.described.name != "cell") continue;
     return std::get<std::vector<std::int32_t>>(
@@ -186,7 +204,10 @@ ColumnData TableReader::values(Stored& column, hsize_t offset, hsize_t rows) {
 }
 
 CellAppender::CellAppender(hid_t file) {
-  for (const std::string_view table : kCellTables) tables_.emplace_back(file, std::string(table));
+  for (const std::string_view table : kCellTables) {
+    if (too_old_for(file, table)) create_growing_table(file, described_table(table));
+    tables_.emplace_back(file, std::string(table));
+  }
 }
 
 void CellAppender::append(CellRecord& cell, const ShardContents& contents) {
@@ -221,6 +242,7 @@ ShardContents CellLoader::load(const CellRecord& cell) {
 }
 
 void copy_rows(hid_t from, hid_t to, const std::string& table, std::span<const MovedRows> rows) {
+  if (too_old_for(from, table)) return create_growing_table(to, described_table(table));
   hsize_t total = 0;
   for (const MovedRows& moved : rows) total += static_cast<hsize_t>(moved.from.rows);
   const H5Group source(H5Gopen2(from, table.c_str(), H5P_DEFAULT), "open the table " + table);

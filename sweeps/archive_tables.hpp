@@ -14,7 +14,8 @@ namespace sweep {
 /// `cell`: the row in /cells that a row belongs to.
 void create_growing_table(hid_t file, const Table& schema);
 
-/// Rows of a stored table. Throws H5Error when its columns differ in length.
+/// Rows of a stored table; none of one that the archive is too old to have. Throws H5Error when its
+/// columns differ in length, or it is missing.
 std::int64_t stored_rows(hid_t file, const std::string& table);
 
 /// Adds rows to such a table. Rows stay in memory until a chunk's worth has come together or
@@ -46,7 +47,9 @@ class TableAppender {
   std::int64_t stored_rows_ = 0, pending_rows_ = 0;
 };
 
-/// Reads ranges of rows. Ranges in ascending order cost one pass over the file.
+/// Reads ranges of rows, of a table that the archive is too old to have as well: it is empty.
+/// Columns that the archive is too old to have hold nothing. Ranges in ascending order cost one
+/// pass over the file.
 class TableReader {
  public:
   TableReader(hid_t file, const std::string& table);

@@ -22,6 +22,14 @@ struct Stored<CellStatus> {
   using type = std::int8_t;
 };
 
+/// Ranges of tables that earlier minor versions lack.
+bool may_be_missing(const std::string& column) {
+  return std::any_of(
+      kCellTables.begin() + kEarliestTables, kCellTables.end(), [&column](std::string_view table) {
+        return column == std::string(table) + "_off" || column == std::string(table) + "_n";
+      });
+}
+
 struct CoreColumn {
   std::string name, unit, long_name;
   bool is_volatile;
@@ -49,6 +57,7 @@ CoreColumn core(const std::string& name, const std::string& unit, const std::str
             return values;
           },
           [access, name](const Table& table, Records& records) {
+            if (may_be_missing(name) && !table.has(name)) return;
             const std::vector<Element>& values = table.values<Element>(name);
             for (std::size_t i = 0; i < records.size(); ++i) {
               access(records[i]) = static_cast<Member>(values[i]);

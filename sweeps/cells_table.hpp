@@ -13,8 +13,10 @@
 namespace sweep {
 
 /// The tables that hold rows of cells, in the order of the archive.
-inline constexpr std::array<std::string_view, 6> kCellTables = {"jobs",  "turns",     "steps",
-                                                                "sched", "kv_events", "telemetry"};
+inline constexpr std::array<std::string_view, 7> kCellTables = {
+    "jobs", "turns", "steps", "sched", "kv_events", "telemetry", "evictions"};
+/// So many of them are in archives of every minor version; older ones may lack the rest.
+inline constexpr std::size_t kEarliestTables = 6;
 
 /// Rows [offset, offset + rows) of a table.
 struct RowRange {

@@ -31,12 +31,15 @@ struct CellResult {
   Table steps = to_table<StepRow>({});
   Table sched = to_table<SchedRow>({});
   Table kv_events = to_table<KvEventRow>({});
+  Table evictions = to_table<EvictionRow>({});
   Table telemetry = to_table<TelemetryRow>({});  // empty without a GPU
   std::vector<Figure> figures;                   // in the order of display
   std::vector<Note> notes;
 
   /// What the engine did; telemetry is the machine's.
-  std::array<const Table*, 5> tables() const { return {&jobs, &turns, &steps, &sched, &kv_events}; }
+  std::array<const Table*, 6> tables() const {
+    return {&jobs, &turns, &steps, &sched, &kv_events, &evictions};
+  }
 };
 
 /// A cell that did not finish: kind is failed, timeout, infeasible or quarantined.

@@ -14,21 +14,30 @@ constexpr Names kStopReasons[] = {"none",      "tok_budget",      "kv_insufficie
 constexpr Names kSchedKinds[] = {"new", "resumed", "running", "preempted"};
 constexpr Names kKvEventKinds[] = {"pin",       "unpin",      "keep_declined", "ttl_decision",
                                    "evict_gpu", "evict_host", "preempt",       "store",
-                                   "load",      "prefetch",   "demote",        "drop"};
+                                   "load",      "prefetch",   "demote",        "drop",
+                                   "swap_out",  "swap_in",    "load_failed"};
 constexpr Names kKvEventReasons[] = {
     "none",          "known_tool", "unseen_tool",   "slow_tool",
     "no_tool",       "last_turn",  "ttl",           "handoff",
     "replaced",      "job_end",    "pressure_run",  "pressure_admit",
     "out_of_blocks", "capacity",   "write_through", "before_eviction",
     "demand",        "predicted",  "late",          "early",
-    "cancelled",     "cold_start", "utility",       "rent"};
+    "cancelled",     "cold_start", "utility",       "rent",
+    "tail",          "read",       "unread",        "load_failed",
+    "partial",       "deadline",   "misprediction", "no_room",
+    "waste",         "swapped_out"};
+constexpr Names kForwardKinds[] = {"none", "prefill", "decode", "mixed"};
+constexpr Names kEvictionModes[] = {"recompute", "swap", "partial"};
 // What h5py reads as numpy booleans.
 constexpr Names kBooleans[] = {"FALSE", "TRUE"};
 
 static_assert(std::size(kStopReasons) == static_cast<std::size_t>(StopReason::remote_wait) + 1);
 static_assert(std::size(kSchedKinds) == static_cast<std::size_t>(SchedKind::preempted) + 1);
-static_assert(std::size(kKvEventKinds) == static_cast<std::size_t>(KvEventKind::drop) + 1);
-static_assert(std::size(kKvEventReasons) == static_cast<std::size_t>(KvEventReason::rent) + 1);
+static_assert(std::size(kKvEventKinds) == static_cast<std::size_t>(KvEventKind::load_failed) + 1);
+static_assert(std::size(kKvEventReasons) ==
+              static_cast<std::size_t>(KvEventReason::swapped_out) + 1);
+static_assert(std::size(kForwardKinds) == static_cast<std::size_t>(ForwardKind::mixed) + 1);
+static_assert(std::size(kEvictionModes) == static_cast<std::size_t>(EvictionMode::partial) + 1);
 
 template <class T>
 constexpr bool kIsEnumerated = std::is_enum_v<T> || std::is_same_v<T, bool>;
@@ -69,6 +78,8 @@ std::span<const Names> enum_names(StopReason) { return kStopReasons; }
 std::span<const Names> enum_names(SchedKind) { return kSchedKinds; }
 std::span<const Names> enum_names(KvEventKind) { return kKvEventKinds; }
 std::span<const Names> enum_names(KvEventReason) { return kKvEventReasons; }
+std::span<const Names> enum_names(ForwardKind) { return kForwardKinds; }
+std::span<const Names> enum_names(EvictionMode) { return kEvictionModes; }
 std::span<const Names> enum_names(bool) { return kBooleans; }
 
 template <>
@@ -90,6 +101,11 @@ Names table_name<SchedRow>() {
 template <>
 Names table_name<KvEventRow>() {
   return "kv_events";
+}
+
+template <>
+Names table_name<EvictionRow>() {
+  return "evictions";
 }
 
 template <>
@@ -175,6 +191,16 @@ std::span<const Field<StepRow>> fields<StepRow>() {
       field<&R::t_launch_s>("t_launch_s", "s", "host time of submitting the step", kVolatile),
       field<&R::t_device_s>("t_device_s", "s", "device time of the forward pass", kVolatile),
       field<&R::t_wait_s>("t_wait_s", "s", "host time of waiting for the device", kVolatile),
+      field<&R::window>("window", "tok", "most tokens that the step could have scheduled"),
+      field<&R::forward>("forward", "", "what the forward pass computed"),
+      field<&R::host_blk_used>("host_blk_used", "blk", "blocks of host memory with KV"),
+      field<&R::host_blk_total>("host_blk_total", "blk", "blocks that the host tier has room for"),
+      field<&R::n_loading>("n_loading", "", "requests whose KV is on its way from the host"),
+      field<&R::n_again_tok>("n_again_tok", "tok",
+                             "scheduled tokens of preempted requests that were computed before"),
+      field<&R::stall_s>("stall_s", "s", "part of the step in which everybody waited for copies"),
+      field<&R::h2d_busy_s>("h2d_busy_s", "s", "link time of the bytes copied to the device"),
+      field<&R::d2h_busy_s>("d2h_busy_s", "s", "link time of the bytes copied to the host"),
   };
   return kFields;
 }
@@ -209,6 +235,28 @@ std::span<const Field<KvEventRow>> fields<KvEventRow>() {
       field<&R::by_job>("by_job", "", "job that caused it; -1: none"),
       field<&R::by_turn>("by_turn", "", "turn that caused it; -1: none"),
       field<&R::deadline_s>("deadline_s", "s", "end of a pin's time to live"),
+  };
+  return kFields;
+}
+
+template <>
+std::span<const Field<EvictionRow>> fields<EvictionRow>() {
+  using R = EvictionRow;
+  static const std::array kFields = {
+      field<&R::job>("job", "", "position of the job in the workload"),
+      field<&R::turn>("turn", "", "position of the turn in its job, from 0"),
+      field<&R::step>("step", "", "engine step that preempted the turn"),
+      field<&R::mode>("mode", "", "what became of its KV"),
+      field<&R::tokens>("tokens", "tok", "tokens whose KV it had"),
+      field<&R::blocks>("blocks", "blk", "blocks that it held"),
+      field<&R::bytes>("bytes", "B", "bytes that were copied to the host to be kept"),
+      field<&R::t_evict_s>("t_evict_s", "s", "when it was preempted"),
+      field<&R::t_resume_s>("t_resume_s", "s", "start of the next step that scheduled it"),
+      field<&R::out_s>("out_s", "s", "link time of its copy to the host"),
+      field<&R::in_s>("in_s", "s", "link time of its copy back to the device"),
+      field<&R::recompute_s>("recompute_s", "s",
+                             "the turn's time in steps on tokens computed before, from then until "
+                             "its next preemption or its end"),
   };
   return kFields;
 }

@@ -45,7 +45,10 @@ enum class KvEventKind : std::int8_t {
   load,
   prefetch,
   demote,
-  drop
+  drop,
+  swap_out,
+  swap_in,
+  load_failed
 };
 
 enum class KvEventReason : std::int8_t {
@@ -72,8 +75,24 @@ enum class KvEventReason : std::int8_t {
   cancelled,
   cold_start,
   utility,
-  rent
+  rent,
+  tail,
+  read,
+  unread,
+  load_failed,
+  partial,
+  deadline,
+  misprediction,
+  no_room,
+  waste,
+  swapped_out
 };
+
+/// What the forward pass of a step computed.
+enum class ForwardKind : std::int8_t { none, prefill, decode, mixed };
+
+/// What a preempted request lost: all KV, none, or what did not fit into host memory.
+enum class EvictionMode : std::int8_t { recompute, swap, partial };
 
 struct JobRow {
   std::int32_t job = 0;
@@ -137,6 +156,15 @@ struct StepRow {
   double t_launch_s = kNotObserved;
   double t_device_s = kNotObserved;
   double t_wait_s = kNotObserved;
+  std::int32_t window = 0;
+  ForwardKind forward = ForwardKind::none;
+  std::int32_t host_blk_used = 0;
+  std::int32_t host_blk_total = 0;
+  std::int32_t n_loading = 0;
+  std::int32_t n_again_tok = 0;
+  double stall_s = kNotObserved;
+  double h2d_busy_s = kNotObserved;
+  double d2h_busy_s = kNotObserved;
 };
 
 struct SchedRow {
@@ -162,6 +190,22 @@ struct KvEventRow {
   double deadline_s = kNotObserved;
 };
 
+/// One preemption, and how the request got back to where it was.
+struct EvictionRow {
+  std::int32_t job = 0;
+  std::int32_t turn = 0;
+  std::int64_t step = 0;
+  EvictionMode mode = EvictionMode::recompute;
+  std::int32_t tokens = 0;
+  std::int32_t blocks = 0;
+  std::int64_t bytes = 0;
+  double t_evict_s = kNotObserved;
+  double t_resume_s = kNotObserved;
+  double out_s = 0;
+  double in_s = 0;
+  double recompute_s = kNotObserved;
+};
+
 /// A sample of the GPU, once a second while a cell runs (NVML).
 struct TelemetryRow {
   double t_s = 0;
@@ -180,6 +224,8 @@ std::span<const std::string_view> enum_names(StopReason);
 std::span<const std::string_view> enum_names(SchedKind);
 std::span<const std::string_view> enum_names(KvEventKind);
 std::span<const std::string_view> enum_names(KvEventReason);
+std::span<const std::string_view> enum_names(ForwardKind);
+std::span<const std::string_view> enum_names(EvictionMode);
 std::span<const std::string_view> enum_names(bool);
 
 template <class Enum>

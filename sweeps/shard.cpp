@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "sweeps/archive_errors.hpp"
 #include "sweeps/archive_format.hpp"
@@ -80,8 +82,9 @@ void check_footer(hid_t file, const ShardContents& contents) {
   const std::vector<std::int64_t> rows =
       read_packed_table(file, "footer").values<std::int64_t>("rows");
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    if (i < rows.size() && static_cast<std::size_t>(rows[i]) == contents.tables()[i]->rows())
-      continue;
+    const bool told = i < rows.size() || i >= kEarliestTables;
+    const std::int64_t count = i < rows.size() ? rows[i] : 0;
+    if (told && static_cast<std::size_t>(count) == contents.tables()[i]->rows()) continue;
     throw H5Error("its footer does not fit its table " + std::string(kCellTables[i]));
   }
 }
@@ -103,6 +106,14 @@ auto read_checked(const std::string& bytes, const std::string& name, Read read) 
   }
 }
 
+/// A table of an earlier minor version's shard may be missing.
+Table read_cell_table(hid_t file, const Table& described) {
+  const auto later = std::span(kCellTables).subspan(kEarliestTables);
+  const bool may_lack = std::find(later.begin(), later.end(), described.name) != later.end();
+  if (may_lack && !has_object(file, described.name)) return described;
+  return read_packed_table(file, described.name);
+}
+
 void check_key(const CellRecord& record, const std::string& key) {
   if (record.key != key) throw H5Error("it holds the cell " + record.key);
 }
@@ -111,12 +122,12 @@ void check_key(const CellRecord& record, const std::string& key) {
 
 std::array<const Table*, kCellTables.size()> ShardContents::tables() const {
   const auto own = result.tables();
-  return {own[0], own[1], own[2], own[3], own[4], &result.telemetry};
+  return {own[0], own[1], own[2], own[3], own[4], &result.telemetry, own[5]};
 }
 
 std::array<Table*, kCellTables.size()> ShardContents::tables() {
-  return {&result.jobs,  &result.turns,     &result.steps,
-          &result.sched, &result.kv_events, &result.telemetry};
+  return {&result.jobs,      &result.turns,     &result.steps,    &result.sched,
+          &result.kv_events, &result.telemetry, &result.evictions};
 }
 
 std::string shard_bytes(ShardContents contents, const std::string& scratch_dir) {
@@ -151,7 +162,10 @@ ShardContents read_shard(const std::string& path, const std::string& key) {
     ShardContents contents;
     contents.record = record_in(file);
     check_key(contents.record, key);
-    for (Table* table : contents.tables()) *table = read_packed_table(file, table->name);
+    for (Table* table : contents.tables()) {
+      const Table described = std::exchange(*table, read_cell_table(file, *table));
+      add_missing_columns(*table, described);
+    }
     check_footer(file, contents);
     contents.result.figures = contents.record.figures;
     contents.result.notes = contents.record.notes;

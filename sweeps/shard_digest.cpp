@@ -102,7 +102,10 @@ std::string content_digest(const CellRecord& record,
     add_text(sha, note.name);
     add_text(sha, note.text);
   }
-  for (const Table* table : tables) add_columns(sha, *table, columns_that_count(*table));
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    if (i >= kEarliestTables && tables[i]->rows() == 0) continue;
+    add_columns(sha, *tables[i], columns_that_count(*tables[i]));
+  }
   return sha.hex();
 }
 

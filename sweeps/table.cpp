@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace sweep {
 
@@ -58,11 +59,11 @@ bool Table::has(std::string_view column) const {
 }
 
 const Column& Table::column(std::string_view wanted) const {
-  std::string present;
   for (const Column& each : columns) {
     if (each.name == wanted) return each;
-    present += (present.empty() ? "" : ", ") + each.name;
   }
+  std::string present;
+  for (const Column& each : columns) present += (present.empty() ? "" : ", ") + each.name;
   throw TableError("table " + name + " has no column " + std::string(wanted) + "; it has " +
                    (present.empty() ? "none" : present));
 }
@@ -70,6 +71,29 @@ const Column& Table::column(std::string_view wanted) const {
 void Table::fail_type(const Column& found, const ColumnData& wanted) const {
   throw TableError("table " + name + ": column " + found.name + " holds " +
                    std::string(type_name(found.data)) + ", not " + std::string(type_name(wanted)));
+}
+
+void fill_up(ColumnData& data, std::size_t rows) {
+  std::visit(
+      [rows](auto& values) {
+        using Value = typename std::decay_t<decltype(values)>::value_type;
+        if constexpr (std::is_same_v<Value, double>) {
+          values.resize(rows, std::numeric_limits<double>::quiet_NaN());
+        } else {
+          values.resize(rows, Value{});
+        }
+      },
+      data);
+}
+
+void add_missing_columns(Table& table, const Table& like) {
+  const std::size_t rows = table.rows();
+  for (const Column& column : like.columns) {
+    if (table.has(column.name)) continue;
+    Column& added = table.columns.emplace_back(column);
+    std::visit([](auto& values) { values.clear(); }, added.data);
+    fill_up(added.data, rows);
+  }
 }
 
 std::string_view type_name(const ColumnData& data) {

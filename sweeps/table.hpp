@@ -53,6 +53,11 @@ struct Table {
   [[noreturn]] void fail_type(const Column& found, const ColumnData& wanted) const;
 };
 
+/// Lengthens a column with nothing: NaN, 0 or the empty text.
+void fill_up(ColumnData& data, std::size_t rows);
+/// Gives the table those columns of `like` that it lacks, holding nothing, behind its own.
+void add_missing_columns(Table& table, const Table& like);
+
 /// "int8", "int32", "int64", "float64" or "text".
 std::string_view type_name(const ColumnData& data);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "workers/forward_times.hpp"
 #include "workers/workload/workload_report.hpp"
 
 namespace worker {
@@ -14,8 +15,9 @@ using Values = std::vector<double>;
 
 class Figures {
  public:
-  void add(const std::string& name, double value, const std::string& unit) {
-    figures_.push_back({name, value, unit});
+  void add(const std::string& name, double value, const std::string& unit,
+           bool is_volatile = false) {
+    figures_.push_back({name, value, unit, is_volatile});
   }
 
   /// Mean, median, 99th percentile and maximum of what was observed.
@@ -45,13 +47,20 @@ double max_of(const Values& values) {
 
 double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
-/// Integrals over the time of the steps: blocks, and tokens' room that stays empty in them.
+/// Not observed where no time went into it.
+double rate(double amount, double seconds) {
+  return seconds > 0 ? amount / seconds : sweep::kNotObserved;
+}
+
+/// Integrals over time: of blocks while steps run, of tokens' room that stays empty in them, and of
+/// blocks that pins alone hold, between steps as well.
 struct PoolUse {
-  double used = 0, total = 0, wasted_tokens = 0;
+  double used = 0, total = 0, wasted_tokens = 0, pinned = 0;
+  std::int32_t blocks = 0;
 };
 
 PoolUse pool_use(const sweep::Table& steps) {
-  const auto& duration = steps.values<double>("dur_s");
+  const auto &start = steps.values<double>("t_s"), &duration = steps.values<double>("dur_s");
   const auto &used = steps.values<std::int32_t>("blk_used"),
              &pinned = steps.values<std::int32_t>("blk_pinned"),
              &cached = steps.values<std::int32_t>("blk_cached"),
@@ -59,24 +68,27 @@ PoolUse pool_use(const sweep::Table& steps) {
              &wasted = steps.values<std::int32_t>("kv_waste_tok");
   PoolUse use;
   for (std::size_t i = 0; i < duration.size(); ++i) {
+    use.blocks = used[i] + pinned[i] + cached[i] + empty[i];
     use.used += duration[i] * used[i];
-    use.total += duration[i] * (used[i] + pinned[i] + cached[i] + empty[i]);
+    use.total += duration[i] * use.blocks;
     use.wasted_tokens += duration[i] * wasted[i];
+    const double until_next = i + 1 < start.size() ? start[i + 1] - start[i] : duration[i];
+    use.pinned += until_next * pinned[i];
   }
   return use;
 }
 
-}  // namespace
-
-std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables, int block_size) {
-  const sweep::Table &jobs = tables.jobs, &turns = tables.turns, &steps = tables.steps;
-  Figures figures;
+void add_latencies(Figures& figures, const sweep::CellResult& tables) {
+  const sweep::Table &jobs = tables.jobs, &turns = tables.turns;
   figures.add_distribution("jct_wall", jobs.values<double>("jct_wall_s"), "s");
   figures.add_distribution("jct_turns", jobs.values<double>("jct_turns_s"), "s");
   figures.add_distribution("ttft", turns.values<double>("ttft_s"), "s");
   figures.add_distribution("tpot", turns.values<double>("tpot_s"), "s");
   figures.add_distribution("queue", turns.values<double>("queue_s"), "s");
+}
 
+void add_work(Figures& figures, const sweep::CellResult& tables) {
+  const sweep::Table &jobs = tables.jobs, &turns = tables.turns, &steps = tables.steps;
   const double makespan = max_of(jobs.values<double>("t_finish_s"));
   const double prompt = sum(turns.values<std::int32_t>("prompt_tok"));
   const double output = sum(turns.values<std::int32_t>("output_tok"));
@@ -88,18 +100,136 @@ std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables, int block
               ratio(sum(steps.values<double>("dur_s")), static_cast<double>(steps.rows())), "s");
   figures.add("computed_tok", sum(steps.values<std::int32_t>("n_tok")), "tok");
   figures.add("output_tok_per_s", ratio(output, makespan), "tok/s");
-  figures.add("prefix_hit_rate", ratio(sum(turns.values<std::int32_t>("cached_gpu_tok")), prompt),
-              "");
-  figures.add("host_hit_rate", ratio(sum(turns.values<std::int32_t>("cached_host_tok")), prompt),
-              "");
+  figures.add("output_tok_s", ratio(output, makespan), "tok/s");
+  figures.add("total_tok_s", ratio(prompt + output, makespan), "tok/s");
+}
+
+void add_forwards(Figures& figures, const sweep::Table& steps, const ForwardTimes& times) {
+  figures.add("forwards", times.count(), "");
+  figures.add("prefill_tok_s",
+              rate(sum(steps.values<std::int32_t>("n_prefill_tok")), times.sum_prefill_s()),
+              "tok/s");
+  figures.add("decode_tok_s",
+              rate(sum(steps.values<std::int32_t>("n_decode")), times.sum_decode_s()), "tok/s");
+  figures.add("cv_prefill", times.cv_prefill(), "");
+  figures.add("cv_decode", times.cv_decode(), "");
+}
+
+void add_cache(Figures& figures, const sweep::Table& turns) {
+  const double prompt = sum(turns.values<std::int32_t>("prompt_tok"));
+  const double on_gpu = sum(turns.values<std::int32_t>("cached_gpu_tok"));
+  const double on_host = sum(turns.values<std::int32_t>("cached_host_tok"));
+  figures.add("prefix_hit_rate", ratio(on_gpu, prompt), "");
+  figures.add("host_hit_rate", ratio(on_host, prompt), "");
+  figures.add("gpu_hit_tok", on_gpu, "tok");
+  figures.add("host_hit_tok", on_host, "tok");
   figures.add("recomputed_tok", sum(turns.values<std::int32_t>("recomputed_tok")), "tok");
   figures.add("preemptions", sum(turns.values<std::int32_t>("preemptions")), "");
   figures.add("load_stall_s", sum(turns.values<double>("load_stall_s")), "s");
+}
+
+/// Marks the step, by row of /steps, that starts at this time.
+void mark_steps(const std::vector<double>& starts, double time, std::vector<char>& marked) {
+  const auto at = std::ranges::lower_bound(starts, time);
+  if (at != starts.end() && *at == time) marked[static_cast<std::size_t>(at - starts.begin())] = 1;
+}
+
+/// Seconds in which steps waited for KV of preempted requests to go or to come, or computed such KV
+/// again; once a step, whomever it was for.
+double resume_overhead(const sweep::CellResult& tables, const ForwardTimes& times) {
+  const sweep::Table &steps = tables.steps, &evictions = tables.evictions;
+  if (evictions.rows() == 0) return 0;
+  const auto &starts = steps.values<double>("t_s"), &stall = steps.values<double>("stall_s");
+  const auto &evicted = evictions.values<double>("t_evict_s"),
+             &resumed = evictions.values<double>("t_resume_s");
+  const auto& modes = evictions.values<std::int8_t>("mode");
+  std::vector<char> swaps(steps.rows());
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    if (modes[i] == static_cast<std::int8_t>(sweep::EvictionMode::recompute)) continue;
+    mark_steps(starts, evicted[i], swaps);
+    mark_steps(starts, resumed[i], swaps);
+  }
+  const auto& again = steps.values<std::int32_t>("n_again_tok");
+  double seconds = 0;
+  for (std::size_t i = 0; i < swaps.size(); ++i)
+    seconds += (swaps[i] != 0 ? stall[i] : 0) + (again[i] > 0 ? times.prefill_s()[i] : 0);
+  return seconds;
+}
+
+/// Tokens that need not be computed again because swapped KV came back.
+double swapped_in_tokens(const sweep::Table& evictions, const BlockSize& block) {
+  const auto& tokens = evictions.values<std::int32_t>("tokens");
+  const auto& bytes = evictions.values<std::int64_t>("bytes");
+  const auto& resumed = evictions.values<double>("t_resume_s");
+  double kept = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (std::isnan(resumed[i]) || block.bytes == 0) continue;
+    kept += std::min<double>(tokens[i], static_cast<double>(bytes[i] / block.bytes) * block.tokens);
+  }
+  return kept;
+}
+
+double unread_bytes(const sweep::Table& events) {
+  const auto &kind = events.values<std::int8_t>("kind"),
+             &reason = events.values<std::int8_t>("reason");
+  const auto& bytes = events.values<std::int64_t>("bytes");
+  double unread = 0;
+  for (std::size_t i = 0; i < kind.size(); ++i) {
+    if (kind[i] == static_cast<std::int8_t>(sweep::KvEventKind::evict_host) &&
+        reason[i] == static_cast<std::int8_t>(sweep::KvEventReason::unread))
+      unread += static_cast<double>(bytes[i]);
+  }
+  return unread;
+}
+
+/// Seconds of prefill that the host tier saved, at the pace of this cell's prefill, less the
+/// seconds in which everybody waited for its copies.
+double net_benefit(const sweep::CellResult& tables, const ForwardTimes& times,
+                   const BlockSize& block) {
+  const sweep::Table& steps = tables.steps;
+  const auto& capacity = steps.values<std::int32_t>("host_blk_total");
+  const double computed = sum(steps.values<std::int32_t>("n_prefill_tok"));
+  if (computed == 0 || capacity.back() == 0) return sweep::kNotObserved;
+  const double saved = sum(tables.turns.values<std::int32_t>("cached_host_tok")) +
+                       swapped_in_tokens(tables.evictions, block);
+  return saved * times.sum_prefill_s() / computed - sum(steps.values<double>("stall_s"));
+}
+
+void add_copies(Figures& figures, const sweep::CellResult& tables, const ForwardTimes& times,
+                const BlockSize& block) {
+  const sweep::Table& steps = tables.steps;
   figures.add("h2d_bytes", sum(steps.values<std::int64_t>("h2d_bytes")), "B");
   figures.add("d2h_bytes", sum(steps.values<std::int64_t>("d2h_bytes")), "B");
-  const PoolUse pool = pool_use(steps);
+  figures.add("stall_s", sum(steps.values<double>("stall_s")), "s");
+  figures.add("evictions", static_cast<double>(tables.evictions.rows()), "");
+  figures.add("resume_overhead_s", resume_overhead(tables, times), "s");
+  figures.add("unread_bytes", unread_bytes(tables.kv_events), "B");
+  figures.add("tier_benefit_s", net_benefit(tables, times, block), "s");
+}
+
+void add_memory(Figures& figures, const sweep::CellResult& tables, const BlockSize& block) {
+  const PoolUse pool = pool_use(tables.steps);
   figures.add("kv_used_pct", 100 * ratio(pool.used, pool.total), "%");
-  figures.add("kv_waste_pct", 100 * ratio(pool.wasted_tokens, pool.used * block_size), "%");
+  figures.add("kv_waste_pct", 100 * ratio(pool.wasted_tokens, pool.used * block.tokens), "%");
+  figures.add("gpu_blocks", pool.blocks, "blk");
+  figures.add("gap_held_tok_s", pool.pinned * block.tokens, "tok s");
+  const auto& used = tables.telemetry.values<std::int64_t>("mem_used_bytes");
+  const double peak =
+      used.empty() ? sweep::kNotObserved : static_cast<double>(*std::ranges::max_element(used));
+  figures.add("peak_device_mem", peak, "B", true);
+}
+
+}  // namespace
+
+std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables, const BlockSize& block) {
+  Figures figures;
+  const ForwardTimes times(tables.steps);
+  add_latencies(figures, tables);
+  add_work(figures, tables);
+  add_forwards(figures, tables.steps, times);
+  add_cache(figures, tables.turns);
+  add_copies(figures, tables, times, block);
+  add_memory(figures, tables, block);
   return figures.take();
 }
 

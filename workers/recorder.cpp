@@ -2,130 +2,62 @@
 
 #include <algorithm>
 
+#include "workers/recorded_names.hpp"
+
 namespace worker {
 namespace {
 
 using engine::index;
+using engine::Nanos;
 using engine::to_seconds;
 
-sweep::StopReason stop_reason(engine::StopReason reason) {
-  using To = sweep::StopReason;
-  switch (reason) {
-    case engine::StopReason::none:
-      return To::none;
-    case engine::StopReason::token_budget:
-      return To::tok_budget;
-    case engine::StopReason::kv_insufficient:
-      return To::kv_insufficient;
-    case engine::StopReason::max_seqs:
-      return To::max_seqs;
-    case engine::StopReason::sequence_reserved:
-      return To::isl_reserve;
-    case engine::StopReason::chunking_off:
-      return To::chunk_off;
-    case engine::StopReason::preempted:
-      return To::preempted;
-  }
-  return To::none;
-}
-
-sweep::KvEventKind event_kind(engine::KvEventKind kind) {
-  using To = sweep::KvEventKind;
-  switch (kind) {
-    case engine::KvEventKind::pin:
-      return To::pin;
-    case engine::KvEventKind::unpin:
-      return To::unpin;
-    case engine::KvEventKind::keep_declined:
-      return To::keep_declined;
-    case engine::KvEventKind::evict:
-      return To::evict_gpu;
-    case engine::KvEventKind::preempt:
-      return To::preempt;
-    case engine::KvEventKind::store:
-      return To::store;
-    case engine::KvEventKind::load:
-      return To::load;
-    case engine::KvEventKind::evict_host:
-      return To::evict_host;
-    case engine::KvEventKind::drop:
-      return To::drop;
-  }
-  return To::pin;
-}
-
-sweep::KvEventReason event_reason(engine::KvReason reason) {
-  using To = sweep::KvEventReason;
-  switch (reason) {
-    case engine::KvReason::none:
-      return To::none;
-    case engine::KvReason::known_tool:
-      return To::known_tool;
-    case engine::KvReason::unseen_tool:
-      return To::unseen_tool;
-    case engine::KvReason::slow_tool:
-      return To::slow_tool;
-    case engine::KvReason::no_tool:
-      return To::no_tool;
-    case engine::KvReason::last_turn:
-      return To::last_turn;
-    case engine::KvReason::ttl:
-      return To::ttl;
-    case engine::KvReason::handoff:
-      return To::handoff;
-    case engine::KvReason::replaced:
-      return To::replaced;
-    case engine::KvReason::job_end:
-      return To::job_end;
-    case engine::KvReason::pressure_run:
-      return To::pressure_run;
-    case engine::KvReason::pressure_admit:
-      return To::pressure_admit;
-    case engine::KvReason::out_of_blocks:
-      return To::out_of_blocks;
-    case engine::KvReason::cold_start:
-      return To::cold_start;
-    case engine::KvReason::utility:
-      return To::utility;
-    case engine::KvReason::rent:
-      return To::rent;
-    case engine::KvReason::write_through:
-      return To::write_through;
-    case engine::KvReason::tail:
-      return To::write_through;
-    case engine::KvReason::swapped_out:
-      return To::out_of_blocks;
-    case engine::KvReason::before_eviction:
-      return To::before_eviction;
-    case engine::KvReason::demand:
-      return To::demand;
-    case engine::KvReason::load_failed:
-      return To::cancelled;
-    case engine::KvReason::read:
-    case engine::KvReason::unread:
-      return To::capacity;
-  }
-  return To::none;
-}
-
-sweep::SchedKind sched_kind(engine::ScheduleKind kind) {
-  switch (kind) {
-    case engine::ScheduleKind::fresh:
-      return sweep::SchedKind::fresh;
-    case engine::ScheduleKind::resumed:
-      return sweep::SchedKind::resumed;
-    case engine::ScheduleKind::running:
-      return sweep::SchedKind::running;
-  }
-  return sweep::SchedKind::running;
-}
-
 std::int32_t as_int(engine::JobId job) { return static_cast<std::int32_t>(index(job)); }
+
+sweep::ForwardKind forward_of(const sweep::StepRow& row) {
+  if (row.n_tok == 0) return sweep::ForwardKind::none;
+  if (row.n_decode == 0) return sweep::ForwardKind::prefill;
+  return row.n_prefill_tok == 0 ? sweep::ForwardKind::decode : sweep::ForwardKind::mixed;
+}
+
+/// In a step without work, requests that wait for their KV are all that there is to wait for.
+Nanos stall_of(const engine::StepTrace& trace) {
+  const bool only_loads = trace.plan->scheduled.empty() && trace.num_loading > 0;
+  return only_loads ? trace.end - trace.start : trace.stall;
+}
+
+/// Tokens of the share that a request computes again since it was preempted.
+int tokens_again(const engine::ScheduledRequest& share) {
+  const engine::Request& request = *share.request;
+  if (share.decode || request.num_preemptions == 0) return 0;
+  return std::clamp(request.computed_before - share.computed_before, 0, share.num_tokens);
+}
+
+/// The part of the link's time that is due to so many of the blocks that it moved.
+double link_time(Nanos busy, int blocks, int moved) {
+  return moved > 0 ? to_seconds(busy) * blocks / moved : sweep::kNotObserved;
+}
+
+/// What an event says of a preempted request's KV.
+enum class Move { none, preempted, out, in };
+
+Move move_of(const engine::KvEvent& event) {
+  using Kind = engine::KvEventKind;
+  using Reason = engine::KvReason;
+  if (event.kind == Kind::preempt) return Move::preempted;
+  if (event.kind == Kind::swap_out) return Move::out;
+  if (event.kind == Kind::swap_in) return Move::in;
+  if (event.kind == Kind::store && event.reason == Reason::swapped_out) return Move::out;
+  if (event.kind == Kind::load && event.reason == Reason::demand) return Move::in;
+  return Move::none;
+}
 
 }  // namespace
 
 Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size)
-    : workload_(workload), bytes_per_block_(bytes_per_block), block_size_(block_size) {
+    : workload_(workload),
+      bytes_per_block_(bytes_per_block),
+      block_size_(block_size),
+      open_(workload.jobs.size()) {
   for (const workload::Job& job : workload.jobs) {
     sweep::JobRow& row = jobs_.emplace_back();
     row.job = static_cast<std::int32_t>(jobs_.size() - 1);
@@ -138,6 +70,7 @@ Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_bl
 void Recorder::on_step(const engine::StepTrace& trace) {
   record_step(trace);
   record_schedule(*trace.plan);
+  record_evictions(trace);
   record_kv_events(trace);
   for (const engine::Request* request : trace.finished)
     record_turn(*request, to_seconds(trace.end));
@@ -148,14 +81,7 @@ void Recorder::record_step(const engine::StepTrace& trace) {
   row.step = static_cast<std::int64_t>(trace.plan->step);
   row.t_s = to_seconds(trace.start);
   row.dur_s = to_seconds(trace.end - trace.start);
-  row.n_tok = trace.plan->total_tokens;
-  for (const engine::ScheduledRequest& share : trace.plan->scheduled) {
-    row.max_tok = std::max(row.max_tok, share.num_tokens);
-    row.n_decode += share.decode ? 1 : 0;
-    const int in_last_block = (share.computed_before + share.num_tokens) % block_size_;
-    row.kv_waste_tok += in_last_block > 0 ? block_size_ - in_last_block : 0;
-  }
-  row.n_prefill_tok = row.n_tok - row.n_decode;
+  record_shares(*trace.plan, row);
   row.n_running = trace.num_running;
   row.n_waiting = trace.num_waiting;
   row.n_preempted = static_cast<std::int32_t>(trace.plan->preempted.size());
@@ -166,15 +92,35 @@ void Recorder::record_step(const engine::StepTrace& trace) {
   row.pinned_jobs = trace.num_pins;
   row.h2d_bytes = trace.transfers.loaded_blocks * bytes_per_block_;
   row.d2h_bytes = trace.transfers.stored_blocks * bytes_per_block_;
-  row.stop_reason = stop_reason(trace.plan->stop);
+  row.stop_reason = recorded(trace.plan->stop);
+  row.window = trace.plan->token_budget;
+  row.host_blk_used = trace.host_blocks;
+  row.host_blk_total = trace.host_capacity;
+  row.n_loading = trace.num_loading;
+  row.stall_s = to_seconds(stall_of(trace));
+  row.h2d_busy_s = to_seconds(trace.transfers.load_busy);
+  row.d2h_busy_s = to_seconds(trace.transfers.store_busy);
   steps_.add(row);
+}
+
+void Recorder::record_shares(const engine::StepPlan& plan, sweep::StepRow& row) const {
+  row.n_tok = plan.total_tokens;
+  for (const engine::ScheduledRequest& share : plan.scheduled) {
+    row.max_tok = std::max(row.max_tok, share.num_tokens);
+    row.n_decode += share.decode ? 1 : 0;
+    row.n_again_tok += tokens_again(share);
+    const int in_last_block = (share.computed_before + share.num_tokens) % block_size_;
+    row.kv_waste_tok += in_last_block > 0 ? block_size_ - in_last_block : 0;
+  }
+  row.n_prefill_tok = row.n_tok - row.n_decode;
+  row.forward = forward_of(row);
 }
 
 void Recorder::record_schedule(const engine::StepPlan& plan) {
   const auto step = static_cast<std::int64_t>(plan.step);
   for (const engine::ScheduledRequest& share : plan.scheduled) {
     const engine::RequestSpec& spec = share.request->spec;
-    sched_.add({step, as_int(spec.job), spec.turn, sched_kind(share.kind), share.num_tokens,
+    sched_.add({step, as_int(spec.job), spec.turn, recorded(share.kind), share.num_tokens,
                 share.computed_before});
   }
   for (const engine::Request* victim : plan.preempted) {
@@ -190,19 +136,69 @@ void Recorder::record_kv_events(const engine::StepTrace& trace) {
     row.t_s = to_seconds(event.at);
     row.job = as_int(event.job);
     row.turn = event.turn;
-    row.kind = event_kind(event.kind);
-    row.reason = event_reason(event.reason);
+    row.kind = recorded(event.kind);
+    row.reason = recorded(event.reason);
     row.blocks = event.blocks;
     row.bytes = event.blocks * bytes_per_block_;
     row.by_job = as_int(event.by_job);
     row.by_turn = event.by_turn;
-    if (event.deadline >= engine::Nanos{0}) row.deadline_s = to_seconds(event.deadline);
+    if (event.deadline >= Nanos{0}) row.deadline_s = to_seconds(event.deadline);
     kv_events_.add(row);
+    note_swap(event, trace.transfers);
   }
+}
+
+/// Opens a row for everybody who is preempted, and tells those of who runs again.
+void Recorder::record_evictions(const engine::StepTrace& trace) {
+  for (const engine::Request* victim : trace.plan->preempted) {
+    end_eviction(*victim);
+    sweep::EvictionRow& row = evictions_.emplace_back();
+    row.job = as_int(victim->spec.job);
+    row.turn = victim->spec.turn;
+    row.step = static_cast<std::int64_t>(trace.plan->step);
+    row.tokens = victim->preempted_tokens;
+    row.t_evict_s = to_seconds(trace.start);
+    open_[index(victim->spec.job)] = {static_cast<int>(evictions_.size()) - 1, false,
+                                      victim->time.recompute};
+  }
+  if (evictions_.empty()) return;
+  for (const engine::ScheduledRequest& share : trace.plan->scheduled) {
+    if (share.kind != engine::ScheduleKind::resumed) continue;
+    OpenEviction& open = open_[index(share.request->spec.job)];
+    if (open.row < 0 || open.resumed) continue;
+    open.resumed = true;
+    evictions_[static_cast<std::size_t>(open.row)].t_resume_s = to_seconds(trace.start);
+  }
+}
+
+/// Completes the row of a preempted request by what its blocks were and where they went.
+void Recorder::note_swap(const engine::KvEvent& event, const engine::TransferStats& copies) {
+  const Move move = move_of(event);
+  const int number = move == Move::none ? -1 : open_[index(event.job)].row;
+  if (number < 0) return;
+  sweep::EvictionRow& row = evictions_[static_cast<std::size_t>(number)];
+  if (move == Move::preempted) row.blocks = event.blocks;
+  if (move == Move::out) {
+    const bool whole = event.blocks * block_size_ >= row.tokens;
+    row.mode = whole ? sweep::EvictionMode::swap : sweep::EvictionMode::partial;
+    row.bytes = event.blocks * bytes_per_block_;
+    row.out_s = link_time(copies.store_busy, event.blocks, copies.stored_blocks);
+  }
+  if (move == Move::in && row.mode != sweep::EvictionMode::recompute)
+    row.in_s = link_time(copies.load_busy, event.blocks, copies.loaded_blocks);
+}
+
+void Recorder::end_eviction(const engine::Request& request) {
+  OpenEviction& open = open_[index(request.spec.job)];
+  if (open.row < 0) return;
+  evictions_[static_cast<std::size_t>(open.row)].recompute_s =
+      to_seconds(request.time.recompute - open.recomputed_until);
+  open = {};
 }
 
 void Recorder::record_turn(const engine::Request& request, double finish_s) {
   const engine::RequestSpec& spec = request.spec;
+  end_eviction(request);
   sweep::TurnRow row;
   row.job = as_int(spec.job);
   row.turn = spec.turn;
@@ -230,20 +226,22 @@ void Recorder::record_turn(const engine::Request& request, double finish_s) {
     row.tpot_s = (row.t_finish_s - row.t_first_token_s) / (row.output_tok - 1);
   if (spec.tool != engine::ToolId::none)
     row.tool = workload_.tools[static_cast<std::size_t>(spec.tool)];
+  record_job(spec, row);
+  turns_.add(std::move(row));
+}
 
+void Recorder::record_job(const engine::RequestSpec& spec, const sweep::TurnRow& turn) {
   sweep::JobRow& job = jobs_[index(spec.job)];
   if (spec.turn == 0) {
-    job.t_arrive_s = row.t_arrive_s;
-    job.t_first_token_s = row.t_first_token_s;
+    job.t_arrive_s = turn.t_arrive_s;
+    job.t_first_token_s = turn.t_first_token_s;
   }
-  job.jct_turns_s += row.t_finish_s - row.t_arrive_s;
-  job.queue_s += row.queue_s;
-  job.preemptions += row.preemptions;
-  if (spec.last_turn) {
-    job.t_finish_s = row.t_finish_s;
-    job.jct_wall_s = job.t_finish_s - job.t_arrive_s;
-  }
-  turns_.add(std::move(row));
+  job.jct_turns_s += turn.t_finish_s - turn.t_arrive_s;
+  job.queue_s += turn.queue_s;
+  job.preemptions += turn.preemptions;
+  if (!spec.last_turn) return;
+  job.t_finish_s = turn.t_finish_s;
+  job.jct_wall_s = job.t_finish_s - job.t_arrive_s;
 }
 
 sweep::CellResult Recorder::take_tables() const {
@@ -253,6 +251,7 @@ sweep::CellResult Recorder::take_tables() const {
   result.steps = steps_.build();
   result.sched = sched_.build();
   result.kv_events = kv_events_.build();
+  result.evictions = sweep::to_table<sweep::EvictionRow>(evictions_);
   return result;
 }
 

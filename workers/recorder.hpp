@@ -19,10 +19,22 @@ class Recorder final : public engine::TraceSink {
   sweep::CellResult take_tables() const;
 
  private:
+  /// The last preemption of a job's turn, until the turn is preempted again or ends.
+  struct OpenEviction {
+    int row = -1;  // in evictions_
+    bool resumed = false;
+    engine::Nanos recomputed_until{0};  // the turn's time of recomputing when it was preempted
+  };
+
   void record_step(const engine::StepTrace& trace);
+  void record_shares(const engine::StepPlan& plan, sweep::StepRow& row) const;
   void record_schedule(const engine::StepPlan& plan);
   void record_kv_events(const engine::StepTrace& trace);
+  void record_evictions(const engine::StepTrace& trace);
+  void note_swap(const engine::KvEvent& event, const engine::TransferStats& copies);
+  void end_eviction(const engine::Request& request);
   void record_turn(const engine::Request& request, double finish_s);
+  void record_job(const engine::RequestSpec& spec, const sweep::TurnRow& turn);
 
   const workload::Workload& workload_;
   std::int64_t bytes_per_block_;
@@ -32,6 +44,8 @@ class Recorder final : public engine::TraceSink {
   sweep::TableBuilder<sweep::StepRow> steps_;
   sweep::TableBuilder<sweep::SchedRow> sched_;
   sweep::TableBuilder<sweep::KvEventRow> kv_events_;
+  std::vector<sweep::EvictionRow> evictions_;
+  std::vector<OpenEviction> open_;  // by job
 };
 
 }  // namespace worker

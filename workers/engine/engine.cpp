@@ -155,6 +155,7 @@ void Engine::trace_step(Nanos start) {
   trace_.num_pins = pins_.count();
   trace_.blocks = kv_.census();
   trace_.host_blocks = tier_->blocks_held();
+  trace_.host_capacity = tier_->capacity();
   trace_.evictions = kv_.evictions();
 }
 

@@ -60,6 +60,8 @@ class HostTier {
   virtual TransferStats take_stats() { return {}; }
   /// Blocks of host memory whose content can be found.
   virtual int blocks_held() const { return 0; }
+  /// Blocks that it has room for.
+  virtual int capacity() const { return 0; }
 };
 
 /// The tier of an engine without one: finds and stores nothing.

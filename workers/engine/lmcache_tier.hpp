@@ -29,6 +29,7 @@ class LmcacheTier final : public HostTier {
 
   TransferStats take_stats() override { return transfers_.take_stats(); }
   int blocks_held() const override { return host_.num_published() * chunk_blocks_; }
+  int capacity() const override { return host_.num_slots() * chunk_blocks_; }
   const HostPool& host() const { return host_; }
 
  private:

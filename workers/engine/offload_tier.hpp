@@ -31,6 +31,7 @@ class OffloadTier final : public HostTier {
   void wait(Clock& clock, Nanos until) override { transfers_.wait(clock, until); }
   TransferStats take_stats() override { return transfers_.take_stats(); }
   int blocks_held() const override { return host_.num_published(); }
+  int capacity() const override { return host_.num_slots(); }
   const HostPool& host() const { return host_; }
 
  private:

@@ -86,7 +86,8 @@ struct Request {
   int prefix_hit_tokens = 0;  // found on the GPU at the first admission
   int host_hit_tokens = 0;    // beyond these loaded from the host for the first admission
   int recomputed_tokens = 0;
-  int computed_before = 0;  // high-water mark of tokens whose KV the job has computed
+  int computed_before = 0;   // high-water mark of tokens whose KV the job has computed
+  int preempted_tokens = 0;  // tokens whose KV it had when it was last preempted
 
   std::uint64_t scheduled_in_step = 0;  // last step that scheduled it; steps count from 1
   std::size_t heap_position = 0;        // owned by the waiting queue

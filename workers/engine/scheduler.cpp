@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace engine {
 
@@ -46,6 +47,7 @@ void Scheduler::schedule(StepPlan& plan, Nanos now) {
   plan.scheduled.clear();
   plan.preempted.clear();
   plan.total_tokens = 0;
+  plan.token_budget = config_.max_num_batched_tokens;
   plan.stop = StopReason::none;
   if (config_.step_order == StepOrder::prefill_first) {
     schedule_prefill_first(plan, now);
@@ -124,7 +126,7 @@ void Scheduler::preempt(Request& victim, StepPlan& plan, Nanos now) {
   victim.swapped_out = tier_.keep_preempted(victim);
   kv_.release(victim);
   victim.computed_before = std::max(victim.computed_before, victim.num_computed);
-  victim.num_computed = 0;
+  victim.preempted_tokens = std::exchange(victim.num_computed, 0);
   victim.status = RequestStatus::preempted;
   ++victim.num_preemptions;
   order_.push_preempted(victim);

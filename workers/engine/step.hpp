@@ -41,6 +41,7 @@ struct StepPlan {
   std::vector<ScheduledRequest> scheduled;
   std::vector<Request*> preempted;
   int total_tokens = 0;
+  int token_budget = 0;  // most tokens that the step may compute
   StopReason stop = StopReason::none;
 };
 
@@ -50,16 +51,23 @@ struct StepResult {
   Nanos duration{0};
 };
 
+/// What the archive tells of KV: each has its counterpart in sweeps/schema.hpp.
 enum class KvEventKind : std::uint8_t {
   pin,
   unpin,
   keep_declined,
   evict,
   preempt,
-  store,       // copies to the host were asked for
-  load,        // copies from the host were asked for, or failed
-  evict_host,  // content of the host tier gave way
-  drop,        // a waiting request gave its loaded KV up
+  store,         // copies to the host were asked for
+  load,          // copies from the host were asked for, or failed
+  evict_host,    // content of the host tier gave way
+  drop,          // a waiting request gave its loaded KV up
+  ttl_decision,  // how long to keep was weighed, with whatever outcome
+  prefetch,      // a load before its turn arrives: asked for, refused, over or given up
+  demote,        // the GPU's copy was given up, the host's stays
+  swap_out,      // KV of a preempted request goes to the host
+  swap_in,       // and comes back
+  load_failed,   // blocks of a load did not arrive whole
 };
 enum class KvReason : std::uint8_t {
   none,
@@ -93,6 +101,20 @@ enum class KvReason : std::uint8_t {
   // evict_host: for want of slots
   read,    // had been looked up since it was stored
   unread,  // stored for nothing
+  // store and evict_host of pools that do not tell these apart
+  capacity,
+  // prefetch: what a load that nobody waits for yet rests on, and what became of it
+  predicted,      // the turn is expected
+  deadline,       // time to begin, so that it is there when the turn is
+  late,           // the turn came first, and waits for the rest
+  early,          // there, and held, well before the turn
+  misprediction,  // the turn did not come when it was expected
+  cancelled,      // given up on the way
+  no_room,        // refused: no blocks, or no slots
+  // swap_out
+  partial,  // the first blocks only
+  // demote and keep_declined of policies that compare wasted memory
+  waste,
 };
 
 /// A decision about cached KV. One per job and reason in a step, never one per block.
@@ -119,6 +141,7 @@ struct StepTrace {
   int num_pins = 0;
   BlockCensus blocks;       // after admission
   int host_blocks = 0;      // blocks that can be found in host memory
+  int host_capacity = 0;    // blocks that host memory has room for
   TransferStats transfers;  // what arrived since the step before
   Nanos stall{0};           // part of the step in which everybody waited for copies
   std::span<Request* const> finished;

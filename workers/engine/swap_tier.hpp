@@ -25,6 +25,7 @@ class SwapTier final : public HostTier {
 
   TransferStats take_stats() override { return transfers_.take_stats(); }
   int blocks_held() const override;
+  int capacity() const override { return static_cast<int>(config_.host_blocks); }
 
  private:
   struct Swapped {

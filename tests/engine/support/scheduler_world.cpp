@@ -31,7 +31,17 @@ const char* to_string(engine::KvReason reason) {
                                            "demand",
                                            "load_failed",
                                            "read",
-                                           "unread"};
+                                           "unread",
+                                           "capacity",
+                                           "predicted",
+                                           "deadline",
+                                           "late",
+                                           "early",
+                                           "misprediction",
+                                           "cancelled",
+                                           "no_room",
+                                           "partial",
+                                           "waste"};
   return kNames[static_cast<int>(reason)];
 }
 
