@@ -50,6 +50,7 @@ int run_command(const driver::Options& options) {
   if (options.command == "bench") return driver::bench(options);
   if (options.command == "claims") return driver::claims(options);
   if (options.command == "doctor") return driver::doctor(options);
+  if (options.command == "submit") return driver::submit(options);
   return driver::kOk;
 }
 

@@ -4,7 +4,9 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <cstdlib>
+#include <initializer_list>
 #include <iostream>
+#include <sstream>
 #include <string_view>
 
 #include "driver/version.hpp"
@@ -48,10 +50,14 @@ constexpr Command kCommands[] = {
      "shows the cells of a sweep, what each is expected to take, and which would run", 1, 1,
      "backend archive retry-quarantined set only skip node-memory-gib json profiles"},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
-     "backend archive resume fresh retry-quarantined wait set only skip cell-timeout time-limit "
-     "node-memory-gib as-sku fake-device jsonl profiles"},
+     "backend archive resume fresh retry-quarantined wait set only skip cell cell-timeout "
+     "time-limit node-memory-gib as-sku fake-device jsonl profiles"},
     {"status", "status A.h5", "says how far the run of an archive is: done, running, left, failed",
      1, 1, "watch json"},
+    {"submit", "submit SWEEP.toml --sku SKU[,SKU] --archive DIR/A.h5",
+     "writes a SLURM job for each GPU of a sweep and one that merges what they leave", 1, 1,
+     "sku archive cluster account qos gpus time launcher array print go backend set only skip "
+     "profiles"},
     {"table", "table A.h5",
      "a figure by arrival rate and policy for each GPU, beside published values", 1, 1,
      "metric only skip format profiles"},
@@ -96,6 +102,7 @@ constexpr Option kOptions[] = {
      "only the cells that match KEY=V[,V][,KEY=V...]; of several --only one must match"},
     {"skip", Kind::list, "KEY=V[,V]",
      "not the cells that match; may be repeated, in the same form"},
+    {"cell", Kind::text, "CELL", "only this cell: its number, or 8 or more digits of its key"},
     {"cell-timeout", Kind::number, "S", "ends a cell that takes longer"},
     {"time-limit", Kind::number, "S", "starts no cell that would not finish within this time"},
     {"node-memory-gib", Kind::number, "GIB", "host memory of a node; by default what it says"},
@@ -119,6 +126,16 @@ constexpr Option kOptions[] = {
     {"requests", Kind::flag, "", "only turns and jobs"},
     {"view", Kind::flag, "", "writes the viewer with the trace in it (-o, by default trace.html)"},
     {"beside", Kind::text, "CELL", "of --view: another cell, on the same clock"},
+    {"sku", Kind::text, "SKU[,SKU]", "the GPUs to submit jobs for, one job each"},
+    {"cluster", Kind::text, "NAME", "a profile of slurm/clusters (generic), or a file NAME.toml"},
+    {"account", Kind::text, "ACCOUNT", "who pays"},
+    {"qos", Kind::text, "QOS", "quality of service; by default the cluster profile's"},
+    {"gpus", Kind::integer, "N", "GPUs of each job (1); with --array tasks at once (all)"},
+    {"time", Kind::text, "H:M:S", "limit of a run; by default what plan expects, with a reserve"},
+    {"launcher", Kind::text, "mpirun", "or srun"},
+    {"array", Kind::flag, "", "a job array, one cell a task"},
+    {"print", Kind::flag, "", "prints the scripts and writes nothing"},
+    {"go", Kind::flag, "", "submits the scripts after writing them"},
     {"profiles", Kind::text, "DIR", "folder with gpus/, models/, policies/ and published/"},
 };
 
@@ -170,14 +187,26 @@ void print_version(std::ostream& out) {
       << kBoostVersion << "; CUDA " << kCudaVersion << '\n';
 }
 
-/// The profiles beside the program: in its source tree, or where it was installed.
-fs::path default_profiles() {
+fs::path this_program() {
   std::error_code none;
-  const fs::path bin = fs::read_symlink("/proc/self/exe", none).parent_path();
-  for (const fs::path& dir : {bin / "../../../sweeps", bin / "../share/kvsweep"}) {
-    if (fs::exists(dir / "gpus")) return fs::canonical(dir);
+  return fs::read_symlink("/proc/self/exe", none);
+}
+
+/// The first of these folders, seen from the program's, that has a folder of this name.
+fs::path folder_with(const char* name, std::initializer_list<const char*> folders) {
+  for (const fs::path folder : folders) {
+    const fs::path dir = this_program().parent_path() / folder;
+    if (fs::exists(dir / name)) return fs::canonical(dir);
   }
-  return "sweeps";
+  return *folders.begin();
+}
+
+/// The profiles beside the program: in its source tree, or where it was installed.
+fs::path default_profiles() { return folder_with("gpus", {"../../../sweeps", "../share/kvsweep"}); }
+
+/// Templates and profiles of clusters, likewise.
+fs::path default_scripts() {
+  return folder_with("clusters", {"../../../slurm", "../share/kvsweep/slurm"});
 }
 
 template <class T, class Stored = T>
@@ -233,6 +262,31 @@ void read_archive_values(Options& options, const po::variables_map& given) {
     if (given.count(part)) options.trace_parts.emplace_back(part);
 }
 
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream in(list);
+  for (std::string word; std::getline(in, word, ',');) words.push_back(word);
+  return words;
+}
+
+SubmitOptions read_submit_values(const po::variables_map& given) {
+  SubmitOptions submit;
+  submit.scripts = default_scripts();
+  submit.program = this_program();
+  submit.skus = words_of(optional<std::string>(given, "sku").value_or(""));
+  submit.cluster = optional<std::string>(given, "cluster").value_or(submit.cluster);
+  submit.launcher = optional<std::string>(given, "launcher").value_or(submit.launcher);
+  submit.account = optional<std::string>(given, "account");
+  submit.qos = optional<std::string>(given, "qos");
+  submit.time = optional<std::string>(given, "time");
+  submit.gpus = optional<int>(given, "gpus").value_or(submit.gpus);
+  submit.gpus_given = given.count("gpus") > 0;
+  submit.array = given.count("array") > 0;
+  submit.print = given.count("print") > 0;
+  submit.go = given.count("go") > 0;
+  return submit;
+}
+
 void read_values(Options& options, const po::variables_map& given) {
   options.arguments = list(given, "argument");
   options.profiles = optional<fs::path, std::string>(given, "profiles").value_or(fs::path());
@@ -245,6 +299,7 @@ void read_values(Options& options, const po::variables_map& given) {
   options.fresh = given.count("fresh") > 0;
   options.retry_quarantined = given.count("retry-quarantined") > 0;
   options.wait_s = optional<double>(given, "wait").value_or(0);
+  options.cell = optional<std::string>(given, "cell");
   options.cell_timeout_s = optional<double>(given, "cell-timeout");
   options.time_limit_s = optional<double>(given, "time-limit");
   options.node_memory_gib = optional<double>(given, "node-memory-gib");
@@ -256,9 +311,19 @@ void read_values(Options& options, const po::variables_map& given) {
   options.repeats = optional<int>(given, "repeats").value_or(3);
   options.json = given.count("json") > 0;
   read_archive_values(options, given);
+  options.submit = read_submit_values(given);
+}
+
+void check_submit(const SubmitOptions& submit) {
+  if (submit.print && submit.go) throw UsageError("--print and --go exclude each other");
+  if (submit.gpus < 1)
+    throw UsageError("--gpus must be at least 1, found " + std::to_string(submit.gpus));
+  if (submit.launcher != "mpirun" && submit.launcher != "srun")
+    throw UsageError("--launcher must be mpirun or srun, found \"" + submit.launcher + '"');
 }
 
 void check(const Options& options) {
+  check_submit(options.submit);
   if (options.resume && options.fresh) throw UsageError("--resume and --fresh exclude each other");
   if (options.as_sku && options.fake_device)
     throw UsageError("--as-sku and --fake-device exclude each other");

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "driver/submit_options.hpp"
+
 namespace driver {
 
 /// The command line is wrong. what() says how.
@@ -21,6 +23,7 @@ struct Options {
   std::filesystem::path profiles;      // folder with gpus/, models/, policies/ and experiments/
   std::optional<std::string> backend;
   std::vector<std::string> set, only, skip;
+  std::optional<std::string> cell;  // the only one to run: an index or the start of a key
   std::optional<std::filesystem::path> jsonl;
   std::optional<std::string> job;
   int turn = 1;  // of the job, from 1
@@ -46,6 +49,7 @@ struct Options {
   std::vector<std::string> trace_parts;  // "steps", "events", "requests"; empty: all
   int repeats = 3;
   bool json = false;
+  SubmitOptions submit;
 };
 
 /// Reads the command line; prints help or version when asked to. Throws UsageError.

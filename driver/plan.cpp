@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "driver/archive_argument.hpp"
 #include "sweeps/assignment.hpp"
 #include "sweeps/canonical_json.hpp"
 #include "sweeps/selection.hpp"
@@ -58,6 +59,18 @@ PlannedCell plan_cell(const sweep::Cell& cell, const std::string& backend,
   return planned;
 }
 
+/// Leaves the one cell that an index or the start of a key names.
+void select_cell(Plan& plan, const std::string& word) {
+  std::vector<sweep::CellRecord> records;
+  for (const PlannedCell& planned : plan.cells) {
+    records.emplace_back().key = planned.key;
+    records.back().index = planned.cell.index;
+  }
+  const int cell = find_cell(records, word);
+  for (PlannedCell& planned : plan.cells)
+    planned.selected = planned.selected && planned.cell.index == cell;
+}
+
 }  // namespace
 
 Plan make_plan(const std::string& path, const Options& options) {
@@ -76,6 +89,7 @@ Plan make_plan(const std::string& path, const Options& options) {
     plan.cells.push_back(plan_cell(cell, plan.backend, profiles));
     plan.cells.back().selected = selection.contains(cell);
   }
+  if (options.cell) select_cell(plan, *options.cell);
   if (std::ranges::none_of(plan.cells, &PlannedCell::selected)) {
     throw sweep::SpecError(path + ": --only and --skip leave no cell");
   }

@@ -17,5 +17,6 @@ int describe_workload(const Options& options);
 int bench(const Options& options);
 int claims(const Options& options);
 int doctor(const Options& options);
+int submit(const Options& options);
 
 }  // namespace driver

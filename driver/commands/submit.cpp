@@ -1,0 +1,205 @@
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include "driver/archive_argument.hpp"
+#include "driver/commands/commands.hpp"
+#include "driver/exit_codes.hpp"
+#include "driver/submit_scripts.hpp"
+
+namespace driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string gpu_of(const PlannedCell& planned) {
+  const auto gpu = planned.cell.params.find("gpu");
+  const auto* name =
+      gpu == planned.cell.params.end() ? nullptr : std::get_if<std::string>(&gpu->second.value);
+  return name == nullptr ? "" : *name;
+}
+
+/// The SKUs of a sweep, in plan order.
+std::vector<std::string> skus_of(const Plan& plan) {
+  std::vector<std::string> skus;
+  for (const PlannedCell& planned : plan.cells) {
+    const std::string sku = gpu_of(planned);
+    if (std::ranges::find(skus, sku) == skus.end()) skus.push_back(sku);
+  }
+  return skus;
+}
+
+void check_options(const Options& options, const Plan& plan, const Cluster& cluster) {
+  const SubmitOptions& submit = options.submit;
+  if (submit.skus.empty())
+    throw UsageError("submit needs --sku: one job is submitted for each GPU that it names");
+  if (!options.archive)
+    throw UsageError(
+        "submit needs --archive DIR/results.h5, on storage that "
+        "all nodes share");
+  const std::vector<std::string> planned = skus_of(plan);
+  for (const std::string& sku : submit.skus) {
+    if (std::ranges::find(planned, sku) != planned.end()) continue;
+    std::string list;
+    for (const std::string& each : planned) list += (list.empty() ? "" : ", ") + each;
+    throw UsageError("--sku " + sku + ": no cell of " + plan.spec.path +
+                     " is pinned to it; its "
+                     "GPUs are: " +
+                     list);
+  }
+  for (const std::string& only : options.only) {
+    if (only.starts_with("gpu=") || only.find(",gpu=") != std::string::npos)
+      throw UsageError("--only " + only + ": of submit, --sku says which GPUs");
+  }
+  if (cluster.account_required && submit.account.value_or("").empty())
+    throw UsageError("this cluster charges every job to an account: give --account ACCOUNT (" +
+                     cluster.place_of("cluster.account_required") + " = true)");
+}
+
+/// The cells of a SKU that are left to run, with what is known from the archive that its job
+/// continues.
+std::vector<PlanLine> cells_left(const Plan& plan, const std::string& sku,
+                                 const fs::path& archive) {
+  PlanReport report;
+  if (fs::exists(archive)) {
+    const sweep::ArchiveReader reader = open_archive(archive.string());
+    const PlanHistory history(reader, archive.string(), plan.spec.name);
+    report = report_plan(plan, {}, &history);
+  } else {
+    report = report_plan(plan);
+  }
+  std::erase_if(report.lines,
+                [&](const PlanLine& line) { return !line.runs || gpu_of(*line.cell) != sku; });
+  return report.lines;
+}
+
+/// The scripts of the SKUs that have something left to do, then the one that merges.
+std::vector<BatchScript> scripts_of(const Submission& submission) {
+  const Options& options = submission.options;
+  std::vector<BatchScript> scripts;
+  for (const std::string& sku : options.submit.skus) {
+    const SubmitPaths& paths = submission.paths;
+    auto cells =
+        cells_left(submission.plan, sku, options.submit.array ? paths.archive : paths.of_sku(sku));
+    if (cells.empty()) {
+      std::cerr << sku << ": nothing is left to run\n";
+      continue;
+    }
+    if (options.submit.array &&
+        cells.size() > static_cast<std::size_t>(submission.cluster.max_array_tasks))
+      throw UsageError("--array: " + std::to_string(cells.size()) + " cells of " + sku +
+                       " are more than " + submission.cluster.place_of("cluster.max_array_tasks") +
+                       " = " + std::to_string(submission.cluster.max_array_tasks));
+    scripts.push_back(sku_script(
+        submission,
+        size_job(sku, std::move(cells), submission.plan.backend, submission.cluster, options)));
+  }
+  scripts.push_back(merge_script(submission, skus_of(submission.plan)));
+  return scripts;
+}
+
+/// Writes a script; one that was there and differs, perhaps edited by hand, is kept as FILE.old.
+void write_script(const BatchScript& script) {
+  std::string before;
+  if (std::ifstream there(script.file); there)
+    before.assign(std::istreambuf_iterator<char>(there), {});
+  if (before == script.text) return;
+  if (!before.empty()) {
+    fs::rename(script.file, script.file.string() + ".old");
+    std::cout << script.file.string() << " differed and is now " << script.file.string()
+              << ".old\n";
+  }
+  std::ofstream out(script.file);
+  out << script.text << std::flush;
+  if (!out) throw std::runtime_error("cannot write " + script.file.string());
+}
+
+/// What a command prints, without the end of the line. Its errors go to ours. Throws
+/// std::runtime_error unless it succeeds.
+std::string output_of(const std::string& command) {
+  FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run: " + command);
+  std::string out;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) out += static_cast<char>(c);
+  const int status = ::pclose(pipe);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw std::runtime_error("this failed: " + command);
+  return out.substr(0, out.find('\n'));
+}
+
+/// Hands a script to sbatch and returns the number of its job.
+std::string submit_script(const BatchScript& script, const std::string& options) {
+  const std::string printed =
+      output_of("sbatch --parsable " + options + "'" + script.file.string() + "'");
+  const std::string job = printed.substr(0, printed.find(';'));  // "JOB" or "JOB;CLUSTER"
+  std::cout << "job " << job << ": " << script.summary << std::endl;
+  return job;
+}
+
+/// The merge waits until these jobs have ended, one way or the other, and for other merges of the
+/// same sweep.
+std::string dependency_on(const std::vector<std::string>& jobs) {
+  std::string list = "--dependency=";
+  for (const std::string& job : jobs) list += (job == jobs.front() ? "afterany:" : ":") + job;
+  return list + (jobs.empty() ? "singleton " : ",singleton ");
+}
+
+void submit_all(const std::vector<BatchScript>& scripts) {
+  std::vector<std::string> jobs;
+  try {
+    for (const BatchScript& script : scripts) {
+      const bool merges = &script == &scripts.back();
+      jobs.push_back(submit_script(script, merges ? dependency_on(jobs) : ""));
+    }
+  } catch (const std::runtime_error& error) {
+    if (jobs.empty()) throw;
+    std::string list;
+    for (const std::string& job : jobs) list += ' ' + job;
+    throw std::runtime_error(std::string(error.what()) +
+                             "; submitted before that, and still queued:" + list +
+                             " (scancel takes them back)");
+  }
+}
+
+/// How to submit by hand what was written.
+void print_commands(const std::vector<BatchScript>& scripts) {
+  std::vector<std::string> jobs;
+  for (const BatchScript& script : scripts) {
+    const bool merges = &script == &scripts.back();
+    std::cout << "# " << script.summary << '\n'
+              << "sbatch " << (merges ? dependency_on(jobs) : "") << script.file.string() << '\n';
+    jobs.push_back("JOB" + std::to_string(jobs.size() + 1));
+  }
+}
+
+void print_scripts(const std::vector<BatchScript>& scripts) {
+  const char* gap = "";
+  for (const BatchScript& script : scripts) {
+    std::cout << gap << "# ----- " << script.file.string() << '\n' << script.text;
+    gap = "\n";
+  }
+}
+
+}  // namespace
+
+int submit(const Options& options) {
+  const Cluster cluster = load_cluster(options.submit.scripts / "clusters", options.submit.cluster);
+  const Plan plan = make_plan(options.arguments.front(), options);
+  check_options(options, plan, cluster);
+  const Submission submission{options, cluster, plan, SubmitPaths(*options.archive)};
+  const std::vector<BatchScript> scripts = scripts_of(submission);
+  if (options.submit.print) {
+    print_scripts(scripts);
+    return kOk;
+  }
+  if (const fs::path folder = submission.paths.archive.parent_path(); !fs::is_directory(folder))
+    throw UsageError("--archive: there is no folder " + folder.string());
+  for (const BatchScript& script : scripts) write_script(script);
+  options.submit.go ? submit_all(scripts) : print_commands(scripts);
+  return kOk;
+}
+
+}  // namespace driver

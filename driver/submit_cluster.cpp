@@ -1,0 +1,166 @@
+#include "driver/submit_cluster.hpp"
+
+#include <set>
+#include <tuple>
+
+#include "workers/profiles.hpp"
+
+namespace driver {
+namespace {
+
+namespace fs = std::filesystem;
+using sweep::ParamReader;
+
+const std::string kSku = "sku.", kQos = "qos.", kFakeDevices = "fake_devices.";
+
+std::string required_text(ParamReader& in, const std::string& key) {
+  in.require(key);
+  return in.text(key, "");
+}
+
+int required_count(ParamReader& in, const std::string& key, int min, int max) {
+  in.require(key);
+  return static_cast<int>(in.integer(key, min, min, max));
+}
+
+double required_number(ParamReader& in, const std::string& key, double min, double max) {
+  in.require(key);
+  return in.number(key, min, min, max);
+}
+
+/// "sku.a100-40gb.gres" -> "a100-40gb", of every key under a table of tables, in order.
+std::set<std::string> names_under(const sweep::ParamMap& params, const std::string& table) {
+  std::set<std::string> names;
+  for (auto at = params.lower_bound(table); at != params.end() && at->first.starts_with(table);
+       ++at) {
+    const std::size_t end = at->first.rfind('.');
+    names.insert(at->first.substr(table.size(), std::max(end, table.size()) - table.size()));
+  }
+  return names;
+}
+
+SkuNodes read_sku(ParamReader& in, const std::string& sku) {
+  const std::string at = kSku + sku + '.';
+  SkuNodes nodes;
+  nodes.partition = required_text(in, at + "partition");
+  nodes.gres = required_text(in, at + "gres");
+  nodes.constraint = required_text(in, at + "constraint");
+  nodes.gpus_per_node = required_count(in, at + "gpus_per_node", 1, 64);
+  nodes.cores_per_gpu = required_count(in, at + "cores_per_gpu", 1, 1024);
+  nodes.node_memory_gib = in.number(at + "node_memory_gib", 0, 1, 1 << 20);
+  const bool counted = nodes.gres.find_last_not_of("0123456789") != nodes.gres.size() - 1 &&
+                       nodes.gres[nodes.gres.find_last_not_of("0123456789")] == ':';
+  const bool names_gpu = nodes.gres == "gpu" || nodes.gres.starts_with("gpu:");
+  if (!names_gpu || nodes.gres == "gpu:" || counted)
+    in.fail(at + "gres", "must be gpu or gpu:TYPE, without a number");
+  return nodes;
+}
+
+void read_job_keys(ParamReader& in, Cluster& cluster) {
+  constexpr int kDay = 24 * 3600;
+  in.require("cluster.account_required");
+  cluster.account_required = in.boolean("cluster.account_required", false);
+  cluster.qos = required_text(in, "cluster.qos");
+  cluster.max_hours = required_number(in, "cluster.max_hours", 0.01, 24 * 365);
+  cluster.signal_lead_s = required_count(in, "cluster.signal_lead_s", 1, kDay);
+  cluster.end_margin_s = required_count(in, "cluster.end_margin_s", 0, kDay);
+  cluster.staging_gib = required_number(in, "cluster.staging_gib", 0, 1 << 20);
+  cluster.max_array_tasks = required_count(in, "cluster.max_array_tasks", 1, 1 << 22);
+  cluster.modules = required_text(in, "cluster.modules");
+  cluster.scratch = required_text(in, "cluster.scratch");
+  cluster.mpirun = required_text(in, "cluster.mpirun");
+  cluster.srun = required_text(in, "cluster.srun");
+  cluster.merge_partition = required_text(in, "cluster.merge_partition");
+}
+
+void read_tables(ParamReader& in, Cluster& cluster) {
+  for (const std::string& qos : names_under(cluster.params, kQos))
+    cluster.qos_hours[qos] = required_number(in, kQos + qos + ".max_hours", 0.01, 24 * 365);
+  for (const std::string& sku : names_under(cluster.params, kSku))
+    cluster.skus[sku] = read_sku(in, sku);
+  for (auto at = cluster.params.lower_bound(kFakeDevices);
+       at != cluster.params.end() && at->first.starts_with(kFakeDevices); ++at) {
+    cluster.fake_devices.emplace_back(at->first.substr(kFakeDevices.size()),
+                                      in.text(at->first, ""));
+  }
+}
+
+/// A request that two SKUs share would land on either card: the accident that pinning prevents.
+void check_skus_differ(const ParamReader& in, const Cluster& cluster) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::string> sku_of;
+  for (const auto& [sku, nodes] : cluster.skus) {
+    const auto [first, added] =
+        sku_of.try_emplace({nodes.partition, nodes.gres, nodes.constraint}, sku);
+    if (added) continue;
+    in.fail(kSku + sku + ".constraint",
+            "must tell its nodes from those of " + kSku + first->second + " (" +
+                sweep::to_text(in.where(kSku + first->second + ".constraint")) +
+                "), which has the same partition, gres and constraint");
+  }
+}
+
+void check_agreement(const ParamReader& in, const Cluster& cluster) {
+  if (cluster.skus.empty())
+    throw sweep::SpecError(cluster.file +
+                           ": the key \"sku.NAME.gres\" is missing: no GPU is named");
+  if (cluster.end_margin_s >= cluster.signal_lead_s)
+    in.fail("cluster.end_margin_s", "must be less than cluster.signal_lead_s (" +
+                                        std::to_string(cluster.signal_lead_s) + ", " +
+                                        sweep::to_text(in.where("cluster.signal_lead_s")) + ")");
+  if (!cluster.qos.empty() && !cluster.qos_hours.empty() &&
+      !cluster.qos_hours.contains(cluster.qos))
+    in.fail("cluster.qos", "must be one of the [qos.NAME] tables of this file");
+  check_skus_differ(in, cluster);
+}
+
+fs::path cluster_file(const fs::path& folder, const std::string& name) {
+  if (name.ends_with(".toml")) return name;
+  const std::vector<std::string> known = worker::profile_names(folder);
+  for (const std::string& each : known)
+    if (each == name) return folder / (name + ".toml");
+  std::string list;
+  for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
+  const std::string near = sweep::did_you_mean(name, known);
+  throw sweep::SpecError("unknown cluster \"" + name + '"' +
+                         (near.empty() ? "" : " (did you mean \"" + near + "\"?)") + ", " +
+                         folder.string() + " has: " + list +
+                         "; a profile of your own is given by its path, FILE.toml");
+}
+
+}  // namespace
+
+const SkuNodes& Cluster::nodes_of(const std::string& sku) const {
+  const auto found = skus.find(sku);
+  if (found != skus.end()) return found->second;
+  std::vector<std::string> known;
+  std::string list;
+  for (const auto& [each, nodes] : skus) {
+    known.push_back(each);
+    list += (list.empty() ? "" : ", ") + each;
+  }
+  const std::string near = sweep::did_you_mean(sku, known);
+  throw sweep::SpecError(file + ": there is no table [sku." + sku + ']' +
+                         (near.empty() ? "" : " (did you mean \"" + near + "\"?)") +
+                         "; the cluster has: " + list);
+}
+
+std::string Cluster::place_of(const std::string& key) const {
+  const auto found = params.find(key);
+  return (found == params.end() ? file : sweep::to_text(found->second.where)) + ": " + key;
+}
+
+Cluster load_cluster(const fs::path& folder, const std::string& name) {
+  const fs::path file = cluster_file(folder, name);
+  Cluster cluster;
+  cluster.name = file.stem().string();
+  cluster.file = file.string();
+  cluster.params = sweep::load_flat_toml(cluster.file);
+  ParamReader in(cluster.params, cluster.file);
+  read_job_keys(in, cluster);
+  read_tables(in, cluster);
+  in.reject_unknown();
+  check_agreement(in, cluster);
+  return cluster;
+}
+
+}  // namespace driver
