@@ -44,6 +44,7 @@ int run_command(const driver::Options& options) {
   if (options.command == "merge") return driver::merge(options);
   if (options.command == "compare") return driver::compare(options);
   if (options.command == "table") return driver::table(options);
+  if (options.command == "report") return driver::report(options);
   if (options.command == "export") return driver::export_table(options);
   if (options.command == "trace") return driver::trace(options);
   if (options.command == "workload") return driver::describe_workload(options);

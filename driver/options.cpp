@@ -50,6 +50,9 @@ constexpr Command kCommands[] = {
      "shows the cells of a sweep, what each is expected to take, and which would run", 1, 1,
      "backend archive retry-quarantined set only skip node-memory-gib json profiles"},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
+    {"report", "report A.h5 [B.h5...] -o DIR",
+     "writes a page to look at, DIR/index.html: tables, figures, claims and what is missing", 1, 16,
+     "output,o profiles"},
      "backend archive resume fresh retry-quarantined wait set only skip cell cell-timeout "
      "time-limit node-memory-gib as-sku fake-device jsonl profiles"},
     {"status", "status A.h5", "says how far the run of an archive is: done, running, left, failed",

@@ -1,0 +1,104 @@
+#include "analysis/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/report_panels.hpp"
+
+namespace analysis {
+namespace {
+
+ReportArchive describe(const sweep::ArchiveReader& reader, const std::string& path) {
+  ReportArchive archive;
+  archive.name = std::filesystem::path(path).filename().string();
+  archive.sweep = reader.sweep_name();
+  archive.spec = reader.spec_text();
+  archive.question = question_of(archive.spec);
+  archive.created_utc = reader.created_utc();
+  archive.tool_version = reader.tool_version();
+  archive.provenance = reader.provenance();
+  archive.cells = static_cast<int>(reader.cells().size());
+  archive.ok = static_cast<int>(
+      std::ranges::count(reader.cells(), sweep::CellStatus::ok, &sweep::CellRecord::status));
+  return archive;
+}
+
+std::vector<Published> published_in(const std::filesystem::path& folder) {
+  std::vector<std::string> paths;
+  if (std::filesystem::is_directory(folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".toml") paths.push_back(entry.path().string());
+  }
+  std::ranges::sort(paths);
+  std::vector<Published> published;
+  for (const std::string& path : paths) published.push_back(load_published(path));
+  return published;
+}
+
+/// Results first: what one archive lacks may be in another.
+void collect_cells(Report& report, PanelSources& sources) {
+  std::set<std::string> keys;
+  for (const bool has_result : {true, false}) {
+    for (std::size_t i = 0; i < report.readers.size(); ++i) {
+      for (const sweep::CellRecord& record : report.readers[i].cells()) {
+        if ((record.status == sweep::CellStatus::ok) != has_result) continue;
+        if (!keys.insert(record.key).second) continue;
+        const ConfiguredCell& cell = report.cells.emplace_back(record);
+        if (has_result) {
+          sources.emplace(&cell, PanelSource{&report.readers[i], record.index});
+          continue;
+        }
+        report.missing.push_back({report.archives[i].name, record.label,
+                                  std::string(sweep::to_text(record.status)), record.reason,
+                                  figures_kind(cell), record.index});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string question_of(const std::string& spec) {
+  std::string question;
+  for (std::size_t at = 0; at < spec.size() && spec[at] == '#';) {
+    const std::size_t end = std::min(spec.find('\n', at), spec.size());
+    std::string line = spec.substr(at + 1, end - at - 1);
+    line.erase(0, line.find_first_not_of(" \t"));
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    question += (question.empty() || line.empty() ? "" : " ") + line;
+    at = end + 1;
+  }
+  return question;
+}
+
+double published_fit(const ClaimReport& claims, const std::string& metric, const std::string& gpu) {
+  for (const Claim& claim : claims.claims) {
+    if (claim.metric != metric) continue;
+    for (const ClaimPoint& point : claim.points) {
+      const auto card = point.cells.find("gpu");
+      const bool is_card = card != point.cells.end() && card->second.size() == 1 &&
+                           card->second.front() == gpu && !point.is_ratio;
+      if (is_card && !std::isnan(point.published)) return point.published;
+    }
+  }
+  return sweep::kNotObserved;
+}
+
+Report make_report(const std::vector<std::string>& archives,
+                   const std::filesystem::path& profiles) {
+  Report report;
+  for (const std::string& path : archives) {
+    report.readers.emplace_back(path);
+    report.archives.push_back(describe(report.readers.back(), path));
+  }
+  report.published = published_in(profiles / "published");
+  PanelSources sources;
+  collect_cells(report, sources);
+  report.panels = make_panels(report.cells, sources, report.published);
+  report.regimes = regimes_of(report.panels);
+  report.claims = run_claims(archives, "", profiles);
+  return report;
+}
+
+}  // namespace analysis

@@ -1,0 +1,30 @@
+#pragma once
+// Private to this folder: the cells of archives, arranged for a report.
+#include <deque>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "analysis/report.hpp"
+
+namespace analysis {
+
+/// Where the tables of a cell are.
+struct PanelSource {
+  sweep::ArchiveReader* reader;
+  int row;
+};
+using PanelSources = std::map<const ConfiguredCell*, PanelSource>;
+
+/// In the order in which their first cells come. Cells without a source are left out.
+std::vector<ReportPanel> make_panels(const std::deque<ConfiguredCell>& cells,
+                                     const PanelSources& sources,
+                                     std::span<const Published> published);
+
+/// Fills the figures of every group: over its repeats, against fcfs, against the others.
+void rate_panel(ReportPanel& panel, std::span<const Published> published);
+
+/// One entry per panel, size of host memory and rate, by jct_wall_mean_s.
+std::vector<Regime> regimes_of(std::span<const ReportPanel> panels);
+
+}  // namespace analysis

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/report_plain.hpp"
+#include "analysis/text_table.hpp"
+
+namespace analysis {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::string interval_text(const Interval& interval) {
+  if (std::isnan(interval.low)) return "-";
+  return four_digits(interval.low) + " .. " + four_digits(interval.high);
+}
+
+std::string percent_text(double fraction) {
+  return std::isnan(fraction) ? "-" : four_digits(std::round(fraction * 1000) / 10) + " %";
+}
+
+std::string place_of(const std::string& gpu, const std::string& settings) {
+  return gpu + (settings.empty() ? "" : ", " + settings);
+}
+
+ReportTable summary_of(const ReportPanel& panel) {
+  const std::string metric(kReportMetrics.front());
+  ReportTable table{
+      place_of(panel.gpu, panel.settings) + ": " + metric, panel.kind, {}, panel.remarks};
+  for (const std::string& source : panel.sources) table.notes.push_back("published: " + source);
+  table.grid.columns = {{"jps", ""},         {"policy", "", false}, {"mean", "s"},
+                        {"95 %", "", false}, {"/ fcfs", ""},        {"95 %", "", false},
+                        {"best", "", false}, {"published", "s"},    {"repeats", ""}};
+  for (const std::string& rate : panel.rates) {
+    for (const ReportGroup& group : panel.groups) {
+      if (group.jps != rate) continue;
+      const Repeated& figure = group.figures.find(metric)->second;
+      table.grid.rows.push_back({rate, group.variant, four_digits(figure.mean),
+                                 interval_text(figure.interval), four_digits(figure.ratio),
+                                 interval_text(figure.ratio_interval), figure.best ? "best" : "",
+                                 four_digits(figure.published),
+                                 std::to_string(group.repeats.size())});
+    }
+  }
+  return table;
+}
+
+ReportTable regime_table(const Report& report) {
+  ReportTable table{"Who is best where", "", {}, {"margin: by how much the next best is slower"}};
+  for (const char* name : {"figures", "gpu", "host memory [GiB]", "jps", "winner", "next"})
+    table.grid.columns.push_back({name, "", false});
+  table.grid.columns.push_back({"margin", ""});
+  table.grid.columns.push_back({"95 %", "", false});
+  table.grid.columns.push_back({"repeats", ""});
+  for (const Regime& each : report.regimes) {
+    table.grid.rows.push_back({each.kind, place_of(each.gpu, each.settings), each.dram, each.jps,
+                               each.winner, each.runner_up, percent_text(each.margin),
+                               interval_text(each.margin_interval), std::to_string(each.repeats)});
+  }
+  return table;
+}
+
+void add_fit(Grid& grid, const ReportPanel& panel, const std::string& x, const std::string& policy,
+             const LineFit& fit, const Report& report) {
+  const auto published = [&](const std::string& what) {
+    return policy.empty() ? four_digits(published_fit(report.claims, what + ':' + x, panel.gpu))
+                          : "";
+  };
+  grid.rows.push_back({panel.kind, place_of(panel.gpu, panel.settings), x,
+                       policy.empty() ? "all" : policy, std::to_string(fit.n),
+                       four_digits(fit.slope * 1e6), published("slope_us"),
+                       four_digits(fit.intercept * 1e3), published("intercept_ms"),
+                       four_digits(fit.r_squared), published("r2")});
+}
+
+ReportTable fit_table(const Report& report) {
+  ReportTable table{"Step duration over tokens, least squares", "", {}, {}};
+  table.grid.columns = {
+      {"figures", "", false}, {"gpu", "", false},  {"x", "", false},  {"policy", "", false},
+      {"steps", ""},          {"slope", "us/tok"}, {"published", ""}, {"intercept", "ms"},
+      {"published", ""},      {"R^2", ""},         {"published", ""}};
+  for (const ReportPanel& panel : report.panels) {
+    Texts variants = panel.variants;
+    variants.insert(variants.begin(), "");
+    for (const std::string& variant : variants) {
+      LineSums total, largest;
+      for (const ReportGroup& group : panel.groups) {
+        if (!variant.empty() && group.variant != variant) continue;
+        total.add(group.steps.total.line);
+        largest.add(group.steps.largest.line);
+      }
+      add_fit(table.grid, panel, "n_tok", variant, total.fit(), report);
+      add_fit(table.grid, panel, "max_tok", variant, largest.fit(), report);
+    }
+  }
+  return table;
+}
+
+ReportTable claim_table(const Report& report) {
+  ReportTable table{"Claims", "", {}, report.claims.sources};
+  for (const char* name : {"set", "claim", "at", "figures", "verdict"})
+    table.grid.columns.push_back({name, "", false});
+  for (const char* name : {"ours", "published", "repeats"})
+    table.grid.columns.push_back({name, ""});
+  table.grid.columns.push_back({"says", "", false});
+  table.grid.columns.push_back({"because", "", false});
+  for (const ClaimRow& row : report.claims.rows) {
+    table.grid.rows.push_back({row.claim->set, row.claim->id, row.point->name, row.kind,
+                               std::string(verdict_name(row.verdict)), four_digits(row.ours),
+                               four_digits(row.point->published), std::to_string(row.repeats),
+                               row.claim->says, row.reason});
+  }
+  return table;
+}
+
+ReportTable missing_table(const Report& report) {
+  ReportTable table{"Cells without results", "", {}, {}};
+  table.grid.columns = {{"archive", "", false},
+                        {"cell", ""},
+                        {"label", "", false},
+                        {"status", "", false},
+                        {"reason", "", false}};
+  for (const MissingCell& cell : report.missing) {
+    table.grid.rows.push_back(
+        {cell.archive, std::to_string(cell.index), cell.label, cell.status, cell.reason});
+  }
+  if (report.missing.empty()) table.notes.push_back("None: every planned cell has a result.");
+  return table;
+}
+
+}  // namespace
+
+std::vector<ReportTable> report_tables(const Report& report) {
+  std::vector<ReportTable> tables;
+  for (const ReportPanel& panel : report.panels) tables.push_back(summary_of(panel));
+  tables.push_back(regime_table(report));
+  tables.push_back(fit_table(report));
+  tables.push_back(claim_table(report));
+  tables.push_back(missing_table(report));
+  return tables;
+}
+
+}  // namespace analysis

@@ -1,0 +1,208 @@
+// What `kvsweep report` puts in the page: analysis/report_json.cpp writes it. null is "not observed".
+
+export type Interval = [number, number] | null;
+export type Maybe = number | null;
+
+export interface Archive {
+  name: string;
+  sweep: string;
+  question: string;
+  spec: string;
+  created: string;
+  tool: string;
+  cells: number;
+  ok: number;
+  runs: [string, string][][];
+}
+
+export interface Figure {
+  unit: string;
+  mean: Maybe;
+  interval: Interval;
+  ratio: Maybe;
+  ratio_interval: Interval;
+  published: Maybe;
+  best: boolean;
+}
+
+export interface Fit {
+  slope_us: Maybe;
+  intercept_ms: Maybe;
+  r2: Maybe;
+  n: number;
+}
+
+/** Steps by a measure of their size: the tokens of all requests, or those of the largest. */
+export interface Sizes {
+  /** Smallest number of tokens of a bin, that of the next bin, steps. */
+  histogram: [number, number, number][];
+  fit: Fit;
+  /** Tokens, milliseconds and how many steps the point stands for; flat. */
+  points?: number[];
+}
+
+/** Turns of this index, their mean and 95th percentile [s], prompt tokens found in VRAM and DRAM, again and newly computed. */
+export type Turn = [number, Maybe, Maybe, Maybe, Maybe, Maybe, Maybe];
+
+/** What the numbers of one rate and those of all rates together have in common. */
+export interface Pool {
+  variant: string;
+  repeats: number;
+  total: Sizes;
+  largest: Sizes;
+  turns: Turn[];
+  jobs: number;
+  /** Every percentile of the job completion times, from 0 to 100. */
+  jct: Maybe[];
+  /** Mean seconds of a job, in the order of PARTS. */
+  parts: Maybe[];
+}
+
+export const PARTS = ["queue", "load stall", "recompute", "prefill", "decode", "gap", "other"] as const;
+
+export interface TimeLine {
+  name: string;
+  unit: string;
+  values: Maybe[];
+}
+
+export interface Times {
+  end: Maybe;
+  lines: TimeLine[];
+}
+
+export interface Group extends Pool {
+  jps: string;
+  dram: string;
+  cells: { index: number; key: string; label: string; seed: number }[];
+  figures: Record<string, Figure>;
+  times: Times[];
+}
+
+export interface Story {
+  variant: string;
+  finish: number;
+  return: number;
+  admit: Maybe;
+  first: Maybe;
+  end: Maybe;
+  context: number;
+  found_gpu: number;
+  found_host: number;
+  computed: number;
+  load_stall: Maybe;
+  recompute: Maybe;
+  gpu: [number, number][];
+  host: [number, number][];
+  pinned: [number, number][];
+}
+
+export interface Gap {
+  jps: string;
+  job: string;
+  turn: number;
+  stories: Story[];
+}
+
+export interface Panel {
+  kind: string;
+  gpu: string;
+  settings: string;
+  devices: string;
+  rates: string[];
+  variants: string[];
+  groups: Group[];
+  pooled: Pool[];
+  all: Pool[];
+  gaps: Gap[];
+  sources: string[];
+  remarks: string[];
+}
+
+export interface Regime {
+  kind: string;
+  settings: string;
+  gpu: string;
+  dram: string;
+  jps: string;
+  winner: string;
+  runner_up: string;
+  value: Maybe;
+  runner_value: Maybe;
+  margin: Maybe;
+  margin_interval: Interval;
+  repeats: number;
+}
+
+export interface ClaimRow {
+  set: string;
+  id: string;
+  at: string;
+  says: string;
+  source: string;
+  metric: string;
+  kind: string;
+  verdict: string;
+  reason: string;
+  ours: Maybe;
+  interval: Interval;
+  published: Maybe;
+  low: Maybe;
+  high: Maybe;
+  repeats: number;
+}
+
+export interface MissingCell {
+  archive: string;
+  index: number;
+  label: string;
+  status: string;
+  reason: string;
+  kind: string;
+}
+
+export interface PublishedFit {
+  gpu: string;
+  x: string;
+  slope_us: Maybe;
+  intercept_ms: Maybe;
+  r2: Maybe;
+}
+
+export interface Report {
+  format: "kvsweep-report";
+  version: number;
+  program: string;
+  archives: Archive[];
+  panels: Panel[];
+  regimes: Regime[];
+  claims: ClaimRow[];
+  claim_sources: string[];
+  missing: MissingCell[];
+  published_fits: PublishedFit[];
+}
+
+export const ALL = "all";
+
+export function groupOf(panel: Panel, jps: string, variant: string): Group | undefined {
+  return panel.groups.find((group) => group.jps === jps && group.variant === variant);
+}
+
+/** The numbers of a variant at a rate, or at all rates together. */
+export function poolOf(panel: Panel, jps: string, variant: string): Pool | undefined {
+  return jps === ALL ? panel.pooled.find((pool) => pool.variant === variant) : groupOf(panel, jps, variant);
+}
+
+export function panelName(panel: Panel): string {
+  return panel.gpu + (panel.settings === "" ? "" : `, ${panel.settings}`);
+}
+
+export const isMeasured = (kind: string): boolean => kind.startsWith("MEASURED");
+
+export const timeLine = (times: Times | undefined, name: string): Maybe[] | undefined =>
+  times?.lines.find((line) => line.name === name)?.values;
+
+/** "1 repeat", "3 repeats". */
+export const repeatsText = (repeats: number): string => `${repeats} repeat${repeats === 1 ? "" : "s"}`;
+
+export const rateText = (jps: string): string => (jps === ALL ? "all rates together" : `${jps} jobs/s`);

@@ -1,0 +1,60 @@
+#include "analysis/report.hpp"
+
+#include <iostream>
+
+#include "analysis/new_file.hpp"
+#include "analysis/report_json.hpp"
+#include "analysis/report_plain.hpp"
+#include "analysis/web_page.hpp"
+#include "driver/archive_argument.hpp"
+#include "driver/commands/commands.hpp"
+#include "driver/exit_codes.hpp"
+#include "driver/report_figures.hpp"
+#include "driver/version.hpp"
+#include "driver/web_assets.hpp"
+
+namespace driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_page(const analysis::Report& report, const fs::path& page, analysis::NewFile& file) {
+  const std::string program = std::string(kVersion) + " (" + kCommit + ')';
+  const std::string json = analysis::report_json(report, program);
+  file.fill([&](std::ostream& out) { analysis::write_web_page(page, json, out); });
+}
+
+/// Without the pages of the web build: tables, and the figures that kvsweep-figures makes.
+void write_without_page(const analysis::Report& report, const Options& options,
+                        analysis::NewFile& file) {
+  const Figures figures = draw_figures(options.arguments, options.scratch);
+  std::string why =
+      "This program was built without its web pages (docs/report.md), so nothing here can be "
+      "zoomed or toggled. ";
+  why += figures.pictures.empty() ? "There are no figures either: " + figures.problem + '.'
+                                  : "The figures are those of kvsweep-figures.";
+  std::cout << why << '\n';
+  file.fill(
+      [&](std::ostream& out) { analysis::write_plain_report(report, figures.pictures, why, out); });
+}
+
+}  // namespace
+
+int report(const Options& options) {
+  if (!options.output) throw UsageError("report needs a folder to write to: -o DIR");
+  analysis::Report report;
+  using_files([&] { report = analysis::make_report(options.arguments, options.profiles); });
+  fs::create_directories(*options.output);
+  const fs::path target = *options.output / "index.html";
+  analysis::NewFile file(target);
+  if (const auto page = find_web_page("report.html")) {
+    write_page(report, *page, file);
+  } else {
+    write_without_page(report, options, file);
+  }
+  file.commit();
+  std::cout << "Report: " << fs::absolute(target).lexically_normal().string() << '\n';
+  return kOk;
+}
+
+}  // namespace driver
