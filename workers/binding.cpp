@@ -41,13 +41,11 @@ std::string document_of(const sweep::ParamMap& cell) {
 
 /// Why the cell cannot run although every one of its values is allowed.
 std::optional<NotRunnable> not_runnable(ParamBinder& in, const ExperimentConfig& config) {
-  const std::string prefetch = in.choice("policy.prefetch", "none", {"none", "oracle"});
   const std::string layout = in.choice("policy.layout", "paged", {"paged", "contiguous"});
-  in.forget({"policy.prefetch", "policy.layout"});
-  if (prefetch != "none" || layout != "paged") {
-    return NotRunnable(Why::not_built,
-                       "not built yet: policy " + config.policy_name + " needs " +
-                           (prefetch != "none" ? "prefetch" : "layout \"contiguous\""));
+  in.forget({"policy.layout"});
+  if (layout != "paged") {
+    return NotRunnable(Why::not_built, "not built yet: policy " + config.policy_name +
+                                           " needs layout \"contiguous\"");
   }
   const engine::KvConfig& kv = config.engine.kv;
   const std::int64_t pool = std::int64_t{kv.num_blocks - 1} * kv.block_size;
@@ -173,6 +171,15 @@ void check_order(const ParamBinder& in, const ExperimentConfig& config) {
           "needs engine.reserve_full_sequence, since equal requests could starve each other");
 }
 
+void check_prefetch(const ParamBinder& in, const ExperimentConfig& config) {
+  const engine::TierConfig& tier = config.engine.tier;
+  const bool eager = tier.store_mode == engine::StoreMode::eager;
+  if (config.policy.prefetch != "none" && (tier.kind != engine::TierKind::offload || !eager))
+    in.fail("policy.prefetch", "needs policy.tier \"offload\" and policy.store \"eager\"");
+  if (!config.link.duplex && config.backend == "cuda")
+    in.fail("policy.duplex", "must be true for backend cuda, whose copy engines work side by side");
+}
+
 /// The constants of the cost model are part of what a cell is.
 void record_constants(ParamBinder& in, const ExperimentConfig& config) {
   try {
@@ -198,6 +205,7 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   bound.config = bind_experiment(in, backend, arrival_seed, profiles);
   const std::optional<NotRunnable> problem = not_runnable(in, bound.config);
   check_order(in, bound.config);
+  check_prefetch(in, bound.config);
   in.reject_unknown();
   if (backend == "sim") {
     record_constants(in, bound.config);

@@ -1,5 +1,6 @@
 #include "workers/client.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace worker {
@@ -70,7 +71,9 @@ void serve(Client& client, engine::Engine& engine, engine::Clock& clock, const R
     if (hooks.stop.stop_requested()) throw CellAbandoned();
     client.submit_due(clock.now());
     if (engine.idle()) {
-      clock.wait_until(*client.next_due());
+      const Nanos due = *client.next_due(), wake = engine.wakeup();
+      clock.wait_until(std::min(due, wake));
+      if (wake < due) engine.wake();
       continue;
     }
     const engine::StepTrace& trace = engine.step(client.next_due().value_or(Nanos::max()));

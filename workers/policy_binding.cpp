@@ -33,7 +33,8 @@ void bind_pins(ParamBinder& in, engine::PinRules& pins) {
 
 /// Values that equal their defaults are left out of the cell, so that cells of before an estimator
 /// could be chosen keep their keys.
-void bind_estimator(ParamBinder& in, policies::EstimatorConfig& estimator) {
+void bind_estimator(ParamBinder& in, policies::EstimatorConfig& estimator,
+                    const std::string& prefetch) {
   estimator.name = in.choice("policy.estimator", estimator.name, policies::estimator_names());
   estimator.enough_calls = in.small("policy.estimator_calls", estimator.enough_calls, 0, 1 << 30);
   estimator.error.bias = in.number("policy.error_bias", 1, 1e-6, 1e6);
@@ -41,9 +42,16 @@ void bind_estimator(ParamBinder& in, policies::EstimatorConfig& estimator) {
   estimator.error.seed =
       static_cast<std::uint64_t>(in.integer("policy.error_seed", 42, 0, INT64_MAX));
   if (estimator.name == "tool_mean") in.forget({"policy.estimator"});
-  if (estimator.name != "tool_cdf") in.forget({"policy.estimator_calls"});
+  if (estimator.name != "tool_cdf" && prefetch != "tool_cdf") in.forget({"policy.estimator_calls"});
   if (!estimator.error.any())
     in.forget({"policy.error_bias", "policy.error_sigma", "policy.error_seed"});
+}
+
+/// Left out of cells that prefetch nothing.
+void bind_prefetch(ParamBinder& in, policies::PolicyConfig& policy) {
+  policy.prefetch = in.choice("policy.prefetch", policy.prefetch, policies::prefetch_names());
+  policy.scoring = in.choice("policy.scoring", policy.scoring, policies::scoring_names());
+  if (policy.prefetch == "none") in.forget({"policy.prefetch", "policy.scoring"});
 }
 
 void bind_ttl(ParamBinder& in, policies::PolicyConfig& policy) {
@@ -63,18 +71,21 @@ policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& 
   bind_order(in, policy);
   policy.retention = in.choice("policy.retention", policy.retention, policies::retention_names());
   bind_ttl(in, policy);
-  bind_estimator(in, policy.estimator);
+  bind_prefetch(in, policy);
+  bind_estimator(in, policy.estimator, policy.prefetch);
   bind_pins(in, policy.pins);
   policy.max_num_batched_tokens = engine.scheduler.max_num_batched_tokens;
   policy.block_size = engine.kv.block_size;
   const bool pins = policy.retention == "pin";
   if (!pins)
     in.forget({"policy.ttl_rule", "policy.ttl_s", "policy.threshold_s", "policy.wait_half_life_s"});
-  if (!pins && policy.retention != "infercept") {
+  const bool keeps = pins || policy.retention == "infercept";
+  if (!keeps)
     in.forget({"policy.protect_waiting", "policy.release_on_handoff", "policy.pressure_victim",
-               "policy.estimator", "policy.estimator_calls", "policy.error_bias",
-               "policy.error_sigma", "policy.error_seed"});
-  }
+               "policy.estimator"});
+  if (!keeps && policy.prefetch == "none")
+    in.forget(
+        {"policy.estimator_calls", "policy.error_bias", "policy.error_sigma", "policy.error_seed"});
   return policy;
 }
 

@@ -1,6 +1,7 @@
 #include "workers/policy_knowledge.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/policies/reload_cost.hpp"
@@ -39,6 +40,15 @@ policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
     return prefill_seconds(*model, tokens, config.engine.scheduler.max_num_batched_tokens);
   });
   return policy;
+}
+
+engine::Nanos block_load_time(const ExperimentConfig& config) {
+  if (config.link.infinite) return engine::Nanos{0};
+  const auto link =
+      backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
+  // 1 GB/s is one byte per nanosecond.
+  return engine::Nanos{
+      std::llround(static_cast<double>(link.bytes_per_block) / link.load_gb_s)};
 }
 
 }  // namespace worker

@@ -8,4 +8,7 @@ namespace worker {
 policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
                                       const workload::Workload& workload);
 
+/// How long the card's host link works for one KV block, on its way to the device.
+engine::Nanos block_load_time(const ExperimentConfig& config);
+
 }  // namespace worker

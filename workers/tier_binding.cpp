@@ -73,10 +73,12 @@ HostLink bind_tier(ParamBinder& in, engine::TierConfig& tier, int block_size,
       in.choice("policy.host_memory", "pinned", {"pinned", "pageable"}) == "pageable";
   link.memory = pageable ? backends::LinkMemory::pageable : backends::LinkMemory::pinned;
   link.infinite = in.choice("sim.link", "card", {"card", "infinite"}) == "infinite";
+  link.duplex = in.boolean("policy.duplex", true);
+  if (link.duplex) in.forget({"policy.duplex"});
   if (!link.infinite) in.forget({"sim.link"});
   if (tier.kind == TierKind::none) {
     in.ignore("dram_gib");
-    in.forget({"policy.host_memory", "sim.link"});
+    in.forget({"policy.host_memory", "policy.duplex", "sim.link"});
     return link;
   }
   tier.host_blocks = bind_size(in, bytes_per_block);

@@ -1,3 +1,5 @@
+#include <map>
+
 #include "tests/engine/support/fuzz_driver.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "tests/support/catch.hpp"
@@ -13,7 +15,18 @@ struct Totals {
       swapped = 0;
 };
 
-void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
+/// What became of loads that were begun ahead of their turns, in blocks.
+struct Ahead {
+  std::map<KvReason, int> blocks;
+
+  void count(const SchedulerWorld& world) {
+    for (const engine::KvEvent& event : world.events())
+      if (event.kind == KvEventKind::prefetch || event.kind == KvEventKind::drop)
+        blocks[event.reason] += event.blocks;
+  }
+};
+
+void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals, Ahead* ahead = nullptr) {
   Dice dice(seed);
   SchedulerWorld world(fuzz.config);
   world.copier.latency = dice.any({1, 1, 2, 5});
@@ -26,14 +39,16 @@ void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
     };
   }
   FuzzDriver(fuzz, world, {}).run();
+  if (ahead != nullptr) ahead->count(world);
   totals.stored += world.blocks_of(KvEventKind::store, KvReason::write_through);
   totals.lazily += world.blocks_of(KvEventKind::store, KvReason::before_eviction);
   totals.tails += world.blocks_of(KvEventKind::store, KvReason::tail);
   totals.loaded += world.blocks_of(KvEventKind::load, KvReason::demand);
-  totals.failed += world.blocks_of(KvEventKind::load, KvReason::load_failed);
+  totals.failed += world.blocks_of(KvEventKind::load, KvReason::load_failed) +
+                   world.blocks_of(KvEventKind::load_failed, KvReason::load_failed);
   totals.dropped += world.blocks_of(KvEventKind::drop, KvReason::pressure_admit) +
                     world.blocks_of(KvEventKind::drop, KvReason::pressure_run);
-  totals.swapped += world.blocks_of(KvEventKind::store, KvReason::swapped_out);
+  totals.swapped += world.blocks_of(KvEventKind::swap_out, KvReason::swapped_out);
   totals.evicted += world.blocks_of(KvEventKind::evict_host, KvReason::read) +
                     world.blocks_of(KvEventKind::evict_host, KvReason::unread);
 }
@@ -65,4 +80,27 @@ TEST_CASE("with a host tier nothing stalls, nothing is lost, and all KV read is 
   for (const int count : {totals.stored, totals.lazily, totals.tails, totals.loaded, totals.failed,
                           totals.dropped, totals.evicted, totals.swapped})
     CHECK(count > 0);
+}
+
+TEST_CASE("with KV loaded ahead of its turns, too", "[fuzz][prefetch]") {
+  Totals totals;
+  Ahead ahead;
+  for_each_seed(3000, [&](std::uint64_t seed) {
+    const auto retained = seed % 4 == 0 ? Retained::pins : Retained::nothing;
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    add_prefetch(fuzz, seed);
+    try {
+      play(fuzz, seed, totals, &ahead);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
+  });
+  if (std::getenv("KVSWEEP_FUZZ_SEED") != nullptr) return;
+  for (const KvReason reason :
+       {KvReason::deadline, KvReason::predicted, KvReason::late, KvReason::misprediction,
+        KvReason::cancelled, KvReason::no_room, KvReason::pressure_run, KvReason::pressure_admit,
+        KvReason::capacity}) {
+    INFO(to_string(reason));
+    CHECK(ahead.blocks[reason] > 0);
+  }
 }

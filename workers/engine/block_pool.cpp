@@ -40,13 +40,22 @@ bool BlockPool::release(BlockId block) {
   const std::uint32_t b = index(block);
   assert(b != 0 && refs_[b] > 0);
   if (--refs_[b] > 0) return false;
-  const std::uint32_t tail = prev_[0];
-  next_[tail] = b;
-  prev_[b] = tail;
-  next_[b] = 0;
-  prev_[0] = b;
-  ++num_free_;
+  link_before(b, 0);
   return true;
+}
+
+void BlockPool::hand_out_next(BlockId block) {
+  assert(block != BlockId{0} && refs(block) == 0);
+  unlink(index(block));
+  link_before(index(block), next_[0]);
+}
+
+void BlockPool::link_before(std::uint32_t block, std::uint32_t next) {
+  prev_[block] = prev_[next];
+  next_[block] = next;
+  next_[prev_[next]] = block;
+  prev_[next] = block;
+  ++num_free_;
 }
 
 }  // namespace engine

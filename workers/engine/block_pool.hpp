@@ -27,6 +27,8 @@ class BlockPool {
   /// One reference less; returns true when that was the last and the block went to the tail of the
   /// free list.
   bool release(BlockId block);
+  /// The free block is handed out next.
+  void hand_out_next(BlockId block);
 
   /// Walks the free list, next victim first.
   BlockId free_head() const { return BlockId{next_[0]}; }
@@ -34,6 +36,7 @@ class BlockPool {
 
  private:
   void unlink(std::uint32_t block);
+  void link_before(std::uint32_t block, std::uint32_t next);
 
   // The null block doubles as the list's sentinel: next_[0] is the head, prev_[0] the tail.
   std::vector<std::uint32_t> next_, prev_;

@@ -90,17 +90,33 @@ RequestId Engine::submit(const RequestSpec& spec) {
   if (spec.known_hashes.empty()) request.own_hashes.reserve(request.blocks.capacity());
   hash_full_blocks(request, kv_.block_size());
   scheduler_.submit(request);
+  tier_->on_arrival(request, clock_.now());
   return request.id;
 }
 
 const StepTrace& Engine::step(Nanos until) {
+  const Nanos start = begin_step();
+  return finish_step(execute(until), start);
+}
+
+const StepTrace& Engine::wake() {
+  const Nanos start = begin_step();
+  tier_->before_execution(plan_, clock_);
+  trace_.stall = Nanos{0};
+  return finish_step({}, start);
+}
+
+Nanos Engine::begin_step() {
   recycle_finished();
   const Nanos start = clock_.now();
   scheduler_.on_loaded(tier_->poll(start), start, finished_);
   pins_.expire(start);
   scheduler_.schedule(plan_, start);
   trace_step(start);
-  const StepResult result = execute(until);
+  return start;
+}
+
+const StepTrace& Engine::finish_step(const StepResult& result, Nanos start) {
   trace_.end = clock_.now();
   scheduler_.apply(plan_, result, start, trace_.end, finished_, trace_.stall);
   stamp_events(trace_.end);

@@ -38,6 +38,10 @@ class Engine {
   /// the next request may arrive. The trace, and the finished requests in it, are valid until the
   /// next step.
   const StepTrace& step(Nanos until = Nanos::max());
+  /// When an idle engine wants to be woken, to plan copies.
+  Nanos wakeup() const { return tier_->wakeup(); }
+  /// A step of an idle engine that waits for nothing.
+  const StepTrace& wake();
 
   const KvCache& kv() const { return kv_; }
   const HostTier& tier() const { return *tier_; }
@@ -45,6 +49,8 @@ class Engine {
  private:
   Request& new_request();
   void recycle_finished();
+  const StepTrace& finish_step(const StepResult& result, Nanos start);
+  Nanos begin_step();
   StepResult execute(Nanos until);
   void trace_step(Nanos start);
   void trace_evictions();

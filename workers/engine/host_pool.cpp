@@ -19,7 +19,7 @@ HostPool::Reserved HostPool::reserve(const BlockHash& hash, const TurnRef& owner
     found_.erase(block);
   }
   arriving_.insert(hash, block);
-  slot = {owner, true};
+  slot = {owner, true, false};
   return reserved;
 }
 
@@ -41,8 +41,14 @@ void HostPool::unpublish(HostSlot slot) {
 
 void HostPool::hold(HostSlot slot) {
   assert(found_.contains(block_of(slot)));
-  slots_[index(slot)].unread = false;
+  slots_[index(slot)].unread = slots_[index(slot)].given_up = false;
   pool_.touch(block_of(slot));
+}
+
+void HostPool::evict_next(HostSlot slot) {
+  assert(found_.contains(block_of(slot)) && holders(slot) == 0);
+  slots_[index(slot)].given_up = true;
+  pool_.hand_out_next(block_of(slot));
 }
 
 }  // namespace engine

@@ -25,6 +25,10 @@ class HostPool {
   int num_free() const { return pool_.num_free(); }
   /// The next slot to be reserved holds content.
   bool would_evict() const { return pool_.num_free() > 0 && found_.contains(pool_.free_head()); }
+  /// The same, and the content was not given up by evict_next().
+  bool would_evict_wanted() const {
+    return would_evict() && !slots_[index(slot_of(pool_.free_head()))].given_up;
+  }
   /// Slots whose content can be found.
   int num_published() const { return found_.num_blocks(); }
 
@@ -55,12 +59,17 @@ class HostPool {
   /// Keeps the slot's content until release(), which makes it the most recently used.
   void hold(HostSlot slot);
   void release(HostSlot slot) { pool_.release(block_of(slot)); }
+  /// Content that nobody holds gives way before all other, until it is looked up again.
+  void evict_next(HostSlot slot);
+  /// Whose turn stored the content.
+  const TurnRef& owner(HostSlot slot) const { return slots_[index(slot)].owner; }
   int holders(HostSlot slot) const { return pool_.refs(block_of(slot)); }
 
  private:
   struct Slot {
     TurnRef owner;
     bool unread = false;
+    bool given_up = false;
   };
   // The pool's null block is no slot.
   static BlockId block_of(HostSlot slot) { return BlockId{index(slot) + 1}; }

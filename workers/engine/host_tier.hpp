@@ -14,6 +14,7 @@ struct HostHit {
   int tokens = 0;
   bool blocking =
       false;  // loaded within the step that admits the request; otherwise it waits apart
+  bool coming = false;  // it is being loaded already, to be found in the cache once it is there
 };
 
 /// A load that is over.
@@ -21,6 +22,7 @@ struct LoadedKv {
   Request* request;
   int tokens;   // so many leading tokens of the request have KV now
   bool failed;  // more had been asked for
+  bool in_cache = false;  // they lie in the prefix cache, not in blocks of the request
 };
 
 /// KV in host memory, as scheduler and engine see it. The tier decides what is stored and when; the
@@ -30,6 +32,8 @@ class HostTier {
   virtual ~HostTier() = default;
 
   // Of the scheduler.
+  /// A turn has arrived.
+  virtual void on_arrival(const Request&, Nanos /*now*/) {}
   /// What could be loaded behind the first `gpu_tokens` tokens (whole blocks). Keeps it from
   /// eviction until load() or forget(); may be asked again in every step.
   virtual HostHit find(Request&, int /*gpu_tokens*/) { return {}; }
@@ -41,6 +45,9 @@ class HostTier {
   /// The request is preempted and about to lose its blocks. True when the tier keeps what has been
   /// computed, for find() to tell.
   virtual bool keep_preempted(Request&) { return false; }
+  /// Something that no request holds but the tier keeps on the GPU gives its blocks back, for the
+  /// sake of what else could not run. False when there is nothing of the kind.
+  virtual bool give_way(KvReason /*pressure*/, Nanos /*now*/) { return false; }
   /// The turn is finished; its blocks are about to be released or pinned.
   virtual void on_turn_finish(Request&, Nanos /*now*/) {}
 
@@ -53,6 +60,10 @@ class HostTier {
   /// After execution: a blocking tier stores here, and waits.
   virtual void after_execution(const StepPlan&, Clock&) {}
 
+  /// When the tier wants to act although nothing else happens.
+  virtual Nanos wakeup() const { return Nanos::max(); }
+  /// References to the block that are the tier's, copies apart.
+  virtual int kept(BlockId) const { return 0; }
   /// Copies are under way.
   virtual bool busy() const { return false; }
   /// Waits for a copy, at most until `until`. Requires busy().

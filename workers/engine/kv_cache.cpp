@@ -104,6 +104,11 @@ bool KvCache::try_grow(Request& request, int new_tokens) {
 }
 
 void KvCache::append_new_blocks(Request& request, int tokens) {
+  if (eviction_order_ != nullptr) {
+    const int wanted = blocks_for(tokens) - static_cast<int>(request.blocks.size());
+    const int evicted = wanted - (pool_.num_free() - num_cached_free_);
+    if (evicted > 0) eviction_order_->before_eviction(evicted);
+  }
   for (auto have = static_cast<int>(request.blocks.size()); have < blocks_for(tokens); ++have) {
     request.blocks.push_back(take_block(request));
   }
@@ -216,7 +221,9 @@ void KvCache::touch(BlockId block) {
 void KvCache::release_block(BlockId block) {
   ++num_changes_;
   if (pool_.release(block)) {
-    num_cached_free_ += cache_.contains(block) ? 1 : 0;
+    const bool cached = cache_.contains(block);
+    num_cached_free_ += cached ? 1 : 0;
+    if (!cached && eviction_order_ != nullptr) pool_.hand_out_next(block);
   } else {
     count_kept(block, 1);
   }

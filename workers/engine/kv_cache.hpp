@@ -42,6 +42,15 @@ struct Admission {
   int missing_blocks = 0;
 };
 
+/// Decides whose cached content is lost when blocks are wanted.
+class EvictionOrder {
+ public:
+  virtual ~EvictionOrder() = default;
+  /// `count` blocks with content are about to be taken from the head of the free list. May move
+  /// others to it, by hand_out_next().
+  virtual void before_eviction(int count) = 0;
+};
+
 /// Block tables over one pool and its prefix cache. The only code that changes the state of a
 /// block.
 ///
@@ -110,6 +119,12 @@ class KvCache {
   std::vector<BlockId> pin(Request& request);
   void unpin(std::span<const BlockId> blocks);
 
+  /// From now on content is lost in this order, and blocks without content are taken before it;
+  /// otherwise what was released first goes first. Borrowed.
+  void set_eviction_order(EvictionOrder& order) { eviction_order_ = &order; }
+  /// The free block is taken next.
+  void hand_out_next(BlockId block) { pool_.hand_out_next(block); }
+
   /// Evictions since the last clear_evictions(), in order.
   std::span<const Eviction> evictions() const { return evictions_; }
   void clear_evictions() { evictions_.clear(); }
@@ -161,6 +176,7 @@ class KvCache {
   std::vector<Keepers> keepers_;  // by block
   std::vector<BlockId> hits_;
   std::vector<Eviction> evictions_;
+  EvictionOrder* eviction_order_ = nullptr;
   std::uint64_t num_changes_ = 0;
   int num_cached_free_ = 0;
   int num_pinned_only_ = 0;

@@ -14,10 +14,23 @@ OffloadTier::OffloadTier(const TierConfig& config, int max_step_tokens, KvCache&
       kv_(kv),
       host_(static_cast<int>(config.host_blocks)),
       transfers_(config.transfers, copier),
-      events_(events) {}
+      events_(events) {
+  if (config.prefetch != nullptr)
+    prefetcher_.emplace(*config.prefetch, kv_, host_, transfers_, events_);
+}
+
+void OffloadTier::on_arrival(const Request& request, Nanos now) {
+  if (prefetcher_) prefetcher_->on_arrival(request, now);
+}
+
+bool OffloadTier::give_way(KvReason pressure, Nanos now) {
+  return prefetcher_ && prefetcher_->give_way(pressure, now);
+}
 
 HostHit OffloadTier::find(Request& request, int gpu_tokens) {
   release_found(request);
+  if (prefetcher_ && prefetcher_->waits_for_fetch(request, gpu_tokens, now_))
+    return {.coming = true};
   // Short of the last token, whose logits are needed.
   const int end = (request.num_tokens() - 1) / kv_.block_size();
   for (int i = gpu_tokens / kv_.block_size(); i < end; ++i) {
@@ -26,7 +39,12 @@ HostHit OffloadTier::find(Request& request, int gpu_tokens) {
     host_.hold(*slot);
     request.tier.found.push_back(*slot);
   }
-  return {static_cast<int>(request.tier.found.size()) * kv_.block_size(), false};
+  const int tokens = static_cast<int>(request.tier.found.size()) * kv_.block_size();
+  if (prefetcher_ && tokens > 0 && prefetcher_->better_recomputed(gpu_tokens, tokens)) {
+    release_found(request);
+    return {};
+  }
+  return {.tokens = tokens};
 }
 
 void OffloadTier::release_found(Request& request) {
@@ -50,9 +68,11 @@ void OffloadTier::load(Request& request, int gpu_blocks, int num_blocks) {
   request.tier.load = static_cast<std::uint64_t>(load.id);
   events_.add(KvEventKind::load, KvReason::demand, turn_of(request), num_blocks);
   loads_.push_back(std::move(load));
+  if (prefetcher_) prefetcher_->on_served(request, now_);
 }
 
 void OffloadTier::forget(Request& request, Nanos now) {
+  if (prefetcher_) prefetcher_->forget(request);
   release_found(request);
   request.tier.cursor = 0;
   const TransferId id{std::exchange(request.tier.load, 0)};
@@ -69,6 +89,7 @@ void OffloadTier::on_turn_finish(Request& request, Nanos now) {
     submit_stores();
     transfers_.hand_over(now);
   }
+  if (prefetcher_) prefetcher_->on_turn_finish(request, now);
   release_found(request);
 }
 
@@ -85,6 +106,7 @@ std::span<const LoadedKv> OffloadTier::before_execution(const StepPlan& plan, Cl
     store_before_eviction(!plan.scheduled.empty());
   }
   submit_stores();
+  if (prefetcher_) prefetcher_->plan(plan, clock.now());
   transfers_.hand_over(clock.now());
   return {};
 }
@@ -123,6 +145,7 @@ bool OffloadTier::try_store(BlockId block, const BlockHash& hash, const TurnRef&
                             KvReason reason) {
   if (host_.has_or_expects(hash)) return true;
   if (host_.num_free() == 0) return false;
+  if (prefetcher_ && !prefetcher_->make_host_room(of, now_)) return false;
   const HostPool::Reserved reserved = host_.reserve(hash, of);
   if (reserved.evicted) {
     const auto& [owner, unread] = *reserved.evicted;
@@ -143,17 +166,19 @@ void OffloadTier::submit_stores() {
 
 std::span<const LoadedKv> OffloadTier::poll(Nanos now) {
   loaded_.clear();
+  now_ = now;
   for (const TransferDone& done : transfers_.poll(now)) {
     if (const auto store = std::ranges::find(stores_, done.id, &Store::id);
         store != stores_.end()) {
       end_store(*store, done.landed);
       stores_.erase(store);
-    } else {
+    } else if (!prefetcher_ || !prefetcher_->on_transfer_done(done, now, loaded_)) {
       const auto load = std::ranges::find(loads_, done.id, &Load::id);
       end_load(*load, done);
       loads_.erase(load);
     }
   }
+  if (prefetcher_) prefetcher_->expire(now);
   return loaded_;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "workers/engine/host_pool.hpp"
+#include "workers/engine/prefetcher.hpp"
 #include "workers/engine/tier_config.hpp"
 #include "workers/engine/tier_events.hpp"
 
@@ -22,13 +24,19 @@ class OffloadTier final : public HostTier {
   HostHit find(Request& request, int gpu_tokens) override;
   void load(Request& request, int gpu_blocks, int num_blocks) override;
   void forget(Request& request, Nanos now) override;
+  void on_arrival(const Request& request, Nanos now) override;
   void on_turn_finish(Request& request, Nanos now) override;
+  bool give_way(KvReason pressure, Nanos now) override;
 
   std::span<const LoadedKv> poll(Nanos now) override;
   std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) override;
 
   bool busy() const override { return transfers_.busy(); }
-  void wait(Clock& clock, Nanos until) override { transfers_.wait(clock, until); }
+  void wait(Clock& clock, Nanos until) override {
+    transfers_.wait(clock, std::min(until, wakeup()));
+  }
+  Nanos wakeup() const override { return prefetcher_ ? prefetcher_->wakeup() : Nanos::max(); }
+  int kept(BlockId block) const override { return prefetcher_ ? prefetcher_->kept(block) : 0; }
   TransferStats take_stats() override { return transfers_.take_stats(); }
   int blocks_held() const override { return host_.num_published(); }
   int capacity() const override { return host_.num_slots(); }
@@ -59,10 +67,12 @@ class OffloadTier final : public HostTier {
   HostPool host_;
   TransferQueue transfers_;
   TierEvents events_;
+  std::optional<Prefetcher> prefetcher_;
   std::vector<Load> loads_;
   std::vector<Store> stores_;
   std::vector<BlockCopy> to_store_;
   std::vector<LoadedKv> loaded_;
+  Nanos now_{0};       // of the step
   BlockId cursor_{0};  // lazy: where the walk over the free list stands
 };
 

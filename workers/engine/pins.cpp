@@ -52,7 +52,9 @@ void Pins::on_admitted(const Request& request) {
 
 void Pins::on_aborted(Request& request) {
   JobState& job = state_of(request.spec.job);
-  if (request.waits()) --job.waiting;
+  // One that waits for a copy into the cache has not been admitted either.
+  const bool apart = request.status == RequestStatus::loading && request.blocks.empty();
+  if (request.waits() || apart) --job.waiting;
   if (job.pin.active) release(request.spec.job, KvReason::job_end);
 }
 

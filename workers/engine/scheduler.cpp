@@ -108,6 +108,7 @@ void Scheduler::schedule_running(StepPlan& plan, Nanos now) {
 /// had to give way.
 bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan, Nanos now) {
   while (!kv_.try_grow(request, num_tokens)) {
+    if (tier_.give_way(KvReason::pressure_run, now)) continue;
     if (running_.size() == 1 && give_way(nullptr, KvReason::pressure_run, now)) continue;
     Request& victim = order_.choose_victim(running_);
     preempt(victim, plan, now);
@@ -174,6 +175,7 @@ StopReason Scheduler::try_admit(Request& request, StepPlan& plan, Nanos now) {
   const auto num_hits = static_cast<int>(hits.size());
   const int on_gpu = num_hits * kv_.block_size();
   const HostHit host = request.no_more_loads ? HostHit{} : tier_.find(request, on_gpu);
+  if (host.coming) return await_copy(request, now);
   if (host.tokens > 0 && !host.blocking) return start_load(request, hits, host.tokens, now);
   const int chunk = wanted(request, on_gpu + host.tokens);
   if (!config_.chunked_prefill && chunk > budget_left(plan)) return StopReason::chunking_off;

@@ -89,6 +89,7 @@ class Scheduler {
   StopReason try_admit(Request& request, StepPlan& plan, Nanos now);
   StopReason try_admit_loaded(Request& request, StepPlan& plan, Nanos now);
   StopReason start_load(Request& request, std::span<const BlockId> hits, int tokens, Nanos now);
+  StopReason await_copy(Request& request, Nanos now);
   StopReason refusal(const Request& request, const Admission& admission);
   static void note_hits(Request& request, int on_gpu, int from_host);
   void admit(Request& request, StepPlan& plan, int num_tokens, Nanos now);

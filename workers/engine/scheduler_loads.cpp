@@ -6,6 +6,13 @@
 #include "workers/engine/scheduler.hpp"
 
 namespace engine {
+namespace {
+
+RequestStatus queued_status(const Request& request) {
+  return request.num_preemptions == 0 ? RequestStatus::waiting : RequestStatus::preempted;
+}
+
+}  // namespace
 
 void Scheduler::note_hits(Request& request, int on_gpu, int from_host) {
   if (request.admitted >= Nanos{0}) return;
@@ -33,6 +40,16 @@ StopReason Scheduler::start_load(Request& request, std::span<const BlockId> hits
   return StopReason::none;
 }
 
+/// The request has no blocks: it waits apart until its KV is in the cache.
+StopReason Scheduler::await_copy(Request& request, Nanos now) {
+  order_.remove(request);
+  request.status = RequestStatus::loading;
+  request.time.queue += now - request.last_seen;
+  request.last_seen = now;
+  loading_.push_back(request);
+  return StopReason::none;
+}
+
 void Scheduler::on_loaded(std::span<const LoadedKv> loads, Nanos now,
                           std::vector<Request*>& finished) {
   for (const LoadedKv& load : loads) {
@@ -40,6 +57,11 @@ void Scheduler::on_loaded(std::span<const LoadedKv> loads, Nanos now,
     assert(request.status == RequestStatus::loading);
     request.time.load_stall += now - request.last_seen;
     request.last_seen = now;
+    if (load.in_cache) {
+      loading_.remove(request);
+      request.status = queued_status(request);
+      continue;
+    }
     request.num_computed = load.tokens;
     if (load.failed) kv_.truncate(request, kv_.blocks_for(load.tokens));
     if (load.failed && config_.load_failure == LoadFailure::fail_request) {
@@ -56,6 +78,7 @@ void Scheduler::on_loaded(std::span<const LoadedKv> loads, Nanos now,
   }
   // Whose load began first shall stand first.
   for (const LoadedKv& load : std::views::reverse(loads)) {
+    if (load.in_cache) order_.push_loaded(*load.request);
     if (load.request->status != RequestStatus::loaded) continue;
     order_.push_loaded(*load.request);
     if (load.tokens == 0) return_to_queue(*load.request);
@@ -78,7 +101,7 @@ StopReason Scheduler::try_admit_loaded(Request& request, StepPlan& plan, Nanos n
 /// Something that holds blocks without computing lets go of them, for the sake of `head` or of what
 /// runs. False when nothing does.
 bool Scheduler::give_way(const Request* head, KvReason pressure, Nanos now) {
-  return pins_.release_one(pressure) || drop_loaded(head, pressure, now);
+  return tier_.give_way(pressure, now) || pins_.release_one(pressure) || drop_loaded(head, pressure, now);
 }
 
 /// The request that loaded last loses its blocks; what they hold stays cached until it is evicted.
@@ -102,7 +125,7 @@ void Scheduler::return_to_queue(Request& request) {
   order_.remove(request);
   kv_.release(request);
   request.num_computed = 0;
-  request.status = request.num_preemptions == 0 ? RequestStatus::waiting : RequestStatus::preempted;
+  request.status = queued_status(request);
   order_.push_preempted(request);
   pins_.on_preempted(request);
   if (head == &request || order_.front() != &request) return;

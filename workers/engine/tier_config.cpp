@@ -17,6 +17,9 @@ void check(const TierConfig& config, int block_size) {
     throw InputError("a chunk of the host tier must be a multiple of engine.block_size (" +
                      number(block_size) + "), found " + number(config.chunk_tokens) + " tokens");
   }
+  if (config.prefetch != nullptr &&
+      (config.kind != TierKind::offload || config.store_mode != StoreMode::eager))
+    throw InputError("prefetch needs a host tier \"offload\" that stores eagerly");
   const std::int64_t least = chunked ? config.chunk_tokens / block_size : 1;
   constexpr std::int64_t kMost = 1 << 30;
   if (config.host_blocks < least || config.host_blocks > kMost) {

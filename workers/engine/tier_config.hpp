@@ -5,6 +5,7 @@
 
 #include "workers/engine/host_tier.hpp"
 #include "workers/engine/kv_cache.hpp"
+#include "workers/engine/prefetch.hpp"
 
 namespace engine {
 
@@ -21,6 +22,7 @@ struct TierConfig {
 
   // offload
   StoreMode store_mode = StoreMode::eager;
+  PrefetchPolicy* prefetch = nullptr;  // borrowed; null: nothing is loaded before it is asked for
   bool tail_store = true;  // store the blocks that a turn's last step completed, too
 
   // swap

@@ -23,6 +23,10 @@ class TierEvents {
   void add(KvEventKind kind, KvReason reason, const TurnRef& of, int blocks) {
     add(kind, reason, of, of, blocks);
   }
+  /// With the instant by which it should be through.
+  void add_due(KvEventKind kind, KvReason reason, const TurnRef& of, int blocks, Nanos deadline) {
+    log_.push_back({kind, reason, of.job, of.turn, blocks, of.job, of.turn, deadline});
+  }
 
  private:
   std::vector<KvEvent>& log_;

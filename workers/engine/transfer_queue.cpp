@@ -8,7 +8,9 @@
 namespace engine {
 
 TransferQueue::TransferQueue(const TransferConfig& config, BlockCopier& copier)
-    : config_(config), copier_(copier) {
+    : config_(config),
+      copier_(copier),
+      block_load_ns_(static_cast<double>(config.block_load_time.count())) {
   if (config.quantum_blocks < 1) throw std::invalid_argument("a quantum holds at least one block");
 }
 
@@ -153,6 +155,11 @@ void TransferQueue::on_arrived(Direction& direction, const CopyDone& done) {
   const bool load = transfer.kind.direction == CopyDirection::load;
   (load ? stats_.loaded_blocks : stats_.stored_blocks) += quantum.copies;
   (load ? stats_.load_busy : stats_.store_busy) += done.busy;
+  if (load) {
+    constexpr double kNewest = 0.2;  // weight of the last quantum
+    const double took = static_cast<double>(done.busy.count()) / quantum.copies;
+    block_load_ns_ += kNewest * (took - block_load_ns_);
+  }
   transfer.arrived += quantum.copies;
   transfer.failed |= done.failed;
   if (!transfer.failed) transfer.landed = transfer.arrived;
@@ -165,6 +172,19 @@ void TransferQueue::finish_if_over(Transfer& transfer) {
   std::erase(open_, &transfer);
   --num_open_;
   reusable_.push_back(&transfer);
+}
+
+int TransferQueue::pending(CopyDirection direction, Urgency urgency) const {
+  int blocks = 0;
+  for (const Transfer* t : open_)
+    if (t->kind.direction == direction && t->kind.urgency <= urgency)
+      blocks += static_cast<int>(t->copies.size()) - t->arrived;
+  return blocks;
+}
+
+int TransferQueue::count(CopyDirection direction) const {
+  return static_cast<int>(std::ranges::count_if(
+      open_, [&](const Transfer* t) { return t->kind.direction == direction; }));
 }
 
 void TransferQueue::wait(Clock& clock, Nanos until) {

@@ -41,6 +41,7 @@ struct TransferStats {
 struct TransferConfig {
   int quantum_blocks = 32;  // copies that cannot be interrupted
   int max_ahead = 0;        // quanta given to the copier before they move, a direction; 0: all
+  Nanos block_load_time{0};  // as expected before anything was loaded
 };
 
 /// The two directions of the host link: copies in the order of their urgency, in quanta, over a
@@ -65,6 +66,14 @@ class TransferQueue {
   std::span<const TransferDone> poll(Nanos now);
 
   bool busy() const { return num_open_ > 0; }
+  /// Blocks of this direction that have not arrived, of transfers at least as urgent.
+  int pending(CopyDirection direction, Urgency urgency) const;
+  /// Transfers of this direction that are not over.
+  int count(CopyDirection direction) const;
+  /// What loading so many blocks takes, by what the last loads took.
+  Nanos expected_load_time(int blocks) const {
+    return Nanos{static_cast<std::int64_t>(block_load_ns_ * blocks)};
+  }
   /// Waits, with nothing else to do, until a copy is done or `until`.
   void wait(Clock& clock, Nanos until);
   /// Waits until nothing is under way, and returns what is over then; see poll().
@@ -115,6 +124,7 @@ class TransferQueue {
   std::vector<CopyDone> copies_done_;
   std::vector<TransferDone> over_, reported_;
   TransferStats stats_;
+  double block_load_ns_;
   std::uint64_t num_submitted_ = 0;
   int num_open_ = 0;
 };

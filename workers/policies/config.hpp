@@ -58,6 +58,10 @@ struct PolicyConfig {
   int max_num_batched_tokens = 2048;  // tokens that one step recomputes at most
   int block_size = 16;                // tokens
 
+  // prefetch over a host tier: none, or the estimator that foretells when jobs come back
+  std::string prefetch = "none";
+  std::string scoring = "S5";
+
   // retention pin
   std::string ttl_rule = "fixed";
   engine::Nanos ttl{2'000'000'000};

@@ -19,12 +19,27 @@ class ToolCalls {
     return estimator_->forecast(call.call);
   }
 
+  /// What is foretold of the job's tool by now. Valid until the next on_arrival().
+  std::optional<GapForecast> forecast(engine::JobId job) const {
+    if (engine::index(job) >= calls_.size()) return std::nullopt;
+    return estimator_->forecast(calls_[engine::index(job)].call);
+  }
+  engine::Nanos started(engine::JobId job) const { return calls_.at(engine::index(job)).started; }
+  /// Of all tools that have returned; 1 s before one has.
+  engine::Nanos mean() const {
+    return returned_ == 0 ? engine::Nanos{std::chrono::seconds{1}} : total_ / returned_;
+  }
+
   /// The next turn came back: the tool took until now. A client that submits ahead of time teaches
   /// nothing.
   void on_arrival(const engine::Request& request) {
     Running& call = call_of(request.spec.job);
     const engine::Nanos took = request.spec.arrival - call.started;
-    if (call.active && took > engine::Nanos{0}) estimator_->learn(call.call, took);
+    if (call.active && took > engine::Nanos{0}) {
+      estimator_->learn(call.call, took);
+      total_ += took;
+      ++returned_;
+    }
     call.active = false;
   }
 
@@ -41,6 +56,8 @@ class ToolCalls {
 
   std::unique_ptr<GapEstimator> estimator_;
   std::vector<Running> calls_;  // by job
+  engine::Nanos total_{0};
+  int returned_ = 0;
 };
 
 }  // namespace policies

@@ -114,6 +114,30 @@ void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
   tier.transfers.max_ahead = dice.any({0, 1, 3});
 }
 
+void add_prefetch(FuzzCase& fuzz, std::uint64_t seed) {
+  add_tier(fuzz, seed);
+  Dice dice(seed * 104729);
+  fuzz.config.tier.kind = engine::TierKind::offload;
+  fuzz.config.tier.store_mode = engine::StoreMode::eager;
+  fuzz.config.tier.transfers.block_load_time = milliseconds(dice.any({0, 1, 10}));
+  policies::PolicyConfig& policy = fuzz.config.policy;
+  policy.prefetch =
+      dice.any({"oracle", "oracle", "client_hint", "tool_mean", "tool_cdf", "lognormal"});
+  policy.scoring = dice.any({"S1", "S2", "S3", "S4", "S5"});
+  policy.reload = {0, 1e-4, 0};
+  policies::EstimatorConfig& estimator = policy.estimator;
+  estimator.enough_calls = dice.between(0, 3);
+  estimator.error.bias = dice.any({1.0, 0.1, 10.0});
+  estimator.error.sigma = dice.any({0.0, 0.5, 2.0});
+  const auto jobs = fuzz.jobs;
+  estimator.truth = [jobs](engine::JobId job, int turn) {
+    const auto& turns = jobs[engine::index(job)].turns;
+    const auto next = static_cast<std::size_t>(turn) + 1;
+    return next < turns.size() ? milliseconds(10 * (1 + turns[next].gap_steps)) : engine::Nanos{-1};
+  };
+  estimator.hints = estimator.truth;
+}
+
 std::string describe(const FuzzCase& fuzz) {
   const auto& [kv, s, policy, tier] = fuzz.config;
   std::string text = policy.order + ", " + policy.retention;
@@ -131,6 +155,7 @@ std::string describe(const FuzzCase& fuzz) {
   add("reserve", s.reserve_full_sequence);
   add("jobs", fuzz.jobs.size());
   add("tier", static_cast<int>(tier.kind));
+  text += ", prefetch " + policy.prefetch + " " + policy.scoring;
   return text;
 }
 

@@ -57,6 +57,9 @@ FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> o
 /// A host tier of any kind, from far too small to ample.
 void add_tier(FuzzCase& fuzz, std::uint64_t seed);
 
+/// Loads ahead of turns, by an estimator that may be wrong, over an eager offload tier.
+void add_prefetch(FuzzCase& fuzz, std::uint64_t seed);
+
 std::string describe(const FuzzCase& fuzz);
 
 }  // namespace support

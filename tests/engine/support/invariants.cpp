@@ -97,8 +97,8 @@ void Invariants::check_running() const {
 
 void Invariants::check_waiting() const {
   for (const Request* r : all_of(scheduler_.loading()))
-    require(r->status == engine::RequestStatus::loading && !r->blocks.empty(),
-            "what loads has blocks to load into");
+    require(r->status == engine::RequestStatus::loading && (!r->blocks.empty() || tier_.busy()),
+            "what loads has blocks to load into, or waits for a copy that is under way");
   for (const Request* r : order_.in_service_order()) {
     if (r->status == engine::RequestStatus::loaded) {
       require(!r->blocks.empty() && r->num_computed > 0, "what has been loaded is kept");
@@ -126,13 +126,14 @@ void Invariants::check_blocks() const {
   std::vector<int> holders(static_cast<std::size_t>(kv_config_.num_blocks));
   for (const Request* r : this->holders())
     for (const BlockId b : r->blocks) ++holders[engine::index(b)];
-  for (std::uint32_t b = 1; b < holders.size(); ++b) holders[b] += kv_.copies(BlockId{b});
+  for (std::uint32_t b = 1; b < holders.size(); ++b)
+    holders[b] += kv_.copies(BlockId{b}) + tier_.kept(BlockId{b});
   for (const auto& [job, blocks] : pinned_)
     for (const BlockId b : blocks) ++holders[engine::index(b)];
   int free = 0, held = 0;
   for (std::uint32_t b = 1; b < holders.size(); ++b) {
     require(kv_.pool().refs(BlockId{b}) == holders[b],
-            "a block has one reference a table, a pin and a copy that hold it");
+            "a block has one reference a table, a pin, a copy and a prefetch that hold it");
     ++(holders[b] == 0 ? free : held);
   }
   require(free == kv_.num_free(), "free blocks are those that nobody holds");

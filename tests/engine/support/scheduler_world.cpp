@@ -45,6 +45,15 @@ const char* to_string(engine::KvReason reason) {
   return kNames[static_cast<int>(reason)];
 }
 
+namespace {
+
+engine::TierConfig with_prefetch(engine::TierConfig tier, engine::PrefetchPolicy* prefetch) {
+  tier.prefetch = prefetch;
+  return tier;
+}
+
+}  // namespace
+
 SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* given)
     : kv(config.kv),
       config_(config),
@@ -53,8 +62,10 @@ SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* give
       pins(kv, *order_, *retention_),
       content(config.kv),
       shadow(copier, content),
-      own_tier_(engine::make_host_tier(config.tier, config.scheduler.max_num_batched_tokens, kv,
-                                       shadow, pins.events())),
+      prefetch_(policies::make_prefetch(config.policy)),
+      own_tier_(engine::make_host_tier(with_prefetch(config.tier, prefetch_.get()),
+                                       config.scheduler.max_num_batched_tokens, kv, shadow,
+                                       pins.events())),
       tier(given != nullptr ? *given : *own_tier_),
       scheduler_(config.scheduler, kv, *order_, pins, tier),
       invariants_(config.kv, config.scheduler, kv, scheduler_, *order_, pins, tier,
@@ -79,6 +90,7 @@ Request& SchedulerWorld::add(const std::string& name, const Ask& ask) {
   spec.stop.max_tokens = static_cast<int>(client.ask.outputs.size());
   engine::hash_full_blocks(request, kv.block_size());
   scheduler_.submit(request);
+  tier.on_arrival(request, now());
   return request;
 }
 

@@ -108,6 +108,7 @@ class SchedulerWorld {
   ShadowCopier shadow;
 
  private:
+  std::unique_ptr<engine::PrefetchPolicy> prefetch_;
   std::unique_ptr<engine::HostTier> own_tier_;
 
  public:

@@ -26,7 +26,8 @@ LinkModel link_model(const LinkRates& rates, LinkMemory memory, std::int64_t byt
           .store_gb_s = pinned ? rates.pinned_d2h_gb_s : rates.pageable_d2h_gb_s,
           .duplex_factor = rates.duplex_factor,
           .infinite = false,
-          .bytes_per_block = bytes_per_block};
+          .bytes_per_block = bytes_per_block,
+          .duplex = true};
 }
 
 LinkCopier::LinkCopier(const LinkModel& link) : link_(link) {
@@ -49,22 +50,35 @@ CopyId LinkCopier::submit(CopyDirection direction, std::span<const engine::Block
   const CopyId id{++num_submitted_};
   Direction& queue = directions_[static_cast<std::size_t>(direction)];
   queue.push_back({id, work_ns});
-  if (queue.size() == 1) queue.front().begun_ns = now_ns_;
+  begin_heads();
   return id;
 }
 
+void LinkCopier::begin_heads() {
+  for (std::size_t d : {0u, 1u}) {
+    if (directions_[d].empty() || speed_of(d) == 0) continue;
+    Batch& head = directions_[d].front();
+    if (head.begun_ns < 0) head.begun_ns = now_ns_;
+  }
+}
+
 double LinkCopier::speed_of(std::size_t direction) const {
-  return directions_[1 - direction].empty() ? 1 : link_.duplex_factor;
+  const Direction& other = directions_[1 - direction];
+  if (other.empty()) return 1;
+  if (link_.duplex) return link_.duplex_factor;
+  return directions_[direction].front().id < other.front().id ? 1 : 0;
 }
 
 double LinkCopier::head_completion_ns(std::size_t direction) const {
-  if (directions_[direction].empty()) return std::numeric_limits<double>::infinity();
+  if (directions_[direction].empty() || speed_of(direction) == 0)
+    return std::numeric_limits<double>::infinity();
   return now_ns_ + directions_[direction].front().work_ns / speed_of(direction);
 }
 
 /// Both directions move to `until_ns`; nothing completes or begins in between.
 void LinkCopier::work(double until_ns) {
-  const double speeds[] = {speed_of(0), speed_of(1)};
+  const double speeds[] = {directions_[0].empty() ? 0 : speed_of(0),
+                           directions_[1].empty() ? 0 : speed_of(1)};
   for (std::size_t d : {0u, 1u}) {
     if (directions_[d].empty()) continue;
     double& left = directions_[d].front().work_ns;
@@ -82,7 +96,7 @@ void LinkCopier::run_until(double ns) {
     Direction& queue = directions_[first];
     through_.push_back({queue.front().id, Nanos{std::llround(now_ns_ - queue.front().begun_ns)}});
     queue.pop_front();
-    if (!queue.empty()) queue.front().begun_ns = now_ns_;
+    begin_heads();
   }
   if (ns > now_ns_) work(ns);
 }
@@ -104,7 +118,7 @@ bool LinkCopier::withdraw(CopyId id, Nanos now) {
   run_until(ns_of(now));
   for (Direction& queue : directions_) {
     const auto at = std::ranges::find(queue, id, &Batch::id);
-    if (at == queue.end() || at == queue.begin()) continue;  // the head has begun
+    if (at == queue.end() || at->begun_ns >= 0) continue;
     queue.erase(at);
     return true;
   }

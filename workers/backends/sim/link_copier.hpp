@@ -16,6 +16,7 @@ struct LinkModel {
   double duplex_factor = 1;  // share of its rate that each direction keeps while the other is busy
   bool infinite = false;     // copies take no time
   std::int64_t bytes_per_block = 0;
+  bool duplex = true;  // otherwise a batch of one direction waits for those of the other
 };
 
 enum class LinkMemory : std::uint8_t { pinned, pageable };
@@ -25,7 +26,8 @@ LinkModel link_model(const LinkRates& rates, LinkMemory memory, std::int64_t byt
 
 /// Copies nothing: a batch is through when a link of these rates would have moved it. Each
 /// direction serves one batch at a time, in order; while both are busy each moves at duplex_factor
-/// times its rate. Exact on the virtual clock: completions do not depend on when anybody polls.
+/// times its rate, or, without duplex, one waits for the other, in order of submission. Exact on
+/// the virtual clock: completions do not depend on when anybody polls.
 class LinkCopier final : public engine::BlockCopier {
  public:
   /// Throws std::invalid_argument when a rate, the factor or the size of a block is not positive.
@@ -47,6 +49,7 @@ class LinkCopier final : public engine::BlockCopier {
   using Direction = std::deque<Batch>;
 
   double speed_of(std::size_t direction) const;
+  void begin_heads();
   /// When the head of the direction will be through if nothing is submitted before; infinity when
   /// it is idle.
   double head_completion_ns(std::size_t direction) const;

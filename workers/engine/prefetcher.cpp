@@ -1,0 +1,236 @@
+#include "workers/engine/prefetcher.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace engine {
+namespace {
+
+constexpr Nanos kMemory = std::chrono::seconds{2};  // half-life of what is observed
+constexpr Nanos kLongMemory = std::chrono::seconds{30};
+constexpr Nanos kLittleEarly = std::chrono::milliseconds{250};
+
+}  // namespace
+
+Prefetcher::Prefetcher(PrefetchPolicy& policy, KvCache& kv, HostPool& host,
+                       TransferQueue& transfers, TierEvents& events)
+    : policy_(policy),
+      kv_(kv),
+      host_(host),
+      transfers_(transfers),
+      events_(events),
+      victims_(kv, host),
+      kept_(static_cast<std::size_t>(kv.num_usable()) + 1),
+      step_s_(kMemory),
+      wait_s_(kMemory),
+      gap_s_(kLongMemory),
+      blocked_(kMemory),
+      wanted_tokens_(kLongMemory) {
+  kv.set_eviction_order(*this);
+}
+
+PausedJob& Prefetcher::job_of(JobId id) {
+  while (index(id) >= jobs_.size()) {
+    const JobId next{static_cast<std::uint32_t>(jobs_.size())};
+    jobs_.emplace_back().id = next;
+  }
+  return jobs_[index(id)];
+}
+
+void Prefetcher::begin_phase(PausedJob& job, JobPhase phase) {
+  const auto paused = [](JobPhase p) { return p == JobPhase::away || p == JobPhase::back; };
+  if (paused(phase) && !paused(job.phase)) paused_.push_back(index(job.id));
+  if (!paused(phase) && paused(job.phase)) std::erase(paused_, index(job.id));
+  job.phase = phase;
+  job.estimated_at = Nanos{-1};
+}
+
+void Prefetcher::on_arrival(const Request& request, Nanos now) {
+  policy_.on_arrival(request);
+  wanted_tokens_.add(request.num_tokens(), now);
+  PausedJob& job = job_of(request.spec.job);
+  if (job.phase == JobPhase::away) {
+    const auto left = static_cast<int>(job.hashes.size() - job.cached.size());
+    if (job.fetch.state == Fetch::State::moving) {
+      events_.add(KvEventKind::prefetch, KvReason::late, job.next_turn(), left);
+    } else if (job.fetch.state == Fetch::State::held && now - job.fetch.since > kLittleEarly) {
+      events_.add(KvEventKind::prefetch, KvReason::early, job.next_turn(),
+                  static_cast<int>(job.fetch.blocks.size()));
+    }
+    gap_s_.add(to_seconds(now - job.since), now);
+  }
+  if (job.phase == JobPhase::served) return;  // two turns of a job at once: one is followed
+  begin_phase(job, JobPhase::back);
+  job.since = now;
+  job.request = &request;
+  job.request_id = request.id;
+}
+
+bool Prefetcher::waits_for_fetch(Request& request, int gpu_tokens, Nanos now) {
+  PausedJob& job = job_of(request.spec.job);
+  Fetch& fetch = job.fetch;
+  if (fetch.state != Fetch::State::moving || fetch.cancelled || job.request != &request)
+    return false;
+  const auto next = static_cast<std::size_t>(fetch.hits);
+  const auto full = static_cast<std::size_t>((request.num_tokens() - 1) / kv_.block_size());
+  const bool wanted = next < full && request.block_hash(fetch.hits) == job.hashes[next] &&
+                      gpu_tokens < static_cast<int>(fetch.blocks.size()) * kv_.block_size();
+  if (!wanted) return false;
+  transfers_.raise(fetch.transfer, Urgency::demand, now);
+  fetch.waits = &request;
+  return true;
+}
+
+bool Prefetcher::better_recomputed(int gpu_tokens, int host_tokens) const {
+  const Nanos others =
+      transfers_.expected_load_time(transfers_.pending(CopyDirection::load, Urgency::demand));
+  const int context = gpu_tokens + host_tokens;
+  return to_seconds(others) > policy_.recompute_s(context, host_tokens);
+}
+
+void Prefetcher::on_served(const Request& request, Nanos now) {
+  PausedJob& job = job_of(request.spec.job);
+  if (job.phase == JobPhase::back && job.request == &request) {
+    if (request.spec.turn > 0) wait_s_.add(to_seconds(now - job.since), now);
+    end_gap(job, now);
+  }
+  begin_phase(job, JobPhase::served);
+}
+
+/// The turn holds blocks of its own: what was kept for it is its own business now.
+void Prefetcher::end_gap(PausedJob& job, Nanos now) {
+  victims_.unwatch(job);
+  if (job.fetch.state == Fetch::State::held) release(job);
+  if (job.fetch.state == Fetch::State::moving) {
+    job.fetch.cancelled = true;
+    job.fetch.waits = nullptr;
+    transfers_.cancel(job.fetch.transfer, now);
+  }
+}
+
+void Prefetcher::forget(const Request& request) {
+  PausedJob& job = job_of(request.spec.job);
+  if (job.fetch.waits == &request) job.fetch.waits = nullptr;
+}
+
+void Prefetcher::on_turn_finish(const Request& request, Nanos now) {
+  PausedJob& job = job_of(request.spec.job);
+  const int full = request.num_computed / kv_.block_size();
+  end_gap(job, now);
+  job.hashes.clear();
+  for (int i = 0; i < full; ++i) job.hashes.push_back(request.block_hash(i));
+  job.turn = request.spec.turn;
+  job.stored = full;
+  if (request.spec.last_turn) {
+    begin_phase(job, JobPhase::unknown);
+    ended_.push_back(index(job.id));
+    return;
+  }
+  policy_.on_turn_finish(request, now);
+  victims_.watch(job, request);
+  begin_phase(job, JobPhase::away);
+  job.since = now;
+  job.overdue = policy_.returns_by(job.id, 0.95, now);
+  job.request = nullptr;
+  job.num_fetches = 0;
+  job.refused = false;
+}
+
+void Prefetcher::expire(Nanos now) {
+  now_ = now;
+  for (const std::uint32_t id : ended_) {
+    if (jobs_[id].phase != JobPhase::unknown) continue;
+    victims_.give_up(jobs_[id]);
+    jobs_[id].hashes.clear();
+    jobs_[id].stored = 0;
+  }
+  ended_.clear();
+  for (std::size_t i = 0; i < paused_.size();) {
+    PausedJob& job = jobs_[paused_[i]];
+    victims_.refresh(job);
+    const bool over = job.fetch.state == Fetch::State::held && job.fetch.until <= now;
+    if (over) drop(job, job.phase == JobPhase::away ? KvReason::misprediction : KvReason::deadline);
+    end_stale(job);
+    if (i < paused_.size() && &jobs_[paused_[i]] == &job) ++i;
+  }
+}
+
+/// A turn that was aborted before it was served says so nowhere else.
+void Prefetcher::end_stale(PausedJob& job) {
+  if (job.phase != JobPhase::back) return;
+  const Request& request = *job.request;
+  const bool over = request.id != job.request_id || request.status == RequestStatus::aborted ||
+                    request.status == RequestStatus::finished;
+  if (!over) return;
+  end_gap(job, now_);
+  begin_phase(job, JobPhase::unknown);
+  ended_.push_back(index(job.id));
+}
+
+void Prefetcher::drop(PausedJob& job, KvReason reason) {
+  events_.add(KvEventKind::drop, reason, job.next_turn(),
+              static_cast<int>(job.fetch.blocks.size()));
+  release(job);
+}
+
+/// What was kept stays cached until its blocks are wanted.
+void Prefetcher::release(PausedJob& job) {
+  for (const BlockId block : job.fetch.blocks) --kept_[index(block)];
+  kv_.unpin(job.fetch.blocks);
+  job.fetch.blocks.clear();
+  job.fetch.state = Fetch::State::none;
+}
+
+bool Prefetcher::give_way(KvReason pressure, Nanos now) {
+  const auto last_used = [&](Fetch::State state) {
+    PausedJob* last = nullptr;
+    for (PausedJob& job : jobs_) {
+      const bool may = job.fetch.state == state && !job.fetch.cancelled && !job.fetch.waits;
+      if (may && (last == nullptr || job.fetch.use_at > last->fetch.use_at)) last = &job;
+    }
+    return last;
+  };
+  if (PausedJob* job = last_used(Fetch::State::held)) {
+    drop(*job, pressure);
+    return true;
+  }
+  // What moves gives its blocks back with the next step.
+  if (PausedJob* job = last_used(Fetch::State::moving)) {
+    job->fetch.cancelled = true;
+    transfers_.cancel(job->fetch.transfer, now);
+  }
+  return false;
+}
+
+/// Blocks of nobody in particular go in the order of their release; before the first of a paused
+/// job is taken, the job that will be served last gives up its end. What the host has a copy of
+/// goes first.
+void Prefetcher::before_eviction(int count) {
+  BlockId block = kv_.pool().free_head();
+  for (; count > 0 && block != BlockId{0} && !victims_.watched(block); --count)
+    block = kv_.pool().next_free(block);
+  constexpr int kQuantum = 32;
+  while (count > 0) {
+    PausedJob* victim = nullptr;
+    std::pair<bool, Nanos> latest;
+    for (const std::uint32_t id : paused_) {
+      PausedJob& job = jobs_[id];
+      if (job.cached.empty() || job.fetch.state != Fetch::State::none) continue;
+      const auto on_host = host_.find(job.hashes[job.cached.size() - 1]).has_value();
+      const std::pair rank(on_host, hardly_used_before(job, now_));
+      if (victim == nullptr || rank > latest) {
+        victim = &job;
+        latest = rank;
+      }
+    }
+    if (victim == nullptr) return;
+    const int trimmed = victims_.trim(*victim, std::max(count, kQuantum));
+    if (trimmed > 0)
+      events_.add(latest.first ? KvEventKind::demote : KvEventKind::drop, KvReason::capacity,
+                  {victim->id, victim->turn}, trimmed);
+    count -= trimmed;
+  }
+}
+
+}  // namespace engine

@@ -1,0 +1,117 @@
+// Prefetch as an estimator of tool times foretells it: KV is brought back when having it saves more
+// than keeping it costs. Everything is counted in one currency, request-seconds of delay.
+//
+// What is saved is the time to compute the missing tokens again, for the turn itself and for all
+// that run meanwhile, once for each. What it costs is GPU memory until the turn is served, at the
+// price that requests pay who wait for memory; host memory for as long, at what its least valuable
+// content is worth; and the time that other loads wait on the link. The scorings S1 to S5 count
+// more of this, one after the other.
+#include <algorithm>
+#include <memory>
+
+#include "workers/engine/errors.hpp"
+#include "workers/engine/prefetch.hpp"
+#include "workers/policies/factory.hpp"
+#include "workers/policies/tool_calls.hpp"
+
+namespace policies {
+namespace {
+
+using engine::AwaitedKv;
+using engine::JobId;
+using engine::Nanos;
+using engine::Request;
+using engine::Scarcity;
+using engine::to_seconds;
+
+enum class Scoring : std::uint8_t {
+  saved_tokens,  // S1
+  others_run,    // S2: and what those who run would wait
+  gpu_memory,    // S3: less the price of GPU memory
+  host_memory,   // S4: and of host memory
+  link,          // S5: and of the link
+};
+
+constexpr const char* kScorings[] = {"S1", "S2", "S3", "S4", "S5"};
+
+Scoring scoring_of(const std::string& name) {
+  const auto found = std::ranges::find(kScorings, name);
+  if (found == std::end(kScorings))
+    throw engine::InputError(
+        "policy.scoring must be one of \"S1\", \"S2\", \"S3\", \"S4\", \"S5\", found \"" + name +
+        "\"");
+  return static_cast<Scoring>(found - std::begin(kScorings));
+}
+
+class Foretold final : public engine::PrefetchPolicy {
+ public:
+  Foretold(const PolicyConfig& config, std::unique_ptr<GapEstimator> estimator)
+      : scoring_(scoring_of(config.scoring)),
+        reload_(config.reload),
+        calls_(std::move(estimator)) {}
+
+  void on_arrival(const Request& request) override { calls_.on_arrival(request); }
+  void on_turn_finish(const Request& request, Nanos now) override { calls_.start(request, now); }
+
+  bool foretells(JobId job) const override { return calls_.forecast(job).has_value(); }
+
+  /// Of a tool that nothing is known of, as if it were like all others together.
+  Nanos returns_by(JobId job, double probability, Nanos now) const override {
+    const auto forecast = calls_.forecast(job);
+    const GapForecast gap =
+        forecast ? *forecast : GapForecast::exponential(calls_.mean(), Evidence::prior);
+    const Nanos elapsed = now - calls_.started(job);
+    return now - elapsed + gap.quantile_after(elapsed, probability);
+  }
+
+  double recompute_s(int context_tokens, int missing_tokens) const override {
+    return reload_.seconds(context_tokens) - reload_.seconds(context_tokens - missing_tokens);
+  }
+
+  double score(const AwaitedKv& kv, const Scarcity& scarce) const override {
+    double worth = recompute_s(kv.context_tokens, kv.missing_tokens) - to_seconds(kv.late);
+    if (scoring_ >= Scoring::others_run)
+      worth += reload_.linear_s * kv.missing_tokens * scarce.running;
+    if (scoring_ >= Scoring::gpu_memory)
+      worth -= scarce.vram_price * kv.missing_tokens * to_seconds(kv.held);
+    if (scoring_ >= Scoring::host_memory)
+      worth -= scarce.dram_price * kv.missing_tokens * to_seconds(kv.until_use);
+    if (scoring_ >= Scoring::link) worth -= to_seconds(kv.load_time) * kv.loads_delayed;
+    return worth;
+  }
+
+  bool ranks_host_memory() const override { return scoring_ >= Scoring::host_memory; }
+
+ private:
+  Scoring scoring_;
+  ReloadCost reload_;
+  ToolCalls calls_;
+};
+
+}  // namespace
+
+std::vector<std::string> scoring_names() { return {std::begin(kScorings), std::end(kScorings)}; }
+
+std::vector<std::string> prefetch_names() {
+  std::vector<std::string> names = estimator_names();
+  names.insert(names.begin(), "none");
+  return names;
+}
+
+std::unique_ptr<engine::PrefetchPolicy> make_prefetch(const PolicyConfig& config) {
+  if (config.prefetch == "none") return nullptr;
+  const auto names = prefetch_names();
+  if (std::ranges::find(names, config.prefetch) == names.end()) {
+    std::string known;
+    for (const std::string& name : names) known += (known.empty() ? "\"" : ", \"") + name + '"';
+    throw engine::InputError("policy.prefetch must be one of " + known + ", found \"" +
+                             config.prefetch + '"');
+  }
+  if (!config.reload.known())
+    throw engine::InputError("policy.prefetch needs to know what a prefill costs");
+  EstimatorConfig estimator = config.estimator;
+  estimator.name = config.prefetch;
+  return std::make_unique<Foretold>(config, make_estimator(estimator));
+}
+
+}  // namespace policies
