@@ -1,0 +1,91 @@
+import type { Numbers } from "@/shared/columns";
+import { lastNotAbove, type Maybe, type Trace } from "./model";
+
+export type Point = [time: number, value: number];
+
+/** What the timeline draws, a point for every step, or for every bin of steps when there are too many. */
+export interface Timeline {
+  stepsPerPoint: number; // at most
+  prefill: Point[];
+  decode: Point[];
+  running: Point[];
+  waiting: Point[];
+  preempted: Point[];
+  used: Point[];
+  pinned: Point[];
+  cached: Point[];
+  empty: Point[];
+  toDevice: Point[]; // GB/s
+  toHost: Point[];
+}
+
+type Fold = (values: Numbers, from: number, to: number) => number;
+
+const mean: Fold = (values, from, to) => sum(values, from, to) / (to - from);
+const last: Fold = (values, _, to) => values[to - 1] as number;
+
+function sum(values: Numbers, from: number, to: number): number {
+  let total = 0;
+  for (let i = from; i < to; ++i) total += values[i] as number;
+  return total;
+}
+
+const most: Fold = (values, from, to) => {
+  let largest = values[from] as number;
+  for (let i = from + 1; i < to; ++i) largest = Math.max(largest, values[i] as number);
+  return largest;
+};
+
+/** Rows [edges[i], edges[i + 1]) make point i. */
+function edgesOf(trace: Trace, from: number, to: number, points: number): number[] {
+  const { start, n } = trace.steps;
+  const first = Math.max(0, lastNotAbove(start, from));
+  const end = Math.min(n, lastNotAbove(start, to) + 2);
+  if (end - first <= points) return Array.from({ length: end - first + 1 }, (_, i) => first + i);
+  const edges = [first];
+  for (let i = 1; i < points; ++i) {
+    const row = lastNotAbove(start, from + ((to - from) * i) / points) + 1;
+    if (row > (edges[edges.length - 1] as number)) edges.push(Math.min(row, end));
+  }
+  if ((edges[edges.length - 1] as number) < end) edges.push(end);
+  return edges;
+}
+
+/**
+ * The steps between two times in at most `points` points: tokens are means over a point's steps, requests the
+ * most of any of its steps, blocks those of its last step, bytes a rate over its time.
+ */
+export function timeline(trace: Trace, from: number, to: number, points: number): Timeline {
+  const { steps } = trace;
+  const edges = edgesOf(trace, from, to, points);
+  const finish = (row: number) => (steps.start[row] as number) + ((steps.duration[row] as number) || 0);
+  const fold = (values: Maybe, how: Fold, scale: (from: number, to: number) => number = () => 1): Point[] => {
+    if (values === null) return [];
+    const made: Point[] = [];
+    for (let i = 0; i + 1 < edges.length; ++i) {
+      const [low, high] = [edges[i] as number, edges[i + 1] as number];
+      made.push([steps.start[low] as number, how(values, low, high) * scale(low, high)]);
+    }
+    const end = made[made.length - 1];
+    if (end !== undefined) made.push([finish((edges[edges.length - 1] as number) - 1), end[1]]);
+    return made;
+  };
+  const rate = (low: number, high: number) => {
+    const until = high < steps.n ? (steps.start[high] as number) : finish(high - 1);
+    return 1e-9 / Math.max(1e-9, until - (steps.start[low] as number));
+  };
+  return {
+    stepsPerPoint: edges.reduce((widest, edge, i) => Math.max(widest, edge - (edges[i - 1] ?? edge)), 0),
+    prefill: fold(steps.prefill, mean),
+    decode: fold(steps.decodes, mean),
+    running: fold(steps.running, most),
+    waiting: fold(steps.waiting, most),
+    preempted: fold(steps.preempted, sum),
+    used: fold(steps.used, last),
+    pinned: fold(steps.pinned, last),
+    cached: fold(steps.cached, last),
+    empty: fold(steps.empty, last),
+    toDevice: fold(steps.toDevice, sum, rate),
+    toHost: fold(steps.toHost, sum, rate),
+  };
+}

@@ -1,0 +1,42 @@
+import { JsonlTrace } from "./jsonl";
+
+/** What files of traces have in common: "x" of x.steps.jsonl, x.requests.jsonl and x.events.jsonl. */
+export function traceName(fileName: string): string {
+  return fileName.replace(/\.(steps|requests|events)?\.?jsonl?$/i, "");
+}
+
+/** Every line of a file, without holding the file. */
+async function eachLine(file: Blob, use: (line: string, number: number) => void): Promise<void> {
+  const reader = file.stream().pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  let number = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    const lines = (rest + (value ?? "")).split("\n");
+    rest = done ? "" : (lines.pop() ?? "");
+    for (const line of lines) use(line, ++number);
+    if (done) return;
+  }
+}
+
+/**
+ * Reads files of JSON lines into the traces that they are parts of, by name. Steps come first, whatever the order
+ * of the files. Throws an Error that names file and line for what is not a trace.
+ */
+export async function readTraces(files: File[], known: Map<string, JsonlTrace>): Promise<void> {
+  const steps = (file: File) => (/steps/i.test(file.name) ? 0 : 1);
+  for (const file of [...files].sort((a, b) => steps(a) - steps(b))) {
+    const name = traceName(file.name);
+    const trace = known.get(name) ?? new JsonlTrace(name);
+    let used = 0;
+    await eachLine(file, (line, number) => {
+      try {
+        if (trace.add(line)) used += line.trim() === "" ? 0 : 1;
+      } catch (error) {
+        throw new Error(`${file.name}, line ${number}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    });
+    if (used === 0) throw new Error(`${file.name}: no line of it belongs to a trace (step_snapshot, step_decision, ...)`);
+    known.set(name, trace);
+  }
+}

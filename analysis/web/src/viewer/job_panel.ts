@@ -1,0 +1,165 @@
+import { csvButton } from "@/shared/csv";
+import { h, replace, type Child } from "@/shared/dom";
+import { num, seconds } from "@/shared/format";
+import type { Indexed } from "./indexed";
+import { findJobs, viewJob, type JobView } from "./job_view";
+import { at, PARTS } from "./model";
+import { PART_NAMES, WaterfallChart } from "./waterfall_chart";
+
+const SHOWN = 400; // jobs of the list, and losses of a job
+
+type Order = "id" | "arrive" | "jct" | "queue" | "preemptions" | "lost";
+
+/** The jobs of a trace, and the waterfall of one of them. */
+export class JobPanel {
+  private readonly waterfall: WaterfallChart;
+  private readonly chart = h("div", { class: "waterfall" });
+  private readonly list = h("tbody");
+  private readonly head = h("tr");
+  private readonly count = h("small", { class: "muted" });
+  private readonly about = h("div", { "data-part": "job-facts" });
+  private readonly losses = h("div", { "data-part": "losses" });
+  private readonly lost: number[];
+  private order: Order = "jct";
+  private filter = "";
+  private selected = "";
+
+  constructor(
+    element: HTMLElement,
+    private readonly indexed: Indexed,
+    private readonly use: { openJob: (id: string) => void; seek: (time: number) => void },
+  ) {
+    const { events, jobs } = indexed.trace;
+    this.lost = Array.from({ length: jobs.n }, (_, job) =>
+      indexed.eventsOfJob.of(job).reduce((sum, row) => sum + (events.kind[row] === "evict_gpu" ? at(events.blocks, row) : 0), 0));
+    replace(
+      element,
+      h("h3", {}, "Jobs ", this.count),
+      h("div", { class: "scroll list jobs", tabindex: 0, role: "region", "aria-label": "Jobs" }, h("table", {}, h("thead", {}, this.head), this.list)),
+      this.about,
+      this.chart,
+      this.losses,
+    );
+    this.waterfall = new WaterfallChart(this.chart, use.seek);
+    this.showHeads();
+    this.showList();
+  }
+
+  private showHeads(): void {
+    const heads: [Order, string][] = [["id", "job"], ["arrive", "arrived"], ["jct", "JCT"], ["queue", "queue"],
+      ["preemptions", "preempted"], ["lost", "GPU blocks lost"]];
+    replace(this.head, ...heads.map(([order, name]) => {
+      const sort = () => {
+        this.order = order;
+        this.showHeads();
+        this.showList();
+        this.head.querySelector<HTMLElement>(`[data-order="${order}"]`)?.focus();
+      };
+      const current = this.order === order;
+      const button = h("button", { type: "button", class: "link", "data-order": order, onclick: sort }, name, current && " ▾");
+      const ascending = order === "id" || order === "arrive";
+      return h("th", { class: order === "id" ? "" : "n", "aria-sort": current ? (ascending ? "ascending" : "descending") : "none" }, button);
+    }));
+  }
+
+  private value(order: Order, job: number): number {
+    const { jobs } = this.indexed.trace;
+    if (order === "lost") return this.lost[job] as number;
+    return order === "id" ? job : at(jobs[order], job);
+  }
+
+  private ordered(): number[] {
+    const ids = this.indexed.trace.jobs.id;
+    const found = findJobs(this.indexed, this.filter);
+    if (this.order === "id") return found.sort((a, b) => (ids[a] as string).localeCompare(ids[b] as string, "en", { numeric: true }));
+    const sign = this.order === "arrive" ? 1 : -1;
+    const key = (job: number) => this.value(this.order, job);
+    return found.sort((a, b) => sign * ((Number.isNaN(key(a)) ? -Infinity : key(a)) - (Number.isNaN(key(b)) ? -Infinity : key(b))) || a - b);
+  }
+
+  private showList(): void {
+    const { jobs } = this.indexed.trace;
+    const found = this.ordered();
+    replace(this.count, found.length > SHOWN ? `${num(SHOWN)} of ${num(found.length)}` : num(found.length));
+    replace(this.list, ...found.slice(0, SHOWN).map((job) => {
+      const id = jobs.id[job] as string;
+      const cells: Child[] = [seconds(at(jobs.arrive, job)), seconds(at(jobs.jct, job)), seconds(at(jobs.queue, job)),
+        num(at(jobs.preemptions, job)), num(this.lost[job])];
+      const open = h("button", { type: "button", class: "link", onclick: () => this.use.openJob(id) }, id);
+      const marked = id === this.selected;
+      return h("tr", { "aria-selected": marked ? "true" : "false", class: marked ? "selected" : "" },
+        h("td", {}, open), ...cells.map((cell) => h("td", { class: "n" }, cell)));
+    }));
+  }
+
+  setFilter(text: string): void {
+    this.filter = text;
+    this.showList();
+  }
+
+  setTime(time: number): void {
+    this.waterfall.setTime(time);
+  }
+
+  /** Shows the job with this id; a trace that has none says so. */
+  show(id: string): void {
+    if (id === this.selected) return;
+    this.selected = id;
+    this.showList();
+    const job = this.indexed.jobOfId.get(id);
+    this.chart.hidden = job === undefined;
+    if (job === undefined) {
+      replace(this.about, h("p", { class: "warn" }, `There is no job ${id} in this trace.`));
+      replace(this.losses);
+      return;
+    }
+    const view = viewJob(this.indexed, job);
+    this.showFacts(job, view);
+    this.waterfall.show(view);
+    this.showLosses(view);
+  }
+
+  private showFacts(job: number, view: JobView): void {
+    const { jobs } = this.indexed.trace;
+    const total = (part: (typeof PARTS)[number]) => view.turns.reduce((sum, turn) => sum + (turn.parts[part] || 0), 0);
+    const parts = PARTS.map((part) => `${PART_NAMES[part]} ${seconds(total(part))}`).join(" · ");
+    replace(
+      this.about,
+      h("h3", {}, "Job ", h("span", { class: "id" }, view.id), " ", csvButton(`job-${view.id.replace(/[^\w.-]+/g, "_")}.csv`, () => csvOf(view))),
+      h("p", {}, `${num(view.turns.length)} turns in `, h("b", {}, seconds(at(jobs.jct, job))), h("br"), h("span", { class: "muted" }, parts)),
+    );
+  }
+
+  private showLosses(view: JobView): void {
+    const rows = view.losses.slice(0, SHOWN).map((loss) =>
+      h("tr", {}, h("td", { class: "n" }, h("button", { type: "button", class: "link", onclick: () => this.use.seek(loss.time) }, seconds(loss.time))),
+        h("td", {}, loss.kind), h("td", {}, loss.reason), h("td", { class: "n" }, num(loss.blocks)), h("td", {}, loss.by)));
+    const heads = ["at", "what", "why", "blocks", "for"];
+    replace(
+      this.losses,
+      h("h3", {}, "Evicted by ", h("small", { class: "muted" }, view.losses.length === 0 ? "nobody: the job kept its KV" : `${num(view.losses.length)} losses`)),
+      rows.length > 0 && h("div", { class: "scroll list", tabindex: 0, role: "region", "aria-label": "Evicted by" },
+        h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((head, i) => h("th", { class: i === 0 || i === 3 ? "n" : "" }, head)))), h("tbody", {}, ...rows))),
+    );
+  }
+
+  dispose(): void {
+    this.waterfall.dispose();
+  }
+}
+
+function csvOf(view: JobView) {
+  const column = <T extends string | number>(name: string, get: (turn: JobView["turns"][number]) => T) => ({ name, values: view.turns.map(get) });
+  return [
+    column("turn", (turn) => turn.number),
+    column("arrive_s", (turn) => turn.arrive),
+    column("finish_s", (turn) => turn.finish),
+    ...PARTS.map((part) => column(`${part}_s`, (turn) => turn.parts[part])),
+    column("prompt_tok", (turn) => turn.prompt),
+    column("output_tok", (turn) => turn.output),
+    column("cached_gpu_tok", (turn) => turn.cachedGpu),
+    column("cached_host_tok", (turn) => turn.cachedHost),
+    column("recomputed_tok", (turn) => turn.recomputed),
+    column("tool", (turn) => turn.tool),
+  ];
+}

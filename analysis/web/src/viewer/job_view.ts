@@ -1,0 +1,76 @@
+import type { Indexed } from "./indexed";
+import { PARTS, type Part } from "./model";
+
+/** KV that a job lost, and to whom. */
+export interface Loss {
+  time: number;
+  kind: string;
+  reason: string;
+  blocks: number;
+  by: string; // "job id, turn 3", or "" when nobody is known
+}
+
+export interface TurnView {
+  row: number; // of Turns
+  number: number;
+  arrive: number;
+  finish: number;
+  prompt: number;
+  output: number;
+  cachedGpu: number;
+  cachedHost: number;
+  recomputed: number;
+  tool: string;
+  parts: Record<Part, number>;
+}
+
+export interface JobView {
+  id: string;
+  turns: TurnView[];
+  losses: Loss[];
+}
+
+const LOSSES = new Set(["evict_gpu", "evict_host", "preempt", "drop", "swap_out"]);
+
+/** The turns of a job in their order, and what took its KV away. */
+export function viewJob(indexed: Indexed, job: number): JobView {
+  const { jobs, turns, events } = indexed.trace;
+  const rows = [...indexed.turnsOfJob.of(job)].sort((a, b) => (turns.turn[a] as number) - (turns.turn[b] as number));
+  const lost = [...indexed.eventsOfJob.of(job)].filter((row) => LOSSES.has(events.kind[row] as string));
+  return {
+    id: jobs.id[job] ?? "?",
+    turns: rows.map((row) => ({
+      row,
+      number: turns.turn[row] as number,
+      arrive: turns.arrive[row] as number,
+      finish: turns.finish[row] as number,
+      prompt: turns.prompt[row] as number,
+      output: turns.output[row] as number,
+      cachedGpu: turns.cachedGpu[row] as number,
+      cachedHost: turns.cachedHost[row] as number,
+      recomputed: turns.recomputed[row] as number,
+      tool: turns.tool[row] ?? "",
+      parts: Object.fromEntries(PARTS.map((part) => [part, turns.parts[part][row] as number])) as TurnView["parts"],
+    })),
+    losses: lost.map((row) => ({
+      time: events.time[row] as number,
+      kind: events.kind[row] as string,
+      reason: events.reason[row] as string,
+      blocks: events.blocks[row] as number,
+      by: culprit(indexed, row),
+    })),
+  };
+}
+
+function culprit(indexed: Indexed, event: number): string {
+  const { events, jobs } = indexed.trace;
+  const id = jobs.id[events.byJob[event] as number];
+  return id === undefined ? "" : `${id}, turn ${events.byTurn[event]}`;
+}
+
+/** Rows of Jobs whose id contains the text; upper and lower case are the same. */
+export function findJobs(indexed: Indexed, text: string): number[] {
+  const wanted = text.trim().toLowerCase();
+  const ids = indexed.trace.jobs.id;
+  return ids.flatMap((id, row) => (id.toLowerCase().includes(wanted) ? [row] : []));
+}

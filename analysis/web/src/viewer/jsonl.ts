@@ -1,0 +1,424 @@
+import { KINDS, PARTS, type Events, type Jobs, type Part, type Shares, type Stays, type Steps, type Trace, type Turns }
+  from "./model";
+
+type Line = Record<string, unknown>;
+
+/** A column that grows. */
+class Rows<Name extends string> {
+  private readonly columns: Record<Name, number[]>;
+  n = 0;
+
+  constructor(private readonly names: readonly Name[]) {
+    this.columns = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
+  }
+
+  add(row: Record<Name, number>): number {
+    for (const name of this.names) this.columns[name].push(row[name]);
+    return this.n++;
+  }
+
+  set(row: number, name: Name, value: number): void {
+    this.columns[name][row] = value;
+  }
+
+  get(row: number, name: Name): number {
+    return this.columns[name][row] as number;
+  }
+
+  numbers(name: Name): Float64Array {
+    return Float64Array.from(this.columns[name]);
+  }
+}
+
+const number = (value: unknown): number => (typeof value === "number" ? value : NaN);
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+const record = (value: unknown): Line => (value !== null && typeof value === "object" ? (value as Line) : {});
+const or = (value: number, otherwise: number): number => (Number.isNaN(value) ? otherwise : value);
+
+const STEP = ["number", "start", "duration", "tokens", "largest", "prefill", "decodes", "running", "waiting", "preempted",
+  "used", "pinned", "cached", "empty", "toDevice", "toHost", "stop"] as const;
+const TURN = ["job", "turn", "arrive", "admit", "firstToken", "finish", "prompt", "output", "cachedGpu", "cachedHost",
+  "recomputed", ...PARTS] as const;
+const JOB = ["arrive", "finish", "turns", "jct", "queue", "preemptions"] as const;
+const SHARE = ["turn", "kind", "first", "count", "tokens", "before"] as const;
+const EVENT = ["step", "time", "job", "turn", "blocks", "bytes", "byJob", "byTurn", "deadline"] as const;
+
+function empty<Name extends string>(names: readonly Name[]): Record<Name, number> {
+  return Object.fromEntries(names.map((name) => [name, NaN])) as Record<Name, number>;
+}
+
+/** Who was where, from lists that are complete in every step. */
+class Presence {
+  private readonly open = new Map<number, number>(); // who: the row of the stay
+  readonly rows = new Rows(["turn", "running", "first", "last"]);
+
+  note(step: number, running: Set<number>, waiting: Iterable<number>): void {
+    const there = new Map<number, number>();
+    for (const turn of waiting) if (!running.has(turn)) there.set(turn, 0);
+    for (const turn of running) there.set(turn, 1);
+    for (const [turn, stay] of this.open) {
+      if (there.get(turn) !== this.rows.get(stay, "running")) this.open.delete(turn);
+    }
+    for (const [turn, runs] of there) {
+      const stay = this.open.get(turn);
+      if (stay !== undefined) this.rows.set(stay, "last", step);
+      else this.open.set(turn, this.rows.add({ turn, running: runs, first: step, last: step }));
+    }
+  }
+
+  stays(): Stays {
+    const rows = this.rows;
+    const [turn, running] = [rows.numbers("turn"), rows.numbers("running")];
+    return { n: rows.n, turn, running, first: rows.numbers("first"), last: rows.numbers("last") };
+  }
+}
+
+/**
+ * Builds a trace from JSON lines: *.steps.jsonl (step_snapshot, prefix_cache_lookup, step_decision), *.requests.jsonl and
+ * *.events.jsonl of `kvsweep run --jsonl`, and traces with the same field names from elsewhere, where many may be
+ * missing. Lines may come in any order of files; those of one file in theirs.
+ */
+export class JsonlTrace {
+  private readonly steps = new Rows(STEP);
+  private readonly turns = new Rows(TURN);
+  private readonly jobs = new Rows(JOB);
+  private readonly shares = new Rows(SHARE);
+  private readonly events = new Rows(EVENT);
+  private readonly presence = new Presence();
+  private readonly pins = new Presence();
+  private readonly turnOfRequest = new Map<string, number>();
+  private readonly jobOfId = new Map<string, number>();
+  private readonly jobIds: string[] = [];
+  private readonly turnsOfJob: number[] = []; // how many
+  private readonly tools: string[] = [];
+  private readonly eventKinds: string[] = [];
+  private readonly eventReasons: string[] = [];
+  private readonly stopNames: string[] = [""];
+  private readonly latestShare = new Map<number, number>(); // by turn
+  private readonly rowOfStep = new Map<number, number>();
+  private running = new Set<number>();
+  private waiting: number[] = [];
+  private row = -1; // of the latest snapshot
+  private zero = NaN;
+  private policy = "";
+  private cell = "";
+
+  constructor(private readonly name: string) {}
+
+  /** Takes a line; false when it is none of a trace's. Throws SyntaxError for one that is not JSON. */
+  add(text: string): boolean {
+    if (text.trim() === "") return true;
+    const line = record(JSON.parse(text));
+    if (typeof line["policy"] === "string") this.policy = line["policy"];
+    if (typeof line["cell"] === "string") this.cell = line["cell"];
+    switch (line["event"]) {
+      case "step_snapshot":
+        this.snapshot(line);
+        return true;
+      case "step_decision":
+        this.decision(line);
+        return true;
+      case "prefix_cache_lookup":
+        this.lookup(line);
+        return true;
+      case "kv_event":
+        this.kvEvent(line);
+        return true;
+      case "job":
+        this.job(line);
+        return true;
+      default:
+        if (line["req_id"] === undefined || line["arrival_time"] === undefined) return false;
+        this.request(line);
+        return true;
+    }
+  }
+
+  /** Times of clocks that count from 1970 start anew at the trace's first. */
+  private time(value: unknown): number {
+    const seconds = number(value);
+    if (Number.isNaN(this.zero) && !Number.isNaN(seconds)) this.zero = seconds > 1e8 ? seconds : 0;
+    return seconds - this.zero;
+  }
+
+  private jobRow(id: string): number {
+    const known = this.jobOfId.get(id);
+    if (known !== undefined) return known;
+    this.jobOfId.set(id, this.jobs.n);
+    this.jobIds.push(id);
+    this.turnsOfJob.push(0);
+    return this.jobs.add(empty(JOB));
+  }
+
+  /** A request's row; its job is the one given, or what stands before the last colon of its name. */
+  private turnRow(name: string, job: unknown = undefined): number {
+    const known = this.turnOfRequest.get(name);
+    if (known !== undefined) return known;
+    const colon = name.lastIndexOf(":");
+    const jobName = typeof job === "string" ? job : colon > 0 ? name.slice(0, colon) : name;
+    const row = this.jobRow(jobName);
+    const told = colon > 0 ? Number(name.slice(colon + 1)) : NaN;
+    const turn = Number.isInteger(told) ? told : (this.turnsOfJob[row] as number);
+    this.turnsOfJob[row] = (this.turnsOfJob[row] as number) + 1;
+    const made = this.turns.add({ ...empty(TURN), job: row, turn });
+    this.tools.push("");
+    this.turnOfRequest.set(name, made);
+    return made;
+  }
+
+  private requests(names: unknown, jobs: unknown = undefined): number[] {
+    const ids = texts(jobs);
+    return texts(names).map((name, i) => this.turnRow(name, ids[i]));
+  }
+
+  private stepRow(line: Line): number {
+    const step = number(line["step"]);
+    const known = this.rowOfStep.get(step);
+    if (known !== undefined) return known;
+    const row = this.steps.add({ ...empty(STEP), number: step, start: this.time(line["ts"]), stop: 0 });
+    this.rowOfStep.set(step, row);
+    return row;
+  }
+
+  private snapshot(line: Line): void {
+    this.notePresence();
+    const row = this.stepRow(line);
+    this.running = new Set(this.requests(line["running_req_ids"], line["running_job_ids"]));
+    this.waiting = this.requests(line["waiting_req_ids"], line["waiting_job_ids"]);
+    this.steps.set(row, "running", or(number(line["num_running"]), this.running.size));
+    this.steps.set(row, "waiting", or(number(line["num_waiting"]), this.waiting.length));
+    this.blocks(row, line);
+    this.row = row;
+    this.pins.note(row, new Set(texts(line["pinned_job_ids"]).map((id) => this.jobRow(id))), []);
+  }
+
+  /** Of the latest step, once all its lines have been read. */
+  private notePresence(): void {
+    if (this.row >= 0) this.presence.note(this.row, this.running, this.waiting);
+  }
+
+  private blocks(row: number, line: Line): void {
+    const states = record(line["blocks_by_state"]);
+    const pinned = or(number(states["pinned"]), or(number(line["pinned_blocks"]), 0));
+    const free = number(line["free_blocks"]);
+    this.steps.set(row, "pinned", pinned);
+    this.steps.set(row, "cached", number(states["cached"]));
+    this.steps.set(row, "empty", or(number(states["empty"]), free));
+    this.steps.set(row, "used", or(number(states["alloc"]), number(line["total_blocks"]) - free - pinned));
+  }
+
+  /** A snapshot that was taken before the step was scheduled lacks whom the step admitted. */
+  private decision(line: Line): void {
+    const row = this.stepRow(line);
+    const preempted = this.requests(line["preempted_req_ids"]);
+    const kinds = [line["scheduled_new_req_ids"], line["scheduled_resumed_req_ids"], line["scheduled_running_req_ids"]];
+    const scheduled = kinds.map((names) => this.requests(names));
+    for (const turn of scheduled.flat()) this.running.add(turn);
+    for (const turn of preempted) this.running.delete(turn);
+    this.waiting = [...preempted, ...this.waiting];
+    this.addShares(row, line, scheduled, preempted);
+    this.totals(row, line, preempted.length);
+  }
+
+  private addShares(row: number, line: Line, scheduled: number[][], preempted: number[]): void {
+    const tokens = record(line["num_scheduled_tokens"]);
+    const before = record(line["num_computed_tokens_before"]);
+    const kindOf = new Map<number, number>();
+    scheduled.forEach((turns, kind) => turns.forEach((turn) => kindOf.set(turn, kind)));
+    for (const [name, value] of Object.entries(tokens)) {
+      const turn = this.turnRow(name);
+      this.addShare(row, turn, kindOf.get(turn) ?? 2, number(value), number(before[name]));
+    }
+    for (const turn of preempted) this.addShare(row, turn, KINDS.indexOf("preempted"), 0, NaN);
+  }
+
+  private addShare(row: number, turn: number, kind: number, tokens: number, before: number): void {
+    const { shares } = this;
+    const share = this.latestShare.get(turn);
+    const goesOn = share !== undefined && kind === 2 && shares.get(share, "kind") === 2 &&
+      shares.get(share, "tokens") === tokens && shares.get(share, "first") + shares.get(share, "count") === row;
+    if (goesOn) shares.set(share, "count", shares.get(share, "count") + 1);
+    else this.latestShare.set(turn, shares.add({ turn, kind, first: row, count: 1, tokens, before }));
+  }
+
+  /** Where the trace does not say it, one token of a request is a decode and more are a prompt's. */
+  private totals(row: number, line: Line, preempted: number): void {
+    const each = Object.values(record(line["num_scheduled_tokens"])).map(number);
+    const ones = each.filter((tokens) => tokens === 1).length;
+    const total = or(number(line["total_num_scheduled_tokens"]), each.reduce((sum, tokens) => sum + tokens, 0));
+    const decodes = or(number(line["num_decodes"]), ones);
+    const set = (name: (typeof STEP)[number], value: number) => this.steps.set(row, name, value);
+    set("tokens", total);
+    set("decodes", decodes);
+    set("prefill", or(number(line["num_prefill_tokens"]), total - decodes));
+    set("largest", or(number(line["max_request_tokens"]), each.reduce((most, tokens) => Math.max(most, tokens), 0)));
+    set("preempted", preempted);
+    set("toDevice", number(line["h2d_bytes"]));
+    set("toHost", number(line["d2h_bytes"]));
+    set("duration", (typeof line["step_ms"] === "number" ? line["step_ms"] : number(record(line["step_ms"])["total"])) / 1e3);
+    set("stop", this.stop(line["stop_reason"]));
+  }
+
+  private stop(reason: unknown): number {
+    if (typeof reason !== "string") return 0;
+    if (!this.stopNames.includes(reason)) this.stopNames.push(reason);
+    return this.stopNames.indexOf(reason);
+  }
+
+  private lookup(line: Line): void {
+    const turn = this.turnRow(String(line["req_id"]), line["job_id"]);
+    const set = (name: (typeof TURN)[number], value: number) => this.turns.set(turn, name, value);
+    set("cachedGpu", number(line["local_hit_tokens"]));
+    set("cachedHost", number(line["external_hit_tokens"]));
+    set("prompt", or(this.turns.get(turn, "prompt"), number(line["total_prompt_tokens"])));
+  }
+
+  private kvEvent(line: Line): void {
+    const job = (id: unknown) => (typeof id === "string" ? this.jobRow(id) : -1);
+    const turn = (name: unknown) => (typeof name === "string" ? this.turns.get(this.turnRow(name), "turn") : -1);
+    this.eventKinds.push(String(line["kind"]));
+    this.eventReasons.push(String(line["reason"]));
+    this.events.add({
+      step: number(line["step"]),
+      time: this.time(line["ts"]),
+      job: job(line["job_id"]),
+      turn: turn(line["req_id"]),
+      blocks: number(line["blocks"]),
+      bytes: number(line["bytes"]),
+      byJob: job(line["by_job_id"]),
+      byTurn: turn(line["by_req_id"]),
+      deadline: number(line["deadline"]) - or(this.zero, 0),
+    });
+  }
+
+  private request(line: Line): void {
+    const turn = this.turnRow(String(line["req_id"]), line["job_id"]);
+    const set = (name: (typeof TURN)[number], value: number) => this.turns.set(turn, name, value);
+    set("turn", or(number(line["turn"]), this.turns.get(turn, "turn")));
+    set("arrive", this.time(line["arrival_time"]));
+    set("admit", this.time(line["admit_time"]));
+    set("firstToken", this.time(line["first_token_time"]));
+    set("finish", this.time(line["finish_time"]));
+    set("prompt", number(line["num_prompt_tokens"]));
+    set("output", number(line["num_output_tokens"]));
+    const host = or(number(line["num_external_computed_tokens"]), 0);
+    set("cachedHost", host);
+    set("cachedGpu", or(number(line["num_cached_tokens"]) - host, this.turns.get(turn, "cachedGpu")));
+    set("recomputed", number(line["num_recomputed_tokens"]));
+    this.tools[turn] = typeof line["tool"] === "string" ? line["tool"] : "";
+    this.partsOf(turn, line);
+  }
+
+  private partsOf(turn: number, line: Line): void {
+    const when = (name: "arrive" | "admit" | "firstToken" | "finish") => this.turns.get(turn, name);
+    const between: Partial<Record<Part, number>> = {
+      queue: when("admit") - when("arrive"),
+      prefill: when("firstToken") - when("admit"),
+      decode: when("finish") - when("firstToken"),
+    };
+    for (const part of PARTS) {
+      const told = number(line[part === "load" ? "load_stall_s" : `${part}_s`]);
+      this.turns.set(turn, part, or(told, between[part] ?? NaN));
+    }
+  }
+
+  private job(line: Line): void {
+    const row = this.jobRow(String(line["job_id"]));
+    const set = (name: (typeof JOB)[number], value: number) => this.jobs.set(row, name, value);
+    set("arrive", this.time(line["arrival_time"]));
+    set("finish", this.time(line["finish_time"]));
+    set("turns", number(line["n_turns"]));
+    set("jct", number(line["jct_wall_s"]));
+    set("queue", number(line["queue_s"]));
+    set("preemptions", number(line["num_preemptions"]));
+  }
+
+  /** What the lines so far amount to. More may follow. */
+  trace(): Trace {
+    this.notePresence();
+    return {
+      title: this.cell || this.policy || this.name,
+      policy: this.policy,
+      origin: "unknown",
+      facts: [["files", this.name], ...(this.policy ? [["policy", this.policy] as [string, string]] : [])],
+      steps: this.stepTable(),
+      jobs: this.jobTable(),
+      turns: this.turnTable(),
+      shares: this.shareTable(),
+      stays: this.presence.stays(),
+      events: this.eventTable(),
+      pins: this.events.n > 0 ? null : this.pins.stays(),
+    };
+  }
+
+  private stepTable(): Steps {
+    const column = (name: (typeof STEP)[number]) => this.steps.numbers(name);
+    const maybe = (name: (typeof STEP)[number]) => (column(name).every(Number.isNaN) ? null : column(name));
+    const [start, duration] = [column("start"), column("duration")];
+    duration.forEach((seconds, row) => {
+      if (Number.isNaN(seconds)) duration[row] = Math.max(0, (start[row + 1] ?? (start[row] as number)) - (start[row] as number));
+    });
+    return {
+      n: this.steps.n,
+      number: column("number"),
+      start,
+      duration,
+      tokens: column("tokens"),
+      largest: maybe("largest"),
+      prefill: column("prefill"),
+      decodes: column("decodes"),
+      running: column("running"),
+      waiting: column("waiting"),
+      preempted: column("preempted"),
+      used: column("used"),
+      pinned: column("pinned"),
+      cached: maybe("cached"),
+      empty: column("empty"),
+      hostUsed: null,
+      hostTotal: null,
+      loading: null,
+      toDevice: maybe("toDevice"),
+      toHost: maybe("toHost"),
+      stop: column("stop"),
+      stopNames: this.stopNames,
+    };
+  }
+
+  /** What job records do not say follows from the turns. */
+  private jobTable(): Jobs {
+    const column = (name: (typeof JOB)[number]) => this.jobs.numbers(name);
+    const [arrive, finish, jct, turns] = [column("arrive"), column("finish"), column("jct"), column("turns")];
+    for (let turn = 0; turn < this.turns.n; ++turn) {
+      const job = this.turns.get(turn, "job");
+      const [from, to] = [this.turns.get(turn, "arrive"), this.turns.get(turn, "finish")];
+      if (!((arrive[job] as number) <= from)) arrive[job] = or(from, arrive[job] as number);
+      if (!((finish[job] as number) >= to)) finish[job] = or(to, finish[job] as number);
+    }
+    jct.forEach((seconds, job) => (jct[job] = or(seconds, (finish[job] as number) - (arrive[job] as number))));
+    turns.forEach((count, job) => (turns[job] = or(count, this.turnsOfJob[job] as number)));
+    return { n: this.jobs.n, id: [...this.jobIds], arrive, finish, turns, jct, queue: column("queue"),
+      preemptions: column("preemptions") };
+  }
+
+  private turnTable(): Turns {
+    const column = (name: (typeof TURN)[number]) => this.turns.numbers(name);
+    const parts = Object.fromEntries(PARTS.map((part) => [part, column(part)])) as Turns["parts"];
+    const [cachedGpu, cachedHost] = [column("cachedGpu"), column("cachedHost")];
+    return { n: this.turns.n, job: column("job"), turn: column("turn"), arrive: column("arrive"), admit: column("admit"),
+      firstToken: column("firstToken"), finish: column("finish"), prompt: column("prompt"), output: column("output"),
+      cachedGpu, cachedHost, recomputed: column("recomputed"), parts, tool: [...this.tools] };
+  }
+
+  private shareTable(): Shares {
+    const column = (name: (typeof SHARE)[number]) => this.shares.numbers(name);
+    return { n: this.shares.n, turn: column("turn"), kind: column("kind"), first: column("first"), count: column("count"),
+      tokens: column("tokens"), before: column("before") };
+  }
+
+  private eventTable(): Events {
+    const column = (name: (typeof EVENT)[number]) => this.events.numbers(name);
+    return { n: this.events.n, step: column("step"), time: column("time"), job: column("job"), turn: column("turn"),
+      kind: [...this.eventKinds], reason: [...this.eventReasons], blocks: column("blocks"), bytes: column("bytes"),
+      byJob: column("byJob"), byTurn: column("byTurn"), deadline: column("deadline") };
+  }
+}

@@ -1,0 +1,143 @@
+import type { Numbers } from "@/shared/columns";
+
+/** A column that a trace may lack. */
+export type Maybe = Numbers | null;
+
+/** A row per step, in the order of time. Times in seconds from the cell's own zero, sizes in bytes. */
+export interface Steps {
+  n: number;
+  number: Numbers;
+  start: Numbers;
+  duration: Numbers;
+  tokens: Numbers;
+  largest: Maybe; // tokens of the request that got most
+  prefill: Numbers;
+  decodes: Numbers;
+  running: Numbers;
+  waiting: Numbers;
+  preempted: Numbers;
+  used: Numbers; // KV blocks by state
+  pinned: Numbers;
+  cached: Maybe;
+  empty: Numbers;
+  hostUsed: Maybe;
+  hostTotal: Maybe;
+  loading: Maybe; // requests that wait for their KV
+  toDevice: Maybe; // bytes copied in the step
+  toHost: Maybe;
+  stop: Numbers; // position in stopNames
+  stopNames: string[];
+}
+
+export interface Jobs {
+  n: number;
+  id: string[];
+  arrive: Numbers;
+  finish: Numbers;
+  turns: Numbers;
+  jct: Numbers;
+  queue: Numbers;
+  preemptions: Numbers;
+}
+
+export interface Turns {
+  n: number;
+  job: Numbers; // row of Jobs
+  turn: Numbers;
+  arrive: Numbers;
+  admit: Numbers;
+  firstToken: Numbers;
+  finish: Numbers;
+  prompt: Numbers;
+  output: Numbers;
+  cachedGpu: Numbers;
+  cachedHost: Numbers;
+  recomputed: Numbers;
+  /** What its time went into, as in PARTS. */
+  parts: Record<Part, Numbers>;
+  tool: string[];
+}
+
+export const PARTS = ["queue", "load", "recompute", "prefill", "decode", "gap"] as const;
+export type Part = (typeof PARTS)[number];
+
+/** A turn's like shares of `count` successive steps: `tokens` in each, the first behind `before` others. */
+export interface Shares {
+  n: number;
+  turn: Numbers; // row of Turns
+  kind: Numbers; // position in KINDS
+  first: Numbers; // row of Steps
+  count: Numbers;
+  tokens: Numbers;
+  before: Numbers;
+}
+
+export const KINDS = ["new", "resumed", "running", "preempted"] as const;
+
+/** Where a turn was from row `first` of Steps to row `last`. */
+export interface Stays {
+  n: number;
+  turn: Numbers;
+  running: Numbers; // 0: waiting
+  first: Numbers;
+  last: Numbers;
+}
+
+/** What happened to KV, in the order of time. */
+export interface Events {
+  n: number;
+  step: Numbers; // its number, not its row
+  time: Numbers;
+  job: Numbers; // row of Jobs, -1: nobody's
+  turn: Numbers; // its number
+  kind: string[];
+  reason: string[];
+  blocks: Numbers;
+  bytes: Numbers;
+  byJob: Numbers;
+  byTurn: Numbers;
+  deadline: Numbers;
+}
+
+/** Everything that happened in one cell. */
+export interface Trace {
+  title: string;
+  policy: string;
+  origin: "measured" | "modelled" | "unknown";
+  facts: [string, string][];
+  steps: Steps;
+  jobs: Jobs;
+  turns: Turns;
+  shares: Shares;
+  stays: Stays;
+  events: Events;
+  /** Jobs that hold pins, where a trace lists them without events; otherwise null. */
+  pins: Stays | null;
+}
+
+/** The value of a column that may be missing: NaN then. */
+export function at(column: Maybe, row: number): number {
+  return column?.[row] ?? NaN;
+}
+
+/** The row of the last value that is not above `value`; -1 when all are. Values ascend. */
+export function lastNotAbove(values: Numbers, value: number): number {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((values[middle] as number) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** The step that runs at a time, or the last one before it. */
+export function stepAt(trace: Trace, time: number): number {
+  return Math.max(0, lastNotAbove(trace.steps.start, time));
+}
+
+export function endOf(trace: Trace): number {
+  const last = trace.steps.n - 1;
+  return last < 0 ? 0 : (trace.steps.start[last] as number) + (trace.steps.duration[last] || 0);
+}

@@ -1,0 +1,263 @@
+import { createChart, type Chart, type Option } from "@/shared/charts";
+import { escapeHtml } from "@/shared/escape";
+import { num, seconds } from "@/shared/format";
+import { cssVar } from "@/shared/theme";
+import { timeline, type Point, type Timeline } from "./bins";
+import { lastNotAbove, type Trace } from "./model";
+
+interface Lane {
+  title: string;
+  unit: string;
+  series: { name: string; key: keyof Omit<Timeline, "stepsPerPoint">; color: string; stack: boolean }[];
+}
+
+const LANES: Lane[] = [
+  {
+    title: "Tokens of a step",
+    unit: "tok",
+    series: [
+      { name: "prefill", key: "prefill", color: "--series-1", stack: true },
+      { name: "decode", key: "decode", color: "--series-2", stack: true },
+    ],
+  },
+  {
+    title: "Requests",
+    unit: "",
+    series: [
+      { name: "running", key: "running", color: "--series-3", stack: false },
+      { name: "waiting", key: "waiting", color: "--series-4", stack: false },
+      { name: "preempted", key: "preempted", color: "--warn", stack: false },
+    ],
+  },
+  {
+    title: "KV blocks",
+    unit: "blk",
+    series: [
+      { name: "held", key: "used", color: "--series-1", stack: true },
+      { name: "pinned", key: "pinned", color: "--series-4", stack: true },
+      { name: "cached", key: "cached", color: "--series-5", stack: true },
+      { name: "empty", key: "empty", color: "--series-8", stack: true },
+    ],
+  },
+  {
+    title: "Copies",
+    unit: "GB/s",
+    series: [
+      { name: "to GPU", key: "toDevice", color: "--series-3", stack: true },
+      { name: "to host", key: "toHost", color: "--series-2", stack: true },
+    ],
+  },
+];
+
+const LANE_HEIGHT = 84;
+const LANE_GAP = 46;
+const LEFT = 62;
+const POINTS = 700;
+
+const busy = (trace: Trace) => [trace.steps.toDevice, trace.steps.toHost].some((bytes) => bytes?.some((b) => b > 0));
+
+/** The steps of a trace over time, one lane under the other, with a cursor that is dragged. */
+export class TimelineChart {
+  private readonly chart: Chart;
+  private readonly lanes: Lane[];
+  private readonly cursor: HTMLElement;
+  private shown: Timeline;
+  private time = 0;
+
+  constructor(
+    private readonly element: HTMLElement,
+    private readonly trace: Trace,
+    private readonly end: number,
+    private window: [number, number],
+    private readonly use: { seek: (time: number) => void; zoom: (from: number, to: number) => void },
+  ) {
+    this.lanes = LANES.filter((lane) => lane.title !== "Copies" || busy(trace));
+    element.style.height = `${this.lanes.length * (LANE_HEIGHT + LANE_GAP) + 44}px`;
+    this.shown = timeline(trace, ...window, POINTS);
+    this.chart = createChart(element, () => this.option());
+    this.cursor = document.createElement("div");
+    this.cursor.className = "cursor";
+    element.append(this.cursor);
+    this.listen();
+    new ResizeObserver(() => this.placeCursor()).observe(element);
+  }
+
+  private option(): Option {
+    const grid = this.lanes.map((_, i) => ({
+      left: LEFT,
+      right: 14,
+      top: 30 + i * (LANE_HEIGHT + LANE_GAP),
+      height: LANE_HEIGHT,
+    }));
+    const text = cssVar("--text");
+    return {
+      aria: { enabled: true, label: { description: `Timeline of ${this.trace.steps.n} steps: ${this.trace.title}` } },
+      grid,
+      title: this.lanes.map((lane, i) => ({
+        text: lane.title,
+        left: 4,
+        top: 4 + i * (LANE_HEIGHT + LANE_GAP),
+        textStyle: { color: text, fontSize: 13, fontWeight: 600 },
+      })),
+      legend: this.lanes.map((lane, i) => ({
+        data: lane.series.map((series) => series.name),
+        right: 10,
+        top: 3 + i * (LANE_HEIGHT + LANE_GAP),
+        itemWidth: 12,
+        itemHeight: 8,
+        itemGap: 8,
+        icon: "rect",
+        textStyle: { color: text, fontSize: 12 },
+      })),
+      xAxis: this.lanes.map((_, i) => ({
+        type: "value",
+        gridIndex: i,
+        min: 0,
+        max: this.end,
+        axisLabel: { show: i === this.lanes.length - 1, formatter: (t: number) => `${num(t, 6)} s`, hideOverlap: true },
+        splitLine: { show: false },
+        axisPointer: { show: true, label: { show: false } },
+      })),
+      yAxis: this.lanes.map((lane, i) => ({
+        type: "value",
+        gridIndex: i,
+        min: 0,
+        splitNumber: 2,
+        axisLabel: { formatter: (value: number) => compact(value), width: LEFT - 8, overflow: "truncate" },
+        name: lane.unit,
+        nameGap: 4,
+        nameTextStyle: { fontSize: 10, align: "right", padding: [0, 6, 0, 0] },
+      })),
+      axisPointer: { link: [{ xAxisIndex: "all" }] },
+      tooltip: { trigger: "axis", formatter: (shown: unknown) => this.tooltip(shown) },
+      dataZoom: [
+        {
+          type: "inside",
+          xAxisIndex: "all",
+          filterMode: "none",
+          zoomOnMouseWheel: "ctrl",
+          moveOnMouseMove: "shift",
+          moveOnMouseWheel: false,
+          startValue: this.window[0],
+          endValue: this.window[1],
+        },
+        {
+          type: "slider",
+          xAxisIndex: "all",
+          filterMode: "none",
+          height: 18,
+          bottom: 4,
+          left: LEFT,
+          right: 14,
+          showDataShadow: false,
+          showDetail: false,
+          brushSelect: false,
+          startValue: this.window[0],
+          endValue: this.window[1],
+        },
+      ],
+      series: this.series(),
+    };
+  }
+
+  private series() {
+    return this.lanes.flatMap((lane, i) =>
+      lane.series.map((series) => ({
+        id: `${i}-${series.key}`,
+        name: series.name,
+        type: "line",
+        step: "end",
+        symbol: "none",
+        xAxisIndex: i,
+        yAxisIndex: i,
+        stack: series.stack ? `lane-${i}` : null,
+        color: cssVar(series.color),
+        lineStyle: { width: series.stack ? 0.8 : 1.4 },
+        areaStyle: series.stack ? { opacity: 0.65 } : null,
+        data: this.shown[series.key] as Point[],
+        emphasis: { disabled: true },
+      })),
+    );
+  }
+
+  private tooltip(shown: unknown): string {
+    const items = (Array.isArray(shown) ? shown : [shown]) as { seriesName: string; value: Point; color: string }[];
+    const time = items[0]?.value[0];
+    if (time === undefined) return "";
+    const row = Math.max(0, lastNotAbove(this.trace.steps.start, time));
+    const per = this.shown.stepsPerPoint;
+    const head = `step ${num(this.trace.steps.number[row])}${per > 1 ? `, up to ${num(per)} steps a point` : ""}`;
+    const lines = items.map((item) => {
+      const dot = `<span style="color:${escapeHtml(item.color)}">■</span>`;
+      return `${dot} ${escapeHtml(item.seriesName)} <b>${escapeHtml(num(item.value[1], 3))}</b>`;
+    });
+    return [`${escapeHtml(seconds(time))}, ${head}`, ...lines].join("<br>");
+  }
+
+  private listen(): void {
+    const zr = this.chart.echart.getZr();
+    let dragging = false;
+    const seek = (x: number) => {
+      const [time] = this.chart.echart.convertFromPixel({ gridIndex: 0 }, [x, 0]) as [number, number];
+      this.use.seek(Math.min(this.end, Math.max(0, time)));
+    };
+    const inside = (event: { offsetY: number }) => event.offsetY < this.element.clientHeight - 30;
+    zr.on("mousedown", (event) => {
+      const mouse = event.event as unknown as MouseEvent;
+      dragging = !mouse.shiftKey && inside(event) && event.offsetX >= LEFT - 4 && this.onLane(event.offsetY);
+      if (dragging) seek(event.offsetX);
+    });
+    zr.on("mousemove", (event) => {
+      if (dragging) seek(event.offsetX);
+    });
+    zr.on("mouseup", () => (dragging = false));
+    zr.on("globalout", () => (dragging = false));
+    this.chart.echart.on("datazoom", () => {
+      const [zoom] = this.chart.echart.getOption()["dataZoom"] as { startValue: number; endValue: number }[];
+      if (zoom !== undefined) this.use.zoom(zoom.startValue, zoom.endValue);
+    });
+  }
+
+  private onLane(y: number): boolean {
+    return (y - 30 + 1e6 * (LANE_HEIGHT + LANE_GAP)) % (LANE_HEIGHT + LANE_GAP) <= LANE_HEIGHT;
+  }
+
+  setWindow(from: number, to: number): void {
+    if (from === this.window[0] && to === this.window[1]) return;
+    this.window = [from, to];
+    this.shown = timeline(this.trace, from, to, POINTS);
+    const [zoom] = this.chart.echart.getOption()["dataZoom"] as { startValue: number; endValue: number }[];
+    const moved = zoom?.startValue !== from || zoom?.endValue !== to;
+    const range = { startValue: from, endValue: to };
+    this.chart.echart.setOption({ series: this.series(), ...(moved ? { dataZoom: [range, range] } : {}) }, { silent: true });
+    this.placeCursor();
+  }
+
+  setTime(time: number): void {
+    this.time = time;
+    this.placeCursor();
+  }
+
+  private placeCursor(): void {
+    const x = this.chart.echart.convertToPixel({ xAxisIndex: 0 }, this.time);
+    const visible = x >= LEFT - 1 && x <= this.element.clientWidth - 12;
+    this.cursor.style.display = visible ? "block" : "none";
+    this.cursor.style.transform = `translateX(${Math.round(x)}px)`;
+  }
+
+  /** What is drawn, for the CSV. */
+  points(): Timeline {
+    return this.shown;
+  }
+
+  dispose(): void {
+    this.chart.dispose();
+  }
+}
+
+export function compact(value: number): string {
+  for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]] as const) {
+    if (Math.abs(value) >= size) return `${num(value / size, 3)}${unit}`;
+  }
+  return num(value, 3);
+}

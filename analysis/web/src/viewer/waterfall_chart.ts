@@ -1,0 +1,156 @@
+import { createChart, type Chart, type Option } from "@/shared/charts";
+import { html } from "@/shared/escape";
+import { num, seconds } from "@/shared/format";
+import { cssVar } from "@/shared/theme";
+import type { JobView, TurnView } from "./job_view";
+import { PARTS, type Part } from "./model";
+
+export const PART_NAMES: Record<Part, string> = {
+  queue: "queue",
+  load: "load stall",
+  recompute: "recompute",
+  prefill: "prefill",
+  decode: "decode",
+  gap: "gap (tool)",
+};
+
+const PART_COLORS: Record<Part, string> = {
+  queue: "--series-4",
+  load: "--series-6",
+  recompute: "--warn",
+  prefill: "--series-1",
+  decode: "--series-3",
+  gap: "--line",
+};
+
+const ROW = 17;
+const TOP = 56;
+
+const part = (turn: TurnView, name: Part) => turn.parts[name] || 0;
+
+/** A job's turns from top to bottom; each begins at its arrival and is divided into what its time went into. */
+export class WaterfallChart {
+  private readonly chart: Chart;
+  private readonly cursor: HTMLElement;
+  private job: JobView | null = null;
+  private time = 0;
+
+  constructor(
+    private readonly element: HTMLElement,
+    private readonly seek: (time: number) => void,
+  ) {
+    this.chart = createChart(element, () => this.option());
+    this.cursor = document.createElement("div");
+    this.cursor.className = "cursor";
+    element.append(this.cursor);
+    new ResizeObserver(() => this.placeCursor()).observe(element);
+    this.chart.echart.getZr().on("click", (event) => {
+      const [time] = this.chart.echart.convertFromPixel({ gridIndex: 0 }, [event.offsetX, event.offsetY]) as [number, number];
+      if (this.job !== null && event.offsetY > TOP) this.seek(Math.max(0, time));
+    });
+  }
+
+  private option(): Option {
+    const job = this.job;
+    if (job === null) return { xAxis: { show: false }, yAxis: { show: false }, series: [] };
+    const { turns } = job;
+    const first = Math.min(...turns.map((turn) => turn.arrive).filter(Number.isFinite));
+    return {
+      aria: { enabled: true, label: { description: `Turns of ${job.id} and what their time went into` } },
+      grid: { left: 40, right: 16, top: TOP, bottom: 24 },
+      legend: { top: 0, left: 0, right: 0, itemWidth: 12, itemHeight: 8, itemGap: 8, icon: "rect", textStyle: { fontSize: 12 } },
+      xAxis: {
+        type: "value",
+        min: Number.isFinite(first) ? Math.floor(first) : 0,
+        scale: true,
+        axisLabel: { formatter: (t: number) => `${num(t, 6)} s`, hideOverlap: true },
+      },
+      yAxis: {
+        type: "category",
+        inverse: true,
+        data: turns.map((turn) => String(turn.number)),
+        name: "turn",
+        nameLocation: "start",
+        nameGap: 4,
+        axisTick: { show: false },
+        axisLabel: { interval: "auto", fontSize: 11 },
+      },
+      tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (shown: unknown) => this.tooltip(shown) },
+      series: [
+        {
+          name: "before",
+          type: "bar",
+          stack: "turn",
+          silent: true,
+          itemStyle: { color: "transparent" },
+          tooltip: { show: false },
+          data: turns.map((turn) => turn.arrive),
+          legendHoverLink: false,
+        },
+        ...PARTS.map((name) => ({
+          name: PART_NAMES[name],
+          type: "bar",
+          stack: "turn",
+          barCategoryGap: "25%",
+          color: cssVar(PART_COLORS[name]),
+          data: turns.map((turn) => part(turn, name)),
+          emphasis: { disabled: true },
+        })),
+        this.losses(job),
+      ],
+    };
+  }
+
+  /** On the turn after which the job lost KV. */
+  private losses(job: JobView) {
+    const row = (time: number) => Math.max(0, job.turns.filter((turn) => turn.arrive <= time).length - 1);
+    return {
+      name: "KV lost",
+      type: "scatter",
+      symbol: "diamond",
+      symbolSize: 9,
+      color: cssVar("--series-2"),
+      itemStyle: { borderColor: cssVar("--card"), borderWidth: 1 },
+      data: job.losses.map((loss) => [loss.time, row(loss.time)]),
+      z: 5,
+    };
+  }
+
+  private tooltip(shown: unknown): string {
+    const items = (Array.isArray(shown) ? shown : [shown]) as { dataIndex: number; seriesType: string }[];
+    const index = items.find((item) => item.seriesType === "bar")?.dataIndex;
+    const turn = index === undefined ? undefined : this.job?.turns[index];
+    if (turn === undefined) return "";
+    const parts = PARTS.filter((name) => part(turn, name) > 0);
+    return [
+      html`<b>turn ${turn.number}</b>${turn.tool ? `, then ${turn.tool}` : ""}, at ${seconds(turn.arrive)}`,
+      ...parts.map((name) => html`${PART_NAMES[name]} <b>${seconds(turn.parts[name])}</b>`),
+      html`prompt ${num(turn.prompt)} tok, found ${num(turn.cachedGpu)} on the GPU and ${num(turn.cachedHost)} on the host`,
+      html`output ${num(turn.output)} tok, recomputed ${num(turn.recomputed)}`,
+    ].join("<br>");
+  }
+
+  show(job: JobView): void {
+    this.job = job;
+    this.element.style.height = `${job.turns.length * ROW + TOP + 44}px`;
+    this.chart.echart.resize();
+    this.chart.refresh();
+    this.placeCursor();
+  }
+
+  setTime(time: number): void {
+    this.time = time;
+    this.placeCursor();
+  }
+
+  private placeCursor(): void {
+    const x = this.job === null ? NaN : this.chart.echart.convertToPixel({ xAxisIndex: 0 }, this.time);
+    const visible = x >= 39 && x <= this.element.clientWidth - 14;
+    this.cursor.style.display = visible ? "block" : "none";
+    if (visible) this.cursor.style.transform = `translateX(${Math.round(x)}px)`;
+  }
+
+  dispose(): void {
+    this.chart.dispose();
+  }
+}
