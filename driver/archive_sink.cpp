@@ -104,6 +104,16 @@ const sweep::CellRecord& ArchiveSink::record_of(int cell) const {
   return archive_.cells()[static_cast<std::size_t>(row_of_.at(cell))];
 }
 
+void ArchiveSink::on_worker(int worker, const worker::Hello& hello) {
+  if (hello.sku.empty()) return;  // plays any
+  std::string text = std::to_string(worker) + " on " + hello.host + " is a " + hello.sku;
+  if (!hello.device_name.empty())
+    text += " (" + hello.device_name + ", " + std::to_string(hello.device_mib) + " MiB)";
+  progress_.report("worker " + text);
+  workers_ += (workers_.empty() ? "" : "; ") + text;
+  archive_.describe_run("workers", workers_);
+}
+
 std::string ArchiveSink::config_of(int cell) {
   const sweep::CellRecord& record = record_of(cell);
   return worker::encode_job(

@@ -34,6 +34,7 @@ class ArchiveSink final : public FarmSink {
   ArchiveSink(const ArchiveSink&) = delete;
   ArchiveSink& operator=(const ArchiveSink&) = delete;
 
+  void on_worker(int worker, const worker::Hello& hello) override;
   std::string config_of(int cell) override;
   void on_start(int cell, int attempt, const worker::Hello& worker) override;
   void on_done(int cell, int attempt, const worker::Hello& worker, std::string&& result) override;
@@ -49,6 +50,7 @@ class ArchiveSink final : public FarmSink {
   std::map<int, const PlannedCell*> cells_;  // by plan index
   std::map<int, int> row_of_;                // plan index -> row of the archive
   std::map<int, sweep::RunMark> running_;    // by plan index
+  std::string workers_;                      // which GPU each is, and on which node
   worker::Host self_ = worker::detect_host();
   std::string profiles_;
   sweep::Archive& archive_;

@@ -52,6 +52,7 @@ class Farm {
 
   void on(int from, worker::Hello& hello) {
     refuse_shared_device(from, hello);
+    sink_.on_worker(from, hello);
     const WorkerCaps caps{hello.sku, hello.host, hello.memory_gib, hello.backend};
     workers_.insert_or_assign(from, std::move(hello));
     dispatch(WorkerJoined{from, caps});

@@ -46,6 +46,8 @@ struct FarmStatus {
 class FarmSink {
  public:
   virtual ~FarmSink() = default;
+  /// A worker takes part from now on.
+  virtual void on_worker(int worker, const worker::Hello& hello) { (void)worker, (void)hello; }
   /// The configuration that the worker's RunCell is given.
   virtual std::string config_of(int cell) = 0;
   /// About to start; nothing of this attempt has happened yet.

@@ -44,8 +44,8 @@ constexpr Command kCommands[] = {
      "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry or "
      "evictions",
      1, 1, "table format only skip output,o"},
-    {"merge", "merge A.h5 B.h5 -o C.h5", "joins two archives of the same sweep file in a new one",
-     2, 2, "output,o"},
+    {"merge", "merge A.h5 [B.h5...] -o C.h5", "joins archives of the same sweep file in a new one",
+     1, 100000, "output,o"},
     {"plan", "plan SWEEP.toml",
      "shows the cells of a sweep, what each is expected to take, and which would run", 1, 1,
      "backend archive retry-quarantined set only skip node-memory-gib json profiles"},
@@ -201,7 +201,7 @@ fs::path folder_with(const char* name, std::initializer_list<const char*> folder
     const fs::path dir = this_program().parent_path() / folder;
     if (fs::exists(dir / name)) return fs::canonical(dir);
   }
-  return *folders.begin();
+  return (this_program().parent_path() / *folders.begin()).lexically_normal();
 }
 
 /// The profiles beside the program: in its source tree, or where it was installed.

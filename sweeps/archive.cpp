@@ -59,6 +59,16 @@ CellRecord& Archive::planned(const std::string& key) {
   return index_->cells[static_cast<std::size_t>(found->second)];
 }
 
+void Archive::describe_run(const std::string& name, const std::string& text) {
+  std::erase_if(options_.provenance, [&](const Note& note) { return note.name == name; });
+  options_.provenance.push_back({name, text, true});
+  if (!provenance_file_.empty()) keep_description();
+}
+
+void Archive::keep_description() {
+  writing(path_, [this] { write_provenance(); });
+}
+
 const CellRecord& Archive::commit(const std::string& key, const std::string& bytes) {
   CellRecord& cell = planned(key);
   if (cell.status == CellStatus::ok)

@@ -69,6 +69,11 @@ class Archive {
   /// Starts that an earlier run did not finish.
   const std::vector<RunMark>& deaths() const { return deaths_; }
 
+  /// Adds to this run's row of /provenance, or replaces what it says under that name.
+  void describe_run(const std::string& name, const std::string& text);
+  /// Writes that row even if no cell is committed, which writes it too.
+  void keep_description();
+
   /// Leaves a note that the cell is about to run, until it is committed or the mark is removed.
   void mark_started(const RunMark& mark);
   void remove_mark(const std::string& key);
@@ -117,7 +122,7 @@ class Archive {
   std::vector<int> pending_;           // committed, not merged
   std::size_t merged_ = 0;             // cells that have run and are in the archive
   std::vector<RunMark> deaths_;
-  bool provenance_written_ = false;
+  std::string provenance_file_;  // of this run; empty before it is written
   bool index_changed_ = false;  // the file's index is not index_
 };
 

@@ -100,15 +100,18 @@ std::vector<std::string> Archive::provenance_files() const {
 
 /// A run that changes nothing leaves no trace, so this waits for the first cell.
 void Archive::write_provenance() {
-  if (std::exchange(provenance_written_, true) || options_.provenance.empty()) return;
+  if (options_.provenance.empty()) return;
   Table row{"provenance", {}};
   add_provenance(row, options_.provenance);
-  const std::string name = table_digest(row) + std::string(kProvenanceEnd);
+  const std::string name = in_folder(table_digest(row) + std::string(kProvenanceEnd));
+  const std::string before = std::exchange(provenance_file_, name);
+  if (before == name) return;
   const std::string temporary = in_folder("provenance.tmp");
   H5File file = create_h5(temporary);
   write_packed_table(file.get(), row);
   file.close_checked("close " + temporary);
-  publish(files_, temporary, in_folder(name));
+  publish(files_, temporary, name);
+  if (!before.empty()) files_.remove(before);
 }
 
 }  // namespace sweep

@@ -7,13 +7,44 @@
 #include "sweeps/archive_check.hpp"
 
 namespace driver {
+namespace {
+
+/// Files that are gone when this is.
+struct TemporaryFiles {
+  std::vector<std::string> paths;
+  TemporaryFiles() = default;
+  TemporaryFiles(const TemporaryFiles&) = delete;
+  TemporaryFiles& operator=(const TemporaryFiles&) = delete;
+  ~TemporaryFiles() {
+    std::error_code ignored;
+    for (const std::string& path : paths) std::filesystem::remove(path, ignored);
+  }
+};
+
+/// Joins pairs, then pairs of those, so that a cell of n archives is copied log2(n) times.
+void merge_all(std::vector<std::string> archives, const std::string& target) {
+  TemporaryFiles parts;
+  while (archives.size() > 2) {
+    std::vector<std::string> joined;
+    for (std::size_t i = 0; i + 1 < archives.size(); i += 2) {
+      parts.paths.push_back(target + ".part" + std::to_string(parts.paths.size()));
+      joined.push_back(parts.paths.back());
+      sweep::merge_archives(archives[i], archives[i + 1], joined.back());
+    }
+    if (archives.size() % 2 != 0) joined.push_back(archives.back());
+    archives = std::move(joined);
+  }
+  sweep::merge_archives(archives.front(), archives.back(), target);
+}
+
+}  // namespace
 
 int merge(const Options& options) {
   if (!options.output) throw UsageError("merge needs -o C.h5, the archive to write");
   const std::string target = options.output->string();
   if (std::filesystem::exists(*options.output))
     throw UsageError(target + " exists already; merge writes a new archive");
-  using_files([&] { sweep::merge_archives(options.arguments[0], options.arguments[1], target); });
+  using_files([&] { merge_all(options.arguments, target); });
   const sweep::ArchiveReader merged = open_archive(target);
   int done = 0;
   for (const sweep::CellRecord& cell : merged.cells())

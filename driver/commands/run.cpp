@@ -116,6 +116,10 @@ int drive(const Options& options, worker::MpiChannel* channel) {
             << run->plan.backend << (run->plan.backend == "sim" ? " (modelled, virtual time)" : "")
             << std::endl;
   const FarmResult result = farm_cells(options, *run, channel, signals);
+  // Whoever looks for these cells learns from the archive, too, which GPUs there were instead.
+  if (std::ranges::any_of(
+          result.left, [](const LeftCell& cell) { return cell.why == LeftCell::Why::no_worker; }))
+    run->archive.keep_description();
   run->archive.finalize();
   print_results(*run, result);
   if (options.jsonl) write_trace_folder(*options.jsonl, run->plan, run->path);
