@@ -40,13 +40,7 @@ std::string document_of(const sweep::ParamMap& cell) {
 }
 
 /// Why the cell cannot run although every one of its values is allowed.
-std::optional<NotRunnable> not_runnable(ParamBinder& in, const ExperimentConfig& config) {
-  const std::string layout = in.choice("policy.layout", "paged", {"paged", "contiguous"});
-  in.forget({"policy.layout"});
-  if (layout != "paged") {
-    return NotRunnable(Why::not_built, "not built yet: policy " + config.policy_name +
-                                           " needs layout \"contiguous\"");
-  }
+std::optional<NotRunnable> not_runnable(const ExperimentConfig& config) {
   const engine::KvConfig& kv = config.engine.kv;
   const std::int64_t pool = std::int64_t{kv.num_blocks - 1} * kv.block_size;
   const int length = config.engine.scheduler.max_model_len;
@@ -55,37 +49,6 @@ std::optional<NotRunnable> not_runnable(ParamBinder& in, const ExperimentConfig&
                                           config.model.name + " holds " + std::to_string(pool) +
                                           " tokens in whole blocks; engine.max_model_len needs " +
                                           std::to_string(length) + " for one sequence");
-}
-
-engine::SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape) {
-  engine::SchedulerConfig s;
-  s.max_num_batched_tokens =
-      in.small("engine.max_num_batched_tokens", s.max_num_batched_tokens, 1, kIntMax);
-  s.max_num_seqs = in.small("engine.max_num_seqs", s.max_num_seqs, 1, 1 << 20);
-  s.max_model_len =
-      in.small("engine.max_model_len", std::min(s.max_model_len, shape.max_context), 2, kIntMax);
-  s.long_prefill_token_threshold = in.small("engine.long_prefill_token_threshold", 0, 0, kIntMax);
-  s.chunked_prefill = in.boolean("engine.chunked_prefill", true);
-  s.reserve_full_sequence = in.boolean("engine.reserve_full_sequence", true);
-  if (in.choice("engine.scheduler", "v1", {"v1", "prefill_first"}) == "prefill_first") {
-    s.step_order = engine::StepOrder::prefill_first;
-  } else {
-    in.forget({"engine.scheduler"});
-  }
-  if (s.max_model_len > shape.max_context) {
-    in.fail("engine.max_model_len", "must be at most the " + std::to_string(shape.max_context) +
-                                        " tokens of " + shape.name);
-  }
-  if (s.max_num_batched_tokens < s.max_num_seqs) {
-    in.fail("engine.max_num_batched_tokens",
-            "must be at least engine.max_num_seqs (" + std::to_string(s.max_num_seqs) + ")");
-  }
-  if (!s.chunked_prefill && s.max_num_batched_tokens < s.max_model_len) {
-    in.fail("engine.max_num_batched_tokens", "must be at least engine.max_model_len (" +
-                                                 std::to_string(s.max_model_len) +
-                                                 ") without chunked prefill");
-  }
-  return s;
 }
 
 /// Whose KV pool the engine is limited to: the card's own, or that of engine.emulate.
@@ -123,10 +86,11 @@ int bind_pool(ParamBinder& in, ExperimentConfig& config, Profiles& profiles, int
 
 engine::EngineConfig bind_engine(ParamBinder& in, ExperimentConfig& config, Profiles& profiles) {
   engine::EngineConfig engine;
-  engine.scheduler = bind_scheduler(in, config.model);
   engine.kv.block_size = in.small("engine.block_size", 16, 1, 1024);
-  engine.kv.prefix_caching = in.boolean("engine.prefix_caching", true);
+  engine.scheduler = bind_scheduler(in, config.model);
+  engine.kv.prefix_caching = bind_prefix_caching(in, engine.scheduler);
   engine.kv.num_blocks = bind_pool(in, config, profiles, engine.kv.block_size);
+  bind_watermark(in, engine);
   return engine;
 }
 
@@ -159,13 +123,16 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
   in.require("policy");
   config.policy_name = in.text("policy", "");
   config.policy = bind_policy(in, config.engine);
-  config.link =
-      bind_tier(in, config.engine.tier, config.engine.kv.block_size, bytes_per_block(config));
+  config.link = bind_tier(in, config.engine, bytes_per_block(config));
   return config;
 }
 
 void check_order(const ParamBinder& in, const ExperimentConfig& config) {
-  if (config.policy.order != "priority" || config.engine.scheduler.reserve_full_sequence) return;
+  if (config.policy.order != "priority") return;
+  if (config.engine.scheduler.blocks_ahead)
+    in.fail("policy.order",
+            "needs engine.scheduler \"v1\", since equal requests could starve each other");
+  if (config.engine.scheduler.reserve_full_sequence) return;
   // Among equals the eldest gives way: two long prefills would take each other's blocks for ever.
   in.fail("policy.order",
           "needs engine.reserve_full_sequence, since equal requests could starve each other");
@@ -203,7 +170,7 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   in.record("repeat.seed", arrival_seed);
   BoundCell bound;
   bound.config = bind_experiment(in, backend, arrival_seed, profiles);
-  const std::optional<NotRunnable> problem = not_runnable(in, bound.config);
+  const std::optional<NotRunnable> problem = not_runnable(bound.config);
   check_order(in, bound.config);
   check_prefetch(in, bound.config);
   in.reject_unknown();
@@ -225,7 +192,8 @@ bool uses_host_tier(const sweep::ParamMap& cell, Profiles& profiles) {
     return found != params.end() && found->second.value == sweep::Value(value);
   };
   return is("policy.tier", "offload") || is("policy.tier", "lmcache") ||
-         is("policy.preemption", "swap");
+         is("policy.preemption", "swap") || is("policy.preemption", "partial") ||
+         is("policy.preemption", "adaptive");
 }
 
 }  // namespace worker

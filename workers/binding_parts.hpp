@@ -6,12 +6,19 @@
 
 namespace worker {
 
+/// The keys of the scheduler: engine.scheduler with its own, the limits of a step, policy.layout.
+engine::SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape);
+/// Schedulers that have no prefix cache refuse one.
+bool bind_prefix_caching(ParamBinder& in, const engine::SchedulerConfig& scheduler);
+/// What admissions leave free of the pool that `engine` has.
+void bind_watermark(ParamBinder& in, engine::EngineConfig& engine);
+
 /// The keys policy.*, but for the host tier's.
 policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& engine);
 
-/// The host tier: policy.tier with its keys, policy.preemption, dram_gib and the link.
-HostLink bind_tier(ParamBinder& in, engine::TierConfig& tier, int block_size,
-                   std::int64_t bytes_per_block);
+/// The host tier: policy.tier with its keys, policy.preemption, dram_gib or engine.host_kv_tokens,
+/// and the link.
+HostLink bind_tier(ParamBinder& in, engine::EngineConfig& engine, std::int64_t bytes_per_block);
 
 /// The keys workload.* and jps. Tokens lie in the model's vocabulary where `vocabulary` > 0.
 WorkloadConfig bind_workload(ParamBinder& in, const engine::SchedulerConfig& scheduler,

@@ -10,14 +10,18 @@ using engine::TierKind;
 
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 
+std::string preemption_of(ParamBinder& in) {
+  return in.choice("policy.preemption", "recompute", {"recompute", "swap", "partial", "adaptive"});
+}
+
 TierKind kind_of(ParamBinder& in) {
   const std::string tier = in.choice("policy.tier", "none", {"none", "offload", "lmcache"});
-  const std::string preemption = in.choice("policy.preemption", "recompute", {"recompute", "swap"});
+  const std::string preemption = preemption_of(in);
   if (preemption == "recompute") in.forget({"policy.preemption"});
-  if (preemption == "swap" && tier != "none")
+  if (preemption != "recompute" && tier != "none")
     in.fail("policy.preemption",
             "swaps into host memory of its own and cannot go with tier \"" + tier + "\"");
-  if (preemption == "swap") return TierKind::swap;
+  if (preemption != "recompute") return TierKind::swap;
   return tier == "offload"   ? TierKind::offload
          : tier == "lmcache" ? TierKind::lmcache
                              : TierKind::none;
@@ -46,8 +50,14 @@ void bind_lmcache(ParamBinder& in, engine::TierConfig& tier, int block_size) {
   }
 }
 
-/// Host memory of the tier in blocks.
-std::int64_t bind_size(ParamBinder& in, std::int64_t bytes_per_block) {
+/// Host memory of the tier in blocks: by bytes, or by the tokens that it holds.
+std::int64_t bind_size(ParamBinder& in, int block_size, std::int64_t bytes_per_block) {
+  if (in.has("engine.host_kv_tokens")) {
+    if (in.has("dram_gib"))
+      in.fail("engine.host_kv_tokens", "sets the host tier's size, and so does dram_gib");
+    constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+    return in.integer("engine.host_kv_tokens", 0, block_size, kMost) / block_size;
+  }
   in.require("dram_gib");
   const double gib = in.number("dram_gib", 0, 0, 1e6);
   if (gib == std::floor(gib)) in.record("dram_gib", static_cast<std::int64_t>(gib));
@@ -61,9 +71,13 @@ std::int64_t bind_size(ParamBinder& in, std::int64_t bytes_per_block) {
 
 }  // namespace
 
-HostLink bind_tier(ParamBinder& in, engine::TierConfig& tier, int block_size,
-                   std::int64_t bytes_per_block) {
+HostLink bind_tier(ParamBinder& in, engine::EngineConfig& engine, std::int64_t bytes_per_block) {
+  engine::TierConfig& tier = engine.tier;
+  const int block_size = engine.kv.block_size;
   tier.kind = kind_of(in);
+  engine.scheduler.preempt_by_block = preemption_of(in) == "partial";
+  tier.swap_if_cheaper = preemption_of(in) == "adaptive";
+  if (tier.kind != TierKind::swap) in.forget({"policy.preemption"});
   bind_offload(in, tier);
   bind_lmcache(in, tier, block_size);
   tier.swap_partially = in.boolean("policy.swap_partially", false);
@@ -78,10 +92,12 @@ HostLink bind_tier(ParamBinder& in, engine::TierConfig& tier, int block_size,
   if (!link.infinite) in.forget({"sim.link"});
   if (tier.kind == TierKind::none) {
     in.ignore("dram_gib");
+    in.integer("engine.host_kv_tokens", 0, 0, std::int64_t{1} << 40);
+    in.forget({"engine.host_kv_tokens"});
     in.forget({"policy.host_memory", "policy.duplex", "sim.link"});
     return link;
   }
-  tier.host_blocks = bind_size(in, bytes_per_block);
+  tier.host_blocks = bind_size(in, block_size, bytes_per_block);
   return link;
 }
 

@@ -1,6 +1,7 @@
 // Preemption by swap, and the step order of the scheduler that had it.
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/support/catch.hpp"
+#include "workers/engine/swap_tier_rates.hpp"
 
 using namespace support;
 using engine::KvEventKind;
@@ -18,6 +19,8 @@ struct Limits {
   int seqs = 4;
   StepOrder order = StepOrder::prefill_first;
   bool prefix_caching = false;
+  bool by_block = false;
+  bool if_cheaper = false;
 };
 
 /// Blocks of 4 tokens, and swap space if there is any.
@@ -27,12 +30,18 @@ struct SwapWorld : SchedulerWorld {
                         .scheduler = {.max_num_batched_tokens = limits.budget,
                                       .max_num_seqs = limits.seqs,
                                       .max_model_len = 64,
+                                      .blocks_ahead = limits.order == StepOrder::prefill_first,
+                                      .preempt_by_block = limits.by_block,
                                       .step_order = limits.order},
                         .tier = {.kind = limits.swap_blocks > 0 ? engine::TierKind::swap
                                                                 : engine::TierKind::none,
                                  .host_blocks = limits.swap_blocks,
-                                 .swap_partially = limits.partially}}) {}
-  int swapped() const { return blocks_of(KvEventKind::store, KvReason::swapped_out); }
+                                 .swap_partially = limits.partially,
+                                 .swap_if_cheaper = limits.if_cheaper}}) {}
+  int swapped() const {
+    return blocks_of(KvEventKind::swap_out, KvReason::swapped_out) +
+           blocks_of(KvEventKind::swap_out, KvReason::partial);
+  }
 };
 
 }  // namespace
@@ -82,7 +91,7 @@ TEST_CASE("who cannot grow gives way after all behind it", "[V4]") {
 }
 
 TEST_CASE("who was swapped out comes back before anybody new is admitted", "[V5]") {
-  SwapWorld world({.blocks = 7, .swap_blocks = 8});
+  SwapWorld world({.blocks = 8, .swap_blocks = 8});
   for (const char* name : {"a", "b", "c"}) world.add(name, 8, 3);
   CHECK(world.step() == "a:8 b:8 c:8");
   CHECK(world.step() == "a:1 b:1");
@@ -143,7 +152,7 @@ TEST_CASE("what the GPU still holds of a swapped request is not loaded", "[swap]
   world.step();
   CHECK(world.step() == "a:1");  // takes b's second block
   CHECK(world.step() == "b:1");
-  CHECK(world.blocks_of(KvEventKind::load, KvReason::demand) == 1);
+  CHECK(world.blocks_of(KvEventKind::swap_in, KvReason::demand) == 1);
 }
 
 TEST_CASE("swapping works with admissions beside those who run", "[swap]") {
@@ -179,4 +188,119 @@ TEST_CASE("a request that could not be swapped out whole computes again", "[swap
   world.step();
   CHECK(world.tier.blocks_held() == 0);
   CHECK(world.step() == "b:9");
+}
+
+TEST_CASE("by blocks, only what is short goes to the host, and only that comes back", "[partial]") {
+  SwapWorld world({.blocks = 7, .swap_blocks = 8, .by_block = true});
+  world.add("a", 12, 3);
+  world.add("b", 12, 4);
+  CHECK(world.step() == "a:12 b:12");
+  CHECK(world.step() == "a:1");  // needs a fourth block
+  CHECK(world.preempted() == "b");
+  CHECK(world.swapped() == 1);
+  CHECK(world.table("b").size() == 2);
+  CHECK(world.step() == "a:1");
+  CHECK(world.swapped() == 1);
+  CHECK(world.finished() == "a");
+  CHECK(world.step() == "b:1");
+  CHECK(world.blocks_of(KvEventKind::swap_in, KvReason::demand) == 1);
+  CHECK(world.plan().scheduled[0].computed_before == 12);
+  world.run_until_idle();
+  CHECK(world["b"].recomputed_tokens == 0);
+  CHECK(world.tier.blocks_held() == 0);
+}
+
+TEST_CASE("by blocks, who was preempted first loses all before the next loses any", "[partial]") {
+  SwapWorld world(
+      {.blocks = 7, .swap_blocks = 8, .order = StepOrder::running_first, .by_block = true});
+  for (const char* name : {"a", "b", "c"}) world.add(name, 8, 20);
+  CHECK(world.step() == "a:8 b:8 c:8");
+  CHECK(world.step() == "a:1 b:1");
+  CHECK(world.preempted() == "c");
+  CHECK(world.table("c").empty());
+  for (int i = 0; i < 3; ++i) CHECK(world.step() == "a:1 b:1");
+  CHECK(world.step() == "a:1");
+  CHECK(world.preempted() == "b");
+  CHECK(world.table("b").size() == 2);
+  CHECK(world.tier.blocks_held() == 3);
+}
+
+TEST_CASE("by blocks, what the host has no space for is computed again", "[partial]") {
+  SwapWorld world({.blocks = 7, .swap_blocks = 1, .by_block = true});
+  world.add("a", 12, 7);
+  world.add("b", 12, 3);
+  world.step();
+  for (int i = 0; i < 5; ++i) CHECK(world.step() == "a:1");  // takes two blocks of b's
+  CHECK(world.table("b").size() == 1);
+  CHECK(world.step() == "a:1");
+  CHECK(world.step() == "b:9");
+  CHECK(world["b"].recomputed_tokens == 8);
+  world.run_until_idle();
+  CHECK(world.tier.blocks_held() == 0);
+}
+
+TEST_CASE("by blocks, who keeps blocks but cannot go on gives them up for the first in line",
+          "[partial]") {
+  SwapWorld world({.blocks = 9, .swap_blocks = 16, .by_block = true});
+  for (const char* name : {"a", "b", "c"}) world.add(name, 8, 24);
+  world.run_until_idle();
+  for (const char* name : {"a", "b", "c"}) CHECK(world[name].recomputed_tokens == 0);
+  CHECK(world.tier.blocks_held() == 0);
+}
+
+TEST_CASE("an aborted request gives back what it kept, on either side", "[partial]") {
+  SwapWorld world({.blocks = 7, .swap_blocks = 8, .by_block = true});
+  world.add("a", 12, 3);
+  world.add("b", 12, 3);
+  world.step();
+  world.step();
+  REQUIRE(world.table("b").size() == 2);
+  world.abort("b");
+  CHECK(world.tier.blocks_held() == 0);
+  world.run_until_idle();
+  CHECK(world.kv.num_free() == world.kv.num_usable());
+}
+
+namespace {
+
+/// Prompts and copies that take what they are told to; then a request of 8 tokens gives way.
+int swapped_when(engine::Nanos a_block, engine::Nanos a_prompt_token) {
+  engine::SwapRates rates;
+  for (int n = 1; n < 8; ++n) {
+    rates.copied(n, a_block * n);
+    rates.computed(16 * n, a_prompt_token * 16 * n);
+  }
+  return rates.swap_is_cheaper(2, 0, 8) ? 1 : 0;
+}
+
+}  // namespace
+
+TEST_CASE("the cheaper way is swapping where copies there and back take less than computing",
+          "[adaptive]") {
+  using std::chrono::microseconds;
+  CHECK(swapped_when(microseconds(10), microseconds(6)) == 1);  // 40 against 48
+  CHECK(swapped_when(microseconds(13), microseconds(6)) == 0);  // 52 against 48
+}
+
+TEST_CASE("what is on the link already counts against swapping", "[adaptive]") {
+  using std::chrono::microseconds;
+  engine::SwapRates rates;
+  CHECK(rates.swap_is_cheaper(2, 0, 8));  // nothing is known: try
+  rates.computed(8, microseconds(48));
+  CHECK(rates.swap_is_cheaper(2, 0, 8));
+  rates.copied(1, microseconds(10));
+  CHECK(rates.swap_is_cheaper(2, 0, 8));
+  CHECK(!rates.swap_is_cheaper(2, 3, 8));
+}
+
+TEST_CASE("rates follow what is seen last, with what each copy and step costs by itself",
+          "[adaptive]") {
+  engine::FadingLine line;
+  for (const double x : {1.0, 2.0, 3.0}) line.add(x, 5 + 2 * x);
+  CHECK(line.at(10) == Approx(25));
+  for (int i = 0; i < 400; ++i) line.add(1 + i % 3, 1 + i % 3);
+  CHECK(line.at(10) == Approx(10).epsilon(0.05));
+  engine::FadingLine same;
+  for (int i = 0; i < 3; ++i) same.add(4, 8);
+  CHECK(same.at(2) == Approx(4));
 }

@@ -45,6 +45,12 @@ class HostTier {
   /// The request is preempted and about to lose its blocks. True when the tier keeps what has been
   /// computed, for find() to tell.
   virtual bool keep_preempted(Request&) { return false; }
+  /// The preempted request is about to lose the last block of its table, and keeps those before.
+  /// True when the tier keeps it, for find() to tell.
+  virtual bool keep_tail(Request&) { return false; }
+  /// The finished turn is about to release its blocks. True when the tier keeps them for the job's
+  /// next turn, for find() to tell.
+  virtual bool keep_finished(Request&) { return false; }
   /// Something that no request holds but the tier keeps on the GPU gives its blocks back, for the
   /// sake of what else could not run. False when there is nothing of the kind.
   virtual bool give_way(KvReason /*pressure*/, Nanos /*now*/) { return false; }

@@ -135,10 +135,21 @@ void KvCache::release(Request& request) {
 
 void KvCache::truncate(Request& request, int num_blocks) {
   unregister_from(request, num_blocks);
+  release_tail(request, num_blocks);
+}
+
+void KvCache::release_tail(Request& request, int num_blocks) {
   while (static_cast<int>(request.blocks.size()) > num_blocks) {
     release_block(request.blocks.back());
     request.blocks.pop_back();
   }
+  request.num_hashed_blocks = std::min(request.num_hashed_blocks, num_blocks);
+}
+
+void KvCache::restore_order() {
+  if (pool_.num_free() != pool_.num_usable()) return;
+  for (auto block = static_cast<std::uint32_t>(pool_.num_usable()); block > 0; --block)
+    pool_.hand_out_next(BlockId{block});
 }
 
 void KvCache::forget_uncomputed(Request& request) {

@@ -100,6 +100,11 @@ class KvCache {
   /// reverse.
   void release(Request& request);
 
+  /// Blocks for `tokens` in all, of which there are enough; none is registered.
+  void extend(Request& request, int tokens) { append_new_blocks(request, tokens); }
+  /// Drops all but the first `num_blocks` references; what the others hold stays cached.
+  void release_tail(Request& request, int num_blocks);
+
   /// Drops all but the first `num_blocks` references, and unregisters the blocks behind them.
   void truncate(Request& request, int num_blocks);
 
@@ -133,6 +138,10 @@ class KvCache {
   /// blocks that a refused admission misses by one at most, so a refusal holds until enough of them
   /// have happened.
   std::uint64_t num_changes() const { return num_changes_; }
+
+  /// Blocks are handed out in the order of their numbers again, so that who takes several gets
+  /// neighbours. No effect while any is in use.
+  void restore_order();
 
   /// Drops all cached content; refused (false) while any block is in use.
   bool reset_prefix_cache();

@@ -38,6 +38,7 @@ void Scheduler::leave(Request& request) {
       order_.remove(request);
       break;
     default:
+      if (!request.blocks.empty()) suspended_.remove(request);
       order_.remove(request);
   }
 }
@@ -47,38 +48,22 @@ void Scheduler::schedule(StepPlan& plan, Nanos now) {
   plan.scheduled.clear();
   plan.preempted.clear();
   plan.total_tokens = 0;
-  plan.token_budget = config_.max_num_batched_tokens;
   plan.stop = StopReason::none;
-  if (config_.step_order == StepOrder::prefill_first) {
-    schedule_prefill_first(plan, now);
-  } else {
-    schedule_running_first(plan, now);
+  splits_prompts_ = config_.chunked_prefill && (!config_.adaptive_chunking || prefill_dominates());
+  const bool chunks = splits_prompts_ && config_.chunk_tokens > 0;
+  plan.token_budget = chunks ? config_.chunk_tokens : config_.max_num_batched_tokens;
+  switch (config_.step_order) {
+    case StepOrder::running_first:
+      schedule_running_first(plan, now);
+      break;
+    case StepOrder::prefill_first:
+      schedule_prefill_first(plan, now);
+      break;
+    case StepOrder::fixed_batch:
+      schedule_fixed_batch(plan, now);
+      break;
   }
   commit(plan);
-}
-
-void Scheduler::schedule_running_first(StepPlan& plan, Nanos now) {
-  schedule_running(plan, now);
-  if (!plan.preempted.empty()) {
-    plan.stop = StopReason::preempted;
-  } else {
-    admit_waiting(plan, now);
-  }
-}
-
-/// While somebody is swapped out nobody new is admitted; who was comes back beside those who run.
-void Scheduler::schedule_prefill_first(StepPlan& plan, Nanos now) {
-  if (!swapped_out_waits()) admit_waiting(plan, now);
-  if (!plan.scheduled.empty()) return;
-  const StopReason stop = plan.stop;
-  schedule_running(plan, now);
-  plan.stop = plan.preempted.empty() ? stop : StopReason::preempted;
-  if (plan.preempted.empty() && swapped_out_waits()) admit_waiting(plan, now, true);
-}
-
-bool Scheduler::swapped_out_waits() const {
-  const Request* head = order_.front();
-  return head != nullptr && head->swapped_out;
 }
 
 /// Tokens that the request would compute in this step from position `first_token` on, were there no
@@ -90,6 +75,7 @@ int Scheduler::wanted(const Request& request, int first_token) const {
 }
 
 void Scheduler::schedule_running(StepPlan& plan, Nanos now) {
+  took_blocks_ = false;
   Request* request = running_.front();
   while (request != nullptr && budget_left(plan) > 0) {
     const int num_tokens = std::min({wanted(*request, request->num_computed), budget_left(plan),
@@ -102,37 +88,6 @@ void Scheduler::schedule_running(StepPlan& plan, Nanos now) {
     }
     request = RunningList::next(*request);
   }
-}
-
-/// Finds room for the request, at the expense of others if need be. False when the request itself
-/// had to give way.
-bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan, Nanos now) {
-  while (!kv_.try_grow(request, num_tokens)) {
-    if (tier_.give_way(KvReason::pressure_run, now)) continue;
-    if (running_.size() == 1 && give_way(nullptr, KvReason::pressure_run, now)) continue;
-    Request& victim = order_.choose_victim(running_);
-    preempt(victim, plan, now);
-    if (&victim == &request) return false;
-  }
-  return true;
-}
-
-void Scheduler::preempt(Request& victim, StepPlan& plan, Nanos now) {
-  if (victim.scheduled_in_step == plan.step) withdraw(victim, plan);
-  pins_.events().push_back({KvEventKind::preempt, KvReason::out_of_blocks, victim.spec.job,
-                            victim.spec.turn, static_cast<int>(victim.blocks.size()),
-                            victim.spec.job, victim.spec.turn});
-  running_.remove(victim);
-  tier_.forget(victim, now);
-  victim.swapped_out = tier_.keep_preempted(victim);
-  kv_.release(victim);
-  victim.computed_before = std::max(victim.computed_before, victim.num_computed);
-  victim.preempted_tokens = std::exchange(victim.num_computed, 0);
-  victim.status = RequestStatus::preempted;
-  ++victim.num_preemptions;
-  order_.push_preempted(victim);
-  pins_.on_preempted(victim);
-  plan.preempted.push_back(&victim);
 }
 
 /// Takes a request out of the step again: its share of the budget comes back, its unfilled blocks
@@ -170,6 +125,7 @@ void Scheduler::admit_waiting(StepPlan& plan, Nanos now, bool swapped_out_only) 
 /// changed.
 StopReason Scheduler::try_admit(Request& request, StepPlan& plan, Nanos now) {
   if (request.status == RequestStatus::loaded) return try_admit_loaded(request, plan, now);
+  if (!request.blocks.empty()) return try_admit_suspended(request, plan, now);
   if (still_blocked(request)) return StopReason::sequence_reserved;
   const auto hits = kv_.find_prefix(request);
   const auto num_hits = static_cast<int>(hits.size());
@@ -178,12 +134,13 @@ StopReason Scheduler::try_admit(Request& request, StepPlan& plan, Nanos now) {
   if (host.coming) return await_copy(request, now);
   if (host.tokens > 0 && !host.blocking) return start_load(request, hits, host.tokens, now);
   const int chunk = wanted(request, on_gpu + host.tokens);
-  if (!config_.chunked_prefill && chunk > budget_left(plan)) return StopReason::chunking_off;
+  if (!splits_prompts_ && chunk > budget_left(plan)) return StopReason::chunking_off;
   const int num_tokens = std::min(chunk, budget_left(plan));
   const Admission admission =
       kv_.try_admit(request, hits, host.tokens + num_tokens, reserved_tokens(request));
   if (admission.fit != Fit::ok) return refusal(request, admission);
   request.num_computed = on_gpu + host.tokens;
+  take_blocks_ahead(request);
   if (host.tokens > 0)
     tier_.load(request, num_hits, kv_.blocks_for(request.num_computed) - num_hits);
   note_hits(request, on_gpu, host.tokens);
@@ -191,10 +148,6 @@ StopReason Scheduler::try_admit(Request& request, StepPlan& plan, Nanos now) {
   pins_.on_admitted(request);
   admit(request, plan, num_tokens, now);
   return StopReason::none;
-}
-
-int Scheduler::reserved_tokens(const Request& request) const {
-  return config_.reserve_full_sequence ? std::min(request.num_tokens(), config_.max_model_len) : 0;
 }
 
 StopReason Scheduler::refusal(const Request& request, const Admission& admission) {
@@ -218,7 +171,9 @@ void Scheduler::admit(Request& request, StepPlan& plan, int num_tokens, Nanos no
 
 /// Whether a refusal of this request, whose whole sequence did not fit, must still stand.
 bool Scheduler::still_blocked(const Request& request) const {
-  return config_.chunked_prefill && blocked_.request == &request && blocked_.id == request.id &&
+  // Without company the watermark does not count.
+  if (config_.watermark_blocks > 0 && running_.empty()) return false;
+  return splits_prompts_ && blocked_.request == &request && blocked_.id == request.id &&
          kv_.num_changes() < blocked_.until_change;
 }
 
@@ -237,12 +192,14 @@ void Scheduler::add_to_plan(StepPlan& plan, Request& request, ScheduleKind kind,
 }
 
 void Scheduler::commit(StepPlan& plan) {
-  assert(plan.total_tokens <= config_.max_num_batched_tokens);
+  assert(plan.total_tokens <= plan.token_budget);
   assert(static_cast<int>(running_.size()) <= config_.max_num_seqs);
   for (const ScheduledRequest& share : plan.scheduled) {
     Request& request = *share.request;
     request.num_computed += share.num_tokens;
-    assert(static_cast<int>(request.blocks.size()) == kv_.blocks_for(request.num_computed));
+    assert(static_cast<int>(request.blocks.size()) == kv_.blocks_for(request.num_computed) ||
+           (takes_blocks_ahead() &&
+            static_cast<int>(request.blocks.size()) > kv_.blocks_for(request.num_computed)));
     assert(request.num_computed <= request.num_tokens());
   }
 }
@@ -292,6 +249,10 @@ void Scheduler::finish(Request& request, FinishReason reason, Nanos now) {
   request.status = RequestStatus::finished;
   request.finish = reason;
   running_.remove(request);
+  if (config_.step_order == StepOrder::fixed_batch) {
+    const auto blocks = kv_.pin(request);
+    ended_in_batch_.insert(ended_in_batch_.end(), blocks.begin(), blocks.end());
+  }
   tier_.on_turn_finish(request, now);
   pins_.on_turn_finish(request, now);
 }

@@ -15,10 +15,11 @@ enum class LoadFailure : std::uint8_t {
   fail_request,  // it ends with an error
 };
 
-/// What a step computes. The latter as in vLLM 0.4.2.
+/// What a step computes.
 enum class StepOrder : std::uint8_t {
   running_first,  // all that run, then admissions, in one batch
   prefill_first,  // admissions alone while there are any, otherwise all that run
+  fixed_batch,    // admissions while nothing runs, and nothing else until all of them have ended
 };
 
 struct SchedulerConfig {
@@ -28,7 +29,16 @@ struct SchedulerConfig {
   int long_prefill_token_threshold =
       0;  // most tokens of one prefill chunk; 0: the budget alone limits
   bool chunked_prefill = true;
+  int chunk_tokens = 0;  // token budget of steps that may split prompts; 0: max_num_batched_tokens
+  bool adaptive_chunking = false;     // prompts are split only in steps that they dominate
   bool reserve_full_sequence = true;  // admit only when the whole current sequence fits
+  /// As vLLM 0.4.2's first block manager: a sequence gets all its blocks when it is admitted, and
+  /// goes on only while a block is free for it, needed or not.
+  bool blocks_ahead = false;
+  int watermark_blocks = 0;       // admissions leave so many free, while anything runs
+  int buffer_output_tokens = 0;   // fixed batches: output that a sequence's buffer has room for; 0:
+                                  // as much as max_model_len allows
+  bool preempt_by_block = false;  // who gives way loses one block at a time, to the host tier
   StepOrder step_order = StepOrder::running_first;
   LoadFailure load_failure = LoadFailure::recompute;
 };
@@ -50,6 +60,10 @@ class Scheduler {
   const RunningList& running() const { return running_; }
   const LoadingList& loading() const { return loading_; }
   const LoadingList& loaded() const { return loaded_; }
+  /// Preempted requests that still hold their first blocks.
+  const RunningList& suspended() const { return suspended_; }
+  /// Blocks of sequences that have ended before their batch.
+  std::span<const BlockId> ended_in_batch() const { return ended_in_batch_; }
   bool idle() const { return running_.empty() && loading_.empty() && order_.size() == 0; }
 
   void submit(Request& request);
@@ -73,27 +87,36 @@ class Scheduler {
              std::vector<Request*>& finished, Nanos stall = Nanos{0});
 
  private:
-  int budget_left(const StepPlan& plan) const {
-    return config_.max_num_batched_tokens - plan.total_tokens;
-  }
+  int budget_left(const StepPlan& plan) const { return plan.token_budget - plan.total_tokens; }
+  bool prefill_dominates() const;
   int wanted(const Request& request, int first_token) const;
   void schedule_running_first(StepPlan& plan, Nanos now);
   void schedule_prefill_first(StepPlan& plan, Nanos now);
+  void schedule_fixed_batch(StepPlan& plan, Nanos now);
   bool swapped_out_waits() const;
   void schedule_running(StepPlan& plan, Nanos now);
   bool grow(Request& request, int num_tokens, StepPlan& plan, Nanos now);
+  bool may_grow() const;
   void preempt(Request& victim, StepPlan& plan, Nanos now);
+  void suspend(Request& victim);
+  bool shrink_suspended(const Request* spared, Nanos now);
   void withdraw(Request& request, StepPlan& plan);
   void leave(Request& request);
   void admit_waiting(StepPlan& plan, Nanos now, bool swapped_out_only = false);
   StopReason try_admit(Request& request, StepPlan& plan, Nanos now);
   StopReason try_admit_loaded(Request& request, StepPlan& plan, Nanos now);
+  StopReason try_admit_suspended(Request& request, StepPlan& plan, Nanos now);
   StopReason start_load(Request& request, std::span<const BlockId> hits, int tokens, Nanos now);
   StopReason await_copy(Request& request, Nanos now);
   StopReason refusal(const Request& request, const Admission& admission);
   static void note_hits(Request& request, int on_gpu, int from_host);
   void admit(Request& request, StepPlan& plan, int num_tokens, Nanos now);
   int reserved_tokens(const Request& request) const;
+  int buffer_tokens(const Request& request) const;
+  bool takes_blocks_ahead() const {
+    return config_.blocks_ahead || config_.step_order == StepOrder::fixed_batch;
+  }
+  void take_blocks_ahead(Request& request);
   bool give_way(const Request* head, KvReason pressure, Nanos now);
   bool drop_loaded(const Request* head, KvReason pressure, Nanos now);
   void return_to_queue(Request& request);
@@ -119,8 +142,14 @@ class Scheduler {
   Pins& pins_;
   HostTier& tier_;
   RunningList running_;
+  RunningList
+      suspended_;  // preempted requests that still hold blocks; who was preempted first leads
   LoadingList loading_, loaded_;
   Blocked blocked_;
+  bool splits_prompts_ = true;  // in the current step
+  bool batch_open_ = false;     // fixed batches: more may join
+  std::vector<BlockId> ended_in_batch_;
+  bool took_blocks_ = false;  // from suspended requests, in the current step
 };
 
 }  // namespace engine

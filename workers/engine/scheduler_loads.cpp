@@ -87,7 +87,7 @@ void Scheduler::on_loaded(std::span<const LoadedKv> loads, Nanos now,
 
 StopReason Scheduler::try_admit_loaded(Request& request, StepPlan& plan, Nanos now) {
   const int chunk = wanted(request, request.num_computed);
-  if (!config_.chunked_prefill && chunk > budget_left(plan)) return StopReason::chunking_off;
+  if (!splits_prompts_ && chunk > budget_left(plan)) return StopReason::chunking_off;
   const int num_tokens = std::min(chunk, budget_left(plan));
   const Admission admission = kv_.try_admit_loaded(request, num_tokens, reserved_tokens(request));
   if (admission.fit == Fit::sequence_too_long) return StopReason::sequence_reserved;
@@ -101,7 +101,8 @@ StopReason Scheduler::try_admit_loaded(Request& request, StepPlan& plan, Nanos n
 /// Something that holds blocks without computing lets go of them, for the sake of `head` or of what
 /// runs. False when nothing does.
 bool Scheduler::give_way(const Request* head, KvReason pressure, Nanos now) {
-  return tier_.give_way(pressure, now) || pins_.release_one(pressure) || drop_loaded(head, pressure, now);
+  return tier_.give_way(pressure, now) || pins_.release_one(pressure) || drop_loaded(head, pressure, now) ||
+         shrink_suspended(head, now);
 }
 
 /// The request that loaded last loses its blocks; what they hold stays cached until it is evicted.

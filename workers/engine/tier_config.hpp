@@ -27,6 +27,7 @@ struct TierConfig {
 
   // swap
   bool swap_partially = false;  // where the space does not suffice for all blocks of a request
+  bool swap_if_cheaper = false;  // than computing again, as far as could be seen
 
   // lmcache
   int chunk_tokens = 256;  // a multiple of the block size

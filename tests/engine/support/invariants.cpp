@@ -71,7 +71,8 @@ void Invariants::check_step(const engine::StepPlan& plan) const {
   }
   const auto num_running = static_cast<int>(scheduler_.running().size());
   require(total == plan.total_tokens, "the step's tokens add up");
-  require(total <= config_.max_num_batched_tokens, "the token budget is kept");
+  require(total <= plan.token_budget && plan.token_budget <= config_.max_num_batched_tokens,
+          "the token budget is kept");
   require(num_running <= config_.max_num_seqs, "no more than max_num_seqs run");
   require(plan.preempted.empty() || admissions == 0, "a step that preempts admits nothing");
 }
@@ -81,8 +82,10 @@ void Invariants::check_running() const {
     require(r->status == engine::RequestStatus::running, "what runs has the status of it");
     require(r->num_computed <= config_.max_model_len - 1,
             "the KV of the last possible token is never computed");
-    require(static_cast<int>(r->blocks.size()) == kv_.blocks_for(r->num_computed),
-            "a table covers exactly the computed tokens");
+    const int needed = kv_.blocks_for(r->num_computed);
+    const auto held = static_cast<int>(r->blocks.size());
+    require(held == needed || (takes_ahead() && held > needed),
+            "a table covers exactly the computed tokens, or more where blocks are taken ahead");
     const int full = r->num_computed / kv_config_.block_size;
     require(r->num_hashed_blocks == (kv_config_.prefix_caching ? full : 0),
             "all full blocks are registered");
@@ -95,6 +98,10 @@ void Invariants::check_running() const {
   check_waiting();
 }
 
+bool Invariants::takes_ahead() const {
+  return config_.blocks_ahead || config_.step_order == engine::StepOrder::fixed_batch;
+}
+
 void Invariants::check_waiting() const {
   for (const Request* r : all_of(scheduler_.loading()))
     require(r->status == engine::RequestStatus::loading && (!r->blocks.empty() || tier_.busy()),
@@ -104,7 +111,13 @@ void Invariants::check_waiting() const {
       require(!r->blocks.empty() && r->num_computed > 0, "what has been loaded is kept");
       continue;
     }
-    require(r->blocks.empty() && r->num_computed == 0, "a waiting request holds nothing");
+    if (r->swapped_out && !r->blocks.empty()) {
+      require(config_.preempt_by_block && r->num_computed > 0 &&
+                  kv_.blocks_for(r->num_computed) == static_cast<int>(r->blocks.size()),
+              "who gives way by blocks keeps computed ones");
+    } else {
+      require(r->blocks.empty() && r->num_computed == 0, "a waiting request holds nothing");
+    }
     require(r->status == engine::RequestStatus::waiting ||
                 r->status == engine::RequestStatus::preempted,
             "what waits has the status of it");
@@ -130,6 +143,7 @@ void Invariants::check_blocks() const {
     holders[b] += kv_.copies(BlockId{b}) + tier_.kept(BlockId{b});
   for (const auto& [job, blocks] : pinned_)
     for (const BlockId b : blocks) ++holders[engine::index(b)];
+  for (const BlockId b : scheduler_.ended_in_batch()) ++holders[engine::index(b)];
   int free = 0, held = 0;
   for (std::uint32_t b = 1; b < holders.size(); ++b) {
     require(kv_.pool().refs(BlockId{b}) == holders[b],
@@ -145,6 +159,7 @@ std::vector<const Request*> Invariants::holders() const {
   auto all = all_of(scheduler_.running());
   for (const Request* r : all_of(scheduler_.loading())) all.push_back(r);
   for (const Request* r : all_of(scheduler_.loaded())) all.push_back(r);
+  for (const Request* r : all_of(scheduler_.suspended())) all.push_back(r);
   return all;
 }
 

@@ -30,6 +30,7 @@ class Invariants {
   void check_step(const engine::StepPlan& plan) const;
   void check_running() const;
   void check_waiting() const;
+  bool takes_ahead() const;
   std::vector<const engine::Request*> holders() const;
   void check_tables_only_grow();
   void check_fcfs() const;

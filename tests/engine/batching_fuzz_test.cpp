@@ -1,0 +1,112 @@
+// Batching strategies and ways to give way, over pools that are far too small.
+#include <map>
+
+#include "tests/engine/support/fuzz_driver.hpp"
+#include "tests/engine/support/seeds.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace support;
+using engine::KvEventKind;
+using engine::KvReason;
+using engine::StepOrder;
+
+namespace {
+
+/// One of the schedulers of vLLM 0.4.2, or the plain one, or fixed batches.
+void choose_batching(FuzzCase& fuzz, Dice& dice) {
+  engine::SchedulerConfig& s = fuzz.config.scheduler;
+  s.step_order = dice.any({StepOrder::running_first, StepOrder::prefill_first});
+  // Equal requests would take each other's free block for ever under "priority".
+  s.blocks_ahead = fuzz.config.policy.order != "priority" && !dice.one_in(4);
+  s.watermark_blocks = dice.any({0, 0, 1, 3});
+  if (s.chunked_prefill && dice.one_in(2)) {
+    s.chunk_tokens = dice.between(1, s.max_num_batched_tokens);
+    s.adaptive_chunking = dice.one_in(2);
+    // What is not split must fit the window.
+    if (s.adaptive_chunking)
+      s.max_num_batched_tokens = std::max(s.max_num_batched_tokens, s.max_model_len);
+  }
+}
+
+void choose_fixed_batches(FuzzCase& fuzz, Dice& dice) {
+  engine::SchedulerConfig& s = fuzz.config.scheduler;
+  s.step_order = StepOrder::fixed_batch;
+  s.chunked_prefill = false;
+  s.max_num_batched_tokens = std::max(s.max_num_batched_tokens, s.max_model_len);
+  s.buffer_output_tokens = dice.any({0, 1, dice.between(1, 40)});
+  const int longest = (s.max_model_len + fuzz.config.kv.block_size - 1) / fuzz.config.kv.block_size;
+  fuzz.config.kv = {std::max(fuzz.config.kv.num_blocks, 1 + longest), fuzz.config.kv.block_size,
+                    false};
+}
+
+void choose_preemption(FuzzCase& fuzz, Dice& dice) {
+  engine::TierConfig& tier = fuzz.config.tier;
+  if (dice.one_in(4)) return;
+  tier.kind = engine::TierKind::swap;
+  const int pool = fuzz.config.kv.num_blocks - 1;
+  tier.host_blocks = 1 + dice.any({0, 1, dice.between(0, pool), 20 * pool});
+  tier.transfers.quantum_blocks = dice.any({1, 2, 32});
+  fuzz.config.scheduler.preempt_by_block = dice.one_in(2);
+  tier.swap_if_cheaper = dice.one_in(3);
+  tier.swap_partially = dice.one_in(3);
+}
+
+FuzzCase make_case(std::uint64_t seed) {
+  Dice dice(seed * 15485863);
+  FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "fcfs", "priority", "job_fcfs"}, Retained::nothing);
+  if (dice.one_in(6)) {
+    choose_fixed_batches(fuzz, dice);
+  } else {
+    choose_batching(fuzz, dice);
+    choose_preemption(fuzz, dice);
+  }
+  return fuzz;
+}
+
+struct Totals {
+  int whole = 0, by_block = 0, back = 0, failed = 0, suspended = 0, ended_in_batch = 0;
+};
+
+void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
+  Dice dice(seed);
+  SchedulerWorld world(fuzz.config);
+  world.copier.per_poll = dice.any({1, 2, 1000});
+  world.shadow.reads_at_once = dice.one_in(2);
+  if (dice.one_in(4)) world.copier.fails = [&](const auto&) { return dice.one_in(3); };
+  FuzzDriver::Hooks hooks;
+  hooks.scheduled = [&] {
+    totals.suspended += static_cast<int>(world.scheduler().suspended().size());
+    totals.ended_in_batch += static_cast<int>(world.scheduler().ended_in_batch().size());
+  };
+  FuzzDriver(fuzz, world, hooks).run();
+  totals.whole += world.blocks_of(KvEventKind::swap_out, KvReason::swapped_out);
+  totals.by_block += world.blocks_of(KvEventKind::swap_out, KvReason::partial);
+  totals.back += world.blocks_of(KvEventKind::swap_in, KvReason::demand);
+  totals.failed += world.blocks_of(KvEventKind::load_failed, KvReason::load_failed);
+}
+
+}  // namespace
+
+TEST_CASE("whatever the batching and the preemption, nothing stalls and all KV read is right",
+          "[fuzz][batching]") {
+  Totals totals;
+  for_each_seed(3000, [&](std::uint64_t seed) {
+    const FuzzCase fuzz = make_case(seed);
+    try {
+      play(fuzz, seed, totals);
+    } catch (const std::exception& error) {
+      const engine::SchedulerConfig& s = fuzz.config.scheduler;
+      throw std::runtime_error(describe(fuzz) + ", order " +
+                               std::to_string(static_cast<int>(s.step_order)) + ", ahead " +
+                               std::to_string(s.blocks_ahead) + ", by block " +
+                               std::to_string(s.preempt_by_block) + ", chunk " +
+                               std::to_string(s.chunk_tokens) + ": " + error.what());
+    }
+  });
+  if (std::getenv("KVSWEEP_FUZZ_SEED") != nullptr) return;
+  INFO("whole " << totals.whole << ", by block " << totals.by_block << ", back " << totals.back
+                << ", failed " << totals.failed);
+  for (const int count : {totals.whole, totals.by_block, totals.back, totals.failed,
+                          totals.suspended, totals.ended_in_batch})
+    CHECK(count > 0);
+}

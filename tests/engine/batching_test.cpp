@@ -1,0 +1,163 @@
+// What goes into a step: mixed and chunked batches, blocks ahead of need, fixed batches.
+#include "tests/engine/support/scheduler_world.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace support;
+using engine::StepOrder;
+using engine::StopReason;
+
+namespace {
+
+/// Blocks of 4 tokens, taken ahead as the schedulers of vLLM 0.4.2 do.
+WorldConfig ahead(int usable_blocks, int budget) {
+  WorldConfig config;
+  config.kv = {usable_blocks + 1, 4, false};
+  config.scheduler.max_num_batched_tokens = budget;
+  config.scheduler.max_num_seqs = 8;
+  config.scheduler.max_model_len = 64;
+  config.scheduler.chunked_prefill = false;
+  config.scheduler.blocks_ahead = true;
+  return config;
+}
+
+WorldConfig chunked(int budget, int chunk, bool adaptive = false) {
+  WorldConfig config = ahead(100, budget);
+  config.scheduler.chunked_prefill = true;
+  config.scheduler.chunk_tokens = chunk;
+  config.scheduler.adaptive_chunking = adaptive;
+  return config;
+}
+
+WorldConfig fixed_batches(int usable_blocks, int seqs, int buffer_output) {
+  WorldConfig config = ahead(usable_blocks, 64);
+  config.scheduler.blocks_ahead = false;
+  config.scheduler.step_order = StepOrder::fixed_batch;
+  config.scheduler.max_num_seqs = seqs;
+  config.scheduler.buffer_output_tokens = buffer_output;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("mixed, whole prompts join those who decode as far as the window allows", "[mixed]") {
+  SchedulerWorld world(ahead(100, 16));
+  world.add("a", 8);
+  CHECK(world.step() == "a:8");
+  world.add("b", 12);
+  world.add("c", 4);
+  CHECK(world.step() == "a:1 b:12");
+  CHECK(world.plan().stop == StopReason::chunking_off);
+  CHECK(world.step() == "a:1 b:1 c:4");
+}
+
+TEST_CASE("chunked, a step computes a chunk at most, decodes first", "[chunked]") {
+  SchedulerWorld world(chunked(64, 8));
+  world.add("a", 6);
+  world.add("b", 20);
+  CHECK(world.step() == "a:6 b:2");
+  CHECK(world.plan().token_budget == 8);
+  CHECK(world.step() == "a:1 b:7");
+  CHECK(world.step() == "a:1 b:7");
+  CHECK(world.step() == "a:1 b:4");
+  CHECK(world.step() == "a:1 b:1");
+}
+
+TEST_CASE("a prompt that is computed in chunks has all its blocks from the first", "[chunked]") {
+  SchedulerWorld world(chunked(64, 8));
+  world.add("a", 20);
+  CHECK(world.step() == "a:8");
+  CHECK(world.table("a").size() == 5);
+  CHECK(world.kv.num_free() == 95);
+}
+
+TEST_CASE("adaptively, prompts are split only in steps that they dominate", "[chunked]") {
+  SchedulerWorld world(chunked(64, 4, true));
+  for (const char* name : {"a", "b", "c"}) world.add(name, 1);
+  CHECK(world.step() == "a:1 b:1 c:1");
+  world.add("short", 3);
+  CHECK(world.step() == "a:1 b:1 c:1 short:3");  // a chunk of 4 would leave it one token
+  CHECK(world.plan().token_budget == 64);
+  world.add("long", 9);
+  CHECK(world.step() == "a:1 b:1 c:1 short:1");
+  CHECK(world.plan().token_budget == 4);
+}
+
+TEST_CASE("a request goes on only while a block is free, needed or not", "[ahead]") {
+  SchedulerWorld world(ahead(4, 64));
+  world.add("a", 5);
+  world.add("b", 5);
+  CHECK(world.step() == "a:5 b:5");
+  CHECK(world.step() == "a:1");  // both have room in their blocks
+  CHECK(world.preempted() == "b");
+}
+
+TEST_CASE("alone, a request goes on to the last slot of the pool", "[ahead]") {
+  SchedulerWorld world(ahead(2, 64));
+  world.add("a", 5, 3);
+  CHECK(world.step() == "a:5");
+  CHECK(world.step() == "a:1");
+  CHECK(world.step() == "a:1");
+  CHECK(world.finished() == "a");
+}
+
+TEST_CASE("admissions leave the watermark free, but for the first", "[ahead]") {
+  WorldConfig config = ahead(6, 64);
+  config.scheduler.watermark_blocks = 2;
+  SchedulerWorld world(config);
+  world.add("a", 12, 2);
+  world.add("b", 8, 2);
+  CHECK(world.step() == "a:12");
+  CHECK(world.plan().stop == StopReason::sequence_reserved);
+  CHECK(world.step() == "a:1");
+  CHECK(world.step() == "b:8");
+  SchedulerWorld full(config);
+  full.add("a", 24, 1);
+  CHECK(full.step() == "a:24");
+}
+
+TEST_CASE("a fixed batch runs until its last sequence ends, and takes nobody in", "[fixed]") {
+  SchedulerWorld world(fixed_batches(100, 2, 4));
+  world.add("a", 4, 1);
+  world.add("b", 4, 3);
+  world.add("c", 4, 1);
+  CHECK(world.step() == "a:4 b:4");
+  CHECK(world.finished() == "a");
+  CHECK(world.step() == "b:1");
+  CHECK(world.step() == "b:1");
+  CHECK(world.step() == "c:4");
+}
+
+TEST_CASE("a sequence of a fixed batch has one run of blocks for all that it may become",
+          "[fixed]") {
+  SchedulerWorld world(fixed_batches(100, 2, 20));
+  for (int round = 0; round < 3; ++round) {
+    const std::string number = std::to_string(round);
+    world.add("a" + number, 7, 2);
+    world.add("b" + number, 3, 9);
+    world.step();
+    CHECK(world.table("a" + number) == Ids{1, 2, 3, 4, 5, 6, 7});
+    CHECK(world.table("b" + number) == Ids{8, 9, 10, 11, 12, 13});
+    world.step();
+    CHECK(world.kv.num_free() == 87);  // what has ended keeps its buffer
+    world.run_until_idle();
+  }
+}
+
+TEST_CASE("without a limit to its output, a sequence's buffer is as long as the model allows",
+          "[fixed]") {
+  SchedulerWorld world(fixed_batches(40, 8, 0));
+  for (const char* name : {"a", "b", "c"}) world.add(name, 4, 2);
+  CHECK(world.step() == "a:4 b:4");
+  CHECK(world.table("a").size() == 16);
+  CHECK(world.plan().stop == StopReason::sequence_reserved);
+}
+
+TEST_CASE("a fixed batch whose prompts exceed the window fills before it decodes", "[fixed]") {
+  WorldConfig config = fixed_batches(100, 4, 4);
+  config.scheduler.max_num_batched_tokens = 64;
+  SchedulerWorld world(config);
+  for (const char* name : {"a", "b", "c"}) world.add(name, 30, 2);
+  CHECK(world.step() == "a:30 b:30");
+  CHECK(world.step() == "c:30");
+  CHECK(world.step() == "a:1 b:1 c:1");
+}

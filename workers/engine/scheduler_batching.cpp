@@ -1,0 +1,62 @@
+// What goes into a step, in which order: the batching strategies.
+#include "workers/engine/scheduler.hpp"
+
+namespace engine {
+
+void Scheduler::schedule_running_first(StepPlan& plan, Nanos now) {
+  schedule_running(plan, now);
+  if (!plan.preempted.empty() || took_blocks_) {
+    plan.stop = StopReason::preempted;
+  } else {
+    admit_waiting(plan, now);
+  }
+}
+
+/// While somebody is swapped out nobody new is admitted; who was comes back beside those who run.
+void Scheduler::schedule_prefill_first(StepPlan& plan, Nanos now) {
+  if (!swapped_out_waits()) admit_waiting(plan, now);
+  if (!plan.scheduled.empty()) return;
+  const StopReason stop = plan.stop;
+  schedule_running(plan, now);
+  const bool preempts = !plan.preempted.empty() || took_blocks_;
+  plan.stop = preempts ? StopReason::preempted : stop;
+  if (!preempts && swapped_out_waits()) admit_waiting(plan, now, true);
+}
+
+bool Scheduler::swapped_out_waits() const {
+  const Request* head = order_.front();
+  return head != nullptr && head->swapped_out;
+}
+
+/// A batch takes in whoever waits, in as many steps as their prompts need, and is closed until its
+/// last sequence has ended; so long the blocks of all of them stay taken.
+void Scheduler::schedule_fixed_batch(StepPlan& plan, Nanos now) {
+  if (running_.empty()) {
+    kv_.unpin(ended_in_batch_);
+    ended_in_batch_.clear();
+    kv_.restore_order();
+    batch_open_ = true;
+  }
+  if (batch_open_) {
+    admit_waiting(plan, now);
+    batch_open_ = plan.stop == StopReason::token_budget || plan.stop == StopReason::chunking_off;
+  }
+  if (plan.scheduled.empty()) schedule_running(plan, now);
+}
+
+/// Whether the step has more tokens of prompts to compute than tokens to generate.
+bool Scheduler::prefill_dominates() const {
+  int prompts = 0, decodes = 0;
+  for (const Request* r = running_.front(); r != nullptr; r = RunningList::next(*r)) {
+    if (r->decoding()) {
+      ++decodes;
+    } else {
+      prompts += wanted(*r, r->num_computed);
+    }
+  }
+  const Request* head = order_.front();
+  if (head != nullptr && !head->swapped_out) prompts += wanted(*head, head->num_computed);
+  return prompts > decodes;
+}
+
+}  // namespace engine

@@ -1,0 +1,121 @@
+// Who gives way when blocks run out, what becomes of their KV, and how they come back.
+#include <algorithm>
+#include <utility>
+
+#include "workers/engine/scheduler.hpp"
+
+namespace engine {
+
+/// Finds room for the request, at the expense of others if need be. False when the request itself
+/// had to give way.
+bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan, Nanos now) {
+  while (!may_grow() || !kv_.try_grow(request, num_tokens)) {
+    if (tier_.give_way(KvReason::pressure_run, now)) continue;
+    if (running_.size() == 1 && give_way(nullptr, KvReason::pressure_run, now)) continue;
+    if (shrink_suspended(nullptr, now)) continue;
+    Request& victim = order_.choose_victim(running_);
+    preempt(victim, plan, now);
+    if (&victim == &request) return false;
+  }
+  return true;
+}
+
+/// Where blocks are taken ahead, a free one is demanded of everybody who has company.
+bool Scheduler::may_grow() const {
+  return !config_.blocks_ahead || running_.size() == 1 || kv_.num_free() > 0;
+}
+
+void Scheduler::preempt(Request& victim, StepPlan& plan, Nanos now) {
+  if (victim.scheduled_in_step == plan.step) withdraw(victim, plan);
+  pins_.events().push_back({KvEventKind::preempt, KvReason::out_of_blocks, victim.spec.job,
+                            victim.spec.turn, static_cast<int>(victim.blocks.size()),
+                            victim.spec.job, victim.spec.turn});
+  running_.remove(victim);
+  tier_.forget(victim, now);
+  victim.computed_before = std::max(victim.computed_before, victim.num_computed);
+  victim.preempted_tokens = victim.num_computed;
+  victim.status = RequestStatus::preempted;
+  ++victim.num_preemptions;
+  if (config_.preempt_by_block) {
+    suspend(victim);
+  } else {
+    victim.swapped_out = tier_.keep_preempted(victim);
+    kv_.release(victim);
+    victim.num_computed = 0;
+  }
+  order_.push_preempted(victim);
+  pins_.on_preempted(victim);
+  plan.preempted.push_back(&victim);
+}
+
+/// It stops with all that it has computed, for others to take from.
+void Scheduler::suspend(Request& victim) {
+  kv_.release_tail(victim, kv_.blocks_for(victim.num_computed));
+  victim.swapped_out = !victim.blocks.empty();
+  if (victim.swapped_out) suspended_.push_back(victim);
+}
+
+/// The last block of whoever was preempted first goes to the host, or is lost for want of space
+/// there. Nothing is taken from `spared`. False when nobody suspended holds a block.
+bool Scheduler::shrink_suspended(const Request* spared, Nanos now) {
+  Request* victim = suspended_.front();
+  if (victim != nullptr && victim == spared) victim = RunningList::next(*victim);
+  if (victim == nullptr) return false;
+  if (!tier_.keep_tail(*victim)) tier_.forget(*victim, now);
+  const auto left = static_cast<int>(victim->blocks.size()) - 1;
+  kv_.release_tail(*victim, left);
+  victim->num_computed = std::min(victim->num_computed, left * kv_.block_size());
+  if (left == 0) suspended_.remove(*victim);
+  took_blocks_ = true;
+  return true;
+}
+
+/// Who kept its first blocks goes on with them and with what comes back from the host; what is
+/// nowhere is computed again.
+StopReason Scheduler::try_admit_suspended(Request& request, StepPlan& plan, Nanos now) {
+  const HostHit host = tier_.find(request, request.num_computed);
+  const int known = request.num_computed + host.tokens;
+  const int chunk = wanted(request, known);
+  if (!splits_prompts_ && chunk > budget_left(plan)) return StopReason::chunking_off;
+  const int num_tokens = std::min(chunk, budget_left(plan));
+  const auto kept = static_cast<int>(request.blocks.size());
+  const Admission admission =
+      kv_.try_admit_loaded(request, host.tokens + num_tokens, reserved_tokens(request));
+  if (admission.fit == Fit::sequence_too_long) return StopReason::sequence_reserved;
+  if (admission.fit == Fit::out_of_blocks) return StopReason::kv_insufficient;
+  suspended_.remove(request);
+  request.num_computed = known;
+  take_blocks_ahead(request);
+  if (host.tokens > 0) tier_.load(request, kept, kv_.blocks_for(known) - kept);
+  order_.remove(request);
+  pins_.on_admitted(request);
+  admit(request, plan, num_tokens, now);
+  return StopReason::none;
+}
+
+/// Tokens that there must be room for when the request is admitted, its own and others' to come.
+int Scheduler::reserved_tokens(const Request& request) const {
+  if (config_.step_order == StepOrder::fixed_batch) return buffer_tokens(request);
+  if (!config_.reserve_full_sequence && !config_.blocks_ahead) return 0;
+  const int own = std::min(request.num_tokens(), config_.max_model_len);
+  if (running_.empty()) return own;
+  // Who comes back from the host needs a block to go on with, beside all that it had.
+  const bool one_more = config_.blocks_ahead && request.swapped_out;
+  const int blocks = one_more ? kv_.blocks_for(own - 1) + 1 : kv_.blocks_for(own);
+  return (blocks + config_.watermark_blocks) * kv_.block_size();
+}
+
+/// Blocks beyond those that the next step fills, where that is the rule; there is room for them.
+void Scheduler::take_blocks_ahead(Request& request) {
+  if (config_.step_order == StepOrder::fixed_batch) kv_.extend(request, buffer_tokens(request));
+  if (config_.blocks_ahead) kv_.extend(request, request.num_tokens());
+}
+
+/// Length of the contiguous buffer of a sequence in a fixed batch.
+int Scheduler::buffer_tokens(const Request& request) const {
+  if (config_.buffer_output_tokens == 0) return config_.max_model_len;
+  const int output = std::max(config_.buffer_output_tokens, request.spec.stop.max_tokens);
+  return std::min(request.num_prompt() + output, config_.max_model_len);
+}
+
+}  // namespace engine

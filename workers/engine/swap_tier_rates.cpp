@@ -1,0 +1,36 @@
+#include "workers/engine/swap_tier_rates.hpp"
+
+#include <algorithm>
+
+namespace engine {
+namespace {
+
+constexpr double kFade = 0.98;  // what is left of a point when the next comes: some 50 count
+
+}  // namespace
+
+void FadingLine::add(double x, double y) {
+  for (double* sum : {&weight_, &x_, &y_, &xx_, &xy_}) *sum *= kFade;
+  weight_ += 1;
+  x_ += x;
+  y_ += y;
+  xx_ += x * x;
+  xy_ += x * y;
+}
+
+double FadingLine::at(double x) const {
+  if (!known() || x_ <= 0) return 0;
+  const double spread = weight_ * xx_ - x_ * x_;
+  const double slope = (weight_ * xy_ - x_ * y_) / spread;
+  // Points that hardly differ say nothing about the slope.
+  if (!(spread > 1e-9 * weight_ * xx_) || slope <= 0) return y_ / x_ * x;
+  return std::max(0.0, (y_ - slope * x_) / weight_ + slope * x);
+}
+
+bool SwapRates::swap_is_cheaper(int blocks, int queued, int tokens) const {
+  if (!copies_.known() || !prefills_.known()) return true;
+  const double out_s = copies_.at(queued + blocks), in_s = copies_.at(blocks);
+  return out_s + in_s < prefills_.at(tokens);
+}
+
+}  // namespace engine

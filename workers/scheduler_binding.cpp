@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <limits>
+
+#include "workers/binding_parts.hpp"
+
+namespace worker {
+namespace {
+
+using engine::SchedulerConfig;
+using engine::StepOrder;
+
+constexpr int kIntMax = std::numeric_limits<int>::max();
+
+/// The schedulers of vLLM 0.4.2: blocks are taken ahead, and prompts are whole, but for "chunked",
+/// which splits them by a budget of its own.
+void bind_blocks_ahead(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
+  s.blocks_ahead = true;
+  s.chunked_prefill = name == "chunked";
+  s.reserve_full_sequence = true;
+  if (name == "prefill_first") s.step_order = StepOrder::prefill_first;
+  for (const char* key : {"engine.chunked_prefill", "engine.reserve_full_sequence"})
+    if (in.has(key)) in.fail(key, "is decided by engine.scheduler \"" + name + '"');
+}
+
+void bind_chunks(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
+  if (name != "chunked") {
+    for (const char* key : {"engine.chunk_tokens", "engine.chunking"})
+      if (in.has(key)) in.fail(key, "needs engine.scheduler \"chunked\"");
+    return;
+  }
+  // The default is that of vLLM 0.4.2.
+  s.chunk_tokens = in.small("engine.chunk_tokens", std::min(512, s.max_num_batched_tokens), 1,
+                            s.max_num_batched_tokens);
+  s.adaptive_chunking = in.choice("engine.chunking", "fixed", {"fixed", "adaptive"}) == "adaptive";
+}
+
+void bind_v1(ParamBinder& in, SchedulerConfig& s) {
+  s.chunked_prefill = in.boolean("engine.chunked_prefill", true);
+  s.reserve_full_sequence = in.boolean("engine.reserve_full_sequence", true);
+  in.forget({"engine.scheduler"});
+}
+
+/// Fixed batches in contiguous buffers, whatever the scheduler.
+void bind_layout(ParamBinder& in, SchedulerConfig& s, const std::string& scheduler) {
+  const bool contiguous =
+      in.choice("policy.layout", "paged", {"paged", "contiguous"}) == "contiguous";
+  if (!contiguous) {
+    in.forget({"policy.layout"});
+    if (in.has("policy.max_new_tokens"))
+      in.fail("policy.max_new_tokens", "needs policy.layout \"contiguous\"");
+    return;
+  }
+  if (scheduler != "v1")
+    in.fail("engine.scheduler", "must be \"v1\" with policy.layout \"contiguous\"");
+  s.step_order = StepOrder::fixed_batch;
+  s.chunked_prefill = false;
+  s.buffer_output_tokens = in.small("policy.max_new_tokens", 0, 0, kIntMax);
+}
+
+void check_limits(const ParamBinder& in, const SchedulerConfig& s, const model::ModelShape& shape) {
+  if (s.max_model_len > shape.max_context) {
+    in.fail("engine.max_model_len", "must be at most the " + std::to_string(shape.max_context) +
+                                        " tokens of " + shape.name);
+  }
+  if (s.max_num_batched_tokens < s.max_num_seqs) {
+    in.fail("engine.max_num_batched_tokens",
+            "must be at least engine.max_num_seqs (" + std::to_string(s.max_num_seqs) + ")");
+  }
+  if (!s.chunked_prefill && s.max_num_batched_tokens < s.max_model_len) {
+    in.fail("engine.max_num_batched_tokens", "must be at least engine.max_model_len (" +
+                                                 std::to_string(s.max_model_len) +
+                                                 ") without chunked prefill");
+  }
+}
+
+}  // namespace
+
+SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape) {
+  SchedulerConfig s;
+  const std::string name =
+      in.choice("engine.scheduler", "v1", {"v1", "prefill_first", "mixed", "chunked"});
+  s.max_num_batched_tokens =
+      in.small("engine.max_num_batched_tokens", s.max_num_batched_tokens, 1, kIntMax);
+  s.max_num_seqs = in.small("engine.max_num_seqs", s.max_num_seqs, 1, 1 << 20);
+  int longest = std::min(s.max_model_len, shape.max_context);
+  // The window is the longest prompt where prompts are whole.
+  if (name != "v1") longest = std::min(longest, s.max_num_batched_tokens);
+  s.max_model_len = in.small("engine.max_model_len", longest, 2, kIntMax);
+  s.long_prefill_token_threshold = in.small("engine.long_prefill_token_threshold", 0, 0, kIntMax);
+  if (name == "v1") {
+    bind_v1(in, s);
+  } else {
+    bind_blocks_ahead(in, s, name);
+  }
+  bind_chunks(in, s, name);
+  bind_layout(in, s, name);
+  check_limits(in, s, shape);
+  return s;
+}
+
+bool bind_prefix_caching(ParamBinder& in, const SchedulerConfig& scheduler) {
+  const bool impossible = scheduler.blocks_ahead || scheduler.step_order == StepOrder::fixed_batch;
+  const bool on = in.boolean("engine.prefix_caching", !impossible);
+  if (on && impossible)
+    in.fail("engine.prefix_caching", scheduler.blocks_ahead
+                                         ? "must be false with the schedulers of vLLM 0.4.2"
+                                         : "must be false with policy.layout \"contiguous\"");
+  return on;
+}
+
+void bind_watermark(ParamBinder& in, engine::EngineConfig& engine) {
+  const std::int64_t block = engine.kv.block_size;
+  const std::int64_t blocks = engine.kv.num_blocks - 1;
+  // One block in a hundred, as vLLM 0.4.2 rounds it.
+  const std::int64_t usual = engine.scheduler.blocks_ahead ? blocks / 100 * block : 0;
+  const std::int64_t tokens =
+      in.integer("engine.watermark_tokens", usual, 0, std::int64_t{1} << 40);
+  if (tokens == 0 && !engine.scheduler.blocks_ahead) in.forget({"engine.watermark_tokens"});
+  if (tokens > blocks * block)
+    in.fail("engine.watermark_tokens",
+            "must be at most the pool of " + std::to_string(blocks * block) + " tokens");
+  engine.scheduler.watermark_blocks = static_cast<int>((tokens + block - 1) / block);
+}
+
+}  // namespace worker
