@@ -115,6 +115,17 @@ void add_forwards(Figures& figures, const sweep::Table& steps, const ForwardTime
   figures.add("cv_decode", times.cv_decode(), "");
 }
 
+/// By returning turn: how long it waited for its KV to be loaded, or computed it again.
+Values kv_late_s(const sweep::Table& turns) {
+  const auto& turn = turns.values<std::int32_t>("turn");
+  const auto &stall = turns.values<double>("load_stall_s"),
+             &recompute = turns.values<double>("recompute_s");
+  Values late;
+  for (std::size_t i = 0; i < turn.size(); ++i)
+    if (turn[i] > 0) late.push_back(stall[i] + recompute[i]);
+  return late;
+}
+
 void add_cache(Figures& figures, const sweep::Table& turns) {
   const double prompt = sum(turns.values<std::int32_t>("prompt_tok"));
   const double on_gpu = sum(turns.values<std::int32_t>("cached_gpu_tok"));
@@ -126,6 +137,9 @@ void add_cache(Figures& figures, const sweep::Table& turns) {
   figures.add("recomputed_tok", sum(turns.values<std::int32_t>("recomputed_tok")), "tok");
   figures.add("preemptions", sum(turns.values<std::int32_t>("preemptions")), "");
   figures.add("load_stall_s", sum(turns.values<double>("load_stall_s")), "s");
+  const workload::Distribution late = workload::distribution_of(kv_late_s(turns));
+  figures.add("kv_late_p50_s", late.p50, "s");
+  figures.add("kv_late_p99_s", late.p99, "s");
 }
 
 /// Marks the step, by row of /steps, that starts at this time.
@@ -213,6 +227,7 @@ void add_memory(Figures& figures, const sweep::CellResult& tables, const BlockSi
   figures.add("kv_waste_pct", 100 * ratio(pool.wasted_tokens, pool.used * block.tokens), "%");
   figures.add("gpu_blocks", pool.blocks, "blk");
   figures.add("gap_held_tok_s", pool.pinned * block.tokens, "tok s");
+  figures.add("gap_held_gib_s", pool.pinned * static_cast<double>(block.bytes) / 0x1p30, "GiB s");
   const auto& used = tables.telemetry.values<std::int64_t>("mem_used_bytes");
   const double peak =
       used.empty() ? sweep::kNotObserved : static_cast<double>(*std::ranges::max_element(used));

@@ -185,9 +185,10 @@ void Prefetcher::submit(const Candidate& found, Request& turn, std::span<const B
   fetch.kept_when_there = !found.idle_link;
   fetch.waits = nullptr;
   fetch.use_at = found.use_at;
-  const Nanos latest = job.phase == JobPhase::away ? job.overdue : Nanos{0};
-  fetch.until = std::max({now, found.use_at, latest + from_seconds(wait_s_.value())}) +
-                std::max(kGrace, found.load_time);
+  // Queues are foretold less well than tools: a turn that has come may wait twice as long.
+  const Nanos wait = from_seconds(wait_s_.value());
+  const Nanos latest = job.phase == JobPhase::away ? job.overdue : found.use_at;
+  fetch.until = std::max({now, found.use_at, latest + wait}) + std::max(kGrace, found.load_time);
   fetch.transfer =
       transfers_.submit({CopyDirection::load, Urgency::prefetch, found.use_at}, copies);
   ++job.num_fetches;

@@ -45,9 +45,11 @@ int PrefetchVictims::trim(PausedJob& job, int count) {
   while (!job.cached.empty() && static_cast<int>(trimmed_.size()) < count) {
     const BlockId block = job.cached.back();
     const bool there = has(job, job.cached.size() - 1);
+    // Held: by others who share it and all before it, or by a copy that will soon be through.
+    if (there && kv_.pool().refs(block) > 0) break;
     job.cached.pop_back();
     const bool shared = --users_[index(block)] > 0;
-    if (there && !shared && kv_.pool().refs(block) == 0) trimmed_.push_back(block);
+    if (there && !shared) trimmed_.push_back(block);
   }
   // The last one moved is taken first: it shall be the last of the sequence.
   for (auto block = trimmed_.rbegin(); block != trimmed_.rend(); ++block) kv_.hand_out_next(*block);
@@ -65,8 +67,9 @@ int PrefetchVictims::trim_host(PausedJob& job, int count) {
   return static_cast<int>(slots.size());
 }
 
-void PrefetchVictims::give_up(const PausedJob& job) {
-  for (const BlockHash& hash : job.hashes) {
+void PrefetchVictims::give_up(const PausedJob& job, int kept_blocks) {
+  for (const BlockHash& hash :
+       std::span(job.hashes).subspan(static_cast<std::size_t>(kept_blocks))) {
     const auto block = kv_.prefix_cache().find(hash);
     if (block && kv_.pool().refs(*block) == 0 && !watched(*block)) kv_.hand_out_next(*block);
     const auto slot = host_.find(hash);

@@ -1,5 +1,5 @@
 #pragma once
-#include <functional>
+#include <span>
 #include <vector>
 
 #include "workers/engine/host_pool.hpp"
@@ -27,8 +27,8 @@ class PrefetchVictims {
   int trim(PausedJob& job, int count);
   /// The host's copy of the job's last blocks is evicted next. Returns how many blocks.
   int trim_host(PausedJob& job, int count);
-  /// The whole job is of no use any more.
-  void give_up(const PausedJob& job);
+  /// The job is of no use any more, but for its first blocks, which others begin with, too.
+  void give_up(const PausedJob& job, int kept_blocks);
 
  private:
   bool has(const PausedJob& job, std::size_t i) const;

@@ -141,7 +141,7 @@ void Prefetcher::expire(Nanos now) {
   now_ = now;
   for (const std::uint32_t id : ended_) {
     if (jobs_[id].phase != JobPhase::unknown) continue;
-    victims_.give_up(jobs_[id]);
+    victims_.give_up(jobs_[id], shared_blocks(jobs_[id]));
     jobs_[id].hashes.clear();
     jobs_[id].stored = 0;
   }
@@ -154,6 +154,17 @@ void Prefetcher::expire(Nanos now) {
     end_stale(job);
     if (i < paused_.size() && &jobs_[paused_[i]] == &job) ++i;
   }
+}
+
+/// Blocks that others begin with as well.
+int Prefetcher::shared_blocks(const PausedJob& job) const {
+  std::size_t most = 0;
+  for (const PausedJob& other : jobs_) {
+    if (&other == &job) continue;
+    const auto [end, theirs] = std::ranges::mismatch(job.hashes, other.hashes);
+    most = std::max(most, static_cast<std::size_t>(end - job.hashes.begin()));
+  }
+  return static_cast<int>(most);
 }
 
 /// A turn that was aborted before it was served says so nowhere else.
@@ -211,26 +222,37 @@ void Prefetcher::before_eviction(int count) {
   for (; count > 0 && block != BlockId{0} && !victims_.watched(block); --count)
     block = kv_.pool().next_free(block);
   constexpr int kQuantum = 32;
+  ++num_searches_;
   while (count > 0) {
-    PausedJob* victim = nullptr;
-    std::pair<bool, Nanos> latest;
-    for (const std::uint32_t id : paused_) {
-      PausedJob& job = jobs_[id];
-      if (job.cached.empty() || job.fetch.state != Fetch::State::none) continue;
-      const auto on_host = host_.find(job.hashes[job.cached.size() - 1]).has_value();
-      const std::pair rank(on_host, hardly_used_before(job, now_));
-      if (victim == nullptr || rank > latest) {
-        victim = &job;
-        latest = rank;
-      }
-    }
+    PausedJob* victim = next_victim();
     if (victim == nullptr) return;
+    const bool on_host = host_.find(victim->hashes[victim->cached.size() - 1]).has_value();
     const int trimmed = victims_.trim(*victim, std::max(count, kQuantum));
-    if (trimmed > 0)
-      events_.add(latest.first ? KvEventKind::demote : KvEventKind::drop, KvReason::capacity,
-                  {victim->id, victim->turn}, trimmed);
+    if (trimmed == 0) {
+      victim->passed_over = num_searches_;
+      continue;
+    }
+    events_.add(on_host ? KvEventKind::demote : KvEventKind::drop, KvReason::capacity,
+                {victim->id, victim->turn}, trimmed);
     count -= trimmed;
   }
+}
+
+PausedJob* Prefetcher::next_victim() {
+  PausedJob* victim = nullptr;
+  std::pair<bool, Nanos> latest;
+  for (const std::uint32_t id : paused_) {
+    PausedJob& job = jobs_[id];
+    const bool may = !job.cached.empty() && job.fetch.state == Fetch::State::none &&
+                     job.passed_over != num_searches_;
+    if (!may) continue;
+    const bool on_host = host_.find(job.hashes[job.cached.size() - 1]).has_value();
+    const std::pair rank(on_host, hardly_used_before(job, now_));
+    if (victim != nullptr && rank <= latest) continue;
+    victim = &job;
+    latest = rank;
+  }
+  return victim;
 }
 
 }  // namespace engine

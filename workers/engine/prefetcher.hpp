@@ -73,6 +73,8 @@ class Prefetcher final : public EvictionOrder {
   void drop(PausedJob& job, KvReason reason);
   void release(PausedJob& job);
   void end_stale(PausedJob& job);
+  int shared_blocks(const PausedJob& job) const;
+  PausedJob* next_victim();
 
   // Estimates.
   void observe(const StepPlan& plan, Nanos now);
@@ -104,6 +106,7 @@ class Prefetcher final : public EvictionOrder {
   std::vector<std::int32_t> kept_;     // by block
   std::vector<Candidate> due_;
   std::vector<BlockId> hits_;
+  int num_searches_ = 0;  // for victims
   Nanos now_{0};
   Nanos wakeup_ = Nanos::max();
 
