@@ -4,6 +4,8 @@
 #include <bit>
 #include <string_view>
 
+#include "analysis/deflate.hpp"
+
 namespace analysis {
 namespace {
 
@@ -31,6 +33,17 @@ constexpr std::string_view kType<std::uint8_t> = "u8";
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+template <class T>
+std::span<const std::uint8_t> bytes_of(std::span<const T> values) {
+  return {reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes()};
+}
+
+std::string object(std::string_view type, std::string_view name,
+                   std::span<const std::uint8_t> bytes) {
+  return R"({"type":")" + std::string(type) + R"(",")" + std::string(name) + R"(":")" +
+         base64(bytes) + "\"}";
+}
+
 }  // namespace
 
 std::string base64(std::span<const std::uint8_t> bytes) {
@@ -48,9 +61,15 @@ std::string base64(std::span<const std::uint8_t> bytes) {
 
 template <class T>
 std::string packed(std::span<const T> values) {
-  const auto* first = reinterpret_cast<const std::uint8_t*>(values.data());
-  return R"({"type":")" + std::string(kType<T>) + R"(","data":")" +
-         base64({first, values.size_bytes()}) + "\"}";
+  return object(kType<T>, "data", bytes_of(values));
+}
+
+template <class T>
+std::string packed_small(std::span<const T> values) {
+  const std::span<const std::uint8_t> bytes = bytes_of(values);
+  const auto small = deflated(bytes);
+  return small && small->size() < bytes.size() ? object(kType<T>, "deflated", *small)
+                                               : object(kType<T>, "data", bytes);
 }
 
 template std::string packed(std::span<const double>);
@@ -61,5 +80,9 @@ template std::string packed(std::span<const std::int16_t>);
 template std::string packed(std::span<const std::uint16_t>);
 template std::string packed(std::span<const std::int8_t>);
 template std::string packed(std::span<const std::uint8_t>);
+template std::string packed_small(std::span<const double>);
+template std::string packed_small(std::span<const std::int32_t>);
+template std::string packed_small(std::span<const std::uint16_t>);
+template std::string packed_small(std::span<const std::uint8_t>);
 
 }  // namespace analysis

@@ -10,6 +10,10 @@ namespace analysis {
 template <class T>
 std::string packed(std::span<const T> values);
 
+/// The same with "deflated" for "data" where that is shorter: the values in the zlib format.
+template <class T>
+std::string packed_small(std::span<const T> values);
+
 /// Bytes in base64 (RFC 4648, section 4), with padding.
 std::string base64(std::span<const std::uint8_t> bytes);
 

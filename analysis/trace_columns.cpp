@@ -15,7 +15,7 @@ namespace {
 template <class To, class From>
 std::string packed_as(std::span<const From> values) {
   const std::vector<To> converted(values.begin(), values.end());
-  return packed(std::span<const To>(converted));
+  return packed_small(std::span<const To>(converted));
 }
 
 template <class To>
@@ -68,7 +68,7 @@ void add_numbers(JsonLine& line, std::string_view name, std::span<const std::int
 
 void add_numbers(JsonLine& line, std::string_view name, std::span<const double> values) {
   line.key(name);
-  if (!add_same(line, values)) line.raw(packed(values));
+  if (!add_same(line, values)) line.raw(packed_small(values));
 }
 
 void add_table(JsonLine& line, std::string_view name, const sweep::Table& table) {

@@ -8,8 +8,9 @@
 
 namespace analysis {
 
-/// Adds "name": with the numbers packed in the smallest type that holds all of them, or, when they
-/// are all the same, {"same":value,"rows":n}. What was not observed is NaN, and null in "same".
+/// Adds "name": with the numbers packed (packed_small) in the smallest type that holds all of them,
+/// or, when they are all the same, {"same":value,"rows":n}. What was not observed is NaN, and null
+/// in "same".
 void add_numbers(JsonLine& line, std::string_view name, std::span<const std::int64_t> values);
 void add_numbers(JsonLine& line, std::string_view name, std::span<const double> values);
 

@@ -32,6 +32,14 @@ export function unpack(column: Packed): Numbers {
   return Float64Array.from(values, (value) => value * (column.scale as number));
 }
 
+export type Deflated = { type: keyof typeof ARRAYS; deflated: string };
+
+/** The numbers of a column whose bytes were compressed (zlib format). */
+export async function inflate(column: Deflated): Promise<Numbers> {
+  const stream = new Blob([bytesOfBase64(column.deflated)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new ARRAYS[column.type](await new Response(stream).arrayBuffer());
+}
+
 export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text);
   const bytes = new Uint8Array(new ArrayBuffer(binary.length));

@@ -42,8 +42,8 @@ export class Controls {
     this.element = h(
       "nav",
       { class: "controls card", "aria-label": "Clock" },
-      h("div", { class: "group" }, button("⏮", "First step (Home)", () => use.seek(0)), button("◀", "Step back (←)", () => use.step(-1)), this.play,
-        button("▷", "Step on (→)", () => use.step(1)), button("⏭", "Last step (End)", () => use.step(Infinity)), speed),
+      h("div", { class: "group" }, button("|◀", "First step (Home)", () => use.seek(0)), button("‹", "Step back (←)", () => use.step(-1)), this.play,
+        button("›", "Step on (→)", () => use.step(1)), button("▶|", "Last step (End)", () => use.step(Infinity)), speed),
       this.scrub,
       this.clock,
       h("div", { class: "group" }, h("label", {}, "step ", this.stepInput), this.jobInput, this.jobs),

@@ -30,8 +30,12 @@ export class JobPanel {
     private readonly use: { openJob: (id: string) => void; seek: (time: number) => void },
   ) {
     const { events, jobs } = indexed.trace;
-    this.lost = Array.from({ length: jobs.n }, (_, job) =>
-      indexed.eventsOfJob.of(job).reduce((sum, row) => sum + (events.kind[row] === "evict_gpu" ? at(events.blocks, row) : 0), 0));
+    const evicted = events.kinds.indexOf("evict_gpu");
+    this.lost = Array<number>(jobs.n).fill(0);
+    for (let row = 0; row < events.n; ++row) {
+      const job = at(events.job, row);
+      if (events.kind[row] === evicted && job >= 0) this.lost[job]! += at(events.blocks, row);
+    }
     replace(
       element,
       h("h3", {}, "Jobs ", this.count),
@@ -47,7 +51,7 @@ export class JobPanel {
 
   private showHeads(): void {
     const heads: [Order, string][] = [["id", "job"], ["arrive", "arrived"], ["jct", "JCT"], ["queue", "queue"],
-      ["preemptions", "preempted"], ["lost", "GPU blocks lost"]];
+      ["preemptions", "preempted"], ["lost", "lost blocks"]];
     replace(this.head, ...heads.map(([order, name]) => {
       const sort = () => {
         this.order = order;
@@ -101,8 +105,15 @@ export class JobPanel {
     this.waterfall.setTime(time);
   }
 
-  /** Shows the job with this id; a trace that has none says so. */
-  show(id: string): void {
+  /** When the job with this id was there: from its arrival to its end. */
+  span(id: string): [number, number] {
+    const { jobs } = this.indexed.trace;
+    const job = this.indexed.jobOfId.get(id) ?? -1;
+    return [at(jobs.arrive, job), at(jobs.finish, job)];
+  }
+
+  /** Shows the job with this id over a range of time; a trace that has none says so. */
+  show(id: string, range: [number, number]): void {
     if (id === this.selected) return;
     this.selected = id;
     this.showList();
@@ -115,7 +126,7 @@ export class JobPanel {
     }
     const view = viewJob(this.indexed, job);
     this.showFacts(job, view);
-    this.waterfall.show(view);
+    this.waterfall.show(view, range);
     this.showLosses(view);
   }
 

@@ -1,5 +1,5 @@
 import type { Indexed } from "./indexed";
-import { PARTS, type Part } from "./model";
+import { codesOf, kindOf, PARTS, reasonOf, type Part } from "./model";
 
 /** KV that a job lost, and to whom. */
 export interface Loss {
@@ -30,13 +30,14 @@ export interface JobView {
   losses: Loss[];
 }
 
-const LOSSES = new Set(["evict_gpu", "evict_host", "preempt", "drop", "swap_out"]);
+const LOSSES = ["evict_gpu", "evict_host", "preempt", "drop", "swap_out"];
 
 /** The turns of a job in their order, and what took its KV away. */
 export function viewJob(indexed: Indexed, job: number): JobView {
   const { jobs, turns, events } = indexed.trace;
   const rows = [...indexed.turnsOfJob.of(job)].sort((a, b) => (turns.turn[a] as number) - (turns.turn[b] as number));
-  const lost = [...indexed.eventsOfJob.of(job)].filter((row) => LOSSES.has(events.kind[row] as string));
+  const losses = codesOf(events.kinds, LOSSES);
+  const lost = [...indexed.eventsOfJob.of(job)].filter((row) => losses[events.kind[row] as number]);
   return {
     id: jobs.id[job] ?? "?",
     turns: rows.map((row) => ({
@@ -54,8 +55,8 @@ export function viewJob(indexed: Indexed, job: number): JobView {
     })),
     losses: lost.map((row) => ({
       time: events.time[row] as number,
-      kind: events.kind[row] as string,
-      reason: events.reason[row] as string,
+      kind: kindOf(events, row),
+      reason: reasonOf(events, row),
       blocks: events.blocks[row] as number,
       by: culprit(indexed, row),
     })),

@@ -41,10 +41,24 @@ const TURN = ["job", "turn", "arrive", "admit", "firstToken", "finish", "prompt"
   "recomputed", ...PARTS] as const;
 const JOB = ["arrive", "finish", "turns", "jct", "queue", "preemptions"] as const;
 const SHARE = ["turn", "kind", "first", "count", "tokens", "before"] as const;
-const EVENT = ["step", "time", "job", "turn", "blocks", "bytes", "byJob", "byTurn", "deadline"] as const;
+const EVENT = ["step", "time", "job", "turn", "kind", "reason", "blocks", "bytes", "byJob", "byTurn", "deadline"] as const;
 
 function empty<Name extends string>(names: readonly Name[]): Record<Name, number> {
   return Object.fromEntries(names.map((name) => [name, NaN])) as Record<Name, number>;
+}
+
+/** Names by the numbers that stand for them. */
+class Names {
+  readonly all: string[];
+
+  constructor(...first: string[]) {
+    this.all = first;
+  }
+
+  code(name: string): number {
+    const known = this.all.indexOf(name);
+    return known >= 0 ? known : this.all.push(name) - 1;
+  }
 }
 
 /** Who was where, from lists that are complete in every step. */
@@ -91,9 +105,9 @@ export class JsonlTrace {
   private readonly jobIds: string[] = [];
   private readonly turnsOfJob: number[] = []; // how many
   private readonly tools: string[] = [];
-  private readonly eventKinds: string[] = [];
-  private readonly eventReasons: string[] = [];
-  private readonly stopNames: string[] = [""];
+  private readonly eventKinds = new Names();
+  private readonly eventReasons = new Names();
+  private readonly stops = new Names("");
   private readonly latestShare = new Map<number, number>(); // by turn
   private readonly rowOfStep = new Map<number, number>();
   private running = new Set<number>();
@@ -256,13 +270,7 @@ export class JsonlTrace {
     set("toDevice", number(line["h2d_bytes"]));
     set("toHost", number(line["d2h_bytes"]));
     set("duration", (typeof line["step_ms"] === "number" ? line["step_ms"] : number(record(line["step_ms"])["total"])) / 1e3);
-    set("stop", this.stop(line["stop_reason"]));
-  }
-
-  private stop(reason: unknown): number {
-    if (typeof reason !== "string") return 0;
-    if (!this.stopNames.includes(reason)) this.stopNames.push(reason);
-    return this.stopNames.indexOf(reason);
+    set("stop", typeof line["stop_reason"] === "string" ? this.stops.code(line["stop_reason"]) : 0);
   }
 
   private lookup(line: Line): void {
@@ -276,9 +284,9 @@ export class JsonlTrace {
   private kvEvent(line: Line): void {
     const job = (id: unknown) => (typeof id === "string" ? this.jobRow(id) : -1);
     const turn = (name: unknown) => (typeof name === "string" ? this.turns.get(this.turnRow(name), "turn") : -1);
-    this.eventKinds.push(String(line["kind"]));
-    this.eventReasons.push(String(line["reason"]));
     this.events.add({
+      kind: this.eventKinds.code(String(line["kind"])),
+      reason: this.eventReasons.code(String(line["reason"])),
       step: number(line["step"]),
       time: this.time(line["ts"]),
       job: job(line["job_id"]),
@@ -380,7 +388,7 @@ export class JsonlTrace {
       toDevice: maybe("toDevice"),
       toHost: maybe("toHost"),
       stop: column("stop"),
-      stopNames: this.stopNames,
+      stopNames: [...this.stops.all],
     };
   }
 
@@ -418,7 +426,8 @@ export class JsonlTrace {
   private eventTable(): Events {
     const column = (name: (typeof EVENT)[number]) => this.events.numbers(name);
     return { n: this.events.n, step: column("step"), time: column("time"), job: column("job"), turn: column("turn"),
-      kind: [...this.eventKinds], reason: [...this.eventReasons], blocks: column("blocks"), bytes: column("bytes"),
+      kind: column("kind"), kinds: [...this.eventKinds.all], reason: column("reason"), reasons: [...this.eventReasons.all],
+       blocks: column("blocks"), bytes: column("bytes"),
       byJob: column("byJob"), byTurn: column("byTurn"), deadline: column("deadline") };
   }
 }

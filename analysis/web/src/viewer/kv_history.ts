@@ -1,5 +1,5 @@
 import type { Events, Steps } from "./model";
-import { lastNotAbove } from "./model";
+import { codesOf, kindOf, lastNotAbove, reasonOf } from "./model";
 
 /** A pin from row `first` of the steps to row `last`, both with it. */
 export interface Pin {
@@ -27,24 +27,29 @@ export interface Transfer {
   last: number;
 }
 
-const TO_DEVICE = new Set(["load", "prefetch", "swap_in"]);
-const TO_HOST = new Set(["store", "demote", "swap_out"]);
+const TO_DEVICE = ["load", "prefetch", "swap_in"];
+const TO_HOST = ["store", "demote", "swap_out"];
 
 /** The row whose numbers an event counts in: its own step's when it is of its start, otherwise the next one's. */
 export function rowsOfEvents(steps: Steps, events: Events): Int32Array {
-  return Int32Array.from({ length: events.n }, (_, i) => {
-    const row = Math.max(0, lastNotAbove(steps.number, events.step[i] as number));
-    return (events.time[i] as number) <= (steps.start[row] as number) ? row : row + 1;
-  });
+  const rows = new Int32Array(events.n);
+  let row = 0;
+  for (let i = 0; i < events.n; ++i) {
+    const step = events.step[i] as number; // of the event before, mostly
+    if (steps.number[row] !== step) row = Math.max(0, lastNotAbove(steps.number, step));
+    rows[i] = (events.time[i] as number) <= (steps.start[row] as number) ? row : row + 1;
+  }
+  return rows;
 }
 
 export function pinsOf(steps: Steps, events: Events, rows: Int32Array): Pin[] {
   const pins: Pin[] = [];
   const held = new Map<number, Pin>();
+  const [pin, unpin] = [events.kinds.indexOf("pin"), events.kinds.indexOf("unpin")];
   for (let i = 0; i < events.n; ++i) {
     const job = events.job[i] as number;
-    if (events.kind[i] === "pin") {
-      const pin: Pin = {
+    if (events.kind[i] === pin) {
+      const made: Pin = {
         job,
         turn: events.turn[i] as number,
         blocks: events.blocks[i] as number,
@@ -52,14 +57,14 @@ export function pinsOf(steps: Steps, events: Events, rows: Int32Array): Pin[] {
         deadline: events.deadline[i] as number,
         first: rows[i] as number,
         last: steps.n - 1,
-        why: events.reason[i] as string,
+        why: reasonOf(events, i),
         end: "",
       };
-      held.set(job, pin);
-      pins.push(pin);
-    } else if (events.kind[i] === "unpin") {
-      const pin = held.get(job);
-      if (pin !== undefined) [pin.last, pin.end] = [(rows[i] as number) - 1, events.reason[i] as string];
+      held.set(job, made);
+      pins.push(made);
+    } else if (events.kind[i] === unpin) {
+      const ended = held.get(job);
+      if (ended !== undefined) [ended.last, ended.end] = [(rows[i] as number) - 1, reasonOf(events, i)];
       held.delete(job);
     }
   }
@@ -74,14 +79,15 @@ export function transfersOf(steps: Steps, events: Events, rows: Int32Array): Tra
   const transfers: Transfer[] = [];
   for (const toHost of [false, true]) {
     const link = new Link(toHost ? steps.toHost : steps.toDevice);
-    const kinds = toHost ? TO_HOST : TO_DEVICE;
+    const wanted = codesOf(events.kinds, toHost ? TO_HOST : TO_DEVICE);
+    const failed = events.reasons.indexOf("load_failed");
     for (let i = 0; i < events.n; ++i) {
-      if (!kinds.has(events.kind[i] as string) || events.reason[i] === "load_failed") continue;
+      if (!wanted[events.kind[i] as number] || events.reason[i] === failed) continue;
       const first = Math.min(rows[i] as number, steps.n - 1);
       const bytes = events.bytes[i] as number;
       transfers.push({
-        kind: events.kind[i] as string,
-        reason: events.reason[i] as string,
+        kind: kindOf(events, i),
+        reason: reasonOf(events, i),
         toHost,
         job: events.job[i] as number,
         turn: events.turn[i] as number,

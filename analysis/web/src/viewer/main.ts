@@ -79,10 +79,17 @@ window.addEventListener("drop", (event) => {
 window.addEventListener("keydown", (event) => viewer?.key(event));
 window.addEventListener("hashchange", () => viewer?.go(readPlace(location.hash)));
 
+async function start(page: TracePage): Promise<void> {
+  document.title = `${page.cells.map((cell) => cell.label).join(" | ")} - kvsweep trace`;
+  show(await Promise.all(page.cells.map((cell) => traceOfPage(page.archive, cell))));
+}
+
 const page = pageData<TracePage>();
 if (page === null) {
   welcome();
 } else {
-  document.title = `${page.cells.map((cell) => cell.label).join(" | ")} - kvsweep trace`;
-  show(page.cells.map((cell) => traceOfPage(page.archive, cell)));
+  start(page).catch((error: unknown) => {
+    replace(app, message);
+    say(`This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`);
+  });
 }

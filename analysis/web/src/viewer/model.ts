@@ -90,8 +90,10 @@ export interface Events {
   time: Numbers;
   job: Numbers; // row of Jobs, -1: nobody's
   turn: Numbers; // its number
-  kind: string[];
-  reason: string[];
+  kind: Numbers; // position in kinds
+  kinds: string[];
+  reason: Numbers; // position in reasons
+  reasons: string[];
   blocks: Numbers;
   bytes: Numbers;
   byJob: Numbers;
@@ -113,6 +115,20 @@ export interface Trace {
   events: Events;
   /** Jobs that hold pins, where a trace lists them without events; otherwise null. */
   pins: Stays | null;
+}
+
+/** What an event was, and why it happened. */
+export function kindOf(events: Events, row: number): string {
+  return events.kinds[events.kind[row] as number] ?? "";
+}
+
+export function reasonOf(events: Events, row: number): string {
+  return events.reasons[events.reason[row] as number] ?? "";
+}
+
+/** Whether each of an enumeration's values is one of these. */
+export function codesOf(names: string[], wanted: string[]): boolean[] {
+  return names.map((name) => wanted.includes(name));
 }
 
 /** The value of a column that may be missing: NaN then. */

@@ -1,7 +1,7 @@
-import { unpack, type Numbers, type Packed } from "@/shared/columns";
+import { inflate, unpack, type Deflated, type Numbers, type Packed } from "@/shared/columns";
 import { PARTS, type Events, type Jobs, type Shares, type Stays, type Steps, type Trace, type Turns } from "./model";
 
-type PageColumn = Packed | { same: number | null; rows: number };
+type PageColumn = Packed | Deflated | { same: number | null; rows: number };
 
 interface PageTable {
   rows: number;
@@ -31,20 +31,36 @@ export interface TracePage {
   cells: PageCell[];
 }
 
+async function numbersOf(column: Exclude<PageColumn, string[]>): Promise<Numbers> {
+  if ("same" in column) return new Float64Array(column.rows).fill(column.same ?? NaN);
+  return "deflated" in column ? inflate(column) : unpack(column);
+}
+
+function isTexts(column: PageColumn): column is string[] {
+  return Array.isArray(column) && typeof column[0] !== "number";
+}
+
 class TableReader {
-  constructor(private readonly table: PageTable) {}
+  private constructor(
+    private readonly table: PageTable,
+    private readonly columns: Map<string, Numbers>,
+  ) {}
+
+  static async open(table: PageTable): Promise<TableReader> {
+    const columns = new Map<string, Numbers>();
+    const read = Object.entries(table.columns).map(async ([name, column]) => {
+      if (!isTexts(column)) columns.set(name, await numbersOf(column));
+    });
+    await Promise.all(read);
+    return new TableReader(table, columns);
+  }
 
   get rows(): number {
     return this.table.rows;
   }
 
   maybe(name: string): Numbers | null {
-    const column = this.table.columns[name];
-    if (column === undefined) return null;
-    if (!Array.isArray(column) && "same" in column) {
-      return new Float64Array(column.rows).fill(column.same ?? NaN);
-    }
-    return unpack(column);
+    return this.columns.get(name) ?? null;
   }
 
   numbers(name: string): Numbers {
@@ -58,12 +74,6 @@ class TableReader {
 
   names(name: string): string[] {
     return this.table.names?.[name] ?? [];
-  }
-
-  /** The names of an enumeration's values. */
-  named(name: string): string[] {
-    const names = this.names(name);
-    return Array.from(this.numbers(name), (value) => names[value] ?? "");
   }
 }
 
@@ -146,8 +156,10 @@ function eventsOf(table: TableReader): Events {
     time: table.numbers("t_s"),
     job: table.numbers("job"),
     turn: table.numbers("turn"),
-    kind: table.named("kind"),
-    reason: table.named("reason"),
+    kind: table.numbers("kind"),
+    kinds: table.names("kind"),
+    reason: table.numbers("reason"),
+    reasons: table.names("reason"),
     blocks: table.numbers("blocks"),
     bytes: table.numbers("bytes"),
     byJob: table.numbers("by_job"),
@@ -156,12 +168,15 @@ function eventsOf(table: TableReader): Events {
   };
 }
 
+type SixReaders = [TableReader, TableReader, TableReader, TableReader, TableReader, TableReader];
+
 const SHOWN_NOTES = ["policy", "model", "cost_model", "gpu_name", "sku", "connector", "block_size"];
 
 /** Rows of /jobs are in the order of their numbers, so that a job's number is its row. */
-export function traceOfPage(archive: string, cell: PageCell): Trace {
+export async function traceOfPage(archive: string, cell: PageCell): Promise<Trace> {
   const shown = SHOWN_NOTES.filter((name) => cell.notes[name]);
-  const read = (table: PageTable) => new TableReader(table);
+  const tables = [cell.steps, cell.jobs, cell.turns, cell.shares, cell.stays, cell.kv_events].map(TableReader.open);
+  const [steps, jobs, turns, shares, stays, events] = (await Promise.all(tables)) as SixReaders;
   return {
     title: cell.label,
     policy: cell.notes["policy"] ?? "",
@@ -172,12 +187,12 @@ export function traceOfPage(archive: string, cell: PageCell): Trace {
       ["backend", cell.backend],
       ...shown.map((name): [string, string] => [name, cell.notes[name] as string]),
     ],
-    steps: stepsOf(read(cell.steps)),
-    jobs: jobsOf(read(cell.jobs)),
-    turns: turnsOf(read(cell.turns)),
-    shares: sharesOf(read(cell.shares)),
-    stays: staysOf(read(cell.stays)),
-    events: eventsOf(read(cell.kv_events)),
+    steps: stepsOf(steps),
+    jobs: jobsOf(jobs),
+    turns: turnsOf(turns),
+    shares: sharesOf(shares),
+    stays: staysOf(stays),
+    events: eventsOf(events),
     pins: null,
   };
 }

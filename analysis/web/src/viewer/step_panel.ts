@@ -1,7 +1,7 @@
 import { h, replace, type Child } from "@/shared/dom";
 import { bytes, num, seconds } from "@/shared/format";
 import type { Indexed } from "./indexed";
-import { at, type Trace } from "./model";
+import { at, kindOf, reasonOf, type Trace } from "./model";
 import { STOP_WORDS, viewStep, type Request, type StepView } from "./step_view";
 
 const SHOWN = 256; // rows of a list; the rest is counted
@@ -120,7 +120,7 @@ export class StepPanel {
         num(each.before),
         num(each.prompt),
       ]);
-    const heads = ["job", "turn", "phase", "tokens", "computed before", "prompt"];
+    const heads = ["job", "turn", "phase", "tokens", "before", "prompt"];
     return section(
       "running",
       "Running",
@@ -137,7 +137,7 @@ export class StepPanel {
     const rows = view.waiting.map((each): Child[] => [
       this.jobLink(each.job),
       num(each.number),
-      seconds(Math.max(0, now - at(each.since > 0 ? steps.start : turns.arrive, each.since > 0 ? each.since : each.turn))),
+      seconds(Math.max(0, now - (each.since > 0 ? at(steps.start, each.since) : at(turns.arrive, each.turn)))),
       num(each.prompt),
     ]);
     const words = STOP_WORDS[view.stop] ?? view.stop;
@@ -190,8 +190,8 @@ export class StepPanel {
     const rows = view.events.map((row): Child[] => {
       const by = jobs.id[at(events.byJob, row)];
       return [
-        events.kind[row],
-        events.reason[row],
+        kindOf(events, row),
+        reasonOf(events, row),
         at(events.job, row) >= 0 ? this.jobLink(jobs.id[at(events.job, row)] ?? "?") : "",
         by === undefined ? "" : this.jobLink(by),
         num(at(events.blocks, row)),

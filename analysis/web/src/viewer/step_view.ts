@@ -35,7 +35,7 @@ export interface StepView {
 
 /** Why admission stopped, in words. */
 export const STOP_WORDS: Record<string, string> = {
-  none: "nobody had to wait",
+  none: "nothing stopped it",
   tok_budget: "the step's token budget was used up",
   kv_insufficient: "too few free KV blocks for the next request",
   max_seqs: "as many requests run as may run",

@@ -7,14 +7,14 @@ import { lastNotAbove, type Trace } from "./model";
 
 interface Lane {
   title: string;
-  unit: string;
   series: { name: string; key: keyof Omit<Timeline, "stepsPerPoint">; color: string; stack: boolean }[];
 }
+
+const COPIES = "Copies, GB/s";
 
 const LANES: Lane[] = [
   {
     title: "Tokens of a step",
-    unit: "tok",
     series: [
       { name: "prefill", key: "prefill", color: "--series-1", stack: true },
       { name: "decode", key: "decode", color: "--series-2", stack: true },
@@ -22,7 +22,6 @@ const LANES: Lane[] = [
   },
   {
     title: "Requests",
-    unit: "",
     series: [
       { name: "running", key: "running", color: "--series-3", stack: false },
       { name: "waiting", key: "waiting", color: "--series-4", stack: false },
@@ -31,7 +30,6 @@ const LANES: Lane[] = [
   },
   {
     title: "KV blocks",
-    unit: "blk",
     series: [
       { name: "held", key: "used", color: "--series-1", stack: true },
       { name: "pinned", key: "pinned", color: "--series-4", stack: true },
@@ -40,8 +38,7 @@ const LANES: Lane[] = [
     ],
   },
   {
-    title: "Copies",
-    unit: "GB/s",
+    title: COPIES,
     series: [
       { name: "to GPU", key: "toDevice", color: "--series-3", stack: true },
       { name: "to host", key: "toHost", color: "--series-2", stack: true },
@@ -71,7 +68,7 @@ export class TimelineChart {
     private window: [number, number],
     private readonly use: { seek: (time: number) => void; zoom: (from: number, to: number) => void },
   ) {
-    this.lanes = LANES.filter((lane) => lane.title !== "Copies" || busy(trace));
+    this.lanes = LANES.filter((lane) => lane.title !== COPIES || busy(trace));
     element.style.height = `${this.lanes.length * (LANE_HEIGHT + LANE_GAP) + 44}px`;
     this.shown = timeline(trace, ...window, POINTS);
     this.chart = createChart(element, () => this.option());
@@ -114,19 +111,16 @@ export class TimelineChart {
         gridIndex: i,
         min: 0,
         max: this.end,
-        axisLabel: { show: i === this.lanes.length - 1, formatter: (t: number) => `${num(t, 6)} s`, hideOverlap: true },
+        axisLabel: { show: i === this.lanes.length - 1, formatter: (t: number) => `${num(t, 6)} s`, hideOverlap: true, showMaxLabel: false },
         splitLine: { show: false },
         axisPointer: { show: true, label: { show: false } },
       })),
-      yAxis: this.lanes.map((lane, i) => ({
+      yAxis: this.lanes.map((_, i) => ({
         type: "value",
         gridIndex: i,
         min: 0,
         splitNumber: 2,
         axisLabel: { formatter: (value: number) => compact(value), width: LEFT - 8, overflow: "truncate" },
-        name: lane.unit,
-        nameGap: 4,
-        nameTextStyle: { fontSize: 10, align: "right", padding: [0, 6, 0, 0] },
       })),
       axisPointer: { link: [{ xAxisIndex: "all" }] },
       tooltip: { trigger: "axis", formatter: (shown: unknown) => this.tooltip(shown) },

@@ -1,9 +1,9 @@
 import { csvButton } from "@/shared/csv";
 import { h, replace } from "@/shared/dom";
-import { num } from "@/shared/format";
+import { num, seconds } from "@/shared/format";
 import { index, type Indexed } from "./indexed";
 import { JobPanel } from "./job_panel";
-import { stepAt, type Trace } from "./model";
+import { endOf, stepAt, type Trace } from "./model";
 import { StepPanel, stepSummary } from "./step_panel";
 import { TimelineChart } from "./timeline_chart";
 
@@ -57,15 +57,21 @@ export class TracePane {
     this.timeline.setTime(time);
     this.jobs.setTime(time);
     this.step.show(row);
-    this.summary.textContent = this.trace.steps.n > 0 ? `${stepSummary(this.trace, row)}; ${num(this.trace.jobs.n)} jobs` : "no steps";
+    const ended = time > endOf(this.trace) ? `, ended at ${seconds(endOf(this.trace))}` : "";
+    this.summary.textContent =
+      this.trace.steps.n > 0 ? `${stepSummary(this.trace, row)}${ended}; ${num(this.trace.jobs.n)} jobs` : "no steps";
   }
 
   setWindow(from: number, to: number): void {
     this.timeline.setWindow(from, to);
   }
 
-  showJob(id: string): void {
-    this.jobs.show(id);
+  spanOfJob(id: string): [number, number] {
+    return this.jobs.span(id);
+  }
+
+  showJob(id: string, range: [number, number]): void {
+    this.jobs.show(id, range);
   }
 
   filterJobs(text: string): void {

@@ -128,7 +128,9 @@ export class Viewer {
 
   private showJob(id: string): void {
     this.job = id;
-    for (const pane of this.panes) pane.showJob(id);
+    const ends = this.panes.flatMap((pane) => pane.spanOfJob(id)).filter(Number.isFinite);
+    const range: [number, number] = ends.length > 0 ? [Math.min(...ends), Math.max(...ends)] : [0, this.end];
+    for (const pane of this.panes) pane.showJob(id, range);
   }
 
   /** Filters the lists while the text is typed; when it is entered, shows the job that it names or begins. */

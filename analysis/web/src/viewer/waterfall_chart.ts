@@ -33,6 +33,7 @@ export class WaterfallChart {
   private readonly chart: Chart;
   private readonly cursor: HTMLElement;
   private job: JobView | null = null;
+  private range: [number, number] = [0, 1];
   private time = 0;
 
   constructor(
@@ -54,16 +55,15 @@ export class WaterfallChart {
     const job = this.job;
     if (job === null) return { xAxis: { show: false }, yAxis: { show: false }, series: [] };
     const { turns } = job;
-    const first = Math.min(...turns.map((turn) => turn.arrive).filter(Number.isFinite));
     return {
       aria: { enabled: true, label: { description: `Turns of ${job.id} and what their time went into` } },
       grid: { left: 40, right: 16, top: TOP, bottom: 24 },
-      legend: { top: 0, left: 0, right: 0, itemWidth: 12, itemHeight: 8, itemGap: 8, icon: "rect", textStyle: { fontSize: 12 } },
+      legend: { data: [...PARTS.map((name) => PART_NAMES[name]), "KV lost"], top: 0, left: 0, right: 0, itemWidth: 12, itemHeight: 8, itemGap: 8, icon: "rect", textStyle: { fontSize: 12 } },
       xAxis: {
         type: "value",
-        min: Number.isFinite(first) ? Math.floor(first) : 0,
-        scale: true,
-        axisLabel: { formatter: (t: number) => `${num(t, 6)} s`, hideOverlap: true },
+        min: this.range[0],
+        max: this.range[1],
+        axisLabel: { formatter: (t: number) => `${num(t, 6)} s`, hideOverlap: true, showMinLabel: false, showMaxLabel: false },
       },
       yAxis: {
         type: "category",
@@ -130,8 +130,9 @@ export class WaterfallChart {
     ].join("<br>");
   }
 
-  show(job: JobView): void {
-    this.job = job;
+  /** The range of its time axis is given, so that the same job of two traces is drawn on the same clock. */
+  show(job: JobView, range: [number, number]): void {
+    [this.job, this.range] = [job, range];
     this.element.style.height = `${job.turns.length * ROW + TOP + 44}px`;
     this.chart.echart.resize();
     this.chart.refresh();
