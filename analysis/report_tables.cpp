@@ -44,16 +44,26 @@ ReportTable summary_of(const ReportPanel& panel) {
   return table;
 }
 
-ReportTable regime_table(const Report& report) {
-  ReportTable table{"Who is best where", "", {}, {"margin: by how much the next best is slower"}};
-  for (const char* name : {"figures", "gpu", "host memory [GiB]", "jps", "winner", "next"})
+/// Modelled and measured numbers, and those of different cost models, never share a table.
+template <class Items, class KindOf>
+Texts kinds_of(const Items& items, KindOf kind_of) {
+  Texts kinds;
+  for (const auto& item : items)
+    if (std::ranges::find(kinds, kind_of(item)) == kinds.end()) kinds.push_back(kind_of(item));
+  return kinds;
+}
+
+ReportTable regime_table(const Report& report, const std::string& kind) {
+  ReportTable table{"Who is best where", kind, {}, {"margin: by how much the next best is slower"}};
+  for (const char* name : {"gpu", "host memory [GiB]", "jps", "winner", "next"})
     table.grid.columns.push_back({name, "", false});
   table.grid.columns.push_back({"margin", ""});
   table.grid.columns.push_back({"95 %", "", false});
   table.grid.columns.push_back({"repeats", ""});
   for (const Regime& each : report.regimes) {
-    table.grid.rows.push_back({each.kind, place_of(each.gpu, each.settings), each.dram, each.jps,
-                               each.winner, each.runner_up, percent_text(each.margin),
+    if (each.kind != kind) continue;
+    table.grid.rows.push_back({place_of(each.gpu, each.settings), each.dram, each.jps, each.winner,
+                               each.runner_up, percent_text(each.margin),
                                interval_text(each.margin_interval), std::to_string(each.repeats)});
   }
   return table;
@@ -65,20 +75,20 @@ void add_fit(Grid& grid, const ReportPanel& panel, const std::string& x, const s
     return policy.empty() ? four_digits(published_fit(report.claims, what + ':' + x, panel.gpu))
                           : "";
   };
-  grid.rows.push_back({panel.kind, place_of(panel.gpu, panel.settings), x,
-                       policy.empty() ? "all" : policy, std::to_string(fit.n),
-                       four_digits(fit.slope * 1e6), published("slope_us"),
+  grid.rows.push_back({place_of(panel.gpu, panel.settings), x, policy.empty() ? "all" : policy,
+                       std::to_string(fit.n), four_digits(fit.slope * 1e6), published("slope_us"),
                        four_digits(fit.intercept * 1e3), published("intercept_ms"),
                        four_digits(fit.r_squared), published("r2")});
 }
 
-ReportTable fit_table(const Report& report) {
-  ReportTable table{"Step duration over tokens, least squares", "", {}, {}};
-  table.grid.columns = {
-      {"figures", "", false}, {"gpu", "", false},  {"x", "", false},  {"policy", "", false},
-      {"steps", ""},          {"slope", "us/tok"}, {"published", ""}, {"intercept", "ms"},
-      {"published", ""},      {"R^2", ""},         {"published", ""}};
+ReportTable fit_table(const Report& report, const std::string& kind) {
+  ReportTable table{"Step duration over tokens, least squares", kind, {}, {}};
+  table.grid.columns = {{"gpu", "", false},  {"x", "", false},    {"policy", "", false},
+                        {"steps", ""},       {"slope", "us/tok"}, {"published", ""},
+                        {"intercept", "ms"}, {"published", ""},   {"R^2", ""},
+                        {"published", ""}};
   for (const ReportPanel& panel : report.panels) {
+    if (panel.kind != kind) continue;
     Texts variants = panel.variants;
     variants.insert(variants.begin(), "");
     for (const std::string& variant : variants) {
@@ -95,16 +105,17 @@ ReportTable fit_table(const Report& report) {
   return table;
 }
 
-ReportTable claim_table(const Report& report) {
-  ReportTable table{"Claims", "", {}, report.claims.sources};
-  for (const char* name : {"set", "claim", "at", "figures", "verdict"})
+ReportTable claim_table(const Report& report, const std::string& kind) {
+  ReportTable table{"Claims", kind.empty() ? "without results" : kind, {}, report.claims.sources};
+  for (const char* name : {"set", "claim", "at", "verdict"})
     table.grid.columns.push_back({name, "", false});
   for (const char* name : {"ours", "published", "repeats"})
     table.grid.columns.push_back({name, ""});
   table.grid.columns.push_back({"says", "", false});
   table.grid.columns.push_back({"because", "", false});
   for (const ClaimRow& row : report.claims.rows) {
-    table.grid.rows.push_back({row.claim->set, row.claim->id, row.point->name, row.kind,
+    if (row.kind != kind) continue;
+    table.grid.rows.push_back({row.claim->set, row.claim->id, row.point->name,
                                std::string(verdict_name(row.verdict)), four_digits(row.ours),
                                four_digits(row.point->published), std::to_string(row.repeats),
                                row.claim->says, row.reason});
@@ -132,9 +143,11 @@ ReportTable missing_table(const Report& report) {
 std::vector<ReportTable> report_tables(const Report& report) {
   std::vector<ReportTable> tables;
   for (const ReportPanel& panel : report.panels) tables.push_back(summary_of(panel));
-  tables.push_back(regime_table(report));
-  tables.push_back(fit_table(report));
-  tables.push_back(claim_table(report));
+  const Texts kinds = kinds_of(report.panels, [](const ReportPanel& panel) { return panel.kind; });
+  for (const std::string& kind : kinds) tables.push_back(regime_table(report, kind));
+  for (const std::string& kind : kinds) tables.push_back(fit_table(report, kind));
+  const Texts judged = kinds_of(report.claims.rows, [](const ClaimRow& row) { return row.kind; });
+  for (const std::string& kind : judged) tables.push_back(claim_table(report, kind));
   tables.push_back(missing_table(report));
   return tables;
 }

@@ -58,8 +58,8 @@ TEST_CASE("sums give the line of fit_line for any points", "[regression]") {
     LineSums sums;
     for (int i = 0; i < 2 + round; ++i) {
       // Far from zero, where sums of squares would cancel.
-      x.push_back(1e6 + random() % 2048);
-      y.push_back(1e3 + random() % 1000 / 1000.0);
+      x.push_back(1e6 + static_cast<double>(random() % 2048));
+      y.push_back(1e3 + static_cast<double>(random() % 1000) / 1000);
       sums.add(x.back(), y.back());
     }
     const LineFit expected = analysis::fit_line(x, y);

@@ -46,7 +46,7 @@ TEST_CASE("a histogram of tokens counts what numpy counts between its edges", "[
 TEST_CASE("thinning points keeps outliers and the number of points", "[report]") {
   ThinnedPoints points, others;
   std::mt19937 random(1);
-  for (int i = 0; i < 10'000; ++i) points.add(1 + random() % 4, 0.024);
+  for (int i = 0; i < 10'000; ++i) points.add(static_cast<double>(1 + random() % 4), 0.024);
   points.add(2048, 9.0);
   others.add(2048, 9.1);
   others.add(0, 0.001);
@@ -98,7 +98,7 @@ TEST_CASE("what flows in all spans together is what was moved", "[report]") {
   double at = 0, sum = 0;
   for (int i = 0; i < 500; ++i) {
     start.push_back(at);
-    duration.push_back(random() % 100 / 50.0);
+    duration.push_back(static_cast<double>(random() % 100) / 50);
     amount.push_back(static_cast<double>(random() % 1000));
     at += duration.back();
     sum += amount.back();

@@ -49,19 +49,23 @@ function walkByKeys(chart: Chart, box: HTMLElement): void {
 export const KEYS = "Arrow keys walk along a chart in focus, + and - zoom, 0 shows all of it, Escape hides the tooltip.";
 
 export function chartCard(
-  id: string, title: string, fileName: () => string, draw: () => Drawing, more: { height?: () => number; controls?: HTMLElement[]; wide?: boolean } = {},
+  id: string, title: string | (() => string), fileName: () => string, draw: () => Drawing, more: { height?: () => number; controls?: HTMLElement[]; wide?: boolean } = {},
 ): Card {
   let drawing: Drawing = nothing("");
   const note = h("p", { class: "small muted note" });
-  const box = h("div", { class: "chart", tabindex: 0, role: "img", "aria-label": title, "aria-describedby": `${id}-note` });
+  const name = () => (typeof title === "string" ? title : title());
+  const heading = h("h3", {}, name());
+  const box = h("div", { class: "chart", tabindex: 0, role: "img", "aria-label": name(), "aria-describedby": `${id}-note` });
   note.id = `${id}-note`;
   const csv = h("span", {});
-  const element = h("article", { class: `card chart-card${more.wide ? " wide" : ""}`, id, "aria-label": title },
-    h("header", {}, h("h3", {}, title), h("span", { class: "tools" }, ...(more.controls ?? []), csv)), box, note);
+  const element = h("article", { class: `card chart-card${more.wide ? " wide" : ""}`, id, "aria-label": name() },
+    h("header", {}, heading, h("span", { class: "tools" }, ...(more.controls ?? []), csv)), box, note);
   let chart: Chart | undefined;
   const redraw = () => {
     drawing = draw();
     note.textContent = drawing.note;
+    heading.textContent = name();
+    for (const labelled of [box, element]) labelled.setAttribute("aria-label", name());
     csv.replaceChildren(...(drawing.csv.length > 0 ? [csvButton(fileName(), () => drawing.csv)] : []));
     if (more.height) box.style.height = `${more.height()}px`;
     return drawing.option;

@@ -67,7 +67,7 @@ export function tokensChart(store: Store): Drawing {
         const look = looks(store.variants, pool.variant);
         return {
           type: "line", name: pool.variant, step: "end", symbol: "none", data: outline(pool[x].histogram), color: look.color,
-          lineStyle: { width: 1.8, type: look.type }, areaStyle: { opacity: 0.04 },
+          lineStyle: { width: 1.8, type: look.type },
         };
       }),
     }),
@@ -322,6 +322,9 @@ export function trafficChart(store: Store): Drawing {
   const times = timesOf(store, store.state.focus);
   const h2d = timeLine(times, "h2d"), d2h = timeLine(times, "d2h"), stall = timeLine(times, "stall");
   if (!times || !h2d || !d2h) return nothing(`No steps of ${store.state.focus} at ${rateText(store.cellRate)}.`);
+  if (![...h2d, ...d2h].some((rate) => rate !== null && rate > 0)) {
+    return nothing(`${store.state.focus} moved no KV between host and device here. Policies with a host tier do: choose one above.`);
+  }
   const t = middles(times.end, h2d.length);
   const line = (name: string, values: Maybe[], color: string | undefined, yAxisIndex: number) => ({
     type: "line", name, symbol: "none", color, yAxisIndex, lineStyle: { width: 1.5 }, data: values.map((value, i) => [t[i], value]),
@@ -350,7 +353,7 @@ export function partsChart(store: Store): Drawing {
   const matters = PARTS.map((_, i) => i).filter((i) => list.some((pool) => (pool.parts[i] ?? 0) > 1e-3));
   return {
     option: {
-      grid: { left: 8, right: 24, top: 8, bottom: 76, containLabel: true },
+      grid: { left: 8, right: 24, top: 8, bottom: 62, containLabel: true },
       legend: { bottom: 0, left: "center", itemHeight: 9, itemWidth: 14, itemGap: 10 },
       xAxis: { ...xAxis("mean seconds of a job") },
       yAxis: { type: "category", inverse: true, data: list.map((pool) => pool.variant), axisLabel: { width: 130, overflow: "truncate" } },

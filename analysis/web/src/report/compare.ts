@@ -73,6 +73,8 @@ function stepLine(story: Story, line: [number, number][], until: number): [numbe
   return points;
 }
 
+const endOf = (story: Story): number => since(story, story.end ?? story.first ?? story.admit ?? story.return);
+
 function spans(story: Story): { name: string; from: number; to: number; color: string }[] {
   const p = palette();
   const end = (at: Maybe, otherwise: number) => (at === null ? otherwise : since(story, at));
@@ -89,18 +91,20 @@ export function gapChart(store: Store): Drawing {
   const gap = store.panel.gaps.find((each) => each.jps === store.cellRate);
   const stories = gap?.stories.filter((story) => !store.state.hidden.has(story.variant)) ?? [];
   if (!gap || stories.length === 0) return nothing("No job of this cell has two turns.");
-  const until = Math.max(...stories.map((story) => since(story, story.end ?? story.first ?? story.admit ?? story.return)));
+  const until = Math.ceil(Math.max(...stories.map(endOf)) * 10) / 10;
   const most = Math.max(...stories.map((story) => story.context));
   const gpu = palette()[2] ?? "", host = palette()[5] ?? "";
   const option = {
-    grid: stories.map((_, i) => ({ left: 128, right: 16, top: TOP + i * ROW, height: ROW - 22 })),
+    title: stories.map((story, i) => ({
+      text: story.variant, left: 0, top: TOP + i * ROW + 12, padding: 0, textStyle: { fontSize: 12, fontWeight: "normal", color: cssVar("--text"), width: 92, overflow: "break" },
+    })),
+    grid: stories.map((_, i) => ({ left: 132, right: 16, top: TOP + i * ROW, height: ROW - 22, outerBoundsMode: "none" })),
     xAxis: stories.map((_, i) => ({
       ...xAxis(i + 1 === stories.length ? "seconds since the turn ended" : ""), gridIndex: i, min: 0, max: until, axisLabel: { show: i + 1 === stories.length },
       splitLine: { show: false },
     })),
-    yAxis: stories.map((story, i) => ({
-      type: "value", gridIndex: i, min: 0, max: most, name: wrapped(story.variant), nameLocation: "middle", nameRotate: 0, nameGap: 66,
-      nameTextStyle: { fontSize: 12 }, splitNumber: 1, axisLabel: { formatter: (v: number) => (v >= 1000 ? `${num(v / 1000, 2)}k` : num(v)), showMinLabel: false }, splitLine: { show: false },
+    yAxis: stories.map((_, i) => ({
+      type: "value", gridIndex: i, min: 0, max: most, splitNumber: 1, axisLabel: { formatter: (v: number) => (v >= 1000 ? `${num(v / 1000, 2)}k` : num(v)), showMinLabel: false }, splitLine: { show: false },
     })),
     dataZoom: [{ type: "inside", xAxisIndex: stories.map((_, i) => i), zoomOnMouseWheel: "ctrl", filterMode: "none" }],
     legend: { bottom: 0, left: "center", itemHeight: 9, itemWidth: 14, itemGap: 8, data: ["KV in VRAM", "KV in DRAM", "tool", "queue", "load and prefill", "decode", "pinned"] },
@@ -114,9 +118,9 @@ export function gapChart(store: Store): Drawing {
     series: [
       ...stories.flatMap((story, i) => [
         { type: "line", step: "end", name: "KV in DRAM", xAxisIndex: i, yAxisIndex: i, symbol: "none", color: host, lineStyle: { width: 1, type: "dashed" },
-          areaStyle: { opacity: 0.25 }, data: stepLine(story, story.host, until) },
+          areaStyle: { opacity: 0.25 }, data: stepLine(story, story.host, endOf(story)) },
         { type: "line", step: "end", name: "KV in VRAM", xAxisIndex: i, yAxisIndex: i, symbol: "none", color: gpu, lineStyle: { width: 1.6 },
-          areaStyle: { opacity: 0.35 }, data: stepLine(story, story.gpu, until) },
+          areaStyle: { opacity: 0.35 }, data: stepLine(story, story.gpu, endOf(story)) },
         ...bands(story, i, most),
       ]),
     ],
@@ -145,8 +149,6 @@ function bands(story: Story, at: number, most: number): object[] {
     ...story.pinned.map(([from, to]) => band("pinned", since(story, from), since(story, to), palette()[3] ?? "", most * 0.93, most)),
   ];
 }
-
-const wrapped = (variant: string): string => (variant.length > 12 ? variant.replace(/[-_ ]/, (mark) => `${mark}\n`) : variant);
 
 function tipOf(story: Story): string {
   const row = (name: string, text: string) => `${name} <b>${escapeHtml(text)}</b>`;

@@ -1,5 +1,5 @@
 // Latency by turn, T1 to T8: two cards beside each other, two sizes of host memory below each other.
-import { h, replace } from "@/shared/dom";
+import { h } from "@/shared/dom";
 
 import { chartCard, type Card } from "./card";
 import { dramSizes, highestTurn, turnLatencyChart } from "./compare";
@@ -44,15 +44,19 @@ export function latencySection(store: Store): Card {
     return choice.all_turns ? most : Math.min(FIRST_TURNS, most);
   };
   const places = ([0, 1] as const).flatMap((place) => (["left", "right"] as const).map((side) => ({ place, side })));
-  const top = () => highestTurn(places.map(({ place, side }) => ({ panel: panelOf(side), dram: size(side, place) })), choice.rate, turns(), store.state.hidden);
+  // Charts below each other share an axis; cards beside each other may differ by far.
+  const top = (side: "left" | "right") =>
+    highestTurn(([0, 1] as const).map((place) => ({ panel: panelOf(side), dram: size(side, place) })), choice.rate, turns(), store.state.hidden);
   const differ = () => size("left", 0) !== size("left", 1) || size("right", 0) !== size("right", 1);
-  const headings = places.map(() => h("h4", {}));
-  const cards = places.map(({ place, side }, i) =>
-    chartCard(`latency-${place}-${side}`, `Turn latency, ${place === 0 ? "less" : "more"} host memory, ${side}`, () => `turn-latency-${panelOf(side).gpu}-${size(side, place)}.csv`, () => {
+  const title = (side: "left" | "right", place: 0 | 1) => {
+    const dram = size(side, place);
+    return `${panelName(panelOf(side))}, ${dram === "-" ? "no host memory" : `${dram} GiB`}, ${choice.rate} jobs/s`;
+  };
+  const cards = places.map(({ place, side }) =>
+    chartCard(`latency-${place}-${side}`, () => title(side, place), () => `turn-latency-${panelOf(side).gpu}-${size(side, place)}.csv`, () => {
       const panel = panelOf(side), dram = size(side, place);
-      replace(headings[i] as HTMLElement, `${panelName(panel)}, ${dram === "-" ? "no host memory" : `${dram} GiB`}, ${choice.rate} jobs/s`);
-      return place === 1 && !differ() ? nothing("These cells have one size of host memory.") : turnLatencyChart(store, panel, choice.rate, dram, turns(), top());
-    }, { controls: [headings[i] as HTMLElement] }));
+      return place === 1 && !differ() ? nothing("These cells have one size of host memory.") : turnLatencyChart(store, panel, choice.rate, dram, turns(), top(side));
+    }));
   const refresh = () => cards.forEach((card) => card.refresh());
   const choose = (change: Partial<Choice>) => {
     Object.assign(choice, change);

@@ -12,7 +12,7 @@ import { controls, metricSelect, xSwitch } from "./controls";
 import { repeatsText, type Report } from "./data";
 import { latencySection } from "./latency";
 import { Store } from "./state";
-import { badge, claimsCsv, claimsTable, fitCsv, fitTable, missingCsv, missingTable, panelFileName, provenance, regimeCsv, regimeMaps, section, summaryTable } from "./tables";
+import { badge, claimsCsv, claimsTables, fitCsv, fitTables, missingCsv, missingTable, panelFileName, provenance, regimeCsv, regimeMaps, section, summaryTable } from "./tables";
 
 function question(report: Report): HTMLElement {
   const kinds = [...new Set(report.panels.map((panel) => panel.kind))];
@@ -39,7 +39,7 @@ function live(store: Store, build: () => (HTMLElement | null)[]): HTMLElement {
 
 function summary(store: Store): HTMLElement {
   return section("summary", "Summary: arrival rate by policy, for each GPU", metricSelect(store),
-    live(store, () => store.report.panels.map((panel) => summaryTable(panel, store.state.metric))));
+    live(store, () => [h("div", { class: "summaries" }, ...store.report.panels.map((panel) => summaryTable(panel, store.state.metric)))]));
 }
 
 function chartCards(store: Store): { why: Card; nine: Card[]; gap: Card } {
@@ -68,10 +68,10 @@ function chartCards(store: Store): { why: Card; nine: Card[]; gap: Card } {
 
 function fits(store: Store): HTMLElement {
   let each_policy = false;
-  const table = live(store, () => [fitTable(store.report, each_policy)]);
+  const table = live(store, () => fitTables(store.report, each_policy));
   const box = h("input", { type: "checkbox", onchange: (event) => {
     each_policy = (event.target as HTMLInputElement).checked;
-    replace(table, fitTable(store.report, each_policy));
+    replace(table, ...fitTables(store.report, each_policy));
   } });
   return section("fits", "Regression over GPUs", h("p", { class: "muted" }, "Step duration over tokens, least squares over all steps. ",
     "The published fit does not say which tokens it means; both are here."), h("label", {}, box, " each policy"), " ",
@@ -80,10 +80,10 @@ function fits(store: Store): HTMLElement {
 
 function claims(store: Store): HTMLElement {
   let only = true;
-  const table = live(store, () => [claimsTable(store.report, only)]);
+  const table = live(store, () => claimsTables(store.report, only));
   const box = h("input", { type: "checkbox", onchange: (event) => {
     only = !(event.target as HTMLInputElement).checked;
-    replace(table, claimsTable(store.report, only));
+    replace(table, ...claimsTables(store.report, only));
   } });
   return section("claims", "Published claims", h("label", {}, box, " also those that these archives cannot judge"), " ",
     csvButton("claims.csv", () => claimsCsv(store.report)), table,

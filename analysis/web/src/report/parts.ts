@@ -14,14 +14,15 @@ export interface Drawing {
 export { echarts };
 export type { Option };
 
-/** One colour for each variant, the same in every chart; dashes tell the ninth from the first. */
-export function looks(variants: string[], variant: string): { color: string; type: "solid" | "dashed" | "dotted" } {
+/** One colour for each variant, the same in every chart, and a dash, so that lines upon each other can be told apart. */
+export function looks(variants: string[], variant: string): { color: string; type: "solid" | number[] } {
   const colors = palette();
   const at = Math.max(0, variants.indexOf(variant));
-  const types = ["solid", "dashed", "dotted"] as const;
+  const types = ["solid", [9, 4], [3, 3]] as const;
+  const type = types[at % types.length] ?? "solid";
   return {
     color: colors[at % colors.length] ?? cssVar("--text"),
-    type: types[Math.floor(at / colors.length) % types.length] ?? "solid",
+    type: type === "solid" ? type : [...type],
   };
 }
 

@@ -3,7 +3,7 @@ import { h, type Child } from "@/shared/dom";
 import { num } from "@/shared/format";
 import { palette } from "@/shared/theme";
 
-import { groupOf, isMeasured, panelName, repeatsText, type Fit, type Interval, type Maybe, type Panel, type Pool, type Regime, type Report } from "./data";
+import { groupOf, isMeasured, panelName, repeatsText, type ClaimRow, type Fit, type Interval, type Maybe, type Panel, type Pool, type Regime, type Report } from "./data";
 import type { Store } from "./state";
 
 /** "MODELLED" or "MEASURED", with the rest of the kind beside it. */
@@ -35,10 +35,10 @@ function summaryCell(panel: Panel, jps: string, variant: string, metric: string)
   if (!group || !figure) return cell(h("span", { class: "muted" }, "–"));
   return h("td", { class: figure.best ? "n best" : "n" },
     h("div", { class: "value" }, num(figure.mean), figure.best ? h("span", { class: "mark", title: "best of the row" }, " ★") : null),
-    h("div", { class: "small muted" }, figure.ratio === null ? "" : `${num(figure.ratio, 3)}× fcfs`),
+    h("div", { class: "small muted", title: `ratio to fcfs; ${repeatsText(group.repeats)}` },
+      `${figure.ratio === null ? "" : `${figure.ratio.toFixed(2)}× fcfs, `}n=${group.repeats}`),
     figure.interval === null ? null : h("div", { class: "small muted", title: "95 % over the repeats" }, interval(figure.interval)),
-    figure.published === null ? null : h("div", { class: "small published", title: "published value" }, `pub. ${num(figure.published)}`),
-    h("div", { class: "small muted", title: repeatsText(group.repeats) }, `n=${group.repeats}`));
+    figure.published === null ? null : h("div", { class: "small published", title: "published value" }, `pub. ${num(figure.published)}`));
 }
 
 function summaryCsv(panel: Panel, metric: string): CsvColumn[] {
@@ -71,13 +71,15 @@ export function summaryTable(panel: Panel, metric: string): HTMLElement {
 
 // --- regimes -----------------------------------------------------------------------------------------------------------
 
+const TIE = 0.01; // below one per cent of difference nobody has won
+
 function regimeCell(regime: Regime | undefined, variants: string[]): HTMLElement {
   if (!regime) return h("td", {}, h("span", { class: "muted" }, "–"));
   const color = palette()[variants.indexOf(regime.winner) % 8] ?? "";
   const certain = regime.margin_interval === null ? "" : ` (95 %: ${interval(percents(regime.margin_interval), 3)} %)`;
   const element = h("td", { class: "regime", title: `${regime.winner} ${num(regime.value)} s, then ${regime.runner_up} ${num(regime.runner_value)} s${certain}` },
-    h("b", {}, regime.winner),
-    h("div", { class: "small" }, `+${num((regime.margin ?? NaN) * 100, 3)} % to ${regime.runner_up}`),
+    h("b", {}, (regime.margin ?? 0) < TIE ? `${regime.winner} ≈ ${regime.runner_up}` : regime.winner),
+    h("div", { class: "small" }, `+${num((regime.margin ?? NaN) * 100, 2)} % to ${regime.runner_up}`),
     h("div", { class: "small muted" }, `n=${regime.repeats}${certain}`));
   const strength = Math.min(55, 12 + 60 * Math.max(0, regime.margin ?? 0));
   element.style.background = `color-mix(in srgb, ${color} ${strength}%, transparent)`;
@@ -114,6 +116,12 @@ export function regimeCsv(report: Report): CsvColumn[] {
   ];
 }
 
+/** Modelled and measured numbers, and those of different cost models, never share a table. */
+function byKind<Row>(rows: Row[], kind_of: (row: Row) => string, table: (rows: Row[]) => HTMLElement): HTMLElement[] {
+  const kinds = [...new Set(rows.map(kind_of))];
+  return kinds.map((kind) => h("article", {}, h("h3", {}, badge(kind)), table(rows.filter((row) => kind_of(row) === kind))));
+}
+
 // --- fits --------------------------------------------------------------------------------------------------------------
 
 interface FitRow {
@@ -130,16 +138,19 @@ function fitRows(report: Report, x: "max_tok" | "n_tok", each_policy: boolean): 
     [...panel.all, ...(each_policy ? panel.pooled : [])].map((pool) => ({ panel, x, variant: pool.variant === "" ? "all" : pool.variant, fit: of(pool), repeats: pool.repeats })));
 }
 
-export function fitTable(report: Report, each_policy: boolean): HTMLElement {
+export function fitTables(report: Report, each_policy: boolean): HTMLElement[] {
   const rows = [...fitRows(report, "max_tok", each_policy), ...fitRows(report, "n_tok", each_policy)];
+  return byKind(rows, ({ panel }) => panel.kind, (own) => fitTable(report, own));
+}
+
+function fitTable(report: Report, rows: FitRow[]): HTMLElement {
   const published = ({ panel, x, variant }: FitRow) => (variant === "all" ? report.published_fits.find((fit) => fit.gpu === panel.gpu && fit.x === x) : undefined);
   const both = (own: Maybe, other: Maybe | undefined) => cell(num(own, 4), other === undefined || other === null ? null : h("div", { class: "small published" }, `pub. ${num(other)}`));
   return boxed("regression over GPUs",
-    head(["GPU", "figures", "x", "policy", "steps", "slope [µs/tok]", "intercept [ms]", "R²", "repeats"], 5),
+    head(["GPU", "x", "policy", "steps", "slope [µs/tok]", "intercept [ms]", "R²", "repeats"], 5),
     h("tbody", {}, ...rows.map((row) => {
       const pub = published(row);
-      return h("tr", {}, h("th", { scope: "row" }, panelName(row.panel)), h("td", {}, badge(row.panel.kind)),
-        h("td", {}, row.x === "max_tok" ? "largest request" : "whole step"), h("td", {}, row.variant), cell(num(row.fit.n)),
+      return h("tr", {}, h("th", { scope: "row" }, panelName(row.panel)), h("td", {}, row.x === "max_tok" ? "largest request" : "whole step"), h("td", {}, row.variant), cell(num(row.fit.n)),
         both(row.fit.slope_us, pub?.slope_us), both(row.fit.intercept_ms, pub?.intercept_ms), both(row.fit.r2, pub?.r2), cell(row.repeats));
     })));
 }
@@ -159,15 +170,18 @@ export function fitCsv(report: Report): CsvColumn[] {
 const limits = (low: Maybe, high: Maybe): string =>
   low === null ? (high === null ? "" : `≤ ${num(high)}`) : high === null ? `≥ ${num(low)}` : low === high ? num(low) : `${num(low)} … ${num(high)}`;
 
-export function claimsTable(report: Report, only_judged: boolean): HTMLElement {
+export function claimsTables(report: Report, only_judged: boolean): HTMLElement[] {
   const rows = report.claims.filter((row) => !only_judged || row.kind !== "");
-  if (rows.length === 0) return h("p", { class: "muted" }, "No claim concerns these cells.");
-  return boxed("claims", head(["claim", "at", "verdict", "figures", "ours", "95 %", "published", "claimed", "repeats", "says"], 0),
+  if (rows.length === 0) return [h("p", { class: "muted" }, "No claim concerns these cells.")];
+  return byKind(rows, (row) => row.kind, claimsTable);
+}
+
+function claimsTable(rows: ClaimRow[]): HTMLElement {
+  return boxed("claims", head(["claim", "at", "verdict", "ours", "95 %", "published", "claimed", "repeats"], 5),
     h("tbody", {}, ...rows.map((row) =>
-      h("tr", {}, h("th", { scope: "row", title: `${row.source}; ${row.metric}` }, `${row.set} ${row.id}`), h("td", {}, row.at),
+      h("tr", {}, h("th", { scope: "row", class: "wrap", title: `${row.source}; ${row.metric}` }, `${row.set} ${row.id}`, h("div", { class: "small says" }, row.says)), h("td", {}, row.at),
         h("td", {}, h("span", { class: `verdict ${row.verdict}` }, row.verdict), row.reason === "" ? null : h("div", { class: "small muted wrap" }, row.reason)),
-        h("td", {}, badge(row.kind)), cell(num(row.ours)), cell(interval(row.interval)), cell(num(row.published)), cell(limits(row.low, row.high)), cell(row.repeats),
-        h("td", { class: "wrap" }, row.says)))));
+        cell(num(row.ours)), cell(interval(row.interval)), cell(num(row.published)), cell(limits(row.low, row.high)), cell(row.repeats)))));
 }
 
 export function claimsCsv(report: Report): CsvColumn[] {

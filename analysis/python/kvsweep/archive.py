@@ -1,0 +1,105 @@
+"""Reads archives. Tables are groups of 1-D datasets; docs/archive.md describes them."""
+import functools
+import json
+
+import h5py
+import pandas as pd
+
+CELL_TABLES = ("jobs", "turns", "steps", "sched", "kv_events", "telemetry", "evictions")
+
+
+def open(path):
+    """The archive at `path`."""
+    return Archive(path)
+
+
+def _column(dataset, rows):
+    values = dataset[rows]
+    names = h5py.check_enum_dtype(dataset.dtype)
+    if names:
+        return pd.Series(values).map({number: name for name, number in names.items()})
+    if values.dtype.kind == "S":
+        return pd.Series([text.decode("utf-8", "replace") for text in values], dtype=object)
+    if values.dtype == object:
+        return pd.Series([t.decode("utf-8", "replace") if isinstance(t, bytes) else t for t in values], dtype=object)
+    return pd.Series(values)
+
+
+class Archive:
+    """Tables of one archive: `cells`, `jobs`, `turns`, `steps`, `sched`, `kv_events`, ... as data frames.
+
+    Whole tables are read when they are first asked for and kept. `table(name, cell)` reads the rows of one cell alone.
+    """
+
+    def __init__(self, path):
+        self.path = str(path)
+        with h5py.File(self.path, "r") as file:
+            if file.attrs.get("format") != "kvsweep":
+                raise ValueError(f"{self.path} is no archive of kvsweep")
+            if file.attrs["schema_major"] != 1:
+                raise ValueError(f"{self.path} has schema {file.attrs['schema_major']}; this reads schema 1")
+            self.sweep = str(file.attrs["sweep_name"])
+            self.tool_version = str(file.attrs["tool_version"])
+            self.created_utc = str(file.attrs["created_utc"])
+            spec = file["spec/toml"][()]
+            self.spec = spec.decode() if isinstance(spec, bytes) else str(spec)
+            cells = file["cells"].attrs
+            self.axes, self.figures = ([str(name) for name in cells[kind]] for kind in ("axes", "figures"))
+
+    def __repr__(self):
+        return f"<kvsweep archive {self.path}: {self.sweep}, {len(self.ok)} of {len(self.cells)} cells>"
+
+    def __getattr__(self, name):
+        if name in CELL_TABLES:
+            return self.table(name)
+        raise AttributeError(name)
+
+    @functools.cached_property
+    def cells(self):
+        """One row per planned cell, with the kind of its numbers in `kind` and the policy with its tier in `variant`."""
+        frame = self._read("cells", slice(None))
+        configs = [json.loads(text) for text in frame.config_json]
+        frame["config"] = configs
+        frame["kind"] = [_kind(config) for config in configs]
+        frame["variant"] = [_variant(config) for config in configs]
+        for key in ("gpu", "policy", "jps"):
+            frame[key] = [config.get(key) for config in configs]
+        return frame
+
+    @property
+    def ok(self):
+        """The cells that have a result."""
+        return self.cells[self.cells.status == "ok"]
+
+    @functools.lru_cache(maxsize=8)  # noqa: B019 (archives live as long as the program)
+    def _whole(self, name):
+        return self._read(name, slice(None))
+
+    def table(self, name, cell=None):
+        """A table; only the rows of cell number `cell` if it is given. Unknown names raise KeyError."""
+        if cell is None:
+            return self._whole(name)
+        row = self.cells.loc[cell]
+        first, count = int(row[f"{name}_off"]), int(row[f"{name}_n"])
+        return self._read(name, slice(first, first + count))
+
+    def _read(self, name, rows):
+        with h5py.File(self.path, "r") as file:
+            if name not in file:
+                raise KeyError(f"{self.path} has no table {name}")
+            group = file[name]
+            return pd.DataFrame({str(column): _column(group[column], rows) for column in group.attrs["columns"]})
+
+
+def _kind(config):
+    """What numbers may stand side by side: one backend, one cost model, one emulated pool."""
+    backend = config["backend"]
+    text = f"MODELLED (sim, {config.get('sim.cost_model', '-')}" if backend == "sim" else f"MEASURED ({backend}"
+    if "engine.emulate" in config:
+        text += f", pool of {config['engine.emulate']}"
+    return text + ")"
+
+
+def _variant(config):
+    dram = config.get("dram_gib")
+    return config.get("policy", "-") + (f"-{dram:g}G" if dram is not None else "")

@@ -1,0 +1,234 @@
+"""The nine charts of a panel. Each draws into a figure that it makes and returns."""
+import numpy as np
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402 (after the choice of the backend)
+from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
+
+from .panels import bootstrap_interval, fit_line  # noqa: E402
+
+# Okabe and Ito's colours, which the colour-blind can tell apart.
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#b4468f", "#b07a00", "#3aa0dd", "#6a5acd", "#6b7280"]
+DASHES = ["-", (0, (6, 2.5)), (0, (1.5, 1.5))]
+POINTS = 20_000  # of a scatter plot; more cannot be told apart
+SPANS = 240
+
+plt.rcParams.update({
+    "font.size": 9, "axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False,
+    "legend.frameon": False, "legend.fontsize": 8, "figure.figsize": (4.8, 3.2), "figure.constrained_layout.use": True,
+    "svg.hashsalt": "kvsweep", "svg.fonttype": "none", "text.parse_math": False, "pdf.fonttype": 42,
+})
+
+
+def look(panel, variant):
+    at = panel.variants.index(variant)
+    return {"color": COLORS[at % len(COLORS)], "linestyle": DASHES[at % len(DASHES)]}
+
+
+def _start(panel, what, **more):
+    figure, axes = plt.subplots(**more)
+    repeats = f"{panel.repeats} repeat{'s' if panel.repeats > 1 else ''}"
+    figure.suptitle(f"{panel.name}: {what}\n{panel.kind}, {repeats}", fontsize=9)
+    return figure, axes
+
+
+def _log(axis):
+    """Plain numbers at powers of ten: names from archives may hold dollars, so nothing is read as mathematics."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _spans(steps, column, spans=SPANS):
+    """Middles of equal spans of time and the means of a level in them, weighted by time."""
+    start = steps.t_s.to_numpy()
+    end = start[-1] + steps.dur_s.iloc[-1]
+    edges = np.linspace(0, end, spans + 1)
+    # The integral of a step function is piecewise linear between the steps.
+    held = np.diff(np.append(start, end))
+    integral = np.concatenate([[0], np.cumsum(steps[column].to_numpy(float) * held)])
+    at = np.interp(edges, np.append(start, end), integral)
+    return (edges[1:] + edges[:-1]) / 2, np.diff(at) / np.diff(edges)
+
+
+def _rates(steps, column, spans=SPANS):
+    """Middles of equal spans of time and what flows in them per second; a step's amount flows evenly."""
+    start, dur = steps.t_s.to_numpy(), np.maximum(steps.dur_s.to_numpy(), 1e-12)
+    amount = np.nan_to_num(steps[column].to_numpy(float))
+    edges = np.linspace(0, start[-1] + dur[-1], spans + 1)
+    times = np.column_stack([start, start + dur]).ravel()
+    flowed = np.column_stack([np.cumsum(amount) - amount, np.cumsum(amount)]).ravel()
+    at = np.interp(edges, times, flowed)
+    return (edges[1:] + edges[:-1]) / 2, np.diff(at) / np.diff(edges)
+
+
+def _multiples(panel, what, draw):
+    """A small chart for every variant at the highest rate, sharing axes."""
+    rate = max(panel.rates, key=lambda each: (each is not None, each))
+    variants = panel.variants
+    columns = min(3, len(variants))
+    rows = -(-len(variants) // columns)
+    figure, axes = _start(panel, f"{what}, {rate} jobs/s", nrows=rows, ncols=columns, squeeze=False, sharex=True, sharey=True,
+                          figsize=(2.6 * columns + 0.6, 2.0 * rows + 0.6))
+    for axis in axes.flat[len(variants):]:
+        axis.set_visible(False)
+    for axis, variant in zip(axes.flat, variants):
+        axis.set_title(variant, fontsize=8)
+        cells = panel.of(variant, rate)
+        if len(cells):
+            draw(axis, panel.rows("steps", cells.head(1)) if draw in (_pool, _traffic) else panel.rows("turns", cells))
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncol=len(labels))
+    return figure
+
+
+def tokens(panel):
+    """Forward tokens per step: log histograms of the largest request's and of all tokens."""
+    figure, axes = _start(panel, "forward tokens per step", ncols=2, sharey=True, figsize=(8, 3.2))
+    for axis, column, name in zip(axes, ("max_tok", "n_tok"), ("largest request", "whole step")):
+        for variant in panel.variants:
+            values = panel.rows("steps", panel.of(variant))[column].to_numpy()
+            edges = np.unique(np.ceil(8 * 2 ** (np.arange(-12, 60) / 4) - 1e-9))
+            counts, _ = np.histogram(values, edges[: np.searchsorted(edges, max(values.max(), 1)) + 2])
+            axis.stairs(counts, edges[: len(counts) + 1], label=variant, color=look(panel, variant)["color"],
+                        linestyle=look(panel, variant)["linestyle"])
+        axis.set(xscale="log", yscale="log", xlabel=f"tokens, {name}", ylim=(0.5, None))
+        _log(axis.xaxis)
+        _log(axis.yaxis)
+    axes[0].set_ylabel("steps")
+    axes[1].legend()
+    return figure
+
+
+def step_time(panel):
+    """Step duration over tokens with the least-squares line, for both meanings of tokens."""
+    figure, axes = _start(panel, "step time over tokens", ncols=2, sharey=True, figsize=(8, 3.4))
+    for axis, column, name in zip(axes, ("max_tok", "n_tok"), ("largest request", "whole step")):
+        parts = {variant: panel.rows("steps", panel.of(variant)) for variant in panel.variants}
+        total = sum(len(steps) for steps in parts.values())
+        for variant, steps in parts.items():
+            some = steps.iloc[:: max(1, -(-total // POINTS))]
+            axis.scatter(some[column], some.dur_s * 1e3, s=3, alpha=0.35, linewidths=0, rasterized=True,
+                         color=look(panel, variant)["color"], label=variant)
+        x = np.concatenate([steps[column] for steps in parts.values()])
+        y = np.concatenate([steps.dur_s for steps in parts.values()]) * 1e3
+        slope, intercept, r2, n = fit_line(x, y)
+        if np.isfinite(slope):
+            ends = np.array([0, x.max()])
+            axis.plot(ends, slope * ends + intercept, color="black", linewidth=1)
+            axis.set_title(f"y = {slope:.4g} x + {intercept:.4g} ms, R² = {r2:.3f}, n = {n:,}", fontsize=8)
+        axis.set_xlabel(f"tokens, {name}")
+    axes[0].set_ylabel("step duration [ms]")
+    axes[1].legend(markerscale=3)
+    return figure
+
+
+def turns(panel):
+    """Mean turn duration by turn, time in queue included."""
+    figure, axis = _start(panel, "turn duration by turn")
+    for variant in panel.variants:
+        rows = panel.rows("turns", panel.of(variant))
+        mean = (rows.t_finish_s - rows.t_arrive_s).groupby(rows.turn).mean()
+        axis.plot(mean.index + 1, mean, marker=".", label=variant, **look(panel, variant))
+    axis.set(xlabel="turn", ylabel="mean turn duration [s]", ylim=(0, None))
+    axis.legend()
+    return figure
+
+
+def jct(panel):
+    """Distribution of job completion times."""
+    figure, axis = _start(panel, "job completion times")
+    for variant in panel.variants:
+        values = np.sort(panel.rows("jobs", panel.of(variant)).jct_wall_s.dropna())
+        axis.step(values, np.arange(1, len(values) + 1) / max(1, len(values)) * 100, where="post", label=variant, **look(panel, variant))
+    axis.set(xscale="log", xlabel="job completion time [s]", ylabel="jobs that took no longer [%]", ylim=(0, 100))
+    _log(axis.xaxis)
+    axis.legend()
+    return figure
+
+
+def jct_over_rate(panel):
+    """Mean job completion time over arrival rate, with 95 % intervals over the repeats."""
+    figure, axis = _start(panel, "job completion time over arrival rate")
+    for variant in panel.variants:
+        rates, means, low, high = [], [], [], []
+        for rate in panel.rates:
+            values = panel.of(variant, rate).jct_wall_mean_s.dropna()
+            if not len(values):
+                continue
+            interval = bootstrap_interval(values)
+            rates.append(str(rate))
+            means.append(values.mean())
+            low.append(max(0, values.mean() - interval[0]) if len(values) > 1 else 0)
+            high.append(max(0, interval[1] - values.mean()) if len(values) > 1 else 0)
+        axis.errorbar(rates, means, yerr=[low, high], marker="o", markersize=3.5, capsize=2, label=variant, **look(panel, variant))
+    axis.set(yscale="log", xlabel="jobs per second", ylabel="mean job completion time [s]")
+    _log(axis.yaxis)
+    axis.legend()
+    return figure
+
+
+def _pool(axis, steps):
+    columns = ["blk_used", "blk_pinned", "blk_cached", "blk_free"]
+    lines = [_spans(steps, column) for column in columns]
+    axis.stackplot(lines[0][0], [line[1] for line in lines], labels=["allocated", "pinned", "cached", "free"],
+                   colors=[COLORS[0], COLORS[1], COLORS[2], "#d8dde4"], linewidth=0)
+    axis.set(xlabel="time [s]", ylabel="KV blocks")
+    axis.label_outer()
+
+
+def _traffic(axis, steps):
+    for column, name, color in (("h2d_bytes", "to the device", COLORS[0]), ("d2h_bytes", "to the host", COLORS[3])):
+        t, rate = _rates(steps, column)
+        axis.plot(t, rate / 1e9, label=f"{name} [GB/s]", color=color, linewidth=0.9)
+    if "stall_s" in steps and steps.stall_s.notna().any():
+        t, rate = _rates(steps, "stall_s")
+        axis.plot(t, rate, label="stalled [s/s]", color=COLORS[1], linewidth=0.9)
+    axis.set(xlabel="time [s]", ylabel="GB/s, s/s")
+    axis.label_outer()
+
+
+def _hits(axis, rows):
+    computed = (rows.prompt_tok - rows.cached_gpu_tok - rows.cached_host_tok).clip(lower=0)
+    again = rows.recomputed_tok.clip(upper=computed)
+    parts = [("in VRAM", rows.cached_gpu_tok, COLORS[2]), ("in DRAM", rows.cached_host_tok, COLORS[5]),
+             ("computed again", again, COLORS[1]), ("computed, new", computed - again, COLORS[7])]
+    bottom = 0
+    for name, tokens_of, color in parts:
+        mean = tokens_of.groupby(rows.turn).mean()
+        axis.bar(mean.index + 1, mean, bottom=bottom, label=name, color=color, width=0.9)
+        bottom = bottom + mean
+    axis.set(xlabel="turn", ylabel="prompt tokens")
+    axis.label_outer()
+
+
+def pool(panel):
+    """KV pool over time by state, one chart a policy."""
+    return _multiples(panel, "KV pool over time", _pool)
+
+
+def queue(panel):
+    """Waiting requests over time at the highest rate."""
+    rate = max(panel.rates, key=lambda each: (each is not None, each))
+    figure, axis = _start(panel, f"queue over time, {rate} jobs/s")
+    for variant in panel.variants:
+        cells = panel.of(variant, rate).head(1)
+        if len(cells):
+            axis.plot(*_spans(panel.rows("steps", cells), "n_waiting"), label=variant, linewidth=1, **look(panel, variant))
+    axis.set(xlabel="time [s]", ylabel="waiting requests", ylim=(0, None))
+    axis.legend()
+    return figure
+
+
+def hits(panel):
+    """Where the prompt tokens of each turn came from, one chart a policy."""
+    return _multiples(panel, "prompt tokens by where they came from", _hits)
+
+
+def traffic(panel):
+    """Bytes moved and time stalled over time, one chart a policy."""
+    return _multiples(panel, "bytes moved and stalls", _traffic)
+
+
+CHARTS = {"tokens": tokens, "step-time": step_time, "turns": turns, "jct": jct, "jct-rate": jct_over_rate, "pool": pool,
+          "queue": queue, "hits": hits, "traffic": traffic}

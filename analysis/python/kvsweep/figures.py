@@ -1,0 +1,67 @@
+"""The command kvsweep-figures."""
+import argparse
+import itertools
+import pathlib
+import re
+import sys
+
+
+def file_name(*parts):
+    return re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(part for part in parts if part)).strip("-")
+
+
+def save(figure, path, formats):
+    import matplotlib.pyplot as plt
+
+    for each in formats:
+        metadata = {"Date": None} if each == "svg" else {"CreationDate": None} if each == "pdf" else None
+        figure.savefig(path.with_name(f"{path.name}.{each}"), dpi=200, bbox_inches="tight", metadata=metadata)
+    plt.close(figure)
+
+
+def write_archive(path, out, formats):
+    import kvsweep
+    from kvsweep import charts, tables
+    from kvsweep.panels import panels_of
+
+    archive = kvsweep.open(path)
+    panels = panels_of(archive)
+    kinds = list(dict.fromkeys(panel.kind for panel in panels))
+    slug = {kind: "" if len(kinds) == 1 else kind for kind in kinds}
+    for panel in panels:
+        place = (archive.sweep, panel.gpu, panel.settings, slug[panel.kind])
+        for name, draw in charts.CHARTS.items():
+            save(draw(panel), out / file_name(*place, name), formats)
+        (out / (file_name(*place, "summary") + ".tex")).write_text(tables.summary(panel))
+    for kind, own in itertools.groupby(sorted(panels, key=lambda panel: kinds.index(panel.kind)), lambda panel: panel.kind):
+        own = list(own)
+        for name, table in (("regression", tables.regression), ("regimes", tables.regimes)):
+            (out / (file_name(archive.sweep, slug[kind], name) + ".tex")).write_text(table(own))
+    print(f"{path}: {len(panels)} panels of {len(charts.CHARTS)} charts in {out}" if panels
+          else f"{path}: no cell has a result, so there is nothing to draw")
+
+
+def main(words=None):
+    parser = argparse.ArgumentParser(prog="kvsweep-figures", description="Figures and LaTeX tables of archives, for papers.")
+    parser.add_argument("archives", nargs="+", metavar="A.h5")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where they go; made if it is not there")
+    parser.add_argument("--formats", default="pdf,svg,png", help="of the figures (pdf,svg,png)")
+    given = parser.parse_args(words)
+    formats = given.formats.split(",")
+    if unknown := set(formats) - {"pdf", "svg", "png"}:
+        parser.error(f"unknown format {', '.join(sorted(unknown))}; there are pdf, svg and png")
+    try:
+        import h5py, matplotlib, numpy, pandas  # noqa: E401,F401
+    except ImportError as missing:
+        sys.exit(f"kvsweep-figures: {missing}; Debian has python3-h5py, python3-numpy, python3-pandas and python3-matplotlib")
+    out = pathlib.Path(given.output)
+    out.mkdir(parents=True, exist_ok=True)
+    for path in given.archives:
+        try:
+            write_archive(path, out, formats)
+        except (OSError, ValueError) as error:
+            sys.exit(f"kvsweep-figures: {path}: {error}")
+
+
+if __name__ == "__main__":
+    main()

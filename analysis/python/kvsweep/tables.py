@@ -1,0 +1,74 @@
+"""Tables of a panel as LaTeX: tabular environments for \\input."""
+import numpy as np
+
+from .panels import bootstrap_interval, fit_line
+
+_SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+            "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+
+
+def escape(text):
+    """Any text as LaTeX shows it."""
+    return "".join(_SPECIAL.get(each, each) for each in str(text).replace("\n", " "))
+
+
+def number(value, digits=4):
+    return "--" if value is None or not np.isfinite(value) else f"{value:,.{digits}g}".replace(",", r"\,")
+
+
+def tabular(head, rows, note):
+    """Texts are LaTeX already. The note is a comment on top: what the numbers are."""
+    lines = [f"% {line}" for line in note.splitlines()]
+    lines += [r"\begin{tabular}{l" + "r" * (len(head) - 1) + "}", r"\hline", " & ".join(head) + r" \\", r"\hline"]
+    lines += [" & ".join(row) + r" \\" for row in rows]
+    return "\n".join(lines + [r"\hline", r"\end{tabular}", ""])
+
+
+def summary(panel, metric="jct_wall_mean_s"):
+    """Arrival rate by policy; the best in bold, the 95 % interval over repeats where there are several."""
+    rows = []
+    for rate in panel.rates:
+        values = {variant: panel.of(variant, rate)[metric].dropna() for variant in panel.variants}
+        means = {variant: own.mean() for variant, own in values.items() if len(own)}
+        best = min(means.values(), default=np.nan)
+        texts = [escape(rate)]
+        for variant in panel.variants:
+            own = values[variant]
+            text = number(means.get(variant))
+            if len(own) > 1:
+                low, high = bootstrap_interval(own)
+                text += rf" $\pm$ {number((high - low) / 2, 2)}"
+            texts.append(rf"\textbf{{{text}}}" if len(own) and means[variant] == best else text)
+        rows.append(texts)
+    note = f"{panel.name}: {metric}\n{panel.kind}, repeats: {panel.repeats}"
+    return tabular(["jobs/s", *map(escape, panel.variants)], rows, note)
+
+
+def regression(panels):
+    """Step duration over tokens on every GPU of one kind of numbers, pooled over policies and rates."""
+    rows = []
+    for panel in panels:
+        steps = panel.rows("steps", panel.cells)
+        for column, name in (("max_tok", "largest request"), ("n_tok", "whole step")):
+            slope, intercept, r2, n = fit_line(steps[column], steps.dur_s)
+            rows.append([escape(panel.name), name, f"{n:,}".replace(",", r"\,"), number(slope * 1e6), number(intercept * 1e3), number(r2, 3)])
+    head = ["GPU", "tokens", "steps", r"slope [\textmu s/token]", "intercept [ms]", "$R^2$"]
+    return tabular(head, rows, f"{panels[0].kind}, repeats: {max(panel.repeats for panel in panels)}")
+
+
+def regimes(panels, metric="jct_wall_mean_s"):
+    """The best policy by GPU, host memory and rate, and how much slower the next one is."""
+    rows = []
+    for panel in panels:
+        sizes = sorted({cell.config.get("dram_gib") for cell in panel.cells.itertuples()} - {None}) or [None]
+        for size in sizes:
+            allowed = [each in (None, size) for each in (cell.config.get("dram_gib") for cell in panel.cells.itertuples())]
+            for rate in panel.rates:
+                cells = panel.cells[np.array(allowed) & (panel.cells.jps == rate)]
+                means = cells.groupby("variant")[metric].mean().sort_values()
+                if len(means) > 1:
+                    margin = means.iloc[1] / means.iloc[0] - 1
+                    rows.append([escape(panel.name), "none" if size is None else f"{size:g} GiB", escape(rate), escape(means.index[0]),
+                                 escape(means.index[1]), rf"{100 * margin:.1f}\,\%"])
+    note = f"{panels[0].kind}, repeats: {max(panel.repeats for panel in panels)}"
+    return tabular(["GPU", "host memory", "jobs/s", "best", "next", "margin"], rows, note)
