@@ -1,0 +1,226 @@
+"""What `kvsweep submit` prints, and what it refuses before anything is queued. Needs no Slurm."""
+import difflib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "farm"))
+
+from cases import case, expect, expect_equal, expect_in, main  # noqa: E402
+
+PROGRAM = os.environ["KVSWEEP_PROGRAM"]
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+MATRIX = os.path.join(SOURCE, "sweeps/experiments/matrix-72.toml")
+CLUSTERS = os.path.join(SOURCE, "slurm/clusters")
+USAGE = 2
+
+
+def submit(*words, cwd="/", sweep=MATRIX):
+    return subprocess.run([PROGRAM, "submit", sweep, *words], cwd=cwd, capture_output=True, text=True,
+                          check=False, stdin=subprocess.DEVNULL)
+
+
+def printed(*words):
+    done = submit("--archive", "/scratch/me/results.h5", "--print", *words)
+    expect_equal(done.returncode, 0, f"exit code, {done}")
+    return done.stdout
+
+
+def expect_golden(name, text):
+    """The text is that of a file in golden/, wherever program and sources are, and whatever the plan expects of cells
+    and their keys are. Where the output was meant to change: KVSWEEP_WRITE_GOLDENS=1 writes the files anew."""
+    text = text.replace(PROGRAM, "/opt/kvsweep/bin/kvsweep").replace(SOURCE + "/", "/opt/kvsweep/")
+    text = re.sub(r"about [0-9.]+ (s|min|h)\b", "about TIME", text)
+    text = re.sub(r"^  [0-9a-f]{12}  # ", "  KEY_OF_A_CELL  # ", text, flags=re.MULTILINE)
+    path = os.path.join(HERE, "golden", name)
+    if os.environ.get("KVSWEEP_WRITE_GOLDENS"):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    with open(path, encoding="utf-8") as file:
+        golden = file.read()
+    diff = "".join(difflib.unified_diff(golden.splitlines(True), text.splitlines(True), path, "now"))
+    expect(not diff, diff)
+
+
+def refused(*words, code=USAGE, archive="/scratch/me/results.h5"):
+    """The message of a submission that is refused."""
+    done = submit("--archive", archive, "--print", *words)
+    expect_equal(done.returncode, code, f"exit code, {done}")
+    expect_equal(done.stdout, "", "standard output")
+    return done.stderr
+
+
+class Profile:
+    """A copy of a cluster's profile with changes."""
+
+    def __init__(self, name, *changes):
+        self.folder = tempfile.mkdtemp()
+        self.path = os.path.join(self.folder, "mine.toml")
+        with open(os.path.join(CLUSTERS, name + ".toml"), encoding="utf-8") as file:
+            self.text = file.read()
+        for before, after in changes:
+            expect_in(before, self.text, name)
+            self.text = self.text.replace(before, after, 1)
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(self.text)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder)
+
+    def line_of(self, text):
+        return next(number for number, line in enumerate(self.text.splitlines(), 1) if text in line)
+
+    def expect_refused(self, key, *words, line=None, options=()):
+        """One message that names file, key and, where the key is there, its line."""
+        message = refused("--cluster", self.path, "--sku", "a100-40gb", *options)
+        expect_in(key, message, "message")
+        expect_in(self.path + (f":{line}:" if line else ""), message, "message")
+        for word in words:
+            expect_in(word, message, "message")
+
+
+@case("the 72 cells on PACE Phoenix: a job for each card, and one that merges")
+def pace():
+    expect_golden("pace-phoenix.txt", printed(
+        "--cluster", "pace-phoenix", "--account", "gts-someone", "--backend", "cuda", "--gpus", "4",
+        "--sku", "h100-80gb,a100-40gb,h200-141gb", "--time", "12:00:00"))
+
+
+@case("a cluster of which nothing is known is asked for the feature of the SKU's name")
+def generic():
+    expect_golden("generic.txt", printed(
+        "--sku", "a100-40gb", "--backend", "cuda", "--launcher", "srun", "--time", "720"))
+
+
+@case("an array has a task for each cell, with its key and what it is")
+def array():
+    expect_golden("array.txt", printed(
+        "--cluster", "pace-phoenix", "--account", "gts-someone", "--qos", "embers", "--backend", "cuda",
+        "--sku", "a100-40gb", "--array", "--gpus", "8", "--time", "4:00:00"))
+
+
+def hours_asked_for(*words):
+    text = printed("--sku", "a100-40gb", "--backend", "cuda", *words)
+    hours, minutes = re.search(r"#SBATCH --time=(\d+):(\d+):00", text).groups()
+    return int(hours) + int(minutes) / 60
+
+
+@case("the limit follows the plan: fewer cells or more GPUs need less, an array only its longest cell, and none more than the QOS")
+def times():
+    all_cells = hours_asked_for()
+    expect(hours_asked_for("--only", "jps=1") < all_cells, "a quarter of the cells needs less")
+    expect(hours_asked_for("--gpus", "4") < all_cells, "four GPUs need less")
+    expect(hours_asked_for("--array") < hours_asked_for("--gpus", "24") + 0.5, "one cell a task")
+    pace = ("--cluster", "pace-phoenix", "--account", "gts-someone")
+    expect(hours_asked_for(*pace, "--qos", "embers") <= 8, "embers ends after 8 hours")
+    expect_in("8 h", refused("--sku", "a100-40gb", *pace, "--qos", "embers", "--time", "9:00:00"),
+              "message")
+
+
+@case("every script is one that bash can read")
+def syntax():
+    for words in (("--array",), ("--launcher", "srun"), ("--cluster", "sandbox")):
+        text = printed("--sku", "h100-80gb,a100-40gb", *words)
+        for script in re.split(r"^# ----- .*\n", text, flags=re.MULTILINE)[1:]:
+            checked = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True,
+                                     check=False)
+            expect_equal((checked.returncode, checked.stderr), (0, ""), "bash -n")
+
+
+@case("a submission without an account is refused where the cluster charges one, naming the key and its line")
+def account():
+    message = refused("--cluster", "pace-phoenix", "--sku", "a100-40gb")
+    expect_in("--account", message, "message")
+    expect(re.search(r"pace-phoenix\.toml:\d+:\d+: cluster\.account_required", message), message)
+
+
+@case("two SKUs that a profile asks for in the same way are refused: the job would land on either card")
+def same_nodes():
+    with Profile("pace-phoenix", ('constraint = "A100-80GB"', 'constraint = "A100-40GB"')) as profile:
+        first = profile.line_of('constraint = "A100-40GB"')
+        profile.expect_refused("sku.a100-80gb.constraint", "sku.a100-40gb", f":{first}:",
+                               "same partition, gres and constraint")
+
+
+@case("a key that is missing, unknown or of the wrong type is named with its file and line")
+def keys():
+    with Profile("generic", ("signal_lead_s = 420", "signal_leed_s = 420")) as profile:
+        profile.expect_refused("cluster.signal_lead_s", "is missing", "cluster.signal_leed_s")
+    with Profile("generic", ('constraint = "a100-40gb"\n', "")) as profile:
+        profile.expect_refused("sku.a100-40gb.constraint", "is missing")
+    with Profile("generic", ("staging_gib = 24", "staging_gib = 24\ncolour = 3")) as profile:
+        profile.expect_refused("cluster.colour", "unknown key", line=profile.line_of("colour"))
+    with Profile("generic", ("gpus_per_node = 4", 'gpus_per_node = "four"')) as profile:
+        profile.expect_refused("sku.a100-40gb.gpus_per_node", "integer", line=profile.line_of("four"))
+
+
+@case("keys that contradict each other are refused with the places of both")
+def contradictions():
+    with Profile("generic", ("end_margin_s = 90", "end_margin_s = 420")) as profile:
+        profile.expect_refused("cluster.end_margin_s", "cluster.signal_lead_s (420",
+                               f":{profile.line_of('signal_lead_s')}:",
+                               line=profile.line_of("end_margin_s = 420"))
+    with Profile("generic", ('gres = "gpu:a100"', 'gres = "gpu:a100:2"')) as profile:
+        profile.expect_refused("sku.a100-40gb.gres", "without a number",
+                               line=profile.line_of("gpu:a100:2"))
+    with Profile("pace-phoenix", ('qos = "inferno"', 'qos = "purgatory"')) as profile:
+        profile.expect_refused("cluster.qos", "purgatory", line=profile.line_of("purgatory"))
+
+
+@case("a cell that cannot end within the longest job, or fit a node's memory, is refused with the key that stands against it")
+def too_large():
+    with Profile("generic", ("max_hours = 24", "max_hours = 0.3")) as profile:
+        profile.expect_refused("cluster.max_hours", line=profile.line_of("max_hours = 0.3"),
+                               options=("--backend", "cuda"))
+    with Profile("generic", ("cores_per_gpu = 8", "cores_per_gpu = 8\nnode_memory_gib = 100")) as profile:
+        profile.expect_refused("sku.a100-40gb.node_memory_gib", "128", "152",
+                               line=profile.line_of("node_memory_gib = 100"),
+                               options=("--backend", "cuda"))
+
+
+@case("a SKU that the sweep or the cluster does not have is refused with those that there are")
+def unknown_skus():
+    expect_in("h100-80gb, a100-40gb, h200-141gb", refused("--sku", "l40s-48gb"), "message")
+    with Profile("generic", ("[sku.a100-40gb]", "[sku.a100-44gb]")) as profile:
+        profile.expect_refused("[sku.a100-40gb]", "a100-44gb", "did you mean")
+    expect_in("pace-phoenix", refused("--sku", "a100-40gb", "--cluster", "pace-pheonix"), "message")
+
+
+@case("words that a batch script could not carry are refused")
+def odd_words():
+    expect_in("' '", refused("--sku", "a100-40gb", archive="/scratch/my results/a.h5"), "message")
+    expect_in(".h5", refused("--sku", "a100-40gb", archive="/scratch/results"), "message")
+    expect_in("--sku", refused("--sku", "a100-40gb", "--only", "gpu=a100-40gb"), "message")
+    expect_in("--time", refused("--sku", "a100-40gb", "--time", "soon"), "message")
+
+
+@case("without --go scripts are written and the commands that submit them printed; one that was edited is kept")
+def written():
+    folder = tempfile.mkdtemp()
+    try:
+        words = ("--sku", "a100-40gb,h100-80gb", "--archive", "results.h5")
+        first = submit(*words, cwd=folder)
+        expect_equal(first.returncode, 0, f"exit code, {first}")
+        names = ["results.a100-40gb.sbatch", "results.h100-80gb.sbatch", "results.merge.sbatch"]
+        expect_equal(sorted(os.listdir(folder)), names, "files")
+        expect_in(f"sbatch --dependency=afterany:JOB1:JOB2,singleton {folder}/{names[2]}\n",
+                  first.stdout, "standard output")
+        edited = os.path.join(folder, names[0])
+        with open(edited, "a", encoding="utf-8") as file:
+            file.write("# mine\n")
+        second = submit(*words, cwd=folder)
+        expect_in(names[0] + ".old", second.stdout, "standard output")
+        expect_equal(sorted(os.listdir(folder)), sorted(names + [names[0] + ".old"]), "files")
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""A folder with a sweep file, and jobs of `kvsweep submit` in a real Slurm of make-believe nodes on this machine."""
+import contextlib
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "farm"))
+
+import archives  # noqa: E402
+from cases import expect, expect_equal, skip  # noqa: E402
+
+PROGRAM = os.environ["KVSWEEP_PROGRAM"]
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+PATIENCE_S = 240
+
+
+def sweep(gpus=("a100-40gb",), policies=("fcfs", "job_fcfs"), repeats=1, jobs=5):
+    """The text of a sweep file of two arrival rates; 400 jobs make a cell of about a second."""
+    def listed(words):
+        return ", ".join(f'"{word}"' for word in words)
+
+    return f"""schema = 1
+[sweep]
+name = "small"
+backend = "sim"
+[axes]
+gpu = [{listed(gpus)}]
+policy = [{listed(policies)}]
+jps = [5, 10]
+[repeat]
+n = {repeats}
+[workload]
+kind = "swe_smith_like"
+jobs = {jobs}
+"""
+
+
+def find_tool():
+    """The sandbox, or a skip with what is missing for it."""
+    shared = os.environ.get("KVSWEEP_SHARED") or os.path.join(os.path.dirname(SOURCE), "shared")
+    tool = os.path.join(shared, "tools", "slurm-sandbox")
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    missing = [name for name in ("slurmctld", "slurmd", "munged", "sbatch", "mpirun")
+               if not shutil.which(name, path=path)]
+    if not os.path.exists(tool):
+        skip(f"there is no {tool}")
+    if os.geteuid() != 0:
+        skip("slurmd runs as root alone")
+    if missing:
+        skip("not installed: " + ", ".join(missing))
+    archives.need_h5py()
+    return tool
+
+
+class Job:
+    def __init__(self, cluster, number):
+        self.cluster, self.number = cluster, number
+
+    def fields(self):
+        shown = self.cluster.tool("scontrol", "-o", "show", "job", self.number).stdout
+        return dict(word.split("=", 1) for word in shown.split() if "=" in word)
+
+    def state(self):
+        return self.fields().get("JobState", "")
+
+    def is_over(self):
+        """With its last process gone, too."""
+        queued = self.cluster.tool("squeue", "-h", "-j", self.number).stdout.strip()
+        return not queued and self.state() in ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT")
+
+    def wait(self):
+        """Until it is over for good; returns its exit code."""
+        self.cluster.until(self.is_over, f"end of job {self.number}")
+        return int(self.fields()["ExitCode"].split(":")[0])
+
+    def until_running(self):
+        self.cluster.until(lambda: self.state() == "RUNNING", f"start of job {self.number}")
+
+    def until_logged(self, text, count=1):
+        self.cluster.until(lambda: self.log().count(text) >= count,
+                           f"{count} times {text!r} in the log of job {self.number}")
+
+    def drain(self):
+        """What Slurm sends ahead of the time limit."""
+        self.cluster.tool("scancel", "--batch", "--signal=USR1", self.number)
+
+    def worker(self):
+        """The process that has a cell; None between two cells."""
+        for name in glob.glob(self.cluster.file("out/*.h5.d/*.run")):
+            with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as mark:
+                return int(re.search(r"^pid=(\d+)$", mark.read(), re.MULTILINE).group(1))
+        return None
+
+    def cancel(self):
+        self.cluster.tool("scancel", self.number)
+
+    def log(self):
+        with contextlib.suppress(FileNotFoundError), open(self.fields()["StdOut"],
+                                                          encoding="utf-8") as file:
+            return file.read()
+        return ""
+
+
+class Cluster:
+    """Up while it is open; takes with it what it left in its folder."""
+
+    def __init__(self, text=None):
+        self.sandbox = find_tool()
+        self.path = tempfile.mkdtemp(prefix="kvs", dir="/tmp")
+        self.env = {name: value for name, value in os.environ.items()
+                    if not name.startswith(("OMPI_", "PMIX_", "SLURM_"))}
+        self.write("small.toml", text or sweep())
+        os.mkdir(self.file("out"))
+
+    def __enter__(self):
+        up = self.tool(self.sandbox, "up", self.file("slurm"))
+        if up.returncode != 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            skip("no Slurm starts here: " + up.stderr.strip())
+        for line in self.tool(self.sandbox, "env", self.file("slurm")).stdout.splitlines():
+            for word in line.removeprefix("export ").split():
+                name, _, value = word.partition("=")
+                self.env[name] = value
+        return self
+
+    def __exit__(self, *_):
+        self.tool(self.sandbox, "down", self.file("slurm"))
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def file(self, name):
+        return os.path.join(self.path, name)
+
+    def write(self, name, text):
+        with open(self.file(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def read(self, name):
+        with open(self.file(name), encoding="utf-8") as file:
+            return file.read()
+
+    def tool(self, *words):
+        return subprocess.run(words, cwd=self.path, env=self.env, capture_output=True, text=True,
+                              check=False, stdin=subprocess.DEVNULL)
+
+    def kvsweep(self, *words):
+        return self.tool(PROGRAM, *words)
+
+    def submit(self, *words, cluster="sandbox"):
+        """Jobs of the sweep, that of the merge last."""
+        done = self.kvsweep("submit", "small.toml", "--archive", "out/results.h5", "--cluster",
+                            cluster, "--go", *words)
+        expect_equal(done.returncode, 0, f"exit code of submit, {done}")
+        return [Job(self, line.split()[1].rstrip(":")) for line in done.stdout.splitlines()
+                if line.startswith("job ")]
+
+    def submit_again(self, name):
+        """A script that is there, as a user would."""
+        done = self.tool("sbatch", "--parsable", self.file(name))
+        expect_equal(done.returncode, 0, f"exit code of sbatch, {done}")
+        return Job(self, done.stdout.strip())
+
+    def until(self, condition, what):
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition():
+            expect(time.monotonic() < deadline, f"no {what} within {PATIENCE_S} s: "
+                   + self.tool("squeue").stdout + self.all_logs())
+            time.sleep(0.1)
+
+    def all_logs(self):
+        names = sorted(name for name in os.listdir(self.file("out")) if name.endswith(".log"))
+        return "".join(f"\n--- {name}\n{self.read('out/' + name)}" for name in names)
+
+    def finished(self, name):
+        """Label -> which run had it, of every cell of an archive with a result."""
+        return archives.finished_cells(self.file("out/" + name))
+
+    def expect_same_results(self, name, *run_options):
+        """An archive of jobs holds what one process makes of the sweep alone."""
+        run = self.kvsweep("run", "small.toml", "--archive", "reference.h5", *run_options)
+        expect_equal(run.returncode, 0, f"exit code of the reference, {run}")
+        equal = self.kvsweep("check", "--equal", "reference.h5", "out/" + name)
+        expect_equal(equal.returncode, 0, f"check --equal, {equal}, {self.all_logs()}")
