@@ -8,6 +8,7 @@ build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates
                 libopenblas-dev)
 # Tests that need one of these skip, saying so, where it is missing. The formatting is what clang-format 14 makes of it.
 test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas python3-xarray python3-h5netcdf
+               slurmctld slurmd slurm-client munge
                chromium)
 # The web pages are built with these; without them there is everything else.
 web_packages=(nodejs npm)
@@ -46,6 +47,9 @@ found() {
     liblzma-dev) has_module liblzma || has_header lzma.h ;;
     clang-format-14) has_tool clang-format-14 || clang-format --version 2>/dev/null | grep -q 'version 14\.' ;;
     python3-*) has_python_module "${1#python3-}" ;;
+    slurmctld | slurmd) has_tool "$1" || [ -x "/usr/sbin/$1" ] ;;
+    slurm-client) has_tool sbatch ;;
+    munge) has_tool munged || [ -x /usr/sbin/munged ] ;;
     *) return 1 ;;
   esac
 }
