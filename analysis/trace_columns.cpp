@@ -25,6 +25,15 @@ bool holds(std::int64_t low, std::int64_t high) {
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+/// True when it has written the column: each value is the one before and one more.
+bool add_counting(JsonLine& line, std::span<const std::int64_t> values) {
+  const auto jumps = [](std::int64_t a, std::int64_t b) { return b != a + 1; };
+  if (values.empty() || std::ranges::adjacent_find(values, jumps) != values.end()) return false;
+  line.open('{').key("from").integer(values.front());
+  line.key("rows").integer(static_cast<std::int64_t>(values.size())).close('}');
+  return true;
+}
+
 /// True when it has written the column: all values are the first one.
 template <class T>
 bool add_same(JsonLine& line, std::span<const T> values) {
@@ -36,7 +45,7 @@ bool add_same(JsonLine& line, std::span<const T> values) {
 }
 
 template <class T>
-void add_column(JsonLine& line, const std::string& name, const std::vector<T>& values) {
+void add_column(JsonLine& line, std::string_view name, const std::vector<T>& values) {
   if constexpr (std::is_same_v<T, std::string>) {
     line.key(name).open('[');
     for (const std::string& text : values) line.text(text);
@@ -52,7 +61,7 @@ void add_column(JsonLine& line, const std::string& name, const std::vector<T>& v
 
 void add_numbers(JsonLine& line, std::string_view name, std::span<const std::int64_t> values) {
   line.key(name);
-  if (add_same(line, values)) return;
+  if (add_same(line, values) || add_counting(line, values)) return;
   const auto [low, high] = values.empty() ? std::ranges::min_max_result<std::int64_t>{0, 0}
                                           : std::ranges::minmax(values);
   if (holds<std::uint8_t>(low, high)) {
@@ -71,17 +80,20 @@ void add_numbers(JsonLine& line, std::string_view name, std::span<const double> 
   if (!add_same(line, values)) line.raw(packed_small(values));
 }
 
-void add_table(JsonLine& line, std::string_view name, const sweep::Table& table) {
+void add_table(JsonLine& line, std::string_view name, const sweep::Table& table,
+               std::span<const std::string_view> wanted) {
   line.key(name).open('{').key("rows").integer(static_cast<std::int64_t>(table.rows()));
   line.key("columns").open('{');
-  for (const sweep::Column& column : table.columns) {
-    std::visit([&](const auto& values) { add_column(line, column.name, values); }, column.data);
+  for (const std::string_view column : wanted) {
+    const auto add = [&](const auto& values) { add_column(line, column, values); };
+    std::visit(add, table.column(column).data);
   }
   line.close('}').key("names").open('{');
-  for (const sweep::Column& column : table.columns) {
-    if (column.enum_names.empty()) continue;
-    line.key(column.name).open('[');
-    for (const std::string& enumerator : column.enum_names) line.text(enumerator);
+  for (const std::string_view column : wanted) {
+    const std::vector<std::string>& names = table.column(column).enum_names;
+    if (names.empty()) continue;
+    line.key(column).open('[');
+    for (const std::string& enumerator : names) line.text(enumerator);
     line.close(']');
   }
   line.close('}').close('}');

@@ -9,6 +9,36 @@
 namespace analysis {
 namespace {
 
+// What the viewer shows; the rest of an archive is for other tools.
+constexpr std::string_view kSteps[] = {
+    "step",          "t_s",         "dur_s",         "n_tok",          "max_tok",
+    "n_prefill_tok", "n_decode",    "n_running",     "n_waiting",      "n_preempted",
+    "blk_used",      "blk_pinned",  "blk_cached",    "blk_free",       "h2d_bytes",
+    "d2h_bytes",     "stop_reason", "host_blk_used", "host_blk_total", "n_loading"};
+constexpr std::string_view kJobs[] = {"id",         "t_arrive_s", "t_finish_s", "n_turns",
+                                      "jct_wall_s", "queue_s",    "preemptions"};
+constexpr std::string_view kTurns[] = {"job",
+                                       "turn",
+                                       "t_arrive_s",
+                                       "t_admit_s",
+                                       "t_first_token_s",
+                                       "t_finish_s",
+                                       "prompt_tok",
+                                       "output_tok",
+                                       "cached_gpu_tok",
+                                       "cached_host_tok",
+                                       "recomputed_tok",
+                                       "queue_s",
+                                       "load_stall_s",
+                                       "recompute_s",
+                                       "prefill_s",
+                                       "decode_s",
+                                       "gap_s",
+                                       "tool"};
+constexpr std::string_view kEvents[] = {"step",   "t_s",     "job",       "turn",
+                                        "kind",   "reason",  "blocks",    "bytes",
+                                        "by_job", "by_turn", "deadline_s"};
+
 template <class Row, class Get>
 void add_member(JsonLine& line, std::string_view name, const std::vector<Row>& rows, Get get) {
   std::vector<std::int64_t> values(rows.size());
@@ -55,10 +85,10 @@ void add_identity(JsonLine& line, const sweep::CellRecord& cell) {
 void add_cell(JsonLine& line, const TracedCell& traced) {
   line.open('{');
   add_identity(line, traced.cell);
-  add_table(line, "steps", traced.result.steps);
-  add_table(line, "jobs", traced.result.jobs);
-  add_table(line, "turns", traced.result.turns);
-  add_table(line, "kv_events", traced.result.kv_events);
+  add_table(line, "steps", traced.result.steps, kSteps);
+  add_table(line, "jobs", traced.result.jobs, kJobs);
+  add_table(line, "turns", traced.result.turns, kTurns);
+  add_table(line, "kv_events", traced.result.kv_events, kEvents);
   const TurnSpans spans = turn_spans(traced.result);
   add_shares(line, spans.shares);
   add_stays(line, spans.stays);

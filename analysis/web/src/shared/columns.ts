@@ -40,7 +40,11 @@ export async function inflate(column: Deflated): Promise<Numbers> {
   return new ARRAYS[column.type](await new Response(stream).arrayBuffer());
 }
 
+type FromBase64 = { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }; // in browsers since 2025
+
 export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
+  const native = (Uint8Array as FromBase64).fromBase64;
+  if (native !== undefined) return native(text);
   const binary = atob(text);
   const bytes = new Uint8Array(new ArrayBuffer(binary.length));
   for (let i = 0; i < binary.length; ++i) bytes[i] = binary.charCodeAt(i);

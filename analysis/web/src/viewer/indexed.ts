@@ -1,6 +1,6 @@
 import { Groups, SpanIndex } from "./span_index";
-import { pinsOf, rowsOfEvents, transfersOf, type Pin, type Transfer } from "./kv_history";
-import type { Trace } from "./model";
+import { pinsOf, rowsOfEvents, transfersOf, type Pin, type Transfers } from "./kv_history";
+import { lastNotAbove, type Trace } from "./model";
 
 /** A trace with what finding things in it needs. */
 export interface Indexed {
@@ -9,13 +9,27 @@ export interface Indexed {
   stays: SpanIndex;
   pins: Pin[];
   pinIndex: SpanIndex;
-  transfers: Transfer[];
+  transfers: Transfers;
   transferIndex: SpanIndex;
   eventRows: Int32Array;
-  eventsOfRow: Groups;
-  eventsOfJob: Groups;
   turnsOfJob: Groups;
   jobOfId: Map<string, number>;
+}
+
+/** Rows of Events that count in a row of Steps; both are in the order of time. */
+export function eventsOfRow(indexed: Indexed, row: number): number[] {
+  const last = lastNotAbove(indexed.eventRows, row);
+  const found: number[] = [];
+  for (let event = last; event >= 0 && indexed.eventRows[event] === row; --event) found.unshift(event);
+  return found;
+}
+
+/** Rows of Events that are about a job. */
+export function eventsOfJob(indexed: Indexed, job: number): number[] {
+  const jobs = new Int32Array(indexed.trace.events.job);
+  const found: number[] = [];
+  for (let event = 0; event < jobs.length; ++event) if (jobs[event] === job) found.push(event);
+  return found;
 }
 
 function spans(of: { first: number; last: number }[], rows: number): SpanIndex {
@@ -39,10 +53,8 @@ export function index(trace: Trace): Indexed {
     pins,
     pinIndex: spans(pins, steps.n),
     transfers,
-    transferIndex: spans(transfers, steps.n),
+    transferIndex: new SpanIndex(transfers.first, transfers.last, steps.n),
     eventRows,
-    eventsOfRow: new Groups(eventRows, steps.n + 1),
-    eventsOfJob: new Groups(events.job, jobs.n),
     turnsOfJob: new Groups(turns.job, jobs.n),
     jobOfId: new Map(jobs.id.map((id, row) => [id, row])),
   };

@@ -1,4 +1,4 @@
-import type { Indexed } from "./indexed";
+import { eventsOfJob, type Indexed } from "./indexed";
 import { codesOf, kindOf, PARTS, reasonOf, type Part } from "./model";
 
 /** KV that a job lost, and to whom. */
@@ -37,7 +37,7 @@ export function viewJob(indexed: Indexed, job: number): JobView {
   const { jobs, turns, events } = indexed.trace;
   const rows = [...indexed.turnsOfJob.of(job)].sort((a, b) => (turns.turn[a] as number) - (turns.turn[b] as number));
   const losses = codesOf(events.kinds, LOSSES);
-  const lost = [...indexed.eventsOfJob.of(job)].filter((row) => losses[events.kind[row] as number]);
+  const lost = eventsOfJob(indexed, job).filter((row) => losses[events.kind[row] as number]);
   return {
     id: jobs.id[job] ?? "?",
     turns: rows.map((row) => ({

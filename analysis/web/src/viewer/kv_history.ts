@@ -1,5 +1,5 @@
 import type { Events, Steps } from "./model";
-import { codesOf, kindOf, lastNotAbove, reasonOf } from "./model";
+import { codesOf, lastNotAbove, reasonOf } from "./model";
 
 /** A pin from row `first` of the steps to row `last`, both with it. */
 export interface Pin {
@@ -14,17 +14,12 @@ export interface Pin {
   end: string; // why it ended; "" where it never did
 }
 
-/** A copy between device and host, from the row that asked for it to the row that ended it. */
-export interface Transfer {
-  kind: string;
-  reason: string;
-  toHost: boolean;
-  job: number;
-  turn: number;
-  blocks: number;
-  bytes: number;
-  first: number;
-  last: number;
+/** Copies between device and host, from the row that asked for one to the row that ended it. */
+export interface Transfers {
+  event: Int32Array; // row of Events
+  toHost: Uint8Array;
+  first: Int32Array;
+  last: Int32Array;
 }
 
 const TO_DEVICE = ["load", "prefetch", "swap_in"];
@@ -75,30 +70,23 @@ export function pinsOf(steps: Steps, events: Events, rows: Int32Array): Pin[] {
  * Copies with their ends: a link serves its copies in the order they were asked for, so one ends in the step
  * in which as many bytes have moved as were asked for up to it.
  */
-export function transfersOf(steps: Steps, events: Events, rows: Int32Array): Transfer[] {
-  const transfers: Transfer[] = [];
+export function transfersOf(steps: Steps, events: Events, rows: Int32Array): Transfers {
+  const found: { event: number[]; toHost: number[]; first: number[]; last: number[] } = { event: [], toHost: [], first: [], last: [] };
+  const failed = events.reasons.indexOf("load_failed");
   for (const toHost of [false, true]) {
     const link = new Link(toHost ? steps.toHost : steps.toDevice);
     const wanted = codesOf(events.kinds, toHost ? TO_HOST : TO_DEVICE);
-    const failed = events.reasons.indexOf("load_failed");
     for (let i = 0; i < events.n; ++i) {
       if (!wanted[events.kind[i] as number] || events.reason[i] === failed) continue;
       const first = Math.min(rows[i] as number, steps.n - 1);
-      const bytes = events.bytes[i] as number;
-      transfers.push({
-        kind: kindOf(events, i),
-        reason: reasonOf(events, i),
-        toHost,
-        job: events.job[i] as number,
-        turn: events.turn[i] as number,
-        blocks: events.blocks[i] as number,
-        bytes,
-        first,
-        last: link.end(first, bytes),
-      });
+      found.event.push(i);
+      found.toHost.push(Number(toHost));
+      found.first.push(first);
+      found.last.push(link.end(first, events.bytes[i] as number));
     }
   }
-  return transfers;
+  const { event, toHost, first, last } = found;
+  return { event: Int32Array.from(event), toHost: Uint8Array.from(toHost), first: Int32Array.from(first), last: Int32Array.from(last) };
 }
 
 class Link {

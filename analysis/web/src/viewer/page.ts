@@ -1,7 +1,7 @@
 import { inflate, unpack, type Deflated, type Numbers, type Packed } from "@/shared/columns";
 import { PARTS, type Events, type Jobs, type Shares, type Stays, type Steps, type Trace, type Turns } from "./model";
 
-type PageColumn = Packed | Deflated | { same: number | null; rows: number };
+type PageColumn = Packed | Deflated | { same: number | null; rows: number } | { from: number; rows: number };
 
 interface PageTable {
   rows: number;
@@ -31,9 +31,16 @@ export interface TracePage {
   cells: PageCell[];
 }
 
+/** Two kinds of arrays alone: code that reads many kinds is slow. */
+function plain(values: Numbers): Float64Array | Int32Array {
+  const real = values instanceof Float64Array || values instanceof Float32Array || values instanceof Uint32Array;
+  return real ? new Float64Array(values) : new Int32Array(values);
+}
+
 async function numbersOf(column: Exclude<PageColumn, string[]>): Promise<Numbers> {
-  if ("same" in column) return new Float64Array(column.rows).fill(column.same ?? NaN);
-  return "deflated" in column ? inflate(column) : unpack(column);
+  if ("same" in column) return plain(new Float64Array(column.rows).fill(column.same ?? NaN));
+  if ("from" in column) return Int32Array.from({ length: column.rows }, (_, row) => column.from + row);
+  return plain("deflated" in column ? await inflate(column) : unpack(column));
 }
 
 function isTexts(column: PageColumn): column is string[] {

@@ -6,26 +6,30 @@ const BUCKET = 64; // steps
 export class SpanIndex {
   private readonly offsets: Int32Array;
   private readonly spans: Int32Array;
+  private readonly first: Int32Array;
+  private readonly last: Int32Array;
 
-  constructor(
-    private readonly first: Numbers,
-    private readonly last: Numbers,
-    rows: number,
-  ) {
+  constructor(first: Numbers, last: Numbers, rows: number) {
+    [this.first, this.last] = [new Int32Array(first), new Int32Array(last)];
     const buckets = Math.ceil(rows / BUCKET) + 1;
     this.offsets = new Int32Array(buckets + 1);
-    this.visit((_, bucket) => this.offsets[bucket + 1]!++);
+    for (let span = 0; span < this.first.length; ++span) {
+      for (let bucket = this.from(span); bucket <= this.to(span); ++bucket) this.offsets[bucket + 1]!++;
+    }
     for (let i = 0; i < buckets; ++i) this.offsets[i + 1]! += this.offsets[i]!;
     this.spans = new Int32Array(this.offsets[buckets]!);
     const next = this.offsets.slice();
-    this.visit((span, bucket) => (this.spans[next[bucket]!++] = span));
+    for (let span = 0; span < this.first.length; ++span) {
+      for (let bucket = this.from(span); bucket <= this.to(span); ++bucket) this.spans[next[bucket]!++] = span;
+    }
   }
 
-  private visit(each: (span: number, bucket: number) => void): void {
-    for (let span = 0; span < this.first.length; ++span) {
-      const to = Math.floor((this.last[span] as number) / BUCKET);
-      for (let bucket = Math.floor((this.first[span] as number) / BUCKET); bucket <= to; ++bucket) each(span, bucket);
-    }
+  private from(span: number): number {
+    return Math.floor(this.first[span]! / BUCKET);
+  }
+
+  private to(span: number): number {
+    return Math.floor(this.last[span]! / BUCKET);
   }
 
   /** The spans that contain the row, in their own order. */
@@ -34,7 +38,7 @@ export class SpanIndex {
     const found: number[] = [];
     for (let i = this.offsets[bucket] ?? 0; i < (this.offsets[bucket + 1] ?? 0); ++i) {
       const span = this.spans[i]!;
-      if ((this.first[span] as number) <= row && row <= (this.last[span] as number)) found.push(span);
+      if (this.first[span]! <= row && row <= this.last[span]!) found.push(span);
     }
     return found;
   }
@@ -48,13 +52,15 @@ export class Groups {
   /** Rows whose group is not in 0..groups-1 belong to none. */
   constructor(of: Numbers, groups: number) {
     this.offsets = new Int32Array(groups + 1);
-    for (const group of of) if (group >= 0 && group < groups) this.offsets[group + 1]!++;
+    const own = new Int32Array(of);
+    for (let row = 0; row < own.length; ++row) if (own[row]! >= 0 && own[row]! < groups) this.offsets[own[row]! + 1]!++;
     for (let i = 0; i < groups; ++i) this.offsets[i + 1]! += this.offsets[i]!;
     this.rows = new Int32Array(this.offsets[groups]!);
     const next = this.offsets.slice();
-    of.forEach((group, row) => {
+    for (let row = 0; row < own.length; ++row) {
+      const group = own[row]!;
       if (group >= 0 && group < groups) this.rows[next[group]!++] = row;
-    });
+    }
   }
 
   of(group: number): Int32Array {

@@ -1,6 +1,6 @@
-import type { Pin, Transfer } from "./kv_history";
-import type { Indexed } from "./indexed";
-import { KINDS } from "./model";
+import type { Pin } from "./kv_history";
+import { eventsOfRow, type Indexed } from "./indexed";
+import { KINDS, kindOf } from "./model";
 
 export interface Request {
   turn: number; // row of Turns
@@ -70,8 +70,8 @@ export function viewStep(indexed: Indexed, row: number): StepView {
     waiting: [],
     preempted: [],
     pins: indexed.pinIndex.at(row).map((i) => indexed.pins[i] as Pin),
-    transfers: classes(indexed.transferIndex.at(row).map((i) => indexed.transfers[i] as Transfer)),
-    events: [...indexed.eventsOfRow.of(row)],
+    transfers: classes(indexed, indexed.transferIndex.at(row)),
+    events: eventsOfRow(indexed, row),
     stop: steps.stopNames[steps.stop[row] as number] ?? "",
   };
   const runs = new Map<number, Request>();
@@ -96,14 +96,17 @@ export function viewStep(indexed: Indexed, row: number): StepView {
   return view;
 }
 
-function classes(transfers: Transfer[]): TransferClass[] {
+function classes(indexed: Indexed, spans: number[]): TransferClass[] {
+  const { transfers, trace } = indexed;
   const found = new Map<string, TransferClass>();
-  for (const transfer of transfers) {
-    const name = `${transfer.kind} ${String(transfer.toHost)}`;
-    const sum = found.get(name) ?? { kind: transfer.kind, toHost: transfer.toHost, copies: 0, blocks: 0, bytes: 0 };
+  for (const span of spans) {
+    const event = transfers.event[span] as number;
+    const [kind, toHost] = [kindOf(trace.events, event), transfers.toHost[span] === 1];
+    const name = `${kind} ${String(toHost)}`;
+    const sum = found.get(name) ?? { kind, toHost, copies: 0, blocks: 0, bytes: 0 };
     sum.copies += 1;
-    sum.blocks += transfer.blocks;
-    sum.bytes += transfer.bytes;
+    sum.blocks += trace.events.blocks[event] as number;
+    sum.bytes += trace.events.bytes[event] as number;
     found.set(name, sum);
   }
   return [...found.values()];
