@@ -5,7 +5,9 @@
 #include <exception>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
+#include <string>
 
 #include "analysis/escape.hpp"
 #include "driver/commands/commands.hpp"
@@ -62,18 +64,42 @@ void check_standard_output() {
   if (!written || !std::cout) throw std::runtime_error("cannot write standard output");
 }
 
-int fail(driver::ExitCode code, const std::exception& error) {
-  // Messages quote files and archives.
-  std::cerr << "kvsweep: " << analysis::terminal_text(error.what()) << '\n';
+/// Messages quote files and archives: what would steer a terminal is spelled out. Their lines stay
+/// lines, indented, so that none of them passes for another message.
+int fail(driver::ExitCode code, const std::string& message) {
+  std::istringstream lines(message);
+  const char* lead = "kvsweep: ";
+  for (std::string line; std::getline(lines, line); lead = "  ")
+    std::cerr << lead << analysis::terminal_text(line) << '\n';
   return code;
+}
+int fail(driver::ExitCode code, const std::exception& error) { return fail(code, error.what()); }
+
+/// With what can be done about it, where it is an archive at all.
+int fail_damaged(const sweep::ArchiveDamaged& error) {
+  std::string message = error.what();
+  if (message.find("damaged") != std::string::npos) {
+    message +=
+        "; `kvsweep check ARCHIVE` lists what is damaged, and `kvsweep run ... --fresh` sets the "
+        "archive aside and starts anew";
+  }
+  return fail(driver::kBadArchive, message);
+}
+
+/// A reader that has seen enough, as `head` has, ends the command without a word, as it ends any
+/// other program; a run goes on, and files that are being written are finished.
+void expect_readers(const driver::Options& options) {
+  const bool only_prints = options.command != "run" && !options.output;
+  std::signal(SIGPIPE, only_prints ? SIG_DFL : SIG_IGN);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, reported like any other
   try {
-    const int exit_code = run_command(driver::parse_options(argc, argv));
+    const driver::Options options = driver::parse_options(argc, argv);
+    expect_readers(options);
+    const int exit_code = run_command(options);
     check_standard_output();
     return exit_code;
   } catch (const driver::UsageError& error) {
@@ -84,6 +110,8 @@ int main(int argc, char** argv) {
     return fail(driver::kUsage, error);
   } catch (const sweep::ArchiveInUse& error) {
     return fail(driver::kArchiveInUse, error);
+  } catch (const sweep::ArchiveDamaged& error) {
+    return fail_damaged(error);
   } catch (const sweep::ArchiveError& error) {
     return fail(driver::kBadArchive, error);
   } catch (const std::exception& error) {

@@ -1,7 +1,12 @@
 #include "driver/progress.hpp"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <ostream>
+
+#include "analysis/escape.hpp"
 
 namespace driver {
 namespace {
@@ -31,13 +36,18 @@ std::string status_text(const FarmStatus& status) {
   return status.draining ? text + " (draining)" : text;
 }
 
+int terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 ProgressLine::~ProgressLine() {
   erase();
   out_ << std::flush;
 }
 
 void ProgressLine::update(const FarmStatus& status) {
-  const std::string text = status_text(status);
+  const std::string text = analysis::terminal_text(status_text(status));
   if (!terminal_) {
     if (status.now - last_counts_ < kPlainPeriod) return;
     last_counts_ = status.now;
@@ -45,13 +55,23 @@ void ProgressLine::update(const FarmStatus& status) {
     return;
   }
   erase();
-  out_ << text << std::flush;
-  shown_ = text.size();
+  const std::string line = cut(text);
+  out_ << line << std::flush;
+  shown_ = line.size();
+}
+
+/// A line that reaches the last column may wrap, and could not be erased.
+std::string ProgressLine::cut(const std::string& text) const {
+  constexpr std::size_t kDots = 3;
+  const int columns = columns_();
+  if (columns <= 0 || text.size() < static_cast<std::size_t>(columns)) return text;
+  const std::size_t room = static_cast<std::size_t>(columns) - 1;
+  return room <= kDots ? text.substr(0, room) : text.substr(0, room - kDots) + "...";
 }
 
 void ProgressLine::report(const std::string& line) {
   erase();
-  out_ << line << std::endl;
+  out_ << analysis::terminal_text(line) << std::endl;  // labels and reasons quote files
 }
 
 void ProgressLine::erase() {

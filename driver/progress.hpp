@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <iosfwd>
 #include <string>
 
@@ -9,11 +10,16 @@ namespace driver {
 /// "5/72 done, 2 running, 65 left; a100-40gb 1/24, about 40 s".
 std::string status_text(const FarmStatus& status);
 
-/// Where a run stands: one line on a terminal, rewritten in place; elsewhere a plain line for every
-/// cell that ends, and one of the counts every ten seconds.
+/// Columns of the terminal that standard error is; 0 where it is none or does not say.
+int terminal_columns();
+
+/// Where a run stands: one line on a terminal, rewritten in place and cut where the terminal ends;
+/// elsewhere a plain line for every cell that ends, and one of the counts every ten seconds.
 class ProgressLine {
  public:
-  ProgressLine(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
+  /// `columns` is asked each time, since windows change their size.
+  ProgressLine(std::ostream& out, bool terminal, std::function<int()> columns = terminal_columns)
+      : out_(out), terminal_(terminal), columns_(std::move(columns)) {}
   ~ProgressLine();
 
   void update(const FarmStatus& status);
@@ -21,10 +27,12 @@ class ProgressLine {
   void report(const std::string& line);
 
  private:
+  std::string cut(const std::string& text) const;
   void erase();
 
   std::ostream& out_;
   bool terminal_;
+  std::function<int()> columns_;
   std::size_t shown_ = 0;  // characters of the line that stands
   Nanos last_counts_{0};   // when a plain line said them last, on the farm's clock
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sweeps/archive_errors.hpp"
 #include "sweeps/archive_tables.hpp"
 
 namespace sweep {
@@ -122,8 +123,26 @@ void TableAppender::flush() {
   resize(row.get(), static_cast<hsize_t>(stored_rows_));
 }
 
+/// HDF5 reads a chunk that is partly filled before it adds to it. What it cannot read is damage,
+/// and no failure to write.
+void TableAppender::check_last_chunk(const Stored& column) const {
+  if (stored_rows_ % static_cast<std::int64_t>(kChunkRows) == 0) return;
+  read_stored(column, static_cast<hsize_t>(stored_rows_) - 1, 1);
+}
+
+std::vector<char> TableAppender::read_stored(const Stored& column, hsize_t first,
+                                             hsize_t rows) const {
+  try {
+    return read_bytes(column.dataset.get(), column.type.get(), first, rows,
+                      name_ + "/" + column.pending.name);
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(std::string("the archive is damaged: ") + error.what());
+  }
+}
+
 void TableAppender::flush(Stored& column) {
   make_room(column);
+  check_last_chunk(column);
   const std::size_t size = H5Tget_size(column.type.get());
   const auto rows = static_cast<hsize_t>(pending_rows_);
   std::vector<char> bytes(rows * size);
@@ -149,8 +168,7 @@ void TableAppender::make_room(Stored& column) {
 void TableAppender::replace(Stored& column, const Column& meaning, std::size_t width) {
   const std::string name = meaning.name;
   const auto rows = static_cast<hsize_t>(stored_rows_);
-  const std::vector<char> old =
-      read_bytes(column.dataset.get(), column.type.get(), 0, rows, name_ + "/" + name);
+  const std::vector<char> old = read_stored(column, 0, rows);
   const std::size_t old_size = H5Tget_size(column.type.get());
   Column values = described(meaning);
   values.data = take_values(column.type.get(), old.data(), rows, old_size, name);

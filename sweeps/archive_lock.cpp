@@ -43,12 +43,22 @@ bool is_at(const Descriptor& file, const std::string& path) {
          mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
+/// The same after a moment: whoever looks whether a driver is alive has the lock for an instant.
+bool lock_soon(const Descriptor& file, const std::string& path) {
+  constexpr int kTries = 5;
+  for (int i = 1; i < kTries; ++i) {
+    if (try_lock(file, path)) return true;
+    ::usleep(10'000);
+  }
+  return try_lock(file, path);
+}
+
 Descriptor locked_file(const std::string& path, const std::string& archive,
                        const KeepWaiting& keep_waiting) {
   for (;;) {
     ::mkdir(folder_of(path).c_str(), 0777);  // the last owner removes it with the lock
     Descriptor file(path, O_RDWR | O_CREAT);
-    if (!try_lock(file, path)) {
+    if (!lock_soon(file, path)) {
       const LockHolder holder = parse(file.read());
       if (!keep_waiting || !keep_waiting(holder)) throw ArchiveInUse(archive, holder);
     } else if (is_at(file, path)) {
@@ -70,6 +80,18 @@ ArchiveLock::~ArchiveLock() {
   if (file_.get() < 0) return;  // moved from
   ::unlink(path_.c_str());
   ::rmdir(folder_of(path_).c_str());  // only when nothing is left in it
+}
+
+std::optional<LockHolder> live_driver(const std::string& archive) {
+  const std::string path = archive + ".d/lock";
+  try {
+    const Descriptor file(path, O_RDONLY);
+    if (::flock(file.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
+    return parse(file.read());
+  } catch (const FileError& error) {
+    if (error.error_number == ENOENT || error.error_number == ENOTDIR) return std::nullopt;
+    throw;
+  }
 }
 
 }  // namespace sweep

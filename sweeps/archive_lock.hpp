@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "sweeps/archive_errors.hpp"
@@ -26,5 +27,9 @@ class ArchiveLock {
   std::string path_;
   Descriptor file_;
 };
+
+/// Who has this archive open for writing, on whatever host; none when nobody has, or when the last
+/// one was killed.
+std::optional<LockHolder> live_driver(const std::string& archive);
 
 }  // namespace sweep

@@ -77,6 +77,7 @@ void Archive::mark_started(const RunMark& mark) {
                            "\ndrives=" + (mark.drives ? "1" : "0") + "\n";
   try {
     files_.write(mark_path(mark.key), text);
+    files_.sync(mark_path(mark.key));
   } catch (const FileError& error) {
     throw ArchiveWriteFailed(path_ + ": " + error.what());
   }
@@ -86,6 +87,7 @@ void Archive::add_to_mark(const std::string& key, const std::string& name,
                           const std::string& value) {
   try {
     files_.append(mark_path(key), name + '=' + value + '\n');
+    files_.sync(mark_path(key));
   } catch (const FileError& error) {
     throw ArchiveWriteFailed(path_ + ": " + error.what());
   }

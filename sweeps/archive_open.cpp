@@ -29,6 +29,15 @@ bool same_plan(const CellRecord& a, const CellRecord& b) {
   return a.label == b.label && (a.has_run() || (a.status == b.status && a.reason == b.reason));
 }
 
+/// What cannot be read is damage.
+ShardContents load_whole(CellLoader& tables, const CellRecord& cell) {
+  try {
+    return tables.load(cell);
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(std::string("the archive is damaged: ") + error.what());
+  }
+}
+
 }  // namespace
 
 void Archive::open_archive(OpenMode mode) {
@@ -102,7 +111,7 @@ void Archive::keep_unplanned(const OpenArchive& found) {
     if (!cell.has_run() || row_of_.count(cell.key) > 0 || exists(shard_path(cell.key))) continue;
     if (!tables) tables.emplace(found.file.get());
     const std::string temporary = in_folder(cell.key + ".tmp");
-    files_.write(temporary, shard_bytes(tables->load(cell), folder_));
+    files_.write(temporary, shard_bytes(load_whole(*tables, cell), folder_));
     publish(files_, temporary, shard_path(cell.key));
   }
 }

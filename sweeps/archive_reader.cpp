@@ -110,10 +110,18 @@ std::set<std::string> merged_results(const std::string& path) {
   std::set<std::string> keys;
   if (::access(path.c_str(), R_OK) != 0) return keys;
   try {
-    for (const CellRecord& cell : open_archive_file(path).index.cells)
-      if (cell.status == CellStatus::ok) keys.insert(cell.key);
-  } catch (const ArchiveError&) {
+    const H5File file = open_h5(path);
+    const Table cells{"cells",
+                      {read_table_column(file.get(), "cells", "key"),
+                       read_table_column(file.get(), "cells", "status")}};
+    const auto& status = cells.values<std::int8_t>("status");
+    const auto& key = cells.values<std::string>("key");
+    for (std::size_t i = 0; i < cells.rows(); ++i)
+      if (status[i] == static_cast<std::int8_t>(CellStatus::ok)) keys.insert(key[i]);
+  } catch (const H5Error&) {
     // Whoever opens it to go on with it says what is wrong.
+  } catch (const TableError&) {
+    // Likewise.
   }
   return keys;
 }

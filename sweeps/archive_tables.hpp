@@ -24,7 +24,8 @@ class TableAppender {
  public:
   TableAppender(hid_t file, const std::string& table);
   /// Returns where the rows will be. Columns that the table lacks are added to it, columns that
-  /// `rows` lacks are filled with nothing. Throws H5Error when types of a column differ.
+  /// `rows` lacks are filled with nothing. Throws H5Error when types of a column differ,
+  /// ArchiveDamaged when what is stored cannot be read.
   RowRange append(const Table& rows, std::int32_t cell);
   void flush();
   std::int64_t rows() const { return stored_rows_ + pending_rows_; }
@@ -39,6 +40,8 @@ class TableAppender {
   Stored& find_or_add(const Column& column);
   void flush(Stored& column);
   void make_room(Stored& column);
+  void check_last_chunk(const Stored& column) const;
+  std::vector<char> read_stored(const Stored& column, hsize_t first, hsize_t rows) const;
   void replace(Stored& column, const Column& described, std::size_t width);
 
   std::string name_;

@@ -18,11 +18,32 @@ std::string json_number(double number) {
   return {buffer, end};
 }
 
-std::string json_value(const Value& value) {
-  if (const bool* boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
-  if (const double* number = std::get_if<double>(&value)) return json_number(*number);
-  return json_string(std::get<std::string>(value));
+void append_string(std::string& json, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  json += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      json += {'\\', c};
+    } else if (byte < 0x20) {
+      json += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      json += c;
+    }
+  }
+  json += '"';
+}
+
+void append_value(std::string& json, const Value& value) {
+  if (const bool* boolean = std::get_if<bool>(&value)) {
+    json += *boolean ? "true" : "false";
+  } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    json += std::to_string(*integer);
+  } else if (const double* number = std::get_if<double>(&value)) {
+    json += json_number(*number);
+  } else {
+    append_string(json, std::get<std::string>(value));
+  }
 }
 
 bool is_nan(const Value& value) {
@@ -31,26 +52,18 @@ bool is_nan(const Value& value) {
 }
 
 void append_member(std::string& object, const std::string& key, const Value& value) {
-  object += object.size() > 1 ? "," : "";
-  object += json_string(key) + ":" + json_value(value);
+  if (object.size() > 1) object += ',';
+  append_string(object, key);
+  object += ':';
+  append_value(object, value);
 }
 
 }  // namespace
 
 std::string json_string(std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += {'\\', c};
-    } else if (byte < 0x20) {
-      quoted += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
+  std::string quoted;
+  append_string(quoted, text);
+  return quoted;
 }
 
 std::string canonical_json(const std::map<std::string, Value>& values) {

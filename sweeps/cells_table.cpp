@@ -327,6 +327,11 @@ std::vector<CellRecord> to_records(const CellsTable& cells) {
   }
   Records records(cells.table.rows());
   for (const CoreColumn& column : core_columns()) column.scatter(cells.table, records);
+  for (CellRecord& record : records) {
+    record.axes.reserve(cells.axes.size());
+    record.figures.reserve(cells.figures.size());
+    record.notes.reserve(cells.notes.size());
+  }
   ColumnNames names;
   for (const std::string& axis : cells.axes) {
     const Column& column = cells.table.column(names.axis(axis));

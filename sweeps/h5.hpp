@@ -92,6 +92,9 @@ void write_table(hid_t parent, const Table& table);
 /// Reads it back. Throws H5Error when it is missing or damaged.
 Table read_table(hid_t parent, const std::string& name);
 
+/// One column of such a table, read and checked alone.
+Column read_table_column(hid_t parent, const std::string& table, const std::string& column);
+
 /// Writes a table as one dataset of rows: fewer objects, for files of a single cell.
 void write_packed_table(hid_t parent, const Table& table);
 Table read_packed_table(hid_t parent, const std::string& name);

@@ -55,4 +55,9 @@ Table read_table(hid_t parent, const std::string& name) {
   return table;
 }
 
+Column read_table_column(hid_t parent, const std::string& table, const std::string& column) {
+  const H5Group group(H5Gopen2(parent, table.c_str(), H5P_DEFAULT), "open the table " + table);
+  return read_column(group.get(), column);
+}
+
 }  // namespace sweep

@@ -31,30 +31,51 @@ std::uint32_t big_endian_word(const unsigned char* bytes) {
          std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
 }
 
-std::array<std::uint32_t, 64> message_schedule(const unsigned char* block) {
-  std::array<std::uint32_t, 64> w;
-  for (std::size_t i = 0; i < 16; ++i) w[i] = big_endian_word(block + 4 * i);
-  for (std::size_t i = 16; i < 64; ++i) {
-    const std::uint32_t a = w[i - 15], b = w[i - 2];
-    const std::uint32_t s0 = std::rotr(a, 7) ^ std::rotr(a, 18) ^ (a >> 3);
-    const std::uint32_t s1 = std::rotr(b, 17) ^ std::rotr(b, 19) ^ (b >> 10);
-    w[i] = w[i - 16] + s0 + w[i - 7] + s1;
-  }
-  return w;
+/// One round (FIPS 180-4, 6.2.2). The caller renames the eight words instead of moving them: `d`
+/// and `h` become what the next round calls e and a.
+inline void mix(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t& d,
+                std::uint32_t e, std::uint32_t f, std::uint32_t g, std::uint32_t& h,
+                std::uint32_t addend) {
+  const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
+  const std::uint32_t t1 = h + s1 + (g ^ (e & (f ^ g))) + addend;
+  const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
+  d += t1;
+  h = t1 + s0 + ((a & b) | (c & (a | b)));
+}
+
+/// Replaces word i of the message schedule by word i + 16.
+inline void extend(std::array<std::uint32_t, 16>& w, std::size_t i) {
+  const std::uint32_t a = w[(i + 1) % 16], b = w[(i + 14) % 16];
+  const std::uint32_t s0 = std::rotr(a, 7) ^ std::rotr(a, 18) ^ (a >> 3);
+  const std::uint32_t s1 = std::rotr(b, 17) ^ std::rotr(b, 19) ^ (b >> 10);
+  w[i] += s0 + w[(i + 9) % 16] + s1;
 }
 
 }  // namespace
 
+// Rotations that name their target make a third of the speed, on processors that have them.
+#ifdef __x86_64__
+__attribute__((target_clones("bmi2", "default")))
+#endif
 void Sha256::compress(const unsigned char* block) {
-  const std::array<std::uint32_t, 64> w = message_schedule(block);
+  std::array<std::uint32_t, 16> w;
+  for (std::size_t i = 0; i < 16; ++i) w[i] = big_endian_word(block + 4 * i);
   auto [a, b, c, d, e, f, g, h] = state_;
-  for (std::size_t i = 0; i < 64; ++i) {
-    const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRoundConstants[i] + w[i];
-    const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-    const std::uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
-    h = g, g = f, f = e, e = d + t1;
-    d = c, c = b, b = a, a = t1 + t2;
+  for (std::size_t first = 0; first < 64; first += 16) {
+    const auto addend = [&w, first](std::size_t i) {
+      if (first > 0) extend(w, i);
+      return kRoundConstants[first + i] + w[i];
+    };
+    for (std::size_t i = 0; i < 16; i += 8) {
+      mix(a, b, c, d, e, f, g, h, addend(i));
+      mix(h, a, b, c, d, e, f, g, addend(i + 1));
+      mix(g, h, a, b, c, d, e, f, addend(i + 2));
+      mix(f, g, h, a, b, c, d, e, addend(i + 3));
+      mix(e, f, g, h, a, b, c, d, addend(i + 4));
+      mix(d, e, f, g, h, a, b, c, addend(i + 5));
+      mix(c, d, e, f, g, h, a, b, addend(i + 6));
+      mix(b, c, d, e, f, g, h, a, addend(i + 7));
+    }
   }
   const std::array<std::uint32_t, 8> mixed = {a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < 8; ++i) state_[i] += mixed[i];

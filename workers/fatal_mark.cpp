@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstring>
 
@@ -24,6 +25,7 @@ extern "C" void leave_mark(int signal) {
     if (file >= 0) {
       const auto written = write(file, line, sizeof line - 1);
       (void)written;
+      fsync(file);
       close(file);
     }
   }
@@ -31,18 +33,34 @@ extern "C" void leave_mark(int signal) {
   std::raise(signal);
 }
 
+/// Where the handler runs: a stack that overflowed has no room for it.
+alignas(16) std::array<char, 64 * 1024> handler_stack;
+
+void handle_fatal(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_ONSTACK;
+  for (const int signal : kFatal) sigaction(signal, &action, nullptr);
+}
+
 }  // namespace
 
 FatalMark::FatalMark(const std::string& path) {
   if (path.empty() || path.size() >= sizeof marked_file) return;
   std::memcpy(marked_file, path.c_str(), path.size() + 1);
+  stack_t stack{};
+  stack.ss_sp = handler_stack.data();
+  stack.ss_size = handler_stack.size();
+  sigaltstack(&stack, &stack_before_);
   armed = 1;
-  for (const int signal : kFatal) std::signal(signal, leave_mark);
+  handle_fatal(leave_mark);
 }
 
 FatalMark::~FatalMark() {
+  if (!armed) return;
   armed = 0;
-  for (const int signal : kFatal) std::signal(signal, SIG_DFL);
+  handle_fatal(SIG_DFL);
+  sigaltstack(&stack_before_, nullptr);
 }
 
 }  // namespace worker

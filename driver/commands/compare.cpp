@@ -1,5 +1,7 @@
 #include "analysis/compare.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <sstream>
 
@@ -41,6 +43,9 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
   print_grid(analysis::to_grid(report, format), format, std::cout);
   if (format == analysis::GridFormat::csv) return;
   std::cout << '\n' << report.metric << "; ratio: value / base";
+  if (std::ranges::any_of(report.rows,
+                          [](const auto& row) { return std::isnan(row.interval.low); }))
+    std::cout << "; no interval where there is one repeat: [repeat] n = 2 or more gives it";
   if (report.without_result > 0)
     std::cout << "; " << report.without_result << " cells without a result";
   if (report.without_partner > 0)

@@ -11,6 +11,7 @@
 #include "driver/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
+#include "sweeps/archive_lock.hpp"
 #include "sweeps/run_marks.hpp"
 #include "workers/host.hpp"
 
@@ -33,6 +34,7 @@ struct Status {
   std::map<std::string, Counts> by_sku;
   std::vector<CellRecord> failed;
   std::vector<std::pair<CellRecord, sweep::RunMark>> running;
+  bool driven = false;  // somebody runs its cells
   bool is_over() const { return all.running == 0 && all.left == 0; }
 };
 
@@ -58,6 +60,9 @@ void count(Counts& counts, const CellRecord& cell, bool runs) {
 }
 
 Status read_status(const std::string& path) {
+  Status status;
+  // First of all: who ends after this has left what is read below.
+  status.driven = sweep::live_driver(path).has_value();
   std::map<std::string, sweep::RunMark> marks;
   const std::string host = worker::detect_host().name;
   // The marks first: a cell that is committed in between is done.
@@ -66,7 +71,6 @@ Status read_status(const std::string& path) {
     if (!sweep::process_is_gone(mark, host)) marks.emplace(mark.key, mark);
   }
   const sweep::ArchiveReader reader = open_archive(path);
-  Status status;
   status.sweep = reader.sweep_name();
   for (const CellRecord& cell : reader.cells()) {
     const auto mark = marks.find(cell.key);
@@ -139,7 +143,7 @@ void add_counts(analysis::JsonLine& line, const Counts& counts) {
 void print_json(const Status& status, std::ostream& out) {
   analysis::JsonLine line;
   line.open('{').key("sweep").text(status.sweep).key("backend").text(status.backend);
-  line.key("over").boolean(status.is_over());
+  line.key("over").boolean(status.is_over()).key("driver").boolean(status.driven);
   add_counts(line, status.all);
   line.key("gpus").open('[');
   for (const auto& [sku, counts] : status.by_sku) {
@@ -162,12 +166,13 @@ void print_json(const Status& status, std::ostream& out) {
   line.close(']').close('}').end_line(out);
 }
 
-/// A line whenever the counts change; in the end the caller says the rest.
+/// A line whenever the counts change, until nothing is left to do or nobody does it; in the end the
+/// caller says the rest.
 Status watch(const Options& options) {
   std::string shown;
   for (;;) {
     Status status = read_status(options.arguments.front());
-    if (status.is_over()) return status;
+    if (status.is_over() || !status.driven) return status;
     const std::string line = line_of(status.all);
     if (line != shown) {
       options.json ? print_json(status, std::cout) : void(std::cout << line << std::endl);
@@ -183,7 +188,10 @@ Status watch(const Options& options) {
 int status(const Options& options) {
   const Status status = options.watch ? watch(options) : read_status(options.arguments.front());
   options.json ? print_json(status, std::cout) : print_status(status, std::cout);
-  return kOk;
+  if (!options.watch || status.is_over()) return kOk;
+  std::cerr << "kvsweep: nobody runs what is left of " << options.arguments.front()
+            << "; `kvsweep run` goes on with it\n";
+  return kIncomplete;
 }
 
 }  // namespace driver

@@ -23,6 +23,14 @@ std::vector<analysis::Published> published_in(const std::filesystem::path& folde
   return published;
 }
 
+bool lacks_repeats(const std::vector<analysis::PolicyTable>& tables) {
+  for (const analysis::PolicyTable& table : tables)
+    for (const analysis::PolicyRow& row : table.rows)
+      for (const analysis::PolicyEntry& entry : row.entries)
+        if (entry.repeats == 1) return true;
+  return false;
+}
+
 }  // namespace
 
 int table(const Options& options) {
@@ -32,7 +40,11 @@ int table(const Options& options) {
   const auto published = published_in(options.profiles / "published");
   try {
     const std::string metric = analysis::known_metric(cells, options.metric);
-    print_policy_tables(analysis::policy_tables(cells, metric, published), format, std::cout);
+    const auto tables = analysis::policy_tables(cells, metric, published);
+    print_policy_tables(tables, format, std::cout);
+    if (format != analysis::GridFormat::csv && lacks_repeats(tables))
+      std::cout
+          << "\nno interval (+-) where there is one repeat: [repeat] n = 2 or more gives it\n";
   } catch (const analysis::CompareError& error) {
     throw UsageError(error.what());
   } catch (const std::invalid_argument& error) {

@@ -92,13 +92,13 @@ TEST_CASE("a swapped request's copies are told by its row: bytes, link time out 
     CHECK(mode(result, row) == sweep::EvictionMode::swap);
     CHECK(longs(rows, "bytes")[row] == (ints(rows, "tokens")[row] + 15) / 16 * (2 << 20));
     CHECK(reals(rows, "out_s")[row] > 0);
-    CHECK(reals(rows, "in_s")[row] > 0);
     out += reals(rows, "out_s")[row];
     in += reals(rows, "in_s")[row];
     bytes += static_cast<double>(longs(rows, "bytes")[row]);
   }
   CHECK(bytes == figure(result, "d2h_bytes"));
   CHECK(out == Approx(support::sum(reals(result.steps, "d2h_busy_s"))));
+  CHECK(in > 0);  // who finds all of its KV on the GPU still needs no copy back
   CHECK(in == Approx(support::sum(reals(result.steps, "h2d_busy_s"))));
   CHECK(figure(result, "resume_overhead_s") >= support::sum(reals(result.steps, "stall_s")));
 }

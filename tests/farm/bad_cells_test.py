@@ -101,6 +101,23 @@ def killer():
         expect_in("killed its process 2 times", row["reason"], "reason")
 
 
+@case("a death, a drain and another death quarantine the cell: a drain forgets nothing")
+def death_drain_death():
+    archives.need_h5py()
+    with Folder(ONE_ENDLESS) as folder:
+        expect_in("died=signal 11\n", kill_worker(folder, signal.SIGSEGV), "mark of the first death")
+        run = folder.start_run("--archive", "a.h5", ranks=2)
+        run.until_workers_are_at_cells(2, folder.marks)
+        os.kill(run.rank(0), signal.SIGTERM)
+        outcome = run.wait()
+        expect_equal(outcome.code, 75, f"exit code of the drained run, {outcome}")
+        expect_in("deaths=1\n", b"".join(folder.marks()).decode(), "mark after the drain")
+        mark = kill_worker(folder, signal.SIGSEGV)
+        expect_in("deaths=1\n", mark, "mark of the second death")
+        expect_in("died=signal 11\n", mark, "mark of the second death")
+        expect_quarantine(folder, attempts=3)
+
+
 def expect_quarantine(folder, attempts):
     """After two deaths; and that only --retry-quarantined starts the cell again."""
     outcome = folder.run("--archive", "a.h5", ranks=2)

@@ -1,0 +1,65 @@
+#include "driver/progress.hpp"
+
+#include <sstream>
+
+#include "tests/support/catch.hpp"
+
+using Catch::Matchers::Contains;
+using driver::FarmStatus;
+using driver::ProgressLine;
+
+namespace {
+
+FarmStatus ten_of_many() {
+  FarmStatus status;
+  status.cells = 72;
+  status.done = 10;
+  status.waiting = 62;
+  return status;
+}
+
+/// What a line says on a terminal of so many columns.
+std::string shown(int columns) {
+  std::ostringstream out;
+  ProgressLine line(out, true, [columns] { return columns; });
+  line.update(ten_of_many());
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("the progress line stays short of the last column, which would wrap it") {
+  const std::string whole = driver::status_text(ten_of_many());
+  CHECK(shown(0) == whole);  // it does not say how wide it is
+  CHECK(shown(static_cast<int>(whole.size()) + 1) == whole);
+  const std::string cut = shown(static_cast<int>(whole.size()));
+  CHECK(cut.size() == whole.size() - 1);
+  CHECK(shown(20) == whole.substr(0, 16) + "...");
+  CHECK(shown(3) == whole.substr(0, 2));
+  CHECK(shown(1).empty());
+}
+
+TEST_CASE("a line that was cut is erased as far as it went") {
+  std::ostringstream out;
+  {
+    ProgressLine line(out, true, [] { return 20; });
+    line.update(ten_of_many());
+  }
+  CHECK(out.str().substr(19) == '\r' + std::string(19, ' ') + '\r');
+}
+
+TEST_CASE("elsewhere than on a terminal lines are whole") {
+  std::ostringstream out;
+  ProgressLine line(out, false, [] { return 20; });
+  FarmStatus status = ten_of_many();
+  status.now = std::chrono::seconds(20);
+  line.update(status);
+  CHECK(out.str() == driver::status_text(status) + '\n');
+}
+
+TEST_CASE("what a cell's label or reason says cannot steer the terminal") {
+  std::ostringstream out;
+  ProgressLine line(out, true, [] { return 80; });
+  line.report("gpu=\x1b[2Jh100: failed");
+  CHECK(out.str() == "gpu=\\x1b[2Jh100: failed\n");
+}
