@@ -133,6 +133,18 @@ double fewest_steps_beyond_output(Cells cells, const LoadTable& load) {
   return fewest;
 }
 
+/// The share of turns that end in a call of this tool.
+double tool_share(Cells cells, const LoadTable& load, const std::string& tool) {
+  double calls = 0, turns = 0;
+  for (const ConfiguredCell* cell : cells) {
+    const sweep::Table table = load(*cell, "turns");
+    const auto& tools = table.values<std::string>("tool");
+    calls += static_cast<double>(std::ranges::count(tools, tool));
+    turns += static_cast<double>(tools.size());
+  }
+  return turns > 0 ? calls / turns : sweep::kNotObserved;
+}
+
 double mode_from(const Values& values, double least) {
   std::map<double, int> counts;
   for (const double value : values)
@@ -212,6 +224,7 @@ std::optional<double> of_table(const std::string& metric, const Words& words, Ce
     if (what == "slope_us" || what == "intercept_ms" || what == "r2")
       return fit(cells, load, words);
     if (what == "events") return events(cells, load, first);
+    if (what == "tool_share") return tool_share(cells, load, first);
     if (metric == "new_tok:min") return fewest_new_tokens(cells, load);
     if (metric == "steps_beyond_output:min") return fewest_steps_beyond_output(cells, load);
     if (metric == "step_share:prefill")

@@ -12,6 +12,7 @@ namespace analysis {
 ///   turn_latency_s:K          mean latency of the K-th turn, from 1
 ///   turn_growth:K:L           mean latency of the K-th turn over that of the L-th
 ///   turn_median:COLUMN        median of a column of /turns
+///   tool_share:NAME           share of turns that end in a call of this tool
 ///   new_tok:min               fewest prompt tokens that a turn after the first computed
 ///   next_turn_hit             tokens found cached by turns after the first, over what the turns
 ///                             before had left in whole blocks

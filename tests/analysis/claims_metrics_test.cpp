@@ -48,6 +48,18 @@ TEST_CASE("a figure is the mean over the cells, or their sum", "[claims]") {
   CHECK(std::isnan(tables("no_such_figure")));
 }
 
+TEST_CASE("a tool's share is that of all turns, those without a call too", "[claims]") {
+  Tables tables;
+  HandMadeCell& cell = tables.add();
+  turn(cell, 0, 0, 2).tool = "grep";
+  turn(cell, 0, 1, 2).tool = "submit";
+  turn(cell, 1, 0, 2).tool = "grep";
+  turn(cell, 1, 1, 2);
+  CHECK(tables("tool_share:grep") == Approx(0.5));
+  CHECK(tables("tool_share:submit") == Approx(0.25));
+  CHECK(tables("tool_share:cd") == 0);
+}
+
 TEST_CASE("turns are counted from one, over all jobs", "[claims]") {
   Tables tables;
   HandMadeCell& cell = tables.add();

@@ -361,12 +361,13 @@ TEST_CASE("modelled and measured figures have tables of their own, each with its
 
 TEST_CASE("the shipped claims can be read, each beside its own source's numbers", "[claims]") {
   const auto sets = analysis::claim_sets("sweeps");
-  CHECK(sets == std::vector<std::string>{"seeds-000", "seeds-001"});
+  CHECK(sets == std::vector<std::string>{"ipdps25", "lab", "seeds-000", "seeds-001"});
   for (const std::string& set : sets) {
-    const std::vector<Published> published = {
-        analysis::load_published("sweeps/published/" + set + ".toml")};
+    const std::string table = "sweeps/published/" + set + ".toml";
+    std::vector<Published> published;
+    if (std::filesystem::exists(table)) published.push_back(analysis::load_published(table));
     const auto claims = analysis::load_claims("sweeps/claims/" + set + ".toml", published);
-    CHECK(claims.size() >= 15);
+    CHECK_FALSE(claims.empty());
     for (const Claim& claim : claims) {
       INFO(set << ' ' << claim.id);
       CHECK_FALSE(claim.points.empty());
