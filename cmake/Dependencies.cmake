@@ -5,6 +5,7 @@
 # Whatever is missing is collected and reported once, with the command that installs it.
 include(FetchContent)
 include(HeaderOnly)
+include(FetchCompiled)
 set(kvsweep_missing "")
 
 # kvsweep_require(<found?> <Debian/Ubuntu package>)
@@ -22,13 +23,27 @@ if(PKG_CONFIG_FOUND)
   pkg_check_modules(PCRE2 QUIET IMPORTED_TARGET libpcre2-8)
   pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
 endif()
-kvsweep_require(PCRE2_FOUND libpcre2-dev)
 kvsweep_require(OPENBLAS_FOUND libopenblas-dev)
-
 find_package(LibLZMA QUIET)
-kvsweep_require(LIBLZMA_FOUND liblzma-dev)
-
 find_package(Boost 1.74 QUIET CONFIG COMPONENTS program_options)
+
+if(KVSWEEP_FETCH_DEPS AND NOT PCRE2_FOUND)
+  kvsweep_fetch_compiled(pcre2 PkgConfig::PCRE2 pcre2-8-static)
+  set(PCRE2_FOUND TRUE)
+  set(PCRE2_VERSION "${kvsweep_pcre2_RELEASE} (fetched)")
+endif()
+if(KVSWEEP_FETCH_DEPS AND NOT LIBLZMA_FOUND)
+  kvsweep_fetch_compiled(xz LibLZMA::LibLZMA liblzma)
+  set(LIBLZMA_FOUND TRUE)
+  set(LIBLZMA_VERSION_STRING "${kvsweep_xz_RELEASE} (fetched)")
+endif()
+if(KVSWEEP_FETCH_DEPS AND NOT Boost_FOUND)
+  kvsweep_fetch_compiled(boost Boost::program_options Boost::program_options)
+  set(Boost_FOUND TRUE)
+  set(Boost_VERSION "${kvsweep_boost_RELEASE}")
+endif()
+kvsweep_require(PCRE2_FOUND libpcre2-dev)
+kvsweep_require(LIBLZMA_FOUND liblzma-dev)
 kvsweep_require(Boost_FOUND libboost-program-options-dev)
 
 # The C interface alone: the C++ bindings left the MPI standard, and their headers pull in a library.
@@ -60,8 +75,8 @@ if(kvsweep_missing)
   message(FATAL_ERROR
     "kvsweep cannot be built: libraries are missing. On Debian 12 or Ubuntu 24.04 this installs them:\n"
     "  apt-get install ${packages}\n"
-    "Elsewhere, point CMAKE_PREFIX_PATH (and PKG_CONFIG_PATH) to them. -DKVSWEEP_FETCH_DEPS=ON downloads "
-    "the header-only ones (toml++, nlohmann-json, Catch2).")
+    "Elsewhere, point CMAKE_PREFIX_PATH (and PKG_CONFIG_PATH) to them. -DKVSWEEP_FETCH_DEPS=ON downloads and builds "
+    "all but MPI, HDF5 and OpenBLAS. docs/build-on-a-cluster.md has the ways without root.")
 endif()
 
 include(Cuda)

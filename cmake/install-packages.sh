@@ -12,7 +12,8 @@ test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas
                chromium)
 # The web pages are built with these; without them there is everything else.
 web_packages=(nodejs npm)
-header_only_packages=(libtomlplusplus-dev catch2 nlohmann-json3-dev)   # KVSWEEP_FETCH_DEPS=ON downloads these instead
+# KVSWEEP_FETCH_DEPS=ON downloads, and where need be builds, these instead.
+fetched_packages=(libtomlplusplus-dev catch2 nlohmann-json3-dev libboost-program-options-dev libpcre2-dev liblzma-dev)
 
 stage() { echo "== $1 (after $SECONDS s)"; }
 
@@ -62,7 +63,7 @@ missing_of() {
   fi
   for package in "$@"; do
     case $installed in *" installed:$package "*) continue ;; esac
-    if [[ ${KVSWEEP_FETCH_DEPS:-} == ON && " ${header_only_packages[*]} " == *" $package "* ]]; then continue; fi
+    if [[ ${KVSWEEP_FETCH_DEPS:-} == ON && " ${fetched_packages[*]} " == *" $package "* ]]; then continue; fi
     found "$package" || echo "$package"
   done
 }
@@ -85,17 +86,46 @@ apt_install() {
   as_root "${apt[@]}" install -y --no-install-recommends "$@" </dev/null >/dev/null
 }
 
-# Explains what is missing where nothing can be installed for the user.
+# module_of PACKAGE: what clusters and Spack call it.
+module_of() {
+  case $1 in
+    build-essential) echo gcc ;;
+    ninja-build) echo ninja ;;
+    pkg-config) echo pkgconf ;;
+    libopenmpi-dev | openmpi-bin) echo openmpi ;;
+    libhdf5-dev) echo hdf5 ;;
+    libopenblas-dev) echo openblas ;;
+    libboost-program-options-dev) echo boost ;;
+    libtomlplusplus-dev) echo tomlplusplus ;;
+    catch2) echo catch2 ;;
+    nlohmann-json3-dev) echo nlohmann-json ;;
+    libpcre2-dev) echo pcre2 ;;
+    liblzma-dev) echo xz ;;
+    *) echo "$1" ;;
+  esac
+}
+
+# Explains what is missing where nothing can be installed for the user, and which way gives what.
 say_missing() {
+  local package modules=() fetched=()
   echo "Missing, by their Debian and Ubuntu names: $*"
   if has_tool apt-get; then
     echo "This needs root, and sudo is not there or asks for a password. As root, this installs them:"
     echo "  apt-get update && apt-get install -y --no-install-recommends $*"
-  else
-    echo "There is no apt-get here. Install or load them (for example with 'module load'), put their prefixes on"
-    echo "CMAKE_PREFIX_PATH and PKG_CONFIG_PATH, and run this again. KVSWEEP_FETCH_DEPS=ON in the environment"
-    echo "downloads those of them that are headers alone: ${header_only_packages[*]}"
   fi
+  for package in "$@"; do
+    case " ${fetched_packages[*]} " in
+      *" $package "*) fetched+=("$(module_of "$package")") ;;
+      *) modules+=("$(module_of "$package")") ;;
+    esac
+  done
+  mapfile -t modules < <(printf '%s\n' "${modules[@]}" | sort -u)
+  echo "Without root there are two ways (docs/build-on-a-cluster.md):"
+  echo "1. Spack gives all of them:    spack -e slurm install && eval \"\$(spack -e slurm load --sh)\""
+  echo "2. Modules and downloads:"
+  [ -z "${modules[*]}" ] || echo "     module load ${modules[*]}"
+  [ ${#fetched[@]} -eq 0 ] || echo "     export KVSWEEP_FETCH_DEPS=ON     # gives ${fetched[*]}"
+  echo "   What lies in a prefix of its own is found through CMAKE_PREFIX_PATH and PKG_CONFIG_PATH. Then run this again."
 }
 
 # Everything the build cannot do without: installed, or a list of what is missing and exit status 1.
