@@ -26,8 +26,9 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"bench", "bench sim|tokenizer [FILE...]", "measures the simulator, or a tokenizer on a text",
-     1, 3, "repeats json profiles"},
+    {"bench", "bench sim|gpu|tokenizer [FILE...]",
+     "measures the simulator, this machine's GPU, or a tokenizer on a text", 1, 3,
+     "repeats json set lengths profiles"},
     {"check", "check A.h5 | check --equal A.h5 B.h5",
      "checks an archive (exit code 5: damaged), or whether two hold the same results (3: not)", 1,
      2, "equal"},
@@ -49,10 +50,10 @@ constexpr Command kCommands[] = {
     {"plan", "plan SWEEP.toml",
      "shows the cells of a sweep, what each is expected to take, and which would run", 1, 1,
      "backend archive retry-quarantined set only skip cell node-memory-gib json profiles"},
-    {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
     {"report", "report A.h5 [B.h5...] -o DIR",
      "writes a page to look at, DIR/index.html: tables, figures, claims and what is missing", 1, 16,
      "output,o profiles"},
+    {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
      "backend archive resume fresh retry-quarantined wait set only skip cell cell-timeout "
      "time-limit node-memory-gib as-sku fake-device jsonl profiles"},
     {"status", "status A.h5", "says how far the run of an archive is: done, running, left, failed",
@@ -116,6 +117,8 @@ constexpr Option kOptions[] = {
     {"turn", Kind::integer, "T", "a turn of the job, from 1 as the answer names them"},
     {"repeats", Kind::integer, "N", "measures N times (3) and reports the best"},
     {"json", Kind::flag, "", "prints JSON"},
+    {"lengths", Kind::text, "FILE",
+     "requests that a GPU serves at once: a line each, tokens of prompt and answer"},
     {"watch", Kind::flag, "", "again whenever something changes, until nothing is left"},
     {"equal", Kind::flag, "", "compares two archives, volatile columns apart"},
     {"by", Kind::text, "KEY,KEY", "the keys that cells may differ in; the first is compared"},
@@ -243,6 +246,10 @@ void read_environment(Options& options) {
   options.slurm_job = variable("SLURM_JOB_ID");
   const std::string end = variable("SLURM_JOB_END_TIME");
   if (!end.empty()) options.end_time = seconds_since_1970("SLURM_JOB_END_TIME", end);
+  const fs::path home = variable("HOME");
+  const fs::path caches = variable("XDG_CACHE_HOME");  // XDG Base Directory Specification
+  if (!caches.empty() || !home.empty())
+    options.cache = (caches.empty() ? home / ".cache" : caches) / "kvsweep";
   const std::string scratch = variable("TMPDIR");
   options.scratch = scratch.empty() ? "/tmp" : scratch;
   if (options.profiles.empty()) options.profiles = variable("KVSWEEP_PROFILES");
@@ -313,6 +320,7 @@ void read_values(Options& options, const po::variables_map& given) {
   options.turn = optional<int>(given, "turn").value_or(1);
   options.repeats = optional<int>(given, "repeats").value_or(3);
   options.json = given.count("json") > 0;
+  options.lengths = optional<fs::path, std::string>(given, "lengths");
   read_archive_values(options, given);
   options.submit = read_submit_values(given);
 }

@@ -38,6 +38,7 @@ struct Options {
   std::optional<std::int64_t> end_time;  // Unix time at which SLURM ends the job
   std::string slurm_job;                 // empty outside SLURM
   std::filesystem::path scratch;         // $TMPDIR
+  std::filesystem::path cache;           // what is measured once a machine; empty: nowhere
   std::string command_line;
   bool watch = false;
   bool equal = false;
@@ -49,6 +50,7 @@ struct Options {
   std::vector<std::string> trace_parts;  // "steps", "events", "requests"; empty: all
   int repeats = 3;
   bool json = false;
+  std::optional<std::filesystem::path> lengths;  // requests of the offline mix
   SubmitOptions submit;
 };
 

@@ -36,8 +36,9 @@ std::optional<worker::Welcome> wait_for_welcome(worker::Channel& channel) {
 int serve_until_dismissed(const Options& options, worker::MpiChannel& channel) {
   const auto welcome = wait_for_welcome(channel);
   if (!welcome) return kOk;
-  const worker::Seat seat = worker::take_seat(worker_hello(options), welcome->backend,
-                                              channel.place().local_worker, options.profiles);
+  const worker::Seat seat =
+      worker::take_seat(worker_hello(options), welcome->backend, channel.place().local_worker,
+                        options.profiles, options.cache);
   worker::load_model(*welcome, *seat.executor);
   const worker::RunCell runner = worker::make_cell_runner(seat.hello, channel.place().rank,
                                                           options.scratch.string(), seat.executor);

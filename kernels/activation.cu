@@ -2,16 +2,16 @@
 #include "kernels/device/launch.cuh"
 #include "kernels/device/layers.hpp"
 #include "kernels/device/number.cuh"
+#include "kernels/device/overlap.cuh"
 
 namespace kernels::gpu {
 namespace {
 
 constexpr int kThreads = 256;
 
-__device__ float silu(float x) { return x / (1.f + __expf(-x)); }
-
 template <class T>
 __global__ void swiglu_kernel(SwiGlu op) {
+  take_turn();
   const std::int64_t token = blockIdx.x;
   const int i = 8 * static_cast<int>(blockIdx.y * kThreads + threadIdx.x);
   if (i >= op.width) return;
@@ -25,6 +25,7 @@ __global__ void swiglu_kernel(SwiGlu op) {
 
 template <class T>
 __global__ void bias_relu_kernel(BiasRelu op) {
+  take_turn();
   const std::int64_t token = blockIdx.x;
   const int i = 8 * static_cast<int>(blockIdx.y * kThreads + threadIdx.x);
   if (i >= op.width) return;
@@ -49,7 +50,7 @@ void swiglu(const SwiGlu& op, cudaStream_t stream) {
   if (op.tokens == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("swiglu", swiglu_kernel<T>, grid_of(op.tokens, op.width), stream, op);
+    launch_overlapping("swiglu", swiglu_kernel<T>, grid_of(op.tokens, op.width), stream, op);
   });
 }
 
@@ -58,7 +59,7 @@ void bias_relu(const BiasRelu& op, cudaStream_t stream) {
   if (op.tokens == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("bias_relu", bias_relu_kernel<T>, grid_of(op.tokens, op.width), stream, op);
+    launch_overlapping("bias_relu", bias_relu_kernel<T>, grid_of(op.tokens, op.width), stream, op);
   });
 }
 

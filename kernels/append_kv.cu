@@ -5,6 +5,7 @@
 #include "kernels/device/attention.hpp"
 #include "kernels/device/launch.cuh"
 #include "kernels/device/number.cuh"
+#include "kernels/device/overlap.cuh"
 
 namespace kernels::gpu {
 namespace {
@@ -59,14 +60,17 @@ template <class T, class Log>
 __global__ void append_kv_kernel(AppendKv op, Log log) {
   __shared__ float2 rotation[kMaxHeadDim / 2];
   const std::int64_t token = blockIdx.x;
+  release_successor();
+  // The step's arrays are there before its first kernel: only the projection is worth waiting for.
   const int sequence = op.sequence[token], position = op.positions[token];
-  if (sequence < 0) return;
   const int half = op.shape.head_dim / 2, pieces = half / 8;
   const bool rotates = op.inverse_frequencies != nullptr;
   if (rotates && threadIdx.x < half)
     rotation[threadIdx.x] =
         cosine_sine(position, op.inverse_frequencies[threadIdx.x], op.rotation_scale);
+  wait_for_predecessor();
   __syncthreads();
+  if (sequence < 0) return;
 
   const int heads = op.shape.heads, kv_heads = op.shape.kv_heads;
   const int slot = position % op.kv.layout.block_size;
@@ -112,7 +116,8 @@ void append_kv(const AppendKv& op, cudaStream_t stream) {
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     with_log(op.log, [&](auto log) {
-      launch("append_kv", append_kv_kernel<T, decltype(log)>, grid, stream, with_slots, log);
+      launch_overlapping("append_kv", append_kv_kernel<T, decltype(log)>, grid, stream, with_slots,
+                         log);
     });
   });
 }

@@ -4,6 +4,7 @@
 #include "kernels/device/launch.cuh"
 #include "kernels/device/layers.hpp"
 #include "kernels/device/number.cuh"
+#include "kernels/device/overlap.cuh"
 
 namespace kernels::gpu {
 namespace {
@@ -68,6 +69,7 @@ __device__ Found block_best(Found found) {
 
 template <class T>
 __global__ void argmax_kernel(Argmax op) {
+  take_turn();
   const int row = blockIdx.y, begin = blockIdx.x * kPiece;
   const T* logits = static_cast<const T*>(op.logits) + std::int64_t{row} * op.stride;
   const Found found = block_best(scan_piece(logits, begin, min(begin + kPiece, op.vocab)));
@@ -100,7 +102,7 @@ void argmax(const Argmax& op, cudaStream_t stream) {
                     static_cast<unsigned>(op.rows));
   with_any_type(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("argmax", argmax_kernel<T>, {blocks, kThreads}, stream, op);
+    launch_overlapping("argmax", argmax_kernel<T>, {blocks, kThreads}, stream, op);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/device/access_log.cuh"
 #include "kernels/device/decode_heads.cuh"
 #include "kernels/device/launch.cuh"
+#include "kernels/device/overlap.cuh"
 
 namespace kernels::gpu {
 namespace {
@@ -227,6 +228,7 @@ __global__ __launch_bounds__(kThreads,
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ int shared_unit;
   const DecodeWorkspace& w = a.workspace;
+  take_turn();
   int unit = blockIdx.x;
   DecodeUnit found = w.units[unit / a.shape.kv_heads];  // under way together with the count
   const int units = *w.unit_count * a.shape.kv_heads;
@@ -275,7 +277,7 @@ void launch_decode(const DecodeAttention& op, const Log& log, cudaStream_t strea
                                DecodeWorkspace::lay_out(op.workspace, op.rows, op.shape)};
   const int most = op.rows * op.shape.kv_heads * kDecodeMaxSplits;
   const Grid grid = {static_cast<unsigned>(most < resident ? most : resident), kThreads, kBytes};
-  launch("decode_attention", kernel, grid, stream, arguments, log);
+  launch_overlapping("decode_attention", kernel, grid, stream, arguments, log);
 }
 
 }  // namespace

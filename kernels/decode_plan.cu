@@ -2,6 +2,7 @@
 // counts every row's splits, sums the counts in order and writes the list, and resets the counters.
 #include "kernels/device/decode_workspace.cuh"
 #include "kernels/device/launch.cuh"
+#include "kernels/device/overlap.cuh"
 
 namespace kernels::gpu {
 namespace {
@@ -54,6 +55,7 @@ __device__ void reset_counters(const DecodeAttention& op, const DecodeWorkspace&
 }
 
 __global__ void plan_decode_kernel(DecodeAttention op, DecodeWorkspace workspace) {
+  take_turn();
   reset_counters(op, workspace);
   int listed = 0;
   for (int begin = 0; begin < op.rows; begin += kThreads) {
@@ -75,8 +77,8 @@ std::size_t decode_workspace_bytes(int rows, const HeadShape& shape) {
 
 void plan_decode(const DecodeAttention& op, cudaStream_t stream) {
   if (op.rows == 0) return;
-  launch("plan_decode", plan_decode_kernel, {1, kThreads}, stream, op,
-         DecodeWorkspace::lay_out(op.workspace, op.rows, op.shape));
+  launch_overlapping("plan_decode", plan_decode_kernel, {1, kThreads}, stream, op,
+                     DecodeWorkspace::lay_out(op.workspace, op.rows, op.shape));
 }
 
 }  // namespace kernels::gpu

@@ -2,6 +2,7 @@
 #include "kernels/device/launch.cuh"
 #include "kernels/device/layers.hpp"
 #include "kernels/device/number.cuh"
+#include "kernels/device/overlap.cuh"
 
 namespace kernels::gpu {
 namespace {
@@ -11,6 +12,7 @@ constexpr int kPositionOffset = 2;
 
 template <class T>
 __global__ void embed_kernel(Embed op) {
+  take_turn();
   const std::int64_t token = blockIdx.x;
   const std::int64_t id = op.token_ids[token];
   const T* positions = op.position_table == nullptr || id < 0
@@ -33,7 +35,8 @@ void embed(const Embed& op, cudaStream_t stream) {
   const unsigned threads = static_cast<unsigned>(op.hidden >= 2048 ? 256 : 64);
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch("embed", embed_kernel<T>, {static_cast<unsigned>(op.tokens), threads}, stream, op);
+    launch_overlapping("embed", embed_kernel<T>, {static_cast<unsigned>(op.tokens), threads},
+                       stream, op);
   });
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/device/launch.cuh"
 #include "kernels/device/layers.hpp"
 #include "kernels/device/number.cuh"
+#include "kernels/device/overlap.cuh"
 
 namespace kernels::gpu {
 namespace {
@@ -59,6 +60,7 @@ __device__ void load_row(Row<T, kPieces>& row, const AddNorm& op, std::int64_t f
 template <class T, int kPieces, bool kLayerNorm>
 __global__ void add_norm_kernel(AddNorm op) {
   __shared__ float shared[32];
+  take_turn();
   const std::int64_t in_row = op.row_ids ? op.row_ids[blockIdx.x] : blockIdx.x;
   Row<T, kPieces> row;
   load_row(row, op, in_row * op.hidden);
@@ -83,8 +85,9 @@ template <class T, int kPieces>
 void launch_pieces(const AddNorm& op, cudaStream_t stream) {
   const int threads = round_up(divide_up(op.hidden, 8 * kPieces), 32);
   const Grid grid = {static_cast<unsigned>(op.rows), static_cast<unsigned>(threads)};
-  if (op.bias) return launch("layer_norm", add_norm_kernel<T, kPieces, true>, grid, stream, op);
-  launch("rms_norm", add_norm_kernel<T, kPieces, false>, grid, stream, op);
+  if (op.bias)
+    return launch_overlapping("layer_norm", add_norm_kernel<T, kPieces, true>, grid, stream, op);
+  launch_overlapping("rms_norm", add_norm_kernel<T, kPieces, false>, grid, stream, op);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "kernels/device/access_log.cuh"
 #include "kernels/device/launch.cuh"
+#include "kernels/device/overlap.cuh"
 #include "kernels/device/prefill_rows.cuh"
 
 namespace kernels::gpu {
@@ -121,6 +122,7 @@ __global__ __launch_bounds__(kThreads,
                                                               const Log log) {
   using S = Shared<kHeadDim>;
   extern __shared__ __align__(1024) unsigned char shared[];
+  take_turn();
   const std::uint32_t base = shared_address(shared);
   const Work work(a);
   TileLoader<T, kHeadDim, kSource, Log> loader(a, work, log);
@@ -176,8 +178,8 @@ void launch_prefill(const PrefillAttention& op, const Log& log, cudaStream_t str
   const Grid grid = {
       dim3(static_cast<unsigned>(op.shape.kv_heads), static_cast<unsigned>(op.tiles)), kThreads,
       Shared<kHeadDim>::kBytes};
-  launch("prefill_attention", prefill_attention_kernel<T, kHeadDim, kSource, Log>, grid, stream,
-         arguments, log);
+  launch_overlapping("prefill_attention", prefill_attention_kernel<T, kHeadDim, kSource, Log>, grid,
+                     stream, arguments, log);
 }
 
 template <class T, int kHeadDim>

@@ -6,23 +6,6 @@
 namespace worker {
 namespace {
 
-backends::CudaCellOptions options_of(const ExperimentConfig& config) {
-  const Transformer& transformer = *config.transformer;
-  backends::CudaCellOptions options;
-  options.block_size = config.engine.kv.block_size;
-  options.max_batched_tokens = config.engine.scheduler.max_num_batched_tokens;
-  options.max_seqs = config.engine.scheduler.max_num_seqs;
-  options.max_model_len = config.engine.scheduler.max_model_len;
-  options.pool = {transformer.memory_utilization, transformer.kv_tokens};
-  options.host_slots = static_cast<int>(config.engine.tier.host_blocks);
-  options.host_pinned = config.link.memory == backends::LinkMemory::pinned;
-  options.prefill_attention = transformer.contiguous_prefill
-                                  ? backends::PrefillAttention::contiguous
-                                  : backends::PrefillAttention::paged;
-  options.debug = transformer.checks;
-  return options;
-}
-
 sweep::Table table_of(const std::vector<backends::TelemetryRow>& samples) {
   std::vector<sweep::TelemetryRow> rows;
   for (const backends::TelemetryRow& row : samples) {
@@ -41,7 +24,7 @@ class CudaExecution final : public Execution {
       : config_(config),
         device_(device),
         weights_(weights),
-        cell_(device.make_cell(options_of(config))) {}
+        cell_(device.make_cell(cuda_cell_options(config))) {}
 
   engine::Backend& backend() override { return cell_->backend(); }
   engine::BlockCopier* copier() override { return cell_->copier(); }
@@ -88,6 +71,7 @@ class CudaExecution final : public Execution {
     result.figures.push_back({"step_prepare_s", cost.prepare, "s", true});
     result.figures.push_back({"step_launch_s", cost.launch, "s", true});
     result.figures.push_back({"step_device_s", cost.device, "s", true});
+    result.figures.push_back({"step_wait_s", cost.wait, "s", true});
   }
 
   const ExperimentConfig& config_;
@@ -99,6 +83,24 @@ class CudaExecution final : public Execution {
 };
 
 }  // namespace
+
+backends::CudaCellOptions cuda_cell_options(const ExperimentConfig& config) {
+  const Transformer& transformer = *config.transformer;
+  backends::CudaCellOptions options;
+  options.block_size = config.engine.kv.block_size;
+  options.max_batched_tokens = config.engine.scheduler.max_num_batched_tokens;
+  options.max_seqs = config.engine.scheduler.max_num_seqs;
+  options.max_model_len = config.engine.scheduler.max_model_len;
+  options.pool = {transformer.memory_utilization, transformer.kv_tokens};
+  options.host_slots = static_cast<int>(config.engine.tier.host_blocks);
+  options.host_pinned = config.link.memory == backends::LinkMemory::pinned;
+  options.prefill_attention = transformer.contiguous_prefill
+                                  ? backends::PrefillAttention::contiguous
+                                  : backends::PrefillAttention::paged;
+  options.tune = true;
+  options.debug = transformer.checks;
+  return options;
+}
 
 backends::WeightsReport load_cuda_weights(const ExperimentConfig& config,
                                           backends::CudaDevice& device,

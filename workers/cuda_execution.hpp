@@ -7,6 +7,9 @@
 
 namespace worker {
 
+/// How the cuda backend is set up for a cell.
+backends::CudaCellOptions cuda_cell_options(const ExperimentConfig& config);
+
 /// Puts the cell's weights on the device unless they are there already. With a group, rank 0's are
 /// sent to the other ranks. Throws engine::InputError, backends::DeviceOutOfMemory and
 /// backends::DeviceLost.

@@ -37,10 +37,10 @@ void identify_as(Hello& hello, const backends::DeviceInfo& info,
 }  // namespace
 
 Seat take_seat(Hello hello, const std::string& backend, int local_worker,
-               const std::filesystem::path& profiles) {
+               const std::filesystem::path& profiles, const std::filesystem::path& cache) {
   hello.backend = backend;
   if (backend != "cuda") return {std::move(hello), std::make_shared<Executor>()};
-  auto device = backends::open_cuda_device(ordinal_for(local_worker));
+  auto device = backends::open_cuda_device(ordinal_for(local_worker), cache);
   identify_as(hello, device->info(), profiles);
   return {std::move(hello), std::make_shared<Executor>(std::move(device))};
 }

@@ -15,9 +15,10 @@ struct Seat {
 
 /// On cuda, opens the GPU of the worker that is number `local_worker` on its node, and says which
 /// SKU it is unless `hello` says so already. Where a launcher shows each process one GPU, that is
-/// it. Throws engine::InputError: no GPU is left for this worker, or the card is no known SKU.
+/// it. `cache` is where that GPU's measured algorithms are kept, as open_cuda_device() takes it.
+/// Throws engine::InputError: no GPU is left for this worker, or the card is no known SKU.
 Seat take_seat(Hello hello, const std::string& backend, int local_worker,
-               const std::filesystem::path& profiles);
+               const std::filesystem::path& profiles, const std::filesystem::path& cache = {});
 
 /// 128 bytes that name a group of workers who get their weights from the first of them; empty where
 /// NCCL is not built in or cannot start.

@@ -4,6 +4,7 @@
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
 #include "driver/plan.hpp"
+#include "workers/bench_gpu.hpp"
 #include "workers/bench_sim.hpp"
 #include "workers/bench_tokenizer.hpp"
 
@@ -51,6 +52,44 @@ int bench_sim(const Options& options) {
   return kOk;
 }
 
+void print_gpu(const worker::GpuFigure& figure, bool json) {
+  const char* what = figure.what.c_str();
+  const char* unit = figure.unit.c_str();
+  if (json) {
+    std::printf("{\"what\":\"%s\",\"value\":%.6g,\"unit\":\"%s\"", what, figure.value, unit);
+    if (figure.bound)
+      std::printf(",\"bound\":%.6g,\"ratio\":%.4f", *figure.bound, figure.value / *figure.bound);
+    std::printf("}\n");
+  } else {
+    std::printf("%-52s %10.3f %-8s", what, figure.value, unit);
+    if (figure.bound)
+      std::printf(" bound %10.3f ratio %6.3f", *figure.bound, figure.value / *figure.bound);
+    std::printf("\n");
+  }
+  std::fflush(stdout);
+}
+
+/// A time's bound is its floor on this device, a rate's its ceiling.
+int bench_gpu(const Options& options) {
+  Options real = options;
+  real.backend = "cuda";
+  const std::string sweep = options.arguments.size() > 1
+                                ? options.arguments[1]
+                                : (options.profiles / "experiments/bench-gpu.toml").string();
+  std::vector<worker::RequestLength> lengths;
+  if (options.lengths) lengths = worker::read_lengths(*options.lengths);
+  const Plan plan = make_plan(sweep, real);
+  for (const PlannedCell& planned : plan.cells) {
+    if (!planned.selected || !planned.bound) continue;
+    worker::measure_gpu({.config = planned.bound->config,
+                         .cache = options.cache,
+                         .offline = lengths,
+                         .repeats = 10 * options.repeats},
+                        [&](const worker::GpuFigure& figure) { print_gpu(figure, options.json); });
+  }
+  return kOk;
+}
+
 int bench_tokenizer(const Options& options) {
   if (options.arguments.size() != 3)
     throw UsageError("usage: kvsweep bench tokenizer VOCABULARY TEXT");
@@ -66,8 +105,9 @@ int bench_tokenizer(const Options& options) {
 int bench(const Options& options) {
   const std::string& what = options.arguments.front();
   if (what == "sim") return bench_sim(options);
+  if (what == "gpu") return bench_gpu(options);
   if (what == "tokenizer") return bench_tokenizer(options);
-  throw UsageError("bench takes sim or tokenizer, found \"" + what + '"');
+  throw UsageError("bench takes sim, gpu or tokenizer, found \"" + what + '"');
 }
 
 }  // namespace driver

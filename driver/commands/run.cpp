@@ -60,8 +60,8 @@ FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* 
   FarmOptions farm = farm_options(options, run.plan.backend, signals);
   if (channel == nullptr) {
     constexpr int kRank = 0, kLocalWorker = 0;
-    const worker::Seat seat =
-        worker::take_seat(worker_hello(options), run.plan.backend, kLocalWorker, options.profiles);
+    const worker::Seat seat = worker::take_seat(worker_hello(options), run.plan.backend,
+                                                kLocalWorker, options.profiles, options.cache);
     return run_alone(
         run.tasks, sink, farm, seat.hello,
         worker::make_cell_runner(seat.hello, kRank, options.scratch.string(), seat.executor));

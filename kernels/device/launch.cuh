@@ -47,10 +47,28 @@ struct Grid {
   std::size_t shared_bytes = 0;
 };
 
+/// How a launch follows the kernel before it on its stream.
+enum class Order : std::uint8_t {
+  after,     // starts when that one has ended
+  overlaps,  // may start while that one ends: it waits itself, by wait_for_predecessor()
+};
+
+/// Whether the current device can start a kernel before the one ahead of it has ended (compute
+/// capability 9.0); all devices of a process are taken to be alike.
+inline bool can_overlap() {
+  static const bool known = [] {
+    int device = 0, major = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "capability");
+    return major >= 9;
+  }();
+  return known;
+}
+
 /// Enqueues a kernel and throws CudaError naming it when the runtime refuses it.
 template <class... Parameters, class... Arguments>
-void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
-            const Arguments&... arguments) {
+void enqueue(Order order, const char* name, void (*kernel)(Parameters...), const Grid& grid,
+             cudaStream_t stream, const Arguments&... arguments) {
   if (grid.shared_bytes > 48 * 1024)  // more than that has to be asked for, per kernel and device
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(grid.shared_bytes)),
@@ -60,7 +78,28 @@ void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, c
   config.blockDim = grid.threads;
   config.dynamicSmemBytes = grid.shared_bytes;
   config.stream = stream;
+  cudaLaunchAttribute overlap = {};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  if (order == Order::overlaps && can_overlap()) {
+    config.attrs = &overlap;
+    config.numAttrs = 1;
+  }
   check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), name);
+}
+
+template <class... Parameters, class... Arguments>
+void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
+            const Arguments&... arguments) {
+  enqueue(Order::after, name, kernel, grid, stream, arguments...);
+}
+
+/// Launches a kernel all of whose threads call wait_for_predecessor() before they touch anything
+/// that a kernel wrote, and before they leave.
+template <class... Parameters, class... Arguments>
+void launch_overlapping(const char* name, void (*kernel)(Parameters...), const Grid& grid,
+                        cudaStream_t stream, const Arguments&... arguments) {
+  enqueue(Order::overlaps, name, kernel, grid, stream, arguments...);
 }
 
 }  // namespace kernels::gpu

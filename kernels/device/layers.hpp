@@ -46,6 +46,27 @@ struct SwiGlu {
 };
 void swiglu(const SwiGlu& op, cudaStream_t stream);
 
+/// y[r][n] = sum over k of x[r][k] * w[n][k], sums in float32, for at most kFewRows rows. A row's
+/// result does not depend on how many there are. `gated`: w holds n gate rows, then n up rows, and
+/// y = silu(gate) * up, unrounded between.
+constexpr int kFewRows = 8;
+struct FewRows {
+  Type type = Type::bf16;  // of x and w
+  Type out = Type::bf16;   // of y: `type`, or f32 where not gated
+  bool gated = false;
+  int rows = 0;
+  int n = 0;                // multiple of 16
+  int k = 0;                // multiple of 32
+  int y_stride = 0;         // elements between rows of y
+  const void* x = nullptr;  // [rows][k] of type
+  const void* w = nullptr;  // [n, twice that if gated][k] of type; no kernel of the step writes it
+  void* y = nullptr;        // [rows][y_stride]
+};
+/// Whether the current device can: it needs 112 KiB of shared memory for a CTA. All devices of a
+/// process are taken to be alike.
+bool takes_few_rows(int rows, int n, int k);
+void few_rows(const FewRows& op, cudaStream_t stream);
+
 /// x[t][i] = max(0, x[t][i] + bias[i]) in place.
 struct BiasRelu {
   Type type = Type::f16;

@@ -78,6 +78,8 @@ __device__ inline void add_to(Eight& sum, const Eight& other) {
   for (int i = 0; i < 8; ++i) sum.x[i] += other.x[i];
 }
 
+__device__ inline float silu(float x) { return x / (1.f + __expf(-x)); }
+
 /// The sum over a warp, in every lane, in an order that does not change.
 __device__ inline float warp_sum(float x) {
 #pragma unroll

@@ -1,12 +1,17 @@
 // The parts of the cuda backend that need no device: pool sizes, host memory, telemetry.
+#include <unistd.h>
+
 #include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <map>
 #include <set>
 
 #include "tests/support/catch.hpp"
 #include "workers/backends/cuda/errors.hpp"
+#include "workers/backends/cuda/gemm_table.hpp"
 #include "workers/backends/cuda/host_memory.hpp"
 #include "workers/backends/cuda/nvml.hpp"
 #include "workers/backends/cuda/pool_plan.hpp"
@@ -186,4 +191,70 @@ TEST_CASE("form factors are read from names where they say, and from nowhere els
       {"NVIDIA H200 NVL", "pcie"},         {"NVIDIA L40S", "pcie"},
       {"NVIDIA GeForce RTX 5090", "pcie"}, {"NVIDIA GB10", ""}};
   for (const auto& [name, form] : known) CHECK(form_factor_of(name) == form);
+}
+
+namespace {
+
+using cuda::GemmTable;
+
+/// A folder of its own, gone at the end.
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / ("gemms-" + std::to_string(getpid()))) {
+    std::filesystem::remove_all(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  GemmTable table(const std::string& device = "NVIDIA H200") const {
+    return {path_ / "deep", device, "cublasLt 130100"};
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+constexpr GemmTable::Key kShape = {16, 6144, 4096, 6144, 0, 0},
+                         kOther = {32, 6144, 4096, 6144, 0, 0};
+constexpr GemmTable::Algorithm kAlgorithm = {1, 0xfedcba9876543210, 3, 0, 5, 6, 7, 8};
+
+}  // namespace
+
+TEST_CASE("measured algorithms are there again for the next process, of the same GPU alone") {
+  const Folder folder;
+  GemmTable measured = folder.table();
+  measured.insert(kShape, kAlgorithm);
+  CHECK(measured.find(kShape) == kAlgorithm);
+  measured.save();
+  const GemmTable again = folder.table();
+  CHECK(again.find(kShape) == kAlgorithm);
+  CHECK_FALSE(again.find(kOther));
+  CHECK(folder.table("NVIDIA H100 80GB HBM3").size() == 0);
+}
+
+TEST_CASE("a table of nowhere keeps what it learns to itself") {
+  GemmTable table;
+  table.insert(kShape, kAlgorithm);
+  table.save();
+  CHECK(table.find(kShape) == kAlgorithm);
+  CHECK(table.file().empty());
+}
+
+TEST_CASE("a file that is no table of algorithms is refused with its line") {
+  const Folder folder;
+  GemmTable measured = folder.table();
+  measured.insert(kShape, kAlgorithm);
+  measured.save();
+  const auto damaged =
+      GENERATE(as<std::string>(), "16 6144 4096", "16 6144 4096 6144 0 0 1 2 3 4 5",
+               "16 6144 4096 6144 0 0 1 2 3 4 5 6 7 8 9", "rows n k");
+  std::ofstream(measured.file(), std::ios::app) << damaged << '\n';
+  CHECK_THROWS_WITH(folder.table(), Contains(measured.file().string() + ":3: not a table") &&
+                                        Contains(damaged) && Contains("delete the file"));
+  std::ofstream(measured.file()) << "something else\n";
+  CHECK_THROWS_WITH(folder.table(), Contains(":1: not a table"));
+}
+
+TEST_CASE("a folder that cannot be written to is named") {
+  GemmTable table("/proc/nowhere", "NVIDIA H200", "cublasLt 130100");
+  table.insert(kShape, kAlgorithm);
+  CHECK_THROWS_WITH(table.save(), Contains("/proc/nowhere") && Contains("cannot write"));
 }

@@ -62,7 +62,9 @@ backends::CudaCellOptions small_cell(int blocks, int block_size) {
 
 std::unique_ptr<backends::cuda::GpuBackend> make_backend(
     const backends::cuda::DeviceWeights& weights, const backends::CudaCellOptions& options) {
-  auto backend = std::make_unique<backends::cuda::GpuBackend>(0, weights, options);
+  static backends::cuda::GemmTable nothing_measured;
+  auto backend =
+      std::make_unique<backends::cuda::GpuBackend>(0, weights, options, nothing_measured);
   backend->take_pool(plan_pool(options.pool, {}, backend->block_bytes(), options.block_size));
   return backend;
 }

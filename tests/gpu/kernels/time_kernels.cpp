@@ -263,6 +263,32 @@ void time_append(int tokens) {
   print_bytes(what, us, 4.0 * tokens * static_cast<double>(width));
 }
 
+/// A matrix product of few rows, over matrices that take turns.
+void time_few_rows(const char* name, int rows, int n, int k, bool gated, gpu::Type out_type) {
+  const std::int64_t elements = (gated ? 2 : 1) * std::int64_t{n} * k;
+  const int matrices = static_cast<int>(
+      std::clamp<std::int64_t>((std::int64_t{4} << 30) / elements, 2, 32));  // 8 GiB at most
+  const Memory w = random_numbers(elements * matrices), x = random_numbers(std::int64_t{rows} * k),
+               y(static_cast<std::size_t>(rows) * static_cast<std::size_t>(n) * 4);
+  const double us = microseconds(matrices, [&](cudaStream_t stream) {
+    for (int i = 0; i < matrices; ++i)
+      gpu::few_rows({gpu::Type::bf16, out_type, gated, rows, n, k, n, x.get(),
+                     w.get<char>() + i * elements * 2, y.get()},
+                    stream);
+  });
+  char what[80];
+  std::snprintf(what, sizeof what, "product of %d rows, %s", rows, name);
+  print_bytes(what, us, 2.0 * static_cast<double>(elements));
+}
+
+void time_products(int rows) {
+  time_few_rows("QKV", rows, kHeads.qkv_width(), kHidden, false, gpu::Type::bf16);
+  time_few_rows("attention output", rows, kHidden, kHidden, false, gpu::Type::bf16);
+  time_few_rows("gate and up", rows, kMlp, kHidden, true, gpu::Type::bf16);
+  time_few_rows("down", rows, kHidden, kMlp, false, gpu::Type::bf16);
+  time_few_rows("logits", rows, kVocab, kHidden, false, gpu::Type::f32);
+}
+
 void time_argmax(int rows) {
   const Memory logits = random_numbers(std::int64_t{2} * rows * kVocab),
                tokens(static_cast<std::size_t>(rows) * 4),
@@ -301,6 +327,7 @@ int main(int count, char** words) {
   for (const int context : {1024, 8192})
     for (const int batch : {1, 8, 32, 128}) time_decode(kHeads, batch, context);
   time_decode(mha, 32, 2048);
+  for (const int rows : {1, 8}) time_products(rows);
   for (const int tokens : {1, 32, 2048}) time_rows(tokens);
   for (const int tokens : {1, 32, 2048}) time_append(tokens);
   for (const int rows : {1, 32, 128}) time_argmax(rows);

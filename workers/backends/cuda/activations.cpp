@@ -33,6 +33,8 @@ Activations::Activations(const model::ModelConfig& config, const StepLimits& lim
     : type(kernel_type(config.dtype)),
       heads{config.shape.heads, config.shape.kv_heads, config.shape.head_dim},
       logits_stride((config.shape.vocab + 7) / 8 * 8) {
+  host_ = PinnedBuffer(2 * sizeof(std::int32_t) * static_cast<std::size_t>(limits.sequences));
+  sampled = host_.as<std::int32_t>();
   memory_ = DeviceBuffer(lay_out(config, limits));
   lay_out(config, limits);
   // Workspaces must be zero before their first use; the rest is written before it is read.
@@ -53,7 +55,6 @@ std::size_t Activations::lay_out(const model::ModelConfig& config, const StepLim
   activated = shape.gated_mlp ? memory.take(T, shape.intermediate * size) : up;
   head_rows = memory.take(R, shape.hidden * size);
   logits = memory.take_as<float>(R, logits_stride);
-  sampled = memory.take_as<std::int32_t>(2 * R, 1);
   decode_workspace = memory.take(
       1, static_cast<std::int64_t>(kernels::gpu::decode_workspace_bytes(limits.sequences, heads)));
   argmax_workspace = memory.take(

@@ -26,7 +26,8 @@ class Activations {
   void* activated = nullptr;        // [T][intermediate] of type; `up` itself without a gate
   void* head_rows = nullptr;        // [R][d] of type
   float* logits = nullptr;          // [R][logits_stride]
-  std::int32_t* sampled = nullptr;  // [2][R of the step]: tokens, then flags: a logit is NaN
+  std::int32_t* sampled = nullptr;  // [2][R of the step]: tokens, then flags: a logit is NaN; in
+                                    // page-locked host memory, which the device writes
   void* decode_workspace = nullptr;
   void* argmax_workspace = nullptr;
 
@@ -37,6 +38,7 @@ class Activations {
   std::size_t lay_out(const model::ModelConfig& config, const StepLimits& limits);
 
   DeviceBuffer memory_;
+  PinnedBuffer host_;
 };
 
 }  // namespace backends::cuda

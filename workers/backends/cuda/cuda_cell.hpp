@@ -22,6 +22,12 @@ struct CudaCellOptions {
   int host_slots = 0;       // blocks of the host tier; 0: no tier
   bool host_pinned = true;  // page-locked, otherwise pageable
   PrefillAttention prefill_attention = PrefillAttention::paged;
+  /// Steps that only decode replay a graph of their kernels; otherwise they are launched one by
+  /// one.
+  bool graphs = true;
+  /// The algorithms of matrix products are measured where the device's table lacks them; otherwise
+  /// what it lacks is left to the library.
+  bool tune = false;
   /// Blocks are poisoned when taken; loads are held against stores by checksum (CorruptBlock).
   bool debug = false;
   /// True leaves the first block of a batch out: for tests that show that it would be noticed.
@@ -34,6 +40,7 @@ struct StepCost {
   double prepare = 0;  // host: arrays of the step
   double launch = 0;   // host: copy and kernels enqueued
   double device = 0;   // from the copy of the arrays to the sampled ids
+  double wait = 0;     // host: from there until the sampled ids are there
 };
 
 /// One cell's share of a device: steps, KV pool and copies to the host tier. Ends with the cell,

@@ -6,6 +6,7 @@
 #include "workers/backends/cuda/cuda_copier.hpp"
 #include "workers/backends/cuda/device_info.hpp"
 #include "workers/backends/cuda/device_weights.hpp"
+#include "workers/backends/cuda/gemm_table.hpp"
 #include "workers/backends/cuda/gpu_backend.hpp"
 #include "workers/engine/errors.hpp"
 
@@ -29,6 +30,8 @@ class CudaPageLocker final : public PageLocker {
   int device_;
 };
 
+std::string gemm_library() { return "cublasLt " + std::to_string(cublasLtGetVersion()); }
+
 DeviceMemoryUse memory_use() {
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free device memory");
@@ -38,11 +41,15 @@ DeviceMemoryUse memory_use() {
 
 class Cell final : public CudaCell {
  public:
-  Cell(int device, const DeviceWeights& weights, const CudaCellOptions& options, HostMemory* tier)
-      : options_(options), tier_(tier), backend_(device, weights, options) {
+  Cell(int device, const DeviceWeights& weights, const CudaCellOptions& options, HostMemory* tier,
+       GemmTable& gemms)
+      : options_(options), tier_(tier), backend_(device, weights, options, gemms) {
     backend_.warm_up();
+    if (options.tune) backend_.tune();
+    gemms.save();
     pool_ = plan_pool(options.pool, memory_use(), backend_.block_bytes(), options.block_size);
     backend_.take_pool(pool_);
+    backend_.record_graphs();
     if (tier_ == nullptr) return;
     tier_->reserve(options.host_slots, static_cast<std::size_t>(backend_.block_bytes()));
     copier_.emplace(device, BlockArena{backend_.arena(), backend_.block_bytes()}, *tier_,
@@ -67,8 +74,10 @@ class Cell final : public CudaCell {
 
 class Device final : public CudaDevice {
  public:
-  Device(DeviceInfo info, std::unique_ptr<Nvml> nvml)
-      : nvml_(std::move(nvml)), info_(std::move(info)) {}
+  Device(DeviceInfo info, std::unique_ptr<Nvml> nvml, const std::filesystem::path& cache)
+      : nvml_(std::move(nvml)),
+        info_(std::move(info)),
+        gemms_(cache.empty() ? GemmTable() : GemmTable(cache, info_.name, gemm_library())) {}
 
   const DeviceInfo& info() const override { return info_; }
 
@@ -92,7 +101,7 @@ class Device final : public CudaDevice {
     if (options.host_slots > 0 && !tier) tier = make_tier(options.host_pinned);
     try {
       return std::make_unique<Cell>(info_.ordinal, *weights_, options,
-                                    options.host_slots > 0 ? tier.get() : nullptr);
+                                    options.host_slots > 0 ? tier.get() : nullptr, gemms_);
     } catch (...) {
       if (tier && tier->failed()) tier.reset();  // the next cell may ask for less
       throw;
@@ -115,6 +124,7 @@ class Device final : public CudaDevice {
 
   std::unique_ptr<Nvml> nvml_;
   DeviceInfo info_;
+  GemmTable gemms_;
   std::optional<DeviceWeights> weights_;
   std::string weights_key_;
   std::unique_ptr<HostMemory> pinned_, pageable_;
@@ -123,7 +133,7 @@ class Device final : public CudaDevice {
 }  // namespace
 }  // namespace cuda
 
-std::unique_ptr<CudaDevice> open_cuda_device(int ordinal) {
+std::unique_ptr<CudaDevice> open_cuda_device(int ordinal, const std::filesystem::path& cache) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || ordinal < 0 || ordinal >= count)
@@ -139,7 +149,7 @@ std::unique_ptr<CudaDevice> open_cuda_device(int ordinal) {
                              info.pci_bus_id +
                              ") is split into MIG instances: figures of a part of a card say "
                              "nothing about the card; disable MIG or take another device");
-  return std::make_unique<cuda::Device>(std::move(info), std::move(nvml));
+  return std::make_unique<cuda::Device>(std::move(info), std::move(nvml), cache);
 }
 
 }  // namespace backends

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,8 +49,10 @@ class CudaDevice {
 };
 
 /// Throws engine::InputError when there is no such device, the card is split by MIG, or the program
-/// was built without CUDA.
-std::unique_ptr<CudaDevice> open_cuda_device(int ordinal);
+/// was built without CUDA. `cache` is the folder where measured algorithms of matrix products are
+/// kept; empty: they are measured by every process. Throws engine::InputError, also for a file
+/// there that is none of them.
+std::unique_ptr<CudaDevice> open_cuda_device(int ordinal, const std::filesystem::path& cache = {});
 
 /// What there is, for reports; never throws for what is missing.
 struct CudaProbe {

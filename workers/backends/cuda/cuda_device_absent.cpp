@@ -1,12 +1,22 @@
+#include "workers/backends/cuda/ceilings.hpp"
 #include "workers/backends/cuda/cuda_device.hpp"
 #include "workers/engine/errors.hpp"
 
 namespace backends {
+namespace {
 
-std::unique_ptr<CudaDevice> open_cuda_device(int) {
-  throw engine::InputError(
+engine::InputError not_built_in() {
+  return engine::InputError(
       "this program was built without CUDA: the cuda backend needs nvcc when kvsweep is built");
 }
+
+}  // namespace
+
+std::unique_ptr<CudaDevice> open_cuda_device(int, const std::filesystem::path&) {
+  throw not_built_in();
+}
+
+Ceilings measure_ceilings(int) { throw not_built_in(); }
 
 CudaProbe probe_cuda() {
   CudaProbe probe;

@@ -19,11 +19,12 @@ DeviceBuffer to_device(const std::vector<float>& values) {
 
 }  // namespace
 
-Forward::Forward(const DeviceWeights& weights, Activations& activations, const Stream& stream)
+Forward::Forward(const DeviceWeights& weights, Activations& activations, const Stream& stream,
+                 GemmTable& table)
     : weights_(weights),
       to_(activations),
       stream_(stream),
-      gemm_(stream),
+      gemm_(stream, table),
       rope_(model::rope_table(weights.config())),
       inverse_frequencies_(to_device(rope_.inverse_frequency)),
       attention_scale_(1 / std::sqrt(static_cast<float>(weights.config().shape.head_dim))) {}
@@ -124,11 +125,29 @@ void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv) {
 void Forward::mlp_half(int i, const StepArrays& step) {
   const model::LayerParameters& p = layer(i);
   add_norm(step.num_tokens, nullptr, p.mlp_norm_weight, p.mlp_norm_bias, to_.normed);
-  project(step.num_tokens, p.up_weight, to_.normed, to_.up);
-  activate(p, step.num_tokens);
+  up_and_activate(p, step.num_tokens);
   project(step.num_tokens, p.down_weight, to_.activated, to_.projected);
   has_addend_ = true;
   addend_bias_ = p.down_bias;
+}
+
+void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
+  const model::ModelShape& shape = weights_.config().shape;
+  if (shape.gated_mlp && gpu::takes_few_rows(tokens, shape.intermediate, shape.hidden)) {
+    return gpu::few_rows({.type = to_.type,
+                          .out = to_.type,
+                          .gated = true,
+                          .rows = tokens,
+                          .n = shape.intermediate,
+                          .k = shape.hidden,
+                          .y_stride = shape.intermediate,
+                          .x = to_.normed,
+                          .w = weights_.at(p.up_weight),
+                          .y = to_.activated},
+                         stream_.get());
+  }
+  project(tokens, p.up_weight, to_.normed, to_.up);
+  activate(p, tokens);
 }
 
 void Forward::activate(const model::LayerParameters& p, int tokens) {
@@ -156,17 +175,10 @@ void Forward::head(const StepArrays& step) {
   const model::WeightLayout& layout = weights_.layout();
   const int rows = step.num_logits_rows;
   add_norm(rows, step.logits_rows, layout.final_norm_weight, layout.final_norm_bias, to_.head_rows);
-  const model::ModelShape& shape = weights_.config().shape;
-  gemm_.multiply({.rows = rows,
-                  .n = shape.vocab,
-                  .k = shape.hidden,
-                  .y_stride = to_.logits_stride,
-                  .in = to_.type,
-                  .out = gpu::Type::f32},
-                 to_.head_rows, weights_.at(layout.head), to_.logits);
+  multiply(head_product(rows), to_.head_rows, weights_.at(layout.head), to_.logits);
   gpu::argmax({.type = gpu::Type::f32,
                .rows = rows,
-               .vocab = shape.vocab,
+               .vocab = weights_.config().shape.vocab,
                .stride = to_.logits_stride,
                .logits = to_.logits,
                .tokens = to_.sampled,
@@ -192,14 +204,87 @@ void Forward::add_norm(int rows, const std::int32_t* row_ids, int weight, int bi
 }
 
 void Forward::project(int rows, int weight, const void* x, void* y) {
+  multiply(projection(rows, weight), x, weights_.at(weight), y);
+}
+
+/// A handful of rows has a kernel of its own, which reads the weights faster than the library.
+void Forward::multiply(const GemmShape& shape, const void* x, const void* w, void* y) {
+  if (!gpu::takes_few_rows(shape.rows, shape.n, shape.k)) return gemm_.multiply(shape, x, w, y);
+  gpu::few_rows({.type = shape.in,
+                 .out = shape.out,
+                 .gated = false,
+                 .rows = shape.rows,
+                 .n = shape.n,
+                 .k = shape.k,
+                 .y_stride = shape.y_stride,
+                 .x = x,
+                 .w = w,
+                 .y = y},
+                stream_.get());
+}
+
+GemmShape Forward::projection(int rows, int weight) const {
   const model::Parameter& w = weights_.layout().parameters[static_cast<std::size_t>(weight)];
-  gemm_.multiply({.rows = rows,
-                  .n = static_cast<int>(w.rows),
-                  .k = static_cast<int>(w.cols),
-                  .y_stride = static_cast<int>(w.rows),
-                  .in = to_.type,
-                  .out = to_.type},
-                 x, weights_.at(weight), y);
+  return {.rows = rows,
+          .n = static_cast<int>(w.rows),
+          .k = static_cast<int>(w.cols),
+          .y_stride = static_cast<int>(w.rows),
+          .in = to_.type,
+          .out = to_.type};
+}
+
+GemmShape Forward::head_product(int rows) const {
+  const model::ModelShape& shape = weights_.config().shape;
+  return {.rows = rows,
+          .n = shape.vocab,
+          .k = shape.hidden,
+          .y_stride = to_.logits_stride,
+          .in = to_.type,
+          .out = gpu::Type::f32};
+}
+
+/// On random numbers: multiplying what is alike draws less power, and clocks would be higher.
+void Forward::tune(int tokens, int logits_rows) {
+  const model::ModelShape& shape = weights_.config().shape;
+  fill_random(to_.normed, std::int64_t{tokens} * shape.hidden);
+  fill_random(to_.attention, std::int64_t{tokens} * shape.heads * shape.head_dim);
+  fill_random(to_.activated, std::int64_t{tokens} * shape.intermediate);
+  fill_random(to_.head_rows, std::int64_t{logits_rows} * shape.hidden);
+  const void* const head = weights_.at(weights_.layout().head);
+  for (const int rows : Gemm::tuned_sizes()) {
+    if (rows > tokens) return;
+    tune_layers(rows);
+    if (rows <= logits_rows)
+      tune_product(head_product(rows), to_.head_rows, {&head, 1}, to_.logits);
+  }
+}
+
+void Forward::fill_random(void* out, std::int64_t elements) const {
+  gpu::fill_random({.type = to_.type,
+                    .elements = elements,
+                    .seed = 1,
+                    .parameter = 0,
+                    .amplitude = 1,
+                    .out = out},
+                   stream_.get());
+}
+
+void Forward::tune_layers(int rows) {
+  const auto tune = [&](int model::LayerParameters::*weight, const void* x, void* y) {
+    std::vector<const void*> all;
+    for (const model::LayerParameters& p : weights_.layout().layers)
+      all.push_back(weights_.at(p.*weight));
+    tune_product(projection(rows, layer(0).*weight), x, all, y);
+  };
+  tune(&model::LayerParameters::qkv_weight, to_.normed, to_.qkv);
+  tune(&model::LayerParameters::out_weight, to_.attention, to_.projected);
+  tune(&model::LayerParameters::up_weight, to_.normed, to_.up);
+  tune(&model::LayerParameters::down_weight, to_.activated, to_.projected);
+}
+
+void Forward::tune_product(const GemmShape& shape, const void* x,
+                           std::span<const void* const> weights, void* y) {
+  if (!gpu::takes_few_rows(shape.rows, shape.n, shape.k)) gemm_.tune(shape, x, weights, y);
 }
 
 }  // namespace backends::cuda

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <span>
 
 #include "kernels/device/attention.hpp"
 #include "workers/backends/cuda/activations.hpp"
@@ -20,7 +21,13 @@ struct KvArena {
 /// one stream; nothing synchronises.
 class Forward {
  public:
-  Forward(const DeviceWeights& weights, Activations& activations, const Stream& stream);
+  /// All are borrowed; `table` says which algorithms serve the products.
+  Forward(const DeviceWeights& weights, Activations& activations, const Stream& stream,
+          GemmTable& table);
+
+  /// Measures the algorithms of all products of up to so many tokens and rows of logits, where the
+  /// table lacks them.
+  void tune(int tokens, int logits_rows);
 
   /// Called when a layer is enqueued; -1 stands for the embedding.
   using LayerHook = std::function<void(int layer)>;
@@ -34,11 +41,19 @@ class Forward {
                kernels::gpu::KvSource source, int tiles, const kernels::gpu::PrefillTile* list);
   void decode(const StepArrays& step, const kernels::gpu::PagedKv& kv);
   void mlp_half(int layer, const StepArrays& step);
+  void up_and_activate(const model::LayerParameters& layer, int tokens);
   void activate(const model::LayerParameters& layer, int tokens);
   void head(const StepArrays& step);
   /// residual += what the last projection gave; normed = norm(residual).
   void add_norm(int rows, const std::int32_t* row_ids, int weight, int bias, void* out);
   void project(int rows, int weight, const void* x, void* y);
+  void multiply(const GemmShape& shape, const void* x, const void* w, void* y);
+  GemmShape projection(int rows, int weight) const;
+  GemmShape head_product(int rows) const;
+  void fill_random(void* out, std::int64_t elements) const;
+  void tune_layers(int rows);
+  void tune_product(const GemmShape& shape, const void* x, std::span<const void* const> weights,
+                    void* y);
   const model::LayerParameters& layer(int i) const {
     return weights_.layout().layers[static_cast<std::size_t>(i)];
   }

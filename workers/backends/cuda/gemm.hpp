@@ -2,8 +2,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 
 #include "kernels/device/types.hpp"
+#include "workers/backends/cuda/gemm_table.hpp"
 #include "workers/backends/cuda/handles.hpp"
 
 namespace backends::cuda {
@@ -19,12 +21,13 @@ struct GemmShape {
   auto operator<=>(const GemmShape&) const = default;
 };
 
-/// Matrix products by cublasLt on one stream. Descriptors and the algorithm of a shape are found
-/// once; the same shape always runs the same algorithm.
+/// Matrix products by cublasLt on one stream. The algorithm of a shape is the one that `table` has
+/// for as many rows or the next more that are tuned, otherwise the first of cublasLt's heuristics.
+/// It is found once; the same shape always runs the same algorithm.
 class Gemm {
  public:
-  /// Takes its workspace from the device.
-  explicit Gemm(const Stream& stream);
+  /// Takes its workspace from the device. `table` is borrowed.
+  Gemm(const Stream& stream, GemmTable& table);
   ~Gemm();
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
@@ -32,13 +35,24 @@ class Gemm {
   /// x, w and y on the device, starting at multiples of 256 bytes.
   void multiply(const GemmShape& shape, const void* x, const void* w, void* y);
 
+  /// Numbers of rows that algorithms are measured for, ascending.
+  static std::span<const int> tuned_sizes();
+  /// Measures the algorithms that cublasLt proposes for a shape of tuned_sizes() and puts the
+  /// fastest in the table, unless the table has the shape. The products run over all of `weights`
+  /// in turn, so that no cache holds them, and write y. Before the first multiply() of such rows.
+  void tune(const GemmShape& shape, const void* x, std::span<const void* const> weights, void* y);
+
   static constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 
  private:
   struct Product;
   Product& product(const GemmShape& shape);
+  bool choose_measured(const GemmShape& shape, Product& product);
+  double time(Product& product, const void* x, std::span<const void* const> weights, void* y);
+  void run(Product& product, const void* x, const void* w, void* y);
 
   const Stream& stream_;
+  GemmTable& table_;
   CublasLt handle_;
   DeviceBuffer workspace_;
   std::map<GemmShape, std::unique_ptr<Product>> products_;

@@ -63,7 +63,8 @@ engine::RequestId request_of(const engine::StepPlan& plan, const StepBatch& batc
 
 }  // namespace
 
-GpuBackend::GpuBackend(int device, const DeviceWeights& weights, const CudaCellOptions& options)
+GpuBackend::GpuBackend(int device, const DeviceWeights& weights, const CudaCellOptions& options,
+                       GemmTable& gemms)
     : device_(device),
       weights_(weights),
       options_(checked(options, weights.config())),
@@ -71,14 +72,14 @@ GpuBackend::GpuBackend(int device, const DeviceWeights& weights, const CudaCellO
               weights.config().shape.head_dim},
       activations_(weights.config(), limits_of(options)),
       upload_(limits_of(options), activations_.heads, prompts_from(options)),
-      forward_(weights, activations_, stream_),
-      results_(2 * sizeof(std::int32_t) * static_cast<std::size_t>(options.max_seqs)) {}
+      forward_(weights, activations_, stream_, gemms) {}
 
 std::int64_t GpuBackend::block_bytes() const {
   return layout_.block_elements() * size_of(weights_.config().dtype);
 }
 
 void GpuBackend::take_pool(const PoolPlan& plan) {
+  graphs_.clear();
   pool_ = DeviceBuffer();
   pool_ = DeviceBuffer(static_cast<std::size_t>(plan.bytes()));
   if (!options_.debug) return;
@@ -108,7 +109,45 @@ void GpuBackend::warm_up() {
   plan.scheduled[0] = {&request, engine::ScheduleKind::running, 1, length, 0, true, true};
   execute(plan);
   pool_ = DeviceBuffer();
+  graphs_.clear();
   total_ = {};
+}
+
+void GpuBackend::tune() {
+  with_device_errors([&] { forward_.tune(options_.max_batched_tokens, options_.max_seqs); });
+}
+
+void GpuBackend::record_graphs() {
+  if (!options_.graphs) return;
+  batch_.fill({}, options_.block_size);
+  with_device_errors([&] {
+    for (int rows = 1;; rows = padded_rows(rows + 1)) {
+      run_decodes(rows, upload_.upload_decodes(batch_, rows, stream_));
+      stream_.synchronize();
+      if (rows == options_.max_seqs) return;
+    }
+  });
+}
+
+/// The next of a few sizes, so that a graph for each is not too many.
+int GpuBackend::padded_rows(int decodes) const {
+  constexpr int kFine = 32, kStep = 8, kCoarse = 32;
+  int rows = 1;
+  while (rows < decodes && rows < kStep) rows *= 2;
+  if (decodes > kStep) rows = (decodes + kStep - 1) / kStep * kStep;
+  if (decodes > kFine) rows = (decodes + kCoarse - 1) / kCoarse * kCoarse;
+  return std::min(rows, options_.max_seqs);
+}
+
+/// The first step of a size is launched kernel by kernel, so that everything is loaded when the
+/// next is recorded.
+void GpuBackend::run_decodes(int rows, const StepArrays& step) {
+  const KvArena kv{pool_.data(), layout_};
+  if (const auto known = graphs_.find(rows); known != graphs_.end())
+    return known->second.launch(stream_);
+  forward_.run(step, kv);
+  if (options_.graphs)
+    graphs_.emplace(rows, Graph(stream_, [&] { forward_.run(upload_.decodes_of(rows), kv); }));
 }
 
 engine::StepResult GpuBackend::execute(const engine::StepPlan& plan) {
@@ -116,9 +155,9 @@ engine::StepResult GpuBackend::execute(const engine::StepPlan& plan) {
   check(cudaSetDevice(device_), "choosing the device");
   with_device_errors([&] { run_step(plan); });
   const auto rows = batch_.logits_rows.size();
-  const std::int32_t* const results = results_.as<std::int32_t>();
+  const std::int32_t* const results = activations_.sampled;
   const auto flagged = [](std::int32_t flag) { return flag != 0; };
-  if (std::any_of(results + rows, results + 2 * rows, flagged)) find_nan(plan);
+  if (std::any_of(results + result_rows_, results + result_rows_ + rows, flagged)) find_nan(plan);
   sampled_.resize(rows);
   std::transform(results, results + rows, sampled_.begin(),
                  [](std::int32_t token) { return static_cast<engine::TokenId>(token); });
@@ -143,33 +182,36 @@ void GpuBackend::run_step(const engine::StepPlan& plan) {
   const engine::WallClock clock;
   batch_.fill(plan, options_.block_size);
   check_range();
+  if (!options_.debug) batch_.new_blocks.clear();  // nobody looks at them
+  const bool decodes = std::all_of(plan.scheduled.begin(), plan.scheduled.end(),
+                                   [](const auto& share) { return share.decode && share.samples; });
+  const int rows = decodes ? padded_rows(batch_.num_sequences()) : 0;
   const engine::Nanos prepared = clock.now();
   step_start_.record(stream_);
-  const StepArrays& step = upload_.upload(batch_, plan, stream_);
+  const StepArrays& step = decodes ? upload_.upload_decodes(batch_, rows, stream_)
+                                   : upload_.upload(batch_, plan, stream_);
   if (options_.debug)
     kernels::gpu::poison_blocks(pool_.data(), block_bytes(), step.new_blocks, step.num_new_blocks,
                                 stream_.get());
-  forward_.run(step, {pool_.data(), layout_});
-  read_back(step.num_logits_rows);
+  result_rows_ = step.num_logits_rows;
+  if (decodes) {
+    run_decodes(rows, step);
+  } else {
+    forward_.run(step, {pool_.data(), layout_});
+  }
   step_end_.record(stream_);
   const engine::Nanos launched = clock.now();
   step_end_.synchronize();
   cost_ = {.steps = 1,
            .prepare = engine::to_seconds(prepared),
            .launch = engine::to_seconds(launched - prepared),
-           .device = Event::seconds_between(step_start_, step_end_)};
+           .device = Event::seconds_between(step_start_, step_end_),
+           .wait = engine::to_seconds(clock.now() - launched)};
   total_.steps += 1;
   total_.prepare += cost_.prepare;
   total_.launch += cost_.launch;
   total_.device += cost_.device;
-}
-
-void GpuBackend::read_back(int rows) {
-  const std::size_t bytes = 2 * sizeof(std::int32_t) * static_cast<std::size_t>(rows);
-  if (bytes > 0)
-    check(cudaMemcpyAsync(results_.data(), activations_.sampled, bytes, cudaMemcpyDeviceToHost,
-                          stream_.get()),
-          "reading sampled ids");
+  total_.wait += cost_.wait;
 }
 
 /// Computes the step once more, looking at every layer's output: its KV is written again with the

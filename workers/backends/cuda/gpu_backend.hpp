@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <vector>
 
 #include "workers/backends/cuda/activations.hpp"
@@ -16,10 +17,16 @@ class GpuBackend final : public engine::Backend {
  public:
   /// Takes activations and workspaces for the largest step; `weights` is borrowed. execute() needs
   /// a KV pool as well.
-  GpuBackend(int device, const DeviceWeights& weights, const CudaCellOptions& options);
+  GpuBackend(int device, const DeviceWeights& weights, const CudaCellOptions& options,
+             GemmTable& gemms);
 
   /// Bytes of one KV block.
   std::int64_t block_bytes() const;
+  /// Measures matrix products that the table lacks. After warm_up().
+  void tune();
+  /// Records the graphs of all sizes of decode steps, which otherwise happens when they first come.
+  void record_graphs();
+
   /// Takes the pool. Throws DeviceOutOfMemory, and can be asked again for less.
   void take_pool(const PoolPlan& plan);
 
@@ -43,7 +50,8 @@ class GpuBackend final : public engine::Backend {
  private:
   void check_range() const;
   void run_step(const engine::StepPlan& plan);
-  void read_back(int rows);
+  void run_decodes(int rows, const StepArrays& step);
+  int padded_rows(int decodes) const;
   [[noreturn]] void find_nan(const engine::StepPlan& plan);
   void require_finite(const engine::StepPlan& plan, int layer) const;
 
@@ -55,8 +63,9 @@ class GpuBackend final : public engine::Backend {
   Activations activations_;
   StepUpload upload_;
   Forward forward_;
-  PinnedBuffer results_;  // [2][R] of int32, as Activations::sampled
   DeviceBuffer pool_;
+  std::map<int, Graph> graphs_;  // by rows; on this pool
+  int result_rows_ = 0;          // R of the last step, with padding
   Event step_start_, step_end_;
   StepBatch batch_;
   std::vector<engine::TokenId> sampled_;

@@ -120,6 +120,32 @@ void order_after(const Stream& stream, const Event& event) {
   check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "ordering streams");
 }
 
+Graph::~Graph() {
+  if (raw_ != nullptr) cudaGraphExecDestroy(raw_);
+}
+void Graph::begin(const Stream& stream) {
+  // Other threads may go on using the device.
+  check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
+        "capturing a graph");
+}
+void Graph::abandon(const Stream& stream) noexcept {
+  cudaGraph_t captured = nullptr;
+  cudaStreamEndCapture(stream.get(), &captured);
+  if (captured != nullptr) cudaGraphDestroy(captured);
+  cudaGetLastError();
+}
+void Graph::end(const Stream& stream) {
+  cudaGraph_t captured = nullptr;
+  check(cudaStreamEndCapture(stream.get(), &captured), "capturing a graph");
+  const cudaError_t status = cudaGraphInstantiate(&raw_, captured, 0);
+  cudaGraphDestroy(captured);
+  check(status, "preparing a graph");
+  check(cudaGraphUpload(raw_, stream.get()), "uploading a graph");
+}
+void Graph::launch(const Stream& stream) const {
+  check(cudaGraphLaunch(raw_, stream.get()), "launching a graph");
+}
+
 CublasLt::CublasLt() { check(cublasLtCreate(&raw_), "creating a cublasLt handle"); }
 CublasLt::~CublasLt() { cublasLtDestroy(raw_); }
 

@@ -99,6 +99,38 @@ class Event {
 /// Later work of `stream` starts after `event`.
 void order_after(const Stream& stream, const Event& event);
 
+/// Work that was captured once and can be repeated on any stream.
+class Graph {
+ public:
+  Graph() = default;
+  /// What `enqueue` puts on `stream` is recorded, not executed.
+  template <class Enqueue>
+  Graph(const Stream& stream, const Enqueue& enqueue) {
+    begin(stream);
+    try {
+      enqueue();
+    } catch (...) {
+      abandon(stream);
+      throw;
+    }
+    end(stream);
+  }
+  Graph(Graph&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  Graph& operator=(Graph&& other) noexcept {
+    std::swap(raw_, other.raw_);
+    return *this;
+  }
+  ~Graph();
+  void launch(const Stream& stream) const;
+
+ private:
+  static void begin(const Stream& stream);
+  static void abandon(const Stream& stream) noexcept;
+  void end(const Stream& stream);
+
+  cudaGraphExec_t raw_ = nullptr;
+};
+
 class CublasLt {
  public:
   CublasLt();

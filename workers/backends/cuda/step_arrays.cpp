@@ -1,5 +1,6 @@
 #include "workers/backends/cuda/step_arrays.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -66,13 +67,17 @@ void StepUpload::sort_sequences(const StepBatch& batch, const engine::StepPlan& 
   }
 }
 
-const StepArrays& StepUpload::upload(const StepBatch& batch, const engine::StepPlan& plan,
-                                     const Stream& stream) {
+void StepUpload::check_limits(const StepBatch& batch) const {
   if (batch.num_tokens() > limits_.tokens || batch.num_sequences() > limits_.sequences)
     throw std::logic_error("a step of " + std::to_string(batch.num_tokens()) + " tokens of " +
                            std::to_string(batch.num_sequences()) + " sequences exceeds the " +
                            std::to_string(limits_.tokens) + " and " +
                            std::to_string(limits_.sequences) + " that the backend was made for");
+}
+
+const StepArrays& StepUpload::upload(const StepBatch& batch, const engine::StepPlan& plan,
+                                     const Stream& stream) {
+  check_limits(batch);
   sort_sequences(batch, plan);
   const auto tiles = [&](const std::vector<std::int32_t>& sequences) {
     return kernels::gpu::prefill_tiles(heads_, batch.query_start, batch.context, sequences);
@@ -100,6 +105,73 @@ const StepArrays& StepUpload::upload(const StepBatch& batch, const engine::StepP
              .contiguous_tiles = append(contiguous)};
   check(cudaMemcpyAsync(device_.data(), host_.data(), used_, cudaMemcpyHostToDevice, stream.get()),
         "copying a step's arrays");
+  return arrays_;
+}
+
+StepArrays StepUpload::decodes_of(int rows) const {
+  const std::byte* next = device_.data();
+  const auto take = [&](std::int64_t count) {
+    const auto* at = reinterpret_cast<const std::int32_t*>(next);
+    next += aligned(static_cast<std::size_t>(count) * sizeof(std::int32_t));
+    return at;
+  };
+  StepArrays arrays;
+  arrays.num_tokens = arrays.num_sequences = arrays.num_logits_rows = arrays.num_decodes = rows;
+  arrays.table_stride = limits_.blocks_a_sequence;
+  arrays.tokens = take(rows);
+  arrays.positions = take(rows);
+  arrays.sequence = take(rows);
+  arrays.query_start = take(rows + 1);
+  arrays.context = take(rows);
+  arrays.logits_rows = take(rows);
+  arrays.decode_rows = arrays.sequence;  // sequence i is row i
+  arrays.block_tables = take(std::int64_t{rows} * limits_.blocks_a_sequence);
+  arrays.new_blocks = take(0);
+  return arrays;
+}
+
+void StepUpload::pad(const std::int32_t* place, const std::vector<std::int32_t>& values, int rows,
+                     std::int32_t padding) {
+  const auto offset = reinterpret_cast<const std::byte*>(place) - device_.data();
+  auto* to = reinterpret_cast<std::int32_t*>(host_.data() + offset);
+  std::fill(std::copy(values.begin(), values.end(), to), to + rows, padding);
+}
+
+const StepArrays& StepUpload::upload_decodes(const StepBatch& batch, int rows,
+                                             const Stream& stream) {
+  check_limits(batch);
+  arrays_ = decodes_of(rows);
+  pad(arrays_.tokens, batch.tokens, rows, -1);
+  pad(arrays_.positions, batch.positions, rows, 0);
+  pad(arrays_.sequence, batch.sequence, rows, -1);
+  pad(arrays_.query_start, batch.query_start, rows + 1, batch.num_tokens());
+  pad(arrays_.context, batch.context, rows, 0);
+  pad(arrays_.logits_rows, batch.logits_rows, rows, 0);
+  const auto bytes_before = [&](const std::int32_t* place) {
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(place) - device_.data());
+  };
+  const std::size_t tables = bytes_before(arrays_.block_tables);
+  check(cudaMemcpyAsync(device_.data(), host_.data(), tables, cudaMemcpyHostToDevice, stream.get()),
+        "copying a step's arrays");
+  if (!batch.new_blocks.empty()) {
+    const std::size_t size = batch.new_blocks.size() * sizeof(std::int32_t);
+    arrays_.num_new_blocks = static_cast<int>(batch.new_blocks.size());
+    pad(arrays_.new_blocks, batch.new_blocks, arrays_.num_new_blocks, 0);
+    const std::size_t at = bytes_before(arrays_.new_blocks);
+    check(cudaMemcpyAsync(device_.data() + at, host_.data() + at, size, cudaMemcpyHostToDevice,
+                          stream.get()),
+          "copying a step's new blocks");
+  }
+  if (batch.context.empty()) return arrays_;
+  // On the host the tables are as narrow as this step allows.
+  const std::size_t size = batch.block_tables.size() * sizeof(std::int32_t);
+  std::memcpy(host_.data() + tables, batch.block_tables.data(), size);
+  const auto width = static_cast<std::size_t>(batch.table_stride) * sizeof(std::int32_t);
+  check(cudaMemcpy2DAsync(device_.data() + tables,
+                          static_cast<std::size_t>(arrays_.table_stride) * sizeof(std::int32_t),
+                          host_.data() + tables, width, width, batch.context.size(),
+                          cudaMemcpyHostToDevice, stream.get()),
+        "copying a step's block tables");
   return arrays_;
 }
 

@@ -48,13 +48,23 @@ class StepUpload {
   /// passed this one. Throws std::logic_error when the step exceeds the limits.
   const StepArrays& upload(const StepBatch& batch, const engine::StepPlan& plan,
                            const Stream& stream);
+  /// The same for a step that decodes one token of each sequence, padded to `rows` of them. The
+  /// arrays of a number of rows are always in the same places, and their tables of the same width,
+  /// so that launches on them can be repeated. Padding is marked by -1, as the kernels take it.
+  const StepArrays& upload_decodes(const StepBatch& batch, int rows, const Stream& stream);
+  /// Where those arrays are.
+  StepArrays decodes_of(int rows) const;
   /// Device memory that the arrays take, bytes.
   static std::size_t bytes(const StepLimits& limits);
 
  private:
+  void check_limits(const StepBatch& batch) const;
   void sort_sequences(const StepBatch& batch, const engine::StepPlan& plan);
   template <class T>
   const T* append(const std::vector<T>& values);
+  /// Puts an array that is filled up to `rows` elements with `padding` at its place on the host.
+  void pad(const std::int32_t* place, const std::vector<std::int32_t>& values, int rows,
+           std::int32_t padding);
 
   StepLimits limits_;
   kernels::gpu::HeadShape heads_;

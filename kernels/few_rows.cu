@@ -1,0 +1,229 @@
+// Products of a matrix with at most eight rows of activations: bound by reading the matrix once, so
+// everything serves to keep its bytes coming, from before the kernel's turn comes to its end.
+//
+// A CTA on every multiprocessor takes tiles of 16 rows of w; its warps share a tile's columns in
+// chunks of 32, in turns, and add up in a fixed order. A lane copies 16 bytes of two rows a chunk,
+// through a queue in shared memory that runs on from tile to tile and that it alone reads. The
+// CTA takes half of a multiprocessor, so that the next product can fill its queues while this one
+// ends. Rows of w are the rows of the tensor core's product and rows of x its columns; a lane's
+// eight consecutive numbers serve as those of two products, which only renames the columns they
+// belong to, on both sides alike.
+#include "kernels/device/launch.cuh"
+#include "kernels/device/layers.hpp"
+#include "kernels/device/mma.cuh"
+#include "kernels/device/overlap.cuh"
+
+namespace kernels::gpu {
+namespace {
+
+constexpr int kWarps = 16;
+constexpr int kThreads = 32 * kWarps;
+constexpr int kTileRows = 16;
+constexpr int kChunk = 32;       // columns a warp takes at a time
+constexpr int kCopyBytes = 512;  // of a warp: 16 bytes a lane
+constexpr int kTileOutputs = kTileRows * kFewRows;
+constexpr int kAhead = 4;  // chunks of x in registers
+
+/// `kParts`: 2 where a tile of gate rows comes with its tile of up rows.
+template <int kParts>
+struct Shared {
+  static constexpr int kStages = 6 / kParts;
+  static constexpr int kStageBytes = kParts * 2 * kCopyBytes;
+  static constexpr int kQueueBytes = kWarps * kStages * kStageBytes;
+  static constexpr int kSumBytes = kWarps * kParts * kTileOutputs * 4;  // of one tile
+  static constexpr int kBytes = kQueueBytes + kSumBytes;
+};
+
+/// A tile's chunks as a warp sees them: as many slots for every warp and a multiple of kAhead, so
+/// that the place of x in registers is known when the program is compiled. Some are empty.
+struct Slots {
+  int chunks;  // of all warps
+  int count;   // of each
+  int warp;
+
+  __device__ explicit Slots(int k)
+      : chunks(k / kChunk),
+        count(((chunks + kWarps - 1) / kWarps + kAhead - 1) / kAhead * kAhead),
+        warp(threadIdx.x / 32) {}
+  /// First column of a slot.
+  __device__ int column(int slot) const { return (slot * kWarps + warp) * kChunk; }
+  __device__ bool full(int slot) const { return slot * kWarps + warp < chunks; }
+};
+
+/// This warp's copies of w, slot after slot, tile after tile; empty slots take no place.
+template <class T, int kParts>
+class Queue {
+  using S = Shared<kParts>;
+
+ public:
+  __device__ Queue(const FewRows& op, const Slots& slots, std::uint32_t shared)
+      : op_(op),
+        slots_(slots),
+        place_(shared + slots.warp * S::kStages * S::kStageBytes + threadIdx.x % 32 * 16),
+        tile_(blockIdx.x) {}
+
+  /// Enqueues the next chunk, if there is one left.
+  __device__ void push() {
+    if (tile_ * kTileRows < op_.n) {
+      const int lane = threadIdx.x % 32;
+      const std::int64_t row = tile_ * kTileRows + lane / 4, k = op_.k;
+      const T* from =
+          static_cast<const T*>(op_.w) + row * k + slots_.column(slot_) + 8 * (lane % 4);
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        copy_async(at(written_, part, 0), from + part * op_.n * k, true);
+        copy_async(at(written_, part, 1), from + (part * std::int64_t{op_.n} + 8) * k, true);
+      }
+      if (!slots_.full(++slot_)) {
+        slot_ = 0;
+        tile_ += gridDim.x;
+      }
+    }
+    commit_copies();
+    written_ = following(written_);
+  }
+
+  /// Eight numbers of row lane / 4 (`half` 0) or lane / 4 + 8 of the oldest chunk's tile.
+  __device__ uint4 front(int part, int half) const {
+    uint4 out;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(out.x), "=r"(out.y), "=r"(out.z), "=r"(out.w)
+                 : "r"(at(read_, part, half))
+                 : "memory");
+    return out;
+  }
+  __device__ void pop() { read_ = following(read_); }
+
+ private:
+  __device__ std::uint32_t at(int stage, int part, int half) const {
+    return place_ + stage * S::kStageBytes + (2 * part + half) * kCopyBytes;
+  }
+  __device__ static int following(int stage) { return stage + 1 == S::kStages ? 0 : stage + 1; }
+
+  const FewRows& op_;
+  const Slots& slots_;
+  std::uint32_t place_;
+  int tile_, slot_ = 0;         // of the next push
+  int written_ = 0, read_ = 0;  // stages
+};
+
+/// This lane's numbers of x in a slot: eight of row lane / 4. The same for all tiles.
+template <class T>
+__device__ uint4 load_x(const FewRows& op, const Slots& slots, int slot) {
+  if (slot >= slots.count) slot -= slots.count;  // of the next tile
+  const int lane = threadIdx.x % 32, row = lane / 4;
+  if (row >= op.rows || !slots.full(slot)) return {};
+  const T* from = static_cast<const T*>(op.x) + std::int64_t{row} * op.k + slots.column(slot);
+  return *reinterpret_cast<const uint4*>(from + 8 * (lane % 4));
+}
+
+template <class T>
+__device__ void add_chunk(float (&sum)[4], uint4 low, uint4 high, uint4 x) {
+  const std::uint32_t first[4] = {low.x, high.x, low.y, high.y};
+  const std::uint32_t second[4] = {low.z, high.z, low.w, high.w};
+  multiply_add<T>(sum, first, x.x, x.y);
+  multiply_add<T>(sum, second, x.z, x.w);
+}
+
+/// An output of a tile, summed over the warps; sums lie as the lanes held them.
+__device__ float sum_of_warps(const float* sums, int stride, int row, int token) {
+  const int lane = row % 8 * 4 + token / 2, element = row / 8 * 2 + token % 2;
+  float sum = 0;
+#pragma unroll
+  for (int warp = 0; warp < kWarps; ++warp) sum += sums[warp * stride + 4 * lane + element];
+  return sum;
+}
+
+template <class Out, int kParts>
+__device__ void store_tile(const FewRows& op, int tile, const float* sums) {
+  constexpr int kStride = kParts * kTileOutputs;  // of a warp's sums
+  const int row = threadIdx.x % kTileRows, token = threadIdx.x / kTileRows;
+  if (token >= op.rows) return;
+  float y = sum_of_warps(sums, kStride, row, token);
+  if constexpr (kParts == 2) y = silu(y) * sum_of_warps(sums + kTileOutputs, kStride, row, token);
+  Out* out = static_cast<Out*>(op.y) + std::int64_t{token} * op.y_stride;
+  out[tile * kTileRows + row] = from_float<Out>(y);
+}
+
+template <class T, class Out, int kParts>
+__global__ __launch_bounds__(kThreads, 2) void few_rows_kernel(const __grid_constant__ FewRows op) {
+  using S = Shared<kParts>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  release_successor();
+  const Slots slots(op.k);
+  Queue<T, kParts> queue(op, slots, shared_address(shared));
+  if (slots.full(0))
+    for (int stage = 0; stage < S::kStages; ++stage) queue.push();
+  wait_for_predecessor();
+  uint4 x[kAhead];
+#pragma unroll
+  for (int i = 0; i < kAhead; ++i) x[i] = load_x<T>(op, slots, i);
+
+  float* sums = reinterpret_cast<float*>(shared + S::kQueueBytes);
+  float4* mine = reinterpret_cast<float4*>(sums + slots.warp * kParts * kTileOutputs);
+  for (int tile = blockIdx.x; tile * kTileRows < op.n; tile += gridDim.x) {
+    float sum[kParts][4] = {};
+    for (int slot = 0; slot < slots.count; slot += kAhead) {
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        if (slots.full(slot + i)) {
+          wait_copies<S::kStages - 1>();
+#pragma unroll
+          for (int part = 0; part < kParts; ++part)
+            add_chunk<T>(sum[part], queue.front(part, 0), queue.front(part, 1), x[i]);
+          queue.pop();
+          queue.push();
+        }
+        x[i] = load_x<T>(op, slots, slot + i + kAhead);
+      }
+    }
+    __syncthreads();  // the sums of the tile before have been read
+#pragma unroll
+    for (int part = 0; part < kParts; ++part)
+      mine[32 * part + threadIdx.x % 32] = {sum[part][0], sum[part][1], sum[part][2], sum[part][3]};
+    __syncthreads();
+    if (threadIdx.x < kTileOutputs) store_tile<Out, kParts>(op, tile, sums);
+  }
+}
+
+/// Of the current device; all devices of a process are taken to be alike.
+int attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+template <class T, class Out, int kParts>
+void launch_few_rows(const FewRows& op, cudaStream_t stream) {
+  static const int most = attribute(cudaDevAttrMultiProcessorCount);
+  const int tiles = op.n / kTileRows;
+  const Grid grid = {static_cast<unsigned>(tiles < most ? tiles : most), kThreads,
+                     Shared<kParts>::kBytes};
+  launch_overlapping("few_rows", few_rows_kernel<T, Out, kParts>, grid, stream, op);
+}
+
+}  // namespace
+
+bool takes_few_rows(int rows, int n, int k) {
+  static const int shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  static_assert(Shared<1>::kBytes <= Shared<2>::kBytes);
+  return rows <= kFewRows && n % kTileRows == 0 && k % kChunk == 0 &&
+         shared_bytes >= Shared<2>::kBytes;
+}
+
+void few_rows(const FewRows& op, cudaStream_t stream) {
+  require(takes_few_rows(op.rows, op.n, op.k),
+          "few_rows: more than 8 rows, n not a multiple of 16, k not one of 32, or a small device");
+  require(!op.gated || op.out == op.type, "few_rows: a gated product has the type of its input");
+  if (op.rows == 0) return;
+  with_16_bit(op.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (op.gated) return launch_few_rows<T, T, 2>(op, stream);
+    if (op.out == Type::f32) return launch_few_rows<T, float, 1>(op, stream);
+    require(op.out == op.type, "few_rows: the output is neither of x's type nor float32");
+    launch_few_rows<T, T, 1>(op, stream);
+  });
+}
+
+}  // namespace kernels::gpu
