@@ -2,11 +2,12 @@ import { csvButton } from "@/shared/csv";
 import { h, replace, type Child } from "@/shared/dom";
 import { num, seconds } from "@/shared/format";
 import type { Indexed } from "./indexed";
-import { findJobs, viewJob, type JobView } from "./job_view";
+import { findJobs, viewJob, type JobView, type Loss } from "./job_view";
+import { list } from "./list";
 import { at, PARTS } from "./model";
 import { PART_NAMES, WaterfallChart } from "./waterfall_chart";
 
-const SHOWN = 400; // jobs of the list, and losses of a job
+const SHOWN = 200; // jobs of the list
 
 type Order = "id" | "arrive" | "jct" | "queue" | "preemptions" | "lost";
 
@@ -90,10 +91,14 @@ export class JobPanel {
       const cells: Child[] = [seconds(at(jobs.arrive, job)), seconds(at(jobs.jct, job)), seconds(at(jobs.queue, job)),
         num(at(jobs.preemptions, job)), num(this.lost[job])];
       const open = h("button", { type: "button", class: "link", onclick: () => this.use.openJob(id) }, id);
-      const marked = id === this.selected;
-      return h("tr", { "aria-selected": marked ? "true" : "false", class: marked ? "selected" : "" },
+      return h("tr", { "data-id": id },
         h("td", {}, open), ...cells.map((cell) => h("td", { class: "n" }, cell)));
     }));
+    this.mark();
+  }
+
+  private mark(): void {
+    for (const row of this.list.rows) row.setAttribute("aria-selected", String(row.dataset["id"] === this.selected));
   }
 
   setFilter(text: string): void {
@@ -116,7 +121,7 @@ export class JobPanel {
   show(id: string, range: [number, number]): void {
     if (id === this.selected) return;
     this.selected = id;
-    this.showList();
+    this.mark();
     const job = this.indexed.jobOfId.get(id);
     this.chart.hidden = job === undefined;
     if (job === undefined) {
@@ -142,15 +147,13 @@ export class JobPanel {
   }
 
   private showLosses(view: JobView): void {
-    const rows = view.losses.slice(0, SHOWN).map((loss) =>
-      h("tr", {}, h("td", { class: "n" }, h("button", { type: "button", class: "link", onclick: () => this.use.seek(loss.time) }, seconds(loss.time))),
-        h("td", {}, loss.kind), h("td", {}, loss.reason), h("td", { class: "n" }, num(loss.blocks)), h("td", {}, loss.by)));
-    const heads = ["at", "what", "why", "blocks", "for"];
+    const when = (time: number) => h("button", { type: "button", class: "link", onclick: () => this.use.seek(time) }, seconds(time));
+    const cells = (loss: Loss): Child[] => [when(loss.time), loss.kind, loss.reason, loss.by, num(loss.blocks)];
+    const note = view.losses.length === 0 ? "nobody: the job kept its KV" : `${num(view.losses.length)} losses`;
     replace(
       this.losses,
-      h("h3", {}, "Evicted by ", h("small", { class: "muted" }, view.losses.length === 0 ? "nobody: the job kept its KV" : `${num(view.losses.length)} losses`)),
-      rows.length > 0 && h("div", { class: "scroll list", tabindex: 0, role: "region", "aria-label": "Evicted by" },
-        h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((head, i) => h("th", { class: i === 0 || i === 3 ? "n" : "" }, head)))), h("tbody", {}, ...rows))),
+      h("h3", {}, "Evicted by ", h("small", { class: "muted" }, note)),
+      view.losses.length > 0 && list("Evicted by", ["at", "what", "why", "for", "blocks"], 1, view.losses, cells),
     );
   }
 

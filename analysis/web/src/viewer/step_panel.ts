@@ -1,27 +1,10 @@
 import { h, replace, type Child } from "@/shared/dom";
 import { bytes, num, seconds } from "@/shared/format";
 import type { Indexed } from "./indexed";
+import { list } from "./list";
 import { at, kindOf, reasonOf, type Trace } from "./model";
-import { STOP_WORDS, viewStep, type Request, type StepView } from "./step_view";
-
-const SHOWN = 256; // rows of a list; the rest is counted
-
-function table(caption: string, heads: string[], rows: Child[][], numbers: number): HTMLElement {
-  const cell = (tag: "th" | "td", i: number, child: Child) =>
-    h(tag, { class: i >= heads.length - numbers ? "n" : "" }, child);
-  const more = rows.length - SHOWN;
-  return h(
-    "div",
-    { class: "scroll list", tabindex: 0, role: "region", "aria-label": caption },
-    h(
-      "table",
-      {},
-      h("thead", {}, h("tr", {}, ...heads.map((head, i) => cell("th", i, head)))),
-      h("tbody", {}, ...rows.slice(0, SHOWN).map((row) => h("tr", {}, ...row.map((child, i) => cell("td", i, child))))),
-    ),
-    more > 0 && h("p", { class: "muted" }, `and ${num(more)} more`),
-  );
-}
+import type { Pin } from "./kv_history";
+import { STOP_WORDS, viewStep, type Request, type StepView, type TransferClass } from "./step_view";
 
 function fact(name: string, value: Child): HTMLElement {
   return h("div", { class: "fact" }, h("span", { class: "muted" }, name), h("b", {}, value));
@@ -111,21 +94,20 @@ export class StepPanel {
   }
 
   private requests(view: StepView): HTMLElement {
-    const rows = (requests: Request[]) =>
-      requests.map((each): Child[] => [
-        this.jobLink(each.job),
-        num(each.number),
-        phase(each),
-        num(each.tokens),
-        num(each.before),
-        num(each.prompt),
-      ]);
+    const cells = (each: Request): Child[] => [
+      this.jobLink(each.job),
+      num(each.number),
+      phase(each),
+      num(each.tokens),
+      num(each.before),
+      num(each.prompt),
+    ];
     const heads = ["job", "turn", "phase", "tokens", "before", "prompt"];
     return section(
       "running",
       "Running",
       num(view.running.length),
-      view.running.length > 0 && table("Running requests", heads, rows(view.running), 3),
+      view.running.length > 0 && list("Running requests", heads, 3, view.running, cells),
       view.preempted.length > 0 &&
         h("p", { class: "warn", "data-part": "preempted" }, "preempted: ", ...view.preempted.flatMap((each) => [this.jobLink(each.job), ` turn ${each.number} `])),
     );
@@ -134,12 +116,12 @@ export class StepPanel {
   private queue(view: StepView): HTMLElement {
     const { steps, turns } = this.indexed.trace;
     const now = at(steps.start, view.row);
-    const rows = view.waiting.map((each): Child[] => [
+    const cells = (each: Request): Child[] => [
       this.jobLink(each.job),
       num(each.number),
       seconds(Math.max(0, now - (each.since > 0 ? at(steps.start, each.since) : at(turns.arrive, each.turn)))),
       num(each.prompt),
-    ]);
+    ];
     const words = STOP_WORDS[view.stop] ?? view.stop;
     const loading = at(steps.loading, view.row);
     return section(
@@ -148,46 +130,46 @@ export class StepPanel {
       num(view.waiting.length),
       view.stop !== "" && h("p", { class: view.stop === "none" ? "muted" : "warn" }, `Admission: ${words} (${view.stop})`),
       loading > 0 && h("p", { class: "muted" }, `${num(loading)} wait for their KV to be loaded`),
-      view.waiting.length > 0 && table("Waiting requests", ["job", "turn", "for", "prompt"], rows, 2),
+      view.waiting.length > 0 && list("Waiting requests", ["job", "turn", "for", "prompt"], 2, view.waiting, cells),
     );
   }
 
   private pins(view: StepView): HTMLElement {
     const { jobs, steps } = this.indexed.trace;
     const now = at(steps.start, view.row);
-    const rows = view.pins.map((pin): Child[] => [
+    const cells = (pin: Pin): Child[] => [
       this.jobLink(jobs.id[pin.job] ?? "?"),
       pin.why,
       num(pin.blocks),
       seconds(now - pin.since),
       seconds(pin.deadline - now),
-    ]);
+    ];
     const heads = ["job", "why", "blocks", "held for", "TTL left"];
-    return section("pins", "Pins", num(view.pins.length), view.pins.length > 0 && table("Pins", heads, rows, 3));
+    return section("pins", "Pins", num(view.pins.length), view.pins.length > 0 && list("Pins", heads, 3, view.pins, cells));
   }
 
   private transfers(view: StepView): HTMLElement {
     const { steps } = this.indexed.trace;
-    const rows = view.transfers.map((each): Child[] => [
+    const cells = (each: TransferClass): Child[] => [
       each.kind,
       each.toHost ? "GPU → host" : "host → GPU",
       num(each.copies),
       num(each.blocks),
       bytes(each.bytes),
-    ]);
+    ];
     const moved = `${bytes(at(steps.toDevice, view.row))} to the GPU and ${bytes(at(steps.toHost, view.row))} to the host in this step`;
     const heads = ["class", "direction", "copies", "blocks", "size"];
     return section(
       "transfers",
       "Transfers in flight",
       steps.toDevice === null ? "not in this trace" : moved,
-      rows.length > 0 && table("Transfers in flight", heads, rows, 3),
+      view.transfers.length > 0 && list("Transfers in flight", heads, 3, view.transfers, cells),
     );
   }
 
   private events(view: StepView): HTMLElement {
     const { events, jobs } = this.indexed.trace;
-    const rows = view.events.map((row): Child[] => {
+    const cells = (row: number): Child[] => {
       const by = jobs.id[at(events.byJob, row)];
       return [
         kindOf(events, row),
@@ -196,9 +178,10 @@ export class StepPanel {
         by === undefined ? "" : this.jobLink(by),
         num(at(events.blocks, row)),
       ];
-    });
+    };
     const heads = ["what", "why", "whose", "for", "blocks"];
-    return section("events", "KV events", num(rows.length), rows.length > 0 && table("KV events", heads, rows, 1));
+    const shown = view.events.length > 0 && list("KV events", heads, 1, view.events, cells);
+    return section("events", "KV events", num(view.events.length), shown);
   }
 }
 

@@ -49,7 +49,7 @@ const LANES: Lane[] = [
 const LANE_HEIGHT = 84;
 const LANE_GAP = 46;
 const LEFT = 62;
-const POINTS = 700;
+const POINTS = 500;
 
 const busy = (trace: Trace) => [trace.steps.toDevice, trace.steps.toHost].some((bytes) => bytes?.some((b) => b > 0));
 

@@ -1,0 +1,69 @@
+// measure-trace.mjs PAGE.html: how long the trace viewer takes to open a page and to answer, as medians of several tries.
+// Wall time is what a reader waits for on this machine as it is; processor time, of all threads of the page, hardly depends on
+// what else runs. Run from a folder with the packages of analysis/web (build/<preset>/web-tree/analysis/web).
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+
+const { chromium } = createRequire(join(process.cwd(), "package.json"))("playwright-core");
+const TRIES = 5;
+const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+
+const browser = await chromium.launch({
+  executablePath: process.env.KVSWEEP_CHROMIUM || "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu"],
+});
+
+const session = await browser.newBrowserCDPSession();
+
+/** Seconds of processor time that all pages have used, all their threads. */
+async function busy() {
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  return processInfo.filter((process) => process.type === "renderer").reduce((sum, process) => sum + process.cpuTime, 0);
+}
+
+const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+
+async function open() {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  const before = await busy();
+  const start = performance.now();
+  await page.goto(pathToFileURL(process.argv[2]).href, { waitUntil: "commit" });
+  await page.waitForFunction(() => document.querySelector("[data-part=summary]")?.textContent);
+  await page.evaluate(drawn);
+  return { page, wall: performance.now() - start, cpu: 1e3 * ((await busy()) - before) };
+}
+
+async function interaction(name, { page }, act) {
+  const [walls, cpus] = [[], []];
+  for (let i = 0; i < TRIES; ++i) {
+    const before = await busy();
+    walls.push(await page.evaluate(act, i));
+    cpus.push(1e3 * ((await busy()) - before));
+  }
+  console.log(`${name.padEnd(24)} ${median(walls).toFixed(0).padStart(7)} ms wall ${median(cpus).toFixed(0).padStart(7)} ms of processor time`);
+}
+
+const opened = [];
+for (let i = 0; i < 3; ++i) {
+  await opened.at(-1)?.page.close();
+  opened.push(await open());
+}
+console.log(`opening                  ${median(opened.map((each) => each.wall)).toFixed(0).padStart(7)} ms wall ` +
+  `${median(opened.map((each) => each.cpu)).toFixed(0).padStart(7)} ms of processor time`);
+const last = opened.at(-1);
+
+// Each returns the time from the event to the frame that shows its effect.
+const measured = (body) => `async (i) => { const start = performance.now(); ${body};
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done))); return performance.now() - start; }`;
+const key = (name) => `document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "${name}", bubbles: true }))`;
+const evaluate = (text) => new Function("i", `return (${text})(i)`);
+await interaction("a step on", last, evaluate(measured(key("ArrowRight"))));
+await interaction("scrub to anywhere", last, evaluate(measured(
+  `const s = document.querySelector(".scrub"); s.value = String(Number(s.max) * (0.13 + 0.17 * i)); s.dispatchEvent(new Event("input"))`)));
+await interaction("zoom in", last, evaluate(measured(key("+"))));
+await interaction("zoom out to everything", last, evaluate(measured(key("0"))));
+await interaction("open a job", last, evaluate(measured(`document.querySelectorAll(".jobs tbody button")[i + 1].click()`)));
+await interaction("type into the search", last, evaluate(measured(
+  `const s = document.querySelector("input[type=search]"); s.value = "000" + i; s.dispatchEvent(new Event("input"))`)));
+await browser.close();
