@@ -8,6 +8,7 @@ build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates
                 libopenblas-dev)
 # Tests that need one of these skip, saying so, where it is missing. The formatting is what clang-format 14 makes of it.
 test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas python3-xarray python3-h5netcdf
+               python3-matplotlib
                slurmctld slurmd slurm-client munge
                chromium)
 # The web pages are built with these; without them there is everything else.

@@ -96,9 +96,9 @@ export function gapChart(store: Store): Drawing {
   const gpu = palette()[2] ?? "", host = palette()[5] ?? "";
   const option = {
     title: stories.map((story, i) => ({
-      text: story.variant, left: 0, top: TOP + i * ROW + 12, padding: 0, textStyle: { fontSize: 12, fontWeight: "normal", color: cssVar("--text"), width: 92, overflow: "break" },
+      text: story.variant, left: 0, top: TOP + i * ROW + 12, padding: 0, textStyle: { fontSize: 11, lineHeight: 14, fontWeight: "normal", color: cssVar("--text"), width: 108, overflow: "break" },
     })),
-    grid: stories.map((_, i) => ({ left: 132, right: 16, top: TOP + i * ROW, height: ROW - 22, outerBoundsMode: "none" })),
+    grid: stories.map((_, i) => ({ left: 142, right: 16, top: TOP + i * ROW, height: ROW - 22, outerBoundsMode: "none" })),
     xAxis: stories.map((_, i) => ({
       ...xAxis(i + 1 === stories.length ? "seconds since the turn ended" : ""), gridIndex: i, min: 0, max: until, axisLabel: { show: i + 1 === stories.length },
       splitLine: { show: false },
@@ -142,10 +142,10 @@ export function gapChart(store: Store): Drawing {
 function bands(story: Story, at: number, most: number): object[] {
   const band = (name: string, from: number, to: number, color: string, low: number, high: number) => ({
     type: "line", name, xAxisIndex: at, yAxisIndex: at, symbol: "none", color, lineStyle: { width: 0 }, data: [], silent: true,
-    markArea: { silent: true, itemStyle: { color, opacity: 0.85 }, data: [[{ coord: [from, low] }, { coord: [to, high] }]] },
+    markArea: { silent: true, itemStyle: { color, opacity: 1 }, data: [[{ coord: [from, low] }, { coord: [to, high] }]] },
   });
   return [
-    ...spans(story).map((span) => band(span.name, span.from, span.to, span.color, 0, most * 0.09)),
+    ...spans(story).map((span) => band(span.name, span.from, span.to, span.color, 0, most * 0.12)),
     ...story.pinned.map(([from, to]) => band("pinned", since(story, from), since(story, to), palette()[3] ?? "", most * 0.93, most)),
   ];
 }

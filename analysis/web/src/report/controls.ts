@@ -41,7 +41,7 @@ export function xSwitch(store: Store): HTMLElement {
   return h("span", { class: "switch", role: "group", "aria-label": "tokens" }, largest, total);
 }
 
-function policyToggles(store: Store): HTMLElement {
+export function policyToggles(store: Store): HTMLElement {
   const box = h("div", { class: "policies", role: "group", "aria-label": "policies" });
   const fill = () => {
     const focused = box.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["variant"] : undefined;

@@ -3,7 +3,7 @@ import { h } from "@/shared/dom";
 
 import { chartCard, type Card } from "./card";
 import { dramSizes, highestTurn, turnLatencyChart } from "./compare";
-import { select } from "./controls";
+import { policyToggles, select } from "./controls";
 import { panelName, type Panel } from "./data";
 import { nothing } from "./parts";
 import type { Store } from "./state";
@@ -74,7 +74,7 @@ export function latencySection(store: Store): Card {
       select(store, "less host memory", allSizes, () => choice.sizes[0], (value) => choose({ sizes: [value, choice.sizes[1]] })),
       select(store, "more host memory", allSizes, () => choice.sizes[1], (value) => choose({ sizes: [choice.sizes[0], value] })),
       select(store, "rate", () => panelOf("left").rates.map((value) => ({ value, text: `${value} jobs/s` })), () => choice.rate, (rate) => choose({ rate })),
-      h("label", { class: "choice" }, h("span", { class: "small muted" }, "turns"), h("span", {}, box, " all"))),
+      h("label", { class: "choice" }, h("span", { class: "small muted" }, "turns"), h("span", {}, box, " all")), policyToggles(store)),
     h("div", { class: "two" }, ...cards.map((card) => card.element)));
   return { element, refresh };
 }

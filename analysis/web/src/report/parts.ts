@@ -98,7 +98,7 @@ export const nothing = (why: string): Drawing => ({
       type: "text",
       left: "center",
       top: "middle",
-      style: { text: why, fill: cssVar("--muted"), font: "14px sans-serif", width: 280, overflow: "break", textAlign: "center" },
+      style: { text: why, fill: cssVar("--muted"), font: "14px sans-serif", lineHeight: 20, width: 280, overflow: "break", textAlign: "center" },
     },
   },
   csv: [],

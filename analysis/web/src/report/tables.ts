@@ -79,7 +79,7 @@ function regimeCell(regime: Regime | undefined, variants: string[]): HTMLElement
   const certain = regime.margin_interval === null ? "" : ` (95 %: ${interval(percents(regime.margin_interval), 3)} %)`;
   const element = h("td", { class: "regime", title: `${regime.winner} ${num(regime.value)} s, then ${regime.runner_up} ${num(regime.runner_value)} s${certain}` },
     h("b", {}, (regime.margin ?? 0) < TIE ? `${regime.winner} ≈ ${regime.runner_up}` : regime.winner),
-    h("div", { class: "small" }, `+${num((regime.margin ?? NaN) * 100, 2)} % to ${regime.runner_up}`),
+    h("div", { class: "small" }, `+${num((regime.margin ?? NaN) * 100, 3)} % to ${regime.runner_up}`),
     h("div", { class: "small muted" }, `n=${regime.repeats}${certain}`));
   const strength = Math.min(55, 12 + 60 * Math.max(0, regime.margin ?? 0));
   element.style.background = `color-mix(in srgb, ${color} ${strength}%, transparent)`;

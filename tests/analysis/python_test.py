@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""The Python package of analysis/python over an archive that kvsweep makes here, and over what kvsweep itself computes.
+
+    python_test.py KVSWEEP SOURCE_DIR
+"""
+import html.parser
+import json
+import math
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+sys.path.insert(0, str(source / "analysis/python"))
+missing = []
+for module in ("h5py", "numpy", "pandas", "matplotlib"):
+    try:
+        __import__(module)
+    except ImportError:
+        missing.append(module)
+if missing:
+    print("SKIPPED: Python has no " + ", ".join(missing))
+    sys.exit(0)
+
+import numpy as np  # noqa: E402 (known to be there)
+
+import kvsweep  # noqa: E402
+from kvsweep import figures, tables  # noqa: E402
+from kvsweep.charts import CHARTS, _rates, _spans  # noqa: E402
+from kvsweep.panels import fit_line, panels_of  # noqa: E402
+
+SWEEP = """# Who is best?
+schema = 1
+[sweep]
+name = "py-test"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb", "h200-141gb"]
+policy = ["fcfs", "lmcache"]
+jps = [2, 8]
+dram_gib = [16]
+[repeat]
+n = 2
+[sim]
+cost_model = "published"
+[workload]
+kind = "swe_smith_like"
+jobs = 8
+[[exclude]]
+gpu = "h200-141gb"
+policy = "lmcache"
+reason = "a column that some cells lack"
+"""
+
+
+class PageData(html.parser.HTMLParser):
+    """The JSON that a report's page holds."""
+
+    def __init__(self):
+        super().__init__()
+        self.inside, self.text = False, ""
+
+    def handle_starttag(self, tag, attrs):
+        self.inside = tag == "script" and dict(attrs).get("id") == "kvsweep-data"
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        self.text += data if self.inside else ""
+
+
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.dir = pathlib.Path(cls.folder.name)
+        (cls.dir / "s.toml").write_text(SWEEP)
+        cls.path = cls.dir / "s.h5"
+        subprocess.run([program, "run", "s.toml", "--archive", "s.h5"], cwd=cls.dir, check=True, stdout=subprocess.DEVNULL)
+        cls.archive = kvsweep.open(cls.path)
+        cls.panels = panels_of(cls.archive)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_tables_are_data_frames_with_names_for_enumerations(self):
+        cells = self.archive.cells
+        self.assertEqual(set(cells.status), {"ok", "excluded"})
+        self.assertEqual(len(self.archive.ok), 12)
+        self.assertEqual(set(cells.variant), {"fcfs", "lmcache-16G"})
+        self.assertTrue((self.archive.turns.t_finish_s > self.archive.turns.t_arrive_s).all())
+        self.assertIn("pin", set(self.archive.kv_events.kind) | {"pin"})
+        self.assertIsInstance(self.archive.jobs.id[0], str)
+
+    def test_rows_of_a_cell_are_those_of_the_whole_table(self):
+        whole = self.archive.steps
+        for cell in self.archive.ok.index:
+            own = self.archive.table("steps", cell)
+            self.assertEqual(len(own), (whole.cell == cell).sum())
+            self.assertTrue((own.cell == cell).all())
+
+    def test_a_table_that_is_not_there_and_a_file_that_is_no_archive_are_named(self):
+        with self.assertRaisesRegex(KeyError, "no table nothing"):
+            self.archive.table("nothing")
+        with self.assertRaises(AttributeError):
+            self.archive.nothing
+        with self.assertRaises(OSError):
+            kvsweep.open(self.dir / "s.toml")
+
+    def test_panels_hold_cells_of_one_gpu_and_kind(self):
+        self.assertEqual([panel.gpu for panel in self.panels], ["h100-80gb", "h200-141gb"])
+        self.assertEqual({panel.kind for panel in self.panels}, {"MODELLED (sim, published)"})
+        self.assertEqual([panel.repeats for panel in self.panels], [2, 2])
+
+    def test_means_over_spans_keep_the_integral_of_a_level(self):
+        steps = self.archive.table("steps", 0)
+        _, mean = _spans(steps, "n_running", 7)
+        held = np.diff(np.append(steps.t_s, steps.t_s.iloc[-1] + steps.dur_s.iloc[-1]))
+        end = steps.t_s.iloc[-1] + steps.dur_s.iloc[-1]
+        self.assertAlmostEqual(mean.sum() * end / 7, (steps.n_running * held).sum(), places=6)
+
+    def test_rates_over_spans_keep_the_bytes(self):
+        cell = self.archive.ok[self.archive.ok.variant == "lmcache-16G"].index[0]
+        steps = self.archive.table("steps", cell)
+        end = steps.t_s.iloc[-1] + steps.dur_s.iloc[-1]
+        _, rate = _rates(steps, "d2h_bytes", 11)
+        self.assertGreater(steps.d2h_bytes.sum(), 0)
+        self.assertAlmostEqual(rate.sum() * end / 11 / steps.d2h_bytes.sum(), 1, places=9)
+
+    def test_the_command_writes_vectors_pixels_and_latex(self):
+        out = self.dir / "figs"
+        figures.main([str(self.path), "-o", str(out)])
+        for gpu in ("h100-80gb", "h200-141gb"):
+            for chart in CHARTS:
+                base = out / f"py-test-{gpu}-{chart}"
+                self.assertTrue(base.with_name(base.name + ".pdf").read_bytes().startswith(b"%PDF"))
+                self.assertTrue(base.with_name(base.name + ".png").read_bytes().startswith(b"\x89PNG"))
+                svg = base.with_name(base.name + ".svg").read_text()
+                self.assertTrue(xml.etree.ElementTree.fromstring(svg).tag.endswith("svg"))
+                self.assertIn("MODELLED (sim, published), 2 repeats", svg)
+                self.assertNotIn("mathdefault", svg)
+            table = (out / f"py-test-{gpu}-summary.tex").read_text()
+            self.assertEqual(table.count(r"\textbf"), 2)
+            self.assertIn(r"$\pm$", table)
+        self.assertIn("whole step", (out / "py-test-regression.tex").read_text())
+        self.assertIn("lmcache-16G", (out / "py-test-regimes.tex").read_text())
+
+    def test_any_text_is_escaped_for_latex(self):
+        self.assertEqual(tables.escape("a_b&50%\\x{}\n~"), r"a\_b\&50\%\textbackslash{}x\{\} \textasciitilde{}")
+
+    def test_the_report_of_kvsweep_agrees_with_numpy(self):
+        subprocess.run([program, "report", "s.h5", "-o", "page"], cwd=self.dir, check=True, stdout=subprocess.DEVNULL)
+        parser = PageData()
+        parser.feed((self.dir / "page/index.html").read_text())
+        if not parser.text:
+            self.skipTest("kvsweep was built without its web pages, so the report holds no data")
+        report = json.loads(parser.text)
+        self.assertEqual(len(report["panels"]), len(self.panels))
+        close = lambda a, b: self.assertTrue(math.isclose(a, b, rel_tol=2e-5, abs_tol=1e-9), f"{a} and {b}")  # noqa: E731
+        for ours, panel in zip(report["panels"], self.panels):
+            self.assertEqual((ours["kind"], ours["gpu"], ours["variants"]), (panel.kind, panel.gpu, panel.variants))
+            for pooled in ours["pooled"] + ours["all"]:
+                cells = panel.of(pooled["variant"]) if pooled["variant"] else panel.cells
+                steps = panel.rows("steps", cells)
+                for key, column in (("total", "n_tok"), ("largest", "max_tok")):
+                    slope, intercept, r2, n = fit_line(steps[column], steps.dur_s)
+                    fit = pooled[key]["fit"]
+                    self.assertEqual(fit["n"], n)
+                    close(fit["slope_us"], slope * 1e6)
+                    close(fit["intercept_ms"], intercept * 1e3)
+                    close(fit["r2"], r2)
+                    for low, high, count in pooled[key]["histogram"]:
+                        self.assertEqual(((steps[column] >= low) & (steps[column] < high)).sum(), count)
+            for group in ours["groups"]:
+                cells = panel.of(group["variant"], int(group["jps"]))
+                jobs, turns = panel.rows("jobs", cells), panel.rows("turns", cells)
+                close(group["figures"]["jct_wall_mean_s"]["mean"], cells.jct_wall_mean_s.mean())
+                for percent in (0, 1, 50, 95, 100):
+                    close(group["jct"][percent], np.percentile(jobs.jct_wall_s, percent))
+                close(sum(group["parts"]), jobs.jct_wall_s.mean())
+                mean = (turns.t_finish_s - turns.t_arrive_s).groupby(turns.turn).mean()
+                for index, turn in enumerate(group["turns"]):
+                    close(turn[1], mean[index])
+                self.check_times(group, cells)
+
+    def check_times(self, group, cells):
+        for times, cell in zip(group["times"], cells.index):
+            lines = {line["name"]: line["values"] for line in times["lines"]}
+            steps = self.archive.table("steps", cell)
+            waiting = np.array(lines["waiting"], float)
+            first = int(np.argmax(~np.isnan(waiting)))
+            np.testing.assert_allclose(waiting[first + 1:], _spans_from_first(steps, "n_waiting")[first + 1:], rtol=1e-4, atol=1e-6)
+            moved = np.mean(lines["d2h"]) * times["end"] * 1e9
+            np.testing.assert_allclose(moved, steps.d2h_bytes.sum(), rtol=1e-4, atol=1)
+
+
+def _spans_from_first(steps, column, spans=240):
+    """Means over spans that start at 0, a while before the first step."""
+    end = steps.t_s.iloc[-1] + steps.dur_s.iloc[-1]
+    times = np.append(steps.t_s, end)
+    integral = np.concatenate([[0], np.cumsum(steps[column].to_numpy(float) * np.diff(times))])
+    edges = np.linspace(0, end, spans + 1)
+    return np.diff(np.interp(edges, times, integral)) / (end / spans)
+
+
+if __name__ == "__main__":
+    result = unittest.main(argv=sys.argv[:1], exit=False).result
+    sys.exit(not result.wasSuccessful())
