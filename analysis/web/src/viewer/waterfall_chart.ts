@@ -20,7 +20,7 @@ const PART_COLORS: Record<Part, string> = {
   recompute: "--warn",
   prefill: "--series-1",
   decode: "--series-3",
-  gap: "--line",
+  gap: "--series-8",
 };
 
 const ROW = 17;
