@@ -99,7 +99,13 @@ Plan make_plan(const std::string& path, const Options& options) {
 double host_gib(const PlannedCell& planned) {
   if (!planned.bound) return 0;
   const auto dram = planned.cell.params.find("dram_gib");
-  if (planned.bound->config.backend == "sim" || dram == planned.cell.params.end()) return 0;
+  const worker::ExperimentConfig& config = planned.bound->config;
+  if (config.backend == "sim") return 0;
+  if (dram == planned.cell.params.end()) {
+    constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+    const std::int64_t bytes = config.engine.tier.host_blocks * worker::bytes_per_block(config);
+    return static_cast<double>(bytes) / kBytesPerGib;
+  }
   if (const auto* whole = std::get_if<std::int64_t>(&dram->second.value))
     return static_cast<double>(*whole);
   const auto* real = std::get_if<double>(&dram->second.value);

@@ -177,7 +177,7 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   if (backend == "sim") {
     record_constants(in, bound.config);
   } else {
-    in.forget({"sim.cost_model", "sim.link"});
+    in.forget({"sim.block_copy_us", "sim.cost_model", "sim.link"});
   }
   if (problem) throw *problem;
   bound.identity = in.take_identity();

@@ -19,6 +19,7 @@ class SimExecution final : public Execution {
     backends::LinkModel link =
         backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
     link.infinite = config.link.infinite;
+    link.block_us = config.link.block_us;
     link.duplex = config.link.duplex;
     link_.emplace(link);
   }

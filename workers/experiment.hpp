@@ -56,6 +56,7 @@ struct WorkloadConfig {
 struct HostLink {
   backends::LinkMemory memory = backends::LinkMemory::pinned;
   bool infinite = false;  // sim: copies take no time
+  double block_us = 0;    // sim: what a block takes beyond its bytes
   bool duplex = true;     // sim: both directions at once
 };
 

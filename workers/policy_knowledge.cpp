@@ -24,6 +24,19 @@ double prefill_seconds(const backends::CostModel& model, int tokens, int budget)
   return seconds;
 }
 
+/// Seconds that the KV of a token takes over the link, the mean of both ways; 0 without swap space.
+double swap_seconds_per_token(const ExperimentConfig& config) {
+  constexpr double kFree = 1e-15;  // of an infinite link: not 0, which means that there is none
+  if (config.engine.tier.kind != engine::TierKind::swap) return 0;
+  if (config.link.infinite) return kFree;
+  const auto link =
+      backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
+  const double bytes_per_token =
+      static_cast<double>(link.bytes_per_block) / config.engine.kv.block_size;
+  const double launches_s = config.link.block_us / 1e6 / config.engine.kv.block_size;
+  return bytes_per_token * (1 / link.load_gb_s + 1 / link.store_gb_s) / 2 / 1e9 + launches_s;
+}
+
 }  // namespace
 
 policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
@@ -39,6 +52,7 @@ policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
   policy.reload = policies::fit_reload_cost([&](int tokens) {
     return prefill_seconds(*model, tokens, config.engine.scheduler.max_num_batched_tokens);
   });
+  policy.swap_s_per_tok = swap_seconds_per_token(config);
   return policy;
 }
 
@@ -47,8 +61,8 @@ engine::Nanos block_load_time(const ExperimentConfig& config) {
   const auto link =
       backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
   // 1 GB/s is one byte per nanosecond.
-  return engine::Nanos{
-      std::llround(static_cast<double>(link.bytes_per_block) / link.load_gb_s)};
+  return engine::Nanos{std::llround(static_cast<double>(link.bytes_per_block) / link.load_gb_s +
+                                    config.link.block_us * 1e3)};
 }
 
 }  // namespace worker

@@ -82,6 +82,7 @@ void Recorder::record_step(const engine::StepTrace& trace) {
   row.t_s = to_seconds(trace.start);
   row.dur_s = to_seconds(trace.end - trace.start);
   record_shares(*trace.plan, row);
+  row.kv_waste_tok = trace.unwritten_slots;
   row.n_running = trace.num_running;
   row.n_waiting = trace.num_waiting;
   row.n_preempted = static_cast<std::int32_t>(trace.plan->preempted.size());
@@ -109,8 +110,6 @@ void Recorder::record_shares(const engine::StepPlan& plan, sweep::StepRow& row) 
     row.max_tok = std::max(row.max_tok, share.num_tokens);
     row.n_decode += share.decode ? 1 : 0;
     row.n_again_tok += tokens_again(share);
-    const int in_last_block = (share.computed_before + share.num_tokens) % block_size_;
-    row.kv_waste_tok += in_last_block > 0 ? block_size_ - in_last_block : 0;
   }
   row.n_prefill_tok = row.n_tok - row.n_decode;
   row.forward = forward_of(row);
@@ -179,10 +178,11 @@ void Recorder::note_swap(const engine::KvEvent& event, const engine::TransferSta
   sweep::EvictionRow& row = evictions_[static_cast<std::size_t>(number)];
   if (move == Move::preempted) row.blocks = event.blocks;
   if (move == Move::out) {
-    const bool whole = event.blocks * block_size_ >= row.tokens;
+    // Who gives way block by block goes out over several steps.
+    row.bytes += event.blocks * bytes_per_block_;
+    const bool whole = row.bytes / bytes_per_block_ * block_size_ >= row.tokens;
     row.mode = whole ? sweep::EvictionMode::swap : sweep::EvictionMode::partial;
-    row.bytes = event.blocks * bytes_per_block_;
-    row.out_s = link_time(copies.store_busy, event.blocks, copies.stored_blocks);
+    row.out_s += link_time(copies.store_busy, event.blocks, copies.stored_blocks);
   }
   if (move == Move::in && row.mode != sweep::EvictionMode::recompute)
     row.in_s = link_time(copies.load_busy, event.blocks, copies.loaded_blocks);

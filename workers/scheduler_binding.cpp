@@ -22,16 +22,25 @@ void bind_blocks_ahead(ParamBinder& in, SchedulerConfig& s, const std::string& n
     if (in.has(key)) in.fail(key, "is decided by engine.scheduler \"" + name + '"');
 }
 
+/// A chunk of 0 tokens, or chunking "off", leaves prompts whole.
 void bind_chunks(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
-  if (name != "chunked") {
-    for (const char* key : {"engine.chunk_tokens", "engine.chunking"})
-      if (in.has(key)) in.fail(key, "needs engine.scheduler \"chunked\"");
-    return;
-  }
+  const bool chunked = name == "chunked";
   // The default is that of vLLM 0.4.2.
-  s.chunk_tokens = in.small("engine.chunk_tokens", std::min(512, s.max_num_batched_tokens), 1,
-                            s.max_num_batched_tokens);
-  s.adaptive_chunking = in.choice("engine.chunking", "fixed", {"fixed", "adaptive"}) == "adaptive";
+  s.chunk_tokens =
+      in.small("engine.chunk_tokens", chunked ? std::min(512, s.max_num_batched_tokens) : 0, 0,
+               s.max_num_batched_tokens);
+  const std::string chunking =
+      in.choice("engine.chunking", chunked && s.chunk_tokens > 0 ? "fixed" : "off",
+                {"off", "fixed", "adaptive"});
+  if (!chunked && s.chunk_tokens > 0)
+    in.fail("engine.chunk_tokens", "needs engine.scheduler \"chunked\"");
+  if (chunking != "off" && (!chunked || s.chunk_tokens == 0))
+    in.fail("engine.chunking", "needs engine.scheduler \"chunked\" and engine.chunk_tokens");
+  s.adaptive_chunking = chunking == "adaptive";
+  if (chunked) s.chunked_prefill = chunking != "off";
+  if (chunking == "off") s.chunk_tokens = 0;
+  if (chunking == "off") in.forget({"engine.chunk_tokens"});
+  if (!chunked) in.forget({"engine.chunking"});
 }
 
 void bind_v1(ParamBinder& in, SchedulerConfig& s) {

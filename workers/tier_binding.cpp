@@ -89,12 +89,14 @@ HostLink bind_tier(ParamBinder& in, engine::EngineConfig& engine, std::int64_t b
   link.infinite = in.choice("sim.link", "card", {"card", "infinite"}) == "infinite";
   link.duplex = in.boolean("policy.duplex", true);
   if (link.duplex) in.forget({"policy.duplex"});
+  link.block_us = in.number("sim.block_copy_us", 0, 0, 1e6);
   if (!link.infinite) in.forget({"sim.link"});
+  if (link.block_us == 0) in.forget({"sim.block_copy_us"});
   if (tier.kind == TierKind::none) {
     in.ignore("dram_gib");
     in.integer("engine.host_kv_tokens", 0, 0, std::int64_t{1} << 40);
     in.forget({"engine.host_kv_tokens"});
-    in.forget({"policy.host_memory", "policy.duplex", "sim.link"});
+    in.forget({"policy.host_memory", "policy.duplex", "sim.block_copy_us", "sim.link"});
     return link;
   }
   tier.host_blocks = bind_size(in, block_size, bytes_per_block);

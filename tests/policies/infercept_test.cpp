@@ -22,13 +22,14 @@ Interception published_example() {
 }
 
 struct Infercept {
-  explicit Infercept(double gap_s = -1)
+  explicit Infercept(double gap_s = -1, double swap_s_per_tok = 0)
       : policy(policies::make_retention(
             {.retention = "infercept",
              .estimator = {.name = "oracle",
                            .truth = [gap_s](engine::JobId,
                                             int) { return engine::from_seconds(gap_s); }},
              .reload = {0, 1e-4, 0},
+             .swap_s_per_tok = swap_s_per_tok,
              .max_num_batched_tokens = 1000})) {}
 
   GapDecision finish(int tokens, const Turn& turn = {}) {
@@ -130,8 +131,15 @@ TEST_CASE("a gap shorter than break-even is kept until break-even", "[infercept]
 
 TEST_CASE("a gap longer than break-even is given up at once", "[infercept]") {
   const GapDecision decision = Infercept(0.2).finish(2'000);
-  CHECK_FALSE(decision.pin);
-  CHECK(decision.reason == KvReason::rent);
+  CHECK_FALSE((decision.pin || decision.swap));
+  CHECK(decision.reason == KvReason::waste);
+}
+
+TEST_CASE("a long gap is swapped where copies waste less than computing again", "[infercept]") {
+  CHECK(Infercept(0.2, 1e-5).finish(2'000).swap);
+  CHECK(Infercept(0.01, 1e-5).finish(2'000).pin);
+  const GapDecision slow = Infercept(0.2, 1e-3).finish(2'000);
+  CHECK_FALSE((slow.pin || slow.swap));
 }
 
 TEST_CASE("a gap of which nothing is known is kept until break-even", "[infercept]") {

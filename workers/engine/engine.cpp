@@ -170,6 +170,7 @@ void Engine::trace_step(Nanos start) {
   trace_.num_loading = static_cast<int>(scheduler_.loading().size());
   trace_.num_pins = pins_.count();
   trace_.blocks = kv_.census();
+  trace_.unwritten_slots = scheduler_.unwritten_slots();
   trace_.host_blocks = tier_->blocks_held();
   trace_.host_capacity = tier_->capacity();
   trace_.evictions = kv_.evictions();

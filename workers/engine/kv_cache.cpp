@@ -127,8 +127,19 @@ void KvCache::register_full_blocks(Request& request, int tokens) {
   request.num_hashed_blocks = std::max(request.num_hashed_blocks, tokens / config_.block_size);
 }
 
+std::vector<BlockId> KvCache::hand_over(Request& request) {
+  std::vector<BlockId> blocks(request.blocks);
+  request.blocks.clear();
+  request.num_hashed_blocks = 0;
+  return blocks;
+}
+
+void KvCache::release(std::span<const BlockId> blocks) {
+  for (const BlockId block : std::views::reverse(blocks)) release_block(block);
+}
+
 void KvCache::release(Request& request) {
-  for (const BlockId block : std::views::reverse(request.blocks)) release_block(block);
+  release(std::span<const BlockId>(request.blocks));
   request.blocks.clear();
   request.num_hashed_blocks = 0;
 }
@@ -191,13 +202,11 @@ void KvCache::count_kept(BlockId block, int by) {
 }
 
 std::vector<BlockId> KvCache::pin(Request& request) {
-  std::vector<BlockId> blocks(request.blocks);
+  std::vector<BlockId> blocks = hand_over(request);
   for (const BlockId block : blocks) {
     ++keepers_[index(block)].pins;
     count_kept(block, 1);
   }
-  request.blocks.clear();
-  request.num_hashed_blocks = 0;
   return blocks;
 }
 

@@ -96,6 +96,9 @@ class KvCache {
   /// Room for `new_tokens` beyond the computed ones of a running request.
   bool try_grow(Request& request, int new_tokens);
 
+  /// The request's references are the caller's from now on, until release().
+  std::vector<BlockId> hand_over(Request& request);
+  void release(std::span<const BlockId> blocks);
   /// Drops the request's references, last block first: a prefix is useful without its tail, not the
   /// reverse.
   void release(Request& request);

@@ -58,7 +58,7 @@ void Pins::on_aborted(Request& request) {
   if (job.pin.active) release(request.spec.job, KvReason::job_end);
 }
 
-void Pins::on_turn_finish(Request& request, Nanos now) {
+void Pins::on_turn_finish(Request& request, Nanos now, HostTier& tier) {
   JobState& job = state_of(request.spec.job);
   if (job.pin.active) {
     // Shared blocks stay: the finished turn still refers to them.
@@ -67,7 +67,8 @@ void Pins::on_turn_finish(Request& request, Nanos now) {
   const GapDecision decision = policy_.on_turn_finish(request, now);
   const auto num_blocks = static_cast<int>(request.blocks.size());
   if (!decision.pin) {
-    if (decision.reason != KvReason::none) {
+    const bool kept = decision.swap && tier.keep_finished(request);
+    if (!kept && decision.reason != KvReason::none) {
       record(KvEventKind::keep_declined, decision.reason, request, num_blocks, Nanos{-1});
     }
     kv_.release(request);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "workers/engine/host_tier.hpp"
 #include "workers/engine/kv_cache.hpp"
 #include "workers/engine/queue_order.hpp"
 #include "workers/engine/retention.hpp"
@@ -25,8 +26,9 @@ class Pins {
   void on_preempted(const Request& request);  // it waits again
   void on_admitted(const Request& request);   // it holds its own blocks now
   void on_aborted(Request& request);
-  /// Keeps or releases the blocks of a finished turn, as the policy decides.
-  void on_turn_finish(Request& request, Nanos now);
+  /// Keeps or releases the blocks of a finished turn, as the policy decides, or lets the tier have
+  /// them.
+  void on_turn_finish(Request& request, Nanos now, HostTier& tier = no_tier());
   /// Gives up one pin so that something can run. False when there is none.
   bool release_one(KvReason pressure);
 

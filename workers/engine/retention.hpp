@@ -8,6 +8,7 @@ struct GapDecision {
   bool pin = false;
   KvReason reason = KvReason::none;
   Nanos deadline{-1};  // end of the pin's time to live
+  bool swap = false;   // to the host, if the tier has room for it; otherwise it is given up
 };
 
 /// Which pin goes first when nothing else can run.

@@ -249,12 +249,9 @@ void Scheduler::finish(Request& request, FinishReason reason, Nanos now) {
   request.status = RequestStatus::finished;
   request.finish = reason;
   running_.remove(request);
-  if (config_.step_order == StepOrder::fixed_batch) {
-    const auto blocks = kv_.pin(request);
-    ended_in_batch_.insert(ended_in_batch_.end(), blocks.begin(), blocks.end());
-  }
+  if (config_.step_order == StepOrder::fixed_batch) end_in_batch(request);
   tier_.on_turn_finish(request, now);
-  pins_.on_turn_finish(request, now);
+  pins_.on_turn_finish(request, now, tier_);
 }
 
 }  // namespace engine

@@ -64,6 +64,9 @@ class Scheduler {
   const RunningList& suspended() const { return suspended_; }
   /// Blocks of sequences that have ended before their batch.
   std::span<const BlockId> ended_in_batch() const { return ended_in_batch_; }
+  /// Room for tokens in the blocks of running requests, and of those that ended before their batch,
+  /// that nothing has been written to, the current step's tokens apart.
+  int unwritten_slots() const;
   bool idle() const { return running_.empty() && loading_.empty() && order_.size() == 0; }
 
   void submit(Request& request);
@@ -127,6 +130,7 @@ class Scheduler {
                    int num_new_blocks);
   void commit(StepPlan& plan);
   void finish(Request& request, FinishReason reason, Nanos now);
+  void end_in_batch(Request& request);
 
   // The last refusal for want of blocks, so that a blocked head is not looked up again in every
   // step.
@@ -149,7 +153,8 @@ class Scheduler {
   bool splits_prompts_ = true;  // in the current step
   bool batch_open_ = false;     // fixed batches: more may join
   std::vector<BlockId> ended_in_batch_;
-  bool took_blocks_ = false;  // from suspended requests, in the current step
+  int unwritten_in_ended_ = 0;  // slots
+  bool took_blocks_ = false;    // from suspended requests, in the current step
 };
 
 }  // namespace engine

@@ -32,8 +32,9 @@ bool Scheduler::swapped_out_waits() const {
 /// last sequence has ended; so long the blocks of all of them stay taken.
 void Scheduler::schedule_fixed_batch(StepPlan& plan, Nanos now) {
   if (running_.empty()) {
-    kv_.unpin(ended_in_batch_);
+    kv_.release(ended_in_batch_);
     ended_in_batch_.clear();
+    unwritten_in_ended_ = 0;
     kv_.restore_order();
     batch_open_ = true;
   }
@@ -42,6 +43,20 @@ void Scheduler::schedule_fixed_batch(StepPlan& plan, Nanos now) {
     batch_open_ = plan.stop == StopReason::token_budget || plan.stop == StopReason::chunking_off;
   }
   if (plan.scheduled.empty()) schedule_running(plan, now);
+}
+
+/// Its blocks wait for the end of the batch.
+void Scheduler::end_in_batch(Request& request) {
+  const std::vector<BlockId> blocks = kv_.hand_over(request);
+  ended_in_batch_.insert(ended_in_batch_.end(), blocks.begin(), blocks.end());
+  unwritten_in_ended_ += static_cast<int>(blocks.size()) * kv_.block_size() - request.num_computed;
+}
+
+int Scheduler::unwritten_slots() const {
+  int slots = unwritten_in_ended_;
+  for (const Request* r = running_.front(); r != nullptr; r = RunningList::next(*r))
+    slots += static_cast<int>(r->blocks.size()) * kv_.block_size() - r->num_computed;
+  return slots;
 }
 
 /// Whether the step has more tokens of prompts to compute than tokens to generate.

@@ -101,8 +101,8 @@ StopReason Scheduler::try_admit_loaded(Request& request, StepPlan& plan, Nanos n
 /// Something that holds blocks without computing lets go of them, for the sake of `head` or of what
 /// runs. False when nothing does.
 bool Scheduler::give_way(const Request* head, KvReason pressure, Nanos now) {
-  return tier_.give_way(pressure, now) || pins_.release_one(pressure) || drop_loaded(head, pressure, now) ||
-         shrink_suspended(head, now);
+  return tier_.give_way(pressure, now) || pins_.release_one(pressure) ||
+         drop_loaded(head, pressure, now) || shrink_suspended(head, now);
 }
 
 /// The request that loaded last loses its blocks; what they hold stays cached until it is evicted.

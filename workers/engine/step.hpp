@@ -140,6 +140,7 @@ struct StepTrace {
   int num_loading = 0;  // requests whose KV is being loaded
   int num_pins = 0;
   BlockCensus blocks;       // after admission
+  int unwritten_slots = 0;  // room for tokens in blocks of requests that nothing is written to
   int host_blocks = 0;      // blocks that can be found in host memory
   int host_capacity = 0;    // blocks that host memory has room for
   TransferStats transfers;  // what arrived since the step before

@@ -55,6 +55,7 @@ struct PolicyConfig {
   EstimatorConfig estimator{};
   engine::PinRules pins{};
   ReloadCost reload{};                // ttl rules utility and ski_rental, infercept
+  double swap_s_per_tok = 0;          // infercept: one way, over the link; 0: nothing to swap to
   int max_num_batched_tokens = 2048;  // tokens that one step recomputes at most
   int block_size = 16;                // tokens
 

@@ -1,6 +1,7 @@
-// InferCept (Abhyankar et al., ICML 2024): keep a turn's KV through its gap, or give it up, by
-// whichever wastes less memory over time. A gap that turns out longer than was expected is given up
-// when keeping has wasted as much as computing again would; so is one of which nothing is known.
+// InferCept (Abhyankar et al., ICML 2024): keep a turn's KV through its gap, give it up, or
+// swap it to the host, by whichever wastes least memory over time. A gap that turns out longer than
+// was expected is given up when keeping has wasted as much as computing again would; so is one of
+// which nothing is known.
 #include <memory>
 
 #include "workers/engine/errors.hpp"
@@ -24,6 +25,7 @@ class Infercept final : public engine::RetentionPolicy {
       : rules_(config.pins),
         chunk_tok_(config.max_num_batched_tokens),
         reload_(config.reload),
+        swap_s_per_tok_(config.swap_s_per_tok),
         calls_(make_estimator(config.estimator)) {}
 
   engine::PinRules pin_rules() const override { return rules_; }
@@ -39,9 +41,12 @@ class Infercept final : public engine::RetentionPolicy {
     const Interception turn{.context_tok = static_cast<double>(request.num_tokens()),
                             .other_tok = running_.tokens_beside(request),
                             .chunk_tok = chunk_tok_,
-                            .reload = reload_};
+                            .reload = reload_,
+                            .swap_s_per_tok = swap_s_per_tok_};
     const double gap_s = forecast ? engine::to_seconds(forecast->expected()) : 0;
-    if (least_waste(turn, gap_s) != GapAction::preserve) return {.reason = KvReason::rent};
+    const GapAction action = least_waste(turn, gap_s);
+    if (action != GapAction::preserve)
+      return {.reason = KvReason::waste, .swap = action == GapAction::swap};
     return {true, KvReason::rent, now + engine::from_seconds(break_even_s(turn))};
   }
 
@@ -49,6 +54,7 @@ class Infercept final : public engine::RetentionPolicy {
   engine::PinRules rules_;
   int chunk_tok_;
   ReloadCost reload_;
+  double swap_s_per_tok_;
   ToolCalls calls_;
   RunningContext running_;
 };

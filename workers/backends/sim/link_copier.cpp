@@ -27,7 +27,8 @@ LinkModel link_model(const LinkRates& rates, LinkMemory memory, std::int64_t byt
           .duplex_factor = rates.duplex_factor,
           .infinite = false,
           .bytes_per_block = bytes_per_block,
-          .duplex = true};
+          .duplex = true,
+          .block_us = 0};
 }
 
 LinkCopier::LinkCopier(const LinkModel& link) : link_(link) {
@@ -46,7 +47,8 @@ CopyId LinkCopier::submit(CopyDirection direction, std::span<const engine::Block
       static_cast<double>(copies.size()) * static_cast<double>(link_.bytes_per_block);
   const double gb_s = direction == CopyDirection::load ? link_.load_gb_s : link_.store_gb_s;
   // 1 GB/s is one byte per nanosecond.
-  const double work_ns = link_.infinite ? 0 : bytes / gb_s;
+  const double launches_ns = static_cast<double>(copies.size()) * link_.block_us * 1e3;
+  const double work_ns = link_.infinite ? 0 : bytes / gb_s + launches_ns;
   const CopyId id{++num_submitted_};
   Direction& queue = directions_[static_cast<std::size_t>(direction)];
   queue.push_back({id, work_ns});

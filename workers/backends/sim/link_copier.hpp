@@ -16,7 +16,8 @@ struct LinkModel {
   double duplex_factor = 1;  // share of its rate that each direction keeps while the other is busy
   bool infinite = false;     // copies take no time
   std::int64_t bytes_per_block = 0;
-  bool duplex = true;  // otherwise a batch of one direction waits for those of the other
+  bool duplex = true;   // otherwise a batch of one direction waits for those of the other
+  double block_us = 0;  // what a block takes beyond its bytes: the launches of its copies
 };
 
 enum class LinkMemory : std::uint8_t { pinned, pageable };
