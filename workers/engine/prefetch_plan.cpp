@@ -1,6 +1,7 @@
 // When loads begin, and what for.
 #include <algorithm>
 #include <cassert>
+#include <tuple>
 #include <utility>
 
 #include "workers/engine/prefetcher.hpp"
@@ -8,7 +9,8 @@
 namespace engine {
 namespace {
 
-constexpr int kMostFetches = 3;  // of a job in one gap; after that it has to ask
+constexpr int kMostFetches = 3;   // of a job in one gap; after that it has to ask
+constexpr int kMostRefusals = 4;  // for want of room in one step; what follows is worth less
 constexpr double kNobodyBlocked = 0.01;
 constexpr Nanos kGrace = std::chrono::milliseconds{250};
 constexpr Nanos kMargin = std::chrono::milliseconds{5};
@@ -16,7 +18,9 @@ constexpr Nanos kMargin = std::chrono::milliseconds{5};
 }  // namespace
 
 void Prefetcher::observe(const StepPlan& plan, Nanos now) {
-  if (last_step_ >= Nanos{0} && now > last_step_ && running_ > 0)
+  // Who runs on has seen no idle time since the step before.
+  const auto runs_on = [](const ScheduledRequest& s) { return s.kind == ScheduleKind::running; };
+  if (now > last_step_ && std::ranges::any_of(plan.scheduled, runs_on))
     step_s_.add(to_seconds(now - last_step_), now);
   last_step_ = now;
   running_ = static_cast<int>(plan.scheduled.size());
@@ -72,9 +76,23 @@ void Prefetcher::plan(const StepPlan& plan, Nanos now) {
       wakeup_ = std::min(wakeup_, std::max(job.fetch.until, now + Nanos{1}));
     if (const auto found = candidate(job, now)) due_.push_back(*found);
   }
-  std::ranges::sort(due_, std::ranges::greater{}, &Candidate::density);
-  for (const Candidate& found : due_) begin(found, now);
+  std::ranges::sort(due_, [](const Candidate& a, const Candidate& b) {
+    return std::tuple(-a.density, a.use_at) < std::tuple(-b.density, b.use_at);
+  });
+  int without_room = 0;
+  for (const Candidate& found : due_) {
+    if (without_room == kMostRefusals) break;
+    without_room += begin(found, now) ? 0 : 1;
+  }
+  if (transfers_.pending(CopyDirection::load, Urgency::prefetch) > 0)
+    wakeup_ = std::min(wakeup_, arrival_of_loads(now));
   assert(wakeup_ > now);
+}
+
+/// When what is under way will be there: an idle engine looks then.
+Nanos Prefetcher::arrival_of_loads(Nanos now) const {
+  const int blocks = transfers_.pending(CopyDirection::load, Urgency::prefetch);
+  return now + std::max(Nanos{1}, transfers_.expected_load_time(blocks));
 }
 
 /// A load whose time has come; otherwise notes when that will be.
@@ -124,8 +142,9 @@ int Prefetcher::room_for(const PausedJob& job, Nanos now) {
   int room = kv_.num_free();
   for (const std::uint32_t id : paused_) {
     PausedJob& other = jobs_[id];
-    if (&other == &job || hardly_used_before(other, now) > job.use_at) continue;
-    for (const BlockId block : other.cached) room -= kv_.pool().refs(block) == 0 ? 1 : 0;
+    const bool cached = !other.cached.empty() && other.fetch.state == Fetch::State::none;
+    if (&other == &job || !cached || hardly_used_before(other, now) > job.use_at) continue;
+    room -= static_cast<int>(other.cached.size());
   }
   return room;
 }
@@ -135,8 +154,15 @@ void Prefetcher::refuse(PausedJob& job, KvReason reason, int blocks, Nanos deadl
   events_.add_due(KvEventKind::prefetch, reason, job.next_turn(), blocks, deadline);
 }
 
-void Prefetcher::begin(const Candidate& found, Nanos now) {
+/// False when there is no room.
+bool Prefetcher::begin(const Candidate& found, Nanos now) {
   PausedJob& job = *found.job;
+  hardly_used_before(job, now);
+  const auto lost = static_cast<int>(job.hashes.size() - job.cached.size());
+  if (room_for(job, now) < lost) {
+    refuse(job, KvReason::no_room, lost, found.use_at);
+    return false;
+  }
   hits_.clear();
   while (hits_.size() < job.hashes.size()) {
     const auto block = kv_.prefix_cache().find(job.hashes[hits_.size()]);
@@ -147,20 +173,24 @@ void Prefetcher::begin(const Candidate& found, Nanos now) {
   while (hits_.size() + static_cast<std::size_t>(missing) < job.hashes.size() &&
          host_.find(job.hashes[hits_.size() + static_cast<std::size_t>(missing)]))
     ++missing;
-  if (missing == 0) return;
+  if (missing == 0) return true;
   const int others = transfers_.pending(CopyDirection::load, Urgency::prefetch);
-  if (now + transfers_.expected_load_time(others) > found.use_at + found.load_time)
-    return refuse(job, KvReason::deadline, missing, found.use_at);
-  hardly_used_before(job, now);
+  if (now + transfers_.expected_load_time(others) > found.use_at + found.load_time) {
+    refuse(job, KvReason::cancelled, missing, found.use_at);
+    return true;
+  }
   Request turn;
   turn.spec.job = job.id;
   turn.spec.turn = job.turn + 1;
   turn.spec.known_hashes = job.hashes;
   const bool fits =
-      room_for(job, now) >= missing &&
       kv_.try_admit_loading(turn, hits_, missing * kv_.block_size(), 0).fit == Fit::ok;
-  if (!fits) return refuse(job, KvReason::no_room, missing, found.use_at);
-  submit(found, turn, hits_, now);
+  if (fits) {
+    submit(found, turn, hits_, now);
+  } else {
+    refuse(job, KvReason::no_room, missing, found.use_at);
+  }
+  return fits;
 }
 
 void Prefetcher::submit(const Candidate& found, Request& turn, std::span<const BlockId> hits,
@@ -245,10 +275,11 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
 /// What a token of the job's KV saves for each second that it is in host memory.
 double Prefetcher::worth_by_time(PausedJob& job, Nanos now) {
   AwaitedKv kv;
-  kv.context_tokens = kv.missing_tokens = static_cast<int>(job.hashes.size()) * kv_.block_size();
-  if (kv.missing_tokens == 0) return 0;
+  // Of a first turn nothing is known before it ends: it counts as one block.
+  const int blocks = std::max(1, static_cast<int>(job.hashes.size()));
+  kv.context_tokens = kv.missing_tokens = blocks * kv_.block_size();
   kv.until_use = std::max(hardly_used_before(job, now) - now, Nanos{1'000'000});
-  kv.load_time = transfers_.expected_load_time(static_cast<int>(job.hashes.size()));
+  kv.load_time = transfers_.expected_load_time(blocks);
   const double worth = policy_.score(kv, {.running = running_});
   return worth / kv.missing_tokens / to_seconds(kv.until_use);
 }
@@ -278,13 +309,6 @@ bool Prefetcher::make_host_room(const TurnRef& of, Nanos now) {
     victims_.trim_host(*least, kQuantum);
   }
   return true;
-}
-
-void Prefetcher::on_stored(const TurnRef& of, const BlockHash& hash) {
-  PausedJob& job = job_of(of.job);
-  if (job.stored < static_cast<int>(job.hashes.size()) &&
-      std::ranges::find(job.hashes, hash) != job.hashes.end())
-    job.stored = static_cast<int>(job.hashes.size());
 }
 
 }  // namespace engine

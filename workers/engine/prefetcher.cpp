@@ -50,16 +50,7 @@ void Prefetcher::on_arrival(const Request& request, Nanos now) {
   policy_.on_arrival(request);
   wanted_tokens_.add(request.num_tokens(), now);
   PausedJob& job = job_of(request.spec.job);
-  if (job.phase == JobPhase::away) {
-    const auto left = static_cast<int>(job.hashes.size() - job.cached.size());
-    if (job.fetch.state == Fetch::State::moving) {
-      events_.add(KvEventKind::prefetch, KvReason::late, job.next_turn(), left);
-    } else if (job.fetch.state == Fetch::State::held && now - job.fetch.since > kLittleEarly) {
-      events_.add(KvEventKind::prefetch, KvReason::early, job.next_turn(),
-                  static_cast<int>(job.fetch.blocks.size()));
-    }
-    gap_s_.add(to_seconds(now - job.since), now);
-  }
+  if (job.phase == JobPhase::away) gap_s_.add(to_seconds(now - job.since), now);
   if (job.phase == JobPhase::served) return;  // two turns of a job at once: one is followed
   begin_phase(job, JobPhase::back);
   job.since = now;
@@ -79,6 +70,8 @@ bool Prefetcher::waits_for_fetch(Request& request, int gpu_tokens, Nanos now) {
   if (!wanted) return false;
   transfers_.raise(fetch.transfer, Urgency::demand, now);
   fetch.waits = &request;
+  events_.add(KvEventKind::prefetch, KvReason::late, job.next_turn(),
+              static_cast<int>(fetch.slots.size()));
   return true;
 }
 
@@ -93,6 +86,10 @@ void Prefetcher::on_served(const Request& request, Nanos now) {
   PausedJob& job = job_of(request.spec.job);
   if (job.phase == JobPhase::back && job.request == &request) {
     if (request.spec.turn > 0) wait_s_.add(to_seconds(now - job.since), now);
+    const bool early = job.since - job.fetch.since > kLittleEarly;
+    if (job.fetch.state == Fetch::State::held && early)
+      events_.add(KvEventKind::prefetch, KvReason::early, job.next_turn(),
+                  static_cast<int>(job.fetch.blocks.size()));
     end_gap(job, now);
   }
   begin_phase(job, JobPhase::served);
@@ -219,15 +216,17 @@ bool Prefetcher::give_way(KvReason pressure, Nanos now) {
 /// goes first.
 void Prefetcher::before_eviction(int count) {
   BlockId block = kv_.pool().free_head();
-  for (; count > 0 && block != BlockId{0} && !victims_.watched(block); --count)
-    block = kv_.pool().next_free(block);
-  constexpr int kQuantum = 32;
+  for (; count > 0 && block != BlockId{0}; block = kv_.pool().next_free(block)) {
+    if (!kv_.prefix_cache().contains(block)) continue;
+    if (victims_.watched(block)) break;
+    --count;
+  }
   ++num_searches_;
   while (count > 0) {
     PausedJob* victim = next_victim();
     if (victim == nullptr) return;
     const bool on_host = host_.find(victim->hashes[victim->cached.size() - 1]).has_value();
-    const int trimmed = victims_.trim(*victim, std::max(count, kQuantum));
+    const int trimmed = victims_.trim(*victim, count);
     if (trimmed == 0) {
       victim->passed_over = num_searches_;
       continue;
@@ -246,8 +245,9 @@ PausedJob* Prefetcher::next_victim() {
     const bool may = !job.cached.empty() && job.fetch.state == Fetch::State::none &&
                      job.passed_over != num_searches_;
     if (!may) continue;
-    const bool on_host = host_.find(job.hashes[job.cached.size() - 1]).has_value();
-    const std::pair rank(on_host, hardly_used_before(job, now_));
+    const Nanos use_at = hardly_used_before(job, now_);
+    if (victim != nullptr && latest >= std::pair(true, use_at)) continue;
+    const std::pair rank(host_.find(job.hashes[job.cached.size() - 1]).has_value(), use_at);
     if (victim != nullptr && rank <= latest) continue;
     victim = &job;
     latest = rank;

@@ -57,7 +57,6 @@ class Prefetcher final : public EvictionOrder {
   /// Makes place for content of this turn at the expense of content that is worth less. False when
   /// all that the host holds is worth more.
   bool make_host_room(const TurnRef& of, Nanos now);
-  void on_stored(const TurnRef& of, const BlockHash& hash);
 
  private:
   struct Candidate {
@@ -85,9 +84,10 @@ class Prefetcher final : public EvictionOrder {
   PausedJob* least_worth_on_host(Nanos now);
 
   // Loads.
+  Nanos arrival_of_loads(Nanos now) const;
   std::optional<Candidate> candidate(PausedJob& job, Nanos now);
   std::optional<Candidate> weigh(PausedJob& job, int missing, Nanos use_at, Nanos now);
-  void begin(const Candidate& candidate, Nanos now);
+  bool begin(const Candidate& candidate, Nanos now);
   int room_for(const PausedJob& job, Nanos now);
   void refuse(PausedJob& job, KvReason reason, int blocks, Nanos deadline);
   void submit(const Candidate& candidate, Request& turn, std::span<const BlockId> hits, Nanos now);

@@ -1,0 +1,371 @@
+// KV that is loaded before its turn asks for it, over a modelled link: 1 ms a block in either
+// direction. Steps take 10 ms.
+#include <map>
+
+#include "tests/engine/support/engine_world.hpp"
+#include "tests/support/catch.hpp"
+#include "workers/backends/sim/link_copier.hpp"
+#include "workers/engine/errors.hpp"
+
+using namespace support;
+using namespace std::chrono_literals;
+using engine::JobId;
+using engine::KvEventKind;
+using engine::KvReason;
+using engine::Nanos;
+
+namespace {
+
+/// Tells when jobs come back, right or wrong, and finds everything worth having.
+class Timetable final : public engine::PrefetchPolicy {
+ public:
+  void on_arrival(const engine::Request&) override {}
+  void on_turn_finish(const engine::Request&, Nanos) override {}
+  bool foretells(JobId job) const override { return returns.contains(job); }
+  Nanos returns_by(JobId job, double, Nanos now) const override {
+    const auto known = returns.find(job);
+    return std::max(now, known == returns.end() ? now + 1s : known->second);
+  }
+  double recompute_s(int, int missing) const override { return recompute * missing; }
+  double score(const engine::AwaitedKv&, const engine::Scarcity&) const override { return worth; }
+  bool ranks_host_memory() const override { return ranks; }
+
+  std::map<JobId, Nanos> returns;
+  double worth = 1;
+  double recompute = 1;  // a token
+  bool ranks = false;
+};
+
+struct Sizes {
+  int gpu_blocks = 6;
+  int host_blocks = 64;
+  int quantum = 32;
+};
+
+struct Seen {
+  KvEventKind kind;
+  KvReason reason;
+  int job, blocks;
+  Nanos at;
+};
+
+/// Jobs whose turns the test submits, over a tier that prefetches by the timetable.
+class PrefetchWorld {
+ public:
+  explicit PrefetchWorld(const Sizes& sizes = {}) : world_(config(sizes, timetable), &link_) {}
+
+  /// The job's next turn arrives.
+  engine::RequestId arrive(int job, const Tokens& prompt, bool last = false, int outputs = 1) {
+    prompts_.push_back(prompt);
+    engine::RequestSpec spec;
+    spec.job = JobId{static_cast<std::uint32_t>(job)};
+    spec.turn = turns_[job]++;
+    spec.last_turn = last;
+    return world_.submit(prompts_.back(), outputs, spec);
+  }
+  engine::Request run(engine::RequestId id) {
+    for (int i = 0; i < 10'000; ++i)
+      for (const engine::Request* r : note(world_.engine.step()).finished)
+        if (r->id == id) return *r;
+    throw std::logic_error("the request does not finish");
+  }
+  engine::Request serve(int job, const Tokens& prompt, bool last = false) {
+    return run(arrive(job, prompt, last));
+  }
+  /// An idle engine is woken when it wants to be, as its client does.
+  void idle_until(Nanos t) {
+    while (engine().wakeup() < t) {
+      clock().wait_until(engine().wakeup());
+      note(engine().wake());
+    }
+    clock().wait_until(t);
+  }
+  const engine::StepTrace& step() { return note(world_.engine.step()); }
+
+  int blocks_of(KvEventKind kind, KvReason reason, int job = -1) const {
+    int blocks = 0;
+    for (const Seen& e : seen)
+      if (e.kind == kind && e.reason == reason && (job < 0 || e.job == job)) blocks += e.blocks;
+    return blocks;
+  }
+  const Seen* first(KvEventKind kind, KvReason reason) const {
+    for (const Seen& e : seen)
+      if (e.kind == kind && e.reason == reason) return &e;
+    return nullptr;
+  }
+  engine::Engine& engine() { return world_.engine; }
+  engine::VirtualClock& clock() { return world_.clock; }
+
+  Timetable timetable;
+  std::vector<Seen> seen;
+
+ private:
+  static EngineWorldConfig config(const Sizes& sizes, Timetable& timetable) {
+    EngineWorldConfig config;
+    const int tokens = 16 * sizes.gpu_blocks;
+    config.engine.kv = {sizes.gpu_blocks + 1, 16, true};
+    config.engine.scheduler = {
+        .max_num_batched_tokens = tokens, .max_num_seqs = 4, .max_model_len = tokens};
+    engine::TierConfig& tier = config.engine.tier;
+    tier.kind = engine::TierKind::offload;
+    tier.host_blocks = sizes.host_blocks;
+    tier.transfers.quantum_blocks = sizes.quantum;
+    tier.transfers.block_load_time = 1ms;
+    tier.prefetch = &timetable;
+    return config;
+  }
+  const engine::StepTrace& note(const engine::StepTrace& trace) {
+    for (const engine::KvEvent& e : trace.kv_events)
+      seen.push_back({e.kind, e.reason, static_cast<int>(engine::index(e.job)), e.blocks, e.at});
+    return trace;
+  }
+
+  backends::LinkCopier link_{{1, 1, 1, false, 1'000'000}};
+  EngineWorld world_;
+  std::deque<Tokens> prompts_;
+  std::map<int, int> turns_;
+};
+
+const Tokens kA = tokens(33, 1), kB = tokens(49, 2), kAll = tokens(90, 3);
+
+/// Job 0 has run a turn of two blocks, and all of the pool was wanted since.
+void give_up(PrefetchWorld& world, const Tokens& prompt = kA) {
+  world.serve(0, prompt);
+  world.idle_until(30ms);
+  world.serve(9, kAll, true);
+}
+
+}  // namespace
+
+TEST_CASE("KV that was given up is back just before its turn", "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.returns[JobId{0}] = 200ms;
+  give_up(world);
+  CHECK(world.blocks_of(KvEventKind::demote, KvReason::capacity, 0) == 2);
+  REQUIRE(world.clock().now() == 40ms);
+  world.idle_until(200ms);
+  const Seen* begun = world.first(KvEventKind::prefetch, KvReason::deadline);
+  REQUIRE(begun != nullptr);
+  CHECK(begun->blocks == 2);
+  // Two steps and 5 ms before the turn, less what the copy takes.
+  CHECK((begun->at > 150ms && begun->at < 195ms));
+  const auto turn = world.serve(0, kA + tokens(5, 7));
+  CHECK((turn.prefix_hit_tokens == 32 && turn.host_hit_tokens == 0));
+  CHECK((turn.time.load_stall == 0ms && turn.time.queue == 0ms));
+}
+
+TEST_CASE("nothing is loaded while nothing was lost", "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.returns[JobId{0}] = 100ms;
+  world.serve(0, kA);
+  world.idle_until(100ms);
+  CHECK(world.first(KvEventKind::prefetch, KvReason::deadline) == nullptr);
+  CHECK(world.serve(0, kA).prefix_hit_tokens == 32);
+}
+
+TEST_CASE("a turn that comes before its load has begun asks for it", "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.returns[JobId{0}] = 500ms;
+  give_up(world);
+  world.idle_until(100ms);
+  const auto turn = world.serve(0, kA + tokens(5, 7));
+  CHECK((turn.prefix_hit_tokens == 0 && turn.host_hit_tokens == 32));
+  CHECK(turn.time.load_stall == 2ms);
+  CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::deadline) == 0);
+}
+
+TEST_CASE("a turn that comes before its KV waits for the rest of the same load", "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.returns[JobId{0}] = 200ms;
+  give_up(world);
+  world.idle_until(world.engine().wakeup() + 1us);
+  REQUIRE(world.blocks_of(KvEventKind::prefetch, KvReason::deadline) == 2);
+  const Nanos begun = world.clock().now();
+  const auto turn = world.serve(0, kA + tokens(5, 7));
+  CHECK((turn.prefix_hit_tokens == 32 && turn.host_hit_tokens == 0));
+  CHECK((turn.time.load_stall > 1ms && turn.time.load_stall <= 2ms));
+  CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::late) == 2);
+  CHECK(world.blocks_of(KvEventKind::load, KvReason::demand) == 0);
+  CHECK(world.clock().now() < begun + 13ms);
+}
+
+TEST_CASE("KV that is there long before its turn is kept, and said to be early", "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.returns[JobId{0}] = 100ms;
+  give_up(world);
+  world.idle_until(348ms);
+  CHECK(world.serve(0, kA).prefix_hit_tokens == 32);
+  CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::early) == 2);
+}
+
+TEST_CASE("KV of a turn that does not come is kept no longer than its time", "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.returns[JobId{0}] = 100ms;
+  give_up(world);
+  world.idle_until(10s);
+  const Seen* dropped = world.first(KvEventKind::drop, KvReason::misprediction);
+  REQUIRE(dropped != nullptr);
+  CHECK((dropped->blocks == 2 && dropped->at >= 350ms && dropped->at < 400ms));
+  CHECK(world.engine().kv().num_free() == 6);
+  CHECK(world.serve(0, kA).prefix_hit_tokens == 32);  // nobody wanted the blocks
+}
+
+TEST_CASE("a job that is awaited in vain is not brought back for ever", "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.returns[JobId{0}] = 100ms;
+  give_up(world);
+  for (int i = 1; i <= 20; ++i) {
+    world.idle_until(i * 1s);
+    world.serve(9 + i, tokens(90, 10 + i), true);
+  }
+  CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::deadline) <= 3 * 2);
+}
+
+TEST_CASE("what moves is given up when nothing else could run", "[prefetch]") {
+  PrefetchWorld world({.quantum = 1});
+  world.timetable.returns[JobId{0}] = 200ms;
+  give_up(world);
+  world.idle_until(world.engine().wakeup() + 1us);
+  REQUIRE(world.blocks_of(KvEventKind::prefetch, KvReason::deadline) == 2);
+  const Nanos arrival = world.clock().now();
+  const auto other = world.serve(5, tokens(90, 5), true);
+  CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::cancelled, 0) == 1);
+  CHECK(other.admitted - arrival <= 1ms);  // the copy that had begun
+  while (world.engine().copying()) world.step();
+  CHECK(world.engine().kv().num_free() == 6);
+}
+
+TEST_CASE("what is held gives way when nothing else could run", "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.returns[JobId{0}] = 200ms;
+  give_up(world);
+  world.idle_until(199ms);
+  REQUIRE(world.engine().kv().census().pinned == 2);
+  const auto other = world.serve(5, tokens(90, 5), true);
+  CHECK(world.blocks_of(KvEventKind::drop, KvReason::pressure_admit, 0) == 2);
+  CHECK(other.time.queue == 0ms);
+}
+
+TEST_CASE("what is held gives way before anybody who runs is preempted", "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.returns[JobId{0}] = 200ms;
+  give_up(world);
+  world.idle_until(199ms);
+  REQUIRE(world.engine().kv().census().pinned == 2);
+  world.arrive(5, tokens(15, 5), true, 30);  // three blocks each, of the four that are left
+  const auto second = world.arrive(6, tokens(15, 6), true, 30);
+  world.run(second);
+  CHECK(world.blocks_of(KvEventKind::drop, KvReason::pressure_run, 0) == 2);
+  CHECK(world.blocks_of(KvEventKind::preempt, KvReason::out_of_blocks) == 0);
+}
+
+TEST_CASE("the job that is wanted last gives up its end, and keeps a prefix", "[prefetch]") {
+  PrefetchWorld world({.gpu_blocks = 8});
+  world.timetable.returns[JobId{0}] = 300ms;
+  world.timetable.returns[JobId{1}] = 900ms;
+  world.serve(0, kB);  // three blocks each
+  world.serve(1, tokens(49, 4));
+  world.idle_until(50ms);
+  world.serve(2, tokens(47, 5), true);  // wants one block that somebody has
+  CHECK(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 0) == 0);
+  CHECK(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 1) == 1);
+  const auto soon = world.serve(0, kB);
+  CHECK((soon.prefix_hit_tokens == 48 && soon.host_hit_tokens == 0));
+}
+
+TEST_CASE("of a job that gave up its end the rest alone is loaded", "[prefetch]") {
+  PrefetchWorld world({.gpu_blocks = 8});
+  world.timetable.returns[JobId{0}] = 300ms;
+  world.serve(0, tokens(65, 2));
+  world.idle_until(50ms);
+  world.serve(2, tokens(96, 5), true);  // wants two of the four
+  REQUIRE(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 0) == 2);
+  world.idle_until(300ms);
+  CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::deadline, 0) == 2);
+  CHECK(world.serve(0, tokens(65, 2)).prefix_hit_tokens == 64);
+}
+
+TEST_CASE("who returns first is loaded first", "[prefetch]") {
+  PrefetchWorld world({.gpu_blocks = 8});
+  world.timetable.returns[JobId{0}] = 400ms;
+  world.timetable.returns[JobId{1}] = 300ms;
+  world.serve(0, kA);
+  world.serve(1, tokens(33, 4));
+  world.idle_until(50ms);
+  world.serve(2, tokens(127, 5), true);
+  world.idle_until(400ms);
+  std::vector<int> order;
+  for (const Seen& e : world.seen)
+    if (e.kind == KvEventKind::prefetch && e.reason == KvReason::deadline) order.push_back(e.job);
+  CHECK(order == std::vector{1, 0});
+}
+
+TEST_CASE("a turn that asks overtakes loads that nobody waits for", "[prefetch]") {
+  PrefetchWorld world({.gpu_blocks = 12, .quantum = 1});
+  world.timetable.returns[JobId{0}] = 300ms;
+  world.serve(0, tokens(97, 2));  // six blocks
+  world.serve(1, kA);             // nothing is foretold of it
+  world.idle_until(50ms);
+  world.serve(2, tokens(191, 5), true);
+  while (world.blocks_of(KvEventKind::prefetch, KvReason::deadline, 0) == 0) {
+    world.clock().wait_until(world.engine().wakeup());
+    world.idle_until(world.engine().wakeup() + 1us);
+  }
+  const auto turn = world.serve(1, kA);
+  CHECK(turn.host_hit_tokens == 32);
+  CHECK(turn.time.load_stall <= 3ms);  // its two blocks behind the one that had begun
+}
+
+TEST_CASE("nothing is loaded that is not worth it, or is not foretold", "[prefetch]") {
+  for (const bool foretold : {true, false}) {
+    PrefetchWorld world;
+    world.timetable.worth = 0;
+    if (foretold) world.timetable.returns[JobId{0}] = 200ms;
+    give_up(world);
+    world.idle_until(200ms);
+    CHECK(world.serve(0, kA).host_hit_tokens == 32);
+    CHECK(world.first(KvEventKind::prefetch, KvReason::deadline) == nullptr);
+  }
+}
+
+TEST_CASE("with the link taken for longer than computing again would take nothing is loaded",
+          "[prefetch]") {
+  PrefetchWorld world({.gpu_blocks = 12});
+  world.timetable.recompute = 1e-6;
+  world.serve(0, tokens(97, 2));
+  world.serve(1, kA);
+  world.idle_until(50ms);
+  world.serve(2, tokens(191, 5), true);
+  const auto first = world.arrive(0, tokens(97, 2));
+  world.arrive(1, kA);
+  CHECK(world.run(first).host_hit_tokens == 96);
+  CHECK(world.blocks_of(KvEventKind::load, KvReason::demand, 1) == 0);
+}
+
+TEST_CASE("where host memory is ranked, what is wanted last gives way", "[prefetch]") {
+  for (const bool ranks : {true, false}) {
+    PrefetchWorld world({.gpu_blocks = 12, .host_blocks = 4});
+    world.timetable.ranks = ranks;
+    world.timetable.returns[JobId{0}] = 300ms;
+    world.timetable.returns[JobId{1}] = 100s;
+    world.timetable.returns[JobId{2}] = 20s;
+    world.serve(0, kA);
+    world.serve(1, tokens(33, 4));
+    world.idle_until(50ms);
+    world.serve(2, tokens(33, 5));
+    world.idle_until(100ms);
+    const auto unread = KvReason::unread;
+    CHECK(world.blocks_of(KvEventKind::evict_host, unread, ranks ? 1 : 0) == 2);
+    CHECK(world.blocks_of(KvEventKind::evict_host, unread, ranks ? 0 : 1) == 0);
+  }
+}
+
+TEST_CASE("prefetch without an eager offload tier is refused", "[prefetch]") {
+  Timetable timetable;
+  EngineWorldConfig config;
+  config.engine.tier = {.kind = engine::TierKind::offload, .host_blocks = 8};
+  config.engine.tier.prefetch = &timetable;
+  config.engine.tier.store_mode = engine::StoreMode::lazy;
+  backends::LinkCopier link{{1, 1, 1, false, 1'000'000}};
+  CHECK_THROWS_AS(EngineWorld(config, &link), engine::InputError);
+}
