@@ -291,6 +291,7 @@ SubmitOptions read_submit_values(const po::variables_map& given) {
   submit.time = optional<std::string>(given, "time");
   submit.gpus = optional<int>(given, "gpus").value_or(submit.gpus);
   submit.gpus_given = given.count("gpus") > 0;
+  submit.profiles_given = given.count("profiles") > 0;
   submit.array = given.count("array") > 0;
   submit.print = given.count("print") > 0;
   submit.go = given.count("go") > 0;

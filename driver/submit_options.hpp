@@ -16,9 +16,10 @@ struct SubmitOptions {
   std::optional<std::string> account, qos, time;
   int gpus = 1;  // of one SKU's job; of an array, tasks at once
   bool gpus_given = false;
-  bool array = false;  // one cell a task
-  bool print = false;  // scripts to standard output, nothing is written
-  bool go = false;     // hand the scripts to sbatch
+  bool profiles_given = false;  // other than the program's own, so that jobs need to be told
+  bool array = false;           // one cell a task
+  bool print = false;           // scripts to standard output, nothing is written
+  bool go = false;              // hand the scripts to sbatch
 };
 
 }  // namespace driver

@@ -74,6 +74,8 @@ std::string run_options(const Submission& submission, const SkuJob& job) {
   std::string text = options.submit.array ? "" : selection(options, job.sku);
   text += "--backend " + submission.plan.backend;
   for (const std::string& each : options.set) text += " --set " + shell_word(each);
+  if (options.submit.profiles_given)
+    text += " --profiles " + shell_word(fs::absolute(options.profiles).lexically_normal().string());
   if (job.tier_gib > 0) text += " --node-memory-gib " + analysis::four_digits(job.tier_gib);
   if (!submission.cluster.fake_devices.empty()) text += " --fake-device \"$device\"";
   return text;
@@ -106,13 +108,14 @@ std::string array_range(const SkuJob& job, const SubmitOptions& options) {
 /// What every template may ask for.
 TemplateValues common_values(const Submission& submission) {
   const Options& options = submission.options;
-  return {{"account", options.submit.account.value_or("")},
-          {"qos", options.submit.qos.value_or(submission.cluster.qos)},
-          {"kvsweep", options.submit.program.string()},
-          {"modules", submission.cluster.modules},
-          {"scratch", submission.cluster.scratch},
-          {"sweep", fs::absolute(options.arguments.front()).lexically_normal().string()},
-          {"sweep_name", submission.plan.spec.name}};
+  return {
+      {"account", options.submit.account.value_or("")},
+      {"qos", options.submit.qos.value_or(submission.cluster.qos)},
+      {"kvsweep", shell_word(options.submit.program.string())},
+      {"modules", submission.cluster.modules},
+      {"scratch", submission.cluster.scratch},
+      {"sweep", shell_word(fs::absolute(options.arguments.front()).lexically_normal().string())},
+      {"sweep_name", submission.plan.spec.name}};
 }
 
 TemplateValues sku_values(const Submission& submission, const SkuJob& job) {

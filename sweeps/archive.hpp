@@ -123,7 +123,7 @@ class Archive {
   std::size_t merged_ = 0;             // cells that have run and are in the archive
   std::vector<RunMark> deaths_;
   std::string provenance_file_;  // of this run; empty before it is written
-  bool index_changed_ = false;  // the file's index is not index_
+  bool index_changed_ = false;   // the file's index is not index_
 };
 
 }  // namespace sweep

@@ -193,6 +193,35 @@ def unknown_skus():
     expect_in("pace-phoenix", refused("--sku", "a100-40gb", "--cluster", "pace-pheonix"), "message")
 
 
+@case("what the run is told beside the SKU is handed on, quoted for the shell where it has to be")
+def handed_on():
+    folder = tempfile.mkdtemp(prefix="kvs sweep ")
+    try:
+        sweep = shutil.copy(MATRIX, os.path.join(folder, "my matrix.toml"))
+        done = submit("--archive", "/scratch/me/results.h5", "--print", "--sku", "a100-40gb", "--only", "jps=1,3",
+                      "--skip", "policy=lmcache", "--set", "workload.jobs=7", "--profiles", SOURCE + "/sweeps", sweep=sweep)
+        expect_equal(done.returncode, 0, f"exit code, {done}")
+        for words in (f"sweep='{sweep}'", "--only jps=1,3,gpu=a100-40gb ", "--skip policy=lmcache ", "--set workload.jobs=7",
+                      f"--profiles {SOURCE}/sweeps"):
+            expect_in(words, done.stdout, "script")
+    finally:
+        shutil.rmtree(folder)
+
+
+@case("a run of a single cell has that cell alone, named by its number or the start of its key")
+def single_cell():
+    plan = subprocess.run([PROGRAM, "plan", MATRIX, "--json"], capture_output=True, text=True, check=True).stdout
+    key = re.findall(r'"cell":5,"key":"([0-9a-f]{64})"', plan)[0]
+    for word in "5", key[:12]:
+        shown = subprocess.run([PROGRAM, "plan", MATRIX, "--json", "--cell", word], capture_output=True, text=True,
+                               check=True).stdout
+        expect_equal(re.findall(r'"cell":(\d+),', shown), ["5"], f"cells of --cell {word}")
+    for word in "999", "0123456789ab":
+        done = subprocess.run([PROGRAM, "plan", MATRIX, "--cell", word], capture_output=True, text=True, check=False)
+        expect_equal(done.returncode, USAGE, f"exit code of --cell {word}, {done}")
+        expect_in(word, done.stderr, "message")
+
+
 @case("words that a batch script could not carry are refused")
 def odd_words():
     expect_in("' '", refused("--sku", "a100-40gb", archive="/scratch/my results/a.h5"), "message")
