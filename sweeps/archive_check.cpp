@@ -1,6 +1,14 @@
 #include "sweeps/archive_check.hpp"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <string_view>
 
 #include "sweeps/archive_errors.hpp"
 #include "sweeps/archive_file.hpp"
@@ -92,9 +100,7 @@ void check_shards(const std::string& path, const std::vector<CellRecord>& cells,
   }
 }
 
-}  // namespace
-
-Problems check_archive(const std::string& path) {
+Problems problems_of(const std::string& path) {
   Problems problems;
   try {
     const OpenArchive archive = open_archive_file(path);
@@ -115,6 +121,75 @@ Problems check_archive(const std::string& path) {
     problems.push_back(error.what());
   } catch (const H5Error& error) {
     problems.push_back(path + " is damaged: " + error.what());
+  }
+  return problems;
+}
+
+/// Writes all of a text, or as much as somebody reads.
+void write_text(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::string read_text(int descriptor) {
+  std::string text;
+  char block[4096];
+  for (;;) {
+    const ssize_t read = ::read(descriptor, block, sizeof block);
+    if (read < 0 && errno == EINTR) continue;
+    if (read <= 0) return text;
+    text.append(block, static_cast<std::size_t>(read));
+  }
+}
+
+/// Looks for problems and never returns: each goes to the descriptor, with a zero byte behind it.
+[[noreturn]] void report_and_exit(const std::string& path, int descriptor) {
+  // A handler of the parent's would report a crash as its own.
+  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE}) std::signal(signal, SIG_DFL);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  std::string text;
+  int status = 0;
+  try {
+    for (const std::string& problem : problems_of(path)) text += problem + '\0';
+  } catch (const std::exception& error) {
+    text = error.what();
+    status = 1;
+  }
+  write_text(descriptor, text);
+  ::_exit(status);
+}
+
+}  // namespace
+
+Problems check_archive(const std::string& path) {
+  static_cast<void>(Descriptor(path, O_RDONLY));  // says what is wrong when it cannot be read
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw FileError("make a pipe to check", path, errno);
+  const pid_t child = ::fork();
+  if (child == 0) report_and_exit(path, ends[1]);
+  const int reason = errno;
+  ::close(ends[1]);
+  const std::string text = child > 0 ? read_text(ends[0]) : "";
+  ::close(ends[0]);
+  if (child < 0) throw FileError("start a process to check", path, reason);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) {
+    return {path + " is damaged: HDF5 dies of reading it (signal " +
+            std::to_string(WTERMSIG(status)) + ")"};
+  }
+  if (WEXITSTATUS(status) != 0) throw std::runtime_error(text);
+  Problems problems;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find('\0', start);
+    problems.push_back(text.substr(start, end - start));
+    start = end + 1;
   }
   return problems;
 }

@@ -5,7 +5,9 @@
 namespace sweep {
 
 /// What is wrong with an archive and the shards beside it, a sentence each; nothing when every
-/// number in it is what a cell once found out. Throws FileError when there is no such file.
+/// number in it is what a cell once found out. Looks from a process of its own, which HDF5 may
+/// crash: texts of attributes lie in a heap without checksums. Call it from a process of one
+/// thread. Throws FileError when there is no such file.
 std::vector<std::string> check_archive(const std::string& path);
 
 /// Where two archives differ in anything but volatile columns and provenance, at most ten

@@ -151,7 +151,7 @@ TEST_CASE("an unknown cost model is refused with the ones that exist") {
 TEST_CASE("only cards and shapes whose kernels were measured are not labelled estimated") {
   for (const std::string& gpu : worker::profile_names(kDir / "gpus")) {
     CAPTURE(gpu);
-    const bool measured = gpu == "h100-80gb" || gpu == "h200-141gb";
+    const bool measured = gpu == "h100-80gb" || gpu == "h200-141gb" || gpu == "a100-sxm-80gb";
     CHECK(cost("kernels", gpu)->estimated() == !measured);
     CHECK(cost("kernels", gpu)->label() == (measured ? "kernels" : "kernels (estimated)"));
     CHECK(cost("kernels", gpu, "opt-13b")->estimated());

@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 const fs::path kDir = "sweeps";
-const std::vector<std::string> kGpus = {"a100-40gb",  "a100-80gb", "a100-sxm-40gb", "h100-80gb",
-                                        "h200-141gb", "l40s-48gb", "rtx5090-32gb"};
+const std::vector<std::string> kGpus = {"a100-40gb", "a100-80gb",  "a100-sxm-40gb", "a100-sxm-80gb",
+                                        "h100-80gb", "h200-141gb", "l40s-48gb",     "rtx5090-32gb"};
 const std::vector<std::string> kModels = {"llama-3.1-8b", "opt-13b",           "tiny-llama-3",
                                           "tiny-opt",     "tiny-yarn-llama-2", "yarn-llama-2-7b"};
 
@@ -93,13 +93,16 @@ TEST_CASE("a device's name and memory tell its SKU, whatever the driver reports 
   CHECK(profiles_of("A100-PCIE-40GB", 40536) == Names{"a100-40gb"});
   CHECK(profiles_of("NVIDIA A100 80GB PCIe", 81920) == Names{"a100-80gb"});
   CHECK(profiles_of("NVIDIA A100-SXM4-40GB", 40960) == Names{"a100-sxm-40gb"});
+  CHECK(profiles_of("NVIDIA A100-SXM4-80GB", 81920) == Names{"a100-sxm-80gb"});
+  CHECK(profiles_of("A100-SXM-80GB", 81251) == Names{"a100-sxm-80gb"});
   CHECK(profiles_of("NVIDIA H200", 143771) == Names{"h200-141gb"});
   CHECK(profiles_of("NVIDIA L40S", 46068) == Names{"l40s-48gb"});
   CHECK(profiles_of("NVIDIA GeForce RTX 5090", 32607) == Names{"rtx5090-32gb"});
 }
 
 TEST_CASE("a card that is nearly but not quite a SKU is none") {
-  CHECK(profiles_of("NVIDIA A100-SXM4-80GB", 81920).empty());
+  CHECK(profiles_of("NVIDIA A100-SXM4-80GB", 40960).empty());
+  CHECK(profiles_of("NVIDIA A100-SXM-64GB", 65536).empty());
   CHECK(profiles_of("NVIDIA H100 PCIe", 81559).empty());
   CHECK(profiles_of("NVIDIA H200 NVL", 143771).empty());
   CHECK(profiles_of("NVIDIA GeForce RTX 5090 D", 32607).empty());
@@ -183,8 +186,8 @@ TEST_CASE("model shapes give the bytes and the arithmetic of a token") {
 TEST_CASE("an unknown profile is refused with the known ones and the nearest") {
   CHECK_THROWS_WITH(worker::load_gpu_profile(kDir, "h100-80g"),
                     "unknown gpu \"h100-80g\" (did you mean \"h100-80gb\"?), sweeps/gpus has: "
-                    "a100-40gb, a100-80gb, a100-sxm-40gb, h100-80gb, h200-141gb, l40s-48gb, "
-                    "rtx5090-32gb");
+                    "a100-40gb, a100-80gb, a100-sxm-40gb, a100-sxm-80gb, h100-80gb, h200-141gb, "
+                    "l40s-48gb, rtx5090-32gb");
   CHECK_THROWS_WITH(worker::load_model_shape(kDir, "llama-3.1-8"),
                     "unknown model \"llama-3.1-8\" (did you mean \"llama-3.1-8b\"?), "
                     "sweeps/models has: llama-3.1-8b, opt-13b, tiny-llama-3, tiny-opt, "

@@ -108,7 +108,10 @@ def death_drain_death():
         expect_in("died=signal 11\n", kill_worker(folder, signal.SIGSEGV), "mark of the first death")
         run = folder.start_run("--archive", "a.h5", ranks=2)
         run.until_workers_are_at_cells(2, folder.marks)
-        os.kill(run.rank(0), signal.SIGTERM)
+        driver = run.rank(0)
+        os.kill(driver, signal.SIGTERM)
+        run.until(lambda: "(draining)" in run.written(run.err), "it drains")
+        os.kill(driver, signal.SIGTERM)  # does not wait for the cell either
         outcome = run.wait()
         expect_equal(outcome.code, 75, f"exit code of the drained run, {outcome}")
         expect_in("deaths=1\n", b"".join(folder.marks()).decode(), "mark after the drain")
