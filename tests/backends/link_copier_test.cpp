@@ -132,3 +132,30 @@ TEST_CASE("completions do not depend on when anybody looks", "[link]") {
     CHECK(busy.size() == 50);
   }
 }
+
+TEST_CASE("without duplex one direction waits for the other", "[link]") {
+  // 1 MB blocks at 1 GB/s: 1 ms each.
+  LinkCopier link({1, 1, 1, false, 1'000'000, false});
+  const engine::BlockCopy copies[] = {{engine::BlockId{1}, engine::HostSlot{0}},
+                                      {engine::BlockId{2}, engine::HostSlot{1}}};
+  const auto store = link.submit(engine::CopyDirection::store, copies, engine::Nanos{0});
+  const auto load =
+      link.submit(engine::CopyDirection::load, std::span(copies).first(1), engine::Nanos{0});
+  std::vector<engine::CopyDone> done;
+  link.poll(std::chrono::milliseconds{2}, done);
+  REQUIRE(done.size() == 1);
+  CHECK((done[0].id == store && done[0].busy == std::chrono::milliseconds{2}));
+  CHECK(link.next_completion() == engine::Nanos{std::chrono::milliseconds{3}});
+  link.poll(std::chrono::milliseconds{3}, done);
+  REQUIRE(done.size() == 2);
+  CHECK((done[1].id == load && done[1].busy == std::chrono::milliseconds{1}));
+}
+
+TEST_CASE("without duplex a batch that waits for the other direction can be taken back", "[link]") {
+  LinkCopier link({1, 1, 1, false, 1'000'000, false});
+  const engine::BlockCopy copy[] = {{engine::BlockId{1}, engine::HostSlot{0}}};
+  const auto store = link.submit(engine::CopyDirection::store, copy, engine::Nanos{0});
+  const auto load = link.submit(engine::CopyDirection::load, copy, engine::Nanos{0});
+  CHECK_FALSE(link.withdraw(store, engine::Nanos{10}));
+  CHECK(link.withdraw(load, engine::Nanos{10}));
+}

@@ -13,7 +13,7 @@ std::string describe(const Serving& serving) {
        << scheduler.long_prefill_token_threshold << ", " << serving.policy.order << ", "
        << serving.policy.retention << ", tier " << static_cast<int>(serving.engine.tier.kind)
        << (serving.engine.tier.store_mode == engine::StoreMode::lazy ? " lazy" : "") << " of "
-       << serving.engine.tier.host_blocks << " blocks";
+       << serving.engine.tier.host_blocks << " blocks, prefetch " << serving.policy.prefetch;
   return text.str();
 }
 
@@ -37,6 +37,19 @@ Serving random_serving(support::Dice& dice, model::DType kv_type) {
   return serving;
 }
 
+namespace {
+
+/// Foretold exactly, or far from it.
+void add_random_prefetch(support::Dice& dice, policies::PolicyConfig& policy) {
+  policy.prefetch = dice.any({"oracle", "tool_mean", "lognormal"});
+  policy.scoring = dice.any({"S1", "S3", "S5"});
+  policy.reload = {0, 1e-3, 0};
+  policy.estimator.truth = [](engine::JobId job, int) { return gap_of(job); };
+  policy.estimator.error.bias = dice.any({1.0, 1.0, 0.2, 5.0});
+}
+
+}  // namespace
+
 void add_random_tier(support::Dice& dice, Serving& serving) {
   using engine::TierKind;
   engine::EngineConfig& engine = serving.engine;
@@ -52,6 +65,9 @@ void add_random_tier(support::Dice& dice, Serving& serving) {
   tier.save_decode = dice.one_in(2);
   tier.transfers.quantum_blocks = dice.any({1, 2, 32});
   tier.transfers.max_ahead = dice.any({0, 1, 3});
+  const bool eager = tier.kind == TierKind::offload && tier.store_mode == engine::StoreMode::eager;
+  if (eager && engine.kv.prefix_caching && dice.one_in(2))
+    add_random_prefetch(dice, serving.policy);
   if (dice.one_in(4)) engine.scheduler.step_order = engine::StepOrder::prefill_first;
 }
 

@@ -104,6 +104,11 @@ std::string decisions_of(const engine::StepTrace& trace, const Names& names) {
   return text.str();
 }
 
+engine::EngineConfig with_prefetch(engine::EngineConfig config, engine::PrefetchPolicy* prefetch) {
+  config.tier.prefetch = prefetch;
+  return config;
+}
+
 /// A client for each job: submits its next turn some time after the answer to the one before.
 class Service {
  public:
@@ -115,7 +120,9 @@ class Service {
         clients_(jobs.size()),
         order_(policies::make_order(serving.policy)),
         retention_(policies::make_retention(serving.policy)),
-        engine_(serving.engine, clock_, backend, *order_, *retention_, sink_, copier) {
+        prefetch_(policies::make_prefetch(serving.policy)),
+        engine_(with_prefetch(serving.engine, prefetch_.get()), clock_, backend, *order_,
+                *retention_, sink_, copier) {
     for (std::size_t j = 0; j < jobs.size(); ++j) clients_[j].arrival = jobs[j].arrival;
   }
 
@@ -153,6 +160,10 @@ class Service {
       if (!clients_[j].busy && clients_[j].turn < jobs_[j].turns.size())
         next = std::min(next, clients_[j].arrival);
     if (engine_.idle() && next == Nanos::max()) return false;
+    while (engine_.idle() && engine_.wakeup() < next) {
+      clock_.wait_until(engine_.wakeup());
+      note(engine_.wake());
+    }
     if (engine_.idle()) clock_.wait_until(next);
     for (std::size_t j = 0; j < clients_.size(); ++j) {
       Client& client = clients_[j];
@@ -186,7 +197,7 @@ class Service {
     served_.hit_tokens += request.prefix_hit_tokens;
     served_.answers[names_[index(request.id)]] = request.outputs;
     client.prompt = client.prompt + request.outputs;
-    client.arrival = end + Nanos(25'000'000 * (1 + index(request.spec.job)));
+    client.arrival = end + gap_of(request.spec.job);
     client.busy = false;
     ++client.turn;
   }
@@ -211,6 +222,7 @@ class Service {
   support::CountingSink sink_;
   std::unique_ptr<engine::QueueOrder> order_;
   std::unique_ptr<engine::RetentionPolicy> retention_;
+  std::unique_ptr<engine::PrefetchPolicy> prefetch_;
   engine::Engine engine_;
 };
 

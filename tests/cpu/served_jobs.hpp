@@ -34,6 +34,11 @@ struct Job {
 /// Jobs of several turns, of which some begin with the same tokens.
 std::vector<Job> random_jobs(support::Dice& dice, int vocab, int max_model_len);
 
+/// How long the job's tools run.
+inline engine::Nanos gap_of(engine::JobId job) {
+  return engine::Nanos(25'000'000 * (1 + engine::index(job)));
+}
+
 struct Serving {
   engine::EngineConfig engine;
   policies::PolicyConfig policy;

@@ -42,16 +42,23 @@ struct TierCase {
 struct Moved {
   int stored = 0, loaded = 0;
 };
-const char* name_of(const engine::TierConfig& tier) {
+const char* name_of(const Serving& serving) {
+  const engine::TierConfig& tier = serving.engine.tier;
+  if (serving.policy.prefetch != "none") return "prefetch";
   if (tier.kind == TierKind::offload)
     return tier.store_mode == StoreMode::lazy ? "offload lazy" : "offload eager";
   return tier.kind == TierKind::lmcache ? "lmcache" : "swap";
 }
 void count(std::map<std::string, Moved>& all, const Serving& serving, const Served& served) {
-  Moved& moved = all[name_of(serving.engine.tier)];
+  Moved& moved = all[name_of(serving)];
   for (const auto& [event, blocks] : served.copied) {
-    moved.stored += event.first == KvEventKind::store ? blocks : 0;
-    moved.loaded += event == std::pair(KvEventKind::load, KvReason::demand) ? blocks : 0;
+    const bool out = event.first == KvEventKind::store || event.first == KvEventKind::swap_out;
+    moved.stored += out ? blocks : 0;
+    // Where KV is loaded ahead of its turn, that is what counts.
+    const bool ahead = serving.policy.prefetch != "none";
+    const auto asked = ahead ? std::pair(KvEventKind::prefetch, KvReason::deadline)
+                             : std::pair(KvEventKind::load, KvReason::demand);
+    moved.loaded += event == asked || event.first == KvEventKind::swap_in ? blocks : 0;
   }
 }
 
@@ -69,7 +76,7 @@ TEST_CASE("tokens and logits have the same bits with any host tier as without", 
       tested.renew(tested.serving.kv_type);
     }
   });
-  CHECK(all.size() == 4);
+  CHECK(all.size() == 5);
   for (const auto& [name, moved] : all) {
     std::cout << name << ": " << moved.stored << " blocks stored, " << moved.loaded << " loaded\n";
     CHECK(moved.stored > 0);

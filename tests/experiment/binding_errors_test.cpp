@@ -166,3 +166,16 @@ TEST_CASE("a file that is not there is refused at the key that names it") {
   CHECK_THAT(cell.refusal(), StartsWith("cell.toml:5:1: workload.path names no file"));
   CHECK_THAT(cell.refusal(), Contains("/nowhere/jobs.jsonl"));
 }
+
+TEST_CASE("prefetch needs the tier that it loads from, and names that are known") {
+  CHECK_THAT(Cell().set("policy.prefetch", "oracle").refusal(),
+             Contains("policy.prefetch needs policy.tier \"offload\""));
+  const auto prefetching = [] {
+    return Cell().set("policy", "predictive_prefetch").set("dram_gib", 64.0);
+  };
+  CHECK_THAT(prefetching().set("policy.store", "lazy").refusal(), Contains("policy.prefetch"));
+  CHECK_THAT(prefetching().set("policy.prefetch", "soon").refusal(), Contains("client_hint"));
+  CHECK_THAT(prefetching().set("policy.scoring", "S9").refusal(), Contains("S5"));
+  CHECK(prefetching().set("policy.scoring", "S1").set("policy.error_sigma", 0.5).refusal() ==
+        "accepted");
+}
