@@ -1,13 +1,12 @@
 // Products of a matrix with at most eight rows of activations: bound by reading the matrix once, so
-// everything serves to keep its bytes coming, from before the kernel's turn comes to its end.
+// everything serves to keep many of its bytes on their way, from before the kernel's turn comes to
+// its end.
 //
-// A CTA on every multiprocessor takes tiles of 16 rows of w; its warps share a tile's columns in
-// chunks of 32, in turns, and add up in a fixed order. A lane copies 16 bytes of two rows a chunk,
-// through a queue in shared memory that runs on from tile to tile and that it alone reads. The
-// CTA takes half of a multiprocessor, so that the next product can fill its queues while this one
-// ends. Rows of w are the rows of the tensor core's product and rows of x its columns; a lane's
-// eight consecutive numbers serve as those of two products, which only renames the columns they
-// belong to, on both sides alike.
+// A CTA takes tiles of 16 rows of w; its eight warps share a tile's columns in chunks of 32, in
+// turns, and add up in a fixed order. A lane copies 16 bytes of two rows a chunk, through a queue
+// in shared memory that runs on from tile to tile and that it alone reads. Rows of w are the rows
+// of the tensor core's product and rows of x its columns; a lane's eight consecutive numbers serve
+// as those of two products, which only renames the columns they belong to, on both sides alike.
 #include "kernels/device/launch.cuh"
 #include "kernels/device/layers.hpp"
 #include "kernels/device/mma.cuh"
@@ -16,41 +15,40 @@
 namespace kernels::gpu {
 namespace {
 
-constexpr int kWarps = 16;
+constexpr int kWarps = 8;
 constexpr int kThreads = 32 * kWarps;
 constexpr int kTileRows = 16;
 constexpr int kChunk = 32;       // columns a warp takes at a time
 constexpr int kCopyBytes = 512;  // of a warp: 16 bytes a lane
 constexpr int kTileOutputs = kTileRows * kFewRows;
-constexpr int kAhead = 4;  // chunks of x in registers
 
 /// `kParts`: 2 where a tile of gate rows comes with its tile of up rows.
 template <int kParts>
 struct Shared {
-  static constexpr int kStages = 6 / kParts;
+  static constexpr int kStages = 8 / kParts;
   static constexpr int kStageBytes = kParts * 2 * kCopyBytes;
   static constexpr int kQueueBytes = kWarps * kStages * kStageBytes;
   static constexpr int kSumBytes = kWarps * kParts * kTileOutputs * 4;  // of one tile
-  static constexpr int kBytes = kQueueBytes + kSumBytes;
+  static constexpr int kBytes = kQueueBytes + 2 * kSumBytes;
 };
 
-/// A tile's chunks as a warp sees them: as many slots for every warp and a multiple of kAhead, so
-/// that the place of x in registers is known when the program is compiled. Some are empty.
+/// Slots of a warp's queue: chunks of a tile, as many for every warp and a multiple of the stages,
+/// so that a slot's place is known when the program is compiled. Some are empty.
 struct Slots {
   int chunks;  // of all warps
   int count;   // of each
   int warp;
 
-  __device__ explicit Slots(int k)
+  __device__ Slots(int k, int stages)
       : chunks(k / kChunk),
-        count(((chunks + kWarps - 1) / kWarps + kAhead - 1) / kAhead * kAhead),
+        count(((chunks + kWarps - 1) / kWarps + stages - 1) / stages * stages),
         warp(threadIdx.x / 32) {}
   /// First column of a slot.
   __device__ int column(int slot) const { return (slot * kWarps + warp) * kChunk; }
   __device__ bool full(int slot) const { return slot * kWarps + warp < chunks; }
 };
 
-/// This warp's copies of w, slot after slot, tile after tile; empty slots take no place.
+/// Enqueues the copies of w, slot after slot, tile after tile.
 template <class T, int kParts>
 class Queue {
   using S = Shared<kParts>;
@@ -62,49 +60,44 @@ class Queue {
         place_(shared + slots.warp * S::kStages * S::kStageBytes + threadIdx.x % 32 * 16),
         tile_(blockIdx.x) {}
 
-  /// Enqueues the next chunk, if there is one left.
-  __device__ void push() {
-    if (tile_ * kTileRows < op_.n) {
+  __device__ void push(int stage) {
+    if (tile_ * kTileRows < op_.n && slots_.full(slot_)) {
       const int lane = threadIdx.x % 32;
       const std::int64_t row = tile_ * kTileRows + lane / 4, k = op_.k;
       const T* from =
           static_cast<const T*>(op_.w) + row * k + slots_.column(slot_) + 8 * (lane % 4);
 #pragma unroll
       for (int part = 0; part < kParts; ++part) {
-        copy_async(at(written_, part, 0), from + part * op_.n * k, true);
-        copy_async(at(written_, part, 1), from + (part * std::int64_t{op_.n} + 8) * k, true);
-      }
-      if (!slots_.full(++slot_)) {
-        slot_ = 0;
-        tile_ += gridDim.x;
+        copy_async(at(stage, part, 0), from + part * op_.n * k, true);
+        copy_async(at(stage, part, 1), from + (part * std::int64_t{op_.n} + 8) * k, true);
       }
     }
     commit_copies();
-    written_ = following(written_);
+    if (++slot_ == slots_.count) {
+      slot_ = 0;
+      tile_ += gridDim.x;
+    }
   }
 
-  /// Eight numbers of row lane / 4 (`half` 0) or lane / 4 + 8 of the oldest chunk's tile.
-  __device__ uint4 front(int part, int half) const {
+  /// Eight numbers of row lane / 4 (`half` 0) or lane / 4 + 8 of the tile.
+  __device__ uint4 read(int stage, int part, int half) const {
     uint4 out;
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(out.x), "=r"(out.y), "=r"(out.z), "=r"(out.w)
-                 : "r"(at(read_, part, half))
+                 : "r"(at(stage, part, half))
                  : "memory");
     return out;
   }
-  __device__ void pop() { read_ = following(read_); }
 
  private:
   __device__ std::uint32_t at(int stage, int part, int half) const {
     return place_ + stage * S::kStageBytes + (2 * part + half) * kCopyBytes;
   }
-  __device__ static int following(int stage) { return stage + 1 == S::kStages ? 0 : stage + 1; }
 
   const FewRows& op_;
   const Slots& slots_;
   std::uint32_t place_;
-  int tile_, slot_ = 0;         // of the next push
-  int written_ = 0, read_ = 0;  // stages
+  int tile_, slot_ = 0;
 };
 
 /// This lane's numbers of x in a slot: eight of row lane / 4. The same for all tiles.
@@ -148,73 +141,75 @@ __device__ void store_tile(const FewRows& op, int tile, const float* sums) {
 template <class T, class Out, int kParts>
 __global__ __launch_bounds__(kThreads, 2) void few_rows_kernel(const __grid_constant__ FewRows op) {
   using S = Shared<kParts>;
+  constexpr int kStages = S::kStages;
   extern __shared__ __align__(16) unsigned char shared[];
   release_successor();
-  const Slots slots(op.k);
+  const Slots slots(op.k, kStages);
   Queue<T, kParts> queue(op, slots, shared_address(shared));
-  if (slots.full(0))
-    for (int stage = 0; stage < S::kStages; ++stage) queue.push();
-  wait_for_predecessor();
-  uint4 x[kAhead];
 #pragma unroll
-  for (int i = 0; i < kAhead; ++i) x[i] = load_x<T>(op, slots, i);
+  for (int stage = 0; stage < kStages; ++stage) queue.push(stage);
+  wait_for_predecessor();
+  uint4 x[kStages];
+#pragma unroll
+  for (int stage = 0; stage < kStages; ++stage) x[stage] = load_x<T>(op, slots, stage);
 
   float* sums = reinterpret_cast<float*>(shared + S::kQueueBytes);
-  float4* mine = reinterpret_cast<float4*>(sums + slots.warp * kParts * kTileOutputs);
-  for (int tile = blockIdx.x; tile * kTileRows < op.n; tile += gridDim.x) {
+  for (int tile = blockIdx.x, turn = 0; tile * kTileRows < op.n; tile += gridDim.x, turn ^= 1) {
     float sum[kParts][4] = {};
-    for (int slot = 0; slot < slots.count; slot += kAhead) {
+    for (int slot = 0; slot < slots.count; slot += kStages) {
 #pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-        if (slots.full(slot + i)) {
-          wait_copies<S::kStages - 1>();
+      for (int stage = 0; stage < kStages; ++stage) {
+        wait_copies<kStages - 1>();
+        if (slots.full(slot + stage)) {
 #pragma unroll
           for (int part = 0; part < kParts; ++part)
-            add_chunk<T>(sum[part], queue.front(part, 0), queue.front(part, 1), x[i]);
-          queue.pop();
-          queue.push();
+            add_chunk<T>(sum[part], queue.read(stage, part, 0), queue.read(stage, part, 1),
+                         x[stage]);
         }
-        x[i] = load_x<T>(op, slots, slot + i + kAhead);
+        x[stage] = load_x<T>(op, slots, slot + stage + kStages);
+        queue.push(stage);
       }
     }
-    __syncthreads();  // the sums of the tile before have been read
+    float* all = sums + turn * S::kSumBytes / 4;
+    float4* mine = reinterpret_cast<float4*>(all + slots.warp * kParts * kTileOutputs);
 #pragma unroll
     for (int part = 0; part < kParts; ++part)
       mine[32 * part + threadIdx.x % 32] = {sum[part][0], sum[part][1], sum[part][2], sum[part][3]};
-    __syncthreads();
-    if (threadIdx.x < kTileOutputs) store_tile<Out, kParts>(op, tile, sums);
+    __syncthreads();  // the other half of `sums` is free: all have read it before they came here
+    if (threadIdx.x < kTileOutputs) store_tile<Out, kParts>(op, tile, all);
   }
 }
 
-/// Of the current device; all devices of a process are taken to be alike.
-int attribute(cudaDeviceAttr which) {
-  int device = 0, value = 0;
+/// CTAs that run at once on the current device; all devices of a process are taken to be alike.
+template <class Kernel>
+int resident_ctas(Kernel kernel, int shared_bytes) {
+  int device = 0, multiprocessors = 0, each = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
-  return value;
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+        "multiprocessors");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+        "few_rows");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kThreads,
+                                                      static_cast<std::size_t>(shared_bytes)),
+        "few_rows");
+  return multiprocessors * each;
 }
 
 template <class T, class Out, int kParts>
 void launch_few_rows(const FewRows& op, cudaStream_t stream) {
-  static const int most = attribute(cudaDevAttrMultiProcessorCount);
+  const auto kernel = few_rows_kernel<T, Out, kParts>;
+  constexpr int kBytes = Shared<kParts>::kBytes;
+  static const int resident = resident_ctas(kernel, kBytes);
   const int tiles = op.n / kTileRows;
-  const Grid grid = {static_cast<unsigned>(tiles < most ? tiles : most), kThreads,
-                     Shared<kParts>::kBytes};
-  launch_overlapping("few_rows", few_rows_kernel<T, Out, kParts>, grid, stream, op);
+  const Grid grid = {static_cast<unsigned>(tiles < resident ? tiles : resident), kThreads, kBytes};
+  launch_overlapping("few_rows", kernel, grid, stream, op);
 }
 
 }  // namespace
 
-bool takes_few_rows(int rows, int n, int k) {
-  static const int shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  static_assert(Shared<1>::kBytes <= Shared<2>::kBytes);
-  return rows <= kFewRows && n % kTileRows == 0 && k % kChunk == 0 &&
-         shared_bytes >= Shared<2>::kBytes;
-}
-
 void few_rows(const FewRows& op, cudaStream_t stream) {
   require(takes_few_rows(op.rows, op.n, op.k),
-          "few_rows: more than 8 rows, n not a multiple of 16, k not one of 32, or a small device");
+          "few_rows: more than 8 rows, or n is not a multiple of 16, or k is not one of 32");
   require(!op.gated || op.out == op.type, "few_rows: a gated product has the type of its input");
   if (op.rows == 0) return;
   with_16_bit(op.type, [&](auto tag) {

@@ -60,7 +60,13 @@ __device__ void load_row(Row<T, kPieces>& row, const AddNorm& op, std::int64_t f
 template <class T, int kPieces, bool kLayerNorm>
 __global__ void add_norm_kernel(AddNorm op) {
   __shared__ float shared[32];
-  take_turn();
+  release_successor();
+  // Wide rows have no registers left for it.
+  constexpr bool kEarly = kPieces == 1;
+  const int mine = Row<T, kPieces>::begin(0);
+  Eight weight = {};
+  if (kEarly && mine < op.hidden) weight = load8(typed<T>(op.weight) + mine);
+  wait_for_predecessor();
   const std::int64_t in_row = op.row_ids ? op.row_ids[blockIdx.x] : blockIdx.x;
   Row<T, kPieces> row;
   load_row(row, op, in_row * op.hidden);
@@ -72,7 +78,7 @@ __global__ void add_norm_kernel(AddNorm op) {
 
   T* out = static_cast<T*>(op.out) + std::int64_t{blockIdx.x} * op.hidden;
   row.each(op.hidden, [&](int piece, int i) {
-    const Eight weight = load8(typed<T>(op.weight) + i);
+    if constexpr (!kEarly) weight = load8(typed<T>(op.weight) + i);
     Eight y;
 #pragma unroll
     for (int e = 0; e < 8; ++e) y.x[e] = (row.x[piece].x[e] - mean) * factor * weight.x[e];

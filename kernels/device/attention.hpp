@@ -103,7 +103,7 @@ void decode_attention(const DecodeAttention& op, cudaStream_t stream);
 /// kDecodeMaxSplits splits.
 constexpr int kDecodeMaxSplits = 32;
 KERNELS_HOST_DEVICE constexpr int decode_split_length(int context) {
-  constexpr int kMinLength = 256;
+  constexpr int kMinLength = 512;
   const int even = (context + kDecodeMaxSplits - 1) / kDecodeMaxSplits;
   const int length = (even + 63) / 64 * 64;
   return length < kMinLength ? kMinLength : length;

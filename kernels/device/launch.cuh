@@ -73,6 +73,11 @@ void enqueue(Order order, const char* name, void (*kernel)(Parameters...), const
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(grid.shared_bytes)),
           name);
+  // Kernels that share a multiprocessor must not wait for its cache to be divided anew.
+  if (order == Order::overlaps)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                               cudaSharedmemCarveoutMaxShared),
+          name);
   cudaLaunchConfig_t config = {};
   config.gridDim = grid.blocks;
   config.blockDim = grid.threads;

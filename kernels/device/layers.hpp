@@ -62,9 +62,9 @@ struct FewRows {
   const void* w = nullptr;  // [n, twice that if gated][k] of type; no kernel of the step writes it
   void* y = nullptr;        // [rows][y_stride]
 };
-/// Whether the current device can: it needs 112 KiB of shared memory for a CTA. All devices of a
-/// process are taken to be alike.
-bool takes_few_rows(int rows, int n, int k);
+constexpr bool takes_few_rows(int rows, int n, int k) {
+  return rows <= kFewRows && n % 16 == 0 && k % 32 == 0;
+}
 void few_rows(const FewRows& op, cudaStream_t stream);
 
 /// x[t][i] = max(0, x[t][i] + bias[i]) in place.

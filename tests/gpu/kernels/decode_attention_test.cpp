@@ -6,7 +6,7 @@ using namespace gpu_test;
 
 namespace {
 
-constexpr int kContexts[] = {1, 7, 15, 16, 17, 63, 64, 65, 80, 255, 256, 257, 512, 513, 1000, 5000};
+constexpr int kContexts[] = {1, 7, 15, 16, 17, 63, 64, 65, 80, 255, 256, 257, 511, 512, 513, 1000, 1025, 5000};
 
 void check_decode(const WorldShape& shape, const std::vector<Sequence>& sequences) {
   INFO(name(shape.type) << ", group " << shape.group << ", head_dim " << shape.head_dim
@@ -48,7 +48,7 @@ TEST_CASE("a mixed batch with shared blocks is right", "[gpu][short]") {
 TEST_CASE("contexts of more splits than the minimum length allows are right", "[gpu]") {
   NEEDS_DEVICE;
   const int context = 20001;
-  REQUIRE(gpu::decode_split_length(context) > 256);
+  REQUIRE(gpu::decode_split_length(context) > 512);
   REQUIRE((context + gpu::decode_split_length(context) - 1) / gpu::decode_split_length(context) <=
           gpu::kDecodeMaxSplits);
   check_decode({Type::bf16, 4, 1, 128, 16, 0}, {{context, 1}});

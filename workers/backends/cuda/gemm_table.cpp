@@ -46,9 +46,11 @@ GemmTable::GemmTable(const std::filesystem::path& folder, const std::string& dev
 
 void GemmTable::read() {
   std::ifstream in(file_);
+  constexpr std::size_t kShown = 80;  // of a line
   const auto fail = [&](int line, const std::string& found) {
     throw engine::InputError(file_.string() + ':' + std::to_string(line) +
-                             ": not a table of algorithms of matrix products, found \"" + found +
+                             ": not a table of algorithms of matrix products, found \"" +
+                             found.substr(0, kShown) +
                              "\"; delete the file, and it is measured again");
   };
   std::string line;
@@ -80,8 +82,8 @@ void GemmTable::save() {
     out << std::dec;
     for (const int number : key) out << number << ' ';
     out << std::hex;
-    for (const std::uint64_t word : algorithm)
-      out << word << (&word == &algorithm.back() ? '\n' : ' ');
+    for (std::size_t i = 0; i < algorithm.size(); ++i)
+      out << algorithm[i] << (i + 1 < algorithm.size() ? ' ' : '\n');
   }
   out.close();
   std::error_code error;
