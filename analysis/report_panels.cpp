@@ -97,10 +97,19 @@ void add_once(std::vector<T>& list, const T& value) {
   if (std::ranges::find(list, value) == list.end()) list.push_back(value);
 }
 
+/// A page stays small whatever the number of cells: beyond 300 their lines get coarser.
+int spans_for(std::size_t cells) {
+  constexpr int kFewest = 24;
+  constexpr std::size_t kInFull = 300;
+  if (cells <= kInFull) return CellTimes::kSpans;
+  return std::max(kFewest, static_cast<int>(CellTimes::kSpans * kInFull / cells));
+}
+
 /// Collects cells into panels, reading the tables of each once.
 class PanelBuilder {
  public:
-  PanelBuilder(const Keys& keys, const PanelSources& sources) : keys_(keys), sources_(sources) {}
+  PanelBuilder(const Keys& keys, const PanelSources& sources)
+      : keys_(keys), sources_(sources), spans_(spans_for(sources.size())) {}
 
   void add(const ConfiguredCell& cell) {
     const std::size_t at = panel_of(cell);
@@ -136,8 +145,9 @@ class PanelBuilder {
 
   ReportGroup& group_of(ReportPanel& panel, const ConfiguredCell& cell, const std::string& jps) {
     const std::string variant = variant_text(cell, keys_);
-    for (ReportGroup& group : panel.groups)
-      if (group.jps == jps && group.variant == variant) return group;
+    const auto [place, is_new] =
+        groups_.emplace(group_key(cell, keys_), panel.groups.size());  // of its panel
+    if (!is_new) return panel.groups[place->second];
     ReportGroup& group = panel.groups.emplace_back();
     group.jps = jps;
     group.variant = variant;
@@ -154,7 +164,7 @@ class PanelBuilder {
     group.jobs.add(digest_jobs(load(cell, "jobs"), load(cell, "turns")));
     const sweep::Table steps = load(cell, "steps");
     group.steps.add(digest_steps(steps));
-    group.times.push_back(digest_times(steps));
+    group.times.push_back(digest_times(steps, spans_));
   }
 
   /// The first policy at a rate chooses the gap, the others tell the same one.
@@ -179,8 +189,9 @@ class PanelBuilder {
 
   const Keys& keys_;
   const PanelSources& sources_;
+  int spans_;
   std::vector<ReportPanel> panels_;
-  std::map<std::string, std::size_t> positions_;
+  std::map<std::string, std::size_t> positions_, groups_;
   std::map<std::string, ChosenGap> chosen_;
 };
 

@@ -244,7 +244,7 @@ const timesOf = (store: Store, variant: string) => {
   return group?.times[store.state.repeat] ?? group?.times[0];
 };
 
-const SPANS = "240 equal spans of time";
+const spansText = (count: number): string => `${count} equal spans of time`;
 
 export function poolChart(store: Store): Drawing {
   const times = timesOf(store, store.state.focus);
@@ -269,7 +269,7 @@ export function poolChart(store: Store): Drawing {
       })),
     }),
     csv: [column("t_s", t), ...(times.lines.filter((line) => line.unit === "blk").map((line) => column(`${line.name}_blk`, line.values)))],
-    note: `Means over ${SPANS}; extremes are in the CSV. ${store.panel.kind}: ${cellText(store)}.`,
+    note: `Means over ${spansText(t.length)}; extremes are in the CSV. ${store.panel.kind}: ${cellText(store)}.`,
   };
 }
 
@@ -291,7 +291,7 @@ export function queueChart(store: Store): Drawing {
       ["policy", "t_s", "waiting_mean", "waiting_max", "running_mean"],
       lines.flatMap(({ variant, t, mean, max, running }) => t.map((at, i) => [variant, at, mean[i] ?? null, max?.[i] ?? null, running?.[i] ?? null])),
     ),
-    note: `After admission; means over ${SPANS}, extremes in the CSV. ${store.panel.kind}, ${rateText(store.cellRate)}, repeat ${store.state.repeat + 1}.`,
+    note: `After admission; means over ${spansText(lines[0]?.t.length ?? 0)}, extremes in the CSV. ${store.panel.kind}, ${rateText(store.cellRate)}, repeat ${store.state.repeat + 1}.`,
   };
 }
 
@@ -339,7 +339,7 @@ export function trafficChart(store: Store): Drawing {
       series: [line("to the device", h2d, palette()[0], 0), line("to the host", d2h, palette()[3], 0), ...(stall ? [line("stall", stall, palette()[1], 1)] : [])],
     }),
     csv: [column("t_s", t), column("h2d_GB_per_s", h2d), column("d2h_GB_per_s", d2h), ...(stall ? [column("stall_s_per_s", stall)] : [])],
-    note: `${stall ? "Stall: time in which everybody waited for copies. " : "This archive does not record stalls by step. "}Means over ${SPANS}. ${store.panel.kind}: ${cellText(store)}.`,
+    note: `${stall ? "Stall: time in which everybody waited for copies. " : "This archive does not record stalls by step. "}Means over ${spansText(t.length)}. ${store.panel.kind}: ${cellText(store)}.`,
   };
 }
 

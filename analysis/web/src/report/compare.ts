@@ -3,7 +3,7 @@ import { escapeHtml } from "@/shared/escape";
 import { num, seconds } from "@/shared/format";
 import { cssVar, palette } from "@/shared/theme";
 
-import { groupOf, panelName, repeatsText, type Gap, type Maybe, type Panel, type Story } from "./data";
+import { groupOf, panelName, rateText, repeatsText, type Gap, type Maybe, type Panel, type Story } from "./data";
 import { axisTip, frame, nothing, xAxis, yAxis, type Drawing } from "./parts";
 import { lineSeries } from "./charts";
 import type { Store } from "./state";
@@ -25,7 +25,7 @@ export function withDram(panel: Panel, jps: string, dram: string, variants: stri
 export function turnLatencyChart(store: Store, panel: Panel, jps: string, dram: string, turns: number, top: Maybe): Drawing {
   const shown = withDram(panel, jps, dram, panel.variants.filter((variant) => !store.state.hidden.has(variant)));
   const groups = shown.flatMap((variant) => groupOf(panel, jps, variant) ?? []);
-  if (groups.length === 0) return nothing(`No results on ${panelName(panel)} at ${jps} jobs/s.`);
+  if (groups.length === 0) return nothing(`No results on ${panelName(panel)} at ${rateText(jps)}.`);
   const latency = (turn: (typeof groups)[number]["turns"][number] | undefined) => turn?.[1] ?? null;
   return {
     option: frame({
@@ -42,7 +42,7 @@ export function turnLatencyChart(store: Store, panel: Panel, jps: string, dram: 
       { name: "mean_s", values: groups.flatMap((group) => group.turns.slice(0, turns).map(latency)) },
       { name: "repeats", values: groups.flatMap((group) => group.turns.slice(0, turns).map(() => group.repeats)) },
     ],
-    note: `${panel.kind}, ${dram === "-" ? "no host memory" : `${dram} GiB of host memory`}, ${jps} jobs/s, ${repeatsText(Math.max(...groups.map((group) => group.repeats)))}.`,
+    note: `${panel.kind}, ${dram === "-" ? "no host memory" : `${dram} GiB of host memory`}, ${rateText(jps)}, ${repeatsText(Math.max(...groups.map((group) => group.repeats)))}.`,
   };
 }
 
@@ -104,7 +104,7 @@ export function gapChart(store: Store): Drawing {
       splitLine: { show: false },
     })),
     yAxis: stories.map((_, i) => ({
-      type: "value", gridIndex: i, min: 0, max: most, splitNumber: 1, axisLabel: { formatter: (v: number) => (v >= 1000 ? `${num(v / 1000, 2)}k` : num(v)), showMinLabel: false }, splitLine: { show: false },
+      type: "value", gridIndex: i, min: 0, max: most, interval: most, axisLabel: { formatter: (v: number) => (v >= 1000 ? `${num(v / 1000, 2)}k` : num(v)), showMinLabel: false }, splitLine: { show: false },
     })),
     dataZoom: [{ type: "inside", xAxisIndex: stories.map((_, i) => i), zoomOnMouseWheel: "ctrl", filterMode: "none" }],
     legend: { bottom: 0, left: "center", itemHeight: 9, itemWidth: 14, itemGap: 8, data: ["KV in VRAM", "KV in DRAM", "tool", "queue", "load and prefill", "decode", "pinned"] },
@@ -133,7 +133,7 @@ export function gapChart(store: Store): Drawing {
       { name: "since_s", values: stories.flatMap((story) => [...story.gpu, ...story.host].map(([at]) => since(story, at))) },
       { name: "tokens", values: stories.flatMap((story) => [...story.gpu, ...story.host].map(([, tokens]) => tokens)) },
     ],
-    note: `KV of job ${gap.job} between its turns ${gap.turn + 1} and ${gap.turn + 2} at ${store.cellRate} jobs/s, in tokens, from the recorded events; ` +
+    note: `KV of job ${gap.job} between its turns ${gap.turn + 1} and ${gap.turn + 2} at ${rateText(store.cellRate)}, in tokens, from the recorded events; ` +
       `what the next turn found is recorded too. ${store.panel.kind}, the first repeat.`,
   };
 }

@@ -205,4 +205,4 @@ export const timeLine = (times: Times | undefined, name: string): Maybe[] | unde
 /** "1 repeat", "3 repeats". */
 export const repeatsText = (repeats: number): string => `${repeats} repeat${repeats === 1 ? "" : "s"}`;
 
-export const rateText = (jps: string): string => (jps === ALL ? "all rates together" : `${jps} jobs/s`);
+export const rateText = (jps: string): string => (jps === ALL ? "all rates together" : jps === "-" ? "no arrival rate" : `${jps} jobs/s`);

@@ -4,7 +4,7 @@ import { h } from "@/shared/dom";
 import { chartCard, type Card } from "./card";
 import { dramSizes, highestTurn, turnLatencyChart } from "./compare";
 import { policyToggles, select } from "./controls";
-import { panelName, type Panel } from "./data";
+import { panelName, rateText, type Panel } from "./data";
 import { nothing } from "./parts";
 import type { Store } from "./state";
 import { section } from "./tables";
@@ -50,7 +50,7 @@ export function latencySection(store: Store): Card {
   const differ = () => size("left", 0) !== size("left", 1) || size("right", 0) !== size("right", 1);
   const title = (side: "left" | "right", place: 0 | 1) => {
     const dram = size(side, place);
-    return `${panelName(panelOf(side))}, ${dram === "-" ? "no host memory" : `${dram} GiB`}, ${choice.rate} jobs/s`;
+    return `${panelName(panelOf(side))}, ${dram === "-" ? "no host memory" : `${dram} GiB`}, ${rateText(choice.rate)}`;
   };
   const cards = places.map(({ place, side }) =>
     chartCard(`latency-${place}-${side}`, () => title(side, place), () => `turn-latency-${panelOf(side).gpu}-${size(side, place)}.csv`, () => {
@@ -73,7 +73,7 @@ export function latencySection(store: Store): Card {
       select(store, "right GPU", gpus("right"), () => String(choice.right), (value) => choose({ right: Number(value) })),
       select(store, "less host memory", allSizes, () => choice.sizes[0], (value) => choose({ sizes: [value, choice.sizes[1]] })),
       select(store, "more host memory", allSizes, () => choice.sizes[1], (value) => choose({ sizes: [choice.sizes[0], value] })),
-      select(store, "rate", () => panelOf("left").rates.map((value) => ({ value, text: `${value} jobs/s` })), () => choice.rate, (rate) => choose({ rate })),
+      select(store, "rate", () => panelOf("left").rates.map((value) => ({ value, text: rateText(value) })), () => choice.rate, (rate) => choose({ rate })),
       h("label", { class: "choice" }, h("span", { class: "small muted" }, "turns"), h("span", {}, box, " all")), policyToggles(store)),
     h("div", { class: "two" }, ...cards.map((card) => card.element)));
   return { element, refresh };

@@ -3,7 +3,7 @@ import { h, type Child } from "@/shared/dom";
 import { num } from "@/shared/format";
 import { palette } from "@/shared/theme";
 
-import { groupOf, isMeasured, panelName, repeatsText, type ClaimRow, type Fit, type Interval, type Maybe, type Panel, type Pool, type Regime, type Report } from "./data";
+import { groupOf, isMeasured, panelName, rateText, repeatsText, type ClaimRow, type Fit, type Interval, type Maybe, type Panel, type Pool, type Regime, type Report } from "./data";
 import type { Store } from "./state";
 
 /** "MODELLED" or "MEASURED", with the rest of the kind beside it. */
@@ -97,7 +97,7 @@ export function regimeMaps(report: Report, variants: string[]): HTMLElement[] {
     const first = own[0] as Regime;
     return h("article", {},
       h("h3", {}, badge(first.kind), ` ${first.settings}`),
-      boxed("regime map", head(["GPU", "host memory", ...rates.map((rate) => `${rate} jobs/s`)], 0),
+      boxed("regime map", head(["GPU", "host memory", ...rates.map(rateText)], 0),
         h("tbody", {}, ...rows.map((row) => {
           const [gpu, dram] = JSON.parse(row) as [string, string];
           const at = (jps: string) => own.find((each) => each.gpu === gpu && each.dram === dram && each.jps === jps);
