@@ -268,7 +268,7 @@ int swapped_when(engine::Nanos a_block, engine::Nanos a_prompt_token) {
   engine::SwapRates rates;
   for (int n = 1; n < 8; ++n) {
     rates.copied(n, a_block * n);
-    rates.computed(16 * n, a_prompt_token * 16 * n);
+    rates.computed(16 * n, 0, a_prompt_token * 16 * n);
   }
   return rates.swap_is_cheaper(2, 0, 8) ? 1 : 0;
 }
@@ -286,11 +286,22 @@ TEST_CASE("what is on the link already counts against swapping", "[adaptive]") {
   using std::chrono::microseconds;
   engine::SwapRates rates;
   CHECK(rates.swap_is_cheaper(2, 0, 8));  // nothing is known: try
-  rates.computed(8, microseconds(48));
+  rates.computed(8, 0, microseconds(48));
   CHECK(rates.swap_is_cheaper(2, 0, 8));
   rates.copied(1, microseconds(10));
   CHECK(rates.swap_is_cheaper(2, 0, 8));
   CHECK(!rates.swap_is_cheaper(2, 3, 8));
+}
+
+TEST_CASE("beside decodes, computing again costs what the step takes longer for it", "[adaptive]") {
+  using std::chrono::microseconds;
+  engine::SwapRates rates;
+  rates.copied(1, microseconds(10));
+  rates.computed(0, 4, microseconds(100));
+  rates.computed(8, 4, microseconds(130));
+  CHECK(!rates.swap_is_cheaper(2, 0, 8));  // 40 against 30
+  rates.computed(8, 0, microseconds(130));
+  CHECK(rates.swap_is_cheaper(2, 0, 8));
 }
 
 TEST_CASE("rates follow what is seen last, with what each copy and step costs by itself",

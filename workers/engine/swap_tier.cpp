@@ -149,10 +149,11 @@ void SwapTier::copy_out(Clock& clock) {
 }
 
 void SwapTier::after_execution(const StepPlan& plan, Clock& clock) {
-  int prompts = 0;
+  if (plan.scheduled.empty()) return;
+  int prompts = 0, decodes = 0;
   for (const ScheduledRequest& share : plan.scheduled)
-    prompts += share.decode ? 0 : share.num_tokens;
-  if (prompts > 0) rates_.computed(prompts, clock.now() - ready_);
+    (share.decode ? decodes : prompts) += share.num_tokens;
+  rates_.computed(prompts, decodes, clock.now() - ready_);
 }
 
 /// Who lost a block on the way out computes again.

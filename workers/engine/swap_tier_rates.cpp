@@ -27,6 +27,15 @@ double FadingLine::at(double x) const {
   return std::max(0.0, (y_ - slope * x_) / weight_ + slope * x);
 }
 
+void SwapRates::computed(int tokens, int decodes, Nanos took) {
+  const double step_s = to_seconds(took);
+  if (tokens == 0) {
+    decode_s_ = decode_s_ > 0 ? kFade * decode_s_ + (1 - kFade) * step_s : step_s;
+  } else {
+    prefills_.add(tokens, std::max(0.0, decodes > 0 ? step_s - decode_s_ : step_s));
+  }
+}
+
 bool SwapRates::swap_is_cheaper(int blocks, int queued, int tokens) const {
   if (!copies_.known() || !prefills_.known()) return true;
   const double out_s = copies_.at(queued + blocks), in_s = copies_.at(blocks);

@@ -21,8 +21,9 @@ class SwapRates {
  public:
   /// So many blocks went one way while everybody waited.
   void copied(int blocks, Nanos took) { copies_.add(blocks, to_seconds(took)); }
-  /// A step with so many tokens of prompts.
-  void computed(int tokens, Nanos took) { prefills_.add(tokens, to_seconds(took)); }
+  /// A step with so many tokens of prompts, and decodes. Beside decodes prompts cost what the step
+  /// takes longer than decodes alone.
+  void computed(int tokens, int decodes, Nanos took);
 
   /// Whether `blocks`, behind `queued` others on the link, are out and in again before `tokens` are
   /// computed again. True while copies have not been seen: then this one shows what they take.
@@ -30,6 +31,7 @@ class SwapRates {
 
  private:
   FadingLine copies_, prefills_;
+  double decode_s_ = 0;  // of a step without prompts, the last ones most
 };
 
 }  // namespace engine
