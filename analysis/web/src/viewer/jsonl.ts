@@ -1,34 +1,8 @@
-import { KINDS, PARTS, type Events, type Jobs, type Part, type Shares, type Stays, type Steps, type Trace, type Turns }
+import { KINDS, PARTS, type Events, type Jobs, type Part, type Shares, type Steps, type Trace, type Turns }
   from "./model";
+import { empty, Names, Presence, Rows } from "./jsonl_rows";
 
 type Line = Record<string, unknown>;
-
-/** A column that grows. */
-class Rows<Name extends string> {
-  private readonly columns: Record<Name, number[]>;
-  n = 0;
-
-  constructor(private readonly names: readonly Name[]) {
-    this.columns = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
-  }
-
-  add(row: Record<Name, number>): number {
-    for (const name of this.names) this.columns[name].push(row[name]);
-    return this.n++;
-  }
-
-  set(row: number, name: Name, value: number): void {
-    this.columns[name][row] = value;
-  }
-
-  get(row: number, name: Name): number {
-    return this.columns[name][row] as number;
-  }
-
-  numbers(name: Name): Float64Array {
-    return Float64Array.from(this.columns[name]);
-  }
-}
 
 const number = (value: unknown): number => (typeof value === "number" ? value : NaN);
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
@@ -42,50 +16,6 @@ const TURN = ["job", "turn", "arrive", "admit", "firstToken", "finish", "prompt"
 const JOB = ["arrive", "finish", "turns", "jct", "queue", "preemptions"] as const;
 const SHARE = ["turn", "kind", "first", "count", "tokens", "before"] as const;
 const EVENT = ["step", "time", "job", "turn", "kind", "reason", "blocks", "bytes", "byJob", "byTurn", "deadline"] as const;
-
-function empty<Name extends string>(names: readonly Name[]): Record<Name, number> {
-  return Object.fromEntries(names.map((name) => [name, NaN])) as Record<Name, number>;
-}
-
-/** Names by the numbers that stand for them. */
-class Names {
-  readonly all: string[];
-
-  constructor(...first: string[]) {
-    this.all = first;
-  }
-
-  code(name: string): number {
-    const known = this.all.indexOf(name);
-    return known >= 0 ? known : this.all.push(name) - 1;
-  }
-}
-
-/** Who was where, from lists that are complete in every step. */
-class Presence {
-  private readonly open = new Map<number, number>(); // who: the row of the stay
-  readonly rows = new Rows(["turn", "running", "first", "last"]);
-
-  note(step: number, running: Set<number>, waiting: Iterable<number>): void {
-    const there = new Map<number, number>();
-    for (const turn of waiting) if (!running.has(turn)) there.set(turn, 0);
-    for (const turn of running) there.set(turn, 1);
-    for (const [turn, stay] of this.open) {
-      if (there.get(turn) !== this.rows.get(stay, "running")) this.open.delete(turn);
-    }
-    for (const [turn, runs] of there) {
-      const stay = this.open.get(turn);
-      if (stay !== undefined) this.rows.set(stay, "last", step);
-      else this.open.set(turn, this.rows.add({ turn, running: runs, first: step, last: step }));
-    }
-  }
-
-  stays(): Stays {
-    const rows = this.rows;
-    const [turn, running] = [rows.numbers("turn"), rows.numbers("running")];
-    return { n: rows.n, turn, running, first: rows.numbers("first"), last: rows.numbers("last") };
-  }
-}
 
 /**
  * Builds a trace from JSON lines: *.steps.jsonl (step_snapshot, prefix_cache_lookup, step_decision), *.requests.jsonl and
