@@ -25,6 +25,7 @@ QueueReplay::QueueReplay(const sweep::CellResult& result, const TurnNames& names
       finish_s_(result.turns.values<double>("t_finish_s")),
       n_running_(result.steps.values<std::int32_t>("n_running")),
       n_waiting_(result.steps.values<std::int32_t>("n_waiting")),
+      n_loading_(result.steps.values<std::int32_t>("n_loading")),
       kind_(result.sched.values<std::int8_t>("kind")),
       last_share_(names.size(), kNoShare),
       state_(names.size(), State::not_there),
@@ -82,7 +83,7 @@ void QueueReplay::add_arrivals() {
                                 ? -kInfinity
                                 : start_s_[step_row_ - 1] + dur_s_[step_row_ - 1] - kHalfNanosecond;
   const auto there = static_cast<std::size_t>(n_running_[step_row_]) +
-                     static_cast<std::size_t>(n_waiting_[step_row_]);
+                     static_cast<std::size_t>(n_waiting_[step_row_] + n_loading_[step_row_]);
   for (; next_arrival_ < arrivals_.size(); ++next_arrival_) {
     const std::size_t turn = arrivals_[next_arrival_];
     const double at = arrive_s_[turn];
@@ -134,7 +135,7 @@ void QueueReplay::check_counts() const {
          std::to_string(replayed));
   };
   compare("n_running", n_running_[step_row_], running_.size());
-  compare("n_waiting", n_waiting_[step_row_], waiting_.size());
+  compare("n_waiting + n_loading", n_waiting_[step_row_] + n_loading_[step_row_], waiting_.size());
 }
 
 void QueueReplay::fail(const std::string& what) const {

@@ -16,8 +16,9 @@ namespace analysis {
 /// computes it. Moving on by a step costs what changed, not what is there.
 ///
 /// Running requests are in the order of their (latest) admission. Waiting ones are in the order of
-/// arrival, with preempted ones in front; policies with another queue order serve the same requests
-/// in an order that the tables do not hold.
+/// arrival, with preempted ones in front and those whose KV is being loaded (n_loading) among them;
+/// policies with another queue order serve the same requests in an order that the tables do not
+/// hold.
 class QueueReplay {
  public:
   using Requests = std::list<std::size_t>;
@@ -53,7 +54,7 @@ class QueueReplay {
   const TurnNames& names_;
   const std::vector<std::int64_t>&step_, &sched_step_;
   const std::vector<double>&start_s_, &dur_s_, &arrive_s_, &finish_s_;
-  const std::vector<std::int32_t>&n_running_, &n_waiting_;
+  const std::vector<std::int32_t>&n_running_, &n_waiting_, &n_loading_;
   const std::vector<std::int8_t>& kind_;
 
   std::vector<std::size_t> turn_of_sched_;

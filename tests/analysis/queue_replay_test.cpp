@@ -89,7 +89,7 @@ TEST_CASE(
   CHECK(complaint(cell) == "step 4: n_running is 3, but sched and turns give 2");
   cell = three_jobs();
   cell.steps[2].n_waiting = 1;
-  CHECK(complaint(cell) == "step 3: n_waiting is 1, but sched and turns give 2");
+  CHECK(complaint(cell) == "step 3: n_waiting + n_loading is 1, but sched and turns give 2");
 }
 
 TEST_CASE("a schedule of requests that are not there is refused") {
@@ -112,7 +112,8 @@ TEST_CASE("a schedule of requests that are not there is refused") {
 TEST_CASE("an arrival between two steps was seen by the later step or not, as its counts say") {
   CHECK(replay(late_arrival(0))[1].waiting.empty());
   CHECK(replay(late_arrival(1))[1].waiting == Names{"\"b:0\""});
-  CHECK(complaint(late_arrival(2)) == "step 2: n_waiting is 2, but sched and turns give 1");
+  CHECK(complaint(late_arrival(2)) ==
+        "step 2: n_waiting + n_loading is 2, but sched and turns give 1");
 }
 
 TEST_CASE("a cell without steps has nothing to replay") { CHECK(replay({}).empty()); }
@@ -135,4 +136,10 @@ TEST_CASE("a number of pins that the events do not bear out is refused") {
   KvReplay kv(result);
   CHECK_NOTHROW(kv.advance_to(3));
   CHECK_THROWS_AS(kv.advance_to(4), std::logic_error);
+}
+
+TEST_CASE("a request whose KV is being loaded waits, though it is counted by itself") {
+  HandMadeCell cell = late_arrival(0);
+  cell.steps[1].n_loading = 1;
+  CHECK(replay(cell)[1].waiting == Names{"\"b:0\""});
 }
