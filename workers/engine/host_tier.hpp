@@ -13,15 +13,15 @@ namespace engine {
 struct HostHit {
   int tokens = 0;
   bool blocking =
-      false;  // loaded within the step that admits the request; otherwise it waits apart
+      false;            // loaded within the step that admits the request; otherwise it waits apart
   bool coming = false;  // it is being loaded already, to be found in the cache once it is there
 };
 
 /// A load that is over.
 struct LoadedKv {
   Request* request;
-  int tokens;   // so many leading tokens of the request have KV now
-  bool failed;  // more had been asked for
+  int tokens;             // so many leading tokens of the request have KV now
+  bool failed;            // more had been asked for
   bool in_cache = false;  // they lie in the prefix cache, not in blocks of the request
 };
 

@@ -23,10 +23,10 @@ struct TierConfig {
   // offload
   StoreMode store_mode = StoreMode::eager;
   PrefetchPolicy* prefetch = nullptr;  // borrowed; null: nothing is loaded before it is asked for
-  bool tail_store = true;  // store the blocks that a turn's last step completed, too
+  bool tail_store = true;              // store the blocks that a turn's last step completed, too
 
   // swap
-  bool swap_partially = false;  // where the space does not suffice for all blocks of a request
+  bool swap_partially = false;   // where the space does not suffice for all blocks of a request
   bool swap_if_cheaper = false;  // than computing again, as far as could be seen
 
   // lmcache

@@ -39,8 +39,8 @@ struct TransferStats {
 };
 
 struct TransferConfig {
-  int quantum_blocks = 32;  // copies that cannot be interrupted
-  int max_ahead = 0;        // quanta given to the copier before they move, a direction; 0: all
+  int quantum_blocks = 32;   // copies that cannot be interrupted
+  int max_ahead = 0;         // quanta given to the copier before they move, a direction; 0: all
   Nanos block_load_time{0};  // as expected before anything was loaded
 };
 
