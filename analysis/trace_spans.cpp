@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "analysis/queue_replay.hpp"
 #include "analysis/turn_names.hpp"
@@ -39,10 +38,10 @@ class SpanBuilder {
  private:
   /// Whoever arrived stands at the end of the queue; preempted ones come back in front.
   void add_arrivals() {
-    for (const std::size_t turn : queues_.waiting() | std::views::reverse) {
-      if (stay_[turn] != kNone) return;
-      begin_stay(turn, false);
-    }
+    const QueueReplay::Requests& waiting = queues_.waiting();
+    const auto is_known = [&](std::size_t turn) { return stay_[turn] != kNone; };
+    auto arrival = std::find_if(waiting.rbegin(), waiting.rend(), is_known).base();
+    for (; arrival != waiting.end(); ++arrival) begin_stay(*arrival, false);
   }
 
   void add(std::size_t row) {
