@@ -68,7 +68,7 @@ std::int64_t usual_pool(ParamBinder& in, const ExperimentConfig& config, Profile
 /// The pool in blocks. On a GPU without engine.kv_tokens it is what the memory has room for; then
 /// the number here, the profile's, is for planning.
 int bind_pool(ParamBinder& in, ExperimentConfig& config, Profiles& profiles, int block_size) {
-  if (config.backend == "cpu") in.require("engine.kv_tokens");
+  if (config.backend == "cpu" && !in.has("engine.emulate")) in.require("engine.kv_tokens");
   const bool measured =
       config.backend == "cuda" && !in.has("engine.kv_tokens") && !in.has("engine.emulate");
   const std::int64_t usual = usual_pool(in, config, profiles);

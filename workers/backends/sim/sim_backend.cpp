@@ -1,8 +1,25 @@
 #include "workers/backends/sim/sim_backend.hpp"
 
 #include <algorithm>
+#include <string>
+
+#include "workers/engine/errors.hpp"
 
 namespace backends {
+
+namespace {
+
+void require_answer(const engine::Request& request) {
+  const std::size_t given = request.spec.forced.size();
+  if (request.outputs.size() < given) return;
+  throw engine::InputError("the simulator generates no tokens, and the answer of job " +
+                           std::to_string(index(request.spec.job)) + " turn " +
+                           std::to_string(request.spec.turn) + " ends after " +
+                           std::to_string(given) + " of up to " +
+                           std::to_string(request.spec.stop.max_tokens) + " tokens");
+}
+
+}  // namespace
 
 StepShape shape_of(const engine::StepPlan& plan) {
   StepShape shape;
@@ -28,6 +45,8 @@ StepShape shape_of(const engine::StepPlan& plan) {
 
 engine::StepResult SimBackend::execute(const engine::StepPlan& plan) {
   if (plan.scheduled.empty()) return {};
+  for (const engine::ScheduledRequest& share : plan.scheduled)
+    if (share.samples) require_answer(*share.request);
   return {.sampled = {}, .duration = cost_model_.step_time(shape_of(plan))};
 }
 
