@@ -34,7 +34,7 @@ export class Controls {
     this.scrub.addEventListener("input", () => use.seek(Number(this.scrub.value)));
     this.stepInput = h("input", { type: "text", inputmode: "numeric", size: 7, "aria-label": "Go to step" });
     this.stepInput.addEventListener("change", () => use.goToStep(this.stepInput.value));
-    this.jobInput = h("input", { type: "search", size: 16, list: "jobs", placeholder: "Find a job ( / )", "aria-label": "Find a job" });
+    this.jobInput = h("input", { type: "search", size: 16, list: "jobs", placeholder: "Find a job", title: "Find a job (/)", "aria-label": "Find a job" });
     this.jobInput.addEventListener("input", () => use.findJob(this.jobInput.value, false));
     this.jobInput.addEventListener("change", () => this.jobInput.setCustomValidity(use.findJob(this.jobInput.value, true) ? "" : "No such job"));
     const speed = h("select", { "aria-label": "Speed" }, ...SPEEDS.map((value) => h("option", { value, selected: value === 1 }, `${value}×`)));
