@@ -24,6 +24,8 @@ function(kvsweep_fetch_compiled name target theirs)
   set(PCRE2_BUILD_PCRE2GREP OFF)
   set(PCRE2_BUILD_TESTS OFF)
   set(PCRE2_SUPPORT_JIT ON)
+  set(CREATE_XZ_SYMLINKS OFF)     # their rules clash under Ninja in a project of another
+  set(CREATE_LZMA_SYMLINKS OFF)
   FetchContent_Declare(${name} URL ${kvsweep_${name}_URL} URL_HASH SHA256=${kvsweep_${name}_SHA256}
                        DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM)
   FetchContent_MakeAvailable(${name})
