@@ -12,6 +12,7 @@ set(kvsweep_pcre2_RELEASE 10.42)
 set(kvsweep_xz_URL https://github.com/tukaani-project/xz/releases/download/v5.4.6/xz-5.4.6.tar.gz)
 set(kvsweep_xz_SHA256 aeba3e03bf8140ddedf62a0a367158340520f6b384f75ca6045ccc6c0d43fd5c)
 set(kvsweep_xz_RELEASE 5.4.6)
+set(kvsweep_xz_HEADERS src/liblzma/api)
 
 # kvsweep_fetch_compiled(<boost|pcre2|xz> <target that kvsweep links> <target of the project>)
 # A function, so that what is set for the foreign project stays there.
@@ -36,5 +37,8 @@ function(kvsweep_fetch_compiled name target theirs)
   if(NOT TARGET ${target})
     add_library(${target} INTERFACE IMPORTED GLOBAL)
     target_link_libraries(${target} INTERFACE ${theirs})
+    if(kvsweep_${name}_HEADERS)   # where their target names no folder to those who link it
+      target_include_directories(${target} INTERFACE ${${name}_SOURCE_DIR}/${kvsweep_${name}_HEADERS})
+    endif()
   endif()
 endfunction()
