@@ -98,6 +98,7 @@ def fetched():
             alias = f"add_library({target} ALIAS {real})\n" if real != target else ""
             account.write_project(name, f"add_library({real} INTERFACE)\n{alias}")
             overrides.append(f"-DFETCHCONTENT_SOURCE_DIR_{name.upper()}={account.file(name)}")
+        os.makedirs(account.file("xz/src/liblzma/api"))  # where its headers are
         done = account.configure("-DKVSWEEP_FETCH_DEPS=ON", *overrides)
         expect_equal(done.returncode, 0, f"exit code, {done}")
         for word in "1.86.0", "10.42 (fetched), 5.4.6 (fetched)":
