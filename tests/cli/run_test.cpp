@@ -76,7 +76,8 @@ reason = "measured elsewhere"
 }
 
 TEST_CASE("naive batches run as any policy does") {
-  const Outcome outcome = Program().run({"run", "tiny.toml", "--set", "policy=contiguous"});
+  const Outcome outcome = Program().run({"run", "tiny.toml", "--set", "policy=contiguous", "--set",
+                                         "engine.max_num_batched_tokens=16384"});
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
 }
