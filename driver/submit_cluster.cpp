@@ -1,7 +1,6 @@
 #include "driver/submit_cluster.hpp"
 
 #include <set>
-#include <tuple>
 
 #include "workers/profiles.hpp"
 
@@ -85,17 +84,25 @@ void read_tables(ParamReader& in, Cluster& cluster) {
   }
 }
 
-/// A request that two SKUs share would land on either card: the accident that pinning prevents.
+/// Whether `a` asks for every node that `b` asks for.
+bool covers(const SkuNodes& a, const SkuNodes& b) {
+  return a.partition == b.partition && (a.gres == b.gres || a.gres == "gpu") &&
+         (a.constraint == b.constraint || a.constraint.empty());
+}
+
+/// A request that covers another SKU's would land on either card: the accident that pinning
+/// prevents.
 void check_skus_differ(const ParamReader& in, const Cluster& cluster) {
-  std::map<std::tuple<std::string, std::string, std::string>, std::string> sku_of;
   for (const auto& [sku, nodes] : cluster.skus) {
-    const auto [first, added] =
-        sku_of.try_emplace({nodes.partition, nodes.gres, nodes.constraint}, sku);
-    if (added) continue;
-    in.fail(kSku + sku + ".constraint",
-            "must tell its nodes from those of " + kSku + first->second + " (" +
-                sweep::to_text(in.where(kSku + first->second + ".constraint")) +
-                "), which has the same partition, gres and constraint");
+    for (const auto& [other, others] : cluster.skus) {
+      const bool both = covers(nodes, others) && covers(others, nodes);
+      if (sku == other || !covers(nodes, others) || (both && sku < other)) continue;
+      in.fail(kSku + sku + ".constraint",
+              "must tell its nodes from those of " + kSku + other + " (" +
+                  sweep::to_text(in.where(kSku + other + ".constraint")) + "), which " +
+                  (both ? "has the same partition, gres and constraint"
+                        : "asks for some of the same nodes"));
+    }
   }
 }
 

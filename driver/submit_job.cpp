@@ -71,6 +71,11 @@ void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
     if (job.time_min * 60 > limit_s)
       throw UsageError("--time " + *options.submit.time + " is more than " + place + ", " +
                        hours_text(limit_s));
+    if (!options.submit.array && job.time_min * 60 <= cluster.signal_lead_s)
+      throw UsageError("--time " + *options.submit.time +
+                       " leaves no time for a cell: a job drains " +
+                       std::to_string(cluster.signal_lead_s) + " s before its limit (" +
+                       cluster.place_of("cluster.signal_lead_s") + ')');
   } else {
     const double steps = std::ceil(whole_s / 60 / kTimeStepMin);
     job.time_min = static_cast<int>(std::min(steps * kTimeStepMin, std::floor(limit_s / 60)));

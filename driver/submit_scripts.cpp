@@ -54,9 +54,12 @@ std::string summary_of(const Submission& submission, const SkuJob& job) {
 /// One rank drives, every other one owns a GPU; ranks go round the nodes, so the first has both.
 std::string launcher(const Submission& submission, const SkuJob& job) {
   const std::string ranks = std::to_string(job.gpus() + 1);
-  if (submission.options.submit.launcher == "srun")
-    return submission.cluster.srun + " --distribution=cyclic --ntasks=" + ranks;
-  return submission.cluster.mpirun + " --map-by node -n " + ranks;
+  const bool srun = submission.options.submit.launcher == "srun";
+  const std::string& command = srun ? submission.cluster.srun : submission.cluster.mpirun;
+  if (command.empty())
+    throw sweep::SpecError(submission.cluster.place_of(srun ? "cluster.srun" : "cluster.mpirun") +
+                           " is empty, and nothing else starts the ranks");
+  return command + (srun ? " --distribution=cyclic --ntasks=" : " --map-by node -n ") + ranks;
 }
 
 /// The user's filters, each narrowed to the SKU: of several --only one must match.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <set>
 
 #include "driver/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
@@ -42,6 +43,8 @@ void check_options(const Options& options, const Plan& plan, const Cluster& clus
         "all nodes share");
   const std::vector<std::string> planned = skus_of(plan);
   for (const std::string& sku : submit.skus) {
+    if (std::ranges::count(submit.skus, sku) > 1)
+      throw UsageError("--sku " + sku + " is named more than once: one job has one archive");
     if (std::ranges::find(planned, sku) != planned.end()) continue;
     std::string list;
     for (const std::string& each : planned) list += (list.empty() ? "" : ", ") + each;
@@ -76,14 +79,36 @@ std::vector<PlanLine> cells_left(const Plan& plan, const std::string& sku,
   return report.lines;
 }
 
+/// What an array has done is in archives of its own, which a job of the SKU does not read: it would
+/// run their cells again.
+void check_no_array(const SubmitPaths& paths, const std::string& sku) {
+  const fs::path folder = paths.cells_of(sku);
+  if (!fs::exists(folder) || fs::is_empty(folder)) return;
+  throw UsageError(folder.string() + " has archives of an array, whose cells a job of " + sku +
+                   " would run again: go on with --array, or name another archive");
+}
+
+/// The cells that are left for the job of a SKU, or for its array, which goes on from a job, too.
+std::vector<PlanLine> cells_left(const Submission& submission, const std::string& sku) {
+  const SubmitPaths& paths = submission.paths;
+  std::vector<PlanLine> cells = cells_left(submission.plan, sku, paths.of_sku(sku));
+  if (!submission.options.submit.array) {
+    check_no_array(paths, sku);
+    return cells;
+  }
+  std::set<std::string> not_merged;
+  for (const PlanLine& line : cells_left(submission.plan, sku, paths.archive))
+    not_merged.insert(line.cell->key);
+  std::erase_if(cells, [&](const PlanLine& line) { return !not_merged.contains(line.cell->key); });
+  return cells;
+}
+
 /// The scripts of the SKUs that have something left to do, then the one that merges.
 std::vector<BatchScript> scripts_of(const Submission& submission) {
   const Options& options = submission.options;
   std::vector<BatchScript> scripts;
   for (const std::string& sku : options.submit.skus) {
-    const SubmitPaths& paths = submission.paths;
-    auto cells =
-        cells_left(submission.plan, sku, options.submit.array ? paths.archive : paths.of_sku(sku));
+    std::vector<PlanLine> cells = cells_left(submission, sku);
     if (cells.empty()) {
       std::cerr << sku << ": nothing is left to run\n";
       continue;
