@@ -6,7 +6,8 @@ using namespace gpu_test;
 
 namespace {
 
-constexpr int kContexts[] = {1, 7, 15, 16, 17, 63, 64, 65, 80, 255, 256, 257, 511, 512, 513, 1000, 1025, 5000};
+constexpr int kContexts[] = {1,   7,   15,  16,  17,  63,  64,   65,   80,
+                             255, 256, 257, 511, 512, 513, 1000, 1025, 5000};
 
 void check_decode(const WorldShape& shape, const std::vector<Sequence>& sequences) {
   INFO(name(shape.type) << ", group " << shape.group << ", head_dim " << shape.head_dim
