@@ -230,7 +230,7 @@ def odd_words():
     expect_in("--time", refused("--sku", "a100-40gb", "--time", "soon"), "message")
 
 
-@case("without --go scripts are written and the commands that submit them printed; one that was edited is kept")
+@case("without --go scripts are written and the commands that submit them printed, and one that was edited is kept")
 def written():
     folder = tempfile.mkdtemp()
     try:
