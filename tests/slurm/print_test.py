@@ -147,6 +147,9 @@ def same_nodes():
         first = profile.line_of('constraint = "A100-40GB"')
         profile.expect_refused("sku.a100-80gb.constraint", "sku.a100-40gb", f":{first}:",
                                "same partition, gres and constraint")
+    with Profile("pace-phoenix", ('constraint = "A100-40GB"', 'constraint = ""')) as profile:
+        profile.expect_refused("sku.a100-40gb.constraint", "sku.a100-80gb", "some of the same nodes",
+                               line=profile.line_of('constraint = ""'))
 
 
 @case("a key that is missing, unknown or of the wrong type is named with its file and line")
@@ -172,6 +175,8 @@ def contradictions():
                                line=profile.line_of("gpu:a100:2"))
     with Profile("pace-phoenix", ('qos = "inferno"', 'qos = "purgatory"')) as profile:
         profile.expect_refused("cluster.qos", "purgatory", line=profile.line_of("purgatory"))
+    with Profile("generic", ('mpirun = "mpirun --bind-to none"', 'mpirun = ""')) as profile:
+        profile.expect_refused("cluster.mpirun", "is empty", line=profile.line_of('mpirun = ""'))
 
 
 @case("a cell that cannot end within the longest job, or fit a node's memory, is refused with the key that stands against it")
@@ -228,6 +233,8 @@ def odd_words():
     expect_in(".h5", refused("--sku", "a100-40gb", archive="/scratch/results"), "message")
     expect_in("--sku", refused("--sku", "a100-40gb", "--only", "gpu=a100-40gb"), "message")
     expect_in("--time", refused("--sku", "a100-40gb", "--time", "soon"), "message")
+    expect_in("cluster.signal_lead_s", refused("--sku", "a100-40gb", "--time", "7"), "message")
+    expect_in("more than once", refused("--sku", "a100-40gb,a100-40gb"), "message")
 
 
 @case("without --go scripts are written and the commands that submit them printed, and one that was edited is kept")
@@ -247,6 +254,19 @@ def written():
         second = submit(*words, cwd=folder)
         expect_in(names[0] + ".old", second.stdout, "standard output")
         expect_equal(sorted(os.listdir(folder)), sorted(names + [names[0] + ".old"]), "files")
+    finally:
+        shutil.rmtree(folder)
+
+
+@case("a job is refused where an array has left archives, for it would run their cells again")
+def after_an_array():
+    folder = tempfile.mkdtemp()
+    try:
+        os.makedirs(os.path.join(folder, "results.a100-40gb.cells", "0123456789ab.h5.d"))
+        archive = os.path.join(folder, "results.h5")
+        expect_in("results.a100-40gb.cells", refused("--sku", "a100-40gb", archive=archive), "message")
+        done = submit("--archive", archive, "--print", "--sku", "a100-40gb", "--array")
+        expect_equal(done.returncode, 0, f"exit code, {done}")
     finally:
         shutil.rmtree(folder)
 
