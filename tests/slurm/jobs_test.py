@@ -1,6 +1,9 @@
 """Jobs of `kvsweep submit` in a real Slurm: where they land, how they stop, and what is there when they are done."""
+import contextlib
+import glob
 import os
 import signal
+import time
 
 from sandbox import Cluster, SOURCE, archives, sweep
 from cases import case, expect, expect_equal, expect_in, main
@@ -103,6 +106,20 @@ def no_progress():
         expect_in("three runs in a row finished no cell", job.log(), "log")
 
 
+def until_nobody_drives(archive):
+    """A cancelled job is over for Slurm before its processes have ended."""
+    deadline = time.monotonic() + 60
+    while any(archive.encode() in words for words in command_lines()):
+        expect(time.monotonic() < deadline, f"somebody still runs with {archive}")
+        time.sleep(0.1)
+
+
+def command_lines():
+    for process in glob.glob("/proc/[0-9]*/cmdline"):
+        with contextlib.suppress(OSError), open(process, "rb") as file:
+            yield file.read()
+
+
 @case("what a cancelled job has stored stays, and the same script submitted again runs the rest")
 def cancelled():
     with Cluster(sweep(repeats=3, jobs=300)) as cluster:
@@ -110,6 +127,7 @@ def cancelled():
         first.until_logged(FINISHED, 2)
         first.cancel()
         first.wait()
+        until_nobody_drives(cluster.file("out/results.a100-40gb.h5"))
         stored = cluster.finished("results.a100-40gb.h5")
         expect(2 <= len(stored) < 12, f"cells that were stored: {len(stored)}")
         second = cluster.submit_again("out/results.a100-40gb.sbatch")
