@@ -24,18 +24,6 @@ Words words_of(const std::string& metric) {
   return words;
 }
 
-Values numbers(const sweep::Column& column) {
-  return std::visit(
-      [](const auto& data) -> Values {
-        if constexpr (std::is_same_v<std::decay_t<decltype(data)>, std::vector<std::string>>) {
-          return {};
-        } else {
-          return Values(data.begin(), data.end());
-        }
-      },
-      column.data);
-}
-
 /// A column of a table over all cells, one behind the other.
 Values gather(Cells cells, const LoadTable& load, const char* table, const std::string& column) {
   Values all;

@@ -117,15 +117,7 @@ class LineAdder {
 
 Values numbers_of(const sweep::Table& table, std::string_view column) {
   if (!table.has(column)) return {};
-  return std::visit(
-      [](const auto& data) -> Values {
-        if constexpr (std::is_same_v<std::decay_t<decltype(data)>, std::vector<std::string>>) {
-          return {};
-        } else {
-          return Values(data.begin(), data.end());
-        }
-      },
-      table.column(column).data);
+  return numbers(table.column(column));
 }
 
 void StepSizes::add(const StepSizes& other) {

@@ -83,4 +83,16 @@ LineFit fit_line(std::span<const double> x, std::span<const double> y) {
   return {slope, mean(y) - slope * mean(x), yy > 0 ? xy * xy / (xx * yy) : kUndefined, x.size()};
 }
 
+std::vector<double> numbers(const sweep::Column& column) {
+  return std::visit(
+      [](const auto& data) -> std::vector<double> {
+        if constexpr (std::is_same_v<std::decay_t<decltype(data)>, std::vector<std::string>>) {
+          return {};
+        } else {
+          return std::vector<double>(data.begin(), data.end());
+        }
+      },
+      column.data);
+}
+
 }  // namespace analysis

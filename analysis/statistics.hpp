@@ -3,10 +3,15 @@
 #include <span>
 #include <vector>
 
+#include "sweeps/table.hpp"
+
 namespace analysis {
 
 // Statistics of plain numbers. What is undefined, such as the mean of nothing, is NaN; a NaN among
 // the values makes the result NaN, so leave out what was not observed first.
+
+/// A column's values whatever their type; none for text.
+std::vector<double> numbers(const sweep::Column& column);
 
 /// The values that are not NaN, in their order.
 std::vector<double> observed(std::span<const double> values);

@@ -97,4 +97,12 @@ class Cell {
   sweep::ParamMap params_;
 };
 
+/// 16 agents on a pool that holds few of them: they queue, lose their KV and are preempted.
+inline Cell crowded(const std::string& policy) {
+  Cell cell;
+  cell.set("policy", policy).set("jps", 8).set("sim.cost_model", "published");
+  cell.set("workload.jobs", 16).set("engine.kv_tokens", 40'000);
+  return cell.set("engine.reserve_full_sequence", false);
+}
+
 }  // namespace support

@@ -6,6 +6,7 @@
 #include "tests/support/catch.hpp"
 
 using support::Cell;
+using support::crowded;
 using support::figure;
 using support::ints;
 using support::longs;
@@ -14,13 +15,6 @@ using support::reals;
 namespace {
 
 constexpr double kNanosecond = 1e-9;
-
-Cell crowded(const std::string& policy) {
-  Cell cell;
-  cell.set("policy", policy).set("jps", 8).set("sim.cost_model", "published");
-  cell.set("workload.jobs", 16).set("engine.kv_tokens", 40'000);
-  return cell.set("engine.reserve_full_sequence", false);
-}
 
 sweep::EvictionMode mode(const sweep::CellResult& result, std::size_t row) {
   return static_cast<sweep::EvictionMode>(result.evictions.values<std::int8_t>("mode")[row]);

@@ -9,6 +9,7 @@
 #include "workers/workload/workload_report.hpp"
 
 using support::Cell;
+using support::crowded;
 using support::ints;
 using support::longs;
 using support::reals;
@@ -16,14 +17,6 @@ using support::reals;
 namespace {
 
 constexpr double kNanosecond = 1e-9;
-
-/// 16 agents on a pool that holds few of them: they queue, lose their KV and are preempted.
-Cell crowded(const std::string& policy) {
-  Cell cell;
-  cell.set("policy", policy).set("jps", 8).set("sim.cost_model", "published");
-  cell.set("workload.jobs", 16).set("engine.kv_tokens", 40'000);
-  return cell.set("engine.reserve_full_sequence", false);
-}
 
 Cell alone() {
   Cell cell;
