@@ -33,9 +33,8 @@ std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
 void bind_cell(PlannedCell& planned, const std::string& backend, worker::Profiles& profiles) {
   try {
     planned.bound = worker::bind(planned.cell.params, backend, planned.cell.seed, profiles);
-  } catch (const worker::NotRunnable& reason) {
-    const bool built = reason.why == worker::NotRunnable::Why::infeasible;
-    planned.cell.status = built ? sweep::CellStatus::infeasible : sweep::CellStatus::excluded;
+  } catch (const worker::Infeasible& reason) {
+    planned.cell.status = sweep::CellStatus::infeasible;
     planned.cell.reason = reason.what();
   }
 }

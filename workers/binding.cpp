@@ -11,8 +11,6 @@
 namespace worker {
 namespace {
 
-using Why = NotRunnable::Why;
-
 /// Raised by hand when the engine's results change: older archives then no longer count as done.
 constexpr std::int64_t kEngineAbi = 2;
 constexpr int kIntMax = std::numeric_limits<int>::max();
@@ -40,15 +38,15 @@ std::string document_of(const sweep::ParamMap& cell) {
 }
 
 /// Why the cell cannot run although every one of its values is allowed.
-std::optional<NotRunnable> not_runnable(const ExperimentConfig& config) {
+std::optional<Infeasible> infeasible(const ExperimentConfig& config) {
   const engine::KvConfig& kv = config.engine.kv;
   const std::int64_t pool = std::int64_t{kv.num_blocks - 1} * kv.block_size;
   const int length = config.engine.scheduler.max_model_len;
   if (pool >= length) return std::nullopt;
-  return NotRunnable(Why::infeasible, "the KV pool of " + config.gpu.name + " beside " +
-                                          config.model.name + " holds " + std::to_string(pool) +
-                                          " tokens in whole blocks; engine.max_model_len needs " +
-                                          std::to_string(length) + " for one sequence");
+  return Infeasible("the KV pool of " + config.gpu.name + " beside " + config.model.name +
+                    " holds " + std::to_string(pool) +
+                    " tokens in whole blocks; engine.max_model_len needs " +
+                    std::to_string(length) + " for one sequence");
 }
 
 /// Whose KV pool the engine is limited to: the card's own, or that of engine.emulate.
@@ -170,7 +168,7 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   in.record("repeat.seed", arrival_seed);
   BoundCell bound;
   bound.config = bind_experiment(in, backend, arrival_seed, profiles);
-  const std::optional<NotRunnable> problem = not_runnable(bound.config);
+  const std::optional<Infeasible> problem = infeasible(bound.config);
   check_order(in, bound.config);
   check_prefetch(in, bound.config);
   in.reject_unknown();

@@ -9,12 +9,9 @@
 
 namespace worker {
 
-/// The cell is well-formed but cannot run: its policy is not built, or the model does not fit the
-/// card.
-struct NotRunnable : std::runtime_error {
-  enum class Why { not_built, infeasible };
-  NotRunnable(Why why, const std::string& message) : std::runtime_error(message), why(why) {}
-  Why why;
+/// The cell is well-formed but cannot run: the model does not fit the card.
+struct Infeasible : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 /// A cell's parameters as an experiment.
@@ -27,7 +24,7 @@ struct BoundCell {
 /// Checks a cell's parameters and fills in the defaults. `profiles` are those of the folder with
 /// gpus/, models/ and policies/; `arrival_seed` is the seed of this repeat. Relative paths count
 /// from the sweep file, or from the working directory when they come from the command line. Throws
-/// sweep::SpecError naming the place of a wrong value or an unknown key, and NotRunnable.
+/// sweep::SpecError naming the place of a wrong value or an unknown key, and Infeasible.
 BoundCell bind(const sweep::ParamMap& params, const std::string& backend, std::int64_t arrival_seed,
                Profiles& profiles);
 

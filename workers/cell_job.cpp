@@ -89,7 +89,7 @@ class CellRunner {
     try {
       BoundCell bound = worker::bind(job.params, job.record.backend, job.record.seed, *profiles_);
       if (sweep::sha256_of(sweep::canonical_json(bound.identity)) == job.record.key) return bound;
-    } catch (const NotRunnable& reason) {
+    } catch (const Infeasible& reason) {
       throw CellVerdict(sweep::CellStatus::infeasible, reason.what());
     }
     throw InputError("this worker sees other profiles or input files than the driver");

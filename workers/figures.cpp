@@ -100,7 +100,6 @@ void add_work(Figures& figures, const sweep::CellResult& tables) {
               ratio(sum(steps.values<double>("dur_s")), static_cast<double>(steps.rows())), "s");
   figures.add("computed_tok", sum(steps.values<std::int32_t>("n_tok")), "tok");
   figures.add("output_tok_per_s", ratio(output, makespan), "tok/s");
-  figures.add("output_tok_s", ratio(output, makespan), "tok/s");
   figures.add("total_tok_s", ratio(prompt + output, makespan), "tok/s");
 }
 

@@ -44,8 +44,7 @@ void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals, Ahead* ahead
   totals.lazily += world.blocks_of(KvEventKind::store, KvReason::before_eviction);
   totals.tails += world.blocks_of(KvEventKind::store, KvReason::tail);
   totals.loaded += world.blocks_of(KvEventKind::load, KvReason::demand);
-  totals.failed += world.blocks_of(KvEventKind::load, KvReason::load_failed) +
-                   world.blocks_of(KvEventKind::load_failed, KvReason::load_failed);
+  totals.failed += world.blocks_of(KvEventKind::load_failed, KvReason::load_failed);
   totals.dropped += world.blocks_of(KvEventKind::drop, KvReason::pressure_admit) +
                     world.blocks_of(KvEventKind::drop, KvReason::pressure_run);
   totals.swapped += world.blocks_of(KvEventKind::swap_out, KvReason::swapped_out);

@@ -84,9 +84,8 @@ class Cell {
   std::string obstacle() const {
     try {
       bind();
-    } catch (const worker::NotRunnable& reason) {
-      const bool not_built = reason.why == worker::NotRunnable::Why::not_built;
-      return std::string(not_built ? "excluded: " : "infeasible: ") + reason.what();
+    } catch (const worker::Infeasible& reason) {
+      return std::string("infeasible: ") + reason.what();
     }
     return "runs";
   }

@@ -76,7 +76,7 @@ void LmcacheTier::end_load(const Load& load, const TransferDone& done) {
   for (std::size_t i = bad; i < request.tier.found.size(); ++i)
     host_.unpublish(request.tier.found[i]);
   request.tier.cursor = std::min(request.tier.cursor, static_cast<int>(bad));
-  events_.add(KvEventKind::load, KvReason::load_failed, turn_of(request),
+  events_.add(KvEventKind::load_failed, KvReason::load_failed, turn_of(request),
               static_cast<int>(load.copies.size()) - done.landed);
   failed_.push_back({&request, intact * kv_.block_size(), true});
 }

@@ -203,7 +203,7 @@ void OffloadTier::end_load(Load& load, const TransferDone& done) {
   if (load.request == nullptr) return;
   load.request->tier.load = 0;
   if (done.failed) {
-    events_.add(KvEventKind::load, KvReason::load_failed, turn_of(*load.request),
+    events_.add(KvEventKind::load_failed, KvReason::load_failed, turn_of(*load.request),
                 count - done.landed);
   }
   loaded_.push_back(
