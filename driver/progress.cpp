@@ -49,8 +49,9 @@ ProgressLine::~ProgressLine() {
 void ProgressLine::update(const FarmStatus& status) {
   const std::string text = analysis::terminal_text(status_text(status));
   if (!terminal_) {
-    if (status.now - last_counts_ < kPlainPeriod) return;
+    if (status.now - last_counts_ < kPlainPeriod && status.draining == said_draining_) return;
     last_counts_ = status.now;
+    said_draining_ = status.draining;
     out_ << text << std::endl;
     return;
   }

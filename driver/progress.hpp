@@ -14,7 +14,8 @@ std::string status_text(const FarmStatus& status);
 int terminal_columns();
 
 /// Where a run stands: one line on a terminal, rewritten in place and cut where the terminal ends;
-/// elsewhere a plain line for every cell that ends, and one of the counts every ten seconds.
+/// elsewhere a plain line for every cell that ends, and one of the counts every ten seconds and as
+/// soon as the run drains.
 class ProgressLine {
  public:
   /// `columns` is asked each time, since windows change their size.
@@ -35,6 +36,7 @@ class ProgressLine {
   std::function<int()> columns_;
   std::size_t shown_ = 0;  // characters of the line that stands
   Nanos last_counts_{0};   // when a plain line said them last, on the farm's clock
+  bool said_draining_ = false;
 };
 
 }  // namespace driver

@@ -1,5 +1,6 @@
 #include "driver/progress.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "tests/support/catch.hpp"
@@ -55,6 +56,25 @@ TEST_CASE("elsewhere than on a terminal lines are whole") {
   status.now = std::chrono::seconds(20);
   line.update(status);
   CHECK(out.str() == driver::status_text(status) + '\n');
+}
+
+TEST_CASE("plain counts come every ten seconds, and at once when the run begins to drain") {
+  std::ostringstream out;
+  ProgressLine line(out, false);
+  FarmStatus status = ten_of_many();
+  const auto lines_at = [&](int second) {
+    status.now = std::chrono::seconds(second);
+    line.update(status);
+    const std::string text = out.str();
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  CHECK(lines_at(20) == 1);
+  CHECK(lines_at(29) == 1);
+  CHECK(lines_at(30) == 2);
+  status.draining = true;
+  CHECK(lines_at(31) == 3);
+  CHECK(lines_at(32) == 3);
+  CHECK(lines_at(41) == 4);
 }
 
 TEST_CASE("what a cell's label or reason says cannot steer the terminal") {
