@@ -27,8 +27,9 @@ function(kvsweep_fetch_compiled name target theirs)
   set(PCRE2_SUPPORT_JIT ON)
   set(CREATE_XZ_SYMLINKS OFF)     # their rules clash under Ninja in a project of another
   set(CREATE_LZMA_SYMLINKS OFF)
-  FetchContent_Declare(${name} URL ${kvsweep_${name}_URL} URL_HASH SHA256=${kvsweep_${name}_SHA256}
-                       DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM)
+  # SYSTEM comes first: as the last word, CMake 3.25 takes it for a part of the hash.
+  FetchContent_Declare(${name} SYSTEM URL ${kvsweep_${name}_URL} URL_HASH SHA256=${kvsweep_${name}_SHA256}
+                       DOWNLOAD_EXTRACT_TIMESTAMP OFF)
   FetchContent_MakeAvailable(${name})
   if(NOT TARGET ${theirs})
     message(FATAL_ERROR "${name} ${kvsweep_${name}_RELEASE} defines no target ${theirs}; is "
