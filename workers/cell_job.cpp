@@ -7,6 +7,7 @@
 #include "sweeps/canonical_json.hpp"
 #include "sweeps/sha256.hpp"
 #include "workers/backends/cuda/errors.hpp"
+#include "workers/backends/cuda/profiler_range.hpp"
 #include "workers/binding.hpp"
 #include "workers/engine/errors.hpp"
 #include "workers/fatal_mark.hpp"
@@ -65,7 +66,8 @@ class CellRunner {
     contents.record = std::move(job.record);
     describe_run(contents.record.run, context);
     const engine::WallClock wall;
-    contents.result = run_on_device(bound.config, context);
+    contents.result =
+        run_on_device(bound.config, context, static_cast<std::uint64_t>(contents.record.index));
     contents.record.run.wall_s = engine::to_seconds(wall.now());
     contents.record.run.t_end_utc = engine::utc_now();
     contents.record.status = sweep::CellStatus::ok;
@@ -76,7 +78,9 @@ class CellRunner {
   }
 
  private:
-  sweep::CellResult run_on_device(const ExperimentConfig& config, const CellContext& context) {
+  sweep::CellResult run_on_device(const ExperimentConfig& config, const CellContext& context,
+                                  std::uint64_t cell) {
+    const backends::ProfilerRange range(backends::ProfilerName::cell, cell);
     try {
       return run_experiment(config, *workloads_, *executor_, {context.progress, context.stop});
     } catch (const backends::DeviceLost& error) {

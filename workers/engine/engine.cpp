@@ -109,15 +109,18 @@ const StepTrace& Engine::wake() {
 Nanos Engine::begin_step() {
   recycle_finished();
   const Nanos start = clock_.now();
+  backend_.on_phase(StepPhase::plan, plan_.step + 1);
   scheduler_.on_loaded(tier_->poll(start), start, finished_);
   pins_.expire(start);
   scheduler_.schedule(plan_, start);
   trace_step(start);
+  backend_.on_phase(StepPhase::execute, plan_.step);
   return start;
 }
 
 const StepTrace& Engine::finish_step(const StepResult& result, Nanos start) {
   trace_.end = clock_.now();
+  backend_.on_phase(StepPhase::done, plan_.step);
   scheduler_.apply(plan_, result, start, trace_.end, finished_, trace_.stall);
   stamp_events(trace_.end);
   trace_.transfers = tier_->take_stats();

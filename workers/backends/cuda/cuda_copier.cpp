@@ -7,6 +7,7 @@
 
 #include "kernels/device/blocks.hpp"
 #include "workers/backends/cuda/copy_batch.hpp"
+#include "workers/backends/cuda/profiler_range.hpp"
 #include "workers/backends/errors.hpp"
 
 namespace backends::cuda {
@@ -37,6 +38,9 @@ std::byte* CudaCopier::block(engine::BlockId id) const {
 
 engine::CopyId CudaCopier::submit(CopyDirection direction, std::span<const BlockCopy> copies,
                                   engine::Nanos) {
+  const ProfilerRange range(
+      direction == CopyDirection::store ? ProfilerName::save : ProfilerName::restore,
+      submitted_ + 1);
   check(cudaSetDevice(device_), "choosing the device");
   int slots = 0;
   for (const BlockCopy& copy : copies)

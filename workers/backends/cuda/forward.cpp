@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/device/layers.hpp"
+#include "workers/backends/cuda/profiler_range.hpp"
 
 namespace backends::cuda {
 namespace {
@@ -33,6 +34,7 @@ void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& ho
   embed(step);
   if (hook) hook(-1);
   for (int i = 0; i < weights_.config().shape.layers; ++i) {
+    const ProfilerRange range(ProfilerName::layer, static_cast<std::uint64_t>(i));
     attention_half(i, step, kv);
     mlp_half(i, step);
     if (hook) hook(i);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "kernels/device/blocks.hpp"
 #include "workers/backends/errors.hpp"
@@ -13,17 +12,13 @@ namespace backends::cuda {
 namespace {
 
 const CudaCellOptions& checked(const CudaCellOptions& options, const model::ModelConfig& config) {
-  constexpr int kTile = 8, kMostTokens = 1024;
-  if (options.block_size % kTile != 0 || options.block_size < kTile ||
-      options.block_size > kMostTokens)
-    throw engine::InputError(
-        "engine.block_size must be a multiple of 8 up to 1024 on the cuda backend, found " +
-        std::to_string(options.block_size));
-  const model::ModelShape& shape = config.shape;
-  if ((shape.head_dim != 64 && shape.head_dim != 128) || shape.heads / shape.kv_heads > 8)
-    throw engine::InputError("the cuda backend knows heads of 64 and 128 and groups of up to 8, " +
-                             shape.name + " has heads of " + std::to_string(shape.head_dim) +
-                             " and groups of " + std::to_string(shape.heads / shape.kv_heads));
+  static constexpr int kHeadDims[] = {64, 128};
+  const KernelRange range{.backend = "cuda",
+                          .block_multiple = 8,
+                          .largest_block = 1024,
+                          .head_dims = kHeadDims,
+                          .largest_group = 8};
+  check_kernels(range, options.block_size, config.shape);
   return options;
 }
 
@@ -164,29 +159,25 @@ engine::StepResult GpuBackend::execute(const engine::StepPlan& plan) {
   return {.sampled = sampled_, .duration = engine::from_seconds(cost_.device)};
 }
 
-/// Kernels look up whatever row they are told.
-void GpuBackend::check_range() const {
-  const model::ModelShape& shape = weights_.config().shape;
-  const auto refuse = [&](const char* what, int found, int allowed) {
-    throw engine::InputError("model " + shape.name + " has no " + what + ' ' +
-                             std::to_string(found) + "; allowed is 0 to " +
-                             std::to_string(allowed - 1));
-  };
-  for (const std::int32_t token : batch_.tokens)
-    if (token < 0 || token >= shape.vocab) refuse("token", token, shape.vocab);
-  for (const std::int32_t context : batch_.context)
-    if (context > shape.max_context) refuse("position", context - 1, shape.max_context);
+void GpuBackend::on_phase(engine::StepPhase phase, std::uint64_t step) {
+  schedule_range_.reset();
+  if (phase == engine::StepPhase::execute) return;
+  step_range_.reset();
+  if (phase == engine::StepPhase::done) return;
+  step_range_.emplace(ProfilerName::step, step);
+  schedule_range_.emplace(ProfilerName::schedule, step);
 }
 
 void GpuBackend::run_step(const engine::StepPlan& plan) {
   const engine::WallClock clock;
   batch_.fill(plan, options_.block_size);
-  check_range();
+  check_step(batch_, weights_.config().shape, limits_of(options_));
   if (!options_.debug) batch_.new_blocks.clear();  // nobody looks at them
   const bool decodes = std::all_of(plan.scheduled.begin(), plan.scheduled.end(),
                                    [](const auto& share) { return share.decode && share.samples; });
   const int rows = decodes ? padded_rows(batch_.num_sequences()) : 0;
   const engine::Nanos prepared = clock.now();
+  std::optional<ProfilerRange> launch(std::in_place, ProfilerName::launch, plan.step);
   step_start_.record(stream_);
   const StepArrays& step = decodes ? upload_.upload_decodes(batch_, rows, stream_)
                                    : upload_.upload(batch_, plan, stream_);
@@ -200,6 +191,7 @@ void GpuBackend::run_step(const engine::StepPlan& plan) {
     forward_.run(step, {pool_.data(), layout_});
   }
   step_end_.record(stream_);
+  launch.reset();
   const engine::Nanos launched = clock.now();
   step_end_.synchronize();
   cost_ = {.steps = 1,

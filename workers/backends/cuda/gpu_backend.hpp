@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "workers/backends/cuda/activations.hpp"
@@ -7,6 +8,7 @@
 #include "workers/backends/cuda/device_weights.hpp"
 #include "workers/backends/cuda/forward.hpp"
 #include "workers/backends/cuda/handles.hpp"
+#include "workers/backends/cuda/profiler_range.hpp"
 #include "workers/backends/cuda/step_arrays.hpp"
 #include "workers/engine/backend.hpp"
 
@@ -34,9 +36,9 @@ class GpuBackend final : public engine::Backend {
   /// and their memory is taken before the pool is sized and time counts. Before take_pool().
   void warm_up();
 
-  /// Throws engine::InputError for tokens and positions that the model does not have, NotFinite,
-  /// DeviceLost and DeviceError.
+  /// Throws what check_step() does, NotFinite, DeviceLost and DeviceError.
   engine::StepResult execute(const engine::StepPlan& plan) override;
+  void on_phase(engine::StepPhase phase, std::uint64_t step) override;
 
   /// Reached when the last executed step is through.
   const Event& fence() const { return step_end_; }
@@ -48,7 +50,6 @@ class GpuBackend final : public engine::Backend {
   std::vector<float> logits() const;
 
  private:
-  void check_range() const;
   void run_step(const engine::StepPlan& plan);
   void run_decodes(int rows, const StepArrays& step);
   int padded_rows(int decodes) const;
@@ -70,6 +71,7 @@ class GpuBackend final : public engine::Backend {
   StepBatch batch_;
   std::vector<engine::TokenId> sampled_;
   StepCost cost_, total_;
+  std::optional<ProfilerRange> step_range_, schedule_range_;
 };
 
 }  // namespace backends::cuda
