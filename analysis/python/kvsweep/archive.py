@@ -83,6 +83,12 @@ class Archive:
         first, count = int(row[f"{name}_off"]), int(row[f"{name}_n"])
         return self._read(name, slice(first, first + count))
 
+    def nsight(self, cell, path, **more):
+        """What a capture of Nsight Systems, exported to SQLite, saw of a cell: kvsweep.nsight.read()."""
+        from . import nsight
+
+        return nsight.read(self, cell, path, **more)
+
     def _read(self, name, rows):
         with h5py.File(self.path, "r") as file:
             if name not in file:
