@@ -10,10 +10,14 @@
 namespace worker {
 namespace {
 
-backends::CpuOptions options_of(const Transformer& transformer) {
+backends::CpuOptions options_of(const ExperimentConfig& config) {
+  const Transformer& transformer = *config.transformer;
+  const engine::SchedulerConfig& scheduler = config.engine.scheduler;
   backends::CpuOptions options;
   options.kv_type = transformer.dtype;
   options.checks = transformer.checks ? backends::Checks::debug : backends::Checks::off;
+  options.limits.tokens = scheduler.max_num_batched_tokens;
+  options.limits.sequences = scheduler.max_num_seqs;
   return options;
 }
 
@@ -23,7 +27,7 @@ class CpuExecution final : public Execution {
       : config_(config),
         weights_(std::move(weights)),
         backend_(*weights_, {config.engine.kv.num_blocks, config.engine.kv.block_size},
-                 options_of(*config.transformer)) {
+                 options_of(config)) {
     if (config.engine.tier.kind == engine::TierKind::none) return;
     host_.emplace(backend_.arena().layout(), backend_.arena().type(),
                   static_cast<int>(config.engine.tier.host_blocks));

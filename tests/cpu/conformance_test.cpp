@@ -9,18 +9,6 @@ using support::Dice;
 
 namespace {
 
-/// Nothing, or the first step that was decided otherwise.
-std::string first_difference(const Served& a, const Served& b) {
-  const std::size_t steps = std::max(a.decisions.size(), b.decisions.size());
-  const auto at = [](const Served& served, std::size_t i) {
-    return i < served.decisions.size() ? served.decisions[i] : "nothing";
-  };
-  for (std::size_t i = 0; i < steps; ++i)
-    if (at(a, i) != at(b, i))
-      return "step " + std::to_string(i + 1) + "\n" + at(a, i) + "\n" + at(b, i);
-  return {};
-}
-
 const backends::CpuWeights& llama() {
   static const auto weights = random_model(small_model(model::Architecture::llama));
   return weights;
@@ -37,7 +25,7 @@ TEST_CASE("the simulator takes every decision that is taken when the model is co
     const Serving serving = random_serving(dice, model::DType::f32);
     const Served computed = serve(llama(), jobs, serving);
     const Served simulated = simulate(jobs, serving, computed);
-    const std::string found = first_difference(computed, simulated);
+    const std::string found = first_other_decision(computed, simulated);
     if (!found.empty()) throw std::logic_error(found + "\nwith " + describe(serving));
     if (simulated.answers != computed.answers) throw std::logic_error("answers differ");
     steps += computed.steps;
@@ -63,9 +51,9 @@ TEST_CASE(
     auto shorter = jobs;
     int& tokens = shorter[0].turns[0].max_tokens;
     tokens = std::max(1, tokens - 1);
-    by_token += !first_difference(computed, simulate(shorter, serving, computed)).empty();
+    by_token += !first_other_decision(computed, simulate(shorter, serving, computed)).empty();
     ++serving.engine.kv.num_blocks;
-    by_block += !first_difference(computed, simulate(jobs, serving, computed)).empty();
+    by_block += !first_other_decision(computed, simulate(jobs, serving, computed)).empty();
   }
   CHECK(by_token > 0);
   CHECK(by_block > 0);

@@ -17,10 +17,11 @@ std::string describe(const Serving& serving) {
   return text.str();
 }
 
-Serving random_serving(support::Dice& dice, model::DType kv_type) {
+Serving random_serving(support::Dice& dice, model::DType kv_type,
+                       std::initializer_list<int> block_sizes) {
   Serving serving;
   engine::KvConfig& kv = serving.engine.kv;
-  kv.block_size = dice.any({1, 2, 3, 4, 8, 16, 31, 32, 64});
+  kv.block_size = dice.any(block_sizes);
   const int blocks_of_one = (kMaxModelLen + kv.block_size - 1) / kv.block_size;
   kv.num_blocks = 1 + blocks_of_one + dice.between(0, blocks_of_one);
   kv.prefix_caching = !dice.one_in(4);

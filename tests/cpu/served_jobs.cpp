@@ -302,6 +302,13 @@ Served serve(const backends::CpuWeights& weights, const std::vector<Job>& jobs,
   return service->run();
 }
 
+Served serve_on(engine::Backend& backend, const std::vector<Job>& jobs, const Serving& serving,
+                const Served* answers) {
+  const PlannedTime time;
+  Timed timed(backend, time);
+  return Service(jobs, serving, timed, nullptr, answers).run();
+}
+
 Served simulate(const std::vector<Job>& jobs, const Serving& serving, const Served& answers) {
   const PlannedTime time;
   backends::SimBackend simulator(time);
@@ -322,6 +329,17 @@ std::string difference(const Served& served, const Served& plain) {
       return "answer of job " + std::to_string(where.first) + ", turn " +
              std::to_string(where.second);
   }
+  return {};
+}
+
+std::string first_other_decision(const Served& a, const Served& b) {
+  const std::size_t steps = std::max(a.decisions.size(), b.decisions.size());
+  const auto at = [](const Served& served, std::size_t i) {
+    return i < served.decisions.size() ? served.decisions[i] : "nothing";
+  };
+  for (std::size_t i = 0; i < steps; ++i)
+    if (at(a, i) != at(b, i))
+      return "step " + std::to_string(i + 1) + "\n" + at(a, i) + "\n" + at(b, i);
   return {};
 }
 

@@ -67,10 +67,17 @@ struct Served {
 /// std::logic_error when a position that is computed twice gets two different logits.
 Served serve(const backends::CpuWeights& weights, const std::vector<Job>& jobs,
              const Serving& serving);
-/// Serves the same jobs in the same time with the simulator, which replays these answers.
+/// Serves the same jobs in the same time with another backend, sampling freely, or forced to give
+/// these answers. No tier.
+Served serve_on(engine::Backend& backend, const std::vector<Job>& jobs, const Serving& serving,
+                const Served* answers = nullptr);
+/// The same with the simulator, which replays these answers.
 Served simulate(const std::vector<Job>& jobs, const Serving& serving, const Served& answers);
 
 /// Nothing, or the first difference of a serving from the plain one.
 std::string difference(const Served& served, const Served& plain);
+
+/// Nothing, or the first step that was decided otherwise.
+std::string first_other_decision(const Served& a, const Served& b);
 
 }  // namespace cpu_test

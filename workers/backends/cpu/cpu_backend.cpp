@@ -3,19 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string>
 #include <utility>
 
 #include "kernels/reference/argmax.hpp"
 #include "workers/backends/errors.hpp"
-#include "workers/engine/errors.hpp"
 
 namespace backends {
+namespace {
+
+/// Any block, and heads of any size in whole groups.
+int checked_block_size(int block_size, const model::ModelShape& shape) {
+  check_kernels({.backend = "cpu"}, block_size, shape);
+  return block_size;
+}
+
+}  // namespace
 
 CpuBackend::CpuBackend(const CpuWeights& weights, const KvPool& pool, CpuOptions options)
     : weights_(weights),
       options_(std::move(options)),
-      arena_(kv_layout(weights.shape(), pool.block_size), options_.kv_type, pool.num_blocks),
+      arena_(kv_layout(weights.shape(), checked_block_size(pool.block_size, weights.shape())),
+             options_.kv_type, pool.num_blocks),
       forward_(weights, arena_) {
   if (options_.checks == Checks::debug) ledger_.emplace(arena_);
 }
@@ -25,7 +33,7 @@ engine::StepResult CpuBackend::execute(const engine::StepPlan& plan) {
   sampled_.clear();
   if (plan.scheduled.empty()) return {};
   batch_.fill(plan, arena_.layout().block_size);
-  check_range();
+  check_step(batch_, weights_.shape(), options_.limits);
   rows_.resize(batch_.tokens.size());
   std::iota(rows_.begin(), rows_.end(), 0);
   if (ledger_) ledger_->before_step(plan, batch_);
@@ -33,19 +41,6 @@ engine::StepResult CpuBackend::execute(const engine::StepPlan& plan) {
   sample(plan);
   if (ledger_) ledger_->after_step(plan);
   return {.sampled = sampled_, .duration = clock_.now() - start};
-}
-
-void CpuBackend::check_range() const {
-  const model::ModelShape& shape = weights_.shape();
-  const auto refuse = [&](const std::string& what, int found, int allowed) {
-    throw engine::InputError("model " + shape.name + " has no " + what + ' ' +
-                             std::to_string(found) + "; allowed is 0 to " +
-                             std::to_string(allowed - 1));
-  };
-  for (const std::int32_t token : batch_.tokens)
-    if (token < 0 || token >= shape.vocab) refuse("token", token, shape.vocab);
-  for (const std::int32_t context : batch_.context)
-    if (context > shape.max_context) refuse("position", context - 1, shape.max_context);
 }
 
 void CpuBackend::run_layers(const engine::StepPlan& plan) {

@@ -6,6 +6,7 @@
 
 #include "workers/backends/cpu/content_ledger.hpp"
 #include "workers/backends/cpu/forward_pass.hpp"
+#include "workers/backends/step_checks.hpp"
 #include "workers/engine/backend.hpp"
 #include "workers/engine/clock.hpp"
 
@@ -35,6 +36,7 @@ struct CpuOptions {
   Checks checks = Checks::off;
   LogitsAt logits_at = LogitsAt::sampled_positions;
   std::function<void(const LogitsRow&)> on_logits;  // may be empty
+  StepLimits limits = {};                           // of the scheduler whose steps these are
 };
 
 /// Executes steps with a real transformer over real paged KV on one core: the oracle that GPU
@@ -42,19 +44,17 @@ struct CpuOptions {
 class CpuBackend final : public engine::Backend {
  public:
   /// `weights` is borrowed. The arena of pool.num_blocks blocks is taken here, arena().bytes() in
-  /// all.
+  /// all. Throws what check_kernels() does.
   CpuBackend(const CpuWeights& weights, const KvPool& pool, CpuOptions options);
 
-  /// One token for every scheduled request with `samples`, valid until the next call. Throws
-  /// engine::InputError for tokens and positions that the model does not have; in debug mode
-  /// CorruptBlock and NotFinite.
+  /// One token for every scheduled request with `samples`, valid until the next call. Throws what
+  /// check_step() does; in debug mode CorruptBlock and NotFinite.
   engine::StepResult execute(const engine::StepPlan& plan) override;
 
   /// Blocks by BlockId, for a copier between this and a host tier.
   KvArena& arena() { return arena_; }
 
  private:
-  void check_range() const;
   void run_layers(const engine::StepPlan& plan);
   void sample(const engine::StepPlan& plan);
   void take_row(const engine::StepPlan& plan, std::int32_t row, std::span<const float> logits);

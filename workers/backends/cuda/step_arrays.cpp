@@ -67,17 +67,8 @@ void StepUpload::sort_sequences(const StepBatch& batch, const engine::StepPlan& 
   }
 }
 
-void StepUpload::check_limits(const StepBatch& batch) const {
-  if (batch.num_tokens() > limits_.tokens || batch.num_sequences() > limits_.sequences)
-    throw std::logic_error("a step of " + std::to_string(batch.num_tokens()) + " tokens of " +
-                           std::to_string(batch.num_sequences()) + " sequences exceeds the " +
-                           std::to_string(limits_.tokens) + " and " +
-                           std::to_string(limits_.sequences) + " that the backend was made for");
-}
-
 const StepArrays& StepUpload::upload(const StepBatch& batch, const engine::StepPlan& plan,
                                      const Stream& stream) {
-  check_limits(batch);
   sort_sequences(batch, plan);
   const auto tiles = [&](const std::vector<std::int32_t>& sequences) {
     return kernels::gpu::prefill_tiles(heads_, batch.query_start, batch.context, sequences);
@@ -139,7 +130,6 @@ void StepUpload::pad(const std::int32_t* place, const std::vector<std::int32_t>&
 
 const StepArrays& StepUpload::upload_decodes(const StepBatch& batch, int rows,
                                              const Stream& stream) {
-  check_limits(batch);
   arrays_ = decodes_of(rows);
   pad(arrays_.tokens, batch.tokens, rows, -1);
   pad(arrays_.positions, batch.positions, rows, 0);

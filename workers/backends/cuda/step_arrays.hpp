@@ -4,16 +4,9 @@
 
 #include "kernels/device/attention.hpp"
 #include "workers/backends/cuda/handles.hpp"
-#include "workers/backends/step_batch.hpp"
+#include "workers/backends/step_checks.hpp"
 
 namespace backends::cuda {
-
-/// The most that a step may hold; buffers are sized by it once.
-struct StepLimits {
-  int tokens = 0;             // T
-  int sequences = 0;          // S, and rows of logits
-  int blocks_a_sequence = 0;  // width of the block table
-};
 
 /// A step's arrays in device memory, and their lengths on the host.
 struct StepArrays {
@@ -45,7 +38,7 @@ class StepUpload {
              kernels::gpu::KvSource prompts_from);
 
   /// Enqueues the copy. The result holds until the next call, before which the stream must have
-  /// passed this one. Throws std::logic_error when the step exceeds the limits.
+  /// passed this one. The step must be within the limits (check_step).
   const StepArrays& upload(const StepBatch& batch, const engine::StepPlan& plan,
                            const Stream& stream);
   /// The same for a step that decodes one token of each sequence, padded to `rows` of them. The
@@ -58,7 +51,6 @@ class StepUpload {
   static std::size_t bytes(const StepLimits& limits);
 
  private:
-  void check_limits(const StepBatch& batch) const;
   void sort_sequences(const StepBatch& batch, const engine::StepPlan& plan);
   template <class T>
   const T* append(const std::vector<T>& values);
