@@ -197,13 +197,19 @@ std::vector<Cell> expand(const SweepSpec& spec, const UsesDram& uses_dram) {
 }
 
 std::string label(const Cell& cell) {
+  // Another card's pool must not pass for the card's own, wherever the cell is named.
+  static const std::string kEmulate = "engine.emulate";
   std::string text;
-  for (const auto& [axis, value] : cell.axes) {
+  const auto add = [&](const std::string& key, const Value& value) {
     const auto* word = std::get_if<std::string>(&value);
-    text += (text.empty() ? "" : " ") + axis + "=" + (word != nullptr ? *word : to_text(value));
-  }
-  if (cell.repeat > 0)
-    text += (text.empty() ? "" : " ") + ("repeat=" + std::to_string(cell.repeat));
+    text += (text.empty() ? "" : " ") + key + '=' + (word != nullptr ? *word : to_text(value));
+  };
+  for (const auto& [axis, value] : cell.axes) add(axis, value);
+  const auto emulated = cell.params.find(kEmulate);
+  const bool is_axis =
+      std::ranges::any_of(cell.axes, [](const auto& axis) { return axis.first == kEmulate; });
+  if (emulated != cell.params.end() && !is_axis) add(kEmulate, emulated->second.value);
+  if (cell.repeat > 0) add("repeat", Value{std::int64_t{cell.repeat}});
   return text;
 }
 

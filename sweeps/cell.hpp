@@ -32,7 +32,8 @@ using UsesDram = std::function<bool(const ParamMap&)>;
 /// without it. Throws SpecError, e.g. when an include repeats a cell.
 std::vector<Cell> expand(const SweepSpec& spec, const UsesDram& uses_dram);
 
-/// "gpu=h100-80gb policy=fcfs jps=1", with " repeat=2" behind it from repeat 1 on.
+/// "gpu=h100-80gb policy=fcfs jps=1", with " engine.emulate=a100-40gb" behind it for a pool that is
+/// not the card's own, axis or not, and " repeat=2" from repeat 1 on.
 std::string label(const Cell& cell);
 
 }  // namespace sweep

@@ -74,6 +74,15 @@ TEST_CASE("repeats are innermost and count the seed up") {
   CHECK(cells[3].seed == 11);
 }
 
+TEST_CASE("a pool of another card stands in a cell's name, once, whether it is an axis or not") {
+  const std::string body = "[axes]\njps = [1]\n", pool = "[engine]\nemulate = \"a100-40gb\"\n";
+  CHECK(labels(cells_of(body + "[repeat]\nn = 2\n" + pool)) ==
+        std::vector<std::string>{"jps=1 engine.emulate=a100-40gb",
+                                 "jps=1 engine.emulate=a100-40gb repeat=1"});
+  CHECK(labels(cells_of("[axes]\n\"engine.emulate\" = [\"a100-40gb\"]\njps = [1]\n")) ==
+        std::vector<std::string>{"engine.emulate=a100-40gb jps=1"});
+}
+
 TEST_CASE("the matrix of three cards, four policies, four rates and two tiers has 72 cells") {
   const std::vector<Cell> cells = cells_of(kMatrix);
   CHECK(cells.size() == 72);
