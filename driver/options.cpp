@@ -42,8 +42,8 @@ constexpr Command kCommands[] = {
      "looks at what runs depend on here: MPI, GPUs, driver, NCCL, pinned memory, file locks", 0, 0,
      "archive profiles"},
     {"export", "export A.h5 --table TABLE",
-     "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry or "
-     "evictions",
+     "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry, "
+     "evictions, kv_access, access_rows, access_kernels or kv_copies",
      1, 1, "table format only skip output,o"},
     {"merge", "merge A.h5 [B.h5...] -o C.h5", "joins archives of the same sweep file in a new one",
      1, 100000, "output,o"},

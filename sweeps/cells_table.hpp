@@ -13,10 +13,13 @@
 namespace sweep {
 
 /// The tables that hold rows of cells, in the order of the archive.
-inline constexpr std::array<std::string_view, 7> kCellTables = {
-    "jobs", "turns", "steps", "sched", "kv_events", "telemetry", "evictions"};
+inline constexpr std::array<std::string_view, 11> kCellTables = {
+    "jobs",      "turns",     "steps",       "sched",          "kv_events", "telemetry",
+    "evictions", "kv_access", "access_rows", "access_kernels", "kv_copies"};
 /// So many of them are in archives of every minor version; older ones may lack the rest.
 inline constexpr std::size_t kEarliestTables = 6;
+/// Those from here on are only in shards of cells that logged accesses.
+inline constexpr std::size_t kAccessTables = 7;
 
 /// Rows [offset, offset + rows) of a table.
 struct RowRange {

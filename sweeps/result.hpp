@@ -33,7 +33,12 @@ struct CellResult {
   Table kv_events = to_table<KvEventRow>({});
   Table evictions = to_table<EvictionRow>({});
   Table telemetry = to_table<TelemetryRow>({});  // empty without a GPU
-  std::vector<Figure> figures;                   // in the order of display
+  // Empty unless record.access_log asks for them.
+  Table kv_access = to_table<KvAccessRow>({});
+  Table access_rows = to_table<AccessRowRow>({});
+  Table access_kernels = to_table<AccessKernelRow>({});
+  Table kv_copies = to_table<KvCopyRow>({});
+  std::vector<Figure> figures;  // in the order of display
   std::vector<Note> notes;
 
   /// What the engine did; telemetry is the machine's.

@@ -28,6 +28,11 @@ constexpr Names kKvEventReasons[] = {
     "waste",         "swapped_out"};
 constexpr Names kForwardKinds[] = {"none", "prefill", "decode", "mixed"};
 constexpr Names kEvictionModes[] = {"recompute", "swap", "partial"};
+constexpr Names kKvAccessKinds[] = {"read_key", "read_value", "write_key", "write_value"};
+constexpr Names kAccessPhases[] = {"prefill", "decode"};
+constexpr Names kAccessKernels[] = {"append", "prefill_attention", "decode_attention"};
+constexpr Names kCopyDirections[] = {"to_host", "to_device"};
+constexpr Names kHostMemoryClasses[] = {"pinned", "pageable"};
 // What h5py reads as numpy booleans.
 constexpr Names kBooleans[] = {"FALSE", "TRUE"};
 
@@ -38,6 +43,13 @@ static_assert(std::size(kKvEventReasons) ==
               static_cast<std::size_t>(KvEventReason::swapped_out) + 1);
 static_assert(std::size(kForwardKinds) == static_cast<std::size_t>(ForwardKind::mixed) + 1);
 static_assert(std::size(kEvictionModes) == static_cast<std::size_t>(EvictionMode::partial) + 1);
+static_assert(std::size(kKvAccessKinds) == static_cast<std::size_t>(KvAccessKind::write_value) + 1);
+static_assert(std::size(kAccessPhases) == static_cast<std::size_t>(AccessPhase::decode) + 1);
+static_assert(std::size(kAccessKernels) ==
+              static_cast<std::size_t>(AccessKernel::decode_attention) + 1);
+static_assert(std::size(kCopyDirections) == static_cast<std::size_t>(CopyDirection::to_device) + 1);
+static_assert(std::size(kHostMemoryClasses) ==
+              static_cast<std::size_t>(HostMemoryClass::pageable) + 1);
 
 template <class T>
 constexpr bool kIsEnumerated = std::is_enum_v<T> || std::is_same_v<T, bool>;
@@ -80,6 +92,11 @@ std::span<const Names> enum_names(KvEventKind) { return kKvEventKinds; }
 std::span<const Names> enum_names(KvEventReason) { return kKvEventReasons; }
 std::span<const Names> enum_names(ForwardKind) { return kForwardKinds; }
 std::span<const Names> enum_names(EvictionMode) { return kEvictionModes; }
+std::span<const Names> enum_names(KvAccessKind) { return kKvAccessKinds; }
+std::span<const Names> enum_names(AccessPhase) { return kAccessPhases; }
+std::span<const Names> enum_names(AccessKernel) { return kAccessKernels; }
+std::span<const Names> enum_names(CopyDirection) { return kCopyDirections; }
+std::span<const Names> enum_names(HostMemoryClass) { return kHostMemoryClasses; }
 std::span<const Names> enum_names(bool) { return kBooleans; }
 
 template <>
@@ -106,6 +123,23 @@ Names table_name<KvEventRow>() {
 template <>
 Names table_name<EvictionRow>() {
   return "evictions";
+}
+
+template <>
+Names table_name<KvAccessRow>() {
+  return "kv_access";
+}
+template <>
+Names table_name<AccessRowRow>() {
+  return "access_rows";
+}
+template <>
+Names table_name<AccessKernelRow>() {
+  return "access_kernels";
+}
+template <>
+Names table_name<KvCopyRow>() {
+  return "kv_copies";
 }
 
 template <>
@@ -257,6 +291,75 @@ std::span<const Field<EvictionRow>> fields<EvictionRow>() {
       field<&R::recompute_s>("recompute_s", "s",
                              "the turn's time in steps on tokens computed before, from then until "
                              "its next preemption or its end"),
+  };
+  return kFields;
+}
+
+template <>
+std::span<const Field<KvAccessRow>> fields<KvAccessRow>() {
+  using R = KvAccessRow;
+  static const std::array kFields = {
+      field<&R::step>("step", "", "engine step, from 1"),
+      field<&R::layer>("layer", "", "transformer layer, from 0"),
+      field<&R::kind>("kind", "", "what was done"),
+      field<&R::block>("block", "", "KV block of the device"),
+      field<&R::first_slot>("first_slot", "tok", "first slot of the block"),
+      field<&R::n_slots>("n_slots", "tok", "slots from there on"),
+      field<&R::batch_row>("batch_row", "", "the request's row in access_rows of this step"),
+      field<&R::kv_head>("kv_head", "", "key head"),
+      field<&R::warp>("warp", "", "warp of its thread block", kVolatile),
+      field<&R::sm>("sm", "", "multiprocessor; 0 on a processor", kVolatile),
+      field<&R::t_s>("t_s", "s", "when the access was issued", kVolatile),
+      field<&R::dur_s>("dur_s", "s", "from there until the data was there; 0 for writes",
+                       kVolatile),
+      field<&R::saturated>("saturated", "", "whether the time exceeds what a record holds",
+                           kVolatile),
+  };
+  return kFields;
+}
+
+template <>
+std::span<const Field<AccessRowRow>> fields<AccessRowRow>() {
+  using R = AccessRowRow;
+  static const std::array kFields = {
+      field<&R::step>("step", "", "engine step, from 1"),
+      field<&R::batch_row>("batch_row", "", "position in the step's batch"),
+      field<&R::job>("job", "", "position of the job in the workload"),
+      field<&R::turn>("turn", "", "position of the turn in its job, from 0"),
+      field<&R::phase>("phase", "", "what the row was computed as"),
+      field<&R::context>("context", "tok", "tokens with KV after the step"),
+      field<&R::new_tok>("new_tok", "tok", "tokens that the step computes"),
+      field<&R::read_slots>("read_slots", "tok",
+                            "slots that a logged layer has to read, for each head, of keys and of "
+                            "values: by the schedule, not by the log"),
+  };
+  return kFields;
+}
+
+template <>
+std::span<const Field<AccessKernelRow>> fields<AccessKernelRow>() {
+  using R = AccessKernelRow;
+  static const std::array kFields = {
+      field<&R::step>("step", "", "engine step, from 1"),
+      field<&R::layer>("layer", "", "transformer layer, from 0"),
+      field<&R::kernel>("kernel", "", "which kernel"),
+      field<&R::t_start_s>("t_start_s", "s", "when its first warp began", kVolatile),
+      field<&R::t_end_s>("t_end_s", "s", "when its last warp was through with KV", kVolatile),
+  };
+  return kFields;
+}
+
+template <>
+std::span<const Field<KvCopyRow>> fields<KvCopyRow>() {
+  using R = KvCopyRow;
+  static const std::array kFields = {
+      field<&R::direction>("direction", "", "where the block went"),
+      field<&R::memory>("class", "", "how the host holds it"),
+      field<&R::block>("block", "", "KV block of the device"),
+      field<&R::bytes>("bytes", "B", "bytes of the block"),
+      field<&R::t_issue_s>("t_issue_s", "s", "when the copy was asked for", kVolatile),
+      field<&R::t_start_s>("t_start_s", "s", "when it began", kVolatile),
+      field<&R::t_end_s>("t_end_s", "s", "when it was through", kVolatile),
   };
   return kFields;
 }

@@ -94,6 +94,20 @@ enum class ForwardKind : std::int8_t { none, prefill, decode, mixed };
 /// What a preempted request lost: all KV, none, or what did not fit into host memory.
 enum class EvictionMode : std::int8_t { recompute, swap, partial };
 
+/// What was done to a run of slots of one KV block.
+enum class KvAccessKind : std::int8_t { read_key, read_value, write_key, write_value };
+
+/// What a row of a batch was computed as.
+enum class AccessPhase : std::int8_t { prefill, decode };
+
+/// The kernels that touch KV.
+enum class AccessKernel : std::int8_t { append, prefill_attention, decode_attention };
+
+enum class CopyDirection : std::int8_t { to_host, to_device };
+
+/// How the host holds KV: page-locked, or not.
+enum class HostMemoryClass : std::int8_t { pinned, pageable };
+
 struct JobRow {
   std::int32_t job = 0;
   std::string id;
@@ -206,6 +220,55 @@ struct EvictionRow {
   double recompute_s = kNotObserved;
 };
 
+/// One access of a kernel to the KV cache: slots of one block, for one head.
+struct KvAccessRow {
+  std::int64_t step = 0;
+  std::int32_t layer = 0;
+  KvAccessKind kind = KvAccessKind::read_key;
+  std::int32_t block = 0;
+  std::int32_t first_slot = 0;
+  std::int32_t n_slots = 0;
+  std::int32_t batch_row = 0;
+  std::int32_t kv_head = 0;
+  std::int32_t warp = 0;
+  std::int32_t sm = 0;
+  double t_s = kNotObserved;
+  double dur_s = 0;
+  bool saturated = false;
+};
+
+/// A request's part of a step whose accesses are logged.
+struct AccessRowRow {
+  std::int64_t step = 0;
+  std::int32_t batch_row = 0;
+  std::int32_t job = 0;
+  std::int32_t turn = 0;
+  AccessPhase phase = AccessPhase::prefill;
+  std::int32_t context = 0;
+  std::int32_t new_tok = 0;
+  std::int64_t read_slots = 0;
+};
+
+/// A run of a kernel whose accesses are logged.
+struct AccessKernelRow {
+  std::int64_t step = 0;
+  std::int32_t layer = 0;
+  AccessKernel kernel = AccessKernel::append;
+  double t_start_s = kNotObserved;
+  double t_end_s = kNotObserved;
+};
+
+/// A block's way between device and host.
+struct KvCopyRow {
+  CopyDirection direction = CopyDirection::to_host;
+  HostMemoryClass memory = HostMemoryClass::pinned;
+  std::int32_t block = 0;
+  std::int64_t bytes = 0;
+  double t_issue_s = kNotObserved;
+  double t_start_s = kNotObserved;
+  double t_end_s = kNotObserved;
+};
+
 /// A sample of the GPU, once a second while a cell runs (NVML).
 struct TelemetryRow {
   double t_s = 0;
@@ -226,6 +289,11 @@ std::span<const std::string_view> enum_names(KvEventKind);
 std::span<const std::string_view> enum_names(KvEventReason);
 std::span<const std::string_view> enum_names(ForwardKind);
 std::span<const std::string_view> enum_names(EvictionMode);
+std::span<const std::string_view> enum_names(KvAccessKind);
+std::span<const std::string_view> enum_names(AccessPhase);
+std::span<const std::string_view> enum_names(AccessKernel);
+std::span<const std::string_view> enum_names(CopyDirection);
+std::span<const std::string_view> enum_names(HostMemoryClass);
 std::span<const std::string_view> enum_names(bool);
 
 template <class Enum>

@@ -64,7 +64,10 @@ void write_shard(const ShardContents& contents, const std::string& path) {
   write_fixed_attribute(file.get(), "figures", joined(cells.figures));
   write_fixed_attribute(file.get(), "notes", joined(cells.notes));
   write_packed_table(file.get(), cells.table);
-  for (const Table* table : contents.tables()) write_packed_table(file.get(), *table);
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    const Table& table = *contents.tables()[i];
+    if (i < kAccessTables || table.rows() > 0) write_packed_table(file.get(), table);
+  }
   write_packed_table(file.get(), footer_table(contents.record.rows));
   file.close_checked("close " + path);
 }
@@ -122,12 +125,23 @@ void check_key(const CellRecord& record, const std::string& key) {
 
 std::array<const Table*, kCellTables.size()> ShardContents::tables() const {
   const auto own = result.tables();
-  return {own[0], own[1], own[2], own[3], own[4], &result.telemetry, own[5]};
+  return {own[0],
+          own[1],
+          own[2],
+          own[3],
+          own[4],
+          &result.telemetry,
+          own[5],
+          &result.kv_access,
+          &result.access_rows,
+          &result.access_kernels,
+          &result.kv_copies};
 }
 
 std::array<Table*, kCellTables.size()> ShardContents::tables() {
-  return {&result.jobs,      &result.turns,     &result.steps,    &result.sched,
-          &result.kv_events, &result.telemetry, &result.evictions};
+  return {&result.jobs,        &result.turns,          &result.steps,     &result.sched,
+          &result.kv_events,   &result.telemetry,      &result.evictions, &result.kv_access,
+          &result.access_rows, &result.access_kernels, &result.kv_copies};
 }
 
 std::string shard_bytes(ShardContents contents, const std::string& scratch_dir) {
