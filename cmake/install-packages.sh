@@ -13,6 +13,8 @@ test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas
                chromium)
 # The web pages are built with these; without them there is everything else.
 web_packages=(nodejs npm)
+# What Spack itself needs; slurm/spack.yaml gives all else that is built with.
+system_packages=(build-essential git ca-certificates)
 # KVSWEEP_FETCH_DEPS=ON downloads, and where need be builds, these instead.
 fetched_packages=(libtomlplusplus-dev catch2 nlohmann-json3-dev libboost-program-options-dev libpcre2-dev liblzma-dev)
 
@@ -108,7 +110,7 @@ module_of() {
 
 # Explains what is missing where nothing can be installed for the user, and which way gives what.
 say_missing() {
-  local package modules=() fetched=()
+  local package modules=() fetched=() spack=() system=()
   echo "Missing, by their Debian and Ubuntu names: $*"
   if has_tool apt-get; then
     echo "This needs root, and sudo is not there or asks for a password. As root, this installs them:"
@@ -119,10 +121,19 @@ say_missing() {
       *" $package "*) fetched+=("$(module_of "$package")") ;;
       *) modules+=("$(module_of "$package")") ;;
     esac
+    case " ${system_packages[*]} " in
+      *" $package "*) system+=("$(module_of "$package")") ;;
+      *) spack+=("$(module_of "$package")") ;;
+    esac
   done
   mapfile -t modules < <(printf '%s\n' "${modules[@]}" | sort -u)
+  mapfile -t spack < <(printf '%s\n' "${spack[@]}" | sort -u)
   echo "Without root there are two ways (docs/build-on-a-cluster.md):"
-  echo "1. Spack gives all of them:    spack -e slurm install && eval \"\$(spack -e slurm load --sh)\""
+  if [ -n "${spack[*]}" ]; then
+    echo "1. Spack gives ${spack[*]}:"
+    echo "     spack -e slurm install && eval \"\$(spack env activate --sh -d slurm)\""
+  fi
+  [ ${#system[@]} -eq 0 ] || echo "   Spack itself needs ${system[*]}, from the system or a module."
   echo "2. Modules and downloads:"
   [ -z "${modules[*]}" ] || echo "     module load ${modules[*]}"
   [ ${#fetched[@]} -eq 0 ] || echo "     export KVSWEEP_FETCH_DEPS=ON     # gives ${fetched[*]}"

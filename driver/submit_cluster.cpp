@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "driver/submit_words.hpp"
 #include "workers/profiles.hpp"
 
 namespace driver {
@@ -27,6 +28,14 @@ double required_number(ParamReader& in, const std::string& key, double min, doub
   return in.number(key, min, min, max);
 }
 
+/// What stands in an #SBATCH line, where Slurm reads blanks, quotes and # in its own way.
+std::string slurm_words(ParamReader& in, const std::string& key) {
+  const std::string text = required_text(in, key);
+  if (text.find_first_of(" \"'\\#") != std::string::npos)
+    in.fail(key, "must have no blank, quote, backslash or #");
+  return text;
+}
+
 /// "sku.a100-40gb.gres" -> "a100-40gb", of every key under a table of tables, in order.
 std::set<std::string> names_under(const sweep::ParamMap& params, const std::string& table) {
   std::set<std::string> names;
@@ -38,12 +47,24 @@ std::set<std::string> names_under(const sweep::ParamMap& params, const std::stri
   return names;
 }
 
+/// Names and values go into scripts as they are.
+void check_lines(const ParamReader& in, const sweep::ParamMap& params) {
+  for (const auto& [key, param] : params) {
+    if (!is_plain_word(key))
+      throw sweep::SpecError(sweep::to_text(param.where) + ": the key " + sweep::to_text(key) +
+                             " must consist of letters, digits, '.', '_' and '-'");
+    const auto* text = std::get_if<std::string>(&param.value);
+    if (text != nullptr && !is_one_line(*text))
+      in.fail(key, "must have no line break or other control character");
+  }
+}
+
 SkuNodes read_sku(ParamReader& in, const std::string& sku) {
   const std::string at = kSku + sku + '.';
   SkuNodes nodes;
-  nodes.partition = required_text(in, at + "partition");
-  nodes.gres = required_text(in, at + "gres");
-  nodes.constraint = required_text(in, at + "constraint");
+  nodes.partition = slurm_words(in, at + "partition");
+  nodes.gres = slurm_words(in, at + "gres");
+  nodes.constraint = slurm_words(in, at + "constraint");
   nodes.gpus_per_node = required_count(in, at + "gpus_per_node", 1, 64);
   nodes.cores_per_gpu = required_count(in, at + "cores_per_gpu", 1, 1024);
   nodes.node_memory_gib = in.number(at + "node_memory_gib", 0, 1, 1 << 20);
@@ -59,7 +80,7 @@ void read_job_keys(ParamReader& in, Cluster& cluster) {
   constexpr int kDay = 24 * 3600;
   in.require("cluster.account_required");
   cluster.account_required = in.boolean("cluster.account_required", false);
-  cluster.qos = required_text(in, "cluster.qos");
+  cluster.qos = slurm_words(in, "cluster.qos");
   cluster.max_hours = required_number(in, "cluster.max_hours", 0.01, 24 * 365);
   cluster.signal_lead_s = required_count(in, "cluster.signal_lead_s", 1, kDay);
   cluster.end_margin_s = required_count(in, "cluster.end_margin_s", 0, kDay);
@@ -69,7 +90,7 @@ void read_job_keys(ParamReader& in, Cluster& cluster) {
   cluster.scratch = required_text(in, "cluster.scratch");
   cluster.mpirun = required_text(in, "cluster.mpirun");
   cluster.srun = required_text(in, "cluster.srun");
-  cluster.merge_partition = required_text(in, "cluster.merge_partition");
+  cluster.merge_partition = slurm_words(in, "cluster.merge_partition");
 }
 
 void read_tables(ParamReader& in, Cluster& cluster) {
@@ -163,6 +184,7 @@ Cluster load_cluster(const fs::path& folder, const std::string& name) {
   cluster.file = file.string();
   cluster.params = sweep::load_flat_toml(cluster.file);
   ParamReader in(cluster.params, cluster.file);
+  check_lines(in, cluster.params);
   read_job_keys(in, cluster);
   read_tables(in, cluster);
   in.reject_unknown();

@@ -27,12 +27,35 @@ double work_of(const std::vector<PlanLine>& cells, double longest_s, int workers
   return sum_s / workers + longest_s * (1 - 1.0 / workers);
 }
 
-void place_on_nodes(SkuJob& job, const Options& options) {
-  const int cells = static_cast<int>(job.cells.size());
-  const int gpus = options.submit.array ? 1 : std::min(options.submit.gpus, cells);
-  job.nodes = (gpus + job.on.gpus_per_node - 1) / job.on.gpus_per_node;
-  // Whole nodes where one does not suffice: ranks are dealt out evenly.
-  job.gpus_per_node = job.nodes == 1 ? gpus : (gpus + job.nodes - 1) / job.nodes;
+int nodes_for(int gpus, int per_node) { return (gpus + per_node - 1) / per_node; }
+
+/// Slurm deals ranks and GPUs out evenly: all nodes of a job have as many.
+bool is_even(int gpus, int per_node) { return gpus % nodes_for(gpus, per_node) == 0; }
+
+void check_gpus(const SkuJob& job, const Cluster& cluster, int gpus) {
+  const int per_node = job.on.gpus_per_node;
+  if (is_even(gpus, per_node)) return;
+  int less = gpus, more = gpus;
+  while (!is_even(less, per_node)) --less;
+  while (!is_even(more, per_node)) ++more;
+  throw UsageError("--gpus " + std::to_string(gpus) + ": a node of " + job.sku + " has " +
+                   std::to_string(per_node) + " (" +
+                   cluster.place_of("sku." + job.sku + ".gpus_per_node") +
+                   "), and nodes of one job have equally many: give " + std::to_string(less) +
+                   " or " + std::to_string(more));
+}
+
+/// As many GPUs as were asked for, or fewer, so that none is paid for that has no cell.
+void place_on_nodes(SkuJob& job, const Cluster& cluster, const Options& options) {
+  const int per_node = job.on.gpus_per_node;
+  int gpus = 1;
+  if (!options.submit.array) {
+    check_gpus(job, cluster, options.submit.gpus);
+    gpus = std::min(options.submit.gpus, static_cast<int>(job.cells.size()));
+    while (!is_even(gpus, per_node)) --gpus;
+  }
+  job.nodes = nodes_for(gpus, per_node);
+  job.gpus_per_node = gpus / job.nodes;
 }
 
 void size_memory(SkuJob& job, const std::string& backend, const Cluster& cluster) {
@@ -106,7 +129,7 @@ SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::
   job.sku = sku;
   job.on = cluster.nodes_of(sku);
   job.cells = std::move(cells);
-  place_on_nodes(job, options);
+  place_on_nodes(job, cluster, options);
   for (const PlanLine& line : job.cells) job.longest_s = std::max(job.longest_s, line.busy_s);
   job.work_s = options.submit.array ? job.longest_s : work_of(job.cells, job.longest_s, job.gpus());
   size_memory(job, backend, cluster);

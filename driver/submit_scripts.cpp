@@ -1,5 +1,6 @@
 #include "driver/submit_scripts.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -11,6 +12,13 @@ namespace driver {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// For a comment: a break would end it.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return text;
+}
 
 /// As the shell reads it back.
 std::string shell_word(const std::string& word) {
@@ -98,7 +106,7 @@ std::string cell_list(const SkuJob& job) {
   std::string text;
   for (const PlanLine& line : job.cells) {
     text += (text.empty() ? "  " : "\n  ") + line.cell->key.substr(0, kDigits) + "  # " +
-            sweep::label(line.cell->cell);
+            one_line(sweep::label(line.cell->cell));
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
 #include "driver/submit_scripts.hpp"
+#include "driver/submit_words.hpp"
 
 namespace driver {
 namespace {
@@ -211,6 +212,7 @@ void print_scripts(const std::vector<BatchScript>& scripts) {
 }  // namespace
 
 int submit(const Options& options) {
+  check_script_words(options);
   const Cluster cluster = load_cluster(options.submit.scripts / "clusters", options.submit.cluster);
   const Plan plan = make_plan(options.arguments.front(), options);
   check_options(options, plan, cluster);

@@ -1,9 +1,6 @@
 """Jobs of `kvsweep submit` in a real Slurm: where they land, how they stop, and what is there when they are done."""
-import contextlib
-import glob
 import os
 import signal
-import time
 
 from sandbox import Cluster, SOURCE, archives, sweep
 from cases import case, expect, expect_equal, expect_in, main
@@ -63,8 +60,7 @@ def time_limit():
     with Cluster(sweep(repeats=2, jobs=300)) as cluster:
         job, _ = cluster.submit("--sku", "a100-40gb", "--time", "1")
         job.until_logged(FINISHED)
-        cluster.until(job.worker, "a cell that runs")
-        frozen = job.worker()
+        frozen = cluster.until(job.worker, "a cell that runs")
         os.kill(frozen, signal.SIGSTOP)  # however fast the machine is, Slurm's signal finds the job busy
         job.until_logged("(draining)")
         os.kill(frozen, signal.SIGCONT)
@@ -106,20 +102,6 @@ def no_progress():
         expect_in("three runs in a row finished no cell", job.log(), "log")
 
 
-def until_nobody_drives(archive):
-    """A cancelled job is over for Slurm before its processes have ended."""
-    deadline = time.monotonic() + 60
-    while any(archive.encode() in words for words in command_lines()):
-        expect(time.monotonic() < deadline, f"somebody still runs with {archive}")
-        time.sleep(0.1)
-
-
-def command_lines():
-    for process in glob.glob("/proc/[0-9]*/cmdline"):
-        with contextlib.suppress(OSError), open(process, "rb") as file:
-            yield file.read()
-
-
 @case("what a cancelled job has stored stays, and the same script submitted again runs the rest")
 def cancelled():
     with Cluster(sweep(repeats=3, jobs=300)) as cluster:
@@ -127,7 +109,7 @@ def cancelled():
         first.until_logged(FINISHED, 2)
         first.cancel()
         first.wait()
-        until_nobody_drives(cluster.file("out/results.a100-40gb.h5"))
+        cluster.until_nobody_runs(cluster.file("out/results.a100-40gb.h5"))
         stored = cluster.finished("results.a100-40gb.h5")
         expect(2 <= len(stored) < 12, f"cells that were stored: {len(stored)}")
         second = cluster.submit_again("out/results.a100-40gb.sbatch")
@@ -147,6 +129,28 @@ def array():
                 if name.startswith(f"results.a100-40gb.{tasks.number}_")]
         expect_equal(len(logs), 4, "tasks")
         expect_equal(len(os.listdir(cluster.file("out/results.a100-40gb.cells"))), 4, "archives")
+        cluster.expect_same_results("results.h5")
+
+
+@case("a task of an array drains at USR1, and an array of which a task was cancelled goes on with that task's cell alone")
+def array_again():
+    with Cluster(sweep(policies=("fcfs",), jobs=600)) as cluster:
+        tasks, merge = cluster.submit("--sku", "a100-40gb", "--array", "--gpus", "1")
+        frozen = cluster.until(tasks.worker, "a cell that runs")
+        os.kill(frozen, signal.SIGSTOP)
+        tasks.drain()
+        cluster.tool("scancel", tasks.number + "_1")  # which waits for the first
+        os.kill(frozen, signal.SIGCONT)
+        expect_equal(merge.wait(), 0, cluster.all_logs())
+        expect_in("(draining)", cluster.all_logs(), "logs")
+        before = cluster.finished("results.h5")
+        expect_equal(len(before), 1, "cells of the first array")
+        again, merge = cluster.submit("--sku", "a100-40gb", "--array")
+        expect_equal(merge.wait(), 0, cluster.all_logs())
+        logs = [name for name in os.listdir(cluster.file("out")) if f".{again.number}_" in name]
+        expect_equal(len(logs), 1, "tasks of the second array")
+        after = cluster.finished("results.h5")
+        expect_equal({label: after[label] for label in before}, before, "cells of the first array")
         cluster.expect_same_results("results.h5")
 
 

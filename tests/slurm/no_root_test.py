@@ -1,5 +1,6 @@
 """Building where nothing can be installed: what the scripts say is missing, and libraries that are fetched instead."""
 import glob
+import hashlib
 import os
 import shutil
 import subprocess
@@ -46,6 +47,19 @@ class Account:
         with open(self.file(name + "/CMakeLists.txt"), "w", encoding="utf-8") as file:
             file.write("cmake_minimum_required(VERSION 3.25)\nproject(made_up NONE)\n" + text)
 
+    def fetch(self, name, target, theirs, archive, sha256):
+        """Configures a project that has nothing but a library of FetchCompiled, with another archive in place of its own."""
+        shutil.rmtree(self.file("fetch"), ignore_errors=True)
+        self.write_project("fetch", f"""list(APPEND CMAKE_MODULE_PATH "{SOURCE}/cmake")
+include(FetchContent)
+include(FetchCompiled)
+set(kvsweep_{name}_URL "file://{archive}")
+set(kvsweep_{name}_SHA256 {sha256})
+kvsweep_fetch_compiled({name} {target} {theirs})
+""")
+        return subprocess.run(["cmake", "-S", self.file("fetch"), "-B", self.file("fetch/build"), "-G", "Ninja"],
+                              capture_output=True, text=True, check=False)
+
     def configure(self, *options):
         """With the libraries of FETCHED as good as not installed."""
         modules = self.file("pkgconfig")
@@ -73,6 +87,9 @@ def nothing_there():
             expect("apt-get install" not in done.stderr, f"there is no apt-get: {done.stderr}")
             modules = next(line for line in done.stderr.splitlines() if "module load" in line).split()[2:]
             expect({"gcc", "cmake", "ninja", "openmpi", "hdf5", "openblas"} <= set(modules), f"modules: {modules}")
+            spack = next(line for line in done.stderr.splitlines() if "Spack gives" in line).rstrip(":").split()
+            expect({"cmake", "openmpi", "boost"} <= set(spack), f"Spack gives: {spack}")
+            expect("gcc" not in spack, f"Spack itself needs a compiler: {spack}")
             fetched = next(line for line in done.stderr.splitlines() if "KVSWEEP_FETCH_DEPS=ON" in line)
             for name in "boost", "pcre2", "xz", "tomlplusplus", "nlohmann-json", "catch2":
                 expect_in(name, fetched.split("gives")[1], "downloads")
@@ -103,6 +120,20 @@ def fetched():
         expect_equal(done.returncode, 0, f"exit code, {done}")
         for word in "1.86.0", "10.42 (fetched), 5.4.6 (fetched)":
             expect_in(word, done.stdout, "summary")
+
+
+@case("an archive is downloaded and held against its hash before anything is made of it")
+def downloaded():
+    with Account() as account:
+        account.write_project("pcre2", "add_library(pcre2-8-static INTERFACE)\n")
+        archive = shutil.make_archive(account.file("pcre2"), "gztar", account.folder, "pcre2")
+        with open(archive, "rb") as file:
+            right = hashlib.sha256(file.read()).hexdigest()
+        done = account.fetch("pcre2", "PkgConfig::PCRE2", "pcre2-8-static", archive, right)
+        expect_equal(done.returncode, 0, f"exit code, {done}")
+        done = account.fetch("pcre2", "PkgConfig::PCRE2", "pcre2-8-static", archive, "0" * 64)
+        expect(done.returncode != 0, f"exit code, {done}")
+        expect_in(right, done.stderr, "message")
 
 
 @case("a folder that is not the archive's is refused by its name, before anything is built")

@@ -237,6 +237,53 @@ def odd_words():
     expect_in("more than once", refused("--sku", "a100-40gb,a100-40gb"), "message")
 
 
+@case("what would begin a line of its own in a script, or is no name of Slurm's, is refused with the option or key that has it")
+def injections():
+    for option in "--account", "--qos":
+        for word in "me\n#SBATCH --partition=all", "me; rm -rf ~", "$(id)", "a b":
+            expect_in(option, refused("--sku", "a100-40gb", option, word), "message")
+    for option, word in (("--only", "jps=1\nid"), ("--skip", "jps=1\rid"), ("--set", "workload.jobs=7\n")):
+        expect_in(option, refused("--sku", "a100-40gb", option, word), "message")
+    expect_in("--archive", refused("--sku", "a100-40gb", archive="/scratch/\x01.h5"), "message")
+    for key, before, after in (("cluster.scratch", 'scratch = "', 'scratch = "/tmp\\nid #'),
+                               ("cluster.modules", 'modules = "', 'modules = "gcc\\nid #'),
+                               ("sku.a100-40gb.constraint", 'constraint = "a100-40gb"', 'constraint = "a100-40gb # or any"'),
+                               ("sku.a100-40gb.partition", '40gb]\npartition = ""', '40gb]\npartition = "gpu --exclusive"'),
+                               ("cluster.merge_partition", 'merge_partition = ""', 'merge_partition = "a b"')):
+        with Profile("generic", (before, after)) as profile:
+            profile.expect_refused(key, line=profile.line_of(after.splitlines()[-1]))
+    with Profile("generic", ("[sku.h100-80gb]", '[sku."h100 80gb"]')) as profile:
+        profile.expect_refused("sku.h100 80gb", "must consist of")
+
+
+def gpus_asked_for(*words):
+    text = printed("--sku", "a100-40gb", "--cluster", "pace-phoenix", "--account", "gts-someone", *words)
+    per_node = int(re.search(r"#SBATCH --gres=gpu:A100:(\d+)", text).group(1))
+    nodes = int(re.search(r"#SBATCH --nodes=(\d+)", text).group(1))
+    expect_in(f"mpirun --bind-to none --map-by node -n {nodes * per_node + 1} ", text, "ranks")
+    return nodes * per_node
+
+
+@case("a job asks for as many GPUs as it was told, or fewer where cells are fewer, and a number that nodes cannot share evenly is refused")
+def even_gpus():
+    for gpus in 1, 2, 4, 6:
+        expect_equal(gpus_asked_for("--gpus", str(gpus)), gpus, "GPUs of two a node")
+    expect_equal(gpus_asked_for("--gpus", "4", "--only", "policy=fcfs,jps=1,3,6"), 2, "GPUs for three cells")
+    expect_equal(gpus_asked_for("--gpus", "4", "--only", "policy=fcfs,jps=1"), 1, "GPUs for one cell")
+    message = refused("--sku", "a100-40gb", "--cluster", "pace-phoenix", "--account", "gts-someone", "--gpus", "3")
+    for words in "--gpus 3", "a100-40gb", "sku.a100-40gb.gpus_per_node", "give 2 or 4":
+        expect_in(words, message, "message")
+
+
+@case("modules are loaded before the script insists that variables are set")
+def modules_first():
+    with Profile("generic", ('modules = ""', 'modules = "gcc openmpi"')) as profile:
+        for words in (), ("--array",):
+            text = printed("--cluster", profile.path, "--sku", "a100-40gb", *words)
+            for script in re.split(r"^# ----- .*\n", text, flags=re.MULTILINE)[1:]:
+                expect(0 < script.index("\nmodule load gcc openmpi\n") < script.index("\nset -u"), script)
+
+
 @case("without --go scripts are written and the commands that submit them printed, and one that was edited is kept")
 def written():
     folder = tempfile.mkdtemp()

@@ -2,6 +2,7 @@
 import contextlib
 import glob
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -18,6 +19,8 @@ from cases import expect, expect_equal, skip  # noqa: E402
 PROGRAM = os.environ["KVSWEEP_PROGRAM"]
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 PATIENCE_S = 240
+# Of a cluster that cases share, one after the other; without it each case starts its own and takes it down.
+SHARED = os.environ.get("KVSWEEP_SLURM_SANDBOX", "")
 
 
 def sweep(gpus=("a100-40gb",), policies=("fcfs", "job_fcfs"), repeats=1, jobs=5):
@@ -70,9 +73,8 @@ class Job:
         return self.fields().get("JobState", "")
 
     def is_over(self):
-        """With its last process gone, too."""
-        queued = self.cluster.tool("squeue", "-h", "-j", self.number).stdout.strip()
-        return not queued and self.state() in ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT")
+        """With its last process gone, too: until then the state is COMPLETING."""
+        return self.state() in ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT")
 
     def wait(self):
         """Until it is over for good; returns its exit code."""
@@ -92,7 +94,7 @@ class Job:
 
     def worker(self):
         """The process that has a cell; None between two cells."""
-        for name in glob.glob(self.cluster.file("out/*.h5.d/*.run")):
+        for name in glob.glob(self.cluster.file("out/**/*.h5.d/*.run"), recursive=True):
             with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as mark:
                 return int(re.search(r"^pid=(\d+)$", mark.read(), re.MULTILINE).group(1))
         return None
@@ -107,31 +109,52 @@ class Job:
         return ""
 
 
+def command_lines():
+    """Of every process of this machine, as bytes."""
+    for process in glob.glob("/proc/[0-9]*/cmdline"):
+        with contextlib.suppress(OSError), open(process, "rb") as file:
+            yield file.read()
+
+
 class Cluster:
-    """Up while it is open; takes with it what it left in its folder."""
+    """Slurm with an empty queue, and a folder of one case; open, it takes both with it when it closes."""
 
     def __init__(self, text=None):
         self.sandbox = find_tool()
         self.path = tempfile.mkdtemp(prefix="kvs", dir="/tmp")
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith(("OMPI_", "PMIX_", "SLURM_"))}
+        self.slurm = SHARED or self.file("slurm")
         self.write("small.toml", text or sweep())
         os.mkdir(self.file("out"))
 
     def __enter__(self):
-        up = self.tool(self.sandbox, "up", self.file("slurm"))
+        up = self.tool(self.sandbox, "up", self.slurm)
         if up.returncode != 0:
             shutil.rmtree(self.path, ignore_errors=True)
             skip("no Slurm starts here: " + up.stderr.strip())
-        for line in self.tool(self.sandbox, "env", self.file("slurm")).stdout.splitlines():
+        for line in self.tool(self.sandbox, "env", self.slurm).stdout.splitlines():
             for word in line.removeprefix("export ").split():
                 name, _, value = word.partition("=")
                 self.env[name] = value
+        self.empty_queue()  # of a case that was ended from outside
         return self
 
     def __exit__(self, *_):
-        self.tool(self.sandbox, "down", self.file("slurm"))
+        self.empty_queue()
+        self.until_nobody_runs(self.path)
+        if not SHARED:
+            self.tool(self.sandbox, "down", self.slurm)
         shutil.rmtree(self.path, ignore_errors=True)
+
+    def empty_queue(self):
+        self.tool("scancel", "--user=" + pwd.getpwuid(os.geteuid()).pw_name)
+        self.until(lambda: not self.tool("squeue", "-h").stdout, "empty queue")
+
+    def until_nobody_runs(self, word):
+        """A cancelled job is over for Slurm before its processes have ended."""
+        self.until(lambda: not any(word.encode() in line for line in command_lines()),
+                   f"end of what runs with {word}")
 
     def file(self, name):
         return os.path.join(self.path, name)
@@ -166,11 +189,13 @@ class Cluster:
         return Job(self, done.stdout.strip())
 
     def until(self, condition, what):
+        """Returns what the condition does, once that is something."""
         deadline = time.monotonic() + PATIENCE_S
-        while not condition():
+        while not (met := condition()):
             expect(time.monotonic() < deadline, f"no {what} within {PATIENCE_S} s: "
                    + self.tool("squeue").stdout + self.all_logs())
             time.sleep(0.1)
+        return met
 
     def all_logs(self):
         names = sorted(name for name in os.listdir(self.file("out")) if name.endswith(".log"))
