@@ -122,6 +122,7 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
   config.policy_name = in.text("policy", "");
   config.policy = bind_policy(in, config.engine);
   config.link = bind_tier(in, config.engine, bytes_per_block(config));
+  config.access_log = bind_access_log(in, config);
   return config;
 }
 

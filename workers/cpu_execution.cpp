@@ -3,6 +3,7 @@
 #include <optional>
 #include <thread>
 
+#include "workers/access_tables.hpp"
 #include "workers/backends/cpu/cpu_backend.hpp"
 #include "workers/backends/cpu/cpu_copier.hpp"
 #include "workers/experiment.hpp"
@@ -18,6 +19,7 @@ backends::CpuOptions options_of(const ExperimentConfig& config) {
   options.checks = transformer.checks ? backends::Checks::debug : backends::Checks::off;
   options.limits.tokens = scheduler.max_num_batched_tokens;
   options.limits.sequences = scheduler.max_num_seqs;
+  options.access_log = config.access_log;
   return options;
 }
 
@@ -38,7 +40,9 @@ class CpuExecution final : public Execution {
   engine::Backend& backend() override { return backend_; }
   engine::BlockCopier* copier() override { return copier_ ? &*copier_ : nullptr; }
   engine::Clock& clock() override {
-    if (!clock_) clock_.emplace();
+    if (clock_) return *clock_;
+    clock_.emplace();
+    if (backend_.access_log()) backend_.access_log()->use_clock(*clock_);
     return *clock_;
   }
   int num_blocks() const override { return config_.engine.kv.num_blocks; }
@@ -46,6 +50,7 @@ class CpuExecution final : public Execution {
     const Transformer& transformer = *config_.transformer;
     result.notes.push_back({"weights", open_weights(transformer)->describe()});
     result.notes.push_back({"dtype", model::to_text(transformer.dtype)});
+    if (backend_.access_log()) add_access_log(result, *backend_.access_log());
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sweeps/result.hpp"
+#include "workers/backends/access_log.hpp"
 #include "workers/backends/sim/gpu_profile.hpp"
 #include "workers/backends/sim/link_copier.hpp"
 #include "workers/client.hpp"
@@ -72,6 +73,7 @@ struct ExperimentConfig {
   HostLink link;  // of the tier in engine.tier, if any
   policies::PolicyConfig policy;
   WorkloadConfig workload;
+  std::optional<backends::AccessLogOptions> access_log;  // cpu and cuda
 };
 
 /// Bytes of a KV block as the backend holds it.

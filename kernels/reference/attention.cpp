@@ -13,9 +13,24 @@ void to_floats(float* to, const Kv* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = to_float(from[i]);
 }
 
+/// Reads `count` scalars of the slots; when they are there, says so to the log.
+template <class Kv, class Log>
+void read_slots(float* to, const Kv* from, std::int64_t count, const Log& log, AccessKind kind,
+                AccessTrace::Slots slots) {
+  if constexpr (Log::kOn) {
+    if (log.trace.logs_head(slots.kv_head)) {
+      slots.row = log.row;
+      const std::uint64_t issued = log.trace.now();
+      to_floats(to, from, count);
+      return log.trace.read(kind, slots, issued);
+    }
+  }
+  to_floats(to, from, count);
+}
+
 /// Undoes the paging, and the number format, for one head.
-template <class Kv>
-void gather_head(const SequenceKv<Kv>& kv, int head, AttentionScratch& scratch) {
+template <class Kv, class Log>
+void gather_head(const SequenceKv<Kv>& kv, int head, AttentionScratch& scratch, const Log& log) {
   const KvLayout& layout = kv.layout;
   const auto elements =
       static_cast<std::size_t>(kv.context) * static_cast<std::size_t>(layout.head_dim);
@@ -26,8 +41,11 @@ void gather_head(const SequenceKv<Kv>& kv, int head, AttentionScratch& scratch) 
     const int slots = std::min(layout.block_size, kv.context - first);
     const std::int64_t at = std::int64_t{first} * layout.head_dim;
     const std::int64_t count = std::int64_t{slots} * layout.head_dim;
-    to_floats(scratch.keys.data() + at, kv.arena + layout.key(block, kv.layer, head, 0), count);
-    to_floats(scratch.values.data() + at, kv.arena + layout.value(block, kv.layer, head, 0), count);
+    const AccessTrace::Slots accessed = {block, head, 0, slots, 0};
+    read_slots(scratch.keys.data() + at, kv.arena + layout.key(block, kv.layer, head, 0), count,
+               log, AccessKind::read_key, accessed);
+    read_slots(scratch.values.data() + at, kv.arena + layout.value(block, kv.layer, head, 0), count,
+               log, AccessKind::read_value, accessed);
   }
 }
 
@@ -72,16 +90,14 @@ void attend(float* out, const float* q, int visible, int head_dim, AttentionScra
                      std::min(kColumns, head_dim - d));
 }
 
-}  // namespace
-
-template <class Kv>
-void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
-                     AttentionScratch& scratch) {
+template <class Kv, class Log>
+void attend_all(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
+                AttentionScratch& scratch, const Log& log) {
   const int head_dim = kv.layout.head_dim;
   const int group = chunk.heads / kv.layout.kv_heads;
   scratch.scores.resize(static_cast<std::size_t>(kv.context));
   for (int kv_head = 0; kv_head < kv.layout.kv_heads; ++kv_head) {
-    gather_head(kv, kv_head, scratch);
+    gather_head(kv, kv_head, scratch, log);
     for (std::int64_t i = 0; i < chunk.queries; ++i) {
       const int visible = kv.context - chunk.queries + static_cast<int>(i) + 1;
       for (int head = kv_head * group; head < (kv_head + 1) * group; ++head)
@@ -91,10 +107,30 @@ void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& 
   }
 }
 
+}  // namespace
+
+template <class Kv>
+void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
+                     AttentionScratch& scratch) {
+  attend_all(out, chunk, kv, scratch, NoTrace{});
+}
+
+template <class Kv>
+void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
+                     AttentionScratch& scratch, const Traced& log) {
+  attend_all(out, chunk, kv, scratch, log);
+}
+
 template void paged_attention(float*, const QueryChunk&, const SequenceKv<float>&,
                               AttentionScratch&);
 template void paged_attention(float*, const QueryChunk&, const SequenceKv<Bf16>&,
                               AttentionScratch&);
 template void paged_attention(float*, const QueryChunk&, const SequenceKv<F16>&, AttentionScratch&);
+template void paged_attention(float*, const QueryChunk&, const SequenceKv<float>&,
+                              AttentionScratch&, const Traced&);
+template void paged_attention(float*, const QueryChunk&, const SequenceKv<Bf16>&, AttentionScratch&,
+                              const Traced&);
+template void paged_attention(float*, const QueryChunk&, const SequenceKv<F16>&, AttentionScratch&,
+                              const Traced&);
 
 }  // namespace kernels::reference

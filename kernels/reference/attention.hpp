@@ -4,6 +4,7 @@
 
 #include "kernels/kv_layout.hpp"
 #include "kernels/number.hpp"
+#include "kernels/reference/access_trace.hpp"
 
 namespace kernels::reference {
 
@@ -41,5 +42,9 @@ struct AttentionScratch {
 template <class Kv>
 void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
                      AttentionScratch& scratch);
+/// The same, and logs each block's keys and values when they are read.
+template <class Kv>
+void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
+                     AttentionScratch& scratch, const Traced& log);
 
 }  // namespace kernels::reference

@@ -11,6 +11,39 @@ void convert(Kv* to, const float* from, int count) {
   for (int i = 0; i < count; ++i) to[i] = from_float<Kv>(from[i]);
 }
 
+/// Writes one head's key or value of one token; when it is written, says so to the log.
+template <class Kv, class Log>
+void write_slot(Kv* to, const float* from, int count, const Log& log, AccessKind kind,
+                const AccessTrace::Slots& slot) {
+  if constexpr (Log::kOn) {
+    if (log.trace.logs_head(slot.kv_head)) {
+      const std::uint64_t issued = log.trace.now();
+      convert(to, from, count);
+      return log.trace.wrote(kind, slot, issued);
+    }
+  }
+  convert(to, from, count);
+}
+
+template <class Kv, class Log>
+void append_all(Kv* arena, const KvLayout& layout, int layer, const float* keys,
+                const float* values, int stride, const PagedTokens& tokens, const Log& log) {
+  for (int t = 0; t < tokens.num_tokens; ++t, keys += stride, values += stride) {
+    const int row = tokens.sequence[t];
+    const std::int32_t* table = tokens.block_tables + std::int64_t{row} * tokens.table_stride;
+    const std::int32_t block = table[tokens.positions[t] / layout.block_size];
+    const int slot = tokens.positions[t] % layout.block_size;
+    for (int head = 0; head < layout.kv_heads; ++head) {
+      const int from = head * layout.head_dim;
+      const AccessTrace::Slots written = {block, head, slot, 1, row};
+      write_slot(arena + layout.key(block, layer, head, slot), keys + from, layout.head_dim, log,
+                 AccessKind::write_key, written);
+      write_slot(arena + layout.value(block, layer, head, slot), values + from, layout.head_dim,
+                 log, AccessKind::write_value, written);
+    }
+  }
+}
+
 std::uint64_t mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -22,17 +55,13 @@ std::uint64_t mix(std::uint64_t z) {
 template <class Kv>
 void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
                int stride, const PagedTokens& tokens) {
-  for (int t = 0; t < tokens.num_tokens; ++t, keys += stride, values += stride) {
-    const std::int32_t* table =
-        tokens.block_tables + std::int64_t{tokens.sequence[t]} * tokens.table_stride;
-    const std::int32_t block = table[tokens.positions[t] / layout.block_size];
-    const int slot = tokens.positions[t] % layout.block_size;
-    for (int head = 0; head < layout.kv_heads; ++head) {
-      const int from = head * layout.head_dim;
-      convert(arena + layout.key(block, layer, head, slot), keys + from, layout.head_dim);
-      convert(arena + layout.value(block, layer, head, slot), values + from, layout.head_dim);
-    }
-  }
+  append_all(arena, layout, layer, keys, values, stride, tokens, NoTrace{});
+}
+
+template <class Kv>
+void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
+               int stride, const PagedTokens& tokens, const Traced& log) {
+  append_all(arena, layout, layer, keys, values, stride, tokens, log);
 }
 
 template void append_kv(float*, const KvLayout&, int, const float*, const float*, int,
@@ -41,6 +70,12 @@ template void append_kv(Bf16*, const KvLayout&, int, const float*, const float*,
                         const PagedTokens&);
 template void append_kv(F16*, const KvLayout&, int, const float*, const float*, int,
                         const PagedTokens&);
+template void append_kv(float*, const KvLayout&, int, const float*, const float*, int,
+                        const PagedTokens&, const Traced&);
+template void append_kv(Bf16*, const KvLayout&, int, const float*, const float*, int,
+                        const PagedTokens&, const Traced&);
+template void append_kv(F16*, const KvLayout&, int, const float*, const float*, int,
+                        const PagedTokens&, const Traced&);
 
 void copy_block(void* to, const void* from, std::int64_t bytes) {
   std::memcpy(to, from, static_cast<std::size_t>(bytes));

@@ -3,6 +3,7 @@
 
 #include "kernels/kv_layout.hpp"
 #include "kernels/number.hpp"
+#include "kernels/reference/access_trace.hpp"
 
 namespace kernels::reference {
 
@@ -21,6 +22,10 @@ struct PagedTokens {
 template <class Kv>
 void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
                int stride, const PagedTokens& tokens);
+/// The same, and logs each head's key and value when it is written.
+template <class Kv>
+void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
+               int stride, const PagedTokens& tokens, const Traced& log);
 
 /// Copies one block of `bytes` bytes; the two must not overlap.
 void copy_block(void* to, const void* from, std::int64_t bytes);

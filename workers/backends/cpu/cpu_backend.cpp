@@ -26,6 +26,11 @@ CpuBackend::CpuBackend(const CpuWeights& weights, const KvPool& pool, CpuOptions
              options_.kv_type, pool.num_blocks),
       forward_(weights, arena_) {
   if (options_.checks == Checks::debug) ledger_.emplace(arena_);
+  if (options_.access_log)
+    access_log_.emplace(
+        *options_.access_log,
+        AccessPattern{.block_size = pool.block_size, .kv_heads = weights.shape().kv_heads},
+        weights.shape().layers, pool.num_blocks);
 }
 
 engine::StepResult CpuBackend::execute(const engine::StepPlan& plan) {
@@ -37,17 +42,18 @@ engine::StepResult CpuBackend::execute(const engine::StepPlan& plan) {
   rows_.resize(batch_.tokens.size());
   std::iota(rows_.begin(), rows_.end(), 0);
   if (ledger_) ledger_->before_step(plan, batch_);
-  run_layers(plan);
+  run_layers(plan, access_log_ ? access_log_->begin_step(plan) : nullptr);
   sample(plan);
   if (ledger_) ledger_->after_step(plan);
+  if (access_log_) access_log_->end_step();
   return {.sampled = sampled_, .duration = clock_.now() - start};
 }
 
-void CpuBackend::run_layers(const engine::StepPlan& plan) {
+void CpuBackend::run_layers(const engine::StepPlan& plan, kernels::reference::AccessTrace* trace) {
   forward_.begin(batch_);
   require_finite(plan, NotFinite::kEmbedding, forward_.hidden(), rows_);
   for (int layer = 0; layer < weights_.shape().layers; ++layer) {
-    forward_.layer(layer);
+    forward_.layer(layer, trace && access_log_->logs_layer(layer) ? trace : nullptr);
     require_finite(plan, layer, forward_.hidden(), rows_);
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "workers/backends/cpu/content_ledger.hpp"
+#include "workers/backends/cpu/cpu_access_log.hpp"
 #include "workers/backends/cpu/forward_pass.hpp"
 #include "workers/backends/step_checks.hpp"
 #include "workers/engine/backend.hpp"
@@ -36,6 +37,7 @@ struct CpuOptions {
   Checks checks = Checks::off;
   LogitsAt logits_at = LogitsAt::sampled_positions;
   std::function<void(const LogitsRow&)> on_logits;  // may be empty
+  std::optional<AccessLogOptions> access_log = {};  // of the KV cache; nothing: none
   StepLimits limits = {};                           // of the scheduler whose steps these are
 };
 
@@ -44,18 +46,21 @@ struct CpuOptions {
 class CpuBackend final : public engine::Backend {
  public:
   /// `weights` is borrowed. The arena of pool.num_blocks blocks is taken here, arena().bytes() in
-  /// all. Throws what check_kernels() does.
+  /// all. Throws what check_kernels() and AccessLog do.
   CpuBackend(const CpuWeights& weights, const KvPool& pool, CpuOptions options);
 
   /// One token for every scheduled request with `samples`, valid until the next call. Throws what
-  /// check_step() does; in debug mode CorruptBlock and NotFinite.
+  /// check_step() does; in debug mode CorruptBlock and NotFinite; with an access log
+  /// AccessMismatch.
   engine::StepResult execute(const engine::StepPlan& plan) override;
 
   /// Blocks by BlockId, for a copier between this and a host tier.
   KvArena& arena() { return arena_; }
+  /// Null without one.
+  CpuAccessLog* access_log() { return access_log_ ? &*access_log_ : nullptr; }
 
  private:
-  void run_layers(const engine::StepPlan& plan);
+  void run_layers(const engine::StepPlan& plan, kernels::reference::AccessTrace* trace);
   void sample(const engine::StepPlan& plan);
   void take_row(const engine::StepPlan& plan, std::int32_t row, std::span<const float> logits);
   void require_finite(const engine::StepPlan& plan, int layer, std::span<const float> values,
@@ -67,6 +72,7 @@ class CpuBackend final : public engine::Backend {
   KvArena arena_;
   ForwardPass forward_;
   std::optional<ContentLedger> ledger_;  // in debug mode
+  std::optional<CpuAccessLog> access_log_;
   engine::WallClock clock_;
   StepBatch batch_;
   std::vector<std::int32_t> rows_;  // tokens of the step, 0, 1, ...

@@ -83,13 +83,14 @@ void ForwardPass::begin(const StepBatch& batch) {
                          rope.inverse_frequency.data(), pairs, rope.scale);
 }
 
-void ForwardPass::layer(int number) {
+void ForwardPass::layer(int number, reference::AccessTrace* log) {
   const model::LayerParameters& layer = weights_.layout().layers[static_cast<std::size_t>(number)];
-  attention(layer, number);
+  attention(layer, number, log);
   mlp(layer);
 }
 
-void ForwardPass::attention(const model::LayerParameters& layer, int number) {
+void ForwardPass::attention(const model::LayerParameters& layer, int number,
+                            reference::AccessTrace* log) {
   const model::ModelShape& shape = weights_.shape();
   const int tokens = batch_->num_tokens();
   norm(normed_, hidden_, layer.attention_norm_weight, layer.attention_norm_bias, tokens);
@@ -100,39 +101,64 @@ void ForwardPass::attention(const model::LayerParameters& layer, int number) {
                     shape.heads + shape.kv_heads, shape.head_dim);
   }
   attended_.resize(elements(tokens, shape.heads * shape.head_dim));
-  with_kv_type(arena_.type(), [&](auto kv) { paged_attention<decltype(kv)>(number); });
+  with_kv_type(arena_.type(), [&](auto kv) {
+    append<decltype(kv)>(number, log);
+    paged_attention<decltype(kv)>(number, log);
+  });
   linear(projected_, attended_, layer.out_weight, layer.out_bias, tokens);
   reference::add(hidden_.data(), projected_.data(), static_cast<std::int64_t>(hidden_.size()));
 }
 
 template <class Kv>
-void ForwardPass::paged_attention(int number) {
+void ForwardPass::append(int number, reference::AccessTrace* log) {
+  const model::ModelShape& shape = weights_.shape();
+  const StepBatch& batch = *batch_;
+  const int q_width = shape.heads * shape.head_dim, kv_width = shape.kv_heads * shape.head_dim;
+  const float* const keys = qkv_.data() + q_width;
+  const reference::PagedTokens tokens = {.num_tokens = batch.num_tokens(),
+                                         .positions = batch.positions.data(),
+                                         .sequence = batch.sequence.data(),
+                                         .block_tables = batch.block_tables.data(),
+                                         .table_stride = batch.table_stride};
+  const auto append = [&](const auto&... traced) {
+    reference::append_kv(arena_.elements<Kv>(), arena_.layout(), number, keys, keys + kv_width,
+                         q_width + 2 * kv_width, tokens, traced...);
+  };
+  if (!log) return append();
+  log->begin(kernels::AccessKernel::append, number, 0);
+  append(reference::Traced{*log});
+  log->end();
+}
+
+template <class Kv>
+void ForwardPass::paged_attention(int number, reference::AccessTrace* log) {
   const model::ModelShape& shape = weights_.shape();
   const StepBatch& batch = *batch_;
   const int q_width = shape.heads * shape.head_dim, kv_width = shape.kv_heads * shape.head_dim;
   const int stride = q_width + 2 * kv_width;
-  const float* const keys = qkv_.data() + q_width;
-  reference::append_kv(arena_.elements<Kv>(), arena_.layout(), number, keys, keys + kv_width,
-                       stride,
-                       {.num_tokens = batch.num_tokens(),
-                        .positions = batch.positions.data(),
-                        .sequence = batch.sequence.data(),
-                        .block_tables = batch.block_tables.data(),
-                        .table_stride = batch.table_stride});
   for (std::size_t s = 0; s < batch.context.size(); ++s) {
     const std::int64_t first = batch.query_start[s];
-    reference::paged_attention<Kv>(
-        attended_.data() + first * q_width,
-        {.q = qkv_.data() + first * stride,
-         .stride = stride,
-         .queries = batch.query_start[s + 1] - batch.query_start[s],
-         .heads = shape.heads},
-        {.arena = arena_.elements<Kv>(),
-         .layout = arena_.layout(),
-         .layer = number,
-         .blocks = batch.block_tables.data() + s * static_cast<std::size_t>(batch.table_stride),
-         .context = batch.context[s]},
-        scratch_);
+    const reference::QueryChunk chunk = {.q = qkv_.data() + first * stride,
+                                         .stride = stride,
+                                         .queries = batch.query_start[s + 1] - batch.query_start[s],
+                                         .heads = shape.heads};
+    const reference::SequenceKv<Kv> kv = {
+        .arena = arena_.elements<Kv>(),
+        .layout = arena_.layout(),
+        .layer = number,
+        .blocks = batch.block_tables.data() + s * static_cast<std::size_t>(batch.table_stride),
+        .context = batch.context[s]};
+    float* const out = attended_.data() + first * q_width;
+    if (!log) {
+      reference::paged_attention<Kv>(out, chunk, kv, scratch_);
+      continue;
+    }
+    const int row = static_cast<int>(s);
+    log->begin(log->prefills(row) ? kernels::AccessKernel::prefill_attention
+                                  : kernels::AccessKernel::decode_attention,
+               number, row);
+    reference::paged_attention<Kv>(out, chunk, kv, scratch_, {*log, row});
+    log->end();
   }
 }
 

@@ -25,7 +25,8 @@ class ForwardPass {
   void begin(const StepBatch& batch);
   /// Appends the layer's KV of all tokens, then attends: sequences of one step may share blocks
   /// that one of them fills.
-  void layer(int number);
+  /// With `log` its accesses to the KV cache are logged there.
+  void layer(int number, kernels::reference::AccessTrace* log = nullptr);
   /// [T][hidden]: the residual stream behind the last layer computed.
   std::span<const float> hidden() const { return hidden_; }
   /// [rows][vocab]: logits of these tokens of the step, valid until the next call.
@@ -35,9 +36,12 @@ class ForwardPass {
   /// A linear layer with its bias, if any: [T][inputs] to [T][outputs].
   void linear(std::vector<float>& out, const std::vector<float>& x, int weight, int bias, int rows);
   void norm(std::vector<float>& out, const std::vector<float>& x, int weight, int bias, int rows);
-  void attention(const model::LayerParameters& layer, int number);
+  void attention(const model::LayerParameters& layer, int number,
+                 kernels::reference::AccessTrace* log);
   template <class Kv>
-  void paged_attention(int number);
+  void append(int number, kernels::reference::AccessTrace* log);
+  template <class Kv>
+  void paged_attention(int number, kernels::reference::AccessTrace* log);
   void mlp(const model::LayerParameters& layer);
   void check_gemm();
 

@@ -1,0 +1,78 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "kernels/access_log.hpp"
+
+namespace kernels::reference {
+
+/// Segments of a step, in the order in which they were begun.
+struct AccessSegments {
+  std::vector<SegmentHeader> headers;
+  std::vector<AccessRecord> records;  // those of header i behind those of header i - 1
+
+  void clear() {
+    headers.clear();
+    records.clear();
+  }
+};
+
+/// Where kernels of the host log to. `time` in nanoseconds is clock and time in one.
+class AccessTrace {
+ public:
+  using Time = std::function<std::uint64_t()>;
+
+  /// `heads[h]`: whether head h is logged. With `fence_writes` a write lasts until a fence behind
+  /// it is through, otherwise no time.
+  AccessTrace(Time time, std::vector<bool> heads, bool fence_writes);
+
+  /// What follows goes to `segments`; `prefilled[r]`: whether row r of the batch is prefilled. Both
+  /// are borrowed.
+  void begin_step(std::uint64_t step, AccessSegments& segments,
+                  std::span<const std::uint8_t> prefilled);
+  void begin(AccessKernel kernel, int layer, int cta);
+  void end();
+
+  bool prefills(int row) const { return prefilled_[static_cast<std::size_t>(row)] != 0; }
+  bool logs_head(int head) const { return heads_[static_cast<std::size_t>(head)]; }
+  std::uint64_t now() const { return time_(); }
+
+  /// Slots of one head in one block.
+  struct Slots {
+    std::int64_t block;
+    int kv_head;
+    int first, count;
+    int row;
+  };
+  /// Issued at `issued`, and there now.
+  void read(AccessKind kind, const Slots& slots, std::uint64_t issued);
+  /// Issued at `issued`, and written.
+  void wrote(AccessKind kind, const Slots& slots, std::uint64_t issued);
+
+ private:
+  void add(AccessKind kind, const Slots& slots, std::uint64_t issued, std::uint64_t until);
+
+  Time time_;
+  std::vector<bool> heads_;
+  bool fence_writes_;
+  AccessSegments* to_ = nullptr;
+  std::uint16_t step_ = 0;
+  std::span<const std::uint8_t> prefilled_;
+};
+
+/// Template argument of the kernels that touch KV: nothing is logged, and no code is made for it.
+struct NoTrace {
+  static constexpr bool kOn = false;
+};
+
+/// Template argument: accesses of the layer's kernel are logged. For attention `row` says which row
+/// of the batch it computes.
+struct Traced {
+  static constexpr bool kOn = true;
+  AccessTrace& trace;
+  int row = 0;
+};
+
+}  // namespace kernels::reference

@@ -1,0 +1,161 @@
+#include "workers/backends/access_log.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "workers/engine/errors.hpp"
+
+namespace backends {
+namespace {
+
+using kernels::AccessRecord;
+using kernels::SegmentHeader;
+
+std::vector<int> chosen(const IndexRanges& ranges, int count, const std::string& what) {
+  if (ranges.last() >= count)
+    throw engine::InputError("record.access_" + what + "s names " + what + ' ' +
+                             std::to_string(ranges.last()) + ", the model has " +
+                             std::to_string(count) + " (from 0)");
+  return ranges.of(count);
+}
+
+void require_at_most(const std::string& what, std::int64_t found, std::int64_t most) {
+  if (found > most)
+    throw engine::InputError("record.access_log holds " + what + " up to " + std::to_string(most) +
+                             ", found " + std::to_string(found));
+}
+
+/// Nanoseconds of a tick on each multiprocessor, over all that it did in the step: one warp's share
+/// of a kernel may be too short for a clock of nanoseconds that moves in steps.
+class TickLengths {
+ public:
+  explicit TickLengths(std::span<const AccessSegment> segments) {
+    for (const AccessSegment& segment : segments) {
+      const SegmentHeader& header = *segment.header;
+      const auto [entry, is_new] = spans_.try_emplace(header.sm, header);
+      SegmentHeader& span = entry->second;
+      if (header.begin_clock < span.begin_clock) {
+        span.begin_clock = header.begin_clock;
+        span.begin_time = header.begin_time;
+      }
+      if (header.end_clock > span.end_clock) {
+        span.end_clock = header.end_clock;
+        span.end_time = header.end_time;
+      }
+    }
+  }
+  double of(std::uint16_t sm) const {
+    const SegmentHeader& span = spans_.at(sm);
+    if (span.end_clock == span.begin_clock) return 0;
+    return static_cast<double>(span.end_time - span.begin_time) /
+           static_cast<double>(span.end_clock - span.begin_clock);
+  }
+
+ private:
+  std::map<std::uint16_t, SegmentHeader> spans_;
+};
+
+Access access_of(const ExpectedStep& step, const SegmentHeader& header, const AccessRecord& record,
+                 double tick_ns) {
+  Access access = {};
+  access.time =
+      header.begin_time + static_cast<std::uint64_t>(std::llround(record.ticks * tick_ns));
+  access.duration_ns = static_cast<std::uint32_t>(
+      std::llround(record.duration * double{kernels::kDurationTicks} * tick_ns));
+  access.block = block_of(record);
+  access.step = static_cast<std::uint32_t>(step.step);
+  access.row = record.row;
+  access.layer = header.layer;
+  access.sm = header.sm;
+  access.warp = header.warp;
+  access.kv_head = record.kv_head;
+  access.first_slot = record.first_slot;
+  access.n_slots = record.n_slots;
+  access.kind = static_cast<kernels::AccessKind>(record.kind);
+  access.saturated = (record.flags & kernels::kSaturatedAccess) != 0;
+  return access;
+}
+
+}  // namespace
+
+AccessLog::AccessLog(AccessLogOptions options, const AccessPattern& pattern, int layers,
+                     int num_blocks)
+    : options_(std::move(options)),
+      pattern_(pattern),
+      parts_{chosen(options_.layers, layers, "layer"),
+             chosen(options_.heads, pattern.kv_heads, "head")} {
+  require_at_most("blocks of so many tokens", pattern.block_size, kernels::kMostLoggedSlots);
+  require_at_most("pools of so many blocks", num_blocks, kernels::kMostLoggedBlocks);
+  require_at_most("models of so many key heads", pattern.kv_heads, kernels::kMostLoggedHeads);
+}
+
+std::int64_t AccessLog::records_of(const ExpectedStep& step) const {
+  return (step.reads + step.writes) *
+         static_cast<std::int64_t>(parts_.layers.size() * parts_.heads.size());
+}
+
+std::optional<ExpectedStep> AccessLog::begin_step(const engine::StepPlan& plan) {
+  if (stopped_at_ || !options_.steps.holds(static_cast<std::int64_t>(plan.step))) return {};
+  require_at_most("steps of so many requests", static_cast<std::int64_t>(plan.scheduled.size()),
+                  kernels::kMostLoggedRows);
+  ExpectedStep expected = expect_accesses(plan, pattern_);
+  if (promised_ + records_of(expected) > options_.max_records) {
+    stopped_at_ = plan.step;
+    return {};
+  }
+  promised_ += records_of(expected);
+  return expected;
+}
+
+void AccessLog::add(const ExpectedStep& expected, std::span<const AccessSegment> segments) {
+  check_accesses(expected, pattern_, parts_, segments);
+  const std::size_t before = accesses_.size();
+  add_accesses(expected, segments);
+  const auto found = static_cast<std::int64_t>(accesses_.size() - before);
+  if (found != records_of(expected))
+    throw AccessMismatch("access log of step " + std::to_string(expected.step) + ": it holds " +
+                         std::to_string(found) + " records, the schedule makes " +
+                         std::to_string(records_of(expected)));
+  add_rows(expected);
+  add_runs(expected, segments);
+}
+
+void AccessLog::add_rows(const ExpectedStep& expected) {
+  for (std::size_t i = 0; i < expected.rows.size(); ++i) {
+    const AccessRow& row = expected.rows[i];
+    rows_.push_back({expected.step, static_cast<std::int32_t>(i), row.job, row.turn, row.decode,
+                     row.context, row.new_tokens, row.read_slots()});
+  }
+}
+
+void AccessLog::add_runs(const ExpectedStep& expected, std::span<const AccessSegment> segments) {
+  std::map<std::pair<int, kernels::AccessKernel>, KernelRun> runs;
+  for (const AccessSegment& segment : segments) {
+    const SegmentHeader& header = *segment.header;
+    const auto kernel = static_cast<kernels::AccessKernel>(header.kernel);
+    const KernelRun first = {expected.step, header.layer, kernel, header.begin_time,
+                             header.end_time};
+    KernelRun& run = runs.try_emplace({header.layer, kernel}, first).first->second;
+    run.begin = std::min(run.begin, header.begin_time);
+    run.end = std::max(run.end, header.end_time);
+  }
+  for (const auto& [key, run] : runs) runs_.push_back(run);
+}
+
+void AccessLog::add_accesses(const ExpectedStep& expected,
+                             std::span<const AccessSegment> segments) {
+  const TickLengths ticks(segments);
+  const auto first = static_cast<std::ptrdiff_t>(accesses_.size());
+  for (const AccessSegment& segment : segments) {
+    const double tick_ns = ticks.of(segment.header->sm);
+    for (std::uint32_t i = 0; i < segment.header->count; ++i)
+      accesses_.push_back(access_of(expected, *segment.header, segment.records[i], tick_ns));
+  }
+  std::stable_sort(accesses_.begin() + first, accesses_.end(),
+                   [](const Access& a, const Access& b) { return a.time < b.time; });
+}
+
+}  // namespace backends

@@ -1,0 +1,112 @@
+#pragma once
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "workers/engine/clock.hpp"
+
+namespace backends {
+
+/// Three buffers between who fills one a step and a thread that empties them in the same order.
+/// When all are full the filling side waits, and the wait is counted.
+template <class Buffer>
+class BufferRing {
+ public:
+  static constexpr std::size_t kBuffers = 3;
+  using Empty = std::function<void(Buffer&)>;
+
+  /// `empty` is called on the thread. What it throws comes out of the next call here.
+  BufferRing(std::array<Buffer, kBuffers> buffers, Empty empty)
+      : buffers_(std::move(buffers)), empty_(std::move(empty)) {
+    for (Buffer& buffer : buffers_) free_.push_back(&buffer);
+    thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+  }
+  ~BufferRing() {
+    thread_.request_stop();
+    changed_.notify_all();
+  }
+  BufferRing(const BufferRing&) = delete;
+  BufferRing& operator=(const BufferRing&) = delete;
+
+  /// A free buffer, for the caller until it hands it on.
+  Buffer& take() {
+    std::unique_lock lock(mutex_);
+    if (free_.empty() && !error_) {
+      ++waits_;
+      const engine::Nanos start = clock_.now();
+      changed_.wait(lock, [this] { return !free_.empty() || error_; });
+      waited_ += clock_.now() - start;
+    }
+    rethrow();
+    Buffer* const buffer = free_.front();
+    free_.pop_front();
+    return *buffer;
+  }
+  void hand_on(Buffer& buffer) {
+    {
+      const std::lock_guard lock(mutex_);
+      full_.push_back(&buffer);
+    }
+    changed_.notify_all();
+  }
+  /// Until everything that was handed on has been emptied.
+  void finish() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return (full_.empty() && !emptying_) || error_; });
+    rethrow();
+  }
+
+  /// How often nobody had emptied a buffer in time, and how long that took.
+  int waits() const {
+    const std::lock_guard lock(mutex_);
+    return waits_;
+  }
+  engine::Nanos waited() const {
+    const std::lock_guard lock(mutex_);
+    return waited_;
+  }
+
+ private:
+  void rethrow() {
+    if (error_) std::rethrow_exception(error_);
+  }
+  void serve(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return !full_.empty(); }) && !error_) {
+      Buffer* const buffer = full_.front();
+      full_.pop_front();
+      emptying_ = true;
+      lock.unlock();
+      std::exception_ptr error;
+      try {
+        empty_(*buffer);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      emptying_ = false;
+      error_ = error;
+      free_.push_back(buffer);
+      changed_.notify_all();
+    }
+  }
+
+  std::array<Buffer, kBuffers> buffers_;
+  Empty empty_;
+  engine::WallClock clock_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable_any changed_;
+  std::deque<Buffer*> free_, full_;
+  bool emptying_ = false;
+  std::exception_ptr error_;
+  int waits_ = 0;
+  engine::Nanos waited_{0};
+  std::jthread thread_;  // last: it starts when everything else is there
+};
+
+}  // namespace backends

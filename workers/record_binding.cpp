@@ -1,0 +1,44 @@
+#include "workers/binding_parts.hpp"
+
+namespace worker {
+namespace {
+
+constexpr const char* kSwitch = "record.access_log";
+
+backends::IndexRanges bind_ranges(ParamBinder& in, const std::string& key,
+                                  const std::string& usual) {
+  const std::string text = in.text(key, usual);
+  try {
+    return backends::IndexRanges::parse(text);
+  } catch (const engine::InputError& error) {
+    in.fail(key, error.what());
+  }
+}
+
+}  // namespace
+
+std::optional<backends::AccessLogOptions> bind_access_log(ParamBinder& in,
+                                                          const ExperimentConfig& config) {
+  const bool on = in.boolean(kSwitch, false);
+  backends::AccessLogOptions options;
+  options.layers = bind_ranges(in, "record.access_layers", "0");
+  options.heads = bind_ranges(in, "record.access_heads", "all");
+  options.steps = bind_ranges(in, "record.access_steps", "all");
+  options.max_records =
+      in.integer("record.access_max_records", options.max_records, 1, std::int64_t{1} << 40);
+  options.fence_writes = in.boolean("record.access_fence_writes", false);
+  if (!on) {
+    in.forget({kSwitch, "record.access_layers", "record.access_heads", "record.access_steps",
+               "record.access_max_records", "record.access_fence_writes"});
+    return {};
+  }
+  if (config.backend == "sim")
+    in.fail(kSwitch, "needs backend \"cpu\" or \"cuda\": a cost model accesses nothing");
+  if (config.engine.kv.block_size > kernels::kMostLoggedSlots)
+    in.fail(kSwitch, "needs an engine.block_size of at most " +
+                         std::to_string(kernels::kMostLoggedSlots) + ", which is " +
+                         std::to_string(config.engine.kv.block_size));
+  return options;
+}
+
+}  // namespace worker
