@@ -35,6 +35,7 @@ struct Repeated {
   double ratio = sweep::kNotObserved;                           // to fcfs of the same rate
   Interval ratio_interval{sweep::kNotObserved, sweep::kNotObserved};
   bool best = false;  // of the variants at this rate
+  bool tied = false;  // cannot be told from the best; true of the best itself when others are
   double published = sweep::kNotObserved;
 };
 
@@ -66,6 +67,7 @@ struct ReportPanel {
 struct Regime {
   std::string kind, settings, gpu, dram, jps;
   std::string winner, runner_up;
+  std::vector<std::string> tied;  // who cannot be told from the winner, best first
   double value = sweep::kNotObserved, runner_value = sweep::kNotObserved;
   double margin = sweep::kNotObserved;  // runner_value / value - 1
   Interval margin_interval{sweep::kNotObserved, sweep::kNotObserved};

@@ -35,6 +35,7 @@ void add_regime(JsonLine& json, const Regime& regime) {
   json.open('{').key("kind").text(regime.kind).key("settings").text(regime.settings);
   json.key("gpu").text(regime.gpu).key("dram").text(regime.dram).key("jps").text(regime.jps);
   json.key("winner").text(regime.winner).key("runner_up").text(regime.runner_up);
+  add_texts(json.key("tied"), regime.tied);
   add_brief(json.key("value"), regime.value);
   add_brief(json.key("runner_value"), regime.runner_value);
   add_brief(json.key("margin"), regime.margin);
@@ -47,7 +48,8 @@ void add_claim(JsonLine& json, const ClaimRow& row) {
   const Claim& claim = *row.claim;
   json.open('{').key("set").text(claim.set).key("id").text(claim.id).key("at");
   json.text(row.point->name).key("says").text(claim.says).key("source").text(claim.source);
-  json.key("metric").text(claim.metric).key("kind").text(row.kind);
+  json.key("metric").text(claim.metric).key("is_ratio").boolean(row.point->is_ratio);
+  json.key("kind").text(row.kind);
   json.key("verdict").text(verdict_name(row.verdict)).key("reason").text(row.reason);
   add_brief(json.key("ours"), row.ours);
   json.key("interval");

@@ -25,7 +25,7 @@ void add_figures(JsonLine& json, const ReportGroup& group) {
     json.key("ratio_interval");
     add_interval(json, figure.ratio_interval);
     add_brief(json.key("published"), figure.published);
-    json.key("best").boolean(figure.best).close('}');
+    json.key("best").boolean(figure.best).key("tied").boolean(figure.tied).close('}');
   }
   json.close('}');
 }

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <ranges>
 
 #include "analysis/compare.hpp"
 #include "analysis/compare_groups.hpp"
@@ -70,21 +70,46 @@ void compare_with(const ReportGroup& base, ReportGroup& group, std::string_view 
   figure.ratio_interval = bootstrap_ratio_interval(pairs.base, pairs.value, pairs.paired);
 }
 
+/// Nobody has won where the difference is below one per cent, or repeats with equal seeds do not
+/// tell the two apart.
+bool is_tie(const ReportGroup& best, const ReportGroup& other, std::string_view metric) {
+  constexpr double kNoise = 0.01;
+  const Pairs pairs = pairs_of(best, other, metric);
+  if (pairs.base.empty() || pairs.value.empty()) return false;
+  const double divisor = mean(pairs.base), value = mean(pairs.value);
+  if (divisor == 0) return value == 0;
+  if (std::abs(value / divisor - 1) < kNoise) return true;
+  const Interval ratio = bootstrap_ratio_interval(pairs.base, pairs.value, pairs.paired);
+  return ratio.low <= 1 && ratio.high >= 1;
+}
+
 using Groups = std::vector<ReportGroup*>;
 
-void rate_row(const Groups& row, std::string_view metric) {
+/// The one with the best mean, and those that tie with it.
+void find_best(const Groups& row, std::string_view metric) {
   const double sign = higher_is_better(metric) ? -1 : 1;
-  double best = std::numeric_limits<double>::infinity();
-  const ReportGroup* fcfs = nullptr;
-  for (const ReportGroup* group : row) {
-    best = std::fmin(best, sign * group->figures.find(metric)->second.mean);
-    if (group->variant == "fcfs") fcfs = group;
-  }
+  ReportGroup* best = nullptr;
+  const auto rank = [&](const ReportGroup& group) {
+    return sign * group.figures.find(metric)->second.mean;
+  };
   for (ReportGroup* group : row) {
-    Repeated& figure = group->figures.find(metric)->second;
-    figure.best = sign * figure.mean == best;
-    if (fcfs != nullptr) compare_with(*fcfs, *group, metric);
+    if (std::isnan(rank(*group))) continue;
+    if (best == nullptr || rank(*group) < rank(*best)) best = group;
   }
+  if (best == nullptr) return;
+  Repeated& winner = best->figures.find(metric)->second;
+  winner.best = true;
+  for (ReportGroup* group : row) {
+    if (group == best || !is_tie(*best, *group, metric)) continue;
+    group->figures.find(metric)->second.tied = winner.tied = true;
+  }
+}
+
+void rate_row(const Groups& row, std::string_view metric) {
+  find_best(row, metric);
+  const auto fcfs = std::ranges::find(row, "fcfs", &ReportGroup::variant);
+  if (fcfs == row.end()) return;
+  for (ReportGroup* group : row) compare_with(**fcfs, *group, metric);
 }
 
 void add_published(ReportPanel& panel, ReportGroup& group, std::span<const Published> published) {
@@ -118,7 +143,10 @@ Regime regime_of(const ReportPanel& panel, const std::string& dram,
   };
   std::ranges::stable_sort(contenders, {}, value);
   const ReportGroup &best = *contenders[0], &next = *contenders[1];
-  Regime regime{panel.kind, panel.settings, panel.gpu, dram, best.jps, best.variant, next.variant};
+  Regime regime{panel.kind, panel.settings, panel.gpu,    dram,
+                best.jps,   best.variant,   next.variant, {}};
+  for (const ReportGroup* each : contenders | std::views::drop(1))
+    if (is_tie(best, *each, kRegimeMetric)) regime.tied.push_back(each->variant);
   regime.value = value(&best);
   regime.runner_value = value(&next);
   regime.margin = regime.runner_value / regime.value - 1;

@@ -22,6 +22,18 @@ std::string place_of(const std::string& gpu, const std::string& settings) {
   return gpu + (settings.empty() ? "" : ", " + settings);
 }
 
+std::string standing(const Repeated& figure) {
+  if (figure.tied) return "tie";
+  return figure.best ? "best" : "";
+}
+
+/// "continuum = fcfs" where the two cannot be told apart.
+std::string winners(const Regime& regime) {
+  std::string names = regime.winner;
+  for (const std::string& each : regime.tied) names += " = " + each;
+  return names;
+}
+
 ReportTable summary_of(const ReportPanel& panel) {
   const std::string metric(kReportMetrics.front());
   ReportTable table{
@@ -34,11 +46,10 @@ ReportTable summary_of(const ReportPanel& panel) {
     for (const ReportGroup& group : panel.groups) {
       if (group.jps != rate) continue;
       const Repeated& figure = group.figures.find(metric)->second;
-      table.grid.rows.push_back({rate, group.variant, four_digits(figure.mean),
-                                 interval_text(figure.interval), four_digits(figure.ratio),
-                                 interval_text(figure.ratio_interval), figure.best ? "best" : "",
-                                 four_digits(figure.published),
-                                 std::to_string(group.repeats.size())});
+      table.grid.rows.push_back(
+          {rate, group.variant, four_digits(figure.mean), interval_text(figure.interval),
+           four_digits(figure.ratio), interval_text(figure.ratio_interval), standing(figure),
+           four_digits(figure.published), std::to_string(group.repeats.size())});
     }
   }
   return table;
@@ -54,7 +65,11 @@ Texts kinds_of(const Items& items, KindOf kind_of) {
 }
 
 ReportTable regime_table(const Report& report, const std::string& kind) {
-  ReportTable table{"Who is best where", kind, {}, {"margin: by how much the next best is slower"}};
+  ReportTable table{"Who is best where",
+                    kind,
+                    {},
+                    {"margin: by how much the next best is slower; =: below 1 %, or repeats do not "
+                     "tell them apart"}};
   for (const char* name : {"gpu", "host memory [GiB]", "jps", "winner", "next"})
     table.grid.columns.push_back({name, "", false});
   table.grid.columns.push_back({"margin", ""});
@@ -62,8 +77,8 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
   table.grid.columns.push_back({"repeats", ""});
   for (const Regime& each : report.regimes) {
     if (each.kind != kind) continue;
-    table.grid.rows.push_back({place_of(each.gpu, each.settings), each.dram, each.jps, each.winner,
-                               each.runner_up, percent_text(each.margin),
+    table.grid.rows.push_back({place_of(each.gpu, each.settings), each.dram, each.jps,
+                               winners(each), each.runner_up, percent_text(each.margin),
                                interval_text(each.margin_interval), std::to_string(each.repeats)});
   }
   return table;

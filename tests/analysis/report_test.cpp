@@ -87,6 +87,38 @@ TEST_CASE("a summary has the mean over repeats, its interval, the ratio to fcfs 
   CHECK(paper.jct("lmcache-128G").best);
 }
 
+TEST_CASE("policies whose repeats do not tell them apart tie, and so do those within one per cent",
+          "[report]") {
+  ArchivedCells cells;
+  for (const int repeat : {0, 1, 2, 3}) {
+    const int seed = 42 + repeat, swing = repeat % 2 == 0 ? 8 : -8;
+    cells.add({{"policy", text("fcfs")}}, 100, seed);
+    cells.add({{"policy", text("continuum")}}, 100.5, seed);
+    cells.add({{"policy", text("lmcache")}, {"dram_gib", whole(16)}}, 103 + swing, seed);
+    cells.add({{"policy", text("lmcache")}, {"dram_gib", whole(128)}}, 103, seed);
+  }
+  const PaperReport paper(cells);
+  CHECK(paper.jct("fcfs").best);
+  CHECK(paper.jct("fcfs").tied);
+  CHECK(paper.jct("continuum").tied);
+  CHECK(paper.jct("lmcache-16G").tied);
+  CHECK_FALSE(paper.jct("continuum").best);
+  CHECK_FALSE(paper.jct("lmcache-128G").tied);
+  REQUIRE(paper.report.regimes.size() == 2);
+  CHECK(paper.report.regimes[0].tied == std::vector<std::string>{"continuum", "lmcache-16G"});
+  CHECK(paper.report.regimes[1].tied == std::vector<std::string>{"continuum"});
+}
+
+TEST_CASE("a single repeat wins by one per cent or more", "[report]") {
+  ArchivedCells cells;
+  cells.add({{"policy", text("fcfs")}}, 100);
+  cells.add({{"policy", text("continuum")}}, 98.5);
+  const PaperReport paper(cells);
+  CHECK(paper.jct("continuum").best);
+  CHECK_FALSE(paper.jct("continuum").tied);
+  CHECK(paper.report.regimes[0].tied.empty());
+}
+
 TEST_CASE("one repeat has no interval", "[report]") {
   ArchivedCells cells;
   cells.add({{"policy", text("fcfs")}}, 100);

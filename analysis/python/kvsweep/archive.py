@@ -5,7 +5,8 @@ import json
 import h5py
 import pandas as pd
 
-CELL_TABLES = ("jobs", "turns", "steps", "sched", "kv_events", "telemetry", "evictions")
+CELL_TABLES = ("jobs", "turns", "steps", "sched", "kv_events", "telemetry", "evictions", "kv_access", "access_rows",
+               "access_kernels", "kv_copies")
 
 
 def open(path):
@@ -75,13 +76,16 @@ class Archive:
     def _whole(self, name):
         return self._read(name, slice(None))
 
-    def table(self, name, cell=None):
-        """A table; only the rows of cell number `cell` if it is given. Unknown names raise KeyError."""
+    def table(self, name, cell=None, columns=None):
+        """A table; only the rows of cell number `cell`, and of these only `columns`, if they are given.
+
+        Unknown tables raise KeyError; columns that this archive lacks are left out.
+        """
         if cell is None:
-            return self._whole(name)
+            return self._whole(name) if columns is None else self._read(name, slice(None), columns)
         row = self.cells.loc[cell]
         first, count = int(row[f"{name}_off"]), int(row[f"{name}_n"])
-        return self._read(name, slice(first, first + count))
+        return self._read(name, slice(first, first + count), columns)
 
     def nsight(self, cell, path, **more):
         """What a capture of Nsight Systems, exported to SQLite, saw of a cell: kvsweep.nsight.read()."""
@@ -89,12 +93,13 @@ class Archive:
 
         return nsight.read(self, cell, path, **more)
 
-    def _read(self, name, rows):
+    def _read(self, name, rows, columns=None):
         with h5py.File(self.path, "r") as file:
             if name not in file:
                 raise KeyError(f"{self.path} has no table {name}")
             group = file[name]
-            return pd.DataFrame({str(column): _column(group[column], rows) for column in group.attrs["columns"]})
+            names = [str(column) for column in group.attrs["columns"] if columns is None or column in columns]
+            return pd.DataFrame({column: _column(group[column], rows) for column in names})
 
 
 def _kind(config):

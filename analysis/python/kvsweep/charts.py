@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 from .panels import bootstrap_interval, fit_line  # noqa: E402
 
 # Okabe and Ito's colours, which the colour-blind can tell apart.
-COLORS = ["#0072b2", "#d55e00", "#009e73", "#b4468f", "#b07a00", "#3aa0dd", "#6a5acd", "#6b7280"]
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#b4468f", "#b07a00", "#2b8fcc", "#6a5acd", "#6b7280"]
 DASHES = ["-", (0, (6, 2.5)), (0, (1.5, 1.5))]
 POINTS = 20_000  # of a scatter plot; more cannot be told apart
 SPANS = 240
@@ -124,14 +124,16 @@ def step_time(panel):
 
 
 def turns(panel):
-    """Mean turn duration by turn, time in queue included."""
-    figure, axis = _start(panel, "turn duration by turn")
+    """Mean turn duration by turn, time in queue included, and what the turns add up to."""
+    figure, axes = _start(panel, "turn duration by turn", ncols=2, figsize=(8, 3.2))
     for variant in panel.variants:
         rows = panel.rows("turns", panel.of(variant))
         mean = (rows.t_finish_s - rows.t_arrive_s).groupby(rows.turn).mean()
-        axis.plot(mean.index + 1, mean, marker=".", label=variant, **look(panel, variant))
-    axis.set(xlabel="turn", ylabel="mean turn duration [s]", ylim=(0, None))
-    axis.legend()
+        for axis, values in zip(axes, (mean, mean.cumsum())):
+            axis.plot(mean.index + 1, values, marker=".", label=variant, **look(panel, variant))
+    for axis, name in zip(axes, ("mean turn duration [s]", "duration of the turns so far [s]")):
+        axis.set(xlabel="turn", ylabel=name, ylim=(0, None))
+    axes[1].legend()
     return figure
 
 
@@ -172,7 +174,7 @@ def _pool(axis, steps):
     columns = ["blk_used", "blk_pinned", "blk_cached", "blk_free"]
     lines = [_spans(steps, column) for column in columns]
     axis.stackplot(lines[0][0], [line[1] for line in lines], labels=["allocated", "pinned", "cached", "free"],
-                   colors=[COLORS[0], COLORS[1], COLORS[2], "#d8dde4"], linewidth=0)
+                   colors=[COLORS[0], COLORS[3], COLORS[2], "#828e9d"], linewidth=0)
     axis.set(xlabel="time [s]", ylabel="KV blocks")
     axis.label_outer()
 
@@ -192,12 +194,15 @@ def _hits(axis, rows):
     computed = (rows.prompt_tok - rows.cached_gpu_tok - rows.cached_host_tok).clip(lower=0)
     again = rows.recomputed_tok.clip(upper=computed)
     parts = [("in VRAM", rows.cached_gpu_tok, COLORS[2]), ("in DRAM", rows.cached_host_tok, COLORS[5]),
-             ("computed again", again, COLORS[1]), ("computed, new", computed - again, COLORS[7])]
-    bottom = 0
-    for name, tokens_of, color in parts:
-        mean = tokens_of.groupby(rows.turn).mean()
-        axis.bar(mean.index + 1, mean, bottom=bottom, label=name, color=color, width=0.9)
-        bottom = bottom + mean
+             ("computed again", again, COLORS[4]), ("computed, new", computed - again, COLORS[7])]
+    means = [tokens_of.groupby(rows.turn).mean() for _, tokens_of, _ in parts]
+    # One area each, not a bar a turn: a tenth of the time to write.
+    edges = np.append(means[0].index + 0.5, means[0].index[-1] + 1.5)
+    bottom = np.zeros(len(edges))
+    for (name, _, color), mean in zip(parts, means):
+        top = bottom + np.append(mean, mean.iloc[-1])
+        axis.fill_between(edges, bottom, top, step="post", label=name, color=color, linewidth=0)
+        bottom = top
     axis.set(xlabel="turn", ylabel="prompt tokens")
     axis.label_outer()
 

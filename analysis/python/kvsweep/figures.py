@@ -11,11 +11,15 @@ def file_name(*parts):
 
 
 def save(figure, path, formats):
+    """One layout for all formats: matplotlib would make it anew, twice, for each."""
     import matplotlib.pyplot as plt
 
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    box = figure.get_tightbbox(figure.canvas.get_renderer()).padded(0.1)
     for each in formats:
         metadata = {"Date": None} if each == "svg" else {"CreationDate": None} if each == "pdf" else None
-        figure.savefig(path.with_name(f"{path.name}.{each}"), dpi=200, bbox_inches="tight", metadata=metadata)
+        figure.savefig(path.with_name(f"{path.name}.{each}"), dpi=200, bbox_inches=box, metadata=metadata)
     plt.close(figure)
 
 

@@ -6,6 +6,14 @@ import pandas as pd
 
 # Keys that tell cells of one panel apart.
 WITHIN = {"gpu", "policy", "jps", "dram_gib"}
+# What charts and tables draw; reading the rest would take most of their time.
+COLUMNS = {
+    "steps": ("t_s", "dur_s", "n_tok", "max_tok", "n_waiting", "blk_used", "blk_pinned", "blk_cached", "blk_free",
+              "h2d_bytes", "d2h_bytes", "stall_s"),
+    "turns": ("turn", "t_arrive_s", "t_finish_s", "prompt_tok", "cached_gpu_tok", "cached_host_tok", "recomputed_tok"),
+    "jobs": ("jct_wall_s",),
+}
+NOISE = 0.01  # below one per cent of difference nobody has won
 
 
 @dataclasses.dataclass
@@ -17,6 +25,7 @@ class Panel:
     gpu: str
     settings: str
     cells: pd.DataFrame
+    read: dict = dataclasses.field(default_factory=dict, repr=False)  # parts of tables, for the next chart
 
     @property
     def name(self):
@@ -39,8 +48,11 @@ class Panel:
         return chosen if rate is None else chosen[chosen.jps == rate]
 
     def rows(self, table, cells):
-        """The rows of these cells in a table, one after the other."""
-        parts = [self.archive.table(table, cell) for cell in cells.index]
+        """The rows of these cells in a table, one after the other, in the columns that charts need (COLUMNS)."""
+        for cell in cells.index:
+            if (table, cell) not in self.read:
+                self.read[table, cell] = self.archive.table(table, cell, COLUMNS[table])
+        parts = [self.read[table, cell] for cell in cells.index]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
@@ -68,6 +80,22 @@ def fit_line(x, y):
     slope, intercept = np.polyfit(x, y, 1)
     r = np.corrcoef(x, y)[0, 1] if np.ptp(y) > 0 else np.nan
     return float(slope), float(intercept), float(r * r), len(x)
+
+
+def ties(best, other):
+    """Whether values by seed cannot be told from the best: within NOISE, or equal seeds give ratios on both sides of 1."""
+    seeds = best.index.intersection(other.index)
+    ratio = other[seeds].mean() / best[seeds].mean() if len(seeds) else np.nan
+    if not np.isfinite(ratio):
+        return False
+    if abs(ratio - 1) < NOISE:
+        return True
+    if len(seeds) < 2:
+        return False
+    picks = np.random.default_rng(42).choice(len(seeds), (10_000, len(seeds)))
+    ratios = other[seeds].to_numpy()[picks].mean(axis=1) / best[seeds].to_numpy()[picks].mean(axis=1)
+    low, high = np.percentile(ratios, [2.5, 97.5])
+    return bool(low <= 1 <= high)
 
 
 def bootstrap_interval(values, seed=42, resamples=10_000):

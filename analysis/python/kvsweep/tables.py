@@ -1,7 +1,7 @@
 """Tables of a panel as LaTeX: tabular environments for \\input."""
 import numpy as np
 
-from .panels import bootstrap_interval, fit_line
+from .panels import bootstrap_interval, fit_line, ties
 
 _SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
             "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
@@ -24,13 +24,18 @@ def tabular(head, rows, note):
     return "\n".join(lines + [r"\hline", r"\end{tabular}", ""])
 
 
+def by_seed(panel, variant, rate, metric):
+    cells = panel.of(variant, rate)
+    return cells.set_index("seed")[metric].dropna()
+
+
 def summary(panel, metric="jct_wall_mean_s"):
     """Arrival rate by policy; the best in bold, the 95 % interval over repeats where there are several."""
     rows = []
     for rate in panel.rates:
         values = {variant: panel.of(variant, rate)[metric].dropna() for variant in panel.variants}
         means = {variant: own.mean() for variant, own in values.items() if len(own)}
-        best = min(means.values(), default=np.nan)
+        best = min(means, key=means.get, default=None)
         texts = [escape(rate)]
         for variant in panel.variants:
             own = values[variant]
@@ -38,9 +43,11 @@ def summary(panel, metric="jct_wall_mean_s"):
             if len(own) > 1:
                 low, high = bootstrap_interval(own)
                 text += rf" $\pm$ {number((high - low) / 2, 2)}"
-            texts.append(rf"\textbf{{{text}}}" if len(own) and means[variant] == best else text)
+            is_best = len(own) and (variant == best or ties(by_seed(panel, best, rate, metric), by_seed(panel, variant, rate, metric)))
+            texts.append(rf"\textbf{{{text}}}" if is_best else text)
         rows.append(texts)
-    note = f"{panel.name}: {metric}\n{panel.kind}, repeats: {panel.repeats}"
+    note = (f"{panel.name}: {metric}\n{panel.kind}, repeats: {panel.repeats}\n"
+            "bold: the best, and those that differ by less than 1 % or that repeats with equal seeds do not tell from it")
     return tabular(["jobs/s", *map(escape, panel.variants)], rows, note)
 
 
@@ -65,10 +72,13 @@ def regimes(panels, metric="jct_wall_mean_s"):
             allowed = [each in (None, size) for each in (cell.config.get("dram_gib") for cell in panel.cells.itertuples())]
             for rate in panel.rates:
                 cells = panel.cells[np.array(allowed) & (panel.cells.jps == rate)]
-                means = cells.groupby("variant")[metric].mean().sort_values()
+                means = cells.groupby("variant")[metric].mean().dropna().sort_values()
                 if len(means) > 1:
                     margin = means.iloc[1] / means.iloc[0] - 1
-                    rows.append([escape(panel.name), "none" if size is None else f"{size:g} GiB", escape(rate), escape(means.index[0]),
+                    best = by_seed(panel, means.index[0], rate, metric)
+                    equal = [each for each in means.index[1:] if ties(best, by_seed(panel, each, rate, metric))]
+                    winners = escape(" = ".join([means.index[0], *equal]))
+                    rows.append([escape(panel.name), "none" if size is None else f"{size:g} GiB", escape(rate), winners,
                                  escape(means.index[1]), rf"{100 * margin:.1f}\,\%"])
     note = f"{panels[0].kind}, repeats: {max(panel.repeats for panel in panels)}"
     return tabular(["GPU", "host memory", "jobs/s", "best", "next", "margin"], rows, note)

@@ -1,17 +1,21 @@
 // The page of `kvsweep report` in a browser, over archives that kvsweep makes here. Run by ctest in the mirror of analysis/web.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-const { KVSWEEP_PROGRAM: program, KVSWEEP_CHROMIUM: chromium_path, KVSWEEP_SCREENSHOTS: shots } = process.env;
+const { KVSWEEP_PROGRAM: program, KVSWEEP_CHROMIUM: chromium_path, KVSWEEP_SCREENSHOTS: shots, KVSWEEP_SOURCE: source } = process.env;
 const EVIL = `<img src=x onerror="window.hacked=1">`;
 const NINE = ["tokens", "step-time", "turns", "jct", "jct-rate", "pool", "queue", "hits", "traffic"];
 const CHARTS = ["why", ...NINE, "one-gap"];
+const LATENCIES = ["latency-0-left", "latency-0-right", "latency-1-left", "latency-1-right"];
+const TABLES = ["question", "summary", "regimes", "fits", "claims", "missing"];
 
 const SWEEP = `# Which policy is <b>best</b>?
 # And why?
@@ -43,6 +47,29 @@ const turn = (words) => [{ role: "user", content: words }, { role: "assistant", 
 const RECORDED = SWEEP.replace(/name = "small"/, `name = "recorded"`).replace(/dram_gib = .*\n\[repeat\]\nn = 2/, "")
   .replace(/, "cpu_offload"|, "a100-40gb"/g, "").replace(/\[workload\][^]*/, `[workload]\nkind = "trajectories"\npath = "jobs.jsonl"\n`);
 
+// Really executes: whatever this machine takes for it, its figures are measured.
+const EXECUTED = `schema = 1
+[sweep]
+name = "executed"
+backend = "cpu"
+[axes]
+gpu = ["h100-80gb"]
+model = ["tiny-llama-3"]
+policy = ["fcfs", "continuum"]
+jps = [20]
+[engine]
+kv_tokens = 2048
+max_model_len = 1024
+max_num_batched_tokens = 256
+max_num_seqs = 4
+dtype = "float32"
+[workload]
+kind = "agent8"
+jobs = 2
+scale = 0.02
+gap_s = 0.01
+`;
+
 let folder, browser, skipped = "";
 
 function kvsweep(...words) {
@@ -54,14 +81,18 @@ const reportFolder = (archives) => join(folder, `report-of-${archives.join("-").
 /** The page of a report of these archives; complaints of the page are collected in `problems`. */
 async function openReport(archives, { hash = "", dark = false, width = 1280 } = {}) {
   const dir = reportFolder(archives);
-  kvsweep("report", ...archives, "-o", dir);
+  if (!existsSync(dir)) kvsweep("report", ...archives, "-o", dir);
+  return openPage(join(dir, "index.html"), "#missing", { hash, dark, width });
+}
+
+async function openPage(file, last, { hash = "", dark = false, width = 1280 } = {}) {
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });
   page.problems = [];
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.problems.push(message.text()));
   page.on("pageerror", (error) => page.problems.push(error.message));
   page.on("request", (request) => /^https?:/.test(request.url()) && page.problems.push(`asked the network for ${request.url()}`));
-  await page.goto(pathToFileURL(join(dir, "index.html")).href + hash);
-  await page.waitForSelector("#missing");
+  await page.goto(pathToFileURL(file).href + hash);
+  await page.waitForSelector(last);
   return page;
 }
 
@@ -123,12 +154,14 @@ function in_browser(name, body) {
 in_browser("every panel draws in both themes and on a narrow screen, and the page never complains", async () => {
   for (const [dark, width] of [[false, 1280], [true, 1280], [true, 390]]) {
     const page = await openReport(["small.h5"], { dark, width });
-    for (const id of [...CHARTS, "latency-0-left", "latency-0-right", "latency-1-left", "latency-1-right"]) {
-      if (id === "traffic") continue; // the policy in detail moves nothing
-      await drawn(page, id);
-      if (width === 1280) await page.locator(`#${id}`).screenshot({ path: join(shots, `report-${id}-${dark ? "dark" : "light"}.png`) });
+    for (const id of [...CHARTS, ...LATENCIES]) await drawn(page, id);
+    for (const id of width === 1280 ? [...CHARTS, ...LATENCIES, ...TABLES] : TABLES) {
+      await page.locator(`#${id}`).screenshot({ path: join(shots, `report-${id}-${width}-${dark ? "dark" : "light"}.png`) });
     }
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, "nothing sticks out sideways");
+    const clipped = await page.locator(".scroll:not(pre)").evaluateAll((all) =>
+      all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.getAttribute("aria-label")));
+    assert.deepEqual(clipped, [], "every table fits");
     assert.deepEqual(page.problems, []);
     await page.close();
   }
@@ -143,7 +176,7 @@ in_browser("the page is one small file with the question, the summary and what i
     assert.ok(text.includes(wanted), `the page says ${wanted}`);
   }
   assert.equal(await page.locator("#summary article").count(), 2);
-  assert.match(await page.locator("#summary td.best").first().innerText(), /★[^]*n=2/);
+  assert.match(await page.locator("#summary td.best, #summary td.tied").first().innerText(), /^(★|tie)[^]*n=2/);
   assert.match(await page.locator("#regimes").innerText(), /n=2/);
   await page.close();
 });
@@ -174,6 +207,49 @@ in_browser("each control changes what the charts show, and the address keeps it"
   await again.close();
 });
 
+in_browser("the address keeps every control, and a link shows what its sender saw", async () => {
+  const page = await openReport(["small.h5"]);
+  const selects = page.locator("#app select"), boxes = page.locator('#app input[type="checkbox"]');
+  for (const select of await selects.all()) {
+    const last = await select.locator("option").last().getAttribute("value");
+    await select.selectOption({ value: last });
+    assert.equal(await select.inputValue(), last);
+  }
+  for (const box of await boxes.all()) await box.check();
+  for (const each of await page.locator(".switch button:last-child").all()) await each.click();
+  await page.locator('#latency .policies button[data-variant="continuum"]').click();
+  const seen = async (of) => ({
+    chosen: await of.locator("#app select").evaluateAll((all) => all.map((each) => each.value)),
+    checked: await of.locator('#app input[type="checkbox"]').evaluateAll((all) => all.map((each) => each.checked)),
+    pressed: await of.locator('#app button[aria-pressed="true"]').allInnerTexts(),
+    tables: await of.locator("#summary, #fits, #claims").allInnerTexts(),
+  });
+  const before = await seen(page);
+  assert.ok(before.checked.length >= 3 && before.checked.every(Boolean));
+  const again = await openReport(["small.h5"], { hash: await page.evaluate(() => location.hash) });
+  assert.deepEqual(await seen(again), before);
+  await again.evaluate(() => (location.hash = "#hide=fcfs"));
+  await again.waitForSelector('.panel .policies button[data-variant="fcfs"][aria-pressed="false"]');
+  assert.deepEqual([...page.problems, ...again.problems], []);
+  await page.close();
+  await again.close();
+});
+
+in_browser("the theme is the system's until the reader chooses one", async () => {
+  const page = await openReport(["small.h5"], { dark: true });
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  assert.equal(await theme(), "dark");
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.waitForFunction(() => document.documentElement.dataset.theme === "light");
+  await page.locator(".theme-toggle").click();
+  assert.equal(await theme(), "dark");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.emulateMedia({ colorScheme: "light" });
+  assert.equal(await theme(), "dark", "the choice stays");
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 in_browser("policies are toggled by the keyboard, and leave the charts and their CSV", async () => {
   const page = await openReport(["small.h5"]);
   await drawn(page, "turns");
@@ -202,13 +278,18 @@ in_browser("a chart in focus is walked and zoomed by keys", async () => {
 });
 
 in_browser("every chart has its data as CSV", async () => {
-  const page = await openReport(["small.h5"], { hash: "#focus=cpu_offload-64G" });
-  for (const id of [...CHARTS, "latency-0-left"]) {
-    await drawn(page, id);
-    const lines = await csvOf(page, `#${id}`);
-    assert.ok(lines.length > 1 && lines[0].includes(","), `${id} has rows`);
+  const page = await openReport(["small.h5"]);
+  for (const id of [...CHARTS, "latency-0-left", "summary", "regimes", "fits", "claims", "missing"]) {
+    if ([...CHARTS, "latency-0-left"].includes(id)) await drawn(page, id);
+    const [head, ...rows] = await csvOf(page, `#${id}`);
+    assert.ok(rows.length > 0, `${id} has rows`);
+    const names = head.split(",");
+    assert.ok(names.includes("figures"), `${id} says of which kind`);
+    if (id !== "claims") assert.ok(rows.every((row) => row.includes("MODELLED (sim, published)")), `${id}: every row is modelled`);
+    if (id !== "missing") assert.ok(names.includes("repeats"), `${id} says over how many repeats`);
   }
-  for (const id of ["summary", "regimes", "fits", "claims", "missing"]) assert.ok((await csvOf(page, `#${id}`)).length > 1, id);
+  const gap = (await csvOf(page, "#one-gap")).map((line) => line.split(",")[1]);
+  for (const what of ["KV in VRAM", "tool", "decode", "pinned"]) assert.ok(gap.includes(what), `one gap has ${what}`);
   await page.close();
 });
 
@@ -227,15 +308,48 @@ in_browser("texts of archives stay text, also in tooltips", async () => {
 in_browser("archives of different kinds share the page, but no table and no chart", async () => {
   const kernels = SWEEP.replace(`name = "small"`, `name = "kernels"`).replace(`"published"`, `"kernels"`);
   writeFileSync(join(folder, "kernels.toml"), kernels);
+  writeFileSync(join(folder, "executed.toml"), EXECUTED);
   kvsweep("run", "kernels.toml", "--archive", "kernels.h5", "--only", "gpu=h100-80gb,jps=6");
-  const page = await openReport(["small.h5", "kernels.h5"]);
-  assert.equal((await values(page, "GPU")).length, 3);
+  kvsweep("run", "executed.toml", "--archive", "executed.h5");
+  const page = await openReport(["small.h5", "kernels.h5", "executed.h5"]);
+  const gpus = await page.locator('select[aria-label="GPU"] option').allInnerTexts();
+  assert.equal(gpus.length, 4);
   const kinds = await page.locator("#regimes article h3").allInnerTexts();
   assert.equal(new Set(kinds).size, kinds.length);
-  for (const table of await page.locator("#fits article, #regimes article").all()) {
+  for (const table of await page.locator("#summary article, #fits article, #regimes article").all()) {
     assert.equal(await table.locator(".badge").count(), 1, "one kind a table");
   }
   const right = await page.locator('select[aria-label="right GPU"] option').allInnerTexts();
   assert.ok(right.every((text) => text.includes("published")), "latencies side by side are of one kind");
+  const measured = gpus.findIndex((text) => text.includes("MEASURED (cpu)"));
+  await page.locator('select[aria-label="GPU"]').selectOption(String(measured));
+  for (const id of CHARTS) {
+    await drawn(page, id);
+    if (id !== "traffic") assert.match(await note(page, id), /MEASURED \(cpu\)/, id);
+  }
+  await page.locator('select[aria-label="left GPU"]').selectOption(String(measured));
+  for (const text of await page.locator('select[aria-label="right GPU"] option').allInnerTexts()) assert.match(text, /MEASURED/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+in_browser("without the web build the page has the tables, and the figures of kvsweep-figures", async () => {
+  const alone = join(folder, "alone"), bin = join(alone, "build/plain/bin");
+  mkdirSync(bin, { recursive: true });
+  symlinkSync(join(source, "analysis"), join(alone, "analysis"));
+  copyFileSync(program, join(bin, "kvsweep"));
+  const words = ["report", "recorded.h5", "-o", "plain", "--profiles", join(source, "sweeps")];
+  const said = execFileSync(join(bin, "kvsweep"), words, { cwd: folder, encoding: "utf8" });
+  assert.match(said, /built without its web pages/);
+  const page = await openPage(join(folder, "plain/index.html"), "h1");
+  const text = await page.locator("body").innerText();
+  for (const wanted of ["MODELLED (sim, published)", "Who is best where", "Cells without results"]) assert.ok(text.includes(wanted), wanted);
+  const widths = await page.locator("img").evaluateAll(async (all) => Promise.all(all.map((each) => each.decode().then(() => each.naturalWidth))));
+  // Where no Python has the packages of the figures, the page says which is missing.
+  if (widths.length === 0) assert.match(text, /There are no figures either: kvsweep-figures failed: .* has no \w+/);
+  else assert.ok(widths.length === NINE.length && widths.every((width) => width > 0), `figures are drawn: ${widths}`);
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  await page.screenshot({ path: join(shots, "report-plain.png"), fullPage: true });
+  assert.deepEqual(page.problems, []);
   await page.close();
 });

@@ -1,8 +1,14 @@
-import { outline } from "@/report/charts";
-import { dramSizes, highestTurn, withDram } from "@/report/compare";
-import { ALL, poolOf, type Group, type Panel, type Pool, type Report } from "@/report/data";
-import { brief } from "@/report/parts";
+import { verdicts } from "@/report/claims";
+import { highestTurn, withDram } from "@/report/compare";
+import {
+  ALL, dramSizes, poolOf, rateText, repeatsOf, type ClaimRow, type Group, type Panel, type Pool, type Report, type Story,
+} from "@/report/data";
+import { gapRows, spansOf } from "@/report/gap";
+import { durations, niceBelow } from "@/report/jobs";
+import { brief, sourced, table } from "@/report/parts";
 import { Store } from "@/report/state";
+import { outline } from "@/report/steps";
+import { even, percent } from "@/shared/format";
 
 const sizes = () => ({ histogram: [], fit: { slope_us: null, intercept_ms: null, r2: null, n: 0 } });
 
@@ -13,16 +19,16 @@ function pool(variant: string, latencies: number[]): Pool {
 }
 
 function group(jps: string, variant: string, dram: string, latencies: number[]): Group {
-  return { ...pool(variant, latencies), jps, dram, cells: [], figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, best: false } }, times: [] };
+  return { ...pool(variant, latencies), jps, dram, cells: [], figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, best: false, tied: false } }, times: [] };
 }
 
-function panel(gpu: string): Panel {
+function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
   const groups = ["1", "10"].flatMap((jps) => [
     group(jps, "fcfs", "-", [1, 2]), group(jps, "lmcache-16G", "16", [3, 4]), group(jps, "lmcache-128G", "128", [5, 7]),
   ]);
   const variants = ["fcfs", "lmcache-16G", "lmcache-128G"];
   return {
-    kind: "MODELLED (sim)", gpu, settings: "", devices: "", rates: ["1", "10"], variants, groups, pooled: variants.map((name) => pool(name, [9])),
+    kind, gpu, settings: "", devices: "", rates: ["1", "10"], variants, groups, pooled: variants.map((name) => pool(name, [9])),
     all: [pool("", [])], gaps: [], sources: [], remarks: [],
   };
 }
@@ -49,7 +55,10 @@ describe("the outline of a log histogram", () => {
 describe("the state of the page", () => {
   it("comes back from its address", () => {
     const store = new Store(report(), "");
-    store.set({ panel: 1, rate: "10", focus: "lmcache-16G", x: "total" });
+    store.set({
+      panel: 1, rate: "10", focus: "lmcache-16G", x: "total", turns: "sum", left: 1, right: 0, less: "128", more: "16", at: "1",
+      all_turns: true, each_fit: true, all_claims: true,
+    });
     store.toggle("fcfs");
     const again = new Store(report(), store.address());
     expect(again.state).toEqual(store.state);
@@ -57,8 +66,32 @@ describe("the state of the page", () => {
   });
 
   it("survives an address that means nothing here", () => {
-    const { state } = new Store(report(), "#panel=7&rate=99&focus=none&repeat=5&metric=<b>");
-    expect(state).toMatchObject({ panel: 0, rate: ALL, focus: "lmcache-16G", repeat: 0, metric: "jct_wall_mean_s" });
+    const { state } = new Store(report(), "#panel=7&rate=99&focus=none&repeat=5&metric=<b>&left=9&right=x&less=7&more=&at=2");
+    expect(state).toMatchObject({
+      panel: 0, rate: ALL, focus: "lmcache-128G", repeat: 0, metric: "jct_wall_mean_s", left: 0, right: 1, less: "16", more: "128", at: "10",
+    });
+  });
+
+  it("follows an address that the reader edits", () => {
+    const store = new Store(report(), "");
+    let heard = 0;
+    store.onChange(() => ++heard);
+    store.goTo("#panel=1&hide=fcfs");
+    expect(store.state.panel).toBe(1);
+    expect(store.visible).not.toContain("fcfs");
+    expect(heard).toBe(1);
+  });
+
+  it("shows a policy with a host tier in detail, since only those move KV", () => {
+    expect(new Store(report(), "").state.focus).toBe("lmcache-128G");
+    const none = { ...report(), panels: [{ ...panel("a"), variants: ["fcfs", "continuum"], groups: [group("1", "fcfs", "-", [1])] }] };
+    expect(new Store(none, "").state.focus).toBe("continuum");
+  });
+
+  it("puts only panels of one kind side by side", () => {
+    const mixed = { ...report(), panels: [panel("a"), panel("b", "MEASURED (cuda)"), panel("c"), panel("d", "MEASURED (cuda)")] };
+    expect(new Store(mixed, "").state).toMatchObject({ left: 0, right: 2 });
+    expect(new Store(mixed, "#left=1&right=2").state).toMatchObject({ left: 1, right: 3 });
   });
 
   it("shows the cells of the highest rate over time where all rates are together", () => {
@@ -94,6 +127,62 @@ describe("policies side by side", () => {
     expect(poolOf(panel("a"), "1", "fcfs")?.turns).toHaveLength(2);
     expect(poolOf(panel("a"), "1", "nobody")).toBeUndefined();
   });
+});
+
+describe("one gap", () => {
+  const story: Story = {
+    variant: "p", finish: 10, return: 11, admit: 11, first: 12, end: 14, context: 64, found_gpu: 0, found_host: 0, computed: 64,
+    load_stall: null, recompute: null, gpu: [[10, 64], [11, 0]], host: [], pinned: [[10, 10.5]],
+  };
+
+  it("has the stages that took time, and the pins", () => {
+    expect(spansOf(story)).toEqual([
+      { what: "tool", from: 0, to: 1 }, { what: "load and prefill", from: 1, to: 2 }, { what: "decode", from: 2, to: 4 },
+      { what: "pinned", from: 0, to: 0.5 },
+    ]);
+  });
+
+  it("is a table of what was where from when to when, stages and pins included", () => {
+    const rows = gapRows([story]);
+    expect(rows.slice(0, 2)).toEqual([
+      { policy: "p", what: "KV in VRAM", from: 0, to: 1, tokens: 64 }, { policy: "p", what: "KV in VRAM", from: 1, to: 4, tokens: 0 },
+    ]);
+    expect(rows.map((row) => row.what)).toEqual(["KV in VRAM", "KV in VRAM", "tool", "load and prefill", "decode", "pinned"]);
+  });
+});
+
+it("a CSV of a chart says whose its numbers are, of which kind, and over how many repeats", () => {
+  const columns = sourced(panel("a"), table([5, 6], { s: (row) => row }), () => "10", (row) => row + 1);
+  expect(Object.fromEntries(columns.map((each) => [each.name, each.values]))).toEqual({
+    s: [5, 6], gpu: ["a", "a"], settings: ["", ""], jps: ["10", "10"], figures: ["MODELLED (sim)", "MODELLED (sim)"], repeats: [1, 2],
+  });
+});
+
+it("turns add up, and what was not observed stays a gap", () => {
+  const turns = [1, null, 3].map((mean) => [1, mean, mean, 0, 0, 0, 0] as [number, number | null, number | null, 0, 0, 0, 0]);
+  expect(durations(turns, false)).toEqual([1, null, 3]);
+  expect(durations(turns, true)).toEqual([1, null, 4]);
+});
+
+it("verdicts are counted, most first", () => {
+  const rows = ["undecided", "confirmed", "undecided"].map((verdict) => ({ verdict }) as ClaimRow);
+  expect(verdicts(rows)).toBe("2 undecided, 1 confirmed");
+});
+
+it("numbers of a column line up, and margins have a decimal", () => {
+  expect([43.1, 1151.2, 0, 0.12345, null].map((value) => even(value))).toEqual(["43.10", "1,151", "0", "0.1235", "–"]);
+  expect([3.01, 0.128, 0.00041, null].map((value) => percent(value))).toEqual(["301 %", "12.8 %", "0.04 %", "–"]);
+});
+
+it("a logarithmic axis begins at 1, 2 or 5 times a power of ten", () => {
+  expect([10, 19, 49, 51, 0.7].map(niceBelow)).toEqual([10, 10, 20, 50, 0.5]);
+});
+
+it("rates and repeats are said in words", () => {
+  expect(["1", "6", "-", ALL].map(rateText)).toEqual(["1 job/s", "6 jobs/s", "no arrival rate", "all rates together"]);
+  expect([[1], [2, 2], [1, 3], []].map((counts) => repeatsOf(counts.map((repeats) => ({ repeats }))))).toEqual([
+    "1 repeat", "2 repeats", "1 to 3 repeats", "no repeat",
+  ]);
 });
 
 it("labels of axes are short", () => {

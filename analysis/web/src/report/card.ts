@@ -1,90 +1,136 @@
 import { createChart, type Chart } from "@/shared/charts";
 import { csvButton } from "@/shared/csv";
-import { h } from "@/shared/dom";
+import { h, replace } from "@/shared/dom";
 
-import { nothing, type Drawing } from "./parts";
+import { nothing, type Drawing, type Key } from "./parts";
 
-/** A chart with its title, what its numbers are, and the same numbers as CSV. */
+/** A chart with its title, what its colours mean, what its numbers are, and the same numbers as CSV. */
 export interface Card {
   element: HTMLElement;
   refresh(): void;
 }
 
-/** ECharts counts places of a series from 0: the arrow keys walk over those of the first series, and a tooltip follows. */
-function walkByKeys(chart: Chart, box: HTMLElement): void {
-  let at = -1;
-  const places = (): number => {
-    const series = (chart.echart.getOption() as { series?: { data?: unknown[] }[] }).series ?? [];
-    return series[0]?.data?.length ?? 0;
-  };
-  const zoom = (factor: number) => {
-    const zooms = (chart.echart.getOption() as { dataZoom?: { start?: number; end?: number }[] }).dataZoom ?? [];
-    const { start = 0, end = 100 } = zooms[0] ?? {};
-    const middle = (start + end) / 2, half = Math.min(50, Math.max(0.5, ((end - start) / 2) * factor));
-    const shift = Math.max(0, half - middle) - Math.max(0, middle + half - 100);
-    chart.echart.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, start: middle - half + shift, end: middle + half + shift });
-  };
-  box.addEventListener("keydown", (event) => {
-    const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10 };
-    const step = steps[event.key];
-    if (step !== undefined) {
-      at = Math.min(Math.max(0, at + step), Math.max(0, places() - 1));
-      chart.echart.dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: at });
-    } else if (event.key === "+" || event.key === "=") {
-      zoom(0.5);
-    } else if (event.key === "-") {
-      zoom(2);
-    } else if (event.key === "0") {
-      chart.echart.dispatchAction({ type: "restore" });
-    } else if (event.key === "Escape") {
-      chart.echart.dispatchAction({ type: "hideTip" });
-    } else {
-      return;
-    }
-    event.preventDefault();
-  });
-  box.addEventListener("blur", () => chart.echart.dispatchAction({ type: "hideTip" }));
+export const KEYS =
+  "Arrow keys walk along a chart in focus, + and - zoom, 0 shows all of it, Escape hides the tooltip.";
+
+interface Shown {
+  series?: { data?: unknown[] }[];
+  dataZoom?: { start?: number; end?: number }[];
 }
 
-export const KEYS = "Arrow keys walk along a chart in focus, + and - zoom, 0 shows all of it, Escape hides the tooltip.";
+function zoom(chart: Chart, factor: number): void {
+  const { dataZoom = [] } = chart.echart.getOption() as Shown;
+  const { start = 0, end = 100 } = dataZoom[0] ?? {};
+  const middle = (start + end) / 2;
+  const half = Math.min(50, Math.max(0.5, ((end - start) / 2) * factor));
+  const shift = Math.max(0, half - middle) - Math.max(0, middle + half - 100);
+  chart.echart.dispatchAction({
+    type: "dataZoom", dataZoomIndex: 0, start: middle - half + shift, end: middle + half + shift,
+  });
+}
+
+/** ECharts counts places of a series from 0: the arrow keys walk over those of the first, and a tooltip follows. */
+function walkByKeys(chart: Chart, box: HTMLElement): void {
+  let at = -1;
+  const act = (type: string) => () => chart.echart.dispatchAction({ type });
+  const walk = (steps: number) => () => {
+    const { series = [] } = chart.echart.getOption() as Shown;
+    const last = Math.max(0, (series[0]?.data?.length ?? 0) - 1);
+    at = Math.min(Math.max(0, at + steps), last);
+    chart.echart.dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: at });
+  };
+  const actions: Record<string, () => void> = {
+    ArrowRight: walk(1), ArrowLeft: walk(-1), PageDown: walk(10), PageUp: walk(-10),
+    "+": () => zoom(chart, 0.5), "=": () => zoom(chart, 0.5), "-": () => zoom(chart, 2),
+    "0": act("restore"), Escape: act("hideTip"),
+  };
+  box.addEventListener("keydown", (event) => {
+    const action = actions[event.key];
+    if (!action) return;
+    action();
+    event.preventDefault();
+  });
+  box.addEventListener("blur", act("hideTip"));
+}
+
+/** A small picture of how the chart draws what the text beside it names. */
+function swatch({ color, dash, fill, mark }: Key): HTMLElement {
+  const element = h("span", { class: "swatch", "aria-hidden": "true" });
+  if (mark) {
+    element.classList.add("mark");
+  } else if (dash) {
+    const style = dash === "solid" ? "solid" : (dash[0] ?? 0) > 4 ? "dashed" : "dotted";
+    element.style.borderTop = `3px ${style} ${color}`;
+  } else {
+    element.classList.add("area");
+    const share = Math.round((fill ?? 1) * 100);
+    element.style.background = `color-mix(in srgb, ${color} ${share}%, transparent)`;
+    element.style.border = `1.5px solid ${color}`;
+  }
+  return element;
+}
+
+const keyItem = (key: Key) => h("li", {}, swatch(key), key.name);
+
+export interface CardOptions {
+  height?: () => number;
+  controls?: HTMLElement[];
+  wide?: boolean;
+}
+
+/** The parts of a card that change with what it shows. */
+class CardView {
+  readonly box: HTMLElement;
+  readonly element: HTMLElement;
+  private readonly heading = h("h3", {});
+  private readonly keys = h("ul", { class: "keys", "aria-label": "colours" });
+  private readonly note: HTMLElement;
+  private readonly csv = h("span", {});
+
+  constructor(id: string, private readonly options: CardOptions) {
+    this.note = h("p", { class: "small muted note", id: `${id}-note` });
+    this.box = h("div", { class: "chart", tabindex: 0, role: "img", "aria-describedby": this.note.id });
+    const tools = h("span", { class: "tools" }, ...(options.controls ?? []), this.csv);
+    this.element = h("article", { class: `card chart-card${options.wide ? " wide" : ""}`, id },
+      h("header", {}, this.heading, tools), this.box, this.keys, this.note);
+  }
+
+  show(drawing: Drawing, title: string, file: string): void {
+    this.note.textContent = drawing.note;
+    this.heading.textContent = title;
+    this.box.setAttribute("aria-label", title);
+    this.element.setAttribute("aria-label", title);
+    replace(this.keys, ...drawing.keys.map(keyItem));
+    replace(this.csv, drawing.csv.length > 0 && csvButton(file, () => drawing.csv));
+    if (this.options.height) this.box.style.height = `${this.options.height()}px`;
+  }
+}
 
 export function chartCard(
-  id: string, title: string | (() => string), fileName: () => string, draw: () => Drawing, more: { height?: () => number; controls?: HTMLElement[]; wide?: boolean } = {},
+  id: string, title: string | (() => string), fileName: () => string, draw: () => Drawing,
+  options: CardOptions = {},
 ): Card {
-  let drawing: Drawing = nothing("");
-  const note = h("p", { class: "small muted note" });
   const name = () => (typeof title === "string" ? title : title());
-  const heading = h("h3", {}, name());
-  const box = h("div", { class: "chart", tabindex: 0, role: "img", "aria-label": name(), "aria-describedby": `${id}-note` });
-  note.id = `${id}-note`;
-  const csv = h("span", {});
-  const element = h("article", { class: `card chart-card${more.wide ? " wide" : ""}`, id, "aria-label": name() },
-    h("header", {}, heading, h("span", { class: "tools" }, ...(more.controls ?? []), csv)), box, note);
+  const view = new CardView(id, options);
+  view.show(nothing(""), name(), "");
   let chart: Chart | undefined;
   const redraw = () => {
-    drawing = draw();
-    note.textContent = drawing.note;
-    heading.textContent = name();
-    for (const labelled of [box, element]) labelled.setAttribute("aria-label", name());
-    csv.replaceChildren(...(drawing.csv.length > 0 ? [csvButton(fileName(), () => drawing.csv)] : []));
-    if (more.height) box.style.height = `${more.height()}px`;
+    const drawing = draw();
+    view.show(drawing, name(), fileName());
     return drawing.option;
-  };
-  const start = () => {
-    chart = createChart(box, redraw);
-    walkByKeys(chart, box);
   };
   // Charts far below are drawn when the reader comes near them.
   const watcher = new IntersectionObserver((entries) => {
     if (!entries.some((entry) => entry.isIntersecting) || chart) return;
     watcher.disconnect();
-    start();
+    chart = createChart(view.box, redraw);
+    walkByKeys(chart, view.box);
   }, { rootMargin: "400px" });
-  watcher.observe(box);
+  watcher.observe(view.box);
   return {
-    element,
+    element: view.element,
     refresh() {
-      if (!chart) return;
+      if (!chart) return view.show(nothing(""), name(), "");
       chart.refresh();
       chart.echart.resize();
     },

@@ -2,9 +2,9 @@ import { h, replace } from "@/shared/dom";
 import { onThemeChange } from "@/shared/theme";
 
 import { ALL, panelName, rateText } from "./data";
+import { badge } from "./elements";
 import { looks } from "./parts";
-import { badge } from "./tables";
-import type { Store } from "./state";
+import type { State, Store } from "./state";
 
 interface Choice {
   value: string;
@@ -12,10 +12,14 @@ interface Choice {
 }
 
 /** A labelled select that follows the state. */
-export function select(store: Store, label: string, choices: () => Choice[], value: () => string, choose: (value: string) => void): HTMLElement {
+export function select(
+  store: Store, label: string, choices: () => Choice[], value: () => string,
+  choose: (value: string) => void,
+): HTMLElement {
   const box = h("select", { "aria-label": label, onchange: () => choose(box.value) });
   const fill = () => {
-    replace(box, ...choices().map(({ value: each, text }) => h("option", { value: each, selected: each === value() }, text)));
+    const options = choices().map((each) => h("option", { value: each.value }, each.text));
+    replace(box, ...options);
     box.value = value();
   };
   store.onChange(fill);
@@ -23,35 +27,75 @@ export function select(store: Store, label: string, choices: () => Choice[], val
   return h("label", { class: "choice" }, h("span", { class: "small muted" }, label), box);
 }
 
-export function metricSelect(store: Store): HTMLElement {
-  const metrics = () => [...new Set(store.report.panels.flatMap((panel) => panel.groups.flatMap((group) => Object.keys(group.figures))))];
-  return select(store, "figure", () => metrics().map((value) => ({ value, text: value })), () => store.state.metric, (metric) => store.set({ metric }));
-}
+type Flag = { [K in keyof State]: State[K] extends boolean ? K : never }[keyof State];
 
-/** Total tokens of the step, or those of its largest request: the published figures do not say which they show. */
-export function xSwitch(store: Store): HTMLElement {
-  const button = (x: "largest" | "total", text: string, title: string) => h("button", { type: "button", title, onclick: () => store.set({ x }) }, text);
-  const largest = button("largest", "largest", "x: tokens of the largest request"), total = button("total", "total", "x: tokens of the step");
-  const mark = () => {
-    largest.setAttribute("aria-pressed", String(store.state.x === "largest"));
-    total.setAttribute("aria-pressed", String(store.state.x === "total"));
-  };
+/** A labelled check box for a part of the state that is on or off. */
+export function check(store: Store, label: string, flag: Flag): HTMLElement {
+  const box = h("input", {
+    type: "checkbox", "aria-label": label, onchange: () => store.set({ [flag]: box.checked }),
+  });
+  const mark = () => (box.checked = store.state[flag]);
   store.onChange(mark);
   mark();
-  return h("span", { class: "switch", role: "group", "aria-label": "tokens" }, largest, total);
+  return h("label", { class: "check" }, box, ` ${label}`);
+}
+
+/** Two buttons of which one is pressed. */
+function either<K extends "x" | "turns">(
+  store: Store, label: string, key: K, choices: [State[K], string, string][],
+): HTMLElement {
+  const buttons = choices.map(([value, text, title]) => {
+    const change = { [key]: value } as Partial<State>;
+    return h("button", { type: "button", title, onclick: () => store.set(change) }, text);
+  });
+  const mark = () => buttons.forEach((button, i) => {
+    button.setAttribute("aria-pressed", String(store.state[key] === choices[i]?.[0]));
+  });
+  store.onChange(mark);
+  mark();
+  return h("span", { class: "switch", role: "group", "aria-label": label }, ...buttons);
+}
+
+/** The published figures do not say which tokens they show. */
+export function xSwitch(store: Store): HTMLElement {
+  return either(store, "tokens", "x", [
+    ["largest", "largest", "x: tokens of the largest request"],
+    ["total", "total", "x: tokens of the step"],
+  ]);
+}
+
+export function turnsSwitch(store: Store): HTMLElement {
+  return either(store, "turns", "turns", [
+    ["each", "each", "how long each turn takes"],
+    ["sum", "so far", "how long all turns up to this one take"],
+  ]);
+}
+
+export function metricSelect(store: Store): HTMLElement {
+  const groups = store.report.panels.flatMap((panel) => panel.groups);
+  const metrics = [...new Set(groups.flatMap((group) => Object.keys(group.figures)))];
+  return select(store, "figure", () => metrics.map((value) => ({ value, text: value })),
+    () => store.state.metric, (metric) => store.set({ metric }));
+}
+
+function policyButton(store: Store, variant: string): HTMLElement {
+  const dot = h("span", { class: "dot" });
+  dot.style.background = looks(store.variants, variant).color;
+  return h("button", {
+    type: "button", "aria-pressed": store.state.hidden.has(variant) ? "false" : "true",
+    "data-variant": variant, title: `Show or hide ${variant}`,
+    onclick: () => store.toggle(variant),
+  }, dot, variant);
 }
 
 export function policyToggles(store: Store): HTMLElement {
   const box = h("div", { class: "policies", role: "group", "aria-label": "policies" });
   const fill = () => {
-    const focused = box.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["variant"] : undefined;
-    replace(box, ...store.panel.variants.map((variant) => {
-      const dot = h("span", { class: "dot" });
-      dot.style.background = looks(store.variants, variant).color;
-      return h("button", { type: "button", "aria-pressed": !store.state.hidden.has(variant) ? "true" : "false", "data-variant": variant,
-        title: `Show or hide ${variant}`, onclick: () => store.toggle(variant) }, dot, variant);
-    }));
-    if (focused !== undefined) [...box.querySelectorAll("button")].find((each) => each.dataset["variant"] === focused)?.focus();
+    const active = document.activeElement as HTMLElement | null;
+    const focused = box.contains(active) ? active?.dataset["variant"] : undefined;
+    replace(box, ...store.panel.variants.map((variant) => policyButton(store, variant)));
+    if (focused === undefined) return;
+    [...box.querySelectorAll("button")].find((each) => each.dataset["variant"] === focused)?.focus();
   };
   store.onChange(fill);
   onThemeChange(fill);
@@ -59,20 +103,37 @@ export function policyToggles(store: Store): HTMLElement {
   return box;
 }
 
-/** What the charts show: the card, the rate, the policies, and the cell of the charts over time. */
-export function controls(store: Store): HTMLElement {
-  const kind = h("span", {});
-  const mark = () => replace(kind, badge(store.panel.kind));
+/** What the chosen card's numbers are: their kind, and the device that was found. */
+function kindOfPanel(store: Store): HTMLElement {
+  const box = h("span", { class: "kind" });
+  const mark = () => {
+    const { kind, devices } = store.panel;
+    const device = devices === "" ? null : h("span", { class: "small muted" }, ` on ${devices}`);
+    replace(box, badge(kind), device);
+  };
   store.onChange(mark);
   mark();
-  const repeats = () => Math.max(1, ...store.panel.groups.map((group) => group.repeats));
+  return box;
+}
+
+/** What the charts show: the card, the rate, the policies, and the cell of the charts over time. */
+export function controls(store: Store): HTMLElement {
+  const panels = store.report.panels.map((panel, i) => (
+    { value: String(i), text: `${panelName(panel)}: ${panel.kind}` }));
+  const rates = () =>
+    [ALL, ...store.panel.rates].map((value) => ({ value, text: rateText(value) }));
+  const policies = () => store.panel.variants.map((value) => ({ value, text: value }));
+  const repeats = () => {
+    const most = Math.max(1, ...store.panel.groups.map((group) => group.repeats));
+    return Array.from({ length: most }, (_, i) => ({ value: String(i), text: String(i + 1) }));
+  };
   return h("div", { class: "controls", role: "region", "aria-label": "what the charts show" },
-    select(store, "GPU", () => store.report.panels.map((panel, i) => ({ value: String(i), text: `${panelName(panel)}: ${panel.kind}` })),
-      () => String(store.state.panel), (panel) => store.set({ panel: Number(panel) })),
-    select(store, "arrival rate", () => [ALL, ...store.panel.rates].map((value) => ({ value, text: rateText(value) })),
-      () => store.state.rate, (rate) => store.set({ rate })),
-    select(store, "policy in detail", () => store.panel.variants.map((value) => ({ value, text: value })), () => store.state.focus, (focus) => store.set({ focus })),
-    select(store, "repeat", () => Array.from({ length: repeats() }, (_, i) => ({ value: String(i), text: String(i + 1) })),
-      () => String(store.state.repeat), (repeat) => store.set({ repeat: Number(repeat) })),
-    kind, policyToggles(store));
+    select(store, "GPU", () => panels, () => String(store.state.panel),
+      (panel) => store.set({ panel: Number(panel) })),
+    select(store, "arrival rate", rates, () => store.state.rate, (rate) => store.set({ rate })),
+    select(store, "policy in detail", policies, () => store.state.focus,
+      (focus) => store.set({ focus })),
+    select(store, "repeat", repeats, () => String(store.state.repeat),
+      (repeat) => store.set({ repeat: Number(repeat) })),
+    kindOfPanel(store), policyToggles(store));
 }

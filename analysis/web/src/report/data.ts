@@ -23,6 +23,8 @@ export interface Figure {
   ratio_interval: Interval;
   published: Maybe;
   best: boolean;
+  /** Cannot be told from the best: less than 1 % behind, or repeats do not tell them apart. */
+  tied: boolean;
 }
 
 export interface Fit {
@@ -41,7 +43,10 @@ export interface Sizes {
   points?: number[];
 }
 
-/** Turns of this index, their mean and 95th percentile [s], prompt tokens found in VRAM and DRAM, again and newly computed. */
+/**
+ * Turns of this index, their mean and 95th percentile [s], prompt tokens found in VRAM and DRAM, again and newly
+ * computed.
+ */
 export type Turn = [number, Maybe, Maybe, Maybe, Maybe, Maybe, Maybe];
 
 /** What the numbers of one rate and those of all rates together have in common. */
@@ -127,6 +132,8 @@ export interface Regime {
   jps: string;
   winner: string;
   runner_up: string;
+  /** Who cannot be told from the winner, best first. */
+  tied: string[];
   value: Maybe;
   runner_value: Maybe;
   margin: Maybe;
@@ -141,6 +148,8 @@ export interface ClaimRow {
   says: string;
   source: string;
   metric: string;
+  /** The numbers are ratios of this metric between two sets of cells. */
+  is_ratio: boolean;
   kind: string;
   verdict: string;
   reason: string;
@@ -203,6 +212,24 @@ export const timeLine = (times: Times | undefined, name: string): Maybe[] | unde
   times?.lines.find((line) => line.name === name)?.values;
 
 /** "1 repeat", "3 repeats". */
-export const repeatsText = (repeats: number): string => `${repeats} repeat${repeats === 1 ? "" : "s"}`;
+export const repeatsText = (repeats: number): string =>
+  `${repeats} repeat${repeats === 1 ? "" : "s"}`;
 
-export const rateText = (jps: string): string => (jps === ALL ? "all rates together" : jps === "-" ? "no arrival rate" : `${jps} jobs/s`);
+/** "2 repeats", or "1 to 3 repeats" where groups differ. */
+export function repeatsOf(groups: { repeats: number }[]): string {
+  if (groups.length === 0) return "no repeat";
+  const counts = groups.map((each) => each.repeats);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  return least === most ? repeatsText(most) : `${least} to ${repeatsText(most)}`;
+}
+
+export function rateText(jps: string): string {
+  if (jps === ALL) return "all rates together";
+  return jps === "-" ? "no arrival rate" : `${jps} ${jps === "1" ? "job" : "jobs"}/s`;
+}
+
+/** Sizes of host memory that a panel has, smallest first. */
+export function dramSizes(panel: Panel): string[] {
+  const sizes = [...new Set(panel.groups.map((group) => group.dram))].filter((dram) => dram !== "-");
+  return sizes.sort((a, b) => Number(a) - Number(b));
+}

@@ -1,12 +1,29 @@
 import { echarts, type Option } from "@/shared/charts";
-import type { CsvColumn } from "@/shared/csv";
+import type { CsvColumn, CsvValue } from "@/shared/csv";
 import { escapeHtml } from "@/shared/escape";
 import { num } from "@/shared/format";
 import { cssVar, palette } from "@/shared/theme";
 
-/** A chart: what ECharts draws, the same numbers as columns, and what stands below the title. */
+import type { Panel } from "./data";
+
+export type Dash = "solid" | number[];
+
+/** What a colour of a chart means. */
+export interface Key {
+  name: string;
+  color: string;
+  /** A line with this dash; an area where there is none. */
+  dash?: Dash;
+  /** An area with an outline, filled with this much of the colour. */
+  fill?: number;
+  /** A hollow diamond. */
+  mark?: boolean;
+}
+
+/** A chart: what ECharts draws, what its colours mean, the same numbers as columns, and what stands below it. */
 export interface Drawing {
   option: Option;
+  keys: Key[];
   csv: CsvColumn[];
   note: string;
 }
@@ -15,7 +32,7 @@ export { echarts };
 export type { Option };
 
 /** One colour for each variant, the same in every chart, and a dash, so that lines upon each other can be told apart. */
-export function looks(variants: string[], variant: string): { color: string; type: "solid" | number[] } {
+export function looks(variants: string[], variant: string): { color: string; type: Dash } {
   const colors = palette();
   const at = Math.max(0, variants.indexOf(variant));
   const types = ["solid", [9, 4], [3, 3]] as const;
@@ -26,9 +43,26 @@ export function looks(variants: string[], variant: string): { color: string; typ
   };
 }
 
+/** Colours that mean the same in every chart: of memories, and of what a job waits for. */
+export function meanings() {
+  const [blue, orange, green, pink, ochre, sky, violet, grey] = palette() as [
+    string, string, string, string, string, string, string, string,
+  ];
+  return {
+    vram: green, dram: sky, pinned: pink, allocated: blue, free: cssVar("--edge"), fresh: grey,
+    again: ochre, queue: orange, load: pink, prefill: blue, decode: violet, tool: cssVar("--edge"),
+    other: grey, to_device: blue, to_host: pink, stall: orange,
+  };
+}
+
 const axis = (name: string) => ({ name, nameLocation: "middle", nameTextStyle: { fontSize: 12 } });
 
-export const xAxis = (name: string, more: object = {}) => ({ type: "value", ...axis(name), nameGap: 26, ...more });
+export const xAxis = (name: string, more: object = {}) => ({
+  type: "value",
+  ...axis(name),
+  nameGap: 26,
+  ...more,
+});
 
 export const yAxis = (name: string, more: object = {}) => ({
   type: "value",
@@ -37,6 +71,9 @@ export const yAxis = (name: string, more: object = {}) => ({
   axisLabel: { formatter: brief },
   ...more,
 });
+
+/** Lines between the powers of ten too: without them a logarithmic axis of one decade has two numbers. */
+export const LOG = { type: "log", minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true } };
 
 /** 1,500,000 as 1.5M: labels of axes have little room. */
 export function brief(value: number): string {
@@ -50,16 +87,22 @@ export function brief(value: number): string {
 /** What all charts with axes share: room for labels, zoom by dragging a box, by pinching or with Ctrl and the wheel. */
 export function frame(more: Option & { zoom?: "x" | "xy" }): Option {
   const { zoom = "x", ...option } = more;
-  const inside = { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseMove: true, filterMode: "none" };
+  const inside = {
+    type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseMove: true, filterMode: "none",
+  };
+  const both = [{ ...inside, xAxisIndex: 0 }, { ...inside, yAxisIndex: 0 }];
+  const box = { zoom: "Zoom into a box", back: "Zoom back" };
   return {
-    grid: { left: 58, right: 14, top: 26, bottom: 42 },
-    dataZoom: zoom === "x" ? [{ ...inside, xAxisIndex: 0 }] : [{ ...inside, xAxisIndex: 0 }, { ...inside, yAxisIndex: 0 }],
+    grid: { left: 58, right: 14, top: 30, bottom: 42 },
+    dataZoom: zoom === "x" ? both.slice(0, 1) : both,
     toolbox: {
       right: 6,
-      top: -4,
+      top: -2,
       itemSize: 13,
       feature: {
-        dataZoom: { title: { zoom: "Zoom into a box", back: "Zoom back" }, filterMode: "none", ...(zoom === "x" ? { yAxisIndex: "none" } : {}) },
+        dataZoom: {
+          title: box, filterMode: "none", ...(zoom === "x" ? { yAxisIndex: "none" } : {}),
+        },
         restore: { title: "Whole chart" },
       },
     },
@@ -83,14 +126,17 @@ export function axisTip(head: (label: string) => string, y: (value: number) => s
       const lines = list.flatMap((item) => {
         const value = Array.isArray(item.value) ? item.value[1] : item.value;
         if (typeof value !== "number" || Number.isNaN(value)) return [];
-        return [`${item.marker ?? ""} ${escapeHtml(item.seriesName ?? "")} <b>${escapeHtml(y(value))}</b>`];
+        return [tipLine(item.marker ?? "", item.seriesName ?? "", y(value))];
       });
       const first = list[0];
-      const x = Array.isArray(first?.value) ? num(Number(first.value[0])) : (first?.axisValueLabel ?? "");
-      return [escapeHtml(head(x)), ...lines].join("<br>");
+      const x = Array.isArray(first?.value) ? num(Number(first.value[0])) : first?.axisValueLabel;
+      return [escapeHtml(head(x ?? "")), ...lines].join("<br>");
     },
   };
 }
+
+export const tipLine = (marker: string, name: string, text: string): string =>
+  `${marker} ${escapeHtml(name)} <b>${escapeHtml(text)}</b>`;
 
 export const nothing = (why: string): Drawing => ({
   option: {
@@ -98,9 +144,35 @@ export const nothing = (why: string): Drawing => ({
       type: "text",
       left: "center",
       top: "middle",
-      style: { text: why, fill: cssVar("--muted"), font: "14px sans-serif", lineHeight: 20, width: 280, overflow: "break", textAlign: "center" },
+      style: {
+        text: why, fill: cssVar("--muted"), font: "14px sans-serif", lineHeight: 20, width: 280,
+        overflow: "break", textAlign: "center",
+      },
     },
   },
+  keys: [],
   csv: [],
   note: "",
 });
+
+// --- CSV -----------------------------------------------------------------------------------------
+
+export const column = (name: string, values: CsvColumn["values"]): CsvColumn => ({ name, values });
+
+/** A column for each name of what `of` gives for a row. */
+export function table<Row>(rows: Row[], columns: Record<string, (row: Row) => CsvValue>): CsvColumn[] {
+  return Object.entries(columns).map(([name, of]) => column(name, rows.map(of)));
+}
+
+/** What every CSV of a chart says beside its numbers: whose they are, of which kind, over how many repeats. */
+export function sourced(
+  panel: Panel, columns: CsvColumn[], jps: (row: number) => string, repeats: (row: number) => number,
+): CsvColumn[] {
+  const rows = Array.from({ length: columns[0]?.values.length ?? 0 }, (_, row) => row);
+  return [
+    ...columns,
+    ...table(rows, {
+      gpu: () => panel.gpu, settings: () => panel.settings, jps, figures: () => panel.kind, repeats,
+    }),
+  ];
+}

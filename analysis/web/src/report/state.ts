@@ -1,4 +1,4 @@
-import { ALL, type Panel, type Report } from "./data";
+import { ALL, dramSizes, type Panel, type Report } from "./data";
 
 /** What the reader has chosen. Everything else follows from it and the data. */
 export interface State {
@@ -6,10 +6,25 @@ export interface State {
   rate: string;
   metric: string;
   hidden: Set<string>;
+  /** Tokens of the step, or those of its largest request. */
   x: "total" | "largest";
+  /** Duration of each turn, or of all turns up to it. */
+  turns: "each" | "sum";
   focus: string;
   repeat: number;
+  /** Latency by turn: panels side by side, sizes of host memory below each other, at a rate. */
+  left: number;
+  right: number;
+  less: string;
+  more: string;
+  at: string;
+  all_turns: boolean;
+  /** Regressions of each policy, and claims that cannot be judged here, are shown too. */
+  each_fit: boolean;
+  all_claims: boolean;
 }
+
+const METRIC = "jct_wall_mean_s";
 
 type Listener = () => void;
 
@@ -33,6 +48,11 @@ export class Store {
     Object.assign(this.state, change);
     repair(this.report, this.state);
     for (const listener of this.listeners) listener();
+  }
+
+  /** What another address says, as when the reader edits it. */
+  goTo(address: string): void {
+    this.set(stateOf(this.report, address));
   }
 
   toggle(variant: string): void {
@@ -61,8 +81,12 @@ export class Store {
   }
 
   address(): string {
-    const { panel, rate, metric, hidden, x, focus, repeat } = this.state;
-    const words = new URLSearchParams({ panel: String(panel), rate, metric, x, focus, repeat: String(repeat) });
+    const { hidden, all_turns, each_fit, all_claims, ...plain } = this.state;
+    const words = new URLSearchParams();
+    for (const [name, value] of Object.entries(plain)) words.set(name, String(value));
+    for (const [name, is_set] of Object.entries({ all_turns, each_fit, all_claims })) {
+      if (is_set) words.set(name, "1");
+    }
     for (const variant of hidden) words.append("hide", variant);
     return `#${words.toString()}`;
   }
@@ -70,14 +94,15 @@ export class Store {
 
 function stateOf(report: Report, address: string): State {
   const words = new URLSearchParams(address.replace(/^#/, ""));
+  const text = (name: string, otherwise = "") => words.get(name) ?? otherwise;
+  const number = (name: string, otherwise = 0) => Number(words.get(name) ?? otherwise);
   const state: State = {
-    panel: Number(words.get("panel") ?? 0),
-    rate: words.get("rate") ?? ALL,
-    metric: words.get("metric") ?? "jct_wall_mean_s",
-    hidden: new Set(words.getAll("hide")),
-    x: words.get("x") === "total" ? "total" : "largest",
-    focus: words.get("focus") ?? "",
-    repeat: Number(words.get("repeat") ?? 0),
+    panel: number("panel"), rate: text("rate", ALL), metric: text("metric", METRIC),
+    hidden: new Set(words.getAll("hide")), x: text("x") === "total" ? "total" : "largest",
+    turns: text("turns") === "sum" ? "sum" : "each", focus: text("focus"), repeat: number("repeat"),
+    left: number("left"), right: number("right", -1), less: text("less"), more: text("more"),
+    at: text("at"), all_turns: words.has("all_turns"), each_fit: words.has("each_fit"),
+    all_claims: words.has("all_claims"),
   };
   repair(report, state);
   return state;
@@ -89,7 +114,36 @@ function repair(report: Report, state: State): void {
   const panel = report.panels[state.panel];
   if (!panel) return;
   if (state.rate !== ALL && !panel.rates.includes(state.rate)) state.rate = ALL;
-  if (!panel.variants.includes(state.focus)) state.focus = panel.variants[1] ?? panel.variants[0] ?? "";
+  if (!panel.variants.includes(state.focus)) state.focus = mostTelling(panel);
   if (!panel.groups.some((group) => group.repeats > state.repeat)) state.repeat = 0;
-  if (!panel.groups.some((group) => state.metric in group.figures)) state.metric = "jct_wall_mean_s";
+  if (!panel.groups.some((group) => state.metric in group.figures)) state.metric = METRIC;
+  repairLatency(report, state);
+}
+
+/** The policy whose details say most: one with a host tier, the largest, since only those move KV. */
+function mostTelling(panel: Panel): string {
+  const largest = dramSizes(panel).pop();
+  const tiered = panel.groups.find((group) => group.dram === largest)?.variant;
+  return tiered ?? panel.variants[1] ?? panel.variants[0] ?? "";
+}
+
+/** Panels of this panel's kind: only those may stand beside it. */
+export function sameKind(report: Report, at: number): number[] {
+  const kind = report.panels[at]?.kind;
+  return report.panels.flatMap((panel, i) => (panel.kind === kind ? [i] : []));
+}
+
+function repairLatency(report: Report, state: State): void {
+  if (!report.panels[state.left]) state.left = 0;
+  const left = report.panels[state.left] as Panel;
+  const beside = sameKind(report, state.left);
+  if (!beside.includes(state.right)) {
+    const other = beside.find((i) => report.panels[i]?.gpu !== left.gpu);
+    state.right = other ?? beside.find((i) => i !== state.left) ?? state.left;
+  }
+  const panels = [left, report.panels[state.right] as Panel];
+  const sizes = [...new Set(panels.flatMap(dramSizes))].sort((a, b) => Number(a) - Number(b));
+  if (!sizes.includes(state.less)) state.less = sizes[0] ?? "-";
+  if (!sizes.includes(state.more)) state.more = sizes[sizes.length - 1] ?? "-";
+  if (!left.rates.includes(state.at)) state.at = left.rates[Math.floor(left.rates.length / 2)] ?? "";
 }

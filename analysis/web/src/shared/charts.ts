@@ -58,16 +58,18 @@ export interface Chart {
 function themed(): Option {
   const text = { color: cssVar("--muted"), fontFamily: "inherit" };
   const axis = {
-    axisLine: { lineStyle: { color: cssVar("--line") } },
-    axisTick: { lineStyle: { color: cssVar("--line") } },
+    axisLine: { lineStyle: { color: cssVar("--edge") } },
+    axisTick: { lineStyle: { color: cssVar("--edge") } },
     axisLabel: { color: cssVar("--muted") },
     nameTextStyle: { color: cssVar("--muted") },
     splitLine: { lineStyle: { color: cssVar("--grid") } },
+    minorSplitLine: { lineStyle: { color: cssVar("--grid"), opacity: 0.6 } },
   };
   return {
     color: palette(),
     textStyle: text,
-    legend: { textStyle: { color: cssVar("--text") }, inactiveColor: cssVar("--line") },
+    legend: { textStyle: { color: cssVar("--text") }, inactiveColor: cssVar("--edge") },
+    toolbox: { iconStyle: { borderColor: cssVar("--muted") }, emphasis: { iconStyle: { borderColor: cssVar("--accent") } } },
     tooltip: {
       backgroundColor: cssVar("--card"),
       borderColor: cssVar("--line"),
@@ -88,7 +90,9 @@ function themed(): Option {
 export function createChart(element: HTMLElement, option: () => Option): Chart {
   const echart = echarts.init(element, themed());
   const draw = () => echart.setOption({ animation: false, ...option() }, { notMerge: true });
-  const observer = new ResizeObserver(() => echart.resize());
+  const observer = new ResizeObserver(() => {
+    if (echart.getWidth() !== element.clientWidth || echart.getHeight() !== element.clientHeight) echart.resize();
+  });
   observer.observe(element);
   draw();
   onThemeChange(() => {

@@ -4,13 +4,12 @@ export type Theme = "light" | "dark";
 
 const KEY = "kvsweep-theme";
 const listeners: ((theme: Theme) => void)[] = [];
+let chosen: Theme | null = null;
 const dark = () => window.matchMedia("(prefers-color-scheme: dark)");
 
 /** What the reader chose with the toggle, otherwise what the system prefers. */
 export function currentTheme(): Theme {
-  const chosen = document.documentElement.dataset["theme"];
-  if (chosen === "light" || chosen === "dark") return chosen;
-  return dark().matches ? "dark" : "light";
+  return document.documentElement.dataset["theme"] === "dark" ? "dark" : "light";
 }
 
 export function onThemeChange(listener: (theme: Theme) => void): void {
@@ -28,17 +27,20 @@ export function palette(): string[] {
 }
 
 function choose(theme: Theme): void {
-  document.documentElement.dataset["theme"] = theme;
   try {
     localStorage.setItem(KEY, theme);
   } catch {
     // Pages opened from disk may have no storage; the choice then lasts as long as the page.
   }
-  announce();
+  chosen = theme;
+  apply();
 }
 
-function announce(): void {
-  for (const listener of listeners) listener(currentTheme());
+/** The choice, or what the system prefers, in the attribute that theme.css follows. */
+function apply(): void {
+  const theme = chosen ?? (dark().matches ? "dark" : "light");
+  document.documentElement.dataset["theme"] = theme;
+  for (const listener of listeners) listener(theme);
 }
 
 function remembered(): string | null {
@@ -52,8 +54,9 @@ function remembered(): string | null {
 /** Call once, before anything is drawn. */
 export function startTheme(): void {
   const stored = remembered();
-  if (stored === "light" || stored === "dark") document.documentElement.dataset["theme"] = stored;
-  dark().addEventListener("change", announce);
+  chosen = stored === "light" || stored === "dark" ? stored : null;
+  dark().addEventListener("change", apply);
+  apply();
 }
 
 export function themeToggle(): HTMLButtonElement {

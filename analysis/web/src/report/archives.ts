@@ -1,0 +1,57 @@
+// What was asked, where the numbers come from, and what is missing.
+import { h } from "@/shared/dom";
+
+import { repeatsText, type Archive, type Report } from "./data";
+import { badge, bar, dataTable, number, section, text, texts } from "./elements";
+import { table } from "./parts";
+
+function provenance(archive: Archive): HTMLElement {
+  const { name, sweep, ok, cells, created, tool } = archive;
+  const runs = archive.runs.map((run) =>
+    h("dl", {}, ...run.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)])),
+  );
+  return h("details", { class: "provenance" },
+    h("summary", {}, h("b", {}, name),
+      ` sweep ${sweep}, ${ok} of ${cells} cells have a result, created ${created} by kvsweep ${tool}`),
+    ...runs,
+    h("pre", { class: "scroll", tabindex: 0, "aria-label": "sweep file" }, archive.spec));
+}
+
+export function questionSection(report: Report): HTMLElement {
+  const { archives, panels } = report;
+  const kinds = [...new Set(panels.map((panel) => panel.kind))];
+  const sum = (of: (archive: Archive) => number) => archives.reduce((all, each) => all + of(each), 0);
+  const gpus = new Set(panels.map((panel) => panel.gpu)).size;
+  const groups = panels.flatMap((panel) => panel.groups);
+  const repeats = repeatsText(Math.max(0, ...groups.map((group) => group.repeats)));
+  const asked = archives.map(({ question, sweep }) =>
+    h("p", { class: "question" }, question === "" ? `Sweep ${sweep}.` : question),
+  );
+  const badges = kinds.flatMap((kind, i) => [i > 0 ? ", " : "", badge(kind)]);
+  return section("question", "Question and provenance", ...asked,
+    h("p", {}, "Figures here are ", ...badges, ". MODELLED: computed by a cost model in virtual time. " +
+      "MEASURED: a model ran. Kinds never share a table or a chart."),
+    h("p", { class: "muted" }, `${sum((each) => each.ok)} of ${sum((each) => each.cells)} planned cells have a result; ` +
+      `${gpus} GPU${gpus === 1 ? "" : "s"}, ${repeats} at most; page made by kvsweep ${report.program}.`),
+    ...archives.map(provenance));
+}
+
+function missingTable(report: Report): HTMLElement {
+  const columns = texts("archive", "cell", "what was planned", "status", "reason");
+  return dataTable("cells without results", columns, report.missing.map((each) => [
+    text(each.archive), number(each.index), text(each.label), text(each.status),
+    { content: [each.reason === "" ? "not run yet" : each.reason], class: "wrap" },
+  ]));
+}
+
+export function missingSection(report: Report): HTMLElement {
+  if (report.missing.length === 0) {
+    return section("missing", "Cells without results",
+      h("p", {}, "None: every planned cell has a result."));
+  }
+  const csv = () => table(report.missing, {
+    archive: (r) => r.archive, index: (r) => r.index, label: (r) => r.label, status: (r) => r.status,
+    reason: (r) => r.reason, figures: (r) => r.kind,
+  });
+  return section("missing", "Cells without results", bar("missing.csv", csv), missingTable(report));
+}

@@ -1,0 +1,104 @@
+// Published claims, and what these archives say to them.
+import type { CsvColumn } from "@/shared/csv";
+import { h, type Child } from "@/shared/dom";
+import { num } from "@/shared/format";
+
+import { check } from "./controls";
+import type { ClaimRow, Report } from "./data";
+import {
+  bar, byKind, dataTable, interval, live, number, numbers, rowHead, section, text, texts, type Cell,
+} from "./elements";
+import { table } from "./parts";
+import type { Store } from "./state";
+
+function limits({ low, high }: ClaimRow): string {
+  if (low === null) return high === null ? "" : `≤ ${num(high)}`;
+  if (high === null) return `≥ ${num(low)}`;
+  return low === high ? num(low) : `${num(low)} … ${num(high)}`;
+}
+
+// Where the name alone does not say what a number counts.
+const METRICS: Record<string, string> = {
+  "steps_beyond_output:min": "steps of a turn less its generated tokens, the least of all turns; 0 where the step that " +
+    "ends the prompt gives the first token",
+  "new_tok:min": "prompt tokens that a turn had to compute, the least of all turns",
+};
+
+function metricText({ metric, is_ratio }: ClaimRow): Child[] {
+  const meaning = METRICS[metric];
+  return [
+    is_ratio ? "compares ratios of " : "compares ", h("code", {}, metric), meaning && `: ${meaning}`,
+  ];
+}
+
+const nameOf = ({ set, id }: ClaimRow): string => `${set} ${id}`;
+
+/** What the claim says stands once, above its first point. */
+function claimHead(row: ClaimRow, is_first: boolean): Cell {
+  if (!is_first) return { ...rowHead(h("span", { class: "muted small" }, nameOf(row))), class: "wrap" };
+  return {
+    ...rowHead(nameOf(row), h("div", { class: "small says" }, row.says),
+      h("div", { class: "small muted says" }, ...metricText(row))),
+    class: "wrap", title: row.source,
+  };
+}
+
+const maybe = (value: string): Cell =>
+  value === "" ? { ...number("–"), class: "n none" } : number(value);
+
+function claimCells(row: ClaimRow, before: ClaimRow | undefined): Cell[] {
+  const is_first = before === undefined || nameOf(before) !== nameOf(row);
+  const reason = row.reason !== "" && h("div", { class: "small muted" }, row.reason);
+  return [
+    claimHead(row, is_first), row.at === "" ? { ...text("–"), class: "none" } : text(row.at),
+    {
+      class: "wrap",
+      content: [h("span", { class: `verdict ${row.verdict}` }, row.verdict), reason],
+    },
+    number(num(row.ours)), maybe(interval(row.interval)), number(num(row.published)),
+    maybe(limits(row)), number(row.repeats),
+  ];
+}
+
+function claimsTable(rows: ClaimRow[]): HTMLElement {
+  const columns = [
+    ...texts("claim", "at", "verdict"),
+    ...numbers("ours", "95 %", "published", "claimed", "repeats"),
+  ];
+  return dataTable("claims", columns, rows.map((row, i) => claimCells(row, rows[i - 1])));
+}
+
+/** "41 undecided, 5 confirmed", most first. */
+export function verdicts(rows: ClaimRow[]): string {
+  const counts = new Map<string, number>();
+  for (const { verdict } of rows) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+  const ordered = [...counts].sort((a, b) => b[1] - a[1]);
+  return ordered.map(([verdict, count]) => `${count} ${verdict}`).join(", ");
+}
+
+function claimsCsv(report: Report): CsvColumn[] {
+  return table(report.claims, {
+    set: (r) => r.set, id: (r) => r.id, at: (r) => r.at, verdict: (r) => r.verdict,
+    figures: (r) => r.kind, ours: (r) => r.ours, low95: (r) => r.interval?.[0],
+    high95: (r) => r.interval?.[1], published: (r) => r.published, claimed_low: (r) => r.low,
+    claimed_high: (r) => r.high, repeats: (r) => r.repeats, reason: (r) => r.reason,
+    metric: (r) => r.metric, says: (r) => r.says, source: (r) => r.source,
+  });
+}
+
+export function claimsSection(store: Store): HTMLElement {
+  const { claims } = store.report;
+  const tables = () => {
+    const rows = claims.filter((row) => store.state.all_claims || row.kind !== "");
+    if (rows.length === 0) return [h("p", { class: "muted" }, "No claim concerns these cells.")];
+    return [
+      h("p", {}, `${verdicts(rows)}.`),
+      ...byKind(rows, (row) => row.kind, claimsTable),
+    ];
+  };
+  return section("claims", "Published claims",
+    bar("claims.csv", () => claimsCsv(store.report),
+      check(store, "also those that these archives cannot judge", "all_claims")),
+    live(store, tables),
+    h("p", { class: "small muted" }, store.report.claim_sources.join("; ")));
+}

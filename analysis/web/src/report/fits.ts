@@ -1,0 +1,81 @@
+// Step duration over tokens, on every GPU.
+import type { CsvColumn } from "@/shared/csv";
+import { h } from "@/shared/dom";
+import { even, num } from "@/shared/format";
+
+import { check } from "./controls";
+import { panelName, type Fit, type Maybe, type Panel, type Report } from "./data";
+import {
+  bar, byKind, dataTable, live, number, numbers, rowHead, section, text, texts, type Cell,
+} from "./elements";
+import { table } from "./parts";
+import type { Store } from "./state";
+
+type X = "max_tok" | "n_tok";
+
+interface FitRow {
+  panel: Panel;
+  x: X;
+  variant: string;
+  fit: Fit;
+  repeats: number;
+}
+
+const X_TEXTS: Record<X, string> = { max_tok: "largest request", n_tok: "whole step" };
+
+function fitRows(report: Report, each_policy: boolean): FitRow[] {
+  const of = (x: X) => report.panels.flatMap((panel) => {
+    const pools = [...panel.all, ...(each_policy ? panel.pooled : [])];
+    return pools.map((pool): FitRow => ({
+      panel, x, variant: pool.variant === "" ? "all" : pool.variant, repeats: pool.repeats,
+      fit: (x === "max_tok" ? pool.largest : pool.total).fit,
+    }));
+  });
+  return [...of("max_tok"), ...of("n_tok")];
+}
+
+function withPublished(own: Maybe, published: Maybe | undefined): Cell {
+  if (published === undefined || published === null) return number(even(own));
+  return number(even(own), h("div", { class: "small published" }, `pub. ${num(published)}`));
+}
+
+function fitTable(report: Report, rows: FitRow[]): HTMLElement {
+  const published = ({ panel, x, variant }: FitRow) =>
+    variant === "all"
+      ? report.published_fits.find((fit) => fit.gpu === panel.gpu && fit.x === x)
+      : undefined;
+  const columns = [
+    ...texts("GPU", "tokens of", "policy"),
+    ...numbers("steps", "slope [µs/token]", "intercept [ms]", "R²", "repeats"),
+  ];
+  return dataTable("regression over GPUs", columns, rows.map((row) => {
+    const pub = published(row);
+    return [
+      rowHead(panelName(row.panel)), text(X_TEXTS[row.x]), text(row.variant), number(num(row.fit.n)),
+      withPublished(row.fit.slope_us, pub?.slope_us),
+      withPublished(row.fit.intercept_ms, pub?.intercept_ms),
+      withPublished(row.fit.r2, pub?.r2), number(row.repeats),
+    ];
+  }));
+}
+
+function fitCsv(report: Report): CsvColumn[] {
+  return table(fitRows(report, true), {
+    gpu: (r) => r.panel.gpu, figures: (r) => r.panel.kind, settings: (r) => r.panel.settings,
+    x: (r) => r.x, policy: (r) => r.variant, steps: (r) => r.fit.n,
+    slope_us_per_tok: (r) => r.fit.slope_us, intercept_ms: (r) => r.fit.intercept_ms,
+    r2: (r) => r.fit.r2, repeats: (r) => r.repeats,
+  });
+}
+
+export function fitsSection(store: Store): HTMLElement {
+  const { report } = store;
+  const tables = () =>
+    byKind(fitRows(report, store.state.each_fit), ({ panel }) => panel.kind,
+      (own) => fitTable(report, own));
+  return section("fits", "Regression over GPUs",
+    h("p", { class: "muted" }, "Step duration over tokens, least squares over all steps. The published fit does " +
+      "not say which tokens it means; both are here."),
+    bar("regression.csv", () => fitCsv(report), check(store, "each policy", "each_fit")),
+    live(store, tables));
+}

@@ -1,0 +1,86 @@
+// Who is best by GPU, host memory and arrival rate.
+import type { CsvColumn } from "@/shared/csv";
+import { h } from "@/shared/dom";
+import { percent, seconds } from "@/shared/format";
+import { palette } from "@/shared/theme";
+
+import { rateText, type Regime, type Report } from "./data";
+import {
+  badge, bar, dataTable, live, rowHead, section, text, texts, type Cell,
+} from "./elements";
+import { table } from "./parts";
+import type { Store } from "./state";
+
+const STRONGEST = 34; // per cent of a colour that text above it can still be read on
+
+/** "tie of 3: a, b, c" where the others cannot be told from the winner. */
+function winnerText({ winner, tied }: Regime): string {
+  return tied.length === 0 ? winner : `tie of ${tied.length + 1}`;
+}
+
+function regimeCell(regime: Regime | undefined, variants: string[]): Cell {
+  if (!regime) return text(h("span", { class: "muted" }, "–"));
+  const { winner, tied, runner_up, margin_interval, repeats } = regime;
+  const range = margin_interval === null
+    ? ""
+    : ` (95 %: ${percent(margin_interval[0])} … ${percent(margin_interval[1])})`;
+  const color = palette()[variants.indexOf(winner) % 8] ?? "";
+  const strength = Math.min(STRONGEST, 10 + 60 * Math.max(0, regime.margin ?? 0));
+  const names = tied.length > 0 && h("div", { class: "small" }, [winner, ...tied].join(", "));
+  return {
+    class: "regime",
+    title: `${winner} ${seconds(regime.value)}, then ${runner_up} ${seconds(regime.runner_value)}`,
+    content: [
+      h("b", {}, winnerText(regime)), names,
+      h("div", { class: "small" }, `next ${runner_up}: +${percent(regime.margin)}`),
+      h("div", { class: "small" }, `n=${repeats}${range}`),
+    ],
+    ...(tied.length > 0
+      ? {}
+      : { background: `color-mix(in srgb, ${color} ${strength}%, transparent)` }),
+  };
+}
+
+const keyOf = ({ kind, settings }: Regime) => JSON.stringify([kind, settings]);
+const rowOf = ({ gpu, dram }: Regime) => JSON.stringify([gpu, dram]);
+
+function regimeMap(own: Regime[], variants: string[]): HTMLElement {
+  const rates = [...new Set(own.map((each) => each.jps))].sort((a, b) => Number(a) - Number(b));
+  const rows = [...new Set(own.map(rowOf))].map((row) => {
+    const cells = own.filter((each) => rowOf(each) === row);
+    const [gpu, dram] = JSON.parse(row) as [string, string];
+    return [
+      rowHead(gpu), text(dram === "-" ? "none" : `${dram} GiB`),
+      ...rates.map((jps) => regimeCell(cells.find((each) => each.jps === jps), variants)),
+    ];
+  });
+  const first = own[0] as Regime;
+  return h("article", {},
+    h("h3", {}, badge(first.kind), ` ${first.settings}`),
+    dataTable("regime map", texts("GPU", "host memory", ...rates.map(rateText)), rows));
+}
+
+export function regimeCsv(report: Report): CsvColumn[] {
+  return table(report.regimes, {
+    figures: (r) => r.kind, settings: (r) => r.settings, gpu: (r) => r.gpu, dram_gib: (r) => r.dram,
+    jps: (r) => r.jps, winner: (r) => r.winner, tied_with: (r) => r.tied.join(" "),
+    jct_s: (r) => r.value, runner_up: (r) => r.runner_up, runner_up_jct_s: (r) => r.runner_value,
+    margin: (r) => r.margin, margin_low95: (r) => r.margin_interval?.[0],
+    margin_high95: (r) => r.margin_interval?.[1], repeats: (r) => r.repeats,
+  });
+}
+
+export function regimesSection(store: Store): HTMLElement {
+  const { report } = store;
+  const maps = () => {
+    const keys = [...new Set(report.regimes.map(keyOf))];
+    return keys.map((key) =>
+      regimeMap(report.regimes.filter((each) => keyOf(each) === key), store.variants),
+    );
+  };
+  return section("regimes", "Regime map: who is best where",
+    h("p", { class: "muted" }, "By mean job completion time, among the policies without a host tier and those " +
+      "with this much host memory; by how much the next one is slower. A tie: less than 1 %, or repeats " +
+      "with equal seeds do not tell them apart."),
+    bar("regimes.csv", () => regimeCsv(report)), live(store, maps));
+}

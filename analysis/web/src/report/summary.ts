@@ -1,0 +1,86 @@
+// One figure by arrival rate and policy, a table for each GPU.
+import { csvButton, type CsvColumn } from "@/shared/csv";
+import { h } from "@/shared/dom";
+import { even, num } from "@/shared/format";
+
+import { metricSelect } from "./controls";
+import { groupOf, panelName, repeatsText, type Figure, type Panel } from "./data";
+import {
+  badge, dataTable, interval, live, number, numbers, rowHead, safeName, section, texts, type Cell,
+} from "./elements";
+import { table } from "./parts";
+import type { Store } from "./state";
+
+/** A star for the best, and the word for those that cannot be told from it. */
+function standing({ best, tied }: Figure): HTMLElement | null {
+  if (tied) {
+    const why = "less than 1 % from the best, or the repeats do not tell them apart";
+    return h("span", { class: "mark", title: why }, "tie ");
+  }
+  return best ? h("span", { class: "mark", title: "best of the row" }, "★ ") : null;
+}
+
+function summaryCell(panel: Panel, jps: string, variant: string, metric: string): Cell {
+  const group = groupOf(panel, jps, variant);
+  const figure = group?.figures[metric];
+  if (!group || !figure) return number(h("span", { class: "muted" }, "–"));
+  const ratio = figure.ratio === null ? "" : `${figure.ratio.toFixed(2)}× fcfs, `;
+  const range = figure.interval && h("div", { class: "small muted", title: "95 % over the repeats" },
+    interval(figure.interval));
+  const published = figure.published !== null &&
+    h("div", { class: "small published", title: "published value" }, `pub. ${num(figure.published)}`);
+  const won = figure.best || figure.tied;
+  return {
+    class: `n${figure.tied ? " tied" : figure.best ? " best" : ""}`,
+    content: [
+      h("div", { class: `value${won ? " won" : ""}` }, standing(figure), even(figure.mean)),
+      h("div", { class: "small muted", title: `ratio to fcfs; ${repeatsText(group.repeats)}` },
+        `${ratio}n=${group.repeats}`),
+      range, published,
+    ],
+  };
+}
+
+function summaryCsv(panel: Panel, metric: string): CsvColumn[] {
+  const rows = panel.groups.flatMap((group) => {
+    const figure = group.figures[metric];
+    return figure ? [{ group, figure }] : [];
+  });
+  return table(rows, {
+    gpu: () => panel.gpu, figures: () => panel.kind, settings: () => panel.settings,
+    jps: ({ group }) => group.jps, policy: ({ group }) => group.variant, metric: () => metric,
+    unit: ({ figure }) => figure.unit, mean: ({ figure }) => figure.mean,
+    low95: ({ figure }) => figure.interval?.[0], high95: ({ figure }) => figure.interval?.[1],
+    ratio_to_fcfs: ({ figure }) => figure.ratio, published: ({ figure }) => figure.published,
+    best: ({ figure }) => figure.best, tied: ({ figure }) => figure.tied,
+    repeats: ({ group }) => group.repeats,
+  });
+}
+
+function summaryTable(panel: Panel, metric: string): HTMLElement {
+  const figures = panel.groups.flatMap((group) => group.figures[metric] ?? []);
+  const unit = figures[0]?.unit ?? "";
+  const file = safeName(`${panel.gpu}-${metric}.csv`);
+  const rows = panel.rates.map((jps) => [
+    rowHead(jps), ...panel.variants.map((variant) => summaryCell(panel, jps, variant, metric)),
+  ]);
+  const name = `${metric}${unit === "" ? "" : ` [${unit}]`}`;
+  const sources = panel.sources.map((source) => `; pub.: ${source}`);
+  return h("article", { class: "summary" },
+    h("h3", {}, panelName(panel), " ", badge(panel.kind), csvButton(file, () => summaryCsv(panel, metric))),
+    panel.devices !== "" && h("p", { class: "small muted" }, `Device as verified: ${panel.devices}`),
+    dataTable(`${panelName(panel)}: ${metric}`,
+      [...texts("jobs/s"), ...numbers(...panel.variants)], rows),
+    h("p", { class: "small muted" }, `${name}; n: repeats`, ...sources),
+    ...panel.remarks.map((remark) => h("p", { class: "small warn" }, remark)));
+}
+
+export function summarySection(store: Store): HTMLElement {
+  const tables = () =>
+    store.report.panels.map((panel) => summaryTable(panel, store.state.metric));
+  return section("summary", "Summary: arrival rate by policy, for each GPU",
+    h("p", { class: "small muted" }, "★ best of the row; tie: less than 1 % from the best, or repeats with " +
+      "equal seeds do not tell the two apart."),
+    metricSelect(store),
+    live(store, () => [h("div", { class: "summaries" }, ...tables())]));
+}
