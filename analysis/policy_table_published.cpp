@@ -5,7 +5,7 @@
 namespace analysis {
 namespace {
 
-constexpr std::string_view kApplies = "applies.", kRate = "jps-";
+constexpr std::string_view kApplies = "applies.", kRate = "jps-", kFigure = "figure.";
 
 [[noreturn]] void fail(const std::string& key, const sweep::Param& param,
                        const std::string& problem) {
@@ -60,8 +60,11 @@ double Published::value(const ConfiguredCell& cell, const std::string& wanted) c
 
 Published load_published(const std::string& path) {
   Published published;
+  bool has_figures = false;  // of a study, which has charts of its own
   for (const auto& [key, param] : sweep::load_flat_toml(path)) {
-    if (key == "source") {
+    if (key.starts_with(kFigure)) {
+      has_figures = true;
+    } else if (key == "source") {
       published.source = text_of(key, param);
     } else if (key == "metric") {
       published.metric = text_of(key, param);
@@ -71,7 +74,7 @@ Published load_published(const std::string& path) {
       published.entries.push_back(entry_of(key, param));
     }
   }
-  if (published.source.empty() || published.metric.empty())
+  if (published.source.empty() || (published.metric.empty() && !has_figures))
     throw sweep::SpecError(path + ": source and metric must be given");
   return published;
 }

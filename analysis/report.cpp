@@ -98,6 +98,7 @@ Report make_report(const std::vector<std::string>& archives,
   report.panels = make_panels(report.cells, sources, report.published);
   report.regimes = regimes_of(report.panels);
   report.claims = run_claims(archives, "", profiles);
+  report.studies = make_study_charts(report.readers, profiles);
   return report;
 }
 

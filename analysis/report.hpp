@@ -10,6 +10,7 @@
 #include "analysis/report_digest.hpp"
 #include "analysis/report_gap.hpp"
 #include "analysis/statistics.hpp"
+#include "analysis/study_charts.hpp"
 #include "sweeps/archive_reader.hpp"
 
 namespace analysis {
@@ -85,6 +86,7 @@ struct Report {
   std::vector<ReportPanel> panels;
   std::vector<Regime> regimes;
   std::vector<MissingCell> missing;
+  std::vector<StudyChart> studies;
   ClaimReport claims;
   std::vector<Published> published;
   // What the panels point into.

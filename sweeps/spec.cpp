@@ -33,6 +33,7 @@ class SpecParser {
     read_includes();
     read_excludes();
     read_overrides();
+    read_figures();
     return std::move(spec_);
   }
 
@@ -50,6 +51,7 @@ class SpecParser {
   void read_includes();
   void read_excludes();
   void read_overrides();
+  void read_figures();
 
   void add_scalar(const Leaf& leaf, ParamMap& params) const;
   void add_scalars(const toml::table& table, const std::string& prefix, ParamMap& params) const;
@@ -266,6 +268,10 @@ void SpecParser::read_overrides() {
     check_values(on_axes);
     spec_.overrides.push_back({std::move(on_axes), std::move(others), where});
   }
+}
+
+void SpecParser::read_figures() {
+  spec_.figures = figures_of(section("figure"), spec_.path, spec_.name, "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sweeps/figure.hpp"
 #include "sweeps/params.hpp"
 
 namespace sweep {
@@ -63,6 +64,7 @@ struct SweepSpec {
   std::vector<Exclude> excludes;
   std::vector<Include> includes;
   std::vector<Override> overrides;
+  std::vector<FigureSpec> figures;
   ParamMap base;  // every other scalar, dotted
 
   const Axis* find_axis(std::string_view name) const;

@@ -50,6 +50,8 @@ def main(words=None):
     parser.add_argument("archives", nargs="+", metavar="A.h5")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where they go; made if it is not there")
     parser.add_argument("--formats", default="pdf,svg,png", help="of the figures (pdf,svg,png)")
+    parser.add_argument("--external", action="append", default=[], metavar="F.json", help="a result from elsewhere beside a study's figures")
+    parser.add_argument("--panels", action="store_true", help="the nine charts of each GPU also of archives that studies' figures show")
     given = parser.parse_args(words)
     formats = given.formats.split(",")
     if unknown := set(formats) - {"pdf", "svg", "png"}:
@@ -60,7 +62,15 @@ def main(words=None):
         sys.exit(f"kvsweep-figures: {missing}; Debian has python3-h5py, python3-numpy, python3-pandas and python3-matplotlib")
     out = pathlib.Path(given.output)
     out.mkdir(parents=True, exist_ok=True)
+    from kvsweep.study_figures import write_studies
+
+    try:
+        studied = write_studies(given.archives, given.external, out, formats)
+    except (OSError, ValueError) as error:
+        sys.exit(f"kvsweep-figures: {error}")
     for path in given.archives:
+        if path in studied and not given.panels:
+            continue
         try:
             write_archive(path, out, formats)
         except (OSError, ValueError) as error:

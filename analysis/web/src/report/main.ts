@@ -13,6 +13,7 @@ import { latencySection } from "./latency";
 import { panelSection } from "./panel";
 import { regimesSection } from "./regimes";
 import { Store } from "./state";
+import { studiesSection } from "./studies";
 import { summarySection } from "./summary";
 
 const titleOf = (report: Report) => report.archives.map((archive) => archive.sweep).join(", ");
@@ -29,6 +30,7 @@ function sections(store: Store): Card[] {
     still(summarySection(store)),
     still(regimesSection(store)),
     panelSection(store),
+    ...studiesSection(store.report),
     latencySection(store),
     still(fitsSection(store)),
     still(claimsSection(store)),

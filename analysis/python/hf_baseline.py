@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""The naive baseline of the PagedAttention lab: Hugging Face generate() on prompts of one text.
+
+    python3 hf_baseline.py --gpu a100-40gb -o hf.json               # 16 prompts in one padded batch, 128 new tokens
+    python3 hf_baseline.py --gpu a100-40gb --batch 1 -o hf-1.json   # one after the other
+    analysis/python/kvsweep-figures lab-naive.h5 --external hf.json -o figs/
+
+Needs torch and transformers, a GPU with room for the model, and access to its weights. The result is an external cell
+(analysis/python/kvsweep/external.py) that stands beside those of sweeps/experiments/lab-naive.toml. Tokens count up to each
+sequence's end; what a batch pads does not. One pass warms up; the rate is the median of the passes that follow.
+"""
+import argparse
+import json
+import pathlib
+import platform
+import statistics
+import sys
+import time
+
+PROMPT = "Write a short story about AI."
+
+
+def options(words):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", default="meta-llama/Llama-3.1-8B-Instruct", help="name or folder of a causal language model")
+    parser.add_argument("--as-model", default="llama-3.1-8b", help="its name in sweeps/models")
+    parser.add_argument("--gpu", required=True, help="the card's name in sweeps/gpus")
+    parser.add_argument("--prompts", type=int, default=16)
+    parser.add_argument("--batch", type=int, default=16, help="prompts at once")
+    parser.add_argument("--max-new-tokens", type=int, default=128)
+    parser.add_argument("--stop-early", action="store_true", help="let sequences end before max-new-tokens, as the lab does")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("-o", "--output", required=True, type=pathlib.Path)
+    given = parser.parse_args(words)
+    for name in ("prompts", "batch", "max_new_tokens", "repeats"):
+        if getattr(given, name) < 1:
+            parser.error(f"{name} must be at least 1, found {getattr(given, name)}")
+    return given
+
+
+def generated(sequence, end_ids):
+    """Tokens of an answer up to and with the one that ends it."""
+    for at, token in enumerate(sequence):
+        if token in end_ids:
+            return at + 1
+    return len(sequence)
+
+
+class Model:
+    """What transformers makes of a name: prompts in, answers out."""
+
+    def __init__(self, name):
+        import torch
+        import transformers
+
+        self.torch = torch
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, padding_side="left")
+        if self.tokenizer.pad_token is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        # Moved as a whole: device_map would need a further package.
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16).to("cuda").eval()
+        ends = self.model.generation_config.eos_token_id
+        self.end_ids = set(ends if isinstance(ends, (list, tuple)) else [ends]) - {None}
+        self.software = {"transformers": transformers.__version__, "torch": torch.__version__, "device": torch.cuda.get_device_name()}
+
+    def prompt_tokens(self):
+        return len(self.tokenizer(PROMPT)["input_ids"])
+
+    def answer(self, count, new_tokens, stop_early):
+        """Generates for `count` prompts at once; returns the tokens of each answer."""
+        inputs = self.tokenizer([PROMPT] * count, return_tensors="pt", padding=True).to("cuda")
+        least = {} if stop_early else {"min_new_tokens": new_tokens}
+        with self.torch.inference_mode():
+            outputs = self.model.generate(**inputs, max_new_tokens=new_tokens, do_sample=False, pad_token_id=self.tokenizer.pad_token_id, **least)
+        answers = outputs[:, inputs["input_ids"].shape[1]:].tolist()  # waits for the device
+        return [generated(each, self.end_ids) for each in answers]
+
+    def peak_bytes(self):
+        return int(self.torch.cuda.max_memory_allocated())
+
+
+def measure(model, given, clock=time.perf_counter):
+    """Seconds and generated tokens of each pass over all prompts, the first one left out."""
+    passes = []
+    for _ in range(given.repeats + 1):
+        start, tokens = clock(), 0
+        for first in range(0, given.prompts, given.batch):
+            tokens += sum(model.answer(min(given.batch, given.prompts - first), given.max_new_tokens, given.stop_early))
+        passes.append((clock() - start, tokens))
+    return passes[1:]
+
+
+def result(model, given, passes):
+    """The external cell."""
+    prompt = model.prompt_tokens()
+    output = statistics.median(tokens / seconds for seconds, tokens in passes)
+    total = statistics.median((tokens + given.prompts * prompt) / seconds for seconds, tokens in passes)
+    software = ", ".join(f"{name} {version}" for name, version in model.software.items() if name != "device")
+    return {
+        "format": "kvsweep-external", "version": 1, "name": "generate()", "experiment": "lab-naive",
+        "kind": f"MEASURED ({software}, {model.software['device']})",
+        "config": {"backend": "external", "gpu": given.gpu, "model": given.as_model, "policy": "contiguous", "engine.max_num_seqs": given.batch,
+                   "workload.kind": "fixed", "workload.n": given.prompts, "workload.prompt": prompt, "workload.output": given.max_new_tokens},
+        "figures": {"output_tok_per_s": output, "total_tok_s": total, "makespan_s": statistics.median(seconds for seconds, _ in passes),
+                    "jobs": given.prompts},
+        "passes": [{"seconds": seconds, "output_tokens": tokens} for seconds, tokens in passes],
+        "peak_memory_bytes": model.peak_bytes(), "host": platform.node(), "software": model.software,
+    }
+
+
+def main(words=None, make_model=Model):
+    given = options(words)
+    try:
+        model = make_model(given.model)
+    except ImportError as missing:
+        sys.exit(f"hf_baseline: {missing}; it needs torch and transformers (pip install torch transformers)")
+    found = result(model, given, measure(model, given))
+    given.output.write_text(json.dumps(found, indent=1) + "\n")
+    print(f"HF throughput: {found['figures']['output_tok_per_s']:.1f} tok/s ({given.batch} at once, median of {given.repeats}): {given.output}")
+
+
+if __name__ == "__main__":
+    main()

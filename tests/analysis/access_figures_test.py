@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Figures of the access log over hand-made rows with the columns of /kv_access and /access_rows.
+
+    access_figures_test.py KVSWEEP SOURCE_DIR
+"""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(sys.argv[2]) / "analysis/python"))
+try:
+    import h5py, matplotlib, numpy as np, pandas as pd  # noqa: E401,F401
+except ImportError as missing:
+    print(f"SKIPPED: {missing}")
+    sys.exit(0)
+
+from kvsweep import access_figures  # noqa: E402
+
+
+class Log:
+    """Stands for an archive: two requests write block 1 and 2 in a prefill, and read them in two decode steps."""
+
+    path = "hand-made"
+    cells = pd.DataFrame({"kind": ["MEASURED (cpu)"]})
+
+    def __init__(self):
+        rows = []
+        for job in (0, 1):
+            for kind in ("write_key", "write_value"):
+                rows.append((1, 0, kind, job + 1, 0, 16, job, 1.0 + 1e-5 * job, 0.0))
+            for step, t in ((2, 2.0), (3, 3.0)):
+                for at, kind in enumerate(("read_key", "read_value")):
+                    rows.append((step, 0, kind, job + 1, 0, 16, job, t + 1e-5 * at, 1e-5))
+        self.access = pd.DataFrame(rows, columns=["step", "layer", "kind", "block", "first_slot", "n_slots", "row", "t_s", "dur_s"])
+        served = [(step, row, 10 + row, "prefill" if step == 1 else "decode") for step in (1, 2, 3) for row in (0, 1)]
+        self.rows = pd.DataFrame(served, columns=["step", "row", "job", "phase"])
+
+    def table(self, name, cell):
+        return {"kv_access": self.access, "access_rows": self.rows}[name]
+
+
+class AccessFigures(unittest.TestCase):
+    def test_an_access_knows_the_request_that_it_served(self):
+        rows = access_figures.logged(Log(), 0)
+        self.assertEqual(set(zip(rows.block, rows.job)), {(1, 10), (2, 11)})
+        self.assertEqual(rows.is_read.sum(), 8)
+        self.assertEqual(len(access_figures.logged(Log(), 0, steps=[2])), 4)
+
+    def test_pauses_are_cut_and_nothing_changes_order_or_length(self):
+        place, cuts = access_figures.cut_gaps([0, 1, 100, 101], [1, 2, 101, 102], gap=2)
+        np.testing.assert_allclose(place([0, 1, 2, 100, 101, 102]), [0, 1, 2, 4, 5, 6])
+        self.assertEqual(list(cuts), [3])
+        place, cuts = access_figures.cut_gaps([0, 1], [1, 2])
+        self.assertEqual((list(place([0, 2])), len(cuts)), ([0, 2], 0))
+
+    def test_a_block_is_idle_between_its_accesses(self):
+        idle = access_figures.idle_share(Log(), 0).set_index(["block", "cache"])
+        last = 3.0 + 2e-5
+        # K of block 1: written at 1, read for 10 us at 2 and 3.
+        self.assertAlmostEqual(idle.idle_share[1, "K"], (last - 1 - 2e-5) / (last - 1))
+        self.assertAlmostEqual(idle.longest_pause_s[1, "K"], 1.0)
+        self.assertAlmostEqual(idle.since_last_write_s[2, "V"], last - 1 - 1e-5)
+
+    def test_the_figure_shows_both_caches_and_says_what_it_is(self):
+        figure = access_figures.accesses(Log(), 0)
+        self.assertIn("MEASURED (cpu)", figure._suptitle.get_text())
+        self.assertEqual([axis.get_ylabel()[0] for axis in figure.axes], ["K", "V"])
+        self.assertEqual(len(figure.axes[0].collections), 4)
+        self.assertEqual(len(figure.axes[0].lines), 2)
+
+    def test_a_cell_without_a_log_is_an_error_that_says_so(self):
+        empty = Log()
+        empty.access = empty.access.iloc[:0]
+        with self.assertRaisesRegex(access_figures.NoAccessLog, "logged no KV accesses"):
+            access_figures.accesses(empty, 0)
+
+
+if __name__ == "__main__":
+    result = unittest.main(argv=sys.argv[:1], exit=False).result
+    sys.exit(not result.wasSuccessful())
