@@ -1,106 +1,16 @@
-// Between the fused projection and attention: biases, rotary embedding (arXiv 2104.09864), and the
-// step's keys and values into their blocks, in one pass. A CTA a token; a thread owns 8 dimensions
-// of one head and the 8 that they rotate with, so that both are read once and written once.
-#include "kernels/device/access_log.cuh"
-#include "kernels/device/attention.hpp"
-#include "kernels/device/launch.cuh"
-#include "kernels/device/number.cuh"
-#include "kernels/device/overlap.cuh"
+// Rotates, and appends keys and values, without an access log; device/append_kernel.cuh says how.
+#include "kernels/device/append_kernel.cuh"
+#include "kernels/device/logged.hpp"
 
 namespace kernels::gpu {
-namespace {
 
-constexpr int kMaxHeadDim = 128;
+int append_kv_warps(const HeadShape& shape) { return append::threads_of(shape) / 32; }
 
-/// The angle is rounded to float32 as in the usual implementation; its reduction to one turn is in
-/// double, so that positions of 100,000 and more need no slow path.
-__device__ float2 cosine_sine(int position, float inverse_frequency, float scale) {
-  constexpr double kHalfTurns = 0.31830988618379067154;  // 1 / pi
-  const float angle = __fmul_rn(static_cast<float>(position), inverse_frequency);
-  const double half_turns = static_cast<double>(angle) * kHalfTurns;
-  const double reduced = half_turns - 2 * rint(half_turns / 2);
-  float2 out;
-  sincospif(static_cast<float>(reduced), &out.y, &out.x);
-  return {out.x * scale, out.y * scale};
+int append_kv_records(const HeadShape& shape) {
+  const int items = (shape.heads + 2 * shape.kv_heads) * shape.head_dim / 16;
+  const int heads_a_warp = 32 / (shape.head_dim / 16);
+  return heads_a_warp * divide_up(items, append::threads_of(shape));
 }
-
-struct Pair {
-  Eight low, high;
-};
-
-template <class T>
-__device__ Pair load_pair(const T* at, int half) {
-  return {load8(at), load8(at + half)};
-}
-
-template <class T>
-__device__ void store_pair(T* at, int half, const Pair& pair) {
-  store8(at, pair.low);
-  store8(at + half, pair.high);
-}
-
-__device__ void rotate(Pair& pair, const float2* rotation) {
-#pragma unroll
-  for (int e = 0; e < 8; ++e) {
-    const float cosine = rotation[e].x, sine = rotation[e].y;
-    const float low = pair.low.x[e], high = pair.high.x[e];
-    pair.low.x[e] = low * cosine - high * sine;
-    pair.high.x[e] = high * cosine + low * sine;
-  }
-}
-
-/// Where in the arena one head's key (or value) of this token goes.
-__device__ std::int64_t place(const AppendKv& op, std::int64_t block, int slot, int kv_head,
-                              bool value) {
-  return value ? op.kv.layout.value(block, op.kv.layer, kv_head, slot)
-               : op.kv.layout.key(block, op.kv.layer, kv_head, slot);
-}
-
-template <class T, class Log>
-__global__ void append_kv_kernel(AppendKv op, Log log) {
-  __shared__ float2 rotation[kMaxHeadDim / 2];
-  const std::int64_t token = blockIdx.x;
-  release_successor();
-  // The step's arrays are there before its first kernel: only the projection is worth waiting for.
-  const int sequence = op.sequence[token], position = op.positions[token];
-  const int half = op.shape.head_dim / 2, pieces = half / 8;
-  const bool rotates = op.inverse_frequencies != nullptr;
-  if (rotates && threadIdx.x < half)
-    rotation[threadIdx.x] =
-        cosine_sine(position, op.inverse_frequencies[threadIdx.x], op.rotation_scale);
-  wait_for_predecessor();
-  __syncthreads();
-  if (sequence < 0) return;
-
-  const int heads = op.shape.heads, kv_heads = op.shape.kv_heads;
-  const int slot = position % op.kv.layout.block_size;
-  const std::int64_t block = op.kv.arena == nullptr
-                                 ? 0
-                                 : op.kv.block_tables[std::int64_t{sequence} * op.kv.table_stride +
-                                                      position / op.kv.layout.block_size];
-  T* row = static_cast<T*>(op.qkv) + token * op.shape.qkv_width();
-  for (int i = threadIdx.x; i < (heads + 2 * kv_heads) * pieces; i += blockDim.x) {
-    const int head = i / pieces, first = 8 * (i % pieces);
-    const bool query = head < heads, value = head >= heads + kv_heads;
-    T* at = row + head * op.shape.head_dim + first;
-    Pair pair = load_pair(at, half);
-    if (op.bias) {
-      const T* bias = static_cast<const T*>(op.bias) + head * op.shape.head_dim + first;
-      add_to(pair.low, load8(bias));
-      add_to(pair.high, load8(bias + half));
-    }
-    if (rotates && !value) rotate(pair, rotation + first);
-    if (query || op.keep_contiguous) store_pair(at, half, pair);
-    if (query || op.kv.arena == nullptr) continue;
-    const int kv_head = (head - heads) % kv_heads;
-    T* to = static_cast<T*>(op.kv.arena) + place(op, block, slot, kv_head, value) + first;
-    store_pair(to, half, pair);
-    if constexpr (Log::kOn)
-      if (value && first == 0) log.record(AccessKind::write, block, op.kv.layer, kv_head, slot, 1);
-  }
-}
-
-}  // namespace
 
 void append_kv(const AppendKv& op, cudaStream_t stream) {
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
@@ -109,17 +19,8 @@ void append_kv(const AppendKv& op, cudaStream_t stream) {
   if (op.tokens == 0) return;
   AppendKv with_slots = op;
   if (op.kv.arena == nullptr) with_slots.kv.layout.block_size = 1;
-  const int items = (op.shape.heads + 2 * op.shape.kv_heads) * op.shape.head_dim / 16;
-  const int threads = items < 1024 ? round_up(items, 32) : 1024;
-  const Grid grid = {static_cast<unsigned>(op.tokens),
-                     static_cast<unsigned>(threads < 64 ? 64 : threads)};
-  with_16_bit(op.type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    with_log(op.log, [&](auto log) {
-      launch_overlapping("append_kv", append_kv_kernel<T, decltype(log)>, grid, stream, with_slots,
-                         log);
-    });
-  });
+  if (op.log) return append_kv_logged(with_slots, stream);
+  append::launch(with_slots, NoLog{}, stream);
 }
 
 }  // namespace kernels::gpu

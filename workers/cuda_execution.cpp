@@ -1,6 +1,7 @@
 #include "workers/cuda_execution.hpp"
 
 #include "sweeps/schema.hpp"
+#include "workers/access_tables.hpp"
 #include "workers/experiment.hpp"
 
 namespace worker {
@@ -32,6 +33,7 @@ class CudaExecution final : public Execution {
     if (!clock_) {
       telemetry_ = device_.start_telemetry();
       clock_.emplace();
+      if (cell_->access_log()) cell_->access_log()->use_clock(*clock_);
     }
     return *clock_;
   }
@@ -41,6 +43,7 @@ class CudaExecution final : public Execution {
     describe_model(result);
     describe_device(result);
     describe_memory(result);
+    if (cell_->access_log()) add_access_log(result, *cell_->access_log());
   }
 
  private:
@@ -99,6 +102,7 @@ backends::CudaCellOptions cuda_cell_options(const ExperimentConfig& config) {
                                   : backends::PrefillAttention::paged;
   options.tune = true;
   options.debug = transformer.checks;
+  options.access_log = config.access_log;
   return options;
 }
 

@@ -15,6 +15,13 @@ backends::IndexRanges bind_ranges(ParamBinder& in, const std::string& key,
   }
 }
 
+void check_exist(const ParamBinder& in, const std::string& key, const backends::IndexRanges& chosen,
+                 int count, const std::string& of) {
+  if (chosen.last() >= count)
+    in.fail(key, "names number " + std::to_string(chosen.last()) + ", the model has " +
+                     std::to_string(count) + ' ' + of + " (from 0)");
+}
+
 }  // namespace
 
 std::optional<backends::AccessLogOptions> bind_access_log(ParamBinder& in,
@@ -38,6 +45,8 @@ std::optional<backends::AccessLogOptions> bind_access_log(ParamBinder& in,
     in.fail(kSwitch, "needs an engine.block_size of at most " +
                          std::to_string(kernels::kMostLoggedSlots) + ", which is " +
                          std::to_string(config.engine.kv.block_size));
+  check_exist(in, "record.access_layers", options.layers, config.model.layers, "layers");
+  check_exist(in, "record.access_heads", options.heads, config.model.kv_heads, "key heads");
   return options;
 }
 

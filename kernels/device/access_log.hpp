@@ -1,30 +1,89 @@
 #pragma once
-#include <cstdint>
+#include <cstddef>
+
+#include "kernels/access_log.hpp"
+#include "kernels/kv_layout.hpp"
 
 namespace kernels::gpu {
 
-/// Keys and values of the same tokens are always read, or written, together.
-enum class AccessKind : std::uint8_t { read, write };
+/// Segments of one size that lie one behind the other.
+struct SegmentArray {
+  std::int64_t start = 0;     // bytes, from the first segment of the layer
+  std::int64_t count = 0;     // segments
+  std::int32_t capacity = 0;  // records a segment
 
-/// One access of a kernel to the KV of one block (or part of one) and one head.
-struct AccessRecord {
-  std::uint32_t nanoseconds;  // low half of %globaltimer when the data was there or was written
-  std::uint16_t tokens;       // of the block, from `slot` on
-  std::uint16_t slot;         // first slot in the block
-  std::uint32_t block;
-  std::uint8_t layer;
-  std::uint8_t kv_head;
-  std::uint8_t kind;  // AccessKind
-  std::uint8_t sm;
+  KERNELS_HOST_DEVICE constexpr std::int64_t segment_bytes() const {
+    return static_cast<std::int64_t>(sizeof(SegmentHeader)) +
+           std::int64_t{capacity} * static_cast<std::int64_t>(sizeof(AccessRecord));
+  }
+  KERNELS_HOST_DEVICE constexpr std::int64_t end() const { return start + count * segment_bytes(); }
 };
-static_assert(sizeof(AccessRecord) == 16, "one 16-byte store");
 
-/// Where kernels put their records. Device memory; `used` counts on past `capacity`, records past
-/// it are dropped.
+/// Where a step's kernels put their segments. A warp's place follows from the step's work lists
+/// alone, so warps neither wait for each other nor count together:
+///   append             [token][warp of its CTA]
+///   prefill_attention  [tile][key head]; a CTA's first warp stands for all
+///   decode_attention   [split of the step's list][key head][warp of its CTA]
+/// In device memory and written before each step, so that captured launches find the new one.
+struct AccessPlan {
+  unsigned char* segments = nullptr;  // [logged layers][layer_bytes], 16-byte aligned
+  std::int64_t layer_bytes = 0;
+  SegmentArray arrays[3];                           // by AccessKernel
+  const std::uint8_t* prefilled = nullptr;          // [S] 1 for rows that are prefilled
+  std::uint32_t heads[kMostLoggedHeads / 32] = {};  // a bit for each key head that is logged
+  std::uint32_t fence_writes = 0;
+  std::uint16_t step = 0;
+};
+
+/// What a launch is told: the plan, in device memory, and which logged layer this is.
 struct AccessLog {
-  AccessRecord* records = nullptr;  // [capacity]
-  unsigned long long* used = nullptr;
-  unsigned long long capacity = 0;
+  const AccessPlan* plan = nullptr;
+  std::int32_t layer_slot = 0;
 };
+
+/// Shape of a step as far as segments go.
+struct LoggedWork {
+  int tokens = 0;          // rows of the append kernel, without padding
+  int append_warps = 0;    // append_kv_warps()
+  int append_records = 0;  // append_kv_records(): of a warp
+  int prefill_tiles = 0;   // paged ones
+  int prefill_keys = 0;    // the most that one of them reads
+  int decode_splits = 0;   // of all rows
+  int decode_length = 0;   // of the longest split
+  int block_size = 0;
+  int kv_heads = 0;
+};
+
+/// Tiles of keys that one warp reads at a time in decode attention, and a CTA in prefill attention.
+constexpr int kDecodeReadTile = 16, kPrefillReadTile = 48;
+constexpr int kDecodeWarps = 4;
+
+/// Blocks that a tile of so many tokens may touch: tiles and blocks both begin at multiples of 8.
+constexpr int blocks_in_tile(int tile, int block_size) {
+  const int most = (tile + block_size - 2) / block_size + 1;
+  return tile % block_size == 0 || block_size % tile == 0 ? (tile + block_size - 1) / block_size
+                                                          : most;
+}
+
+/// The plan's arrays for a step; pointers, heads and step are left to the caller.
+inline AccessPlan lay_out_segments(const LoggedWork& work) {
+  const auto tiles = [](int tokens, int tile) { return (tokens + tile - 1) / tile; };
+  AccessPlan plan;
+  SegmentArray& append = plan.arrays[static_cast<int>(AccessKernel::append)];
+  append.count = std::int64_t{work.tokens} * work.append_warps;
+  append.capacity = work.append_records;
+  SegmentArray& prefill = plan.arrays[static_cast<int>(AccessKernel::prefill_attention)];
+  prefill.start = append.end();
+  prefill.count = std::int64_t{work.prefill_tiles} * work.kv_heads;
+  prefill.capacity = 2 * tiles(work.prefill_keys, kPrefillReadTile) *
+                     blocks_in_tile(kPrefillReadTile, work.block_size);
+  SegmentArray& decode = plan.arrays[static_cast<int>(AccessKernel::decode_attention)];
+  decode.start = prefill.end();
+  decode.count = std::int64_t{work.decode_splits} * work.kv_heads * kDecodeWarps;
+  decode.capacity = 2 * tiles(tiles(work.decode_length, kDecodeReadTile), kDecodeWarps) *
+                    blocks_in_tile(kDecodeReadTile, work.block_size);
+  plan.layer_bytes = decode.end();
+  return plan;
+}
 
 }  // namespace kernels::gpu

@@ -28,9 +28,12 @@ struct AppendKv {
   const std::int32_t* sequence = nullptr;   // [T] row of the block table; negative: padding,
                                             // nothing is stored
   PagedKv kv;                               // arena none: nothing is stored
-  const AccessLog* log = nullptr;           // device pointers; none: nothing is logged
+  const AccessLog* log = nullptr;           // none: nothing is logged
 };
 void append_kv(const AppendKv& op, cudaStream_t stream);
+/// Warps of a token's CTA, and the most records that one of them leaves in an access log.
+int append_kv_warps(const HeadShape& shape);
+int append_kv_records(const HeadShape& shape);
 
 /// A piece of work of prefill attention: a run of one sequence's query tokens.
 struct PrefillTile {

@@ -50,6 +50,26 @@ TEST_CASE("a shard gives back everything that a cell left behind", "[archive]") 
   CHECK(read.record.histograms.dur[13] == 23);  // 2^-7 s to 2^-6 s
 }
 
+TEST_CASE("a shard has tables of KV accesses if its cell logged any, and gives them back",
+          "[archive]") {
+  const ArchiveWorld world{4};
+  const std::string path = world.scratch() + "/shard.h5";
+  ShardContents contents = world.result(3);
+  write_file(path, shard_bytes(contents, world.scratch()));
+  CHECK_FALSE(has_object(H5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open").get(),
+                         "kv_access"));
+  KvAccessRow access;
+  access.kind = KvAccessKind::write_value;
+  access.block = 7;
+  access.saturated = true;
+  contents.result.kv_access = to_table<KvAccessRow>({&access, 1});
+  write_file(path, shard_bytes(contents, world.scratch()));
+  const Table read = read_shard(path, world.key(3)).result.kv_access;
+  CHECK(same_results(read, contents.result.kv_access));
+  CHECK(read.values<std::int32_t>("block") == std::vector<std::int32_t>{7});
+  CHECK(read.column("kind").enum_names.at(3) == "write_value");
+}
+
 TEST_CASE("a shard is a closed HDF5 file, and forming it leaves nothing in the scratch folder",
           "[archive]") {
   const Shard shard;

@@ -6,6 +6,7 @@
 #include "kernels/reference/linear.hpp"
 #include "kernels/reference/rope.hpp"
 #include "tests/gpu/kernels/device.hpp"
+#include "tests/gpu/kernels/logged_segments.hpp"
 
 using namespace gpu_test;
 namespace gpu = kernels::gpu;
@@ -176,10 +177,13 @@ TEST_CASE("the access log holds every key and value that is appended", "[gpu]") 
       arena(static_cast<std::size_t>(4 * layout.block_elements()));
   const Device<std::int32_t> positions(Ints{14, 15, 16, 0, 9}), sequence(Ints{0, 0, 0, 1, -1}),
       tables(Ints{2, 0, 3, 1});
-  const Device<gpu::AccessRecord> records(100);
-  Device<unsigned long long> used(1);
-  used.zero();
-  const gpu::AccessLog log = {records.get(), used.get(), 100};
+  const LoggedSegments segments({.tokens = 4,
+                                 .append_warps = gpu::append_kv_warps(shape),
+                                 .append_records = gpu::append_kv_records(shape),
+                                 .block_size = 16,
+                                 .kv_heads = 2},
+                                {1, 0});
+  const gpu::AccessLog log = segments.log();
   gpu::AppendKv op;
   op.type = Type::f16;
   op.shape = shape;
@@ -190,13 +194,18 @@ TEST_CASE("the access log holds every key and value that is appended", "[gpu]") 
   op.kv = {arena.get(), layout, 2, tables.get(), 2};
   op.log = &log;
   gpu::append_kv(op, nullptr);
-  REQUIRE(used.host()[0] == 8);
-  std::vector<std::array<int, 5>> found, expected;
-  for (const gpu::AccessRecord& r : records.host())
-    if (found.size() < 8)
-      found.push_back({static_cast<int>(r.block), r.slot, r.kv_head, r.layer, r.tokens});
-  for (const auto& [block, slot] : {std::pair(0, 0), {2, 14}, {2, 15}, {3, 0}})
-    for (const int head : {0, 1}) expected.push_back({block, slot, head, 2, 1});
+  using kernels::AccessKind;
+  std::vector<std::array<int, 6>> found, expected;
+  for (const auto& [header, r] : segments.of(kernels::AccessKernel::append, 2)) {
+    CHECK(r.n_slots == 1);
+    CHECK(r.duration == 0);
+    found.push_back({static_cast<int>(block_of(r)), r.first_slot, r.kv_head, r.kind, r.row,
+                     r.flags & kernels::kPrefillAccess});
+  }
+  for (const auto& [block, slot, row] : {std::array{0, 0, 0}, {2, 14, 0}, {2, 15, 0}, {3, 0, 1}})
+    for (const int head : {0, 1})
+      for (const AccessKind kind : {AccessKind::write_key, AccessKind::write_value})
+        expected.push_back({block, slot, head, static_cast<int>(kind), row, row == 0 ? 1 : 0});
   std::sort(found.begin(), found.end());
   std::sort(expected.begin(), expected.end());
   CHECK(found == expected);

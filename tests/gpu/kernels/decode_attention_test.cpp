@@ -1,6 +1,8 @@
+#include <array>
 #include <map>
 
 #include "tests/gpu/kernels/attention_world.hpp"
+#include "tests/gpu/kernels/logged_segments.hpp"
 
 using namespace gpu_test;
 
@@ -135,36 +137,50 @@ TEST_CASE("a captured launch serves other contexts, and skips padding rows", "[g
 
 namespace {
 
-/// Runs `attention` with a log and gives the tokens read of every (block, head).
+/// Slots read of every (block, key head), of keys and of values.
+using Touched = std::map<std::pair<unsigned, int>, std::array<int, 2>>;
+
+/// Runs `attention` with a log and gives what it read.
 template <class Attention>
-std::map<std::pair<unsigned, int>, int> logged(const Attention& attention) {
-  const Device<gpu::AccessRecord> records(100000);
-  Device<unsigned long long> used(1);
-  used.zero();
-  const gpu::AccessLog log = {records.get(), used.get(), 100000};
+Touched logged(const gpu::LoggedWork& work, std::size_t rows, kernels::AccessKernel kernel,
+               const Attention& attention) {
+  const bool prefill = kernel == kernels::AccessKernel::prefill_attention;
+  const LoggedSegments segments(work, std::vector<std::uint8_t>(rows, prefill ? 1 : 0));
+  const gpu::AccessLog log = segments.log();
   attention(&log);
-  REQUIRE(used.host()[0] <= 100000);
-  std::vector<gpu::AccessRecord> all = records.host();
-  all.resize(used.host()[0]);
-  std::map<std::pair<unsigned, int>, int> tokens;
-  for (const gpu::AccessRecord& r : all) {
-    CHECK(r.kind == static_cast<std::uint8_t>(gpu::AccessKind::read));
-    CHECK(r.layer == 1);
-    tokens[{r.block, r.kv_head}] += r.tokens;
+  Touched tokens;
+  for (const auto& [header, r] : segments.of(kernel, 1)) {
+    REQUIRE(r.kind < 2);
+    CHECK((r.flags & kernels::kPrefillAccess) == (prefill ? kernels::kPrefillAccess : 0));
+    tokens[{block_of(r), r.kv_head}][r.kind] += r.n_slots;
   }
   return tokens;
 }
 
 /// The tokens that a full read of every context touches.
-std::map<std::pair<unsigned, int>, int> touched(const AttentionWorld& world, int block_size) {
-  std::map<std::pair<unsigned, int>, int> tokens;
+Touched touched(const AttentionWorld& world, int block_size) {
+  Touched tokens;
   for (const std::int32_t s : world.all_sequences())
     for (int position = 0; position < world.context()[static_cast<std::size_t>(s)]; ++position)
       for (int head = 0; head < world.heads().kv_heads; ++head)
-        ++tokens[{static_cast<unsigned>(world.tables()[static_cast<std::size_t>(
-                      s * world.table_stride() + position / block_size)]),
-                  head}];
+        for (int& count : tokens[{static_cast<unsigned>(world.tables()[static_cast<std::size_t>(
+                                      s * world.table_stride() + position / block_size)]),
+                                  head}])
+          ++count;
   return tokens;
+}
+
+/// Splits of all contexts, and the longest.
+gpu::LoggedWork decode_work(const AttentionWorld& world, int block_size) {
+  gpu::LoggedWork work;
+  for (const std::int32_t context : world.context()) {
+    const int length = gpu::decode_split_length(context);
+    work.decode_splits += (context + length - 1) / length;
+    work.decode_length = std::max(work.decode_length, std::min(length, context));
+  }
+  work.block_size = block_size;
+  work.kv_heads = world.heads().kv_heads;
+  return work;
 }
 
 }  // namespace
@@ -175,13 +191,16 @@ TEST_CASE("the access log holds every token read, once, and changes no result", 
     INFO("block size " << block_size);
     AttentionWorld decoding({Type::bf16, 4, 2, 128, block_size, 0}, of_contexts({1000, 5, 300}));
     const Halves decoded = decoding.decode();
-    CHECK(logged([&](auto* log) { CHECK(decoding.decode(log) == decoded); }) ==
+    CHECK(logged(decode_work(decoding, block_size), 3, kernels::AccessKernel::decode_attention,
+                 [&](auto* log) { CHECK(decoding.decode(log) == decoded); }) ==
           touched(decoding, block_size));
 
     // Prompts of one tile each read their keys once.
     AttentionWorld prompts({Type::bf16, 4, 2, 128, block_size, 0}, {{500, 30}, {20, 20}});
     const Halves prefilled = prompts.prefill();
-    CHECK(logged([&](auto* log) {
+    const gpu::LoggedWork work = {
+        .prefill_tiles = 2, .prefill_keys = 500, .block_size = block_size, .kv_heads = 2};
+    CHECK(logged(work, 2, kernels::AccessKernel::prefill_attention, [&](auto* log) {
             CHECK(prompts.prefill(gpu::KvSource::paged, log) == prefilled);
           }) == touched(prompts, block_size));
   }

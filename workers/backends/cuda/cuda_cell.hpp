@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 
+#include "workers/backends/access_log.hpp"
 #include "workers/backends/cuda/host_memory.hpp"
 #include "workers/backends/cuda/pool_plan.hpp"
 #include "workers/engine/backend.hpp"
@@ -30,6 +32,7 @@ struct CudaCellOptions {
   bool tune = false;
   /// Blocks are poisoned when taken; loads are held against stores by checksum (CorruptBlock).
   bool debug = false;
+  std::optional<AccessLogOptions> access_log = {};  // of the KV cache; nothing: none
   /// True leaves the first block of a batch out: for tests that show that it would be noticed.
   std::function<bool(engine::CopyId)> skip_copy;
 };
@@ -56,6 +59,8 @@ class CudaCell {
   virtual const PoolPlan& pool() const = 0;
   virtual std::int64_t activation_bytes() const = 0;
   virtual const StepCost& steps() const = 0;
+  /// Null without one.
+  virtual AccessLogger* access_log() = 0;
 };
 
 }  // namespace backends

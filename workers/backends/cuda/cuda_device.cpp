@@ -49,6 +49,7 @@ class Cell final : public CudaCell {
     gemms.save();
     pool_ = plan_pool(options.pool, memory_use(), backend_.block_bytes(), options.block_size);
     backend_.take_pool(pool_);
+    backend_.start_access_log(pool_.num_blocks);
     backend_.record_graphs();
     if (tier_ == nullptr) return;
     tier_->reserve(options.host_slots, static_cast<std::size_t>(backend_.block_bytes()));
@@ -63,6 +64,7 @@ class Cell final : public CudaCell {
   const PoolPlan& pool() const override { return pool_; }
   std::int64_t activation_bytes() const override { return backend_.activation_bytes(); }
   const StepCost& steps() const override { return backend_.all_steps(); }
+  AccessLogger* access_log() override { return backend_.access_log(); }
 
  private:
   CudaCellOptions options_;

@@ -30,11 +30,13 @@ Forward::Forward(const DeviceWeights& weights, Activations& activations, const S
       inverse_frequencies_(to_device(rope_.inverse_frequency)),
       attention_scale_(1 / std::sqrt(static_cast<float>(weights.config().shape.head_dim))) {}
 
-void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& hook) {
+void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& hook,
+                  const LayerLog& log) {
   embed(step);
   if (hook) hook(-1);
   for (int i = 0; i < weights_.config().shape.layers; ++i) {
     const ProfilerRange range(ProfilerName::layer, static_cast<std::uint64_t>(i));
+    log_ = log ? log(i) : nullptr;
     attention_half(i, step, kv);
     mlp_half(i, step);
     if (hook) hook(i);
@@ -82,7 +84,8 @@ void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
                   .rotation_scale = rope_.scale,
                   .positions = step.positions,
                   .sequence = step.sequence,
-                  .kv = paged},
+                  .kv = paged,
+                  .log = log_},
                  stream_.get());
   if (step.num_paged_tiles > 0)
     prefill(step, paged, gpu::KvSource::paged, step.num_paged_tiles, step.paged_tiles);
@@ -104,7 +107,8 @@ void Forward::prefill(const StepArrays& step, const gpu::PagedKv& kv, gpu::KvSou
                           .qkv = to_.qkv,
                           .kv = kv,
                           .scale = attention_scale_,
-                          .out = to_.attention},
+                          .out = to_.attention,
+                          .log = source == gpu::KvSource::paged ? log_ : nullptr},
                          stream_.get());
 }
 
@@ -119,7 +123,8 @@ void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv) {
                                     .kv = kv,
                                     .scale = attention_scale_,
                                     .out = to_.attention,
-                                    .workspace = to_.decode_workspace};
+                                    .workspace = to_.decode_workspace,
+                                    .log = log_};
   if (kv.layer == 0) gpu::plan_decode(decode, stream_.get());
   gpu::decode_attention(decode, stream_.get());
 }

@@ -31,7 +31,11 @@ class Forward {
 
   /// Called when a layer is enqueued; -1 stands for the embedding.
   using LayerHook = std::function<void(int layer)>;
-  void run(const StepArrays& step, const KvArena& kv, const LayerHook& hook = {});
+  /// Where a layer's accesses to the KV cache are logged; null: nowhere. The pointers are kept by
+  /// nobody.
+  using LayerLog = std::function<const kernels::gpu::AccessLog*(int layer)>;
+  void run(const StepArrays& step, const KvArena& kv, const LayerHook& hook = {},
+           const LayerLog& log = {});
 
  private:
   void embed(const StepArrays& step);
@@ -65,8 +69,9 @@ class Forward {
   model::RopeTable rope_;
   DeviceBuffer inverse_frequencies_;  // [head_dim / 2] float32; empty with learned positions
   float attention_scale_;
-  bool has_addend_ = false;  // projected is to be added to the residual
-  int addend_bias_ = -1;     // its bias, a parameter
+  const kernels::gpu::AccessLog* log_ = nullptr;  // of the layer that is enqueued
+  bool has_addend_ = false;                       // projected is to be added to the residual
+  int addend_bias_ = -1;                          // its bias, a parameter
 };
 
 }  // namespace backends::cuda

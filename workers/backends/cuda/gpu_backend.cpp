@@ -137,12 +137,25 @@ int GpuBackend::padded_rows(int decodes) const {
 /// The first step of a size is launched kernel by kernel, so that everything is loaded when the
 /// next is recorded.
 void GpuBackend::run_decodes(int rows, const StepArrays& step) {
-  const KvArena kv{pool_.data(), layout_};
-  if (const auto known = graphs_.find(rows); known != graphs_.end())
+  const std::pair<int, bool> size = {rows, logged_};
+  if (const auto known = graphs_.find(size); known != graphs_.end())
     return known->second.launch(stream_);
-  forward_.run(step, kv);
+  run_layers(step);
   if (options_.graphs)
-    graphs_.emplace(rows, Graph(stream_, [&] { forward_.run(upload_.decodes_of(rows), kv); }));
+    graphs_.emplace(size, Graph(stream_, [&] { run_layers(upload_.decodes_of(rows)); }));
+}
+
+void GpuBackend::run_layers(const StepArrays& step) {
+  const KvArena kv{pool_.data(), layout_};
+  if (!logged_) return forward_.run(step, kv);
+  forward_.run(step, kv, {}, [this](int layer) { return access_log_->of_layer(layer); });
+}
+
+void GpuBackend::start_access_log(int num_blocks) {
+  if (!options_.access_log) return;
+  const bool unread = options_.prefill_attention == PrefillAttention::contiguous;
+  access_log_.emplace(device_, *options_.access_log, activations_.heads, layout_, num_blocks,
+                      unread);
 }
 
 engine::StepResult GpuBackend::execute(const engine::StepPlan& plan) {
@@ -185,12 +198,15 @@ void GpuBackend::run_step(const engine::StepPlan& plan) {
     kernels::gpu::poison_blocks(pool_.data(), block_bytes(), step.new_blocks, step.num_new_blocks,
                                 stream_.get());
   result_rows_ = step.num_logits_rows;
+  logged_ = access_log_ && access_log_->begin_step(plan, batch_, stream_);
   if (decodes) {
     run_decodes(rows, step);
   } else {
-    forward_.run(step, {pool_.data(), layout_});
+    run_layers(step);
   }
   step_end_.record(stream_);
+  if (logged_) access_log_->end_step(step_end_);
+  logged_ = false;
   launch.reset();
   const engine::Nanos launched = clock.now();
   step_end_.synchronize();

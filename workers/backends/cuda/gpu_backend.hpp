@@ -1,12 +1,14 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "workers/backends/cuda/activations.hpp"
 #include "workers/backends/cuda/cuda_cell.hpp"
 #include "workers/backends/cuda/device_weights.hpp"
 #include "workers/backends/cuda/forward.hpp"
+#include "workers/backends/cuda/gpu_access_log.hpp"
 #include "workers/backends/cuda/handles.hpp"
 #include "workers/backends/cuda/profiler_range.hpp"
 #include "workers/backends/cuda/step_arrays.hpp"
@@ -32,6 +34,10 @@ class GpuBackend final : public engine::Backend {
   /// Takes the pool. Throws DeviceOutOfMemory, and can be asked again for less.
   void take_pool(const PoolPlan& plan);
 
+  /// Makes the access log, if the options ask for one, for a pool of so many blocks. Throws
+  /// engine::InputError as AccessLog does.
+  void start_access_log(int num_blocks);
+
   /// Runs the largest prompt and a decode on a small pool of its own, so that kernels are loaded
   /// and their memory is taken before the pool is sized and time counts. Before take_pool().
   void warm_up();
@@ -44,6 +50,8 @@ class GpuBackend final : public engine::Backend {
   const Event& fence() const { return step_end_; }
   std::byte* arena() const { return pool_.data(); }
   std::int64_t activation_bytes() const { return static_cast<std::int64_t>(activations_.bytes()); }
+  /// Null without one.
+  AccessLogger* access_log() { return access_log_ ? &*access_log_ : nullptr; }
   const StepCost& last_step() const { return cost_; }
   const StepCost& all_steps() const { return total_; }
   /// Logits of the last step, [rows that sampled][vocab], for tests.
@@ -52,6 +60,7 @@ class GpuBackend final : public engine::Backend {
  private:
   void run_step(const engine::StepPlan& plan);
   void run_decodes(int rows, const StepArrays& step);
+  void run_layers(const StepArrays& step);
   int padded_rows(int decodes) const;
   [[noreturn]] void find_nan(const engine::StepPlan& plan);
   void require_finite(const engine::StepPlan& plan, int layer) const;
@@ -65,8 +74,10 @@ class GpuBackend final : public engine::Backend {
   StepUpload upload_;
   Forward forward_;
   DeviceBuffer pool_;
-  std::map<int, Graph> graphs_;  // by rows; on this pool
-  int result_rows_ = 0;          // R of the last step, with padding
+  std::map<std::pair<int, bool>, Graph> graphs_;  // by rows, and whether logged; on this pool
+  std::optional<GpuAccessLog> access_log_;
+  bool logged_ = false;  // the step that is executed
+  int result_rows_ = 0;  // R of the last step, with padding
   Event step_start_, step_end_;
   StepBatch batch_;
   std::vector<engine::TokenId> sampled_;

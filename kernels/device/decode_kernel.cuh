@@ -1,0 +1,324 @@
+// Attention of single query tokens: bound by reading keys and values once, so everything serves to
+// keep many bytes on their way. After FlashDecoding (Dao et al. 2023) and grouped-query attention
+// (Ainslie et al. 2023, arXiv 2305.13245).
+//
+// A context is cut into splits by its own length alone. A CTA takes (row, split, key head) from a
+// list, the next whenever it is done; its four warps take turns at tiles of 16 tokens, each with
+// its own buffers of asynchronous copies, so that no warp waits for another until the end. The
+// query heads of a group share the tile: as rows of one tensor-core product for the scores, as
+// columns of another for the weighted sums. Warps, then splits, are merged in a fixed order, the
+// splits by whichever CTA ends last.
+#pragma once
+#include "kernels/device/decode_log.cuh"
+#include "kernels/device/launch.cuh"
+#include "kernels/device/overlap.cuh"
+
+namespace kernels::gpu::decode {
+
+/// Enqueues the copies of one warp's tiles. A lane looks up eight tokens of one of 16 tiles ahead.
+template <class T, int kHeadDim, class Log>
+struct TileLoader {
+  using S = Shared<kHeadDim>;
+  static constexpr int kRowsAtOnce = 32 / S::kPieces;
+
+  const Arguments& a;
+  const Work& work;
+  const Log& log;
+  const T* keys;
+  std::uint32_t buffers;  // of this warp
+  int warp, lane;
+  EightTokens found;  // lane l: half l % 2 of tile l / 2 of every 16
+  TileLog<Log> logged;
+
+  __device__ TileLoader(const Arguments& a, const Work& work, const Log& log, int unit,
+                        std::uint32_t base)
+      : a(a),
+        work(work),
+        log(log),
+        keys(static_cast<const T*>(a.arena) + a.places.head_start(work.kv_head)),
+        buffers(base + threadIdx.x / 32 * S::kWarpBytes),
+        warp(threadIdx.x / 32),
+        lane(threadIdx.x % 32),
+        logged(log, a, work, unit) {}
+
+  __device__ std::uint32_t key_tile(int tile) const {
+    return buffers + tile % kStages * 2 * S::kTileBytes;
+  }
+  __device__ std::uint32_t value_tile(int tile) const { return key_tile(tile) + S::kTileBytes; }
+
+  /// Enqueues a tile's copies, if there is such a tile, as one group; logged, keys and values are
+  /// a group each.
+  __device__ void enqueue(int tile, int tiles) {
+    if constexpr (Log::kOn) {
+      logged.next();
+      if (tile < tiles && tile % 16 == 0) look_up(tile);
+      if (tile < tiles) load_side<AccessKind::read_key>(tile);
+      commit_copies();
+      if (tile < tiles) load_side<AccessKind::read_value>(tile);
+      commit_copies();
+      if (tile < tiles) logged.enqueued(found, tile);
+    } else {
+      if (tile < tiles) load(tile);
+      commit_copies();
+    }
+  }
+
+  /// Until the oldest tile is there.
+  __device__ void await() {
+    if constexpr (Log::kOn) {
+      wait_copies<2 * (kStages - 2) + 1>();
+      logged.arrived(AccessKind::read_key);
+      wait_copies<2 * (kStages - 2)>();
+      logged.arrived(AccessKind::read_value);
+    } else {
+      wait_copies<kStages - 2>();
+    }
+  }
+
+  /// Keys, or values, of a tile.
+  template <AccessKind kKind>
+  __device__ void load_side(int tile) {
+    constexpr bool kKeys = kKind == AccessKind::read_key;
+    const std::int64_t distance = kKeys ? 0 : a.places.value_distance;
+    const int first = work.tile_begin(warp, tile), look = tile % 16;
+    const int piece = lane % S::kPieces;
+    const std::uint32_t to = kKeys ? key_tile(tile) : value_tile(tile);
+    logged.issue(kKind);
+#pragma unroll
+    for (int i = 0; i < kTileKeys / kRowsAtOnce; ++i) {
+      const int row = i * kRowsAtOnce + lane / S::kPieces;
+      const std::int64_t start = __shfl_sync(kAllLanes, found.element, 2 * look + row / 8);
+      copy_async(to + swizzled<S::kRowBytes>(row, piece),
+                 keys + start + row % 8 * kHeadDim + 8 * piece + distance, first + row < work.end);
+    }
+  }
+
+  __device__ void load(int tile) {
+    const int first = work.tile_begin(warp, tile), look = tile % 16;
+    if (look == 0) look_up(tile);
+    const int piece = lane % S::kPieces;
+#pragma unroll
+    for (int i = 0; i < kTileKeys / kRowsAtOnce; ++i) {
+      const int row = i * kRowsAtOnce + lane / S::kPieces;
+      const std::int64_t start = __shfl_sync(kAllLanes, found.element, 2 * look + row / 8);
+      const bool valid = first + row < work.end;
+      const T* key = keys + start + row % 8 * kHeadDim + 8 * piece;
+      const std::uint32_t place = swizzled<S::kRowBytes>(row, piece);
+      copy_async(key_tile(tile) + place, key, valid);
+      copy_async(value_tile(tile) + place, key + a.places.value_distance, valid);
+    }
+  }
+
+  __device__ void look_up(int tile) {
+    const int first = work.tile_begin(warp, tile + lane / 2) + 8 * (lane % 2);
+    if (first < work.end) found = a.places.find(work.table, first);
+  }
+};
+
+/// Top and weight of all warps of a CTA together.
+__device__ inline float2 merge_warps(const float2 (&tops)[kWarps][kMaxGroup], int head) {
+  float top = -INFINITY, weight = 0;
+#pragma unroll
+  for (int warp = 0; warp < kWarps; ++warp) top = fmaxf(top, tops[warp][head].x);
+#pragma unroll
+  for (int warp = 0; warp < kWarps; ++warp)
+    weight += tops[warp][head].y * exp2_fast(tops[warp][head].x - top);
+  return {top, weight};
+}
+
+__device__ inline float4 add_scaled(float4 sum, float4 x, float factor) {
+  return {sum.x + x.x * factor, sum.y + x.y * factor, sum.z + x.z * factor, sum.w + x.w * factor};
+}
+
+template <class T>
+__device__ void store4(T* to, float4 x, float factor) {
+  const uint2 raw = {pack<T>(x.x * factor, x.y * factor), pack<T>(x.z * factor, x.w * factor)};
+  *reinterpret_cast<uint2*>(to) = raw;
+}
+
+/// Merges warps, then, in the CTA that ends last, splits.
+template <class T, int kHeadDim>
+struct Merger {
+  using S = Shared<kHeadDim>;
+  const Arguments& a;
+  const Work& work;
+  int group;
+
+  __device__ std::int64_t part(int split) const {
+    const std::int64_t unit = std::int64_t{work.row} * a.shape.kv_heads + work.kv_head;
+    return (unit * kDecodeMaxSplits + split) * group;
+  }
+  __device__ T* out(int head) const {
+    return static_cast<T*>(a.out) +
+           (std::int64_t{work.query_token} * a.shape.heads + work.kv_head * group + head) *
+               kHeadDim;
+  }
+
+  /// Calls `call` for every (head, four dimensions) of this thread.
+  template <class Call>
+  __device__ void each(const Call& call) const {
+    for (int i = threadIdx.x; i < group * kHeadDim / 4; i += kThreads)
+      call(i / (kHeadDim / 4), 4 * (i % (kHeadDim / 4)));
+  }
+
+  __device__ void warps(const unsigned char* shared,
+                        const float2 (&tops)[kWarps][kMaxGroup]) const {
+    each([&](int head, int dimension) {
+      const float2 all = merge_warps(tops, head);
+      float4 sum = {};
+      for (int warp = 0; warp < kWarps; ++warp) {
+        const float* sums = reinterpret_cast<const float*>(shared + warp * S::kWarpBytes);
+        sum = add_scaled(sum,
+                         *reinterpret_cast<const float4*>(sums + head * S::kSumStride + dimension),
+                         exp2_fast(tops[warp][head].x - all.x));
+      }
+      if (work.splits == 1) return store4(out(head) + dimension, sum, __fdividef(1.f, all.y));
+      const std::int64_t at = part(work.split) + head;
+      *reinterpret_cast<float4*>(a.workspace.sums + at * kHeadDim + dimension) = sum;
+      if (dimension == 0) a.workspace.tops[at] = all;
+    });
+  }
+
+  /// True in the CTA that ends last of a row and head; everything of the others is visible then.
+  __device__ bool last() const {
+    __shared__ bool is_last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      unsigned* arrived = a.workspace.arrived + work.row * a.shape.kv_heads + work.kv_head;
+      is_last = atomicAdd(arrived, 1u) + 1 == static_cast<unsigned>(work.splits);
+      if (is_last) *arrived = 0;
+      __threadfence();
+    }
+    __syncthreads();
+    return is_last;
+  }
+
+  /// What the sums of each split are multiplied with in the result; a warp a head, a lane a split.
+  __device__ void weigh_splits(float (&factors)[kDecodeMaxSplits][kMaxGroup]) const {
+    static_assert(kDecodeMaxSplits == 32, "a lane each");
+    const int lane = threadIdx.x % 32;
+    for (int head = threadIdx.x / 32; head < group; head += kWarps) {
+      float2 mine = {-INFINITY, 0};
+      if (lane < work.splits) mine = __ldcg(a.workspace.tops + part(lane) + head);
+      float top = mine.x;
+      for (int lanes = 16; lanes > 0; lanes /= 2)
+        top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, lanes));
+      const float factor = exp2_fast(mine.x - top);
+      factors[lane][head] = __fdividef(factor, warp_sum(mine.y * factor));
+    }
+  }
+
+  __device__ void splits() const {
+    __shared__ float factors[kDecodeMaxSplits][kMaxGroup];
+    weigh_splits(factors);
+    __syncthreads();
+    each([&](int head, int dimension) {
+      const float* sums = a.workspace.sums + (part(0) + head) * kHeadDim + dimension;
+      float4 sum = {};
+#pragma unroll 8
+      for (int split = 0; split < work.splits; ++split)
+        sum = add_scaled(sum,
+                         __ldcg(reinterpret_cast<const float4*>(sums + split * group * kHeadDim)),
+                         factors[split][head]);
+      store4(out(head) + dimension, sum, 1.f);
+    });
+  }
+};
+
+template <class T, int kHeadDim, class Log>
+__device__ void attend(const Arguments& a, const Work& work, const Log& log, int unit,
+                       unsigned char* shared) {
+  using S = Shared<kHeadDim>;
+  __shared__ float2 tops[kWarps][kMaxGroup];
+  const int warp = threadIdx.x / 32;
+  TileLoader<T, kHeadDim, Log> loader(a, work, log, unit, shared_address(shared));
+  const int tiles = work.tiles(warp);
+#pragma unroll
+  for (int tile = 0; tile < kStages - 1; ++tile) loader.enqueue(tile, tiles);
+  Heads<T, kHeadDim> heads(a, work);
+  for (int tile = 0; tile < tiles; ++tile) {
+    loader.await();
+    __syncwarp();  // the tile is there for all lanes, and the one before is no longer read
+    loader.enqueue(tile + kStages - 1, tiles);
+    heads.add(loader.key_tile(tile), loader.value_tile(tile),
+              work.end - work.tile_begin(warp, tile), a.scale_log2);
+  }
+  __syncwarp();
+  loader.logged.close();
+  heads.leave(reinterpret_cast<float*>(shared + warp * S::kWarpBytes), tops[warp]);
+  __syncthreads();
+  const Merger<T, kHeadDim> merger = {a, work, a.shape.group()};
+  merger.warps(shared, tops);
+  if (work.splits > 1 && merger.last()) merger.splits();
+}
+
+template <class T, int kHeadDim, class Log>
+__global__ __launch_bounds__(kThreads,
+                             2) void decode_attention_kernel(const __grid_constant__ Arguments a,
+                                                             const Log log) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  __shared__ int shared_unit;
+  const DecodeWorkspace& w = a.workspace;
+  take_turn();
+  int unit = blockIdx.x;
+  DecodeUnit found = w.units[unit / a.shape.kv_heads];  // under way together with the count
+  const int units = *w.unit_count * a.shape.kv_heads;
+  while (unit < units) {
+    int next = 0;  // asked for early, so that the answer is there when this unit is done
+    if (threadIdx.x == 0) next = static_cast<int>(gridDim.x + atomicAdd(w.taken, 1u));
+    attend<T, kHeadDim>(a, Work(a, found, unit % a.shape.kv_heads), log, unit, shared);
+    if (threadIdx.x == 0) shared_unit = next;
+    __syncthreads();  // also, the next unit's copies go where this one's sums are
+    unit = shared_unit;
+    if (unit < units) found = w.units[unit / a.shape.kv_heads];
+  }
+  if (threadIdx.x == 0 && atomicAdd(w.left, 1u) + 1 == gridDim.x) *w.taken = *w.left = 0;
+}
+
+/// CTAs that run at once on the current device; all devices of a process are taken to be alike.
+template <class Kernel>
+int resident_ctas(Kernel kernel, int shared_bytes) {
+  int device = 0, multiprocessors = 0, each = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+        "multiprocessors");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+        "decode_attention");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kThreads,
+                                                      static_cast<std::size_t>(shared_bytes)),
+        "decode_attention");
+  return multiprocessors * each;
+}
+
+template <class T, int kHeadDim, class Log>
+void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
+  constexpr float kLog2E = 1.4426950408889634f;
+  const auto kernel = decode_attention_kernel<T, kHeadDim, Log>;
+  constexpr int kBytes = Shared<kHeadDim>::kBytes;
+  static const int resident = resident_ctas(kernel, kBytes);
+  const Arguments arguments = {op.shape,
+                               op.qkv,
+                               op.kv.arena,
+                               op.kv.block_tables,
+                               op.kv.table_stride,
+                               op.kv.layer,
+                               KvPlaces(op.kv),
+                               op.scale * kLog2E,
+                               op.out,
+                               DecodeWorkspace::lay_out(op.workspace, op.rows, op.shape)};
+  const int most = op.rows * op.shape.kv_heads * kDecodeMaxSplits;
+  const Grid grid = {static_cast<unsigned>(most < resident ? most : resident), kThreads, kBytes};
+  launch_overlapping("decode_attention", kernel, grid, stream, arguments, log);
+}
+
+template <class Log>
+void launch(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
+  with_16_bit(op.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (op.shape.head_dim == 64) return launch_heads<T, 64>(op, log, stream);
+    launch_heads<T, 128>(op, log, stream);
+  });
+}
+
+}  // namespace kernels::gpu::decode

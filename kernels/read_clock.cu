@@ -1,0 +1,28 @@
+// The device's nanoseconds as the host asks for them: the host knows when it asked and when it saw
+// the answer, so of several rounds the shortest says how the two clocks lie to each other.
+#include "kernels/device/access_log.cuh"
+#include "kernels/device/clock.hpp"
+#include "kernels/device/launch.cuh"
+
+namespace kernels::gpu {
+namespace {
+
+__global__ void read_clock_kernel(ClockExchange* exchange) {
+  constexpr std::uint64_t kPatience = 1'000'000'000;
+  for (int round = 0; round < ClockExchange::kRounds; ++round) {
+    const std::uint64_t start = global_time();
+    while (exchange->asked <= round)
+      if (global_time() - start > kPatience) return;
+    exchange->times[round] = global_time();
+    __threadfence_system();
+    exchange->answered = round + 1;
+  }
+}
+
+}  // namespace
+
+void read_clock(ClockExchange* exchange, cudaStream_t stream) {
+  launch("read_clock", read_clock_kernel, {1, 1}, stream, exchange);
+}
+
+}  // namespace kernels::gpu

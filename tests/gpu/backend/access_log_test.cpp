@@ -1,0 +1,98 @@
+// The device's access log: AccessLog holds every step against the schedule when it is added, so a
+// log that can be finished is whole.
+#include <set>
+
+#include "tests/gpu/backend/gpu_world.hpp"
+#include "workers/engine/clock.hpp"
+
+using namespace gpu_backend_test;
+using backends::AccessLogOptions;
+using backends::IndexRanges;
+
+namespace {
+
+constexpr int kBlocks = 40, kPrompt = 150;
+
+struct Outcome {
+  std::vector<Tokens> sampled;  // by step
+  std::vector<std::vector<float>> logits;
+  std::set<std::uint64_t> logged_steps;
+  std::size_t accesses = 0;
+};
+
+/// Two prompts, the second in two chunks beside a decode of the first, then decodes of both, of
+/// which the later ones replay a graph.
+Outcome serve(const backends::cuda::DeviceWeights& weights,
+              const backends::CudaCellOptions& options) {
+  const auto backend = make_backend(weights, options);
+  backend->start_access_log(kBlocks + 1);
+  engine::WallClock clock;
+  if (backend->access_log()) backend->access_log()->use_clock(clock);
+  const int vocab = weights.config().shape.vocab, half = kBlocks / 2;
+  Steps hand;
+  engine::Request& a = hand.request(some_tokens(kPrompt, vocab, 1), blocks_from(1, half));
+  engine::Request& b = hand.request(some_tokens(kPrompt, vocab, 2), blocks_from(1 + half, half));
+  Outcome out;
+  const auto execute = [&](const engine::StepPlan& plan) {
+    const auto sampled = backend->execute(plan).sampled;
+    out.sampled.emplace_back(sampled.begin(), sampled.end());
+    out.logits.push_back(backend->logits());
+  };
+  execute(hand.step({{a, 0, kPrompt}}));
+  a.outputs.push_back(1);
+  execute(hand.step({{a, kPrompt, kPrompt + 1, true}, {b, 0, 70}}));
+  a.outputs.push_back(2);
+  execute(hand.step({{a, kPrompt + 1, kPrompt + 2, true}, {b, 70, kPrompt}}));
+  for (int i = 0; i < 4; ++i) {
+    a.outputs.push_back(3);
+    b.outputs.push_back(4);
+    execute(hand.step(
+        {{a, kPrompt + 2 + i, kPrompt + 3 + i, true}, {b, kPrompt + i, kPrompt + 1 + i, true}}));
+  }
+  if (!backend->access_log()) return out;
+  const backends::AccessLog& log = backend->access_log()->finish();
+  out.accesses = log.accesses().size();
+  for (const backends::LoggedRow& row : log.rows()) out.logged_steps.insert(row.step);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a device's access log is whole, and changes nothing of what is computed", "[gpu]") {
+  NEEDS_DEVICE;
+  const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
+  for (const int block_size : {8, 16, 24}) {
+    for (const auto prompts :
+         {backends::PrefillAttention::paged, backends::PrefillAttention::contiguous}) {
+      for (const bool fence : {false, true}) {
+        INFO("block size " << block_size << ", fences " << fence);
+        backends::CudaCellOptions options = small_cell(kBlocks, block_size);
+        options.prefill_attention = prompts;
+        const Outcome plain = serve(weights, options);
+        options.access_log.emplace();
+        options.access_log->fence_writes = fence;
+        const Outcome logged = serve(weights, options);
+        CHECK(logged.sampled == plain.sampled);
+        CHECK(logged.logits == plain.logits);
+        CHECK(logged.logged_steps.size() == 7);
+        CHECK(logged.accesses > 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a device logs the steps, layers and heads that were asked for", "[gpu]") {
+  NEEDS_DEVICE;
+  const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
+  backends::CudaCellOptions options = small_cell(kBlocks);
+  options.access_log.emplace();
+  const std::size_t all = serve(weights, options).accesses;
+  options.access_log->heads = IndexRanges::parse("0");
+  const std::size_t heads = static_cast<std::size_t>(weights.config().shape.kv_heads);
+  CHECK(serve(weights, options).accesses * heads == all);
+  options.access_log->layers = IndexRanges::parse("0");
+  const std::size_t layers = static_cast<std::size_t>(weights.config().shape.layers);
+  CHECK(serve(weights, options).accesses * heads * layers == all);
+  options.access_log->steps = IndexRanges::parse("2,6-7");
+  CHECK(serve(weights, options).logged_steps == std::set<std::uint64_t>{2, 6, 7});
+}

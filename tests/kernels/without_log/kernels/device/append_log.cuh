@@ -1,0 +1,17 @@
+#pragma once
+#include "kernels/device/access_log.cuh"
+#include "kernels/device/attention.hpp"
+
+namespace kernels::gpu {
+
+template <class>
+struct AppendLog {
+  template <class... Anything>
+  __device__ explicit AppendLog(const Anything&...) {}
+  __device__ void begin_turn(int, int) const {}
+  __device__ void issue() const {}
+  __device__ void wrote(int, int) const {}
+  __device__ void close() const {}
+};
+
+}  // namespace kernels::gpu

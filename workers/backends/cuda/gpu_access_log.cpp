@@ -1,0 +1,187 @@
+#include "workers/backends/cuda/gpu_access_log.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace backends::cuda {
+namespace {
+
+namespace gpu = kernels::gpu;
+
+AccessPattern pattern_of(const gpu::HeadShape& heads, const kernels::KvLayout& layout,
+                         bool prompts_unread) {
+  return {.block_size = layout.block_size,
+          .kv_heads = layout.kv_heads,
+          .decode_tile = gpu::kDecodeReadTile,
+          .prefill_tile = gpu::kPrefillReadTile,
+          .query_tile = gpu::prefill_tile_tokens(heads),
+          .prompts_unread = prompts_unread};
+}
+
+constexpr std::size_t kPlanBytes = (sizeof(gpu::AccessPlan) + 15) / 16 * 16;
+constexpr std::size_t kMostRows = kernels::kMostLoggedRows;
+
+}  // namespace
+
+GpuAccessLog::GpuAccessLog(int device, const AccessLogOptions& options, const gpu::HeadShape& heads,
+                           const kernels::KvLayout& layout, int num_blocks, bool prompts_unread)
+    : device_(device),
+      heads_(heads),
+      log_(options, pattern_of(heads, layout, prompts_unread), layout.layers, num_blocks),
+      layers_(static_cast<std::size_t>(layout.layers)),
+      plan_(kPlanBytes + kMostRows),
+      plan_source_(kPlanBytes + kMostRows),
+      exchange_(sizeof(gpu::ClockExchange)) {
+  const auto* plan = plan_.as<gpu::AccessPlan>();
+  std::int32_t slot = 0;
+  for (const int layer : log_.parts().layers)
+    layers_[static_cast<std::size_t>(layer)] = gpu::AccessLog{plan, slot++};
+  ring_.emplace(std::array<Buffer, BufferRing<Buffer>::kBuffers>{},
+                [this](Buffer& buffer) { empty(buffer); });
+}
+
+GpuAccessLog::~GpuAccessLog() = default;
+
+const gpu::AccessLog* GpuAccessLog::of_layer(int layer) const {
+  const auto& log = layers_[static_cast<std::size_t>(layer)];
+  return log ? &*log : nullptr;
+}
+
+bool GpuAccessLog::begin_step(const engine::StepPlan& plan, const StepBatch& batch,
+                              const Stream& stream) {
+  constexpr engine::Nanos kSecond{1'000'000'000};
+  if (cell_ && cell_->now() - log_.tie().last_host() > kSecond) tie_clocks();
+  std::optional<ExpectedStep> expected = log_.begin_step(plan);
+  if (!expected) return false;
+  buffer_ = &ring_->take();
+  buffer_->expected = *std::move(expected);
+  lay_out(*buffer_, batch);
+  upload_plan(*buffer_, stream);
+  return true;
+}
+
+gpu::LoggedWork GpuAccessLog::work_of(const ExpectedStep& step, const StepBatch& batch) const {
+  gpu::LoggedWork work;
+  work.tokens = batch.num_tokens();
+  work.append_warps = gpu::append_kv_warps(heads_);
+  work.append_records = gpu::append_kv_records(heads_);
+  work.block_size = log_.pattern().block_size;
+  work.kv_heads = heads_.kv_heads;
+  for (const AccessRow& row : step.rows) {
+    if (row.decode) {
+      const int length = gpu::decode_split_length(row.context);
+      work.decode_splits += (row.context + length - 1) / length;
+      work.decode_length = std::max(work.decode_length, std::min(length, row.context));
+    } else {
+      work.prefill_tiles += static_cast<int>(row.tiles.size());
+      for (const int keys : row.tiles) work.prefill_keys = std::max(work.prefill_keys, keys);
+    }
+  }
+  return work;
+}
+
+/// A buffer grows when a step needs more than any before.
+void GpuAccessLog::lay_out(Buffer& buffer, const StepBatch& batch) {
+  buffer.plan = gpu::lay_out_segments(work_of(buffer.expected, batch));
+  const auto bytes = static_cast<std::size_t>(buffer.plan.layer_bytes) * log_.parts().layers.size();
+  if (buffer.device.bytes() < bytes) {
+    buffer.device = DeviceBuffer();
+    buffer.host = PinnedBuffer();
+    buffer.device = DeviceBuffer(bytes);
+    buffer.host = PinnedBuffer(bytes);
+  }
+  buffer.plan.segments = reinterpret_cast<unsigned char*>(buffer.device.data());
+  buffer.plan.prefilled = reinterpret_cast<const std::uint8_t*>(plan_.data() + kPlanBytes);
+  for (const int head : log_.parts().heads)
+    buffer.plan.heads[head / 32] |= 1u << static_cast<unsigned>(head % 32);
+  buffer.plan.fence_writes = log_.options().fence_writes ? 1 : 0;
+  buffer.plan.step = static_cast<std::uint16_t>(buffer.expected.step);
+}
+
+/// The step before is through, so nobody reads what the copy overwrites on either side.
+void GpuAccessLog::upload_plan(const Buffer& buffer, const Stream& stream) {
+  std::memcpy(plan_source_.data(), &buffer.plan, sizeof buffer.plan);
+  std::byte* row = plan_source_.data() + kPlanBytes;
+  for (const AccessRow& of : buffer.expected.rows) *row++ = of.decode ? std::byte{0} : std::byte{1};
+  check(cudaMemcpyAsync(plan_.data(), plan_source_.data(), kPlanBytes + buffer.expected.rows.size(),
+                        cudaMemcpyHostToDevice, stream.get()),
+        "copying the plan of an access log");
+}
+
+void GpuAccessLog::end_step(const Event& end) {
+  order_after(flush_, end);
+  const auto bytes =
+      static_cast<std::size_t>(buffer_->plan.layer_bytes) * log_.parts().layers.size();
+  check(cudaMemcpyAsync(buffer_->host.data(), buffer_->device.data(), bytes, cudaMemcpyDeviceToHost,
+                        flush_.get()),
+        "copying an access log");
+  buffer_->ready.record(flush_);
+  ring_->hand_on(*buffer_);
+  buffer_ = nullptr;
+}
+
+void GpuAccessLog::empty(Buffer& buffer) {
+  check(cudaSetDevice(device_), "choosing the device");
+  buffer.ready.synchronize();
+  log_.add(buffer.expected, segments_of(buffer));
+}
+
+std::vector<AccessSegment> GpuAccessLog::segments_of(const Buffer& buffer) const {
+  std::vector<AccessSegment> segments;
+  const std::byte* layer = buffer.host.data();
+  for (std::size_t i = 0; i < log_.parts().layers.size(); ++i, layer += buffer.plan.layer_bytes) {
+    for (const gpu::SegmentArray& array : buffer.plan.arrays) {
+      for (std::int64_t n = 0; n < array.count; ++n) {
+        const std::byte* at = layer + array.start + n * array.segment_bytes();
+        const auto* header = reinterpret_cast<const kernels::SegmentHeader*>(at);
+        if (header->count > static_cast<std::uint32_t>(array.capacity))
+          throw AccessMismatch("access log of step " + std::to_string(buffer.expected.step) +
+                               ": a segment with room for " + std::to_string(array.capacity) +
+                               " records counts " + std::to_string(header->count));
+        segments.push_back({header, reinterpret_cast<const kernels::AccessRecord*>(header + 1)});
+      }
+    }
+  }
+  return segments;
+}
+
+void GpuAccessLog::use_clock(const engine::Clock& cell) {
+  cell_ = &cell;
+  tie_clocks();
+}
+
+/// Between steps, when the device is idle. Of several exchanges the shortest counts: the device's
+/// time lies in the middle of it, give or take half of it.
+void GpuAccessLog::tie_clocks() {
+  constexpr engine::Nanos kPatience{500'000'000};
+  check(cudaSetDevice(device_), "choosing the device");
+  auto* const exchange = new (exchange_.data()) gpu::ClockExchange;
+  gpu::read_clock(exchange, clock_stream_.get());
+  engine::Nanos best{0}, middle{0};
+  std::uint64_t device_time = 0;
+  for (int round = 0; round < gpu::ClockExchange::kRounds; ++round) {
+    const engine::Nanos asked = cell_->now();
+    exchange->asked = round + 1;
+    while (exchange->answered <= round && cell_->now() - asked < kPatience) continue;
+    const engine::Nanos took = cell_->now() - asked;
+    if (exchange->answered <= round) break;                // what went wrong shows below
+    if (round > 0 && (device_time == 0 || took < best)) {  // the first waits for the launch
+      best = took;
+      middle = asked + took / 2;
+      device_time = exchange->times[round];
+    }
+  }
+  clock_stream_.synchronize();
+  if (device_time == 0) throw DeviceError("the device's clock does not answer");
+  log_.tie().add(device_time, middle);
+}
+
+const AccessLog& GpuAccessLog::finish() {
+  ring_->finish();
+  if (cell_) tie_clocks();
+  return log_;
+}
+
+}  // namespace backends::cuda
