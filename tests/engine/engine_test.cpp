@@ -188,6 +188,28 @@ TEST_CASE("an idle engine may be stepped as often as one likes", "[engine]") {
   CHECK(world.engine.idle());
 }
 
+TEST_CASE("an idle engine shows what is pinned, and wakes when the pin's time is over",
+          "[engine][pins]") {
+  auto config = tight(1025, 16);
+  config.policy = {.retention = "pin", .ttl = 2s, .threshold = 1h};
+  EngineWorld world(config);
+  CHECK(world.engine.wakeup() == Nanos::max());
+  auto spec = turn_of(0);
+  spec.tool = engine::ToolId{0};
+  const Tokens prompt = tokens(40);
+  world.submit(prompt, 1, spec);
+  CHECK(world.engine.step().blocks.pinned == 0);  // the turn ended with it
+  CHECK(world.engine.wakeup() == 10ms);
+  CHECK(world.engine.wake().blocks.pinned == 3);
+  CHECK(world.engine.wakeup() == 2010ms);
+  world.clock.wait_until(world.engine.wakeup());
+  const auto& trace = world.engine.wake();
+  CHECK((trace.start == 2010ms && trace.num_pins == 0 && trace.blocks.cached == 2));
+  REQUIRE(trace.kv_events.size() == 1);
+  CHECK((trace.kv_events[0].reason == engine::KvReason::ttl && trace.kv_events[0].at == 2010ms));
+  CHECK(world.engine.wakeup() == Nanos::max());
+}
+
 TEST_CASE("a request that takes over the memory of an ended one starts afresh", "[engine]") {
   EngineWorld world;
   const Tokens first = tokens(100), second = tokens(50, 1);

@@ -1,6 +1,7 @@
 #include "workers/engine/offload_tier.hpp"
 
 #include "tests/engine/support/kv_world.hpp"
+#include "tests/engine/support/scheduler_world.hpp"
 #include "tests/engine/support/scripted_copier.hpp"
 #include "tests/support/catch.hpp"
 
@@ -344,4 +345,56 @@ TEST_CASE("what could not be loaded is not found again", "[offload]") {
   CHECK(request.num_computed == 0);
   CHECK(world.lookup(kA) == 0);
   CHECK(world.tier.host().num_free() == 8);
+}
+
+// As in the simple connector. A load that nobody asked for is waited for: see the prefetch tests.
+TEST_CASE("of two requests for the same content each loads its own, and neither loses it", "[M7]") {
+  OffloadWorld world;
+  world.copier.latency = 2;
+  world.store(kA);
+  world.poll();
+  Request &first = world.sequence(kA), &second = world.sequence(kA);
+  for (Request* request : {&first, &second}) {
+    const auto hit = world.tier.find(*request, 0);
+    REQUIRE((hit.tokens == 32 && !hit.coming));
+    REQUIRE(world.kv.try_admit_loading(*request, {}, 32, 0).fit == engine::Fit::ok);
+    world.tier.load(*request, 0, 2);
+  }
+  world.step({});
+  CHECK(world.copier.pending() == Texts{"load 0>4 1>5", "load 0>6 1>7"});
+  CHECK(world.tier.host().holders(engine::HostSlot{0}) == 2);
+  world.poll();
+  CHECK(world.poll() == 2);
+  CHECK((first.num_computed == 32 && second.num_computed == 32));
+  for (Request* request : {&first, &second}) {
+    world.kv.register_loaded(*request);
+    world.end(*request);
+  }
+  CHECK(world.hits(world.sequence(kA)).size() == 2);
+  CHECK(world.tier.host().num_free() == 8);
+}
+
+TEST_CASE("what a preempted request had in copies to the host arrives there, and nobody waits",
+          "[M8]") {
+  SchedulerWorld world({.kv = {7, 4, true},
+                        .scheduler = {.max_num_batched_tokens = 16,
+                                      .max_num_seqs = 2,
+                                      .max_model_len = 24,
+                                      .reserve_full_sequence = false},
+                        .tier = {.kind = engine::TierKind::offload, .host_blocks = 16}});
+  world.copier.latency = 20;
+  world.add("a", {.prompt = tokens(8, 1), .outputs = tokens(8, 2)});
+  world.add("b", {.prompt = tokens(8, 3), .outputs = tokens(8, 4)});
+  CHECK(world.step() == "a:8 b:8");
+  const Ids prompt = world.table("b");
+  while (world.preempted().empty()) world.step();
+  CHECK((world.preempted() == "b" && world.running() == "a"));
+  for (const std::uint32_t block : prompt) {
+    CHECK(world.kv.copies(engine::BlockId{block}) == 1);
+    CHECK(std::ranges::count(world.free_list(), block) == 0);
+  }
+  world.run_until_idle();
+  for (int i = 0; i < 20; ++i) world.step();
+  CHECK(world.kv.num_free() == 6);
+  CHECK(world.tier.blocks_held() >= 4);
 }

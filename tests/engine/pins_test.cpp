@@ -86,6 +86,35 @@ TEST_CASE("a pin ends at its deadline exactly", "[pins]") {
   CHECK(world.pins.count() == 0);
 }
 
+TEST_CASE("the next expiry is the earliest deadline of the pins that are there", "[pins]") {
+  PinWorld world(20, {.release_on_handoff = true});
+  CHECK(world.pins.next_expiry() == engine::Nanos::max());
+  world.pinned_turn(0, 0, 8);
+  world.pinned_turn(1, 0, 8);
+  CHECK(world.pins.next_expiry() == 110ms);
+  world.turn(0, 1, 4);
+  world.step();  // the first pin is handed over, and the turn pinned anew
+  CHECK(world.pins.next_expiry() == 120ms);
+  world.pass(90ms);
+  world.step();
+  CHECK(world.pins.next_expiry() == 130ms);
+  world.turn(0, 2, 4, true);
+  world.step();
+  CHECK(world.pins.next_expiry() == engine::Nanos::max());
+}
+
+TEST_CASE("a pin that is overdue, but protected, is not due again", "[pins]") {
+  PinWorld world(4, {.protect_waiting = true}, 20ms);
+  world.turn(1, 0, 8, true, 5);
+  world.step();
+  world.pinned_turn(0, 0, 3);
+  world.turn(0, 1, 8);
+  CHECK(world.pins.next_expiry() == 40ms);
+  world.pass(20ms);
+  world.step();
+  CHECK((world.pins.count() == 1 && world.pins.next_expiry() == engine::Nanos::max()));
+}
+
 TEST_CASE("the next turn hits what is pinned and goes before others", "[pins]") {
   PinWorld world(20);
   world.pinned_turn(5, 0, 11);

@@ -268,7 +268,7 @@ int swapped_when(engine::Nanos a_block, engine::Nanos a_prompt_token) {
   engine::SwapRates rates;
   for (int n = 1; n < 8; ++n) {
     rates.copied(n, a_block * n);
-    rates.computed(16 * n, 0, a_prompt_token * 16 * n);
+    rates.computed(std::vector<int>{16 * n}, 0, a_prompt_token * 16 * n);
   }
   return rates.swap_is_cheaper(2, 0, 8) ? 1 : 0;
 }
@@ -282,26 +282,56 @@ TEST_CASE("the cheaper way is swapping where copies there and back take less tha
   CHECK(swapped_when(microseconds(13), microseconds(6)) == 0);  // 52 against 48
 }
 
+namespace {
+
+/// What steps and copies have shown, in microseconds.
+struct Seen : engine::SwapRates {
+  void copied(int blocks, int us) {
+    engine::SwapRates::copied(blocks, std::chrono::microseconds(us));
+  }
+  void computed(std::vector<int> prompts, int decodes, int us) {
+    engine::SwapRates::computed(prompts, decodes, std::chrono::microseconds(us));
+  }
+};
+
+}  // namespace
+
 TEST_CASE("what is on the link already counts against swapping", "[adaptive]") {
-  using std::chrono::microseconds;
-  engine::SwapRates rates;
+  Seen rates;
   CHECK(rates.swap_is_cheaper(2, 0, 8));  // nothing is known: try
-  rates.computed(8, 0, microseconds(48));
+  rates.computed({8}, 0, 48);
   CHECK(rates.swap_is_cheaper(2, 0, 8));
-  rates.copied(1, microseconds(10));
+  rates.copied(1, 10);
   CHECK(rates.swap_is_cheaper(2, 0, 8));
   CHECK(!rates.swap_is_cheaper(2, 3, 8));
 }
 
 TEST_CASE("beside decodes, computing again costs what the step takes longer for it", "[adaptive]") {
-  using std::chrono::microseconds;
-  engine::SwapRates rates;
-  rates.copied(1, microseconds(10));
-  rates.computed(0, 4, microseconds(100));
-  rates.computed(8, 4, microseconds(130));
+  Seen rates;
+  rates.copied(1, 10);
+  rates.computed({}, 4, 100);
+  rates.computed({8}, 4, 130);
   CHECK(!rates.swap_is_cheaper(2, 0, 8));  // 40 against 30
-  rates.computed(8, 0, microseconds(130));
+  rates.computed({8}, 0, 130);
   CHECK(rates.swap_is_cheaper(2, 0, 8));
+}
+
+TEST_CASE("prompts that share a step share its cost by their tokens", "[adaptive]") {
+  Seen rates;
+  rates.copied(1, 10);
+  rates.computed({8, 24}, 0, 120);
+  CHECK(!rates.swap_is_cheaper(2, 0, 8));   // 40 against 30
+  CHECK(!rates.swap_is_cheaper(5, 0, 24));  // 100 against 90
+  CHECK(rates.swap_is_cheaper(4, 0, 24));   // 80
+}
+
+TEST_CASE("what prompts took beside decodes is not told before decodes have been seen alone",
+          "[adaptive]") {
+  Seen rates;
+  rates.copied(1, 10);
+  rates.computed({8}, 0, 30);
+  rates.computed({8}, 4, 1000);
+  CHECK(!rates.swap_is_cheaper(2, 0, 8));
 }
 
 TEST_CASE("rates follow what is seen last, with what each copy and step costs by itself",

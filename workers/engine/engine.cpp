@@ -1,5 +1,6 @@
 #include "workers/engine/engine.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -99,6 +100,13 @@ const StepTrace& Engine::step(Nanos until) {
   return finish_step(execute(until), start);
 }
 
+/// A turn's pin begins when its step has ended: were the engine to sleep until the next turn comes,
+/// no trace would show what it holds meanwhile.
+Nanos Engine::wakeup() const {
+  if (pins_.num_changes() != pin_changes_shown_) return clock_.now();
+  return std::min(pins_.next_expiry(), tier_->wakeup());
+}
+
 const StepTrace& Engine::wake() {
   const Nanos start = begin_step();
   tier_->before_execution(plan_, clock_);
@@ -137,7 +145,7 @@ StepResult Engine::execute(Nanos until) {
   if (!failed.empty()) scheduler_.on_load_failed(failed, plan_, start, finished_);
   trace_.stall = Nanos{0};
   if (plan_.scheduled.empty() && tier_->busy()) {
-    tier_->wait(clock_, until);
+    tier_->wait(clock_, std::min(until, pins_.next_expiry()));
     return {};
   }
   const Nanos ready = clock_.now();
@@ -172,6 +180,7 @@ void Engine::trace_step(Nanos start) {
   trace_.num_waiting = order_.size();
   trace_.num_loading = static_cast<int>(scheduler_.loading().size());
   trace_.num_pins = pins_.count();
+  pin_changes_shown_ = pins_.num_changes();
   trace_.blocks = kv_.census();
   trace_.unwritten_slots = scheduler_.unwritten_slots();
   trace_.host_blocks = tier_->blocks_held();

@@ -38,8 +38,9 @@ class Engine {
   /// the next request may arrive. The trace, and the finished requests in it, are valid until the
   /// next step.
   const StepTrace& step(Nanos until = Nanos::max());
-  /// When an idle engine wants to be woken, to plan copies.
-  Nanos wakeup() const { return tier_->wakeup(); }
+  /// When an idle engine wants to be woken: to show what the last step pinned, to end pins, to plan
+  /// copies.
+  Nanos wakeup() const;
   /// A step of an idle engine that waits for nothing.
   const StepTrace& wake();
 
@@ -72,6 +73,7 @@ class Engine {
   std::vector<Request*> reusable_;  // ended requests, whose buffers serve the next ones
   std::uint32_t num_submitted_ = 0;
   std::size_t stamped_events_ = 0;
+  std::uint64_t pin_changes_shown_ = 0;  // by the last trace
   int empty_steps_ = 0;
 };
 

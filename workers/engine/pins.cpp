@@ -17,15 +17,30 @@ Pins::JobState& Pins::state_of(JobId job) {
   return jobs_[index(job)];
 }
 
+Nanos Pins::next_expiry() const {
+  return deadlines_.empty() ? Nanos::max() : deadlines_.front().at;
+}
+
+/// The pin whose deadline it was is gone, or overdue.
+bool Pins::lapsed(const Deadline& due) const {
+  const Pin& pin = jobs_[index(due.job)].pin;
+  return !pin.active || pin.overdue || pin.turn != due.turn;
+}
+
+void Pins::forget_lapsed() {
+  while (!deadlines_.empty() && lapsed(deadlines_.front())) {
+    std::ranges::pop_heap(deadlines_, later);
+    deadlines_.pop_back();
+  }
+}
+
 void Pins::expire(Nanos now) {
   while (!deadlines_.empty() && deadlines_.front().at <= now) {
     const Deadline due = deadlines_.front();
-    std::ranges::pop_heap(deadlines_, later);
-    deadlines_.pop_back();
     JobState& job = state_of(due.job);
-    if (!job.pin.active || job.pin.turn != due.turn) continue;
     if (rules_.protect_waiting && job.waiting > 0) {
       job.pin.overdue = true;
+      forget_lapsed();
     } else {
       release(due.job, KvReason::ttl);
     }
@@ -81,6 +96,7 @@ void Pins::on_turn_finish(Request& request, Nanos now, HostTier& tier) {
              .job_arrival = request.spec.job_arrival,
              .blocks = kv_.pin(request)};
   ++num_pins_;
+  ++num_changes_;
   deadlines_.push_back({decision.deadline, request.spec.job, request.spec.turn});
   std::ranges::push_heap(deadlines_, later);
   order_.on_pin_changed(request.spec.job, true);
@@ -103,6 +119,8 @@ void Pins::release(JobId id, KvReason reason) {
   Pin pin = std::move(state_of(id).pin);
   state_of(id).pin = {};
   --num_pins_;
+  ++num_changes_;
+  forget_lapsed();
   kv_.unpin(pin.blocks);
   order_.on_pin_changed(id, false);
   events_.push_back({KvEventKind::unpin, reason, id, pin.turn, static_cast<int>(pin.blocks.size()),

@@ -19,6 +19,10 @@ class Pins {
   Pins(KvCache& kv, QueueOrder& order, RetentionPolicy& policy);
 
   int count() const { return num_pins_; }
+  /// Counts pins made and ended.
+  std::uint64_t num_changes() const { return num_changes_; }
+  /// When the next time to live is over, if nothing happens before; never, without pins.
+  Nanos next_expiry() const;
 
   /// Drops pins whose time to live is over. O(1) when none is.
   void expire(Nanos now);
@@ -55,6 +59,8 @@ class Pins {
   };
   static bool later(const Deadline& a, const Deadline& b);
   JobState& state_of(JobId job);
+  bool lapsed(const Deadline& due) const;
+  void forget_lapsed();
   void release(JobId job, KvReason reason);
   void record(KvEventKind kind, KvReason reason, const Request& request, int blocks,
               Nanos deadline);
@@ -64,9 +70,10 @@ class Pins {
   RetentionPolicy& policy_;
   PinRules rules_;
   std::vector<JobState> jobs_;
-  std::vector<Deadline> deadlines_;  // min-heap; entries of pins that are gone are skipped
+  std::vector<Deadline> deadlines_;  // min-heap whose top is of a pin that is there
   std::vector<KvEvent> events_;
   int num_pins_ = 0;
+  std::uint64_t num_changes_ = 0;
 };
 
 }  // namespace engine

@@ -48,7 +48,6 @@ struct PausedJob {
   Fetch fetch;
   int num_fetches = 0;     // in this gap
   bool refused = false;    // in this gap, and said so
-  int passed_over = 0;     // in the last search for victims, counted from 1
   Nanos estimated_at{-1};  // when `use_at` was estimated
   Nanos use_at{0};         // the turn will hardly be served before
 

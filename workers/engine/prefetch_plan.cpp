@@ -65,6 +65,7 @@ Nanos Prefetcher::ready_by(const PausedJob& job, int missing, Nanos now) const {
 
 void Prefetcher::plan(const StepPlan& plan, Nanos now) {
   now_ = now;
+  ranked_ = false;  // stores have changed what the host has
   for (const ScheduledRequest& share : plan.scheduled)
     if (share.kind != ScheduleKind::running) on_served(*share.request, now);
   observe(plan, now);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <tuple>
 #include <utility>
 
 namespace engine {
@@ -10,6 +11,10 @@ namespace {
 constexpr Nanos kMemory = std::chrono::seconds{2};  // half-life of what is observed
 constexpr Nanos kLongMemory = std::chrono::seconds{30};
 constexpr Nanos kLittleEarly = std::chrono::milliseconds{250};
+
+constexpr auto gives_up_later = [](const auto& a, const auto& b) {
+  return std::tuple(a.on_host, a.use_at, b.place) < std::tuple(b.on_host, b.use_at, a.place);
+};
 
 }  // namespace
 
@@ -136,6 +141,7 @@ void Prefetcher::on_turn_finish(const Request& request, Nanos now) {
 
 void Prefetcher::expire(Nanos now) {
   now_ = now;
+  ranked_ = false;
   for (const std::uint32_t id : ended_) {
     if (jobs_[id].phase != JobPhase::unknown) continue;
     victims_.give_up(jobs_[id], shared_blocks(jobs_[id]));
@@ -188,6 +194,7 @@ void Prefetcher::release(PausedJob& job) {
   kv_.unpin(job.fetch.blocks);
   job.fetch.blocks.clear();
   job.fetch.state = Fetch::State::none;
+  ranked_ = false;
 }
 
 bool Prefetcher::give_way(KvReason pressure, Nanos now) {
@@ -221,38 +228,60 @@ void Prefetcher::before_eviction(int count) {
     if (victims_.watched(block)) break;
     --count;
   }
-  ++num_searches_;
   while (count > 0) {
-    PausedJob* victim = next_victim();
-    if (victim == nullptr) return;
-    const bool on_host = host_.find(victim->hashes[victim->cached.size() - 1]).has_value();
-    const int trimmed = victims_.trim(*victim, count);
-    if (trimmed == 0) {
-      victim->passed_over = num_searches_;
-      continue;
+    const std::optional<Victim> victim = next_victim();
+    if (!victim) break;
+    PausedJob& job = *victim->job;
+    const int trimmed = victims_.trim(job, count);
+    if (trimmed > 0) {
+      events_.add(victim->on_host ? KvEventKind::demote : KvEventKind::drop, KvReason::capacity,
+                  {job.id, job.turn}, trimmed);
+      count -= trimmed;
+      if (may_give_up(job)) put_back(victim_of(job, victim->place));
+    } else {
+      passed_over_.push_back(*victim);
     }
-    events_.add(on_host ? KvEventKind::demote : KvEventKind::drop, KvReason::capacity,
-                {victim->id, victim->turn}, trimmed);
-    count -= trimmed;
   }
+  for (const Victim& victim : passed_over_)
+    if (may_give_up(*victim.job)) put_back(victim_of(*victim.job, victim.place));
+  passed_over_.clear();
 }
 
-PausedJob* Prefetcher::next_victim() {
-  PausedJob* victim = nullptr;
-  std::pair<bool, Nanos> latest;
-  for (const std::uint32_t id : paused_) {
-    PausedJob& job = jobs_[id];
-    const bool may = !job.cached.empty() && job.fetch.state == Fetch::State::none &&
-                     job.passed_over != num_searches_;
-    if (!may) continue;
-    const Nanos use_at = hardly_used_before(job, now_);
-    if (victim != nullptr && latest >= std::pair(true, use_at)) continue;
-    const std::pair rank(host_.find(job.hashes[job.cached.size() - 1]).has_value(), use_at);
-    if (victim != nullptr && rank <= latest) continue;
-    victim = &job;
-    latest = rank;
+Prefetcher::Victim Prefetcher::victim_of(PausedJob& job, std::size_t place) {
+  return {host_.find(job.hashes[job.cached.size() - 1]).has_value(), hardly_used_before(job, now_),
+          place, &job};
+}
+
+bool Prefetcher::may_give_up(const PausedJob& job) const {
+  const bool paused = job.phase == JobPhase::away || job.phase == JobPhase::back;
+  return paused && !job.cached.empty() && job.fetch.state == Fetch::State::none;
+}
+
+void Prefetcher::put_back(const Victim& victim) {
+  ranking_.push_back(victim);
+  std::ranges::push_heap(ranking_, gives_up_later);
+}
+
+/// Once a step and not once a search: many are paused, and every one has to be looked up.
+void Prefetcher::rank_victims() {
+  ranking_.clear();
+  for (std::size_t place = 0; place < paused_.size(); ++place) {
+    PausedJob& job = jobs_[paused_[place]];
+    if (may_give_up(job)) ranking_.push_back(victim_of(job, place));
   }
-  return victim;
+  std::ranges::make_heap(ranking_, gives_up_later);
+  ranked_ = true;
+}
+
+std::optional<Prefetcher::Victim> Prefetcher::next_victim() {
+  if (!ranked_) rank_victims();
+  while (!ranking_.empty()) {
+    std::ranges::pop_heap(ranking_, gives_up_later);
+    const Victim next = ranking_.back();
+    ranking_.pop_back();
+    if (may_give_up(*next.job)) return next;
+  }
+  return std::nullopt;
 }
 
 }  // namespace engine

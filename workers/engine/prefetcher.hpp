@@ -1,5 +1,6 @@
 #pragma once
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -66,6 +67,14 @@ class Prefetcher final : public EvictionOrder {
     double density;  // worth by missing token
     bool idle_link;  // loaded because the link has nothing else to do
   };
+  /// Who gives blocks up before others: first what the host has a copy of, then what is wanted
+  /// last, then who paused first.
+  struct Victim {
+    bool on_host;
+    Nanos use_at;
+    std::size_t place;
+    PausedJob* job;
+  };
   PausedJob& job_of(JobId id);
   void begin_phase(PausedJob& job, JobPhase phase);
   void end_gap(PausedJob& job, Nanos now);
@@ -73,7 +82,11 @@ class Prefetcher final : public EvictionOrder {
   void release(PausedJob& job);
   void end_stale(PausedJob& job);
   int shared_blocks(const PausedJob& job) const;
-  PausedJob* next_victim();
+  Victim victim_of(PausedJob& job, std::size_t place);
+  void rank_victims();
+  bool may_give_up(const PausedJob& job) const;
+  std::optional<Victim> next_victim();
+  void put_back(const Victim& victim);
 
   // Estimates.
   void observe(const StepPlan& plan, Nanos now);
@@ -106,7 +119,9 @@ class Prefetcher final : public EvictionOrder {
   std::vector<std::int32_t> kept_;     // by block
   std::vector<Candidate> due_;
   std::vector<BlockId> hits_;
-  int num_searches_ = 0;  // for victims
+  std::vector<Victim> ranking_;  // heap; who may not give up any more is skipped
+  std::vector<Victim> passed_over_;
+  bool ranked_ = false;  // as jobs and host are now
   Nanos now_{0};
   Nanos wakeup_ = Nanos::max();
 

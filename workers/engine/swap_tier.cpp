@@ -150,10 +150,16 @@ void SwapTier::copy_out(Clock& clock) {
 
 void SwapTier::after_execution(const StepPlan& plan, Clock& clock) {
   if (plan.scheduled.empty()) return;
-  int prompts = 0, decodes = 0;
-  for (const ScheduledRequest& share : plan.scheduled)
-    (share.decode ? decodes : prompts) += share.num_tokens;
-  rates_.computed(prompts, decodes, clock.now() - ready_);
+  int decodes = 0;
+  prompts_.clear();
+  for (const ScheduledRequest& share : plan.scheduled) {
+    if (share.decode) {
+      ++decodes;
+    } else {
+      prompts_.push_back(share.num_tokens);
+    }
+  }
+  rates_.computed(prompts_, decodes, clock.now() - ready_);
 }
 
 /// Who lost a block on the way out computes again.

@@ -1,6 +1,7 @@
 #include "workers/engine/swap_tier_rates.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace engine {
 namespace {
@@ -27,13 +28,17 @@ double FadingLine::at(double x) const {
   return std::max(0.0, (y_ - slope * x_) / weight_ + slope * x);
 }
 
-void SwapRates::computed(int tokens, int decodes, Nanos took) {
+void SwapRates::computed(std::span<const int> prompts, int decodes, Nanos took) {
   const double step_s = to_seconds(took);
-  if (tokens == 0) {
+  if (prompts.empty()) {
     decode_s_ = decode_s_ > 0 ? kFade * decode_s_ + (1 - kFade) * step_s : step_s;
-  } else {
-    prefills_.add(tokens, std::max(0.0, decodes > 0 ? step_s - decode_s_ : step_s));
+    return;
   }
+  // What decodes take alone has not been seen yet: no telling what the prompts took.
+  if (decodes > 0 && decode_s_ == 0 && prefills_.known()) return;
+  const double prompts_s = std::max(0.0, decodes > 0 ? step_s - decode_s_ : step_s);
+  const int tokens = std::accumulate(prompts.begin(), prompts.end(), 0);
+  for (const int own : prompts) prefills_.add(own, prompts_s * own / tokens);
 }
 
 bool SwapRates::swap_is_cheaper(int blocks, int queued, int tokens) const {

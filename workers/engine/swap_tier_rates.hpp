@@ -1,4 +1,6 @@
 #pragma once
+#include <span>
+
 #include "workers/engine/clock.hpp"
 
 namespace engine {
@@ -21,9 +23,10 @@ class SwapRates {
  public:
   /// So many blocks went one way while everybody waited.
   void copied(int blocks, Nanos took) { copies_.add(blocks, to_seconds(took)); }
-  /// A step with so many tokens of prompts, and decodes. Beside decodes prompts cost what the step
-  /// takes longer than decodes alone.
-  void computed(int tokens, int decodes, Nanos took);
+  /// A step that computed so many tokens of each of these prompts, beside so many decodes. What the
+  /// step takes longer than decodes alone is the prompts', in proportion to their tokens: who
+  /// computes again in company pays a part of what the step costs by itself.
+  void computed(std::span<const int> prompts, int decodes, Nanos took);
 
   /// Whether `blocks`, behind `queued` others on the link, are out and in again before `tokens` are
   /// computed again. True while copies have not been seen: then this one shows what they take.
