@@ -10,7 +10,7 @@ from .studies import median
 from .tables import escape, number, tabular
 
 DOING = {"prefill": COLORS[0], "recompute": COLORS[1], "decode": COLORS[2], "given way": "#e3e6ea", "copied out": COLORS[3],
-         "copied in": COLORS[4], "waits for a copy": "#9aa3ad"}
+         "copied in": COLORS[4], "waits for a copy": COLORS[7]}
 
 
 def draw(chart):

@@ -27,10 +27,10 @@ const still = (element: HTMLElement): Card => ({ element, refresh: () => undefin
 function sections(store: Store): Card[] {
   return [
     still(questionSection(store.report)),
+    ...studiesSection(store.report),
     still(summarySection(store)),
     still(regimesSection(store)),
     panelSection(store),
-    ...studiesSection(store.report),
     latencySection(store),
     still(fitsSection(store)),
     still(claimsSection(store)),

@@ -2,7 +2,7 @@
 import { num } from "@/shared/format";
 import { cssVar, palette } from "@/shared/theme";
 
-import { LOG, axisTip, frame, looks, meanings, tipLine, xAxis, yAxis, type Drawing, type Key, type Option } from "./parts";
+import { LOG, axisTip, frame, meanings, tipLine, xAxis, yAxis, type Drawing, type Key, type Option } from "./parts";
 import { footOf, isNumeric, ours, places, theirs, type StudyChart, type StudyPanel, type StudySeries } from "./studies_data";
 
 const DASHED = [5, 4];
@@ -36,18 +36,17 @@ function lines(chart: StudyChart, panel: StudyPanel): Drawing {
   const xs = places(panel);
   const numeric = isNumeric(xs);
   const at = (x: string): number | string => (numeric ? Number(x) : x);
-  const names = panel.series.map((each) => each.name);
   const series = panel.series.flatMap((each, i) => {
     const own = xs.flatMap((x) => (ours(each, x) ? [[at(x), ours(each, x)?.[1]]] : []));
     const other = xs.flatMap((x) => (theirs(each, x) === null ? [] : [[at(x), theirs(each, x)]]));
     const line = { type: "line", color: colorOf(i), symbolSize: 5 };
     return [
-      { ...line, name: each.name, data: own, symbol: "circle", lineStyle: { width: 2, type: looks(names, each.name).type } },
+      { ...line, name: each.name, data: own, symbol: "circle", lineStyle: { width: 2 } },
       { ...line, name: `${each.name}, published`, data: other, symbol: "emptyCircle", lineStyle: { width: 1, type: DASHED } },
     ].filter((one) => one.data.length > 0);
   });
   const keys = panel.series.flatMap((each, i): Key[] => [
-    ...(each.points.length > 0 ? [{ name: each.name, color: colorOf(i), dash: looks(names, each.name).type }] : []),
+    ...(each.points.length > 0 ? [{ name: each.name, color: colorOf(i), dash: "solid" }] : []),
     ...(published(each) ? [{ name: `${each.name}, published`, color: colorOf(i), dash: [3, 3] }] : []),
   ]);
   const tooltip = axisTip((x) => `${chart.x_name} ${x}`, (value) => num(value, 5));
@@ -100,7 +99,7 @@ function doing(): Record<string, string> {
   const color = meanings();
   return {
     prefill: color.prefill, recompute: color.again, decode: color.vram, "given way": color.free, "copied out": color.to_host,
-    "copied in": color.dram, "waits for a copy": color.other,
+    "copied in": color.dram, "waits for a copy": color.stall,
   };
 }
 
