@@ -27,11 +27,12 @@ if missing:
     sys.exit(0)
 
 import numpy as np  # noqa: E402 (known to be there)
+import pandas as pd  # noqa: E402
 
 import kvsweep  # noqa: E402
 from kvsweep import figures, tables  # noqa: E402
 from kvsweep.charts import CHARTS, _rates, _spans  # noqa: E402
-from kvsweep.panels import fit_line, panels_of  # noqa: E402
+from kvsweep.panels import fit_line, panels_of, ties  # noqa: E402
 
 SWEEP = """# Who is best?
 schema = 1
@@ -146,10 +147,26 @@ class Package(unittest.TestCase):
                 self.assertIn("MODELLED (sim, published), 2 repeats", svg)
                 self.assertNotIn("mathdefault", svg)
             table = (out / f"py-test-{gpu}-summary.tex").read_text()
-            self.assertEqual(table.count(r"\textbf"), 2)
+            self.assertGreaterEqual(table.count(r"\textbf"), 2)
             self.assertIn(r"$\pm$", table)
         self.assertIn("whole step", (out / "py-test-regression.tex").read_text())
         self.assertIn("lmcache-16G", (out / "py-test-regimes.tex").read_text())
+
+    def test_nobody_wins_by_less_than_one_per_cent_or_where_equal_seeds_do_not_agree(self):
+        best = pd.Series([100.0, 102.0, 98.0], index=[42, 43, 44])
+        self.assertTrue(ties(best, best * 1.009))
+        self.assertFalse(ties(best, best * 1.02))
+        self.assertTrue(ties(best, best + [10, -8, 9]))
+        self.assertFalse(ties(best, best[[42]] * 1.02))
+        self.assertFalse(ties(best, pd.Series([100.0], index=[7])))
+
+    def test_the_command_names_the_package_that_its_python_lacks(self):
+        script = str(source / "analysis/python/kvsweep-figures")
+        # -S and an empty path: a Python without any package.
+        done = subprocess.run([sys.executable, "-S", "-E", script, "a.h5", "-o", "none"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^kvsweep-figures: .* has no h5py; Debian has python3-h5py")
+        self.assertNotIn("Traceback", done.stderr)
 
     def test_any_text_is_escaped_for_latex(self):
         self.assertEqual(tables.escape("a_b&50%\\x{}\n~"), r"a\_b\&50\%\textbackslash{}x\{\} \textasciitilde{}")

@@ -56,10 +56,6 @@ def main(words=None):
     formats = given.formats.split(",")
     if unknown := set(formats) - {"pdf", "svg", "png"}:
         parser.error(f"unknown format {', '.join(sorted(unknown))}; there are pdf, svg and png")
-    try:
-        import h5py, matplotlib, numpy, pandas  # noqa: E401,F401
-    except ImportError as missing:
-        sys.exit(f"kvsweep-figures: {missing}; Debian has python3-h5py, python3-numpy, python3-pandas and python3-matplotlib")
     out = pathlib.Path(given.output)
     out.mkdir(parents=True, exist_ok=True)
     from kvsweep.study_figures import write_studies

@@ -12,7 +12,8 @@ function provenance(archive: Archive): HTMLElement {
   );
   return h("details", { class: "provenance" },
     h("summary", {}, h("b", {}, name),
-      ` sweep ${sweep}, ${ok} of ${cells} cells have a result, created ${created} by kvsweep ${tool}`),
+      ` sweep ${sweep}, ${ok} of ${cells} cells have a result, `,
+      `created ${created} by kvsweep ${tool}`),
     ...runs,
     h("pre", { class: "scroll", tabindex: 0, "aria-label": "sweep file" }, archive.spec));
 }
@@ -20,7 +21,8 @@ function provenance(archive: Archive): HTMLElement {
 export function questionSection(report: Report): HTMLElement {
   const { archives, panels } = report;
   const kinds = [...new Set(panels.map((panel) => panel.kind))];
-  const sum = (of: (archive: Archive) => number) => archives.reduce((all, each) => all + of(each), 0);
+  const sum = (of: (archive: Archive) => number) =>
+    archives.reduce((all, each) => all + of(each), 0);
   const gpus = new Set(panels.map((panel) => panel.gpu)).size;
   const groups = panels.flatMap((panel) => panel.groups);
   const repeats = repeatsText(Math.max(0, ...groups.map((group) => group.repeats)));
@@ -29,10 +31,13 @@ export function questionSection(report: Report): HTMLElement {
   );
   const badges = kinds.flatMap((kind, i) => [i > 0 ? ", " : "", badge(kind)]);
   return section("question", "Question and provenance", ...asked,
-    h("p", {}, "Figures here are ", ...badges, ". MODELLED: computed by a cost model in virtual time. " +
-      "MEASURED: a model ran. Kinds never share a table or a chart."),
-    h("p", { class: "muted" }, `${sum((each) => each.ok)} of ${sum((each) => each.cells)} planned cells have a result; ` +
-      `${gpus} GPU${gpus === 1 ? "" : "s"}, ${repeats} at most; page made by kvsweep ${report.program}.`),
+    h("p", {}, "Figures here are ", ...badges,
+      ". MODELLED: computed by a cost model in virtual time. MEASURED: a model ran. ",
+      "Kinds never share a table or a chart."),
+    h("p", { class: "muted" },
+      `${sum((each) => each.ok)} of ${sum((each) => each.cells)} planned cells have a result; `,
+      `${gpus} GPU${gpus === 1 ? "" : "s"}, ${repeats} at most; `,
+      `page made by kvsweep ${report.program}.`),
     ...archives.map(provenance));
 }
 
@@ -50,8 +55,8 @@ export function missingSection(report: Report): HTMLElement {
       h("p", {}, "None: every planned cell has a result."));
   }
   const csv = () => table(report.missing, {
-    archive: (r) => r.archive, index: (r) => r.index, label: (r) => r.label, status: (r) => r.status,
-    reason: (r) => r.reason, figures: (r) => r.kind,
+    archive: (r) => r.archive, index: (r) => r.index, label: (r) => r.label,
+    status: (r) => r.status, reason: (r) => r.reason, figures: (r) => r.kind,
   });
   return section("missing", "Cells without results", bar("missing.csv", csv), missingTable(report));
 }

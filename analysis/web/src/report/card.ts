@@ -4,14 +4,17 @@ import { h, replace } from "@/shared/dom";
 
 import { nothing, type Drawing, type Key } from "./parts";
 
-/** A chart with its title, what its colours mean, what its numbers are, and the same numbers as CSV. */
+/**
+ * A chart with its title, what its colours mean, what its numbers are, and the same numbers as CSV.
+ */
 export interface Card {
   element: HTMLElement;
   refresh(): void;
 }
 
 export const KEYS =
-  "Arrow keys walk along a chart in focus, + and - zoom, 0 shows all of it, Escape hides the tooltip.";
+  "Arrow keys walk along a chart in focus, + and - zoom, 0 shows all of it, " +
+  "Escape hides the tooltip.";
 
 interface Shown {
   series?: { data?: unknown[] }[];
@@ -29,7 +32,10 @@ function zoom(chart: Chart, factor: number): void {
   });
 }
 
-/** ECharts counts places of a series from 0: the arrow keys walk over those of the first, and a tooltip follows. */
+/**
+ * ECharts counts places of a series from 0: the arrow keys walk over those of the first, and a
+ * tooltip follows.
+ */
 function walkByKeys(chart: Chart, box: HTMLElement): void {
   let at = -1;
   const act = (type: string) => () => chart.echart.dispatchAction({ type });
@@ -89,7 +95,9 @@ class CardView {
 
   constructor(id: string, private readonly options: CardOptions) {
     this.note = h("p", { class: "small muted note", id: `${id}-note` });
-    this.box = h("div", { class: "chart", tabindex: 0, role: "img", "aria-describedby": this.note.id });
+    this.box = h("div", {
+      class: "chart", tabindex: 0, role: "img", "aria-describedby": this.note.id,
+    });
     const tools = h("span", { class: "tools" }, ...(options.controls ?? []), this.csv);
     this.element = h("article", { class: `card chart-card${options.wide ? " wide" : ""}`, id },
       h("header", {}, this.heading, tools), this.box, this.keys, this.note);

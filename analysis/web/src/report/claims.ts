@@ -19,7 +19,8 @@ function limits({ low, high }: ClaimRow): string {
 
 // Where the name alone does not say what a number counts.
 const METRICS: Record<string, string> = {
-  "steps_beyond_output:min": "steps of a turn less its generated tokens, the least of all turns; 0 where the step that " +
+  "steps_beyond_output:min":
+    "steps of a turn less its generated tokens, the least of all turns; 0 where the step that " +
     "ends the prompt gives the first token",
   "new_tok:min": "prompt tokens that a turn had to compute, the least of all turns",
 };
@@ -27,7 +28,8 @@ const METRICS: Record<string, string> = {
 function metricText({ metric, is_ratio }: ClaimRow): Child[] {
   const meaning = METRICS[metric];
   return [
-    is_ratio ? "compares ratios of " : "compares ", h("code", {}, metric), meaning && `: ${meaning}`,
+    is_ratio ? "compares ratios of " : "compares ", h("code", {}, metric),
+    meaning && `: ${meaning}`,
   ];
 }
 
@@ -35,7 +37,9 @@ const nameOf = ({ set, id }: ClaimRow): string => `${set} ${id}`;
 
 /** What the claim says stands once, above its first point. */
 function claimHead(row: ClaimRow, is_first: boolean): Cell {
-  if (!is_first) return { ...rowHead(h("span", { class: "muted small" }, nameOf(row))), class: "wrap" };
+  if (!is_first) {
+    return { ...rowHead(h("span", { class: "muted small" }, nameOf(row))), class: "wrap" };
+  }
   return {
     ...rowHead(nameOf(row), h("div", { class: "small says" }, row.says),
       h("div", { class: "small muted says" }, ...metricText(row))),

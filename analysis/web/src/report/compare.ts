@@ -1,7 +1,9 @@
 // Latency by turn of one GPU with one size of host memory, to be shown beside others.
 import { seconds } from "@/shared/format";
 
-import { groupOf, panelName, rateText, repeatsOf, type Group, type Maybe, type Panel } from "./data";
+import {
+  groupOf, panelName, rateText, repeatsOf, type Group, type Maybe, type Panel,
+} from "./data";
 import { axisTip, frame, nothing, xAxis, yAxis, sourced, table, type Drawing } from "./parts";
 import { lineKeys, lineSeries } from "./pools";
 import type { Store } from "./state";
@@ -42,7 +44,8 @@ export function turnLatencyChart(store: Store, view: TurnView): Drawing {
   return {
     option: frame({
       xAxis: {
-        ...xAxis("turn"), type: "category", data: Array.from({ length: turns }, (_, i) => `T${i + 1}`),
+        ...xAxis("turn"), type: "category",
+        data: Array.from({ length: turns }, (_, i) => `T${i + 1}`),
       },
       yAxis: yAxis("mean latency [s]", top === null ? {} : { max: top }),
       tooltip: axisTip((at) => at, seconds),

@@ -1,7 +1,7 @@
 import { h, replace } from "@/shared/dom";
 import { onThemeChange } from "@/shared/theme";
 
-import { ALL, panelName, rateText } from "./data";
+import { ALL, deviceOf, panelName, rateText } from "./data";
 import { badge } from "./elements";
 import { looks } from "./parts";
 import type { State, Store } from "./state";
@@ -95,7 +95,8 @@ export function policyToggles(store: Store): HTMLElement {
     const focused = box.contains(active) ? active?.dataset["variant"] : undefined;
     replace(box, ...store.panel.variants.map((variant) => policyButton(store, variant)));
     if (focused === undefined) return;
-    [...box.querySelectorAll("button")].find((each) => each.dataset["variant"] === focused)?.focus();
+    const buttons = [...box.querySelectorAll("button")];
+    buttons.find((each) => each.dataset["variant"] === focused)?.focus();
   };
   store.onChange(fill);
   onThemeChange(fill);
@@ -107,9 +108,9 @@ export function policyToggles(store: Store): HTMLElement {
 function kindOfPanel(store: Store): HTMLElement {
   const box = h("span", { class: "kind" });
   const mark = () => {
-    const { kind, devices } = store.panel;
-    const device = devices === "" ? null : h("span", { class: "small muted" }, ` on ${devices}`);
-    replace(box, badge(kind), device);
+    const device = deviceOf(store.panel);
+    replace(box, badge(store.panel.kind),
+      device !== "" && h("span", { class: "small muted" }, ` on ${device}`));
   };
   store.onChange(mark);
   mark();

@@ -1,4 +1,5 @@
-// What `kvsweep report` puts in the page: analysis/report_json.cpp writes it. null is "not observed".
+// What `kvsweep report` puts in the page: analysis/report_json.cpp writes it. null is "not
+// observed".
 
 export type Interval = [number, number] | null;
 export type Maybe = number | null;
@@ -44,8 +45,8 @@ export interface Sizes {
 }
 
 /**
- * Turns of this index, their mean and 95th percentile [s], prompt tokens found in VRAM and DRAM, again and newly
- * computed.
+ * Turns of this index, their mean and 95th percentile [s], prompt tokens found in VRAM and DRAM,
+ * again and newly computed.
  */
 export type Turn = [number, Maybe, Maybe, Maybe, Maybe, Maybe, Maybe];
 
@@ -63,7 +64,9 @@ export interface Pool {
   parts: Maybe[];
 }
 
-export const PARTS = ["queue", "load stall", "recompute", "prefill", "decode", "gap", "other"] as const;
+export const PARTS = [
+  "queue", "load stall", "recompute", "prefill", "decode", "gap", "other",
+] as const;
 
 export interface TimeLine {
   name: string;
@@ -199,11 +202,18 @@ export function groupOf(panel: Panel, jps: string, variant: string): Group | und
 
 /** The numbers of a variant at a rate, or at all rates together. */
 export function poolOf(panel: Panel, jps: string, variant: string): Pool | undefined {
-  return jps === ALL ? panel.pooled.find((pool) => pool.variant === variant) : groupOf(panel, jps, variant);
+  if (jps !== ALL) return groupOf(panel, jps, variant);
+  return panel.pooled.find((pool) => pool.variant === variant);
 }
 
 export function panelName(panel: Panel): string {
   return panel.gpu + (panel.settings === "" ? "" : `, ${panel.settings}`);
+}
+
+/** What the numbers were taken on: as workers verified it, or that the card is but a name. */
+export function deviceOf(panel: Panel): string {
+  if (panel.devices !== "" || !panel.kind.startsWith("MEASURED (cpu")) return panel.devices;
+  return `the host's processor; ${panel.gpu} is only a label`;
 }
 
 export const isMeasured = (kind: string): boolean => kind.startsWith("MEASURED");
@@ -230,6 +240,7 @@ export function rateText(jps: string): string {
 
 /** Sizes of host memory that a panel has, smallest first. */
 export function dramSizes(panel: Panel): string[] {
-  const sizes = [...new Set(panel.groups.map((group) => group.dram))].filter((dram) => dram !== "-");
-  return sizes.sort((a, b) => Number(a) - Number(b));
+  const sizes = new Set(panel.groups.map((group) => group.dram));
+  sizes.delete("-");
+  return [...sizes].sort((a, b) => Number(a) - Number(b));
 }

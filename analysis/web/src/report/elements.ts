@@ -4,7 +4,7 @@ import { h, replace, type Child } from "@/shared/dom";
 import { num } from "@/shared/format";
 import { onThemeChange } from "@/shared/theme";
 
-import { isMeasured, type Interval } from "./data";
+import { isMeasured, type Interval, type Panel } from "./data";
 import type { Store } from "./state";
 
 /** "MODELLED" or "MEASURED", with the rest of the kind beside it. */
@@ -12,13 +12,22 @@ export function badge(kind: string): HTMLElement {
   if (kind === "") return h("span", { class: "muted" }, "no result");
   const [word, ...rest] = kind.split(" ");
   const look = isMeasured(kind) ? "measured" : "modelled";
-  return h("span", { class: `badge ${look}`, title: kind }, h("b", {}, word ?? ""), ` ${rest.join(" ")}`);
+  return h("span", { class: `badge ${look}`, title: kind },
+    h("b", {}, word ?? ""), ` ${rest.join(" ")}`);
+}
+
+/** The card, and smaller what else tells its panel from others. */
+export function panelTitle({ gpu, settings }: Panel): Child[] {
+  return [gpu, settings !== "" && h("span", { class: "small muted settings" }, ` ${settings}`)];
 }
 
 export const interval = (value: Interval, digits = 4): string =>
   value === null ? "" : `${num(value[0], digits)} … ${num(value[1], digits)}`;
 
-/** A cell of a table; on narrow screens, where rows are lists, the head of its column stands before it. */
+/**
+ * A cell of a table; on narrow screens, where rows are lists, the head of its column stands before
+ * it.
+ */
 export interface Cell {
   content: Child[];
   class?: string;
@@ -53,7 +62,10 @@ function cellElement(cell: Cell, column: Column | undefined): HTMLElement {
   return element;
 }
 
-/** A table that scrolls in its own box, reachable by the keyboard; its roles survive that rows become lists. */
+/**
+ * A table that scrolls in its own box, reachable by the keyboard; its roles survive that rows
+ * become lists.
+ */
 export function dataTable(label: string, columns: Column[], rows: Cell[][]): HTMLElement {
   const heads = columns.map(({ name, is_number }) =>
     h("th", { scope: "col", role: "columnheader", class: is_number ? "n" : "" }, name),
@@ -68,7 +80,8 @@ export function dataTable(label: string, columns: Column[], rows: Cell[][]): HTM
 }
 
 export function section(id: string, title: string, ...children: Child[]): HTMLElement {
-  return h("section", { class: "card block", id, "aria-label": title }, h("h2", {}, title), ...children);
+  return h("section", { class: "card block", id, "aria-label": title },
+    h("h2", {}, title), ...children);
 }
 
 /** Rebuilds its content whenever the state or the theme changes. */

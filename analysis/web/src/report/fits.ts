@@ -4,9 +4,10 @@ import { h } from "@/shared/dom";
 import { even, num } from "@/shared/format";
 
 import { check } from "./controls";
-import { panelName, type Fit, type Maybe, type Panel, type Report } from "./data";
+import { type Fit, type Maybe, type Panel, type Report } from "./data";
 import {
-  bar, byKind, dataTable, live, number, numbers, rowHead, section, text, texts, type Cell,
+  bar, byKind, dataTable, live, number, numbers, panelTitle, rowHead, section, text, texts,
+  type Cell,
 } from "./elements";
 import { table } from "./parts";
 import type { Store } from "./state";
@@ -51,7 +52,8 @@ function fitTable(report: Report, rows: FitRow[]): HTMLElement {
   return dataTable("regression over GPUs", columns, rows.map((row) => {
     const pub = published(row);
     return [
-      rowHead(panelName(row.panel)), text(X_TEXTS[row.x]), text(row.variant), number(num(row.fit.n)),
+      { ...rowHead(...panelTitle(row.panel)), class: "wrap" }, text(X_TEXTS[row.x]), text(row.variant),
+      number(num(row.fit.n)),
       withPublished(row.fit.slope_us, pub?.slope_us),
       withPublished(row.fit.intercept_ms, pub?.intercept_ms),
       withPublished(row.fit.r2, pub?.r2), number(row.repeats),
@@ -74,7 +76,8 @@ export function fitsSection(store: Store): HTMLElement {
     byKind(fitRows(report, store.state.each_fit), ({ panel }) => panel.kind,
       (own) => fitTable(report, own));
   return section("fits", "Regression over GPUs",
-    h("p", { class: "muted" }, "Step duration over tokens, least squares over all steps. The published fit does " +
+    h("p", { class: "muted" },
+      "Step duration over tokens, least squares over all steps. The published fit does " +
       "not say which tokens it means; both are here."),
     bar("regression.csv", () => fitCsv(report), check(store, "each policy", "each_fit")),
     live(store, tables));

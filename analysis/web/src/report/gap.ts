@@ -5,14 +5,17 @@ import { num, seconds } from "@/shared/format";
 import { cssVar } from "@/shared/theme";
 
 import { rateText, type Gap, type Maybe, type Story } from "./data";
-import { brief, column, meanings, nothing, sourced, table, xAxis, type Drawing, type Key } from "./parts";
+import {
+  brief, column, meanings, nothing, sourced, table, xAxis, type Drawing, type Key,
+} from "./parts";
 import type { Store } from "./state";
 
 const TOP = 26; // of a row: the name of the policy
 const ROW = 98;
 const BOTTOM = 46;
 const FILL = 0.35;
-// The stages have a strip of their own below the KV, and pins one above it, in shares of the KV's height.
+// The stages have a strip of their own below the KV, and pins one above it, in shares of the KV's
+// height.
 const STAGES = [-0.3, -0.06] as const;
 const PINS = [1.06, 1.2] as const;
 
@@ -39,7 +42,10 @@ export interface Span {
   to: number;
 }
 
-/** What the job does from the end of a turn to the end of the next one, and for how long it was pinned. */
+/**
+ * What the job does from the end of a turn to the end of the next one, and for how long it was
+ * pinned.
+ */
 export function spansOf(story: Story): Span[] {
   const end = (at: Maybe, otherwise: number) => (at === null ? otherwise : since(story, at));
   const back = since(story, story.return);
@@ -93,7 +99,8 @@ function bandSeries(story: Story, at: number, most: number): object[] {
     const [low, high] = (what === "pinned" ? PINS : STAGES).map((share) => share * most);
     const area = [[{ coord: [from, low] }, { coord: [to, high] }]];
     return {
-      type: "line", name: what, xAxisIndex: at, yAxisIndex: at, symbol: "none", data: [], silent: true,
+      type: "line", name: what, xAxisIndex: at, yAxisIndex: at, symbol: "none", data: [],
+      silent: true,
       markArea: { silent: true, itemStyle: { color: color[what], opacity: 1 }, data: area },
     };
   });
@@ -212,7 +219,8 @@ export function gapChart(store: Store): Drawing {
     keys: gapKeys(),
     csv: gapCsv(store, gap, stories),
     note: `KV of job ${gap.job} between its turns ${gap.turn + 1} and ${gap.turn + 2} at ` +
-      `${rateText(store.cellRate)}, in tokens, from the recorded events; what the next turn found is recorded too. ` +
+      `${rateText(store.cellRate)}, in tokens, from the recorded events; ` +
+      "what the next turn found is recorded too. " +
       "Below it what the job does, above it how long it was pinned. " +
       `${store.panel.kind}, the first repeat.`,
   };

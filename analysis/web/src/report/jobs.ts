@@ -1,10 +1,14 @@
 // Charts of turns and jobs: how long they take, and what they spend it on.
+import type { CsvColumn } from "@/shared/csv";
 import { num, seconds } from "@/shared/format";
 import { escapeHtml } from "@/shared/escape";
 
-import { PARTS, groupOf, poolOf, rateText, repeatsOf, type Figure, type Maybe, type Turn } from "./data";
 import {
-  LOG, axisTip, brief, column, frame, looks, meanings, nothing, sourced, table, tipLine, xAxis, yAxis,
+  PARTS, groupOf, poolOf, rateText, repeatsOf, type Figure, type Maybe, type Pool, type Turn,
+} from "./data";
+import {
+  LOG, axisTip, brief, column, frame, looks, meanings, nothing, sourced, table, tipLine, xAxis,
+  yAxis,
   type Drawing, type Key,
 } from "./parts";
 import { about, lineKeys, lineSeries, long, poolsOf, type Row } from "./pools";
@@ -40,8 +44,8 @@ export function turnsChart(store: Store): Drawing {
     }),
     keys: lineKeys(store, list.map((pool) => pool.variant)),
     csv: long(store, ["turn", "turns", "mean_s", "p95_s", "sum_of_means_s"], rows),
-    note: `From arrival to last token, time in queue included${add_up ? "; means of the turns, added up" : ""}. ` +
-      `${about(store, list)}.`,
+    note: "From arrival to last token, time in queue included" +
+      `${add_up ? "; means of the turns, added up" : ""}. ${about(store, list)}.`,
   };
 }
 
@@ -92,8 +96,9 @@ function bars(rows: RatePoint[], color: string): object[] {
   return rows.flatMap(({ rate, figure }) => {
     if (figure.interval === null) return [];
     return [{
-      type: "line", data: figure.interval.map((y) => [rateText(rate), y]), symbol: "rect", symbolSize: [8, 1.5],
-      color, silent: true, lineStyle: { width: 1.2 }, tooltip: { show: false }, z: 4,
+      type: "line", data: figure.interval.map((y) => [rateText(rate), y]), symbol: "rect",
+      symbolSize: [8, 1.5], color, silent: true, lineStyle: { width: 1.2 },
+      tooltip: { show: false }, z: 4,
     }];
   });
 }
@@ -144,11 +149,12 @@ export function jctOverRateChart(store: Store): Drawing {
       const { mean, interval, published } = row.figure;
       return { of: row, values: [mean, interval?.[0] ?? null, interval?.[1] ?? null, published] };
     }), rows.map((row) => row.rate)),
-    note: `Bars: 95 % over repeats, where there are several. ${store.panel.kind}, ${repeatsOf(rows)}.`,
+    note: "Bars: 95 % over repeats, where there are several. " +
+      `${store.panel.kind}, ${repeatsOf(rows)}.`,
   };
 }
 
-// --- where prompts came from, and where the time went ---------------------------------------------
+// --- where prompts came from, and where the time went -------------------------------------------
 
 export function hitsChart(store: Store): Drawing {
   const pool = poolOf(store.panel, store.state.rate, store.state.focus);
@@ -198,31 +204,41 @@ const partsTip = (items: BarItem[]): string =>
     ),
   ].join("<br>");
 
+function partsCsv(store: Store, list: Pool[]): CsvColumn[] {
+  const columns = table(list, {
+    policy: (pool) => pool.variant,
+    ...Object.fromEntries(PARTS.map((part, i) => [
+      `${part} [s]`, (pool: Pool) => pool.parts[i] ?? null,
+    ])),
+  });
+  return sourced(store.panel, columns, () => store.state.rate, (i) => list[i]?.repeats ?? 0);
+}
+
 export function partsChart(store: Store): Drawing {
   const list = poolsOf(store).filter((pool) => pool.parts.some((part) => part !== null));
   if (list.length === 0) return nothing("No finished job of a policy that is shown.");
   const color = meanings();
-  const colors = [color.queue, color.load, color.again, color.prefill, color.decode, color.tool, color.other];
-  const matters = PARTS.map((_, i) => i).filter((i) => list.some((pool) => (pool.parts[i] ?? 0) > 1e-3));
-  const columns = {
-    policy: (pool: (typeof list)[number]) => pool.variant,
-    ...Object.fromEntries(PARTS.map((part, i) => [
-      `${part} [s]`, (pool: (typeof list)[number]) => pool.parts[i] ?? null,
-    ])),
-  };
+  const colors = [
+    color.queue, color.load, color.again, color.prefill, color.decode, color.tool, color.other,
+  ];
+  const part = (pool: Pool, i: number) => pool.parts[i] ?? 0;
+  const matters = PARTS.map((_, i) => i).filter((i) => list.some((pool) => part(pool, i) > 1e-3));
   return {
     option: {
       grid: { left: 8, right: 24, top: 8, bottom: 30, containLabel: true },
-      xAxis: xAxis("mean time of a job [s]", { axisLabel: { formatter: brief, hideOverlap: true } }),
+      xAxis: xAxis("mean time of a job [s]", {
+        axisLabel: { formatter: brief, hideOverlap: true },
+      }),
       yAxis: { type: "category", inverse: true, data: list.map((pool) => pool.variant) },
       tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: partsTip },
       series: matters.map((i) => ({
         type: "bar", stack: "jct", name: PARTS[i], color: colors[i], barMaxWidth: 26,
-        data: list.map((pool) => pool.parts[i] ?? 0),
+        data: list.map((pool) => part(pool, i)),
       })),
     },
     keys: matters.map((i) => ({ name: PARTS[i] ?? "", color: colors[i] ?? "" })),
-    csv: sourced(store.panel, table(list, columns), () => store.state.rate, (i) => list[i]?.repeats ?? 0),
-    note: `Mean job completion time by what it was spent on. Gap: a tool runs. ${about(store, list)}.`,
+    csv: partsCsv(store, list),
+    note: "Mean job completion time by what it was spent on. Gap: a tool runs. " +
+      `${about(store, list)}.`,
   };
 }

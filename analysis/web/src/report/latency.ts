@@ -1,4 +1,5 @@
-// Latency by turn, T1 to T8: two cards beside each other, two sizes of host memory below each other.
+// Latency by turn, T1 to T8: two cards beside each other, two sizes of host memory below each
+// other.
 import { h } from "@/shared/dom";
 
 import { chartCard, type Card } from "./card";
@@ -16,9 +17,13 @@ const PLACES = ["less", "more"] as const;
 type Side = (typeof SIDES)[number];
 type Place = (typeof PLACES)[number];
 
-const panelAt = (store: Store, side: Side): Panel => store.report.panels[store.state[side]] as Panel;
+const panelAt = (store: Store, side: Side): Panel =>
+  store.report.panels[store.state[side]] as Panel;
 
-/** Sizes differ from card to card (400 GiB here, 200 there): a card without the chosen one shows its own. */
+/**
+ * Sizes differ from card to card (400 GiB here, 200 there): a card without the chosen one shows its
+ * own.
+ */
 function sizeOn(store: Store, side: Side, place: Place): string {
   const sizes = dramSizes(panelAt(store, side));
   if (sizes.includes(store.state[place])) return store.state[place];
@@ -48,7 +53,8 @@ function latencyCard(store: Store, side: Side, place: Place): Card {
     const dram = sizeOn(store, side, place);
     return dram === "-" ? "no host memory" : `${dram} GiB`;
   };
-  const title = () => `${panelName(panelAt(store, side))}, ${memory()}, ${rateText(store.state.at)}`;
+  const title = () =>
+    `${panelName(panelAt(store, side))}, ${memory()}, ${rateText(store.state.at)}`;
   const file = () => `turn-latency-${panelAt(store, side).gpu}-${sizeOn(store, side, place)}.csv`;
   return chartCard(`latency-${PLACES.indexOf(place)}-${side}`, title, file, () => {
     if (place === "more" && !sizesDiffer(store)) {
@@ -75,8 +81,8 @@ function latencyControls(store: Store): HTMLElement {
     panelAt(store, "left").rates.map((value) => ({ value, text: rateText(value) }));
   return h("div", { class: "controls" },
     // Kinds are never mixed: the right card follows the left one's kind.
-    select(store, "left GPU", () => choices(panels.map((_, i) => i)), () => String(store.state.left),
-      (value) => store.set({ left: Number(value), right: -1 })),
+    select(store, "left GPU", () => choices(panels.map((_, i) => i)),
+      () => String(store.state.left), (value) => store.set({ left: Number(value), right: -1 })),
     select(store, "right GPU", () => choices(sameKind(store.report, store.state.left)),
       () => String(store.state.right), (value) => store.set({ right: Number(value) })),
     select(store, "less host memory", sizes, () => store.state.less, (less) => store.set({ less })),

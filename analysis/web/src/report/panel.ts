@@ -12,8 +12,12 @@ import { stepTimeChart, tokensChart } from "./steps";
 import { poolChart, queueChart, trafficChart } from "./times";
 
 export function panelSection(store: Store): Card {
-  const card = (id: string, title: string, draw: (store: Store) => Drawing, options: CardOptions = {}) =>
-    chartCard(id, title, () => safeName(`${store.panel.gpu}-${id}.csv`), () => draw(store), options);
+  const card = (
+    id: string, title: string, draw: (store: Store) => Drawing, options: CardOptions = {},
+  ) => {
+    const file = () => safeName(`${store.panel.gpu}-${id}.csv`);
+    return chartCard(id, title, file, () => draw(store), options);
+  };
   const why = card("why", "Why a policy wins: where the time of a job goes", partsChart, {
     wide: true, height: () => 60 + 34 * Math.max(2, store.visible.length),
   });
@@ -31,7 +35,8 @@ export function panelSection(store: Store): Card {
   const gap = card("one-gap", "One gap: a job's KV while its tool runs", gapChart, {
     wide: true, height: () => gapHeight(store),
   });
-  const element = h("section", { class: "panel", id: "panel", "aria-label": "One GPU in nine charts" },
+  const name = "One GPU in nine charts";
+  const element = h("section", { class: "panel", id: "panel", "aria-label": name },
     controls(store), h("p", { class: "small muted" }, KEYS), why.element,
     h("div", { class: "nine" }, ...nine.map((each) => each.element)), gap.element);
   return { element, refresh: () => [why, ...nine, gap].forEach((each) => each.refresh()) };

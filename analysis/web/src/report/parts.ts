@@ -20,7 +20,10 @@ export interface Key {
   mark?: boolean;
 }
 
-/** A chart: what ECharts draws, what its colours mean, the same numbers as columns, and what stands below it. */
+/**
+ * A chart: what ECharts draws, what its colours mean, the same numbers as columns, and what stands
+ * below it.
+ */
 export interface Drawing {
   option: Option;
   keys: Key[];
@@ -31,7 +34,10 @@ export interface Drawing {
 export { echarts };
 export type { Option };
 
-/** One colour for each variant, the same in every chart, and a dash, so that lines upon each other can be told apart. */
+/**
+ * One colour for each variant, the same in every chart, and a dash, so that lines upon each other
+ * can be told apart.
+ */
 export function looks(variants: string[], variant: string): { color: string; type: Dash } {
   const colors = palette();
   const at = Math.max(0, variants.indexOf(variant));
@@ -72,8 +78,13 @@ export const yAxis = (name: string, more: object = {}) => ({
   ...more,
 });
 
-/** Lines between the powers of ten too: without them a logarithmic axis of one decade has two numbers. */
-export const LOG = { type: "log", minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true } };
+/**
+ * Lines between the powers of ten too: without them a logarithmic axis of one decade has two
+ * numbers.
+ */
+export const LOG = {
+  type: "log", minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true },
+};
 
 /** 1,500,000 as 1.5M: labels of axes have little room. */
 export function brief(value: number): string {
@@ -84,7 +95,10 @@ export function brief(value: number): string {
   return num(value, 3);
 }
 
-/** What all charts with axes share: room for labels, zoom by dragging a box, by pinching or with Ctrl and the wheel. */
+/**
+ * What all charts with axes share: room for labels, zoom by dragging a box, by pinching or with
+ * Ctrl and the wheel.
+ */
 export function frame(more: Option & { zoom?: "x" | "xy" }): Option {
   const { zoom = "x", ...option } = more;
   const inside = {
@@ -117,7 +131,10 @@ interface TipItem {
   axisValueLabel?: string;
 }
 
-/** A tooltip over all series at a place. Names come from archives, so they are escaped; markers are ECharts' own. */
+/**
+ * A tooltip over all series at a place. Names come from archives, so they are escaped; markers are
+ * ECharts' own.
+ */
 export function axisTip(head: (label: string) => string, y: (value: number) => string) {
   return {
     trigger: "axis",
@@ -160,13 +177,19 @@ export const nothing = (why: string): Drawing => ({
 export const column = (name: string, values: CsvColumn["values"]): CsvColumn => ({ name, values });
 
 /** A column for each name of what `of` gives for a row. */
-export function table<Row>(rows: Row[], columns: Record<string, (row: Row) => CsvValue>): CsvColumn[] {
+export function table<Row>(
+  rows: Row[], columns: Record<string, (row: Row) => CsvValue>,
+): CsvColumn[] {
   return Object.entries(columns).map(([name, of]) => column(name, rows.map(of)));
 }
 
-/** What every CSV of a chart says beside its numbers: whose they are, of which kind, over how many repeats. */
+/**
+ * What every CSV of a chart says beside its numbers: whose they are, of which kind, over how many
+ * repeats.
+ */
 export function sourced(
-  panel: Panel, columns: CsvColumn[], jps: (row: number) => string, repeats: (row: number) => number,
+  panel: Panel, columns: CsvColumn[], jps: (row: number) => string,
+  repeats: (row: number) => number,
 ): CsvColumn[] {
   const rows = Array.from({ length: columns[0]?.values.length ?? 0 }, (_, row) => row);
   return [

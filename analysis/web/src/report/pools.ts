@@ -41,7 +41,9 @@ export function lineKeys(store: Store, variants: string[]): Key[] {
 }
 
 /** A line of a variant, in its colour and dash. */
-export function lineSeries(store: Store, variant: string, data: unknown[], symbols = false): object {
+export function lineSeries(
+  store: Store, variant: string, data: unknown[], symbols = false,
+): object {
   const look = looks(store.variants, variant);
   return {
     type: "line",

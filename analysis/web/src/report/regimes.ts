@@ -79,8 +79,9 @@ export function regimesSection(store: Store): HTMLElement {
     );
   };
   return section("regimes", "Regime map: who is best where",
-    h("p", { class: "muted" }, "By mean job completion time, among the policies without a host tier and those " +
-      "with this much host memory; by how much the next one is slower. A tie: less than 1 %, or repeats " +
+    h("p", { class: "muted" },
+      "By mean job completion time, among the policies without a host tier and those with this " +
+      "much host memory; by how much the next one is slower. A tie: less than 1 %, or repeats " +
       "with equal seeds do not tell them apart."),
     bar("regimes.csv", () => regimeCsv(report)), live(store, maps));
 }

@@ -28,7 +28,10 @@ const METRIC = "jct_wall_mean_s";
 
 type Listener = () => void;
 
-/** The state, who wants to know of changes, and its form in the address: a link shows what its sender saw. */
+/**
+ * The state, who wants to know of changes, and its form in the address: a link shows what its
+ * sender saw.
+ */
 export class Store {
   readonly state: State;
   private readonly listeners: Listener[] = [];
@@ -120,7 +123,9 @@ function repair(report: Report, state: State): void {
   repairLatency(report, state);
 }
 
-/** The policy whose details say most: one with a host tier, the largest, since only those move KV. */
+/**
+ * The policy whose details say most: one with a host tier, the largest, since only those move KV.
+ */
 function mostTelling(panel: Panel): string {
   const largest = dramSizes(panel).pop();
   const tiered = panel.groups.find((group) => group.dram === largest)?.variant;
@@ -145,5 +150,6 @@ function repairLatency(report: Report, state: State): void {
   const sizes = [...new Set(panels.flatMap(dramSizes))].sort((a, b) => Number(a) - Number(b));
   if (!sizes.includes(state.less)) state.less = sizes[0] ?? "-";
   if (!sizes.includes(state.more)) state.more = sizes[sizes.length - 1] ?? "-";
-  if (!left.rates.includes(state.at)) state.at = left.rates[Math.floor(left.rates.length / 2)] ?? "";
+  const middle = left.rates[Math.floor(left.rates.length / 2)] ?? "";
+  if (!left.rates.includes(state.at)) state.at = middle;
 }

@@ -4,7 +4,9 @@ import { escapeHtml } from "@/shared/escape";
 import { cssVar } from "@/shared/theme";
 
 import { ALL, type Fit, type Pool, type Sizes } from "./data";
-import { LOG, axisTip, brief, frame, looks, nothing, xAxis, yAxis, type Drawing, type Key } from "./parts";
+import {
+  LOG, axisTip, brief, frame, looks, nothing, xAxis, yAxis, type Drawing, type Key,
+} from "./parts";
 import { about, lineKeys, long, poolsOf, type Row } from "./pools";
 import type { Store } from "./state";
 
@@ -91,7 +93,10 @@ interface NamedFit {
   color: string;
 }
 
-/** The line through what is shown: all policies together where all rates are, otherwise the best known one of each. */
+/**
+ * The line through what is shown: all policies together where all rates are, otherwise the best
+ * known one of each.
+ */
 function shownFits(store: Store, list: Pool[]): NamedFit[] {
   const { rate, x, hidden } = store.state;
   const all = store.panel.all[0];
@@ -124,7 +129,8 @@ function pointSeries(store: Store, variant: string, data: Point[]): object {
 function pointTip(item: { seriesName?: string; value?: unknown }): string {
   const [tokens, ms, steps] = item.value as Point;
   const stands = `stands for ${num(steps)} step${steps === 1 ? "" : "s"}`;
-  return `${escapeHtml(item.seriesName ?? "")}<br>${num(tokens)} tokens, <b>${num(ms)} ms</b><br>${stands}`;
+  const name = escapeHtml(item.seriesName ?? "");
+  return `${name}<br>${num(tokens)} tokens, <b>${num(ms)} ms</b><br>${stands}`;
 }
 
 function stepTimeNote(fits: NamedFit[]): string {
@@ -132,8 +138,8 @@ function stepTimeNote(fits: NamedFit[]): string {
   const line = fits.length === 1 && first
     ? `${first.name}: ${fitText(first.fit)}`
     : "Dashed: least squares of each policy (table below)";
-  return `${line}. Fitted over all steps; drawn is one step of each twelfth of an octave in both directions, ` +
-    "larger where it stands for more.";
+  return `${line}. Fitted over all steps; drawn is one step of each twelfth of an octave in both ` +
+    "directions, larger where it stands for more.";
 }
 
 export function stepTimeChart(store: Store): Drawing {
@@ -150,11 +156,15 @@ export function stepTimeChart(store: Store): Drawing {
   const keys: Key[] = list.map((pool) => ({
     name: pool.variant, color: looks(store.variants, pool.variant).color,
   }));
-  if (fits.length === 1) keys.push({ name: "least squares", color: cssVar("--text"), dash: [6, 4] });
+  if (fits.length === 1) {
+    keys.push({ name: "least squares", color: cssVar("--text"), dash: [6, 4] });
+  }
   return {
     option: frame({
       zoom: "xy",
-      xAxis: xAxis(X_NAMES[store.state.x], { max: end, axisLabel: { formatter: brief, showMaxLabel: false } }),
+      xAxis: xAxis(X_NAMES[store.state.x], {
+        max: end, axisLabel: { formatter: brief, showMaxLabel: false },
+      }),
       yAxis: yAxis("step duration [ms]"),
       tooltip: { trigger: "item", formatter: pointTip },
       series: [

@@ -4,9 +4,10 @@ import { h } from "@/shared/dom";
 import { even, num } from "@/shared/format";
 
 import { metricSelect } from "./controls";
-import { groupOf, panelName, repeatsText, type Figure, type Panel } from "./data";
+import { deviceOf, groupOf, panelName, repeatsText, type Figure, type Panel } from "./data";
 import {
-  badge, dataTable, interval, live, number, numbers, rowHead, safeName, section, texts, type Cell,
+  badge, dataTable, interval, live, number, numbers, panelTitle, rowHead, safeName, section, texts,
+  type Cell,
 } from "./elements";
 import { table } from "./parts";
 import type { Store } from "./state";
@@ -25,17 +26,18 @@ function summaryCell(panel: Panel, jps: string, variant: string, metric: string)
   const figure = group?.figures[metric];
   if (!group || !figure) return number(h("span", { class: "muted" }, "–"));
   const ratio = figure.ratio === null ? "" : `${figure.ratio.toFixed(2)}× fcfs, `;
-  const range = figure.interval && h("div", { class: "small muted", title: "95 % over the repeats" },
-    interval(figure.interval));
+  const note = (look: string, title: string, ...content: string[]) =>
+    h("div", { class: `small ${look}`, title }, ...content);
+  const range = figure.interval &&
+    note("muted", "95 % over the repeats", interval(figure.interval));
   const published = figure.published !== null &&
-    h("div", { class: "small published", title: "published value" }, `pub. ${num(figure.published)}`);
+    note("published", "published value", `pub. ${num(figure.published)}`);
   const won = figure.best || figure.tied;
   return {
     class: `n${figure.tied ? " tied" : figure.best ? " best" : ""}`,
     content: [
       h("div", { class: `value${won ? " won" : ""}` }, standing(figure), even(figure.mean)),
-      h("div", { class: "small muted", title: `ratio to fcfs; ${repeatsText(group.repeats)}` },
-        `${ratio}n=${group.repeats}`),
+      note("muted", `ratio to fcfs; ${repeatsText(group.repeats)}`, `${ratio}n=${group.repeats}`),
       range, published,
     ],
   };
@@ -59,6 +61,7 @@ function summaryCsv(panel: Panel, metric: string): CsvColumn[] {
 
 function summaryTable(panel: Panel, metric: string): HTMLElement {
   const figures = panel.groups.flatMap((group) => group.figures[metric] ?? []);
+  const device = deviceOf(panel);
   const unit = figures[0]?.unit ?? "";
   const file = safeName(`${panel.gpu}-${metric}.csv`);
   const rows = panel.rates.map((jps) => [
@@ -67,8 +70,9 @@ function summaryTable(panel: Panel, metric: string): HTMLElement {
   const name = `${metric}${unit === "" ? "" : ` [${unit}]`}`;
   const sources = panel.sources.map((source) => `; pub.: ${source}`);
   return h("article", { class: "summary" },
-    h("h3", {}, panelName(panel), " ", badge(panel.kind), csvButton(file, () => summaryCsv(panel, metric))),
-    panel.devices !== "" && h("p", { class: "small muted" }, `Device as verified: ${panel.devices}`),
+    h("h3", {}, ...panelTitle(panel), " ", badge(panel.kind),
+      csvButton(file, () => summaryCsv(panel, metric))),
+    device !== "" && h("p", { class: "small muted" }, `Ran on ${device}`),
     dataTable(`${panelName(panel)}: ${metric}`,
       [...texts("jobs/s"), ...numbers(...panel.variants)], rows),
     h("p", { class: "small muted" }, `${name}; n: repeats`, ...sources),
@@ -79,7 +83,8 @@ export function summarySection(store: Store): HTMLElement {
   const tables = () =>
     store.report.panels.map((panel) => summaryTable(panel, store.state.metric));
   return section("summary", "Summary: arrival rate by policy, for each GPU",
-    h("p", { class: "small muted" }, "★ best of the row; tie: less than 1 % from the best, or repeats with " +
+    h("p", { class: "small muted" },
+      "★ best of the row; tie: less than 1 % from the best, or repeats with " +
       "equal seeds do not tell the two apart."),
     metricSelect(store),
     live(store, () => [h("div", { class: "summaries" }, ...tables())]));

@@ -3,7 +3,9 @@ import { num } from "@/shared/format";
 import type { CsvColumn } from "@/shared/csv";
 
 import { groupOf, rateText, timeLine, type Maybe, type Times } from "./data";
-import { axisTip, brief, column, frame, meanings, nothing, sourced, xAxis, yAxis, type Drawing } from "./parts";
+import {
+  axisTip, brief, column, frame, meanings, nothing, sourced, xAxis, yAxis, type Drawing,
+} from "./parts";
 import { lineKeys, lineSeries } from "./pools";
 import type { Store } from "./state";
 
@@ -21,7 +23,8 @@ function cellText(store: Store): string {
   const group = groupOf(store.panel, store.cellRate, focus);
   const cell = group?.cells[repeat] ?? group?.cells[0];
   const seed = cell ? `, seed ${cell.seed}` : "";
-  return `${focus} at ${rateText(store.cellRate)}${seed} (repeat ${repeat + 1} of ${group?.repeats ?? 0})`;
+  const which = `repeat ${repeat + 1} of ${group?.repeats ?? 0}`;
+  return `${focus} at ${rateText(store.cellRate)}${seed} (${which})`;
 }
 
 function timesOf(store: Store, variant: string): Times | undefined {
@@ -40,6 +43,9 @@ function ofCell(store: Store, columns: CsvColumn[], policies?: string[]): CsvCol
   ];
 }
 
+const timeAxis = (times: Times) =>
+  xAxis("time [s]", { max: times.end, axisLabel: { formatter: brief, showMaxLabel: false } });
+
 const noSteps = (store: Store): Drawing =>
   nothing(`No steps of ${store.state.focus} at ${rateText(store.cellRate)}.`);
 
@@ -52,14 +58,15 @@ export function poolChart(store: Store): Drawing {
   ] as const;
   const lines = states.flatMap(([name, label, of_state]) => {
     const values = timeLine(times, name);
-    return values ? [{ name: label, values, color: of_state, fill: name === "free" ? 0.3 : 1 }] : [];
+    const fill = name === "free" ? 0.3 : 1;
+    return values ? [{ name: label, values, color: of_state, fill }] : [];
   });
   if (!times || lines.length === 0) return noSteps(store);
   const t = middles(times.end, lines[0]?.values.length ?? 0);
   const blocks = times.lines.filter((line) => line.unit === "blk");
   return {
     option: frame({
-      xAxis: xAxis("time [s]", { max: times.end, axisLabel: { formatter: brief, showMaxLabel: false } }),
+      xAxis: timeAxis(times),
       yAxis: yAxis("KV blocks"),
       tooltip: axisTip((at) => `${at} s`, (y) => `${brief(y)} blocks`),
       series: lines.map(({ name, values, color: of_state, fill }) => ({
@@ -106,6 +113,9 @@ export function queueChart(store: Store): Drawing {
   };
 }
 
+const STALL = "Stall: time in which everybody waited for copies";
+const NO_STALL = "Stalls by step are not recorded here";
+
 const moves = (rates: Maybe[]): boolean => rates.some((rate) => rate !== null && rate > 0);
 
 export function trafficChart(store: Store): Drawing {
@@ -118,21 +128,24 @@ export function trafficChart(store: Store): Drawing {
   }
   const t = middles(times.end, h2d.length);
   const color = meanings();
+  const stalled = "stalled [s/s], right axis";
   const shown = [
     { name: "to the device [GB/s]", values: h2d, color: color.to_device, at: 0 },
     { name: "to the host [GB/s]", values: d2h, color: color.to_host, at: 0 },
-    ...(stall ? [{ name: "stalled [s/s], right axis", values: stall, color: color.stall, at: 1 }] : []),
+    ...(stall ? [{ name: stalled, values: stall, color: color.stall, at: 1 }] : []),
   ];
-  const right = { ...yAxis("stalled [s/s]"), nameGap: 34, min: 0, max: 1, splitLine: { show: false } };
+  const right = {
+    ...yAxis("stalled [s/s]"), nameGap: 34, min: 0, max: 1, splitLine: { show: false },
+  };
   return {
     option: frame({
       grid: { left: 58, right: 52, top: 30, bottom: 42 },
-      xAxis: xAxis("time [s]", { max: times.end, axisLabel: { formatter: brief, showMaxLabel: false } }),
+      xAxis: timeAxis(times),
       yAxis: [yAxis("moved [GB/s]"), right],
       tooltip: axisTip((at) => `${at} s`, (y) => num(y, 3)),
       series: shown.map(({ name, values, color: of_line, at }) => ({
-        type: "line", name, symbol: "none", color: of_line, yAxisIndex: at, lineStyle: { width: 1.5 },
-        data: points(t, values),
+        type: "line", name, symbol: "none", color: of_line, yAxisIndex: at,
+        lineStyle: { width: 1.5 }, data: points(t, values),
       })),
     }),
     keys: shown.map((line) => ({ name: line.name, color: line.color, dash: "solid" })),
@@ -140,7 +153,7 @@ export function trafficChart(store: Store): Drawing {
       column("t_s", t), column("h2d_GB_per_s", h2d), column("d2h_GB_per_s", d2h),
       ...(stall ? [column("stall_s_per_s", stall)] : []),
     ]),
-    note: `${stall ? "Stall: time in which everybody waited for copies" : "Stalls by step are not recorded here"}; ` +
-      `${spansText(t.length)}. ${store.panel.kind}: ${cellText(store)}.`,
+    note: `${stall ? STALL : NO_STALL}; ${spansText(t.length)}. ` +
+      `${store.panel.kind}: ${cellText(store)}.`,
   };
 }

@@ -84,8 +84,8 @@ function themed(): Option {
 }
 
 /**
- * Draws `option()` in `element` and again whenever the theme changes, for its colours come from there.
- * Names in tooltips must be escaped (escapeHtml), since a tooltip's text is HTML.
+ * Draws `option()` in `element` and again whenever the theme changes, for its colours come from
+ * there. Names in tooltips must be escaped (escapeHtml), since a tooltip's text is HTML.
  */
 export function createChart(element: HTMLElement, option: () => Option): Chart {
   const echart = echarts.init(element, themed());

@@ -7,7 +7,10 @@ export interface CsvColumn {
   values: ArrayLike<CsvValue>;
 }
 
-/** RFC 4180: quotes doubled, fields with separators quoted, lines ended by CRLF. NaN and what is missing are empty. */
+/**
+ * RFC 4180: quotes doubled, fields with separators quoted, lines ended by CRLF. NaN and what is
+ * missing are empty.
+ */
 export function toCsv(columns: CsvColumn[]): string {
   const rows = columns.reduce((most, column) => Math.max(most, column.values.length), 0);
   const lines = [columns.map((column) => field(column.name)).join(",")];

@@ -3,8 +3,9 @@ export type Child = Node | string | number | null | undefined | false;
 type Attribute = string | number | boolean | null | undefined | ((event: Event) => void);
 
 /**
- * An element with attributes and children. Strings become text nodes, never markup, so that whatever an archive
- * contains stays text. An attribute `on<event>` is a listener; `true` and `false` set and omit an attribute.
+ * An element with attributes and children. Strings become text nodes, never markup, so that
+ * whatever an archive contains stays text. An attribute `on<event>` is a listener; `true` and
+ * `false` set and omit an attribute.
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,

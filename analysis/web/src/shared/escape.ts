@@ -11,7 +11,10 @@ export function escapeHtml(text: unknown): string {
   return String(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }
 
-/** A template whose values are escaped: html`<b>${name}</b>`. For tooltips, which chart libraries want as HTML. */
+/**
+ * A template whose values are escaped: html`<b>${name}</b>`. For tooltips, which chart libraries
+ * want as HTML.
+ */
 export function html(parts: TemplateStringsArray, ...values: unknown[]): string {
   return parts.reduce((text, part, i) => text + escapeHtml(values[i - 1]) + part);
 }

@@ -21,7 +21,10 @@ export function cssVar(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** Colours that stay apart in both themes and for the colour-blind (Okabe and Ito's, tuned for contrast). */
+/**
+ * Colours that stay apart in both themes and for the colour-blind (Okabe and Ito's, tuned for
+ * contrast).
+ */
 export function palette(): string[] {
   return Array.from({ length: 8 }, (_, i) => cssVar(`--series-${i + 1}`));
 }
