@@ -1,22 +1,65 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "analysis/json_line.hpp"
 #include "sweeps/table.hpp"
 
 namespace analysis {
 
-/// Adds "name": with the numbers packed (packed_small) in the smallest type that holds all of them,
-/// or, when they are all the same, {"same":value,"rows":n}; numbers that count up by one give
-/// {"from":first,"rows":n}. What was not observed is NaN, and null in "same".
-void add_numbers(JsonLine& line, std::string_view name, std::span<const std::int64_t> values);
-void add_numbers(JsonLine& line, std::string_view name, std::span<const double> values);
+/// A column as whole numbers: each value is number * scale, or NaN where the number is `nothing`.
+struct WholeColumn {
+  std::vector<std::int64_t> numbers;
+  double scale = 1;
+  std::optional<std::int64_t> nothing;
+};
 
-/// Adds "name":{"rows":n,"columns":{...},"names":{column: [enumerators]}} with those of the table's
-/// columns that are wanted; texts are plain arrays. Throws sweep::TableError when one is missing.
-void add_table(JsonLine& line, std::string_view name, const sweep::Table& table,
-               std::span<const std::string_view> wanted);
+/// The column as whole numbers: seconds as nanoseconds. Nothing where that would change a value.
+std::optional<WholeColumn> whole(const sweep::Column& column);
+
+/// What is known of a column's numbers from others of the same table. Only what remains is written.
+struct Relation {
+  std::vector<std::pair<std::string_view, std::int64_t>> sum;  // columns, each times a factor
+  std::string_view within;  // or: the difference from the last row with the same number here
+};
+
+/// A table in the making: "name":{"rows":n,"columns":{...},"names":{column: [enumerators]}}. A
+/// column is one of
+///   ["text", ...] | {"texts":["text", ...],"codes":<packed>}   texts, and texts that repeat
+///   {"from":n,"rows":n}                                        numbers that count up by one
+///   {"same":x,"rows":n}                                        NaN is null
+///   {"ints":<packed>,"rows":n,"scale":s,"none":n,"sum":{column: factor},"within":column}
+///   {"type":"f64",...}                                         packed_small()
+/// with <packed> as write_packed() gives it; "scale", "none", "sum" and "within" only where they
+/// say something.
+class PackedTable {
+ public:
+  PackedTable(JsonLine& line, std::string_view name, std::size_t rows);
+
+  void add(std::string_view name, std::span<const std::int64_t> values);
+  void add(const sweep::Column& column);
+  /// A column and what the relation leaves of it. `remainder` has the column's scale.
+  void add_related(std::string_view name, std::span<const std::int64_t> remainder, double scale,
+                   const Relation& relation);
+
+  /// Names that codes of a column stand for.
+  void name(std::string_view column, const std::vector<std::string>& names);
+
+  void close();
+
+ private:
+  void add_texts(std::string_view name, std::span<const std::string> texts);
+  void add_doubles(std::string_view name, std::span<const double> values);
+  void add_whole(std::string_view name, const WholeColumn& column);
+  void begin_ints(std::string_view name, std::span<const std::int64_t> values, double scale);
+
+  JsonLine& line_;
+  std::size_t rows_;
+  std::vector<std::pair<std::string_view, const std::vector<std::string>*>> names_;
+};
 
 }  // namespace analysis

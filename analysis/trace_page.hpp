@@ -14,7 +14,7 @@ struct TracedCell {
 };
 
 /// What the trace viewer shows, as JSON: {"kind":"trace","archive":name,"cells":[...]}. A cell has
-/// its identity, notes and figures, the tables steps, jobs, turns and kv_events (add_table), and
+/// its identity, notes and figures, the tables steps, jobs, turns and kv_events (PackedTable), and
 /// shares and stays (TurnSpans) in place of /sched.
 ///
 /// Throws std::logic_error when the tables of a cell contradict each other.

@@ -2,6 +2,7 @@
 // Wall time is what a reader waits for on this machine as it is; processor time, of all threads of the page, hardly depends on
 // what else runs. Run from a folder with the packages of analysis/web (build/<preset>/web-tree/analysis/web).
 import { createRequire } from "node:module";
+import { cpus, loadavg } from "node:os";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 
@@ -31,7 +32,10 @@ async function open() {
   await page.goto(pathToFileURL(process.argv[2]).href, { waitUntil: "commit" });
   await page.waitForFunction(() => document.querySelector("[data-part=summary]")?.textContent);
   await page.evaluate(drawn);
-  return { page, wall: performance.now() - start, cpu: 1e3 * ((await busy()) - before) };
+  const first = performance.now() - start;
+  await page.waitForFunction(() => [...document.querySelectorAll(".pane")].every((pane) => "complete" in pane.dataset));
+  await page.evaluate(drawn);
+  return { page, first, wall: performance.now() - start, cpu: 1e3 * ((await busy()) - before) };
 }
 
 async function interaction(name, { page }, act) {
@@ -49,8 +53,10 @@ for (let i = 0; i < 3; ++i) {
   await opened.at(-1)?.page.close();
   opened.push(await open());
 }
-console.log(`opening                  ${median(opened.map((each) => each.wall)).toFixed(0).padStart(7)} ms wall ` +
-  `${median(opened.map((each) => each.cpu)).toFixed(0).padStart(7)} ms of processor time`);
+const figure = (name) => median(opened.map((each) => each[name])).toFixed(0).padStart(7);
+console.log(`load ${loadavg().map((each) => each.toFixed(1)).join(" ")} on ${cpus().length} processors`);
+console.log(`opening                  ${figure("wall")} ms wall ${figure("cpu")} ms of processor time`);
+console.log(`  until it answers       ${figure("first")} ms wall; KV events follow`);
 const last = opened.at(-1);
 
 // Each returns the time from the event to the frame that shows its effect.

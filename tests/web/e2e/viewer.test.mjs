@@ -38,7 +38,11 @@ const press = async (key) => {
   await drawn(page);
 };
 const shot = (name, where = page) => where.screenshot({ path: join(place.screenshots, `viewer-${name}.png`), fullPage: true });
-const ready = (where) => where.waitForFunction(() => document.querySelector("[data-part=summary]")?.textContent);
+const ready = (where) =>
+  where.waitForFunction(() => {
+    const panes = [...document.querySelectorAll(".pane")];
+    return panes.length > 0 && panes.every((pane) => "complete" in pane.dataset && pane.querySelector("[data-part=summary]").textContent);
+  });
 
 before(async () => {
   place.write("seen.toml", SWEEP);
@@ -157,9 +161,15 @@ test("a job is found by its name, and its waterfall, losses and link follow", as
   assert.match(await text(part("job-facts")), /swe-smith-like-00017[\s\S]*turns in[\s\S]*queue .* decode .* gap/);
   assert.ok(await page.locator(".waterfall canvas").isVisible());
   assert.match(await text(part("losses")), /Evicted by/);
+});
+
+test("a long list of jobs grows when more are asked for", async () => {
   await page.getByLabel("Find a job").fill("");
   await drawn(page);
+  assert.equal(await page.locator(".jobs tbody tr").count(), 50);
+  await page.locator(".jobs .more").click();
   assert.equal(await page.locator(".jobs tbody tr").count(), 60);
+  assert.equal(await page.locator(".jobs .more").isVisible(), false);
 });
 
 test("jobs sort by every column, and a click opens one", async () => {
@@ -234,6 +244,29 @@ test("JSON lines that are dropped show what the archive shows", async () => {
   await page.waitForFunction(() => document.querySelector(".fact b").textContent === "900");
   assert.equal(await shownOf(drop), await shownOf(page));
   await shot("jsonl", drop);
+  await drop.close();
+});
+
+test("files that are dragged onto the page open, and a second trace goes beside the first", async () => {
+  const drop = await pages.open(join(process.env.KVSWEEP_PAGES, "viewer.html"));
+  for (const cell of ["cell-000", "cell-001"]) {
+    const files = ["steps", "requests"].map((kind) => {
+      const name = `${cell}.${kind}.jsonl`;
+      return { name, text: readFileSync(place.path(`lines/${name}`), "utf8").split("\n").slice(0, 400).join("\n") };
+    });
+    const dropped = await drop.evaluateHandle((given) => {
+      const data = new DataTransfer();
+      for (const { name, text } of given) data.items.add(new File([text], name));
+      return data;
+    }, files);
+    await drop.dispatchEvent("body", "dragover", { dataTransfer: dropped });
+    assert.equal(await drop.locator("body.dropping").count(), 1);
+    await drop.dispatchEvent("body", "drop", { dataTransfer: dropped });
+    await drop.waitForFunction((name) => document.querySelector("#app").innerText.includes(name) && !document.querySelector(".message").textContent, cell);
+    await ready(drop);
+  }
+  assert.equal(await drop.locator(".pane").count(), 2);
+  assert.equal(await drop.locator("body.dropping").count(), 0);
   await drop.close();
 });
 

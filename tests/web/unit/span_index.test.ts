@@ -1,4 +1,4 @@
-import { Groups, SpanIndex } from "@/viewer/span_index";
+import { Groups, groupsOf, SpanIndex } from "@/viewer/span_index";
 
 /** Numbers that are always the same ones (Park and Miller's generator). */
 function numbers(seed: number): () => number {
@@ -9,23 +9,25 @@ describe("spans of rows", () => {
   it("are found at every row that they contain, and at no other", () => {
     const random = numbers(7);
     const rows = 500;
-    const first = Int32Array.from({ length: 200 }, () => Math.floor(random() * rows));
+    const first = Int32Array.from({ length: 700 }, () => Math.floor(random() * rows));
     const last = first.map((row) => Math.min(rows - 1, row + Math.floor(random() ** 3 * rows)));
-    const index = new SpanIndex(first, last, rows);
+    const index = new SpanIndex(first, last);
+    const wrong: number[] = [];
     for (let row = 0; row < rows; ++row) {
       const expected = [...first.keys()].filter((span) => first[span]! <= row && row <= last[span]!);
-      expect(index.at(row)).toEqual(expected);
+      if (index.at(row).join() !== expected.join()) wrong.push(row);
     }
+    expect(wrong).toEqual([]);
   });
 
   it("of an empty trace are none", () => {
-    expect(new SpanIndex(new Int32Array(), new Int32Array(), 0).at(0)).toEqual([]);
+    expect(new SpanIndex(new Int32Array(), new Int32Array()).at(0)).toEqual([]);
   });
 });
 
 describe("groups", () => {
   it("keep the order of their rows and leave out rows of nobody", () => {
-    const groups = new Groups(Int32Array.of(1, -1, 0, 1), 2);
+    const groups = new Groups(groupsOf(Int32Array.of(1, -1, 0, 1), 2));
     expect([[...groups.of(0)], [...groups.of(1)]]).toEqual([[2], [0, 3]]);
   });
 });

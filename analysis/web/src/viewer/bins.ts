@@ -36,7 +36,8 @@ function sumsOf(values: Numbers): Float64Array {
 const mean: Fold = (values, from, to) => sum(values, from, to) / (to - from);
 const last: Fold = (values, _, to) => values[to - 1] as number;
 
-function sum(values: Numbers, from: number, to: number): number {
+/** Of rows [from, to); what is unknown counts as 0. */
+export function sum(values: Numbers, from: number, to: number): number {
   const before = sumsOf(values);
   return (before[to] as number) - (before[from] as number);
 }

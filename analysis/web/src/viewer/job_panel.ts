@@ -7,7 +7,8 @@ import { list } from "./list";
 import { at, PARTS } from "./model";
 import { PART_NAMES, WaterfallChart } from "./waterfall_chart";
 
-const SHOWN = 200; // jobs of the list
+const SHOWN = 50; // jobs of the list until more are asked for
+const MORE = 500;
 
 type Order = "id" | "arrive" | "jct" | "queue" | "preemptions" | "lost";
 
@@ -20,7 +21,8 @@ export class JobPanel {
   private readonly count = h("small", { class: "muted" });
   private readonly about = h("div", { "data-part": "job-facts" });
   private readonly losses = h("div", { "data-part": "losses" });
-  private readonly lost: number[];
+  private readonly more = h("button", { type: "button", class: "more", onclick: () => this.showMore() }, `Show ${num(MORE)} more`);
+  private shown = SHOWN;
   private order: Order = "jct";
   private filter = "";
   private selected = "";
@@ -30,17 +32,10 @@ export class JobPanel {
     private readonly indexed: Indexed,
     private readonly use: { openJob: (id: string) => void; seek: (time: number) => void },
   ) {
-    const { events, jobs } = indexed.trace;
-    const evicted = events.kinds.indexOf("evict_gpu");
-    this.lost = Array<number>(jobs.n).fill(0);
-    for (let row = 0; row < events.n; ++row) {
-      const job = at(events.job, row);
-      if (events.kind[row] === evicted && job >= 0) this.lost[job]! += at(events.blocks, row);
-    }
     replace(
       element,
       h("h3", {}, "Jobs ", this.count),
-      h("div", { class: "scroll list jobs", tabindex: 0, role: "region", "aria-label": "Jobs" }, h("table", {}, h("thead", {}, this.head), this.list)),
+      h("div", { class: "scroll list jobs", tabindex: 0, role: "region", "aria-label": "Jobs" }, h("table", {}, h("thead", {}, this.head), this.list), this.more),
       this.about,
       this.chart,
       this.losses,
@@ -67,9 +62,14 @@ export class JobPanel {
     }));
   }
 
+  /** Blocks that a job lost on the GPU; NaN while that is being read. */
+  private lost(job: number): number {
+    return at(this.indexed.kv?.data.lost ?? null, job);
+  }
+
   private value(order: Order, job: number): number {
     const { jobs } = this.indexed.trace;
-    if (order === "lost") return this.lost[job] as number;
+    if (order === "lost") return this.lost(job);
     return order === "id" ? job : at(jobs[order], job);
   }
 
@@ -85,11 +85,12 @@ export class JobPanel {
   private showList(): void {
     const { jobs } = this.indexed.trace;
     const found = this.ordered();
-    replace(this.count, found.length > SHOWN ? `${num(SHOWN)} of ${num(found.length)}` : num(found.length));
-    replace(this.list, ...found.slice(0, SHOWN).map((job) => {
+    this.more.hidden = found.length <= this.shown;
+    replace(this.count, found.length > this.shown ? `${num(this.shown)} of ${num(found.length)}` : num(found.length));
+    replace(this.list, ...found.slice(0, this.shown).map((job) => {
       const id = jobs.id[job] as string;
       const cells: Child[] = [seconds(at(jobs.arrive, job)), seconds(at(jobs.jct, job)), seconds(at(jobs.queue, job)),
-        num(at(jobs.preemptions, job)), num(this.lost[job])];
+        num(at(jobs.preemptions, job)), num(this.lost(job))];
       const open = h("button", { type: "button", class: "link", onclick: () => this.use.openJob(id) }, id);
       return h("tr", { "data-id": id },
         h("td", {}, open), ...cells.map((cell) => h("td", { class: "n" }, cell)));
@@ -97,13 +98,28 @@ export class JobPanel {
     this.mark();
   }
 
+  private showMore(): void {
+    this.shown += MORE;
+    this.showList();
+  }
+
   private mark(): void {
     for (const row of this.list.rows) row.setAttribute("aria-selected", String(row.dataset["id"] === this.selected));
   }
 
   setFilter(text: string): void {
-    this.filter = text;
+    [this.filter, this.shown] = [text, SHOWN];
     this.showList();
+  }
+
+  /** Draws again what depends on KV events. */
+  refresh(): void {
+    this.showList();
+    const job = this.indexed.jobOfId.get(this.selected);
+    if (job === undefined) return;
+    const view = viewJob(this.indexed, job);
+    this.waterfall.showLosses(view);
+    this.showLosses(view);
   }
 
   setTime(time: number): void {
@@ -149,11 +165,12 @@ export class JobPanel {
   private showLosses(view: JobView): void {
     const when = (time: number) => h("button", { type: "button", class: "link", onclick: () => this.use.seek(time) }, seconds(time));
     const cells = (loss: Loss): Child[] => [when(loss.time), loss.kind, loss.reason, loss.by, num(loss.blocks)];
-    const note = view.losses.length === 0 ? "nobody: the job kept its KV" : `${num(view.losses.length)} losses`;
+    const { losses } = view;
+    const note = losses === null ? "being read ..." : losses.length === 0 ? "nobody: the job kept its KV" : `${num(losses.length)} losses`;
     replace(
       this.losses,
       h("h3", {}, "Evicted by ", h("small", { class: "muted" }, note)),
-      view.losses.length > 0 && list("Evicted by", ["at", "what", "why", "for", "blocks"], 1, view.losses, cells),
+      losses !== null && losses.length > 0 && list("Evicted by", ["at", "what", "why", "for", "blocks"], 1, losses, cells),
     );
   }
 

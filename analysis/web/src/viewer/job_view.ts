@@ -1,4 +1,5 @@
-import { eventsOfJob, type Indexed } from "./indexed";
+import type { Indexed } from "./indexed";
+import type { KvHistory } from "./kv_history";
 import { codesOf, kindOf, PARTS, reasonOf, type Part } from "./model";
 
 /** KV that a job lost, and to whom. */
@@ -27,17 +28,15 @@ export interface TurnView {
 export interface JobView {
   id: string;
   turns: TurnView[];
-  losses: Loss[];
+  losses: Loss[] | null; // null while KV events are being read
 }
 
 const LOSSES = ["evict_gpu", "evict_host", "preempt", "drop", "swap_out"];
 
 /** The turns of a job in their order, and what took its KV away. */
 export function viewJob(indexed: Indexed, job: number): JobView {
-  const { jobs, turns, events } = indexed.trace;
+  const { jobs, turns } = indexed.trace;
   const rows = [...indexed.turnsOfJob.of(job)].sort((a, b) => (turns.turn[a] as number) - (turns.turn[b] as number));
-  const losses = codesOf(events.kinds, LOSSES);
-  const lost = eventsOfJob(indexed, job).filter((row) => losses[events.kind[row] as number]);
   return {
     id: jobs.id[job] ?? "?",
     turns: rows.map((row) => ({
@@ -53,20 +52,25 @@ export function viewJob(indexed: Indexed, job: number): JobView {
       tool: turns.tool[row] ?? "",
       parts: Object.fromEntries(PARTS.map((part) => [part, turns.parts[part][row] as number])) as TurnView["parts"],
     })),
-    losses: lost.map((row) => ({
-      time: events.time[row] as number,
-      kind: kindOf(events, row),
-      reason: reasonOf(events, row),
-      blocks: events.blocks[row] as number,
-      by: culprit(indexed, row),
-    })),
+    losses: indexed.kv === null ? null : lossesOf(indexed.kv, job, jobs.id),
   };
 }
 
-function culprit(indexed: Indexed, event: number): string {
-  const { events, jobs } = indexed.trace;
-  const id = jobs.id[events.byJob[event] as number];
-  return id === undefined ? "" : `${id}, turn ${events.byTurn[event]}`;
+function lossesOf(kv: KvHistory, job: number, ids: string[]): Loss[] {
+  const { events } = kv;
+  const losses = codesOf(events.kinds, LOSSES);
+  const lost = kv.eventsOfJob(job).filter((row) => losses[events.kind[row] as number]);
+  const by = (row: number) => {
+    const id = ids[events.byJob[row] as number];
+    return id === undefined ? "" : `${id}, turn ${events.byTurn[row]}`;
+  };
+  return Array.from(lost, (row) => ({
+    time: events.time[row] as number,
+    kind: kindOf(events, row),
+    reason: reasonOf(events, row),
+    blocks: events.blocks[row] as number,
+    by: by(row),
+  }));
 }
 
 /** Rows of Jobs whose id contains the text; upper and lower case are the same. */

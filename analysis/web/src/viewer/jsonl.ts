@@ -1,5 +1,6 @@
 import { KINDS, PARTS, type Events, type Jobs, type Part, type Shares, type Steps, type Trace, type Turns }
   from "./model";
+import { kvData } from "./kv_history";
 import { empty, Names, Presence, Rows } from "./jsonl_rows";
 
 type Line = Record<string, unknown>;
@@ -274,17 +275,18 @@ export class JsonlTrace {
   /** What the lines so far amount to. More may follow. */
   trace(): Trace {
     this.notePresence();
+    const steps = this.stepTable();
     return {
       title: this.cell || this.policy || this.name,
       policy: this.policy,
       origin: "unknown",
       facts: [["files", this.name], ...(this.policy ? [["policy", this.policy] as [string, string]] : [])],
-      steps: this.stepTable(),
+      steps,
       jobs: this.jobTable(),
       turns: this.turnTable(),
       shares: this.shareTable(),
       stays: this.presence.stays(),
-      events: this.eventTable(),
+      kv: kvData(steps, this.eventTable(), this.jobs.n),
       pins: this.events.n > 0 ? null : this.pins.stays(),
     };
   }

@@ -1,23 +1,20 @@
-import type { Events, Steps } from "./model";
-import { codesOf, lastNotAbove, reasonOf } from "./model";
+import { Groups, groupsOf, SpanIndex, type GroupData } from "./span_index";
+import { codesOf, lastNotAbove, type Events, type Steps } from "./model";
 
-/** A pin from row `first` of the steps to row `last`, both with it. */
-export interface Pin {
-  job: number;
-  turn: number;
-  blocks: number;
-  since: number; // seconds
-  deadline: number; // NaN: none
-  first: number;
-  last: number;
-  why: string;
-  end: string; // why it ended; "" where it never did
+/** What the KV events of a trace amount to, as plain arrays, so that a worker can hand it over. */
+export interface KvData {
+  events: Events;
+  rows: Int32Array; // of each event the row of Steps in whose numbers it counts, ascending
+  ofJob: GroupData;
+  lost: Float64Array; // blocks that a job lost on the GPU
+  pins: Spans;
+  toDevice: Spans; // copies; `first` and `last` ascend
+  toHost: Spans;
 }
 
-/** Copies between device and host, from the row that asked for one to the row that ended it. */
-export interface Transfers {
-  event: Int32Array; // row of Events
-  toHost: Uint8Array;
+/** Events that began something, and the rows of Steps from the first to the last in which it held. */
+export interface Spans {
+  event: Int32Array;
   first: Int32Array;
   last: Int32Array;
 }
@@ -25,8 +22,24 @@ export interface Transfers {
 const TO_DEVICE = ["load", "prefetch", "swap_in"];
 const TO_HOST = ["store", "demote", "swap_out"];
 
+/** What of the steps their KV history needs. */
+export type StepClock = Pick<Steps, "n" | "number" | "start" | "toDevice" | "toHost">;
+
+export function kvData(steps: StepClock, events: Events, jobs: number): KvData {
+  const rows = rowsOfEvents(steps, events);
+  return {
+    events,
+    rows,
+    ofJob: groupsOf(events.job, jobs),
+    lost: lostBlocks(events, jobs),
+    pins: pinsOf(steps, events, rows),
+    toDevice: transfersOf(steps, events, rows, false),
+    toHost: transfersOf(steps, events, rows, true),
+  };
+}
+
 /** The row whose numbers an event counts in: its own step's when it is of its start, otherwise the next one's. */
-export function rowsOfEvents(steps: Steps, events: Events): Int32Array {
+function rowsOfEvents(steps: StepClock, events: Events): Int32Array {
   const rows = new Int32Array(events.n);
   let row = 0;
   for (let i = 0; i < events.n; ++i) {
@@ -37,56 +50,68 @@ export function rowsOfEvents(steps: Steps, events: Events): Int32Array {
   return rows;
 }
 
-export function pinsOf(steps: Steps, events: Events, rows: Int32Array): Pin[] {
-  const pins: Pin[] = [];
-  const held = new Map<number, Pin>();
-  const [pin, unpin] = [events.kinds.indexOf("pin"), events.kinds.indexOf("unpin")];
+function lostBlocks(events: Events, jobs: number): Float64Array {
+  const lost = new Float64Array(jobs);
+  const evicted = events.kinds.indexOf("evict_gpu");
   for (let i = 0; i < events.n; ++i) {
     const job = events.job[i] as number;
-    if (events.kind[i] === pin) {
-      const made: Pin = {
-        job,
-        turn: events.turn[i] as number,
-        blocks: events.blocks[i] as number,
-        since: events.time[i] as number,
-        deadline: events.deadline[i] as number,
-        first: rows[i] as number,
-        last: steps.n - 1,
-        why: reasonOf(events, i),
-        end: "",
-      };
-      held.set(job, made);
-      pins.push(made);
-    } else if (events.kind[i] === unpin) {
-      const ended = held.get(job);
-      if (ended !== undefined) [ended.last, ended.end] = [(rows[i] as number) - 1, reasonOf(events, i)];
-      held.delete(job);
-    }
+    if (events.kind[i] === evicted && job >= 0) lost[job]! += events.blocks[i] as number;
   }
-  return pins.filter((pin) => pin.first <= pin.last);
+  return lost;
+}
+
+function filled(length: number, fill: (spans: Spans) => number): Spans {
+  const spans = { event: new Int32Array(length), first: new Int32Array(length), last: new Int32Array(length) };
+  const used = fill(spans);
+  return { event: spans.event.slice(0, used), first: spans.first.slice(0, used), last: spans.last.slice(0, used) };
+}
+
+function count(events: Events, wanted: boolean[]): number {
+  let found = 0;
+  for (let i = 0; i < events.n; ++i) if (wanted[events.kind[i] as number]) ++found;
+  return found;
+}
+
+/** From the row in which a job's KV was pinned to the last before it was unpinned. */
+function pinsOf(steps: StepClock, events: Events, rows: Int32Array): Spans {
+  const [pin, unpin] = [events.kinds.indexOf("pin"), events.kinds.indexOf("unpin")];
+  const held = new Map<number, number>(); // by job
+  return filled(count(events, codesOf(events.kinds, ["pin"])), ({ event, first, last }) => {
+    let pins = 0;
+    for (let i = 0; i < events.n; ++i) {
+      const job = events.job[i] as number;
+      if (events.kind[i] === pin) {
+        held.set(job, pins);
+        [event[pins], first[pins], last[pins]] = [i, rows[i]!, steps.n - 1];
+        ++pins;
+      } else if (events.kind[i] === unpin) {
+        const ended = held.get(job);
+        if (ended !== undefined) last[ended] = rows[i]! - 1;
+        held.delete(job);
+      }
+    }
+    return pins;
+  });
 }
 
 /**
- * Copies with their ends: a link serves its copies in the order they were asked for, so one ends in the step
- * in which as many bytes have moved as were asked for up to it.
+ * Copies from the row that asked for one to the row that ended it: a link serves its copies in the order they were
+ * asked for, so one ends in the step in which as many bytes have moved as were asked for up to it.
  */
-export function transfersOf(steps: Steps, events: Events, rows: Int32Array): Transfers {
-  const found: { event: number[]; toHost: number[]; first: number[]; last: number[] } = { event: [], toHost: [], first: [], last: [] };
+function transfersOf(steps: StepClock, events: Events, rows: Int32Array, toHost: boolean): Spans {
   const failed = events.reasons.indexOf("load_failed");
-  for (const toHost of [false, true]) {
-    const link = new Link(toHost ? steps.toHost : steps.toDevice);
-    const wanted = codesOf(events.kinds, toHost ? TO_HOST : TO_DEVICE);
+  const link = new Link(toHost ? steps.toHost : steps.toDevice);
+  const wanted = codesOf(events.kinds, toHost ? TO_HOST : TO_DEVICE);
+  return filled(count(events, wanted), ({ event, first, last }) => {
+    let copies = 0;
     for (let i = 0; i < events.n; ++i) {
-      if (!wanted[events.kind[i] as number] || events.reason[i] === failed) continue;
-      const first = Math.min(rows[i] as number, steps.n - 1);
-      found.event.push(i);
-      found.toHost.push(Number(toHost));
-      found.first.push(first);
-      found.last.push(link.end(first, events.bytes[i] as number));
+      if (!wanted[events.kind[i] as number] || (failed >= 0 && events.reason[i] === failed)) continue;
+      const from = Math.min(rows[i]!, steps.n - 1);
+      [event[copies], first[copies], last[copies]] = [i, from, link.end(from, events.bytes[i] as number)];
+      ++copies;
     }
-  }
-  const { event, toHost, first, last } = found;
-  return { event: Int32Array.from(event), toHost: Uint8Array.from(toHost), first: Int32Array.from(first), last: Int32Array.from(last) };
+    return copies;
+  });
 }
 
 class Link {
@@ -104,5 +129,43 @@ class Link {
       this.moved += this.bytes[++this.row] as number;
     }
     return Math.max(first, this.row);
+  }
+}
+
+/** Finds what KV events say of a step or of a job. */
+export class KvHistory {
+  private readonly ofJob: Groups;
+  private readonly pins: SpanIndex;
+
+  constructor(readonly data: KvData) {
+    this.ofJob = new Groups(data.ofJob);
+    this.pins = new SpanIndex(data.pins.first, data.pins.last);
+  }
+
+  get events(): Events {
+    return this.data.events;
+  }
+
+  /** Events that count in a row of Steps. */
+  ofRow(row: number): number[] {
+    const { rows } = this.data;
+    const [from, to] = [lastNotAbove(rows, row - 1) + 1, lastNotAbove(rows, row) + 1];
+    return Array.from({ length: to - from }, (_, i) => from + i);
+  }
+
+  /** Events that are about a job. */
+  eventsOfJob(job: number): Int32Array {
+    return this.ofJob.of(job);
+  }
+
+  /** The events that began the pins that hold in a row. */
+  pinsAt(row: number): number[] {
+    return this.pins.at(row).map((pin) => this.data.pins.event[pin] as number);
+  }
+
+  /** The events that asked for copies that are in flight in a row, in one direction. */
+  transfersAt(row: number, toHost: boolean): Int32Array {
+    const { event, first, last } = toHost ? this.data.toHost : this.data.toDevice;
+    return event.subarray(lastNotAbove(last, row - 1) + 1, lastNotAbove(first, row) + 1);
   }
 }

@@ -1,4 +1,5 @@
 import type { Numbers } from "@/shared/columns";
+import type { KvData } from "./kv_history";
 
 /** A column that a trace may lack. */
 export type Maybe = Numbers | null;
@@ -112,7 +113,8 @@ export interface Trace {
   turns: Turns;
   shares: Shares;
   stays: Stays;
-  events: Events;
+  /** What happened to KV: long lists, which come later where a worker reads them. */
+  kv: KvData | Promise<KvData>;
   /** Jobs that hold pins, where a trace lists them without events; otherwise null. */
   pins: Stays | null;
 }

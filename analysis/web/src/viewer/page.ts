@@ -1,13 +1,7 @@
-import { inflate, unpack, type Deflated, type Numbers, type Packed } from "@/shared/columns";
-import { PARTS, type Events, type Jobs, type Shares, type Stays, type Steps, type Trace, type Turns } from "./model";
-
-type PageColumn = Packed | Deflated | { same: number | null; rows: number } | { from: number; rows: number };
-
-interface PageTable {
-  rows: number;
-  columns: Record<string, PageColumn>;
-  names?: Record<string, string[]>;
-}
+import { readKv } from "./kv_reading";
+import { PARTS, type Jobs, type Shares, type Stays, type Steps, type Trace, type Turns } from "./model";
+import { needsStepTimes } from "./page_events";
+import { TableReader, type PageTable } from "./page_table";
 
 /** What `kvsweep trace --view` writes (analysis/trace_page.hpp). */
 export interface PageCell {
@@ -31,57 +25,16 @@ export interface TracePage {
   cells: PageCell[];
 }
 
-/** Two kinds of arrays alone: code that reads many kinds is slow. */
-function plain(values: Numbers): Float64Array | Int32Array {
-  const real = values instanceof Float64Array || values instanceof Float32Array || values instanceof Uint32Array;
-  return real ? new Float64Array(values) : new Int32Array(values);
-}
-
-async function numbersOf(column: Exclude<PageColumn, string[]>): Promise<Numbers> {
-  if ("same" in column) return plain(new Float64Array(column.rows).fill(column.same ?? NaN));
-  if ("from" in column) return Int32Array.from({ length: column.rows }, (_, row) => column.from + row);
-  return plain("deflated" in column ? await inflate(column) : unpack(column));
-}
-
-function isTexts(column: PageColumn): column is string[] {
-  return Array.isArray(column) && typeof column[0] !== "number";
-}
-
-class TableReader {
-  private constructor(
-    private readonly table: PageTable,
-    private readonly columns: Map<string, Numbers>,
-  ) {}
-
-  static async open(table: PageTable): Promise<TableReader> {
-    const columns = new Map<string, Numbers>();
-    const read = Object.entries(table.columns).map(async ([name, column]) => {
-      if (!isTexts(column)) columns.set(name, await numbersOf(column));
-    });
-    await Promise.all(read);
-    return new TableReader(table, columns);
-  }
-
-  get rows(): number {
-    return this.table.rows;
-  }
-
-  maybe(name: string): Numbers | null {
-    return this.columns.get(name) ?? null;
-  }
-
-  numbers(name: string): Numbers {
-    return this.maybe(name) ?? new Float64Array(this.rows).fill(NaN);
-  }
-
-  texts(name: string): string[] {
-    const column = this.table.columns[name];
-    return Array.isArray(column) ? column.map(String) : Array<string>(this.rows).fill("");
-  }
-
-  names(name: string): string[] {
-    return this.table.names?.[name] ?? [];
-  }
+/** The times of steps are sums of durations, as whole numbers. */
+async function openSteps(page: PageTable): Promise<TableReader> {
+  const table = await TableReader.open(page);
+  const start = page.columns["t_s"];
+  if (start === undefined || !("ints" in start) || start.sum === undefined) return table;
+  const durations = table.whole("dur_s", start.scale);
+  const elapsed = new Float64Array(table.rows);
+  for (let row = 1; row < elapsed.length; ++row) elapsed[row] = (elapsed[row - 1] as number) + (durations[row - 1] as number);
+  table.give("elapsed", elapsed);
+  return table;
 }
 
 function stepsOf(table: TableReader): Steps {
@@ -156,34 +109,23 @@ function staysOf(table: TableReader): Stays {
   return { n: table.rows, turn, running, first: table.numbers("first"), last: table.numbers("last") };
 }
 
-function eventsOf(table: TableReader): Events {
-  return {
-    n: table.rows,
-    step: table.numbers("step"),
-    time: table.numbers("t_s"),
-    job: table.numbers("job"),
-    turn: table.numbers("turn"),
-    kind: table.numbers("kind"),
-    kinds: table.names("kind"),
-    reason: table.numbers("reason"),
-    reasons: table.names("reason"),
-    blocks: table.numbers("blocks"),
-    bytes: table.numbers("bytes"),
-    byJob: table.numbers("by_job"),
-    byTurn: table.numbers("by_turn"),
-    deadline: table.numbers("deadline_s"),
-  };
-}
-
-type SixReaders = [TableReader, TableReader, TableReader, TableReader, TableReader, TableReader];
+type FourReaders = [TableReader, TableReader, TableReader, TableReader];
 
 const SHOWN_NOTES = ["policy", "model", "cost_model", "gpu_name", "sku", "connector", "block_size"];
 
 /** Rows of /jobs are in the order of their numbers, so that a job's number is its row. */
 export async function traceOfPage(archive: string, cell: PageCell): Promise<Trace> {
   const shown = SHOWN_NOTES.filter((name) => cell.notes[name]);
-  const tables = [cell.steps, cell.jobs, cell.turns, cell.shares, cell.stays, cell.kv_events].map(TableReader.open);
-  const [steps, jobs, turns, shares, stays, events] = (await Promise.all(tables)) as SixReaders;
+  const stepTable = await openSteps(cell.steps);
+  const steps = stepsOf(stepTable);
+  const kv = readKv({
+    table: cell.kv_events,
+    steps: { n: steps.n, number: steps.number, start: steps.start, toDevice: steps.toDevice, toHost: steps.toHost },
+    times: needsStepTimes(cell.kv_events) ? { starts: stepTable.whole("t_s"), durations: stepTable.whole("dur_s") } : null,
+    jobs: cell.jobs.rows,
+  });
+  const tables = [cell.jobs, cell.turns, cell.shares, cell.stays].map(TableReader.open);
+  const [jobs, turns, shares, stays] = (await Promise.all(tables)) as FourReaders;
   return {
     title: cell.label,
     policy: cell.notes["policy"] ?? "",
@@ -194,12 +136,12 @@ export async function traceOfPage(archive: string, cell: PageCell): Promise<Trac
       ["backend", cell.backend],
       ...shown.map((name): [string, string] => [name, cell.notes[name] as string]),
     ],
-    steps: stepsOf(steps),
+    steps,
     jobs: jobsOf(jobs),
     turns: turnsOf(turns),
     shares: sharesOf(shares),
     stays: staysOf(stays),
-    events: eventsOf(events),
+    kv,
     pins: null,
   };
 }

@@ -1,69 +1,76 @@
 import type { Numbers } from "@/shared/columns";
 
-const BUCKET = 64; // steps
+const BLOCK_BITS = 8; // 256 spans to a block
 
-/** Finds the spans [first, last] of rows that contain a row, in time that does not grow with the trace. */
+/**
+ * Finds the spans [first, last] of rows that contain a row. Spans mostly come in the order of their first rows, so of
+ * a block of them few blocks need a look; there is nothing to prepare but what each block covers.
+ */
 export class SpanIndex {
-  private readonly offsets: Int32Array;
-  private readonly spans: Int32Array;
   private readonly first: Int32Array;
   private readonly last: Int32Array;
+  private readonly lowest: Int32Array; // of each block
+  private readonly highest: Int32Array;
 
-  constructor(first: Numbers, last: Numbers, rows: number) {
-    [this.first, this.last] = [new Int32Array(first), new Int32Array(last)];
-    const buckets = Math.ceil(rows / BUCKET) + 1;
-    this.offsets = new Int32Array(buckets + 1);
-    for (let span = 0; span < this.first.length; ++span) {
-      for (let bucket = this.from(span); bucket <= this.to(span); ++bucket) this.offsets[bucket + 1]!++;
-    }
-    for (let i = 0; i < buckets; ++i) this.offsets[i + 1]! += this.offsets[i]!;
-    this.spans = new Int32Array(this.offsets[buckets]!);
-    const next = this.offsets.slice();
-    for (let span = 0; span < this.first.length; ++span) {
-      for (let bucket = this.from(span); bucket <= this.to(span); ++bucket) this.spans[next[bucket]!++] = span;
-    }
-  }
-
-  private from(span: number): number {
-    return Math.floor(this.first[span]! / BUCKET);
-  }
-
-  private to(span: number): number {
-    return Math.floor(this.last[span]! / BUCKET);
+  constructor(first: Numbers, last: Numbers) {
+    [this.first, this.last] = [int32(first), int32(last)];
+    const blocks = (first.length >> BLOCK_BITS) + 1;
+    [this.lowest, this.highest] = [new Int32Array(blocks).fill(2 ** 31 - 1), new Int32Array(blocks).fill(-1)];
+    cover(this.first, this.last, this.lowest, this.highest);
   }
 
   /** The spans that contain the row, in their own order. */
   at(row: number): number[] {
-    const bucket = Math.floor(row / BUCKET);
+    const { first, last, lowest, highest } = this;
     const found: number[] = [];
-    for (let i = this.offsets[bucket] ?? 0; i < (this.offsets[bucket + 1] ?? 0); ++i) {
-      const span = this.spans[i]!;
-      if (this.first[span]! <= row && row <= this.last[span]!) found.push(span);
+    for (let block = 0; block < lowest.length; ++block) {
+      if (lowest[block]! > row || highest[block]! < row) continue;
+      const end = Math.min(first.length, (block + 1) << BLOCK_BITS);
+      for (let span = block << BLOCK_BITS; span < end; ++span) {
+        if (first[span]! <= row && row <= last[span]!) found.push(span);
+      }
     }
     return found;
   }
 }
 
-/** Rows by group: those of group g are rows[offsets[g]] to rows[offsets[g + 1] - 1], in their own order. */
-export class Groups {
-  private readonly offsets: Int32Array;
-  private readonly rows: Int32Array;
-
-  /** Rows whose group is not in 0..groups-1 belong to none. */
-  constructor(of: Numbers, groups: number) {
-    this.offsets = new Int32Array(groups + 1);
-    const own = new Int32Array(of);
-    for (let row = 0; row < own.length; ++row) if (own[row]! >= 0 && own[row]! < groups) this.offsets[own[row]! + 1]!++;
-    for (let i = 0; i < groups; ++i) this.offsets[i + 1]! += this.offsets[i]!;
-    this.rows = new Int32Array(this.offsets[groups]!);
-    const next = this.offsets.slice();
-    for (let row = 0; row < own.length; ++row) {
-      const group = own[row]!;
-      if (group >= 0 && group < groups) this.rows[next[group]!++] = row;
-    }
+function cover(first: Int32Array, last: Int32Array, lowest: Int32Array, highest: Int32Array): void {
+  for (let span = 0; span < first.length; ++span) {
+    const block = span >> BLOCK_BITS;
+    if (first[span]! < lowest[block]!) lowest[block] = first[span]!;
+    if (last[span]! > highest[block]!) highest[block] = last[span]!;
   }
+}
+
+/** Rows by group: those of group g are rows[offsets[g]] to rows[offsets[g + 1] - 1], in their own order. */
+export interface GroupData {
+  offsets: Int32Array;
+  rows: Int32Array;
+}
+
+/** Rows whose group is not in 0..groups-1 belong to none. */
+export function groupsOf(of: Numbers, groups: number): GroupData {
+  const offsets = new Int32Array(groups + 1);
+  const own = int32(of);
+  for (let row = 0; row < own.length; ++row) if (own[row]! >= 0 && own[row]! < groups) offsets[own[row]! + 1]!++;
+  for (let i = 0; i < groups; ++i) offsets[i + 1]! += offsets[i]!;
+  const rows = new Int32Array(offsets[groups]!);
+  const next = offsets.slice();
+  for (let row = 0; row < own.length; ++row) {
+    const group = own[row]!;
+    if (group >= 0 && group < groups) rows[next[group]!++] = row;
+  }
+  return { offsets, rows };
+}
+
+export class Groups {
+  constructor(private readonly data: GroupData) {}
 
   of(group: number): Int32Array {
-    return this.rows.subarray(this.offsets[group] ?? 0, this.offsets[group + 1] ?? 0);
+    return this.data.rows.subarray(this.data.offsets[group] ?? 0, this.data.offsets[group + 1] ?? 0);
   }
+}
+
+function int32(values: Numbers): Int32Array {
+  return values instanceof Int32Array ? values : new Int32Array(values);
 }

@@ -3,8 +3,7 @@ import { bytes, num, seconds } from "@/shared/format";
 import type { Indexed } from "./indexed";
 import { list } from "./list";
 import { at, kindOf, reasonOf, type Trace } from "./model";
-import type { Pin } from "./kv_history";
-import { STOP_WORDS, viewStep, type Request, type StepView, type TransferClass } from "./step_view";
+import { STOP_WORDS, viewStep, type Pin, type Request, type StepView, type TransferClass } from "./step_view";
 
 function fact(name: string, value: Child): HTMLElement {
   return h("div", { class: "fact" }, h("span", { class: "muted" }, name), h("b", {}, value));
@@ -24,8 +23,15 @@ export class StepPanel {
     private readonly openJob: (id: string) => void,
   ) {}
 
+  /** Draws the step again: more is known of it now. */
+  refresh(): void {
+    const { row } = this;
+    this.row = -1;
+    this.show(row);
+  }
+
   show(row: number): void {
-    if (row === this.row) return;
+    if (row === this.row || row < 0) return;
     this.row = row;
     const { trace } = this.indexed;
     if (trace.steps.n === 0) {
@@ -145,7 +151,7 @@ export class StepPanel {
       seconds(pin.deadline - now),
     ];
     const heads = ["job", "why", "blocks", "held for", "TTL left"];
-    return section("pins", "Pins", num(view.pins.length), view.pins.length > 0 && list("Pins", heads, 3, view.pins, cells));
+    return section("pins", "Pins", countOf(view, view.pins), view.pins.length > 0 && list("Pins", heads, 3, view.pins, cells));
   }
 
   private transfers(view: StepView): HTMLElement {
@@ -168,7 +174,9 @@ export class StepPanel {
   }
 
   private events(view: StepView): HTMLElement {
-    const { events, jobs } = this.indexed.trace;
+    const { jobs } = this.indexed.trace;
+    const events = this.indexed.kv?.events;
+    if (events === undefined) return section("events", "KV events", countOf(view, []));
     const cells = (row: number): Child[] => {
       const by = jobs.id[at(events.byJob, row)];
       return [
@@ -181,8 +189,12 @@ export class StepPanel {
     };
     const heads = ["what", "why", "whose", "for", "blocks"];
     const shown = view.events.length > 0 && list("KV events", heads, 1, view.events, cells);
-    return section("events", "KV events", num(view.events.length), shown);
+    return section("events", "KV events", countOf(view, view.events), shown);
   }
+}
+
+function countOf(view: StepView, found: unknown[]): string {
+  return view.kvKnown ? num(found.length) : "being read ...";
 }
 
 function phase(request: Request): string {

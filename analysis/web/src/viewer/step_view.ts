@@ -1,6 +1,14 @@
-import type { Pin } from "./kv_history";
-import { eventsOfRow, type Indexed } from "./indexed";
-import { KINDS, kindOf } from "./model";
+import type { Indexed } from "./indexed";
+import { KINDS, kindOf, reasonOf } from "./model";
+
+/** Of what is not known, numbers are NaN and texts empty. */
+export interface Pin {
+  job: number; // row of Jobs
+  why: string;
+  blocks: number;
+  since: number; // seconds
+  deadline: number;
+}
 
 export interface Request {
   turn: number; // row of Turns
@@ -27,6 +35,7 @@ export interface StepView {
   running: Request[];
   waiting: Request[];
   preempted: Request[];
+  kvKnown: boolean; // false while KV events are being read: what follows is empty then
   pins: Pin[];
   transfers: TransferClass[];
   events: number[];
@@ -69,9 +78,10 @@ export function viewStep(indexed: Indexed, row: number): StepView {
     running: [],
     waiting: [],
     preempted: [],
-    pins: indexed.pinIndex.at(row).map((i) => indexed.pins[i] as Pin),
-    transfers: classes(indexed, indexed.transferIndex.at(row)),
-    events: eventsOfRow(indexed, row),
+    kvKnown: indexed.kv !== null,
+    pins: pinsAt(indexed, row),
+    transfers: [false, true].flatMap((toHost) => classes(indexed, row, toHost)),
+    events: indexed.kv?.ofRow(row) ?? [],
     stop: steps.stopNames[steps.stop[row] as number] ?? "",
   };
   const runs = new Map<number, Request>();
@@ -96,18 +106,38 @@ export function viewStep(indexed: Indexed, row: number): StepView {
   return view;
 }
 
-function classes(indexed: Indexed, spans: number[]): TransferClass[] {
-  const { transfers, trace } = indexed;
+function pinsAt(indexed: Indexed, row: number): Pin[] {
+  const { pins, steps } = indexed.trace;
+  if (pins !== null) {
+    return (indexed.listedPins?.at(row) ?? []).map((pin) => ({
+      job: pins.turn[pin] as number,
+      why: "",
+      blocks: NaN,
+      since: steps.start[pins.first[pin] as number] as number,
+      deadline: NaN,
+    }));
+  }
+  const { kv } = indexed;
+  if (kv === null) return [];
+  return kv.pinsAt(row).map((event) => ({
+    job: kv.events.job[event] as number,
+    why: reasonOf(kv.events, event),
+    blocks: kv.events.blocks[event] as number,
+    since: kv.events.time[event] as number,
+    deadline: kv.events.deadline[event] as number,
+  }));
+}
+
+function classes({ kv }: Indexed, row: number, toHost: boolean): TransferClass[] {
+  if (kv === null) return [];
   const found = new Map<string, TransferClass>();
-  for (const span of spans) {
-    const event = transfers.event[span] as number;
-    const [kind, toHost] = [kindOf(trace.events, event), transfers.toHost[span] === 1];
-    const name = `${kind} ${String(toHost)}`;
-    const sum = found.get(name) ?? { kind, toHost, copies: 0, blocks: 0, bytes: 0 };
+  for (const event of kv.transfersAt(row, toHost)) {
+    const kind = kindOf(kv.events, event);
+    const sum = found.get(kind) ?? { kind, toHost, copies: 0, blocks: 0, bytes: 0 };
     sum.copies += 1;
-    sum.blocks += trace.events.blocks[event] as number;
-    sum.bytes += trace.events.bytes[event] as number;
-    found.set(name, sum);
+    sum.blocks += kv.events.blocks[event] as number;
+    sum.bytes += kv.events.bytes[event] as number;
+    found.set(kind, sum);
   }
   return [...found.values()];
 }

@@ -2,7 +2,7 @@ import { createChart, type Chart, type Option } from "@/shared/charts";
 import { escapeHtml } from "@/shared/escape";
 import { num, seconds } from "@/shared/format";
 import { cssVar } from "@/shared/theme";
-import { timeline, type Point, type Timeline } from "./bins";
+import { sum, timeline, type Point, type Timeline } from "./bins";
 import { lastNotAbove, type Trace } from "./model";
 
 interface Lane {
@@ -49,9 +49,15 @@ const LANES: Lane[] = [
 const LANE_HEIGHT = 84;
 const LANE_GAP = 46;
 const LEFT = 62;
-const POINTS = 500;
+const POINTS = 400;
 
-const busy = (trace: Trace) => [trace.steps.toDevice, trace.steps.toHost].some((bytes) => bytes?.some((b) => b > 0));
+const busy = ({ steps }: Trace) => [steps.toDevice, steps.toHost].some((bytes) => bytes !== null && sum(bytes, 0, steps.n) > 0);
+
+/** Of the whole time. */
+interface Percent {
+  start: number;
+  end: number;
+}
 
 /** The steps of a trace over time, one lane under the other, with a cursor that is dragged. */
 export class TimelineChart {
@@ -59,6 +65,7 @@ export class TimelineChart {
   private readonly lanes: Lane[];
   private readonly cursor: HTMLElement;
   private shown: Timeline;
+  private zoomed: [number, number]; // what the chart shows
   private time = 0;
 
   constructor(
@@ -71,6 +78,7 @@ export class TimelineChart {
     this.lanes = LANES.filter((lane) => lane.title !== COPIES || busy(trace));
     element.style.height = `${this.lanes.length * (LANE_HEIGHT + LANE_GAP) + 44}px`;
     this.shown = timeline(trace, ...window, POINTS);
+    this.zoomed = window;
     this.chart = createChart(element, () => this.option());
     this.cursor = document.createElement("div");
     this.cursor.className = "cursor";
@@ -166,9 +174,9 @@ export class TimelineChart {
         yAxisIndex: i,
         stack: series.stack ? `lane-${i}` : null,
         color: cssVar(series.color),
-        lineStyle: { width: series.stack ? 0.8 : 1.4 },
-        areaStyle: series.stack ? { opacity: 0.65 } : null,
-        data: this.shown[series.key] as Point[],
+        lineStyle: { width: series.stack ? 0 : 1.4 },
+        areaStyle: series.stack ? { opacity: 0.75 } : null,
+        data: someOf(this.shown[series.key]),
         emphasis: { disabled: true },
       })),
     );
@@ -206,9 +214,10 @@ export class TimelineChart {
     });
     zr.on("mouseup", () => (dragging = false));
     zr.on("globalout", () => (dragging = false));
-    this.chart.echart.on("datazoom", () => {
-      const [zoom] = this.chart.echart.getOption()["dataZoom"] as { startValue: number; endValue: number }[];
-      if (zoom !== undefined) this.use.zoom(zoom.startValue, zoom.endValue);
+    this.chart.echart.on("datazoom", (event) => {
+      const { start, end } = (event as { batch?: Percent[] } & Percent).batch?.[0] ?? (event as Percent);
+      this.zoomed = [(start / 100) * this.end, (end / 100) * this.end];
+      this.use.zoom(...this.zoomed);
     });
   }
 
@@ -220,8 +229,8 @@ export class TimelineChart {
     if (from === this.window[0] && to === this.window[1]) return;
     this.window = [from, to];
     this.shown = timeline(this.trace, from, to, POINTS);
-    const [zoom] = this.chart.echart.getOption()["dataZoom"] as { startValue: number; endValue: number }[];
-    const moved = zoom?.startValue !== from || zoom?.endValue !== to;
+    const moved = this.zoomed[0] !== from || this.zoomed[1] !== to;
+    this.zoomed = [from, to];
     const range = { startValue: from, endValue: to };
     this.chart.echart.setOption({ series: this.series(), ...(moved ? { dataZoom: [range, range] } : {}) }, { silent: true });
     this.placeCursor();
@@ -234,7 +243,7 @@ export class TimelineChart {
 
   private placeCursor(): void {
     const x = this.chart.echart.convertToPixel({ xAxisIndex: 0 }, this.time);
-    const visible = x >= LEFT - 1 && x <= this.element.clientWidth - 12;
+    const visible = x >= LEFT - 1 && x <= this.chart.echart.getWidth() - 12;
     this.cursor.style.display = visible ? "block" : "none";
     this.cursor.style.transform = `translateX(${Math.round(x)}px)`;
   }
@@ -247,6 +256,11 @@ export class TimelineChart {
   dispose(): void {
     this.chart.dispose();
   }
+}
+
+/** Nothing of what is zero all the time: it need not be drawn. */
+function someOf(points: Point[]): Point[] {
+  return points.some(([, value]) => value > 0) ? points : [];
 }
 
 export function compact(value: number): string {

@@ -25,6 +25,7 @@ const PART_COLORS: Record<Part, string> = {
 
 const ROW = 17;
 const TOP = 56;
+const MARKS = 250; // that fit side by side
 
 const part = (turn: TurnView, name: Part) => turn.parts[name] || 0;
 
@@ -101,17 +102,20 @@ export class WaterfallChart {
     };
   }
 
-  /** On the turn after which the job lost KV. */
+  /** Below the turn after which the job lost KV. */
   private losses(job: JobView) {
     const row = (time: number) => Math.max(0, job.turns.filter((turn) => turn.arrive <= time).length - 1);
+    const place = (time: number) => Math.round((MARKS * (time - this.range[0])) / (this.range[1] - this.range[0]));
+    const marks = new Map((job.losses ?? []).map(({ time }) => [place(time), time])); // marks that lie on each other are one
     return {
+      id: "losses",
       name: "KV lost",
       type: "scatter",
-      symbol: "diamond",
-      symbolSize: 9,
+      symbol: "triangle",
+      symbolSize: 7,
+      symbolOffset: [0, 6],
       color: cssVar("--series-2"),
-      itemStyle: { borderColor: cssVar("--card"), borderWidth: 1 },
-      data: job.losses.map((loss) => [loss.time, row(loss.time)]),
+      data: [...marks.values()].map((time) => [time, row(time)]),
       z: 5,
     };
   }
@@ -133,10 +137,18 @@ export class WaterfallChart {
   /** The range of its time axis is given, so that the same job of two traces is drawn on the same clock. */
   show(job: JobView, range: [number, number]): void {
     [this.job, this.range] = [job, range];
-    this.element.style.height = `${job.turns.length * ROW + TOP + 44}px`;
-    this.chart.echart.resize();
-    this.chart.refresh();
+    const height = job.turns.length * ROW + TOP + 44;
+    this.element.style.height = `${height}px`;
+    const { echart } = this.chart;
+    echart.setOption({ animation: false, ...this.option() }, { notMerge: true, lazyUpdate: true });
+    echart.resize({ width: echart.getWidth(), height }); // draws what was set; asking for the width would lay out the page
     this.placeCursor();
+  }
+
+  /** The same job, of which more is known. */
+  showLosses(job: JobView): void {
+    this.job = job;
+    this.chart.echart.setOption({ series: [this.losses(job)] });
   }
 
   setTime(time: number): void {
@@ -146,7 +158,7 @@ export class WaterfallChart {
 
   private placeCursor(): void {
     const x = this.job === null ? NaN : this.chart.echart.convertToPixel({ xAxisIndex: 0 }, this.time);
-    const visible = x >= 39 && x <= this.element.clientWidth - 14;
+    const visible = x >= 39 && x <= this.chart.echart.getWidth() - 14;
     this.cursor.style.display = visible ? "block" : "none";
     if (visible) this.cursor.style.transform = `translateX(${Math.round(x)}px)`;
   }
