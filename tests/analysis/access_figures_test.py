@@ -4,9 +4,12 @@
     access_figures_test.py KVSWEEP SOURCE_DIR
 """
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 
+program = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(pathlib.Path(sys.argv[2]) / "analysis/python"))
 try:
     import h5py, matplotlib, numpy as np, pandas as pd  # noqa: E401,F401
@@ -67,6 +70,14 @@ class AccessFigures(unittest.TestCase):
         self.assertEqual([axis.get_ylabel()[0] for axis in figure.axes], ["K", "V"])
         self.assertEqual(len(figure.axes[0].collections), 4)
         self.assertEqual(len(figure.axes[0].lines), 2)
+
+    def test_an_archive_without_logs_is_left_alone_by_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            sweep = pathlib.Path(folder) / "s.toml"
+            sweep.write_text('schema = 1\n[sweep]\nname = "s"\nbackend = "sim"\n[axes]\ngpu = ["h100-80gb"]\npolicy = ["fcfs"]\njps = [2]\n'
+                             '[workload]\nkind = "swe_smith_like"\njobs = 2\n')
+            subprocess.run([program, "run", sweep, "--archive", f"{folder}/s.h5"], check=True, stdout=subprocess.DEVNULL)
+            self.assertEqual(access_figures.write(f"{folder}/s.h5", pathlib.Path(folder), ["svg"]), 0)
 
     def test_a_cell_without_a_log_is_an_error_that_says_so(self):
         empty = Log()

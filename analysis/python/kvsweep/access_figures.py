@@ -98,3 +98,19 @@ def idle_share(archive, cell, layer=None):
             since = last - (writes.t_s + writes.dur_s).max() if len(writes) else np.nan
             found.append((block, name, pauses.sum() / (last - first) if last > first else np.nan, pauses.max(), since))
     return pd.DataFrame(found, columns=["block", "cache", "idle_share", "longest_pause_s", "since_last_write_s"])
+
+
+def write(path, out, formats, steps=5):
+    """Draws the first logged steps of every cell of an archive that logged accesses, and tabulates idle shares; returns how many."""
+    import kvsweep
+    from . import figures
+
+    archive = kvsweep.open(path)
+    cells = archive.ok
+    cells = cells[cells.kv_access_n > 0] if "kv_access_n" in cells else cells.head(0)
+    for cell in cells.index:
+        name = figures.file_name(archive.sweep, f"cell-{cell}", "accesses")
+        first = sorted(archive.table("kv_access", cell).step.unique())[:steps]
+        figures.save(accesses(archive, cell, steps=first), out / name, formats)
+        idle_share(archive, cell).to_csv(out / f"{name}-idle.csv", index=False)
+    return len(cells)

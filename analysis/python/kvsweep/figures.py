@@ -58,6 +58,7 @@ def main(words=None):
         parser.error(f"unknown format {', '.join(sorted(unknown))}; there are pdf, svg and png")
     out = pathlib.Path(given.output)
     out.mkdir(parents=True, exist_ok=True)
+    from kvsweep import access_figures
     from kvsweep.study_figures import write_studies
 
     try:
@@ -65,6 +66,8 @@ def main(words=None):
     except (OSError, ValueError) as error:
         sys.exit(f"kvsweep-figures: {error}")
     for path in given.archives:
+        if logs := access_figures.write(path, out, formats):
+            print(f"{path}: accesses of {logs} cells in {out}")
         if path in studied and not given.panels:
             continue
         try:
