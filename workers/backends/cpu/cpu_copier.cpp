@@ -40,6 +40,7 @@ engine::CopyId CpuCopier::submit(engine::CopyDirection direction,
   batch.id = engine::CopyId{++submitted_};
   batch.direction = direction;
   batch.copies.assign(copies.begin(), copies.end());
+  if (options_.log) batch.issued = options_.log->now();
   if (options_.checksums) expect_checksums(batch);
   const engine::CopyId id = batch.id;
   {
@@ -152,8 +153,11 @@ void CpuCopier::copy(const Batch& batch, std::size_t at) const {
   std::byte* const on_device = device_.block(index(block)).data();
   std::byte* const on_host = host_.block(index(slot)).data();
   const bool store = batch.direction == engine::CopyDirection::store;
+  const engine::Nanos start = options_.log ? options_.log->now() : engine::Nanos{0};
   kernels::reference::copy_block(store ? on_host : on_device, store ? on_device : on_host,
                                  device_.block_bytes());
+  if (options_.log)
+    options_.log->add({batch.direction, index(block), batch.issued, start, options_.log->now()});
 }
 
 void CpuCopier::complete(Queue& from) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "workers/backends/copy_log.hpp"
 #include "workers/backends/cpu/kv_arena.hpp"
 #include "workers/engine/block_copier.hpp"
 
@@ -25,6 +26,8 @@ struct CopierOptions {
   bool checksums = false;
   /// Called on the copying thread when a batch begins; may be empty.
   std::function<CopyFault(engine::CopyId)> fault;
+  /// Borrowed; null: copies are not logged.
+  CopyLog* log = nullptr;
 };
 
 /// Copies blocks between the arena that a CpuBackend computes with and one that stands for host
@@ -53,6 +56,7 @@ class CpuCopier final : public engine::BlockCopier {
     engine::CopyId id;
     engine::CopyDirection direction;
     std::vector<engine::BlockCopy> copies;
+    engine::Nanos issued{0};                     // on the log's clock
     std::vector<std::uint64_t> expected, found;  // checksums by copy, if any
     CopyFault fault = CopyFault::none;
     std::size_t next = 0;  // copies before it are done
