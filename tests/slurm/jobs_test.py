@@ -2,7 +2,7 @@
 import os
 import signal
 
-from sandbox import Cluster, SOURCE, archives, sweep
+from sandbox import Cluster, archives, sweep
 from cases import case, expect, expect_equal, expect_in, main
 
 NO_SUCH_WORKER, IN_USE, INCOMPLETE = 4, 6, 75
@@ -39,12 +39,8 @@ def pinned():
 @case("a node with another card than it promises takes no cell, is not requeued, and log and archive say which card it has")
 def wrong_card():
     with Cluster() as cluster:
-        with open(os.path.join(SOURCE, "slurm/clusters/sandbox.toml"), encoding="utf-8") as file:
-            profile = file.read()
-        lies = profile.replace('a100a = "NVIDIA A100-PCIE-40GB,40960"',
-                               'a100a = "NVIDIA A100 80GB PCIe,81920"')
-        expect(lies != profile, "the profile has no such node")
-        cluster.write("lies.toml", lies)
+        cluster.write_profile("lies.toml", 'a100a = "NVIDIA A100-PCIE-40GB,40960"',
+                              'a100a = "NVIDIA A100 80GB PCIe,81920"')
         job, _ = cluster.submit("--sku", "a100-40gb", cluster="lies.toml")
         expect_equal(job.wait(), NO_SUCH_WORKER, job.log())
         expect_equal(job.fields()["Restarts"], "0", "restarts")
@@ -58,14 +54,16 @@ def wrong_card():
 @case("USR1 ahead of the time limit drains a run, and the job is requeued until every cell has run once")
 def time_limit():
     with Cluster(sweep(repeats=2, jobs=300)) as cluster:
-        job, _ = cluster.submit("--sku", "a100-40gb", "--time", "1")
+        # Of the shortest limit that Slurm has, a minute, most is waited for the signal otherwise.
+        cluster.write_profile("early.toml", "signal_lead_s = 30", "signal_lead_s = 40")
+        job, _ = cluster.submit("--sku", "a100-40gb", "--time", "1", cluster="early.toml")
         job.until_logged(FINISHED)
         frozen = cluster.until(job.worker, "a cell that runs")
         os.kill(frozen, signal.SIGSTOP)  # however fast the machine is, Slurm's signal finds the job busy
         job.until_logged("(draining)")
         os.kill(frozen, signal.SIGCONT)
         expect_equal(job.wait(), 0, job.log())
-        expect_equal(job.fields()["Restarts"], "1", "restarts")
+        expect(int(job.fields()["Restarts"]) >= 1, "the job was not requeued")
         expect_in(f"kvsweep run: exit code {INCOMPLETE}", job.log(), "log")
         expect_equal(len(finished_in(job)), 8, "cells that ran")
         expect_equal(len(set(finished_in(job))), 8, "cells that ran once")
@@ -74,15 +72,15 @@ def time_limit():
 
 @case("ranks that srun starts on two nodes drain, are requeued and go on as those of mpirun do")
 def srun_launcher():
-    with Cluster(sweep(gpus=("h100-80gb",), repeats=3, jobs=300)) as cluster:
+    with Cluster(sweep(gpus=("h100-80gb",), repeats=2, jobs=300)) as cluster:
         job, _ = cluster.submit("--sku", "h100-80gb", "--gpus", "2", "--launcher", "srun")
         job.until_logged(FINISHED)
         expect_equal(job.fields()["NodeList"], "h100-[0-1]", "nodes")
         job.drain()
         expect_equal(job.wait(), 0, job.log())
         expect_equal(job.fields()["Restarts"], "1", "restarts")
-        expect_equal(len(finished_in(job)), 12, "cells that ran")
-        expect_equal(len(set(finished_in(job))), 12, "cells that ran once")
+        expect_equal(len(finished_in(job)), 8, "cells that ran")
+        expect_equal(len(set(finished_in(job))), 8, "cells that ran once")
 
 
 @case("three runs in a row that finish no cell end the requeueing")
@@ -104,14 +102,14 @@ def no_progress():
 
 @case("what a cancelled job has stored stays, and the same script submitted again runs the rest")
 def cancelled():
-    with Cluster(sweep(repeats=3, jobs=300)) as cluster:
+    with Cluster(sweep(repeats=2, jobs=300)) as cluster:
         first, _ = cluster.submit("--sku", "a100-40gb")
         first.until_logged(FINISHED, 2)
         first.cancel()
         first.wait()
         cluster.until_nobody_runs(cluster.file("out/results.a100-40gb.h5"))
         stored = cluster.finished("results.a100-40gb.h5")
-        expect(2 <= len(stored) < 12, f"cells that were stored: {len(stored)}")
+        expect(2 <= len(stored) < 8, f"cells that were stored: {len(stored)}")
         second = cluster.submit_again("out/results.a100-40gb.sbatch")
         expect_equal(second.wait(), 0, second.log())
         expect_equal(set(finished_in(second)) & set(stored), set(), "cells that ran twice")
@@ -134,7 +132,7 @@ def array():
 
 @case("a task of an array drains at USR1, and an array of which a task was cancelled goes on with that task's cell alone")
 def array_again():
-    with Cluster(sweep(policies=("fcfs",), jobs=600)) as cluster:
+    with Cluster(sweep(policies=("fcfs",), jobs=300)) as cluster:
         tasks, merge = cluster.submit("--sku", "a100-40gb", "--array", "--gpus", "1")
         frozen = cluster.until(tasks.worker, "a cell that runs")
         os.kill(frozen, signal.SIGSTOP)
@@ -156,17 +154,18 @@ def array_again():
 
 @case("a second job on an archive ends at once with 6 and who has it, and the first has all its cells")
 def two_jobs():
-    with Cluster(sweep(repeats=3, jobs=300)) as cluster:
+    with Cluster(sweep(jobs=300)) as cluster:
         first, _ = cluster.submit("--sku", "a100-40gb")
-        first.until_logged(FINISHED)
+        frozen = cluster.until(first.worker, "a cell that runs")
+        os.kill(frozen, signal.SIGSTOP)  # the first is there as long as the second
         second = cluster.submit_again("out/results.a100-40gb.sbatch")
         expect_equal(second.wait(), IN_USE, second.log())
         expect_equal(second.fields()["Restarts"], "0", "restarts")
         expect_in(f"job {first.number}", second.log(), "log of the second")
         expect_equal(finished_in(second), [], "cells of the second")
-        expect(not first.is_over(), "the first ended before the second: nothing was shown")
+        os.kill(frozen, signal.SIGCONT)
         expect_equal(first.wait(), 0, first.log())
-        expect_equal(len(cluster.finished("results.a100-40gb.h5")), 12, "cells of the first")
+        expect_equal(len(cluster.finished("results.a100-40gb.h5")), 4, "cells of the first")
 
 
 @case("jobs of three SKUs, one of them on two nodes, end with one complete archive and its table")

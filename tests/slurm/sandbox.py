@@ -163,6 +163,13 @@ class Cluster:
         with open(self.file(name), "w", encoding="utf-8") as file:
             file.write(text)
 
+    def write_profile(self, name, before, after):
+        """The sandbox's own with one change."""
+        with open(os.path.join(SOURCE, "slurm/clusters/sandbox.toml"), encoding="utf-8") as file:
+            profile = file.read()
+        expect(before in profile, f"the profile has no {before!r}")
+        self.write(name, profile.replace(before, after))
+
     def read(self, name):
         with open(self.file(name), encoding="utf-8") as file:
             return file.read()
