@@ -48,7 +48,7 @@ export const isNumeric = (xs: string[]): boolean => xs.length > 0 && xs.every(is
 
 /** Every x of a panel; numbers ascend, names keep the order in which they come. */
 export function places(panel: StudyPanel): string[] {
-  const all = panel.series.flatMap((each) => [...each.points.map(([x]) => x), ...each.published.map(([x]) => x)]);
+  const all = panel.series.flatMap((each) => [...each.points, ...each.published].map(([x]) => x));
   const xs = [...new Set(all)];
   return isNumeric(xs) ? xs.sort((a, b) => Number(a) - Number(b)) : xs;
 }
@@ -62,6 +62,7 @@ export const theirs = (series: StudySeries, x: string): Maybe =>
 /** What a reader must know of a chart. */
 export function footOf(chart: StudyChart): string {
   const published = chart.panels.some((panel) => panel.series.some((each) => each.published.length > 0));
-  const parts = [published ? `Published: ${chart.source}.` : "", chart.note, ...chart.remarks.map((each) => `${each}.`)];
+  const source = published ? `Published: ${chart.source}.` : "";
+  const parts = [source, chart.note, ...chart.remarks.map((each) => `${each}.`)];
   return parts.filter((part) => part !== "").join(" ");
 }
