@@ -112,6 +112,24 @@ TEST_CASE("a pin whose tool outlasts it ends in the first step that begins after
   CHECK(expired > 50);
 }
 
+TEST_CASE("between the turns of a lone agent its KV is held for the time of a pin or of the tool") {
+  constexpr double kTtlS = 2;
+  for (const double gap_s : {0.5, 5.0}) {
+    INFO("gap " << gap_s);
+    Cell cell = continuum().set("workload.jobs", 1).set("policy.threshold_s", 10);
+    const sweep::CellResult result = cell.set("workload.gap_s", gap_s).run();
+    double held_tok_s = 0;
+    for (const auto& [pin, unpin] : pins_of(result)) {
+      REQUIRE(unpin);
+      if (gap_s > kTtlS) CHECK(unpin->at_s == Approx(pin.deadline_s).margin(1e-9));
+      held_tok_s += 16 * pin.blocks * std::min(gap_s, kTtlS);
+    }
+    REQUIRE(held_tok_s > 0);
+    // The next turn computes what the last block of a pin lacks in one of its own.
+    CHECK(support::figure(result, "gap_held_tok_s") == Approx(held_tok_s).epsilon(0.01));
+  }
+}
+
 TEST_CASE("a turn that keeps nothing says why") {
   const sweep::CellResult result = slow_tools().set("policy.threshold_s", 2).run();
   std::map<Reason, int> reasons;

@@ -133,3 +133,27 @@ TEST_CASE("preemption by recompute and by swap need the published forward passes
   CHECK(forwards(opt("recompute")) == 5701);
   CHECK(forwards(opt("swap")) == 5637);
 }
+
+// What the trace behind figure 11a (plots_script/util_csv_recmp_swap/Q4_a_16K of the artifact)
+// tells of its two requests: prompts of 16,160 tokens together; a block for each in forward 2 and
+// in every 16th after it, until all 1,062 blocks are taken in forward 402; 61 blocks in use when
+// one of them has given way; the other ends with forward 1,024; 16,002 tokens are computed in
+// forward 1,025.
+TEST_CASE("a request of 16,001 tokens gives way and comes back in the published forward passes",
+          "[published]") {
+  for (const char* preemption : {"recompute", "swap"}) {
+    INFO(preemption);
+    Cell pair = crowded(preemption, 1062, 16384).set("engine.max_model_len", 16384);
+    for (const char* key : {"n", "min", "max", "seed", "prompt_to_output"})
+      pair.without(std::string("workload.") + key);
+    pair.set("workload.kind", "pair").set("workload.requests", "560+1024 15600+512");
+    const sweep::CellResult result = pair.run();
+    CHECK(result.steps.rows() == 1134);
+    REQUIRE(result.evictions.rows() == 1);
+    CHECK(support::longs(result.evictions, "step")[0] == 403);
+    CHECK(support::ints(result.evictions, "tokens")[0] == 16'001);
+    CHECK(support::ints(result.evictions, "blocks")[0] == 1001);
+    const double resumed_s = support::reals(result.evictions, "t_resume_s")[0];
+    CHECK(support::reals(result.steps, "t_s")[1024] == resumed_s);
+  }
+}
