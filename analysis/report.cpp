@@ -72,15 +72,14 @@ std::string question_of(const std::string& spec) {
   return question;
 }
 
-double published_fit(const ClaimReport& claims, const std::string& metric, const std::string& gpu) {
-  for (const Claim& claim : claims.claims) {
-    if (claim.metric != metric) continue;
-    for (const ClaimPoint& point : claim.points) {
-      const auto card = point.cells.find("gpu");
-      const bool is_card = card != point.cells.end() && card->second.size() == 1 &&
-                           card->second.front() == gpu && !point.is_ratio;
-      if (is_card && !std::isnan(point.published)) return point.published;
-    }
+double published_fit(const ClaimReport& claims, const std::string& metric,
+                     const ReportPanel& panel) {
+  for (const ClaimRow& row : claims.rows) {
+    if (row.claim->metric != metric || row.kind != panel.kind || row.point->is_ratio) continue;
+    const auto card = row.point->cells.find("gpu");
+    const bool is_card = card != row.point->cells.end() && card->second.size() == 1 &&
+                         card->second.front() == panel.gpu;
+    if (is_card && !std::isnan(row.point->published)) return row.point->published;
   }
   return sweep::kNotObserved;
 }

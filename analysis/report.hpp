@@ -106,9 +106,10 @@ Report make_report(const std::vector<std::string>& archives, const std::filesyst
 /// "MODELLED (sim, published)": what figures may stand side by side.
 std::string figures_kind(const ConfiguredCell& cell);
 
-/// The line of this metric that a card's steps were published with: "slope_us:max_tok" on
-/// "h100-80gb". NaN when the claims have none.
-double published_fit(const ClaimReport& claims, const std::string& metric, const std::string& gpu);
+/// The line of this metric that the steps of a panel's card were published with, such as
+/// "slope_us:max_tok", where the panel has cells that the claim is about. NaN otherwise.
+double published_fit(const ClaimReport& claims, const std::string& metric,
+                     const ReportPanel& panel);
 
 /// The comment at the top of a sweep file, in one line.
 std::string question_of(const std::string& spec);

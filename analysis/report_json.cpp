@@ -72,14 +72,14 @@ void add_published_fits(JsonLine& json, const Report& report) {
   for (const ReportPanel& panel : report.panels) {
     for (const char* x : {"max_tok", "n_tok"}) {
       const std::string name(x);
-      const double slope = published_fit(report.claims, "slope_us:" + name, panel.gpu);
-      if (std::isnan(slope) || last == panel.gpu + name) continue;
-      last = panel.gpu + name;
-      json.open('{').key("gpu").text(panel.gpu).key("x").text(name);
+      const double slope = published_fit(report.claims, "slope_us:" + name, panel);
+      if (std::isnan(slope) || last == panel.kind + panel.gpu + name) continue;
+      last = panel.kind + panel.gpu + name;
+      json.open('{').key("kind").text(panel.kind).key("gpu").text(panel.gpu).key("x").text(name);
       add_brief(json.key("slope_us"), slope);
       add_brief(json.key("intercept_ms"),
-                published_fit(report.claims, "intercept_ms:" + name, panel.gpu));
-      add_brief(json.key("r2"), published_fit(report.claims, "r2:" + name, panel.gpu));
+                published_fit(report.claims, "intercept_ms:" + name, panel));
+      add_brief(json.key("r2"), published_fit(report.claims, "r2:" + name, panel));
       json.close('}');
     }
   }

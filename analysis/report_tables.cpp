@@ -87,8 +87,7 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
 void add_fit(Grid& grid, const ReportPanel& panel, const std::string& x, const std::string& policy,
              const LineFit& fit, const Report& report) {
   const auto published = [&](const std::string& what) {
-    return policy.empty() ? four_digits(published_fit(report.claims, what + ':' + x, panel.gpu))
-                          : "";
+    return policy.empty() ? four_digits(published_fit(report.claims, what + ':' + x, panel)) : "";
   };
   grid.rows.push_back({place_of(panel.gpu, panel.settings), x, policy.empty() ? "all" : policy,
                        std::to_string(fit.n), four_digits(fit.slope * 1e6), published("slope_us"),

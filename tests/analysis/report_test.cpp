@@ -152,6 +152,25 @@ TEST_CASE("figures say whether they are modelled or measured, and on whose pool"
   CHECK(figures_kind(configured[1]) == "MEASURED (cuda, pool of a100-40gb)");
 }
 
+TEST_CASE(
+    "a published line stands beside the kind of figures that its claim is about, and no other",
+    "[report]") {
+  Claim claim;
+  claim.metric = "slope_us:max_tok";
+  ClaimPoint point;
+  point.cells["gpu"] = {"h100-80gb"};
+  point.published = 25.8;
+  ClaimReport claims;
+  claims.rows.push_back({&claim, &point, "MODELLED (sim, published)"});
+  ReportPanel panel;
+  panel.gpu = "h100-80gb";
+  panel.kind = "MODELLED (sim, published)";
+  CHECK(published_fit(claims, "slope_us:max_tok", panel) == 25.8);
+  CHECK(std::isnan(published_fit(claims, "r2:max_tok", panel)));
+  panel.kind = "MEASURED (cpu)";
+  CHECK(std::isnan(published_fit(claims, "slope_us:max_tok", panel)));
+}
+
 TEST_CASE("the question of a sweep is the comment on top of its file", "[report]") {
   CHECK(question_of("# Which is best?\n#   And why?\nschema = 1\n# not this\n") ==
         "Which is best? And why?");

@@ -174,6 +174,7 @@ export interface MissingCell {
 }
 
 export interface PublishedFit {
+  kind: string;
   gpu: string;
   x: string;
   slope_us: Maybe;

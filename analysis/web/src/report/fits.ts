@@ -41,10 +41,13 @@ function withPublished(own: Maybe, published: Maybe | undefined): Cell {
 }
 
 function fitTable(report: Report, rows: FitRow[]): HTMLElement {
-  const published = ({ panel, x, variant }: FitRow) =>
-    variant === "all"
-      ? report.published_fits.find((fit) => fit.gpu === panel.gpu && fit.x === x)
-      : undefined;
+  const published = ({ panel, x, variant }: FitRow) => {
+    if (variant !== "all") return undefined;
+    const { kind, gpu } = panel;
+    return report.published_fits.find(
+      (fit) => fit.kind === kind && fit.gpu === gpu && fit.x === x,
+    );
+  };
   const columns = [
     ...texts("GPU", "tokens of", "policy"),
     ...numbers("steps", "slope [µs/token]", "intercept [ms]", "R²", "repeats"),
