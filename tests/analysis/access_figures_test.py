@@ -9,8 +9,8 @@ import sys
 import tempfile
 import unittest
 
-program = pathlib.Path(sys.argv[1]).resolve()
-sys.path.insert(0, str(pathlib.Path(sys.argv[2]) / "analysis/python"))
+program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+sys.path.insert(0, str(source / "analysis/python"))
 try:
     import h5py, matplotlib, numpy as np, pandas as pd  # noqa: E401,F401
 except ImportError as missing:
@@ -34,9 +34,9 @@ class Log:
             for step, t in ((2, 2.0), (3, 3.0)):
                 for at, kind in enumerate(("read_key", "read_value")):
                     rows.append((step, 0, kind, job + 1, 0, 16, job, t + 1e-5 * at, 1e-5))
-        self.access = pd.DataFrame(rows, columns=["step", "layer", "kind", "block", "first_slot", "n_slots", "row", "t_s", "dur_s"])
+        self.access = pd.DataFrame(rows, columns=["step", "layer", "kind", "block", "first_slot", "n_slots", "batch_row", "t_s", "dur_s"])
         served = [(step, row, 10 + row, "prefill" if step == 1 else "decode") for step in (1, 2, 3) for row in (0, 1)]
-        self.rows = pd.DataFrame(served, columns=["step", "row", "job", "phase"])
+        self.rows = pd.DataFrame(served, columns=["step", "batch_row", "job", "phase"])
 
     def table(self, name, cell):
         return {"kv_access": self.access, "access_rows": self.rows}[name]
@@ -76,7 +76,7 @@ class AccessFigures(unittest.TestCase):
             sweep = pathlib.Path(folder) / "s.toml"
             sweep.write_text('schema = 1\n[sweep]\nname = "s"\nbackend = "sim"\n[axes]\ngpu = ["h100-80gb"]\npolicy = ["fcfs"]\njps = [2]\n'
                              '[workload]\nkind = "swe_smith_like"\njobs = 2\n')
-            subprocess.run([program, "run", sweep, "--archive", f"{folder}/s.h5"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([program, "run", sweep, "--archive", f"{folder}/s.h5", "--profiles", source / "sweeps"], check=True, stdout=subprocess.DEVNULL)
             self.assertEqual(access_figures.write(f"{folder}/s.h5", pathlib.Path(folder), ["svg"]), 0)
 
     def test_a_cell_without_a_log_is_an_error_that_says_so(self):

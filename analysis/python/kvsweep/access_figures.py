@@ -10,7 +10,7 @@ import pandas as pd
 from .charts import COLORS
 
 _CACHES = (("K", ("read_key", "write_key")), ("V", ("read_value", "write_value")))
-_GAP = 0.02  # of the time shown: a pause of all accesses that is longer is cut to this
+_GAP = 0.5  # of the time in which anything is touched: a pause of all accesses that is longer is cut to this
 
 
 class NoAccessLog(ValueError):
@@ -28,8 +28,8 @@ def logged(archive, cell, layer=None, steps=None):
     rows = rows[rows.layer == (rows.layer.min() if layer is None else layer)]
     if steps is not None:
         rows = rows[rows.step.isin(steps)]
-    served = archive.table("access_rows", cell)[["step", "row", "job", "phase"]]
-    rows = rows.merge(served, on=["step", "row"], how="left", validate="many_to_one")
+    served = archive.table("access_rows", cell)[["step", "batch_row", "job", "phase"]]
+    rows = rows.merge(served, on=["step", "batch_row"], how="left", validate="many_to_one")
     rows["is_read"] = rows.kind.str.startswith("read")
     return rows.sort_values("t_s", kind="stable", ignore_index=True)
 
@@ -37,11 +37,12 @@ def logged(archive, cell, layer=None, steps=None):
 def cut_gaps(start, end, gap=None):
     """Maps times so that pauses without any interval become short. Returns the map and the places of the cuts on the new axis.
 
-    `start` ascends. A pause counts when it is longer than `gap`, by default 2 % of all time."""
+    `start` ascends. A pause counts when it is longer than `gap`, by default half of the time
+    outside of pauses."""
     start, end = np.asarray(start, float), np.asarray(end, float)
     busy_until = np.maximum.accumulate(end)
     pauses = np.append(start[1:] - busy_until[:-1], 0.0)
-    limit = _GAP * (busy_until[-1] - start[0]) if gap is None else gap
+    limit = _GAP * (busy_until[-1] - start[0] - pauses.clip(0).sum()) if gap is None else gap
     at = np.flatnonzero(pauses > limit)
     begins, lost = busy_until[at], pauses[at] - limit
 
