@@ -29,7 +29,6 @@ WorkloadConfig bind_workload(ParamBinder& in, const engine::SchedulerConfig& sch
 std::optional<Transformer> bind_transformer(ParamBinder& in, const std::string& backend,
                                             const model::ModelConfig& model, Profiles& profiles);
 
-
 /// The keys record.*: what is recorded beside the engine's own tables. After the engine's keys.
 std::optional<backends::AccessLogOptions> bind_access_log(ParamBinder& in,
                                                           const ExperimentConfig& config);
