@@ -79,6 +79,14 @@ function summaryTable(panel: Panel, metric: string): HTMLElement {
     ...panel.remarks.map((remark) => h("p", { class: "small warn" }, remark)));
 }
 
+const MANY_TABLES = 12;
+
+/** Sweeps over many settings, as studies are, have a table for each: one is asked for them then. */
+function folded(count: number, tables: HTMLElement): HTMLElement {
+  if (count <= MANY_TABLES) return tables;
+  return h("details", {}, h("summary", {}, `${count} tables, one for each setting`), tables);
+}
+
 export function summarySection(store: Store): HTMLElement {
   const tables = () =>
     store.report.panels.map((panel) => summaryTable(panel, store.state.metric));
@@ -87,5 +95,6 @@ export function summarySection(store: Store): HTMLElement {
       "★ best of the row; tie: less than 1 % from the best, or repeats with " +
       "equal seeds do not tell the two apart."),
     metricSelect(store),
-    live(store, () => [h("div", { class: "summaries" }, ...tables())]));
+    folded(store.report.panels.length,
+      live(store, () => [h("div", { class: "summaries" }, ...tables())])));
 }
