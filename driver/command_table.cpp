@@ -89,7 +89,7 @@ constexpr Option kOptions[] = {
     {"base", Kind::text, "KEY=VALUE", "what the others are divided by; by default the first value"},
     {"table", Kind::text, "TABLE", "which table"},
     {"format", Kind::text, "FORMAT", "text, md or csv; of an export csv or jsonl"},
-    {"output,o", Kind::text, "FILE", "the file to write"},
+    {"output,o", Kind::text, "FILE", "the file to write; of a report the folder"},
     {"steps", Kind::flag, "", "only what happened step by step"},
     {"events", Kind::flag, "", "only what happened to KV"},
     {"requests", Kind::flag, "", "only turns and jobs"},

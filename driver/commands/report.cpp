@@ -44,7 +44,12 @@ int report(const Options& options) {
   if (!options.output) throw UsageError("report needs a folder to write to: -o DIR");
   analysis::Report report;
   using_files([&] { report = analysis::make_report(options.arguments, options.profiles); });
-  fs::create_directories(*options.output);
+  std::error_code failed;
+  fs::create_directories(*options.output, failed);
+  if (failed || !fs::is_directory(*options.output)) {
+    const std::string why = failed ? failed.message() : "it is a file";
+    throw UsageError("report -o " + options.output->string() + ": no folder can be there, " + why);
+  }
   const fs::path target = *options.output / "index.html";
   analysis::NewFile file(target);
   if (const auto page = find_web_page("report.html")) {

@@ -96,7 +96,7 @@ def tokens(panel):
         _log(axis.xaxis)
         _log(axis.yaxis)
     axes[0].set_ylabel("steps")
-    axes[1].legend()
+    axes[1].legend(loc="upper right")
     return figure
 
 
@@ -119,7 +119,7 @@ def step_time(panel):
             axis.set_title(f"y = {slope:.4g} x + {intercept:.4g} ms, R² = {r2:.3f}, n = {n:,}", fontsize=8)
         axis.set_xlabel(f"tokens, {name}")
     axes[0].set_ylabel("step duration [ms]")
-    axes[1].legend(markerscale=3)
+    axes[1].legend(markerscale=3, loc="upper left")
     return figure
 
 
@@ -133,7 +133,7 @@ def turns(panel):
             axis.plot(mean.index + 1, values, marker=".", label=variant, **look(panel, variant))
     for axis, name in zip(axes, ("mean turn duration [s]", "duration of the turns so far [s]")):
         axis.set(xlabel="turn", ylabel=name, ylim=(0, None))
-    axes[1].legend()
+    axes[1].legend(loc="upper left")
     return figure
 
 
@@ -145,7 +145,7 @@ def jct(panel):
         axis.step(values, np.arange(1, len(values) + 1) / max(1, len(values)) * 100, where="post", label=variant, **look(panel, variant))
     axis.set(xscale="log", xlabel="job completion time [s]", ylabel="jobs that took no longer [%]", ylim=(0, 100))
     _log(axis.xaxis)
-    axis.legend()
+    axis.legend(loc="upper left")
     return figure
 
 
@@ -166,7 +166,7 @@ def jct_over_rate(panel):
         axis.errorbar(rates, means, yerr=[low, high], marker="o", markersize=3.5, capsize=2, label=variant, **look(panel, variant))
     axis.set(yscale="log", xlabel="jobs per second", ylabel="mean job completion time [s]")
     _log(axis.yaxis)
-    axis.legend()
+    axis.legend(loc="upper left")
     return figure
 
 
@@ -221,7 +221,7 @@ def queue(panel):
         if len(cells):
             axis.plot(*_spans(panel.rows("steps", cells), "n_waiting"), label=variant, linewidth=1, **look(panel, variant))
     axis.set(xlabel="time [s]", ylabel="waiting requests", ylim=(0, None))
-    axis.legend()
+    axis.legend(loc="upper right")
     return figure
 
 

@@ -11,7 +11,7 @@ import {
   yAxis,
   type Drawing, type Key,
 } from "./parts";
-import { about, lineKeys, lineSeries, long, poolsOf, type Row } from "./pools";
+import { about, asPublished, lineKeys, lineSeries, long, poolsOf, type Row } from "./pools";
 import type { Store } from "./state";
 
 /** Mean durations of turns, or what they add up to from the first one on. */
@@ -45,7 +45,8 @@ export function turnsChart(store: Store): Drawing {
     keys: lineKeys(store, list.map((pool) => pool.variant)),
     csv: long(store, ["turn", "turns", "mean_s", "p95_s", "sum_of_means_s"], rows),
     note: "From arrival to last token, time in queue included" +
-      `${add_up ? "; means of the turns, added up" : ""}. ${about(store, list)}.`,
+      `${add_up ? "; means of the turns, added up" : ""}. ` +
+      `${about(store, list)}.${asPublished(store, "c", " when it says so far")}`,
   };
 }
 

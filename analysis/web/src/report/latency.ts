@@ -57,6 +57,9 @@ function latencyCard(store: Store, side: Side, place: Place): Card {
     `${panelName(panelAt(store, side))}, ${memory()}, ${rateText(store.state.at)}`;
   const file = () => `turn-latency-${panelAt(store, side).gpu}-${sizeOn(store, side, place)}.csv`;
   return chartCard(`latency-${PLACES.indexOf(place)}-${side}`, title, file, () => {
+    if (side === "right" && panelAt(store, "left") === panelAt(store, "right")) {
+      return nothing("Nothing else of this kind to set beside it.");
+    }
     if (place === "more" && !sizesDiffer(store)) {
       return nothing("These cells have one size of host memory.");
     }

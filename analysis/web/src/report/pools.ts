@@ -12,6 +12,12 @@ export function poolsOf(store: Store): Pool[] {
   );
 }
 
+/** Which of the published figures a chart repeats, where this GPU's published values are known. */
+export function asPublished(store: Store, letter: string, when = ""): string {
+  const known = store.panel.sources.length > 0;
+  return known ? ` It is figure ${letter} of the published matrix${when}.` : "";
+}
+
 /** "MODELLED (sim), 10 jobs/s, 3 repeats": what every chart says of its numbers. */
 export function about(store: Store, list: { repeats: number }[]): string {
   return `${store.panel.kind}, ${rateText(store.state.rate)}, ${repeatsOf(list)}`;

@@ -7,7 +7,7 @@ import { ALL, type Fit, type Pool, type Sizes } from "./data";
 import {
   LOG, axisTip, brief, frame, looks, nothing, xAxis, yAxis, type Drawing, type Key,
 } from "./parts";
-import { about, lineKeys, long, poolsOf, type Row } from "./pools";
+import { about, asPublished, lineKeys, long, poolsOf, type Row } from "./pools";
 import type { Store } from "./state";
 
 const FLOOR = 0.5; // below one step, where bins of a log histogram are empty
@@ -66,7 +66,8 @@ export function tokensChart(store: Store): Drawing {
     }),
     keys: lineKeys(store, list.map((pool) => pool.variant)),
     csv: long(store, ["from_tok", "below_tok", "steps"], rows),
-    note: `Steps by size, in quarter octaves, both axes logarithmic. ${about(store, list)}.`,
+    note: "Steps by size, in quarter octaves, both axes logarithmic. " +
+      `${about(store, list)}.${asPublished(store, "a")}`,
   };
 }
 
@@ -174,6 +175,6 @@ export function stepTimeChart(store: Store): Drawing {
     }),
     keys,
     csv: long(store, ["tokens", "step_ms", "steps"], rows),
-    note: `${stepTimeNote(fits)} ${about(store, list)}.`,
+    note: `${stepTimeNote(fits)} ${about(store, list)}.${asPublished(store, "b")}`,
   };
 }

@@ -114,7 +114,7 @@ export function queueChart(store: Store): Drawing {
 }
 
 const STALL = "Stall: time in which everybody waited for copies";
-const NO_STALL = "Stalls by step are not recorded here";
+const NO_STALL = "Stalls by step are not recorded here; those of turns are, in where the time of a job goes";
 
 const moves = (rates: Maybe[]): boolean => rates.some((rate) => rate !== null && rate > 0);
 
@@ -139,9 +139,9 @@ export function trafficChart(store: Store): Drawing {
   };
   return {
     option: frame({
-      grid: { left: 58, right: 52, top: 30, bottom: 42 },
+      grid: { left: 58, right: stall ? 52 : 16, top: 30, bottom: 42 },
       xAxis: timeAxis(times),
-      yAxis: [yAxis("moved [GB/s]"), right],
+      yAxis: stall ? [yAxis("moved [GB/s]"), right] : yAxis("moved [GB/s]"),
       tooltip: axisTip((at) => `${at} s`, (y) => num(y, 3)),
       series: shown.map(({ name, values, color: of_line, at }) => ({
         type: "line", name, symbol: "none", color: of_line, yAxisIndex: at,

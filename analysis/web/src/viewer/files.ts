@@ -25,18 +25,24 @@ async function eachLine(file: Blob, use: (line: string, number: number) => void)
  */
 export async function readTraces(files: File[], known: Map<string, JsonlTrace>): Promise<void> {
   const steps = (file: File) => (/steps/i.test(file.name) ? 0 : 1);
+  let filled = 0;
   for (const file of [...files].sort((a, b) => steps(a) - steps(b))) {
     const name = traceName(file.name);
     const trace = known.get(name) ?? new JsonlTrace(name);
+    let lines = 0;
     let used = 0;
     await eachLine(file, (line, number) => {
       try {
+        if (line.trim() !== "") lines += 1;
         if (trace.add(line)) used += line.trim() === "" ? 0 : 1;
       } catch (error) {
         throw new Error(`${file.name}, line ${number}: ${error instanceof Error ? error.message : String(error)}`);
       }
     });
+    if (lines === 0) continue; // as the events of a cell that had none
     if (used === 0) throw new Error(`${file.name}: no line of it belongs to a trace (step_snapshot, step_decision, ...)`);
     known.set(name, trace);
+    filled += 1;
   }
+  if (filled === 0 && files.length > 0) throw new Error(`${files.map((file) => file.name).join(", ")}: empty`);
 }
