@@ -190,6 +190,13 @@ TEST_CASE("a trace from the archive is the trace that the run wrote") {
                                                    run.read("traces/cell-001.requests.jsonl"));
 }
 
+TEST_CASE("a report is refused where no folder can be, and leaves the file there as it is") {
+  const FinishedRun run;
+  const std::string before = run.read("tiny.h5");
+  run.check_refused({"report", "tiny.h5", "-o", "tiny.h5"}, 2, "tiny.h5: no folder can be there");
+  CHECK(run.read("tiny.h5") == before);
+}
+
 TEST_CASE("a cell that is unknown or has no result has no trace") {
   const FinishedRun run({"--only", "policy=fcfs"});
   run.check_refused({"trace", "tiny.h5", "2"}, 2, "there is no cell 2; the plan has 2 cells");
