@@ -23,6 +23,7 @@ class Folder:
         os.mkdir(self.file("bin"))
         self.write("small.toml", sweep(gpus=("a100-40gb", "h100-80gb"), policies=("fcfs",)))
         self.program("mpirun", MPIRUN)
+        self.program("sleep", f"exec {shutil.which('sleep')} 0.02\n")
         self.program("scontrol", f'echo "$@" >>{self.file("scontrol.log")}\n')
         self.env = {"PATH": self.file("bin") + ":" + os.environ["PATH"], "HOME": self.path, "SLURM_JOB_ID": "7",
                     "SLURM_JOB_NODELIST": "node1", "SLURM_JOB_END_TIME": str(int(time.time()) + 3600)}
@@ -196,7 +197,6 @@ def late_signal():
 def limit():
     with Folder() as folder:
         folder.scripts()
-        folder.program("sleep", "")
         says = f'[ $1 = run ] || exit 2\nwhile [ "$1" != --time-limit ]; do shift; done\necho limit $2 >{folder.file("limit")}\n'
         squeue = (f'echo >>{folder.file("asked")}\n[ $SLURM_TIME_FORMAT = standard ] || exit 1\n'
                   f'[ $(wc -l <{folder.file("asked")}) -ge $AFTER ] && date -d "90 minutes" +%FT%T\n')
