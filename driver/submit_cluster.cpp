@@ -68,6 +68,11 @@ SkuNodes read_sku(ParamReader& in, const std::string& sku) {
   nodes.gpus_per_node = required_count(in, at + "gpus_per_node", 1, 64);
   nodes.cores_per_gpu = required_count(in, at + "cores_per_gpu", 1, 1024);
   nodes.node_memory_gib = in.number(at + "node_memory_gib", 0, 1, 1 << 20);
+  for (const char* key : {"gres", "constraint"}) {
+    const std::string& asked = key == std::string("gres") ? nodes.gres : nodes.constraint;
+    if (asked.find_first_of("|,/") != std::string::npos)
+      in.fail(at + key, "must name one kind of card, without '|', ',' or '/'");
+  }
   const bool counted = nodes.gres.find_last_not_of("0123456789") != nodes.gres.size() - 1 &&
                        nodes.gres[nodes.gres.find_last_not_of("0123456789")] == ':';
   const bool names_gpu = nodes.gres == "gpu" || nodes.gres.starts_with("gpu:");

@@ -64,16 +64,32 @@ void size_memory(SkuJob& job, const std::string& backend, const Cluster& cluster
   double largest = 0;
   for (const PlanLine& line : job.cells) largest = std::max(largest, line.host_gib);
   job.tier_gib = job.gpus_per_node * largest;
-  const double node_gib = job.on.node_memory_gib;
+  const double node_gib = std::floor(job.on.node_memory_gib);  // as --mem, whole
   if (node_gib > 0 && beside + largest > node_gib) {
-    throw sweep::SpecError(cluster.place_of(key) + " is " + analysis::four_digits(node_gib) +
-                           ", but a cell of " + job.sku + " with a host tier of " +
-                           analysis::four_digits(largest) + " GiB needs " +
-                           analysis::four_digits(beside + largest));
+    throw sweep::SpecError(cluster.place_of(key) + " is " +
+                           analysis::four_digits(job.on.node_memory_gib) + ", but a cell of " +
+                           job.sku + " with a host tier of " + analysis::four_digits(largest) +
+                           " GiB needs " + analysis::four_digits(beside + largest));
   }
   // Cells that do not fit a node together wait for each other.
   if (node_gib > 0) job.tier_gib = std::min(job.tier_gib, node_gib - beside);
-  job.memory_gib = static_cast<int>(std::ceil(job.tier_gib + beside));
+  const double memory_gib = std::ceil(job.tier_gib + beside);
+  job.memory_gib = static_cast<int>(node_gib > 0 ? std::min(memory_gib, node_gib) : memory_gib);
+}
+
+/// Refuses a limit under which a run would end without a cell.
+void check_time(const SkuJob& job, const Cluster& cluster, const Options& options) {
+  const std::string given = "--time " + *options.submit.time;
+  const int time_s = job.time_min * 60;
+  if (!options.submit.array && time_s <= cluster.signal_lead_s)
+    throw UsageError(given + " leaves no time for a cell: a job drains " +
+                     std::to_string(cluster.signal_lead_s) + " s before its limit (" +
+                     cluster.place_of("cluster.signal_lead_s") + ')');
+  if (time_s < job.longest_s + cluster.end_margin_s)
+    throw UsageError(given + " is " + std::to_string(time_s) + " s, but the longest cell of " +
+                     job.sku + " needs " + analysis::four_digits(job.longest_s) + " s, and " +
+                     std::to_string(cluster.end_margin_s) + " s to the limit (" +
+                     cluster.place_of("cluster.end_margin_s") + ')');
 }
 
 /// Minutes that --time or the plan asks for, and never more than the cluster gives.
@@ -94,11 +110,7 @@ void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
     if (job.time_min * 60 > limit_s)
       throw UsageError("--time " + *options.submit.time + " is more than " + place + ", " +
                        hours_text(limit_s));
-    if (!options.submit.array && job.time_min * 60 <= cluster.signal_lead_s)
-      throw UsageError("--time " + *options.submit.time +
-                       " leaves no time for a cell: a job drains " +
-                       std::to_string(cluster.signal_lead_s) + " s before its limit (" +
-                       cluster.place_of("cluster.signal_lead_s") + ')');
+    check_time(job, cluster, options);
   } else {
     const double steps = std::ceil(whole_s / 60 / kTimeStepMin);
     job.time_min = static_cast<int>(std::min(steps * kTimeStepMin, std::floor(limit_s / 60)));

@@ -148,6 +148,7 @@ TemplateValues sku_values(const Submission& submission, const SkuJob& job) {
   values["signal_lead_s"] = std::to_string(submission.cluster.signal_lead_s);
   values["end_margin_s"] = std::to_string(submission.cluster.end_margin_s);
   values["archive"] = paths.of_sku(job.sku).string();
+  values["merged"] = paths.archive.string();
   values["folder"] = paths.cells_of(job.sku).string();
   values["log"] = paths.of('.' + job.sku + (array ? ".%A_%a.log" : ".%j.log")).string();
   values["launcher"] = launcher(submission, job);

@@ -89,18 +89,27 @@ void check_no_array(const SubmitPaths& paths, const std::string& sku) {
                    " would run again: go on with --array, or name another archive");
 }
 
+/// A job goes on from its own archive; the merged one it takes only where it has none.
+void check_nothing_beside(const SubmitPaths& paths, const std::string& sku, std::size_t cells) {
+  const fs::path own = paths.of_sku(sku);
+  if (cells == 0 || !fs::exists(own)) return;
+  throw UsageError(paths.archive.string() + " has " + std::to_string(cells) +
+                   " of the cells that " + own.string() +
+                   " lacks, and a job would run them again: go on with --array, or " + "submit " +
+                   paths.of(".merge.sbatch").string() + " and move " + own.string() + " away");
+}
+
 /// The cells that are left for the job of a SKU, or for its array, which goes on from a job, too.
 std::vector<PlanLine> cells_left(const Submission& submission, const std::string& sku) {
   const SubmitPaths& paths = submission.paths;
   std::vector<PlanLine> cells = cells_left(submission.plan, sku, paths.of_sku(sku));
-  if (!submission.options.submit.array) {
-    check_no_array(paths, sku);
-    return cells;
-  }
+  if (!submission.options.submit.array) check_no_array(paths, sku);
   std::set<std::string> not_merged;
   for (const PlanLine& line : cells_left(submission.plan, sku, paths.archive))
     not_merged.insert(line.cell->key);
-  std::erase_if(cells, [&](const PlanLine& line) { return !not_merged.contains(line.cell->key); });
+  const std::size_t merged = std::erase_if(
+      cells, [&](const PlanLine& line) { return !not_merged.contains(line.cell->key); });
+  if (!submission.options.submit.array) check_nothing_beside(paths, sku, merged);
   return cells;
 }
 
@@ -127,16 +136,24 @@ std::vector<BatchScript> scripts_of(const Submission& submission) {
   return scripts;
 }
 
-/// Writes a script; one that was there and differs, perhaps edited by hand, is kept as FILE.old.
+/// FILE.old, or where that is there FILE.old2, FILE.old3, ...
+fs::path kept_name(const fs::path& file) {
+  fs::path kept = file.string() + ".old";
+  for (int number = 2; fs::exists(kept); ++number)
+    kept = file.string() + ".old" + std::to_string(number);
+  return kept;
+}
+
+/// Writes a script; one that was there and differs, perhaps edited by hand, is kept.
 void write_script(const BatchScript& script) {
   std::string before;
   if (std::ifstream there(script.file); there)
     before.assign(std::istreambuf_iterator<char>(there), {});
   if (before == script.text) return;
   if (!before.empty()) {
-    fs::rename(script.file, script.file.string() + ".old");
-    std::cout << script.file.string() << " differed and is now " << script.file.string()
-              << ".old\n";
+    const fs::path kept = kept_name(script.file);
+    fs::rename(script.file, kept);
+    std::cout << script.file.string() << " differed and is now " << kept.string() << '\n';
   }
   std::ofstream out(script.file);
   out << script.text << std::flush;

@@ -56,7 +56,7 @@ def time_limit():
     with Cluster(sweep(repeats=2, jobs=300)) as cluster:
         # Of the shortest limit that Slurm has, a minute, most is waited for the signal otherwise.
         cluster.write_profile("early.toml", "signal_lead_s = 30", "signal_lead_s = 40")
-        job, _ = cluster.submit("--sku", "a100-40gb", "--time", "1", cluster="early.toml")
+        job, merge = cluster.submit("--sku", "a100-40gb", "--time", "1", cluster="early.toml")
         job.until_logged(FINISHED)
         frozen = cluster.until(job.worker, "a cell that runs")
         os.kill(frozen, signal.SIGSTOP)  # however fast the machine is, Slurm's signal finds the job busy
@@ -67,13 +67,14 @@ def time_limit():
         expect_in(f"kvsweep run: exit code {INCOMPLETE}", job.log(), "log")
         expect_equal(len(finished_in(job)), 8, "cells that ran")
         expect_equal(len(set(finished_in(job))), 8, "cells that ran once")
-        cluster.expect_same_results("results.a100-40gb.h5")
+        expect_equal(merge.wait(), 0, cluster.all_logs())
+        cluster.expect_same_results("results.h5")
 
 
 @case("ranks that srun starts on two nodes drain, are requeued and go on as those of mpirun do")
 def srun_launcher():
     with Cluster(sweep(gpus=("h100-80gb",), repeats=2, jobs=300)) as cluster:
-        job, _ = cluster.submit("--sku", "h100-80gb", "--gpus", "2", "--launcher", "srun")
+        job, merge = cluster.submit("--sku", "h100-80gb", "--gpus", "2", "--launcher", "srun")
         job.until_logged(FINISHED)
         expect_equal(job.fields()["NodeList"], "h100-[0-1]", "nodes")
         job.drain()
@@ -81,12 +82,16 @@ def srun_launcher():
         expect_equal(job.fields()["Restarts"], "1", "restarts")
         expect_equal(len(finished_in(job)), 8, "cells that ran")
         expect_equal(len(set(finished_in(job))), 8, "cells that ran once")
+        expect_equal(merge.wait(), 0, cluster.all_logs())
+        cluster.expect_same_results("results.h5")
 
 
 @case("three runs in a row that finish no cell end the requeueing")
 def no_progress():
     with Cluster() as cluster:
-        cluster.write("stuck", "#!/bin/sh\n[ \"$1\" = run ] && exit 75\necho 'small: 0/4 done'\n")
+        ran = cluster.file("ran")  # before the first run there is no archive whose status could be told
+        cluster.write("stuck", f"#!/bin/sh\n[ $1 = run ] && touch {ran} && exit 75\n"
+                               f"[ -e {ran} ] && echo 'small: 0/4 done, 0 running'\n")
         os.chmod(cluster.file("stuck"), 0o755)
         done = cluster.kvsweep("submit", "small.toml", "--archive", "out/results.h5", "--cluster",
                                "sandbox", "--sku", "a100-40gb")

@@ -173,6 +173,9 @@ def contradictions():
     with Profile("generic", ('gres = "gpu:a100"', 'gres = "gpu:a100:2"')) as profile:
         profile.expect_refused("sku.a100-40gb.gres", "without a number",
                                line=profile.line_of("gpu:a100:2"))
+    for before, after in ('gres = "gpu:a100"', 'gres = "gpu:a100,gpu:h100"'), ('"a100-40gb"', '"a100-40gb|a100-80gb"'):
+        with Profile("generic", (before, after)) as profile:
+            profile.expect_refused("sku.a100-40gb.", "one kind of card", line=profile.line_of(after))
     with Profile("pace-phoenix", ('qos = "inferno"', 'qos = "purgatory"')) as profile:
         profile.expect_refused("cluster.qos", "purgatory", line=profile.line_of("purgatory"))
     with Profile("generic", ('mpirun = "mpirun --bind-to none"', 'mpirun = ""')) as profile:
@@ -188,6 +191,26 @@ def too_large():
         profile.expect_refused("sku.a100-40gb.node_memory_gib", "128", "152",
                                line=profile.line_of("node_memory_gib = 100"),
                                options=("--backend", "cuda"))
+
+
+@case("a job never asks for more memory than a node has, nor for less than the tiers that run together")
+def whole_gib():
+    for node, asked in ("503.5", 503), ("503", 503), ("608", 608), ("608.5", 608), ("2000", 608):
+        with Profile("generic", ("[sku.a100-40gb]", f"[sku.a100-40gb]\nnode_memory_gib = {node}")) as profile:
+            text = printed("--cluster", profile.path, "--sku", "a100-40gb", "--backend", "cuda", "--gpus", "4")
+            expect_in(f"#SBATCH --mem={asked}G\n", text, f"memory of a node of {node} GiB")
+
+
+@case("a limit under which the longest cell cannot end is refused with what it needs, for a job and for an array")
+def too_short():
+    for words in ("--time", "8"), ("--time", "2", "--array"):
+        message = refused("--sku", "a100-40gb", "--backend", "cuda", *words)
+        given, longest, margin = map(float, re.search(
+            r"is (\d+) s, but the longest cell of a100-40gb needs ([\d.]+) s, and (\d+) s to the limit", message).groups())
+        expect_equal((given, margin), (60 * float(words[1]), 90), "seconds")
+        expect_in("generic.toml", message, "message")
+        enough = str(int((longest + margin) // 60) + 1)
+        printed("--sku", "a100-40gb", "--backend", "cuda", "--time", enough, *words[2:])
 
 
 @case("a SKU that the sweep or the cluster does not have is refused with those that there are")
@@ -296,11 +319,17 @@ def written():
         expect_in(f"sbatch --dependency=afterany:JOB1:JOB2,singleton {folder}/{names[2]}\n",
                   first.stdout, "standard output")
         edited = os.path.join(folder, names[0])
-        with open(edited, "a", encoding="utf-8") as file:
-            file.write("# mine\n")
-        second = submit(*words, cwd=folder)
-        expect_in(names[0] + ".old", second.stdout, "standard output")
-        expect_equal(sorted(os.listdir(folder)), sorted(names + [names[0] + ".old"]), "files")
+        kept = [edited + end for end in (".old", ".old2", ".old3")]
+        for number, name in enumerate(kept):
+            with open(edited, "a", encoding="utf-8") as file:
+                file.write(f"# mine {number}\n")
+            again = submit(*words, cwd=folder)
+            expect_in(f"is now {name}\n", again.stdout, "standard output")
+        expect_equal(submit(*words, cwd=folder).stdout, first.stdout, "standard output, where nothing differs")
+        expect_equal(sorted(os.listdir(folder)), sorted(names + [os.path.basename(name) for name in kept]), "files")
+        for number, name in enumerate(kept):
+            with open(name, encoding="utf-8") as file:
+                expect(file.read().endswith(f"# mine {number}\n"), f"{name} is not what was edited")
     finally:
         shutil.rmtree(folder)
 
