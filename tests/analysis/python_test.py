@@ -3,7 +3,6 @@
 
     python_test.py KVSWEEP SOURCE_DIR
 """
-import html.parser
 import json
 import math
 import pathlib
@@ -33,6 +32,7 @@ import kvsweep  # noqa: E402
 from kvsweep import figures, tables  # noqa: E402
 from kvsweep.charts import CHARTS, _rates, _spans  # noqa: E402
 from kvsweep.panels import fit_line, panels_of, ties  # noqa: E402
+from page_data import PageData  # noqa: E402
 
 SWEEP = """# Who is best?
 schema = 1
@@ -56,23 +56,6 @@ gpu = "h200-141gb"
 policy = "lmcache"
 reason = "a column that some cells lack"
 """
-
-
-class PageData(html.parser.HTMLParser):
-    """The JSON that a report's page holds."""
-
-    def __init__(self):
-        super().__init__()
-        self.inside, self.text = False, ""
-
-    def handle_starttag(self, tag, attrs):
-        self.inside = tag == "script" and dict(attrs).get("id") == "kvsweep-data"
-
-    def handle_endtag(self, tag):
-        self.inside = False
-
-    def handle_data(self, data):
-        self.text += data if self.inside else ""
 
 
 class Package(unittest.TestCase):

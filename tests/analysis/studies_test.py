@@ -4,7 +4,6 @@ studies that come with kvsweep, and results from elsewhere.
 
     studies_test.py KVSWEEP SOURCE_DIR
 """
-import html.parser
 import importlib.util
 import json
 import pathlib
@@ -25,6 +24,7 @@ except ImportError as missing:
 
 import kvsweep  # noqa: E402
 from kvsweep import external, studies  # noqa: E402
+from page_data import PageData  # noqa: E402
 
 PAGE = (source / "docs/adding-a-study.md").read_text()
 PAIR = """schema = 1
@@ -58,21 +58,6 @@ draw = "table"
 series = "model"
 published.yarn-llama-2-7b = { recompute = 7 }
 """
-
-
-class PageData(html.parser.HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.inside, self.text = False, ""
-
-    def handle_starttag(self, tag, attrs):
-        self.inside = tag == "script" and dict(attrs).get("id") == "kvsweep-data"
-
-    def handle_endtag(self, tag):
-        self.inside = False
-
-    def handle_data(self, data):
-        self.text += data if self.inside else ""
 
 
 class Folder(unittest.TestCase):
