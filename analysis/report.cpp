@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/report_panels.hpp"
+#include "sweeps/params.hpp"
 
 namespace analysis {
 namespace {
@@ -84,9 +85,18 @@ double published_fit(const ClaimReport& claims, const std::string& metric,
   return sweep::kNotObserved;
 }
 
-Report make_report(const std::vector<std::string>& archives,
-                   const std::filesystem::path& profiles) {
+Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles) {
   Report report;
+  std::vector<std::string> archives;
+  for (const std::string& path : files) {
+    if (names_external(path)) {
+      report.externals.push_back(load_external(path));
+    } else {
+      archives.push_back(path);
+    }
+  }
+  if (archives.empty())
+    throw sweep::SpecError("a report needs an archive: results from elsewhere stand beside cells");
   for (const std::string& path : archives) {
     report.readers.emplace_back(path);
     report.archives.push_back(describe(report.readers.back(), path));
@@ -97,7 +107,7 @@ Report make_report(const std::vector<std::string>& archives,
   report.panels = make_panels(report.cells, sources, report.published);
   report.regimes = regimes_of(report.panels);
   report.claims = run_claims(archives, "", profiles);
-  report.studies = make_study_charts(report.readers, profiles);
+  report.studies = make_study_charts(report.readers, report.externals, profiles);
   return report;
 }
 

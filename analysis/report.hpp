@@ -87,6 +87,7 @@ struct Report {
   std::vector<Regime> regimes;
   std::vector<MissingCell> missing;
   std::vector<StudyChart> studies;
+  std::deque<ExternalCell> externals;
   ClaimReport claims;
   std::vector<Published> published;
   // What the panels point into.
@@ -99,9 +100,11 @@ struct Report {
   Report(const Report&) = delete;
 };
 
-/// Reads archives, every table once. A cell that several have counts once. `profiles` is sweeps/
-/// with its claims/ and published/. Throws what ArchiveReader throws.
-Report make_report(const std::vector<std::string>& archives, const std::filesystem::path& profiles);
+/// Reads archives, every table once. A cell that several have counts once. Files that
+/// names_external() tells are results from elsewhere, which stand beside studies' figures and count
+/// nowhere else. `profiles` is sweeps/ with its claims/ and published/. Throws what ArchiveReader
+/// and load_external() throw; SpecError without an archive.
+Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles);
 
 /// "MODELLED (sim, published)": what figures may stand side by side.
 std::string figures_kind(const ConfiguredCell& cell);

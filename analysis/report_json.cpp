@@ -130,6 +130,7 @@ std::string report_json(const Report& report, const std::string& program) {
   add_texts(json.key("claim_sources"), report.claims.sources);
   add_list(json, "missing", report.missing, add_missing);
   add_list(json, "studies", report.studies, add_study);
+  add_list(json, "externals", report.externals, add_external);
   json.key("published_fits");
   add_published_fits(json, report);
   json.close('}');

@@ -152,6 +152,19 @@ ReportTable missing_table(const Report& report) {
   return table;
 }
 
+ReportTable external_table(const Report& report) {
+  ReportTable table{"Results from elsewhere", "EXTERNAL: not run by kvsweep", {}, {}};
+  for (const char* name : {"result", "beside", "source", "file", "figure"})
+    table.grid.columns.push_back({name, "", false});
+  table.grid.columns.push_back({"value", ""});
+  for (const ExternalCell& cell : report.externals) {
+    for (const sweep::Figure& figure : cell.record.figures)
+      table.grid.rows.push_back({cell.name, cell.experiment, cell.source, cell.file, figure.name,
+                                 four_digits(figure.value)});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::vector<ReportTable> report_tables(const Report& report) {
@@ -162,6 +175,7 @@ std::vector<ReportTable> report_tables(const Report& report) {
   for (const std::string& kind : kinds) tables.push_back(fit_table(report, kind));
   const Texts judged = kinds_of(report.claims.rows, [](const ClaimRow& row) { return row.kind; });
   for (const std::string& kind : judged) tables.push_back(claim_table(report, kind));
+  if (!report.externals.empty()) tables.push_back(external_table(report));
   tables.push_back(missing_table(report));
   return tables;
 }

@@ -55,6 +55,17 @@ bool compares(const FigureSpec& figure, const std::string& key) {
   return false;
 }
 
+/// The value of `y` where the figure shows this result beside the chart's cells.
+double shown_value(const StudyChart& chart, const ExternalCell& external,
+                   const ConfiguredCell& cell) {
+  const FigureSpec& figure = chart.figure;
+  const bool is_beside =
+      figure.over == FigureSpec::Over::cells &&
+      std::ranges::find(figure.experiments, external.experiment) != figure.experiments.end() &&
+      matches(cell, figure.where) && (chart.gpu.empty() || chart.gpu == shown(cell.value("gpu")));
+  return is_beside ? cell.figure(figure.y) : sweep::kNotObserved;
+}
+
 template <class Item>
 Item& named(std::vector<Item>& items, const std::string& name) {
   const auto found = std::ranges::find(items, name, &Item::name);
@@ -108,6 +119,22 @@ class ChartBuilder {
       named(named(chart_.panels, panel).series, series).points.push_back(std::move(point));
     }
     add_published();
+  }
+
+  /// A series of its own, so that it never shares a median with cells.
+  void add_external(const ExternalCell& external, std::size_t position) {
+    const ConfiguredCell cell(external.record);
+    const double value = shown_value(chart_, external, cell);
+    if (std::isnan(value)) return;
+    const FigureSpec& figure = chart_.figure;
+    StudyPanel& panel = named(chart_.panels, figure.panel_name(label(cell, figure.panel)));
+    const std::string cells = series_of(cell);
+    StudySeries& series = panel.series.emplace_back();
+    series.name = cells + (cells.empty() ? "" : ", ") + external.name + " (EXTERNAL)";
+    series.external = external.source;
+    series.points.push_back({figure.x_value(label(cell, figure.x)), value, value, value, 1});
+    add_remark(chart_, "EXTERNAL, not run by kvsweep: " + external.name + " is " + external.source);
+    chart_.externals.push_back(position);
   }
 
  private:
@@ -182,7 +209,7 @@ class ChartBuilder {
 
 /// The charts of one figure: one for each kind of figures and card.
 void add_charts(std::vector<StudyChart>& charts, const std::string& study, const FigureSpec& figure,
-                const Experiments& experiments) {
+                const Experiments& experiments, const std::deque<ExternalCell>& externals) {
   const bool of_cards = compares(figure, "gpu");
   std::map<std::string, std::vector<const Source*>> cells;
   std::vector<std::string> order;
@@ -207,6 +234,7 @@ void add_charts(std::vector<StudyChart>& charts, const std::string& study, const
     ChartBuilder builder(chart);
     for (const Source* source : cells[key]) builder.add(*source);
     builder.finish();
+    for (std::size_t i = 0; i < externals.size(); ++i) builder.add_external(externals[i], i);
   }
 }
 
@@ -240,17 +268,18 @@ std::vector<FigureSpec> own_figures(const sweep::ArchiveReader& reader) {
 }  // namespace
 
 std::vector<StudyChart> make_study_charts(std::deque<sweep::ArchiveReader>& archives,
+                                          const std::deque<ExternalCell>& externals,
                                           const fs::path& folder) {
   const Experiments experiments = experiments_in(archives);
   std::vector<StudyChart> charts;
   for (const fs::path& path : toml_files(folder / "published"))
     for (const FigureSpec& figure : published_figures(path))
-      add_charts(charts, path.stem().string(), figure, experiments);
+      add_charts(charts, path.stem().string(), figure, experiments, externals);
   std::set<std::string> done;
   for (const sweep::ArchiveReader& reader : archives) {
     if (!done.insert(reader.spec_text()).second) continue;
     for (const FigureSpec& figure : own_figures(reader))
-      add_charts(charts, reader.sweep_name(), figure, experiments);
+      add_charts(charts, reader.sweep_name(), figure, experiments, externals);
   }
   return charts;
 }

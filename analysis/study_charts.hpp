@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/external_cell.hpp"
 #include "sweeps/archive_reader.hpp"
 #include "sweeps/figure.hpp"
 
@@ -19,6 +20,7 @@ struct StudyPoint {
 /// One line: points of cells, or a level over time.
 struct StudySeries {
   std::string name;
+  std::string external;  // the source of results from elsewhere; empty for those of cells
   std::vector<StudyPoint> points;
   std::vector<std::pair<std::string, double>> published;
   std::vector<double> t, level;  // over time: middles of equal spans and means in them
@@ -53,11 +55,14 @@ struct StudyChart {
   std::string kind, gpu;  // gpu empty where cards are compared
   std::vector<StudyPanel> panels;
   std::vector<std::string> remarks;
+  std::vector<std::size_t> externals;  // which of those given it shows
 };
 
 /// Every figure that the archives have cells for: those of folder/published, and those in the sweep
-/// files of the archives. Throws SpecError and what ArchiveReader throws.
+/// files of the archives. A result from elsewhere is a series of its own beside the cells of the
+/// experiment that it names. Throws SpecError and what ArchiveReader throws.
 std::vector<StudyChart> make_study_charts(std::deque<sweep::ArchiveReader>& archives,
+                                          const std::deque<ExternalCell>& externals,
                                           const std::filesystem::path& folder);
 
 }  // namespace analysis

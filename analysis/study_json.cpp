@@ -10,7 +10,8 @@ void add_numbers(JsonLine& json, std::string_view key, const std::vector<double>
 }
 
 void add_series(JsonLine& json, const StudySeries& series) {
-  json.open('{').key("name").text(series.name).key("points").open('[');
+  json.open('{').key("name").text(series.name);
+  json.key("external").text(series.external).key("points").open('[');
   for (const StudyPoint& point : series.points) {
     json.open('[').text(point.x);
     add_brief(add_brief(add_brief(json, point.y), point.low), point.high);
@@ -40,6 +41,18 @@ void add_study_panel(JsonLine& json, const StudyPanel& panel) {
 
 }  // namespace
 
+void add_external(JsonLine& json, const ExternalCell& cell) {
+  json.open('{').key("file").text(cell.file).key("name").text(cell.name);
+  json.key("experiment").text(cell.experiment).key("source").text(cell.source);
+  json.key("config").open('[');
+  for (const auto& [key, value] : parse_config(cell.record.config_json))
+    json.open('[').text(key).text(shown(value)).close(']');
+  json.close(']').key("figures").open('[');
+  for (const sweep::Figure& figure : cell.record.figures)
+    add_brief(json.open('[').text(figure.name), figure.value).close(']');
+  json.close(']').close('}');
+}
+
 void add_study(JsonLine& json, const StudyChart& chart) {
   constexpr std::string_view kOver[] = {"cells", "forwards", "time", "requests"};
   constexpr std::string_view kDraw[] = {"lines", "bars", "table"};
@@ -53,7 +66,9 @@ void add_study(JsonLine& json, const StudyChart& chart) {
   json.key("log_x").boolean(figure.log_x).key("log_y").boolean(figure.log_y);
   add_texts(json.key("experiments"), figure.experiments);
   add_texts(json.key("remarks"), chart.remarks);
-  json.key("panels").open('[');
+  json.key("externals").open('[');
+  for (const std::size_t each : chart.externals) json.integer(static_cast<std::int64_t>(each));
+  json.close(']').key("panels").open('[');
   for (const StudyPanel& panel : chart.panels) add_study_panel(json, panel);
   json.close(']').close('}');
 }

@@ -92,7 +92,7 @@ class Folder(unittest.TestCase):
                 self.agree_on_panel(their_panel, our_panel)
 
     def agree_on_panel(self, theirs, ours):
-        self.assertEqual([s["name"] for s in theirs["series"]], [s.name for s in ours.series])
+        self.assertEqual([(s["name"], s["external"]) for s in theirs["series"]], [(s.name, s.external) for s in ours.series])
         for their_series, our_series in zip(theirs["series"], ours.series):
             self.assertEqual([point[0] for point in their_series["points"]], list(our_series.points))
             np.testing.assert_allclose([point[1] for point in their_series["points"]],
@@ -253,25 +253,48 @@ class Baseline(Folder):
         self.assertEqual(self.baseline.generated([5, 6, 2, 0, 0], {2}), 3)
         self.assertEqual(self.baseline.generated([5, 6, 7], {2}), 3)
 
+    def run_the_study(self):
+        text = (source / "sweeps/experiments/lab-naive.toml").read_text()
+        done = self.sweep("lab-naive", text)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return kvsweep.open(self.dir / "lab-naive.h5")
+
     def test_a_result_stands_beside_cells_and_says_that_it_was_measured_elsewhere(self):
-        found = external.load(self.run_it())
+        path = self.run_it()
+        found, archive = external.load(path), self.run_the_study()
         self.assertEqual((found.experiment, found.config["engine.max_num_seqs"]), ("lab-naive", 16))
         self.assertTrue(found.kind.startswith("MEASURED (transformers 5.0"))
-        text = (source / "sweeps/experiments/lab-naive.toml").read_text()
-        self.assertEqual(self.sweep("lab-naive", text).returncode, 0)
-        archive = kvsweep.open(self.dir / "lab-naive.h5")
         frame = external.cells(archive, [found])
         self.assertEqual((len(frame), frame.backend.iloc[-1]), (len(archive.cells) + 1, "external"))
         self.assertEqual(frame.output_tok_per_s.iloc[-1], found.figures["output_tok_per_s"])
         chart = next(chart for chart in studies.charts_of([archive], source / "sweeps", [found]) if chart.figure.name == "naive")
-        series = next(series for series in chart.panels[0].series if series.name == "A100 PCIe, generate()")
-        self.assertEqual(list(series.points), ["contiguous 16"])
-        self.assertTrue(any(remark.startswith("generate(): MEASURED") for remark in chart.remarks))
+        ours, outside = (next(series for series in chart.panels[0].series if series.name == name)
+                         for name in ("A100 PCIe", "A100 PCIe, generate() (EXTERNAL)"))
+        self.assertEqual(outside.points, {"contiguous 16": [found.figures["output_tok_per_s"]]})
+        self.assertEqual((outside.external, ours.external), (found.kind, ""))
+        self.assertEqual(len(ours.points["contiguous 16"]), 1, "the cells' own value has taken no part of another's")
+        self.assertIn(f"EXTERNAL, not run by kvsweep: generate() is {found.kind}", chart.remarks)
+
+    def test_the_page_and_the_figures_show_a_result_that_is_named_beside_the_archive(self):
+        path, archive = self.run_it(), self.run_the_study()
+        subprocess.run([program, "report", "lab-naive.h5", path.name, "-o", "page", "--profiles", source / "sweeps"], cwd=self.dir, check=True,
+                       stdout=subprocess.DEVNULL)
+        page, found = self.page_of("page"), external.load(path)
+        self.agree(page["studies"], studies.charts_of([archive], source / "sweeps", [found]))
+        (listed,) = page["externals"]
+        self.assertEqual((listed["file"], listed["name"], listed["source"]), ("hf.json", "generate()", found.kind))
+        self.assertEqual(dict(listed["config"])["gpu"], "a100-40gb")
+        self.assertEqual({chart["figure"] for chart in page["studies"] if chart["externals"]}, {"naive"})
+        others = json.dumps([page[part] for part in ("panels", "regimes", "claims", "missing")])
+        self.assertFalse(found.kind in others or "(EXTERNAL)" in others, "a result from elsewhere stands in figures and a list of its own alone")
+        subprocess.run([sys.executable, source / "analysis/python/kvsweep-figures", "lab-naive.h5", path.name, "-o", "figures", "--formats", "svg"],
+                       cwd=self.dir, check=True, stdout=subprocess.DEVNULL)
+        self.assertIn("A100 PCIe, generate() (EXTERNAL)", next((self.dir / "figures").glob("lab-naive-*.svg")).read_text())
 
     def test_files_that_are_no_results_are_refused_with_what_is_wrong(self):
         good = json.loads(self.run_it().read_text())
         for change, said in (({"format": "x"}, "format"), ({"version": 2}, "version 2"), ({"figures": {}}, "figures"), ({"kind": "guessed"}, "kind"),
-                             ({"figures": {"total_tok_s": "fast"}}, "total_tok_s")):
+                             ({"figures": {"total_tok_s": "fast"}}, "total_tok_s"), ({"config": {"a": [1]}}, "config.a")):
             (self.dir / "bad.json").write_text(json.dumps(good | change))
             with self.assertRaisesRegex(ValueError, said):
                 external.load(self.dir / "bad.json")

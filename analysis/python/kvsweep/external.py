@@ -42,6 +42,9 @@ def load(path):
     for name, value in found["figures"].items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             raise ValueError(f"{path}: figure {name} must be a number, found {value!r}")
+    for key, value in found["config"].items():
+        if not isinstance(value, (str, int, float)):
+            raise ValueError(f"{path}: config.{key} must be a text, a number or a truth value, found {value!r}")
     figures = {name: float(value) for name, value in found["figures"].items()}
     return External(found["name"], found["experiment"], found["kind"], found["config"], figures)
 

@@ -47,12 +47,16 @@ def write_archive(path, out, formats):
 
 def main(words=None):
     parser = argparse.ArgumentParser(prog="kvsweep-figures", description="Figures and LaTeX tables of archives, for papers.")
-    parser.add_argument("archives", nargs="+", metavar="A.h5")
+    parser.add_argument("archives", nargs="+", metavar="A.h5", help="archives; a file that ends in .json is a result from elsewhere, as --external takes")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where they go; made if it is not there")
     parser.add_argument("--formats", default="pdf,svg,png", help="of the figures (pdf,svg,png)")
     parser.add_argument("--external", action="append", default=[], metavar="F.json", help="a result from elsewhere beside a study's figures")
     parser.add_argument("--panels", action="store_true", help="the nine charts of each GPU also of archives that studies' figures show")
     given = parser.parse_args(words)
+    externals = given.external + [path for path in given.archives if path.endswith(".json")]
+    archives = [path for path in given.archives if not path.endswith(".json")]
+    if not archives:
+        parser.error("there is no archive: results from elsewhere stand beside cells")
     formats = given.formats.split(",")
     if unknown := set(formats) - {"pdf", "svg", "png"}:
         parser.error(f"unknown format {', '.join(sorted(unknown))}; there are pdf, svg and png")
@@ -62,10 +66,10 @@ def main(words=None):
     from kvsweep.study_figures import write_studies
 
     try:
-        studied = write_studies(given.archives, given.external, out, formats)
+        studied = write_studies(archives, externals, out, formats)
     except (OSError, ValueError) as error:
         sys.exit(f"kvsweep-figures: {error}")
-    for path in given.archives:
+    for path in archives:
         if logs := access_figures.write(path, out, formats):
             print(f"{path}: accesses of {logs} cells in {out}")
         if path in studied and not given.panels:

@@ -48,6 +48,7 @@ class Series:
     published: dict = dataclasses.field(default_factory=dict)  # x as shown: value
     t: object = None                                           # over time: middles of spans and means in them
     level: object = None
+    external: str = ""                                         # the source of a result from elsewhere
 
 
 @dataclasses.dataclass
@@ -322,7 +323,7 @@ def _add_published(chart):
 
 
 def _add_externals(chart, externals):
-    """A result from elsewhere is a series of its own, named as such, and says how it was got."""
+    """A result from elsewhere is a series of its own, so that it never shares a median with cells, and says how it was got."""
     for external in externals:
         cell = _Cell(None, -1, pd.Series(external.figures), external.config)
         figure = chart.figure
@@ -330,10 +331,11 @@ def _add_externals(chart, externals):
             continue
         if not cell.matches(figure.where) or (chart.gpu and chart.gpu != shown(external.config.get("gpu"))):
             continue
-        series = chart.named(rename(figure.panel_name, cell.label(figure.panel))).named(
-            f"{rename(figure.series_name, cell.label(figure.series))}, {external.name}")
-        series.points.setdefault(rename(figure.x_value, cell.label(figure.x)), []).append(external.figures[figure.y])
-        chart.remark(f"{external.name}: {external.kind}")
+        cells = rename(figure.series_name, cell.label(figure.series))
+        series = Series(f"{cells}, {external.name} (EXTERNAL)" if cells else f"{external.name} (EXTERNAL)", external=external.kind)
+        series.points[rename(figure.x_value, cell.label(figure.x))] = [external.figures[figure.y]]
+        chart.named(rename(figure.panel_name, cell.label(figure.panel))).series.append(series)
+        chart.remark(f"EXTERNAL, not run by kvsweep: {external.name} is {external.kind}")
 
 
 def median(values):

@@ -88,7 +88,8 @@ def _lines(axis, chart, panel):
         points = sorted((at[x], median(values), min(values), max(values)) for x, values in series.points.items())
         if points:
             x, y, low, high = map(np.array, zip(*points))
-            axis.plot(x, y, marker="o", markersize=3, linewidth=1.2, color=color, label=series.name)
+            look = {"marker": "X", "markersize": 7, "linestyle": ":"} if series.external else {"marker": "o", "markersize": 3}
+            axis.plot(x, y, linewidth=1.2, color=color, label=series.name, **look)
             if (high > low).any():
                 axis.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
         published = sorted((at[x], y) for x, y in series.published.items())
@@ -109,7 +110,8 @@ def _bars(axis, chart, panel):
         own = [median(series.points[x]) if x in series.points else np.nan for x in xs]
         theirs = [series.published.get(x, np.nan) for x in xs]
         if series.points:
-            axis.bar(left, own, width * 0.92, color=color, label=series.name)
+            look = {"facecolor": "white", "edgecolor": color, "hatch": "////"} if series.external else {"color": color}
+            axis.bar(left, own, width * 0.92, label=series.name, **look)
         if series.published:
             axis.plot(left, theirs, linestyle="none", marker="D", markersize=4.5, markerfacecolor="white", markeredgecolor="black", color=color, label=f"{series.name}, published")
     axis.set_xticks(range(len(xs)), xs, rotation=20, fontsize=7)

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 
-import { footOf, isNumeric, ours, places, theirs, type StudyChart, type StudyPanel } from "@/report/studies_data";
+import { figuresOf, footOf, isNumeric, ours, places, theirs, type StudyChart, type StudyPanel } from "@/report/studies_data";
 
 const series = (name: string, points: [string, number][], published: [string, number][] = []) =>
-  ({ name, points: points.map(([x, y]) => [x, y, y, y, 1] as [string, number, number, number, number]), published, t: [], level: [] });
+  ({ name, external: "", points: points.map(([x, y]) => [x, y, y, y, 1] as [string, number, number, number, number]), published, t: [], level: [] });
 
 const panel = (...all: StudyPanel["series"]): StudyPanel => ({ name: "", series: all, marks: [], spans: [] });
 
 const chart = (panels: StudyPanel[], more: Partial<StudyChart> = {}): StudyChart => ({
   study: "s", figure: "1", title: "t", source: "somebody, 2025", note: "", kind: "MODELLED (sim)", gpu: "", over: "cells", draw: "lines",
-  x_name: "x", y_name: "y", log_x: false, log_y: false, experiments: ["e"], remarks: [], panels, ...more,
+  x_name: "x", y_name: "y", log_x: false, log_y: false, experiments: ["e"], remarks: [], externals: [], panels, ...more,
 });
 
 describe("the places of a figure", () => {
@@ -46,5 +46,15 @@ describe("the foot of a figure", () => {
 
   it("says what the program remarked", () => {
     expect(footOf(chart([panel()], { note: "An input.", remarks: ["cells differ in jps"] }))).toBe("An input. cells differ in jps.");
+  });
+});
+
+describe("what the numbers of a series are", () => {
+  it("is the chart's kind for cells, and never for a result from elsewhere", () => {
+    const own = series("a", [["1", 5]]);
+    const other = { ...series("b", [["1", 7]]), external: "MEASURED (torch)" };
+    const one = chart([panel(own, other)]);
+    expect(figuresOf(one, own)).toBe("MODELLED (sim)");
+    expect(figuresOf(one, other)).toBe("EXTERNAL: MEASURED (torch)");
   });
 });

@@ -1,6 +1,8 @@
 // What `kvsweep report` puts in the page: analysis/report_json.cpp writes it. null is "not
 // observed".
 
+import type { StudyChart } from "./studies_data";
+
 export type Interval = [number, number] | null;
 export type Maybe = number | null;
 
@@ -182,6 +184,16 @@ export interface PublishedFit {
   r2: Maybe;
 }
 
+/** A result that something else got: a JSON file, its configuration and figures as they stand there. */
+export interface ExternalCell {
+  file: string;
+  name: string;
+  experiment: string;
+  source: string;
+  config: [string, string][];
+  figures: [string, Maybe][];
+}
+
 export interface Report {
   format: "kvsweep-report";
   version: number;
@@ -193,6 +205,8 @@ export interface Report {
   claim_sources: string[];
   missing: MissingCell[];
   published_fits: PublishedFit[];
+  studies: StudyChart[];
+  externals: ExternalCell[];
 }
 
 export const ALL = "all";

@@ -8,6 +8,7 @@ import { missingSection, questionSection } from "./archives";
 import type { Card } from "./card";
 import { claimsSection } from "./claims";
 import type { Report } from "./data";
+import { externalsSection } from "./externals";
 import { fitsSection } from "./fits";
 import { latencySection } from "./latency";
 import { panelSection } from "./panel";
@@ -25,9 +26,11 @@ const still = (element: HTMLElement): Card => ({ element, refresh: () => undefin
 
 /** From top to bottom. */
 function sections(store: Store): Card[] {
+  const externals = externalsSection(store.report);
   return [
     still(questionSection(store.report)),
     ...studiesSection(store.report),
+    ...(externals ? [still(externals)] : []),
     still(summarySection(store)),
     still(regimesSection(store)),
     panelSection(store),

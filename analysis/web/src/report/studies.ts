@@ -4,7 +4,9 @@ import { num } from "@/shared/format";
 
 import { chartCard, type Card } from "./card";
 import type { Report } from "./data";
-import { footOf, ours, places, theirs, type StudyChart, type StudyPanel, type StudySeries } from "./studies_data";
+import {
+  figuresOf, footOf, isExternal, ours, places, theirs, type StudyChart, type StudyPanel, type StudySeries,
+} from "./studies_data";
 import { csvOf, drawStudy } from "./studies_draw";
 
 const PIXELS = { cells: 300, forwards: 300, time: 300, requests: 210 };
@@ -30,14 +32,19 @@ function tableCard(chart: StudyChart, panel: StudyPanel): HTMLElement {
   const name = nameOf(chart, panel);
   const head = h("tr", {}, h("th", { scope: "col" }, chart.x_name),
     ...xs.map((x) => h("th", { scope: "col", class: "n" }, x)));
-  const rows = panel.series.map((series) =>
-    h("tr", {}, h("th", { scope: "row" }, series.name), ...xs.map((x) => cellOf(chart, series, x))));
+  const rowOf = (series: StudySeries): HTMLElement =>
+    h("tr", {}, h("th", { scope: "row", title: figuresOf(chart, series) }, series.name),
+      ...xs.map((x) => cellOf(chart, series, x)));
+  const bodies = [false, true].map((external) => {
+    const rows = panel.series.filter((series) => isExternal(series) === external);
+    return rows.length > 0 && h("tbody", { class: external && "external" }, ...rows.map(rowOf));
+  });
   const tools = h("span", { class: "tools" }, csvButton(fileOf(chart, panel), () => csvOf(chart, panel)));
   return h("article", { class: "card study-table" },
     h("header", {}, h("h3", {}, name), tools),
     h("p", { class: "small" }, `${kindOf(chart)}; ${chart.y_name}`),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name },
-      h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))),
+      h("table", {}, h("thead", {}, head), ...bodies)),
     h("p", { class: "small muted" }, footOf(chart)));
 }
 
@@ -58,14 +65,14 @@ function studySection(study: string, charts: StudyChart[]): Card {
   const element = h("section", { class: "study", "aria-label": `Figures of ${study}` },
     h("h2", {}, `Figures: ${study}`),
     h("p", { class: "small muted" }, "Filled: what the cells of these archives gave, median over the repeats. ",
-      "Hollow or dashed: published values."),
+      "Hollow or dashed: published values. EXTERNAL: what something else got."),
     h("div", { class: "nine" }, ...cards.map((card) => card.element)));
   return { element, refresh: () => cards.forEach((card) => card.refresh()) };
 }
 
 /** Figures that studies describe, drawn from these archives beside what is published. */
-export function studiesSection(report: Report & { studies?: StudyChart[] }): Card[] {
-  const charts = report.studies ?? [];
+export function studiesSection(report: Report): Card[] {
+  const charts = report.studies;
   const studies = [...new Set(charts.map((chart) => chart.study))];
   return studies.map((study) => studySection(study, charts.filter((chart) => chart.study === study)));
 }

@@ -6,6 +6,8 @@ export type StudyPoint = [string, Maybe, Maybe, Maybe, number];
 
 export interface StudySeries {
   name: string;
+  /** The source of a result that something else got; empty for what cells gave. */
+  external: string;
   points: StudyPoint[];
   published: [string, Maybe][];
   /** Over time: middles of equal spans, and means in them. */
@@ -38,6 +40,8 @@ export interface StudyChart {
   log_y: boolean;
   experiments: string[];
   remarks: string[];
+  /** Positions in the report's results from elsewhere. */
+  externals: number[];
   panels: StudyPanel[];
 }
 
@@ -58,6 +62,12 @@ export const ours = (series: StudySeries, x: string): StudyPoint | undefined =>
 
 export const theirs = (series: StudySeries, x: string): Maybe =>
   series.published.find((point) => point[0] === x)?.[1] ?? null;
+
+export const isExternal = (series: StudySeries): boolean => series.external !== "";
+
+/** What the numbers of a series are. */
+export const figuresOf = (chart: StudyChart, series: StudySeries): string =>
+  isExternal(series) ? `EXTERNAL: ${series.external}` : chart.kind;
 
 /** What a reader must know of a chart. */
 export function footOf(chart: StudyChart): string {

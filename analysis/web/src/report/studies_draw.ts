@@ -6,10 +6,13 @@ import {
   LOG, axisTip, frame, meanings, table, tipLine, xAxis, yAxis, type Drawing, type Key, type Option,
 } from "./parts";
 import {
-  footOf, isNumeric, ours, places, theirs, type StudyChart, type StudyPanel, type StudySeries,
+  figuresOf, footOf, isExternal, isNumeric, ours, places, theirs,
+  type StudyChart, type StudyPanel, type StudySeries,
 } from "./studies_data";
 
 const DASHED = [5, 4];
+const PALE = 0.45;
+const STRIPES = { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4 };
 const FEW = 40; // marks that can stand on the line itself
 
 const colorOf = (at: number): string => palette()[at % 8] ?? cssVar("--text");
@@ -27,7 +30,7 @@ export function csvOf(chart: StudyChart, panel: StudyPanel): Drawing["csv"] {
     repeats: ({ own }) => own?.[4],
     published: ({ series, x }) => theirs(series, x),
     panel: () => panel.name,
-    figures: () => chart.kind,
+    figures: ({ series }) => figuresOf(chart, series),
     gpu: () => chart.gpu,
   });
 }
@@ -37,7 +40,10 @@ const drawing = (chart: StudyChart, panel: StudyPanel, option: Option, keys: Key
 
 const isPublished = (series: StudySeries): boolean => series.published.length > 0;
 
-const publishedName = (series: StudySeries): string => `${series.name}, published`;
+/** A figure of a single series gives it no name. */
+const nameOf = (series: StudySeries): string => series.name || "these cells";
+
+const publishedName = (series: StudySeries): string => `${nameOf(series)}, published`;
 
 /** Names stand under the axis, turned where there are many. */
 function namesAxis(chart: StudyChart, xs: string[]): Option {
@@ -65,13 +71,16 @@ function lines(chart: StudyChart, panel: StudyPanel): Drawing {
     const other = xs.flatMap((x) => (theirs(each, x) === null ? [] : [[at(x), theirs(each, x)]]));
     const line = { type: "line", color: colorOf(i), symbolSize: 5 };
     const dashed = { width: 1, type: DASHED };
+    const mark = isExternal(each) ? { symbol: "rect", symbolSize: 9, lineStyle: dashed } :
+      { symbol: "circle", lineStyle: { width: 2 } };
     return [
-      { ...line, name: each.name, data: own, symbol: "circle", lineStyle: { width: 2 } },
+      { ...line, name: nameOf(each), data: own, ...mark },
       { ...line, name: publishedName(each), data: other, symbol: "emptyCircle", lineStyle: dashed },
     ].filter((one) => one.data.length > 0);
   });
   const keys = panel.series.flatMap((each, i): Key[] => {
-    const own: Key = { name: each.name, color: colorOf(i), dash: "solid" };
+    const own: Key = isExternal(each) ? { name: nameOf(each), color: colorOf(i) }
+      : { name: nameOf(each), color: colorOf(i), dash: "solid" };
     const other: Key = { name: publishedName(each), color: colorOf(i), dash: [3, 3] };
     return [...(each.points.length > 0 ? [own] : []), ...(isPublished(each) ? [other] : [])];
   });
@@ -80,11 +89,16 @@ function lines(chart: StudyChart, panel: StudyPanel): Drawing {
   return drawing(chart, panel, frame({ zoom, ...axes(chart, xs, numeric), tooltip, series }), keys);
 }
 
+/** Bars of results from elsewhere are pale and striped. */
+const hatched = (series: StudySeries, at: number): Option => (isExternal(series)
+  ? { itemStyle: { opacity: PALE, borderColor: colorOf(at), borderWidth: 1.5, decal: STRIPES } } : {});
+
 function bars(chart: StudyChart, panel: StudyPanel): Drawing {
   const xs = places(panel);
   const series = panel.series.flatMap((each, i) => {
     const bar = { type: "bar", barGap: "5%" };
-    const own = { ...bar, name: each.name, color: colorOf(i), data: xs.map((x) => ours(each, x)?.[1]) };
+    const data = xs.map((x) => ours(each, x)?.[1]);
+    const own = { ...bar, name: nameOf(each), color: colorOf(i), data, ...hatched(each, i) };
     const outline = { borderColor: colorOf(i), borderWidth: 1.5, borderType: "dashed" };
     const other = {
       ...bar, name: publishedName(each), color: "transparent", itemStyle: outline,
@@ -93,7 +107,7 @@ function bars(chart: StudyChart, panel: StudyPanel): Drawing {
     return isPublished(each) ? [own, other] : [own];
   });
   const keys = panel.series.flatMap((each, i): Key[] => {
-    const own: Key = { name: each.name, color: colorOf(i) };
+    const own: Key = { name: nameOf(each), color: colorOf(i), fill: isExternal(each) ? PALE : 1 };
     return isPublished(each) ? [own, { name: publishedName(each), color: colorOf(i), fill: 0 }] : [own];
   });
   const tooltip = axisTip((x) => x, (value) => num(value, 5));

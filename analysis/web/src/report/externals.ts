@@ -1,0 +1,51 @@
+// Results that something else got, as their files have them, and which figures show them.
+import { num } from "@/shared/format";
+import { h } from "@/shared/dom";
+
+import type { ExternalCell, Report } from "./data";
+import { badge, bar, dataTable, number, numbers, rowHead, section, texts } from "./elements";
+import { table } from "./parts";
+
+interface Row {
+  cell: ExternalCell;
+  figure: string;
+  value: number | null;
+}
+
+const rowsOf = (externals: ExternalCell[]): Row[] =>
+  externals.flatMap((cell) => cell.figures.map(([figure, value]) => ({ cell, figure, value })));
+
+const configOf = ({ config }: ExternalCell): string =>
+  config.map(([key, value]) => `${key}=${value}`).join(", ");
+
+/** The figures that show a result, or that none does. */
+export function drawnIn(report: Report, position: number): string {
+  const charts = report.studies.filter((chart) => chart.externals.includes(position));
+  const names = [...new Set(charts.map((chart) => `${chart.study} ${chart.figure}`))];
+  return names.length > 0 ? `drawn in ${names.join(", ")}` : "in no figure of these archives";
+}
+
+function tableOf(report: Report, cell: ExternalCell, position: number): HTMLElement {
+  const rows = cell.figures.map(([name, value]) => [rowHead(name), number(num(value, 5))]);
+  return h("article", {},
+    h("h3", {}, cell.name, " ", badge(`EXTERNAL ${cell.source}`)),
+    h("p", { class: "small muted" },
+      `Beside ${cell.experiment}; ${drawnIn(report, position)}. ${configOf(cell)}. From ${cell.file}.`),
+    dataTable(`${cell.name}, external`, [...texts("figure"), ...numbers("value")], rows));
+}
+
+/** Nothing where the report was given none. */
+export function externalsSection(report: Report): HTMLElement | null {
+  const { externals } = report;
+  if (externals.length === 0) return null;
+  const csv = () => table(rowsOf(externals), {
+    result: (row) => row.cell.name, beside: (row) => row.cell.experiment, figure: (row) => row.figure,
+    value: (row) => row.value, figures: (row) => `EXTERNAL: ${row.cell.source}`,
+    config: (row) => configOf(row.cell), file: (row) => row.cell.file,
+  });
+  return section("externals", "Results from elsewhere",
+    h("p", {}, "kvsweep did not run these. They count in no table, claim or median of this page but here, and ",
+      "stand as series of their own in the figures that show what they stand beside."),
+    bar("externals.csv", csv),
+    ...externals.map((cell, position) => tableOf(report, cell, position)));
+}

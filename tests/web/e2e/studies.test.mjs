@@ -1,0 +1,196 @@
+// Figures of a study in the page of `kvsweep report`: what cells gave, published values and results from elsewhere beside each other.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Pages, Workplace, drawn, skipUnlessRunnable } from "./pages.mjs";
+
+skipUnlessRunnable();
+
+const EVIL = `<img src=x onerror="document.title='run'">`;
+const SWEEP = `# Do longer answers pay?
+schema = 1
+[sweep]
+name = "answers"
+backend = "sim"
+[axes]
+gpu = ["a100-sxm-40gb", "h100-80gb"]
+model = ["llama-3.1-8b"]
+policy = ["fcfs"]
+"workload.output" = [16, 64]
+[repeat]
+n = 2
+[workload]
+kind = "fixed"
+n = 8
+prompt = 128
+[figure.rate]
+title = "Output rate"
+source = "a paper of 2025"
+x = "workload.output"
+x_name = "answer [tok]"
+series = "gpu"
+series_name = { a100-sxm-40gb = "A100", h100-80gb = "H100" }
+y = "output_tok_per_s"
+y_name = "output [tok/s]"
+log = "x"
+published.A100 = { 16 = 900, 64 = 1600, 256 = 1900 }
+[figure.table]
+title = "Output rate, as a table"
+source = "a paper of 2025"
+draw = "table"
+x = "workload.output"
+x_name = "answer [tok]"
+series = "gpu"
+series_name = { a100-sxm-40gb = "A100", h100-80gb = "H100" }
+y = "output_tok_per_s"
+y_name = "output [tok/s]"
+published.A100 = { 64 = 1600 }
+[figure.cards]
+title = "Output rate by card"
+draw = "bars"
+where.workload.output = 64
+x = "gpu"
+y = "output_tok_per_s"
+[figure.use]
+title = "KV in use"
+where.workload.output = 64
+over = "time"
+panel = "gpu"
+`;
+const OUTSIDE = {
+  format: "kvsweep-external", version: 1, name: EVIL, experiment: "answers", kind: "MEASURED (another engine 1.2, NVIDIA A100)",
+  config: { gpu: "a100-sxm-40gb", model: "llama-3.1-8b", policy: "other", "workload.output": 64 },
+  figures: { output_tok_per_s: 1234.5678, makespan_s: 3 },
+};
+const UNSEEN = { ...OUTSIDE, name: "unseen", experiment: "another-sweep" };
+const SECTION = "section.study";
+const OTHER = `A100, ${EVIL} (EXTERNAL)`;
+const place = new Workplace("studies");
+let pages;
+let page;
+
+const card = (title, where = page) => where.locator(`${SECTION} article`, { has: where.locator("h3", { hasText: title }) }).first();
+const texts = async (locator) => (await locator.allInnerTexts()).map((each) => each.trim());
+
+/** Scrolls to a chart and waits until it has drawn something. */
+async function drawnCard(title, where = page) {
+  const found = card(title, where);
+  await found.scrollIntoViewIfNeeded();
+  await found.locator("canvas").waitFor();
+  await drawn(where);
+  const inked = await found.locator("canvas").evaluate((canvas) =>
+    canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value !== 0));
+  assert.ok(inked, `${title} is blank`);
+  return found;
+}
+
+async function csvOf(found, where = page) {
+  const [download] = await Promise.all([where.waitForEvent("download"), found.locator("button.csv").first().click()]);
+  const [head, ...rows] = readFileSync(await download.path(), "utf8").trim().split("\r\n").map(fields);
+  return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i]])));
+}
+
+/** A line of CSV whose quoted fields hold no line ends. */
+const fields = (line) => [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].slice(0, -1).map(([, field]) =>
+  (field.startsWith(`"`) ? field.slice(1, -1).replaceAll(`""`, `"`) : field));
+
+before(async () => {
+  place.write("answers.toml", SWEEP);
+  place.write("outside.json", JSON.stringify(OUTSIDE));
+  place.write("unseen.json", JSON.stringify(UNSEEN));
+  place.kvsweep("run", "answers.toml", "--archive", "answers.h5");
+  place.kvsweep("report", "answers.h5", "outside.json", "unseen.json", "-o", "page");
+  pages = await Pages.start();
+  page = await pages.open(place.path("page/index.html"));
+  await page.waitForSelector("#missing");
+});
+
+after(async () => {
+  await pages?.close();
+  place.close();
+});
+
+test("a chart holds what cells gave, published values dashed beside it, and says whose each is", async () => {
+  const rate = await drawnCard("rate: Output rate");
+  const keys = await texts(rate.locator(".keys li"));
+  assert.deepEqual(keys, ["A100", "A100, published", "H100", OTHER]);
+  const styles = await rate.locator(".keys li .swatch").evaluateAll((all) => all.map((each) => getComputedStyle(each).borderTopStyle));
+  assert.equal(styles[0], "solid");
+  assert.notEqual(styles[1], "solid");
+  assert.match(await rate.innerText(), /MODELLED \(sim, kernels\)/);
+  const note = await rate.locator(".note").innerText();
+  assert.match(note, /Published: a paper of 2025\./);
+  assert.match(note, /EXTERNAL, not run by kvsweep: .* is MEASURED \(another engine 1\.2, NVIDIA A100\)\./);
+  await rate.screenshot({ path: join(place.screenshots, "studies-rate.png") });
+});
+
+test("a place under the pointer shows ours and theirs", async () => {
+  const rate = await drawnCard("rate: Output rate");
+  await rate.locator(".chart").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await drawn(page);
+  const tip = await rate.locator(".chart").innerText();
+  assert.match(tip, /answer \[tok\] 64/);
+  assert.match(tip, /A100, published\s+1,600/);
+  await page.keyboard.press("Escape");
+});
+
+test("CSV has ours and theirs in columns, and never calls a result from elsewhere by the cells' kind", async () => {
+  const rows = await csvOf(await drawnCard("rate: Output rate"));
+  const at = (series, x) => rows.find((row) => row.series === series && row["answer [tok]"] === x);
+  assert.equal(at("A100", "64").published, "1600");
+  assert.ok(Number(at("A100", "64")["output [tok/s]"]) > 0);
+  assert.equal(at("A100", "64").repeats, "2");
+  assert.equal(at("A100", "64").figures, "MODELLED (sim, kernels)");
+  assert.deepEqual([at("A100", "256")["output [tok/s]"], at("A100", "256").published], ["", "1900"]);
+  assert.equal(at(OTHER, "64")["output [tok/s]"], "1234.57");
+  assert.equal(at(OTHER, "64").figures, "EXTERNAL: MEASURED (another engine 1.2, NVIDIA A100)");
+});
+
+test("a table has published values under ours, and results from elsewhere in rows apart", async () => {
+  const table = card("table: Output rate, as a table");
+  assert.deepEqual(await texts(table.locator("thead th")), ["answer [tok]", "16", "64"]);
+  assert.deepEqual(await texts(table.locator("tbody:not(.external) th")), ["A100", "H100"]);
+  assert.match(await table.locator("tbody tr", { hasText: "A100" }).first().locator("td").nth(1).innerText(), /\d\s+pub\. 1,600/);
+  assert.deepEqual(await texts(table.locator("tbody.external th")), [OTHER]);
+  assert.deepEqual(await texts(table.locator("tbody.external td")), ["–", "1,234.6"]);
+  await table.screenshot({ path: join(place.screenshots, "studies-table.png") });
+});
+
+test("bars and levels over time draw too, a chart for each panel", async () => {
+  const cards = await drawnCard("cards: Output rate by card");
+  assert.deepEqual(await texts(cards.locator(".keys li")), ["these cells", `${EVIL} (EXTERNAL)`]);
+  await cards.screenshot({ path: join(place.screenshots, "studies-bars.png") });
+  for (const gpu of ["a100-sxm-40gb", "h100-80gb"]) {
+    const use = await drawnCard(`use: KV in use, ${gpu}`);
+    assert.deepEqual(await texts(use.locator(".keys li")), ["device KV", "host KV"]);
+  }
+});
+
+test("results from elsewhere are listed with their source, file and the figures that show them", async () => {
+  const list = page.locator("#externals");
+  const [first, second] = await list.locator("article").all();
+  assert.match(await first.innerText(), /EXTERNAL MEASURED \(another engine 1\.2, NVIDIA A100\)/);
+  assert.match(await first.innerText(), /drawn in answers rate, answers table, answers cards\..*workload\.output=64.*outside\.json/s);
+  assert.match(await second.innerText(), /Beside another-sweep; in no figure of these archives/);
+  assert.match(await first.innerText(), /output_tok_per_s\s+1,234\.6/);
+  assert.equal(await page.locator("#summary", { hasText: "EXTERNAL" }).count(), 0);
+});
+
+test("names stay text, in the dark and on a narrow screen too", async () => {
+  const narrow = await pages.open(place.path("page/index.html"), "", { colorScheme: "dark", viewport: { width: 390, height: 800 } });
+  await narrow.waitForSelector("#missing");
+  await drawnCard("rate: Output rate", narrow);
+  const wide = await narrow.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 390, `the page is ${wide} px wide`);
+  assert.equal(await narrow.locator("img").count(), 0);
+  assert.notEqual(await narrow.title(), "run");
+  await card("rate: Output rate", narrow).screenshot({ path: join(place.screenshots, "studies-rate-390.png") });
+  await narrow.close();
+});
+
+test("no page wrote to the console or asked the network for anything", () => {
+  assert.deepEqual(pages.complaints.filter((each) => !/willReadFrequently/.test(each)), []);
+});
