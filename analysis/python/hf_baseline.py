@@ -3,9 +3,11 @@
 
     python3 hf_baseline.py --gpu a100-40gb -o hf.json               # 16 prompts in one padded batch, 128 new tokens
     python3 hf_baseline.py --gpu a100-40gb --batch 1 -o hf-1.json   # one after the other
+    python3 hf_baseline.py --gpu h200-141gb --random-weights -o hf.json   # where no checkpoint can be had
     analysis/python/kvsweep-figures lab-naive.h5 --external hf.json -o figs/
 
-Needs torch and transformers, a GPU with room for the model, and access to its weights. The result is an external cell
+Needs torch and transformers, a GPU with room for the model, and access to its weights, or none of them: a model of the same shape
+with random weights takes as long for each token, as no sequence ends early. The result is an external cell
 (analysis/python/kvsweep/external.py) that stands beside those of sweeps/experiments/lab-naive.toml. Tokens count up to each
 sequence's end; what a batch pads does not. One pass warms up; the rate is the median of the passes that follow.
 """
@@ -24,6 +26,8 @@ def options(words):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", default="meta-llama/Llama-3.1-8B-Instruct", help="name or folder of a causal language model")
     parser.add_argument("--as-model", default="llama-3.1-8b", help="its name in sweeps/models")
+    parser.add_argument("--random-weights", action="store_true", help="the shape of --as-model with random weights, prompts of random tokens")
+    parser.add_argument("--prompt-tokens", type=int, default=16, help="with --random-weights")
     parser.add_argument("--gpu", required=True, help="the card's name in sweeps/gpus")
     parser.add_argument("--prompts", type=int, default=16)
     parser.add_argument("--batch", type=int, default=16, help="prompts at once")
@@ -32,7 +36,7 @@ def options(words):
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("-o", "--output", required=True, type=pathlib.Path)
     given = parser.parse_args(words)
-    for name in ("prompts", "batch", "max_new_tokens", "repeats"):
+    for name in ("prompts", "batch", "max_new_tokens", "repeats", "prompt_tokens"):
         if getattr(given, name) < 1:
             parser.error(f"{name} must be at least 1, found {getattr(given, name)}")
     return given
@@ -58,25 +62,71 @@ class Model:
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         # Moved as a whole: device_map would need a further package.
-        self.model = transformers.AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16).to("cuda").eval()
+        dtype = "torch_dtype" if int(transformers.__version__.split(".")[0]) < 5 else "dtype"
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(name, **{dtype: torch.bfloat16}).to("cuda").eval()
         ends = self.model.generation_config.eos_token_id
         self.end_ids = set(ends if isinstance(ends, (list, tuple)) else [ends]) - {None}
+        self.pad = self.tokenizer.pad_token_id
+        self.name_software(transformers)
+
+    def name_software(self, transformers):
+        torch = self.torch
         self.software = {"transformers": transformers.__version__, "torch": torch.__version__, "device": torch.cuda.get_device_name()}
 
     def prompt_tokens(self):
         return len(self.tokenizer(PROMPT)["input_ids"])
 
+    def prompts(self, count):
+        return self.tokenizer([PROMPT] * count, return_tensors="pt", padding=True).to("cuda")
+
     def answer(self, count, new_tokens, stop_early):
         """Generates for `count` prompts at once; returns the tokens of each answer."""
-        inputs = self.tokenizer([PROMPT] * count, return_tensors="pt", padding=True).to("cuda")
+        inputs = self.prompts(count)
         least = {} if stop_early else {"min_new_tokens": new_tokens}
         with self.torch.inference_mode():
-            outputs = self.model.generate(**inputs, max_new_tokens=new_tokens, do_sample=False, pad_token_id=self.tokenizer.pad_token_id, **least)
+            outputs = self.model.generate(**inputs, max_new_tokens=new_tokens, do_sample=False, pad_token_id=self.pad, **least)
         answers = outputs[:, inputs["input_ids"].shape[1]:].tolist()  # waits for the device
         return [generated(each, self.end_ids) for each in answers]
 
     def peak_bytes(self):
         return int(self.torch.cuda.max_memory_allocated())
+
+
+class RandomModel(Model):
+    """A model of a profile's shape (sweeps/models, Llama architecture) with random weights, made on the GPU; nothing is fetched."""
+
+    PROFILES = pathlib.Path(__file__).resolve().parents[2] / "sweeps" / "models"
+
+    def __init__(self, profile, prompt_tokens):
+        import tomllib
+
+        import torch
+        import transformers
+
+        self.torch, self.length = torch, prompt_tokens
+        shape = tomllib.loads((self.PROFILES / f"{profile}.toml").read_text())
+        if shape["architecture"] != "llama":
+            sys.exit(f"hf_baseline: --random-weights makes models of the architecture llama, {profile} is {shape['architecture']}")
+        config = transformers.LlamaConfig(
+            num_hidden_layers=shape["layers"], hidden_size=shape["hidden"], num_attention_heads=shape["heads"],
+            num_key_value_heads=shape["kv_heads"], head_dim=shape["head_dim"], intermediate_size=shape["intermediate"],
+            vocab_size=shape["vocab"], max_position_embeddings=shape["max_context"], rms_norm_eps=shape["norm_eps"],
+            tie_word_embeddings=shape["tied_embeddings"], bos_token_id=None, eos_token_id=None, pad_token_id=0)
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.bfloat16)
+        with torch.device("cuda"):
+            self.model = transformers.LlamaForCausalLM(config).eval()
+        torch.set_default_dtype(before)
+        self.end_ids, self.pad, self.vocab = set(), 0, shape["vocab"]
+        self.name_software(transformers)
+        self.software["weights"] = "random"
+
+    def prompt_tokens(self):
+        return self.length
+
+    def prompts(self, count):
+        ids = self.torch.randint(1, self.vocab, (count, self.length), device="cuda")
+        return {"input_ids": ids, "attention_mask": self.torch.ones_like(ids)}
 
 
 def measure(model, given, clock=time.perf_counter):
@@ -95,7 +145,9 @@ def result(model, given, passes):
     prompt = model.prompt_tokens()
     output = statistics.median(tokens / seconds for seconds, tokens in passes)
     total = statistics.median((tokens + given.prompts * prompt) / seconds for seconds, tokens in passes)
-    software = ", ".join(f"{name} {version}" for name, version in model.software.items() if name != "device")
+    software = ", ".join(f"{name} {version}" for name, version in model.software.items() if name not in ("device", "weights"))
+    if "weights" in model.software:
+        software += f", {model.software['weights']} weights"
     return {
         "format": "kvsweep-external", "version": 1, "name": "generate()", "experiment": "lab-naive",
         "kind": f"MEASURED ({software}, {model.software['device']})",
@@ -111,7 +163,7 @@ def result(model, given, passes):
 def main(words=None, make_model=Model):
     given = options(words)
     try:
-        model = make_model(given.model)
+        model = RandomModel(given.as_model, given.prompt_tokens) if given.random_weights else make_model(given.model)
     except ImportError as missing:
         sys.exit(f"hf_baseline: {missing}; it needs torch and transformers (pip install torch transformers)")
     found = result(model, given, measure(model, given))
