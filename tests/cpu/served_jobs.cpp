@@ -303,10 +303,10 @@ Served serve(const backends::CpuWeights& weights, const std::vector<Job>& jobs,
 }
 
 Served serve_on(engine::Backend& backend, const std::vector<Job>& jobs, const Serving& serving,
-                const Served* answers) {
+                const Served* answers, engine::BlockCopier* copier) {
   const PlannedTime time;
   Timed timed(backend, time);
-  return Service(jobs, serving, timed, nullptr, answers).run();
+  return Service(jobs, serving, timed, copier, answers).run();
 }
 
 Served simulate(const std::vector<Job>& jobs, const Serving& serving, const Served& answers) {

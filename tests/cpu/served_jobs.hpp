@@ -48,6 +48,7 @@ struct Serving {
   std::function<void(int, int, int, std::span<const float>)> on_row = {};
   /// Of copies from and to the host tier, if there is one; as CopierOptions::fault.
   std::function<backends::CopyFault(engine::CopyId)> copy_fault = {};
+  bool pinned_host = true;  // of a device's host tier
 };
 /// Everything in one pass, one request at a time, no KV shared: what all servings are held against.
 Serving plain_serving(int max_model_len, model::DType kv_type);
@@ -68,9 +69,9 @@ struct Served {
 Served serve(const backends::CpuWeights& weights, const std::vector<Job>& jobs,
              const Serving& serving);
 /// Serves the same jobs in the same time with another backend, sampling freely, or forced to give
-/// these answers. No tier.
+/// these answers. A tier needs the backend's copier.
 Served serve_on(engine::Backend& backend, const std::vector<Job>& jobs, const Serving& serving,
-                const Served* answers = nullptr);
+                const Served* answers = nullptr, engine::BlockCopier* copier = nullptr);
 /// The same with the simulator, which replays these answers.
 Served simulate(const std::vector<Job>& jobs, const Serving& serving, const Served& answers);
 
