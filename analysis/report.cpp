@@ -108,6 +108,7 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   report.regimes = regimes_of(report.panels);
   report.claims = run_claims(archives, "", profiles);
   report.studies = make_study_charts(report.readers, report.externals, profiles);
+  report.accesses = make_access_charts(report.cells, sources);
   return report;
 }
 

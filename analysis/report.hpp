@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/access_charts.hpp"
 #include "analysis/claims.hpp"
 #include "analysis/compare_config.hpp"
 #include "analysis/report_digest.hpp"
@@ -88,6 +89,7 @@ struct Report {
   std::vector<MissingCell> missing;
   std::vector<StudyChart> studies;
   std::deque<ExternalCell> externals;
+  AccessCharts accesses;
   ClaimReport claims;
   std::vector<Published> published;
   // What the panels point into.

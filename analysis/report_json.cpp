@@ -131,6 +131,8 @@ std::string report_json(const Report& report, const std::string& program) {
   add_list(json, "missing", report.missing, add_missing);
   add_list(json, "studies", report.studies, add_study);
   add_list(json, "externals", report.externals, add_external);
+  add_list(json, "accesses", report.accesses.charts, add_access);
+  add_texts(json.key("accesses_left_out"), report.accesses.left_out);
   json.key("published_fits");
   add_published_fits(json, report);
   json.close('}');

@@ -14,6 +14,7 @@ std::string report_json(const Report& report, const std::string& program);
 // Parts of it.
 void add_panel(JsonLine& json, const ReportPanel& panel);
 void add_study(JsonLine& json, const StudyChart& chart);
+void add_access(JsonLine& json, const AccessChart& chart);
 void add_external(JsonLine& json, const ExternalCell& cell);
 /// With six significant digits.
 JsonLine& add_brief(JsonLine& json, double value);

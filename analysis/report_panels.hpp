@@ -21,6 +21,10 @@ std::vector<ReportPanel> make_panels(const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,
                                      std::span<const Published> published);
 
+/// Of the first cells that logged accesses. Throws what ArchiveReader throws.
+AccessCharts make_access_charts(const std::deque<ConfiguredCell>& cells,
+                                const PanelSources& sources);
+
 /// Fills the figures of every group: over its repeats, against fcfs, against the others.
 void rate_panel(ReportPanel& panel, std::span<const Published> published);
 

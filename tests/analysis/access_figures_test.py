@@ -3,6 +3,7 @@
 
     access_figures_test.py KVSWEEP SOURCE_DIR
 """
+import json
 import pathlib
 import subprocess
 import sys
@@ -17,7 +18,9 @@ except ImportError as missing:
     print(f"SKIPPED: {missing}")
     sys.exit(0)
 
+import kvsweep  # noqa: E402
 from kvsweep import access_figures  # noqa: E402
+from page_data import PageData  # noqa: E402
 
 
 class Log:
@@ -84,6 +87,38 @@ class AccessFigures(unittest.TestCase):
         empty.access = empty.access.iloc[:0]
         with self.assertRaisesRegex(access_figures.NoAccessLog, "logged no KV accesses"):
             access_figures.accesses(empty, 0)
+
+    def test_a_log_too_large_for_a_figure_is_thinned_and_the_figure_says_so(self):
+        figure = access_figures.accesses(Log(), 0, most=6)
+        self.assertIn("one access in 2, picked at random", figure._suptitle.get_text())
+        self.assertEqual(sum(len(marks.get_offsets()) for axis in figure.axes for marks in axis.collections), 6)
+
+
+class Recorded(unittest.TestCase):
+    def test_the_program_and_the_package_see_the_same_in_a_log(self):
+        with tempfile.TemporaryDirectory() as folder:
+            archive = f"{folder}/a.h5"
+            subprocess.run([program, "run", source / "sweeps/experiments/ipdps-access.toml", "--backend", "cpu", "--set", "model=tiny-llama-3",
+                            "--archive", archive, "--profiles", source / "sweeps"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run([program, "report", archive, "-o", f"{folder}/page", "--profiles", source / "sweeps"], check=True, stdout=subprocess.DEVNULL)
+            parser = PageData()
+            parser.feed(pathlib.Path(f"{folder}/page/index.html").read_text())
+            if not parser.text:
+                self.skipTest("kvsweep was built without its web pages, so the report holds no data")
+            (chart,) = json.loads(parser.text)["accesses"]
+            archive = kvsweep.open(archive)
+            rows = access_figures.logged(archive, 0, steps=chart["steps"])
+            self.assertEqual((chart["in_steps"], len(chart["marks"]["t_ns"])), (len(rows), len(rows)))
+            begin = rows.t_s.iloc[0]
+            np.testing.assert_allclose(chart["marks"]["t_ns"], (rows.t_s - begin) * 1e9, atol=1)
+            self.assertEqual([chart["marks"][name] for name in ("block", "job", "n_slots")], [rows[name].tolist() for name in ("block", "job", "n_slots")])
+            place, cuts = access_figures.cut_gaps(rows.t_s, rows.t_s + rows.dur_s)
+            self.assertEqual(len(chart["cuts"]), len(cuts))
+            lost = sum(lost for _, lost in chart["cuts"]) * 1e-9
+            self.assertAlmostEqual(float(place(rows.t_s.max())), rows.t_s.max() - begin - lost, places=8)
+            idle = access_figures.idle_share(archive, 0).set_index("cache")
+            for cache, name in (("K", "keys"), ("V", "values")):
+                np.testing.assert_allclose(chart[name], idle.loc[cache][["block", "idle_share", "longest_pause_s", "since_last_write_s"]], rtol=1e-5)
 
 
 if __name__ == "__main__":

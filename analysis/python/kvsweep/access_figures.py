@@ -59,8 +59,10 @@ def accesses(archive, cell, layer=None, steps=None, most=60_000):
     """Blocks over time, K above V; filled marks read and hollow ones write; pauses of all are cut where dotted lines stand."""
     rows = logged(archive, cell, layer, steps)
     place, cuts = cut_gaps(rows.t_s, rows.t_s + rows.dur_s)
-    every = max(1, -(-len(rows) // most))
-    rows = rows.iloc[::every]
+    total = len(rows)
+    every = max(1, -(-total // most))
+    # At random: every n-th would always meet the same head or request.
+    rows = rows.iloc[np.sort(np.random.default_rng(42).choice(total, -(-total // every), replace=False))] if every > 1 else rows
     blocks = {block: i for i, block in enumerate(sorted(rows.block.unique()))}
     figure, axes = plt.subplots(2, 1, figsize=(8, 4.6), sharex=True, sharey=True)
     for axis, (name, kinds) in zip(axes, _CACHES):
@@ -78,7 +80,7 @@ def accesses(archive, cell, layer=None, steps=None, most=60_000):
     handles = dict(zip(*reversed(axes[0].get_legend_handles_labels())))
     figure.legend(handles.values(), handles.keys(), loc="upper center", bbox_to_anchor=(0.5, 0), ncol=4, fontsize=7)
     kind = archive.cells.kind[cell]
-    shown = "" if every == 1 else f", one access in {every}"
+    shown = "" if every == 1 else f", one access in {every}, picked at random"
     figure.suptitle(f"KV accesses of layer {rows.layer.iloc[0]}, cell {cell}{shown}\n{kind}", fontsize=9)
     return figure
 
@@ -113,5 +115,5 @@ def write(path, out, formats, steps=5):
         name = figures.file_name(archive.sweep, f"cell-{cell}", "accesses")
         first = sorted(archive.table("kv_access", cell).step.unique())[:steps]
         figures.save(accesses(archive, cell, steps=first), out / name, formats)
-        idle_share(archive, cell).to_csv(out / f"{name}-idle.csv", index=False)
+        idle_share(archive, cell).to_csv(out / f"{name}-idle.csv", index=False, float_format="%.9g")
     return len(cells)

@@ -1,6 +1,7 @@
 // What `kvsweep report` puts in the page: analysis/report_json.cpp writes it. null is "not
 // observed".
 
+import type { AccessChart } from "./accesses_data";
 import type { StudyChart } from "./studies_data";
 
 export type Interval = [number, number] | null;
@@ -207,6 +208,9 @@ export interface Report {
   published_fits: PublishedFit[];
   studies: StudyChart[];
   externals: ExternalCell[];
+  accesses: AccessChart[];
+  /** Why some cells with an access log have no chart. */
+  accesses_left_out: string[];
 }
 
 export const ALL = "all";

@@ -4,6 +4,7 @@ import { pageData } from "@/shared/columns";
 import { h, replace } from "@/shared/dom";
 import { startTheme, themeToggle } from "@/shared/theme";
 
+import { accessesSection } from "./accesses";
 import { missingSection, questionSection } from "./archives";
 import type { Card } from "./card";
 import { claimsSection } from "./claims";
@@ -30,6 +31,7 @@ function sections(store: Store): Card[] {
   return [
     still(questionSection(store.report)),
     ...studiesSection(store.report),
+    ...accessesSection(store.report),
     ...(externals ? [still(externals)] : []),
     still(summarySection(store)),
     still(regimesSection(store)),

@@ -1,0 +1,118 @@
+// The access log in the page of `kvsweep report`, over a log that kvsweep records on this processor.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Pages, Workplace, drawn, skipUnlessRunnable } from "./pages.mjs";
+
+skipUnlessRunnable();
+
+const CHARTS = ["accesses", "idle", "since-write", "window"].map((part) => `access-0-${part}`);
+const experiment = join(process.env.KVSWEEP_SOURCE ?? "", "sweeps/experiments/ipdps-access.toml");
+const place = new Workplace("accesses");
+let pages;
+let page;
+
+async function drawnChart(id, where = page) {
+  await where.locator(`#${id}`).scrollIntoViewIfNeeded();
+  await where.locator(`#${id} canvas`).waitFor();
+  await drawn(where);
+}
+
+/** How many pixels of a chart have this colour, which stands in a variable of the theme. */
+const inked = (id, variable) => page.locator(`#${id} canvas`).evaluate((canvas, name) => {
+  const wanted = getComputedStyle(document.documentElement).getPropertyValue(name).trim().slice(1).match(/../g).map((each) => parseInt(each, 16));
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) count += wanted.every((value, k) => Math.abs(data[i + k] - value) < 3) && data[i + 3] > 250;
+  return count;
+}, variable);
+
+async function csvOf(id) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator(`#${id} button.csv`).click()]);
+  const [head, ...rows] = readFileSync(await download.path(), "utf8").trim().split("\r\n").map((line) => line.split(","));
+  return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i]])));
+}
+
+before(async () => {
+  place.kvsweep("run", experiment, "--backend", "cpu", "--set", "model=tiny-llama-3", "--archive", "access.h5");
+  place.kvsweep("report", "access.h5", "-o", "page");
+  pages = await Pages.start();
+  page = await pages.open(place.path("page/index.html"));
+  await page.waitForSelector("#missing");
+});
+
+after(async () => {
+  await pages?.close();
+  place.close();
+});
+
+test("every request's accesses are drawn in a colour of its own, keys above values", async () => {
+  await drawnChart("access-0-accesses");
+  const keys = await page.locator("#access-0-accesses .keys li").allInnerTexts();
+  assert.deepEqual(keys.map((each) => each.trim()),
+    ["request 0", "request 1", "request 2", "request 3", "read: filled", "write: hollow"]);
+  for (const variable of ["--series-1", "--series-2", "--series-3", "--series-4"]) {
+    assert.ok(await inked("access-0-accesses", variable) > 10, `${variable} is not on the chart`);
+  }
+  await page.locator("#access-0-accesses").screenshot({ path: join(place.screenshots, "accesses.png") });
+});
+
+test("the note says which part of the log is shown, and that pauses are cut", async () => {
+  await drawnChart("access-0-accesses");
+  const note = await page.locator("#access-0-accesses .note").innerText();
+  assert.match(note, /Layer 0, steps 1 to 5: 6,772 of the cell's 6,772 records\. Every access is drawn\./);
+  assert.match(note, /Dotted: \d+ pauses? of all accesses, cut to .*each\./);
+  assert.match(await page.locator("#accesses h3").first().innerText(), /MEASURED \(cpu/);
+});
+
+test("CSV has every access drawn: writes in the first pass, whole blocks read in the others", async () => {
+  await drawnChart("access-0-accesses");
+  const rows = await csvOf("access-0-accesses");
+  assert.equal(rows.length, 6772);
+  const keys_of_heads = 2;
+  const written = rows.filter((row) => row.access === "write K" && row.step === "1");
+  assert.equal(written.reduce((sum, row) => sum + Number(row.n_slots), 0), keys_of_heads * (16 + 343 + 16 + 893));
+  const read = rows.filter((row) => row.access === "read V" && row.step === "3" && row.request === "1");
+  assert.equal(read.reduce((sum, row) => sum + Number(row.n_slots), 0), keys_of_heads * 345);
+  assert.ok(rows.every((row, i) => i === 0 || Number(row.t_ns) >= Number(rows[i - 1].t_ns)));
+});
+
+test("arrow keys show an access: request, block, slots, head, step and time", async () => {
+  await drawnChart("access-0-accesses");
+  await page.locator("#access-0-accesses .chart").focus();
+  await page.keyboard.press("ArrowRight");
+  await drawn(page);
+  const tip = await page.locator("#access-0-accesses .chart").innerText();
+  assert.match(tip, /request 0, (read|write) K/);
+  assert.match(tip, /block \d+, slots \d+ to \d+, key head \d/);
+  assert.match(tip, /step \d, at [\d.,]+ µs for [\d.]+ µs/);
+  await page.keyboard.press("Escape");
+});
+
+test("idle shares, times since the last write and the use of the window are drawn beside", async () => {
+  for (const id of CHARTS) await drawnChart(id);
+  const idle = await csvOf("access-0-idle");
+  assert.equal(idle.length, 2 * new Set(idle.map((row) => row.block)).size);
+  assert.ok(idle.every((row) => Number(row.idle_percent) > 0 && Number(row.idle_percent) <= 100));
+  const since = (await csvOf("access-0-since-write")).filter((row) => row.cache === "K");
+  const last = (await csvOf("access-0-accesses")).filter((row) => row.access === "write K").at(-1);
+  const least = since.reduce((a, b) => (Number(b.since_last_write_ms) < Number(a.since_last_write_ms) ? b : a));
+  assert.equal(least.block, last.block, "the block that was written last");
+  const use = await csvOf("access-0-window");
+  assert.deepEqual(use.map((row) => Math.round(Number(row.window_use_percent) * 20.48)), [1268, 4, 4, 4, 4]);
+  for (const id of CHARTS.slice(1)) await page.locator(`#${id}`).screenshot({ path: join(place.screenshots, `${id}.png`) });
+});
+
+test("the section fits a narrow dark page", async () => {
+  const narrow = await pages.open(place.path("page/index.html"), "", { colorScheme: "dark", viewport: { width: 390, height: 800 } });
+  await narrow.waitForSelector("#missing");
+  for (const id of CHARTS) await drawnChart(id, narrow);
+  assert.ok(await narrow.evaluate(() => document.documentElement.scrollWidth) <= 390);
+  await narrow.locator("#access-0-accesses").screenshot({ path: join(place.screenshots, "accesses-390.png") });
+  await narrow.close();
+});
+
+test("no page wrote to the console or asked the network for anything", () => {
+  assert.deepEqual(pages.complaints.filter((each) => !/willReadFrequently/.test(each)), []);
+});
