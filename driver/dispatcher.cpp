@@ -93,10 +93,10 @@ void Dispatcher::handle(const WorkerLost& lost) {
 
 void Dispatcher::handle(const CellDone& done) {
   if (!expects(done.worker, done.cell, done.attempt)) {
-    revive(done.worker, done.cell, done.attempt, WorkerState::idle);
+    revive(done.worker, done.cell, done.attempt, WorkerState::idle, Memory::kept);
     return;
   }
-  const Run run = end_run(done.worker, workers_.at(done.worker), WorkerState::idle);
+  const Run run = end_run(done.worker, workers_.at(done.worker), WorkerState::idle, Memory::kept);
   Cell& cell = cells_.at(done.cell);
   cell.state = CellState::over;
   Experience& experience = experience_[cell.task.sku];
@@ -108,10 +108,10 @@ void Dispatcher::handle(const CellDone& done) {
 void Dispatcher::handle(const CellFailed& failed) {
   const WorkerState next = failed.poisoned ? WorkerState::unusable : WorkerState::idle;
   if (!expects(failed.worker, failed.cell, failed.attempt)) {
-    revive(failed.worker, failed.cell, failed.attempt, next);
+    revive(failed.worker, failed.cell, failed.attempt, next, Memory::given_back);
     return;
   }
-  const Run run = end_run(failed.worker, workers_.at(failed.worker), next);
+  const Run run = end_run(failed.worker, workers_.at(failed.worker), next, Memory::given_back);
   if (run.abandonment) return attempt_abandoned(run, failed.reason);
   if (failed.kind == CellStatus::failed) return attempt_failed(run, failed.reason);
   end_cell(run.cell, run.attempt, failed.kind, failed.reason);
@@ -119,10 +119,12 @@ void Dispatcher::handle(const CellFailed& failed) {
 
 void Dispatcher::handle(const CellAbandoned& abandoned) {
   if (!expects(abandoned.worker, abandoned.cell, abandoned.attempt)) {
-    revive(abandoned.worker, abandoned.cell, abandoned.attempt, WorkerState::idle);
+    revive(abandoned.worker, abandoned.cell, abandoned.attempt, WorkerState::idle,
+           Memory::given_back);
     return;
   }
-  const Run run = end_run(abandoned.worker, workers_.at(abandoned.worker), WorkerState::idle);
+  const Run run = end_run(abandoned.worker, workers_.at(abandoned.worker), WorkerState::idle,
+                          Memory::given_back);
   if (!run.abandonment) return attempt_failed(run, "stopped without having been asked to");
   attempt_abandoned(run, "abandoned");
 }
@@ -163,8 +165,11 @@ void Dispatcher::watch(int id, Worker& worker) {
 
 // How attempts and cells end -----------------------------------------------------------------
 
-Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next) {
-  memory_.release(id);
+Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next, Memory memory) {
+  if (memory == Memory::kept)
+    memory_.end(id);
+  else
+    memory_.release(id);
   worker.state = next;
   worker.heard = listened_;
   if (next == WorkerState::unusable) {
@@ -174,11 +179,11 @@ Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next) {
   return *std::exchange(worker.run, std::nullopt);
 }
 
-void Dispatcher::revive(int id, int cell, int attempt, WorkerState next) {
+void Dispatcher::revive(int id, int cell, int attempt, WorkerState next, Memory memory) {
   const auto at = workers_.find(id);
   if (at == workers_.end() || at->second.state != WorkerState::lost) return;
   if (at->second.run->cell != cell || at->second.run->attempt != attempt) return;
-  end_run(id, at->second, next);
+  end_run(id, at->second, next, memory);
   roster_changed_ = true;
 }
 
@@ -286,7 +291,7 @@ std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeat
   const std::string& node = worker.caps.node;
   if (const std::optional<int> holder = memory_.reserved_for(node)) {
     const Cell& cell = cells_.at(*holder);
-    if (may_take(id, worker, cell, repeats) && memory_.fits(node, *holder, cell.task.host_gib))
+    if (may_take(id, worker, cell, repeats) && memory_.fits(node, id, *holder, cell.task.host_gib))
       return holder;
     if (!in_time(cell.task.estimate_s, now_)) memory_.cancel_reservation_on(node);
   }
@@ -297,7 +302,7 @@ std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeat
       if (best && *best < place) break;
       const Cell& cell = cells_.at(place.cell);
       if (!may_take(id, worker, cell, repeats)) continue;
-      if (memory_.fits(node, place.cell, cell.task.host_gib)) {
+      if (memory_.fits(node, id, place.cell, cell.task.host_gib)) {
         best = place;
         break;
       }
@@ -338,7 +343,8 @@ bool Dispatcher::in_time(double estimate_s, Nanos started) const {
 void Dispatcher::assign(int id, Worker& worker, int index) {
   Cell& cell = cells_.at(index);
   waiting_[cell.task.sku].erase(place_of(cell));
-  memory_.charge(worker.caps.node, id, index, cell.task.host_gib);
+  const bool keep = keeps_memory(id, worker, cell.task);
+  memory_.charge(worker.caps.node, id, index, cell.task.host_gib, keep);
   cell.state = CellState::running;
   cell.tried_on.insert(id);
   ++cell.tries;
@@ -346,7 +352,20 @@ void Dispatcher::assign(int id, Worker& worker, int index) {
   worker.state = WorkerState::busy;
   worker.heard = listened_;
   worker.run = Run{index, attempt, now_, std::nullopt};
-  commands_.emplace_back(AssignCell{id, index, attempt});
+  commands_.emplace_back(AssignCell{id, index, attempt, keep});
+}
+
+/// Whether the worker shall keep its host memory when this cell is done: page-locking it anew takes
+/// tenths of a second for each GiB, but what nobody else can have must not hold up any other cell.
+bool Dispatcher::keeps_memory(int id, const Worker& worker, const CellTask& task) const {
+  if (worker.caps.backend != "cuda") return false;
+  const double capacity = memory_.capacity_gib(worker.caps.node);
+  double largest = 0;
+  for (const auto& [index, cell] : cells_) {
+    const bool to_come = cell.state == CellState::waiting || cell.state == CellState::running;
+    if (to_come && cell.task.host_gib <= capacity) largest = std::max(largest, cell.task.host_gib);
+  }
+  return memory_.may_keep(worker.caps.node, id, task.host_gib, largest);
 }
 
 void Dispatcher::finish() {

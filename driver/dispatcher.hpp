@@ -80,6 +80,7 @@ using Event = std::variant<WorkerJoined, WorkerHeard, WorkerLost, CellDone, Cell
 
 struct AssignCell {
   int worker, cell, attempt;
+  bool keep_memory = false;  // the worker's host memory stays when the cell is done
 };
 struct AbandonCell {
   int worker, cell, attempt;
@@ -154,6 +155,7 @@ class Dispatcher {
   enum class WorkerState { idle, busy, lost, unusable };
   enum class AbandonWhy { timeout, drain };
   enum class Repeats { elsewhere, anywhere };  // where a failed attempt may be repeated
+  enum class Memory { kept, given_back };      // what the worker was assigned to keep, or nothing
 
   struct Cell {
     explicit Cell(const CellTask& task) : task(task) {}
@@ -212,12 +214,13 @@ class Dispatcher {
   bool other_could(const Cell& cell) const;
   bool in_time(double estimate_s, Nanos started) const;
   void assign(int worker, Worker& on, int cell);
+  bool keeps_memory(int worker, const Worker& on, const CellTask& task) const;
   void finish();
   LeftCell why_left(const Cell& cell) const;
   double expected_s(const Cell& cell) const;
 
-  Run end_run(int worker, Worker& on, WorkerState next);
-  void revive(int worker, int cell, int attempt, WorkerState next);
+  Run end_run(int worker, Worker& on, WorkerState next, Memory memory);
+  void revive(int worker, int cell, int attempt, WorkerState next, Memory memory);
   void attempt_failed(const Run& run, const std::string& reason);
   void attempt_abandoned(const Run& run, const std::string& reason);
   void end_cell(int cell, int attempt, sweep::CellStatus kind, const std::string& reason);

@@ -139,7 +139,9 @@ class Farm {
     running_[assign.worker] = RunningCell{
         assign.cell, assign.attempt, assign.worker, worker.host, clock_.now(), clock_.now(), {}};
     note_company();
-    tell(assign.worker, worker::Assign{assign.cell, assign.attempt, std::move(config)}, losses);
+    tell(assign.worker,
+         worker::Assign{assign.cell, assign.attempt, std::move(config), assign.keep_memory},
+         losses);
   }
   void obey(const AbandonCell& abandon, std::deque<Event>& losses) {
     tell(abandon.worker, worker::Abandon{abandon.cell, abandon.attempt}, losses);

@@ -25,21 +25,47 @@ double MemoryLedger::used_gib(const std::string& node) const {
   return used;
 }
 
-bool MemoryLedger::fits(const std::string& name, int cell, double gib) const {
-  if (gib <= 0) return true;
-  const Node& node = nodes_.at(name);
-  if (used_gib(name) + gib > node.capacity_gib) return false;
-  if (!node.reservation || node.reservation->cell == cell) return true;
-  double beside = 0;
-  for (const auto& [worker, charge] : node.charges)
-    if (charge.beside_reservation) beside += charge.gib;
-  return beside + gib + node.reservation->gib <= node.capacity_gib;
+double MemoryLedger::Node::kept_gib(int worker) const {
+  const auto at = charges.find(worker);
+  return at == charges.end() ? 0 : at->second.kept_gib;
 }
 
-void MemoryLedger::charge(const std::string& name, int worker, int cell, double gib) {
+bool MemoryLedger::fits(const std::string& name, int worker, int cell, double gib) const {
+  const Node& node = nodes_.at(name);
+  const double kept = node.kept_gib(worker), more = gib - kept;
+  if (more <= 0) return true;
+  if (used_gib(name) + more > node.capacity_gib) return false;
+  if (!node.reservation || node.reservation->cell == cell) return true;
+  double beside = 0;
+  for (const auto& [other, charge] : node.charges)
+    beside += charge.beside_reservation ? charge.gib : charge.kept_gib;
+  return beside + more + node.reservation->gib <= node.capacity_gib;
+}
+
+bool MemoryLedger::may_keep(const std::string& name, int worker, double gib,
+                            double largest_gib) const {
+  const Node& node = nodes_.at(name);
+  double kept = std::max(gib, node.kept_gib(worker));
+  for (const auto& [other, charge] : node.charges)
+    if (other != worker) kept += charge.kept_gib;
+  return kept + largest_gib <= node.capacity_gib;
+}
+
+void MemoryLedger::charge(const std::string& name, int worker, int cell, double gib, bool keep) {
   cancel_reservation_of(cell);
   Node& node = nodes_.at(name);
-  node.charges[worker] = Charge{gib, node.reservation.has_value()};
+  const double held = std::max(gib, node.kept_gib(worker));
+  node.charges[worker] = Charge{held, keep ? held : 0, node.reservation.has_value()};
+}
+
+void MemoryLedger::end(int worker) {
+  for (auto& [name, node] : nodes_) {
+    const auto at = node.charges.find(worker);
+    if (at == node.charges.end()) continue;
+    at->second.gib = at->second.kept_gib;
+    at->second.beside_reservation = false;
+    if (at->second.gib <= 0) node.charges.erase(at);
+  }
 }
 
 void MemoryLedger::release(int worker) {

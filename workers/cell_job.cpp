@@ -49,6 +49,23 @@ CellJob parse_job(const json& text) {
   return job;
 }
 
+/// Gives the executor's host memory back when a cell is over, unless it is to be kept: the driver
+/// counts on it.
+class HostMemoryAfter {
+ public:
+  explicit HostMemoryAfter(Executor& executor) : executor_(executor) {}
+  ~HostMemoryAfter() {
+    if (!keep_) executor_.give_back_host_memory();
+  }
+  HostMemoryAfter(const HostMemoryAfter&) = delete;
+  HostMemoryAfter& operator=(const HostMemoryAfter&) = delete;
+  void keep() { keep_ = true; }
+
+ private:
+  Executor& executor_;
+  bool keep_ = false;
+};
+
 class CellRunner {
  public:
   CellRunner(const Hello& self, int rank, std::string scratch_dir,
@@ -81,8 +98,12 @@ class CellRunner {
   sweep::CellResult run_on_device(const ExperimentConfig& config, const CellContext& context,
                                   std::uint64_t cell) {
     const backends::ProfilerRange range(backends::ProfilerName::cell, cell);
+    HostMemoryAfter after(*executor_);
     try {
-      return run_experiment(config, *workloads_, *executor_, {context.progress, context.stop});
+      sweep::CellResult result =
+          run_experiment(config, *workloads_, *executor_, {context.progress, context.stop});
+      if (context.keep_memory) after.keep();
+      return result;
     } catch (const backends::DeviceLost& error) {
       throw DeviceLost(error.what());
     }

@@ -44,6 +44,8 @@ class Executor {
   /// `config` must outlive the execution; one execution at a time. Throws engine::InputError, and
   /// what the backend throws when the model does not fit.
   std::unique_ptr<Execution> prepare(const ExperimentConfig& config);
+  /// Host memory that was kept for tiers of later cells is freed. No execution may be there.
+  void give_back_host_memory() noexcept;
 
  private:
   struct Kept;

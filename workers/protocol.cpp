@@ -32,7 +32,7 @@ constexpr auto fields(const Abandoned*) {
 }
 constexpr auto fields(const Goodbye*) { return std::tuple(&Goodbye::stuck); }
 constexpr auto fields(const Assign*) {
-  return std::tuple(&Assign::cell, &Assign::attempt, &Assign::config);
+  return std::tuple(&Assign::cell, &Assign::attempt, &Assign::config, &Assign::keep_memory);
 }
 constexpr auto fields(const Abandon*) { return std::tuple(&Abandon::cell, &Abandon::attempt); }
 constexpr auto fields(const Stop*) { return std::tuple(); }

@@ -78,7 +78,8 @@ struct Goodbye {
 struct Assign {
   int cell = 0;
   int attempt = 0;
-  std::string config{};  // opaque here
+  std::string config{};      // opaque here
+  bool keep_memory = false;  // host memory stays with the worker when the cell is done
 };
 
 struct Abandon {

@@ -53,10 +53,12 @@ class CellRun {
       : cell_(work.cell), attempt_(work.attempt), last_heartbeat_(now) {
     // Shared and copied, because a thread that does not stop is left behind (see leave_behind).
     thread_ = std::jthread([run_cell, box = box_, work = std::move(work)](std::stop_token stop) {
-      const CellContext context{work.cell, work.attempt, stop, [&box](const Progress& progress) {
+      const CellContext context{work.cell, work.attempt, stop,
+                                [&box](const Progress& progress) {
                                   const std::lock_guard lock(box->mutex);
                                   box->progress = progress;
-                                }};
+                                },
+                                work.keep_memory};
       Message outcome = outcome_of(run_cell, work, context);
       const std::lock_guard lock(box->mutex);
       box->outcome = std::move(outcome);

@@ -16,6 +16,7 @@ struct CellContext {
   int attempt;
   std::stop_token stop;  // asked for at step boundaries; when set, throw CellAbandoned
   ProgressFn progress;
+  bool keep_memory = false;  // host memory stays for the next cell, if this one ends well
 };
 
 /// Runs a cell: configuration bytes in, result bytes out. Called on a thread of its own, one cell

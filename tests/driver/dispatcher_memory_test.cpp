@@ -118,3 +118,34 @@ TEST_CASE("a sim cell reserves nothing, also on a node without memory") {
   world.join(2, "", "n1", 0);
   CHECK(world.busy().size() == 2);
 }
+
+TEST_CASE("GPU workers keep their tiers between cells while any cell still fits on each of them") {
+  std::vector<CellTask> cells;
+  for (int i = 0; i < 12; ++i) cells.push_back(big_cell(i, 128));
+  for (int i = 12; i < 16; ++i) cells.push_back(cell(i, 0.5));
+  World world(cells, {.backend = "cuda", .workers = 4});
+  for (int worker = 1; worker <= 4; ++worker) world.join(worker, "", "n1", 460);
+  for (std::size_t i = 0; !world.dispatcher.finished(); ++i) {
+    const std::vector<int> busy = world.busy();
+    REQUIRE_FALSE(busy.empty());
+    world.done(busy[i % busy.size()]);
+  }
+  CHECK(world.most_kept_gib() == 256);  // a third tier kept would leave no room on the fourth
+  CHECK(world.most_held_gib() == 384);
+}
+
+TEST_CASE("a worker on the host keeps nothing") {
+  World world({big_cell(0, 100), big_cell(1, 100)}, {.backend = "cpu", .workers = 2});
+  world.join(1, "", "n1", 500);
+  world.done(1);
+  CHECK(world.kept_gib(1) == 0);
+}
+
+TEST_CASE("a GPU worker whose cell failed keeps nothing") {
+  World world({big_cell(0, 100), big_cell(1, 100)}, {.backend = "cuda", .workers = 1});
+  world.join(1, "", "n1", 500);
+  world.fail(1);
+  CHECK(world.kept_gib(1) == 0);
+  world.done(1);
+  CHECK(world.kept_gib(1) == 100);
+}

@@ -27,7 +27,7 @@ inline driver::CellTask big_cell(int index, double host_gib, double estimate_s =
 class World {
  public:
   World(std::vector<driver::CellTask> cells, driver::DispatchRules rules)
-      : dispatcher(cells, with_backend(rules)) {
+      : dispatcher(cells, with_backend(rules)), backend_(with_backend(rules).backend) {
     for (const driver::CellTask& cell : cells) {
       tasks_[cell.cell] = cell;
       attempts_[cell.cell] = cell.attempts;
@@ -37,13 +37,15 @@ class World {
   // What happens -----------------------------------------------------------------------------
   void join(int worker, const std::string& sku = "", const std::string& node = "n1",
             double node_gib = 1000) {
-    workers_[worker] = {.caps = {sku, node, node_gib, "sim"}};
+    workers_[worker] = {.caps = {sku, node, node_gib, backend_}};
     const auto [at, added] = capacity_.try_emplace(node, node_gib);
     if (!added) at->second = std::min(at->second, node_gib);
     on(driver::WorkerJoined{worker, workers_[worker].caps});
   }
   void done(int worker) {
+    const double held = held_gib(workers_.at(worker));
     const Running run = end(worker);
+    if (run.keep) workers_.at(worker).kept_gib = held;
     if (dispatcher.expects(worker, run.cell, run.attempt)) over_once(run.cell, "done");
     on(driver::CellDone{worker, run.cell, run.attempt});
   }
@@ -62,6 +64,7 @@ class World {
   }
   void kill(int worker) {
     workers_[worker].running.reset();
+    workers_[worker].kept_gib = 0;
     workers_[worker].usable = false;
     on(driver::WorkerLost{worker});
   }
@@ -125,6 +128,11 @@ class World {
       if (!stopped_.contains(id)) throw std::logic_error("a worker was not stopped");
   }
   const std::vector<int>& started() const { return started_; }
+  /// Host memory that an idle worker still holds.
+  double kept_gib(int worker) const { return workers_.at(worker).kept_gib; }
+  /// The most that workers held at once, and that idle ones did.
+  double most_held_gib() const { return most_held_gib_; }
+  double most_kept_gib() const { return most_kept_gib_; }
 
   driver::Dispatcher dispatcher;
   Nanos now{0};
@@ -133,16 +141,18 @@ class World {
   struct Running {
     int cell;
     int attempt;
+    bool keep = false;
     bool abandon = false;
   };
   struct Worker {
     driver::WorkerCaps caps;
     bool usable = true;
     std::optional<Running> running{};
+    double kept_gib = 0;  // host memory from earlier cells
   };
 
   static driver::DispatchRules with_backend(driver::DispatchRules rules) {
-    rules.backend = "sim";
+    if (rules.backend.empty()) rules.backend = "sim";
     return rules;
   }
   static void require(bool holds, const std::string& promise) {
@@ -151,7 +161,12 @@ class World {
   Running end(int worker) {
     const Running run = *workers_.at(worker).running;
     workers_.at(worker).running.reset();
+    workers_.at(worker).kept_gib = 0;
     return run;
+  }
+  double held_gib(const Worker& worker) const {
+    if (!worker.running) return worker.kept_gib;
+    return std::max(worker.kept_gib, tasks_.at(worker.running->cell).host_gib);
   }
   void over_once(int cell, const std::string& fate) {
     require(fates_.emplace(cell, fate).second, "a cell is over once");
@@ -165,13 +180,15 @@ class World {
     require(!fates_.contains(assign.cell), "a cell that is over does not start");
     require(!dispatcher.draining(), "nothing starts while draining");
     require(assign.attempt == ++attempts_.at(assign.cell), "attempts count up");
-    worker.running = Running{assign.cell, assign.attempt};
+    worker.running = Running{assign.cell, assign.attempt, assign.keep_memory};
     started_.push_back(assign.cell);
-    double used = 0;
+    double used = 0, kept = 0;
+    for (const auto& [id, other] : workers_) kept += other.kept_gib;
     for (const auto& [id, other] : workers_)
-      if (other.running && other.caps.node == worker.caps.node)
-        used += tasks_.at(other.running->cell).host_gib;
+      if (other.caps.node == worker.caps.node) used += held_gib(other);
     require(used <= capacity_.at(worker.caps.node), "a node's memory is never exceeded");
+    most_held_gib_ = std::max(most_held_gib_, used);
+    most_kept_gib_ = std::max(most_kept_gib_, kept);
   }
   void obey(const driver::AbandonCell& abandon) {
     auto& running = workers_.at(abandon.worker).running;
@@ -189,6 +206,7 @@ class World {
     last_attempts_[ended.cell] = ended.attempt;
   }
 
+  std::string backend_;
   std::map<int, driver::CellTask> tasks_;
   std::map<int, int> attempts_;
   std::map<int, Worker> workers_;
@@ -198,6 +216,7 @@ class World {
   std::map<int, int> last_attempts_;
   std::set<int> stopped_;
   std::vector<int> started_;
+  double most_held_gib_ = 0, most_kept_gib_ = 0;  // when a cell started
 };
 
 }  // namespace driver_test

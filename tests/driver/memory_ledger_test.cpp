@@ -16,27 +16,27 @@ MemoryLedger node_of(double gib) {
 TEST_CASE("a node gives out what it has and takes it back") {
   MemoryLedger ledger = node_of(100);
   ledger.charge("n", 1, 10, 60);
-  CHECK(ledger.fits("n", 11, 40));
-  CHECK_FALSE(ledger.fits("n", 11, 41));
+  CHECK(ledger.fits("n", 9, 11, 40));
+  CHECK_FALSE(ledger.fits("n", 9, 11, 41));
   ledger.charge("n", 2, 11, 40);
   CHECK(ledger.used_gib("n") == 100);
   ledger.release(1);
-  CHECK(ledger.fits("n", 12, 60));
+  CHECK(ledger.fits("n", 9, 12, 60));
 }
 
 TEST_CASE("what starts beside a reservation leaves room for it") {
   MemoryLedger ledger = node_of(100);
   ledger.charge("n", 1, 10, 50);
   ledger.reserve("n", 20, 70);
-  CHECK_FALSE(ledger.fits("n", 11, 31));  // with the 70 that are to come
-  REQUIRE(ledger.fits("n", 11, 20));
+  CHECK_FALSE(ledger.fits("n", 9, 11, 31));  // with the 70 that are to come
+  REQUIRE(ledger.fits("n", 9, 11, 20));
   ledger.charge("n", 2, 11, 20);
-  CHECK_FALSE(ledger.fits("n", 12, 20));
-  CHECK(ledger.fits("n", 12, 10));
-  CHECK_FALSE(ledger.fits("n", 20, 70));
+  CHECK_FALSE(ledger.fits("n", 9, 12, 20));
+  CHECK(ledger.fits("n", 9, 12, 10));
+  CHECK_FALSE(ledger.fits("n", 9, 20, 70));
   ledger.release(1);
-  CHECK(ledger.fits("n", 20, 70));
-  CHECK_FALSE(ledger.fits("n", 12, 20));
+  CHECK(ledger.fits("n", 9, 20, 70));
+  CHECK_FALSE(ledger.fits("n", 9, 12, 20));
 }
 
 TEST_CASE("a reservation ends when its cell starts, and then binds nobody") {
@@ -45,7 +45,7 @@ TEST_CASE("a reservation ends when its cell starts, and then binds nobody") {
   CHECK(ledger.reserved_for("n") == 20);
   ledger.charge("n", 1, 20, 70);
   CHECK_FALSE(ledger.reserved_for("n"));
-  CHECK(ledger.fits("n", 12, 30));
+  CHECK(ledger.fits("n", 9, 12, 30));
 }
 
 TEST_CASE("a node has one reservation and a cell reserves on one node") {
@@ -66,13 +66,39 @@ TEST_CASE("what ran before a reservation does not count against the room beside 
   ledger.charge("n", 1, 10, 40);
   ledger.cancel_reservation_of(20);
   ledger.reserve("n", 21, 70);
-  CHECK(ledger.fits("n", 11, 30));
+  CHECK(ledger.fits("n", 9, 11, 30));
 }
 
 TEST_CASE("a cell without host memory fits always") {
   MemoryLedger ledger = node_of(0);
-  CHECK(ledger.fits("n", 1, 0));
-  CHECK_FALSE(ledger.fits("n", 1, 0.5));
+  CHECK(ledger.fits("n", 9, 1, 0));
+  CHECK_FALSE(ledger.fits("n", 9, 1, 0.5));
+}
+
+TEST_CASE("what a worker keeps counts towards its next cell, and against those of others") {
+  MemoryLedger ledger = node_of(100);
+  ledger.charge("n", 1, 10, 60, true);
+  ledger.end(1);
+  CHECK(ledger.used_gib("n") == 60);
+  CHECK(ledger.fits("n", 1, 11, 100));
+  CHECK(ledger.fits("n", 2, 11, 40));
+  CHECK_FALSE(ledger.fits("n", 2, 11, 41));
+  ledger.charge("n", 1, 11, 20, true);  // a smaller cell: the rest stays
+  CHECK(ledger.used_gib("n") == 60);
+  ledger.charge("n", 1, 12, 70);
+  ledger.end(1);
+  CHECK(ledger.used_gib("n") == 0);
+}
+
+TEST_CASE("a worker may keep what leaves room for the largest cell on any other worker") {
+  MemoryLedger ledger = node_of(100);
+  CHECK(ledger.may_keep("n", 1, 40, 60));
+  CHECK_FALSE(ledger.may_keep("n", 1, 41, 60));
+  ledger.charge("n", 1, 10, 30, true);
+  CHECK(ledger.may_keep("n", 2, 10, 60));
+  CHECK_FALSE(ledger.may_keep("n", 2, 11, 60));
+  ledger.charge("n", 2, 11, 50);  // given back when it is done: no matter
+  CHECK(ledger.may_keep("n", 3, 10, 60));
 }
 
 TEST_CASE("what cells take of a node at once: the largest first, as many as fit") {

@@ -52,10 +52,13 @@ class Cell final : public CudaCell {
     backend_.start_access_log(pool_.num_blocks);
     backend_.record_graphs();
     if (tier_ == nullptr) return;
+    if (options.access_log) copies_.emplace(options.access_log->max_records);
     tier_->reserve(options.host_slots, static_cast<std::size_t>(backend_.block_bytes()));
     copier_.emplace(device, BlockArena{backend_.arena(), backend_.block_bytes()}, *tier_,
                     backend_.fence(),
-                    CudaCopier::Options{.debug = options.debug, .skip_copy = options.skip_copy});
+                    CudaCopier::Options{.debug = options.debug,
+                                        .skip_copy = options.skip_copy,
+                                        .log = copies_ ? &*copies_ : nullptr});
   }
 
   engine::Backend& backend() override { return backend_; }
@@ -65,12 +68,19 @@ class Cell final : public CudaCell {
   std::int64_t activation_bytes() const override { return backend_.activation_bytes(); }
   const StepCost& steps() const override { return backend_.all_steps(); }
   AccessLogger* access_log() override { return backend_.access_log(); }
+  CopyLog* copy_log() override { return copies_ ? &*copies_ : nullptr; }
+  engine::Nanos finish_copy_log() override {
+    if (!copies_) return engine::Nanos{0};
+    copier_->finish_log();
+    return copier_->log_window();
+  }
 
  private:
   CudaCellOptions options_;
   HostMemory* tier_;
   GpuBackend backend_;
   PoolPlan pool_;
+  std::optional<CopyLog> copies_;
   std::optional<CudaCopier> copier_;  // after the pool that it copies from
 };
 
@@ -100,6 +110,7 @@ class Device final : public CudaDevice {
     if (!weights_) throw std::logic_error("a cell was asked for before any weights were loaded");
     check(cudaSetDevice(info_.ordinal), "choosing the device");
     std::unique_ptr<HostMemory>& tier = options.host_pinned ? pinned_ : pageable_;
+    if (options.host_slots > 0) (options.host_pinned ? pageable_ : pinned_).reset();
     if (options.host_slots > 0 && !tier) tier = make_tier(options.host_pinned);
     try {
       return std::make_unique<Cell>(info_.ordinal, *weights_, options,
@@ -108,6 +119,11 @@ class Device final : public CudaDevice {
       if (tier && tier->failed()) tier.reset();  // the next cell may ask for less
       throw;
     }
+  }
+
+  void give_back_host_memory() noexcept override {
+    pinned_.reset();
+    pageable_.reset();
   }
 
   std::unique_ptr<TelemetrySampler> start_telemetry() override {
@@ -129,7 +145,7 @@ class Device final : public CudaDevice {
   GemmTable gemms_;
   std::optional<DeviceWeights> weights_;
   std::string weights_key_;
-  std::unique_ptr<HostMemory> pinned_, pageable_;
+  std::unique_ptr<HostMemory> pinned_, pageable_;  // at most one of them
 };
 
 }  // namespace

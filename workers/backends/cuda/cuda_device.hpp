@@ -44,6 +44,9 @@ class CudaDevice {
   /// Throws engine::InputError, DeviceOutOfMemory (a smaller cell may still fit) and DeviceLost.
   virtual std::unique_ptr<CudaCell> make_cell(const CudaCellOptions& options) = 0;
 
+  /// Frees the host tier's memory, which otherwise stays for later cells. No cell may be alive.
+  virtual void give_back_host_memory() noexcept = 0;
+
   /// Samples of the card once a second from now on; null without NVML.
   virtual std::unique_ptr<TelemetrySampler> start_telemetry() = 0;
 };
