@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/support/catch.hpp"
+#include "workers/backends/backlog.hpp"
 #include "workers/backends/buffer_ring.hpp"
 #include "workers/engine/errors.hpp"
 
@@ -282,4 +283,33 @@ TEST_CASE("what goes wrong when a buffer is emptied comes out where it is filled
   ring.hand_on(ring.take());
   CHECK_THROWS_AS(ring.finish(), AccessMismatch);
   CHECK_THROWS_AS(ring.take(), AccessMismatch);
+}
+
+TEST_CASE("work is left to a backlog without waiting, and taken in its order", "[access]") {
+  std::atomic<bool> may_take{false};
+  std::vector<int> taken;
+  Backlog<int> backlog([&](int& item) {
+    while (!may_take) std::this_thread::yield();
+    taken.push_back(item);
+  });
+  for (int i = 0; i < 100; ++i) backlog.add(i);  // none has been taken
+  may_take = true;
+  backlog.finish();
+  std::vector<int> wanted(100);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  CHECK(taken == wanted);
+}
+
+TEST_CASE("what goes wrong in a backlog comes out where it is filled, and ends it", "[access]") {
+  std::vector<int> taken;
+  Backlog<int> backlog([&](int& item) {
+    taken.push_back(item);
+    if (item == 2) throw AccessMismatch("wrong");
+  });
+  backlog.add(1);
+  backlog.finish();
+  backlog.add(2);
+  CHECK_THROWS_AS(backlog.finish(), AccessMismatch);
+  CHECK_THROWS_AS(backlog.add(3), AccessMismatch);
+  CHECK(taken == std::vector<int>{1, 2});
 }

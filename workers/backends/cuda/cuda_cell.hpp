@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "workers/backends/access_log.hpp"
+#include "workers/backends/copy_log.hpp"
 #include "workers/backends/cuda/host_memory.hpp"
 #include "workers/backends/cuda/pool_plan.hpp"
 #include "workers/engine/backend.hpp"
@@ -61,6 +62,11 @@ class CudaCell {
   virtual const StepCost& steps() const = 0;
   /// Null without one.
   virtual AccessLogger* access_log() = 0;
+  /// Copies to and from the host tier. Null without an access log or a tier.
+  virtual CopyLog* copy_log() = 0;
+  /// Waits for copies under way, so that the log holds them as well. Gives the window of its times:
+  /// they are right within half of it.
+  virtual engine::Nanos finish_copy_log() = 0;
 };
 
 }  // namespace backends

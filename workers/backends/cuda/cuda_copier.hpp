@@ -3,9 +3,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <vector>
 
+#include "workers/backends/copy_log.hpp"
 #include "workers/backends/cuda/cuda_cell.hpp"
+#include "workers/backends/cuda/event_clock.hpp"
 #include "workers/backends/cuda/handles.hpp"
 #include "workers/backends/cuda/host_memory.hpp"
 #include "workers/engine/block_copier.hpp"
@@ -29,6 +33,9 @@ class CudaCopier final : public engine::BlockCopier {
   struct Options {
     bool debug = false;  // compare what is loaded with what was stored, by checksum
     std::function<bool(engine::CopyId)> skip_copy;  // as in CudaCellOptions; may be empty
+    /// Borrowed; null: copies are not logged. A block starts and ends as its batch does: the device
+    /// copies the blocks of a batch in any order, and side by side.
+    CopyLog* log = nullptr;
   };
   /// `fence` is reached when the last executed step is through. All are borrowed. A batch
   /// with slots that are not ready yet waits for them in submit().
@@ -44,6 +51,11 @@ class CudaCopier final : public engine::BlockCopier {
   std::optional<engine::Nanos> next_completion() const override { return std::nullopt; }
   void wait() override;
 
+  /// Waits for what is under way and logs it; poll() reports it all the same.
+  void finish_log();
+  /// Logged times are right within half of this on either side.
+  engine::Nanos log_window() const { return clock_ ? clock_->largest_window() : engine::Nanos{0}; }
+
   /// Since construction, by direction.
   struct Traffic {
     std::int64_t bytes = 0;
@@ -58,11 +70,18 @@ class CudaCopier final : public engine::BlockCopier {
     PinnedBuffer host;    // [n] checksums, then [n] block ids
     DeviceBuffer device;  // the same
   };
+  /// What the log needs to know of a batch until it is through.
+  struct LogNote {
+    std::vector<std::uint32_t> blocks;  // empty when it has been logged
+    engine::Nanos issued{0};
+    std::shared_ptr<const EventClock::Reference> reference;
+  };
   struct Batch {
     engine::CopyId id{};
     std::int64_t bytes = 0;
     Event start, end;
     Checks checks;
+    LogNote note;
   };
   struct Lane {
     explicit Lane(Stream::Priority priority) : stream(priority) {}
@@ -79,12 +98,15 @@ class CudaCopier final : public engine::BlockCopier {
   void enqueue_checksums(Batch& batch, std::span<const engine::BlockCopy> copies,
                          const Stream& stream);
   void compare(engine::CopyDirection direction, const Batch& batch);
+  void note_for_log(Batch& batch, std::span<const engine::BlockCopy> copies, engine::Nanos issued);
+  void log(engine::CopyDirection direction, Batch& batch);
 
   int device_;
   BlockArena arena_;
   HostMemory& tier_;
   const Event& fence_;
   Options options_;
+  std::optional<EventClock> clock_;  // of the log
   std::array<Lane, 2> lanes_;
   std::uint64_t submitted_ = 0;
   std::vector<void*> to_;              // of the batch that is being submitted

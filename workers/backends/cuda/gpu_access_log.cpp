@@ -1,9 +1,13 @@
 #include "workers/backends/cuda/gpu_access_log.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
+
+#include "workers/engine/clock.hpp"
 
 namespace backends::cuda {
 namespace {
@@ -20,13 +24,24 @@ AccessPattern pattern_of(const gpu::HeadShape& heads, const kernels::KvLayout& l
           .prompts_unread = prompts_unread};
 }
 
+std::vector<AccessSegment> segments_of(const std::vector<std::byte>& packed) {
+  std::vector<AccessSegment> segments;
+  for (std::size_t at = 0; at < packed.size();) {
+    const auto* header = reinterpret_cast<const kernels::SegmentHeader*>(packed.data() + at);
+    segments.push_back({header, reinterpret_cast<const kernels::AccessRecord*>(header + 1)});
+    at += sizeof *header + header->count * sizeof(kernels::AccessRecord);
+  }
+  return segments;
+}
+
 constexpr std::size_t kPlanBytes = (sizeof(gpu::AccessPlan) + 15) / 16 * 16;
 constexpr std::size_t kMostRows = kernels::kMostLoggedRows;
 
 }  // namespace
 
 GpuAccessLog::GpuAccessLog(int device, const AccessLogOptions& options, const gpu::HeadShape& heads,
-                           const kernels::KvLayout& layout, int num_blocks, bool prompts_unread)
+                           const kernels::KvLayout& layout, int num_blocks, bool prompts_unread,
+                           const LargestStep& largest)
     : device_(device),
       heads_(heads),
       log_(options, pattern_of(heads, layout, prompts_unread), layout.layers, num_blocks),
@@ -38,8 +53,13 @@ GpuAccessLog::GpuAccessLog(int device, const AccessLogOptions& options, const gp
   std::int32_t slot = 0;
   for (const int layer : log_.parts().layers)
     layers_[static_cast<std::size_t>(layer)] = gpu::AccessLog{plan, slot++};
-  ring_.emplace(std::array<Buffer, BufferRing<Buffer>::kBuffers>{},
-                [this](Buffer& buffer) { empty(buffer); });
+  const auto layer_bytes =
+      static_cast<std::size_t>(gpu::lay_out_segments(largest_work(largest)).layer_bytes);
+  std::array<Buffer, BufferRing<Buffer>::kBuffers> buffers;
+  for (Buffer& buffer : buffers)
+    make_room(buffer, std::min(kMostReserved, layer_bytes * log_.parts().layers.size()));
+  backlog_.emplace([this](Packed& step) { log_.add(step.expected, segments_of(step.segments)); });
+  ring_.emplace(std::move(buffers), [this](Buffer& buffer) { empty(buffer); });
 }
 
 GpuAccessLog::~GpuAccessLog() = default;
@@ -82,15 +102,41 @@ gpu::LoggedWork GpuAccessLog::work_of(const ExpectedStep& step, const StepBatch&
   return work;
 }
 
-/// A buffer grows when a step needs more than any before.
+/// Every sequence decodes at its longest, and as many tokens as a step takes are prompts behind the
+/// longest context: no step is both.
+gpu::LoggedWork GpuAccessLog::largest_work(const LargestStep& largest) const {
+  gpu::LoggedWork work;
+  work.tokens = largest.tokens;
+  work.append_warps = gpu::append_kv_warps(heads_);
+  work.append_records = gpu::append_kv_records(heads_);
+  work.block_size = log_.pattern().block_size;
+  work.kv_heads = heads_.kv_heads;
+  const int length = gpu::decode_split_length(largest.context);
+  // Shorter contexts may have as many splits.
+  const int splits = std::min(gpu::kDecodeMaxSplits, (largest.context + length - 1) / length + 1);
+  work.decode_splits = largest.sequences * splits;
+  work.decode_length = std::min(length, largest.context);
+  work.prefill_tiles =
+      std::min(largest.tokens, largest.tokens / log_.pattern().query_tile + largest.sequences + 1);
+  work.prefill_keys = largest.context;
+  return work;
+}
+
+void GpuAccessLog::make_room(Buffer& buffer, std::size_t bytes) {
+  buffer.device = DeviceBuffer();
+  buffer.host = PinnedBuffer();
+  buffer.device = DeviceBuffer(bytes);
+  buffer.host = PinnedBuffer(bytes);
+}
+
 void GpuAccessLog::lay_out(Buffer& buffer, const StepBatch& batch) {
   buffer.plan = gpu::lay_out_segments(work_of(buffer.expected, batch));
   const auto bytes = static_cast<std::size_t>(buffer.plan.layer_bytes) * log_.parts().layers.size();
   if (buffer.device.bytes() < bytes) {
-    buffer.device = DeviceBuffer();
-    buffer.host = PinnedBuffer();
-    buffer.device = DeviceBuffer(bytes);
-    buffer.host = PinnedBuffer(bytes);
+    const engine::WallClock clock;
+    make_room(buffer, bytes);
+    ++growths_;
+    grown_for_ += clock.now();
   }
   buffer.plan.segments = reinterpret_cast<unsigned char*>(buffer.device.data());
   buffer.plan.prefilled = reinterpret_cast<const std::uint8_t*>(plan_.data() + kPlanBytes);
@@ -125,26 +171,28 @@ void GpuAccessLog::end_step(const Event& end) {
 void GpuAccessLog::empty(Buffer& buffer) {
   check(cudaSetDevice(device_), "choosing the device");
   buffer.ready.synchronize();
-  log_.add(buffer.expected, segments_of(buffer));
+  backlog_->add({std::move(buffer.expected), packed(buffer)});
 }
 
-std::vector<AccessSegment> GpuAccessLog::segments_of(const Buffer& buffer) const {
-  std::vector<AccessSegment> segments;
+std::vector<std::byte> GpuAccessLog::packed(const Buffer& buffer) const {
+  std::vector<std::byte> all;
+  all.reserve(static_cast<std::size_t>(buffer.plan.layer_bytes) * log_.parts().layers.size());
   const std::byte* layer = buffer.host.data();
   for (std::size_t i = 0; i < log_.parts().layers.size(); ++i, layer += buffer.plan.layer_bytes) {
     for (const gpu::SegmentArray& array : buffer.plan.arrays) {
       for (std::int64_t n = 0; n < array.count; ++n) {
         const std::byte* at = layer + array.start + n * array.segment_bytes();
-        const auto* header = reinterpret_cast<const kernels::SegmentHeader*>(at);
-        if (header->count > static_cast<std::uint32_t>(array.capacity))
+        const std::uint32_t count = reinterpret_cast<const kernels::SegmentHeader*>(at)->count;
+        if (count > static_cast<std::uint32_t>(array.capacity))
           throw AccessMismatch("access log of step " + std::to_string(buffer.expected.step) +
                                ": a segment with room for " + std::to_string(array.capacity) +
-                               " records counts " + std::to_string(header->count));
-        segments.push_back({header, reinterpret_cast<const kernels::AccessRecord*>(header + 1)});
+                               " records counts " + std::to_string(count));
+        all.insert(all.end(), at,
+                   at + sizeof(kernels::SegmentHeader) + count * sizeof(kernels::AccessRecord));
       }
     }
   }
-  return segments;
+  return all;
 }
 
 void GpuAccessLog::use_clock(const engine::Clock& cell) {
@@ -180,6 +228,7 @@ void GpuAccessLog::tie_clocks() {
 
 const AccessLog& GpuAccessLog::finish() {
   ring_->finish();
+  backlog_->finish();
   if (cell_) tie_clocks();
   return log_;
 }

@@ -5,20 +5,28 @@
 #include "kernels/device/attention.hpp"
 #include "kernels/device/clock.hpp"
 #include "workers/backends/access_log.hpp"
+#include "workers/backends/backlog.hpp"
 #include "workers/backends/buffer_ring.hpp"
 #include "workers/backends/cuda/handles.hpp"
 #include "workers/backends/step_batch.hpp"
 
 namespace backends::cuda {
 
-/// The access log of a GpuBackend: kernels fill one of three device buffers, which a thread copies
-/// to the host on a stream of low priority while later steps run, and empties there.
+/// The most that a step may be.
+struct LargestStep {
+  int tokens = 0, sequences = 0, context = 0;
+};
+
+/// The access log of a GpuBackend: kernels fill one of three device buffers, which are copied to
+/// the host on a stream of low priority while later steps run. One thread there frees the buffer by
+/// taking the records out of it, another checks and interleaves them, for which nobody waits.
 class GpuAccessLog final : public AccessLogger {
  public:
-  /// `prompts_unread`: attention of whole prompts reads no KV blocks. Throws engine::InputError as
-  /// AccessLog does.
+  /// `prompts_unread`: attention of whole prompts reads no KV blocks. Buffers are made for the
+  /// largest step, up to kMostReserved bytes. Throws engine::InputError as AccessLog does.
   GpuAccessLog(int device, const AccessLogOptions& options, const kernels::gpu::HeadShape& heads,
-               const kernels::KvLayout& layout, int num_blocks, bool prompts_unread);
+               const kernels::KvLayout& layout, int num_blocks, bool prompts_unread,
+               const LargestStep& largest);
   ~GpuAccessLog() override;
 
   /// Prepares a buffer for the step on `stream`, on which its kernels follow. False when it is not
@@ -32,8 +40,13 @@ class GpuAccessLog final : public AccessLogger {
 
   void use_clock(const engine::Clock& cell) override;
   const AccessLog& finish() override;
-  int waits() const override { return ring_->waits(); }
-  engine::Nanos waited() const override { return ring_->waited(); }
+  /// Of both kinds: no buffer was free, or it had to grow.
+  int waits() const override { return ring_->waits() + growths_; }
+  engine::Nanos waited() const override { return ring_->waited() + grown_for_; }
+
+  /// Of each of the three buffers. Prompts of many requests with long contexts, in all layers, may
+  /// need a thousand times as much; a buffer grows when such a step is logged.
+  static constexpr std::size_t kMostReserved = std::size_t{256} << 20;
 
  private:
   struct Buffer {
@@ -41,13 +54,20 @@ class GpuAccessLog final : public AccessLogger {
     kernels::gpu::AccessPlan plan;
     DeviceBuffer device;
     PinnedBuffer host;
-    Event ready;  // behind the step's kernels
+    Event ready;  // behind the copy to `host`
   };
+  /// A step's segments one behind the other, each a header and just its records.
+  struct Packed {
+    ExpectedStep expected;
+    std::vector<std::byte> segments;
+  };
+  kernels::gpu::LoggedWork largest_work(const LargestStep& largest) const;
   kernels::gpu::LoggedWork work_of(const ExpectedStep& step, const StepBatch& batch) const;
+  void make_room(Buffer& buffer, std::size_t bytes);
   void lay_out(Buffer& buffer, const StepBatch& batch);
   void upload_plan(const Buffer& buffer, const Stream& stream);
   void empty(Buffer& buffer);
-  std::vector<AccessSegment> segments_of(const Buffer& buffer) const;
+  std::vector<std::byte> packed(const Buffer& buffer) const;
   void tie_clocks();
 
   int device_;
@@ -59,8 +79,12 @@ class GpuAccessLog final : public AccessLogger {
   PinnedBuffer exchange_;  // ClockExchange
   Stream flush_, clock_stream_;
   const engine::Clock* cell_ = nullptr;
-  Buffer* buffer_ = nullptr;                // of the step that is logged now
-  std::optional<BufferRing<Buffer>> ring_;  // last: its thread uses what stands before
+  Buffer* buffer_ = nullptr;  // of the step that is logged now
+  int growths_ = 0;
+  engine::Nanos grown_for_{0};
+  // Last: their threads use what stands before.
+  std::optional<Backlog<Packed>> backlog_;
+  std::optional<BufferRing<Buffer>> ring_;
 };
 
 }  // namespace backends::cuda

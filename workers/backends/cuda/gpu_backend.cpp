@@ -155,7 +155,10 @@ void GpuBackend::start_access_log(int num_blocks) {
   if (!options_.access_log) return;
   const bool unread = options_.prefill_attention == PrefillAttention::contiguous;
   access_log_.emplace(device_, *options_.access_log, activations_.heads, layout_, num_blocks,
-                      unread);
+                      unread,
+                      LargestStep{.tokens = options_.max_batched_tokens,
+                                  .sequences = options_.max_seqs,
+                                  .context = options_.max_model_len});
 }
 
 engine::StepResult GpuBackend::execute(const engine::StepPlan& plan) {

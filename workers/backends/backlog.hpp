@@ -1,0 +1,76 @@
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace backends {
+
+/// Work that one thread leaves to a thread of its own, in order. Nobody waits for it before
+/// finish(): what is left lies in memory until then.
+template <class Item>
+class Backlog {
+ public:
+  using Take = std::function<void(Item&)>;
+
+  /// `take` is called on the thread. What it throws comes out of the next call here; items behind
+  /// it are not taken.
+  explicit Backlog(Take take) : take_(std::move(take)) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+  }
+  Backlog(const Backlog&) = delete;
+  Backlog& operator=(const Backlog&) = delete;
+
+  void add(Item item) {
+    {
+      const std::lock_guard lock(mutex_);
+      rethrow();
+      items_.push_back(std::move(item));
+    }
+    changed_.notify_all();
+  }
+  /// Until everything has been taken.
+  void finish() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return (items_.empty() && !taking_) || error_; });
+    rethrow();
+  }
+
+ private:
+  void rethrow() {
+    if (error_) std::rethrow_exception(error_);
+  }
+  void serve(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return !items_.empty(); }) && !error_ &&
+           !stop.stop_requested()) {
+      Item item = std::move(items_.front());
+      items_.pop_front();
+      taking_ = true;
+      lock.unlock();
+      std::exception_ptr error;
+      try {
+        take_(item);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      taking_ = false;
+      error_ = error;
+      changed_.notify_all();
+    }
+  }
+
+  Take take_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable_any changed_;
+  std::deque<Item> items_;
+  bool taking_ = false;
+  std::exception_ptr error_;
+  std::jthread thread_;  // last: it starts when everything else is there, and ends first
+};
+
+}  // namespace backends
