@@ -69,13 +69,18 @@ struct ClaimRow {
   double ours = sweep::kNotObserved;
   Interval interval{sweep::kNotObserved, sweep::kNotObserved};  // 95 %; NaN for a single repeat
   std::size_t repeats = 0;
+  std::string card{};  // of its cells, where the claim is also decided for others than its own
 };
+
+/// The point, and the card if it is not the publication's: "16-gb", "16-gb on h200-141gb".
+std::string place_of(const ClaimRow& row);
 
 /// A table of a cell, e.g. "steps".
 using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_view table)>;
 
-/// A row per point and kind of figures that the cells offer; one without figures for a point of
-/// which no cell has a result. Cells that appear twice count once.
+/// A row per point, kind of figures and card that the cells offer; one without figures for a point
+/// of which no cell has a result. Cards are told apart where where.gpu names several, the
+/// publication's first, and the claim is not pooled. Cells that appear twice count once.
 std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
                                    std::span<const ConfiguredCell> cells, const LoadTable& load);
 

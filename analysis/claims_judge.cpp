@@ -191,6 +191,21 @@ ClaimRow judge(const Claim& claim, const ClaimPoint& point, const Kind& kind, co
   return row;
 }
 
+/// The cells of each card that the claim is decided for, the publication's under no name.
+std::vector<std::pair<std::string, Cells>> by_card(const Claim& claim, const ClaimPoint& point,
+                                                   const Cells& cells) {
+  const auto filter = point.cells.find("gpu");
+  if (claim.pooled || filter == point.cells.end() || filter->second.size() < 2)
+    return {{"", cells}};
+  std::vector<std::pair<std::string, Cells>> cards;
+  for (const std::string& card : filter->second) {
+    Cells& own = cards.emplace_back(cards.empty() ? "" : card, Cells{}).second;
+    for (const ConfiguredCell* cell : cells)
+      if (is_one_of(cell->value("gpu"), {card})) own.push_back(cell);
+  }
+  return cards;
+}
+
 std::map<Kind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
   std::map<Kind, Cells> kinds;
   std::set<std::string> seen;
@@ -208,6 +223,12 @@ bool matches(const ConfiguredCell& cell, const CellFilter& filter) {
       filter, [&](const auto& entry) { return is_one_of(cell.value(entry.first), entry.second); });
 }
 
+std::string place_of(const ClaimRow& row) {
+  const std::string& name = row.point->name;
+  if (row.card.empty()) return name;
+  return name + (name.empty() ? "on " : " on ") + row.card;
+}
+
 std::string_view verdict_name(Verdict verdict) {
   constexpr std::string_view kNames[] = {"confirmed", "refuted", "undecided", "circular"};
   return kNames[static_cast<std::size_t>(verdict)];
@@ -220,8 +241,12 @@ std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
   for (const Claim& claim : claims) {
     for (const ClaimPoint& point : claim.points) {
       std::vector<ClaimRow> judged;
-      for (const auto& [kind, of_kind] : kinds)
-        judged.push_back(judge(claim, point, kind, of_kind, load));
+      for (const auto& [kind, of_kind] : kinds) {
+        for (const auto& [card, of_card] : by_card(claim, point, of_kind)) {
+          judged.push_back(judge(claim, point, kind, of_card, load));
+          judged.back().card = card;
+        }
+      }
       // A kind of figures that has nothing to say is passed over where another has.
       const auto has_figure = [](const ClaimRow& row) { return !std::isnan(row.ours); };
       if (std::ranges::any_of(judged, has_figure))
@@ -230,6 +255,7 @@ std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
       if (!has_figure(judged.front())) {
         judged.resize(1, judged.front());
         judged.front().kind.clear();
+        judged.front().card.clear();
       }
       rows.insert(rows.end(), judged.begin(), judged.end());
     }

@@ -73,7 +73,7 @@ Grid grid_for_people(const Rows& rows, GridFormat format) {
                   {"ours", ""},           {"95 %", "", false}, {"published", ""},
                   {"claimed", "", false}, {"repeats", ""},     {"because", "", false}};
   for (const ClaimRow& row : rows) {
-    grid.rows.push_back({row.claim->id, row.point->name, verdict_text(row, format),
+    grid.rows.push_back({row.claim->id, place_of(row), verdict_text(row, format),
                          four_digits(row.ours), interval_text(row.interval),
                          four_digits(row.point->published), limits_text(*row.point),
                          std::to_string(row.repeats), row.reason});
@@ -91,7 +91,7 @@ Grid grid_for_programs(const ClaimReport& report) {
   for (const ClaimRow& row : report.rows) {
     const Claim& claim = *row.claim;
     const ClaimPoint& point = *row.point;
-    grid.rows.push_back({claim.set, claim.id, point.name, std::string(verdict_name(row.verdict)),
+    grid.rows.push_back({claim.set, claim.id, place_of(row), std::string(verdict_name(row.verdict)),
                          exact_number(row.ours), exact_number(row.interval.low),
                          exact_number(row.interval.high), exact_number(point.published),
                          limit(point.low), limit(point.high), std::to_string(row.repeats), row.kind,

@@ -47,7 +47,7 @@ void add_regime(JsonLine& json, const Regime& regime) {
 void add_claim(JsonLine& json, const ClaimRow& row) {
   const Claim& claim = *row.claim;
   json.open('{').key("set").text(claim.set).key("id").text(claim.id).key("at");
-  json.text(row.point->name).key("says").text(claim.says).key("source").text(claim.source);
+  json.text(place_of(row)).key("says").text(claim.says).key("source").text(claim.source);
   json.key("metric").text(claim.metric).key("is_ratio").boolean(row.point->is_ratio);
   json.key("kind").text(row.kind);
   json.key("verdict").text(verdict_name(row.verdict)).key("reason").text(row.reason);

@@ -129,7 +129,7 @@ ReportTable claim_table(const Report& report, const std::string& kind) {
   table.grid.columns.push_back({"because", "", false});
   for (const ClaimRow& row : report.claims.rows) {
     if (row.kind != kind) continue;
-    table.grid.rows.push_back({row.claim->set, row.claim->id, row.point->name,
+    table.grid.rows.push_back({row.claim->set, row.claim->id, place_of(row),
                                std::string(verdict_name(row.verdict)), four_digits(row.ours),
                                four_digits(row.point->published), std::to_string(row.repeats),
                                row.claim->says, row.reason});

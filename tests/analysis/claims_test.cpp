@@ -81,6 +81,29 @@ const Published kTable = {.source = "their table",
 
 }  // namespace
 
+TEST_CASE("cards that a claim is decided for have rows of their own, the publication's unnamed",
+          "[claims]") {
+  Court court(std::string(kRatio) + "where.gpu = \"a100 | h200\"\n");
+  for (const auto& [card, factor] : {std::pair("a100", 3.5), std::pair("h200", 2.0)}) {
+    court.add("fcfs", {factor, factor, factor}, {{"gpu", text(card)}});
+    court.add("continuum", {1, 1, 1}, {{"gpu", text(card)}});
+  }
+  court.add("fcfs", {9, 9, 9}, {{"gpu", text("h100")}});  // is asked for nothing
+  const auto rows = court.rows();
+  REQUIRE(rows.size() == 2);
+  CHECK(place_of(rows[0]) == "");
+  CHECK(rows[0].verdict == Verdict::confirmed);
+  CHECK(place_of(rows[1]) == "on h200");
+  CHECK(rows[1].verdict == Verdict::refuted);
+}
+
+TEST_CASE("a claim says nothing about a card without results where another has some", "[claims]") {
+  Court court(std::string(kRatio) + "where.gpu = \"a100 | h200\"\n");
+  court.add("fcfs", {3, 3, 3}, {{"gpu", text("h200")}});
+  court.add("continuum", {1, 1, 1}, {{"gpu", text("h200")}});
+  CHECK(place_of(court.row()) == "on h200");
+}
+
 TEST_CASE("a claim is confirmed when its interval lies within the limits", "[claims]") {
   Court court(kRatio);
   court.add("fcfs", {350, 340, 360});
