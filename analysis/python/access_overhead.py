@@ -15,6 +15,7 @@ as well. The first logged step of a cell records the graph of its kernels and is
 """
 import argparse
 import csv
+import io
 import json
 import pathlib
 import statistics
@@ -25,7 +26,7 @@ LIMITS = {"0": 1.0, "all": 5.0}  # percent of a step's time
 
 def exported(folder):
     """Rows of the three tables as lists of dictionaries of text."""
-    return [list(csv.DictReader((folder / f"{name}.csv").open(newline=""))) for name in ("cells", "steps", "access_rows")]
+    return [list(csv.DictReader(io.StringIO((folder / f"{name}.csv").read_text()))) for name in ("cells", "steps", "access_rows")]
 
 
 def archived(path):

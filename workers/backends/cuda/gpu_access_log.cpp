@@ -171,7 +171,8 @@ void GpuAccessLog::end_step(const Event& end) {
 void GpuAccessLog::empty(Buffer& buffer) {
   check(cudaSetDevice(device_), "choosing the device");
   buffer.ready.synchronize();
-  backlog_->add({std::move(buffer.expected), packed(buffer)});
+  std::vector<std::byte> segments = packed(buffer);
+  backlog_->add({std::move(buffer.expected), std::move(segments)});
 }
 
 std::vector<std::byte> GpuAccessLog::packed(const Buffer& buffer) const {
