@@ -38,6 +38,25 @@ struct ExpectedStep {
 };
 ExpectedStep expect_accesses(const engine::StepPlan& plan, const AccessPattern& pattern);
 
+/// How many records a step must leave, of each head and layer: what expect_accesses() counts, in a
+/// fraction of its time.
+struct AccessCount {
+  std::int64_t reads = 0, writes = 0;
+};
+AccessCount count_accesses(const engine::StepPlan& plan, const AccessPattern& pattern);
+
+/// Keys that each query tile of a share sees, in order; none where it reads no blocks.
+template <class Visit>
+void for_each_tile(const engine::ScheduledRequest& share, const AccessPattern& pattern,
+                   const Visit& visit) {
+  const int context = share.computed_before + share.num_tokens;
+  if (share.decode) return visit(context);
+  if (pattern.prompts_unread && share.computed_before == 0) return;
+  const int size = pattern.query_tile > 0 ? pattern.query_tile : share.num_tokens;
+  for (int end = size; end < share.num_tokens + size; end += size)
+    visit(share.computed_before + (end < share.num_tokens ? end : share.num_tokens));
+}
+
 /// Pieces that [0, length) falls into when it is cut at multiples of `tile` (0: of none) and of
 /// `block`.
 std::int64_t pieces(std::int64_t length, std::int64_t tile, std::int64_t block);

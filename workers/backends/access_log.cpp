@@ -92,22 +92,27 @@ AccessLog::AccessLog(AccessLogOptions options, const AccessPattern& pattern, int
   require_at_most("models of so many key heads", pattern.kv_heads, kernels::kMostLoggedHeads);
 }
 
-std::int64_t AccessLog::records_of(const ExpectedStep& step) const {
-  return (step.reads + step.writes) *
-         static_cast<std::int64_t>(parts_.layers.size() * parts_.heads.size());
+std::int64_t AccessLog::records_of(std::int64_t of_a_head) const {
+  return of_a_head * static_cast<std::int64_t>(parts_.layers.size() * parts_.heads.size());
+}
+
+bool AccessLog::admit(const engine::StepPlan& plan) {
+  if (stopped_at_ || !options_.steps.holds(static_cast<std::int64_t>(plan.step))) return false;
+  require_at_most("steps of so many requests", static_cast<std::int64_t>(plan.scheduled.size()),
+                  kernels::kMostLoggedRows);
+  const AccessCount count = count_accesses(plan, pattern_);
+  const std::int64_t records = records_of(count.reads + count.writes);
+  if (promised_ + records > options_.max_records) {
+    stopped_at_ = plan.step;
+    return false;
+  }
+  promised_ += records;
+  return true;
 }
 
 std::optional<ExpectedStep> AccessLog::begin_step(const engine::StepPlan& plan) {
-  if (stopped_at_ || !options_.steps.holds(static_cast<std::int64_t>(plan.step))) return {};
-  require_at_most("steps of so many requests", static_cast<std::int64_t>(plan.scheduled.size()),
-                  kernels::kMostLoggedRows);
-  ExpectedStep expected = expect_accesses(plan, pattern_);
-  if (promised_ + records_of(expected) > options_.max_records) {
-    stopped_at_ = plan.step;
-    return {};
-  }
-  promised_ += records_of(expected);
-  return expected;
+  if (!admit(plan)) return {};
+  return expect_accesses(plan, pattern_);
 }
 
 void AccessLog::add(const ExpectedStep& expected, std::span<const AccessSegment> segments) {
@@ -115,10 +120,11 @@ void AccessLog::add(const ExpectedStep& expected, std::span<const AccessSegment>
   const std::size_t before = accesses_.size();
   add_accesses(expected, segments);
   const auto found = static_cast<std::int64_t>(accesses_.size() - before);
-  if (found != records_of(expected))
+  const std::int64_t wanted = records_of(expected.reads + expected.writes);
+  if (found != wanted)
     throw AccessMismatch("access log of step " + std::to_string(expected.step) + ": it holds " +
                          std::to_string(found) + " records, the schedule makes " +
-                         std::to_string(records_of(expected)));
+                         std::to_string(wanted));
   add_rows(expected);
   add_runs(expected, segments);
 }

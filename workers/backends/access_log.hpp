@@ -59,7 +59,10 @@ class AccessLog {
   const AccessPattern& pattern() const { return pattern_; }
   const LoggedParts& parts() const { return parts_; }
 
-  /// What the step must leave; nothing when it is not logged.
+  /// Whether the step is logged. Asked once for each step, in their order; quick, since a device
+  /// waits for it. What it must leave is expect_accesses().
+  bool admit(const engine::StepPlan& plan);
+  /// The same, with what the step must leave; nothing when it is not logged.
   std::optional<ExpectedStep> begin_step(const engine::StepPlan& plan);
   /// Throws AccessMismatch.
   void add(const ExpectedStep& expected, std::span<const AccessSegment> segments);
@@ -76,7 +79,7 @@ class AccessLog {
   std::optional<std::uint64_t> stopped_at() const { return stopped_at_; }
 
  private:
-  std::int64_t records_of(const ExpectedStep& step) const;
+  std::int64_t records_of(std::int64_t of_a_head) const;
   void add_rows(const ExpectedStep& expected);
   void add_runs(const ExpectedStep& expected, std::span<const AccessSegment> segments);
   void add_accesses(const ExpectedStep& expected, std::span<const AccessSegment> segments);

@@ -69,35 +69,35 @@ const gpu::AccessLog* GpuAccessLog::of_layer(int layer) const {
   return log ? &*log : nullptr;
 }
 
-bool GpuAccessLog::begin_step(const engine::StepPlan& plan, const StepBatch& batch,
-                              const Stream& stream) {
+/// The device waits for this: only what its kernels must know is made here.
+bool GpuAccessLog::begin_step(const engine::StepPlan& plan, const Stream& stream) {
   constexpr engine::Nanos kSecond{1'000'000'000};
   if (cell_ && cell_->now() - log_.tie().last_host() > kSecond) tie_clocks();
-  std::optional<ExpectedStep> expected = log_.begin_step(plan);
-  if (!expected) return false;
+  if (!log_.admit(plan)) return false;
   buffer_ = &ring_->take();
-  buffer_->expected = *std::move(expected);
-  lay_out(*buffer_, batch);
-  upload_plan(*buffer_, stream);
+  lay_out(*buffer_, plan);
+  upload_plan(*buffer_, plan, stream);
   return true;
 }
 
-gpu::LoggedWork GpuAccessLog::work_of(const ExpectedStep& step, const StepBatch& batch) const {
+gpu::LoggedWork GpuAccessLog::work_of(const engine::StepPlan& plan) const {
   gpu::LoggedWork work;
-  work.tokens = batch.num_tokens();
+  work.tokens = plan.total_tokens;
   work.append_warps = gpu::append_kv_warps(heads_);
   work.append_records = gpu::append_kv_records(heads_);
   work.block_size = log_.pattern().block_size;
   work.kv_heads = heads_.kv_heads;
-  for (const AccessRow& row : step.rows) {
-    if (row.decode) {
-      const int length = gpu::decode_split_length(row.context);
-      work.decode_splits += (row.context + length - 1) / length;
-      work.decode_length = std::max(work.decode_length, std::min(length, row.context));
-    } else {
-      work.prefill_tiles += static_cast<int>(row.tiles.size());
-      for (const int keys : row.tiles) work.prefill_keys = std::max(work.prefill_keys, keys);
-    }
+  for (const engine::ScheduledRequest& share : plan.scheduled) {
+    for_each_tile(share, log_.pattern(), [&](int keys) {
+      if (share.decode) {
+        const int length = gpu::decode_split_length(keys);
+        work.decode_splits += (keys + length - 1) / length;
+        work.decode_length = std::max(work.decode_length, std::min(length, keys));
+      } else {
+        ++work.prefill_tiles;
+        work.prefill_keys = std::max(work.prefill_keys, keys);
+      }
+    });
   }
   return work;
 }
@@ -129,8 +129,8 @@ void GpuAccessLog::make_room(Buffer& buffer, std::size_t bytes) {
   buffer.host = PinnedBuffer(bytes);
 }
 
-void GpuAccessLog::lay_out(Buffer& buffer, const StepBatch& batch) {
-  buffer.plan = gpu::lay_out_segments(work_of(buffer.expected, batch));
+void GpuAccessLog::lay_out(Buffer& buffer, const engine::StepPlan& plan) {
+  buffer.plan = gpu::lay_out_segments(work_of(plan));
   const auto bytes = static_cast<std::size_t>(buffer.plan.layer_bytes) * log_.parts().layers.size();
   if (buffer.device.bytes() < bytes) {
     const engine::WallClock clock;
@@ -143,20 +143,23 @@ void GpuAccessLog::lay_out(Buffer& buffer, const StepBatch& batch) {
   for (const int head : log_.parts().heads)
     buffer.plan.heads[head / 32] |= 1u << static_cast<unsigned>(head % 32);
   buffer.plan.fence_writes = log_.options().fence_writes ? 1 : 0;
-  buffer.plan.step = static_cast<std::uint16_t>(buffer.expected.step);
+  buffer.plan.step = static_cast<std::uint16_t>(plan.step);
 }
 
 /// The step before is through, so nobody reads what the copy overwrites on either side.
-void GpuAccessLog::upload_plan(const Buffer& buffer, const Stream& stream) {
+void GpuAccessLog::upload_plan(const Buffer& buffer, const engine::StepPlan& plan,
+                               const Stream& stream) {
   std::memcpy(plan_source_.data(), &buffer.plan, sizeof buffer.plan);
   std::byte* row = plan_source_.data() + kPlanBytes;
-  for (const AccessRow& of : buffer.expected.rows) *row++ = of.decode ? std::byte{0} : std::byte{1};
-  check(cudaMemcpyAsync(plan_.data(), plan_source_.data(), kPlanBytes + buffer.expected.rows.size(),
+  for (const engine::ScheduledRequest& share : plan.scheduled)
+    *row++ = share.decode ? std::byte{0} : std::byte{1};
+  check(cudaMemcpyAsync(plan_.data(), plan_source_.data(), kPlanBytes + plan.scheduled.size(),
                         cudaMemcpyHostToDevice, stream.get()),
         "copying the plan of an access log");
 }
 
-void GpuAccessLog::end_step(const Event& end) {
+void GpuAccessLog::end_step(const engine::StepPlan& plan, const Event& end) {
+  buffer_->expected = expect_accesses(plan, log_.pattern());
   order_after(flush_, end);
   const auto bytes =
       static_cast<std::size_t>(buffer_->plan.layer_bytes) * log_.parts().layers.size();

@@ -8,7 +8,7 @@
 #include "workers/backends/backlog.hpp"
 #include "workers/backends/buffer_ring.hpp"
 #include "workers/backends/cuda/handles.hpp"
-#include "workers/backends/step_batch.hpp"
+#include "workers/engine/step.hpp"
 
 namespace backends::cuda {
 
@@ -31,12 +31,12 @@ class GpuAccessLog final : public AccessLogger {
 
   /// Prepares a buffer for the step on `stream`, on which its kernels follow. False when it is not
   /// logged. Waits while all buffers are full.
-  bool begin_step(const engine::StepPlan& plan, const StepBatch& batch, const Stream& stream);
+  bool begin_step(const engine::StepPlan& plan, const Stream& stream);
   /// What a layer's kernels are told; null when it is not logged. The same for all steps.
   const kernels::gpu::AccessLog* of_layer(int layer) const;
-  /// Hands the step on; `end` is recorded behind its kernels and lives as long as this. Throws
-  /// AccessMismatch, of an earlier step.
-  void end_step(const Event& end);
+  /// Hands the step on, while its kernels run; `end` is recorded behind them and lives as long as
+  /// this. Throws AccessMismatch, of an earlier step.
+  void end_step(const engine::StepPlan& plan, const Event& end);
 
   void use_clock(const engine::Clock& cell) override;
   const AccessLog& finish() override;
@@ -62,10 +62,10 @@ class GpuAccessLog final : public AccessLogger {
     std::vector<std::byte> segments;
   };
   kernels::gpu::LoggedWork largest_work(const LargestStep& largest) const;
-  kernels::gpu::LoggedWork work_of(const ExpectedStep& step, const StepBatch& batch) const;
+  kernels::gpu::LoggedWork work_of(const engine::StepPlan& plan) const;
   void make_room(Buffer& buffer, std::size_t bytes);
-  void lay_out(Buffer& buffer, const StepBatch& batch);
-  void upload_plan(const Buffer& buffer, const Stream& stream);
+  void lay_out(Buffer& buffer, const engine::StepPlan& plan);
+  void upload_plan(const Buffer& buffer, const engine::StepPlan& plan, const Stream& stream);
   void empty(Buffer& buffer);
   std::vector<std::byte> packed(const Buffer& buffer) const;
   void tie_clocks();

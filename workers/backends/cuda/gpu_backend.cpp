@@ -172,7 +172,11 @@ engine::StepResult GpuBackend::execute(const engine::StepPlan& plan) {
   sampled_.resize(rows);
   std::transform(results, results + rows, sampled_.begin(),
                  [](std::int32_t token) { return static_cast<engine::TokenId>(token); });
-  return {.sampled = sampled_, .duration = engine::from_seconds(cost_.device)};
+  const engine::Nanos device = engine::from_seconds(cost_.device);
+  return {.sampled = sampled_,
+          .duration = device,
+          .split = engine::StepSplit{engine::from_seconds(cost_.prepare + cost_.launch), device,
+                                     engine::from_seconds(cost_.wait)}};
 }
 
 void GpuBackend::on_phase(engine::StepPhase phase, std::uint64_t step) {
@@ -201,14 +205,14 @@ void GpuBackend::run_step(const engine::StepPlan& plan) {
     kernels::gpu::poison_blocks(pool_.data(), block_bytes(), step.new_blocks, step.num_new_blocks,
                                 stream_.get());
   result_rows_ = step.num_logits_rows;
-  logged_ = access_log_ && access_log_->begin_step(plan, batch_, stream_);
+  logged_ = access_log_ && access_log_->begin_step(plan, stream_);
   if (decodes) {
     run_decodes(rows, step);
   } else {
     run_layers(step);
   }
   step_end_.record(stream_);
-  if (logged_) access_log_->end_step(step_end_);
+  if (logged_) access_log_->end_step(plan, step_end_);
   logged_ = false;
   launch.reset();
   const engine::Nanos launched = clock.now();
