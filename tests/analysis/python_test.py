@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
@@ -29,7 +30,7 @@ import numpy as np  # noqa: E402 (known to be there)
 import pandas as pd  # noqa: E402
 
 import kvsweep  # noqa: E402
-from kvsweep import figures, tables  # noqa: E402
+from kvsweep import charts, figures, tables  # noqa: E402
 from kvsweep.charts import CHARTS, _rates, _spans  # noqa: E402
 from kvsweep.panels import fit_line, panels_of, ties  # noqa: E402
 from page_data import PageData  # noqa: E402
@@ -134,6 +135,35 @@ class Package(unittest.TestCase):
             self.assertIn(r"$\pm$", table)
         self.assertIn("whole step", (out / "py-test-regression.tex").read_text())
         self.assertIn("lmcache-16G", (out / "py-test-regimes.tex").read_text())
+
+    def test_files_are_the_same_however_many_processes_draw_them(self):
+        some = {name: CHARTS[name] for name in ("jct", "step-time")}
+        for processes in ("1", "3"):
+            with unittest.mock.patch.object(charts, "CHARTS", some):
+                figures.main([str(self.path), "-o", str(self.dir / f"by-{processes}"), "-j", processes, "--formats", "svg,png"])
+        files = sorted(path.name for path in (self.dir / "by-1").iterdir())
+        self.assertEqual(files, sorted(path.name for path in (self.dir / "by-3").iterdir()))
+        for name in files:
+            self.assertEqual((self.dir / "by-1" / name).read_bytes(), (self.dir / "by-3" / name).read_bytes(), name)
+
+    def test_what_goes_wrong_in_a_process_ends_the_command(self):
+        def fails():
+            raise ValueError("nothing can be drawn")
+
+        for processes in (1, 2):
+            with self.assertRaisesRegex(ValueError, "nothing can be drawn"):
+                figures.do_all([lambda: None, fails], processes)
+
+    def test_a_scatter_that_leaves_steps_out_says_so(self):
+        panel = panels_of(kvsweep.open(self.path))[0]
+        steps = sum(len(panel.rows("steps", panel.of(variant))) for variant in panel.variants)
+        for points, said in ((steps, None), (steps // 3, "one step in 4 drawn, lines over all")):
+            with unittest.mock.patch.object(charts, "POINTS", points):
+                figure = charts.step_time(panel)
+            title = figure._suptitle.get_text()
+            drawn = sum(len(marks.get_offsets()) for marks in figure.axes[0].collections)
+            self.assertEqual(said in title if said else "drawn" not in title, True, title)
+            self.assertEqual(drawn, steps if said is None else sum(-(-len(panel.rows("steps", panel.of(variant))) // 4) for variant in panel.variants))
 
     def test_nobody_wins_by_less_than_one_per_cent_or_where_equal_seeds_do_not_agree(self):
         best = pd.Series([100.0, 102.0, 98.0], index=[42, 43, 44])

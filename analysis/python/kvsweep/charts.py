@@ -102,12 +102,13 @@ def tokens(panel):
 
 def step_time(panel):
     """Step duration over tokens with the least-squares line, for both meanings of tokens."""
-    figure, axes = _start(panel, "step time over tokens", ncols=2, sharey=True, figsize=(8, 3.4))
+    parts = {variant: panel.rows("steps", panel.of(variant)) for variant in panel.variants}
+    every = max(1, -(-sum(len(steps) for steps in parts.values()) // POINTS))
+    drawn = "" if every == 1 else f", one step in {every} drawn, lines over all"
+    figure, axes = _start(panel, f"step time over tokens{drawn}", ncols=2, sharey=True, figsize=(8, 3.4))
     for axis, column, name in zip(axes, ("max_tok", "n_tok"), ("largest request", "whole step")):
-        parts = {variant: panel.rows("steps", panel.of(variant)) for variant in panel.variants}
-        total = sum(len(steps) for steps in parts.values())
         for variant, steps in parts.items():
-            some = steps.iloc[:: max(1, -(-total // POINTS))]
+            some = steps.iloc[::every]
             axis.scatter(some[column], some.dur_s * 1e3, s=3, alpha=0.35, linewidths=0, rasterized=True,
                          color=look(panel, variant)["color"], label=variant)
         x = np.concatenate([steps[column] for steps in parts.values()])

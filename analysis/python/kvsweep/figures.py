@@ -1,9 +1,35 @@
 """The command kvsweep-figures."""
 import argparse
+import functools
 import itertools
+import multiprocessing
+import os
 import pathlib
 import re
 import sys
+
+_TASKS = []  # what forked processes find here; functions over archives cannot be sent to them
+
+
+def _do(task):
+    _TASKS[task]()
+
+
+def do_all(tasks, processes):
+    """Calls functions without arguments, in several processes where that is asked for. An exception in one ends all."""
+    processes = min(processes, len(tasks))
+    if processes < 2:
+        for task in tasks:
+            task()
+        return
+    _TASKS[:] = tasks
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        pool.map(_do, range(len(tasks)), chunksize=1)
+
+
+def processors():
+    """That this program may use; more than eight would wait for the disk."""
+    return min(8, len(os.sched_getaffinity(0)))
 
 
 def file_name(*parts):
@@ -11,19 +37,20 @@ def file_name(*parts):
 
 
 def save(figure, path, formats):
-    """One layout for all formats: matplotlib would make it anew, twice, for each."""
+    """One layout for all formats: matplotlib would make it anew, and draw twice, for each."""
     import matplotlib.pyplot as plt
 
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure.get_layout_engine().execute(figure)
     box = figure.get_tightbbox(figure.canvas.get_renderer()).padded(0.1)
-    for each in formats:
-        metadata = {"Date": None} if each == "svg" else {"CreationDate": None} if each == "pdf" else None
-        figure.savefig(path.with_name(f"{path.name}.{each}"), dpi=200, bbox_inches=box, metadata=metadata)
+    with plt.rc_context({"figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+        for each in formats:
+            metadata = {"Date": None} if each == "svg" else {"CreationDate": None} if each == "pdf" else None
+            figure.savefig(path.with_name(f"{path.name}.{each}"), dpi=200, bbox_inches=box, metadata=metadata)
     plt.close(figure)
 
 
-def write_archive(path, out, formats):
+def write_archive(path, out, formats, processes=1):
     import kvsweep
     from kvsweep import charts, tables
     from kvsweep.panels import panels_of
@@ -32,15 +59,22 @@ def write_archive(path, out, formats):
     panels = panels_of(archive)
     kinds = list(dict.fromkeys(panel.kind for panel in panels))
     slug = {kind: "" if len(kinds) == 1 else kind for kind in kinds}
+
+    def write_chart(panel, name, draw):
+        save(draw(panel), out / file_name(archive.sweep, panel.gpu, panel.settings, slug[panel.kind], name), formats)
+
+    def write_table(table, name, *what):
+        (out / (file_name(archive.sweep, *name) + ".tex")).write_text(table(*what))
+
+    tasks = []
     for panel in panels:
-        place = (archive.sweep, panel.gpu, panel.settings, slug[panel.kind])
-        for name, draw in charts.CHARTS.items():
-            save(draw(panel), out / file_name(*place, name), formats)
-        (out / (file_name(*place, "summary") + ".tex")).write_text(tables.summary(panel))
+        tasks += [functools.partial(write_chart, panel, name, draw) for name, draw in charts.CHARTS.items()]
+        tasks.append(functools.partial(write_table, tables.summary, (panel.gpu, panel.settings, slug[panel.kind], "summary"), panel))
     for kind, own in itertools.groupby(sorted(panels, key=lambda panel: kinds.index(panel.kind)), lambda panel: panel.kind):
         own = list(own)
         for name, table in (("regression", tables.regression), ("regimes", tables.regimes)):
-            (out / (file_name(archive.sweep, slug[kind], name) + ".tex")).write_text(table(own))
+            tasks.append(functools.partial(write_table, table, (slug[kind], name), own))
+    do_all(tasks, processes)
     print(f"{path}: {len(panels)} panels of {len(charts.CHARTS)} charts in {out}" if panels
           else f"{path}: no cell has a result, so there is nothing to draw")
 
@@ -52,7 +86,10 @@ def main(words=None):
     parser.add_argument("--formats", default="pdf,svg,png", help="of the figures (pdf,svg,png)")
     parser.add_argument("--external", action="append", default=[], metavar="F.json", help="a result from elsewhere beside a study's figures")
     parser.add_argument("--panels", action="store_true", help="the nine charts of each GPU also of archives that studies' figures show")
+    parser.add_argument("-j", "--processes", type=int, default=processors(), help="that draw at a time (%(default)s)")
     given = parser.parse_args(words)
+    if given.processes < 1:
+        parser.error(f"--processes must be at least 1, found {given.processes}")
     externals = given.external + [path for path in given.archives if path.endswith(".json")]
     archives = [path for path in given.archives if not path.endswith(".json")]
     if not archives:
@@ -66,7 +103,7 @@ def main(words=None):
     from kvsweep.study_figures import write_studies
 
     try:
-        studied = write_studies(archives, externals, out, formats)
+        studied = write_studies(archives, externals, out, formats, given.processes)
     except (OSError, ValueError) as error:
         sys.exit(f"kvsweep-figures: {error}")
     for path in archives:
@@ -75,7 +112,7 @@ def main(words=None):
         if path in studied and not given.panels:
             continue
         try:
-            write_archive(path, out, formats)
+            write_archive(path, out, formats, given.processes)
         except (OSError, ValueError) as error:
             sys.exit(f"kvsweep-figures: {path}: {error}")
 

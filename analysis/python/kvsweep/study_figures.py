@@ -1,4 +1,5 @@
 """Draws figures of studies (kvsweep.studies): what is published as hollow marks and dashes beside what cells gave."""
+import functools
 import textwrap
 
 import matplotlib.pyplot as plt
@@ -161,20 +162,25 @@ def table(chart):
     return tabular(head, rows, note)
 
 
-def write_studies(paths, externals, out, formats):
+def _write(chart, out, formats):
+    from . import figures
+
+    name = figures.file_name(chart.figure.study, chart.figure.name, chart.gpu, chart.kind.split(" (")[0])
+    if chart.figure.draw == "table":
+        (out / f"{name}.tex").write_text(table(chart))
+    else:
+        figures.save(draw(chart), out / name, formats)
+        (out / f"{name}.txt").write_text(f"{_title(chart)}. {chart.kind}. {foot(chart)}\n")
+
+
+def write_studies(paths, externals, out, formats, processes=1):
     """Draws every figure of a study that these archives have cells for; returns the archives that had some."""
     import kvsweep
     from . import external, figures, studies
 
     archives = {path: kvsweep.open(path) for path in paths}
     charts = studies.charts_of(list(archives.values()), externals=[external.load(path) for path in externals])
-    for chart in charts:
-        name = figures.file_name(chart.figure.study, chart.figure.name, chart.gpu, chart.kind.split(" (")[0])
-        if chart.figure.draw == "table":
-            (out / f"{name}.tex").write_text(table(chart))
-        else:
-            figures.save(draw(chart), out / name, formats)
-            (out / f"{name}.txt").write_text(f"{_title(chart)}. {chart.kind}. {foot(chart)}\n")
+    figures.do_all([functools.partial(_write, chart, out, formats) for chart in charts], processes)
     drawn = {experiment for chart in charts for experiment in chart.figure.experiments}
     found = {path for path, archive in archives.items() if archive.sweep in drawn}
     if found:
