@@ -1,4 +1,5 @@
-// Prefill attention without an access log; device/prefill_kernel.cuh says how it works.
+// Prefill attention: which kernel computes it, and the portable one without an access log;
+// device/prefill_kernel.cuh says how that works.
 #include <algorithm>
 
 #include "kernels/device/logged.hpp"
@@ -31,15 +32,41 @@ std::vector<PrefillTile> prefill_tiles(const HeadShape& shape,
   return tiles;
 }
 
+namespace {
+
+/// Whether prefill_wgmma.cuh's kernels were compiled (for sm_90a) and the current device runs them;
+/// all devices of a process are taken to be alike.
+bool has_wgmma() {
+#ifdef KVSWEEP_SM90A
+  static const bool known = [] {
+    int device = 0, major = 0, minor = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "capability");
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "capability");
+    return major == 9 && minor == 0;
+  }();
+  return known;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
 void prefill_attention(const PrefillAttention& op, cudaStream_t stream) {
   const int size = op.kv.layout.block_size;
   require(op.source == KvSource::contiguous || (size > 0 && size % 8 == 0 && size <= 1024),
           "prefill_attention: block_size is not a multiple of 8 up to 1024");
   require(op.tiles <= 65535, "prefill_attention: more than 65535 tiles");
+  require(op.tiles == 0 || op.tokens > 0, "prefill_attention: tiles of no tokens");
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
           "prefill_attention: head_dim is neither 64 nor 128");
   if (op.tiles == 0) return;
-  if (op.log && op.source == KvSource::paged) return prefill_attention_logged(op, stream);
+  const bool logged = op.log && op.source == KvSource::paged;
+  if (has_wgmma() && !op.portable)
+    return logged ? prefill_attention_wgmma_logged(op, stream)
+                  : prefill_attention_wgmma(op, stream);
+  if (logged) return prefill_attention_logged(op, stream);
   if (op.source == KvSource::contiguous)
     return prefill::launch<KvSource::contiguous>(op, NoLog{}, stream);
   prefill::launch<KvSource::paged>(op, NoLog{}, stream);

@@ -22,7 +22,7 @@ struct SegmentArray {
 /// Where a step's kernels put their segments. A warp's place follows from the step's work lists
 /// alone, so warps neither wait for each other nor count together:
 ///   append             [token][warp of its CTA]
-///   prefill_attention  [tile][key head]; a CTA's first warp stands for all
+///   prefill_attention  [tile][key head]; one warp stands for all of its CTA
 ///   decode_attention   [split of the step's list][key head][warp of its CTA]
 /// In device memory and written before each step, so that captured launches find the new one.
 struct AccessPlan {
@@ -54,8 +54,9 @@ struct LoggedWork {
   int kv_heads = 0;
 };
 
-/// Tiles of keys that one warp reads at a time in decode attention, and a CTA in prefill attention.
-constexpr int kDecodeReadTile = 16, kPrefillReadTile = 48;
+/// Keys that one warp reads at a time in decode attention, and multiples of which reads of prefill
+/// attention are cut at, whichever of its kernels runs.
+constexpr int kDecodeReadTile = 16, kPrefillReadTile = 16;
 constexpr int kDecodeWarps = 4;
 
 /// Blocks that a tile of so many tokens may touch: tiles and blocks both begin at multiples of 8.

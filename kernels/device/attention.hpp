@@ -57,8 +57,10 @@ enum class KvSource : std::uint8_t {
   contiguous,  // in the fused projection's rows; whole prompts only: context[s] query tokens each
 };
 
-/// Causal attention of chunks of prompts, on tensor cores (FlashAttention-2, arXiv 2307.08691).
-/// A row's result is bitwise the same however its prompt is cut into chunks, and for both sources.
+/// Causal attention of chunks of prompts, on tensor cores (FlashAttention-2, arXiv 2307.08691; on
+/// compute capability 9.0, where compiled for sm_90a, FlashAttention-3, arXiv 2407.08608).
+/// A row's result is bitwise the same however its prompt is cut into chunks, for both sources, and
+/// with and without a log; on another device, or with the portable kernel, it may round otherwise.
 struct PrefillAttention {
   Type type = Type::bf16;
   HeadShape shape;
@@ -67,11 +69,13 @@ struct PrefillAttention {
   const PrefillTile* tile_list = nullptr;     // [tiles] of prefill_tiles()
   const std::int32_t* query_start = nullptr;  // [S + 1]
   const std::int32_t* context = nullptr;      // [S]
+  int tokens = 0;                             // T, of all sequences
   const void* qkv = nullptr;                  // [T][qkv_width] of type, from append_kv()
   PagedKv kv;                                 // paged: holds the chunk's own keys already
   float scale = 0;                            // of the scores, 1 / sqrt(head_dim)
   void* out = nullptr;                        // [T][heads * head_dim] of type; rows of tiles only
   const AccessLog* log = nullptr;             // paged only
+  bool portable = false;  // take the kernel that all devices run, also where there is a faster one
 };
 void prefill_attention(const PrefillAttention& op, cudaStream_t stream);
 

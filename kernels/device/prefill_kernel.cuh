@@ -149,13 +149,14 @@ __global__ __launch_bounds__(kThreads,
   extern __shared__ __align__(1024) unsigned char shared[];
   take_turn();
   const std::uint32_t base = shared_address(shared);
-  const Work work(a);
+  const Work work(a, blockIdx.x, blockIdx.y);
   TileLoader<T, kHeadDim, kSource, Log> loader(a, work, log);
   load_queries<T, kHeadDim>(a, work, base);
   loader.enqueue(0, 1, S::keys(base, 0), S::values(base, 0));
 
   Rows<T, kHeadDim> rows(base);
-  const int tiles = work.tiles(), full_tiles = work.full_tiles();
+  const int tiles = (work.keys + kTileKeys - 1) / kTileKeys;
+  const int full_tiles = (work.position + 1) / kTileKeys;  // whose keys every row sees
   for (int tile = 0; tile < tiles; ++tile) {
     const int buffer = tile % 2;
     loader.await();
@@ -170,39 +171,20 @@ __global__ __launch_bounds__(kThreads,
   __syncwarp();  // of the warp's queries, which the results replace, no lane reads any more
   rows.finish(shared);
   __syncwarp();
-  store_rows<T, kHeadDim>(a, Work(a), shared);  // found again: fewer registers held in the loop
-}
-
-inline int log2_of_group(int group) {
-  for (int shift = 0; shift < 4; ++shift)
-    if (group == 1 << shift) return shift;
-  throw std::invalid_argument("prefill_attention: heads / kv_heads is not 1, 2, 4 or 8");
+  // Found again: fewer registers held in the loop.
+  store_rows<T, kHeadDim>(a, Work(a, blockIdx.x, blockIdx.y), shared);
 }
 
 template <class T, int kHeadDim, KvSource kSource, class Log>
 void launch_heads(const PrefillAttention& op, const Log& log, cudaStream_t stream) {
-  constexpr float kLog2E = 1.4426950408889634f;
-  KvPlaces places(op.kv);
+  Arguments a = arguments(op);
   if (kSource == KvSource::contiguous)
-    places.value_distance = std::int64_t{op.shape.kv_heads} * kHeadDim;
-  const Arguments arguments = {op.shape,
-                               log2_of_group(op.shape.group()),
-                               op.tile_list,
-                               op.query_start,
-                               op.context,
-                               op.qkv,
-                               op.kv.arena,
-                               op.kv.block_tables,
-                               op.kv.table_stride,
-                               op.kv.layer,
-                               places,
-                               op.scale * kLog2E,
-                               op.out};
+    a.places.value_distance = std::int64_t{op.shape.kv_heads} * kHeadDim;
   const Grid grid = {
       dim3(static_cast<unsigned>(op.shape.kv_heads), static_cast<unsigned>(op.tiles)), kThreads,
       Shared<kHeadDim>::kBytes};
   launch_overlapping("prefill_attention", prefill_attention_kernel<T, kHeadDim, kSource, Log>, grid,
-                     stream, arguments, log);
+                     stream, a, log);
 }
 
 template <KvSource kSource, class Log>

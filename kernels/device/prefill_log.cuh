@@ -11,8 +11,8 @@ struct TileLog {
   __device__ void close() const {}
 };
 
-/// The first warp stands for all, who load and wait together. Its lanes 0 to 5 hold the blocks that
-/// begin in, or go on from, each eight tokens of the tile.
+/// The first warp stands for all, who load and wait together. Its lanes 0 to 5 hold the slots that
+/// begin in each eight tokens of the tile.
 template <>
 struct TileLog<RecordLog> {
   const Arguments& a;
@@ -36,9 +36,9 @@ struct TileLog<RecordLog> {
     const int first = tile * kTileKeys + 8 * static_cast<int>(threadIdx.x);
     if (!on || tile >= tiles || threadIdx.x >= kTileKeys / 8 || first >= work.keys) return;
     const EightTokens found = a.places.find(work.table, first);
-    if (threadIdx.x != 0 && found.slot != 0) return;  // goes on from the eight before
+    if (first % kPrefillReadTile != 0 && found.slot != 0) return;  // goes on from the eight before
     const int left = static_cast<int>(a.places.block_size.divisor) - found.slot;
-    const int end = min(work.keys, (tile + 1) * kTileKeys);
+    const int end = min(work.keys, first - first % kPrefillReadTile + kPrefillReadTile);
     slots.block = static_cast<std::uint32_t>(found.block);
     slots.row = static_cast<std::uint16_t>(a.tiles[blockIdx.y].sequence);
     slots.kv_head = static_cast<std::uint8_t>(work.kv_head);
@@ -55,6 +55,6 @@ struct TileLog<RecordLog> {
     if (threadIdx.x < 32) segment.close();
   }
 };
-static_assert(kTileKeys == kPrefillReadTile, "as segments are laid out");
+static_assert(kTileKeys % kPrefillReadTile == 0, "as reads are cut");
 
 }  // namespace kernels::gpu::prefill

@@ -1,68 +1,17 @@
 #pragma once
-#include "kernels/device/attention.hpp"
-#include "kernels/device/kv_rows.cuh"
 #include "kernels/device/mma.cuh"
+#include "kernels/device/prefill_work.cuh"
 
-/// Prefill attention's parts: what a CTA works on, its shared memory, and a warp's rows of scores
-/// and sums. prefill_attention.cu says how they work together.
+/// Prefill attention's parts: a CTA's shared memory, and a warp's rows of scores and sums.
+/// prefill_kernel.cuh says how they work together.
 namespace kernels::gpu::prefill {
 
 constexpr int kWarps = 4;
 constexpr int kThreads = 32 * kWarps;
-constexpr int kRows = 128;                   // of a CTA
 constexpr int kBands = kRows / kWarps / 16;  // 16-row fragments of a warp
 constexpr int kTileKeys = 48;
 constexpr int kFragments = kTileKeys / 8;  // of scores along the keys
 constexpr unsigned kAllLanes = 0xffffffffu;
-
-struct Arguments {
-  HeadShape shape;
-  int group_shift;  // log2 of the group
-  const PrefillTile* tiles;
-  const std::int32_t* query_start;
-  const std::int32_t* context;
-  const void* qkv;
-  const void* arena;
-  const std::int32_t* block_tables;
-  int table_stride;
-  int layer;
-  KvPlaces places;
-  float scale_log2;  // of the scores, times log2(e)
-  void* out;
-};
-
-/// What this CTA computes.
-struct Work {
-  int kv_head;
-  int group_shift;
-  std::int64_t query_token;      // of the batch: the tile's first
-  int queries;                   // tokens from there to the end of the chunk
-  int position;                  // of the first query
-  int keys;                      // that any of the rows sees
-  std::int64_t first_key_token;  // contiguous: the sequence's first token in the batch
-  const std::int32_t* table;     // paged: the sequence's blocks
-
-  __device__ Work(const Arguments& a) : kv_head(blockIdx.x), group_shift(a.group_shift) {
-    const PrefillTile tile = a.tiles[blockIdx.y];
-    const int start = a.query_start[tile.sequence];
-    const int all_queries = a.query_start[tile.sequence + 1] - start;
-    const int prior = a.context[tile.sequence] - all_queries;
-    query_token = start + tile.first;
-    queries = all_queries - tile.first;
-    position = prior + tile.first;
-    keys = min(a.context[tile.sequence], position + (kRows >> group_shift));
-    first_key_token = start;
-    table = a.block_tables + std::int64_t{tile.sequence} * a.table_stride;
-  }
-  __device__ int tiles() const { return (keys + kTileKeys - 1) / kTileKeys; }
-  /// Tiles whose keys every row sees.
-  __device__ int full_tiles() const { return (position + 1) / kTileKeys; }
-  __device__ bool has_row(int row) const { return (row >> group_shift) < queries; }
-  __device__ std::int64_t row_token(int row) const { return query_token + (row >> group_shift); }
-  __device__ int row_head(int row) const {
-    return (kv_head << group_shift) + (row & ((1 << group_shift) - 1));
-  }
-};
 
 template <int kHeadDim>
 struct Shared {

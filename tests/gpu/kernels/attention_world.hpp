@@ -77,21 +77,31 @@ class AttentionWorld {
   void empty_arena() { arena_device_->poison(); }
 
   Halves prefill(gpu::KvSource source = gpu::KvSource::paged, const gpu::AccessLog* log = nullptr) {
+    return prefill({source, log, false});
+  }
+  struct PrefillWay {
+    gpu::KvSource source = gpu::KvSource::paged;
+    const gpu::AccessLog* log = nullptr;
+    bool portable = false;
+  };
+  Halves prefill(const PrefillWay& way) {
     const auto tiles = gpu::prefill_tiles(heads(), query_start(), context(), all_sequences());
     const Device<gpu::PrefillTile> list(tiles);
     gpu::PrefillAttention op;
     op.type = type();
     op.shape = heads();
-    op.source = source;
+    op.source = way.source;
     op.tiles = static_cast<int>(tiles.size());
     op.tile_list = list.get();
     op.query_start = start_device_->get();
     op.context = context_device_->get();
+    op.tokens = tokens();
     op.qkv = qkv_device_->get();
     op.kv = kv();
     op.scale = scale();
     op.out = out_device_->get();
-    op.log = log;
+    op.log = way.log;
+    op.portable = way.portable;
     out_device_->poison();
     gpu::prefill_attention(op, nullptr);
     return out_device_->host();

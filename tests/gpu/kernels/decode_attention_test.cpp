@@ -197,11 +197,13 @@ TEST_CASE("the access log holds every token read, once, and changes no result", 
 
     // Prompts of one tile each read their keys once.
     AttentionWorld prompts({Type::bf16, 4, 2, 128, block_size, 0}, {{500, 30}, {20, 20}});
-    const Halves prefilled = prompts.prefill();
     const gpu::LoggedWork work = {
         .prefill_tiles = 2, .prefill_keys = 500, .block_size = block_size, .kv_heads = 2};
-    CHECK(logged(work, 2, kernels::AccessKernel::prefill_attention, [&](auto* log) {
-            CHECK(prompts.prefill(gpu::KvSource::paged, log) == prefilled);
-          }) == touched(prompts, block_size));
+    for (const bool portable : {false, true}) {
+      const Halves prefilled = prompts.prefill({gpu::KvSource::paged, nullptr, portable});
+      CHECK(logged(work, 2, kernels::AccessKernel::prefill_attention, [&](auto* log) {
+              CHECK(prompts.prefill({gpu::KvSource::paged, log, portable}) == prefilled);
+            }) == touched(prompts, block_size));
+    }
   }
 }

@@ -9,7 +9,12 @@ void check_prefill(const WorldShape& shape, const std::vector<Sequence>& sequenc
                         << ", block size " << shape.block_size << ", first sequence "
                         << sequences[0].queries << " of " << sequences[0].context);
   AttentionWorld world(shape, sequences);
-  world.check_result(world.prefill());
+  const Floats expected = world.expected();
+  for (const bool portable : {false, true}) {
+    INFO((portable ? "portable kernel" : "this device's kernel"));
+    check_rows(to_floats(shape.type, world.prefill({gpu::KvSource::paged, nullptr, portable})),
+               expected, shape.head_dim, world.bound());
+  }
 }
 
 WorldShape with_type(Type type) {
@@ -23,7 +28,7 @@ WorldShape with_type(Type type) {
 TEST_CASE("prompts of any length attend as in the reference", "[gpu][short]") {
   NEEDS_DEVICE;
   for (const Type type : kHalfTypes)
-    for (const int tokens : {1, 15, 16, 17, 47, 48, 49, 63, 64, 65, 257})
+    for (const int tokens : {1, 15, 16, 17, 47, 48, 49, 63, 64, 65, 127, 128, 129, 257})
       check_prefill(with_type(type), {{tokens, tokens}});
 }
 
@@ -47,6 +52,32 @@ TEST_CASE("chunks after cached tokens attend as in the reference", "[gpu]") {
       }
 }
 
+TEST_CASE("contexts that end anywhere in a tile or a block attend as in the reference", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const int block_size : {8, 24, 32, 40, 64, 96})
+    for (const int context : {120, 121, 128, 129, 135, 136, 161, 200, 255, 256, 257}) {
+      WorldShape shape;
+      shape.type = context % 2 == 0 ? Type::f16 : Type::bf16;
+      shape.group = context % 3 == 0 ? 8 : 4;
+      shape.head_dim = context < 150 ? 128 : 64;
+      shape.block_size = block_size;
+      check_prefill(shape, {{context, 5}});
+    }
+}
+
+TEST_CASE("a batch of more tiles than multiprocessors attends as in the reference", "[gpu]") {
+  NEEDS_DEVICE;
+  WorldShape shape;
+  shape.block_size = 24;
+  std::vector<Sequence> sequences;
+  Numbers numbers(5);
+  for (int i = 0; i < 230; ++i) {
+    const int queries = 1 + numbers.below(i % 10 == 0 ? 100 : 9);
+    sequences.push_back({queries + numbers.below(i % 7 == 0 ? 400 : 40), queries});
+  }
+  check_prefill(shape, sequences);
+}
+
 TEST_CASE("sequences of all lengths share a launch, and blocks", "[gpu][short]") {
   NEEDS_DEVICE;
   for (const Type type : kHalfTypes) {
@@ -56,42 +87,59 @@ TEST_CASE("sequences of all lengths share a launch, and blocks", "[gpu][short]")
   }
 }
 
-TEST_CASE("a prompt's rows are bitwise the same in chunks of any length", "[gpu]") {
-  NEEDS_DEVICE;
-  const int prompt = 300;
-  for (const Type type : kHalfTypes) {
-    AttentionWorld whole(with_type(type), {{prompt, prompt}});
-    const Halves expected = whole.prefill();
-    const int width = whole.out_width(), qkv_width = whole.heads().qkv_width();
-    for (const int chunk : {1, 16, 37, 64, 100}) {
-      INFO(name(type) << ", chunks of " << chunk);
+namespace {
+
+/// Tokens [begin, end) of a prompt as a chunk of their own. The same seed gives the same blocks and
+/// the same arena as in the world that computed it whole, whatever is computed.
+Halves chunk_of(AttentionWorld& whole, const WorldShape& shape, int begin, int end, bool portable) {
+  AttentionWorld part(shape, {{whole.tokens(), whole.tokens()}});
+  const int qkv_width = whole.heads().qkv_width();
+  const Halves qkv(whole.qkv().begin() + begin * qkv_width, whole.qkv().begin() + end * qkv_width);
+  const Device<std::uint16_t> queries(qkv),
+      out(static_cast<std::size_t>((end - begin) * whole.out_width()));
+  const Device<std::int32_t> start(Ints{0, end - begin}), context(Ints{end});
+  const auto tiles = gpu::prefill_tiles(part.heads(), {0, end - begin}, {end}, {0});
+  const Device<gpu::PrefillTile> list(tiles);
+  gpu::PrefillAttention op;
+  op.type = shape.type;
+  op.shape = part.heads();
+  op.tiles = static_cast<int>(tiles.size());
+  op.tile_list = list.get();
+  op.query_start = start.get();
+  op.context = context.get();
+  op.tokens = end - begin;
+  op.qkv = queries.get();
+  op.kv = part.kv();
+  op.scale = part.scale();
+  op.out = out.get();
+  op.portable = portable;
+  gpu::prefill_attention(op, nullptr);
+  return out.host();
+}
+
+void check_chunks(const WorldShape& shape, int prompt, const std::vector<int>& chunks) {
+  AttentionWorld whole(shape, {{prompt, prompt}});
+  for (const bool portable : {false, true}) {
+    const Halves expected = whole.prefill({gpu::KvSource::paged, nullptr, portable});
+    for (const int chunk : chunks) {
+      INFO(name(shape.type) << ", chunks of " << chunk << (portable ? ", portable kernel" : ""));
       for (int begin = 0; begin < prompt; begin += 4 * chunk) {
-        const int end = std::min(prompt, begin + chunk);
-        // The same seed gives the same blocks and the same arena, whatever is computed.
-        AttentionWorld part(with_type(type), {{prompt, prompt}});
-        Halves qkv(whole.qkv().begin() + begin * qkv_width, whole.qkv().begin() + end * qkv_width);
-        const Device<std::uint16_t> queries(qkv),
-            out(static_cast<std::size_t>((end - begin) * width));
-        const Device<std::int32_t> start(Ints{0, end - begin}), context(Ints{end});
-        const auto tiles = gpu::prefill_tiles(part.heads(), {0, end - begin}, {end}, {0});
-        const Device<gpu::PrefillTile> list(tiles);
-        gpu::PrefillAttention op;
-        op.type = type;
-        op.shape = part.heads();
-        op.tiles = static_cast<int>(tiles.size());
-        op.tile_list = list.get();
-        op.query_start = start.get();
-        op.context = context.get();
-        op.qkv = queries.get();
-        op.kv = part.kv();
-        op.scale = part.scale();
-        op.out = out.get();
-        gpu::prefill_attention(op, nullptr);
-        const Halves found = out.host();
-        REQUIRE(std::equal(found.begin(), found.end(), expected.begin() + begin * width));
+        const Halves found =
+            chunk_of(whole, shape, begin, std::min(prompt, begin + chunk), portable);
+        REQUIRE(
+            std::equal(found.begin(), found.end(), expected.begin() + begin * whole.out_width()));
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("a prompt's rows are bitwise the same in chunks of any length", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes) check_chunks(with_type(type), 300, {1, 16, 37, 64, 100});
+  check_chunks({Type::bf16, 1, 2, 64, 24, 0}, 700, {33, 128, 129});
+  check_chunks({Type::f16, 8, 1, 128, 8, 0}, 700, {33, 128, 129});
 }
 
 TEST_CASE("keys read from the projection give bitwise what blocks give", "[gpu][short]") {
@@ -155,6 +203,6 @@ TEST_CASE("a group that tiles do not know is refused", "[gpu]") {
   gpu::PrefillAttention op;
   op.shape = {6, 2, 128};
   op.kv.layout.block_size = 16;
-  op.tiles = 1;
+  op.tiles = op.tokens = 1;
   CHECK_THROWS_AS(gpu::prefill_attention(op, nullptr), std::invalid_argument);
 }

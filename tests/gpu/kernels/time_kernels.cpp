@@ -180,6 +180,7 @@ void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSou
   op.tile_list = list.get<gpu::PrefillTile>();
   op.query_start = starts.get<std::int32_t>();
   op.context = contexts.get<std::int32_t>();
+  op.tokens = tokens;
   op.qkv = qkv.get();
   op.kv = {arena.get(), layout, 0, tables.get<std::int32_t>(), blocks};
   op.scale = 0.088f;
@@ -195,6 +196,17 @@ void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSou
       heads.heads, heads.kv_heads, tokens, prior,
       source == gpu::KvSource::paged ? "paged" : "contiguous", us,
       4 * pairs * heads.heads * heads.head_dim / us / 1e6);
+}
+
+void time_prefills() {
+  const gpu::HeadShape mha = {32, 32, 128}, narrow = {32, 8, 64};
+  for (const int tokens : {128, 512, 2048, 8192}) {
+    time_prefill(kHeads, tokens, 0, gpu::KvSource::paged);
+    time_prefill(kHeads, tokens, 0, gpu::KvSource::contiguous);
+    time_prefill(mha, tokens, 0, gpu::KvSource::paged);
+    time_prefill(narrow, tokens, 0, gpu::KvSource::paged);
+  }
+  for (const int tokens : {1, 512}) time_prefill(kHeads, tokens, 8192, gpu::KvSource::paged);
 }
 
 void time_rows(int tokens) {
@@ -310,20 +322,17 @@ void time_argmax(int rows) {
 
 }  // namespace
 
-/// time_kernels: everything; time_kernels decode BATCH CONTEXT: that one, for a profiler.
+/// time_kernels: everything; time_kernels prefill: prefill attention alone; time_kernels decode
+/// BATCH CONTEXT: that one, for a profiler.
 int main(int count, char** words) {
   time_copy();
   if (count == 4) {
     time_decode(kHeads, std::stoi(words[2]), std::stoi(words[3]));
     return 0;
   }
+  time_prefills();
+  if (count == 2) return 0;
   const gpu::HeadShape mha = {32, 32, 128};
-  for (const int tokens : {2048, 8192}) {
-    time_prefill(kHeads, tokens, 0, gpu::KvSource::paged);
-    time_prefill(kHeads, tokens, 0, gpu::KvSource::contiguous);
-    time_prefill(mha, tokens, 0, gpu::KvSource::paged);
-  }
-  time_prefill(kHeads, 512, 8192, gpu::KvSource::paged);
   for (const int context : {1024, 8192})
     for (const int batch : {1, 8, 32, 128}) time_decode(kHeads, batch, context);
   time_decode(mha, 32, 2048);

@@ -104,6 +104,7 @@ void Forward::prefill(const StepArrays& step, const gpu::PagedKv& kv, gpu::KvSou
                           .tile_list = list,
                           .query_start = step.query_start,
                           .context = step.context,
+                          .tokens = step.num_tokens,
                           .qkv = to_.qkv,
                           .kv = kv,
                           .scale = attention_scale_,

@@ -1,0 +1,75 @@
+#pragma once
+#include <cuda.h>
+
+#include "kernels/device/mma.cuh"
+
+/// Copies of boxes of a matrix to shared memory by the copy engine, and the barriers that they
+/// complete on: thin names for PTX (PTX ISA, "mbarrier", "cp.async.bulk.tensor"). All need compute
+/// capability 9.0. Addresses are of shared memory.
+namespace kernels::gpu {
+
+/// A barrier for `count` arrivals a phase. One thread sets barriers up, then shows them to all.
+__device__ inline void set_up_barrier(std::uint32_t barrier, int count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(barrier), "r"(count) : "memory");
+}
+__device__ inline void show_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
+}
+
+__device__ inline void arrive(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(barrier) : "memory");
+}
+/// Arrives, and has the phase wait for so many bytes of copies too.
+__device__ inline void arrive_for_copies(std::uint32_t barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
+/// Until the barrier's phase of that parity is over; at once where it is in the phase after. Of a
+/// new barrier, that is parity 1.
+__device__ inline void await_phase(std::uint32_t barrier, int parity) {
+  asm volatile(
+      "{\n.reg .pred over;\n"
+      "await:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
+      "@!over bra await;\n}\n" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+/// Before products or copies that follow this thread's ordinary stores to shared memory.
+__device__ inline void show_stores() {
+  asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
+}
+
+__device__ inline void fetch_map(const CUtensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];\n" ::"l"(&map) : "memory");
+}
+/// Enqueues the copy of a box that begins at (x, y), (x, y, z) or (0, 0, 0, last).
+__device__ inline void copy_box(std::uint32_t to, const CUtensorMap& map, int x, int y,
+                                std::uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3}], [%4];\n" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier)
+      : "memory");
+}
+__device__ inline void copy_box(std::uint32_t to, const CUtensorMap& map, int x, int y, int z,
+                                std::uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %4}], [%5];\n" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+      : "memory");
+}
+
+__device__ inline void copy_box(std::uint32_t to, const CUtensorMap& map, int last,
+                                std::uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %2, %2, %3}], [%4];\n" ::"r"(to),
+      "l"(&map), "r"(0), "r"(last), "r"(barrier)
+      : "memory");
+}
+
+}  // namespace kernels::gpu

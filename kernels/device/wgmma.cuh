@@ -1,0 +1,129 @@
+#pragma once
+#include <type_traits>
+
+#include "kernels/device/mma.cuh"
+
+/// Matrix products of four warps on operands in shared memory: thin names for PTX (PTX ISA,
+/// "Asynchronous Warpgroup Level Matrix Instructions"). They need compute capability 9.0, compiled
+/// for sm_90a. Kernels that call them have a body only where KERNELS_WGMMA, which the .cu defines,
+/// is 1: where nvcc compiles for that, and on the host, where a kernel's body makes no code.
+namespace kernels::gpu {
+
+/// Has the warpgroup's threads go on with so many registers each, more or fewer than before.
+template <int kRegisters>
+__device__ inline void ask_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ inline void release_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
+}
+
+/// A matrix of 16-bit numbers in shared memory for these products: panels of 64 columns, rows of
+/// 128 bytes whose 16-byte pieces are swizzled() (the tensor maps' 128-byte swizzle). Eight rows
+/// lie one after the other, from a multiple of 1,024 bytes on. As PTX ISA's "Matrix Descriptor
+/// Format" encodes it: address, bytes from a panel to the next (used where the sum runs over rows),
+/// bytes from eight rows to the next eight, each divided by 16, and 1 for the 128-byte swizzle.
+__device__ inline std::uint64_t matrix_at(std::uint32_t address, int panel_bytes,
+                                          int eight_rows_bytes) {
+  return (address & 0x3ffffu) >> 4 | static_cast<std::uint64_t>(panel_bytes >> 4) << 16 |
+         static_cast<std::uint64_t>(eight_rows_bytes >> 4) << 32 | std::uint64_t{1} << 62;
+}
+/// The same matrix so many bytes further on.
+__device__ constexpr std::uint64_t further(std::uint64_t matrix, int bytes) {
+  return matrix + static_cast<std::uint64_t>(bytes >> 4);
+}
+
+/// Before the first product of a batch: orders it behind this warp's accesses to its registers.
+__device__ inline void begin_products() {
+  asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
+}
+__device__ inline void commit_products() {
+  asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
+}
+/// Keeps the compiler from moving uses of `sums` up beyond this.
+template <int kCount>
+__device__ inline void pin(float (&sums)[kCount][4]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i)
+#pragma unroll
+    for (int j = 0; j < 4; ++j) asm volatile("" : "+f"(sums[i][j])::"memory");
+}
+/// Waits until at most `kPending` batches are under way; `sums` are those of one that is over.
+template <int kPending, int kCount>
+__device__ inline void wait_products(float (&sums)[kCount][4]) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
+  pin(sums);
+}
+
+#define KERNELS_SUMS_4(s, i) "+f"(s[i][0]), "+f"(s[i][1]), "+f"(s[i][2]), "+f"(s[i][3])
+#define KERNELS_SUMS_16(s, i) \
+  KERNELS_SUMS_4(s, i), KERNELS_SUMS_4(s, i + 1), KERNELS_SUMS_4(s, i + 2), KERNELS_SUMS_4(s, i + 3)
+#define KERNELS_SUMS_32(s) KERNELS_SUMS_16(s, 0), KERNELS_SUMS_16(s, 4)
+#define KERNELS_SUMS_64(s) KERNELS_SUMS_32(s), KERNELS_SUMS_16(s, 8), KERNELS_SUMS_16(s, 12)
+#define KERNELS_NAMES_32                                                        \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, " \
+  "%17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define KERNELS_NAMES_64                                                          \
+  KERNELS_NAMES_32                                                                \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, " \
+  "%47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+
+// Both matrices in shared memory, rows of both along the sum; `add` 0: the sums start anew.
+#define KERNELS_SCORE(type)                                                              \
+  asm volatile(                                                                          \
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"                                   \
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {" KERNELS_NAMES_64 \
+      "}, %64, %65, add, 1, 1, 0, 0;\n}\n"                                               \
+      : KERNELS_SUMS_64(sums)                                                            \
+      : "l"(a), "l"(b), "r"(add))
+// The first matrix in registers, columns of the second along the products' rows.
+#define KERNELS_WEIGH(shape, type, names, sums_list, a0, a1, a2, a3, b_name)                    \
+  asm volatile("wgmma.mma_async.sync.aligned." shape ".f32." type "." type " {" names "}, {" a0 \
+               ", " a1 ", " a2 ", " a3 "}, " b_name ", 1, 1, 1, 1;\n"                           \
+               : sums_list                                                                      \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+
+/// sums[64][128] = (add ? sums : 0) + a[64][16] * b[128][16]^T, for the warpgroup; a thread holds
+/// of sums what multiply_add() gives the lanes of warp w % 4 of rows 16 w on, eight columns each
+/// entry.
+template <class T>
+__device__ inline void multiply_score(float (&sums)[16][4], std::uint64_t a, std::uint64_t b,
+                                      int add) {
+  if constexpr (std::is_same_v<T, __nv_bfloat16>)
+    KERNELS_SCORE("bf16");
+  else
+    KERNELS_SCORE("f16");
+}
+
+/// sums[64][8 kCount] += a[64][16] * b[16][8 kCount]; `a` as multiply_add() takes it, rows as
+/// above.
+template <class T, int kCount>
+__device__ inline void multiply_weights(float (&sums)[kCount][4], const std::uint32_t (&a)[4],
+                                        std::uint64_t b) {
+  static_assert(kCount == 8 || kCount == 16, "a row has 64 or 128 numbers");
+  constexpr bool kBf16 = std::is_same_v<T, __nv_bfloat16>;
+  if constexpr (kCount == 16 && kBf16)
+    KERNELS_WEIGH("m64n128k16", "bf16", KERNELS_NAMES_64, KERNELS_SUMS_64(sums), "%64", "%65",
+                  "%66", "%67", "%68");
+  else if constexpr (kCount == 16)
+    KERNELS_WEIGH("m64n128k16", "f16", KERNELS_NAMES_64, KERNELS_SUMS_64(sums), "%64", "%65", "%66",
+                  "%67", "%68");
+  else if constexpr (kBf16)
+    KERNELS_WEIGH("m64n64k16", "bf16", KERNELS_NAMES_32, KERNELS_SUMS_32(sums), "%32", "%33", "%34",
+                  "%35", "%36");
+  else
+    KERNELS_WEIGH("m64n64k16", "f16", KERNELS_NAMES_32, KERNELS_SUMS_32(sums), "%32", "%33", "%34",
+                  "%35", "%36");
+}
+
+#undef KERNELS_SUMS_4
+#undef KERNELS_SUMS_16
+#undef KERNELS_SUMS_32
+#undef KERNELS_SUMS_64
+#undef KERNELS_NAMES_32
+#undef KERNELS_NAMES_64
+#undef KERNELS_SCORE
+#undef KERNELS_WEIGH
+
+}  // namespace kernels::gpu
