@@ -140,6 +140,20 @@ TEST_CASE("the first pattern that fits names a value", "[figure]") {
   CHECK(names("b") == "b");
 }
 
+TEST_CASE("what stands before and behind a star may not share letters of a value", "[figure]") {
+  Renames names;
+  names.add("ab*ba", "from * on");
+  CHECK(names("aba") == "aba");
+  CHECK(names("abba") == "from  on");
+  CHECK(names("ab1ba") == "from 1 on");
+}
+
+TEST_CASE("each axis is logarithmic by itself", "[figure]") {
+  const FigureSpec x = figure_in(with("log = \"x\"")), y = figure_in(with("log = \"y\""));
+  CHECK((x.log_x && !x.log_y));
+  CHECK((!y.log_x && y.log_y));
+}
+
 TEST_CASE("what a figure cannot be is refused at its line", "[figure]") {
   struct Wrong {
     std::string line, said;
