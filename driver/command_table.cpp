@@ -27,6 +27,10 @@ constexpr Command kCommands[] = {
      "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry, "
      "evictions, kv_access, access_rows, access_kernels or kv_copies",
      1, 1, "table format only skip output,o"},
+    {"fit", "fit A.h5 [SIM.h5]",
+     "what steps take, by the tokens they compute and read: the constants of a cost model; and how "
+     "far simulated cells are off",
+     1, 2, "metric only skip"},
     {"merge", "merge A.h5 [B.h5...] -o C.h5", "joins archives of the same sweep file in a new one",
      1, 100000, "output,o"},
     {"plan", "plan SWEEP.toml",

@@ -48,6 +48,7 @@ int run_command(const driver::Options& options) {
   if (options.command == "table") return driver::table(options);
   if (options.command == "report") return driver::report(options);
   if (options.command == "export") return driver::export_table(options);
+  if (options.command == "fit") return driver::fit(options);
   if (options.command == "trace") return driver::trace(options);
   if (options.command == "workload") return driver::describe_workload(options);
   if (options.command == "bench") return driver::bench(options);

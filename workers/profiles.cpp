@@ -124,6 +124,15 @@ std::optional<backends::PublishedFit> read_published(ProfileReader& in,
                                 .intercept_ms = in.not_negative("published.intercept_ms")};
 }
 
+std::optional<backends::MeasuredFit> read_measured(ProfileReader& in,
+                                                   const std::vector<std::string>& models) {
+  if (!in.has_table("measured")) return std::nullopt;
+  return backends::MeasuredFit{.model = in.choice("measured.model", models),
+                               .base_ms = in.not_negative("measured.base_ms"),
+                               .token_us = in.positive("measured.token_us"),
+                               .kv_token_ns = in.not_negative("measured.kv_token_ns")};
+}
+
 backends::KernelFit read_kernels(ProfileReader& in, const std::vector<std::string>& models) {
   backends::KernelFit fit{.estimated = in.boolean("kernels.estimated"),
                           .model = in.choice("kernels.model", models),
@@ -249,6 +258,7 @@ backends::GpuProfile load_gpu_profile(const fs::path& dir, const std::string& na
               .overhead_gib = in.not_negative("pool.overhead_gib")};
   gpu.kv_tokens = read_pools(in, models);
   gpu.published = read_published(in, models);
+  gpu.measured = read_measured(in, models);
   gpu.kernels = read_kernels(in, models);
   in.reject_unknown();
   return gpu;

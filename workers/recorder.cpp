@@ -99,6 +99,12 @@ void Recorder::record_step(const engine::StepTrace& trace) {
   row.host_blk_total = trace.host_capacity;
   row.n_loading = trace.num_loading;
   row.stall_s = to_seconds(stall_of(trace));
+  if (trace.split) {
+    row.t_schedule_s = to_seconds(trace.scheduling);
+    row.t_launch_s = to_seconds(trace.split->launch);
+    row.t_device_s = to_seconds(trace.split->device);
+    row.t_wait_s = to_seconds(trace.split->wait);
+  }
   row.h2d_busy_s = to_seconds(trace.transfers.load_busy);
   row.d2h_busy_s = to_seconds(trace.transfers.store_busy);
   steps_.add(row);

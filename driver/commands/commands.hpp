@@ -12,6 +12,7 @@ int merge(const Options& options);
 int compare(const Options& options);
 int table(const Options& options);
 int export_table(const Options& options);
+int fit(const Options& options);
 int report(const Options& options);
 int trace(const Options& options);
 int describe_workload(const Options& options);

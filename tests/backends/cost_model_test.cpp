@@ -141,11 +141,33 @@ TEST_CASE("published exists exactly where step times were published, and the err
       "cost model 'kernels'");
 }
 
+TEST_CASE("the measured step time is a base, scheduled tokens, and KV tokens read") {
+  backends::GpuProfile gpu = worker::load_gpu_profile(kDir, "l40s-48gb");
+  gpu.measured = {.model = "llama-3.1-8b", .base_ms = 4, .token_us = 30, .kv_token_ns = 50};
+  const model::ModelShape shape = worker::load_model_shape(kDir, "llama-3.1-8b");
+  const auto model = backends::make_cost_model("measured", gpu, shape);
+  using engine::Nanos;
+  CHECK(model->step_time({}) == Nanos{4'000'000});
+  CHECK(model->step_time({.tokens = 100}) == Nanos{7'000'000});
+  CHECK(model->step_time(decode_step(10, 1000)) == Nanos{4'000'000 + 300'000 + 500'000});
+  CHECK(model->step_time(prefill_step(100, 900)) == Nanos{4'000'000 + 3'000'000 + 50'000});
+  CHECK(model->label() == "measured");
+  CHECK_FALSE(model->estimated());
+}
+
+TEST_CASE("measured exists where steps of the model were measured, and the error says what to do") {
+  CHECK_NOTHROW(cost("measured", "h200-141gb"));
+  CHECK_THROWS_WITH(cost("measured", "h100-80gb"),
+                    Catch::Matchers::Contains("llama-3.1-8b on h100-80gb") &&
+                        Catch::Matchers::Contains("kvsweep fit"));
+  CHECK_THROWS_AS(cost("measured", "h200-141gb", "opt-13b"), engine::InputError);
+}
+
 TEST_CASE("an unknown cost model is refused with the ones that exist") {
   CHECK_THROWS_WITH(cost("roofline", "h100-80gb"),
-                    "unknown cost model 'roofline', allowed: kernels, published");
+                    "unknown cost model 'roofline', allowed: kernels, measured, published");
   for (const std::string& name : backends::cost_model_names())
-    CHECK_NOTHROW(cost(name, "h100-80gb"));
+    CHECK_NOTHROW(cost(name, "h200-141gb"));
 }
 
 TEST_CASE("only cards and shapes whose kernels were measured are not labelled estimated") {

@@ -60,6 +60,7 @@ const std::vector<std::vector<std::string>> kReadingCommands = {
     {"check", "--equal", "ARCHIVE", "ARCHIVE"},
     {"merge", "ARCHIVE", "ARCHIVE", "-o", "merged.h5"},
     {"compare", "ARCHIVE"},
+    {"fit", "ARCHIVE"},
     {"table", "ARCHIVE"},
     {"export", "ARCHIVE", "--table", "cells"},
     {"trace", "ARCHIVE", "0"},
@@ -254,6 +255,21 @@ TEST_CASE("a comparison names what it divides, and refuses what it must not comp
   CHECK(lines_of(run.said({"compare", "tiny.h5", "big.h5", "--by", "policy,engine.block_size",
                            "--format", "csv"}))
             .size() == 3);
+}
+
+TEST_CASE("a fit says what steps take, of one card and model") {
+  const FinishedRun run;
+  const std::string fit = run.said({"fit", "tiny.h5", "--only", "policy=fcfs"});
+  CHECK_THAT(fit, StartsWith("MODELLED (sim): ") && Contains("llama-3.1-8b on h100-80gb"));
+  CHECK_THAT(fit, Contains("us x scheduled tokens") && Contains("ns x KV tokens read"));
+  CHECK_THAT(fit, !Contains("[measured]"));  // a simulator's steps are no measurement
+  run.check_refused({"fit", "tiny.h5", "tiny.h5"}, 2, "measured cells against simulated ones");
+  REQUIRE(
+      run.run({"run", "tiny.toml", "--archive", "two.h5", "--set", "gpu=h200-141gb"}).exit_code ==
+      0);
+  REQUIRE(run.run({"run", "tiny.toml", "--archive", "none.h5", "--cell", "0", "--time-limit", "1"})
+              .exit_code != 0);
+  run.check_refused({"fit", "none.h5"}, 2, "found none with a result");
 }
 
 TEST_CASE("repeats give a comparison its interval, and a table its spread") {

@@ -14,12 +14,13 @@ class Listening final : public engine::Backend {
     heard += 'e' + std::to_string(plan.step) + ' ';
     for (const auto& share : plan.scheduled)
       if (share.samples) sampled_.assign(1, 1000);
-    return {sampled_, engine::Nanos{1'000'000}};
+    return {sampled_, engine::Nanos{1'000'000}, split};
   }
   void on_phase(StepPhase phase, std::uint64_t step) override {
     heard += "pxd"[static_cast<std::size_t>(phase)] + std::to_string(step) + ' ';
   }
   std::string heard;
+  std::optional<engine::StepSplit> split;
 
  private:
   support::Tokens sampled_;
@@ -48,4 +49,20 @@ TEST_CASE("a backend hears of each step when it is planned, executed and done", 
   CHECK(world.backend.heard == "p1 x1 e1 d1 ");
   world.engine.step();
   CHECK(world.backend.heard == "p1 x1 e1 d1 p2 x2 e2 d2 ");
+}
+
+TEST_CASE("a step's trace has what its backend says of where the time went, if it says so") {
+  ListenedTo world;
+  const support::Tokens prompt(20, 7);
+  engine::RequestSpec spec;
+  spec.prompt = prompt;
+  spec.stop.max_tokens = 2;
+  world.engine.submit(spec);
+  CHECK_FALSE(world.engine.step().split);
+  world.backend.split = {engine::Nanos{1}, engine::Nanos{2}, engine::Nanos{3}};
+  const auto split = world.engine.step().split;
+  REQUIRE(split);
+  CHECK(split->launch == engine::Nanos{1});
+  CHECK(split->device == engine::Nanos{2});
+  CHECK(split->wait == engine::Nanos{3});
 }

@@ -122,12 +122,14 @@ Nanos Engine::begin_step() {
   pins_.expire(start);
   scheduler_.schedule(plan_, start);
   trace_step(start);
+  trace_.scheduling = clock_.now() - start;
   backend_.on_phase(StepPhase::execute, plan_.step);
   return start;
 }
 
 const StepTrace& Engine::finish_step(const StepResult& result, Nanos start) {
   trace_.end = clock_.now();
+  trace_.split = result.split;
   backend_.on_phase(StepPhase::done, plan_.step);
   scheduler_.apply(plan_, result, start, trace_.end, finished_, trace_.stall);
   stamp_events(trace_.end);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,10 +46,18 @@ struct StepPlan {
   StopReason stop = StopReason::none;
 };
 
+/// Where the time of a step on a device went.
+struct StepSplit {
+  Nanos launch;  // host: arrays made, copies and kernels enqueued
+  Nanos device;  // from the first copy to the last kernel
+  Nanos wait;    // host: from the last launch until the sampled tokens are there
+};
+
 struct StepResult {
   std::span<const TokenId>
       sampled;  // one per scheduled request with `samples`, in order; empty if all are forced
   Nanos duration{0};
+  std::optional<StepSplit> split{};  // of backends with a device
 };
 
 /// What the archive tells of KV: each has its counterpart in sweeps/schema.hpp.
@@ -135,6 +144,8 @@ struct StepTrace {
   const StepPlan* plan = nullptr;
   Nanos start{0};
   Nanos end{0};
+  Nanos scheduling{0};  // part of the step in which it was planned; 0 in virtual time
+  std::optional<StepSplit> split{};
   int num_running = 0;  // after admission
   int num_waiting = 0;
   int num_loading = 0;  // requests whose KV is being loaded

@@ -1,18 +1,21 @@
 #include "workers/backends/sim/cost_model.hpp"
 
 #include "workers/backends/sim/kernels.hpp"
+#include "workers/backends/sim/measured.hpp"
 #include "workers/backends/sim/published.hpp"
 #include "workers/engine/errors.hpp"
 
 namespace backends {
 
-std::vector<std::string> cost_model_names() { return {"kernels", "published"}; }
+std::vector<std::string> cost_model_names() { return {"kernels", "measured", "published"}; }
 
 std::unique_ptr<CostModel> make_cost_model(const std::string& name, const GpuProfile& gpu,
                                            const model::ModelShape& shape) {
   if (name == "published") return std::make_unique<PublishedCost>(gpu, shape);
+  if (name == "measured") return std::make_unique<MeasuredCost>(gpu, shape);
   if (name == "kernels") return std::make_unique<KernelsCost>(gpu, shape);
-  throw engine::InputError("unknown cost model '" + name + "', allowed: kernels, published");
+  throw engine::InputError("unknown cost model '" + name +
+                           "', allowed: kernels, measured, published");
 }
 
 }  // namespace backends

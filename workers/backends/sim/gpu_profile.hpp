@@ -30,6 +30,15 @@ struct PublishedFit {
   double intercept_ms = 0;
 };
 
+/// step = base + per token x scheduled tokens + per KV token x KV tokens read, fitted to steps of
+/// this engine on the card.
+struct MeasuredFit {
+  std::string model;
+  double base_ms = 0;
+  double token_us = 0;
+  double kv_token_ns = 0;
+};
+
 /// Constants of the `kernels` cost model; docs/cost-models.md has the formulas.
 struct KernelFit {
   bool estimated = true;  // not fitted to measurements of this card
@@ -62,6 +71,7 @@ struct GpuProfile {
   PoolModel pool;
   std::map<std::string, std::int64_t> kv_tokens;  // model -> published pool, whole 16-token blocks
   std::optional<PublishedFit> published;
+  std::optional<MeasuredFit> measured;
   KernelFit kernels;
 };
 

@@ -1,0 +1,111 @@
+#include "analysis/step_fit.hpp"
+
+#include <cmath>
+#include <random>
+
+#include "sweeps/schema.hpp"
+#include "tests/support/catch.hpp"
+
+using analysis::StepFit;
+using analysis::StepPlane;
+
+namespace {
+
+/// A cell's /steps and /sched, step by step.
+class Steps {
+ public:
+  /// The requests of a step: tokens, and tokens computed before them.
+  void add(const std::vector<std::pair<int, int>>& requests, double seconds) {
+    sweep::StepRow row;
+    row.step = static_cast<std::int64_t>(steps_.size()) + 1;
+    row.dur_s = seconds;
+    for (const auto& [tokens, before] : requests) {
+      row.n_tok += tokens;
+      sched_.push_back({row.step, 0, 0, sweep::SchedKind::running, tokens, before});
+    }
+    steps_.push_back(row);
+  }
+  /// The request is preempted in the step that was added last.
+  void preempt() {
+    sched_.push_back({steps_.back().step, 1, 0, sweep::SchedKind::preempted, 0, 0});
+  }
+  void add_to(StepFit& fit) const {
+    fit.add(sweep::to_table<sweep::StepRow>(steps_), sweep::to_table<sweep::SchedRow>(sched_));
+  }
+
+ private:
+  std::vector<sweep::StepRow> steps_;
+  std::vector<sweep::SchedRow> sched_;
+};
+
+/// Steps of 4 ms + 30 us a token + 40 ns a KV token read, plus noise.
+Steps made_steps(unsigned seed, int n, double noise_s) {
+  std::mt19937 random(seed);
+  Steps steps;
+  for (int i = 0; i < n; ++i) {
+    std::vector<std::pair<int, int>> requests;
+    double tokens = 0, kv = 0;
+    for (int r = 1 + static_cast<int>(random() % 20); r > 0; --r) {
+      const int chunk = random() % 8 == 0 ? 1 + static_cast<int>(random() % 512) : 1;
+      const int before = static_cast<int>(random() % 10'000);
+      requests.emplace_back(chunk, before);
+      tokens += chunk;
+      kv += before + chunk;
+    }
+    const double noise = noise_s * (static_cast<double>(random() % 2001) / 1000 - 1);
+    steps.add(requests, 4e-3 + 30e-6 * tokens + 40e-9 * kv + noise);
+  }
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("what steps were made from is found again, over several cells", "[fit]") {
+  StepFit fit;
+  for (unsigned cell = 1; cell <= 3; ++cell) made_steps(cell, 200, 0).add_to(fit);
+  const StepPlane plane = fit.plane();
+  CHECK(plane.base == Approx(4e-3));
+  CHECK(plane.per_token == Approx(30e-6));
+  CHECK(plane.per_kv_token == Approx(40e-9));
+  CHECK(plane.r_squared == Approx(1));
+  CHECK(plane.rms_s < 1e-8);
+  CHECK(fit.line().n == 600);
+}
+
+TEST_CASE("noise leaves its root mean square, and less than all of the variance", "[fit]") {
+  StepFit fit;
+  made_steps(1, 20'000, 3e-3).add_to(fit);
+  const StepPlane plane = fit.plane();
+  CHECK(plane.base == Approx(4e-3).epsilon(0.05));
+  CHECK(plane.per_token == Approx(30e-6).epsilon(0.02));
+  CHECK(plane.rms_s == Approx(3e-3 / std::sqrt(3)).epsilon(0.02));
+  CHECK(plane.r_squared > 0.5);
+  CHECK(plane.r_squared < 0.99);
+}
+
+TEST_CASE("the line leaves the KV tokens to its intercept and its slope", "[fit]") {
+  StepFit fit;
+  made_steps(1, 2000, 0).add_to(fit);
+  CHECK(fit.line().intercept > 4e-3);
+  CHECK(fit.line().r_squared < 1);
+}
+
+TEST_CASE("steps that compute nothing, and preempted requests, count for nothing", "[fit]") {
+  Steps steps = made_steps(1, 50, 0);
+  steps.add({}, 5);
+  steps.preempt();
+  StepFit fit;
+  steps.add_to(fit);
+  CHECK(fit.line().n == 50);
+  CHECK(fit.plane().per_token == Approx(30e-6));
+}
+
+TEST_CASE("steps that are all alike determine no plane", "[fit]") {
+  Steps steps;
+  for (int i = 0; i < 10; ++i) steps.add({{i + 1, 0}}, 1e-3 * i);  // KV tokens are the tokens
+  StepFit fit;
+  steps.add_to(fit);
+  CHECK(std::isnan(fit.plane().per_token));
+  CHECK(fit.line().slope == Approx(1e-3));
+  CHECK(std::isnan(StepFit().plane().base));
+}

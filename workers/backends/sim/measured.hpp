@@ -1,0 +1,21 @@
+#pragma once
+#include "workers/backends/sim/cost_model.hpp"
+
+namespace backends {
+
+/// A linear fit to steps of this engine on the real card: base + scheduled tokens + KV tokens read.
+/// `kvsweep fit` finds its constants. Host work and gaps between kernels are in them.
+class MeasuredCost final : public CostModel {
+ public:
+  /// Throws engine::InputError unless steps of this model were measured on this card.
+  MeasuredCost(const GpuProfile& gpu, const model::ModelShape& shape);
+  engine::Nanos step_time(const StepShape& step) const override;
+  std::string label() const override { return "measured"; }
+  bool estimated() const override { return false; }
+  std::string digest_text() const override;
+
+ private:
+  MeasuredFit fit_;
+};
+
+}  // namespace backends
