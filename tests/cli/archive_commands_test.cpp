@@ -264,12 +264,21 @@ TEST_CASE("a fit says what steps take, of one card and model") {
   CHECK_THAT(fit, Contains("us x scheduled tokens") && Contains("ns x KV tokens read"));
   CHECK_THAT(fit, !Contains("[measured]"));  // a simulator's steps are no measurement
   run.check_refused({"fit", "tiny.h5", "tiny.h5"}, 2, "measured cells against simulated ones");
+}
+
+TEST_CASE("a fit over two cards, or over nothing, is refused") {
+  Program program;
+  std::string sweep = support::kTinySweep;
+  const std::string card = "\"h100-80gb\"";
+  sweep.replace(sweep.find(card), card.size(), card + ", \"h200-141gb\"");
+  program.write("two.toml", sweep);
   REQUIRE(
-      run.run({"run", "tiny.toml", "--archive", "two.h5", "--set", "gpu=h200-141gb"}).exit_code ==
+      program.run({"run", "two.toml", "--archive", "two.h5", "--only", "policy=fcfs"}).exit_code ==
       0);
-  REQUIRE(run.run({"run", "tiny.toml", "--archive", "none.h5", "--cell", "0", "--time-limit", "1"})
-              .exit_code != 0);
-  run.check_refused({"fit", "none.h5"}, 2, "found none with a result");
+  CHECK_THAT(program.run({"fit", "two.h5"}).err,
+             Contains("fit needs cells of one gpu, found h100-80gb, h200-141gb"));
+  CHECK_THAT(program.run({"fit", "two.h5", "--only", "policy=continuum"}).err,
+             Contains("found none with a result"));
 }
 
 TEST_CASE("repeats give a comparison its interval, and a table its spread") {
