@@ -29,6 +29,15 @@ class CudaExecution final : public Execution {
 
   engine::Backend& backend() override { return cell_->backend(); }
   engine::BlockCopier* copier() override { return cell_->copier(); }
+  /// Page-locking competes with the steps for the driver and the memory, and a store into what is
+  /// not locked yet would wait.
+  bool make_ready(std::stop_token stop) override {
+    if (cell_->host_memory() == nullptr) return true;
+    const engine::WallClock wall;
+    const bool ready = cell_->host_memory()->wait_ready(std::move(stop));
+    host_ready_wait_s_ = engine::to_seconds(wall.now());
+    return ready;
+  }
   engine::Clock& clock() override {
     if (!clock_) {
       telemetry_ = device_.start_telemetry();
@@ -80,6 +89,7 @@ class CudaExecution final : public Execution {
     const backends::PoolPlan& pool = cell_->pool();
     result.figures.push_back({"kv_pool_blocks", double(pool.num_blocks - 1), "", true});
     result.figures.push_back({"kv_pool_bytes", static_cast<double>(pool.bytes()), "B", true});
+    result.figures.push_back({"host_ready_wait_s", host_ready_wait_s_, "s", true});
     const backends::StepCost& cost = cell_->steps();
     result.figures.push_back({"step_prepare_s", cost.prepare, "s", true});
     result.figures.push_back({"step_launch_s", cost.launch, "s", true});
@@ -93,6 +103,7 @@ class CudaExecution final : public Execution {
   std::unique_ptr<backends::CudaCell> cell_;
   std::unique_ptr<backends::TelemetrySampler> telemetry_;
   std::optional<engine::WallClock> clock_;
+  double host_ready_wait_s_ = sweep::kNotObserved;  // before the clock started
 };
 
 }  // namespace

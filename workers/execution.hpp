@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 #include "sweeps/result.hpp"
 #include "workers/backends/cuda/cuda_device.hpp"
@@ -19,6 +20,8 @@ class Execution {
  public:
   virtual ~Execution() = default;
   virtual engine::Backend& backend() = 0;
+  /// Waits for what would otherwise slow the cell's first steps down; false: asked to stop before.
+  virtual bool make_ready(std::stop_token) { return true; }
   /// Starts at zero when it is first asked for: the cell's first arrivals count from there.
   virtual engine::Clock& clock() = 0;
   /// Null where no host tier is.

@@ -110,6 +110,21 @@ TEST_CASE("slots become ready piece by piece while the caller goes on") {
   CHECK(memory.ready_slots() == 64);
 }
 
+TEST_CASE("whoever waits for host memory can be told to stop waiting") {
+  Locks locks;
+  std::promise<void> release;
+  locks.released = release.get_future().share();
+  HostMemory memory = memory_of(locks);
+  memory.reserve(64, kMib);
+  std::stop_source stop;
+  auto waited = std::async(std::launch::async, [&] { return memory.wait_ready(stop.get_token()); });
+  stop.request_stop();
+  CHECK_FALSE(waited.get());
+  release.set_value();
+  CHECK(memory.wait_ready());
+  CHECK(memory.ready_slots() == 64);
+}
+
 TEST_CASE("a later cell's slots use the pieces that are there, and only a larger tier takes more") {
   Locks locks;
   {

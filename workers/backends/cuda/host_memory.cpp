@@ -122,10 +122,13 @@ bool HostMemory::failed() {
   return failure_ != nullptr;
 }
 
-void HostMemory::wait_ready() {
+bool HostMemory::wait_ready(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return failure_ != nullptr || pieces_ready_ >= pieces_wanted_; });
+  const bool over = changed_.wait(lock, std::move(stop), [this] {
+    return failure_ != nullptr || pieces_ready_ >= pieces_wanted_;
+  });
   if (failure_ != nullptr) std::rethrow_exception(failure_);
+  return over;
 }
 
 void HostMemory::wait_slots(int n) {

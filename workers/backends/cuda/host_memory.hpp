@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -53,8 +54,8 @@ class HostMemory {
   int ready_slots();
   /// The background thread has stopped: the tier gets no larger, and ready_slots() says why.
   bool failed();
-  /// Returns when all reserved slots are ready.
-  void wait_ready();
+  /// Returns when all reserved slots are ready, or with false when it is asked to stop before.
+  bool wait_ready(std::stop_token stop = {});
   /// Mapped so far, bytes.
   std::int64_t bytes() const { return static_cast<std::int64_t>(pieces_wanted_) * piece_bytes(); }
   /// How long the background thread has worked, and for how many bytes.
@@ -81,7 +82,7 @@ class HostMemory {
   std::vector<std::byte*> bases_;  // by piece; grown by reserve() before a piece is wanted
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   int pieces_wanted_ = 0;             // guarded by mutex_
   std::vector<std::byte*> to_ready_;  // guarded by mutex_
   bool stop_ = false;                 // guarded by mutex_
