@@ -151,6 +151,22 @@ function in_browser(name, body) {
   });
 }
 
+in_browser("claims are closed by their sets on a narrow screen, counted by verdict, and open there too", async () => {
+  const wide = await openReport(["small.h5"]);
+  await wide.locator("#claims .check input").check();
+  assert.ok(await wide.locator("#claims .claim-set").evaluateAll((all) => all.length > 1 && all.every((each) => each.open)));
+  const narrow = await openReport(["small.h5"], { width: 390 });
+  await narrow.locator("#claims .check input").check();
+  const sets = narrow.locator("#claims .claim-set");
+  assert.ok(await sets.evaluateAll((all) => all.every((each) => !each.open)));
+  const shut = await narrow.locator("#claims").evaluate((element) => element.offsetHeight);
+  assert.ok(shut < 1200, `the claims are ${shut} px long`);
+  assert.match(await sets.first().locator("summary").innerText(), /^[\w-]+: \d+ (undecided|confirmed|refuted|circular)/);
+  await sets.first().locator("summary").click();
+  assert.ok(await sets.first().locator("tbody tr").first().isVisible());
+  for (const page of [wide, narrow]) await page.close();
+});
+
 in_browser("every panel draws in both themes and on a narrow screen, and the page never complains", async () => {
   for (const [dark, width] of [[false, 1280], [true, 1280], [true, 390]]) {
     const page = await openReport(["small.h5"], { dark, width });

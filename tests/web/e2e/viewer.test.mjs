@@ -119,7 +119,7 @@ test("a step under pressure says why admission stopped and which pins are held f
   assert.match(await text(part("waiting")), /Admission: .+ \(tok_budget\)/);
   assert.match(await text(part("pins")), /TTL left/);
   assert.ok((await page.locator(`${part("pins")} tbody tr`).count()) > 0);
-  assert.match(await text(part("blocks")), /held [\d,]+/);
+  assert.match(await text(part("blocks")), /allocated [\d,]+[^]*pinned [\d,]+[^]*cached [\d,]+[^]*free [\d,]+/);
   await shot("step-light");
 });
 

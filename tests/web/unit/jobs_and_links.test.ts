@@ -13,12 +13,12 @@ describe("a job", () => {
 
   it("has its turns in their order, with what their time went into", () => {
     const job = viewJob(indexed, indexed.jobOfId.get("a")!);
-    expect(job.turns.map((turn) => [turn.number, turn.arrive])).toEqual([[0, 1], [1, 5]]);
+    expect(job.turns.map((turn) => [turn.number, turn.arrive])).toEqual([[1, 1], [2, 5]]);
     expect(job.turns[0]?.parts).toMatchObject({ queue: 0.5, decode: 1 });
   });
 
   it("names who took its KV", () => {
-    expect(viewJob(indexed, indexed.jobOfId.get("a")!).losses).toMatchObject([{ kind: "evict_gpu", blocks: 7, by: "b, turn 0" }]);
+    expect(viewJob(indexed, indexed.jobOfId.get("a")!).losses).toMatchObject([{ kind: "evict_gpu", blocks: 7, by: "b, turn 1" }]);
     expect(viewJob(indexed, indexed.jobOfId.get("b")!).losses).toEqual([]);
   });
 

@@ -3,7 +3,8 @@ import { viewStep } from "@/viewer/step_view";
 import { Lines } from "./traces";
 
 const seen = (lines: Lines, row: number) => viewStep(index(lines.trace()), row);
-const names = (requests: { job: string; number: number }[]) => requests.map((each) => `${each.job}:${each.number}`);
+/** As the trace names them: it counts turns from 0, pages from 1. */
+const names = (requests: { job: string; number: number }[]) => requests.map((each) => `${each.job}:${each.number - 1}`);
 
 describe("a step", () => {
   const lines = new Lines()

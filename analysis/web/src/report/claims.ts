@@ -64,12 +64,23 @@ function claimCells(row: ClaimRow, before: ClaimRow | undefined): Cell[] {
   ];
 }
 
-function claimsTable(rows: ClaimRow[]): HTMLElement {
+function claimsTable(set: string, rows: ClaimRow[]): HTMLElement {
   const columns = [
     ...texts("claim", "at", "verdict"),
     ...numbers("ours", "95 %", "published", "claimed", "repeats"),
   ];
-  return dataTable("claims", columns, rows.map((row, i) => claimCells(row, rows[i - 1])));
+  return dataTable(`claims of ${set}`, columns, rows.map((row, i) => claimCells(row, rows[i - 1])));
+}
+
+/** A set can be closed, and is to begin with where rows are lists: many screens long. */
+function claimSets(rows: ClaimRow[]): HTMLElement {
+  const sets = [...new Set(rows.map((row) => row.set))];
+  const is_narrow = window.matchMedia("(max-width: 600px)").matches;
+  return h("div", {}, ...sets.map((set) => {
+    const own = rows.filter((row) => row.set === set);
+    return h("details", { class: "claim-set", open: !is_narrow || sets.length * own.length === 1 },
+      h("summary", {}, h("b", {}, set), `: ${verdicts(own)}`), claimsTable(set, own));
+  }));
 }
 
 /** "41 undecided, 5 confirmed", most first. */
@@ -97,7 +108,7 @@ export function claimsSection(store: Store): HTMLElement {
     if (rows.length === 0) return [h("p", { class: "muted" }, "No claim concerns these cells.")];
     return [
       h("p", {}, `${verdicts(rows)}.`),
-      ...byKind(rows, (row) => row.kind, claimsTable),
+      ...byKind(rows, (row) => row.kind, claimSets),
     ];
   };
   return section("claims", "Published claims",

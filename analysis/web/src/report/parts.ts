@@ -2,6 +2,7 @@ import { echarts, type Option } from "@/shared/charts";
 import type { CsvColumn, CsvValue } from "@/shared/csv";
 import { escapeHtml } from "@/shared/escape";
 import { num } from "@/shared/format";
+import { meanings } from "@/shared/meanings";
 import { cssVar, palette } from "@/shared/theme";
 
 import type { Panel } from "./data";
@@ -31,7 +32,7 @@ export interface Drawing {
   note: string;
 }
 
-export { echarts };
+export { echarts, meanings };
 export type { Option };
 
 /**
@@ -46,18 +47,6 @@ export function looks(variants: string[], variant: string): { color: string; typ
   return {
     color: colors[at % colors.length] ?? cssVar("--text"),
     type: type === "solid" ? type : [...type],
-  };
-}
-
-/** Colours that mean the same in every chart: of memories, and of what a job waits for. */
-export function meanings() {
-  const [blue, orange, green, pink, ochre, sky, violet, grey] = palette() as [
-    string, string, string, string, string, string, string, string,
-  ];
-  return {
-    vram: green, dram: sky, pinned: pink, allocated: blue, free: cssVar("--edge"), fresh: grey,
-    again: ochre, queue: orange, load: pink, prefill: blue, decode: violet, tool: cssVar("--edge"),
-    other: grey, to_device: blue, to_host: pink, stall: orange,
   };
 }
 

@@ -54,7 +54,7 @@ export function poolChart(store: Store): Drawing {
   const color = meanings();
   const states = [
     ["used", "allocated", color.allocated], ["pinned", "pinned", color.pinned],
-    ["cached", "cached", color.vram], ["free", "free", color.free],
+    ["cached", "cached", color.cached], ["free", "free", color.free],
   ] as const;
   const lines = states.flatMap(([name, label, of_state]) => {
     const values = timeLine(times, name);

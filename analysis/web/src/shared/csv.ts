@@ -1,5 +1,7 @@
 import { h } from "./dom";
 
+const DIGITS = 12;
+
 export type CsvValue = string | number | boolean | null | undefined;
 
 export interface CsvColumn {
@@ -20,9 +22,12 @@ export function toCsv(columns: CsvColumn[]): string {
   return lines.join("\r\n") + "\r\n";
 }
 
+/** Without the last digits, which are what is left of sums: 0.3 rather than 0.30000000000000004. */
+const plain = (value: number): string => String(Number.isInteger(value) ? value : Number(value.toPrecision(DIGITS)));
+
 function field(value: CsvValue): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
-  const text = String(value);
+  const text = typeof value === "number" ? plain(value) : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 

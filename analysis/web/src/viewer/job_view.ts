@@ -1,6 +1,6 @@
 import type { Indexed } from "./indexed";
 import type { KvHistory } from "./kv_history";
-import { codesOf, kindOf, PARTS, reasonOf, type Part } from "./model";
+import { codesOf, kindOf, PARTS, reasonOf, shownTurn, type Part } from "./model";
 
 /** KV that a job lost, and to whom. */
 export interface Loss {
@@ -13,7 +13,7 @@ export interface Loss {
 
 export interface TurnView {
   row: number; // of Turns
-  number: number;
+  number: number; // in its job, from 1
   arrive: number;
   finish: number;
   prompt: number;
@@ -41,7 +41,7 @@ export function viewJob(indexed: Indexed, job: number): JobView {
     id: jobs.id[job] ?? "?",
     turns: rows.map((row) => ({
       row,
-      number: turns.turn[row] as number,
+      number: shownTurn(turns.turn[row] as number),
       arrive: turns.arrive[row] as number,
       finish: turns.finish[row] as number,
       prompt: turns.prompt[row] as number,
@@ -62,7 +62,7 @@ function lossesOf(kv: KvHistory, job: number, ids: string[]): Loss[] {
   const lost = kv.eventsOfJob(job).filter((row) => losses[events.kind[row] as number]);
   const by = (row: number) => {
     const id = ids[events.byJob[row] as number];
-    return id === undefined ? "" : `${id}, turn ${events.byTurn[row]}`;
+    return id === undefined ? "" : `${id}, turn ${shownTurn(events.byTurn[row] as number)}`;
   };
   return Array.from(lost, (row) => ({
     time: events.time[row] as number,

@@ -150,6 +150,9 @@ export function lastNotAbove(values: Numbers, value: number): number {
   return low - 1;
 }
 
+/** People count turns from 1, on every page; rows of /turns do from 0. */
+export const shownTurn = (turn: number): number => turn + 1;
+
 /** The step that runs at a time, or the last one before it. */
 export function stepAt(trace: Trace, time: number): number {
   return Math.max(0, lastNotAbove(trace.steps.start, time));

@@ -1,5 +1,6 @@
 import { h, replace, type Child } from "@/shared/dom";
 import { bytes, num, seconds } from "@/shared/format";
+import { BLOCK_STATES, MEANING } from "@/shared/meanings";
 import type { Indexed } from "./indexed";
 import { list } from "./list";
 import { at, kindOf, reasonOf, type Trace } from "./model";
@@ -71,12 +72,8 @@ export class StepPanel {
 
   private blocks(row: number): HTMLElement {
     const { steps } = this.indexed.trace;
-    const states: [string, number, string][] = [
-      ["held", at(steps.used, row), "--series-1"],
-      ["pinned", at(steps.pinned, row), "--series-4"],
-      ["cached", at(steps.cached, row), "--series-5"],
-      ["empty", at(steps.empty, row), "--series-8"],
-    ];
+    const counts = [steps.used, steps.pinned, steps.cached, steps.empty].map((each) => at(each, row));
+    const states = BLOCK_STATES.map((name, i): [string, number, string] => [name, counts[i] ?? NaN, MEANING[name]]);
     const known = states.filter(([, count]) => !Number.isNaN(count));
     const total = known.reduce((sum, [, count]) => sum + count, 0);
     const share = (count: number) => (total > 0 ? (100 * count) / total : 0);

@@ -1,5 +1,5 @@
 import type { Indexed } from "./indexed";
-import { KINDS, kindOf, reasonOf } from "./model";
+import { KINDS, kindOf, reasonOf, shownTurn } from "./model";
 
 /** Of what is not known, numbers are NaN and texts empty. */
 export interface Pin {
@@ -13,7 +13,7 @@ export interface Pin {
 export interface Request {
   turn: number; // row of Turns
   job: string;
-  number: number; // the turn's, in its job
+  number: number; // the turn's, in its job, from 1
   kind: (typeof KINDS)[number] | "idle"; // idle: running, but without a share of this step
   tokens: number;
   before: number;
@@ -60,7 +60,7 @@ function request(indexed: Indexed, turn: number, since: number): Request {
   return {
     turn,
     job: jobs.id[turns.job[turn] as number] ?? "?",
-    number: turns.turn[turn] as number,
+    number: shownTurn(turns.turn[turn] as number),
     kind: "idle",
     tokens: 0,
     before: NaN,

@@ -1,6 +1,7 @@
 import { createChart, type Chart, type Option } from "@/shared/charts";
 import { escapeHtml } from "@/shared/escape";
 import { num, seconds } from "@/shared/format";
+import { MEANING } from "@/shared/meanings";
 import { cssVar } from "@/shared/theme";
 import { sum, timeline, type Point, type Timeline } from "./bins";
 import { lastNotAbove, type Trace } from "./model";
@@ -16,32 +17,32 @@ const LANES: Lane[] = [
   {
     title: "Tokens of a step",
     series: [
-      { name: "prefill", key: "prefill", color: "--series-1", stack: true },
-      { name: "decode", key: "decode", color: "--series-2", stack: true },
+      { name: "prefill", key: "prefill", color: MEANING.prefill, stack: true },
+      { name: "decode", key: "decode", color: MEANING.decode, stack: true },
     ],
   },
   {
     title: "Requests",
     series: [
       { name: "running", key: "running", color: "--series-3", stack: false },
-      { name: "waiting", key: "waiting", color: "--series-4", stack: false },
+      { name: "waiting", key: "waiting", color: MEANING.queue, stack: false },
       { name: "preempted", key: "preempted", color: "--warn", stack: false },
     ],
   },
   {
     title: "KV blocks",
     series: [
-      { name: "held", key: "used", color: "--series-1", stack: true },
-      { name: "pinned", key: "pinned", color: "--series-4", stack: true },
-      { name: "cached", key: "cached", color: "--series-5", stack: true },
-      { name: "empty", key: "empty", color: "--series-8", stack: true },
+      { name: "allocated", key: "used", color: MEANING.allocated, stack: true },
+      { name: "pinned", key: "pinned", color: MEANING.pinned, stack: true },
+      { name: "cached", key: "cached", color: MEANING.cached, stack: true },
+      { name: "free", key: "empty", color: MEANING.free, stack: true },
     ],
   },
   {
     title: COPIES,
     series: [
-      { name: "to GPU", key: "toDevice", color: "--series-3", stack: true },
-      { name: "to host", key: "toHost", color: "--series-2", stack: true },
+      { name: "to GPU", key: "toDevice", color: MEANING.to_device, stack: true },
+      { name: "to host", key: "toHost", color: MEANING.to_host, stack: true },
     ],
   },
 ];

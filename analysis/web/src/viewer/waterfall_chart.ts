@@ -1,6 +1,7 @@
 import { createChart, type Chart, type Option } from "@/shared/charts";
 import { html } from "@/shared/escape";
 import { num, seconds } from "@/shared/format";
+import { MEANING } from "@/shared/meanings";
 import { cssVar } from "@/shared/theme";
 import type { JobView, TurnView } from "./job_view";
 import { PARTS, type Part } from "./model";
@@ -15,12 +16,12 @@ export const PART_NAMES: Record<Part, string> = {
 };
 
 const PART_COLORS: Record<Part, string> = {
-  queue: "--series-4",
-  load: "--series-6",
-  recompute: "--warn",
-  prefill: "--series-1",
-  decode: "--series-3",
-  gap: "--series-8",
+  queue: MEANING.queue,
+  load: MEANING.load,
+  recompute: MEANING.again,
+  prefill: MEANING.prefill,
+  decode: MEANING.decode,
+  gap: MEANING.tool,
 };
 
 const ROW = 17;
@@ -114,7 +115,7 @@ export class WaterfallChart {
       symbol: "triangle",
       symbolSize: 7,
       symbolOffset: [0, 6],
-      color: cssVar("--series-2"),
+      color: cssVar("--warn"),
       data: [...marks.values()].map((time) => [time, row(time)]),
       z: 5,
     };
