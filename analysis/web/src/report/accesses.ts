@@ -15,9 +15,9 @@ const PARTS: [string, string, (chart: AccessChart) => Drawing, number][] = [
   ["window", "Window use by forward pass", windowDrawing, 300],
 ];
 
-function accessesOf(chart: AccessChart): Card {
+function accessesOf(chart: AccessChart, position: number): Card {
   const cards = PARTS.map(([part, title, draw, pixels]) =>
-    chartCard(`access-${chart.cell}-${part}`, title, () => `accesses-cell-${chart.cell}-${part}.csv`,
+    chartCard(`access-${position}-${part}`, title, () => `accesses-cell-${chart.cell}-${part}.csv`,
       () => draw(chart), { height: () => pixels }));
   const [over_time, ...others] = cards.map((card) => card.element);
   const element = h("article", { class: "access" },
@@ -30,7 +30,7 @@ function accessesOf(chart: AccessChart): Card {
 export function accessesSection(report: Report): Card[] {
   const { accesses, accesses_left_out: left_out } = report;
   if (accesses.length === 0 && left_out.length === 0) return [];
-  const parts = accesses.map(accessesOf);
+  const parts = accesses.map((chart, position) => accessesOf(chart, position));
   const element = h("section", { class: "accesses", id: "accesses", "aria-label": "Accesses to KV blocks" },
     h("h2", {}, "Accesses to KV blocks"),
     ...parts.map((part) => part.element),

@@ -84,6 +84,7 @@ export function accessesDrawing(chart: AccessChart): Drawing {
       row + FILLED * first / size, row + FILLED * (first + (marks.n_slots[i] ?? 0)) / size, i,
     ];
   };
+  const time = { min: 0, max: marks.t_ns.reduce((end, _, i) => Math.max(end, datum(i)[1] ?? 0), 1) };
   const series = [false, true].flatMap((values) => [
     ...groups(chart, jobs, values).map(({ job, position, writes, rows }) => ({
       type: "custom", name: nameOf(job, writes), xAxisIndex: values ? 1 : 0, yAxisIndex: values ? 1 : 0,
@@ -108,8 +109,8 @@ export function accessesDrawing(chart: AccessChart): Drawing {
   const option = frame({
     grid: [{ left: 58, right: 14, top: 30, height: "38%" }, { left: 58, right: 14, bottom: 42, height: "38%" }],
     dataZoom: [inside],
-    xAxis: [xAxis("", { gridIndex: 0, axisLabel: { show: false }, max: "dataMax" }),
-      xAxis("time [µs], pauses cut", { gridIndex: 1, max: "dataMax", axisLabel: { formatter: brief } })],
+    xAxis: [xAxis("", { gridIndex: 0, axisLabel: { show: false }, ...time }),
+      xAxis("time [µs], pauses cut", { gridIndex: 1, ...time, axisLabel: { formatter: brief, showMaxLabel: false } })],
     yAxis: [yAxis("K: block", { gridIndex: 0, ...block }), yAxis("V: block", { gridIndex: 1, ...block })],
     tooltip: { trigger: "item", formatter: tip },
     series,

@@ -115,7 +115,7 @@ export class WaterfallChart {
       symbol: "triangle",
       symbolSize: 7,
       symbolOffset: [0, 6],
-      color: cssVar("--warn"),
+      color: cssVar("--text"),
       data: [...marks.values()].map((time) => [time, row(time)]),
       z: 5,
     };
