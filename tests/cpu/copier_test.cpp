@@ -144,6 +144,25 @@ TEST_CASE("a batch that is withdrawn is neither copied nor reported", "[copier]"
   CHECK(content(world.host, 3) == 3);
 }
 
+TEST_CASE("withdrawing any batch behind it leaves the one alone that is being copied", "[copier]") {
+  std::latch begun(1), go_on(1);
+  CopyWorld world({.checksums = true, .fault = [&](CopyId id) {
+                     if (id == CopyId{1}) {
+                       begun.count_down();
+                       go_on.wait();
+                     }
+                     return CopyFault::none;
+                   }});
+  for (std::uint32_t block = 1; block <= 6; ++block) world.store(block, block);
+  begun.wait();
+  for (const std::uint64_t id : {2, 3, 4}) CHECK(world.copier.withdraw(CopyId{id}, {}));
+  go_on.count_down();
+  CHECK(world.wait() == Batches{1, 5, 6});
+  CHECK(content(world.host, 1) == 1);
+  CHECK(content(world.host, 4) == 104);
+  CHECK(content(world.host, 6) == 6);
+}
+
 TEST_CASE("random copies in both directions leave what a naive model says", "[copier][fuzz]") {
   support::for_each_seed(50, [](std::uint64_t seed) {
     support::Dice dice(seed);

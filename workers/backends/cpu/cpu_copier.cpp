@@ -109,8 +109,8 @@ void CpuCopier::serve(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (work_.wait(lock, stop, [this] { return !idle(); }) && !stop.stop_requested()) {
     Queue& queue = next_queue();
-    // References into a deque stay valid while batches are added behind or withdrawn behind; a
-    // batch that has begun is neither withdrawn nor moved.
+    // Stays where it is while batches are added and withdrawn behind it; one that has begun is not
+    // withdrawn.
     Batch& batch = queue.front();
     const bool begins = !std::exchange(batch.begun, true);
     lock.unlock();

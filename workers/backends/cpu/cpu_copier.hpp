@@ -2,8 +2,8 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -63,7 +63,7 @@ class CpuCopier final : public engine::BlockCopier {
     bool begun = false;
     engine::Nanos busy{0};
   };
-  using Queue = std::deque<Batch>;
+  using Queue = std::list<Batch>;  // the thread copies a batch in place while others come and go
 
   Queue& queue(engine::CopyDirection direction) {
     return queues_[static_cast<std::size_t>(direction)];
