@@ -61,6 +61,7 @@ void prefill_attention(const PrefillAttention& op, cudaStream_t stream) {
   require(op.tiles == 0 || op.tokens > 0, "prefill_attention: tiles of no tokens");
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
           "prefill_attention: head_dim is neither 64 nor 128");
+  prefill::log2_of_group(op.shape.group());  // refuses what tiles do not know
   if (op.tiles == 0) return;
   const bool logged = op.log && op.source == KvSource::paged;
   if (has_wgmma() && !op.portable)
