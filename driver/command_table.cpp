@@ -36,7 +36,7 @@ constexpr Command kCommands[] = {
     {"plan", "plan SWEEP.toml",
      "shows the cells of a sweep, what each is expected to take, and which would run", 1, 1,
      "backend archive retry-quarantined set only skip cell node-memory-gib json profiles"},
-    {"report", "report A.h5 [B.h5...] -o DIR",
+    {"report", "report A.h5 [B.h5...] [F.json...] -o DIR",
      "writes a page to look at, DIR/index.html: tables, figures, claims and what is missing", 1, 16,
      "output,o profiles"},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
