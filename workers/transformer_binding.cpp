@@ -1,4 +1,5 @@
 #include "workers/binding_parts.hpp"
+#include "workers/model/same_model.hpp"
 
 namespace worker {
 namespace {
@@ -19,7 +20,7 @@ model::DType bind_dtype(ParamBinder& in, const std::string& backend, model::DTyp
   return type;
 }
 
-/// Random weights, or a checkpoint that fits the model.
+/// Random weights, or a checkpoint.
 void bind_weights(ParamBinder& in, Transformer& transformer) {
   transformer.checkpoint = in.folder("weights.checkpoint");
   if (!transformer.checkpoint.empty() && in.has("weights.seed"))
@@ -32,6 +33,7 @@ void bind_weights(ParamBinder& in, Transformer& transformer) {
 void record_weights(ParamBinder& in, const Transformer& transformer, Profiles& profiles) {
   if (transformer.checkpoint.empty()) return;
   try {
+    model::require_configuration(transformer.checkpoint, transformer.config);
     in.record("weights.digest", profiles.weights_digest(transformer));
   } catch (const engine::InputError& error) {
     in.fail("weights.checkpoint", error.what());

@@ -2,8 +2,10 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "workers/engine/errors.hpp"
+#include "workers/model/same_model.hpp"
 #include "workers/profiles.hpp"
 
+using Catch::Matchers::Contains;
 using nlohmann::json;
 using Kind = model::RopeScaling::Kind;
 
@@ -113,6 +115,38 @@ TEST_CASE("what transformers 5 writes of a shipped profile reads back as the pro
 TEST_CASE("what transformers 4 wrote of the published checkpoints is what their profiles say") {
   check_equal(ConfigFolder(llama_v4()).read(), worker::load_model_config("sweeps", "llama-3.1-8b"));
   check_equal(ConfigFolder(opt()).read(), worker::load_model_config("sweeps", "opt-13b"));
+}
+
+TEST_CASE("a checkpoint's configuration is its model's in all that the forward pass depends on") {
+  const model::ModelConfig wanted = worker::load_model_config("sweeps", "llama-3.1-8b");
+  const auto refusal = [&](const char* key, const json& value) {
+    ConfigFolder folder(llama_v4());
+    folder[key] = value;
+    folder.read();
+    try {
+      model::require_configuration(folder.dir_.path(), wanted);
+    } catch (const engine::InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal("torch_dtype", "float32").empty());
+  CHECK(refusal("max_position_embeddings", 8192).empty());
+  CHECK_THAT(refusal("rms_norm_eps", 1e-6),
+             Contains("config.json: norm_eps: found 1e-06, expected the 1e-05 of the model "
+                      "llama-3.1-8b"));
+  CHECK_THAT(refusal("num_key_value_heads", 4), Contains("kv_heads: found 4, expected the 8"));
+  CHECK_THAT(refusal("tie_word_embeddings", true), Contains("tied_embeddings: found 1"));
+  CHECK_THAT(refusal("rope_theta", 10000), Contains("rope theta and scaling"));
+  CHECK_THAT(refusal("rope_scaling", nullptr), Contains("rope theta and scaling"));
+}
+
+TEST_CASE("a checkpoint of another architecture is not its model's") {
+  const ConfigFolder folder(opt());
+  folder.read();
+  CHECK_THROWS_WITH(model::require_configuration(
+                        folder.dir_.path(), worker::load_model_config("sweeps", "llama-3.1-8b")),
+                    Contains("architecture is not that of the model llama-3.1-8b"));
 }
 
 TEST_CASE("absent keys of a Llama have the meaning that LlamaConfig gives them") {
