@@ -5,6 +5,7 @@
 #include "driver/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
+#include "sweeps/durable_file.hpp"
 
 namespace driver {
 
@@ -12,7 +13,11 @@ int claims(const Options& options) {
   const analysis::GridFormat format = grid_format(options);
   if (options.set.size() > 1) throw UsageError("claims judges one --set, or all without it");
   const std::string set = options.set.empty() ? "" : options.set.front();
-  print_claims(analysis::run_claims(options.arguments, set, options.profiles), format, std::cout);
+  try {
+    print_claims(analysis::run_claims(options.arguments, set, options.profiles), format, std::cout);
+  } catch (const sweep::FileError& error) {
+    throw UsageError(error.what());
+  }
   return kOk;
 }
 

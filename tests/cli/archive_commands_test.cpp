@@ -62,6 +62,7 @@ const std::vector<std::vector<std::string>> kReadingCommands = {
     {"compare", "ARCHIVE"},
     {"fit", "ARCHIVE"},
     {"table", "ARCHIVE"},
+    {"claims", "ARCHIVE"},
     {"export", "ARCHIVE", "--table", "cells"},
     {"trace", "ARCHIVE", "0"},
     {"plan", "tiny.toml", "--archive", "ARCHIVE"}};
