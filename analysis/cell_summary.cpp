@@ -14,9 +14,17 @@ namespace {
 using Align = TextTable::Align;
 using Texts = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 9> kMainFigures = {
-    "jct_wall_mean_s", "jct_wall_p99_s", "ttft_mean_s", "tpot_mean_s", "queue_mean_s",
-    "prefix_hit_rate", "preemptions",    "steps",       "makespan_s"};
+constexpr std::array<std::string_view, 11> kMainFigures = {
+    "jct_wall_mean_s", "jct_wall_p99_s",  "ttft_mean_s",   "tpot_mean_s",
+    "queue_mean_s",    "prefix_hit_rate", "host_hit_rate", "h2d_bytes",
+    "preemptions",     "steps",           "makespan_s"};
+/// Shown where some cell has more than nothing of them.
+constexpr std::array<std::string_view, 2> kHostTierFigures = {"host_hit_rate", "h2d_bytes"};
+
+bool is_shown(const sweep::Figure& figure) {
+  const bool of_tier = std::ranges::find(kHostTierFigures, figure.name) != kHostTierFigures.end();
+  return !of_tier || figure.value > 0;
+}
 
 std::string plain(const sweep::Value& value) {
   const auto* word = std::get_if<std::string>(&value);
@@ -56,7 +64,7 @@ class Summary {
     for (const std::string_view name : kMainFigures) {
       for (const CellReport& cell : cells) {
         const auto found = std::ranges::find(cell.figures, name, &sweep::Figure::name);
-        if (found == cell.figures.end()) continue;
+        if (found == cell.figures.end() || !is_shown(*found)) continue;
         figures_.push_back(*found);
         break;
       }

@@ -54,6 +54,20 @@ TEST_CASE("a summary has a row per cell, with what varies and the main figures")
         "   1  continuum   10     280.0  108518\n");
 }
 
+TEST_CASE("what came from host memory is shown where anything did") {
+  CellReport none = cell(0, "fcfs", 1, 41), some = cell(1, "cpu_offload", 1, 40);
+  none.figures.push_back({"host_hit_rate", 0, ""});
+  none.figures.push_back({"h2d_bytes", 0, "B"});
+  CHECK(summary({none}).find("host_hit_rate") == std::string::npos);
+  some.figures.push_back({"host_hit_rate", 0.25, ""});
+  some.figures.push_back({"h2d_bytes", 4096, "B"});
+  CHECK(summary({none, some}) ==
+        "cell  policy       jps  jct_wall  host_hit_rate  h2d_bytes   steps\n"
+        "                          mean s                         B\n"
+        "   0  fcfs           1        41              0          0  108518\n"
+        "   1  cpu_offload    1        40         0.2500       4096  108518\n");
+}
+
 TEST_CASE("policy and jps are shown also where they do not vary or are no axes") {
   CellReport single = cell(0, "fcfs", 1, 41);
   single.axes.clear();

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "tests/cli/program.hpp"
 #include "tests/support/catch.hpp"
 
@@ -95,4 +97,14 @@ TEST_CASE("output that nobody can receive is an error") {
     CHECK(outcome.exit_code == 1);
     CHECK_THAT(outcome.err, Contains("kvsweep: cannot write standard output"));
   }
+}
+
+TEST_CASE("the quickstart's host tier is read on a real model") {
+  const Program program;
+  const std::string sweep = std::filesystem::absolute("sweeps/experiments/quickstart-cpu.toml");
+  const Outcome ran = program.run({"run", sweep, "--only", "policy=cpu_offload", "--set",
+                                   "workload.jobs=5", "--archive", "q.h5"});
+  INFO(ran.err);
+  REQUIRE(ran.exit_code == 0);
+  CHECK_THAT(ran.out, Contains("host_hit_rate") && Contains("h2d_bytes"));
 }
