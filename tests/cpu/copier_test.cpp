@@ -72,6 +72,23 @@ struct CopyWorld {
   CpuCopier copier;
 };
 
+/// Holds the first batch while it is being copied.
+struct Hold {
+  std::latch begun{1}, go_on{1};
+  CopierOptions options() {
+    return {.checksums = true, .fault = [this](CopyId id) {
+              if (id == CopyId{1}) {
+                begun.count_down();
+                go_on.wait();
+              }
+              return CopyFault::none;
+            }};
+  }
+};
+struct HeldWorld : Hold, CopyWorld {
+  HeldWorld() : CopyWorld(options()) {}
+};
+
 using Batches = std::vector<std::uint64_t>;
 
 /// Copies go wrong as told, from the first batch on.
@@ -122,22 +139,15 @@ TEST_CASE("a copier that goes away leaves what it has not begun", "[copier]") {
 }
 
 TEST_CASE("a batch that is withdrawn is neither copied nor reported", "[copier]") {
-  std::latch begun(1), go_on(1);
-  CopyWorld world({.checksums = true, .fault = [&](CopyId id) {
-                     if (id == CopyId{1}) {
-                       begun.count_down();
-                       go_on.wait();
-                     }
-                     return CopyFault::none;
-                   }});
+  HeldWorld world;
   const CopyId first = world.store(1, 1);
   const CopyId second = world.store(2, 2);
   world.store(3, 3);
-  begun.wait();
+  world.begun.wait();
   CHECK_FALSE(world.copier.withdraw(first, engine::Nanos(0)));
   CHECK(world.copier.withdraw(second, engine::Nanos(0)));
   CHECK_FALSE(world.copier.withdraw(second, engine::Nanos(0)));
-  go_on.count_down();
+  world.go_on.count_down();
   CHECK(world.wait() == Batches{1, 3});
   CHECK(content(world.host, 1) == 1);
   CHECK(content(world.host, 2) == 102);
@@ -145,18 +155,11 @@ TEST_CASE("a batch that is withdrawn is neither copied nor reported", "[copier]"
 }
 
 TEST_CASE("withdrawing any batch behind it leaves the one alone that is being copied", "[copier]") {
-  std::latch begun(1), go_on(1);
-  CopyWorld world({.checksums = true, .fault = [&](CopyId id) {
-                     if (id == CopyId{1}) {
-                       begun.count_down();
-                       go_on.wait();
-                     }
-                     return CopyFault::none;
-                   }});
+  HeldWorld world;
   for (std::uint32_t block = 1; block <= 6; ++block) world.store(block, block);
-  begun.wait();
+  world.begun.wait();
   for (const std::uint64_t id : {2, 3, 4}) CHECK(world.copier.withdraw(CopyId{id}, {}));
-  go_on.count_down();
+  world.go_on.count_down();
   CHECK(world.wait() == Batches{1, 5, 6});
   CHECK(content(world.host, 1) == 1);
   CHECK(content(world.host, 4) == 104);

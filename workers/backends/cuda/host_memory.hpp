@@ -32,8 +32,8 @@ struct HostMemoryOptions {
 };
 
 /// Host memory for KV blocks, in slots of one block. Mapped in pieces on huge pages, near the
-/// device; a background thread touches and page-locks piece after piece while the engine already
-/// serves. Lives longer than a cell: it only ever grows.
+/// device; a background thread touches and page-locks piece after piece while its owner goes on.
+/// Lives longer than a cell, and never shrinks.
 ///
 /// All calls come from one thread.
 class HostMemory {
