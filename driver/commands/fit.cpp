@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <set>
@@ -78,7 +79,8 @@ void print(const Measured& found, std::ostream& out) {
       << formatted("%.2f", plane.per_kv_token * 1e9) << " ns x KV tokens read; R2 "
       << formatted("%.3f", plane.r_squared) << ", leaves " << formatted("%.2f", plane.rms_s * 1e3)
       << " ms (root mean square)\n";
-  if (!real) return;
+  // What a processor plays the part of is only a label, and a fit that is undetermined is none.
+  if (found.backend != "cuda" || std::isnan(plane.base)) return;
   out << "\n[measured]\nmodel = \"" << found.model
       << "\"\nbase_ms = " << formatted("%.4g", plane.base * 1e3)
       << "\ntoken_us = " << formatted("%.4g", plane.per_token * 1e6)

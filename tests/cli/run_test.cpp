@@ -107,4 +107,6 @@ TEST_CASE("the quickstart's host tier is read on a real model") {
   INFO(ran.err);
   REQUIRE(ran.exit_code == 0);
   CHECK_THAT(ran.out, Contains("host_hit_rate") && Contains("h2d_bytes"));
+  const std::string fit = program.run({"fit", "q.h5"}).out;  // a processor is not the card it plays
+  CHECK_THAT(fit, StartsWith("MEASURED (cpu): ") && !Contains("[measured]"));
 }
