@@ -1,6 +1,7 @@
 #include "driver/plan.hpp"
 
 #include <algorithm>
+#include <ostream>
 
 #include "driver/archive_argument.hpp"
 #include "sweeps/assignment.hpp"
@@ -93,6 +94,18 @@ Plan make_plan(const std::string& path, const Options& options) {
     throw sweep::SpecError(path + ": --only and --skip leave no cell");
   }
   return plan;
+}
+
+void print_keys_without_effect(const Plan& plan, std::ostream& out) {
+  for (const std::string& key : worker::keys_without_effect(plan.backend)) {
+    const auto sets = [&](const PlannedCell& planned) {
+      return planned.selected && planned.cell.params.contains(key);
+    };
+    const auto cell = std::ranges::find_if(plan.cells, sets);
+    if (cell == plan.cells.end()) continue;
+    out << "kvsweep: " << sweep::to_text(cell->cell.params.at(key).where) << ": " << key
+        << " has no effect on backend " << plan.backend << '\n';
+  }
 }
 
 double host_gib(const PlannedCell& planned) {

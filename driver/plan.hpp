@@ -1,4 +1,5 @@
 #pragma once
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,10 @@ struct Plan {
 /// Reads the sweep file, applies --set, --only and --skip, and binds every cell. Throws
 /// sweep::SpecError.
 Plan make_plan(const std::string& path, const Options& options);
+
+/// A line for each key that the selected cells set and the plan's backend makes nothing of: one
+/// that names a checkpoint and gets a simulation shall know.
+void print_keys_without_effect(const Plan& plan, std::ostream& out);
 
 /// Host memory that the cell takes while it runs, GiB: 0 on a backend whose tiers are numbers
 /// (sim).

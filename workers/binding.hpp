@@ -2,6 +2,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "sweeps/params.hpp"
 #include "workers/experiment.hpp"
@@ -27,6 +28,10 @@ struct BoundCell {
 /// sweep::SpecError naming the place of a wrong value or an unknown key, and Infeasible.
 BoundCell bind(const sweep::ParamMap& params, const std::string& backend, std::int64_t arrival_seed,
                Profiles& profiles);
+
+/// Keys about executing a model that `backend` allows and makes nothing of, so that one sweep file
+/// serves them all.
+std::vector<std::string> keys_without_effect(const std::string& backend);
 
 /// Whether the policy among these parameters keeps KV in host memory.
 bool uses_host_tier(const sweep::ParamMap& params, Profiles& profiles);

@@ -5,6 +5,11 @@ namespace worker {
 namespace {
 
 const std::vector<std::string> kTypes = {"float32", "bfloat16", "float16"};
+/// Keys of any real model, and of one on a GPU.
+const std::vector<std::string> kOfModels = {"weights.checkpoint", "weights.seed", "engine.dtype",
+                                            "engine.debug"};
+const std::vector<std::string> kOfGpus = {"engine.gpu_memory_utilization",
+                                          "engine.prefill_attention"};
 
 model::DType type_named(const std::string& name) {
   if (name == "float32") return model::DType::f32;
@@ -48,6 +53,13 @@ void bind_gpu_choices(ParamBinder& in, Transformer& transformer) {
 
 }  // namespace
 
+std::vector<std::string> keys_without_effect(const std::string& backend) {
+  if (backend == "cuda") return {};
+  std::vector<std::string> keys = kOfGpus;
+  if (backend == "sim") keys.insert(keys.begin(), kOfModels.begin(), kOfModels.end());
+  return keys;
+}
+
 std::optional<Transformer> bind_transformer(ParamBinder& in, const std::string& backend,
                                             const model::ModelConfig& model, Profiles& profiles) {
   Transformer transformer;
@@ -56,11 +68,8 @@ std::optional<Transformer> bind_transformer(ParamBinder& in, const std::string& 
   transformer.checks = in.boolean("engine.debug", false);
   bind_weights(in, transformer);
   bind_gpu_choices(in, transformer);
-  if (backend != "cuda") in.forget({"engine.gpu_memory_utilization", "engine.prefill_attention"});
-  if (backend == "sim") {
-    in.forget({"engine.dtype", "engine.debug", "weights.seed"});
-    return std::nullopt;
-  }
+  in.forget(keys_without_effect(backend));
+  if (backend == "sim") return std::nullopt;
   record_weights(in, transformer, profiles);
   return transformer;
 }

@@ -19,6 +19,7 @@ int plan(const Options& options) {
   } else {
     report = report_plan(plan, rules);
   }
+  print_keys_without_effect(plan, std::cerr);
   options.json ? print_plan_json(plan, report, std::cout) : print_plan(plan, report, std::cout);
   return kOk;
 }

@@ -115,6 +115,7 @@ int drive(const Options& options, worker::MpiChannel* channel) {
   std::cout << run->plan.spec.name << ": " << run->plan.cells.size() << " cells, backend "
             << run->plan.backend << (run->plan.backend == "sim" ? " (modelled, virtual time)" : "")
             << std::endl;
+  print_keys_without_effect(run->plan, std::cerr);
   const FarmResult result = farm_cells(options, *run, channel, signals);
   // Whoever looks for these cells learns from the archive, too, which GPUs there were instead.
   if (std::ranges::any_of(

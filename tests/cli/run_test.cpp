@@ -77,6 +77,22 @@ reason = "measured elsewhere"
   CHECK_THAT(outcome.out, Contains("holds 992 tokens in whole blocks"));
 }
 
+TEST_CASE("a key that the backend makes nothing of is named with its place, and the cells run") {
+  const Program program;
+  program.write("tiny.toml", support::kTinySweep + "[weights]\ncheckpoint = \".\"\n");
+  const std::string notice =
+      "kvsweep: tiny.toml:13:1: weights.checkpoint has no effect on backend sim";
+  for (const std::string command : {"plan", "run"}) {
+    INFO(command);
+    const Outcome outcome = program.run({command, "tiny.toml"});
+    CHECK(outcome.exit_code == 0);
+    REQUIRE_FALSE(lines_of(outcome.err).empty());
+    CHECK(lines_of(outcome.err).front() == notice);
+  }
+  const Outcome set = program.run({"plan", "tiny.toml", "--set", "engine.debug=true"});
+  CHECK_THAT(set.err, Contains("kvsweep: --set: engine.debug has no effect on backend sim"));
+}
+
 TEST_CASE("naive batches run as any policy does") {
   const Outcome outcome = Program().run({"run", "tiny.toml", "--set", "policy=contiguous", "--set",
                                          "engine.max_num_batched_tokens=16384"});
