@@ -14,6 +14,7 @@ using backends::CopyFault;
 using backends::CorruptBlock;
 using backends::CpuCopier;
 using backends::KvArena;
+using backends::UncheckedCopy;
 using engine::BlockCopy;
 using engine::BlockId;
 using engine::CopyDirection;
@@ -216,6 +217,18 @@ TEST_CASE("a copy that never happened is noticed by its checksum", "[copier][deb
   load.load(4, 5);
   load.copier.wait();
   CHECK_THROWS_WITH(load.poll(), Catch::Matchers::Contains("KV block 4 (load 2, host slot 5)"));
+}
+
+TEST_CASE(
+    "a batch reported done before all of it was copied is noticed at the first block left out",
+    "[copier][debug]") {
+  const CopyDirection direction = GENERATE(CopyDirection::store, CopyDirection::load);
+  CopyWorld world(faults({CopyFault::none, CopyFault::stop_short}));
+  world.submit(CopyDirection::store, {pair(3, 5), pair(4, 6), pair(2, 7)});
+  world.wait();
+  world.submit(direction, {pair(3, 5), pair(4, 6), pair(2, 7)});
+  world.copier.wait();
+  CHECK_THROWS_AS(world.poll(), UncheckedCopy);
 }
 
 TEST_CASE("a slot whose content changed since it was stored is noticed when it is loaded",

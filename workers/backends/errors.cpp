@@ -30,6 +30,11 @@ CorruptBlock::CorruptBlock(engine::BlockId block_, const std::string& where,
       expected(expected_),
       found(found_) {}
 
+UncheckedCopy::UncheckedCopy(engine::BlockId block_, const std::string& where)
+    : std::runtime_error("KV block " + std::to_string(index(block_)) + " (" + where +
+                         ") is reported copied without a checksum of what arrived"),
+      block(block_) {}
+
 NotFinite::NotFinite(std::uint64_t step_, int layer_, engine::RequestId request_, int position_)
     : std::runtime_error("step " + std::to_string(step_) + ": " + layer_text(layer_) +
                          " gives NaN or infinity at position " + std::to_string(position_) +

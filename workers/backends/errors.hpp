@@ -17,6 +17,12 @@ struct CorruptBlock : std::runtime_error {
   std::uint64_t found;
 };
 
+/// A copy was reported done, and nobody looked at what arrived. Found in debug mode.
+struct UncheckedCopy : std::runtime_error {
+  UncheckedCopy(engine::BlockId block_, const std::string& where);  // as in CorruptBlock
+  engine::BlockId block;
+};
+
 /// The forward pass left the range of finite numbers. Found in debug mode.
 struct NotFinite : std::runtime_error {
   NotFinite(std::uint64_t step_, int layer_, engine::RequestId request_, int position_);

@@ -78,12 +78,14 @@ void CpuCopier::poll(engine::Nanos, std::vector<engine::CopyDone>& done) {
 
 void CpuCopier::verify(const Batch& batch) const {
   const char* const verb = batch.direction == engine::CopyDirection::store ? "store" : "load";
-  for (std::size_t i = 0; i < batch.found.size(); ++i) {
-    if (batch.found[i] == batch.expected[i]) continue;
-    throw CorruptBlock(batch.copies[i].block,
-                       verb + (" " + std::to_string(static_cast<std::uint64_t>(batch.id))) +
-                           ", host slot " + std::to_string(index(batch.copies[i].slot)),
-                       batch.expected[i], batch.found[i]);
+  for (std::size_t i = 0; i < batch.copies.size(); ++i) {
+    const bool checked = i < batch.found.size();
+    if (checked && batch.found[i] == batch.expected[i]) continue;
+    const auto& [block, slot] = batch.copies[i];
+    const std::string where = verb + (" " + std::to_string(static_cast<std::uint64_t>(batch.id))) +
+                              ", host slot " + std::to_string(index(slot));
+    if (!checked) throw UncheckedCopy(block, where);
+    throw CorruptBlock(block, where, batch.expected[i], batch.found[i]);
   }
 }
 
@@ -136,6 +138,7 @@ void CpuCopier::copy_next(Batch& batch) {
   if (batch.fault == CopyFault::complete_early) {
     batch.next = batch.copies.size();
     late.push_back(batch);
+    batch.found = batch.expected;
     return;
   }
   if (batch.next == batch.copies.size()) return;
@@ -146,6 +149,7 @@ void CpuCopier::copy_next(Batch& batch) {
     batch.found.push_back(store ? checksum(host_, index(slot)) : checksum(device_, index(block)));
   }
   ++batch.next;
+  if (batch.fault == CopyFault::stop_short) batch.next = batch.copies.size();
 }
 
 void CpuCopier::copy(const Batch& batch, std::size_t at) const {

@@ -18,7 +18,9 @@ namespace backends {
 enum class CopyFault : std::uint8_t {
   none,
   skip,            // its first block is not copied
-  complete_early,  // reported done at once; copied before the next batch of its direction, if any
+  stop_short,      // reported done when its first block is copied; the others never are
+  complete_early,  // reported done, with checksums, at once; copied before the next batch of its
+                   // direction, if any
 };
 
 struct CopierOptions {
@@ -44,7 +46,7 @@ class CpuCopier final : public engine::BlockCopier {
   engine::CopyId submit(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies,
                         engine::Nanos now) override;
   /// With checksums, throws CorruptBlock when a copy is not what was to be copied, or a loaded slot
-  /// not what was stored.
+  /// not what was stored, and UncheckedCopy when a batch comes back with fewer than it has copies.
   void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override;
   std::optional<engine::Nanos> next_completion() const override { return std::nullopt; }
   bool withdraw(engine::CopyId id, engine::Nanos now) override;
