@@ -31,7 +31,8 @@ struct CudaCellOptions {
   /// The algorithms of matrix products are measured where the device's table lacks them; otherwise
   /// what it lacks is left to the library.
   bool tune = false;
-  /// Blocks are poisoned when taken; loads are held against stores by checksum (CorruptBlock).
+  /// Blocks are poisoned when taken and before they are loaded; loads are held against stores by
+  /// checksum (CorruptBlock).
   bool debug = false;
   std::optional<AccessLogOptions> access_log = {};  // of the KV cache; nothing: none
   /// True leaves the first block of a batch out: for tests that show that it would be noticed.

@@ -7,6 +7,7 @@
 
 #include "kernels/device/blocks.hpp"
 #include "workers/backends/cuda/copy_batch.hpp"
+#include "workers/backends/cuda/kernel_errors.hpp"
 #include "workers/backends/cuda/profiler_range.hpp"
 #include "workers/backends/errors.hpp"
 
@@ -60,12 +61,12 @@ engine::CopyId CudaCopier::submit(CopyDirection direction, std::span<const Block
   const bool skip = options_.skip_copy && !copies.empty() && options_.skip_copy(batch.id);
   list_copies(direction, skip ? copies.subspan(1) : copies);
   order_after(way.stream, fence_);
-  if (options_.debug && direction == CopyDirection::store)
-    enqueue_checksums(batch, copies, way.stream);
+  if (options_.debug) upload_ids(batch, copies, way.stream);
+  if (options_.debug && direction == CopyDirection::store) enqueue_checksums(batch, way.stream);
+  if (options_.debug && direction == CopyDirection::load) enqueue_poison(batch, way.stream);
   batch.start.record(way.stream);
   enqueue_copies(direction, way.stream);
-  if (options_.debug && direction == CopyDirection::load)
-    enqueue_checksums(batch, copies, way.stream);
+  if (options_.debug && direction == CopyDirection::load) enqueue_checksums(batch, way.stream);
   batch.end.record(way.stream);
   way.batches.push_back(std::move(batch));
   return engine::CopyId{submitted_};
@@ -93,13 +94,12 @@ void CudaCopier::enqueue_copies(CopyDirection direction, const Stream& stream) {
   }
 }
 
-void CudaCopier::enqueue_checksums(Batch& batch, std::span<const BlockCopy> copies,
-                                   const Stream& stream) {
+void CudaCopier::upload_ids(Batch& batch, std::span<const BlockCopy> copies, const Stream& stream) {
   const std::size_t n = copies.size();
-  if (n == 0) return;
-  constexpr std::size_t kRow = sizeof(std::uint64_t) + sizeof(std::int32_t);
   Checks& checks = batch.checks;
   checks.slots.clear();
+  if (n == 0) return;
+  constexpr std::size_t kRow = sizeof(std::uint64_t) + sizeof(std::int32_t);
   if (checks.host.bytes() < n * kRow) {
     checks.host = PinnedBuffer(n * kRow);
     checks.device = DeviceBuffer(n * kRow);
@@ -113,16 +113,30 @@ void CudaCopier::enqueue_checksums(Batch& batch, std::span<const BlockCopy> copi
   check(cudaMemcpyAsync(checks.device.data() + ids_at, ids, n * sizeof(std::int32_t),
                         cudaMemcpyHostToDevice, stream.get()),
         "copying block ids");
-  try {
-    kernels::gpu::checksum_blocks(
-        arena_.data, arena_.block_bytes,
-        reinterpret_cast<const std::int32_t*>(checks.device.data() + ids_at), static_cast<int>(n),
-        checks.device.as<std::uint64_t>(), stream.get());
-  } catch (const kernels::gpu::CudaError& error) {
-    check(error.code(), error.what());
-  }
-  check(cudaMemcpyAsync(checks.host.data(), checks.device.data(), ids_at, cudaMemcpyDeviceToHost,
-                        stream.get()),
+}
+
+/// Blocks to be loaded hold poison until then, so that one which is not loaded shows, whatever it
+/// held, and whoever reads one too early reads NaN.
+void CudaCopier::enqueue_poison(const Batch& batch, const Stream& stream) {
+  const int n = static_cast<int>(batch.checks.slots.size());
+  if (n == 0) return;
+  with_device_errors([&] {
+    kernels::gpu::poison_blocks(arena_.data, arena_.block_bytes, batch.checks.ids(), n,
+                                stream.get());
+  });
+}
+
+void CudaCopier::enqueue_checksums(Batch& batch, const Stream& stream) {
+  Checks& checks = batch.checks;
+  const std::size_t n = checks.slots.size();
+  if (n == 0) return;
+  with_device_errors([&] {
+    kernels::gpu::checksum_blocks(arena_.data, arena_.block_bytes, checks.ids(),
+                                  static_cast<int>(n), checks.device.as<std::uint64_t>(),
+                                  stream.get());
+  });
+  check(cudaMemcpyAsync(checks.host.data(), checks.device.data(), n * sizeof(std::uint64_t),
+                        cudaMemcpyDeviceToHost, stream.get()),
         "reading checksums");
 }
 

@@ -31,7 +31,9 @@ struct BlockArena {
 class CudaCopier final : public engine::BlockCopier {
  public:
   struct Options {
-    bool debug = false;  // compare what is loaded with what was stored, by checksum
+    /// Blocks are poisoned before they are loaded; what is loaded is held against what was stored,
+    /// by checksum.
+    bool debug = false;
     std::function<bool(engine::CopyId)> skip_copy;  // as in CudaCellOptions; may be empty
     /// Borrowed; null: copies are not logged. A block starts and ends as its batch does: the device
     /// copies the blocks of a batch in any order, and side by side.
@@ -69,6 +71,11 @@ class CudaCopier final : public engine::BlockCopier {
     std::vector<engine::HostSlot> slots;
     PinnedBuffer host;    // [n] checksums, then [n] block ids
     DeviceBuffer device;  // the same
+
+    const std::int32_t* ids() const {
+      return reinterpret_cast<const std::int32_t*>(device.data() +
+                                                   slots.size() * sizeof(std::uint64_t));
+    }
   };
   /// What the log needs to know of a batch until it is through.
   struct LogNote {
@@ -95,8 +102,9 @@ class CudaCopier final : public engine::BlockCopier {
   std::byte* block(engine::BlockId id) const;
   void list_copies(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies);
   void enqueue_copies(engine::CopyDirection direction, const Stream& stream);
-  void enqueue_checksums(Batch& batch, std::span<const engine::BlockCopy> copies,
-                         const Stream& stream);
+  void upload_ids(Batch& batch, std::span<const engine::BlockCopy> copies, const Stream& stream);
+  void enqueue_poison(const Batch& batch, const Stream& stream);
+  void enqueue_checksums(Batch& batch, const Stream& stream);
   void compare(engine::CopyDirection direction, const Batch& batch);
   void note_for_log(Batch& batch, std::span<const engine::BlockCopy> copies, engine::Nanos issued);
   void log(engine::CopyDirection direction, Batch& batch);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/device/blocks.hpp"
+#include "workers/backends/cuda/kernel_errors.hpp"
 #include "workers/backends/errors.hpp"
 #include "workers/engine/clock.hpp"
 #include "workers/engine/errors.hpp"
@@ -33,17 +34,6 @@ kernels::gpu::KvSource prompts_from(const CudaCellOptions& options) {
   return options.prefill_attention == PrefillAttention::contiguous
              ? kernels::gpu::KvSource::contiguous
              : kernels::gpu::KvSource::paged;
-}
-
-/// Launchers have an error type of their own; it becomes the backend's.
-template <class Work>
-void with_device_errors(const Work& work) {
-  try {
-    work();
-  } catch (const kernels::gpu::CudaError& error) {
-    check(error.code(), error.what());
-    throw DeviceError(error.what());
-  }
 }
 
 bool is_finite(std::uint16_t bits, kernels::gpu::Type type) {
