@@ -141,28 +141,47 @@ void add_cache(Figures& figures, const sweep::Table& turns) {
   figures.add("kv_late_p99_s", late.p99, "s");
 }
 
-/// Marks the step, by row of /steps, that starts at this time.
-void mark_steps(const std::vector<double>& starts, double time, std::vector<char>& marked) {
-  const auto at = std::ranges::lower_bound(starts, time);
-  if (at != starts.end() && *at == time) marked[static_cast<std::size_t>(at - starts.begin())] = 1;
+/// Marks the row of this value in a sorted column of /steps.
+template <class T>
+void mark(const std::vector<T>& column, T value, std::vector<char>& marked) {
+  const auto at = std::ranges::lower_bound(column, value);
+  if (at != column.end() && *at == value) marked[static_cast<std::size_t>(at - column.begin())] = 1;
+}
+
+/// By row of /steps, whether KV of preempted requests went to the host or came back in it. Who
+/// gives way block by block goes out over many steps.
+std::vector<char> swap_steps(const sweep::CellResult& tables) {
+  const sweep::Table &steps = tables.steps, &evictions = tables.evictions,
+                     &events = tables.kv_events;
+  const auto& starts = steps.values<double>("t_s");
+  const auto &evicted = evictions.values<double>("t_evict_s"),
+             &resumed = evictions.values<double>("t_resume_s");
+  const auto& modes = evictions.values<std::int8_t>("mode");
+  std::vector<char> marked(steps.rows());
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    if (modes[i] == static_cast<std::int8_t>(sweep::EvictionMode::recompute)) continue;
+    mark(starts, evicted[i], marked);
+    mark(starts, resumed[i], marked);
+  }
+  const auto &numbers = steps.values<std::int64_t>("step"),
+             &of_event = events.values<std::int64_t>("step");
+  const auto &kinds = events.values<std::int8_t>("kind"),
+             &reasons = events.values<std::int8_t>("reason");
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (kinds[i] == static_cast<std::int8_t>(sweep::KvEventKind::swap_out) &&
+        reasons[i] == static_cast<std::int8_t>(sweep::KvEventReason::partial))
+      mark(numbers, of_event[i], marked);
+  }
+  return marked;
 }
 
 /// Seconds in which steps waited for KV of preempted requests to go or to come, or computed such KV
 /// again; once a step, whomever it was for.
 double resume_overhead(const sweep::CellResult& tables, const ForwardTimes& times) {
-  const sweep::Table &steps = tables.steps, &evictions = tables.evictions;
-  if (evictions.rows() == 0) return 0;
-  const auto &starts = steps.values<double>("t_s"), &stall = steps.values<double>("stall_s");
-  const auto &evicted = evictions.values<double>("t_evict_s"),
-             &resumed = evictions.values<double>("t_resume_s");
-  const auto& modes = evictions.values<std::int8_t>("mode");
-  std::vector<char> swaps(steps.rows());
-  for (std::size_t i = 0; i < modes.size(); ++i) {
-    if (modes[i] == static_cast<std::int8_t>(sweep::EvictionMode::recompute)) continue;
-    mark_steps(starts, evicted[i], swaps);
-    mark_steps(starts, resumed[i], swaps);
-  }
-  const auto& again = steps.values<std::int32_t>("n_again_tok");
+  if (tables.evictions.rows() == 0) return 0;
+  const std::vector<char> swaps = swap_steps(tables);
+  const auto& stall = tables.steps.values<double>("stall_s");
+  const auto& again = tables.steps.values<std::int32_t>("n_again_tok");
   double seconds = 0;
   for (std::size_t i = 0; i < swaps.size(); ++i)
     seconds += (swaps[i] != 0 ? stall[i] : 0) + (again[i] > 0 ? times.prefill_s()[i] : 0);

@@ -107,6 +107,26 @@ TEST_CASE("resuming costs what swaps hold up and prefill repeats, once a step fo
   CHECK(cell.figure("stall_s") == Approx(0.100));
 }
 
+TEST_CASE("who gives way block by block holds up every step in which a block goes out") {
+  HandMade cell;
+  for (int i = 0; i < 5; ++i) cell.decode(0.050, 2).stall_s = 0.010;
+  sweep::EvictionRow& row = cell.evictions.emplace_back();
+  row.mode = EvictionMode::partial;
+  row.t_evict_s = cell.steps[0].t_s;
+  row.t_resume_s = cell.steps[4].t_s;
+  const auto goes_out = [&](std::int64_t step, sweep::KvEventReason reason) {
+    sweep::KvEventRow& event = cell.events.emplace_back();
+    event.step = step;
+    event.kind = sweep::KvEventKind::swap_out;
+    event.reason = reason;
+  };
+  goes_out(2, sweep::KvEventReason::partial);
+  goes_out(2, sweep::KvEventReason::partial);
+  goes_out(3, sweep::KvEventReason::waste);  // a finished turn's
+  goes_out(4, sweep::KvEventReason::partial);
+  CHECK(cell.figure("resume_overhead_s") == Approx(4 * 0.010));
+}
+
 TEST_CASE("a tier is worth the prefill that its hits save at this cell's pace, less its stalls") {
   HandMade cell;
   cell.prefill(2.0, 1000).host_blk_total = 50;

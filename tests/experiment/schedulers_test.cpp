@@ -115,6 +115,7 @@ TEST_CASE("by blocks, far less is copied than by whole requests, and nothing com
   CHECK(figure(by_block, "recomputed_tok") == 0);
   CHECK(figure(by_block, "d2h_bytes") < figure(whole, "d2h_bytes"));
   CHECK(figure(by_block, "d2h_bytes") == figure(by_block, "h2d_bytes"));
+  CHECK(figure(by_block, "resume_overhead_s") == Approx(figure(by_block, "stall_s")));
 }
 
 TEST_CASE("adaptively, requests are swapped over a fast link and compute again over a slow one") {
