@@ -78,6 +78,21 @@ TEST_CASE("chunks need the published forward passes, whatever the window", "[pub
     }
 }
 
+TEST_CASE("what a model is changes none of the forward passes, where its pool holds the batch",
+          "[published]") {
+  for (const char* model : {"yarn-llama-2-7b", "llama-3.1-8b", "opt-13b"}) {
+    INFO(model);
+    const auto of_model = [&](const char* scheduler, int chunk = 0) {
+      return forwards(scheduled(scheduler, 2048, chunk).set("model", model));
+    };
+    CHECK(of_model("prefill_first") == 98);
+    CHECK(of_model("mixed") == 93);
+    CHECK(of_model("chunked", 2048) == 92);
+    CHECK(of_model("chunked", 1024) == 95);
+    CHECK(of_model("chunked", 512) == 104);
+  }
+}
+
 TEST_CASE("one long prompt takes a forward pass a chunk", "[published]") {
   Cell prompt = scheduled("chunked", 8192, 8192);
   for (const char* key : {"n", "min", "max", "seed", "prompt_to_output"})
