@@ -34,6 +34,10 @@ Values gather(Cells cells, const LoadTable& load, const char* table, const std::
   return all;
 }
 
+double largest(const Values& values) {
+  return values.empty() ? sweep::kNotObserved : *std::ranges::max_element(values);
+}
+
 double share(const Values& values, const std::function<bool(double)>& counts) {
   if (values.empty()) return sweep::kNotObserved;
   return static_cast<double>(std::ranges::count_if(values, counts)) /
@@ -209,6 +213,7 @@ std::optional<double> of_table(const std::string& metric, const Words& words, Ce
     if (what == "turn_latency_s") return turn_latency(cells, load, number(1));
     if (what == "turn_median") return percentile(gather(cells, load, "turns", first), 50);
     if (what == "step_mean") return mean(gather(cells, load, "steps", first));
+    if (what == "step_max") return largest(gather(cells, load, "steps", first));
     if (what == "slope_us" || what == "intercept_ms" || what == "r2")
       return fit(cells, load, words);
     if (what == "events") return events(cells, load, first);

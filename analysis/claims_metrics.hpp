@@ -18,6 +18,7 @@ namespace analysis {
 ///                             before had left in whole blocks
 ///   steps_beyond_output:min   fewest steps of a turn beyond one for each generated token
 ///   step_mean:COLUMN          mean of a column of /steps
+///   step_max:COLUMN           its largest value
 ///   step_share:prefill        share of steps with prompt tokens
 ///   step_share:max_tok_upto:N share of steps whose largest request has at most N tokens
 ///   step_mode:max_tok_from:N  most frequent size of the largest request from N tokens on

@@ -127,7 +127,7 @@ TEST_CASE("step durations are fitted over all cells together", "[claims]") {
   CHECK(tables("r2:max_tok") == Approx(1));
 }
 
-TEST_CASE("shares, means and modes are over steps", "[claims]") {
+TEST_CASE("shares, means, modes and peaks are over steps", "[claims]") {
   Tables tables;
   HandMadeCell& cell = tables.add();
   for (const int tokens : {1, 4, 1, 64, 2048, 2048, 700, 1}) {
@@ -140,6 +140,7 @@ TEST_CASE("shares, means and modes are over steps", "[claims]") {
   CHECK(tables("step_share:prefill") == Approx(0.5));
   CHECK(tables("step_mode:max_tok_from:64") == 2048);
   CHECK(tables("step_mean:n_tok") == Approx(4867.0 / 8));
+  CHECK(tables("step_max:n_tok") == 2048);
 }
 
 TEST_CASE("the copy rate is over the time from the first step to the last", "[claims]") {
