@@ -1,7 +1,7 @@
 # The CUDA kernels and their launchers: device/*.hpp, one .cu per operation.
 if(KVSWEEP_HAVE_CUDA)
   kvsweep_library(kernels_cuda SOURCES
-    activation.cu append_kv.cu append_kv_logged.cu argmax.cu blocks.cu decode_attention.cu decode_attention_logged.cu decode_plan.cu embed.cu few_rows.cu fill.cu gather.cu
+    activation.cu append_kv.cu append_kv_logged.cu argmax.cu blocks.cu decode_attention.cu decode_attention_logged.cu decode_plan.cu embed.cu few_rows.cu fill.cu gather.cu host_rows.cu
     norm.cu prefill_attention.cu prefill_attention_logged.cu prefill_attention_wgmma.cu prefill_attention_wgmma_logged.cu read_clock.cu read_memory.cu
     PUBLIC kernel_layout CUDA::cudart_static)
   target_compile_options(kernels_cuda PRIVATE

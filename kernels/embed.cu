@@ -35,8 +35,8 @@ void embed(const Embed& op, cudaStream_t stream) {
   const unsigned threads = static_cast<unsigned>(op.hidden >= 2048 ? 256 : 64);
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch_overlapping("embed", embed_kernel<T>, {static_cast<unsigned>(op.tokens), threads},
-                       stream, op);
+    // The first of a step: those behind it may take the step's arrays for written.
+    launch("embed", embed_kernel<T>, {static_cast<unsigned>(op.tokens), threads}, stream, op);
   });
 }
 

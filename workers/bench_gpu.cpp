@@ -103,7 +103,8 @@ class Measurement {
     for (const int sequences : kDecodes) decode(sequences);
     for (const int tokens : kPrompts) prefill(tokens);
     copies();
-    decode_beside_stores();
+    decode_beside(engine::CopyDirection::store, "stores");
+    decode_beside(engine::CopyDirection::load, "loads");
     if (!bench_.offline.empty()) serve_offline();
   }
 
@@ -236,22 +237,22 @@ class Measurement {
              ceilings_.both_ways_gb_s});
   }
 
-  /// Stores without a pause, while steps decode.
-  void decode_beside_stores() {
+  /// Copies of one direction without a pause, while steps decode.
+  void decode_beside(engine::CopyDirection direction, const std::string& name) {
     constexpr int kSequences = 32, kBlocks = 32, kUnderWay = 3;
     Batch all = batch(kSequences, kContext);
     const engine::StepPlan& plan = all.step(kContext - 1, true);
     const int repeats = 3 * bench_.repeats;
     const double alone = time_steps(plan, repeats).wall;
     int under_way = 0, first = 0;
-    const double beside = time_steps(plan, repeats, [&] {
-                            under_way -= static_cast<int>(drain());
-                            for (; under_way < kUnderWay; ++under_way, first += kBlocks)
-                              cell_->copier()->submit(engine::CopyDirection::store,
-                                                      some_copies(first % 4096, kBlocks), {});
-                          }).wall;
+    const double beside =
+        time_steps(plan, repeats, [&] {
+          under_way -= static_cast<int>(drain());
+          for (; under_way < kUnderWay; ++under_way, first += kBlocks)
+            cell_->copier()->submit(direction, some_copies(first % 4096, kBlocks), {});
+        }).wall;
     while (under_way > 0) under_way -= static_cast<int>(drain());
-    report_({"decode of 32 beside stores without a pause", beside, "ms", alone});
+    report_({"decode of 32 beside " + name + " without a pause", beside, "ms", alone});
   }
 
   void serve_offline();

@@ -1,6 +1,7 @@
 #include "workers/backends/cuda/step_arrays.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -8,6 +9,7 @@
 namespace backends::cuda {
 namespace {
 
+using kernels::gpu::HostRows;
 using kernels::gpu::KvSource;
 using kernels::gpu::PrefillTile;
 
@@ -94,9 +96,20 @@ const StepArrays& StepUpload::upload(const StepBatch& batch, const engine::StepP
              .num_contiguous_tiles = static_cast<int>(contiguous.size()),
              .paged_tiles = append(paged),
              .contiguous_tiles = append(contiguous)};
-  check(cudaMemcpyAsync(device_.data(), host_.data(), used_, cudaMemcpyHostToDevice, stream.get()),
-        "copying a step's arrays");
+  const HostRows everything = part(device_.data(), used_ / sizeof(std::int32_t));
+  kernels::gpu::fetch_host_rows(&everything, 1, stream.get());
   return arrays_;
+}
+
+/// `count` numbers in a row, at the same place on both sides.
+kernels::gpu::HostRows StepUpload::part(const void* device, std::size_t count) const {
+  const auto offset = static_cast<const std::byte*>(device) - device_.data();
+  HostRows rows;
+  rows.from = reinterpret_cast<const std::int32_t*>(host_.data() + offset);
+  rows.to = reinterpret_cast<std::int32_t*>(device_.data() + offset);
+  rows.rows = 1;
+  rows.width = rows.from_stride = rows.to_stride = static_cast<int>(count);
+  return rows;
 }
 
 StepArrays StepUpload::decodes_of(int rows) const {
@@ -137,31 +150,19 @@ const StepArrays& StepUpload::upload_decodes(const StepBatch& batch, int rows,
   pad(arrays_.query_start, batch.query_start, rows + 1, batch.num_tokens());
   pad(arrays_.context, batch.context, rows, 0);
   pad(arrays_.logits_rows, batch.logits_rows, rows, 0);
-  const auto bytes_before = [&](const std::int32_t* place) {
-    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(place) - device_.data());
-  };
-  const std::size_t tables = bytes_before(arrays_.block_tables);
-  check(cudaMemcpyAsync(device_.data(), host_.data(), tables, cudaMemcpyHostToDevice, stream.get()),
-        "copying a step's arrays");
-  if (!batch.new_blocks.empty()) {
-    const std::size_t size = batch.new_blocks.size() * sizeof(std::int32_t);
-    arrays_.num_new_blocks = static_cast<int>(batch.new_blocks.size());
-    pad(arrays_.new_blocks, batch.new_blocks, arrays_.num_new_blocks, 0);
-    const std::size_t at = bytes_before(arrays_.new_blocks);
-    check(cudaMemcpyAsync(device_.data() + at, host_.data() + at, size, cudaMemcpyHostToDevice,
-                          stream.get()),
-          "copying a step's new blocks");
-  }
-  if (batch.context.empty()) return arrays_;
+  std::array<HostRows, kernels::gpu::kMostHostRows> parts;
+  parts[0] = part(device_.data(), static_cast<std::size_t>(arrays_.block_tables - first_number()));
   // On the host the tables are as narrow as this step allows.
-  const std::size_t size = batch.block_tables.size() * sizeof(std::int32_t);
-  std::memcpy(host_.data() + tables, batch.block_tables.data(), size);
-  const auto width = static_cast<std::size_t>(batch.table_stride) * sizeof(std::int32_t);
-  check(cudaMemcpy2DAsync(device_.data() + tables,
-                          static_cast<std::size_t>(arrays_.table_stride) * sizeof(std::int32_t),
-                          host_.data() + tables, width, width, batch.context.size(),
-                          cudaMemcpyHostToDevice, stream.get()),
-        "copying a step's block tables");
+  HostRows& tables = parts[1] = part(arrays_.block_tables, 0);
+  std::copy(batch.block_tables.begin(), batch.block_tables.end(),
+            host_.as<std::int32_t>() + (arrays_.block_tables - first_number()));
+  tables.rows = batch.num_sequences();
+  tables.width = tables.from_stride = batch.table_stride;
+  tables.to_stride = arrays_.table_stride;
+  arrays_.num_new_blocks = static_cast<int>(batch.new_blocks.size());
+  pad(arrays_.new_blocks, batch.new_blocks, arrays_.num_new_blocks, 0);
+  parts[2] = part(arrays_.new_blocks, batch.new_blocks.size());
+  kernels::gpu::fetch_host_rows(parts.data(), batch.new_blocks.empty() ? 2 : 3, stream.get());
   return arrays_;
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/device/attention.hpp"
+#include "kernels/device/host_rows.hpp"
 #include "workers/backends/cuda/handles.hpp"
 #include "workers/backends/step_checks.hpp"
 
@@ -31,7 +32,8 @@ struct StepArrays {
   const kernels::gpu::PrefillTile* contiguous_tiles = nullptr;
 };
 
-/// Brings a step to the device: everything in one page-locked piece of memory and one copy.
+/// Brings a step to the device: everything in one page-locked piece of memory that one kernel
+/// reads, however much KV waits for the copy engine.
 class StepUpload {
  public:
   StepUpload(const StepLimits& limits, const kernels::gpu::HeadShape& heads,
@@ -54,6 +56,8 @@ class StepUpload {
   void sort_sequences(const StepBatch& batch, const engine::StepPlan& plan);
   template <class T>
   const T* append(const std::vector<T>& values);
+  kernels::gpu::HostRows part(const void* device, std::size_t count) const;
+  const std::int32_t* first_number() const { return device_.as<std::int32_t>(); }
   /// Puts an array that is filled up to `rows` elements with `padding` at its place on the host.
   void pad(const std::int32_t* place, const std::vector<std::int32_t>& values, int rows,
            std::int32_t padding);
