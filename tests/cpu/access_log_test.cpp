@@ -22,11 +22,6 @@ namespace {
 constexpr int kBlock = 4;
 const backends::KvPool kPool{.num_blocks = 12, .block_size = kBlock};
 
-const backends::CpuWeights& weights() {
-  static const backends::CpuWeights weights = random_model(small_model(model::Architecture::llama));
-  return weights;
-}
-
 /// Two prompts, of 6 and 3 tokens, then a token of the first beside a chunk of a third.
 class TwoSteps {
  public:
@@ -34,7 +29,7 @@ class TwoSteps {
     backends::CpuOptions options;
     options.kv_type = model::DType::f32;
     options.access_log = std::move(log);
-    backend_.emplace(weights(), kPool, options);
+    backend_.emplace(small_llama(), kPool, options);
     engine::Request& a = plans_.request(small_tokens(7), {1, 2});
     engine::Request& b = plans_.request(small_tokens(3, 30), {3});
     engine::Request& c = plans_.request(small_tokens(9, 9), {5, 6, 4});
@@ -73,7 +68,7 @@ std::map<std::tuple<int, int, AccessKind>, int> slots_of(const backends::AccessL
 TEST_CASE("every slot of a row's context is read, and every new one written, for every head",
           "[cpu]") {
   TwoSteps steps(layers("0"));
-  const int heads = weights().shape().kv_heads;
+  const int heads = small_llama().shape().kv_heads;
   std::map<std::tuple<int, int, AccessKind>, int> wanted;
   const auto row = [&](int step, int row, int context, int added) {
     for (const AccessKind read : {AccessKind::read_key, AccessKind::read_value})
@@ -144,16 +139,17 @@ TEST_CASE("a stale entry of a block table is found in the log, though every resu
   HandPlans plans(kBlock);
   engine::Request& request = plans.request(small_tokens(6), {1, 2});
   const engine::StepPlan& plan = plans.step({{request, 0, 6, 2}});
-  backends::KvArena arena(backends::kv_layout(weights().shape(), kBlock), model::DType::f32, 12);
+  backends::KvArena arena(backends::kv_layout(small_llama().shape(), kBlock), model::DType::f32,
+                          12);
   backends::CpuAccessLog log(layers("0"),
-                             {.block_size = kBlock, .kv_heads = weights().shape().kv_heads},
-                             weights().shape().layers, kPool.num_blocks);
+                             {.block_size = kBlock, .kv_heads = small_llama().shape().kv_heads},
+                             small_llama().shape().layers, kPool.num_blocks);
   backends::StepBatch batch;
   batch.fill(plan, kBlock);
   const int stale = GENERATE(0, 1);
   INFO("stale: " << stale);
   if (stale != 0) batch.block_tables[1] = 7;  // where the second block was before
-  backends::ForwardPass forward(weights(), arena);
+  backends::ForwardPass forward(small_llama(), arena);
   kernels::reference::AccessTrace* const trace = log.begin_step(plan);
   REQUIRE(trace != nullptr);
   forward.begin(batch);

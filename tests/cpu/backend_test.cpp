@@ -17,11 +17,6 @@ namespace {
 constexpr int kBlock = 4;
 const backends::KvPool kPool{.num_blocks = 12, .block_size = kBlock};
 
-const backends::CpuWeights& weights() {
-  static const backends::CpuWeights weights = random_model(small_model(model::Architecture::llama));
-  return weights;
-}
-
 backends::CpuOptions with(Checks checks) {
   backends::CpuOptions options;
   options.kv_type = model::DType::f32;
@@ -73,7 +68,7 @@ std::vector<engine::TokenId> sampled(CpuBackend& backend, const engine::StepPlan
 }  // namespace
 
 TEST_CASE("a step samples one token for every request whose tokens are all computed", "[cpu]") {
-  CpuBackend backend(weights(), kPool, with(Checks::debug));
+  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
   HandPlans plans(kBlock);
   engine::Request& a = plans.request(small_tokens(6), {1, 2});
   engine::Request& b = plans.request(small_tokens(5, 30), {3, 4});
@@ -87,7 +82,7 @@ TEST_CASE("a step samples one token for every request whose tokens are all compu
 }
 
 TEST_CASE("a step without requests samples nothing", "[cpu]") {
-  CpuBackend backend(weights(), kPool, with(Checks::debug));
+  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
   CHECK(backend.execute(HandPlans(kBlock).step({})).sampled.empty());
 }
 
@@ -95,11 +90,11 @@ TEST_CASE("an observer sees the logits of sampled positions, or of every one", "
   std::vector<std::pair<std::uint32_t, int>> seen;
   backends::CpuOptions options = with(Checks::off);
   options.on_logits = [&](const backends::LogitsRow& row) {
-    CHECK(static_cast<int>(row.logits.size()) == weights().shape().vocab);
+    CHECK(static_cast<int>(row.logits.size()) == small_llama().shape().vocab);
     seen.emplace_back(engine::index(row.request), row.position);
   };
   const auto run = [&] {
-    CpuBackend backend(weights(), kPool, options);
+    CpuBackend backend(small_llama(), kPool, options);
     HandPlans plans(kBlock);
     engine::Request& a = plans.request(small_tokens(3), {1});
     engine::Request& b = plans.request(small_tokens(9, 30), {2, 3, 4});
@@ -117,7 +112,7 @@ TEST_CASE("an observer sees the logits of sampled positions, or of every one", "
 }
 
 TEST_CASE("a request reads blocks that another one fills in the same step", "[cpu]") {
-  CpuBackend backend(weights(), kPool, with(Checks::debug));
+  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
   HandPlans plans(kBlock);
   engine::Request& fills = plans.request(small_tokens(9), {1, 2, 3});
   engine::Request& shares = plans.request(small_tokens(9), {1, 2, 4});
@@ -131,7 +126,7 @@ TEST_CASE("a request reads blocks that another one fills in the same step", "[cp
 }
 
 TEST_CASE("tokens and positions beyond the model are refused", "[cpu]") {
-  CpuBackend backend(weights(), {.num_blocks = 200, .block_size = kBlock}, with(Checks::off));
+  CpuBackend backend(small_llama(), {.num_blocks = 200, .block_size = kBlock}, with(Checks::off));
   HandPlans plans(kBlock);
   engine::Request& beyond = plans.request({3, 61}, {1});
   CHECK_THROWS_WITH(backend.execute(plans.step({{beyond, 0, 2, 1}})),
@@ -153,7 +148,7 @@ TEST_CASE("a NaN is reported with the step and the first layer that has it", "[c
 }
 
 TEST_CASE("KV that is read before it was written shows as NaN", "[cpu][debug]") {
-  CpuBackend backend(weights(), kPool, with(Checks::debug));
+  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
   HandPlans plans(kBlock);
   engine::Request& before = plans.request(small_tokens(8, 30), {1, 2});
   engine::Request& request = plans.request(small_tokens(8), {1, 2});
@@ -171,7 +166,7 @@ TEST_CASE("KV that is read before it was written shows as NaN", "[cpu][debug]") 
 }
 
 TEST_CASE("a changed bit in a cached block is noticed by who reads it next", "[cpu][debug]") {
-  CpuBackend backend(weights(), kPool, with(Checks::debug));
+  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
   HandPlans plans(kBlock);
   engine::Request& first = plans.request(small_tokens(9), {1, 2, 3});
   engine::Request& second = plans.request(small_tokens(9), {1, 2, 4});
@@ -192,7 +187,7 @@ TEST_CASE("a changed bit in a cached block is noticed by who reads it next", "[c
 }
 
 TEST_CASE("a prefix hit on another prompt's block is noticed", "[cpu][debug]") {
-  CpuBackend backend(weights(), kPool, with(Checks::debug));
+  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
   HandPlans plans(kBlock);
   engine::Request& a = plans.request(small_tokens(5), {1, 2});
   engine::Request& b = plans.request(small_tokens(5, 30), {3, 4});
@@ -205,7 +200,7 @@ TEST_CASE("a prefix hit on another prompt's block is noticed", "[cpu][debug]") {
 }
 
 TEST_CASE("without checks nobody looks", "[cpu][debug]") {
-  CpuBackend backend(weights(), kPool, with(Checks::off));
+  CpuBackend backend(small_llama(), kPool, with(Checks::off));
   HandPlans plans(kBlock);
   engine::Request& request = plans.request(small_tokens(9), {1, 2, 3});
   backend.execute(plans.step({{request, 0, 9, 3}}));

@@ -7,23 +7,14 @@
 using namespace cpu_test;
 using support::Dice;
 
-namespace {
-
-const backends::CpuWeights& llama() {
-  static const auto weights = random_model(small_model(model::Architecture::llama));
-  return weights;
-}
-
-}  // namespace
-
 TEST_CASE("the simulator takes every decision that is taken when the model is computed",
           "[conformance]") {
   int steps = 0, preemptions = 0, hits = 0, pins = 0, evictions = 0;
   support::for_each_seed(300, [&](std::uint64_t seed) {
     Dice dice(seed);
-    const auto jobs = random_jobs(dice, llama().shape().vocab, kMaxModelLen);
+    const auto jobs = random_jobs(dice, small_llama().shape().vocab, kMaxModelLen);
     const Serving serving = random_serving(dice, model::DType::f32);
-    const Served computed = serve(llama(), jobs, serving);
+    const Served computed = serve(small_llama(), jobs, serving);
     const Served simulated = simulate(jobs, serving, computed);
     const std::string found = first_other_decision(computed, simulated);
     if (!found.empty()) throw std::logic_error(found + "\nwith " + describe(serving));
@@ -45,9 +36,9 @@ TEST_CASE(
   int by_token = 0, by_block = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Dice dice(seed);
-    const auto jobs = random_jobs(dice, llama().shape().vocab, kMaxModelLen);
+    const auto jobs = random_jobs(dice, small_llama().shape().vocab, kMaxModelLen);
     Serving serving = random_serving(dice, model::DType::f32);
-    const Served computed = serve(llama(), jobs, serving);
+    const Served computed = serve(small_llama(), jobs, serving);
     auto shorter = jobs;
     int& tokens = shorter[0].turns[0].max_tokens;
     tokens = std::max(1, tokens - 1);

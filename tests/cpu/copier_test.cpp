@@ -260,10 +260,9 @@ namespace {
 /// A prompt's block goes to the host, is lost on the device, comes back, and is read by another
 /// request.
 std::size_t run_over_host(CopierOptions options) {
-  static const auto weights = random_model(small_model(model::Architecture::llama));
   backends::CpuOptions debug;
   debug.checks = backends::Checks::debug;
-  backends::CpuBackend backend(weights, {.num_blocks = 8, .block_size = 4}, debug);
+  backends::CpuBackend backend(small_llama(), {.num_blocks = 8, .block_size = 4}, debug);
   KvArena host(backend.arena().layout(), backend.arena().type(), 4);
   CpuCopier copier(backend.arena(), host, std::move(options));
   const auto through = [&](CopyDirection direction, BlockCopy copy) {
@@ -296,10 +295,9 @@ TEST_CASE("a load reported before it happened is noticed by who reads the block"
 }
 
 TEST_CASE("a step computes while blocks of others move in both directions", "[copier][debug]") {
-  const auto weights = random_model(small_model(model::Architecture::llama));
   backends::CpuOptions debug;
   debug.checks = backends::Checks::debug;
-  backends::CpuBackend backend(weights, {.num_blocks = 40, .block_size = 4}, debug);
+  backends::CpuBackend backend(small_llama(), {.num_blocks = 40, .block_size = 4}, debug);
   KvArena host(backend.arena().layout(), backend.arena().type(), 16);
   CpuCopier copier(backend.arena(), host, {.checksums = true, .fault = {}});
   HandPlans plans(4);

@@ -262,6 +262,11 @@ backends::CpuWeights random_model(const model::ModelConfig& config, model::DType
   return {config, *model::random_weights(config, 1), stored_as, 1};
 }
 
+const backends::CpuWeights& small_llama() {
+  static const backends::CpuWeights weights = random_model(small_model(model::Architecture::llama));
+  return weights;
+}
+
 std::vector<Job> random_jobs(support::Dice& dice, int vocab, int max_model_len) {
   const Tokens shared = random_tokens(dice, vocab, dice.between(0, max_model_len / 3));
   std::vector<Job> jobs(static_cast<std::size_t>(dice.between(2, 6)));

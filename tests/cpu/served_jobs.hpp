@@ -21,6 +21,8 @@ using support::Tokens;
 model::ModelConfig small_model(model::Architecture architecture);
 backends::CpuWeights random_model(const model::ModelConfig& config,
                                   model::DType stored_as = model::DType::f32);
+/// The small Llama with random weights; made once.
+const backends::CpuWeights& small_llama();
 
 struct JobTurn {
   Tokens fresh;  // what the prompt adds to the turns before it and their answers

@@ -16,9 +16,8 @@ namespace {
 /// Jobs and a serving with a host tier and debug checks, and what is right.
 struct TierCase {
   explicit TierCase(std::uint64_t seed) : dice(seed) {
-    static const auto llama = random_model(small_model(model::Architecture::llama));
     static const auto opt = random_model(small_model(model::Architecture::opt));
-    weights = seed % 3 == 0 ? &opt : &llama;
+    weights = seed % 3 == 0 ? &opt : &small_llama();
     const auto kv_type = dice.any({model::DType::f32, model::DType::bf16, model::DType::f16});
     jobs = random_jobs(dice, weights->shape().vocab, kMaxModelLen);
     plain = cpu_test::serve(*weights, jobs, plain_serving(kMaxModelLen, kv_type));
