@@ -13,8 +13,8 @@ namespace analysis {
 
 /// Cells were asked to be compared that differ in more than was named, or there are none to
 /// compare. what() names the key and both values.
-struct CompareError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct CompareError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
 };
 
 struct CompareQuestion {

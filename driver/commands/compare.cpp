@@ -72,8 +72,6 @@ int compare(const Options& options) {
   sweep::ArchiveReader archive = open_archive(options.arguments[0]);
   try {
     options.arguments.size() > 1 ? compare_two(archive, options) : compare_one(archive, options);
-  } catch (const analysis::CompareError& error) {
-    throw UsageError(error.what());
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }

@@ -45,8 +45,6 @@ int table(const Options& options) {
     if (format != analysis::GridFormat::csv && lacks_repeats(tables))
       std::cout
           << "\nno interval (+-) where there is one repeat: [repeat] n = 2 or more gives it\n";
-  } catch (const analysis::CompareError& error) {
-    throw UsageError(error.what());
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }
