@@ -31,16 +31,11 @@ StopReason Scheduler::start_load(Request& request, std::span<const BlockId> hits
   note_hits(request, on_gpu, tokens);
   request.num_computed = on_gpu + tokens;
   tier_.load(request, num_hits, kv_.blocks_for(request.num_computed) - num_hits);
-  order_.remove(request);
   pins_.on_admitted(request);
-  request.status = RequestStatus::loading;
-  request.time.queue += now - request.last_seen;
-  request.last_seen = now;
-  loading_.push_back(request);
-  return StopReason::none;
+  return await_copy(request, now);
 }
 
-/// The request has no blocks: it waits apart until its KV is in the cache.
+/// The request waits apart, not in the queue, until its KV is in the cache.
 StopReason Scheduler::await_copy(Request& request, Nanos now) {
   order_.remove(request);
   request.status = RequestStatus::loading;
