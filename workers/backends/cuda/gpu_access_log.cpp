@@ -80,13 +80,18 @@ bool GpuAccessLog::begin_step(const engine::StepPlan& plan, const Stream& stream
   return true;
 }
 
-gpu::LoggedWork GpuAccessLog::work_of(const engine::StepPlan& plan) const {
+gpu::LoggedWork GpuAccessLog::work_of_tokens(int tokens) const {
   gpu::LoggedWork work;
-  work.tokens = plan.total_tokens;
+  work.tokens = tokens;
   work.append_warps = gpu::append_kv_warps(heads_);
   work.append_records = gpu::append_kv_records(heads_);
   work.block_size = log_.pattern().block_size;
   work.kv_heads = heads_.kv_heads;
+  return work;
+}
+
+gpu::LoggedWork GpuAccessLog::work_of(const engine::StepPlan& plan) const {
+  gpu::LoggedWork work = work_of_tokens(plan.total_tokens);
   for (const engine::ScheduledRequest& share : plan.scheduled) {
     for_each_tile(share, log_.pattern(), [&](int keys) {
       if (share.decode) {
@@ -105,12 +110,7 @@ gpu::LoggedWork GpuAccessLog::work_of(const engine::StepPlan& plan) const {
 /// Every sequence decodes at its longest, and as many tokens as a step takes are prompts behind the
 /// longest context: no step is both.
 gpu::LoggedWork GpuAccessLog::largest_work(const LargestStep& largest) const {
-  gpu::LoggedWork work;
-  work.tokens = largest.tokens;
-  work.append_warps = gpu::append_kv_warps(heads_);
-  work.append_records = gpu::append_kv_records(heads_);
-  work.block_size = log_.pattern().block_size;
-  work.kv_heads = heads_.kv_heads;
+  gpu::LoggedWork work = work_of_tokens(largest.tokens);
   const int length = gpu::decode_split_length(largest.context);
   // Shorter contexts may have as many splits.
   const int splits = std::min(gpu::kDecodeMaxSplits, (largest.context + length - 1) / length + 1);

@@ -62,6 +62,7 @@ class GpuAccessLog final : public AccessLogger {
     std::vector<std::byte> segments;
   };
   kernels::gpu::LoggedWork largest_work(const LargestStep& largest) const;
+  kernels::gpu::LoggedWork work_of_tokens(int tokens) const;
   kernels::gpu::LoggedWork work_of(const engine::StepPlan& plan) const;
   void make_room(Buffer& buffer, std::size_t bytes);
   void lay_out(Buffer& buffer, const engine::StepPlan& plan);
