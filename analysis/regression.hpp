@@ -14,12 +14,6 @@ class LineSums {
   std::int64_t n() const { return n_; }
   /// The line that fit_line() finds for the same points, and NaN where it gives NaN.
   LineFit fit() const;
-  double mean_x() const { return mean_x_; }
-  double mean_y() const { return mean_y_; }
-  /// Sums of products of the deviations from the means.
-  double xx() const { return xx_; }
-  double xy() const { return xy_; }
-  double yy() const { return yy_; }
 
  private:
   std::int64_t n_ = 0;

@@ -130,7 +130,8 @@ std::optional<backends::MeasuredFit> read_measured(ProfileReader& in,
   return backends::MeasuredFit{.model = in.choice("measured.model", models),
                                .base_ms = in.not_negative("measured.base_ms"),
                                .token_us = in.positive("measured.token_us"),
-                               .kv_token_ns = in.not_negative("measured.kv_token_ns")};
+                               .kv_token_ns = in.not_negative("measured.kv_token_ns"),
+                               .pair_ps = in.not_negative("measured.pair_ps")};
 }
 
 backends::KernelFit read_kernels(ProfileReader& in, const std::vector<std::string>& models) {

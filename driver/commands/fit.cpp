@@ -65,26 +65,49 @@ std::string formatted(const char* format, double value) {
   return text.data();
 }
 
-void print(const Measured& found, std::ostream& out) {
-  const analysis::LineFit line = found.fit.line();
-  const analysis::StepPlane plane = found.fit.plane();
-  const bool real = found.backend != "sim";
-  out << (real ? "MEASURED" : "MODELLED") << " (" << found.backend << "): " << line.n
-      << " steps of " << found.cells << " cells, " << found.model << " on " << found.gpu << "\n\n"
-      << "step = " << formatted("%.2f", line.intercept * 1e3) << " ms + "
-      << formatted("%.2f", line.slope * 1e6) << " us x scheduled tokens; R2 "
-      << formatted("%.3f", line.r_squared) << '\n'
-      << "step = " << formatted("%.2f", plane.base * 1e3) << " ms + "
-      << formatted("%.2f", plane.per_token * 1e6) << " us x scheduled tokens + "
-      << formatted("%.2f", plane.per_kv_token * 1e9) << " ns x KV tokens read; R2 "
-      << formatted("%.3f", plane.r_squared) << ", leaves " << formatted("%.2f", plane.rms_s * 1e3)
-      << " ms (root mean square)\n";
-  // What a processor plays the part of is only a label, and a fit that is undetermined is none.
-  if (found.backend != "cuda" || std::isnan(plane.base)) return;
+/// A plane on the first of these, term by term.
+std::string formula(const analysis::Plane& plane) {
+  struct Term {
+    const char *format, *of;
+    double unit;
+  };
+  static constexpr std::array<Term, analysis::StepFit::count> kTerms = {{
+      {"%.2f", " us x scheduled tokens", 1e6},
+      {"%.2f", " ns x KV tokens read", 1e9},
+      {"%.1f", " ps x query-key pairs of prompts", 1e12},
+  }};
+  std::string text = "step = " + formatted("%.2f", plane.intercept * 1e3) + " ms";
+  for (std::size_t i = 0; i < plane.slopes.size(); ++i)
+    text += " + " + formatted(kTerms[i].format, plane.slopes[i] * kTerms[i].unit) + kTerms[i].of;
+  return text + "; R2 " + formatted("%.4f", plane.r_squared) + ", leaves " +
+         formatted("%.2f", plane.rms * 1e3) + " ms (root mean square)";
+}
+
+/// The table of a card's profile.
+void print_constants(const Measured& found, const analysis::Plane& plane, std::ostream& out) {
+  const auto slope = [&](std::size_t i, double unit) {
+    return formatted("%.4g", i < plane.slopes.size() ? plane.slopes[i] * unit : 0.0);
+  };
   out << "\n[measured]\nmodel = \"" << found.model
-      << "\"\nbase_ms = " << formatted("%.4g", plane.base * 1e3)
-      << "\ntoken_us = " << formatted("%.4g", plane.per_token * 1e6)
-      << "\nkv_token_ns = " << formatted("%.4g", plane.per_kv_token * 1e9) << '\n';
+      << "\"\nbase_ms = " << formatted("%.4g", plane.intercept * 1e3)
+      << "\ntoken_us = " << slope(analysis::StepFit::tokens, 1e6)
+      << "\nkv_token_ns = " << slope(analysis::StepFit::kv_tokens, 1e9)
+      << "\npair_ps = " << slope(analysis::StepFit::pairs, 1e12) << '\n';
+}
+
+void print(const Measured& found, std::ostream& out) {
+  const bool real = found.backend != "sim";
+  out << (real ? "MEASURED" : "MODELLED") << " (" << found.backend << "): " << found.fit.steps()
+      << " steps of " << found.cells << " cells, " << found.model << " on " << found.gpu << "\n\n";
+  std::optional<analysis::Plane> finest;
+  for (std::size_t variables = 1; variables <= analysis::StepFit::count; ++variables)
+    if (const auto plane = found.fit.plane(variables)) {
+      out << formula(*plane) << '\n';
+      finest = plane;
+    }
+  // What a processor plays the part of is only a label, and a fit that is undetermined is none.
+  if (found.backend == "cuda" && finest && finest->slopes.size() > analysis::StepFit::kv_tokens)
+    print_constants(found, *finest, out);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include "sweeps/schema.hpp"
 #include "tests/support/catch.hpp"
 
+using analysis::Plane;
 using analysis::StepFit;
-using analysis::StepPlane;
 
 namespace {
 
@@ -29,6 +29,13 @@ class Steps {
   void preempt() {
     sched_.push_back({steps_.back().step, 1, 0, sweep::SchedKind::preempted, 0, 0});
   }
+  /// Copies hold every step up so long.
+  void hold_up(double seconds) {
+    for (sweep::StepRow& row : steps_) {
+      row.dur_s += seconds;
+      row.stall_s = seconds;
+    }
+  }
   void add_to(StepFit& fit) const {
     fit.add(sweep::to_table<sweep::StepRow>(steps_), sweep::to_table<sweep::SchedRow>(sched_));
   }
@@ -38,24 +45,31 @@ class Steps {
   std::vector<sweep::SchedRow> sched_;
 };
 
-/// Steps of 4 ms + 30 us a token + 40 ns a KV token read, plus noise.
+/// Steps of 4 ms + 30 us a token + 40 ns a KV token read + 2 ps a pair of a prompt, plus noise.
 Steps made_steps(unsigned seed, int n, double noise_s) {
   std::mt19937 random(seed);
   Steps steps;
   for (int i = 0; i < n; ++i) {
     std::vector<std::pair<int, int>> requests;
-    double tokens = 0, kv = 0;
+    double tokens = 0, kv = 0, pairs = 0;
     for (int r = 1 + static_cast<int>(random() % 20); r > 0; --r) {
-      const int chunk = random() % 8 == 0 ? 1 + static_cast<int>(random() % 512) : 1;
+      const int chunk = random() % 8 == 0 ? 2 + static_cast<int>(random() % 512) : 1;
       const int before = static_cast<int>(random() % 10'000);
       requests.emplace_back(chunk, before);
       tokens += chunk;
       kv += before + chunk;
+      for (int token = 1; chunk > 1 && token <= chunk; ++token) pairs += before + token;
     }
     const double noise = noise_s * (static_cast<double>(random() % 2001) / 1000 - 1);
-    steps.add(requests, 4e-3 + 30e-6 * tokens + 40e-9 * kv + noise);
+    steps.add(requests, 4e-3 + 30e-6 * tokens + 40e-9 * kv + 2e-12 * pairs + noise);
   }
   return steps;
+}
+
+Plane plane_of(const StepFit& fit, std::size_t variables = StepFit::count) {
+  const auto plane = fit.plane(variables);
+  REQUIRE(plane);
+  return *plane;
 }
 
 }  // namespace
@@ -63,31 +77,42 @@ Steps made_steps(unsigned seed, int n, double noise_s) {
 TEST_CASE("what steps were made from is found again, over several cells", "[fit]") {
   StepFit fit;
   for (unsigned cell = 1; cell <= 3; ++cell) made_steps(cell, 200, 0).add_to(fit);
-  const StepPlane plane = fit.plane();
-  CHECK(plane.base == Approx(4e-3));
-  CHECK(plane.per_token == Approx(30e-6));
-  CHECK(plane.per_kv_token == Approx(40e-9));
+  const Plane plane = plane_of(fit);
+  CHECK(plane.intercept == Approx(4e-3));
+  CHECK(plane.slopes[StepFit::tokens] == Approx(30e-6));
+  CHECK(plane.slopes[StepFit::kv_tokens] == Approx(40e-9));
+  CHECK(plane.slopes[StepFit::pairs] == Approx(2e-12));
   CHECK(plane.r_squared == Approx(1));
-  CHECK(plane.rms_s < 1e-8);
-  CHECK(fit.line().n == 600);
+  CHECK(plane.rms < 1e-8);
+  CHECK(fit.steps() == 600);
+}
+
+TEST_CASE("time that copies held a step up is none of the step's", "[fit]") {
+  Steps steps = made_steps(1, 200, 0);
+  steps.hold_up(0.5);
+  StepFit fit;
+  steps.add_to(fit);
+  CHECK(plane_of(fit).rms < 1e-8);
 }
 
 TEST_CASE("noise leaves its root mean square, and less than all of the variance", "[fit]") {
   StepFit fit;
   made_steps(1, 20'000, 3e-3).add_to(fit);
-  const StepPlane plane = fit.plane();
-  CHECK(plane.base == Approx(4e-3).epsilon(0.05));
-  CHECK(plane.per_token == Approx(30e-6).epsilon(0.02));
-  CHECK(plane.rms_s == Approx(3e-3 / std::sqrt(3)).epsilon(0.02));
+  const Plane plane = plane_of(fit);
+  CHECK(plane.intercept == Approx(4e-3).epsilon(0.05));
+  CHECK(plane.slopes[StepFit::tokens] == Approx(30e-6).epsilon(0.02));
+  CHECK(plane.rms == Approx(3e-3 / std::sqrt(3)).epsilon(0.02));
   CHECK(plane.r_squared > 0.5);
   CHECK(plane.r_squared < 0.99);
 }
 
-TEST_CASE("the line leaves the KV tokens to its intercept and its slope", "[fit]") {
+TEST_CASE("fewer variables leave the others' part to the intercept and to each other", "[fit]") {
   StepFit fit;
   made_steps(1, 2000, 0).add_to(fit);
-  CHECK(fit.line().intercept > 4e-3);
-  CHECK(fit.line().r_squared < 1);
+  CHECK(plane_of(fit, 1).intercept > 4e-3);
+  CHECK(plane_of(fit, 2).slopes[StepFit::tokens] > 30e-6);
+  CHECK(plane_of(fit, 1).r_squared < plane_of(fit, 2).r_squared);
+  CHECK(plane_of(fit, 2).r_squared < 1);
 }
 
 TEST_CASE("steps that compute nothing, and preempted requests, count for nothing", "[fit]") {
@@ -96,16 +121,25 @@ TEST_CASE("steps that compute nothing, and preempted requests, count for nothing
   steps.preempt();
   StepFit fit;
   steps.add_to(fit);
-  CHECK(fit.line().n == 50);
-  CHECK(fit.plane().per_token == Approx(30e-6));
+  CHECK(fit.steps() == 50);
+  CHECK(plane_of(fit).slopes[StepFit::tokens] == Approx(30e-6));
 }
 
 TEST_CASE("steps that are all alike determine no plane", "[fit]") {
   Steps steps;
+  for (int i = 0; i < 10; ++i) steps.add({{1, i}, {1, 2 * i}}, 1e-3 * i);  // always two tokens
+  StepFit fit;
+  steps.add_to(fit);
+  CHECK_FALSE(fit.plane(1));
+  CHECK_FALSE(fit.plane(StepFit::count));
+  CHECK_FALSE(StepFit().plane(1));
+}
+
+TEST_CASE("variables that always go together determine only the first of them", "[fit]") {
+  Steps steps;
   for (int i = 0; i < 10; ++i) steps.add({{i + 1, 0}}, 1e-3 * i);  // KV tokens are the tokens
   StepFit fit;
   steps.add_to(fit);
-  CHECK(std::isnan(fit.plane().per_token));
-  CHECK(fit.line().slope == Approx(1e-3));
-  CHECK(std::isnan(StepFit().plane().base));
+  CHECK(plane_of(fit, 1).slopes[0] == Approx(1e-3));
+  CHECK_FALSE(fit.plane(2));
 }

@@ -141,16 +141,21 @@ TEST_CASE("published exists exactly where step times were published, and the err
       "cost model 'kernels'");
 }
 
-TEST_CASE("the measured step time is a base, scheduled tokens, and KV tokens read") {
+TEST_CASE(
+    "the measured step time is a base, scheduled tokens, KV tokens read, and pairs of prompts") {
   backends::GpuProfile gpu = worker::load_gpu_profile(kDir, "l40s-48gb");
-  gpu.measured = {.model = "llama-3.1-8b", .base_ms = 4, .token_us = 30, .kv_token_ns = 50};
+  gpu.measured = {
+      .model = "llama-3.1-8b", .base_ms = 4, .token_us = 30, .kv_token_ns = 50, .pair_ps = 100};
   const model::ModelShape shape = worker::load_model_shape(kDir, "llama-3.1-8b");
   const auto model = backends::make_cost_model("measured", gpu, shape);
   using engine::Nanos;
   CHECK(model->step_time({}) == Nanos{4'000'000});
   CHECK(model->step_time({.tokens = 100}) == Nanos{7'000'000});
   CHECK(model->step_time(decode_step(10, 1000)) == Nanos{4'000'000 + 300'000 + 500'000});
-  CHECK(model->step_time(prefill_step(100, 900)) == Nanos{4'000'000 + 3'000'000 + 50'000});
+  const double pairs = prefill_step(100, 900).prefill_context_products;
+  CHECK(pairs == Approx(100 * 950.5));
+  CHECK(model->step_time(prefill_step(100, 900)) ==
+        Nanos{4'000'000 + 3'000'000 + 50'000 + std::llround(pairs / 10)});
   CHECK(model->label() == "measured");
   CHECK_FALSE(model->estimated());
 }

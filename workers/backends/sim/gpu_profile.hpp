@@ -30,13 +30,14 @@ struct PublishedFit {
   double intercept_ms = 0;
 };
 
-/// step = base + per token x scheduled tokens + per KV token x KV tokens read, fitted to steps of
-/// this engine on the card.
+/// step = base + per token x scheduled tokens + per KV token x KV tokens read + per pair x pairs of
+/// a prompt's token and a token that it attends to, fitted to steps of this engine on the card.
 struct MeasuredFit {
   std::string model;
   double base_ms = 0;
   double token_us = 0;
   double kv_token_ns = 0;
+  double pair_ps = 0;
 };
 
 /// Constants of the `kernels` cost model; docs/cost-models.md has the formulas.

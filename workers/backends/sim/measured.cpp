@@ -18,8 +18,9 @@ MeasuredCost::MeasuredCost(const GpuProfile& gpu, const model::ModelShape& shape
 
 engine::Nanos MeasuredCost::step_time(const StepShape& step) const {
   const auto kv_tokens = static_cast<double>(step.decode_context_tokens + step.prefill_kv_tokens);
-  const double ns =
-      fit_.base_ms * 1e6 + fit_.token_us * 1e3 * step.tokens + fit_.kv_token_ns * kv_tokens;
+  const double ns = fit_.base_ms * 1e6 + fit_.token_us * 1e3 * step.tokens +
+                    fit_.kv_token_ns * kv_tokens +
+                    fit_.pair_ps * 1e-3 * step.prefill_context_products;
   return engine::Nanos{std::llround(ns)};
 }
 
@@ -28,6 +29,7 @@ std::string MeasuredCost::digest_text() const {
       .add("base_ms", fit_.base_ms)
       .add("token_us", fit_.token_us)
       .add("kv_token_ns", fit_.kv_token_ns)
+      .add("pair_ps", fit_.pair_ps)
       .text();
 }
 

@@ -3,8 +3,9 @@
 
 namespace backends {
 
-/// A linear fit to steps of this engine on the real card: base + scheduled tokens + KV tokens read.
-/// `kvsweep fit` finds its constants. Host work and gaps between kernels are in them.
+/// A linear fit to steps of this engine on the real card: base, scheduled tokens, KV tokens read,
+/// and query-key pairs of prompts. `kvsweep fit` finds its constants. Host work and gaps between
+/// kernels are in them.
 class MeasuredCost final : public CostModel {
  public:
   /// Throws engine::InputError unless steps of this model were measured on this card.
