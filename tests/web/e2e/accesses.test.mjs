@@ -1,9 +1,8 @@
 // The access log in the page of `kvsweep report`, over a log that kvsweep records on this processor.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Pages, Workplace, drawn, skipUnlessRunnable } from "./pages.mjs";
+import { Pages, Workplace, csvOf, drawn, skipUnlessRunnable } from "./pages.mjs";
 
 skipUnlessRunnable();
 
@@ -28,18 +27,13 @@ const inked = (id, variable) => page.locator(`#${id} canvas`).evaluate((canvas, 
   return count;
 }, variable);
 
-async function csvOf(id) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.locator(`#${id} button.csv`).click()]);
-  const [head, ...rows] = readFileSync(await download.path(), "utf8").trim().split("\r\n").map((line) => line.split(","));
-  return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i]])));
-}
+const rowsOf = (id) => csvOf(page.locator(`#${id}`));
 
 before(async () => {
   place.kvsweep("run", experiment, "--backend", "cpu", "--set", "model=tiny-llama-3", "--archive", "access.h5");
   place.kvsweep("report", "access.h5", "-o", "page");
   pages = await Pages.start();
-  page = await pages.open(place.path("page/index.html"));
-  await page.waitForSelector("#missing");
+  page = await pages.openReport(place);
 });
 
 after(async () => {
@@ -68,7 +62,7 @@ test("the note says which part of the log is shown, and that pauses are cut", as
 
 test("CSV has every access drawn: writes in the first pass, whole blocks read in the others", async () => {
   await drawnChart("access-0-accesses");
-  const rows = await csvOf("access-0-accesses");
+  const rows = await rowsOf("access-0-accesses");
   assert.equal(rows.length, 6772);
   const keys_of_heads = 2;
   const written = rows.filter((row) => row.access === "write K" && row.step === "1");
@@ -92,21 +86,20 @@ test("arrow keys show an access: request, block, slots, head, step and time", as
 
 test("idle shares, times since the last write and the use of the window are drawn beside", async () => {
   for (const id of CHARTS) await drawnChart(id);
-  const idle = await csvOf("access-0-idle");
+  const idle = await rowsOf("access-0-idle");
   assert.equal(idle.length, 2 * new Set(idle.map((row) => row.block)).size);
   assert.ok(idle.every((row) => Number(row.idle_percent) > 0 && Number(row.idle_percent) <= 100));
-  const since = (await csvOf("access-0-since-write")).filter((row) => row.cache === "K");
-  const last = (await csvOf("access-0-accesses")).filter((row) => row.access === "write K").at(-1);
+  const since = (await rowsOf("access-0-since-write")).filter((row) => row.cache === "K");
+  const last = (await rowsOf("access-0-accesses")).filter((row) => row.access === "write K").at(-1);
   const least = since.reduce((a, b) => (Number(b.since_last_write_ms) < Number(a.since_last_write_ms) ? b : a));
   assert.equal(least.block, last.block, "the block that was written last");
-  const use = await csvOf("access-0-window");
+  const use = await rowsOf("access-0-window");
   assert.deepEqual(use.map((row) => Math.round(Number(row.window_use_percent) * 20.48)), [1268, 4, 4, 4, 4]);
   for (const id of CHARTS.slice(1)) await page.locator(`#${id}`).screenshot({ path: join(place.screenshots, `${id}.png`) });
 });
 
 test("the section fits a narrow dark page", async () => {
-  const narrow = await pages.open(place.path("page/index.html"), "", { colorScheme: "dark", viewport: { width: 390, height: 800 } });
-  await narrow.waitForSelector("#missing");
+  const narrow = await pages.openReport(place, { colorScheme: "dark", viewport: { width: 390, height: 800 } });
   for (const id of CHARTS) await drawnChart(id, narrow);
   assert.ok(await narrow.evaluate(() => document.documentElement.scrollWidth) <= 390);
   await narrow.locator("#access-0-accesses").screenshot({ path: join(place.screenshots, "accesses-390.png") });

@@ -1,7 +1,7 @@
 // What the tests of the pages have in common: archives that kvsweep makes, and chromium to look at pages with.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -76,6 +76,13 @@ export class Pages {
     return page;
   }
 
+  /** Opens the page of `kvsweep report -o page` in a workplace, when it has been built to its end. */
+  async openReport(place, options = {}) {
+    const page = await this.open(place.path("page/index.html"), "", options);
+    await page.waitForSelector("#missing");
+    return page;
+  }
+
   async close() {
     await this.browser.close();
   }
@@ -84,4 +91,15 @@ export class Pages {
 /** Two frames: what was asked for has been drawn. */
 export async function drawn(page) {
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+/** A line of CSV whose quoted fields hold no line ends. */
+const fields = (line) => [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].slice(0, -1).map(([, field]) =>
+  (field.startsWith(`"`) ? field.slice(1, -1).replaceAll(`""`, `"`) : field));
+
+/** The rows that a card's CSV button gives, as objects by column. */
+export async function csvOf(card) {
+  const [download] = await Promise.all([card.page().waitForEvent("download"), card.locator("button.csv").first().click()]);
+  const [head, ...rows] = readFileSync(await download.path(), "utf8").trim().split("\r\n").map(fields);
+  return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i]])));
 }

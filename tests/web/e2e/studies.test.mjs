@@ -1,13 +1,20 @@
 // Figures of a study in the page of `kvsweep report`: what cells gave, published values and results from elsewhere beside each other.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Pages, Workplace, drawn, skipUnlessRunnable } from "./pages.mjs";
+import { Pages, Workplace, csvOf, drawn, skipUnlessRunnable } from "./pages.mjs";
 
 skipUnlessRunnable();
 
 const EVIL = `<img src=x onerror="document.title='run'">`;
+const RATE = `source = "a paper of 2025"
+x = "workload.output"
+x_name = "answer [tok]"
+series = "gpu"
+series_name = { a100-sxm-40gb = "A100", h100-80gb = "H100" }
+y = "output_tok_per_s"
+y_name = "output [tok/s]"
+`;
 const SWEEP = `# Do longer answers pay?
 schema = 1
 [sweep]
@@ -26,25 +33,11 @@ n = 8
 prompt = 128
 [figure.rate]
 title = "Output rate"
-source = "a paper of 2025"
-x = "workload.output"
-x_name = "answer [tok]"
-series = "gpu"
-series_name = { a100-sxm-40gb = "A100", h100-80gb = "H100" }
-y = "output_tok_per_s"
-y_name = "output [tok/s]"
-log = "x"
+${RATE}log = "x"
 published.A100 = { 16 = 900, 64 = 1600, 256 = 1900 }
 [figure.table]
 title = "Output rate, as a table"
-source = "a paper of 2025"
-draw = "table"
-x = "workload.output"
-x_name = "answer [tok]"
-series = "gpu"
-series_name = { a100-sxm-40gb = "A100", h100-80gb = "H100" }
-y = "output_tok_per_s"
-y_name = "output [tok/s]"
+${RATE}draw = "table"
 published.A100 = { 64 = 1600 }
 [figure.cards]
 title = "Output rate by card"
@@ -85,16 +78,6 @@ async function drawnCard(title, where = page) {
   return found;
 }
 
-async function csvOf(found, where = page) {
-  const [download] = await Promise.all([where.waitForEvent("download"), found.locator("button.csv").first().click()]);
-  const [head, ...rows] = readFileSync(await download.path(), "utf8").trim().split("\r\n").map(fields);
-  return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i]])));
-}
-
-/** A line of CSV whose quoted fields hold no line ends. */
-const fields = (line) => [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].slice(0, -1).map(([, field]) =>
-  (field.startsWith(`"`) ? field.slice(1, -1).replaceAll(`""`, `"`) : field));
-
 before(async () => {
   place.write("answers.toml", SWEEP);
   place.write("outside.json", JSON.stringify(OUTSIDE));
@@ -102,8 +85,7 @@ before(async () => {
   place.kvsweep("run", "answers.toml", "--archive", "answers.h5");
   place.kvsweep("report", "answers.h5", "outside.json", "unseen.json", "-o", "page");
   pages = await Pages.start();
-  page = await pages.open(place.path("page/index.html"));
-  await page.waitForSelector("#missing");
+  page = await pages.openReport(place);
 });
 
 after(async () => {
@@ -180,8 +162,7 @@ test("results from elsewhere are listed with their source, file and the figures 
 });
 
 test("names stay text, in the dark and on a narrow screen too", async () => {
-  const narrow = await pages.open(place.path("page/index.html"), "", { colorScheme: "dark", viewport: { width: 390, height: 800 } });
-  await narrow.waitForSelector("#missing");
+  const narrow = await pages.openReport(place, { colorScheme: "dark", viewport: { width: 390, height: 800 } });
   await drawnCard("rate: Output rate", narrow);
   const wide = await narrow.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= 390, `the page is ${wide} px wide`);
