@@ -4,7 +4,7 @@ import textwrap
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from .charts import COLORS
 from .studies import median
@@ -12,6 +12,9 @@ from .tables import escape, number, tabular
 
 DOING = {"prefill": COLORS[0], "recompute": COLORS[1], "decode": COLORS[2], "given way": "#e3e6ea", "copied out": COLORS[3],
          "copied in": COLORS[4], "waits for a copy": COLORS[7]}
+
+
+MARKERS = "os^"  # of series that share a colour
 
 
 def draw(chart):
@@ -36,9 +39,10 @@ def _title(chart):
 
 
 def foot(chart):
-    """What a reader must know: whose the hollow marks are, and what is not as it seems."""
+    """What a reader must know: whose the hollow marks (in tables, the second numbers) are, and what is not as it seems."""
     published = any(series.published for panel in chart.panels for series in panel.series)
-    return " ".join([f"Hollow: published ({chart.figure.source})." if published else "", chart.figure.note, *(f"{each}." for each in chart.remarks)]).strip()
+    theirs = "Behind the slash" if chart.figure.draw == "table" else "Hollow"
+    return " ".join([f"{theirs}: published ({chart.figure.source})." if published else "", chart.figure.note, *(f"{each}." for each in chart.remarks)]).strip()
 
 
 def _legend(grid, axes):
@@ -69,6 +73,8 @@ def _scales(axis, chart, numeric):
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.xaxis.set_minor_locator(NullLocator())
+    elif chart.figure.over == "forwards":
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     if "y" in figure.log:
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -85,20 +91,22 @@ def _lines(axis, chart, panel):
     numeric = all(map(_is_number, xs))
     at = {x: float(x) if numeric else i for i, x in enumerate(xs)}
     for i, series in enumerate(panel.series):
-        color = COLORS[i % len(COLORS)]
+        color, marker = COLORS[i % len(COLORS)], MARKERS[i // len(COLORS) % len(MARKERS)]
         points = sorted((at[x], median(values), min(values), max(values)) for x, values in series.points.items())
         if points:
             x, y, low, high = map(np.array, zip(*points))
-            look = {"marker": "X", "markersize": 7, "linestyle": ":"} if series.external else {"marker": "o", "markersize": 3}
+            look = {"marker": "X", "markersize": 7, "linestyle": ":"} if series.external else {"marker": marker, "markersize": 3}
             axis.plot(x, y, linewidth=1.2, color=color, label=series.name, **look)
             if (high > low).any():
                 axis.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
         published = sorted((at[x], y) for x, y in series.published.items())
         if published:
-            axis.plot(*zip(*published), marker="o", markersize=4, markerfacecolor="white", linewidth=0.9, linestyle=(0, (3, 2)), color=color,
+            axis.plot(*zip(*published), marker=marker, markersize=4, markerfacecolor="white", linewidth=0.9, linestyle=(0, (3, 2)), color=color,
                       label=f"{series.name}, published")
     if not numeric:
         axis.set_xticks(range(len(xs)), xs, rotation=20, fontsize=7)
+    elif len(xs) <= 8 and "x" not in chart.figure.log:
+        axis.set_xticks([float(x) for x in xs], xs)
     _scales(axis, chart, numeric)
 
 
