@@ -7,6 +7,8 @@ namespace {
 
 using Kind = OptionKind;
 
+constexpr int kManyArchives = 100'000;
+
 constexpr Command kCommands[] = {
     {"bench", "bench sim|gpu|tokenizer [FILE...]",
      "measures the simulator, this machine's GPU, or a tokenizer on a text", 1, 3,
@@ -16,7 +18,7 @@ constexpr Command kCommands[] = {
      2, "equal"},
     {"claims", "claims A.h5 [B.h5...]",
      "judges published claims by the cells of archives: confirmed, refuted, undecided or circular",
-     1, 16, "set format profiles"},
+     1, kManyArchives, "set format profiles"},
     {"compare", "compare A.h5 [B.h5]",
      "ratios of a figure between cells that differ in the named keys alone", 1, 2,
      "by metric base only skip format"},
@@ -32,13 +34,13 @@ constexpr Command kCommands[] = {
      "far simulated cells are off",
      1, 2, "metric only skip"},
     {"merge", "merge A.h5 [B.h5...] -o C.h5", "joins archives of the same sweep file in a new one",
-     1, 100000, "output,o"},
+     1, kManyArchives, "output,o"},
     {"plan", "plan SWEEP.toml",
      "shows the cells of a sweep, what each is expected to take, and which would run", 1, 1,
      "backend archive retry-quarantined set only skip cell node-memory-gib json profiles"},
     {"report", "report A.h5 [B.h5...] [F.json...] -o DIR",
-     "writes a page to look at, DIR/index.html: tables, figures, claims and what is missing", 1, 16,
-     "output,o profiles"},
+     "writes a page to look at, DIR/index.html: tables, figures, claims and what is missing", 1,
+     kManyArchives, "output,o profiles"},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
      "backend archive resume fresh retry-quarantined wait set only skip cell cell-timeout "
      "time-limit node-memory-gib as-sku fake-device jsonl profiles"},

@@ -199,6 +199,16 @@ TEST_CASE("a report is refused where no folder can be, and leaves the file there
   CHECK(run.read("tiny.h5") == before);
 }
 
+TEST_CASE("claims and a report are over as many archives as a study has sweeps") {
+  const FinishedRun run;
+  const std::vector<std::string> archives(40, "tiny.h5");
+  for (std::vector<std::string> words : {std::vector<std::string>{"claims", "--set", "lab"},
+                                         std::vector<std::string>{"report", "-o", "page"}}) {
+    words.insert(words.end(), archives.begin(), archives.end());
+    run.said_quietly(words);
+  }
+}
+
 TEST_CASE("a cell that is unknown or has no result has no trace") {
   const FinishedRun run({"--only", "policy=fcfs"});
   run.check_refused({"trace", "tiny.h5", "2"}, 2, "there is no cell 2; the plan has 2 cells");
