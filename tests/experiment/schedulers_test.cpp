@@ -116,6 +116,9 @@ TEST_CASE("by blocks, far less is copied than by whole requests, and nothing com
   CHECK(figure(by_block, "d2h_bytes") < figure(whole, "d2h_bytes"));
   CHECK(figure(by_block, "d2h_bytes") == figure(by_block, "h2d_bytes"));
   CHECK(figure(by_block, "resume_overhead_s") == Approx(figure(by_block, "stall_s")));
+  const auto &rows = by_block.evictions, &steps = by_block.steps;
+  CHECK(support::sum(support::reals(rows, "out_s")) ==
+        Approx(support::sum(support::reals(steps, "d2h_busy_s"))));
 }
 
 TEST_CASE("adaptively, requests are swapped over a fast link and compute again over a slow one") {
