@@ -23,6 +23,12 @@ __device__ inline std::uint64_t clock_ticks() {
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");
   return now;
 }
+/// The low half of clock_ticks(), at half the price.
+__device__ inline std::uint32_t clock_ticks_low() {
+  std::uint32_t now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+  return now;
+}
 __device__ inline std::uint64_t global_time() {
   std::uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
@@ -34,26 +40,64 @@ struct AccessedSlots {
   std::uint32_t block = 0;
   std::uint16_t row = 0;
   std::uint8_t kv_head = 0, first = 0, count = 0;  // none: no access
+
+  /// The third and the fourth word of a record.
+  __device__ std::uint32_t place_word() const {
+    return (block & 0xffffffu) | static_cast<std::uint32_t>(kv_head) << 24;
+  }
+  __device__ std::uint32_t slots_word() const {
+    return first | static_cast<std::uint32_t>(count) << 8 | static_cast<std::uint32_t>(row) << 16;
+  }
+};
+
+/// What a kernel's warps need of the plan. Kernels of a step may read it before they wait for their
+/// predecessor: it is there before the first of them starts.
+struct KernelSegments {
+  const AccessPlan* plan;
+  unsigned char* first;  // segment
+  std::int64_t segment_bytes;
+  std::uint32_t heads;  // a bit for each of the first 32
+  std::int32_t capacity;
+  std::uint16_t step;
+  AccessKernel kernel;
+
+  __device__ KernelSegments(const RecordLog& log, AccessKernel kernel)
+      : plan(log.log.plan), kernel(kernel) {
+    const SegmentArray& array = plan->arrays[static_cast<int>(kernel)];
+    first = plan->segments + log.log.layer_slot * plan->layer_bytes + array.start;
+    segment_bytes = array.segment_bytes();
+    heads = plan->heads[0];
+    capacity = array.capacity;
+    step = plan->step;
+  }
+  __device__ bool logs_head(int head) const {
+    return ((head < 32 ? heads : plan->heads[head / 32]) >> (head % 32) & 1u) != 0;
+  }
 };
 
 /// A warp's segment while it is written. Every lane holds the same, but for what it puts.
 class WarpSegment {
  public:
+  __device__ WarpSegment(const KernelSegments& all, int layer, std::int64_t place,
+                         std::uint32_t cta)
+      : at_(reinterpret_cast<uint4*>(all.first + place * all.segment_bytes)),
+        kernel_(all.kernel),
+        layer_(layer),
+        cta_(cta),
+        step_(all.step),
+        capacity_(all.capacity),
+        begin_time_(global_time()),
+        begin_clock_(clock_ticks()) {}
   __device__ WarpSegment(const RecordLog& log, AccessKernel kernel, int layer, std::int64_t place,
                          std::uint32_t cta)
-      : kernel_(kernel), layer_(layer), cta_(cta) {
-    const AccessPlan& plan = *log.log.plan;
-    const SegmentArray& array = plan.arrays[static_cast<int>(kernel)];
-    at_ = reinterpret_cast<uint4*>(plan.segments + log.log.layer_slot * plan.layer_bytes +
-                                   array.start + place * array.segment_bytes());
-    step_ = plan.step;
-    capacity_ = array.capacity;
-    begin_time_ = global_time();
-    begin_clock_ = clock_ticks();
-  }
+      : WarpSegment(KernelSegments(log, kernel), layer, place, cta) {}
 
   /// Ticks since the segment began.
   __device__ std::uint64_t ticks() const { return clock_ticks() - begin_clock_; }
+  /// Their low half.
+  __device__ std::uint32_t ticks_low() const {
+    return clock_ticks_low() - static_cast<std::uint32_t>(begin_clock_);
+  }
 
   /// Lanes with `slots.count` > 0 leave a record each; the whole warp must call this.
   __device__ void put(AccessKind kind, const AccessedSlots& slots, std::uint64_t issued,
@@ -66,7 +110,6 @@ class WarpSegment {
   /// The record at a place that the caller counts.
   __device__ void store(int place, AccessKind kind, const AccessedSlots& slots,
                         std::uint64_t issued, std::uint64_t until, bool prefilled) const {
-    if (place >= capacity_) return;  // the header's count tells
     const std::uint64_t units = (until - issued) / kDurationTicks;
     const bool saturated = issued > 0xffffffffu || units > 0xffffu;
     const std::uint32_t flags =
@@ -75,30 +118,43 @@ class WarpSegment {
     record.x = issued > 0xffffffffu ? 0xffffffffu : static_cast<std::uint32_t>(issued);
     record.y = (units > 0xffffu ? 0xffffu : static_cast<std::uint32_t>(units)) |
                static_cast<std::uint32_t>(kind) << 16 | flags << 24;
-    record.z = (slots.block & 0xffffffu) | static_cast<std::uint32_t>(slots.kv_head) << 24;
-    record.w = slots.first | static_cast<std::uint32_t>(slots.count) << 8 |
-               static_cast<std::uint32_t>(slots.row) << 16;
-    __stcs(at_ + 3 + place, record);
+    record.z = slots.place_word();
+    record.w = slots.slots_word();
+    store(place, record);
+  }
+  __device__ void store(int place, const uint4& record) const {
+    if (place < capacity_) __stcs(at_ + 3 + place, record);  // else the header's count tells
   }
   __device__ void count(int records) { count_ += records; }
   __device__ int count() const { return count_; }
 
   /// Writes the header; the whole warp must call this.
-  __device__ void close() const {
+  __device__ void close() {
+    end();
+    write_header();
+  }
+  /// The same in two parts, so that the header need not hold up what follows the last access.
+  __device__ void end() {
     __syncwarp();  // no lane has an access before it that would end later
-    if (threadIdx.x % 32 != 0) return;
+    end_clock_ = clock_ticks();
+    end_time_ = global_time();
+  }
+  __device__ void write_header() const {
+    const unsigned lane = threadIdx.x % 32;
+    if (lane >= 3) return;
     std::uint32_t sm;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-    const std::uint64_t end_clock = clock_ticks(), end_time = global_time();
     const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
     const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-    const std::uint32_t what = static_cast<std::uint32_t>(kernel_) | threadIdx.x / 32 << 8 |
-                               static_cast<std::uint32_t>(layer_) << 16;
-    __stcs(at_, make_uint4(what, cta_, (sm & 0xffffu) | std::uint32_t{step_} << 16,
-                           static_cast<std::uint32_t>(count_)));
-    __stcs(at_ + 1,
-           make_uint4(low(begin_clock_), high(begin_clock_), low(begin_time_), high(begin_time_)));
-    __stcs(at_ + 2, make_uint4(low(end_clock), high(end_clock), low(end_time), high(end_time)));
+    const std::uint64_t clock = lane == 1 ? begin_clock_ : end_clock_;
+    const std::uint64_t time = lane == 1 ? begin_time_ : end_time_;
+    uint4 part = make_uint4(low(clock), high(clock), low(time), high(time));
+    if (lane == 0)
+      part = make_uint4(static_cast<std::uint32_t>(kernel_) | threadIdx.x / 32 << 8 |
+                            static_cast<std::uint32_t>(layer_) << 16,
+                        cta_, (sm & 0xffffu) | std::uint32_t{step_} << 16,
+                        static_cast<std::uint32_t>(count_));
+    __stcs(at_ + lane, part);
   }
 
  private:
@@ -109,13 +165,7 @@ class WarpSegment {
   std::uint16_t step_;
   int capacity_;
   int count_ = 0;
-  std::uint64_t begin_time_, begin_clock_;
-};
-
-/// What a lane remembers of a read from its issue until the data are there.
-struct PendingRead {
-  AccessedSlots slots;
-  std::uint64_t issued = 0;
+  std::uint64_t begin_time_, begin_clock_, end_time_, end_clock_;
 };
 
 }  // namespace kernels::gpu

@@ -67,6 +67,7 @@ __global__ void append_kv_kernel(AppendKv op, Log log) {
   if (rotates && threadIdx.x < half)
     rotation[threadIdx.x] =
         cosine_sine(position, op.inverse_frequencies[threadIdx.x], op.rotation_scale);
+  const KernelLog<Log> kernel_log(log, sequence);
   wait_for_predecessor();
   __syncthreads();
   if (sequence < 0) return;
@@ -78,7 +79,7 @@ __global__ void append_kv_kernel(AppendKv op, Log log) {
                                  : op.kv.block_tables[std::int64_t{sequence} * op.kv.table_stride +
                                                       position / op.kv.layout.block_size];
   T* row = static_cast<T*>(op.qkv) + token * op.shape.qkv_width();
-  AppendLog<Log> logged(log, op, static_cast<std::uint32_t>(block), sequence, slot);
+  AppendLog<Log> logged(kernel_log, op, static_cast<std::uint32_t>(block), sequence, slot);
   for (int i = threadIdx.x; i < (heads + 2 * kv_heads) * pieces; i += blockDim.x) {
     logged.begin_turn(i, pieces);
     const int head = i / pieces, first = 8 * (i % pieces);

@@ -2,81 +2,100 @@
 #include "kernels/device/access_log.cuh"
 #include "kernels/device/attention.hpp"
 
-namespace kernels::gpu {
+namespace kernels::gpu::append {
 
-/// What a warp of the append kernel logs; without a log, nothing.
+/// What the log asks of the append kernel as a whole, and of a warp; without a log, nothing.
+template <class Log>
+struct KernelLog {
+  __device__ KernelLog(const Log&, int) {}
+};
 template <class Log>
 struct AppendLog {
-  __device__ AppendLog(const Log&, const AppendKv&, std::uint32_t, int, int) {}
+  __device__ AppendLog(const KernelLog<Log>&, const AppendKv&, std::uint32_t, int, int) {}
   __device__ void begin_turn(int, int) const {}
   __device__ void issue() const {}
   __device__ void wrote(int, int) const {}
   __device__ void close() const {}
 };
 
+template <>
+struct KernelLog<RecordLog> : KernelSegments {
+  bool fences, prefilled;
+
+  /// `row`: of the CTA's token; negative: none.
+  __device__ KernelLog(const RecordLog& log, int row)
+      : KernelSegments(log, AccessKernel::append),
+        fences(plan->fence_writes != 0),
+        prefilled(row >= 0 && plan->prefilled[row] != 0) {}
+};
+
 /// A record for each key and value of the warp's heads, all of one token.
 template <>
 struct AppendLog<RecordLog> {
-  const RecordLog& log;
+  const KernelLog<RecordLog>& all;
   const AppendKv& op;
-  std::uint32_t block;
-  int row, slot;
+  AccessedSlots slots;
   WarpSegment segment;
+  int turn = 0;  // records before the warp's turn
   std::uint64_t issued = 0;
 
-  __device__ AppendLog(const RecordLog& log, const AppendKv& op, std::uint32_t block, int row,
-                       int slot)
-      : log(log),
+  __device__ AppendLog(const KernelLog<RecordLog>& all, const AppendKv& op, std::uint32_t block,
+                       int row, int slot)
+      : all(all),
         op(op),
-        block(block),
-        row(row),
-        slot(slot),
-        segment(log, AccessKernel::append, op.kv.layer,
-                std::int64_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32, blockIdx.x) {}
+        segment(all, op.kv.layer, std::int64_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32,
+                blockIdx.x) {
+    slots.block = block;
+    slots.row = static_cast<std::uint16_t>(row);
+    slots.first = static_cast<std::uint8_t>(slot);
+    slots.count = 1;
+  }
 
   /// Item `item` is one of `pieces` of a head; a warp's items are consecutive. Whoever takes part
   /// in a turn counts all of the warp's records in it.
   __device__ void begin_turn(int item, int pieces) {
-    segment.count(logged_heads(first_head(item, pieces), end_head(item, pieces)));
+    const int end =
+        (item - static_cast<int>(threadIdx.x % 32)) / pieces + 32 / pieces - op.shape.heads;
+    turn = segment.count();
+    segment.count(logged_sides(min(max(end, 0), 2 * op.shape.kv_heads)) -
+                  logged_sides(first_side(item, pieces)));
   }
   __device__ void issue() { issued = segment.ticks(); }
   __device__ void wrote(int item, int pieces) {
-    const int head = item / pieces, kv_head = (head - op.shape.heads) % op.shape.kv_heads;
-    if (item % pieces != 0 || !log.logs_head(kv_head)) return;
+    const int side = item / pieces - op.shape.heads;  // head of keys, then of values
+    const bool value = side >= op.shape.kv_heads;
+    const int kv_head = value ? side - op.shape.kv_heads : side;
+    if (item % pieces != 0 || !all.logs_head(kv_head)) return;
     std::uint64_t until = issued;
-    if (log.log.plan->fence_writes != 0) {
+    if (all.fences) {
       __threadfence();
       until = segment.ticks();
     }
-    const int first = first_head(item, pieces);
-    const int of_turn = logged_heads(first, end_head(item, pieces));
-    const bool value = head >= op.shape.heads + op.shape.kv_heads;
-    AccessedSlots slots;
-    slots.block = block;
-    slots.row = static_cast<std::uint16_t>(row);
     slots.kv_head = static_cast<std::uint8_t>(kv_head);
-    slots.first = static_cast<std::uint8_t>(slot);
-    slots.count = 1;
-    segment.store(segment.count() - of_turn + logged_heads(first, head),
-                  value ? AccessKind::write_value : AccessKind::write_key, slots, issued, until,
-                  log.log.plan->prefilled[row] != 0);
+    const int before = logged_sides(side) - logged_sides(first_side(item, pieces));
+    segment.store(turn + before, value ? AccessKind::write_value : AccessKind::write_key, slots,
+                  issued, until, all.prefilled);
   }
-  __device__ void close() const { segment.close(); }
+  __device__ void close() { segment.close(); }
 
  private:
-  __device__ static int first_head(int item, int pieces) {
-    return (item - static_cast<int>(threadIdx.x % 32)) / pieces;
+  /// The first head of keys and values, counted from the first of keys, in the warp's turn.
+  __device__ int first_side(int item, int pieces) const {
+    return max((item - static_cast<int>(threadIdx.x % 32)) / pieces - op.shape.heads, 0);
   }
-  __device__ int end_head(int item, int pieces) const {
-    return min(op.shape.heads + 2 * op.shape.kv_heads, first_head(item, pieces) + 32 / pieces);
+  /// Logged heads among the first `count` of keys and then values.
+  __device__ int logged_sides(int count) const {
+    const int kv_heads = op.shape.kv_heads;
+    return count > kv_heads ? logged_heads(kv_heads) + logged_heads(count - kv_heads)
+                            : logged_heads(count);
   }
-  /// Heads of keys and of values in [first, end), of which query heads are the first.
-  __device__ int logged_heads(int first, int end) const {
-    int count = 0;
-    for (int head = max(first, op.shape.heads); head < end; ++head)
-      count += log.logs_head((head - op.shape.heads) % op.shape.kv_heads) ? 1 : 0;
-    return count;
+  __device__ int logged_heads(int count) const {
+    int logged = 0;
+    for (int head = 32; head < count; head += 32) logged += __popc(all.plan->heads[head / 32 - 1]);
+    const int last = count > 0 ? (count - 1) / 32 : 0, rest = count - 32 * last;
+    const std::uint32_t word = last == 0 ? all.heads : all.plan->heads[last];
+    return logged + __popc(rest < 32 ? word & ((1u << rest) - 1) : word);
   }
 };
 
-}  // namespace kernels::gpu
+}  // namespace kernels::gpu::append

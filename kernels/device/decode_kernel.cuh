@@ -19,27 +19,32 @@ namespace kernels::gpu::decode {
 template <class T, int kHeadDim, class Log>
 struct TileLoader {
   using S = Shared<kHeadDim>;
-  static constexpr int kRowsAtOnce = 32 / S::kPieces;
+  static constexpr int kRowsAtOnce = 32 / S::kPieces, kTurns = 8 / kRowsAtOnce;  // for 8 rows
 
   const Arguments& a;
   const Work& work;
-  const Log& log;
-  const T* keys;
-  std::uint32_t buffers;  // of this warp
-  int warp, lane;
+  const T* keys;                 // this lane's piece of its first row, in slot 0 of block 0
+  std::uint32_t buffers;         // of this warp
+  std::uint32_t places[kTurns];  // in a tile, of this lane's pieces of its first 8 rows
+  int warp, row;
   EightTokens found;  // lane l: half l % 2 of tile l / 2 of every 16
   TileLog<Log> logged;
 
-  __device__ TileLoader(const Arguments& a, const Work& work, const Log& log, int unit,
+  __device__ TileLoader(const Arguments& a, const Work& work, const KernelLog<Log>& log, int unit,
                         std::uint32_t base)
       : a(a),
         work(work),
-        log(log),
-        keys(static_cast<const T*>(a.arena) + a.places.head_start(work.kv_head)),
         buffers(base + threadIdx.x / 32 * S::kWarpBytes),
         warp(threadIdx.x / 32),
-        lane(threadIdx.x % 32),
-        logged(log, a, work, unit) {}
+        row(threadIdx.x % 32 / S::kPieces),
+        logged(log, a, work, unit) {
+    const int piece = threadIdx.x % S::kPieces;
+    keys = static_cast<const T*>(a.arena) + a.places.head_start(work.kv_head) + row * kHeadDim +
+           8 * piece;
+#pragma unroll
+    for (int turn = 0; turn < kTurns; ++turn)
+      places[turn] = swizzled<S::kRowBytes>(turn * kRowsAtOnce + row, piece);
+  }
 
   __device__ std::uint32_t key_tile(int tile) const {
     return buffers + tile % kStages * 2 * S::kTileBytes;
@@ -51,67 +56,68 @@ struct TileLoader {
   __device__ void enqueue(int tile, int tiles) {
     if constexpr (Log::kOn) {
       logged.next();
-      if (tile < tiles && tile % 16 == 0) look_up(tile);
-      if (tile < tiles) load_side<AccessKind::read_key>(tile);
-      commit_copies();
-      if (tile < tiles) load_side<AccessKind::read_value>(tile);
-      commit_copies();
-      if (tile < tiles) logged.enqueued(found, tile);
+      if (tile < tiles) {
+        const Sources from = find(tile);
+        logged.issue_keys();
+        load<true, false>(tile, from);
+        commit_copies();
+        logged.issue_values();
+        load<false, true>(tile, from);
+        commit_copies();
+      } else {
+        commit_copies();
+        commit_copies();
+      }
     } else {
-      if (tile < tiles) load(tile);
+      if (tile < tiles) load<true, true>(tile, find(tile));
       commit_copies();
     }
   }
 
-  /// Until the oldest tile is there.
-  __device__ void await() {
+  /// Until the oldest tile, which is this one, is there.
+  __device__ void await(int tile) {
     if constexpr (Log::kOn) {
       wait_copies<2 * (kStages - 2) + 1>();
-      logged.arrived(AccessKind::read_key);
+      logged.keys_arrived();
       wait_copies<2 * (kStages - 2)>();
-      logged.arrived(AccessKind::read_value);
+      logged.values_arrived(tile);
     } else {
       wait_copies<kStages - 2>();
     }
   }
 
-  /// Keys, or values, of a tile.
-  template <AccessKind kKind>
-  __device__ void load_side(int tile) {
-    constexpr bool kKeys = kKind == AccessKind::read_key;
-    const std::int64_t distance = kKeys ? 0 : a.places.value_distance;
-    const int first = work.tile_begin(warp, tile), look = tile % 16;
-    const int piece = lane % S::kPieces;
-    const std::uint32_t to = kKeys ? key_tile(tile) : value_tile(tile);
-    logged.issue(kKind);
-#pragma unroll
-    for (int i = 0; i < kTileKeys / kRowsAtOnce; ++i) {
-      const int row = i * kRowsAtOnce + lane / S::kPieces;
-      const std::int64_t start = __shfl_sync(kAllLanes, found.element, 2 * look + row / 8);
-      copy_async(to + swizzled<S::kRowBytes>(row, piece),
-                 keys + start + row % 8 * kHeadDim + 8 * piece + distance, first + row < work.end);
-    }
+  /// This lane's first pieces of a tile's keys: of tokens 0 and 8 on.
+  struct Sources {
+    const T* half[2];
+  };
+  __device__ Sources find(int tile) {
+    if (tile % 16 == 0) look_up(tile);
+    Sources from;
+    for (int half = 0; half < 2; ++half)
+      from.half[half] = keys + __shfl_sync(kAllLanes, found.element, 2 * (tile % 16) + half);
+    return from;
   }
-
-  __device__ void load(int tile) {
-    const int first = work.tile_begin(warp, tile), look = tile % 16;
-    if (look == 0) look_up(tile);
-    const int piece = lane % S::kPieces;
-#pragma unroll
-    for (int i = 0; i < kTileKeys / kRowsAtOnce; ++i) {
-      const int row = i * kRowsAtOnce + lane / S::kPieces;
-      const std::int64_t start = __shfl_sync(kAllLanes, found.element, 2 * look + row / 8);
-      const bool valid = first + row < work.end;
-      const T* key = keys + start + row % 8 * kHeadDim + 8 * piece;
-      const std::uint32_t place = swizzled<S::kRowBytes>(row, piece);
-      copy_async(key_tile(tile) + place, key, valid);
-      copy_async(value_tile(tile) + place, key + a.places.value_distance, valid);
-    }
-  }
-
   __device__ void look_up(int tile) {
+    const int lane = threadIdx.x % 32;
     const int first = work.tile_begin(warp, tile + lane / 2) + 8 * (lane % 2);
     if (first < work.end) found = a.places.find(work.table, first);
+    logged.looked_up(found, tile);
+  }
+
+  template <bool kKeys, bool kValues>
+  __device__ void load(int tile, const Sources& from) {
+    const int valid = work.end - work.tile_begin(warp, tile) - row;  // rows from this lane's first
+    const std::uint32_t to = key_tile(tile);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int turn = 0; turn < kTurns; ++turn) {
+        const T* key = from.half[half] + turn * kRowsAtOnce * kHeadDim;
+        const std::uint32_t place = to + places[turn] + half * 8 * S::kRowBytes;
+        const bool read = 8 * half + turn * kRowsAtOnce < valid;
+        if (kKeys) copy_async(place, key, read);
+        if (kValues) copy_async(place + S::kTileBytes, key + a.places.value_distance, read);
+      }
   }
 };
 
@@ -227,7 +233,7 @@ struct Merger {
 };
 
 template <class T, int kHeadDim, class Log>
-__device__ void attend(const Arguments& a, const Work& work, const Log& log, int unit,
+__device__ void attend(const Arguments& a, const Work& work, const KernelLog<Log>& log, int unit,
                        unsigned char* shared) {
   using S = Shared<kHeadDim>;
   __shared__ float2 tops[kWarps][kMaxGroup];
@@ -238,15 +244,16 @@ __device__ void attend(const Arguments& a, const Work& work, const Log& log, int
   for (int tile = 0; tile < kStages - 1; ++tile) loader.enqueue(tile, tiles);
   Heads<T, kHeadDim> heads(a, work);
   for (int tile = 0; tile < tiles; ++tile) {
-    loader.await();
+    loader.await(tile);
     __syncwarp();  // the tile is there for all lanes, and the one before is no longer read
     loader.enqueue(tile + kStages - 1, tiles);
     heads.add(loader.key_tile(tile), loader.value_tile(tile),
               work.end - work.tile_begin(warp, tile), a.scale_log2);
   }
   __syncwarp();
-  loader.logged.close();
+  loader.logged.end();
   heads.leave(reinterpret_cast<float*>(shared + warp * S::kWarpBytes), tops[warp]);
+  loader.logged.write_header();
   __syncthreads();
   const Merger<T, kHeadDim> merger = {a, work, a.shape.group()};
   merger.warps(shared, tops);
@@ -260,14 +267,16 @@ __global__ __launch_bounds__(kThreads,
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ int shared_unit;
   const DecodeWorkspace& w = a.workspace;
-  take_turn();
+  release_successor();
+  const KernelLog<Log> kernel_log(log);
+  wait_for_predecessor();
   int unit = blockIdx.x;
   DecodeUnit found = w.units[unit / a.shape.kv_heads];  // under way together with the count
   const int units = *w.unit_count * a.shape.kv_heads;
   while (unit < units) {
     int next = 0;  // asked for early, so that the answer is there when this unit is done
     if (threadIdx.x == 0) next = static_cast<int>(gridDim.x + atomicAdd(w.taken, 1u));
-    attend<T, kHeadDim>(a, Work(a, found, unit % a.shape.kv_heads), log, unit, shared);
+    attend<T, kHeadDim>(a, Work(a, found, unit % a.shape.kv_heads), kernel_log, unit, shared);
     if (threadIdx.x == 0) shared_unit = next;
     __syncthreads();  // also, the next unit's copies go where this one's sums are
     unit = shared_unit;

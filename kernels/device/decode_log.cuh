@@ -4,64 +4,113 @@
 
 namespace kernels::gpu::decode {
 
-/// What a warp logs of its tiles; without a log, nothing.
+/// What the log asks of a kernel as a whole, and of a warp's tiles; without a log, nothing.
+template <class Log>
+struct KernelLog {
+  __device__ explicit KernelLog(const Log&) {}
+};
 template <class Log>
 struct TileLog {
-  __device__ TileLog(const Log&, const Arguments&, const Work&, int) {}
-  __device__ void close() const {}
+  __device__ TileLog(const KernelLog<Log>&, const Arguments&, const Work&, int) {}
+  __device__ void looked_up(const EightTokens&, int) const {}
+  __device__ void end() const {}
+  __device__ void write_header() const {}
 };
 
-/// A tile touches two blocks at most. Lanes 0 to 3 each hold one of (keys, values) x (first, second
-/// eight tokens), whose records they write when the data are there.
+template <>
+struct KernelLog<RecordLog> : KernelSegments {
+  __device__ explicit KernelLog(const RecordLog& log)
+      : KernelSegments(log, AccessKernel::decode_attention) {}
+};
+
+/// The lane that looked eight tokens up writes the records of the slots that begin in them, when
+/// the data are there; all that does not depend on time it works out when it looks them up. Whoever
+/// looks up 16 tiles has two more of the 16 before on their way.
 template <>
 struct TileLog<RecordLog> {
+  /// Of this lane's keys, and of its values.
+  struct Reads {
+    std::uint32_t place = 0, slots = 0;       // words of both records
+    std::int32_t of_keys = 0, of_values = 0;  // the records' places in the segment
+    bool any = false;
+  };
+  struct Stamps {
+    std::uint32_t keys, values;
+  };
+
   const Arguments& a;
   const Work& work;
   bool on;  // this head is logged
   WarpSegment segment;
-  PendingRead pending[kStages - 1];  // the oldest tile's first
-  std::uint64_t issued[2];           // of the tile that is being enqueued: keys, values
+  Reads latest, awaited;       // of the tiles looked up last, and of the one awaited
+  Stamps issued[kStages - 1];  // the oldest tile's first
+  std::uint32_t keys_there;
 
-  __device__ TileLog(const RecordLog& log, const Arguments& a, const Work& work, int unit)
+  __device__ TileLog(const KernelLog<RecordLog>& all, const Arguments& a, const Work& work,
+                     int unit)
       : a(a),
         work(work),
-        on(log.logs_head(work.kv_head)),
-        segment(log, AccessKernel::decode_attention, a.layer,
-                std::int64_t{unit} * kWarps + threadIdx.x / 32, static_cast<std::uint32_t>(unit)) {}
+        on(all.logs_head(work.kv_head)),
+        segment(all, a.layer, std::int64_t{unit} * kWarps + threadIdx.x / 32,
+                static_cast<std::uint32_t>(unit)) {}
 
+  /// By all lanes, each with its half of one of the 16 tiles from `tile` on.
+  __device__ void looked_up(const EightTokens& found, int tile) {
+    const unsigned lane = threadIdx.x % 32, half = lane % 2, first_of_tile = lane - half;
+    const int begin = work.tile_begin(threadIdx.x / 32, tile + lane / 2), first = begin + 8 * half;
+    // The second half goes on from the first but in a block of its own.
+    latest.any = on && first < work.end && (half == 0 || found.slot == 0);
+    const unsigned all = __ballot_sync(kAllLanes, latest.any);
+    const unsigned before = all & ((1u << first_of_tile) - 1), tiles = all >> first_of_tile & 3u;
+    latest.of_keys = segment.count() + 2 * __popc(before) + static_cast<int>(tiles & half);
+    latest.of_values = latest.of_keys + __popc(tiles);
+    segment.count(2 * __popc(all));
+    const int tokens = min(work.end, begin + kTileKeys) - first;
+    const int left = static_cast<int>(a.places.block_size.divisor) - found.slot;
+    AccessedSlots slots;
+    slots.block = static_cast<std::uint32_t>(found.block);
+    slots.row = static_cast<std::uint16_t>(work.sequence);
+    slots.kv_head = static_cast<std::uint8_t>(work.kv_head);
+    slots.first = static_cast<std::uint8_t>(found.slot);
+    slots.count = static_cast<std::uint8_t>(min(left, tokens));
+    latest.place = slots.place_word();
+    latest.slots = slots.slots_word();
+  }
   __device__ void next() {
 #pragma unroll
-    for (int i = 0; i + 1 < kStages - 1; ++i) pending[i] = pending[i + 1];
-    pending[kStages - 2] = {};
+    for (int i = 0; i + 1 < kStages - 1; ++i) issued[i] = issued[i + 1];
   }
-  __device__ void issue(AccessKind kind) { issued[static_cast<int>(kind)] = segment.ticks(); }
-  /// `found` as the loader's lanes hold it.
-  __device__ void enqueued(const EightTokens& found, int tile) {
-    const int lane = threadIdx.x % 32, half = lane % 2, holder = 2 * (tile % 16) + half;
-    const int block = __shfl_sync(kAllLanes, found.block, holder);
-    const int slot = __shfl_sync(kAllLanes, found.slot, holder);
-    const int begin = work.tile_begin(threadIdx.x / 32, tile), first = begin + 8 * half;
-    const bool begins_here = half == 0 || slot == 0;  // otherwise it goes on from the first half
-    if (!on || lane >= 4 || first >= work.end || !begins_here) return;
-    const int tokens = min(work.end, begin + kTileKeys) - first;
-    const int left = static_cast<int>(a.places.block_size.divisor) - slot;
-    PendingRead& read = pending[kStages - 2];
-    read.issued = lane < 2 ? issued[0] : issued[1];  // by a choice, so that both stay in registers
-    read.slots.block = static_cast<std::uint32_t>(block);
-    read.slots.row = static_cast<std::uint16_t>(work.sequence);
-    read.slots.kv_head = static_cast<std::uint8_t>(work.kv_head);
-    read.slots.first = static_cast<std::uint8_t>(slot);
-    read.slots.count = static_cast<std::uint8_t>(min(left, tokens));
-  }
-  /// The oldest tile's keys, or values, are there for this lane.
-  __device__ void arrived(AccessKind kind) {
+  __device__ void issue_keys() { issued[kStages - 2].keys = segment.ticks_low(); }
+  __device__ void issue_values() { issued[kStages - 2].values = segment.ticks_low(); }
+
+  /// The oldest tile's keys, then its values, are there for this lane.
+  __device__ void keys_arrived() {
     __syncwarp();
-    const bool mine = threadIdx.x % 32 / 2 == static_cast<unsigned>(kind);
-    AccessedSlots slots = pending[0].slots;
-    if (!mine) slots.count = 0;
-    segment.put(kind, slots, pending[0].issued, segment.ticks(), false);
+    keys_there = segment.ticks_low();
   }
-  __device__ void close() const { segment.close(); }
+  __device__ void values_arrived(int tile) {
+    __syncwarp();
+    const std::uint64_t now = segment.ticks();
+    if (tile % 16 == 0) awaited = latest;
+    if (threadIdx.x % 32 / 2 != static_cast<unsigned>(tile) % 16 || !awaited.any) return;
+    const bool late = now > 0xffffffffu;
+    store(awaited.of_keys, AccessKind::read_key, issued[0].keys, keys_there, late);
+    store(awaited.of_values, AccessKind::read_value, issued[0].values,
+          static_cast<std::uint32_t>(now), late);
+  }
+  /// `late`: the low halves do not tell.
+  __device__ void store(int place, AccessKind kind, std::uint32_t from, std::uint32_t until,
+                        bool late) const {
+    const std::uint32_t units = (until - from) / kDurationTicks;
+    const std::uint32_t saturated = late || units > 0xffffu ? kSaturatedAccess : 0u;
+    const std::uint32_t duration = late ? 0u : min(units, 0xffffu);
+    segment.store(place,
+                  make_uint4(late ? 0xffffffffu : from,
+                             duration | static_cast<std::uint32_t>(kind) << 16 | saturated << 24,
+                             awaited.place, awaited.slots));
+  }
+  __device__ void end() { segment.end(); }
+  __device__ void write_header() const { segment.write_header(); }
 };
 static_assert(kTileKeys == kDecodeReadTile && kWarps == kDecodeWarps, "as segments are laid out");
 

@@ -51,7 +51,7 @@ struct TileLog<RecordLog> {
     if (threadIdx.x < 32)
       segment.put(kind, slots, issued[static_cast<int>(kind)], segment.ticks(), true);
   }
-  __device__ void close() const {
+  __device__ void close() {
     if (threadIdx.x < 32) segment.close();
   }
 };

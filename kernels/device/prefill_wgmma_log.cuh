@@ -48,7 +48,7 @@ struct ItemLog<RecordLog> {
   __device__ void arrived(AccessKind kind) {
     segment.put(kind, slots, issued[static_cast<int>(kind)], segment.ticks(), true);
   }
-  __device__ void close() const { segment.close(); }
+  __device__ void close() { segment.close(); }
 };
 static_assert(kTileKeys % kPrefillReadTile == 0, "as reads are cut");
 

@@ -122,7 +122,47 @@ std::vector<std::int32_t> shuffled(int count) {
   return ids;
 }
 
-void time_decode(const gpu::HeadShape& heads, int batch, int context) {
+/// The access log of decodes of all layers; what an engine would have its kernels write.
+class Log {
+ public:
+  Log(const gpu::HeadShape& heads, const kernels::KvLayout& layout, int batch, int context)
+      : plan_(planned(heads, layout, batch, context)),
+        segments_(static_cast<std::size_t>(plan_.layer_bytes * layout.layers)),
+        prefilled_(static_cast<std::size_t>(batch)),
+        on_device_(sizeof plan_) {
+    check(cudaMemset(prefilled_.get(), 0, static_cast<std::size_t>(batch)), "memset");
+    plan_.segments = segments_.get<unsigned char>();
+    plan_.prefilled = prefilled_.get<std::uint8_t>();
+    for (std::uint32_t& word : plan_.heads) word = ~0u;
+    check(cudaMemcpy(on_device_.get(), &plan_, sizeof plan_, cudaMemcpyHostToDevice), "copy");
+    for (int layer = 0; layer < layout.layers; ++layer)
+      layers_.push_back({on_device_.get<gpu::AccessPlan>(), layer});
+  }
+  const gpu::AccessLog* of_layer(int layer) const {
+    return &layers_[static_cast<std::size_t>(layer)];
+  }
+
+ private:
+  static gpu::AccessPlan planned(const gpu::HeadShape& heads, const kernels::KvLayout& layout,
+                                 int batch, int context) {
+    gpu::LoggedWork work;
+    const int length = gpu::decode_split_length(context);
+    work.tokens = batch;
+    work.append_warps = gpu::append_kv_warps(heads);
+    work.append_records = gpu::append_kv_records(heads);
+    work.decode_splits = batch * ((context + length - 1) / length);
+    work.decode_length = std::min(length, context);
+    work.block_size = layout.block_size;
+    work.kv_heads = layout.kv_heads;
+    return gpu::lay_out_segments(work);
+  }
+
+  gpu::AccessPlan plan_;
+  Memory segments_, prefilled_, on_device_;
+  std::vector<gpu::AccessLog> layers_;
+};
+
+void time_decode(const gpu::HeadShape& heads, int batch, int context, bool logged = false) {
   const int blocks = (context + kBlockSize - 1) / kBlockSize;
   kernels::KvLayout layout = {1, heads.kv_heads, kBlockSize, heads.head_dim};
   const std::int64_t layer_bytes = 2 * layout.block_elements() * blocks * batch;
@@ -150,13 +190,16 @@ void time_decode(const gpu::HeadShape& heads, int batch, int context) {
   op.out = out.get();
   op.workspace = workspace.get();
   gpu::plan_decode(op, nullptr);
+  const Log log(heads, layout, batch, context);
   const double us = microseconds(layout.layers, [&](cudaStream_t stream) {
-    for (op.kv.layer = 0; op.kv.layer < layout.layers; ++op.kv.layer)
+    for (op.kv.layer = 0; op.kv.layer < layout.layers; ++op.kv.layer) {
+      op.log = logged ? log.of_layer(op.kv.layer) : nullptr;
       gpu::decode_attention(op, stream);
+    }
   });
   char what[80];
-  std::snprintf(what, sizeof what, "decode attention %d/%d heads, B %d, context %d", heads.heads,
-                heads.kv_heads, batch, context);
+  std::snprintf(what, sizeof what, "decode attention %d/%d heads, B %d, context %d%s", heads.heads,
+                heads.kv_heads, batch, context, logged ? ", logged" : "");
   print_bytes(what, us, 4.0 * context * batch * heads.kv_heads * heads.head_dim);
 }
 
@@ -245,7 +288,7 @@ void time_rows(int tokens) {
   print_bytes(what, swiglu_us, 6.0 * tokens * kMlp);
 }
 
-void time_append(int tokens) {
+void time_append(int tokens, bool logged = false) {
   constexpr int kLayers = 8;
   const kernels::KvLayout layout = {kLayers, kHeads.kv_heads, kBlockSize, kHeads.head_dim};
   const int blocks = tokens / kBlockSize + 1;
@@ -264,14 +307,17 @@ void time_append(int tokens) {
   op.positions = positions.get<std::int32_t>();
   op.sequence = sequence.get<std::int32_t>();
   op.kv = {arena.get(), layout, 0, tables.get<std::int32_t>(), blocks};
+  const Log log(kHeads, layout, tokens, 1);
   const double us = microseconds(kLayers, [&](cudaStream_t stream) {
     for (op.kv.layer = 0; op.kv.layer < kLayers; ++op.kv.layer) {
+      op.log = logged ? log.of_layer(op.kv.layer) : nullptr;
       op.qkv = qkv.get<char>() + op.kv.layer * tokens * width * 2;
       gpu::append_kv(op, stream);
     }
   });
   char what[80];
-  std::snprintf(what, sizeof what, "rotation and KV append, %d tokens", tokens);
+  std::snprintf(what, sizeof what, "rotation and KV append, %d tokens%s", tokens,
+                logged ? ", logged" : "");
   print_bytes(what, us, 4.0 * tokens * static_cast<double>(width));
 }
 
@@ -323,9 +369,17 @@ void time_argmax(int rows) {
 }  // namespace
 
 /// time_kernels: everything; time_kernels prefill: prefill attention alone; time_kernels decode
-/// BATCH CONTEXT: that one, for a profiler.
+/// BATCH CONTEXT: that one, for a profiler; time_kernels log BATCH CONTEXT: what the access log
+/// adds to a decode's two kernels, each without and with it, three times over.
 int main(int count, char** words) {
   time_copy();
+  if (count == 4 && std::string(words[1]) == "log") {
+    for (int i = 0; i < 6; ++i) {
+      time_decode(kHeads, std::stoi(words[2]), std::stoi(words[3]), i % 2 == 1);
+      time_append(std::stoi(words[2]), i % 2 == 1);
+    }
+    return 0;
+  }
   if (count == 4) {
     time_decode(kHeads, std::stoi(words[2]), std::stoi(words[3]));
     return 0;

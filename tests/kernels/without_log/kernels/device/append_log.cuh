@@ -2,8 +2,13 @@
 #include "kernels/device/access_log.cuh"
 #include "kernels/device/attention.hpp"
 
-namespace kernels::gpu {
+namespace kernels::gpu::append {
 
+template <class>
+struct KernelLog {
+  template <class... Anything>
+  __device__ explicit KernelLog(const Anything&...) {}
+};
 template <class>
 struct AppendLog {
   template <class... Anything>
@@ -14,4 +19,4 @@ struct AppendLog {
   __device__ void close() const {}
 };
 
-}  // namespace kernels::gpu
+}  // namespace kernels::gpu::append
