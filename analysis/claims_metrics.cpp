@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "analysis/claims_access.hpp"
+
 namespace analysis {
 namespace {
 
@@ -213,6 +215,7 @@ std::optional<double> of_table(const std::string& metric, const Words& words, Ce
     if (what == "turn_latency_s") return turn_latency(cells, load, number(1));
     if (what == "turn_median") return percentile(gather(cells, load, "turns", first), 50);
     if (what == "step_mean") return mean(gather(cells, load, "steps", first));
+    if (what == "access") return access_metric(first, cells, load);
     if (what == "step_max") return largest(gather(cells, load, "steps", first));
     if (what == "slope_us" || what == "intercept_ms" || what == "r2")
       return fit(cells, load, words);

@@ -26,6 +26,7 @@ namespace analysis {
 ///   h2d_gb_per_s              bytes copied to the device over the time from first to last step
 ///   events:KIND               rows of /kv_events of this kind
 ///   pin_share                 pins over all decisions at the end of turns that were not the last
+///   access:NAME               of logged accesses to KV, see claims_access.hpp
 /// NaN where the cells do not have it. Throws std::invalid_argument for none of these forms.
 double claim_metric(const std::string& metric, std::span<const ConfiguredCell* const> cells,
                     const LoadTable& load);

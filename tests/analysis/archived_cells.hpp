@@ -29,8 +29,8 @@ class ArchivedCells {
     for (const char* axis : {"gpu", "policy", "jps", "dram_gib"}) {
       if (!settings.contains(axis)) continue;
       cell.axes.emplace_back(axis, settings.at(axis));
-      cell.label += (cell.label.empty() ? "" : " ") + std::string(axis) + '=' +
-                    analysis::shown(settings.at(axis));
+      if (!cell.label.empty()) cell.label += ' ';
+      cell.label.append(axis).append("=").append(analysis::shown(settings.at(axis)));
     }
     cell.config_json = sweep::canonical_json(settings);
     cell.key = sweep::sha256_of(cell.config_json);
