@@ -146,6 +146,22 @@ class Package(unittest.TestCase):
         for name in files:
             self.assertEqual((self.dir / "by-1" / name).read_bytes(), (self.dir / "by-3" / name).read_bytes(), name)
 
+    def test_ticks_kept_for_all_formats_are_those_that_would_be_chosen_anew(self):
+        panel = panels_of(kvsweep.open(self.path))[0]
+        formats = ["svg", "png"]
+        for chart in ("tokens", "step-time", "jct-rate", "traffic"):  # both logarithmic with a tick on the edge, none, one, shared
+            figures.save(CHARTS[chart](panel), self.dir / "kept", formats)
+            with unittest.mock.patch.object(figures, "keep_ticks", lambda figure: None):
+                figures.save(CHARTS[chart](panel), self.dir / "chosen", formats)
+            for each in formats:
+                self.assertEqual((self.dir / f"kept.{each}").read_bytes(), (self.dir / f"chosen.{each}").read_bytes(), f"{chart}.{each}")
+
+    def test_fonts_in_pdfs_hold_no_tables_that_only_lay_text_out(self):
+        from fontTools.subset import Options
+
+        figures.lighten_fonts()
+        self.assertLessEqual({"GDEF", "GPOS", "GSUB", "kern"}, set(Options().drop_tables))
+
     def test_what_goes_wrong_in_a_process_ends_the_command(self):
         def fails():
             raise ValueError("nothing can be drawn")

@@ -17,6 +17,7 @@ SPANS = 240
 plt.rcParams.update({
     "font.size": 9, "axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False,
     "legend.frameon": False, "legend.fontsize": 8, "figure.figsize": (4.8, 3.2), "figure.constrained_layout.use": True,
+    "axes.titley": 1,  # as where nothing is above the axes; matplotlib would measure that for every title
     "svg.hashsalt": "kvsweep", "svg.fonttype": "none", "text.parse_math": False, "pdf.fonttype": 42,
 })
 

@@ -36,11 +36,40 @@ def file_name(*parts):
     return re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(part for part in parts if part)).strip("-")
 
 
+def lighten_fonts():
+    """A PDF places every glyph itself: the tables that lay a font out need not be cut to the glyphs used, which takes most of the
+    time of embedding it. Where fontTools keeps its defaults elsewhere, nothing changes but the time."""
+    from fontTools.subset import Options
+
+    Options._drop_tables_default = [*getattr(Options, "_drop_tables_default", []), "GDEF", "GPOS", "GSUB", "kern"]
+
+
+def axes_of(figure):
+    return [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+
+
+def keep_ticks(figure):
+    """The ticks in view stay as they are: matplotlib would choose them, and those beside the view, anew whenever it draws."""
+    from matplotlib.ticker import FixedLocator
+
+    for axis in axes_of(figure):
+        low, high = sorted(axis.get_view_interval())
+        slack = 1e-9 * max(abs(low), abs(high))  # a tick on the edge of the view is in it
+        for locator, keep, places in ((axis.get_major_locator(), axis.set_major_locator, axis.get_majorticklocs()),
+                                      (axis.get_minor_locator(), axis.set_minor_locator, axis.get_minorticklocs())):
+            if not isinstance(locator, FixedLocator):
+                keep(FixedLocator([place for place in places if low - slack <= place <= high + slack]))
+
+
 def save(figure, path, formats):
     """One layout for all formats: matplotlib would make it anew, and draw twice, for each."""
     import matplotlib.pyplot as plt
 
+    for axis in axes_of(figure):
+        if not axis.label.get_text():
+            axis.set_label_coords(0, 0)  # no label is measured against the ticks to find its place
     figure.get_layout_engine().execute(figure)
+    keep_ticks(figure)
     box = figure.get_tightbbox(figure.canvas.get_renderer()).padded(0.1)
     with plt.rc_context({"figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)
@@ -102,6 +131,8 @@ def main(words=None):
     from kvsweep import access_figures
     from kvsweep.study_figures import write_studies
 
+    if "pdf" in formats:
+        lighten_fonts()
     try:
         studied = write_studies(archives, externals, out, formats, given.processes)
     except (OSError, ValueError) as error:
