@@ -201,8 +201,10 @@ void read_values(Options& options, const po::variables_map& given) {
 
 void check_submit(const SubmitOptions& submit) {
   if (submit.print && submit.go) throw UsageError("--print and --go exclude each other");
-  if (submit.gpus < 1)
-    throw UsageError("--gpus must be at least 1, found " + std::to_string(submit.gpus));
+  constexpr int kMostGpus = 100'000;  // far above any cluster's, far below where sums overflow
+  if (submit.gpus < 1 || submit.gpus > kMostGpus)
+    throw UsageError("--gpus must be from 1 to " + std::to_string(kMostGpus) + ", found " +
+                     std::to_string(submit.gpus));
   if (submit.launcher != "mpirun" && submit.launcher != "srun")
     throw UsageError("--launcher must be mpirun or srun, found \"" + submit.launcher + '"');
 }

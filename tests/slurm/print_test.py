@@ -296,6 +296,9 @@ def even_gpus():
     message = refused("--sku", "a100-40gb", "--cluster", "pace-phoenix", "--account", "gts-someone", "--gpus", "3")
     for words in "--gpus 3", "a100-40gb", "sku.a100-40gb.gpus_per_node", "give 2 or 4":
         expect_in(words, message, "message")
+    for gpus in "0", "2147483647":
+        message = refused("--sku", "a100-40gb", "--cluster", "pace-phoenix", "--account", "gts-someone", "--gpus", gpus)
+        expect_in(f"--gpus must be from 1 to 100000, found {gpus}", message, "message")
 
 
 @case("modules are loaded before the script insists that variables are set")
