@@ -1,12 +1,14 @@
-// Products of a matrix with at most eight rows of activations: bound by reading the matrix once, so
-// everything serves to keep many of its bytes on their way, from before the kernel's turn comes to
-// its end.
+// Products of a matrix with a few rows of activations: which kernel computes them, and the one for
+// at most eight rows. They are bound by reading the matrix once, so everything serves to keep many
+// of its bytes on their way, from before the kernel's turn comes to its end.
 //
 // A CTA takes tiles of 16 rows of w; its eight warps share a tile's columns in chunks of 32, in
 // turns, and add up in a fixed order. A lane copies 16 bytes of two rows a chunk, through a queue
 // in shared memory that runs on from tile to tile and that it alone reads. Rows of w are the rows
 // of the tensor core's product and rows of x its columns; a lane's eight consecutive numbers serve
 // as those of two products, which only renames the columns they belong to, on both sides alike.
+#include "kernels/device/capability.hpp"
+#include "kernels/device/few_rows_wgmma.hpp"
 #include "kernels/device/launch.cuh"
 #include "kernels/device/layers.hpp"
 #include "kernels/device/mma.cuh"
@@ -183,16 +185,13 @@ __global__ __launch_bounds__(kThreads, 2) void few_rows_kernel(const __grid_cons
 /// CTAs that run at once on the current device; all devices of a process are taken to be alike.
 template <class Kernel>
 int resident_ctas(Kernel kernel, int shared_bytes) {
-  int device = 0, multiprocessors = 0, each = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-        "multiprocessors");
+  int each = 0;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
         "few_rows");
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kThreads,
                                                       static_cast<std::size_t>(shared_bytes)),
         "few_rows");
-  return multiprocessors * each;
+  return multiprocessors() * each;
 }
 
 template <class T, class Out, int kParts>
@@ -205,18 +204,30 @@ void launch_few_rows(const FewRows& op, cudaStream_t stream) {
   launch_overlapping("few_rows", kernel, grid, stream, op);
 }
 
+bool tiles_divide(int n, int k) { return n % kTileRows == 0 && k % kChunk == 0; }
+
 }  // namespace
 
+bool takes_few_rows(int rows, int n, int k, bool gated) {
+  if (rows <= kFewRows) return tiles_divide(n, k);
+  return has_few_rows_wgmma(rows, n, k, gated) && prefers_few_rows_wgmma(n, k, gated);
+}
+
 void few_rows(const FewRows& op, cudaStream_t stream) {
-  require(takes_few_rows(op.rows, op.n, op.k),
-          "few_rows: more than 8 rows, or n is not a multiple of 16, or k is not one of 32");
   require(!op.gated || op.out == op.type, "few_rows: a gated product has the type of its input");
+  require(op.out == op.type || op.out == Type::f32,
+          "few_rows: the output is neither of x's type nor float32");
+  if (op.rows > kFewRows) {
+    require(has_few_rows_wgmma(op.rows, op.n, op.k, op.gated),
+            "few_rows: more rows than this device takes, or another shape");
+    return few_rows_wgmma(op, stream);
+  }
+  require(tiles_divide(op.n, op.k), "few_rows: n is not a multiple of 16, or k is not one of 32");
   if (op.rows == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (op.gated) return launch_few_rows<T, T, 2>(op, stream);
     if (op.out == Type::f32) return launch_few_rows<T, float, 1>(op, stream);
-    require(op.out == op.type, "few_rows: the output is neither of x's type nor float32");
     launch_few_rows<T, T, 1>(op, stream);
   });
 }

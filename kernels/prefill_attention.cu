@@ -2,6 +2,7 @@
 // device/prefill_kernel.cuh says how that works.
 #include <algorithm>
 
+#include "kernels/device/capability.hpp"
 #include "kernels/device/logged.hpp"
 #include "kernels/device/prefill_kernel.cuh"
 
@@ -31,27 +32,6 @@ std::vector<PrefillTile> prefill_tiles(const HeadShape& shape,
   });
   return tiles;
 }
-
-namespace {
-
-/// Whether prefill_wgmma.cuh's kernels were compiled (for sm_90a) and the current device runs them;
-/// all devices of a process are taken to be alike.
-bool has_wgmma() {
-#ifdef KVSWEEP_SM90A
-  static const bool known = [] {
-    int device = 0, major = 0, minor = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "capability");
-    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "capability");
-    return major == 9 && minor == 0;
-  }();
-  return known;
-#else
-  return false;
-#endif
-}
-
-}  // namespace
 
 void prefill_attention(const PrefillAttention& op, cudaStream_t stream) {
   const int size = op.kv.layout.block_size;

@@ -46,25 +46,27 @@ struct SwiGlu {
 };
 void swiglu(const SwiGlu& op, cudaStream_t stream);
 
-/// y[r][n] = sum over k of x[r][k] * w[n][k], sums in float32, for at most kFewRows rows. A row's
-/// result does not depend on how many there are. `gated`: w holds n gate rows, then n up rows, and
-/// y = silu(gate) * up, unrounded between.
-constexpr int kFewRows = 8;
+/// y[r][n] = sum over k of x[r][k] * w[n][k], sums in float32, for at most kFewRows rows, and on
+/// compute capability 9.0 (compiled for sm_90a) for at most kSomeRows where w is not too large. A
+/// row's result does not depend on how many there are, up to kFewRows and beyond. `gated`: w holds
+/// n gate rows, then n up rows, and y = silu(gate) * up, unrounded between.
+constexpr int kFewRows = 8, kSomeRows = 64;
 struct FewRows {
   Type type = Type::bf16;  // of x and w
   Type out = Type::bf16;   // of y: `type`, or f32 where not gated
   bool gated = false;
   int rows = 0;
-  int n = 0;                // multiple of 16
-  int k = 0;                // multiple of 32
+  int n = 0;                // multiple of 16, or of 8 beyond kFewRows
+  int k = 0;                // multiple of 32, or of 8 beyond kFewRows
   int y_stride = 0;         // elements between rows of y
   const void* x = nullptr;  // [rows][k] of type
   const void* w = nullptr;  // [n, twice that if gated][k] of type; no kernel of the step writes it
   void* y = nullptr;        // [rows][y_stride]
-};
-constexpr bool takes_few_rows(int rows, int n, int k) {
-  return rows <= kFewRows && n % 16 == 0 && k % 32 == 0;
-}
+  void* workspace = nullptr;  // beyond kFewRows: few_rows_workspace_bytes(), zero before the first
+};                            // use; every launch leaves it zero again
+std::size_t few_rows_workspace_bytes();
+/// Whether few_rows() is the kernel to take for such a product on the current device.
+bool takes_few_rows(int rows, int n, int k, bool gated = false);
 void few_rows(const FewRows& op, cudaStream_t stream);
 
 /// x[t][i] = max(0, x[t][i] + bias[i]) in place.

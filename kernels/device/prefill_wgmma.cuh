@@ -11,6 +11,7 @@
 // that a row does not see leave its sums bitwise unchanged, so a prompt's results do not depend on
 // how it is cut into chunks.
 #pragma once
+#include "kernels/device/capability.hpp"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/prefill_wgmma_loader.cuh"
 #include "kernels/device/tensor_map.cuh"
@@ -219,16 +220,6 @@ inline CUtensorMap projection_map(const PrefillAttention& op, std::uint32_t box_
                         {width, static_cast<std::uint64_t>(op.tokens)},
                         {width},
                         {kPanel, box_keys}});
-}
-
-inline int multiprocessors() {
-  static const int known = [] {
-    int device = 0, count = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "processors");
-    return count;
-  }();
-  return known;
 }
 
 inline Launch launch_of(const PrefillAttention& op) {

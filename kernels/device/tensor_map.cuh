@@ -17,6 +17,7 @@ struct BoxedMatrix {
   std::array<std::uint64_t, kRank> extent;      // columns, rows, matrices
   std::array<std::uint64_t, kRank - 1> stride;  // of rows and matrices, elements
   std::array<std::uint32_t, kRank> box;         // box[0] columns of 128 bytes: 64
+  CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;  // what the cache fetches
 };
 
 /// cuTensorMapEncodeTiled, which only the driver's library has.
@@ -46,8 +47,8 @@ CUtensorMap tensor_map(const BoxedMatrix<kRank>& of) {
   CUtensorMap map;
   const CUresult code = tensor_map_encoder()(
       &map, type, kRank, const_cast<void*>(of.data), of.extent.data(), bytes.data(), of.box.data(),
-      every.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      every.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, of.promotion,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (code != CUDA_SUCCESS) throw CudaError(cudaErrorInvalidValue, "cuTensorMapEncodeTiled");
   return map;
 }

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "kernels/device/capability.hpp"
 #include "kernels/device/layers.hpp"
 #include "kernels/reference/activation.hpp"
 #include "kernels/reference/linear.hpp"
@@ -18,6 +21,8 @@ struct Product {
     w = numbers.halves(type, (gated ? 2 : 1) * std::int64_t{n} * k);
   }
 
+  void clear_x() { std::fill(x.begin(), x.end(), std::uint16_t{0}); }
+
   Floats expected() const {
     const int outputs = gated ? 2 * n : n;
     Floats y(static_cast<std::size_t>(rows * outputs));
@@ -34,6 +39,8 @@ struct Product {
     const int stride = n + 8;
     const Device<std::uint16_t> d_x(x), d_w(w), narrow(static_cast<std::size_t>(rows * stride));
     const Device<float> wide(static_cast<std::size_t>(rows * stride));
+    Device<std::uint32_t> workspace(gpu::few_rows_workspace_bytes() / 4);
+    workspace.zero();
     const bool is_wide = out == Type::f32;
     gpu::FewRows op;
     op.type = type;
@@ -46,7 +53,10 @@ struct Product {
     op.x = d_x.get();
     op.w = d_w.get();
     op.y = is_wide ? static_cast<void*>(wide.get()) : narrow.get();
+    op.workspace = workspace.get();
     gpu::few_rows(op, nullptr);
+    const std::vector<std::uint32_t> left = workspace.host();
+    CHECK(std::all_of(left.begin(), left.end(), [](std::uint32_t word) { return word == 0; }));
     const Floats all = is_wide ? wide.host() : to_floats(type, narrow.host());
     Floats y;
     for (int row = 0; row < rows; ++row)
@@ -104,22 +114,81 @@ TEST_CASE("a row of a product is bitwise the same however many rows there are", 
   }
 }
 
-TEST_CASE("more rows than a few, and shapes that tiles do not divide, are refused", "[gpu]") {
+#define NEEDS_WGMMA \
+  NEEDS_DEVICE;     \
+  if (!gpu::has_wgmma()) SKIP_TEST("products of more than 8 rows need compute capability 9.0")
+
+TEST_CASE("products of 9 to 64 rows are the reference's, whatever their shape", "[gpu]") {
+  NEEDS_WGMMA;
+  for (const Type type : kHalfTypes)
+    for (const int rows : {9, 16, 17, 32, 33, 64})
+      for (const int n : {8, 136, 1048, 4232})
+        for (const int k : {8, 64, 200, 2104}) {
+          if (n > 136 && k > 200 && (rows != 33 || n > 1048)) continue;
+          for (const bool gated : {false, true}) {
+            INFO(name(type) << ", " << rows << " x " << n << " x " << k << ", gated " << gated);
+            const Product product(type, type, gated, rows, n, k);
+            check_rows(product.computed(rows), product.expected(), n, rounding(type));
+          }
+        }
+}
+
+TEST_CASE("products of 9 to 64 rows can be left in float32", "[gpu]") {
+  NEEDS_WGMMA;
+  for (const Type type : kHalfTypes)
+    for (const int n : {1040, 4232}) {
+      const Product product(type, Type::f32, false, 21, n, 1056);
+      check_rows(product.computed(21), product.expected(), product.n, 1e-5);
+    }
+}
+
+TEST_CASE("a row of a product is bitwise the same whether it is one of 9 rows or of 64", "[gpu]") {
+  NEEDS_WGMMA;
+  for (const bool gated : {false, true}) {
+    const Product product(Type::bf16, Type::bf16, gated, 64, 2064, 2048);
+    const Floats all = product.computed(64);
+    for (const int rows : {9, 16, 17, 31, 33}) {
+      INFO(rows << " rows, gated " << gated);
+      const Floats some = product.computed(rows);
+      CHECK(std::equal(some.begin(), some.end(), all.begin()));
+    }
+  }
+}
+
+TEST_CASE("sums that are zero cross from CTA to CTA like all others", "[gpu]") {
+  NEEDS_WGMMA;
+  Product product(Type::f16, Type::f32, false, 12, 200, 512);
+  product.clear_x();
+  const Floats y = product.computed(12);
+  CHECK(std::all_of(y.begin(), y.end(), [](float x) { return x == 0.f; }));
+}
+
+TEST_CASE("more rows than a few, and shapes that kernels do not know, are refused", "[gpu]") {
   NEEDS_DEVICE;
+  const auto refused = [](const gpu::FewRows& op) {
+    CHECK_THROWS_AS(gpu::few_rows(op, nullptr), std::invalid_argument);
+  };
   gpu::FewRows op;
   op.n = 32;
   op.k = 64;
-  op.rows = 9;
-  CHECK_THROWS_AS(gpu::few_rows(op, nullptr), std::invalid_argument);
+  op.rows = 65;
+  refused(op);
   op.rows = 0;
   gpu::few_rows(op, nullptr);
   op.n = 24;
-  CHECK_THROWS_AS(gpu::few_rows(op, nullptr), std::invalid_argument);
+  refused(op);
   op.n = 32;
   op.k = 48;
-  CHECK_THROWS_AS(gpu::few_rows(op, nullptr), std::invalid_argument);
+  refused(op);
   op.k = 64;
   op.gated = true;
   op.out = Type::f32;
-  CHECK_THROWS_AS(gpu::few_rows(op, nullptr), std::invalid_argument);
+  refused(op);
+  op.gated = false;
+  op.rows = 9;
+  op.n = 36;
+  refused(op);
+  op.n = 1 << 20;
+  refused(op);
+  CHECK_FALSE(gpu::takes_few_rows(9, op.n, op.k));
 }

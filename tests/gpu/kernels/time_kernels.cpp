@@ -323,15 +323,18 @@ void time_append(int tokens, bool logged = false) {
 
 /// A matrix product of few rows, over matrices that take turns.
 void time_few_rows(const char* name, int rows, int n, int k, bool gated, gpu::Type out_type) {
+  if (!gpu::takes_few_rows(rows, n, k, gated)) return;
   const std::int64_t elements = (gated ? 2 : 1) * std::int64_t{n} * k;
   const int matrices = static_cast<int>(
       std::clamp<std::int64_t>((std::int64_t{4} << 30) / elements, 2, 32));  // 8 GiB at most
   const Memory w = random_numbers(elements * matrices), x = random_numbers(std::int64_t{rows} * k),
-               y(static_cast<std::size_t>(rows) * static_cast<std::size_t>(n) * 4);
+               y(static_cast<std::size_t>(rows) * static_cast<std::size_t>(n) * 4),
+               workspace(gpu::few_rows_workspace_bytes());
+  check(cudaMemset(workspace.get(), 0, gpu::few_rows_workspace_bytes()), "memset");
   const double us = microseconds(matrices, [&](cudaStream_t stream) {
     for (int i = 0; i < matrices; ++i)
       gpu::few_rows({gpu::Type::bf16, out_type, gated, rows, n, k, n, x.get(),
-                     w.get<char>() + i * elements * 2, y.get()},
+                     w.get<char>() + i * elements * 2, y.get(), workspace.get()},
                     stream);
   });
   char what[80];
@@ -345,6 +348,10 @@ void time_products(int rows) {
   time_few_rows("gate and up", rows, kMlp, kHidden, true, gpu::Type::bf16);
   time_few_rows("down", rows, kHidden, kMlp, false, gpu::Type::bf16);
   time_few_rows("logits", rows, kVocab, kHidden, false, gpu::Type::f32);
+}
+
+void time_all_products() {
+  for (const int rows : {1, 8, 16, 32, 64}) time_products(rows);
 }
 
 void time_argmax(int rows) {
@@ -368,9 +375,10 @@ void time_argmax(int rows) {
 
 }  // namespace
 
-/// time_kernels: everything; time_kernels prefill: prefill attention alone; time_kernels decode
-/// BATCH CONTEXT: that one, for a profiler; time_kernels log BATCH CONTEXT: what the access log
-/// adds to a decode's two kernels, each without and with it, three times over.
+/// time_kernels: everything; time_kernels prefill: prefill attention alone; time_kernels products:
+/// matrix products of few rows alone; time_kernels decode BATCH CONTEXT: that one, for a profiler;
+/// time_kernels log BATCH CONTEXT: what the access log adds to a decode's two kernels, each without
+/// and with it, three times over.
 int main(int count, char** words) {
   time_copy();
   if (count == 4 && std::string(words[1]) == "log") {
@@ -384,13 +392,17 @@ int main(int count, char** words) {
     time_decode(kHeads, std::stoi(words[2]), std::stoi(words[3]));
     return 0;
   }
+  if (count == 2 && std::string(words[1]) == "products") {
+    time_all_products();
+    return 0;
+  }
   time_prefills();
   if (count == 2) return 0;
   const gpu::HeadShape mha = {32, 32, 128};
   for (const int context : {1024, 8192})
     for (const int batch : {1, 8, 32, 128}) time_decode(kHeads, batch, context);
   time_decode(mha, 32, 2048);
-  for (const int rows : {1, 8}) time_products(rows);
+  time_all_products();
   for (const int tokens : {1, 32, 2048}) time_rows(tokens);
   for (const int tokens : {1, 32, 2048}) time_append(tokens);
   for (const int rows : {1, 32, 128}) time_argmax(rows);

@@ -30,6 +30,7 @@ class Activations {
                                     // page-locked host memory, which the device writes
   void* decode_workspace = nullptr;
   void* argmax_workspace = nullptr;
+  void* product_workspace = nullptr;
 
   std::size_t bytes() const { return memory_.bytes(); }
 

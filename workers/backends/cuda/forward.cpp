@@ -141,7 +141,7 @@ void Forward::mlp_half(int i, const StepArrays& step) {
 
 void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
   const model::ModelShape& shape = weights_.config().shape;
-  if (shape.gated_mlp && gpu::takes_few_rows(tokens, shape.intermediate, shape.hidden)) {
+  if (takes_gated(tokens)) {
     return gpu::few_rows({.type = to_.type,
                           .out = to_.type,
                           .gated = true,
@@ -151,7 +151,8 @@ void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
                           .y_stride = shape.intermediate,
                           .x = to_.normed,
                           .w = weights_.at(p.up_weight),
-                          .y = to_.activated},
+                          .y = to_.activated,
+                          .workspace = to_.product_workspace},
                          stream_.get());
   }
   project(tokens, p.up_weight, to_.normed, to_.up);
@@ -215,7 +216,7 @@ void Forward::project(int rows, int weight, const void* x, void* y) {
   multiply(projection(rows, weight), x, weights_.at(weight), y);
 }
 
-/// A handful of rows has a kernel of its own, which reads the weights faster than the library.
+/// A few rows have kernels of their own, which read the weights faster than the library.
 void Forward::multiply(const GemmShape& shape, const void* x, const void* w, void* y) {
   if (!gpu::takes_few_rows(shape.rows, shape.n, shape.k)) return gemm_.multiply(shape, x, w, y);
   gpu::few_rows({.type = shape.in,
@@ -227,8 +228,15 @@ void Forward::multiply(const GemmShape& shape, const void* x, const void* w, voi
                  .y_stride = shape.y_stride,
                  .x = x,
                  .w = w,
-                 .y = y},
+                 .y = y,
+                 .workspace = to_.product_workspace},
                 stream_.get());
+}
+
+/// Whether one kernel computes gate, up and SwiGLU of so many tokens.
+bool Forward::takes_gated(int tokens) const {
+  const model::ModelShape& shape = weights_.config().shape;
+  return shape.gated_mlp && gpu::takes_few_rows(tokens, shape.intermediate, shape.hidden, true);
 }
 
 GemmShape Forward::projection(int rows, int weight) const {
@@ -286,7 +294,7 @@ void Forward::tune_layers(int rows) {
   };
   tune(&model::LayerParameters::qkv_weight, to_.normed, to_.qkv);
   tune(&model::LayerParameters::out_weight, to_.attention, to_.projected);
-  tune(&model::LayerParameters::up_weight, to_.normed, to_.up);
+  if (!takes_gated(rows)) tune(&model::LayerParameters::up_weight, to_.normed, to_.up);
   tune(&model::LayerParameters::down_weight, to_.activated, to_.projected);
 }
 

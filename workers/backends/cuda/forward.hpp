@@ -47,6 +47,7 @@ class Forward {
   void mlp_half(int layer, const StepArrays& step);
   void up_and_activate(const model::LayerParameters& layer, int tokens);
   void activate(const model::LayerParameters& layer, int tokens);
+  bool takes_gated(int tokens) const;
   void head(const StepArrays& step);
   /// residual += what the last projection gave; normed = norm(residual).
   void add_norm(int rows, const std::int32_t* row_ids, int weight, int bias, void* out);

@@ -1,0 +1,32 @@
+#include "kernels/device/capability.hpp"
+
+#include "kernels/device/types.hpp"
+
+namespace kernels::gpu {
+namespace {
+
+int attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+}  // namespace
+
+bool has_wgmma() {
+#ifdef KVSWEEP_SM90A
+  static const bool known = attribute(cudaDevAttrComputeCapabilityMajor) == 9 &&
+                            attribute(cudaDevAttrComputeCapabilityMinor) == 0;
+  return known;
+#else
+  return false;
+#endif
+}
+
+int multiprocessors() {
+  static const int known = attribute(cudaDevAttrMultiProcessorCount);
+  return known;
+}
+
+}  // namespace kernels::gpu

@@ -1,0 +1,160 @@
+// What the products of 9 to 64 rows on Hopper have in common. They are bound by reading w once. A
+// CTA has a multiprocessor to itself: a warp brings chunks of w and x to a ring of stages in shared
+// memory by the copy engine, the first ones of w before the launch's turn comes, and warpgroups
+// multiply what has come.
+#pragma once
+#include "kernels/device/bulk_copy.cuh"
+#include "kernels/device/layers.hpp"
+#include "kernels/device/overlap.cuh"
+#include "kernels/device/rows_products.cuh"
+#include "kernels/device/tensor_map.cuh"
+
+namespace kernels::gpu::rows {
+
+constexpr int kChunk = 64;                   // columns of a stage
+constexpr int kChunkBytes = 2 * kChunk;      // of a row
+constexpr int kEightRows = 8 * kChunkBytes;  // what tensor maps and products swizzle together
+constexpr int kGroupThreads = 128;
+constexpr int kGroupRows = 64;  // of a product's first matrix
+// Of a CTA's stages at least: more than half of a multiprocessor's shared memory, so that no two
+// CTAs of a launch share one, and not all of it, so that small kernels find room beside it.
+constexpr int kQueueBytes = 120 * 1024;
+
+struct Launch {
+  CUtensorMap w, x;
+  FewRows op;
+  int chunks;  // of all columns
+};
+
+/// Shared memory: stages of `kWRows` rows of w and `kTokens` rows of x each, and their barriers:
+/// `full` when the copies are there, `empty` when all computing warps are through with them.
+template <int kWRows, int kTokens, int kGroups>
+struct Ring {
+  static constexpr int kComputeThreads = kGroups * kGroupThreads;
+  static constexpr int kThreads = kComputeThreads + 32;
+  static constexpr int kWBytes = kWRows * kChunkBytes;
+  static constexpr int kStageBytes = kWBytes + kTokens * kChunkBytes;
+  static constexpr int kStages = (kQueueBytes + kStageBytes - 1) / kStageBytes;
+  // A product whose first matrix is x reads 64 rows of it, whatever lies beyond x's.
+  static constexpr int kBarriers = kStages * kStageBytes + (kGroupRows - kTokens) * kChunkBytes;
+  static constexpr int kBytes = kBarriers + kStages * 16;
+
+  std::uint32_t base;
+  __device__ std::uint32_t w(int stage) const { return base + stage * kStageBytes; }
+  __device__ std::uint32_t x(int stage) const { return w(stage) + kWBytes; }
+  __device__ std::uint32_t full(int stage) const { return base + kBarriers + stage * 16; }
+  __device__ std::uint32_t empty(int stage) const { return full(stage) + 8; }
+
+  __device__ void set_up() const {
+    for (int stage = 0; stage < kStages; ++stage) {
+      set_up_barrier(full(stage), 1);
+      set_up_barrier(empty(stage), kComputeThreads / 32);
+    }
+    show_barriers();
+  }
+};
+
+/// The n-th use of a ring's stages: which one, and the parity of its phase.
+template <int kStages>
+struct Turn {
+  int stage = 0, parity = 0;
+  __device__ void advance() {
+    if (++stage < kStages) return;
+    stage = 0;
+    parity ^= 1;
+  }
+};
+
+/// Chunks of columns that a CTA multiplies.
+struct Chunks {
+  int first, end;
+};
+
+/// Has what is copied leave the cache first: weights are read once a step.
+__device__ inline std::uint64_t read_once() {
+  std::uint64_t policy;
+  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;\n" : "=l"(policy));
+  return policy;
+}
+
+/// One thread brings a CTA's chunks; load_w(to, chunk, barrier) enqueues the copies of w.
+template <class R, class LoadW>
+struct Loader {
+  const Launch& l;
+  R ring;
+  Chunks chunks;
+  LoadW load_w;
+
+  __device__ void w(int stage, int chunk) const {
+    arrive_for_copies(ring.full(stage), R::kStageBytes);
+    load_w(ring.w(stage), chunk, ring.full(stage));
+  }
+  __device__ void x(int stage, int chunk) const {
+    copy_box(ring.x(stage), l.x, chunk * kChunk, 0, ring.full(stage));
+  }
+
+  __device__ void run() const {
+    const int early = min(R::kStages, chunks.end - chunks.first);
+    for (int i = 0; i < early; ++i) w(i, chunks.first + i);
+    wait_for_predecessor();
+    for (int i = 0; i < early; ++i) x(i, chunks.first + i);
+    refill(chunks.first + early);
+  }
+
+  /// Two stages at a time, so that memory reads 256 bytes of a row in one go.
+  __device__ void refill(int chunk) const {
+    constexpr int kTogether = 2;
+    Turn<R::kStages> turn;
+    while (chunk < chunks.end) {
+      const int count = min(kTogether, chunks.end - chunk);
+      Turn<R::kStages> ahead = turn;
+      for (int i = 0; i < count; ++i, ahead.advance())
+        await_phase(ring.empty(ahead.stage), ahead.parity);
+      ahead = turn;
+      for (int i = 0; i < count; ++i, ahead.advance()) w(ahead.stage, chunk + i);
+      for (int i = 0; i < count; ++i, turn.advance()) x(turn.stage, chunk + i);
+      chunk += count;
+    }
+  }
+};
+template <class R, class LoadW>
+__device__ void load(const Launch& l, R ring, Chunks chunks, const LoadW& load_w) {
+  Loader<R, LoadW>{l, ring, chunks, load_w}.run();
+}
+
+/// A warpgroup's sums over a CTA's chunks; first(stage) and second(stage) are the products'
+/// matrices.
+template <class T, int kCount, class R, class First, class Second>
+__device__ void multiply(float (&sums)[kCount][4], R ring, Chunks chunks, const First& first,
+                         const Second& second) {
+  Turn<R::kStages> turn;
+  for (int chunk = chunks.first; chunk < chunks.end; ++chunk, turn.advance()) {
+    await_phase(ring.full(turn.stage), turn.parity);
+    const std::uint64_t a = matrix_at(first(turn.stage), 0, kEightRows),
+                        b = matrix_at(second(turn.stage), 0, kEightRows);
+    begin_products();
+#pragma unroll
+    for (int k = 0; k < kChunk / 16; ++k)
+      multiply_rows<T>(sums, further(a, 32 * k), further(b, 32 * k), chunk - chunks.first + k);
+    commit_products();
+    wait_products<0>(sums);  // at once: the stage is wanted, and memory is slower than the products
+    if (threadIdx.x % 32 == 0) arrive(ring.empty(turn.stage));
+  }
+}
+
+/// What every kernel here does: the last warp sets the ring up and loads, the others compute.
+template <class R, class Load, class Compute>
+__device__ void run(R ring, const Load& load, const Compute& compute) {
+  release_successor();
+  const bool loads = threadIdx.x == R::kComputeThreads;
+  if (loads) ring.set_up();
+  __syncthreads();
+  if (threadIdx.x < R::kComputeThreads) {
+    wait_for_predecessor();
+    compute();
+  } else if (loads) {
+    load();
+  }
+}
+
+}  // namespace kernels::gpu::rows
