@@ -78,6 +78,7 @@ struct KernelSegments {
 /// A warp's segment while it is written. Every lane holds the same, but for what it puts.
 class WarpSegment {
  public:
+  WarpSegment() = default;  // to be assigned
   __device__ WarpSegment(const KernelSegments& all, int layer, std::int64_t place,
                          std::uint32_t cta)
       : at_(reinterpret_cast<uint4*>(all.first + place * all.segment_bytes)),

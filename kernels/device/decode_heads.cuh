@@ -52,10 +52,19 @@ struct Shared {
   static constexpr int kPieces = kRowBytes / 16;
   static constexpr int kTileBytes = kTileKeys * kRowBytes;
   static constexpr int kWarpBytes = kStages * 2 * kTileBytes;  // keys and values
-  static constexpr int kBytes = kWarps * kWarpBytes;
-  // The sums of a warp, which take the place of its tiles at the end; padded against conflicts.
+  // The sums of a warp: behind the tiles of all, so that the next unit's tiles can be on their way
+  // while sums are merged, or, for want of room, where the warp's tiles were. Padded against
+  // conflicts.
   static constexpr int kSumStride = kHeadDim + 4;
-  static_assert(kMaxGroup * kSumStride * sizeof(float) <= kWarpBytes, "sums fit");
+  static constexpr int kWarpSums = kMaxGroup * kSumStride;
+  __host__ __device__ static constexpr int warp_sums(bool apart) {  // from one warp's to the next's
+    return apart ? kWarpSums : kWarpBytes / static_cast<int>(sizeof(float));
+  }
+  static constexpr int bytes(bool apart) {
+    return kWarps * (kWarpBytes + (apart ? kWarpSums * static_cast<int>(sizeof(float)) : 0));
+  }
+  static_assert(kWarpSums * sizeof(float) <= kWarpBytes, "sums fit");
+  static_assert(kDecodeMaxSplits * kMaxGroup <= kWarps * kWarpSums, "factors of splits fit there");
 };
 
 /// A warp's share of the result. As rows of scores, a lane's head is lane / 4; as columns of sums,
@@ -152,7 +161,7 @@ struct Heads {
     }
   }
 
-  /// Leaves the sums as [head][dimension] in the warp's buffers.
+  /// Leaves the sums as [head][dimension].
   __device__ void leave(float* sums, float2* tops) {
     const int lane = threadIdx.x % 32;
     weight += __shfl_xor_sync(kAllLanes, weight, 1);

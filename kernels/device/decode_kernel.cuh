@@ -3,11 +3,11 @@
 // (Ainslie et al. 2023, arXiv 2305.13245).
 //
 // A context is cut into splits by its own length alone. A CTA takes (row, split, key head) from a
-// list, the next whenever it is done; its four warps take turns at tiles of 16 tokens, each with
+// list, and another whenever it is done; its four warps take turns at tiles of 16 tokens, each with
 // its own buffers of asynchronous copies, so that no warp waits for another until the end. The
 // query heads of a group share the tile: as rows of one tensor-core product for the scores, as
 // columns of another for the weighted sums. Warps, then splits, are merged in a fixed order, the
-// splits by whichever CTA ends last.
+// splits by whichever CTA ends last, while the next unit's first tiles are on their way.
 #pragma once
 #include "kernels/device/decode_log.cuh"
 #include "kernels/device/launch.cuh"
@@ -22,7 +22,7 @@ struct TileLoader {
   static constexpr int kRowsAtOnce = 32 / S::kPieces, kTurns = 8 / kRowsAtOnce;  // for 8 rows
 
   const Arguments& a;
-  const Work& work;
+  Work work;
   const T* keys;                 // this lane's piece of its first row, in slot 0 of block 0
   std::uint32_t buffers;         // of this warp
   std::uint32_t places[kTurns];  // in a tile, of this lane's pieces of its first 8 rows
@@ -30,20 +30,36 @@ struct TileLoader {
   EightTokens found;  // lane l: half l % 2 of tile l / 2 of every 16
   TileLog<Log> logged;
 
-  __device__ TileLoader(const Arguments& a, const Work& work, const KernelLog<Log>& log, int unit,
+  __device__ TileLoader(const Arguments& a, const KernelLog<Log>& log, const Work& work,
                         std::uint32_t base)
       : a(a),
         work(work),
         buffers(base + threadIdx.x / 32 * S::kWarpBytes),
         warp(threadIdx.x / 32),
         row(threadIdx.x % 32 / S::kPieces),
-        logged(log, a, work, unit) {
-    const int piece = threadIdx.x % S::kPieces;
-    keys = static_cast<const T*>(a.arena) + a.places.head_start(work.kv_head) + row * kHeadDim +
-           8 * piece;
+        logged(log, a) {
 #pragma unroll
     for (int turn = 0; turn < kTurns; ++turn)
-      places[turn] = swizzled<S::kRowBytes>(turn * kRowsAtOnce + row, piece);
+      places[turn] = swizzled<S::kRowBytes>(turn * kRowsAtOnce + row, threadIdx.x % S::kPieces);
+  }
+
+  /// The tokens of a unit that this lane looks up first.
+  __device__ EightTokens first_tokens(const Work& unit) const {
+    const int lane = threadIdx.x % 32;
+    const int first = unit.tile_begin(warp, lane / 2) + 8 * (lane % 2);
+    return first < unit.end ? a.places.find(unit.table, first) : EightTokens{};
+  }
+  /// Begins with a unit, whose tokens the lanes looked up: enqueues the copies of its first tiles.
+  __device__ void begin(const Work& next, const EightTokens& tokens, int unit) {
+    work = next;
+    found = tokens;
+    keys = static_cast<const T*>(a.arena) + a.places.head_start(work.kv_head) + row * kHeadDim +
+           8 * (threadIdx.x % S::kPieces);
+    logged.begin(work, unit);
+    logged.looked_up(work, found, 0);
+    const int tiles = work.tiles(warp);
+#pragma unroll
+    for (int tile = 0; tile < kStages - 1; ++tile) enqueue(tile, tiles);
   }
 
   __device__ std::uint32_t key_tile(int tile) const {
@@ -91,8 +107,9 @@ struct TileLoader {
     const T* half[2];
   };
   __device__ Sources find(int tile) {
-    if (tile % 16 == 0) look_up(tile);
+    if (tile > 0 && tile % 16 == 0) look_up(tile);
     Sources from;
+#pragma unroll
     for (int half = 0; half < 2; ++half)
       from.half[half] = keys + __shfl_sync(kAllLanes, found.element, 2 * (tile % 16) + half);
     return from;
@@ -101,7 +118,7 @@ struct TileLoader {
     const int lane = threadIdx.x % 32;
     const int first = work.tile_begin(warp, tile + lane / 2) + 8 * (lane % 2);
     if (first < work.end) found = a.places.find(work.table, first);
-    logged.looked_up(found, tile);
+    logged.looked_up(work, found, tile);
   }
 
   template <bool kKeys, bool kValues>
@@ -143,9 +160,10 @@ __device__ void store4(T* to, float4 x, float factor) {
 }
 
 /// Merges warps, then, in the CTA that ends last, splits.
-template <class T, int kHeadDim>
+template <class T, int kHeadDim, bool kApart>
 struct Merger {
   using S = Shared<kHeadDim>;
+  static constexpr int kWarpSums = S::warp_sums(kApart);
   const Arguments& a;
   const Work& work;
   int group;
@@ -167,13 +185,12 @@ struct Merger {
       call(i / (kHeadDim / 4), 4 * (i % (kHeadDim / 4)));
   }
 
-  __device__ void warps(const unsigned char* shared,
-                        const float2 (&tops)[kWarps][kMaxGroup]) const {
+  __device__ void warps(const float* shared, const float2 (&tops)[kWarps][kMaxGroup]) const {
     each([&](int head, int dimension) {
       const float2 all = merge_warps(tops, head);
       float4 sum = {};
       for (int warp = 0; warp < kWarps; ++warp) {
-        const float* sums = reinterpret_cast<const float*>(shared + warp * S::kWarpBytes);
+        const float* sums = shared + warp * kWarpSums;
         sum = add_scaled(sum,
                          *reinterpret_cast<const float4*>(sums + head * S::kSumStride + dimension),
                          exp2_fast(tops[warp][head].x - all.x));
@@ -188,9 +205,9 @@ struct Merger {
   /// True in the CTA that ends last of a row and head; everything of the others is visible then.
   __device__ bool last() const {
     __shared__ bool is_last;
-    __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
+      __threadfence();  // for what all of the CTA wrote
       unsigned* arrived = a.workspace.arrived + work.row * a.shape.kv_heads + work.kv_head;
       is_last = atomicAdd(arrived, 1u) + 1 == static_cast<unsigned>(work.splits);
       if (is_last) *arrived = 0;
@@ -201,7 +218,7 @@ struct Merger {
   }
 
   /// What the sums of each split are multiplied with in the result; a warp a head, a lane a split.
-  __device__ void weigh_splits(float (&factors)[kDecodeMaxSplits][kMaxGroup]) const {
+  __device__ void weigh_splits(float (*factors)[kMaxGroup]) const {
     static_assert(kDecodeMaxSplits == 32, "a lane each");
     const int lane = threadIdx.x % 32;
     for (int head = threadIdx.x / 32; head < group; head += kWarps) {
@@ -215,8 +232,9 @@ struct Merger {
     }
   }
 
-  __device__ void splits() const {
-    __shared__ float factors[kDecodeMaxSplits][kMaxGroup];
+  /// `shared`: where the sums of warps were.
+  __device__ void splits(float* shared) const {
+    float(*const factors)[kMaxGroup] = reinterpret_cast<float(*)[kMaxGroup]>(shared);
     weigh_splits(factors);
     __syncthreads();
     each([&](int head, int dimension) {
@@ -232,55 +250,67 @@ struct Merger {
   }
 };
 
-template <class T, int kHeadDim, class Log>
-__device__ void attend(const Arguments& a, const Work& work, const KernelLog<Log>& log, int unit,
-                       unsigned char* shared) {
-  using S = Shared<kHeadDim>;
-  __shared__ float2 tops[kWarps][kMaxGroup];
-  const int warp = threadIdx.x / 32;
-  TileLoader<T, kHeadDim, Log> loader(a, work, log, unit, shared_address(shared));
-  const int tiles = work.tiles(warp);
-#pragma unroll
-  for (int tile = 0; tile < kStages - 1; ++tile) loader.enqueue(tile, tiles);
-  Heads<T, kHeadDim> heads(a, work);
+/// The unit that the loader began with, up to this warp's sums.
+template <bool kApart, class T, int kHeadDim, class Log>
+__device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader, float* sums,
+                       float2* tops) {
+  const int warp = threadIdx.x / 32, tiles = loader.work.tiles(warp);
+  Heads<T, kHeadDim> heads(a, loader.work);
   for (int tile = 0; tile < tiles; ++tile) {
     loader.await(tile);
     __syncwarp();  // the tile is there for all lanes, and the one before is no longer read
     loader.enqueue(tile + kStages - 1, tiles);
     heads.add(loader.key_tile(tile), loader.value_tile(tile),
-              work.end - work.tile_begin(warp, tile), a.scale_log2);
+              loader.work.end - loader.work.tile_begin(warp, tile), a.scale_log2);
   }
-  __syncwarp();
   loader.logged.end();
-  heads.leave(reinterpret_cast<float*>(shared + warp * S::kWarpBytes), tops[warp]);
+  if (!kApart) __syncwarp();  // the tiles are no longer read
+  heads.leave(sums, tops);
   loader.logged.write_header();
-  __syncthreads();
-  const Merger<T, kHeadDim> merger = {a, work, a.shape.group()};
-  merger.warps(shared, tops);
-  if (work.splits > 1 && merger.last()) merger.splits();
 }
 
-template <class T, int kHeadDim, class Log>
+/// Two units are a CTA's own, then it takes the next from the list: each a unit early, so that the
+/// answer is there when it is needed. `kApart`: sums lie behind the tiles, not in their place.
+template <class T, int kHeadDim, bool kApart, class Log>
 __global__ __launch_bounds__(kThreads,
                              2) void decode_attention_kernel(const __grid_constant__ Arguments a,
                                                              const Log log) {
-  extern __shared__ __align__(1024) unsigned char shared[];
+  using S = Shared<kHeadDim>;
+  extern __shared__ __align__(128) unsigned char shared[];
+  __shared__ float2 tops[kWarps][kMaxGroup];
   __shared__ int shared_unit;
+  float* const sums = reinterpret_cast<float*>(shared + (kApart ? kWarps * S::kWarpBytes : 0));
   const DecodeWorkspace& w = a.workspace;
+  const int kv_heads = a.shape.kv_heads, warp = threadIdx.x / 32;
   release_successor();
   const KernelLog<Log> kernel_log(log);
   wait_for_predecessor();
-  int unit = blockIdx.x;
-  DecodeUnit found = w.units[unit / a.shape.kv_heads];  // under way together with the count
-  const int units = *w.unit_count * a.shape.kv_heads;
+  int unit = blockIdx.x, upcoming = unit + gridDim.x;
+  DecodeUnit found = w.units[unit / kv_heads];  // under way together with the count
+  const int units = *w.unit_count * kv_heads;
+  TileLoader<T, kHeadDim, Log> loader(a, kernel_log, Work(a, found, unit % kv_heads),
+                                      shared_address(shared));
+  if (unit < units) loader.begin(loader.work, loader.first_tokens(loader.work), unit);
   while (unit < units) {
-    int next = 0;  // asked for early, so that the answer is there when this unit is done
-    if (threadIdx.x == 0) next = static_cast<int>(gridDim.x + atomicAdd(w.taken, 1u));
-    attend<T, kHeadDim>(a, Work(a, found, unit % a.shape.kv_heads), kernel_log, unit, shared);
-    if (threadIdx.x == 0) shared_unit = next;
-    __syncthreads();  // also, the next unit's copies go where this one's sums are
-    unit = shared_unit;
-    if (unit < units) found = w.units[unit / a.shape.kv_heads];
+    int taken = 0;
+    if (threadIdx.x == 0) taken = static_cast<int>(2 * gridDim.x + atomicAdd(w.taken, 1u));
+    if (upcoming < units) found = w.units[upcoming / kv_heads];
+    const Work work = loader.work;
+    attend<kApart>(a, loader, sums + warp * S::warp_sums(kApart), tops[warp]);
+    const Work next(a, found, upcoming % kv_heads);
+    EightTokens tokens;
+    if (upcoming < units) tokens = loader.first_tokens(next);
+    if (threadIdx.x == 0) shared_unit = taken;
+    __syncthreads();
+    const int after = shared_unit;
+    if (kApart && upcoming < units) loader.begin(next, tokens, upcoming);
+    const Merger<T, kHeadDim, kApart> merger = {a, work, a.shape.group()};
+    merger.warps(sums, tops);
+    if (work.splits > 1 && merger.last()) merger.splits(sums);
+    __syncthreads();  // the sums are read
+    if (!kApart && upcoming < units) loader.begin(next, tokens, upcoming);
+    unit = upcoming;
+    upcoming = after;
   }
   if (threadIdx.x == 0 && atomicAdd(w.left, 1u) + 1 == gridDim.x) *w.taken = *w.left = 0;
 }
@@ -300,11 +330,11 @@ int resident_ctas(Kernel kernel, int shared_bytes) {
   return multiprocessors * each;
 }
 
-template <class T, int kHeadDim, class Log>
+template <class T, int kHeadDim, bool kApart, class Log>
 void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
   constexpr float kLog2E = 1.4426950408889634f;
-  const auto kernel = decode_attention_kernel<T, kHeadDim, Log>;
-  constexpr int kBytes = Shared<kHeadDim>::kBytes;
+  const auto kernel = decode_attention_kernel<T, kHeadDim, kApart, Log>;
+  constexpr int kBytes = Shared<kHeadDim>::bytes(kApart);
   static const int resident = resident_ctas(kernel, kBytes);
   const Arguments arguments = {op.shape,
                                op.qkv,
@@ -321,12 +351,27 @@ void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream
   launch_overlapping("decode_attention", kernel, grid, stream, arguments, log);
 }
 
+/// Whether a CTA of the current device may have so much shared memory; all devices of a process are
+/// taken to be alike.
+inline bool has_room(int shared_bytes) {
+  static const int most = [] {
+    int device = 0, bytes = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          "shared memory");
+    return bytes;
+  }();
+  constexpr int kStatic = 1024;  // more than the kernel's own
+  return shared_bytes + kStatic <= most;
+}
+
 template <class Log>
 void launch(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (op.shape.head_dim == 64) return launch_heads<T, 64>(op, log, stream);
-    launch_heads<T, 128>(op, log, stream);
+    if (op.shape.head_dim == 64) return launch_heads<T, 64, true>(op, log, stream);
+    if (!has_room(Shared<128>::bytes(true))) return launch_heads<T, 128, false>(op, log, stream);
+    launch_heads<T, 128, true>(op, log, stream);
   });
 }
 

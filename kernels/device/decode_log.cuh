@@ -11,8 +11,9 @@ struct KernelLog {
 };
 template <class Log>
 struct TileLog {
-  __device__ TileLog(const KernelLog<Log>&, const Arguments&, const Work&, int) {}
-  __device__ void looked_up(const EightTokens&, int) const {}
+  __device__ TileLog(const KernelLog<Log>&, const Arguments&) {}
+  __device__ void begin(const Work&, int) const {}
+  __device__ void looked_up(const Work&, const EightTokens&, int) const {}
   __device__ void end() const {}
   __device__ void write_header() const {}
 };
@@ -38,24 +39,23 @@ struct TileLog<RecordLog> {
     std::uint32_t keys, values;
   };
 
+  const KernelLog<RecordLog>& all;
   const Arguments& a;
-  const Work& work;
-  bool on;  // this head is logged
+  bool on = false;  // the unit's head is logged
   WarpSegment segment;
   Reads latest, awaited;       // of the tiles looked up last, and of the one awaited
   Stamps issued[kStages - 1];  // the oldest tile's first
   std::uint32_t keys_there;
 
-  __device__ TileLog(const KernelLog<RecordLog>& all, const Arguments& a, const Work& work,
-                     int unit)
-      : a(a),
-        work(work),
-        on(all.logs_head(work.kv_head)),
-        segment(all, a.layer, std::int64_t{unit} * kWarps + threadIdx.x / 32,
-                static_cast<std::uint32_t>(unit)) {}
+  __device__ TileLog(const KernelLog<RecordLog>& all, const Arguments& a) : all(all), a(a) {}
+  __device__ void begin(const Work& work, int unit) {
+    on = all.logs_head(work.kv_head);
+    segment = WarpSegment(all, a.layer, std::int64_t{unit} * kWarps + threadIdx.x / 32,
+                          static_cast<std::uint32_t>(unit));
+  }
 
   /// By all lanes, each with its half of one of the 16 tiles from `tile` on.
-  __device__ void looked_up(const EightTokens& found, int tile) {
+  __device__ void looked_up(const Work& work, const EightTokens& found, int tile) {
     const unsigned lane = threadIdx.x % 32, half = lane % 2, first_of_tile = lane - half;
     const int begin = work.tile_begin(threadIdx.x / 32, tile + lane / 2), first = begin + 8 * half;
     // The second half goes on from the first but in a block of its own.

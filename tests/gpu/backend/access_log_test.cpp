@@ -82,6 +82,25 @@ TEST_CASE("a device's access log is whole, and changes nothing of what is comput
   }
 }
 
+/// Small enough for a tool that watches every access to shared memory.
+TEST_CASE("the log of a short prompt and a decode is whole", "[gpu]") {
+  NEEDS_DEVICE;
+  const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
+  backends::CudaCellOptions options = small_cell(2);
+  options.access_log.emplace();
+  const auto backend = make_backend(weights, options);
+  backend->start_access_log(3);
+  const engine::WallClock clock;
+  backend->access_log()->use_clock(clock);
+  Steps hand;
+  engine::Request& a =
+      hand.request(some_tokens(20, weights.config().shape.vocab, 1), blocks_from(1, 2));
+  backend->execute(hand.step({{a, 0, 20}}));
+  a.outputs.push_back(1);
+  backend->execute(hand.step({{a, 20, 21, true}}));
+  CHECK(backend->access_log()->finish().rows().size() == 2);
+}
+
 TEST_CASE("a device logs the steps, layers and heads that were asked for", "[gpu]") {
   NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));

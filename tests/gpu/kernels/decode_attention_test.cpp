@@ -207,3 +207,15 @@ TEST_CASE("the access log holds every token read, once, and changes no result", 
     }
   }
 }
+
+TEST_CASE("the access log holds every token of splits that are looked up in parts", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const int block_size : {8, 16}) {
+    INFO("block size " << block_size);
+    AttentionWorld world({Type::bf16, 4, 2, 128, block_size, 0}, of_contexts({40'000, 33}));
+    const Halves decoded = world.decode();
+    CHECK(logged(decode_work(world, block_size), 2, kernels::AccessKernel::decode_attention,
+                 [&](auto* log) { CHECK(world.decode(log) == decoded); }) ==
+          touched(world, block_size));
+  }
+}

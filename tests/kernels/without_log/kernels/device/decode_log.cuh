@@ -13,7 +13,8 @@ template <class>
 struct TileLog {
   template <class... Anything>
   __device__ explicit TileLog(const Anything&...) {}
-  __device__ void looked_up(const EightTokens&, int) const {}
+  __device__ void begin(const Work&, int) const {}
+  __device__ void looked_up(const Work&, const EightTokens&, int) const {}
   __device__ void end() const {}
   __device__ void write_header() const {}
 };
