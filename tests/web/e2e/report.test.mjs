@@ -167,6 +167,48 @@ in_browser("claims are closed by their sets on a narrow screen, counted by verdi
   for (const page of [wide, narrow]) await page.close();
 });
 
+const LADDER = `schema = 1
+[sweep]
+name = "ladder"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["fcfs", "continuum"]
+jps = [2]
+"engine.block_size" = [8, 16]
+"engine.max_num_seqs" = [2, 3, 4, 5, 6, 7, 8]
+[workload]
+kind = "swe_smith_like"
+jobs = 3
+`;
+
+in_browser("more than a dozen settings stay behind a line that says what they share, below the claims", async () => {
+  writeFileSync(join(folder, "ladder.toml"), LADDER);
+  const single = LADDER.replace(/"engine.*\n/g, "").replace("ladder", "single").replace("jobs = 3", "jobs = 4");
+  writeFileSync(join(folder, "single.toml"), single);
+  for (const name of ["ladder", "single"]) kvsweep("run", `${name}.toml`, "--archive", `${name}.h5`);
+  const page = await openReport(["ladder.h5", "single.h5"]);
+  const order = await page.locator("#app > section").evaluateAll((all) => all.map((each) => each.id));
+  assert.ok(order.indexOf("claims") < order.indexOf("summary"), order.join(" "));
+  for (const [id, items] of [["summary", "article"], ["regimes", "article"], ["fits", "tbody tr"]]) {
+    const lines = page.locator(`#${id} .fold > summary`), line = lines.first();
+    assert.equal(await lines.count(), 2, id);
+    assert.match(await line.innerText(), /^14 \w+ by engine\.block_size, engine\.max_num_seqs: h100-80gb .*workload\.jobs=3.*MODELLED/s);
+    assert.equal(await page.locator(`#${id} ${items}`).count(), 0, `${id} is closed`);
+    await line.focus();
+    await page.keyboard.press("Enter");
+    const found = page.locator(`#${id} ${items}`);
+    await found.first().waitFor();
+    assert.equal(await found.count(), id === "fits" ? 28 : 14);
+    const first = await found.first().innerText();
+    assert.ok(first.includes("engine.block_size=8") && !first.includes("workload.jobs"), first);
+  }
+  await page.locator('select[aria-label="figure"]').selectOption("ttft_mean_s");
+  assert.match(await page.locator("#summary article").first().innerText(), /ttft_mean_s \[s\]/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 in_browser("every panel draws in both themes and on a narrow screen, and the page never complains", async () => {
   for (const [dark, width] of [[false, 1280], [true, 1280], [true, 390]]) {
     const page = await openReport(["small.h5"], { dark, width });

@@ -3,6 +3,7 @@ import { highestTurn, withDram } from "@/report/compare";
 import {
   ALL, dramSizes, poolOf, rateText, repeatsOf, type ClaimRow, type Group, type Panel, type Pool, type Report, type Story,
 } from "@/report/data";
+import { designsOf, shortened } from "@/report/folds";
 import { gapRows, spansOf } from "@/report/gap";
 import { durations, niceBelow } from "@/report/jobs";
 import { brief, sourced, table } from "@/report/parts";
@@ -50,6 +51,38 @@ describe("the outline of a log histogram", () => {
   });
 
   it("of nothing is nothing", () => expect(outline([])).toEqual([]));
+});
+
+describe("panels of a design", () => {
+  const labelled = (label: string, settings: string, kind?: string): Panel => {
+    const made = panel("a", kind);
+    const cell = { index: 0, key: "", label, seed: 1 };
+    return { ...made, settings, groups: made.groups.map((each) => ({ ...each, cells: [cell] })) };
+  };
+
+  it("are called by what they differ in, and share the rest", () => {
+    const panels = ["1", "2"].map((n) =>
+      labelled(`gpu=a model=m policy=fcfs workload.n=${n}`, `model=m, workload.n=${n}, workload.requests=1+1 2+${n}, workload.seed=7`));
+    const [design, ...others] = designsOf(panels);
+    expect(others).toEqual([]);
+    expect([design!.shared, design!.varied]).toEqual(["model=m, workload.seed=7", "workload.n, workload.requests"]);
+    expect(panels.map((each) => shortened(each, design!).settings))
+      .toEqual(["workload.n=1, workload.requests=1+1 2+1", "workload.n=2, workload.requests=1+1 2+2"]);
+  });
+
+  it("sweep the same axes, whatever their card and policy, and are of one kind", () => {
+    const panels = [
+      labelled("gpu=a policy=fcfs workload.n=1", "workload.n=1"), labelled("gpu=b policy=swap dram_gib=64 workload.n=2", "workload.n=2"),
+      labelled("gpu=a policy=fcfs model=m", "model=m"), labelled("gpu=a policy=fcfs workload.n=1", "workload.n=1", "MEASURED (cpu)"),
+    ];
+    expect(designsOf(panels).map((each) => each.panels.length)).toEqual([2, 1, 1]);
+  });
+
+  it("keep no name of their own when one is alone", () => {
+    const alone = labelled("gpu=a model=m", "model=m, workload.n=1");
+    const [design] = designsOf([alone]);
+    expect([design!.shared, design!.varied, shortened(alone, design!).settings]).toEqual(["model=m, workload.n=1", "", ""]);
+  });
 });
 
 describe("the state of the page", () => {

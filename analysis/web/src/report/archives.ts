@@ -41,9 +41,23 @@ export function questionSection(report: Report): HTMLElement {
     ...archives.map(provenance));
 }
 
-function missingTable(report: Report): HTMLElement {
+const MANY_MISSING = 40;
+
+/** Behind a line for each archive where they are many. */
+function missingTables({ missing }: Report): HTMLElement[] {
+  if (missing.length <= MANY_MISSING) return [missingTable(missing)];
+  const archives = [...new Set(missing.map((each) => each.archive))];
+  return archives.map((archive) => {
+    const own = missing.filter((each) => each.archive === archive);
+    return h("details", { class: "fold" },
+      h("summary", {}, h("b", {}, archive), `: ${own.length} cell${own.length === 1 ? "" : "s"}`),
+      missingTable(own));
+  });
+}
+
+function missingTable(missing: Report["missing"]): HTMLElement {
   const columns = texts("archive", "cell", "what was planned", "status", "reason");
-  return dataTable("cells without results", columns, report.missing.map((each) => [
+  return dataTable("cells without results", columns, missing.map((each) => [
     text(each.archive), number(each.index), text(each.label), text(each.status),
     { content: [each.reason === "" ? "not run yet" : each.reason], class: "wrap" },
   ]));
@@ -58,5 +72,5 @@ export function missingSection(report: Report): HTMLElement {
     archive: (r) => r.archive, index: (r) => r.index, label: (r) => r.label,
     status: (r) => r.status, reason: (r) => r.reason, figures: (r) => r.kind,
   });
-  return section("missing", "Cells without results", bar("missing.csv", csv), missingTable(report));
+  return section("missing", "Cells without results", bar("missing.csv", csv), ...missingTables(report));
 }

@@ -9,6 +9,7 @@ import {
   bar, byKind, dataTable, live, number, numbers, panelTitle, rowHead, section, text, texts,
   type Cell,
 } from "./elements";
+import { designFolds, MANY_PANELS, shortened } from "./folds";
 import { table } from "./parts";
 import type { Store } from "./state";
 
@@ -24,8 +25,8 @@ interface FitRow {
 
 const X_TEXTS: Record<X, string> = { max_tok: "largest request", n_tok: "whole step" };
 
-function fitRows(report: Report, each_policy: boolean): FitRow[] {
-  const of = (x: X) => report.panels.flatMap((panel) => {
+function fitRows(panels: Panel[], each_policy: boolean): FitRow[] {
+  const of = (x: X) => panels.flatMap((panel) => {
     const pools = [...panel.all, ...(each_policy ? panel.pooled : [])];
     return pools.map((pool): FitRow => ({
       panel, x, variant: pool.variant === "" ? "all" : pool.variant, repeats: pool.repeats,
@@ -65,7 +66,7 @@ function fitTable(report: Report, rows: FitRow[]): HTMLElement {
 }
 
 function fitCsv(report: Report): CsvColumn[] {
-  return table(fitRows(report, true), {
+  return table(fitRows(report.panels, true), {
     gpu: (r) => r.panel.gpu, figures: (r) => r.panel.kind, settings: (r) => r.panel.settings,
     x: (r) => r.x, policy: (r) => r.variant, steps: (r) => r.fit.n,
     slope_us_per_tok: (r) => r.fit.slope_us, intercept_ms: (r) => r.fit.intercept_ms,
@@ -75,13 +76,17 @@ function fitCsv(report: Report): CsvColumn[] {
 
 export function fitsSection(store: Store): HTMLElement {
   const { report } = store;
+  const rows = (panels: Panel[]) => fitRows(panels, store.state.each_fit);
   const tables = () =>
-    byKind(fitRows(report, store.state.each_fit), ({ panel }) => panel.kind,
-      (own) => fitTable(report, own));
+    byKind(rows(report.panels), ({ panel }) => panel.kind, (own) => fitTable(report, own));
+  const all = report.panels.length > MANY_PANELS
+    ? designFolds(store, report, "setting", (own) => own.length, (design) =>
+      [fitTable(report, rows(design.panels.map((panel) => shortened(panel, design))))])
+    : [live(store, tables)];
   return section("fits", "Regression over GPUs",
     h("p", { class: "muted" },
       "Step duration over tokens, least squares over all steps. The published fit does " +
       "not say which tokens it means; both are here."),
     bar("regression.csv", () => fitCsv(report), check(store, "each policy", "each_fit")),
-    live(store, tables));
+    ...all);
 }

@@ -33,12 +33,12 @@ function sections(store: Store): Card[] {
     ...studiesSection(store.report),
     ...accessesSection(store.report),
     ...(externals ? [still(externals)] : []),
+    still(claimsSection(store)),
     still(summarySection(store)),
     still(regimesSection(store)),
     panelSection(store),
     latencySection(store),
     still(fitsSection(store)),
-    still(claimsSection(store)),
     still(missingSection(store.report)),
   ];
 }

@@ -4,10 +4,11 @@ import { h } from "@/shared/dom";
 import { percent, seconds } from "@/shared/format";
 import { palette } from "@/shared/theme";
 
-import { rateText, type Regime, type Report } from "./data";
+import { rateText, type Panel, type Regime, type Report } from "./data";
 import {
   badge, bar, dataTable, live, rowHead, section, text, texts, type Cell,
 } from "./elements";
+import { designFolds, MANY_PANELS, shortened } from "./folds";
 import { table } from "./parts";
 import type { Store } from "./state";
 
@@ -41,10 +42,10 @@ function regimeCell(regime: Regime | undefined, variants: string[]): Cell {
   };
 }
 
-const keyOf = ({ kind, settings }: Regime) => JSON.stringify([kind, settings]);
+const keyOf = ({ kind, settings }: Regime | Panel) => JSON.stringify([kind, settings]);
 const rowOf = ({ gpu, dram }: Regime) => JSON.stringify([gpu, dram]);
 
-function regimeMap(own: Regime[], variants: string[]): HTMLElement {
+function regimeMap(own: Regime[], settings: string, variants: string[]): HTMLElement {
   const rates = [...new Set(own.map((each) => each.jps))].sort((a, b) => Number(a) - Number(b));
   const rows = [...new Set(own.map(rowOf))].map((row) => {
     const cells = own.filter((each) => rowOf(each) === row);
@@ -56,8 +57,17 @@ function regimeMap(own: Regime[], variants: string[]): HTMLElement {
   });
   const first = own[0] as Regime;
   return h("article", {},
-    h("h3", {}, badge(first.kind), ` ${first.settings}`),
+    h("h3", {}, badge(first.kind), ` ${settings}`),
     dataTable("regime map", texts("GPU", "host memory", ...rates.map(rateText)), rows));
+}
+
+const regimesOf = (report: Report, panel: Panel): Regime[] =>
+  report.regimes.filter((each) => keyOf(each) === keyOf(panel));
+
+/** Panels with a map, one of those whose cards share it. */
+function mapped(report: Report, panels: Panel[]): Panel[] {
+  const first = new Map(panels.map((panel) => [keyOf(panel), panel]));
+  return [...first.values()].filter((panel) => regimesOf(report, panel).length > 0);
 }
 
 export function regimeCsv(report: Report): CsvColumn[] {
@@ -74,14 +84,20 @@ export function regimesSection(store: Store): HTMLElement {
   const { report } = store;
   const maps = () => {
     const keys = [...new Set(report.regimes.map(keyOf))];
-    return keys.map((key) =>
-      regimeMap(report.regimes.filter((each) => keyOf(each) === key), store.variants),
-    );
+    return keys.map((key) => {
+      const own = report.regimes.filter((each) => keyOf(each) === key);
+      return regimeMap(own, own[0]?.settings ?? "", store.variants);
+    });
   };
+  const all = report.panels.length > MANY_PANELS
+    ? designFolds(store, report, "map", (own) => mapped(report, own).length, (design) =>
+      mapped(report, design.panels).map((panel) => regimeMap(
+        regimesOf(report, panel), shortened(panel, design).settings, store.variants)))
+    : [live(store, maps)];
   return section("regimes", "Regime map: who is best where",
     h("p", { class: "muted" },
       "By mean job completion time, among the policies without a host tier and those with this " +
       "much host memory; by how much the next one is slower. A tie: less than 1 %, or repeats " +
       "with equal seeds do not tell them apart."),
-    bar("regimes.csv", () => regimeCsv(report)), live(store, maps));
+    bar("regimes.csv", () => regimeCsv(report)), ...all);
 }

@@ -9,6 +9,7 @@ import {
   badge, dataTable, interval, live, number, numbers, panelTitle, rowHead, safeName, section, texts,
   type Cell,
 } from "./elements";
+import { designFolds, MANY_PANELS, shortened } from "./folds";
 import { table } from "./parts";
 import type { Store } from "./state";
 
@@ -79,22 +80,17 @@ function summaryTable(panel: Panel, metric: string): HTMLElement {
     ...panel.remarks.map((remark) => h("p", { class: "small warn" }, remark)));
 }
 
-const MANY_TABLES = 12;
-
-/** Sweeps over many settings, as studies are, have a table for each: one is asked for them then. */
-function folded(count: number, tables: HTMLElement): HTMLElement {
-  if (count <= MANY_TABLES) return tables;
-  return h("details", {}, h("summary", {}, `${count} tables, one for each setting`), tables);
-}
-
 export function summarySection(store: Store): HTMLElement {
-  const tables = () =>
-    store.report.panels.map((panel) => summaryTable(panel, store.state.metric));
+  const { panels } = store.report;
+  const tables = (of: Panel[]) => h("div", { class: "summaries" },
+    ...of.map((panel) => summaryTable(panel, store.state.metric)));
+  const all = panels.length > MANY_PANELS
+    ? designFolds(store, store.report, "table", (own) => own.length, (design) =>
+      [tables(design.panels.map((panel) => shortened(panel, design)))])
+    : [live(store, () => [tables(panels)])];
   return section("summary", "Summary: arrival rate by policy, for each GPU",
     h("p", { class: "small muted" },
       "★ best of the row; tie: less than 1 % from the best, or repeats with " +
       "equal seeds do not tell the two apart."),
-    metricSelect(store),
-    folded(store.report.panels.length,
-      live(store, () => [h("div", { class: "summaries" }, ...tables())])));
+    metricSelect(store), ...all);
 }
