@@ -72,5 +72,6 @@ export function missingSection(report: Report): HTMLElement {
     archive: (r) => r.archive, index: (r) => r.index, label: (r) => r.label,
     status: (r) => r.status, reason: (r) => r.reason, figures: (r) => r.kind,
   });
-  return section("missing", "Cells without results", bar("missing.csv", csv), ...missingTables(report));
+  return section("missing", "Cells without results", bar("missing.csv", csv),
+    ...missingTables(report));
 }

@@ -1,5 +1,5 @@
-// Studies have hundreds of panels, one for each setting: those of one design stay behind a line that
-// says what they share, and are called by what they differ in.
+// Studies have hundreds of panels, one for each setting: those of one design stay behind a line
+// that says what they share, and are called by what they differ in.
 import { h, replace, type Child } from "@/shared/dom";
 import { onThemeChange } from "@/shared/theme";
 
