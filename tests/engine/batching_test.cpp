@@ -70,16 +70,37 @@ TEST_CASE("a prompt that is computed in chunks has all its blocks from the first
   CHECK(world.kv.num_free() == 95);
 }
 
-TEST_CASE("adaptively, prompts are split only in steps that they dominate", "[chunked]") {
+TEST_CASE("adaptively, prompts are split only where they would take longer than the decodes",
+          "[chunked]") {
+  using std::chrono::milliseconds;
   SchedulerWorld world(chunked(64, 4, true));
   for (const char* name : {"a", "b", "c"}) world.add(name, 1);
-  CHECK(world.step() == "a:1 b:1 c:1");
-  world.add("short", 3);
-  CHECK(world.step() == "a:1 b:1 c:1 short:3");  // a chunk of 4 would leave it one token
+  world.step_duration = milliseconds(3);
+  CHECK(world.step() == "a:1 b:1 c:1");  // a millisecond for each token of a prompt
+  world.step_duration = milliseconds(5);
+  CHECK(world.step() == "a:1 b:1 c:1");  // five for decodes, however many
+  world.add("short", 4);
+  world.step_duration = milliseconds(9);
+  CHECK(world.step() == "a:1 b:1 c:1 short:4");  // a chunk of 4 would leave it one token
   CHECK(world.plan().token_budget == 64);
-  world.add("long", 9);
+  world.add("long", 6);
   CHECK(world.step() == "a:1 b:1 c:1 short:1");
   CHECK(world.plan().token_budget == 4);
+}
+
+TEST_CASE("adaptively, prompts are split until a step has shown what decodes take alone",
+          "[chunked]") {
+  SchedulerWorld world(chunked(64, 4, true));
+  world.add("a", 9, 3);
+  for (const std::string part : {"a:4", "a:4", "a:1"}) CHECK(world.step() == part);
+  world.add("b", 9);
+  world.step_duration = std::chrono::seconds(1);
+  CHECK(world.step() == "a:1 b:3");  // beside a decode, which says nothing of decodes alone
+  CHECK(world.step() == "a:1 b:3");
+  CHECK(world.step() == "b:3");
+  CHECK(world.step() == "b:1");
+  world.add("c", 9);
+  CHECK(world.step() == "b:1 c:9");
 }
 
 TEST_CASE("a request goes on only while a block is free, needed or not", "[ahead]") {

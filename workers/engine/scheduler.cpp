@@ -227,6 +227,7 @@ void account(Request& request, const ScheduledRequest& share, Nanos start, Nanos
 
 void Scheduler::apply(const StepPlan& plan, const StepResult& result, Nanos start, Nanos end,
                       std::vector<Request*>& finished, Nanos stall) {
+  if (config_.adaptive_chunking) rates_.computed(plan, end - start - stall);
   std::size_t sample = 0;
   for (const ScheduledRequest& share : plan.scheduled) {
     Request& request = *share.request;

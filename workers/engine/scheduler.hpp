@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "workers/engine/compute_rates.hpp"
 #include "workers/engine/host_tier.hpp"
 #include "workers/engine/kv_cache.hpp"
 #include "workers/engine/pins.hpp"
@@ -30,7 +31,8 @@ struct SchedulerConfig {
       0;  // most tokens of one prefill chunk; 0: the budget alone limits
   bool chunked_prefill = true;
   int chunk_tokens = 0;  // token budget of steps that may split prompts; 0: max_num_batched_tokens
-  bool adaptive_chunking = false;     // prompts are split only in steps that they dominate
+  bool adaptive_chunking = false;     // prompts are split only in steps that they dominate: that
+                                      // they would make more than twice as long, by steps seen
   bool reserve_full_sequence = true;  // admit only when the whole current sequence fits
   /// As vLLM 0.4.2's first block manager: a sequence gets all its blocks when it is admitted, and
   /// goes on only while a block is free for it, needed or not.
@@ -150,6 +152,7 @@ class Scheduler {
       suspended_;  // preempted requests that still hold blocks; who was preempted first leads
   LoadingList loading_, loaded_;
   Blocked blocked_;
+  ComputeRates rates_;          // adaptive chunking: what steps have taken
   bool splits_prompts_ = true;  // in the current step
   bool batch_open_ = false;     // fixed batches: more may join
   std::vector<BlockId> ended_in_batch_;

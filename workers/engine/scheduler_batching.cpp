@@ -59,19 +59,19 @@ int Scheduler::unwritten_slots() const {
   return slots;
 }
 
-/// Whether the step has more tokens of prompts to compute than tokens to generate.
+/// Whether the prompts that run, and the one that leads the queue, would take longer whole than the
+/// step's decodes: by what steps have shown, and where those have not been seen alone.
 bool Scheduler::prefill_dominates() const {
-  int prompts = 0, decodes = 0;
+  int prompts = 0;
+  bool decodes = false;
   for (const Request* r = running_.front(); r != nullptr; r = RunningList::next(*r)) {
-    if (r->decoding()) {
-      ++decodes;
-    } else {
-      prompts += wanted(*r, r->num_computed);
-    }
+    decodes = decodes || r->decoding();
+    if (!r->decoding()) prompts += wanted(*r, r->num_computed);
   }
   const Request* head = order_.front();
   if (head != nullptr && !head->swapped_out) prompts += wanted(*head, head->num_computed);
-  return prompts > decodes;
+  if (prompts == 0) return false;
+  return !decodes || !rates_.knows_decodes() || rates_.prompt_s(prompts) > rates_.decode_s();
 }
 
 }  // namespace engine

@@ -149,17 +149,7 @@ void SwapTier::copy_out(Clock& clock) {
 }
 
 void SwapTier::after_execution(const StepPlan& plan, Clock& clock) {
-  if (plan.scheduled.empty()) return;
-  int decodes = 0;
-  prompts_.clear();
-  for (const ScheduledRequest& share : plan.scheduled) {
-    if (share.decode) {
-      ++decodes;
-    } else {
-      prompts_.push_back(share.num_tokens);
-    }
-  }
-  rates_.computed(prompts_, decodes, clock.now() - ready_);
+  rates_.computed(plan, clock.now() - ready_);
 }
 
 /// Who lost a block on the way out computes again.

@@ -75,7 +75,6 @@ class SwapTier final : public HostTier {
   std::vector<BlockCopy> going_out_;
   std::vector<Load> loads_;
   std::vector<LoadedKv> failed_;
-  std::vector<int> prompts_;  // tokens of each that the step computes
 };
 
 }  // namespace engine
