@@ -96,6 +96,8 @@ void add_work(Figures& figures, const sweep::CellResult& tables) {
   figures.add("jobs", static_cast<double>(jobs.rows()), "");
   figures.add("turns", static_cast<double>(turns.rows()), "");
   figures.add("steps", static_cast<double>(steps.rows()), "");
+  const auto& running = steps.values<std::int32_t>("n_running");
+  figures.add("running_peak", running.empty() ? 0 : *std::ranges::max_element(running), "");
   figures.add("step_mean_s",
               ratio(sum(steps.values<double>("dur_s")), static_cast<double>(steps.rows())), "s");
   figures.add("computed_tok", sum(steps.values<std::int32_t>("n_tok")), "tok");

@@ -153,6 +153,15 @@ TEST_CASE("what pins hold counts until the next step begins, however long nothin
   CHECK(cell.figure("gap_held_tok_s") == 16 * (10 * 4 + 5 * 1));
 }
 
+TEST_CASE("the running peak is the most requests that ran at once") {
+  HandMade cell;
+  cell.prefill(0.1, 100).n_running = 2;
+  cell.decode(0.1, 2).n_running = 7;
+  cell.decode(0.1, 2).n_running = 3;
+  CHECK(cell.figure("running_peak") == 7);
+  CHECK(HandMade().figure("running_peak") == 0);
+}
+
 TEST_CASE("content of the host that gave way unread was copied for nothing") {
   HandMade cell;
   const auto evict = [&](sweep::KvEventKind kind, sweep::KvEventReason reason, int bytes) {
