@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <ostream>
 
+#include "analysis/escape.hpp"
 #include "analysis/statistics.hpp"
 #include "analysis/text_table.hpp"
 
@@ -197,12 +199,35 @@ void Summary::print_means(std::ostream& out) const {
   table.print(out);
 }
 
+bool is_excluded(const CellReport& cell) { return cell.status == sweep::CellStatus::excluded; }
+
+/// A line for each reason, in plan order, with how many cells it holds for.
+void print_excluded(std::span<const CellReport> cells, std::ostream& out) {
+  std::vector<std::pair<std::string, int>> reasons;
+  for (const CellReport& cell : cells) {
+    if (!is_excluded(cell)) continue;
+    const auto known = std::ranges::find(reasons, cell.reason, &std::pair<std::string, int>::first);
+    if (known == reasons.end()) {
+      reasons.emplace_back(cell.reason, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  if (!reasons.empty()) out << '\n';
+  for (const auto& [reason, count] : reasons)
+    out << "excluded: " << count << (count == 1 ? " cell: " : " cells: ") << terminal_text(reason)
+        << '\n';
+}
+
 }  // namespace
 
 void print_summary(std::span<const CellReport> cells, std::ostream& out) {
-  const Summary summary(cells);
+  std::vector<CellReport> shown;
+  std::ranges::remove_copy_if(cells, std::back_inserter(shown), is_excluded);
+  const Summary summary(shown);
   summary.print_cells(out);
   if (summary.repeated()) summary.print_means(out);
+  print_excluded(cells, out);
 }
 
 }  // namespace analysis

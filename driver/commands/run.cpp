@@ -88,12 +88,14 @@ void print_results(const OpenRun& run, const FarmResult& result) {
   }
   std::cout << '\n';
   analysis::print_summary(reports, std::cout);
-  const auto ok = [](const analysis::CellReport& report) {
-    return report.status == sweep::CellStatus::ok;
+  const auto count = [&](sweep::CellStatus status) {
+    return std::ranges::count(reports, status, &analysis::CellReport::status);
   };
+  const auto total = std::ranges::ssize(reports), excluded = count(sweep::CellStatus::excluded);
   std::cout << '\n'
-            << std::ranges::count_if(reports, ok) << " of " << reports.size()
-            << " cells have a result\n";
+            << count(sweep::CellStatus::ok) << " of " << total - excluded << " cells have a result";
+  if (excluded > 0) std::cout << "; " << excluded << " excluded";
+  std::cout << '\n';
   if (std::ranges::any_of(reports, estimates_tokens)) {
     std::cout << "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.\n";
   }

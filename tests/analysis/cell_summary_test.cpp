@@ -101,6 +101,25 @@ TEST_CASE("cells that did not run are listed with their reason, on one line") {
         "   1  continuum    1         -       -  failed  bad\\x1b[2J\\nnews\n");
 }
 
+TEST_CASE("cells that are excluded are counted by reason, and in no table") {
+  const auto excluded = [](int index, const std::string& reason) {
+    CellReport report = cell(index, "lmcache", index, 0);
+    report.figures.clear();
+    report.status = CellStatus::excluded;
+    report.reason = reason;
+    return report;
+  };
+  const std::string text = summary({excluded(0, "no\ntier"), cell(1, "fcfs", 1, 41.5),
+                                    excluded(2, "too long"), excluded(3, "no\ntier")});
+  CHECK(text ==
+        "cell  policy  jps  jct_wall   steps\n"
+        "                     mean s\n"
+        "   1  fcfs      1     41.50  108518\n"
+        "\n"
+        "excluded: 2 cells: no\\ntier\n"
+        "excluded: 1 cell: too long\n");
+}
+
 TEST_CASE("repeats are averaged per group, over those that are ok") {
   const CellReport fcfs = cell(0, "fcfs", 1, 40), other = cell(3, "continuum", 1, 30);
   CellReport timed_out = repeat(other, 1, 99);
