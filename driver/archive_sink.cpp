@@ -89,6 +89,7 @@ std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& 
 ArchiveSink::ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
                          std::string scratch_dir, ProgressLine& progress)
     : profiles_(profiles),
+      expected_(plan.spec.expected),
       archive_(archive),
       scratch_dir_(std::move(scratch_dir)),
       progress_(progress) {
@@ -117,7 +118,7 @@ void ArchiveSink::on_worker(int worker, const worker::Hello& hello) {
 std::string ArchiveSink::config_of(int cell) {
   const sweep::CellRecord& record = record_of(cell);
   return worker::encode_job(
-      {record, cells_.at(cell)->cell.params, profiles_, archive_.mark_path(record.key)});
+      {record, cells_.at(cell)->cell.params, profiles_, archive_.mark_path(record.key), expected_});
 }
 
 void ArchiveSink::on_start(int cell, int attempt, const worker::Hello& worker) {

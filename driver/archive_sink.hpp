@@ -53,6 +53,7 @@ class ArchiveSink final : public FarmSink {
   std::string workers_;                      // which GPU each is, and on which node
   worker::Host self_ = worker::detect_host();
   std::string profiles_;
+  std::vector<sweep::Expectation> expected_;  // of every result
   sweep::Archive& archive_;
   std::string scratch_dir_;
   ProgressLine& progress_;

@@ -34,6 +34,7 @@ class SpecParser {
     read_excludes();
     read_overrides();
     read_figures();
+    spec_.expected = expectations_of(section("expect"), spec_.path);
     return std::move(spec_);
   }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sweeps/expectation.hpp"
 #include "sweeps/figure.hpp"
 #include "sweeps/params.hpp"
 
@@ -64,6 +65,7 @@ struct SweepSpec {
   std::vector<Exclude> excludes;
   std::vector<Include> includes;
   std::vector<Override> overrides;
+  std::vector<Expectation> expected;
   std::vector<FigureSpec> figures;
   ParamMap base;  // every other scalar, dotted
 

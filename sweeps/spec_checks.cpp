@@ -13,8 +13,8 @@ constexpr std::int64_t kMostRepeats = 100'000;
 constexpr std::int64_t kLargestSeed = std::int64_t{1} << 53;  // every JSON reader keeps it exact
 
 /// Tables that are not base parameters.
-constexpr std::string_view kSections[] = {"schema",  "sweep",   "axes",     "repeat",
-                                          "include", "exclude", "override", "figure"};
+constexpr std::string_view kSections[] = {"schema",  "sweep",    "axes",   "repeat", "include",
+                                          "exclude", "override", "figure", "expect"};
 
 /// "numbers" hold together, whether written as integers or floats.
 std::string_view kind_of(const Value& value) {

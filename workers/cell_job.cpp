@@ -46,6 +46,8 @@ CellJob parse_job(const json& text) {
   for (const json& param : text.at("params")) {
     job.params[param.at(0)] = {to_value(param.at(1)), {param.at(2), param.at(3), param.at(4)}};
   }
+  for (const json& each : text.at("expected"))
+    job.expected.push_back({each.at(0), each.at(1), {each.at(2), each.at(3), each.at(4)}});
   return job;
 }
 
@@ -85,6 +87,8 @@ class CellRunner {
     const engine::WallClock wall;
     contents.result =
         run_on_device(bound.config, context, static_cast<std::uint64_t>(contents.record.index));
+    if (const std::string missed = sweep::unmet(job.expected, contents.result); !missed.empty())
+      throw CellVerdict(sweep::CellStatus::failed, missed);
     contents.record.run.wall_s = engine::to_seconds(wall.now());
     contents.record.run.t_end_utc = engine::utc_now();
     contents.record.status = sweep::CellStatus::ok;
@@ -144,18 +148,20 @@ class CellRunner {
 
 std::string encode_job(const CellJob& job) {
   const sweep::CellRecord& record = job.record;
-  json axes = json::array(), params = json::array();
+  json axes = json::array(), params = json::array(), expected = json::array();
   for (const auto& [name, value] : record.axes) axes.push_back({name, to_json(value)});
   for (const auto& [key, param] : job.params) {
     params.push_back(
         {key, to_json(param.value), param.where.file, param.where.line, param.where.column});
   }
+  for (const auto& [what, value, where] : job.expected)
+    expected.push_back({what, value, where.file, where.line, where.column});
   return json{{"key", record.key},         {"index", record.index},
               {"label", record.label},     {"config", record.config_json},
               {"backend", record.backend}, {"repeat", record.repeat},
               {"seed", record.seed},       {"axes", axes},
               {"params", params},          {"profiles", job.profiles},
-              {"mark", job.mark_path}}
+              {"mark", job.mark_path},     {"expected", expected}}
       .dump();
 }
 

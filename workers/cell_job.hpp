@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "sweeps/expectation.hpp"
 #include "sweeps/shard.hpp"
 #include "workers/execution.hpp"
 #include "workers/protocol.hpp"
@@ -14,8 +15,9 @@ namespace worker {
 struct CellJob {
   sweep::CellRecord record;  // as planned
   sweep::ParamMap params;
-  std::string profiles;   // folder of the profiles
-  std::string mark_path;  // of the note that the cell has started
+  std::string profiles;                           // folder of the profiles
+  std::string mark_path;                          // of the note that the cell has started
+  std::vector<sweep::Expectation> expected = {};  // of the result
 };
 
 std::string encode_job(const CellJob& job);
@@ -23,7 +25,8 @@ std::string encode_job(const CellJob& job);
 CellJob decode_job(const std::string& text);
 
 /// Runs the jobs that it is given and returns the bytes of their shards, formed in `scratch_dir`.
-/// Binds the cell again: a worker that sees other files than the driver fails the cell.
+/// Binds the cell again: a worker that sees other files than the driver fails the cell, and so does
+/// a result that does not show what is expected of it.
 /// While a cell runs, a fatal signal leaves a word in the cell's mark.
 RunCell make_cell_runner(const Hello& self, int rank, const std::string& scratch_dir,
                          std::shared_ptr<Executor> executor = std::make_shared<Executor>());

@@ -71,8 +71,8 @@ reason = "measured elsewhere"
 )");
   const Outcome outcome = program.run({"run", "mixed.toml", "--set", "workload.jobs=2"});
   INFO(outcome.err);
-  CHECK_THAT(outcome.out, Contains("excluded"));
-  CHECK_THAT(outcome.out, Contains("measured elsewhere"));
+  CHECK_THAT(outcome.out, Contains("\nexcluded: 1 cell: measured elsewhere\n"));
+  CHECK_THAT(outcome.out, Contains("\n0 of 1 cells have a result; 1 excluded\n"));
   CHECK_THAT(outcome.out, Contains("infeasible"));
   CHECK_THAT(outcome.out, Contains("holds 992 tokens in whole blocks"));
 }
@@ -91,6 +91,43 @@ TEST_CASE("a key that the backend makes nothing of is named with its place, and 
   }
   const Outcome set = program.run({"plan", "tiny.toml", "--set", "engine.debug=true"});
   CHECK_THAT(set.err, Contains("kvsweep: --set: engine.debug has no effect on backend sim"));
+}
+
+TEST_CASE("a cell that does not show what its sweep expects has failed, and says where that is") {
+  const Program program;
+  const auto expect = [&](const std::string& evictions) {
+    program.write("pair.toml", R"(schema = 1
+[sweep]
+name = "pair"
+backend = "sim"
+[axes]
+gpu = ["a100-sxm-40gb"]
+policy = ["recompute"]
+[engine]
+scheduler = "prefill_first"
+max_num_batched_tokens = 1152
+kv_tokens = 1216
+watermark_tokens = 32
+[workload]
+kind = "pair"
+requests = "108+256 900+124"
+[expect]
+evictions = )" + evictions + "\nevicted_job = 1\n");
+    return program.run({"run", "pair.toml"});
+  };
+  const Outcome missed = expect("2");
+  CHECK(missed.exit_code == 3);
+  CHECK_THAT(missed.out, Contains("failed  pair.toml:17:1: expect.evictions = 2, found 1"));
+  CHECK_THAT(missed.out, Contains("\n0 of 1 cells have a result\n"));
+  CHECK_THAT(program.run({"status", "pair.h5"}).out, Contains("expect.evictions = 2, found 1"));
+  const Outcome shown = expect("1");  // the failed one runs again
+  INFO(shown.err);
+  CHECK(shown.exit_code == 0);
+  CHECK_THAT(shown.out, Contains("\n1 of 1 cells have a result\n"));
+  const auto digest = [&] { return program.run({"export", "pair.h5", "--table", "cells"}).out; };
+  const std::string judged = digest();
+  CHECK(expect("3").exit_code == 0);  // what is done already is not judged again
+  CHECK(digest() == judged);
 }
 
 TEST_CASE("naive batches run as any policy does") {
