@@ -12,7 +12,7 @@ namespace worker {
 namespace {
 
 /// Raised by hand when the engine's results change: older archives then no longer count as done.
-constexpr std::int64_t kEngineAbi = 3;
+constexpr std::int64_t kEngineAbi = 4;
 constexpr int kIntMax = std::numeric_limits<int>::max();
 
 /// The named policy's parameters under "policy.", where the cell does not set them itself.
