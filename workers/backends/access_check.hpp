@@ -25,9 +25,9 @@ struct LoggedParts {
 };
 
 /// Holds a step's log against the schedule, for every logged layer and head:
-/// - of each block of a row's table just the slots are read, and as often, that the row's query
-///   tiles see: for a decoded row every slot of its context once, keys and values each;
-/// - just the slots of the new tokens are written, once each;
+/// - of each block of a row's table as many slots are read as the row's query tiles see, and none
+///   outside those: for a decoded row the slots of its context, keys and values each;
+/// - of each block as many slots are written as it has new tokens, and none outside those;
 /// - no other block, slot, row, head, layer or step occurs;
 /// - every access lies within its segment's time.
 /// Throws AccessMismatch.
