@@ -182,23 +182,11 @@ __global__ __launch_bounds__(kThreads, 2) void few_rows_kernel(const __grid_cons
   }
 }
 
-/// CTAs that run at once on the current device; all devices of a process are taken to be alike.
-template <class Kernel>
-int resident_ctas(Kernel kernel, int shared_bytes) {
-  int each = 0;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
-        "few_rows");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kThreads,
-                                                      static_cast<std::size_t>(shared_bytes)),
-        "few_rows");
-  return multiprocessors() * each;
-}
-
 template <class T, class Out, int kParts>
 void launch_few_rows(const FewRows& op, cudaStream_t stream) {
   const auto kernel = few_rows_kernel<T, Out, kParts>;
   constexpr int kBytes = Shared<kParts>::kBytes;
-  static const int resident = resident_ctas(kernel, kBytes);
+  static const int resident = resident_ctas("few_rows", kernel, kThreads, kBytes);
   const int tiles = op.n / kTileRows;
   const Grid grid = {static_cast<unsigned>(tiles < resident ? tiles : resident), kThreads, kBytes};
   launch_overlapping("few_rows", kernel, grid, stream, op);

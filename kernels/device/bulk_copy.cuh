@@ -72,4 +72,15 @@ __device__ inline void copy_box(std::uint32_t to, const CUtensorMap& map, int la
       : "memory");
 }
 
+/// The n-th use of a ring of buffers: which one, and the parity of its barriers' phase.
+template <int kStages>
+struct Turn {
+  int stage = 0, parity = 0;
+  __device__ void advance() {
+    if (++stage < kStages) return;
+    stage = 0;
+    parity ^= 1;
+  }
+};
+
 }  // namespace kernels::gpu

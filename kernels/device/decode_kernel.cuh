@@ -315,27 +315,12 @@ __global__ __launch_bounds__(kThreads,
   if (threadIdx.x == 0 && atomicAdd(w.left, 1u) + 1 == gridDim.x) *w.taken = *w.left = 0;
 }
 
-/// CTAs that run at once on the current device; all devices of a process are taken to be alike.
-template <class Kernel>
-int resident_ctas(Kernel kernel, int shared_bytes) {
-  int device = 0, multiprocessors = 0, each = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-        "multiprocessors");
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
-        "decode_attention");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kThreads,
-                                                      static_cast<std::size_t>(shared_bytes)),
-        "decode_attention");
-  return multiprocessors * each;
-}
-
 template <class T, int kHeadDim, bool kApart, class Log>
 void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
   constexpr float kLog2E = 1.4426950408889634f;
   const auto kernel = decode_attention_kernel<T, kHeadDim, kApart, Log>;
   constexpr int kBytes = Shared<kHeadDim>::bytes(kApart);
-  static const int resident = resident_ctas(kernel, kBytes);
+  static const int resident = resident_ctas("decode_attention", kernel, kThreads, kBytes);
   const Arguments arguments = {op.shape,
                                op.qkv,
                                op.kv.arena,

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/device/capability.hpp"
 #include "kernels/device/types.hpp"
 
 namespace kernels::gpu {
@@ -63,6 +64,19 @@ inline bool can_overlap() {
     return major >= 9;
   }();
   return known;
+}
+
+/// CTAs of a kernel that run at once on the current device, of so many threads and so much shared
+/// memory, which it is allowed to have; all devices of a process are taken to be alike.
+template <class Kernel>
+int resident_ctas(const char* name, Kernel kernel, int threads, int shared_bytes) {
+  int each = 0;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+        name);
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads,
+                                                      static_cast<std::size_t>(shared_bytes)),
+        name);
+  return multiprocessors() * each;
 }
 
 /// Enqueues a kernel and throws CudaError naming it when the runtime refuses it.

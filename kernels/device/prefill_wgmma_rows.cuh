@@ -74,15 +74,7 @@ struct Shared {
   __device__ Ring value_ring(int stage) const { return ring(1 + kStages + stage); }
 };
 
-/// The n-th use of a ring's buffers: which one, and the parity of its phase.
-struct Turn {
-  int stage = 0, parity = 0;
-  __device__ void advance() {
-    if (++stage < kStages) return;
-    stage = 0;
-    parity ^= 1;
-  }
-};
+using Turn = gpu::Turn<kStages>;
 
 /// Work goes round the CTAs and back, so that each gets long and short pieces. Round r of CTA c.
 __device__ inline int item_of(int round) {

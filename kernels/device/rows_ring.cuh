@@ -54,17 +54,6 @@ struct Ring {
   }
 };
 
-/// The n-th use of a ring's stages: which one, and the parity of its phase.
-template <int kStages>
-struct Turn {
-  int stage = 0, parity = 0;
-  __device__ void advance() {
-    if (++stage < kStages) return;
-    stage = 0;
-    parity ^= 1;
-  }
-};
-
 /// Chunks of columns that a CTA multiplies.
 struct Chunks {
   int first, end;
