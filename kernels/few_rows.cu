@@ -194,6 +194,13 @@ void launch_few_rows(const FewRows& op, cudaStream_t stream) {
 
 bool tiles_divide(int n, int k) { return n % kTileRows == 0 && k % kChunk == 0; }
 
+/// Whether the kernels of compute capability 9.0 compute a product: beyond kFewRows whenever they
+/// can, below where they are the faster ones.
+bool by_wgmma(int rows, int n, int k, bool gated) {
+  return has_few_rows_wgmma(rows, n, k, gated) &&
+         (rows > kFewRows || prefers_few_rows_wgmma(n, k, gated));
+}
+
 }  // namespace
 
 bool takes_few_rows(int rows, int n, int k, bool gated) {
@@ -205,12 +212,9 @@ void few_rows(const FewRows& op, cudaStream_t stream) {
   require(!op.gated || op.out == op.type, "few_rows: a gated product has the type of its input");
   require(op.out == op.type || op.out == Type::f32,
           "few_rows: the output is neither of x's type nor float32");
-  if (op.rows > kFewRows) {
-    require(has_few_rows_wgmma(op.rows, op.n, op.k, op.gated),
-            "few_rows: more rows than this device takes, or another shape");
-    return few_rows_wgmma(op, stream);
-  }
-  require(tiles_divide(op.n, op.k), "few_rows: n is not a multiple of 16, or k is not one of 32");
+  if (op.rows > 0 && by_wgmma(op.rows, op.n, op.k, op.gated)) return few_rows_wgmma(op, stream);
+  require(op.rows <= kFewRows && tiles_divide(op.n, op.k),
+          "few_rows: more rows than this device takes, or n or k that tiles do not divide");
   if (op.rows == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;

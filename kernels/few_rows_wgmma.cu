@@ -1,4 +1,4 @@
-// Products of 9 to 64 rows on compute capability 9.0: which kernel computes one, and its launch.
+// Products of at most 64 rows on compute capability 9.0: which kernel computes one, and its launch.
 // device/rows_split.cuh and rows_gated.cuh say how they work.
 #if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define KERNELS_WGMMA 0

@@ -1,7 +1,7 @@
 #pragma once
 #include "kernels/device/layers.hpp"
 
-/// The part of few_rows() for more than kFewRows rows, on compute capability 9.0.
+/// The part of few_rows() on compute capability 9.0, for 1 to kSomeRows rows.
 namespace kernels::gpu {
 
 /// Whether the current device can compute such a product in one go of all its CTAs.

@@ -48,8 +48,8 @@ void swiglu(const SwiGlu& op, cudaStream_t stream);
 
 /// y[r][n] = sum over k of x[r][k] * w[n][k], sums in float32, for at most kFewRows rows, and on
 /// compute capability 9.0 (compiled for sm_90a) for at most kSomeRows where w is not too large. A
-/// row's result does not depend on how many there are, up to kFewRows and beyond. `gated`: w holds
-/// n gate rows, then n up rows, and y = silu(gate) * up, unrounded between.
+/// row's result depends on how many there are at most by their being more than kFewRows. `gated`: w
+/// holds n gate rows, then n up rows, and y = silu(gate) * up, unrounded between.
 constexpr int kFewRows = 8, kSomeRows = 64;
 struct FewRows {
   Type type = Type::bf16;  // of x and w
@@ -62,8 +62,8 @@ struct FewRows {
   const void* x = nullptr;  // [rows][k] of type
   const void* w = nullptr;  // [n, twice that if gated][k] of type; no kernel of the step writes it
   void* y = nullptr;        // [rows][y_stride]
-  void* workspace = nullptr;  // beyond kFewRows: few_rows_workspace_bytes(), zero before the first
-};                            // use; every launch leaves it zero again
+  void* workspace = nullptr;  // few_rows_workspace_bytes(), zero before the first use; every launch
+};                            // leaves it zero again
 std::size_t few_rows_workspace_bytes();
 /// Whether few_rows() is the kernel to take for such a product on the current device.
 bool takes_few_rows(int rows, int n, int k, bool gated = false);

@@ -1,4 +1,4 @@
-// Gate and up products of 9 to 64 rows with SwiGLU: a CTA has some rows of w, and all their
+// Gate and up products of at most 64 rows with SwiGLU: a CTA has some rows of w, and all their
 // columns. Rows of x are the rows of the tensor core's product (64, of which those beyond x's count
 // for nothing), rows of w its columns: eight gate rows, their eight up rows, and so on, so that a
 // thread has an output's gate and its up.

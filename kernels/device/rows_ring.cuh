@@ -1,7 +1,7 @@
-// What the products of 9 to 64 rows on Hopper have in common. They are bound by reading w once. A
-// CTA has a multiprocessor to itself: a warp brings chunks of w and x to a ring of stages in shared
-// memory by the copy engine, the first ones of w before the launch's turn comes, and warpgroups
-// multiply what has come.
+// What the products of at most 64 rows on Hopper have in common. They are bound by reading w once.
+// A CTA has a multiprocessor to itself: a warp brings chunks of w and x to a ring of stages in
+// shared memory by the copy engine, the first ones of w before the launch's turn comes, and
+// warpgroups multiply what has come.
 #pragma once
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/layers.hpp"
@@ -18,7 +18,7 @@ constexpr int kGroupThreads = 128;
 constexpr int kGroupRows = 64;  // of a product's first matrix
 // Of a CTA's stages at least: more than half of a multiprocessor's shared memory, so that no two
 // CTAs of a launch share one, and not all of it, so that small kernels find room beside it.
-constexpr int kQueueBytes = 120 * 1024;
+constexpr int kQueueBytes = 180 * 1024;
 
 struct Launch {
   CUtensorMap w, x;

@@ -1,4 +1,4 @@
-// Products of 9 to 64 rows whose matrix has few rows: four CTAs share a tile of rows of w, a
+// Products of at most 64 rows whose matrix has few rows: four CTAs share a tile of rows of w, a
 // quarter of the columns each. Then each adds up a quarter of the tile's outputs, in the order of
 // the columns. Rows of w are the rows of the tensor core's product, rows of x its columns.
 #pragma once
