@@ -1,6 +1,7 @@
 #include "driver/plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 
 #include "driver/archive_argument.hpp"
@@ -71,6 +72,33 @@ void select_cell(Plan& plan, const std::string& word) {
     planned.selected = planned.selected && planned.cell.index == cell;
 }
 
+/// The first axis in which `other` differs from `one`; empty where there is none.
+std::string differing_axis(const sweep::Cell& one, const sweep::Cell& other) {
+  for (const auto& [axis, value] : other.axes) {
+    const auto found = one.params.find(axis);
+    if (found == one.params.end() || found->second.value != value) return axis;
+  }
+  return {};
+}
+
+/// Throws SpecError where two cells are one experiment, since what tells them apart has no effect
+/// on the backend: an archive has one row for it.
+void require_distinct(const Plan& plan) {
+  std::map<std::string, const sweep::Cell*> cells;
+  for (const PlannedCell& planned : plan.cells) {
+    const auto [first, is_new] = cells.emplace(planned.key, &planned.cell);
+    if (is_new) continue;
+    const std::string axis = differing_axis(*first->second, planned.cell);
+    const auto value = planned.cell.params.find(axis);
+    const bool known = value != planned.cell.params.end();
+    throw sweep::SpecError(
+        (known ? sweep::to_text(value->second.where) : plan.spec.path) + ": the cells \"" +
+        sweep::label(*first->second) + "\" and \"" + sweep::label(planned.cell) +
+        "\" are one experiment on backend " + plan.backend +
+        (known ? ", where " + axis + " has no effect: --set it to one value" : ""));
+  }
+}
+
 }  // namespace
 
 Plan make_plan(const std::string& path, const Options& options) {
@@ -89,6 +117,7 @@ Plan make_plan(const std::string& path, const Options& options) {
     plan.cells.push_back(plan_cell(cell, plan.backend, profiles));
     plan.cells.back().selected = selection.contains(cell);
   }
+  require_distinct(plan);
   if (options.cell) select_cell(plan, *options.cell);
   if (std::ranges::none_of(plan.cells, &PlannedCell::selected)) {
     throw sweep::SpecError(path + ": --only and --skip leave no cell");

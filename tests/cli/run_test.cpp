@@ -93,6 +93,32 @@ TEST_CASE("a key that the backend makes nothing of is named with its place, and 
   CHECK_THAT(set.err, Contains("kvsweep: --set: engine.debug has no effect on backend sim"));
 }
 
+TEST_CASE(
+    "cells that are one experiment on the backend are refused with the axis that names them") {
+  const Program program;
+  program.write("chunks.toml", R"(schema = 1
+[sweep]
+name = "chunks"
+backend = "sim"
+[axes]
+gpu = ["h200-141gb"]
+model = ["llama-3.1-8b"]
+policy = ["fcfs"]
+"engine.prefill_attention" = ["paged", "contiguous"]
+[workload]
+kind = "pair"
+requests = "64+1"
+)");
+  for (const std::string command : {"plan", "run"}) {
+    const Outcome outcome = program.run({command, "chunks.toml"});
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 2);
+    CHECK_THAT(outcome.err, Contains("chunks.toml:9:40: the cells \"gpu=h200-141gb"));
+    CHECK_THAT(outcome.err, Contains("are one experiment on backend sim, where "
+                                     "engine.prefill_attention has no effect: --set it"));
+  }
+}
+
 TEST_CASE("a cell that does not show what its sweep expects has failed, and says where that is") {
   const Program program;
   const auto expect = [&](const std::string& evictions) {
