@@ -52,6 +52,9 @@ std::string kind_text(const Kind& kind) {
 struct CannotJudge : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+struct NoCells : CannotJudge {
+  using CannotJudge::CannotJudge;
+};
 
 std::string shown_filter(const CellFilter& filter) {
   std::string text;
@@ -79,8 +82,8 @@ Repeats select(const ClaimRow& row, const CellFilter& filter, const Cells& cells
     repeats[cell->record->seed].push_back(cell);
   }
   if (repeats.empty()) {
-    throw CannotJudge("no result with " + shown_filter(filter) +
-                      (claim.experiment.empty() ? "" : "; experiment " + claim.experiment));
+    throw NoCells("no result with " + shown_filter(filter) +
+                  (claim.experiment.empty() ? "" : "; experiment " + claim.experiment));
   }
   for (const auto& [seed, pool] : repeats) {
     if (!claim.pooled || wanted == 0 || pool.size() == wanted) continue;
@@ -166,9 +169,16 @@ void decide(ClaimRow& row) {
   }
 }
 
-ClaimRow judge(const Claim& claim, const ClaimPoint& point, const Kind& kind, const Cells& cells,
-               const LoadTable& load) {
+/// A row, and whether it lacks a figure for want of cells rather than for what cells there are.
+struct Judged {
   ClaimRow row;
+  bool lacks_cells = false;
+};
+
+Judged judge(const Claim& claim, const ClaimPoint& point, const Kind& kind, const Cells& cells,
+             const LoadTable& load) {
+  Judged judged;
+  ClaimRow& row = judged.row;
   row.claim = &claim;
   row.point = &point;
   row.kind = kind_text(kind);
@@ -185,10 +195,13 @@ ClaimRow judge(const Claim& claim, const ClaimPoint& point, const Kind& kind, co
     } else {
       decide(row);
     }
+  } catch (const NoCells& why) {
+    row.reason = why.what();
+    judged.lacks_cells = true;
   } catch (const CannotJudge& why) {
     row.reason = why.what();
   }
-  return row;
+  return judged;
 }
 
 /// The cells of each card that the claim is decided for, the publication's under no name.
@@ -216,6 +229,31 @@ std::map<Kind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
   return kinds;
 }
 
+bool has_figure(const Judged& judged) { return !std::isnan(judged.row.ours); }
+
+/// The rows with figures; where no kind of figures and no card has one, a row that says why.
+std::vector<ClaimRow> rows_of(const Claim& claim, const ClaimPoint& point,
+                              const std::map<Kind, Cells>& kinds, const LoadTable& load) {
+  std::vector<Judged> judged;
+  for (const auto& [kind, of_kind] : kinds) {
+    for (const auto& [card, of_card] : by_card(claim, point, of_kind)) {
+      judged.push_back(judge(claim, point, kind, of_card, load));
+      judged.back().row.card = card;
+    }
+  }
+  std::vector<ClaimRow> rows;
+  for (const Judged& each : judged)
+    if (has_figure(each)) rows.push_back(each.row);
+  if (!rows.empty()) return rows;
+  if (judged.empty()) judged.push_back(judge(claim, point, {}, {}, load));
+  // Cells that cannot be judged explain more than those of another kind that are not there.
+  const auto telling = std::ranges::find(judged, false, &Judged::lacks_cells);
+  ClaimRow row = (telling == judged.end() ? judged.front() : *telling).row;
+  row.kind.clear();
+  row.card.clear();
+  return {row};
+}
+
 }  // namespace
 
 bool matches(const ConfiguredCell& cell, const CellFilter& filter) {
@@ -240,23 +278,7 @@ std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
   std::vector<ClaimRow> rows;
   for (const Claim& claim : claims) {
     for (const ClaimPoint& point : claim.points) {
-      std::vector<ClaimRow> judged;
-      for (const auto& [kind, of_kind] : kinds) {
-        for (const auto& [card, of_card] : by_card(claim, point, of_kind)) {
-          judged.push_back(judge(claim, point, kind, of_card, load));
-          judged.back().card = card;
-        }
-      }
-      // A kind of figures that has nothing to say is passed over where another has.
-      const auto has_figure = [](const ClaimRow& row) { return !std::isnan(row.ours); };
-      if (std::ranges::any_of(judged, has_figure))
-        std::erase_if(judged, [&](const ClaimRow& row) { return !has_figure(row); });
-      if (judged.empty()) judged.push_back(judge(claim, point, {}, {}, load));
-      if (!has_figure(judged.front())) {
-        judged.resize(1, judged.front());
-        judged.front().kind.clear();
-        judged.front().card.clear();
-      }
+      const std::vector<ClaimRow> judged = rows_of(claim, point, kinds, load);
       rows.insert(rows.end(), judged.begin(), judged.end());
     }
   }

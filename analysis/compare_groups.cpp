@@ -16,6 +16,7 @@ bool never_compared(const std::string& key) { return key == "backend" || key == 
 /// Whether a key of the configuration follows from a named one.
 bool follows(const std::string& key, const std::string& named) {
   if (key == named || key.starts_with(named + '.')) return true;
+  if (named == "model" && key == "engine.dtype") return true;
   if (named == "gpu" || named == "model")
     return key == "sim.constants" || key == "engine.kv_tokens";
   if (named == "sim.cost_model") return key == "sim.constants";

@@ -187,6 +187,17 @@ TEST_CASE("without results a claim says what is missing and which experiment run
   CHECK_THAT(court.row().reason, Contains("no result with jps=3, policy=continuum"));
 }
 
+TEST_CASE("cells that cannot be judged are told about before cells of another kind that lack",
+          "[claims]") {
+  // Kinds are judged in order of their names: cuda's cells, of other policies, come first.
+  Court court(kRatio);
+  court.add("fcfs", {350, 350, 350});
+  court.add("continuum", {100, 100, 100}, {{"engine.max_num_seqs", whole(16)}});
+  court.add("cpu_offload", {200, 200, 200}, {{"backend", text("cuda")}});
+  CHECK(court.row().verdict == Verdict::undecided);
+  CHECK_THAT(court.row().reason, Contains("the two sides differ in engine.max_num_seqs"));
+}
+
 TEST_CASE("a cell that failed is no result", "[claims]") {
   Court court(kRatio);
   court.add("continuum", {100, 100, 100});

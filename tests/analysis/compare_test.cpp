@@ -99,6 +99,13 @@ TEST_CASE("what follows from a named key may differ") {
   cards.add({{"policy", text("fcfs")}, {"gpu", text("a100-40gb")}, {"sim.constants", text("slow")}},
             80);
   CHECK(within(cards, {{"gpu"}, "jct_wall_mean_s", {}}).rows.at(0).ratio == Approx(2));
+  ArchivedCells models;
+  models.add({{"policy", text("fcfs")}, {"engine.dtype", text("bfloat16")}}, 40);
+  models.add(
+      {{"policy", text("fcfs")}, {"model", text("opt-13b")}, {"engine.dtype", text("float16")}},
+      80);
+  CHECK(within(models, {{"model"}, "jct_wall_mean_s", {}}).rows.at(0).ratio == Approx(2));
+  CHECK_THAT(refusal(models, {{"gpu"}, "jct_wall_mean_s", {}}), Contains("engine.dtype"));
 }
 
 TEST_CASE("backends and emulated cards are never compared, even when they are named") {
