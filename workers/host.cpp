@@ -55,7 +55,8 @@ std::uint64_t cgroup_limit(const fs::path& root) {
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    std::string controllers = line.substr(first, second - first) + ',';
+    controllers.front() = ',';
     const std::string group = line.substr(second + 1);
     if (controllers == ",,") {
       least = std::min(least, least_limit(mount, group, "memory.max"));
