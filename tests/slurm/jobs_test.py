@@ -141,7 +141,7 @@ def array_again():
         tasks, merge = cluster.submit("--sku", "a100-40gb", "--array", "--gpus", "1")
         frozen = cluster.until(tasks.worker, "a cell that runs")
         os.kill(frozen, signal.SIGSTOP)
-        tasks.drain()
+        tasks.drain("_0")
         cluster.tool("scancel", tasks.number + "_1")  # which waits for the first
         os.kill(frozen, signal.SIGCONT)
         expect_equal(merge.wait(), 0, cluster.all_logs())

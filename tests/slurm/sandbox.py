@@ -88,9 +88,10 @@ class Job:
         self.cluster.until(lambda: self.log().count(text) >= count,
                            f"{count} times {text!r} in the log of job {self.number}")
 
-    def drain(self):
-        """What Slurm sends ahead of the time limit."""
-        self.cluster.tool("scancel", "--batch", "--signal=USR1", self.number)
+    def drain(self, task=""):
+        """What Slurm sends ahead of the time limit, to one task ("_0") of an array: for those that wait scancel tries again
+        for a minute and a half."""
+        self.cluster.tool("scancel", "--batch", "--signal=USR1", self.number + task)
 
     def worker(self):
         """The process that has a cell; None between two cells."""
@@ -142,9 +143,9 @@ class Cluster:
 
     def __exit__(self, *_):
         self.empty_queue()
-        self.until_nobody_runs(self.path)
-        if not SHARED:
+        if not SHARED:  # whose daemons run with this path, too
             self.tool(self.sandbox, "down", self.slurm)
+        self.until_nobody_runs(self.path)
         shutil.rmtree(self.path, ignore_errors=True)
 
     def empty_queue(self):
