@@ -4,7 +4,7 @@
 #include "kernels/device/mma.cuh"
 
 /// Decode attention's parts: what a CTA works on, its shared memory, and a warp's scores and sums.
-/// decode_attention.cu says how they work together.
+/// decode_kernel.cuh says how they work together.
 namespace kernels::gpu::decode {
 
 constexpr int kWarps = 4;
