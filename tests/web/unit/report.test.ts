@@ -1,7 +1,7 @@
 import { verdicts } from "@/report/claims";
 import { highestTurn, withDram } from "@/report/compare";
 import {
-  ALL, dramSizes, poolOf, rateText, repeatsOf, type ClaimRow, type Group, type Panel, type Pool, type Report, type Story,
+  ALL, dramSizes, poolOf, questionsOf, rateText, repeatsOf, sweepsOf, type ClaimRow, type Group, type Panel, type Pool, type Report, type Story,
 } from "@/report/data";
 import { designsOf, shortened } from "@/report/folds";
 import { gapRows, spansOf } from "@/report/gap";
@@ -40,6 +40,20 @@ function report(): Report {
     claim_sources: [], missing: [], published_fits: [], studies: [], externals: [], accesses: [], accesses_left_out: [],
   };
 }
+
+describe("a sweep in several archives", () => {
+  const asked = [
+    { sweep: "pool", question: "Which?" }, { sweep: "chunk", question: "" }, { sweep: "pool", question: "Which?" },
+  ];
+
+  it("is named once", () => {
+    expect(sweepsOf(asked)).toEqual(["pool", "chunk"]);
+  });
+
+  it("asks once", () => {
+    expect(questionsOf(asked)).toEqual(["Which?", "Sweep chunk."]);
+  });
+});
 
 describe("the outline of a log histogram", () => {
   it("falls to the floor where bins are empty", () => {

@@ -1,7 +1,7 @@
 // What was asked, where the numbers come from, and what is missing.
 import { h } from "@/shared/dom";
 
-import { repeatsText, type Archive, type Report } from "./data";
+import { questionsOf, repeatsText, type Archive, type Report } from "./data";
 import { badge, bar, dataTable, number, section, text, texts } from "./elements";
 import { table } from "./parts";
 
@@ -26,9 +26,7 @@ export function questionSection(report: Report): HTMLElement {
   const gpus = new Set(panels.map((panel) => panel.gpu)).size;
   const groups = panels.flatMap((panel) => panel.groups);
   const repeats = repeatsText(Math.max(0, ...groups.map((group) => group.repeats)));
-  const asked = archives.map(({ question, sweep }) =>
-    h("p", { class: "question" }, question === "" ? `Sweep ${sweep}.` : question),
-  );
+  const asked = questionsOf(archives).map((each) => h("p", { class: "question" }, each));
   const badges = kinds.flatMap((kind, i) => [i > 0 ? ", " : "", badge(kind)]);
   return section("question", "Question and provenance", ...asked,
     h("p", {}, "Figures here are ", ...badges,

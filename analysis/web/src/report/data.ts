@@ -244,6 +244,16 @@ export const timeLine = (times: Times | undefined, name: string): Maybe[] | unde
 export const repeatsText = (repeats: number): string =>
   `${repeats} repeat${repeats === 1 ? "" : "s"}`;
 
+type Asked = Pick<Archive, "sweep" | "question">;
+
+/** Sweeps by name, each once however many archives it has. */
+export const sweepsOf = (archives: Pick<Archive, "sweep">[]): string[] =>
+  [...new Set(archives.map((archive) => archive.sweep))];
+
+/** What sweeps ask, each once; a sweep that asks nothing has its name. */
+export const questionsOf = (archives: Asked[]): string[] =>
+  [...new Set(archives.map(({ question, sweep }) => question || `Sweep ${sweep}.`))];
+
 /** "2 repeats", or "1 to 3 repeats" where groups differ. */
 export function repeatsOf(groups: { repeats: number }[]): string {
   if (groups.length === 0) return "no repeat";

@@ -8,7 +8,7 @@ import { accessesSection } from "./accesses";
 import { missingSection, questionSection } from "./archives";
 import type { Card } from "./card";
 import { claimsSection } from "./claims";
-import type { Report } from "./data";
+import { sweepsOf, type Report } from "./data";
 import { externalsSection } from "./externals";
 import { fitsSection } from "./fits";
 import { latencySection } from "./latency";
@@ -18,7 +18,7 @@ import { Store } from "./state";
 import { studiesSection } from "./studies";
 import { summarySection } from "./summary";
 
-const titleOf = (report: Report) => report.archives.map((archive) => archive.sweep).join(", ");
+const titleOf = (report: Report) => sweepsOf(report.archives).join(", ");
 
 const top = (title: string) => h("header", { class: "top" }, h("h1", {}, title), themeToggle());
 
