@@ -1,0 +1,5 @@
+#pragma once
+#include <span>
+#include <string>
+
+double widest(std::span<const std::string> labels);
