@@ -122,12 +122,12 @@ void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadT
                       " and " + shown(difference->b));
   }
   const bool paired = keep_common_seeds(value, base);
-  const std::vector<double> over = values_of(*row.claim, base, load),
-                            under = values_of(*row.claim, value, load);
-  if (mean(over) == 0) throw CannotJudge("the base of the ratio is 0");
-  row.ours = mean(under) / mean(over);
-  row.interval = bootstrap_ratio_interval(over, under, paired);
-  row.repeats = std::min(over.size(), under.size());
+  const std::vector<double> bases = values_of(*row.claim, base, load),
+                            values = values_of(*row.claim, value, load);
+  if (mean(bases) == 0) throw CannotJudge("the base of the ratio is 0");
+  row.ours = mean(values) / mean(bases);
+  row.interval = bootstrap_ratio_interval(bases, values, paired);
+  row.repeats = std::min(bases.size(), values.size());
 }
 
 void measure(ClaimRow& row, const Repeats& value, const LoadTable& load) {

@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kSeed = "repeat.seed";
 
-/// What no comparison crosses: figures of different backends are not of one kind.
+/// What no comparison crosses: figures of different backends, or of emulated cards and others, are
+/// not of one kind.
 bool never_compared(const std::string& key) { return key == "backend" || key == "engine.emulate"; }
 
 /// Whether a key of the configuration follows from a named one.
