@@ -48,15 +48,14 @@ void print_md(const Grid& grid, std::ostream& out) {
 void print_csv(const Grid& grid, std::ostream& out) {
   const char* comma = "";
   for (const Grid::Column& column : grid.columns) {
-    out << comma << csv_field(column.name);
+    out << comma << csv_text(column.name);
     comma = ",";
   }
   out << "\r\n";
   for (const auto& row : grid.rows) {
-    comma = "";
-    for (const std::string& text : row) {
-      out << comma << csv_field(text);
-      comma = ",";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool is_number = grid.columns[i].is_number;
+      out << (i > 0 ? "," : "") << (is_number ? csv_field(row[i]) : csv_text(row[i]));
     }
     out << "\r\n";
   }
@@ -90,6 +89,12 @@ std::string csv_field(std::string_view text) {
     field += c;
   }
   return field + '"';
+}
+
+std::string csv_text(std::string_view text) {
+  constexpr std::string_view kFormula = "=+-@\t\r";
+  const bool is_formula = !text.empty() && kFormula.find(text.front()) != kFormula.npos;
+  return csv_field(is_formula ? '\'' + std::string(text) : std::string(text));
 }
 
 }  // namespace analysis

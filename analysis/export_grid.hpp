@@ -28,4 +28,8 @@ std::string exact_number(double value);
 /// A field of RFC 4180: in quotes when it has to be.
 std::string csv_field(std::string_view text);
 
+/// The field of a text, and not of a number: where a spreadsheet would take it for a formula
+/// (= + - @, tab or CR in front), it has an apostrophe in front.
+std::string csv_text(std::string_view text);
+
 }  // namespace analysis

@@ -24,13 +24,13 @@ bool is_boolean(const Column& column) {
   return std::ranges::equal(column.enum_names, sweep::enum_names(true));
 }
 
-/// A value as the text of a CSV field, unquoted.
-struct CsvText {
+/// A value as a CSV field.
+struct CsvValue {
   const Column& column;
-  std::string operator()(const std::string& value) const { return value; }
+  std::string operator()(const std::string& value) const { return csv_text(value); }
   std::string operator()(double value) const { return exact_number(value); }
   std::string operator()(std::int8_t value) const {
-    return column.enum_names.empty() ? std::to_string(value) : name_of(column, value);
+    return column.enum_names.empty() ? std::to_string(value) : csv_text(name_of(column, value));
   }
   template <class Integer>
   std::string operator()(Integer value) const {
@@ -77,7 +77,7 @@ RowExporter::RowExporter(const sweep::Table& schema, bool numbered, ExportFormat
   for (const Column& column : schema.columns) names_.push_back(column.name);
   if (format == ExportFormat::jsonl) return;
   std::string header = numbered ? "cell" : "";
-  for (const std::string& name : names_) header += (header.empty() ? "" : ",") + csv_field(name);
+  for (const std::string& name : names_) header += (header.empty() ? "" : ",") + csv_text(name);
   write_line(out, header + "\r\n");
 }
 
@@ -108,7 +108,7 @@ void RowExporter::write_csv(const std::vector<Source>& columns, std::size_t row,
   for (const Source column : columns) {
     line += comma;
     comma = ",";
-    if (column != nullptr) line += csv_field(visit_value(*column, row, CsvText{*column}));
+    if (column != nullptr) line += visit_value(*column, row, CsvValue{*column});
   }
   write_line(out_, line + "\r\n");
 }

@@ -13,8 +13,8 @@ enum class ExportFormat { csv, jsonl };
 
 /// Writes the rows of one table after another, e.g. cell by cell, so that one of them at a time is
 /// in memory. CSV follows RFC 4180 with a header; enumerations are written as their names, numbers
-/// as the shortest text that reads back to the same number. NaN is empty in CSV and null in JSON,
-/// where booleans are true and false.
+/// as the shortest text that reads back to the same number, texts as csv_text() has them. NaN is
+/// empty in CSV and null in JSON, where booleans are true and false.
 class RowExporter {
  public:
   /// The columns are those of `schema`, behind one named `cell` if `numbered`. Writes the header.

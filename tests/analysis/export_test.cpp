@@ -55,6 +55,27 @@ TEST_CASE("JSON lines have names of enumerations, booleans, and null for NaN") {
   CHECK_FALSE(std::getline(lines, line));
 }
 
+TEST_CASE("a text that a spreadsheet would run is a text in CSV, and itself in JSON lines") {
+  const std::vector<std::string> texts = {
+      "=HYPERLINK(\"x\")", "+1", "-1", "@a", "\tb", "\rc", "a=b"};
+  sweep::Table table{"t", {}};
+  table.columns.push_back({"=axis", "", "", false, {}, texts});
+  table.columns.push_back({"n", "", "", false, {}, std::vector<double>(texts.size(), -1.5)});
+  std::ostringstream csv, json;
+  RowExporter(table, false, ExportFormat::csv, csv).write(table);
+  CHECK(csv.str() ==
+        "'=axis,n\r\n\"'=HYPERLINK(\"\"x\"\")\",-1.5\r\n'+1,-1.5\r\n'-1,-1.5\r\n'@a,-1.5\r\n'\tb,-"
+        "1.5\r\n"
+        "\"'\rc\",-1.5\r\na=b,-1.5\r\n");
+  RowExporter(table, false, ExportFormat::jsonl, json).write(table);
+  CHECK(json.str().starts_with(R"x({"=axis":"=HYPERLINK(\"x\")","n":-1.5})x"));
+
+  analysis::Grid grid{{{"who", "", false}, {"n", ""}}, {{"=1+1", "-2"}}};
+  std::ostringstream out;
+  analysis::print_grid(grid, analysis::GridFormat::csv, out);
+  CHECK(out.str() == "who,n\r\n'=1+1,-2\r\n");
+}
+
 TEST_CASE("numbers read back to the same numbers") {
   for (const double value : {1.0 / 3, 1e-300, 12345678.9, -0.0, 5e15}) {
     CHECK(std::stod(analysis::exact_number(value)) == value);

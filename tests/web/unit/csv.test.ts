@@ -10,6 +10,10 @@ describe("a table as CSV", () => {
       .toBe("x\r\n0.3\r\n0.333333333333\r\n3.33333333333e-8\r\n9007199254740991\r\n-1.5\r\n");
   });
 
+  it("makes a text of what a spreadsheet would take for a formula", () => {
+    expect(toCsv([{ name: "=a", values: ["=1+1", "@x", "a-b", -2] }])).toBe("'=a\r\n'=1+1\r\n'@x\r\na-b\r\n-2\r\n");
+  });
+
   it("leaves what was not observed empty, and pads short columns", () => {
     const table = toCsv([
       { name: "x", values: [1, NaN, null] },

@@ -11,7 +11,7 @@ export interface CsvColumn {
 
 /**
  * RFC 4180: quotes doubled, fields with separators quoted, lines ended by CRLF. NaN and what is
- * missing are empty.
+ * missing are empty. A text that a spreadsheet would take for a formula has an apostrophe in front.
  */
 export function toCsv(columns: CsvColumn[]): string {
   const rows = columns.reduce((most, column) => Math.max(most, column.values.length), 0);
@@ -27,7 +27,7 @@ const plain = (value: number): string => String(Number.isInteger(value) ? value 
 
 function field(value: CsvValue): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
-  const text = typeof value === "number" ? plain(value) : String(value);
+  const text = typeof value === "number" ? plain(value) : String(value).replace(/^(?=[=+\-@\t\r])/, "'");
   return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
