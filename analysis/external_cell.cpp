@@ -1,11 +1,15 @@
 #include "analysis/external_cell.hpp"
 
+#include <cerrno>
+#include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <fstream>
 #include <optional>
 
 #include "sweeps/canonical_json.hpp"
 #include "sweeps/durable_file.hpp"
+#include "sweeps/input_text.hpp"
+#include "sweeps/strict_json.hpp"
 
 namespace analysis {
 namespace {
@@ -18,12 +22,14 @@ constexpr const char* kFormat = "kvsweep-external";
 class ExternalFile {
  public:
   explicit ExternalFile(const std::string& path) : path_(path) {
-    const std::string text = sweep::file_bytes(path);
+    constexpr std::size_t kMost = std::size_t{64} << 20;
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw sweep::FileError("open", path, errno);
+    const std::string text = sweep::input_text<sweep::SpecError>(file, path, kMost);
     try {
-      document_ = json::parse(text);
-    } catch (const json::parse_error& error) {
-      const std::string said = error.what();
-      fail("is no JSON:" + said.substr(said.find(']') + 1));
+      document_ = sweep::strict_json(text);
+    } catch (const sweep::JsonRefused& refused) {
+      fail(std::string("is no JSON: ") + refused.what());
     }
   }
 
@@ -93,6 +99,8 @@ class ExternalFile {
   static std::optional<sweep::Value> as_scalar(const json& value) {
     if (value.is_string()) return value.get<std::string>();
     if (value.is_boolean()) return value.get<bool>();
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
+      return value.get<double>();
     if (value.is_number_integer()) return value.get<std::int64_t>();
     if (value.is_number()) return value.get<double>();
     return std::nullopt;

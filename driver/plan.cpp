@@ -4,6 +4,7 @@
 #include <map>
 #include <ostream>
 
+#include "analysis/escape.hpp"
 #include "driver/archive_argument.hpp"
 #include "sweeps/assignment.hpp"
 #include "sweeps/canonical_json.hpp"
@@ -111,6 +112,8 @@ Plan make_plan(const std::string& path, const Options& options) {
   const auto uses_dram = [&](const sweep::ParamMap& params) {
     return worker::uses_host_tier(params, profiles);
   };
+  if (const auto first = sweep::first_planned(plan.spec, uses_dram))
+    plan_cell(*first, plan.backend, profiles);
   const std::vector<sweep::Cell> cells = sweep::expand(plan.spec, uses_dram);
   const sweep::Selection selection(cells, options.only, options.skip);
   for (const sweep::Cell& cell : cells) {
@@ -132,8 +135,8 @@ void print_keys_without_effect(const Plan& plan, std::ostream& out) {
     };
     const auto cell = std::ranges::find_if(plan.cells, sets);
     if (cell == plan.cells.end()) continue;
-    out << "kvsweep: " << sweep::to_text(cell->cell.params.at(key).where) << ": " << key
-        << " has no effect on backend " << plan.backend << '\n';
+    out << "kvsweep: " << analysis::terminal_text(sweep::to_text(cell->cell.params.at(key).where))
+        << ": " << key << " has no effect on backend " << plan.backend << '\n';
   }
 }
 

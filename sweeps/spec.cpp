@@ -223,8 +223,9 @@ void SpecParser::check_values(const std::vector<Condition>& conditions) const {
   for (const Condition& condition : conditions) {
     const std::vector<Value> allowed = values_on(*spec_.find_axis(condition.axis));
     for (const auto& [value, where] : condition.any_of) {
-      const bool known = std::any_of(allowed.begin(), allowed.end(),
-                                     [&](const Value& each) { return same_value(each, value); });
+      const bool known =
+          std::any_of(allowed.begin(), allowed.end(),
+                      [&, &value = value](const Value& each) { return same_value(each, value); });
       if (!known) fail_at(where, condition.axis + " " + must_be_one_of(allowed, value));
     }
   }

@@ -23,16 +23,23 @@ const workload::Job& find_job(const workload::Workload& workload, const std::str
 }  // namespace
 
 void describe_workload(const ExperimentConfig& config, const std::optional<std::string>& job,
-                       int turn, std::ostream& out) {
+                       int turn, ShownText shown, std::ostream& out) {
   WorkloadCache workloads;
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
   if (!job) {
-    workload::print(out, workload::dataset_table(load.workload));
+    workload::DatasetTable table = workload::dataset_table(load.workload);
+    table.source = shown(table.source);
+    table.tokenizer = shown(table.tokenizer);
+    for (workload::ToolShare& tool : table.tools) tool.tool = shown(tool.tool);
+    workload::print(out, table);
     return;
   }
   const workload::BudgetSettings settings{config.engine.kv.block_size,
                                           config.engine.scheduler.max_num_batched_tokens};
-  workload::print(out, workload::token_budget(find_job(load.workload, *job), turn, settings));
+  workload::TokenBudget budget =
+      workload::token_budget(find_job(load.workload, *job), turn, settings);
+  budget.job = shown(budget.job);
+  workload::print(out, budget);
 }
 
 }  // namespace worker

@@ -2,15 +2,19 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "workers/experiment.hpp"
 
 namespace worker {
 
+/// A text from a file as the stream that is written to may have it.
+using ShownText = std::string (*)(std::string_view);
+
 /// Prints the dataset table of the experiment's workload; with a job (id, or number from 0), the
-/// token budget of one of its turns instead. Throws engine::InputError when there is no such job or
-/// turn.
+/// token budget of one of its turns instead. Names from files go through `shown`. Throws
+/// engine::InputError when there is no such job or turn.
 void describe_workload(const ExperimentConfig& config, const std::optional<std::string>& job,
-                       int turn, std::ostream& out);
+                       int turn, ShownText shown, std::ostream& out);
 
 }  // namespace worker

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "sweeps/input_text.hpp"
+#include "sweeps/strict_json.hpp"
 #include "workers/engine/errors.hpp"
 
 namespace worker {
@@ -67,8 +69,10 @@ class Reader {
 
  private:
   int integer(const json& v, const char* key, std::int64_t min, std::int64_t max) const {
-    const bool fits =
-        v.is_number_integer() && v.get<std::int64_t>() >= min && v.get<std::int64_t>() <= max;
+    // Above INT64_MAX a number is unsigned: read as a signed one it would be negative.
+    const bool whole =
+        v.is_number_integer() && (!v.is_number_unsigned() || v.get<std::uint64_t>() <= INT64_MAX);
+    const bool fits = whole && v.get<std::int64_t>() >= min && v.get<std::int64_t>() <= max;
     if (!fits) {
       fail_at(key,
               "must be an integer between " + std::to_string(min) + " and " + std::to_string(max),
@@ -84,6 +88,7 @@ class Reader {
   std::string place_;
 };
 
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of the file
 constexpr int kMaxSteps = 1'000'000;    // every step up to the last arrival is a line of output
 constexpr int kMaxTokens = 10'000'000;  // more in one request is a mistake, not a workload
 
@@ -102,6 +107,9 @@ std::vector<TokenId> read_prompt(const Reader& request) {
     }
     const auto seed = segment[0].get<std::uint64_t>(), start = segment[1].get<std::uint64_t>();
     const auto length = segment[2].get<std::uint64_t>();
+    if (tokens.size() + length > kMaxTokens)
+      object.fail_at("segments", "must have at most " + std::to_string(kMaxTokens) + " tokens",
+                     segment);
     for (std::uint64_t i = start; i < start + length; ++i) tokens.push_back(stream_token(seed, i));
   }
   return tokens;
@@ -197,14 +205,16 @@ TokenId stream_token(std::uint64_t seed, std::uint64_t i) {
   return static_cast<TokenId>((z ^ (z >> 31)) % 32'000);
 }
 
-SchedulerWorkload load_scheduler_workload(const std::string& path) {
+namespace {
+
+SchedulerWorkload read_scheduler_workload(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw InputError(path + ": cannot be read");
   json document;
   try {
-    document = json::parse(file);
-  } catch (const json::parse_error& error) {
-    throw InputError(path + ": is not JSON: " + error.what());
+    document = sweep::strict_json(sweep::input_text<InputError>(file, path, kMostBytes));
+  } catch (const sweep::JsonRefused& refused) {
+    throw InputError(path + ": is not JSON: " + refused.what());
   }
   const Reader root(document, path + ": workload");
   SchedulerWorkload workload;
@@ -220,6 +230,12 @@ SchedulerWorkload load_scheduler_workload(const std::string& path) {
     check_request(workload, request, place);
   }
   return workload;
+}
+
+}  // namespace
+
+SchedulerWorkload load_scheduler_workload(const std::string& path) {
+  return sweep::fitting_memory<InputError>(path, [&] { return read_scheduler_workload(path); });
 }
 
 }  // namespace worker

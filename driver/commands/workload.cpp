@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "analysis/escape.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
 #include "driver/plan.hpp"
@@ -13,7 +14,8 @@ int describe_workload(const Options& options) {
   const Plan plan = make_plan(options.arguments.front(), simulated);
   for (const PlannedCell& planned : plan.cells) {
     if (!planned.selected || !planned.bound) continue;
-    worker::describe_workload(planned.bound->config, options.job, options.turn - 1, std::cout);
+    worker::describe_workload(planned.bound->config, options.job, options.turn - 1,
+                              analysis::terminal_text, std::cout);
     return kOk;
   }
   throw sweep::SpecError(

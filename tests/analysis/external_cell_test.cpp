@@ -73,11 +73,23 @@ TEST_CASE("what is wrong in a result from elsewhere is named with its file and k
       {with("293.5", "\"fast\""), "figures.output_tok_per_s must be a number, found \"fast\""},
       {with("{\"output_tok_per_s\": 293.5, \"jobs\": 16}", "{}"),
        "figures must be a table that is not empty, found {}"},
+      {with("293.5", "1e999"), "is no JSON: "},
+      {with("293.5", "\"\xff\""), "is no JSON: "},
+      {with("0.5", std::string(100'000, '[') + std::string(100'000, ']')),
+       "is no JSON: is nested too deeply; allowed: 256 levels"},
+      {with("0.5", "1, \"scale\": 2"), "is no JSON: the key \"scale\" stands twice in one object"},
   };
   for (const Wrong& wrong : all) {
     const ResultFile file(wrong.text);
     CHECK_THAT(file.refusal(), Contains(file.path()) && Contains(wrong.said));
   }
+}
+
+TEST_CASE("a whole number beyond 64 signed bits keeps its value", "[external]") {
+  const ResultFile file(with("0.5", "18446744073709551615"));
+  const ExternalCell found = load_external(file.path());
+  CHECK_THAT(analysis::shown(analysis::ConfiguredCell(found.record).value("scale")),
+             Catch::Matchers::StartsWith("18446744073709551616"));
 }
 
 TEST_CASE("a result from elsewhere that is not there is the fault of who named it", "[external]") {

@@ -153,3 +153,10 @@ TEST_CASE("a filter that no cell can match is refused") {
   check_refused(program, {"run", "tiny.toml", "--only", "policy=lmcache"}, "lmcache");
   check_refused(program, {"run", "tiny.toml", "--skip", "polcy=fcfs"}, "polcy");
 }
+
+TEST_CASE("what every cell lacks is said before cells are formed and compared") {
+  const std::string sweep =
+      replacing(support::kTinySweep, "policy = [\"fcfs\", \"continuum\"]\n", "");
+  check_sweep_refused(sweep + "[[include]]\ngpu = \"h100-80gb\"\njps = 3\n",
+                      "tiny.toml: the key \"policy\" is missing");
+}

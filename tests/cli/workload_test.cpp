@@ -50,3 +50,25 @@ TEST_CASE("a job or a turn that is not there is refused with those that are") {
     CHECK_THAT(refused.err, Contains("turn"));
   }
 }
+
+TEST_CASE("names from files cannot steer the terminal that workload prints to") {
+  Program program;
+  program.write(
+      "jobs.jsonl",
+      R"({"id": "\u001b[2J", "messages": [{"role": "user", "content": "go"}, {"role": "assistant",)"
+      R"( "content": "", "tool_calls": [{"function": {"name": "\u001b]0;x\u0007ls"}}]}, )"
+      R"({"role": "assistant", "content": "done"}]})");
+  std::vector<std::string> words = {"workload", "tiny.toml",
+                                    "--set",    "workload.kind=trajectories",
+                                    "--set",    "workload.path=jobs.jsonl",
+                                    "--set",    "workload.jobs=1"};
+  const Outcome table = program.run(words);
+  INFO(table.err);
+  REQUIRE(table.exit_code == 0);
+  CHECK_THAT(table.out, Contains(R"(\x1b]0;x\x07ls )"));
+  CHECK(table.out.find('\x1b') == std::string::npos);
+  words.insert(words.end(), {"--job", "0"});
+  const Outcome budget = program.run(words);
+  CHECK_THAT(budget.out, Contains(R"(job \x1b[2J, )"));
+  CHECK(budget.out.find('\x1b') == std::string::npos);
+}

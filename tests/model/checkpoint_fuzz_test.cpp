@@ -56,16 +56,6 @@ void mutate(std::string& file, Random& random) {
   }
 }
 
-/// Digits of the header changed to others: sizes and offsets that nearly fit.
-void change_number(std::string& file, Random& random) {
-  for (int tries = 0; tries < 50; ++tries) {
-    char& byte = file[8 + below(random, file.size() - 8)];
-    if (byte < '0' || byte > '9') continue;
-    byte = static_cast<char>('0' + random() % 10);
-    return;
-  }
-}
-
 /// Opens and reads everything; true when the file was accepted.
 bool loads(const support::TempDir& dir, const model::ModelConfig& config) {
   try {
@@ -80,27 +70,7 @@ bool loads(const support::TempDir& dir, const model::ModelConfig& config) {
 
 }  // namespace
 
-TEST_CASE("a damaged checkpoint either loads or is refused with its place, whatever the damage") {
-  const model::ModelConfig config = support::small_config("yarn-llama-2");
-  const auto tensors =
-      support::tensors_of(*model::random_weights(config, 1), config, model::DType::f16, "model.");
-  const std::string good = support::safetensors_file(tensors);
-  const support::TempDir dir;
-  Random random(2024);
-  int accepted = 0, refused = 0;
-  for (int i = 0; i < support::scaled(3000); ++i) {
-    std::string file = good;
-    const std::size_t changes = 1 + below(random, 3);
-    for (std::size_t n = 0; n < changes; ++n)
-      random() % 3 == 0 && file.size() > 9 ? change_number(file, random) : mutate(file, random);
-    dir.write("model.safetensors", file);
-    ++(loads(dir, config) ? accepted : refused);
-  }
-  CHECK(accepted > 0);
-  CHECK(refused > accepted);
-}
-
-TEST_CASE("a damaged index or configuration is refused with its place, or read") {
+TEST_CASE("a damaged index is refused with its place, or read") {
   const model::ModelConfig config = support::small_config("llama-3");
   const support::TempDir dir;
   support::write_shards(
@@ -112,21 +82,13 @@ TEST_CASE("a damaged index or configuration is refused with its place, or read")
     return text.str();
   };
   const std::string index = text_of(dir.path() / "model.safetensors.index.json");
-  const std::string json = text_of(model_fixtures::kFolder / "llama-3" / "config.json");
   Random random(7);
   int refused = 0;
   for (int i = 0; i < support::scaled(1000); ++i) {
-    std::string file = index, changed = json;
+    std::string file = index;
     mutate(file, random);
-    mutate(changed, random);
     dir.write("model.safetensors.index.json", file);
-    dir.write("config.json", changed);
     refused += loads(dir, config) ? 0 : 1;
-    try {
-      model::read_huggingface_config(dir.path());
-    } catch (const engine::InputError& error) {
-      REQUIRE(std::string(error.what()).find("config.json") != std::string::npos);
-    }
   }
   CHECK(refused > 0);
 }

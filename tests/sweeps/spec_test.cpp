@@ -220,6 +220,23 @@ TEST_CASE("assignments take TOML values and bare words") {
   CHECK(to_text(parse_assignment("a=1").param.where) == "--set");
 }
 
+TEST_CASE("a key of parts without end is refused with its place, strings with dots are not") {
+  std::string deep;
+  for (int part = 0; part < 300'000; ++part) deep += "a.";
+  const std::string what = ": a key has more than the 16 parts allowed";
+  CHECK(message_of([&] { parse_spec("schema = 1\n" + deep + "a = 1\n", "m.toml"); }) ==
+        "m.toml:2:32" + what);
+  CHECK(message_of([&] { parse_spec("[" + deep + "a]\nb = 1\n", "m.toml"); }) ==
+        "m.toml:1:33" + what);
+  CHECK(message_of([&] { parse_spec("'x' . " + deep + "a = 1\n", "m.toml"); }) ==
+        "m.toml:1:36" + what);
+  const std::string texts =
+      "[workload]\na = \"" + deep + "\\\"" + deep + "\"\nb = '" + deep + "'\nc = \"\"\"" + deep +
+      "\n\"" + deep + "\"\"\"\"\n# " + deep +
+      "\nd = " + "[0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]";
+  CHECK(message_of([&] { read(texts); }).find(what) == std::string::npos);
+}
+
 TEST_CASE("assignments that are none are refused") {
   const auto complaint_of = [](const std::string& text) {
     return message_of([&] { parse_assignment(text); });

@@ -169,7 +169,10 @@ TEST_CASE("dates that the calendar does not have are refused with the line", "[a
 }
 
 TEST_CASE("broken JSON and JSON without a time are refused with the line", "[arrivals]") {
-  for (const char* row : {"{\"timestamp\": 1", "{\"arrival\": 1}", "{\"timestamp\": \"1\"}", "7"}) {
+  CHECK(Trace("{\"timestamp\": 0}\n{\"timestamp\": 1\n")
+            .error()
+            .starts_with(":2:16: not valid JSON: "));
+  for (const char* row : {"{\"arrival\": 1}", "{\"timestamp\": \"1\"}", "7"}) {
     CAPTURE(row);
     CHECK(
         Trace(std::string("{\"timestamp\": 0}\n") + row + "\n").error().starts_with(":2: found '"));

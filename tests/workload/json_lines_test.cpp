@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "sweeps/input_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "workers/engine/errors.hpp"
@@ -162,4 +163,69 @@ TEST_CASE("a wrong type names the field, what was found and what is allowed", "[
   CHECK_THROWS_WITH(fields.find("t")->boolean(),
                     "jobs.jsonl:3: t is a string (\"yes\"); allowed: true or false");
   CHECK_THROWS_WITH(fields.find("t")->find("x"), Contains("allowed: an object"));
+}
+
+TEST_CASE("a line beyond the limit is refused with file, line and limit", "[json_lines]") {
+  const support::TempDir folder;
+  const std::string longest(workload::kLongestLineBytes, 'x');
+  CHECK(lines_of(folder.write("longest", longest + "\nend\n")).size() == 2);
+  CHECK_THAT(refusal(folder.write("longer", "one\n" + longest + "x\nend\n")),
+             Contains("longer:2: the line is longer than the 32 MiB allowed"));
+  CHECK_THAT(refusal(folder.write("open", longest + "xx")), Contains("open:1: the line is longer"));
+}
+
+TEST_CASE("an .xz that expands beyond its limit is refused on the way, lines or none",
+          "[json_lines]") {
+  const support::TempDir folder;
+  std::string lines, one_line;
+  const std::string newlines = xz(std::string(std::size_t{16} << 20, '\n'));
+  const std::string blanks = xz(std::string(std::size_t{16} << 20, ' '));
+  for (int stream = 0; stream < 8; ++stream) lines += newlines, one_line += blanks;
+  CHECK_THAT(refusal(folder.write("lines.xz", lines)),
+             Contains("the .xz data expands too far; allowed: 400 times its size, and 64 MiB"));
+  CHECK_THAT(refusal(folder.write("line.xz", one_line)),
+             Contains("line.xz:1: the line is longer than the 32 MiB allowed"));
+}
+
+TEST_CASE("an .xz that asks for gigabytes to be decoded is refused before it gets them",
+          "[json_lines]") {
+  const support::TempDir folder;
+  std::string packed = xz("{}\n");
+  constexpr std::size_t kBlock = 12;  // behind the header of the stream
+  const std::size_t dictionary = packed.find("\x21\x01", kBlock) + 2;  // LZMA2, a byte of settings
+  const std::size_t header = 4 * (static_cast<unsigned char>(packed[kBlock]) + 1U);
+  packed[dictionary] = 40;  // 4 GiB
+  const std::uint32_t crc =
+      lzma_crc32(reinterpret_cast<const std::uint8_t*>(packed.data()) + kBlock, header - 4, 0);
+  for (unsigned i = 0; i < 4; ++i)
+    packed[kBlock + header - 4 + i] = static_cast<char>(crc >> (8 * i) & 0xFFU);
+  CHECK_THAT(refusal(folder.write("greedy.xz", packed)),
+             Contains("greedy.xz:1: the .xz data needs more memory than the 256 MiB allowed"));
+}
+
+TEST_CASE("a failed allocation names the file that was read", "[json_lines]") {
+  CHECK_THROWS_WITH(sweep::fitting_memory<engine::InputError>(
+                        "jobs.jsonl", []() -> int { throw std::bad_alloc(); }),
+                    "jobs.jsonl: does not fit into memory");
+}
+
+TEST_CASE("a key that stands twice, and keys without end, are refused with the line",
+          "[json_lines]") {
+  const workload::InputPlace place{"jobs.jsonl", 7};
+  CHECK_THROWS_WITH(workload::parse_json(R"({"id": 1, "in": {"id": 2}, "id": 3})", place),
+                    "jobs.jsonl:7: not valid JSON: the key \"id\" stands twice in one object");
+  std::string many = "{\"0\": 0";
+  for (int i = 1; i <= 4096; ++i) many += ", \"" + std::to_string(i) + "\": 0";
+  CHECK_THROWS_WITH(workload::parse_json(many + "}", place),
+                    Contains("too many keys; allowed: 4096"));
+  std::string word(1'000'000, 'x');
+  word.front() = '"';
+  try {
+    workload::parse_json(word, place);
+    FAIL("accepted");
+  } catch (const engine::InputError& error) {
+    CHECK(std::string(error.what()).size() < 400);
+  }
+  CHECK_THROWS_WITH(workload::parse_json(std::string(1'000'000, '['), place),
+                    "jobs.jsonl:7: not valid JSON: is nested too deeply; allowed: 256 levels");
 }

@@ -103,6 +103,7 @@ TEST_CASE("a file of lengths has two numbers a line, and says where it has not",
   CHECK_THAT(refusal("1 2\n3\n"), Contains(":2: found \"3\", allowed two numbers of tokens"));
   CHECK_THAT(refusal("1 2 3\n"), Contains(":1: "));
   CHECK_THAT(refusal("1 0\n"), Contains(":1: "));
+  CHECK(refusal("1 2\n" + std::string(100'000, '1')).size() < 400);
   CHECK_THAT(refusal("# nothing\n"), Contains("holds no request"));
   CHECK_THROWS_AS(read_sizes("/no/such/file"), engine::InputError);
 }

@@ -274,3 +274,17 @@ TEST_CASE("real SWE-smith jobs with XML calls and with tool calls are read",
   CHECK(table.gap_s.min < 0.2);
   CHECK(table.tools.front().tool == "str_replace_editor");
 }
+
+TEST_CASE("a deeply nested row is refused or read, never a crash", "[trajectories]") {
+  const auto nested = [](std::size_t levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  const std::string deep = nested(200'000);
+  CHECK_THAT(refusal_of(R"({"id": "a", "messages": )" + deep + "}"),
+             Contains("jobs.jsonl:1: not valid JSON: is nested too deeply; allowed: 256 levels"));
+  const std::string call =
+      R"("content": "", "tool_calls": [{"function": {"name": "f", "arguments": )";
+  CHECK_THAT(refusal_of(answering(call + nested(100) + "}}]")),
+             Contains("arguments is nested too deeply"));
+  CHECK(refusal_of(answering(call + "\"" + deep + "\"}}]")) == "accepted");
+}

@@ -1,8 +1,9 @@
 #include "workers/model/json_fields.hpp"
 
 #include <fstream>
-#include <sstream>
 
+#include "sweeps/input_text.hpp"
+#include "sweeps/strict_json.hpp"
 #include "workers/engine/errors.hpp"
 
 namespace model {
@@ -10,18 +11,18 @@ namespace model {
 using nlohmann::json;
 
 std::string read_text(const std::filesystem::path& file) {
+  constexpr std::size_t kMost = std::size_t{64} << 20;  // an index of 10,000 tensors has 1 MB
   std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  if (!in || !(text << in.rdbuf())) throw engine::InputError(file.string() + ": cannot be read");
-  return text.str();
+  if (!in) throw engine::InputError(file.string() + ": cannot be read");
+  return sweep::input_text<engine::InputError>(in, file.string(), kMost);
 }
 
 json parse_object(const std::string& text, const std::string& file) {
   json parsed;
   try {
-    parsed = json::parse(text);
-  } catch (const json::exception& error) {
-    throw engine::InputError(file + ": is not JSON: " + error.what());
+    parsed = sweep::strict_json(text);
+  } catch (const sweep::JsonRefused& refused) {
+    throw engine::InputError(file + ": is not JSON: " + refused.what());
   }
   if (!parsed.is_object())
     throw engine::InputError(file + ": found " + shown(parsed) + ", allowed: a JSON object");

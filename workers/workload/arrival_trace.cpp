@@ -3,10 +3,11 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
+#include "sweeps/input_text.hpp"
+#include "workers/engine/errors.hpp"
 #include "workers/workload/arrivals.hpp"
 #include "workers/workload/json_lines.hpp"
 
@@ -61,7 +62,7 @@ Nanos parse_seconds(const Line& line, std::string_view text) {
 }
 
 Nanos parse_object(const Line& line) {
-  const auto row = nlohmann::json::parse(line.text, nullptr, /*allow_exceptions=*/false);
+  const Json row = parse_json(line.text, line.place);
   const auto number = [&row](const char* field) -> std::optional<double> {
     if (!row.is_object() || !row.contains(field) || !row[field].is_number()) return std::nullopt;
     return row[field].get<double>();
@@ -200,9 +201,7 @@ class TraceFile {
   std::vector<Nanos> arrivals_;
 };
 
-}  // namespace
-
-std::vector<Nanos> trace_arrivals(const std::string& path) {
+std::vector<Nanos> read_arrivals(const std::string& path) {
   LineReader lines(path);
   TraceFile trace;
   while (auto text = lines.next()) {
@@ -215,6 +214,12 @@ std::vector<Nanos> trace_arrivals(const std::string& path) {
   auto arrivals = trace.take();
   if (arrivals.empty()) refuse({path, 0}, "found no arrivals, allowed at least one");
   return arrivals;
+}
+
+}  // namespace
+
+std::vector<Nanos> trace_arrivals(const std::string& path) {
+  return sweep::fitting_memory<engine::InputError>(path, [&] { return read_arrivals(path); });
 }
 
 }  // namespace workload

@@ -70,6 +70,10 @@ class RankFile {
     if (tokens_.empty() && !(bytes && rank)) refuse_line(line);
     if (!bytes) refuse("bad base64 " + quoted(line.substr(0, space)));
     if (!rank) refuse("bad rank " + quoted(line.substr(space + 1)));
+    if (bytes->size() > kLongestToken) {
+      refuse("a token of " + std::to_string(bytes->size()) + " bytes, allowed " +
+             std::to_string(kLongestToken));
+    }
     expect_rank(*rank);
     if (!seen_.insert(*bytes).second) {
       refuse("the bytes " + quoted(line.substr(0, space)) + " have a rank already");

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -6,6 +7,9 @@
 #include "workers/workload/tokenizer.hpp"
 
 namespace workload {
+
+/// In bytes. The longest published are 128 blanks; reading takes the square of the length.
+inline constexpr std::size_t kLongestToken = 4096;
 
 /// What a tokenizer file says.
 struct BpeSource {

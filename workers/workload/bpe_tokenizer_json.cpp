@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "sweeps/strict_json.hpp"
 #include "workers/engine/errors.hpp"
 #include "workers/workload/bpe_alphabet.hpp"
 #include "workers/workload/bpe_source.hpp"
@@ -11,14 +12,19 @@ namespace {
 
 using nlohmann::json;
 
+std::string size_of(const std::string& token) {
+  return std::to_string(token.size()) + " bytes, allowed " + std::to_string(kLongestToken);
+}
+
 /// Turns the sections of one tokenizer.json into a BpeSource; keeps the path for messages.
 class TokenizerJson {
  public:
   TokenizerJson(const std::string& text, const std::string& path) : path_(path) {
     try {
-      root_ = json::parse(text);
-    } catch (const json::parse_error& error) {
-      refuse_syntax(text, error);
+      root_ = sweep::strict_json(text);
+    } catch (const sweep::JsonRefused& refused) {
+      if (refused.byte > 0) refuse_syntax(text, refused);
+      refuse(std::string("JSON ") + refused.what());
     }
   }
 
@@ -56,7 +62,7 @@ class TokenizerJson {
   [[noreturn]] void refuse(const std::string& why) const {
     throw engine::InputError(path_ + ": " + why);
   }
-  [[noreturn]] void refuse_syntax(const std::string& text, const json::parse_error& error) const;
+  [[noreturn]] void refuse_syntax(const std::string& text, const sweep::JsonRefused& error) const;
 
   const std::string& path_;
   json root_;
@@ -64,16 +70,16 @@ class TokenizerJson {
   std::vector<std::string> tokens_;                       // bytes by id
 };
 
-void TokenizerJson::refuse_syntax(const std::string& text, const json::parse_error& error) const {
-  const auto at = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
+void TokenizerJson::refuse_syntax(const std::string& text, const sweep::JsonRefused& error) const {
+  const auto at = std::min(error.byte - 1, text.size());
   const auto line =
       1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
   const auto line_begin = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
   const auto column = line_begin == std::string::npos ? at + 1 : at - line_begin;
   const std::string what = error.what();  // its own position comes before "syntax error"
+  const auto cause = what.find("syntax error");
   throw engine::InputError(path_ + ":" + std::to_string(line) + ":" + std::to_string(column) +
-                           ": JSON " +
-                           what.substr(std::min(what.find("syntax error"), what.size())));
+                           ": JSON " + (cause == what.npos ? what : what.substr(cause)));
 }
 
 /// Refuses what would make other tokens than byte-level BPE does.
@@ -88,7 +94,7 @@ void TokenizerJson::check_model(const json& model) const {
 }
 
 engine::TokenId TokenizerJson::token_id(const json& value, const std::string& where) const {
-  constexpr std::uint64_t kMaxId = 1U << 24U;  // far above any vocabulary; keeps the arrays small
+  constexpr std::uint64_t kMaxId = 1U << 21U;  // the largest published vocabulary has 2^18 ids
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMaxId) {
     refuse(where + " is " + value.dump() + ", not a token id");
   }
@@ -99,6 +105,7 @@ void TokenizerJson::read_vocabulary(const json& vocab) {
   if (!vocab.is_object() || vocab.empty()) refuse("model.vocab is not an object of token: id");
   for (const auto& [spelling, value] : vocab.items()) {
     const auto id = token_id(value, "model.vocab[" + json(spelling).dump() + "]");
+    if (spelling.size() > kLongestToken) refuse("model.vocab has a token of " + size_of(spelling));
     if (id >= tokens_.size()) tokens_.resize(id + 1);
     if (!tokens_[id].empty()) refuse("model.vocab gives id " + std::to_string(id) + " twice");
     // A spelling outside the alphabet is that of a control token, which text cannot produce.

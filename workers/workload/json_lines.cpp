@@ -6,9 +6,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <span>
 
+#include "sweeps/input_text.hpp"
+#include "sweeps/strict_json.hpp"
 #include "workers/engine/errors.hpp"
 
 namespace workload {
@@ -93,8 +94,7 @@ class LineReader::PlainSource final : public LineReader::ByteSource {
 class LineReader::XzSource final : public LineReader::ByteSource {
  public:
   explicit XzSource(std::ifstream file) : file_(std::move(file)) {
-    const auto no_memory_limit = std::numeric_limits<std::uint64_t>::max();
-    if (lzma_stream_decoder(&stream_, no_memory_limit, LZMA_CONCATENATED) != LZMA_OK)
+    if (lzma_stream_decoder(&stream_, kMostXzMemory, LZMA_CONCATENATED) != LZMA_OK)
       throw std::bad_alloc();
   }
   ~XzSource() override { lzma_end(&stream_); }
@@ -103,6 +103,7 @@ class LineReader::XzSource final : public LineReader::ByteSource {
     stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
     stream_.avail_out = out.size();
     while (stream_.avail_out > 0 && !finished_ && damage_ == nullptr) decode_some();
+    check_expansion();
     const std::size_t decoded = out.size() - stream_.avail_out;
     if (decoded == 0 && damage_ != nullptr) throw DamagedInput(damage_);
     return decoded;
@@ -120,8 +121,18 @@ class LineReader::XzSource final : public LineReader::ByteSource {
     finished_ = result == LZMA_STREAM_END;
     if (result == LZMA_MEM_ERROR) throw std::bad_alloc();
     if (result == LZMA_OK || finished_) return;
+    if (result == LZMA_MEMLIMIT_ERROR)
+      throw DamagedInput("the .xz data needs more memory than the " +
+                         sweep::size_text(kMostXzMemory) + " allowed to decode");
     damage_ = result == LZMA_BUF_ERROR ? "the .xz data ends too early: the file is truncated"
                                        : "the .xz data is damaged";
+  }
+
+  void check_expansion() const {
+    if (stream_.total_out <= kFreeXzBytes + kMostXzExpansion * stream_.total_in) return;
+    throw DamagedInput(
+        "the .xz data expands too far; allowed: " + std::to_string(kMostXzExpansion) +
+        " times its size, and " + sweep::size_text(kFreeXzBytes) + " beside");
   }
 
   std::ifstream file_;
@@ -136,7 +147,7 @@ LineReader::LineReader(std::string path) : place_{std::move(path), 0} {
   std::string head(kXzMagic.size(), '\0');
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(file.gcount()));
-  if (head.empty()) refuse(place_, "is empty; one JSON object a line is needed");
+  if (head.empty()) refuse(place_, "is empty");
   refuse_binary_kinds(head, place_);
   file.clear();
   file.seekg(0);
@@ -169,6 +180,9 @@ std::optional<std::string_view> LineReader::next_raw() {
   std::size_t searched = 0;  // bytes from begin_ on that hold no line end
   for (;;) {
     const std::size_t end = buffer_.find('\n', begin_ + searched);
+    if (std::min(end, buffer_.size()) - begin_ > kLongestLineBytes)
+      refuse({place_.file, place_.line + 1},
+             "the line is longer than the " + sweep::size_text(kLongestLineBytes) + " allowed");
     if (end != std::string::npos || at_end_) {
       const std::string_view rest = std::string_view(buffer_).substr(begin_);
       if (end == std::string::npos && rest.empty()) return std::nullopt;
@@ -192,18 +206,15 @@ std::optional<std::string_view> LineReader::next() {
 
 Json parse_json(std::string_view text, const InputPlace& place) {
   try {
-    return Json::parse(text.begin(), text.end());
-  } catch (const Json::parse_error& error) {
-    const std::string column = ":" + std::to_string(std::max<std::size_t>(error.byte, 1));
-    // The library's text opens with its own error number and position; what follows them says what
-    // was found.
-    const std::string_view what = error.what();
-    const std::size_t cause = what.find(": ");
+    return sweep::strict_json<Json>(text);
+  } catch (const sweep::JsonRefused& refused) {
+    // The library's text opens with its own position; what follows it says what was found.
+    const std::string_view what = refused.what();
+    const std::size_t cause = refused.byte > 0 ? what.find(": ") : what.npos;
+    const std::string column = refused.byte > 0 ? ":" + std::to_string(refused.byte) : "";
     throw engine::InputError(
         place.file + ":" + std::to_string(place.line) + column +
         ": not valid JSON: " + std::string(cause == what.npos ? what : what.substr(cause + 2)));
-  } catch (const Json::exception& error) {
-    refuse(place, std::string("not valid JSON: ") + error.what());
   }
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,9 +17,20 @@ struct InputPlace {
 /// Throws engine::InputError with the place in front of `problem`.
 [[noreturn]] void refuse(const InputPlace& place, const std::string& problem);
 
+/// Longest line of an input file: 8 million tokens of text and more.
+inline constexpr std::size_t kLongestLineBytes = std::size_t{32} << 20;
+
+/// An .xz may expand to this many bytes for each of its own, and to kFreeXzBytes beside: text packs
+/// 5 to 100 times, a file that is made to fill memory 5000 times.
+inline constexpr std::uint64_t kMostXzExpansion = 400;
+inline constexpr std::uint64_t kFreeXzBytes = std::uint64_t{64} << 20;
+/// Memory of the .xz decoder; `xz -9` asks for 65 MiB.
+inline constexpr std::uint64_t kMostXzMemory = std::uint64_t{256} << 20;
+
 /// Reads a text file line by line, plain or .xz; which of the two is read from its first bytes.
 /// Holds one line at a time, so files may be larger than memory. Throws engine::InputError for a
-/// file that is missing, empty, of a known binary kind, or a damaged or truncated .xz.
+/// file that is missing, empty, of a known binary kind, a damaged or truncated .xz, and for what is
+/// beyond the limits above.
 class LineReader {
  public:
   explicit LineReader(std::string path);
@@ -50,7 +62,8 @@ class LineReader {
 /// Objects keep the order of their keys: a recorded tool call must be written back as it was.
 using Json = nlohmann::ordered_json;
 
-/// Parses one line. Throws engine::InputError with file, line and column (in bytes, from 1).
+/// Parses one line, as sweep::strict_json does. Throws engine::InputError with file, line and,
+/// where the text is no JSON, column (in bytes, from 1).
 Json parse_json(std::string_view text, const InputPlace& place);
 
 /// A value and the words that lead to it ("messages[3].content"), so that a wrong type names its

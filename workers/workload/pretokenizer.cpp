@@ -50,7 +50,8 @@ std::unique_ptr<pcre2_code, CodeFree> compile(const std::string& pattern,
 
 class Pretokenizer::Pattern {
  public:
-  Pattern(const std::string& pattern, const std::string& where) : code_(compile(pattern, where)) {
+  Pattern(const std::string& pattern, const std::string& where)
+      : code_(compile(pattern, where)), where_(where) {
     jit_ = pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE) == 0;
   }
 
@@ -68,8 +69,8 @@ class Pretokenizer::Pattern {
     }
     if (found >= 0) return true;
     if (found == PCRE2_ERROR_NOMATCH) return false;
-    throw engine::InputError("the tokenizer's split pattern cannot be matched: " +
-                             pcre2_text(found));
+    throw engine::InputError(where_ +
+                             ": the split pattern cannot be matched: " + pcre2_text(found));
   }
 
   std::unique_ptr<pcre2_match_data, MatchFree> match_data() const {
@@ -79,6 +80,7 @@ class Pretokenizer::Pattern {
 
  private:
   std::unique_ptr<pcre2_code, CodeFree> code_;
+  std::string where_;
   bool jit_;  // false where PCRE2 was built without it
 };
 

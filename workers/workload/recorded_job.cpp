@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "sweeps/strict_json.hpp"
+
 namespace workload {
 namespace {
 
@@ -65,10 +67,14 @@ Json parse_arguments(const JsonField& function) {
   if (nested_deeper(arguments->value(), kDeepestCall))
     arguments->refuse_value("is nested too deeply");
   if (!arguments->value().is_string()) return arguments->value();
-  Json parsed = Json::parse(arguments->text(), nullptr, /*allow_exceptions=*/false);
-  // A model may have written arguments that are no JSON: what it wrote was generated all the same.
-  if (parsed.is_discarded() || nested_deeper(parsed, kDeepestCall)) return arguments->text();
-  return parsed;
+  try {
+    Json parsed = sweep::strict_json<Json>(arguments->text());
+    if (!nested_deeper(parsed, kDeepestCall)) return parsed;
+  } catch (const sweep::JsonRefused&) {
+    // A model may have written arguments that are no JSON: what it wrote was generated all the
+    // same.
+  }
+  return arguments->text();
 }
 
 void parse_tool_calls(const JsonField& message, ChatMessage& parsed) {
@@ -124,9 +130,12 @@ std::vector<ChatMessage> parse_messages_of(const JsonField& row, const InputPlac
   const std::optional<JsonField> messages = row.find("messages");
   if (!messages) row.refuse_value("has no messages");
   if (!messages->value().is_string()) return parse_messages(*messages);
-  const Json parsed = Json::parse(messages->text(), nullptr, /*allow_exceptions=*/false);
-  if (parsed.is_discarded()) messages->refuse_value("is a string that is not valid JSON");
-  return parse_messages(JsonField(parsed, "messages", place));
+  try {
+    const Json parsed = sweep::strict_json<Json>(messages->text());
+    return parse_messages(JsonField(parsed, "messages", place));
+  } catch (const sweep::JsonRefused& refused) {
+    messages->refuse_value(std::string("is a string that is not valid JSON: ") + refused.what());
+  }
 }
 
 RecordedTurn parse_turn(const JsonField& turn) {

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
+#include "sweeps/input_text.hpp"
 #include "workers/engine/errors.hpp"
+#include "workers/workload/json_lines.hpp"
 #include "workers/workload/random.hpp"
 
 namespace workload {
@@ -83,6 +84,21 @@ std::optional<RequestSize> size_of(std::string_view prompt, std::string_view out
   return RequestSize{*in, *out};
 }
 
+/// The request of a line; nothing where the line is a comment.
+std::optional<RequestSize> size_in(std::string_view line, const InputPlace& place) {
+  constexpr std::size_t kLongest = 100;  // bytes: two numbers and blanks
+  std::istringstream in(std::string(line.substr(0, kLongest)));
+  std::string prompt, output, more;
+  in >> prompt;
+  if (prompt.starts_with('#')) return std::nullopt;
+  in >> output;
+  const auto size = line.size() > kLongest || in >> more ? std::nullopt : size_of(prompt, output);
+  if (!size)
+    refuse(place, "found \"" + std::string(line.substr(0, kLongest)) +
+                      "\", allowed two numbers of tokens, prompt and output");
+  return size;
+}
+
 }  // namespace
 
 std::vector<RequestSize> zipf_sizes(const ZipfSizes& config) {
@@ -115,24 +131,15 @@ std::vector<RequestSize> parse_sizes(const std::string& text) {
 }
 
 std::vector<RequestSize> read_sizes(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw engine::InputError(path + ": cannot be read");
-  std::vector<RequestSize> sizes;
-  int number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    std::istringstream in(line);
-    std::string prompt, output, more;
-    if (!(in >> prompt) || prompt.starts_with('#')) continue;
-    in >> output;
-    const auto size = in >> more ? std::nullopt : size_of(prompt, output);
-    if (!size)
-      throw engine::InputError(path + ':' + std::to_string(number) + ": found \"" + line +
-                               "\", allowed two numbers of tokens, prompt and output");
-    sizes.push_back(*size);
-  }
-  if (sizes.empty()) throw engine::InputError(path + ": holds no request");
-  return sizes;
+  return sweep::fitting_memory<engine::InputError>(path, [&] {
+    LineReader lines(path);
+    std::vector<RequestSize> sizes;
+    while (const auto line = lines.next()) {
+      if (const auto size = size_in(*line, lines.place())) sizes.push_back(*size);
+    }
+    if (sizes.empty()) refuse({path, 0}, "holds no request");
+    return sizes;
+  });
 }
 
 }  // namespace workload

@@ -1,7 +1,7 @@
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
+#include "sweeps/input_text.hpp"
 #include "workers/engine/errors.hpp"
 #include "workers/workload/bpe_merge.hpp"
 #include "workers/workload/bpe_source.hpp"
@@ -53,7 +53,8 @@ std::string read_file(const std::string& path) {
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) throw engine::InputError(path + ": cannot be opened, expected a tokenizer file");
-  return {std::istreambuf_iterator<char>(file), {}};
+  constexpr std::size_t kMost = std::size_t{64} << 20;  // the largest published has 35 MB
+  return sweep::input_text<engine::InputError>(file, path, kMost);
 }
 
 }  // namespace
@@ -62,8 +63,10 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
   const auto text = read_file(path);
   const auto first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string::npos && text[first] == '{';
-  return std::make_unique<BpeTokenizer>(
-      json ? read_tokenizer_json(text, path) : read_rank_file(text, path), path);
+  return sweep::fitting_memory<engine::InputError>(path, [&] {
+    return std::make_unique<BpeTokenizer>(
+        json ? read_tokenizer_json(text, path) : read_rank_file(text, path), path);
+  });
 }
 
 }  // namespace workload

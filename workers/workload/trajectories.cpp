@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "sweeps/input_text.hpp"
 #include "workers/engine/errors.hpp"
 #include "workers/workload/json_lines.hpp"
 #include "workers/workload/recorded_job.hpp"
@@ -159,7 +160,8 @@ class TrajectoryReader {
 
 TrajectorySet read_trajectories(const TrajectoryConfig& config, const Tokenizer& tokenizer) {
   check(config);
-  return TrajectoryReader(config, tokenizer).read();
+  return sweep::fitting_memory<engine::InputError>(
+      config.path, [&] { return TrajectoryReader(config, tokenizer).read(); });
 }
 
 }  // namespace workload

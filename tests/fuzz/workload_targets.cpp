@@ -1,0 +1,179 @@
+#include <lzma.h>
+
+#include <cstdint>
+
+#include "tests/fuzz/targets.hpp"
+#include "tests/workload/tokenizer_fixture.hpp"
+#include "workers/engine/errors.hpp"
+#include "workers/workload/arrivals.hpp"
+#include "workers/workload/json_lines.hpp"
+#include "workers/workload/request_sizes.hpp"
+#include "workers/workload/tokenizer.hpp"
+#include "workers/workload/trajectories.hpp"
+
+namespace fuzz {
+namespace {
+
+using engine::InputError;
+
+const InputFile& file() {
+  static const InputFile kFile;
+  return kFile;
+}
+
+const std::vector<std::string> kJsonWords = {"{",
+                                             "}",
+                                             "[",
+                                             "]",
+                                             ",",
+                                             ":",
+                                             "\"",
+                                             "null",
+                                             "true",
+                                             "-1",
+                                             "0",
+                                             "1e308",
+                                             "1e999",
+                                             "\"\"",
+                                             "[null]",
+                                             "[{}]",
+                                             "\n",
+                                             "\\u0000",
+                                             "\xff",
+                                             "\"\\ud800\"",
+                                             "\"id\"",
+                                             "\"role\"",
+                                             "\"content\"",
+                                             "\"messages\"",
+                                             "18446744073709551615",
+                                             "\"type\"",
+                                             "\"turns\"",
+                                             "\"assistant\"",
+                                             "\"vocab\"",
+                                             "\"merges\""};
+
+std::string xz(const std::string& text) {
+  std::string packed(lzma_stream_buffer_bound(text.size()), '\0');
+  std::size_t used = 0;
+  lzma_easy_buffer_encode(0, LZMA_CHECK_CRC32, nullptr,
+                          reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
+                          reinterpret_cast<std::uint8_t*>(packed.data()), &used, packed.size());
+  return packed.substr(0, used);
+}
+
+bool trajectories(std::string_view bytes) {
+  static const auto kTokenizer = workload::byte_estimate_tokenizer();
+  const std::string& path = file().holding(bytes);
+  return accepted<InputError>(path, [&] {
+    workload::read_trajectories(
+        {.path = path, .gap = {.recorded = true, .fallback_s = 1}, .curation = {}}, *kTokenizer);
+  });
+}
+
+bool lines(std::string_view bytes) {
+  const std::string& path = file().holding(bytes);
+  return accepted<InputError>(path, [&] {
+    workload::LineReader reader(path);
+    while (reader.next()) {
+    }
+  });
+}
+
+bool requests(std::string_view bytes) {
+  const std::string& path = file().holding(bytes);
+  return accepted<InputError>(path, [&] { workload::read_sizes(path); });
+}
+
+bool arrivals(std::string_view bytes) {
+  const std::string& path = file().holding(bytes);
+  return accepted<InputError>(path, [&] { workload::trace_arrivals(path); });
+}
+
+bool tokenizer(std::string_view bytes) {
+  const std::string& path = file().holding(bytes);
+  return accepted<InputError>(path, [&] {
+    std::vector<engine::TokenId> ids;
+    workload::load_tokenizer(path)->encode("It's 123 words,\n\n and \xff more  ", ids);
+  });
+}
+
+}  // namespace
+
+Target trajectories_target() {
+  return {
+      "trajectories", trajectories,
+      [] {
+        const std::string user = R"({"id": "a", "messages": [{"role": "user", "content": "go"},)";
+        return std::vector<std::string>{
+            user + R"( {"role": "assistant", "content": "look\n```bash\nls\n```"},)" +
+                R"( {"role": "tool", "content": "x"}, {"role": "assistant", "content": null}],)" +
+                R"( "turns": [{"tool": "ls", "exec_s": 0.5}, {"exec_s": 1}]})" + "\n" +
+                R"({"traj_id": "b", "messages": "[{\"role\": \"user\"}, {\"role\": )" +
+                R"(\"assistant\"}]"})",
+            user + R"( {"role": "assistant", "content": [{"type": "text", "text": "t"}],)" +
+                R"( "tool_calls": [{"function": {"name": "cd", "arguments": "{}"}}]}]})"};
+      },
+      kJsonWords};
+}
+
+Target xz_target() {
+  return {"xz", lines, [] {
+            return std::vector<std::string>{xz("one\n\ntwo\n"), xz("one\ntw") + xz("o"),
+                                            xz(std::string(5000, 'x'))};
+          }};
+}
+
+Target requests_target() {
+  return {"requests",
+          requests,
+          [] { return std::vector<std::string>{"# prompt output\n378 68\n\n  29\t166  \r\n"}; },
+          {"\n", " ", "#", "-1", "0", "16777217", "99999999999999999999", "1e3", ",", "\xff"}};
+}
+
+Target arrivals_target() {
+  std::vector<std::string> words = kJsonWords;
+  for (const char* word :
+       {"t_s", "timestamp", "TIMESTAMP", "nan", "inf", "2200-12-31", "-", "T", "Z"})
+    words.push_back(word);
+  return {"arrivals", arrivals,
+          [] {
+            return std::vector<std::string>{
+                "# s\n0\n0.5\n1e2\n", "{\"t_s\": 0}\n{\"timestamp\": 1500}\n",
+                "TIMESTAMP,a\n2023-11-16 18:17:03.9799600,1\n2023-11-16T18:17:04Z,2\n",
+                "a,t_s\n1,0.25\n2,\"0.5\"\n"};
+          },
+          words};
+}
+
+Target tiktoken_target() {
+  return {"tiktoken",
+          tokenizer,
+          [] {
+            using namespace tokenizer_test;
+            return std::vector<std::string>{rank_file(bytes_and({"ab", "abc", " a"}))};
+          },
+          {"=", "\n", " ", "==", "0", "-1", "256", "18446744073709551615", "YWI=", "\r", "{"}};
+}
+
+Target tokenizer_json_target() {
+  std::vector<std::string> words = kJsonWords;
+  for (const char* word :
+       {R"({"type": "Split", "pattern": {"Regex": "\\s+"}, "behavior": "Isolated"})",
+        "\"Sequence\"", "\"pretokenizers\"", "\"Digits\"", "\\\\K", "(?=", "(a+)+"})
+    words.push_back(word);
+  return {
+      "tokenizer_json", tokenizer,
+      [] {
+        nlohmann::json json = tokenizer_test::tokenizer_json({{"a", "b"}, {"ab", "c"}});
+        const std::string plain = json.dump();
+        json["pre_tokenizer"] = nlohmann::json::parse(
+            R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "behavior": "Isolated",)"
+            R"( "pattern": {"Regex": "\\p{N}{1,3}|\\s+"}}, {"type": "Digits"}]})");
+        json["added_tokens"] = {{{"id", 300}, {"content", "<|eot_id|>"}}};
+        json["normalizer"] = {{"type", "NFC"}};
+        return std::vector<std::string>{plain, json.dump()};
+      },
+      words};
+}
+
+}  // namespace fuzz
