@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sweeps/params.hpp"
+#include "sweeps/sha256_blocks.hpp"
 
 namespace sweep {
 
@@ -93,11 +94,17 @@ void mix_block(State& state, const Schedules& addends, std::size_t lane) {
   for (std::size_t i = 0; i < 8; ++i) state[i] += mixed[i];
 }
 
-/// Takes in `count` blocks, at most kLanes.
+/// Takes in `count` blocks.
 void mix_blocks(State& state, const unsigned char* blocks, std::size_t count) {
+  if (has_sha_instructions()) {
+    return mix_blocks_by_instruction(state, blocks, count, kRoundConstants.data());
+  }
   Schedules addends;
-  form_schedules(blocks, count, addends);
-  for (std::size_t lane = 0; lane < count; ++lane) mix_block(state, addends, lane);
+  for (std::size_t first = 0; first < count; first += kLanes) {
+    const std::size_t lanes = std::min(count - first, kLanes);
+    form_schedules(blocks + 64 * first, lanes, addends);
+    for (std::size_t lane = 0; lane < lanes; ++lane) mix_block(state, addends, lane);
+  }
 }
 
 }  // namespace
@@ -110,7 +117,7 @@ void Sha256::update(std::string_view bytes) {
   std::size_t left = bytes.size();
   while (left > 0) {
     if (filled_ == 0 && left >= block_.size()) {
-      const std::size_t blocks = std::min(left / block_.size(), kLanes);
+      const std::size_t blocks = left / block_.size();
       mix_blocks(state_, data, blocks);
       data += blocks * block_.size(), left -= blocks * block_.size();
       continue;
@@ -140,6 +147,10 @@ std::string Sha256::hex() {
     for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[word >> shift & 15];
   }
   return text;
+}
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
 std::string sha256_of(std::string_view bytes) {

@@ -29,6 +29,9 @@ class Sha256 {
 
 std::string sha256_of(std::string_view bytes);
 
+/// Whether a text is such a digest: 64 lower-case hex digits.
+bool is_sha256(std::string_view text);
+
 /// Throws SpecError when the file cannot be read.
 std::string sha256_of_file(const std::string& path);
 
