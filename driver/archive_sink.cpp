@@ -87,11 +87,11 @@ std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& 
 }
 
 ArchiveSink::ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
-                         std::string scratch_dir, ProgressLine& progress)
+                         const SpaceWait& with_space, ProgressLine& progress)
     : profiles_(profiles),
       expected_(plan.spec.expected),
       archive_(archive),
-      scratch_dir_(std::move(scratch_dir)),
+      with_space_(with_space),
       progress_(progress) {
   std::map<std::string, int> row_of_key;
   for (const sweep::CellRecord& record : archive.cells()) row_of_key[record.key] = record.index;
@@ -112,7 +112,7 @@ void ArchiveSink::on_worker(int worker, const worker::Hello& hello) {
     text += " (" + hello.device_name + ", " + std::to_string(hello.device_mib) + " MiB)";
   progress_.report("worker " + text);
   workers_ += (workers_.empty() ? "" : "; ") + text;
-  archive_.describe_run("workers", workers_);
+  with_space_([&] { archive_.describe_run("workers", workers_); });
 }
 
 std::string ArchiveSink::config_of(int cell) {
@@ -128,11 +128,12 @@ void ArchiveSink::on_start(int cell, int attempt, const worker::Hello& worker) {
   mark.attempt = attempt;
   mark.host = worker.host;
   mark.pid = worker.pid;
+  mark.start_ticks = worker.start_ticks;
   mark.phase = "run";
   mark.drives = worker.host == self_.name && worker.pid == self_.pid;
   for (const sweep::RunMark& earlier : archive_.deaths())
     if (earlier.key == record.key) mark.deaths = sweep::deaths_of(earlier);
-  archive_.mark_started(mark);
+  with_space_([&] { archive_.mark_started(mark); });
   running_[cell] = mark;
 }
 
@@ -166,8 +167,18 @@ ArchiveSink::~ArchiveSink() {
   }
 }
 
+void ArchiveSink::on_status(const FarmStatus& status) {
+  constexpr Nanos kBeatPeriod = std::chrono::seconds(10);
+  if (!last_beat_ || status.now - *last_beat_ >= kBeatPeriod) {
+    archive_.beat();
+    last_beat_ = status.now;
+  }
+  progress_.update(status);
+}
+
 void ArchiveSink::on_done(int cell, int, const worker::Hello&, std::string&& result) {
-  const sweep::CellRecord& record = archive_.commit(record_of(cell).key, result);
+  const sweep::CellRecord& record = record_of(cell);
+  with_space_([&] { archive_.commit(record.key, result); });
   running_.erase(cell);
   progress_.report(record.label + ": " + outcome_text(record));
   archive_.merge_if_due();
@@ -184,7 +195,8 @@ void ArchiveSink::on_attempt_ended(int cell, int attempt, const std::string& rea
 void ArchiveSink::on_ended(int cell, int attempt, sweep::CellStatus kind,
                            const std::string& reason) {
   const sweep::CellRecord& record = record_of(cell);
-  archive_.commit(record.key, worker::failed_shard(record, attempt, kind, reason, scratch_dir_));
+  const std::string shard = worker::failed_shard(record, attempt, kind, reason);
+  with_space_([&] { archive_.commit(record.key, shard); });
   running_.erase(cell);
   progress_.report(record.label + ": " + std::string(sweep::to_text(kind)) + ": " + reason);
 }

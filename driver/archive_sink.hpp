@@ -1,11 +1,13 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "driver/farm.hpp"
 #include "driver/plan.hpp"
 #include "driver/progress.hpp"
+#include "driver/space_wait.hpp"
 #include "sweeps/archive.hpp"
 #include "workers/host.hpp"
 
@@ -24,11 +26,11 @@ std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::str
 std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
                                  const sweep::Archive& archive, bool retry_quarantined);
 
-/// Puts what the farm reports into the archive.
+/// Puts what the farm reports into the archive; where there is no space left it waits for some.
 class ArchiveSink final : public FarmSink {
  public:
   ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
-              std::string scratch_dir, ProgressLine& progress);
+              const SpaceWait& with_space, ProgressLine& progress);
   /// Cells that still run then, because of an exception, stay planned.
   ~ArchiveSink() override;
   ArchiveSink(const ArchiveSink&) = delete;
@@ -41,7 +43,7 @@ class ArchiveSink final : public FarmSink {
   void on_attempt_ended(int cell, int attempt, const std::string& reason) override;
   void on_ended(int cell, int attempt, sweep::CellStatus kind, const std::string& reason) override;
   void on_stop_asked(std::optional<int> alone) override;
-  void on_status(const FarmStatus& status) override { progress_.update(status); }
+  void on_status(const FarmStatus& status) override;
 
  private:
   const sweep::CellRecord& record_of(int cell) const;
@@ -55,8 +57,9 @@ class ArchiveSink final : public FarmSink {
   std::string profiles_;
   std::vector<sweep::Expectation> expected_;  // of every result
   sweep::Archive& archive_;
-  std::string scratch_dir_;
+  const SpaceWait& with_space_;
   ProgressLine& progress_;
+  std::optional<Nanos> last_beat_;  // on the farm's clock
 };
 
 }  // namespace driver

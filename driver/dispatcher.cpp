@@ -23,12 +23,6 @@ std::string in_gib(double gib) {
   return text;
 }
 
-std::string in_seconds(Nanos span) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g s", std::chrono::duration<double>(span).count());
-  return text;
-}
-
 }  // namespace
 
 Dispatcher::Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules)
@@ -77,7 +71,12 @@ void Dispatcher::handle(const WorkerJoined& joined) {
 
 void Dispatcher::handle(const WorkerHeard& heard) {
   const auto at = workers_.find(heard.worker);
-  if (at != workers_.end()) at->second.heard = listened_;
+  if (at == workers_.end()) return;
+  Worker& worker = at->second;
+  worker.heard = listened_;
+  if (!worker.run || !heard.progressed) return;
+  worker.run->progressed = listened_;
+  worker.run->serving = heard.serving;
 }
 
 void Dispatcher::handle(const WorkerLost& lost) {
@@ -113,6 +112,7 @@ void Dispatcher::handle(const CellFailed& failed) {
   }
   const Run run = end_run(failed.worker, workers_.at(failed.worker), next, Memory::given_back);
   if (run.abandonment) return attempt_abandoned(run, failed.reason);
+  if (failed.hindered) return attempt_hindered(run, failed.reason);
   if (failed.kind == CellStatus::failed) return attempt_failed(run, failed.reason);
   end_cell(run.cell, run.attempt, failed.kind, failed.reason);
 }
@@ -151,89 +151,6 @@ void Dispatcher::handle(const StopNow&) {
   draining_ = true;
   for (auto& [id, worker] : workers_)
     if (worker.state == WorkerState::busy) abandon(id, worker, AbandonWhy::drain);
-}
-
-void Dispatcher::watch(int id, Worker& worker) {
-  const Run& run = *worker.run;
-  if (run.abandonment && listened_ - run.abandonment->asked > rules_.abandon_grace)
-    return lose(worker, "did not abandon the cell within " + in_seconds(rules_.abandon_grace));
-  if (listened_ - worker.heard > rules_.silence)
-    return lose(worker, "was silent for " + in_seconds(rules_.silence));
-  if (rules_.cell_timeout && now_ - run.started > *rules_.cell_timeout)
-    abandon(id, worker, AbandonWhy::timeout);
-}
-
-// How attempts and cells end -----------------------------------------------------------------
-
-Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next, Memory memory) {
-  if (memory == Memory::kept)
-    memory_.end(id);
-  else
-    memory_.release(id);
-  worker.state = next;
-  worker.heard = listened_;
-  if (next == WorkerState::unusable) {
-    roster_changed_ = true;
-    memory_.cancel_reservation_on(worker.caps.node);  // perhaps it was the one to use it
-  }
-  return *std::exchange(worker.run, std::nullopt);
-}
-
-void Dispatcher::revive(int id, int cell, int attempt, WorkerState next, Memory memory) {
-  const auto at = workers_.find(id);
-  if (at == workers_.end() || at->second.state != WorkerState::lost) return;
-  if (at->second.run->cell != cell || at->second.run->attempt != attempt) return;
-  end_run(id, at->second, next, memory);
-  roster_changed_ = true;
-}
-
-void Dispatcher::lose(Worker& worker, const std::string& how) {
-  const bool alone = busy_workers() == 1;
-  worker.state = WorkerState::lost;
-  roster_changed_ = true;
-  memory_.cancel_reservation_on(worker.caps.node);
-  const std::string reason = "its worker on " + worker.caps.node + " " + how;
-  const Run run = *worker.run;
-  if (run.abandonment) return attempt_abandoned(run, reason);
-  Cell& cell = cells_.at(run.cell);
-  // With others running nobody can say whose cell brought the process down.
-  if (alone) ++cell.task.deaths;
-  if (cell.task.deaths < rules_.deaths) return attempt_failed(run, reason);
-  end_cell(run.cell, run.attempt, CellStatus::quarantined,
-           "killed its process " + std::to_string(cell.task.deaths) + " times; " + reason);
-}
-
-void Dispatcher::attempt_failed(const Run& run, const std::string& reason) {
-  Cell& cell = cells_.at(run.cell);
-  if (cell.tries >= rules_.tries)
-    return end_cell(run.cell, run.attempt, CellStatus::failed, reason);
-  commands_.emplace_back(AttemptEnded{run.cell, run.attempt, reason});
-  wait_again(cell);
-}
-
-void Dispatcher::attempt_abandoned(const Run& run, const std::string& reason) {
-  if (run.abandonment->why == AbandonWhy::timeout)
-    return end_cell(run.cell, run.attempt, CellStatus::timeout,
-                    "ran longer than " + in_seconds(*rules_.cell_timeout));
-  commands_.emplace_back(AttemptEnded{run.cell, run.attempt, reason});
-  wait_again(cells_.at(run.cell));
-}
-
-void Dispatcher::end_cell(int cell, int attempt, CellStatus kind, const std::string& reason) {
-  cells_.at(cell).state = CellState::over;
-  commands_.emplace_back(CellEnded{cell, attempt, kind, reason});
-}
-
-void Dispatcher::wait_again(Cell& cell) {
-  cell.state = CellState::waiting;
-  waiting_[cell.task.sku].insert(place_of(cell));
-}
-
-void Dispatcher::abandon(int id, Worker& worker, AbandonWhy why) {
-  Run& run = *worker.run;
-  if (run.abandonment) return;
-  run.abandonment = Abandonment{why, listened_};
-  commands_.emplace_back(AbandonCell{id, run.cell, run.attempt});
 }
 
 // Who runs what ------------------------------------------------------------------------------
@@ -351,7 +268,7 @@ void Dispatcher::assign(int id, Worker& worker, int index) {
   const int attempt = cell.task.attempts + cell.tries;
   worker.state = WorkerState::busy;
   worker.heard = listened_;
-  worker.run = Run{index, attempt, now_, std::nullopt};
+  worker.run = Run{index, attempt, now_, listened_};
   commands_.emplace_back(AssignCell{id, index, attempt, keep});
 }
 

@@ -34,15 +34,17 @@ struct WorkerCaps {
 
 struct DispatchRules {
   std::string backend{};
-  int workers = 1;                          // that are going to say hello
-  int tries = 2;                            // of a cell in this run
-  int deaths = 2;                           // that quarantine a cell
-  std::optional<Nanos> deadline{};          // everything has ended by then
-  Nanos margin = std::chrono::seconds(90);  // kept free before the deadline
-  std::optional<Nanos> cell_timeout{};
-  Nanos abandon_grace = std::chrono::seconds(30);  // for a step to end
-  Nanos silence = std::chrono::seconds(60);        // of a busy worker, which otherwise heartbeats
-  Nanos hello_grace = std::chrono::seconds(120);   // for all workers to say hello
+  int workers = 1;                           // that are going to say hello
+  int tries = 2;                             // of a cell in this run
+  int deaths = 2;                            // that quarantine a cell
+  std::optional<Nanos> deadline{};           // everything has ended by then
+  Nanos margin = std::chrono::seconds(90);   // kept free before the deadline
+  std::optional<Nanos> cell_timeout{};       // of the whole cell; without one these two hold
+  Nanos stalled = std::chrono::minutes(10);  // without progress while a cell serves
+  Nanos stalled_outside = std::chrono::minutes(60);  // and before and after: weights, host memory
+  Nanos abandon_grace = std::chrono::seconds(30);    // for a step to end
+  Nanos silence = std::chrono::seconds(60);          // of a busy worker, which otherwise heartbeats
+  Nanos hello_grace = std::chrono::seconds(120);     // for all workers to say hello
 };
 
 // Events -------------------------------------------------------------------------------------
@@ -53,6 +55,8 @@ struct WorkerJoined {
 };
 struct WorkerHeard {  // a heartbeat
   int worker;
+  bool progressed = true;  // its cell has come on since the last one
+  bool serving = true;     // its cell is at its steps: neither loading before nor storing after
 };
 struct WorkerLost {  // its process is gone
   int worker;
@@ -65,6 +69,7 @@ struct CellFailed {
   sweep::CellStatus kind;  // only `failed` is tried again
   std::string reason;
   bool poisoned = false;  // the worker can run no further cell
+  bool hindered = false;  // the machine's fault, which counts for nothing against the cell
 };
 struct CellAbandoned {
   int worker, cell, attempt;
@@ -104,7 +109,7 @@ using Command = std::variant<AssignCell, AbandonCell, StopWorker, AttemptEnded, 
 
 /// A cell that this run leaves planned.
 struct LeftCell {
-  enum class Why { no_worker, no_time, drained, workers_lost };
+  enum class Why { no_worker, no_time, drained, workers_lost, hindered };
   int cell;
   Why why;
   std::string reason;
@@ -127,10 +132,11 @@ struct SkuStatus {
 ///
 /// Longest expected first. A worker gets cells of its own SKU; a node's memory is never exceeded,
 /// and no cell waits for memory behind later ones for ever (MemoryLedger). A failed attempt is
-/// repeated, on another worker where one is able to; timeouts are not. A worker that does not
-/// answer is lost, but what its cell holds of the node's memory stays taken, since the process may
-/// live; when it does answer, it is used again. Such waits count only time in which the caller was
-/// listening (Tick came at least once a second).
+/// repeated, on another worker where one is able to; timeouts are not. A cell that makes no
+/// progress has failed; one that the machine hinders has not: it is repeated as often, and then
+/// left. A worker that does not answer is lost, but what its cell holds of the node's memory stays
+/// taken, since the process may live; when it does answer, it is used again. Such waits count only
+/// time in which the caller was listening (Tick came at least once a second).
 class Dispatcher {
  public:
   Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules);
@@ -153,7 +159,7 @@ class Dispatcher {
  private:
   enum class CellState { waiting, running, over, left };
   enum class WorkerState { idle, busy, lost, unusable };
-  enum class AbandonWhy { timeout, drain };
+  enum class AbandonWhy { timeout, stalled, drain };
   enum class Repeats { elsewhere, anywhere };  // where a failed attempt may be repeated
   enum class Memory { kept, given_back };      // what the worker was assigned to keep, or nothing
 
@@ -162,6 +168,7 @@ class Dispatcher {
     CellTask task;
     CellState state = CellState::waiting;
     int tries = 0;
+    int hindered = 0;  // of the tries
     std::set<int> tried_on;
     std::optional<LeftCell> left;
   };
@@ -173,7 +180,9 @@ class Dispatcher {
     int cell;
     int attempt;
     Nanos started;
-    std::optional<Abandonment> abandonment;
+    Nanos progressed;  // on the listening clock
+    bool serving = false;
+    std::optional<Abandonment> abandonment{};
   };
   struct Worker {
     explicit Worker(const WorkerCaps& caps) : caps(caps) {}
@@ -222,12 +231,14 @@ class Dispatcher {
   Run end_run(int worker, Worker& on, WorkerState next, Memory memory);
   void revive(int worker, int cell, int attempt, WorkerState next, Memory memory);
   void attempt_failed(const Run& run, const std::string& reason);
+  void attempt_hindered(const Run& run, const std::string& reason);
   void attempt_abandoned(const Run& run, const std::string& reason);
   void end_cell(int cell, int attempt, sweep::CellStatus kind, const std::string& reason);
   void wait_again(Cell& cell);
   void lose(Worker& worker, const std::string& how);
   void abandon(int worker, Worker& on, AbandonWhy why);
   void watch(int worker, Worker& on);
+  Nanos patience(const Run& run) const;
 
   static bool is_alive(const Worker& worker) {
     return worker.state == WorkerState::idle || worker.state == WorkerState::busy;

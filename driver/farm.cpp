@@ -40,6 +40,7 @@ class Farm {
       while (!dispatcher_.finished()) round();
     } catch (...) {
       part();
+      if (!result_.stuck_workers.empty()) options_.on_stuck();
       throw;
     }
     part();
@@ -59,11 +60,13 @@ class Farm {
   }
   void on(int from, const worker::Heartbeat& heartbeat) {
     const auto at = running_.find(from);
-    if (at != running_.end() && at->second.cell == heartbeat.cell) {
+    const bool runs = at != running_.end() && at->second.cell == heartbeat.cell;
+    const bool progressed = runs && at->second.progress != heartbeat.progress;
+    if (runs) {
       at->second.progress = heartbeat.progress;
       at->second.heard = clock_.now();
     }
-    dispatch(WorkerHeard{from});
+    dispatch(WorkerHeard{from, progressed, heartbeat.progress.serving});
   }
   void on(int from, worker::Done& done) {
     if (dispatcher_.expects(from, done.cell, done.attempt)) {
@@ -76,7 +79,7 @@ class Farm {
   void on(int from, worker::Failed& failed) {
     end_run(from);
     dispatch(CellFailed{from, failed.cell, failed.attempt, failed.kind, std::move(failed.reason),
-                        failed.poisoned});
+                        failed.poisoned, failed.hindered});
   }
   void on(int from, const worker::Abandoned& abandoned) {
     end_run(from);

@@ -76,6 +76,8 @@ struct FarmOptions {
   Nanos goodbye_grace = std::chrono::seconds(15);  // for the workers to leave
   /// How often the user has asked to stop: once drains, twice stops now.
   std::function<int()> interruptions = [] { return 0; };
+  /// An exception is about to end the farm, and workers stay behind as in FarmResult.
+  std::function<void()> on_stuck = [] {};
 };
 
 struct FarmResult {

@@ -116,6 +116,10 @@ void read_environment(Options& options) {
   for (const char* launcher : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
     options.in_mpi_job = options.in_mpi_job || !variable(launcher).empty();
   }
+  for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    const std::string text = variable(rank);
+    options.drives = options.drives && (text.empty() || text == "0");
+  }
   options.slurm_job = variable("SLURM_JOB_ID");
   const std::string end = variable("SLURM_JOB_END_TIME");
   if (!end.empty()) options.end_time = seconds_since_1970("SLURM_JOB_END_TIME", end);
@@ -181,8 +185,11 @@ void read_values(Options& options, const po::variables_map& given) {
   options.archive = optional<fs::path, std::string>(given, "archive");
   options.resume = given.count("resume") > 0;
   options.fresh = given.count("fresh") > 0;
+  options.keep_previous = given.count("no-prev") == 0;
   options.retry_quarantined = given.count("retry-quarantined") > 0;
   options.wait_s = optional<double>(given, "wait").value_or(0);
+  constexpr double kWaitSpace = 3600;
+  options.wait_space_s = optional<double>(given, "wait-space").value_or(kWaitSpace);
   options.cell = optional<std::string>(given, "cell");
   options.cell_timeout_s = optional<double>(given, "cell-timeout");
   options.time_limit_s = optional<double>(given, "time-limit");
@@ -230,6 +237,8 @@ void check(const Options& options) {
       throw UsageError(std::string(name) + " must be between 0.001 and 100000000");
   }
   if (!(options.wait_s >= 0)) throw UsageError("--wait must not be negative");
+  if (!(options.wait_space_s >= 0 && options.wait_space_s <= 1e8))
+    throw UsageError("--wait-space must be between 0 and 100000000");
 }
 
 Options read(const Command& command, const std::vector<std::string>& words) {
@@ -249,6 +258,7 @@ Options read(const Command& command, const std::vector<std::string>& words) {
     return options;
   }
   options.command = command.name;
+  options.reads_archives = command.reads_archives;
   read_values(options, given);
   if (options.arguments.size() < command.min_arguments ||
       options.arguments.size() > command.max_arguments) {

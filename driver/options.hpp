@@ -20,6 +20,7 @@ struct UsageError : std::runtime_error {
 struct Options {
   std::string command;                 // empty: help or version was printed
   std::vector<std::string> arguments;  // positional, without the command
+  bool reads_archives = false;         // the command's work begins with reading one
   std::filesystem::path profiles;      // folder with gpus/, models/, policies/ and experiments/
   std::optional<std::string> backend;
   std::vector<std::string> set, only, skip;
@@ -28,16 +29,19 @@ struct Options {
   std::optional<std::string> job;
   int turn = 1;  // of the job, from 1
   std::optional<std::filesystem::path> archive;
-  bool resume = false;  // insist on an archive that is there
-  bool fresh = false;   // move one that is there aside
+  bool resume = false;        // insist on an archive that is there
+  bool fresh = false;         // move one that is there aside
+  bool keep_previous = true;  // the archive before its last change
   bool retry_quarantined = false;
-  double wait_s = 0;  // for an archive that is in use
+  double wait_s = 0;        // for an archive that is in use
+  double wait_space_s = 0;  // while the archive's disk is full
   std::optional<double> cell_timeout_s, time_limit_s, node_memory_gib;
   std::optional<std::string> as_sku, fake_device;
   bool in_mpi_job = false;               // launched by mpirun or srun
+  bool drives = true;                    // as far as the launcher says before MPI is up
   std::optional<std::int64_t> end_time;  // Unix time at which SLURM ends the job
   std::string slurm_job;                 // empty outside SLURM
-  std::filesystem::path scratch;         // $TMPDIR
+  std::filesystem::path scratch;         // $TMPDIR, for what `report` draws
   std::filesystem::path cache;           // what is measured once a machine; empty: nowhere
   std::string command_line;
   bool watch = false;

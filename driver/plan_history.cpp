@@ -61,7 +61,7 @@ std::optional<CellRecord> PlanHistory::result_of(const PlannedCell& planned) con
     return std::nullopt;
   }
   // A result of an earlier plan waits as a shard for a plan that has the cell again.
-  const std::string shard = path_ + ".d/" + planned.key + ".h5";
+  const std::string shard = sweep::resolved(path_) + ".d/" + planned.key + ".h5";
   if (!std::filesystem::exists(shard)) return std::nullopt;
   try {
     const CellRecord record = sweep::read_shard_record(shard, planned.key);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "analysis/escape.hpp"
 #include "driver/version.hpp"
 #include "workers/host.hpp"
 #include "workers/profiles.hpp"
@@ -12,12 +13,12 @@
 namespace driver {
 namespace {
 
-/// Asks again every quarter of a second, for at most so long.
-sweep::KeepWaiting waiting_for(double seconds) {
+/// Asks again every quarter of a second, for at most so long, until a signal comes.
+sweep::KeepWaiting waiting_for(double seconds, const DrainSignals& signals) {
   if (!(seconds > 0)) return {};
   const int tries = static_cast<int>(seconds * 4);
-  return [tries, tried = 0](const sweep::LockHolder&) mutable {
-    if (++tried > tries) return false;
+  return [tries, &signals, tried = 0](const sweep::LockHolder&) mutable {
+    if (++tried > tries || signals.count() > 0) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(250));
     return true;
   };
@@ -78,7 +79,8 @@ std::string archive_path(const Options& options, const std::string& sweep_name) 
   return path.string();
 }
 
-sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan) {
+sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan,
+                                      const DrainSignals& signals) {
   sweep::ArchiveOptions archive;
   archive.sweep_name = plan.spec.name;
   archive.spec_text = plan.spec.text;
@@ -87,12 +89,13 @@ sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan) 
   archive.mode = options.resume  ? sweep::OpenMode::resume
                  : options.fresh ? sweep::OpenMode::fresh
                                  : sweep::OpenMode::resume_or_create;
+  archive.keep_previous = options.keep_previous;
   const worker::Host host = worker::detect_host();
   archive.self = {host.name, host.pid, options.slurm_job};
-  archive.keep_waiting = waiting_for(options.wait_s);
+  archive.keep_waiting = waiting_for(options.wait_s, signals);
   archive.provenance = provenance_of(options);
   archive.warn = [](const std::string& text) {
-    std::fprintf(stderr, "kvsweep: %s\n", text.c_str());
+    std::fprintf(stderr, "kvsweep: %s\n", analysis::terminal_text(text).c_str());
   };
   return archive;
 }
@@ -110,6 +113,21 @@ FarmOptions farm_options(const Options& options, const std::string& backend,
   return farm;
 }
 
+SpaceWait space_wait(const Options& options, const DrainSignals& signals, sweep::Archive& archive,
+                     ProgressLine& progress) {
+  const std::optional<double> left_s = seconds_left(options);
+  const double margin_s = options.end_time ? engine::to_seconds(DispatchRules{}.margin) : 0;
+  SpaceWait::Options wait;
+  wait.longest_s = options.wait_space_s;
+  wait.interruptions = [&signals, left_s, margin_s, clock = engine::WallClock()] {
+    const bool late = left_s && engine::to_seconds(clock.now()) > *left_s - margin_s;
+    return signals.count() + (late ? 1 : 0);
+  };
+  wait.say = [&progress](const std::string& text) { progress.report("kvsweep: " + text); };
+  wait.on_pause = [&archive] { archive.beat(); };
+  return SpaceWait(std::move(wait));
+}
+
 void check_device(const Options& options) { name_device(options); }
 
 worker::Hello worker_hello(const Options& options) {
@@ -117,6 +135,7 @@ worker::Hello worker_hello(const Options& options) {
   worker::Hello hello = name_device(options);
   hello.host = host.name;
   hello.pid = host.pid;
+  hello.start_ticks = host.start_ticks;
   hello.cores = host.cores;
   hello.memory_gib = host.memory_gib;
   hello.slurm_job = options.slurm_job;
@@ -133,16 +152,21 @@ analysis::CellReport report_of(const PlannedCell& planned, const sweep::CellReco
 }
 
 ExitCode run_code(const FarmResult& result, const Plan& plan, const sweep::Archive& archive) {
+  bool gone = false, failed = false;
+  for (const sweep::CellRecord& record : archive.cells()) {
+    const PlannedCell& cell = plan.cells[static_cast<std::size_t>(record.index)];
+    if (!cell.selected) continue;
+    // A result that was damaged before it was merged: the farm counts it as done.
+    gone |= record.status == sweep::CellStatus::planned &&
+            std::ranges::count(result.left, cell.cell.index, &LeftCell::cell) == 0;
+    failed |= record.status == sweep::CellStatus::failed ||
+              record.status == sweep::CellStatus::timeout ||
+              record.status == sweep::CellStatus::quarantined;
+  }
+  if (gone) return kIncomplete;
   const ExitCode farm = exit_code(result);
   if (farm != kOk) return farm;
-  for (const sweep::CellRecord& record : archive.cells()) {
-    const bool selected = plan.cells[static_cast<std::size_t>(record.index)].selected;
-    const bool failed = record.status == sweep::CellStatus::failed ||
-                        record.status == sweep::CellStatus::timeout ||
-                        record.status == sweep::CellStatus::quarantined;
-    if (selected && failed) return kSomeCellsFailed;
-  }
-  return kOk;
+  return failed ? kSomeCellsFailed : kOk;
 }
 
 }  // namespace driver

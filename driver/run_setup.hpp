@@ -7,6 +7,8 @@
 #include "driver/farm.hpp"
 #include "driver/options.hpp"
 #include "driver/plan.hpp"
+#include "driver/progress.hpp"
+#include "driver/space_wait.hpp"
 #include "sweeps/archive.hpp"
 #include "workers/protocol.hpp"
 
@@ -16,10 +18,15 @@ namespace driver {
 
 /// --archive, or "<sweep name>.h5".
 std::string archive_path(const Options& options, const std::string& sweep_name);
-sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan);
-/// `signals` must outlive the options.
+/// `signals` must outlive what these two return.
+sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan,
+                                      const DrainSignals& signals);
 FarmOptions farm_options(const Options& options, const std::string& backend,
                          const DrainSignals& signals);
+
+/// Waits as long as --wait-space says, less where the time limit or a signal comes first.
+SpaceWait space_wait(const Options& options, const DrainSignals& signals, sweep::Archive& archive,
+                     ProgressLine& progress);
 
 /// Throws worker::InputError when --as-sku or --fake-device name no known SKU.
 void check_device(const Options& options);
@@ -31,8 +38,9 @@ worker::Hello worker_hello(const Options& options);
 /// A cell of the plan with what the archive has of it.
 analysis::CellReport report_of(const PlannedCell& planned, const sweep::CellRecord& record);
 
-/// kOk when every selected cell has a result; failures of earlier runs that were not repeated
-/// count.
+/// What the archive says in the end: kIncomplete when the result of a cell that the farm counts as
+/// done is not there, kOk when every selected cell has one. Failures of earlier runs that were not
+/// repeated count.
 ExitCode run_code(const FarmResult& result, const Plan& plan, const sweep::Archive& archive);
 
 }  // namespace driver

@@ -1,8 +1,11 @@
 #include "driver/serve.hpp"
 
+#include <unistd.h>
+
 #include <iostream>
 #include <optional>
 
+#include "analysis/escape.hpp"
 #include "driver/drain.hpp"
 #include "driver/exit_codes.hpp"
 #include "driver/run_setup.hpp"
@@ -27,10 +30,16 @@ std::optional<worker::Welcome> wait_for_welcome(worker::Channel& channel) {
 /// Ends a worker that cannot serve, without MPI_Finalize: that would wait for a driver that waits
 /// for the worker. mpirun then ends the job.
 [[noreturn]] void give_up(int rank, const std::exception& error, ExitCode code) {
-  const std::string text =
-      "kvsweep: worker of rank " + std::to_string(rank) + ": " + error.what() + '\n';
+  const std::string text = "kvsweep: worker of rank " + std::to_string(rank) + ": " +
+                           analysis::terminal_text(error.what()) + '\n';
   std::cerr << text << std::flush;
   std::_Exit(code);
+}
+
+/// Of a worker whose cell hangs: it said so, and the driver ends the job when everything is stored.
+/// Were the worker to leave before, mpirun would end the driver, too, and with the wrong exit code.
+[[noreturn]] void wait_for_the_end() {
+  while (true) ::pause();
 }
 
 int serve_until_dismissed(const Options& options, worker::MpiChannel& channel) {
@@ -40,11 +49,11 @@ int serve_until_dismissed(const Options& options, worker::MpiChannel& channel) {
       worker::take_seat(worker_hello(options), welcome->backend, channel.place().local_worker,
                         options.profiles, options.cache);
   worker::load_model(*welcome, *seat.executor);
-  const worker::RunCell runner = worker::make_cell_runner(seat.hello, channel.place().rank,
-                                                          options.scratch.string(), seat.executor);
+  const worker::RunCell runner =
+      worker::make_cell_runner(seat.hello, channel.place().rank, seat.executor);
   engine::WallClock clock;
   const worker::WorkerEnd end = worker::run_worker(channel, clock, seat.hello, runner);
-  if (end == worker::WorkerEnd::stuck) std::_Exit(kInternalError);
+  if (end == worker::WorkerEnd::stuck) wait_for_the_end();
   return kOk;
 }
 

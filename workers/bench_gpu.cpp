@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <fstream>
 #include <random>
-#include <sstream>
 
 #include "workers/backends/sim/sim_backend.hpp"
 #include "workers/cuda_execution.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/step_floor.hpp"
+#include "workers/workload/request_sizes.hpp"
 
 namespace worker {
 namespace {
@@ -321,21 +320,9 @@ void Measurement::serve_offline() {
 }  // namespace
 
 std::vector<RequestLength> read_lengths(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in) throw InputError("cannot read " + file.string());
   std::vector<RequestLength> lengths;
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    std::istringstream words(line);
-    RequestLength length;
-    std::string more;
-    if (!(words >> length.prompt >> length.output) || words >> more || length.prompt < 1 ||
-        length.output < 1)
-      throw InputError(file.string() + ':' + std::to_string(number) +
-                       ": expected the tokens of a prompt and of its answer, found \"" + line +
-                       '"');
-    lengths.push_back(length);
-  }
+  for (const workload::RequestSize& size : workload::read_sizes(file.string()))
+    lengths.push_back({size.prompt_tokens, size.output_tokens});
   return lengths;
 }
 

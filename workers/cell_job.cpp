@@ -6,6 +6,7 @@
 
 #include "sweeps/canonical_json.hpp"
 #include "sweeps/sha256.hpp"
+#include "sweeps/strict_json.hpp"
 #include "workers/backends/cuda/errors.hpp"
 #include "workers/backends/cuda/profiler_range.hpp"
 #include "workers/binding.hpp"
@@ -70,12 +71,8 @@ class HostMemoryAfter {
 
 class CellRunner {
  public:
-  CellRunner(const Hello& self, int rank, std::string scratch_dir,
-             std::shared_ptr<Executor> executor)
-      : self_(self),
-        rank_(rank),
-        scratch_dir_(std::move(scratch_dir)),
-        executor_(std::move(executor)) {}
+  CellRunner(const Hello& self, int rank, std::shared_ptr<Executor> executor)
+      : self_(self), rank_(rank), executor_(std::move(executor)) {}
 
   std::string operator()(const std::string& text, const CellContext& context) {
     CellJob job = decode_job(text);
@@ -95,7 +92,7 @@ class CellRunner {
     contents.result.notes.push_back({"cell", contents.record.label});
     if (!self_.sku_source.empty())
       contents.result.notes.push_back({"sku_source", self_.sku_source, true});
-    return sweep::shard_bytes(std::move(contents), scratch_dir_);
+    return sweep::shard_bytes(std::move(contents));
   }
 
  private:
@@ -137,7 +134,6 @@ class CellRunner {
 
   Hello self_;
   int rank_;
-  std::string scratch_dir_;
   std::optional<Profiles> profiles_;  // as they were when the first cell came
   // RunCell is copyable; its copies are used one at a time.
   std::shared_ptr<WorkloadCache> workloads_ = std::make_shared<WorkloadCache>();
@@ -167,15 +163,16 @@ std::string encode_job(const CellJob& job) {
 
 CellJob decode_job(const std::string& text) {
   try {
-    return parse_job(json::parse(text));
+    return parse_job(sweep::strict_json(text));
+  } catch (const sweep::JsonRefused& refused) {
+    throw ProtocolError(std::string("not a cell job: ") + refused.what());
   } catch (const json::exception& error) {
     throw ProtocolError(std::string("not a cell job: ") + error.what());
   }
 }
 
-RunCell make_cell_runner(const Hello& self, int rank, const std::string& scratch_dir,
-                         std::shared_ptr<Executor> executor) {
-  return CellRunner(self, rank, scratch_dir, std::move(executor));
+RunCell make_cell_runner(const Hello& self, int rank, std::shared_ptr<Executor> executor) {
+  return CellRunner(self, rank, std::move(executor));
 }
 
 void load_model_of(const std::string& text, Executor& executor,
@@ -186,14 +183,14 @@ void load_model_of(const std::string& text, Executor& executor,
 }
 
 std::string failed_shard(sweep::CellRecord record, int attempts, sweep::CellStatus kind,
-                         const std::string& reason, const std::string& scratch_dir) {
+                         const std::string& reason) {
   sweep::ShardContents contents;
   contents.record = std::move(record);
   contents.record.status = kind;
   contents.record.reason = reason;
   contents.record.run.attempts = attempts;
   contents.record.run.t_end_utc = engine::utc_now();
-  return sweep::shard_bytes(std::move(contents), scratch_dir);
+  return sweep::shard_bytes(std::move(contents));
 }
 
 }  // namespace worker

@@ -24,11 +24,11 @@ std::string encode_job(const CellJob& job);
 /// Throws ProtocolError when the text is no job.
 CellJob decode_job(const std::string& text);
 
-/// Runs the jobs that it is given and returns the bytes of their shards, formed in `scratch_dir`.
+/// Runs the jobs that it is given and returns the bytes of their shards.
 /// Binds the cell again: a worker that sees other files than the driver fails the cell, and so does
 /// a result that does not show what is expected of it.
 /// While a cell runs, a fatal signal leaves a word in the cell's mark.
-RunCell make_cell_runner(const Hello& self, int rank, const std::string& scratch_dir,
+RunCell make_cell_runner(const Hello& self, int rank,
                          std::shared_ptr<Executor> executor = std::make_shared<Executor>());
 
 /// Puts the model of this job into the executor's memory before any cell comes; all ranks of the
@@ -38,6 +38,6 @@ void load_model_of(const std::string& job, Executor& executor,
 
 /// The shard of a cell that is over without a result.
 std::string failed_shard(sweep::CellRecord record, int attempts, sweep::CellStatus kind,
-                         const std::string& reason, const std::string& scratch_dir);
+                         const std::string& reason);
 
 }  // namespace worker

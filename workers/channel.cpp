@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <list>
 #include <map>
@@ -254,5 +255,9 @@ void MpiChannel::send(int to, const Message& message) { impl_->send(to, message)
 std::optional<Received> MpiChannel::poll() { return impl_->poll(); }
 void MpiChannel::wait(Nanos longest) { impl_->wait(longest); }
 bool MpiChannel::flush(Nanos longest) { return impl_->flush(longest); }
+void MpiChannel::abort(int exit_code) {
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::_Exit(exit_code);
+}
 
 }  // namespace worker

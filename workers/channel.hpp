@@ -62,6 +62,8 @@ class MpiChannel final : public Channel {
   std::optional<Received> poll() override;
   void wait(engine::Nanos longest) override;
   bool flush(engine::Nanos longest) override;
+  /// Ends every process of the job, also one that hangs or is stopped; the job's exit code is this.
+  [[noreturn]] void abort(int exit_code);
 
  private:
   class Impl;  // keeps mpi.h out of this header

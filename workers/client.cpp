@@ -65,25 +65,42 @@ void Client::on_finished(const engine::Request& request, Nanos now) {
   due_.push({now + workload_.jobs[job].turns[turn].gap, job, request.spec.turn + 1});
 }
 
+namespace {
+
+// An idle engine looks up so often, to be stopped and to say that it lives.
+constexpr Nanos kLongestNap = std::chrono::seconds(5);
+
+/// Of an idle engine: until the next turn is due or it wants to be woken, in naps.
+void wait_for_work(const Client& client, engine::Engine& engine, engine::Clock& clock) {
+  const Nanos due = *client.next_due(), wake = engine.wakeup();
+  const Nanos next = std::min(due, wake), nap_ends = clock.now() + kLongestNap;
+  clock.wait_until(std::min(next, nap_ends));
+  if (wake < due && wake <= nap_ends) engine.wake();
+}
+
+}  // namespace
+
 void serve(Client& client, engine::Engine& engine, engine::Clock& clock, const RunHooks& hooks) {
-  int finished_jobs = 0;
+  std::uint64_t steps = 0;
+  const auto report = [&](bool serving) {
+    if (!hooks.progress) return;
+    hooks.progress(
+        {client.finished_jobs(), client.jobs(), steps, engine::to_seconds(clock.now()), serving});
+  };
+  report(true);
   while (!client.done()) {
     if (hooks.stop.stop_requested()) throw CellAbandoned();
     client.submit_due(clock.now());
     if (engine.idle()) {
-      const Nanos due = *client.next_due(), wake = engine.wakeup();
-      clock.wait_until(std::min(due, wake));
-      if (wake < due) engine.wake();
-      continue;
+      wait_for_work(client, engine, clock);
+    } else {
+      const engine::StepTrace& trace = engine.step(client.next_due().value_or(Nanos::max()));
+      for (const engine::Request* request : trace.finished) client.on_finished(*request, trace.end);
+      steps = trace.plan->step;
     }
-    const engine::StepTrace& trace = engine.step(client.next_due().value_or(Nanos::max()));
-    for (const engine::Request* request : trace.finished) client.on_finished(*request, trace.end);
-    if (hooks.progress && client.finished_jobs() != finished_jobs) {
-      finished_jobs = client.finished_jobs();
-      hooks.progress(
-          {finished_jobs, client.jobs(), trace.plan->step, engine::to_seconds(trace.end)});
-    }
+    report(true);
   }
+  report(false);
 }
 
 }  // namespace worker

@@ -47,17 +47,20 @@ class Client {
   int unfinished_jobs_;
 };
 
+/// Of a running cell. Before and after its steps (weights, host memory, tables) it does not change.
 struct Progress {
-  int finished_jobs;
-  int jobs;
-  std::uint64_t steps;
-  double now_s;  // on the cell's clock
+  int finished_jobs = 0;
+  int jobs = 0;
+  std::uint64_t steps = 0;
+  double now_s = 0;      // on the cell's clock
+  bool serving = false;  // from the first step to the last
+  friend bool operator==(const Progress&, const Progress&) = default;
 };
 using ProgressFn = std::function<void(const Progress&)>;
 
 /// What surrounds a running cell.
 struct RunHooks {
-  ProgressFn progress;   // called whenever a job ends
+  ProgressFn progress;   // called after every step, and every few seconds without one
   std::stop_token stop;  // looked at before every step
 };
 

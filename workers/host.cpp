@@ -11,6 +11,8 @@
 #include <sstream>
 #include <thread>
 
+#include "sweeps/run_marks.hpp"
+
 namespace worker {
 namespace {
 
@@ -96,6 +98,7 @@ double detect_memory_gib(const fs::path& root) {
 Host detect_host(std::optional<double> node_memory_gib) {
   return {.name = host_name(),
           .pid = static_cast<int>(getpid()),
+          .start_ticks = sweep::process_start(getpid()).value_or(0),
           .cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
           .memory_gib = node_memory_gib ? *node_memory_gib : detect_memory_gib("/")};
 }

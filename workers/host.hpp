@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -9,7 +10,8 @@ namespace worker {
 struct Host {
   std::string name;
   int pid = 0;
-  int cores = 0;  // that this process may use
+  std::int64_t start_ticks = 0;  // see sweep::process_start(); 0: not known
+  int cores = 0;                 // that this process may use
   /// Host memory that cells may use, GiB: the least of MemAvailable and the cgroup limits above
   /// this process, or the override. 0 when nothing says.
   double memory_gib = 0;

@@ -10,12 +10,14 @@ namespace {
 
 // The wire format: the fields of each struct in this order.
 constexpr auto fields(const Progress*) {
-  return std::tuple(&Progress::finished_jobs, &Progress::jobs, &Progress::steps, &Progress::now_s);
+  return std::tuple(&Progress::finished_jobs, &Progress::jobs, &Progress::steps, &Progress::now_s,
+                    &Progress::serving);
 }
 constexpr auto fields(const Hello*) {
-  return std::tuple(&Hello::host, &Hello::pid, &Hello::cores, &Hello::memory_gib, &Hello::backend,
-                    &Hello::sku, &Hello::sku_source, &Hello::device_name, &Hello::device_mib,
-                    &Hello::device_id, &Hello::device_uuid, &Hello::slurm_job);
+  return std::tuple(&Hello::host, &Hello::pid, &Hello::start_ticks, &Hello::cores,
+                    &Hello::memory_gib, &Hello::backend, &Hello::sku, &Hello::sku_source,
+                    &Hello::device_name, &Hello::device_mib, &Hello::device_id, &Hello::device_uuid,
+                    &Hello::slurm_job);
 }
 constexpr auto fields(const Heartbeat*) {
   return std::tuple(&Heartbeat::cell, &Heartbeat::attempt, &Heartbeat::progress);
@@ -25,7 +27,7 @@ constexpr auto fields(const Done*) {
 }
 constexpr auto fields(const Failed*) {
   return std::tuple(&Failed::cell, &Failed::attempt, &Failed::kind, &Failed::reason,
-                    &Failed::poisoned);
+                    &Failed::poisoned, &Failed::hindered);
 }
 constexpr auto fields(const Abandoned*) {
   return std::tuple(&Abandoned::cell, &Abandoned::attempt);

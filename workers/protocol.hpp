@@ -16,7 +16,7 @@ struct ProtocolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr std::uint16_t kProtocolVersion = 2;
+inline constexpr std::uint16_t kProtocolVersion = 3;
 /// Version, kind, payload length.
 inline constexpr std::size_t kFrameHeaderBytes = 2 + 2 + 8;
 /// A longer payload is a damaged length, not a result.
@@ -28,6 +28,7 @@ inline constexpr std::uint64_t kMaxPayloadBytes = std::uint64_t{4} << 30;
 struct Hello {
   std::string host{};
   int pid = 0;
+  std::int64_t start_ticks = 0;  // when the process started, in clock ticks since its node did
   int cores = 0;
   double memory_gib = 0;  // host memory of its node that cells may use
   std::string backend{};
@@ -60,6 +61,7 @@ struct Failed {
   sweep::CellStatus kind = sweep::CellStatus::failed;
   std::string reason{};
   bool poisoned = false;  // the device is lost: this process can run no further cell
+  bool hindered = false;  // by the machine (memory, a disk, a limit), whatever the cell is
 };
 
 /// The cell has stopped at a step boundary, as asked.

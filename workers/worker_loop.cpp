@@ -1,9 +1,11 @@
 #include "workers/worker_loop.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -11,6 +13,15 @@ namespace worker {
 namespace {
 
 using engine::Nanos;
+
+/// Whether another cell might have met the error as well.
+bool is_of_the_machine(const std::error_code& code) {
+  constexpr std::errc kNotOfTheCell[] = {
+      std::errc::not_enough_memory,   std::errc::resource_unavailable_try_again,
+      std::errc::too_many_files_open, std::errc::too_many_files_open_in_system,
+      std::errc::no_space_on_device,  std::errc::io_error};
+  return std::ranges::any_of(kNotOfTheCell, [&](std::errc each) { return code == each; });
+}
 
 /// How one attempt ended, as the message that says so.
 Message outcome_of(const RunCell& run_cell, const Assign& work, const CellContext& context) {
@@ -28,6 +39,10 @@ Message outcome_of(const RunCell& run_cell, const Assign& work, const CellContex
     failed.reason = error.what();
   } catch (const std::bad_alloc&) {
     failed.reason = "out of host memory";
+    failed.hindered = true;
+  } catch (const std::system_error& error) {
+    failed.reason = error.what();
+    failed.hindered = is_of_the_machine(error.code());
   } catch (const std::exception& error) {
     failed.reason = error.what();
   } catch (...) {

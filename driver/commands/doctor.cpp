@@ -3,6 +3,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "analysis/escape.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
 #include "driver/version.hpp"
@@ -30,7 +31,7 @@ int doctor(const Options& options) {
   bool failed = false;
   for (const worker::DoctorRow& row : worker::examine({kMpiVersion, folder, options.profiles})) {
     std::cout << std::left << std::setw(5) << word(row.verdict) << ' ' << std::setw(16) << row.check
-              << ' ' << row.text << '\n';
+              << ' ' << analysis::terminal_text(row.text) << '\n';
     failed = failed || row.verdict == worker::Verdict::fail;
   }
   return failed ? kSomeCellsFailed : kOk;

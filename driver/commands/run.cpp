@@ -1,14 +1,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
+#include <memory>
 
 #include "analysis/cell_summary.hpp"
+#include "analysis/escape.hpp"
 #include "driver/archive_sink.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/failure.hpp"
 #include "driver/run_setup.hpp"
 #include "driver/serve.hpp"
 #include "driver/trace_folder.hpp"
+#include "sweeps/archive_check.hpp"
 #include "sweeps/archive_reader.hpp"
 #include "workers/cell_job.hpp"
 #include "workers/channel.hpp"
@@ -32,8 +37,14 @@ std::set<std::string> results_to_keep(const Options& options, const std::string&
   return options.fresh ? std::set<std::string>() : sweep::merged_results(path);
 }
 
+/// The path. Throws ArchiveDamaged where there is damage.
+const std::string& undamaged(const std::string& path, const std::string& damage) {
+  if (damage.empty()) return path;
+  throw sweep::ArchiveDamaged(damage);
+}
+
 /// A plan, the archive that it goes into, open, and what is left to do. Whatever a user can get
-/// wrong shows before the archive is touched.
+/// wrong shows before the archive is touched, and what a disk lacks before anything is computed.
 struct OpenRun {
   Plan plan;
   std::string path;
@@ -41,30 +52,42 @@ struct OpenRun {
   sweep::FileOps files;
   sweep::Archive archive;
   std::vector<CellTask> tasks;
+  ProgressLine progress{std::cerr, isatty(STDERR_FILENO) != 0};
+  SpaceWait with_space;
 
-  explicit OpenRun(const Options& options)
+  OpenRun(const Options& options, const DrainSignals& signals, const std::string& damage)
       : plan(checked_plan(options)),
         path(archive_path(options, plan.spec.name)),
-        expected_s(expected_seconds(plan, results_to_keep(options, path))),
-        archive(path, archive_options(options, plan), planned_records(plan), files),
-        tasks(tasks_left(plan, expected_s, archive, options.retry_quarantined)) {}
+        expected_s(expected_seconds(plan, results_to_keep(options, undamaged(path, damage)))),
+        archive(path, archive_options(options, plan, signals), planned_records(plan), files),
+        tasks(tasks_left(plan, expected_s, archive, options.retry_quarantined)),
+        with_space(space_wait(options, signals, archive, progress)) {
+    if (!tasks.empty()) archive.check_room();
+  }
 };
+
+std::unique_ptr<OpenRun> open_run(const Options& options, const DrainSignals& signals,
+                                  const std::string& damage) {
+  try {
+    return std::make_unique<OpenRun>(options, signals, damage);
+  } catch (const sweep::ArchiveNoSpace& error) {
+    throw sweep::ArchiveWriteFailed(error.what());  // nothing has run that could be continued
+  }
+}
 
 /// Cells go to the other ranks, or, when there are none, to a thread of this process.
 FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* channel,
-                      const DrainSignals& signals) {
+                      const DrainSignals& signals, const std::function<void()>& on_stuck) {
   if (run.tasks.empty() && channel == nullptr) return {};
-  ProgressLine progress(std::cerr, isatty(STDERR_FILENO) != 0);
-  ArchiveSink sink(run.plan, options.profiles.string(), run.archive, options.scratch.string(),
-                   progress);
+  ArchiveSink sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress);
   FarmOptions farm = farm_options(options, run.plan.backend, signals);
+  farm.on_stuck = on_stuck;
   if (channel == nullptr) {
     constexpr int kRank = 0, kLocalWorker = 0;
     const worker::Seat seat = worker::take_seat(worker_hello(options), run.plan.backend,
                                                 kLocalWorker, options.profiles, options.cache);
-    return run_alone(
-        run.tasks, sink, farm, seat.hello,
-        worker::make_cell_runner(seat.hello, kRank, options.scratch.string(), seat.executor));
+    return run_alone(run.tasks, sink, farm, seat.hello,
+                     worker::make_cell_runner(seat.hello, kRank, seat.executor));
   }
   const bool loads_model = run.plan.backend == "cuda" && !run.tasks.empty();
   welcome_workers(*channel, run.plan.backend,
@@ -78,6 +101,19 @@ bool estimates_tokens(const analysis::CellReport& report) {
   return std::ranges::any_of(report.notes, [](const sweep::Note& note) {
     return note.name == "tokenizer" && note.text.starts_with("byte estimate");
   });
+}
+
+/// Cells that the next run has, and why.
+void print_left(const OpenRun& run, const FarmResult& result) {
+  std::map<int, std::string> left;
+  for (const sweep::CellRecord& record : run.archive.cells()) {
+    const PlannedCell& planned = run.plan.cells[static_cast<std::size_t>(record.index)];
+    if (planned.selected && record.status == sweep::CellStatus::planned)
+      left[planned.cell.index] = "its result was damaged and is set aside";
+  }
+  for (const LeftCell& cell : result.left) left[cell.cell] = cell.reason;
+  for (const auto& [cell, reason] : left)
+    std::cout << "left: cell " << cell << ": " << analysis::terminal_text(reason) << '\n';
 }
 
 void print_results(const OpenRun& run, const FarmResult& result) {
@@ -100,16 +136,24 @@ void print_results(const OpenRun& run, const FarmResult& result) {
     std::cout << "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.\n";
   }
   std::cout << '\n';
-  for (const LeftCell& left : result.left)
-    std::cout << "left: cell " << left.cell << ": " << left.reason << '\n';
-  std::cout << "Results: " << run.path << std::endl;
+  print_left(run, result);
+  std::cout << "Results: " << analysis::terminal_text(run.path) << std::endl;
 }
 
-int drive(const Options& options, worker::MpiChannel* channel) {
-  const DrainSignals signals;
-  std::optional<OpenRun> run;
+void store_the_rest(OpenRun& run, const FarmResult& result) {
+  // The archive, too, says which GPUs there were instead of those that these cells need.
+  if (std::ranges::any_of(
+          result.left, [](const LeftCell& cell) { return cell.why == LeftCell::Why::no_worker; }))
+    run.with_space([&] { run.archive.keep_description(); });
+  run.with_space([&] { run.archive.finalize(); });
+}
+
+int drive(
+    const Options& options, const DrainSignals& signals, const std::string& damage,
+    worker::MpiChannel* channel, const std::function<void()>& on_stuck = [] {}) {
+  std::unique_ptr<OpenRun> run;
   try {
-    run.emplace(options);
+    run = open_run(options, signals, damage);
   } catch (...) {
     if (channel != nullptr) dismiss_workers(*channel);
     throw;
@@ -118,27 +162,53 @@ int drive(const Options& options, worker::MpiChannel* channel) {
             << run->plan.backend << (run->plan.backend == "sim" ? " (modelled, virtual time)" : "")
             << std::endl;
   print_keys_without_effect(run->plan, std::cerr);
-  const FarmResult result = farm_cells(options, *run, channel, signals);
-  // Whoever looks for these cells learns from the archive, too, which GPUs there were instead.
-  if (std::ranges::any_of(
-          result.left, [](const LeftCell& cell) { return cell.why == LeftCell::Why::no_worker; }))
-    run->archive.keep_description();
-  run->archive.finalize();
+  const FarmResult result = farm_cells(options, *run, channel, signals, on_stuck);
+  store_the_rest(*run, result);
   print_results(*run, result);
   if (options.jsonl) write_trace_folder(*options.jsonl, run->plan, run->path);
   const ExitCode code = run_code(result, run->plan, run->archive);
   // What hangs in a cell can neither be joined nor take part in MPI_Finalize; all results are safe.
-  if (!result.stuck_workers.empty()) std::_Exit(code);
+  if (!result.stuck_workers.empty()) {
+    check_standard_output();
+    if (channel == nullptr) std::_Exit(code);
+    run.reset();  // gives the archive free
+    channel->abort(code);
+  }
   return code;
+}
+
+/// Of rank 0. MPI_Finalize would wait for a worker that hangs, after an error, too.
+int drive_farm(const Options& options, const DrainSignals& signals, const std::string& damage,
+               worker::MpiChannel& channel) {
+  bool stuck = false;
+  try {
+    return drive(options, signals, damage, &channel, [&stuck] { stuck = true; });
+  } catch (...) {
+    if (!stuck) throw;
+    const ExitCode code = report_failure();
+    std::cout.flush();
+    channel.abort(code);
+  }
 }
 
 }  // namespace
 
-int run(const Options& options) {
-  if (!options.in_mpi_job) return drive(options, nullptr);
+std::string damage_before_run(const Options& options) {
+  if (!options.drives || options.fresh) return "";
+  try {
+    const std::string name = sweep::load_spec(options.arguments.front()).name;
+    return sweep::damage_in(archive_path(options, name));
+  } catch (const std::runtime_error&) {
+    return "";  // the run itself says what is wrong with its arguments
+  }
+}
+
+int run(const Options& options, const DrainSignals& signals, const std::string& damage) {
+  if (!options.in_mpi_job) return drive(options, signals, damage, nullptr);
   worker::MpiChannel channel;
-  if (channel.place().size == 1) return drive(options, nullptr);
-  return channel.place().rank == 0 ? drive(options, &channel) : serve_cells(options, channel);
+  if (channel.place().size == 1) return drive(options, signals, damage, nullptr);
+  return channel.place().rank == 0 ? drive_farm(options, signals, damage, channel)
+                                   : serve_cells(options, channel);
 }
 
 }  // namespace driver

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <iostream>
 #include <map>
 #include <thread>
@@ -10,6 +12,7 @@
 #include "analysis/text_table.hpp"
 #include "driver/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/drain.hpp"
 #include "driver/exit_codes.hpp"
 #include "sweeps/archive_lock.hpp"
 #include "sweeps/run_marks.hpp"
@@ -28,14 +31,19 @@ struct Counts {
   int over() const { return done + failed + not_run; }
 };
 
+// A driver says every ten seconds that it lives.
+constexpr double kLongestSilence = 60;
+
 struct Status {
   std::string sweep, backend;
   Counts all;
   std::map<std::string, Counts> by_sku;
   std::vector<CellRecord> failed;
   std::vector<std::pair<CellRecord, sweep::RunMark>> running;
-  bool driven = false;  // somebody runs its cells
+  std::optional<sweep::LiveDriver> driver;  // that runs its cells
+  double silent_s = 0;                      // since the driver's last sign of life
   bool is_over() const { return all.running == 0 && all.left == 0; }
+  bool driver_is_silent() const { return driver && silent_s > kLongestSilence; }
 };
 
 bool has_failed(CellStatus status) {
@@ -62,7 +70,9 @@ void count(Counts& counts, const CellRecord& cell, bool runs) {
 Status read_status(const std::string& path) {
   Status status;
   // First of all: who ends after this has left what is read below.
-  status.driven = sweep::live_driver(path).has_value();
+  status.driver = sweep::live_driver(path);
+  if (status.driver) status.silent_s = std::max(0.0, -seconds_until(status.driver->heard));
+  if (status.driver_is_silent() && !status.driver->is_certain) status.driver.reset();
   std::map<std::string, sweep::RunMark> marks;
   const std::string host = worker::detect_host().name;
   // The marks first: a cell that is committed in between is done.
@@ -118,6 +128,15 @@ void print_skus(const Status& status, std::ostream& out) {
   print_grid(grid, analysis::GridFormat::text, out);
 }
 
+/// "driver silent for 90 s: process 12 on host n1 is stopped or waits for its disk"
+std::string silence_of(const Status& status) {
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.0f", status.silent_s);
+  return std::string("driver silent for ") + seconds +
+         " s: " + analysis::terminal_text(to_text(status.driver->holder)) +
+         " is stopped or waits for its disk";
+}
+
 void print_status(const Status& status, std::ostream& out) {
   const auto safe = [](const std::string& text) { return analysis::terminal_text(text); };
   out << safe(status.sweep) << ": " << line_of(status.all) << ", backend " << safe(status.backend)
@@ -127,6 +146,7 @@ void print_status(const Status& status, std::ostream& out) {
     out << "running: cell " << cell.index << ": " << safe(cell.label) << ": attempt "
         << mark.attempt << ", process " << mark.pid << " on " << safe(mark.host) << '\n';
   }
+  if (status.driver_is_silent()) out << silence_of(status) << '\n';
   for (const CellRecord& cell : status.failed) {
     out << sweep::to_text(cell.status) << ": cell " << cell.index << ": " << safe(cell.label)
         << ": " << safe(cell.reason) << '\n';
@@ -143,7 +163,9 @@ void add_counts(analysis::JsonLine& line, const Counts& counts) {
 void print_json(const Status& status, std::ostream& out) {
   analysis::JsonLine line;
   line.open('{').key("sweep").text(status.sweep).key("backend").text(status.backend);
-  line.key("over").boolean(status.is_over()).key("driver").boolean(status.driven);
+  line.key("over").boolean(status.is_over());
+  line.key("driver").boolean(status.driver.has_value());
+  line.key("driver_silent_s").number(status.driver ? status.silent_s : sweep::kNotObserved);
   add_counts(line, status.all);
   line.key("gpus").open('[');
   for (const auto& [sku, counts] : status.by_sku) {
@@ -172,8 +194,9 @@ Status watch(const Options& options) {
   std::string shown;
   for (;;) {
     Status status = read_status(options.arguments.front());
-    if (status.is_over() || !status.driven) return status;
-    const std::string line = line_of(status.all);
+    if (status.is_over() || !status.driver) return status;
+    const std::string silent = status.driver_is_silent() ? "; the driver is silent" : "";
+    const std::string line = line_of(status.all) + silent;
     if (line != shown) {
       options.json ? print_json(status, std::cout) : void(std::cout << line << std::endl);
       analysis::flush_checked(std::cout);
@@ -189,7 +212,8 @@ int status(const Options& options) {
   const Status status = options.watch ? watch(options) : read_status(options.arguments.front());
   options.json ? print_json(status, std::cout) : print_status(status, std::cout);
   if (!options.watch || status.is_over()) return kOk;
-  std::cerr << "kvsweep: nobody runs what is left of " << options.arguments.front()
+  std::cerr << "kvsweep: nobody runs what is left of "
+            << analysis::terminal_text(options.arguments.front())
             << "; `kvsweep run` goes on with it\n";
   return kIncomplete;
 }

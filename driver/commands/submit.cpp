@@ -6,6 +6,7 @@
 #include <iostream>
 #include <set>
 
+#include "analysis/new_file.hpp"
 #include "driver/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
@@ -155,9 +156,9 @@ void write_script(const BatchScript& script) {
     fs::rename(script.file, kept);
     std::cout << script.file.string() << " differed and is now " << kept.string() << '\n';
   }
-  std::ofstream out(script.file);
-  out << script.text << std::flush;
-  if (!out) throw std::runtime_error("cannot write " + script.file.string());
+  analysis::NewFile file(script.file);
+  file.fill([&](std::ostream& out) { out << script.text; });
+  file.commit();
 }
 
 /// What a command prints, without the end of the line. Its errors go to ours. Throws

@@ -11,6 +11,33 @@ using std::chrono::seconds;
 using Why = LeftCell::Why;
 using Catch::Matchers::Contains;
 
+TEST_CASE("what the machine hinders is tried elsewhere, then left, and never failed") {
+  World world({cell(0, 9), cell(1, 1)}, {.workers = 2});
+  world.join(1);
+  world.join(2);
+  world.done(2);
+  world.hinder(1);
+  REQUIRE(world.cell_of(2) == 0);
+  SECTION("it is done there") {
+    world.done(2);
+    CHECK(world.fate(0) == "done");
+  }
+  SECTION("the same there: the next run has it, with the reason") {
+    world.hinder(2);
+    CHECK(world.dispatcher.finished());
+    CHECK(world.fate(0).empty());
+    CHECK(world.left(0) == LeftCell::Why::hindered);
+    CHECK(world.dispatcher.left().front().reason == "disk full");
+  }
+  SECTION("failures of its own are counted apart") {
+    world.fail(2);
+    const int next = world.busy().front();
+    CHECK(world.attempt_of(next) == 3);
+    world.fail(next);
+    CHECK(world.fate(0) == "failed");
+  }
+}
+
 TEST_CASE("the longest expected cell goes first, equals in plan order, unknown ones last") {
   World world({cell(0, 1), cell(1, 0), cell(2, 5), cell(3, 1), cell(4, 9)}, {.workers = 1});
   world.join(1);

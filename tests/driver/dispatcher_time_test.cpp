@@ -83,6 +83,76 @@ TEST_CASE("a cell that runs longer than the cell timeout is abandoned and record
   }
 }
 
+TEST_CASE("a cell that makes no progress for ten minutes is ended, tried once more, then failed") {
+  World world({cell(0, 9)}, {.workers = 1});
+  world.join(1);
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    CHECK(world.attempt_of(1) == attempt);
+    world.pass(seconds(1));
+    world.pass(seconds(599), {}, {1});
+    CHECK_FALSE(world.asked_to_abandon(1));
+    world.pass(seconds(2), {}, {1});
+    REQUIRE(world.asked_to_abandon(1));
+    world.abandoned(1);
+  }
+  CHECK(world.fate(0) == "failed");
+  CHECK(world.reason(0) == "made no progress for 600 s");
+}
+
+TEST_CASE("a cell that comes on may last for days") {
+  World world({cell(0, 9)}, {.workers = 1});
+  world.join(1);
+  for (int i = 0; i < 500; ++i) {
+    world.pass(seconds(599), {}, {1});
+    world.pass(seconds(1));
+  }
+  CHECK_FALSE(world.asked_to_abandon(1));
+}
+
+TEST_CASE("before and after its steps a cell may show no progress for an hour") {
+  World world({cell(0, 9)}, {.workers = 1});
+  world.join(1);
+  SECTION("weights are loaded") {}
+  SECTION("tables are written") {
+    world.pass(seconds(5));
+    world.heard(1, true, false);
+  }
+  world.pass(seconds(3600), {}, {1});
+  CHECK_FALSE(world.asked_to_abandon(1));
+  world.pass(seconds(1), {}, {1});
+  CHECK(world.asked_to_abandon(1));
+}
+
+TEST_CASE("a pause of the driver itself is no lack of progress") {
+  World world({cell(0)}, {.workers = 1});
+  world.join(1);
+  world.pass(seconds(1));
+  world.now += seconds(100'000);
+  world.on(Tick{});
+  CHECK_FALSE(world.asked_to_abandon(1));
+}
+
+TEST_CASE("a cell timeout stands in for the rule of progress") {
+  World world({cell(0)}, {.workers = 1, .cell_timeout = seconds(2000)});
+  world.join(1);
+  world.pass(seconds(1));
+  world.pass(seconds(1999), {}, {1});
+  CHECK_FALSE(world.asked_to_abandon(1));
+  world.pass(seconds(1), {}, {1});
+  CHECK(world.asked_to_abandon(1));
+}
+
+TEST_CASE("a stalled cell whose worker does not answer goes to another worker") {
+  World world({cell(0, 9)}, {.workers = 2});
+  world.join(1);
+  world.join(2);
+  world.pass(seconds(1));
+  world.pass(seconds(601 + 31), {}, {1});
+  CHECK(world.cell_of(2) == 0);
+  world.done(2);
+  CHECK(world.fate(0) == "done");
+}
+
 TEST_CASE("a drain starts nothing more, and running cells end") {
   World world({cell(0, 9), cell(1, 1)}, {.workers = 1});
   world.join(1);

@@ -53,6 +53,12 @@ class World {
     const Running run = end(worker);
     on(driver::CellFailed{worker, run.cell, run.attempt, kind, "broke"});
   }
+  /// The machine fails the cell.
+  void hinder(int worker) {
+    const Running run = end(worker);
+    on(driver::CellFailed{worker, run.cell, run.attempt, sweep::CellStatus::failed, "disk full",
+                          false, true});
+  }
   void poison(int worker) {
     const Running run = end(worker);
     workers_[worker].usable = false;
@@ -68,15 +74,18 @@ class World {
     workers_[worker].usable = false;
     on(driver::WorkerLost{worker});
   }
-  void heard(int worker) { on(driver::WorkerHeard{worker}); }
+  void heard(int worker, bool progressed = true, bool serving = true) {
+    on(driver::WorkerHeard{worker, progressed, serving});
+  }
   void drain() { on(driver::Drain{}); }
   void stop_now() { on(driver::StopNow{}); }
-  /// Lets time pass, with a tick a second. Busy workers are heard of, unless they are `silent`.
-  void pass(seconds span, std::set<int> silent = {}) {
+  /// Lets time pass, with a tick a second. Busy workers are heard of, unless they are `silent`, and
+  /// their cells come on, unless they are `stalled`.
+  void pass(seconds span, std::set<int> silent = {}, std::set<int> stalled = {}) {
     for (; span > seconds(0); span -= seconds(1)) {
       now += seconds(1);
       for (const auto& [id, worker] : workers_)
-        if (worker.running && !silent.contains(id)) heard(id);
+        if (worker.running && !silent.contains(id)) heard(id, !stalled.contains(id));
       on(driver::Tick{});
     }
   }

@@ -128,6 +128,24 @@ TEST_CASE("a cell over its timeout is stopped and recorded, the others are done"
   CHECK(exit_code(result) == kSomeCellsFailed);
 }
 
+TEST_CASE(
+    "a cell whose heartbeats show no progress is ended, repeated and failed, others are done") {
+  Notes notes;
+  FarmOptions options = quick();
+  options.rules.stalled = milliseconds(20);
+  const FarmResult result = run_alone(cells(2), notes, options, kHello,
+                                      [](const std::string& config, const CellContext& context) {
+                                        if (context.cell != 0) return config;
+                                        context.progress({.jobs = 3, .steps = 1, .serving = true});
+                                        return run_until_asked(config, context);
+                                      },
+                                      {.poll = milliseconds(1), .heartbeat = milliseconds(1)});
+  CHECK(result.done == 1);
+  CHECK(notes.verdicts.at(0).first == sweep::CellStatus::failed);
+  CHECK(notes.verdicts.at(0).second == "made no progress for 0.02 s");
+  CHECK(std::count(notes.starts.begin(), notes.starts.end(), 0) == 2);
+}
+
 TEST_CASE("one interruption lets running cells end, a second abandons them; both are incomplete") {
   Notes notes;
   FarmOptions options = quick();
@@ -189,6 +207,30 @@ TEST_CASE("a worker whose cell does not stop is named") {
                                       {.stop_grace = milliseconds(5)});
   CHECK(result.stuck_workers == std::vector{1});
   CHECK(notes.verdicts.at(0).first == sweep::CellStatus::timeout);
+  release = true;
+  while (!released) std::this_thread::yield();
+}
+
+TEST_CASE("an error that ends the farm while a worker hangs tells so") {
+  static std::atomic<bool> release{false};
+  static std::atomic<bool> released{false};
+  Notes notes;
+  FarmOptions options = quick();
+  int told = 0;
+  options.on_stuck = [&] { ++told; };
+  options.interruptions = [&]() -> int {
+    if (!notes.starts.empty()) throw std::runtime_error("no space left on device");
+    return 0;
+  };
+  CHECK_THROWS_WITH(run_alone(cells(1), notes, options, kHello,
+                              [](const std::string&, const CellContext&) -> std::string {
+                                while (!release) std::this_thread::yield();
+                                released = true;
+                                return "";
+                              },
+                              {.stop_grace = milliseconds(5)}),
+                    "no space left on device");
+  CHECK(told == 1);
   release = true;
   while (!released) std::this_thread::yield();
 }

@@ -148,6 +148,8 @@ TEST_CASE("a workload file that is missing or not JSON is refused", "[goldens]")
   CHECK(says(refusal(dir.write("broken.json", R"({"name": "x", "config": {)")), "is not JSON"));
   CHECK(says(refusal(dir.write("empty.json", "")), "is not JSON"));
   CHECK(says(refusal(dir.write("list.json", "[1, 2]")), "workload must be an object"));
+  CHECK(says(refusal(dir.write("deep.json", std::string(100'000, '['))), "nested too deeply"));
+  CHECK(says(refusal(dir.write("twice.json", R"({"name": "a", "name": "b"})")), "stands twice"));
 }
 
 TEST_CASE("a workload of wrong types is refused with the field and what was found", "[goldens]") {
@@ -170,7 +172,11 @@ TEST_CASE("numbers out of any range are refused", "[goldens]") {
   CHECK(says(refusal_with("/config/num_gpu_blocks", 99999999999999), "num_gpu_blocks"));
   CHECK(says(refusal_with("/config/max_num_seqs", 1e300), "max_num_seqs"));
   CHECK(says(refusal_with("/config/max_num_seqs", 18446744073709551615u), "max_num_seqs"));
+  CHECK(says(refusal_with("/requests/0/priority", 18446744073709551615u), "priority"));
   CHECK(says(refusal_with("/requests/0/output_len", 0), "output_len"));
+  const json segment = {1, 0, 6'000'000};
+  CHECK(says(refusal_with("/requests/0/prompt", {{"segments", {segment, segment}}}),
+             "must have at most 10000000 tokens"));
   CHECK(says(refusal_with("/requests/0/prompt", {{"segments", {{1, 0, 1ll << 60}}}}), "triples"));
 }
 

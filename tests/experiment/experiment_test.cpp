@@ -143,6 +143,37 @@ TEST_CASE("steps are numbered from 1 and follow each other without overlap") {
   CHECK(longs(result.steps, "step").back() == static_cast<std::int64_t>(result.steps.rows()));
 }
 
+TEST_CASE("progress is told after every step, and as not serving in the end") {
+  const worker::BoundCell bound = crowded("fcfs").bind();
+  std::vector<worker::Progress> told;
+  worker::WorkloadCache workloads;
+  const auto result = worker::run_experiment(
+      bound.config, workloads,
+      {.progress = [&](const worker::Progress& progress) { told.push_back(progress); },
+       .stop = {}});
+  std::set<std::uint64_t> steps;
+  for (const worker::Progress& each : told) steps.insert(each.steps);
+  CHECK(steps.size() >= result.steps.rows());
+  CHECK(told.front().serving);
+  CHECK_FALSE(told.back().serving);
+  CHECK(told.back().finished_jobs == told.back().jobs);
+}
+
+TEST_CASE("an idle engine tells progress every few seconds of its clock, and can be stopped") {
+  const worker::BoundCell bound = alone().set("workload.gap_s", 100.0).bind();
+  std::stop_source stop;
+  int told = 0;
+  worker::WorkloadCache workloads;
+  const auto ask = [&](const worker::Progress& progress) {
+    told += progress.now_s > 20;
+    if (progress.now_s > 60) stop.request_stop();
+  };
+  CHECK_THROWS_AS(
+      worker::run_experiment(bound.config, workloads, {.progress = ask, .stop = stop.get_token()}),
+      worker::CellAbandoned);
+  CHECK(told >= 8);
+}
+
 TEST_CASE("a job alone finds all whole blocks of the turn before in the prefix cache") {
   const sweep::CellResult result = alone().run();
   const auto prompt = support::by_turn<std::int32_t>(result, "prompt_tok");

@@ -213,22 +213,23 @@ class Folder:
                 found.append(self.bytes_of(name))
         return found
 
-    def environment(self):
+    def environment(self, more=()):
         env = {name: value for name, value in os.environ.items()
                if not name.startswith(("OMPI_", "PMIX_", "SLURM_"))}
         env.update(TMPDIR=self.scratch, OMPI_ALLOW_RUN_AS_ROOT="1",
                    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_btl_vader_backing_directory=self.scratch)
+        env.update(more)
         return env
 
-    def start(self, *words, ranks=1, mpi_options=()):
-        """One rank is a process without mpirun."""
+    def start(self, *words, ranks=1, mpi_options=(), more=(), prefix=()):
+        """One rank is a process without mpirun. `more` of the environment; `prefix`: a command that runs it."""
         launcher = [] if ranks == 1 else [MPIEXEC, "--oversubscribe", "--bind-to", "none",
                                           *mpi_options, "-n", str(ranks)]
-        return Running([*launcher, PROGRAM, *words], self, self.environment())
+        return Running([*prefix, *launcher, PROGRAM, *words], self, self.environment(more))
 
-    def start_run(self, *words, ranks=1, sweep_file="farm.toml", mpi_options=()):
-        return self.start("run", sweep_file, *words, ranks=ranks, mpi_options=mpi_options)
+    def start_run(self, *words, sweep_file="farm.toml", **options):
+        return self.start("run", sweep_file, *words, **options)
 
     def run(self, *words, **options):
         return self.start_run(*words, **options).wait()
@@ -237,6 +238,15 @@ class Folder:
 def need_root():
     if os.geteuid() != 0:
         skip("mounting needs root")
+
+
+def fill(disk):
+    """Takes the space that a disk has left; returns the file to remove."""
+    path = os.path.join(disk, "filler")
+    with open(path, "wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while filler.write(bytes(4096)):
+            pass
+    return path
 
 
 @contextlib.contextmanager

@@ -5,9 +5,9 @@ import subprocess
 
 import archives
 from cases import case, expect, expect_equal, expect_in, main
-from farm import Folder, small_disk, sweep
+from farm import Folder, fill, small_disk, sweep
 
-USAGE, BAD_ARCHIVE, IN_USE = 2, 5, 6
+USAGE, BAD_ARCHIVE, IN_USE, INCOMPLETE = 2, 5, 6, 75
 LONG = sweep(name="long", gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=1, jobs=20000)
 
 
@@ -66,15 +66,19 @@ def wrong_sweep_file():
             expect_equal(folder.names("a.h5*"), [], "files")
 
 
-@case("a full disk ends the run with a message, keeps what was stored, and a larger disk resumes it")
+@case("a full disk ends a run that may not wait with a message, keeps what was stored, and a larger disk resumes it")
 def full_disk():
     archives.need_h5py()
-    with Folder() as folder, small_disk(folder, "disk", "1m") as disk:
+    text = sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=8, jobs=300)
+    with Folder(text) as folder, small_disk(folder, "disk", "16m") as disk:
         path = os.path.join(disk, "a.h5")
-        first = folder.run("--archive", path, ranks=3)
-        expect_refused(first, BAD_ARCHIVE, path, "No space left on device")
+        run = folder.start_run("--archive", path, "--wait-space", "0", ranks=3)
+        run.until_cells_finish(2)
+        fill(disk)
+        first = run.wait()
+        expect_refused(first, INCOMPLETE, path, "No space left on device")
         stored = archives.finished_cells(path)
-        expect(0 < len(stored) < 24, f"cells that fit: {len(stored)}")
+        expect(2 <= len(stored) < 8, f"cells that fit: {len(stored)}")
         expect_equal(set(first.finished()) - set(stored), set(), "cells reported but not there")
         before = folder.bytes_of(path)
         expect_refused(folder.run("--archive", path), BAD_ARCHIVE, path, "No space left on device")
@@ -128,6 +132,22 @@ def cut_shard():
         expect_equal(folder.names("a.h5.d/*"), [shards[0] + ".damaged"], "files set aside")
         expect_equal(archives.differences(folder.file("reference.h5"), folder.file("a.h5")), [],
                      "differences")
+
+
+@case("a result that is damaged before the last merge makes the run end incomplete, and the next run has it")
+def damaged_before_the_merge():
+    with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=3, jobs=400)) as folder:
+        run = folder.start_run("--archive", "a.h5")
+        run.until_cells_finish(1)
+        shard = folder.names("a.h5.d/" + "?" * 64 + ".h5")[0]
+        folder.write(shard, folder.bytes_of(shard)[:-1000])
+        outcome = run.wait()
+        expect_equal(outcome.code, INCOMPLETE, f"exit code, {outcome}")
+        expect_in("its result was damaged and is set aside", outcome.out, "standard output")
+        expect_in("2 of 3 cells have a result", outcome.out, "standard output")
+        resumed = folder.run("--archive", "a.h5")
+        expect_equal(resumed.code, 0, f"exit code of the next run, {resumed}")
+        expect_equal(len(resumed.finished()), 1, f"cells of the next run, {resumed}")
 
 
 @case("a second run on an archive is refused at once with who has it, and the first goes on")

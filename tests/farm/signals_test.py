@@ -3,6 +3,7 @@
 What Open MPI 4.1 makes of signals to mpirun. USR1 and USR2 go to every rank. INT, TERM and HUP end
 the job: after a SIGCONT and a second the ranks get SIGTERM, after another second SIGKILL
 (odls_base_sigkill_timeout is that second), and mpirun returns 1 whatever the ranks return."""
+import errno
 import os
 import signal
 import time
@@ -112,6 +113,34 @@ def stopped_by_a_second(number, ranks):
 def second_signal():
     for ranks, number in (1, signal.SIGINT), (3, signal.SIGTERM):
         stopped_by_a_second(number, ranks)
+
+
+@case("a signal that comes while MPI starts drains, too: nothing has started, and nothing is lost")
+def signal_in_the_first_instants():
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGUSR1:
+        with Folder(SLOW) as folder:
+            os.mkfifo(folder.file("params"))
+            run = folder.start_run("--archive", "a.h5", more={
+                "PMI_SIZE": "1", "OMPI_MCA_mca_base_param_files": folder.file("params")})
+            writers = []
+            run.until(lambda: has_reader(folder.file("params"), writers), "MPI starts")
+            os.kill(run.process.pid, number)
+            while not run.ended_within(0.02):  # it may read the file more than once
+                has_reader(folder.file("params"), writers)
+                while writers:
+                    os.close(writers.pop())
+            outcome = run.wait()
+            expect_equal(outcome.code, INCOMPLETE, f"exit code after {number}, {outcome}")
+            expect_equal(outcome.finished(), [], "cells that ran")
+
+
+def has_reader(fifo, writers):
+    """Opens the other end as soon as a process reads the FIFO, which then waits for it."""
+    try:
+        writers.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError as error:
+        expect_equal(error.errno, errno.ENXIO, "why the FIFO cannot be opened")
+    return writers
 
 
 @case("--time-limit starts no cell that cannot finish, and the run exits with 75")

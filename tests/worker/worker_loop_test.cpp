@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "tests/support/catch.hpp"
@@ -142,7 +143,18 @@ TEST_CASE("what is thrown decides the verdict") {
   SECTION("out of memory says so") {
     Crew crew(throwing([] { throw std::bad_alloc(); }));
     crew.say(Assign{1, 1, ""});
-    CHECK(crew.next<Failed>().reason == "out of host memory");
+    const Failed failed = crew.next<Failed>();
+    CHECK(failed.reason == "out of host memory");
+    CHECK(failed.hindered);
+  }
+  SECTION("a full disk or a limit of the machine is not the cell's fault, a missing file may be") {
+    for (const auto& [why, hindered] : {std::pair(std::errc::no_space_on_device, true),
+                                        std::pair(std::errc::too_many_files_open, true),
+                                        std::pair(std::errc::no_such_file_or_directory, false)}) {
+      Crew crew(throwing([why = why] { throw std::system_error(make_error_code(why)); }));
+      crew.say(Assign{1, 1, ""});
+      CHECK(crew.next<Failed>().hindered == hindered);
+    }
   }
   SECTION("something that is no exception class is caught too") {
     Crew crew(throwing([] { throw 42; }));
