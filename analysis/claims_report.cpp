@@ -115,8 +115,9 @@ void print_words(const Rows& of_kind, const Rows& without_result, GridFormat for
                            [&](const ClaimRow& row) { return row.claim == &claim; });
     const Verdict verdict = overall(rows);
     ++counts[verdict];
-    out << bullet << claim.id << ' ' << verdict_name(verdict) << ": " << terminal_text(claim.says)
-        << " (" << terminal_text(claim.source) << "; " << terminal_text(claim.metric) << ")\n";
+    out << bullet << terminal_text(claim.id) << ' ' << verdict_name(verdict) << ": "
+        << terminal_text(claim.says) << " (" << terminal_text(claim.source) << "; "
+        << terminal_text(claim.metric) << ")\n";
   }
   out << '\n';
   const char* comma = "";

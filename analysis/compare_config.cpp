@@ -86,7 +86,8 @@ class ConfigParser {
     left_.remove_prefix(text.size());
     const char* const end = text.data() + text.size();
     std::int64_t integer = 0;
-    if (std::from_chars(text.data(), end, integer).ptr == end && !text.empty()) return integer;
+    const auto whole = std::from_chars(text.data(), end, integer);
+    if (whole.ec == std::errc() && whole.ptr == end) return integer;
     double real = 0;
     const auto [stop, error] = std::from_chars(text.data(), end, real);
     if (error != std::errc() || stop != end || text.empty()) fail();

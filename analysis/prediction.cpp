@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "analysis/escape.hpp"
 #include "analysis/statistics.hpp"
 #include "analysis/text_table.hpp"
 
@@ -47,7 +48,8 @@ void print_predictions(const std::vector<ConfiguredCell>& measured,
     table.add_row(
         {real.record->label, four_digits(is), four_digits(predicted), percent(off.back())});
   }
-  out << '\n' << name << ", as it was and as the simulator says it with its cost model\n\n";
+  out << '\n'
+      << terminal_text(name) << ", as it was and as the simulator says it with its cost model\n\n";
   table.print(out);
   for (double& value : off) value = std::abs(value);
   out << "\nmean distance " << percent(mean(off)) << " % over " << off.size() << " cells\n";

@@ -1,21 +1,15 @@
 #include <mpi.h>
 
 #include <csignal>
-#include <cstdio>
-#include <exception>
-#include <iostream>
+#include <cstring>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
-#include <string>
 
-#include "analysis/escape.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
+#include "driver/failure.hpp"
 #include "driver/options.hpp"
-#include "sweeps/archive_errors.hpp"
-#include "sweeps/params.hpp"
-#include "workers/experiment.hpp"
+#include "sweeps/child_process.hpp"
 
 namespace {
 
@@ -34,16 +28,18 @@ class MpiSession {
   MpiSession& operator=(const MpiSession&) = delete;
 };
 
-int run_command(const driver::Options& options) {
+int run_command(const driver::Options& options, const driver::DrainSignals* signals) {
   if (options.command == "run") {
     std::optional<MpiSession> mpi;
+    const std::string damage = driver::damage_before_run(options);
     if (options.in_mpi_job) mpi.emplace();
-    return driver::run(options);
+    return driver::run(options, *signals, damage);
   }
   if (options.command == "plan") return driver::plan(options);
   if (options.command == "status") return driver::status(options);
   if (options.command == "check") return driver::check(options);
   if (options.command == "merge") return driver::merge(options);
+  if (options.command == "salvage") return driver::salvage(options);
   if (options.command == "compare") return driver::compare(options);
   if (options.command == "table") return driver::table(options);
   if (options.command == "report") return driver::report(options);
@@ -58,34 +54,8 @@ int run_command(const driver::Options& options) {
   return driver::kOk;
 }
 
-/// A full disk or a closed pipe shows in the last write at the latest.
-void check_standard_output() {
-  std::cout.flush();
-  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (!written || !std::cout) throw std::runtime_error("cannot write standard output");
-}
-
-/// Messages quote files and archives: what would steer a terminal is spelled out. Their lines stay
-/// lines, indented, so that none of them passes for another message.
-int fail(driver::ExitCode code, const std::string& message) {
-  std::istringstream lines(message);
-  const char* lead = "kvsweep: ";
-  for (std::string line; std::getline(lines, line); lead = "  ")
-    std::cerr << lead << analysis::terminal_text(line) << '\n';
-  return code;
-}
-int fail(driver::ExitCode code, const std::exception& error) { return fail(code, error.what()); }
-
-/// With what can be done about it, where it is an archive at all.
-int fail_damaged(const sweep::ArchiveDamaged& error) {
-  std::string message = error.what();
-  if (message.find("damaged") != std::string::npos) {
-    message +=
-        "; `kvsweep check ARCHIVE` lists what is damaged, and `kvsweep run ... --fresh` sets the "
-        "archive aside and starts anew";
-  }
-  return fail(driver::kBadArchive, message);
-}
+/// A file that grows over the limit (`ulimit -f`) is an error that can be told, no death.
+void expect_size_limits() { std::signal(SIGXFSZ, SIG_IGN); }
 
 /// A reader that has seen enough, as `head` has, ends the command without a word, as it ends any
 /// other program; a run goes on, and files that are being written are finished.
@@ -94,28 +64,43 @@ void expect_readers(const driver::Options& options) {
   std::signal(SIGPIPE, only_prints ? SIG_DFL : SIG_IGN);
 }
 
+/// Runs a command. Whatever ends it early becomes a message and the exit code.
+int run_reporting(const driver::Options& options, const driver::DrainSignals* signals) {
+  try {
+    const int exit_code = run_command(options, signals);
+    driver::check_standard_output();
+    return exit_code;
+  } catch (...) {
+    return driver::report_failure();
+  }
+}
+
+/// HDF5 may crash over a damaged archive, so commands that read archives run in a child process and
+/// what kills it is reported here.
+int run_in_child(const driver::Options& options) {
+  const sweep::ChildEnd end =
+      sweep::ChildProcess([&options] { return run_reporting(options, nullptr); }).wait();
+  if (end.signal == 0) return end.exit_code;
+  if (sweep::is_crash(end.signal)) return driver::report_crash(options.arguments, end.signal);
+  std::signal(end.signal, SIG_DFL);  // as if there were no child
+  std::raise(end.signal);
+  return end.exit_code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  // First of all, since a signal that comes before it kills. Never destroyed: one that comes when
+  // all is done changes nothing.
+  const driver::DrainSignals* signals = nullptr;
+  if (argc > 1 && std::strcmp(argv[1], "run") == 0) signals = new driver::DrainSignals;
+  expect_size_limits();
+  driver::Options options;
   try {
-    const driver::Options options = driver::parse_options(argc, argv);
-    expect_readers(options);
-    const int exit_code = run_command(options);
-    check_standard_output();
-    return exit_code;
-  } catch (const driver::UsageError& error) {
-    return fail(driver::kUsage, error);
-  } catch (const sweep::SpecError& error) {
-    return fail(driver::kUsage, error);
-  } catch (const worker::InputError& error) {
-    return fail(driver::kUsage, error);
-  } catch (const sweep::ArchiveInUse& error) {
-    return fail(driver::kArchiveInUse, error);
-  } catch (const sweep::ArchiveDamaged& error) {
-    return fail_damaged(error);
-  } catch (const sweep::ArchiveError& error) {
-    return fail(driver::kBadArchive, error);
-  } catch (const std::exception& error) {
-    return fail(driver::kInternalError, error);
+    options = driver::parse_options(argc, argv);
+  } catch (...) {
+    return driver::report_failure();
   }
+  expect_readers(options);
+  return options.reads_archives ? run_in_child(options) : run_reporting(options, signals);
 }

@@ -6,30 +6,15 @@
 #include <utility>
 
 #include "sweeps/archive_file.hpp"
+#include "sweeps/archive_writing.hpp"
 #include "sweeps/h5.hpp"
 #include "sweeps/shard.hpp"
 
 namespace sweep {
 
-namespace {
-
-/// Runs `action`; failures to write become ArchiveWriteFailed.
-template <class Action>
-void writing(const std::string& archive, Action action) {
-  try {
-    action();
-  } catch (const FileError& error) {
-    throw ArchiveWriteFailed(archive + ": " + error.what() + "; what was there is untouched");
-  } catch (const H5Error& error) {
-    throw ArchiveWriteFailed(archive + ": " + error.what() + "; what was there is untouched");
-  }
-}
-
-}  // namespace
-
 Archive::Archive(std::string path, ArchiveOptions options, std::vector<CellRecord> plan,
                  FileOps& files)
-    : path_(std::move(path)),
+    : path_(resolved(path)),
       folder_(path_ + ".d"),
       options_(std::move(options)),
       files_(files),
@@ -45,6 +30,7 @@ Archive::Archive(std::string path, ArchiveOptions options, std::vector<CellRecor
     files_.make_folder(folder_);
     lock_ = std::make_unique<ArchiveLock>(in_folder("lock"), path_, options_.self,
                                           options_.keep_waiting);
+    files_.sync_folder(folder_of(path_));
     open_archive(options_.mode);
   });
 }
@@ -74,7 +60,7 @@ const CellRecord& Archive::commit(const std::string& key, const std::string& byt
   if (cell.status == CellStatus::ok)
     throw ArchiveError("the cell " + key + " has a result already");
   const CellRecord outcome = shard_record(bytes, key, "the result of cell " + key);
-  const std::string temporary = in_folder(key + ".tmp");
+  const std::string temporary = temporary_name(in_folder(key));
   try {
     writing(path_, [&] {
       write_provenance();
@@ -82,7 +68,7 @@ const CellRecord& Archive::commit(const std::string& key, const std::string& byt
       publish(files_, temporary, shard_path(key));
     });
   } catch (const ArchiveError&) {
-    ::unlink(temporary.c_str());
+    discard(temporary);
     throw;
   }
   take_outcome(cell, outcome);
@@ -101,29 +87,24 @@ bool Archive::merge_if_due() {
                     [](const CellRecord& cell) { return cell.status == CellStatus::planned; });
   // The last few cells are not worth a copy before the final one.
   if (static_cast<std::size_t>(left) < kLeast) return false;
-  merge();
+  try {
+    merge();
+  } catch (const ArchiveNoSpace&) {
+    return false;  // shards are as safe, and may still fit where a copy does not
+  }
   return true;
 }
 
 void Archive::merge() {
   const std::vector<std::string> provenance = provenance_files();
   if (pending_.empty() && !index_changed_ && provenance.empty()) return;
-  std::vector<CellRecord> cells = index_->cells;
   writing(path_, [&] {
-    for (const std::string& file : provenance) {
-      const H5File opened = open_h5(file);
-      const Table row = read_packed_table(opened.get(), "provenance");
-      std::vector<Note> notes;
-      for (const Column& column : row.columns) {
-        notes.push_back({column.name, std::get<std::vector<std::string>>(column.data).at(0), true});
-      }
-      add_provenance(index_->provenance, notes);
-    }
-    replace_archive([&](const std::string& temporary) {
+    add_stored_provenance(provenance);
+    replace_archive([this](const std::string& temporary, ArchiveIndex& to) {
+      files_.require_space(folder_, bytes_at(path_) + pending_bytes());
       files_.copy(path_, temporary);
-      append_shards(temporary, cells);
+      return append_shards(temporary, to);
     });
-    std::swap(index_->cells, cells);
     index_changed_ = false;
     merged_ += pending_.size();
     for (const int row : std::exchange(pending_, {})) {
@@ -136,12 +117,15 @@ void Archive::merge() {
 void Archive::finalize() {
   merge();
   if (in_plan_order()) return;
-  std::vector<CellRecord> cells = index_->cells;
-  writing(path_, [&] {
-    replace_archive([&](const std::string& temporary) { rewrite(temporary, cells); });
-    std::swap(index_->cells, cells);
+  writing(path_, [this] {
+    replace_archive([this](const std::string& temporary, ArchiveIndex& to) {
+      files_.require_space(folder_, bytes_at(path_));
+      return rewrite(temporary, to);
+    });
   });
 }
+
+void Archive::beat() { lock_->beat(); }
 
 bool Archive::in_plan_order() const {
   std::array<std::int64_t, kCellTables.size()> next{};

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,6 +32,7 @@ struct ArchiveOptions {
   KeepWaiting keep_waiting;
   std::vector<Note> provenance;                       // of this run: a row of /provenance
   std::function<void(const std::string&)> warn = {};  // what was set aside, and why
+  bool keep_previous = true;  // the archive before the last change stays as "<path>.prev"
 };
 
 /// A cell that was started and has not been committed.
@@ -45,16 +47,19 @@ struct RunMark {
                         // fatal signals, or what the driver saw
   bool drives = false;  // its process was the driver, too: no other cell ran
   std::string stopped{};  // the driver wrote that it was asked to stop while the process lived
+  std::int64_t start_ticks = 0;  // of its process, see process_start(); 0: not known
 };
 
 /// One sweep's results, open for writing by this process alone.
 ///
 /// A committed cell is a file of its own, a shard, in the folder "<path>.d" until a merge moves it
-/// into the archive `path`. The archive is only ever replaced as a whole, by rename: at every
-/// instant it is a closed file that any HDF5 program can read.
+/// into the archive `path`. The archive is only ever replaced as a whole, by rename, once the new
+/// file has been read back: at every instant it is a closed file that any HDF5 program can read.
+/// What it was before stays as "<path>.prev".
 class Archive {
  public:
-  /// Opens or creates the archive of this plan: moves in all shards that are whole, sets aside
+  /// Opens or creates the archive of this plan, which is where symbolic links lead: moves in all
+  /// shards that are whole, sets aside
   /// ("<key>.h5.damaged") those that are not. Results of cells that the plan no longer has leave
   /// the archive and stay as shards, for a plan that has them again. `files` must outlive the
   /// archive. Throws ArchiveInUse, ArchiveDamaged, ArchiveIncompatible or ArchiveWriteFailed, and
@@ -68,6 +73,13 @@ class Archive {
   const std::vector<CellRecord>& cells() const;
   /// Starts that an earlier run did not finish.
   const std::vector<RunMark>& deaths() const { return deaths_; }
+
+  /// Tries out what a run needs before anything is computed: that files can be written and renamed
+  /// beside the archive, and that there is space for the largest shard to be expected and for the
+  /// copy of a merge. Throws ArchiveWriteFailed.
+  void check_room();
+  /// Shows that this process is alive: live_driver() tells when it last did.
+  void beat();
 
   /// Adds to this run's row of /provenance, or replaces what it says under that name.
   void describe_run(const std::string& name, const std::string& text);
@@ -84,10 +96,12 @@ class Archive {
 
   /// Makes a finished cell durable; when this returns, the cell survives anything but the disk.
   /// Throws ArchiveDamaged when the bytes are not a whole shard of this planned cell, ArchiveError
-  /// when it has a result already, ArchiveWriteFailed.
+  /// when it has a result already, ArchiveWriteFailed. After an ArchiveNoSpace it can be called
+  /// again.
   const CellRecord& commit(const std::string& key, const std::string& bytes);
 
-  /// Merges when enough shards have come together to be worth a copy of the archive.
+  /// Merges when enough shards have come together to be worth a copy of the archive, and there is
+  /// space for it.
   bool merge_if_due();
   void merge();
   /// Merges what is left and puts all rows in plan order. The archive then depends on its cells
@@ -105,10 +119,19 @@ class Archive {
   void write_provenance();
   std::vector<std::string> provenance_files() const;
   void set_aside(const std::string& file, const std::string& why);
-  void replace_archive(const std::function<void(const std::string& temporary)>& write);
-  void append_shards(const std::string& temporary, std::vector<CellRecord>& cells);
-  void rewrite(const std::string& temporary, std::vector<CellRecord>& cells) const;
+  using Rewrite = std::function<std::vector<int>(const std::string& temporary, ArchiveIndex& to)>;
+  void replace_archive(const Rewrite& write);
+  void verify(const std::string& temporary, const ArchiveIndex& to,
+              const std::vector<int>& written) const;
+  void check_is_ours() const;
+  void check_source(std::int64_t file, std::int64_t generation) const;  // an identifier of HDF5
+  void keep_previous();
+  std::vector<int> append_shards(const std::string& temporary, ArchiveIndex& to);
+  std::vector<int> rewrite(const std::string& temporary, ArchiveIndex& to) const;
+  void add_stored_provenance(const std::vector<std::string>& files);
   bool in_plan_order() const;
+  std::uint64_t pending_bytes() const;
+  std::uint64_t largest_expected_shard() const;
   CellRecord& planned(const std::string& key);
   std::string in_folder(const std::string& name) const { return folder_ + "/" + name; }
   std::string shard_path(const std::string& key) const { return in_folder(key + ".h5"); }
@@ -124,6 +147,7 @@ class Archive {
   std::vector<RunMark> deaths_;
   std::string provenance_file_;  // of this run; empty before it is written
   bool index_changed_ = false;   // the file's index is not index_
+  FileIdentity left_;            // of the archive as this process left or found it
 };
 
 }  // namespace sweep

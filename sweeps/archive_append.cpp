@@ -52,17 +52,19 @@ std::vector<std::string> longer_of(const std::vector<std::string>& a,
 }  // namespace
 
 void create_growing_table(hid_t file, const Table& schema) {
-  const H5Group group(H5Gcreate2(file, schema.name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                      "create the table " + schema.name);
+  H5Group group(H5Gcreate2(file, schema.name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                "create the table " + schema.name);
   std::vector<Column> columns = {cell_column()};
   for (const Column& column : schema.columns) columns.push_back(described(column));
   std::vector<std::string> names;
   for (const Column& column : columns) {
-    create_column(group.get(), column, stored_type(column, 1).get(), 0, kChunkRows);
+    create_column(group.get(), column, stored_type(column, 1).get(), 0, kChunkRows)
+        .close_checked("close the column " + column.name);
     names.push_back(column.name);
   }
   write_column_order(group.get(), names);
   create_row_dimension(group.get(), 0, names);
+  group.close_checked("close the table " + schema.name);
 }
 
 TableAppender::TableAppender(hid_t file, const std::string& table)
@@ -83,18 +85,20 @@ TableAppender::Stored& TableAppender::find_or_add(const Column& column) {
   for (Stored& each : columns_) {
     if (each.pending.name == column.name) return each;
   }
-  {
-    const H5Dataset dataset = create_column(group_.get(), described(column),
-                                            stored_type(column, text_width(column)).get(),
-                                            static_cast<hsize_t>(stored_rows_), kChunkRows);
-    attach_row_dimension(group_.get(), dataset.get());
-  }
+  add_column(described(column), stored_type(column, text_width(column)));
   open(column.name);
   std::vector<std::string> names;
   for (const Stored& each : columns_) names.push_back(each.pending.name);
   write_column_order(group_.get(), names);
   fill_up(columns_.back().pending.data, static_cast<std::size_t>(pending_rows_));
   return columns_.back();
+}
+
+void TableAppender::add_column(const Column& column, const H5Type& type) {
+  H5Dataset dataset = create_column(group_.get(), column, type.get(),
+                                    static_cast<hsize_t>(stored_rows_), kChunkRows);
+  attach_row_dimension(group_.get(), dataset.get());
+  dataset.close_checked("close the column " + column.name);
 }
 
 RowRange TableAppender::append(const Table& rows, std::int32_t cell) {
@@ -119,8 +123,17 @@ void TableAppender::flush() {
   for (Stored& column : columns_) flush(column);
   stored_rows_ += pending_rows_;
   pending_rows_ = 0;
-  const H5Dataset row(H5Dopen2(group_.get(), "row", H5P_DEFAULT), "open the rows of " + name_);
+  H5Dataset row(H5Dopen2(group_.get(), "row", H5P_DEFAULT), "open the rows of " + name_);
   resize(row.get(), static_cast<hsize_t>(stored_rows_));
+  row.close_checked("close the rows of " + name_);
+}
+
+void TableAppender::finish() {
+  flush();
+  for (Stored& column : columns_) {
+    column.dataset.close_checked("write the column " + name_ + "/" + column.pending.name);
+  }
+  group_.close_checked("close the table " + name_);
 }
 
 /// HDF5 reads a chunk that is partly filled before it adds to it. What it cannot read is damage,
@@ -173,11 +186,9 @@ void TableAppender::replace(Stored& column, const Column& meaning, std::size_t w
   Column values = described(meaning);
   values.data = take_values(column.type.get(), old.data(), rows, old_size, name);
   H5Type type = stored_type(values, width);
+  column.dataset.close_checked("close the column " + name_ + "/" + name);
   remove_object(group_.get(), name);
-  {
-    const H5Dataset dataset = create_column(group_.get(), values, type.get(), rows, kChunkRows);
-    attach_row_dimension(group_.get(), dataset.get());
-  }
+  add_column(values, type);
   column.dataset = open_column(group_.get(), name);
   column.type = std::move(type);
   const std::size_t size = H5Tget_size(column.type.get());

@@ -1,19 +1,16 @@
 #include "sweeps/archive_check.hpp"
 
 #include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <string_view>
 
 #include "sweeps/archive_errors.hpp"
 #include "sweeps/archive_file.hpp"
 #include "sweeps/archive_tables.hpp"
+#include "sweeps/child_process.hpp"
 #include "sweeps/durable_file.hpp"
+#include "sweeps/h5_digest.hpp"
 #include "sweeps/sha256.hpp"
 
 namespace sweep {
@@ -87,8 +84,9 @@ void check_rows(CellLoader& tables, const CellRecord& cell, Problems& problems) 
   }
 }
 
-void check_shards(const std::string& path, const std::vector<CellRecord>& cells,
+void check_shards(const std::string& archive, const std::vector<CellRecord>& cells,
                   Problems& problems) {
+  const std::string path = resolved(archive);
   const std::vector<std::string> names = names_in(path + ".d");
   for (const CellRecord& cell : cells) {
     if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
@@ -105,6 +103,11 @@ Problems problems_of(const std::string& path) {
   try {
     const OpenArchive archive = open_archive_file(path);
     check_identity(archive, problems);
+    try {
+      check_objects(archive.file.get());
+    } catch (const H5Error& error) {
+      problems.push_back(path + " is damaged: " + error.what());
+    }
     CellLoader tables(archive.file.get());
     for (std::size_t i = 0; i < kCellTables.size(); ++i) {
       check_ranges(archive.index.cells, i, tables.table(i).rows(), problems);
@@ -125,73 +128,56 @@ Problems problems_of(const std::string& path) {
   return problems;
 }
 
-/// Writes all of a text, or as much as somebody reads.
-void write_text(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-std::string read_text(int descriptor) {
-  std::string text;
-  char block[4096];
-  for (;;) {
-    const ssize_t read = ::read(descriptor, block, sizeof block);
-    if (read < 0 && errno == EINTR) continue;
-    if (read <= 0) return text;
-    text.append(block, static_cast<std::size_t>(read));
-  }
-}
-
-/// Looks for problems and never returns: each goes to the descriptor, with a zero byte behind it.
-[[noreturn]] void report_and_exit(const std::string& path, int descriptor) {
-  // A handler of the parent's would report a crash as its own.
-  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE}) std::signal(signal, SIG_DFL);
-  const rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);
-  std::string text;
-  int status = 0;
+/// What HDF5 reads of an archive when it is opened to be gone on with: descriptions of all tables,
+/// and every chunk.
+std::string damage_of(const std::string& path) {
   try {
-    for (const std::string& problem : problems_of(path)) text += problem + '\0';
-  } catch (const std::exception& error) {
-    text = error.what();
-    status = 1;
+    const OpenArchive archive = open_archive_file(path);
+    check_objects(archive.file.get());
+    check_chunks(archive.file.get());
+    const CellLoader tables(archive.file.get());
+    return "";
+  } catch (const H5Error& error) {
+    return path + " is damaged: " + error.what();
+  } catch (const ArchiveDamaged& error) {
+    return error.what();
   }
-  write_text(descriptor, text);
-  ::_exit(status);
+}
+
+/// Throws where the process was killed from outside: that says nothing of the archive.
+std::string end_of_reading(const std::string& path, int signal) {
+  if (!is_crash(signal)) {
+    throw std::runtime_error("the process that reads " + path + " was killed by signal " +
+                             std::to_string(signal));
+  }
+  return path + " is damaged: HDF5 dies of reading it (signal " + std::to_string(signal) + ")";
 }
 
 }  // namespace
 
 Problems check_archive(const std::string& path) {
   static_cast<void>(Descriptor(path, O_RDONLY));  // says what is wrong when it cannot be read
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw FileError("make a pipe to check", path, errno);
-  const pid_t child = ::fork();
-  if (child == 0) report_and_exit(path, ends[1]);
-  const int reason = errno;
-  ::close(ends[1]);
-  const std::string text = child > 0 ? read_text(ends[0]) : "";
-  ::close(ends[0]);
-  if (child < 0) throw FileError("start a process to check", path, reason);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) {
-    return {path + " is damaged: HDF5 dies of reading it (signal " +
-            std::to_string(WTERMSIG(status)) + ")"};
-  }
-  if (WEXITSTATUS(status) != 0) throw std::runtime_error(text);
+  const ChildReport report = report_of_child([&path] {
+    std::string lines;
+    for (const std::string& problem : problems_of(path)) lines += problem + '\0';
+    return lines;
+  });
+  if (report.end.signal != 0) return {end_of_reading(path, report.end.signal)};
+  if (report.end.exit_code != 0) throw std::runtime_error(report.text);
   Problems problems;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = text.find('\0', start);
-    problems.push_back(text.substr(start, end - start));
+  for (std::size_t start = 0; start < report.text.size();) {
+    const std::size_t end = report.text.find('\0', start);
+    problems.push_back(report.text.substr(start, end - start));
     start = end + 1;
   }
   return problems;
+}
+
+std::string damage_in(const std::string& path) {
+  if (::access(path.c_str(), R_OK) != 0) return "";
+  const ChildReport report = report_of_child([&path] { return damage_of(path); });
+  if (report.end.signal != 0) return end_of_reading(path, report.end.signal);
+  return report.end.exit_code == 0 ? report.text : "cannot read " + path + ": " + report.text;
 }
 
 }  // namespace sweep

@@ -10,6 +10,11 @@ namespace sweep {
 /// thread. Throws FileError when there is no such file.
 std::vector<std::string> check_archive(const std::string& path);
 
+/// What keeps a run from going on with an archive: "" when it opens, its tables are described as
+/// when they were written and every chunk is whole, or when nothing readable is at the path. Looks
+/// from a process of its own, as check_archive() does.
+std::string damage_in(const std::string& path);
+
 /// Where two archives differ in anything but volatile columns and provenance, at most ten
 /// sentences; nothing when they hold the same cells with the same results in the same order.
 /// Throws ArchiveError when one cannot be read.

@@ -1,6 +1,7 @@
 #pragma once
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace sweep {
 
@@ -22,6 +23,13 @@ struct ArchiveIncompatible : ArchiveError {
 /// It could not be written; the last good one is where it was.
 struct ArchiveWriteFailed : ArchiveError {
   using ArchiveError::ArchiveError;
+};
+
+/// For want of space: the same again succeeds once there is some.
+struct ArchiveNoSpace : ArchiveWriteFailed {
+  ArchiveNoSpace(const std::string& message, std::string folder)
+      : ArchiveWriteFailed(message), folder(std::move(folder)) {}
+  std::string folder;  // where there is none left
 };
 
 /// Who has an archive open for writing.

@@ -8,12 +8,17 @@
 #include "sweeps/archive_histograms.hpp"
 #include "sweeps/archive_tables.hpp"
 #include "sweeps/durable_file.hpp"
+#include "sweeps/h5_digest.hpp"
 #include "sweeps/sha256.hpp"
 #include "sweeps/shard.hpp"
 
 namespace sweep {
 
 namespace {
+
+constexpr const char* kFooter = "footer";
+constexpr const char* kObjectsDigest = "objects_sha256";
+constexpr const char* kGeneration = "generation";
 
 template <class Value>
 void set_attribute(hid_t object, const std::string& name, const Value& value) {
@@ -44,10 +49,11 @@ void write_head(hid_t file, const ArchiveIndex& index) {
 
 void write_cells(hid_t file, const CellsTable& cells) {
   write_table(file, cells.table);
-  const H5Group group(H5Gopen2(file, "cells", H5P_DEFAULT), "open the table cells");
+  H5Group group(H5Gopen2(file, "cells", H5P_DEFAULT), "open the table cells");
   write_attribute(group.get(), "axes", cells.axes);
   write_attribute(group.get(), "figures", cells.figures);
   write_attribute(group.get(), "notes", cells.notes);
+  group.close_checked("close the table cells");
 }
 
 CellsTable read_cells(hid_t file) {
@@ -56,16 +62,19 @@ CellsTable read_cells(hid_t file) {
           read_texts_attribute(group.get(), "figures"), read_texts_attribute(group.get(), "notes")};
 }
 
-void write_footer(hid_t file, const Table& cells,
+void write_footer(hid_t file, const Table& cells, std::int64_t generation,
                   const std::array<RowRange, kCellTables.size()>& rows) {
+  const std::string objects = objects_digest(file, kFooter);
   write_packed_table(file, footer_table(rows));
-  const H5Dataset footer(H5Dopen2(file, "footer", H5P_DEFAULT), "open the footer");
+  H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
   write_fixed_attribute(footer.get(), "cells_sha256", table_digest(cells));
+  write_fixed_attribute(footer.get(), kObjectsDigest, objects);
+  write_attribute(footer.get(), kGeneration, generation);
+  footer.close_checked("close the footer");
 }
 
 void check_cells_digest(hid_t file, const Table& cells) {
-  const H5Dataset footer(H5Dopen2(file, "footer", H5P_DEFAULT), "open the footer");
-  if (read_fixed_attribute(footer.get(), "cells_sha256") == table_digest(cells)) return;
+  if (stored_cells_digest(file) == table_digest(cells)) return;
   throw H5Error("the table cells does not have the digest in the footer");
 }
 
@@ -100,6 +109,7 @@ ArchiveIndex index_in(hid_t file, const std::string& path) {
   index.cells = to_records(cells);
   read_histograms(file, index.cells);
   index.provenance = read_table(file, "provenance");
+  index.generation = read_generation(file);
   check_rows(file, index.cells);
   return index;
 }
@@ -148,20 +158,38 @@ void create_device_table(hid_t file) {
 
 void write_index(hid_t file, const ArchiveIndex& index,
                  const std::array<RowRange, kCellTables.size()>& rows) {
-  for (const char* part : {"footer", "cells", "hist", "provenance", "spec"}) {
+  for (const char* part : {"footer", "recovery", "cells", "hist", "provenance", "spec"}) {
     if (has_object(file, part)) remove_object(file, part);
   }
   write_head(file, index);
-  {
-    const H5Group spec(H5Gcreate2(file, "spec", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                       "create the group spec");
-    write_text(spec.get(), "toml", index.head.spec_text);
-  }
+  H5Group spec(H5Gcreate2(file, "spec", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+               "create the group spec");
+  write_text(spec.get(), "toml", index.head.spec_text);
+  spec.close_checked("close the group spec");
   const CellsTable cells = to_cells_table(index.cells);
   write_cells(file, cells);
   write_histograms(file, index.cells);
   write_table(file, index.provenance);
-  write_footer(file, cells.table, rows);
+  write_recovery(file, index.head, cells);
+  write_footer(file, cells.table, index.generation, rows);
+}
+
+std::int64_t read_generation(hid_t file) {
+  const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
+  if (H5Aexists(footer.get(), kGeneration) <= 0) return 0;
+  return read_integer_attribute(footer.get(), kGeneration);
+}
+
+std::string stored_cells_digest(hid_t file) {
+  const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
+  return read_fixed_attribute(footer.get(), "cells_sha256");
+}
+
+void check_objects(hid_t file) {
+  const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
+  if (H5Aexists(footer.get(), kObjectsDigest) <= 0) return;
+  if (read_fixed_attribute(footer.get(), kObjectsDigest) == objects_digest(file, kFooter)) return;
+  throw H5Error("its tables are not described as the footer says");
 }
 
 OpenArchive open_archive_file(const std::string& path) {

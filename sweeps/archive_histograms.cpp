@@ -27,12 +27,13 @@ void write_edges(hid_t group, int first_exponent, std::size_t bins, const std::s
   }
   const hsize_t size = edges.size();
   const H5Space space(H5Screate_simple(1, &size, nullptr), "make a space of edges");
-  const H5Dataset dataset(H5Dcreate2(group, "edges", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT,
-                                     H5P_DEFAULT, H5P_DEFAULT),
-                          "create the edges of a histogram");
+  H5Dataset dataset(H5Dcreate2(group, "edges", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT,
+                               H5P_DEFAULT, H5P_DEFAULT),
+                    "create the edges of a histogram");
   h5_check(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, edges.data()),
            "write the edges of a histogram");
   write_attribute(dataset.get(), "unit", unit);
+  dataset.close_checked("close the edges of a histogram");
 }
 
 void write_counts(hid_t group, const Counts& counts, std::size_t bins) {
@@ -41,20 +42,23 @@ void write_counts(hid_t group, const Counts& counts, std::size_t bins) {
   const H5Space space(H5Screate_simple(2, size, nullptr), "make a space of counts");
   const H5Properties layout = chunked_layout(1);
   h5_check(H5Pset_chunk(layout.get(), 2, chunk), "set the chunk size");
-  const H5Dataset dataset(H5Dcreate2(group, "counts", H5T_STD_I64LE, space.get(), H5P_DEFAULT,
-                                     layout.get(), H5P_DEFAULT),
-                          "create the counts of a histogram");
-  if (counts.empty()) return;
-  h5_check(H5Dwrite(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, counts.data()),
-           "write the counts of a histogram");
+  H5Dataset dataset(H5Dcreate2(group, "counts", H5T_STD_I64LE, space.get(), H5P_DEFAULT,
+                               layout.get(), H5P_DEFAULT),
+                    "create the counts of a histogram");
+  if (!counts.empty()) {
+    h5_check(
+        H5Dwrite(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, counts.data()),
+        "write the counts of a histogram");
+  }
+  dataset.close_checked("close the counts of a histogram");
 }
 
 template <class Bins>
 void write_histogram(hid_t hist, const std::string& name, const std::string& unit, int first_edge,
                      const std::vector<CellRecord>& cells, Bins StepHistograms::*member) {
   constexpr std::size_t kBins = std::tuple_size_v<Bins>;
-  const H5Group group(H5Gcreate2(hist, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                      "create the histogram " + name);
+  H5Group group(H5Gcreate2(hist, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                "create the histogram " + name);
   Counts counts;
   counts.reserve(cells.size() * kBins);
   for (const CellRecord& cell : cells) {
@@ -65,6 +69,7 @@ void write_histogram(hid_t hist, const std::string& name, const std::string& uni
   write_counts(group.get(), counts, kBins);
   write_attribute(group.get(), "unit", unit);
   write_attribute(group.get(), "scale", "log2");
+  group.close_checked("close the histogram " + name);
 }
 
 template <class Bins>
@@ -100,12 +105,13 @@ StepHistograms histograms_of(const Table& steps) {
 }
 
 void write_histograms(hid_t file, const std::vector<CellRecord>& cells) {
-  const H5Group hist(H5Gcreate2(file, "hist", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                     "create the group hist");
+  H5Group hist(H5Gcreate2(file, "hist", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+               "create the group hist");
   write_histogram(hist.get(), "step_tok", "tok", StepHistograms::kFirstTokEdge, cells,
                   &StepHistograms::tok);
   write_histogram(hist.get(), "step_dur", "s", StepHistograms::kFirstDurEdge, cells,
                   &StepHistograms::dur);
+  hist.close_checked("close the group hist");
 }
 
 void read_histograms(hid_t file, std::vector<CellRecord>& cells) {

@@ -53,11 +53,21 @@ bool lock_soon(const Descriptor& file, const std::string& path) {
   return try_lock(file, path);
 }
 
+/// Of the lock file: what may write in the folder may lock, and nothing else may open it. A lock
+/// needs no more than the permission to read, and one that is held keeps drivers out.
+mode_t lock_mode(const std::string& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return S_IRUSR | S_IWUSR;
+  const mode_t writers = status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH);
+  return S_IRUSR | S_IWUSR | writers | writers << 1;
+}
+
 Descriptor locked_file(const std::string& path, const std::string& archive,
                        const KeepWaiting& keep_waiting) {
   for (;;) {
     ::mkdir(folder_of(path).c_str(), 0777);  // the last owner removes it with the lock
-    Descriptor file(path, O_RDWR | O_CREAT);
+    Descriptor file(path, O_RDWR | O_CREAT, S_IRUSR | S_IWUSR);
+    ::fchmod(file.get(), lock_mode(folder_of(path)));  // fails where it is another user's file
     if (!lock_soon(file, path)) {
       const LockHolder holder = parse(file.read());
       if (!keep_waiting || !keep_waiting(holder)) throw ArchiveInUse(archive, holder);
@@ -82,13 +92,21 @@ ArchiveLock::~ArchiveLock() {
   ::rmdir(folder_of(path_).c_str());  // only when nothing is left in it
 }
 
-std::optional<LockHolder> live_driver(const std::string& archive) {
-  const std::string path = archive + ".d/lock";
+void ArchiveLock::beat() { ::futimens(file_.get(), nullptr); }
+
+std::optional<LiveDriver> live_driver(const std::string& archive) {
+  const std::string path = resolved(archive) + ".d/lock";
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  LiveDriver driver{{"unknown", 0, ""}, status.st_mtim.tv_sec, false};
   try {
     const Descriptor file(path, O_RDONLY);
     if (::flock(file.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
-    return parse(file.read());
+    driver.holder = parse(file.read());
+    driver.is_certain = true;
+    return driver;
   } catch (const FileError& error) {
+    if (error.error_number == EACCES) return driver;
     if (error.error_number == ENOENT || error.error_number == ENOTDIR) return std::nullopt;
     throw;
   }

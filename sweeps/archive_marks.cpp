@@ -1,11 +1,14 @@
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 
 #include "sweeps/archive.hpp"
 #include "sweeps/archive_file.hpp"
+#include "sweeps/archive_writing.hpp"
 #include "sweeps/run_marks.hpp"
 
 namespace sweep {
@@ -31,6 +34,7 @@ RunMark parse_mark(const std::string& key, const std::string& text) {
     if (name == "deaths") mark.deaths = number(value);
     if (name == "host") mark.host = value;
     if (name == "pid") mark.pid = number(value);
+    if (name == "start") mark.start_ticks = std::strtoll(value.c_str(), nullptr, 10);
     if (name == "phase") mark.phase = value;
     if (name == "drives") mark.drives = value == "1";
     if (name == "stopped") mark.stopped = value;
@@ -42,7 +46,7 @@ RunMark parse_mark(const std::string& key, const std::string& text) {
 }  // namespace
 
 std::vector<RunMark> run_marks(const std::string& archive) {
-  const std::string folder = archive + ".d";
+  const std::string folder = resolved(archive) + ".d";
   std::vector<RunMark> marks;
   for (const std::string& name : names_in(folder)) {
     if (!name.ends_with(kMarkEnd)) continue;
@@ -61,9 +65,29 @@ int deaths_of(const RunMark& mark) {
   return mark.deaths + (counts ? 1 : 0);
 }
 
+std::optional<std::int64_t> process_start(long pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) return std::nullopt;
+  // The name before the state may hold anything, so the last bracket counts.
+  std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
+  char state = 0;
+  fields >> state;
+  if (state == 'Z' || state == 'X') return 0;  // dead, and not yet reaped
+  constexpr int kFieldsBetween = 18;           // man 5 proc: the state is field 3, the start 22
+  std::string skipped;
+  for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
+  std::int64_t ticks = 0;
+  if (!(fields >> ticks)) return std::nullopt;
+  return ticks;
+}
+
 bool process_is_gone(const RunMark& mark, const std::string& this_host) {
-  return mark.host == this_host && mark.pid > 0 && ::kill(static_cast<pid_t>(mark.pid), 0) != 0 &&
-         errno == ESRCH;
+  if (mark.host != this_host || mark.pid <= 0) return false;
+  if (::kill(static_cast<pid_t>(mark.pid), 0) != 0 && errno == ESRCH) return true;
+  const std::optional<std::int64_t> start = process_start(mark.pid);
+  if (!start) return false;  // /proc hides it
+  return *start == 0 || (mark.start_ticks > 0 && *start != mark.start_ticks);
 }
 
 std::string Archive::mark_path(const std::string& key) const {
@@ -74,31 +98,24 @@ void Archive::mark_started(const RunMark& mark) {
   const std::string text = "attempt=" + std::to_string(mark.attempt) +
                            "\ndeaths=" + std::to_string(mark.deaths) + "\nhost=" + mark.host +
                            "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase +
-                           "\ndrives=" + (mark.drives ? "1" : "0") + "\n";
-  try {
+                           "\ndrives=" + (mark.drives ? "1" : "0") +
+                           "\nstart=" + std::to_string(mark.start_ticks) + "\n";
+  writing(path_, [&] {
     files_.write(mark_path(mark.key), text);
     files_.sync(mark_path(mark.key));
-  } catch (const FileError& error) {
-    throw ArchiveWriteFailed(path_ + ": " + error.what());
-  }
+  });
 }
 
 void Archive::add_to_mark(const std::string& key, const std::string& name,
                           const std::string& value) {
-  try {
+  writing(path_, [&] {
     files_.append(mark_path(key), name + '=' + value + '\n');
     files_.sync(mark_path(key));
-  } catch (const FileError& error) {
-    throw ArchiveWriteFailed(path_ + ": " + error.what());
-  }
+  });
 }
 
 void Archive::remove_mark(const std::string& key) {
-  try {
-    files_.remove(mark_path(key));
-  } catch (const FileError& error) {
-    throw ArchiveWriteFailed(path_ + ": " + error.what());
-  }
+  writing(path_, [&] { files_.remove(mark_path(key)); });
 }
 
 void Archive::read_marks() {

@@ -1,11 +1,11 @@
-#include <unistd.h>
-
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "sweeps/archive.hpp"
 #include "sweeps/archive_file.hpp"
 #include "sweeps/archive_tables.hpp"
+#include "sweeps/h5_digest.hpp"
 #include "sweeps/shard.hpp"
 
 namespace sweep {
@@ -14,80 +14,147 @@ namespace {
 
 constexpr std::string_view kProvenanceEnd = ".prov";
 
-/// Forgets what a damaged shard said; the cell will run again.
-void forget_outcome(CellRecord& cell) {
-  CellRecord planned;
-  planned.key = cell.key;
-  planned.index = cell.index;
-  planned.label = cell.label;
-  planned.axes = cell.axes;
-  planned.config_json = cell.config_json;
-  planned.backend = cell.backend;
-  planned.repeat = cell.repeat;
-  planned.seed = cell.seed;
-  cell = std::move(planned);
-}
-
 }  // namespace
 
-/// `write` forms the new archive under a temporary name; the old one is there until it is complete
-/// and on the disk.
-void Archive::replace_archive(const std::function<void(const std::string& temporary)>& write) {
-  const std::string temporary = in_folder("archive.tmp");
+/// `write` forms the new archive, of the index that it may change, under a temporary name, and
+/// returns which cells' rows it wrote. The old one is there until the new one is complete, has been
+/// read back and is on the disk.
+void Archive::replace_archive(const Rewrite& write) {
+  check_is_ours();
+  const std::string temporary = temporary_name(in_folder("archive"));
+  ArchiveIndex to = *index_;
+  ++to.generation;
   try {
-    write(temporary);
+    const std::vector<int> written = write(temporary, to);
+    verify(temporary, to, written);
+    check_is_ours();
+    keep_previous();
     publish(files_, temporary, path_);
   } catch (...) {
-    ::unlink(temporary.c_str());
+    discard(temporary);
+    throw;
+  }
+  *index_ = std::move(to);
+  left_ = identity_of(path_);
+}
+
+/// What was copied from a damaged archive is damaged, too.
+void Archive::verify(const std::string& temporary, const ArchiveIndex& to,
+                     const std::vector<int>& written) const {
+  try {
+    verify_archive_file(temporary, to, written);
+  } catch (const ArchiveWriteFailed&) {
+    try {
+      if (!(left_ == FileIdentity{})) check_chunks(open_h5(path_).get());
+    } catch (const H5Error& error) {
+      throw ArchiveDamaged(path_ + " is damaged: " + error.what());
+    }
     throw;
   }
 }
 
-void Archive::append_shards(const std::string& temporary, std::vector<CellRecord>& cells) {
+/// Other programs do not ask for the lock before they replace a file.
+void Archive::check_is_ours() const {
+  if (identity_of(path_) == left_) return;
+  throw ArchiveIncompatible(
+      path_ +
+      " is not the file that this run left there: it was replaced, changed or removed "
+      "meanwhile, and is left as it is; results that were not in it yet stay in " +
+      folder_);
+}
+
+/// What an archive says of itself must still be true before rows are added to it or moved.
+void Archive::check_source(std::int64_t file, std::int64_t generation) const {
+  if (read_generation(file) != generation) {
+    throw ArchiveIncompatible(path_ + " is not the archive that this run left there");
+  }
+  try {
+    check_objects(file);
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(path_ + " is damaged: " + error.what());
+  }
+}
+
+void Archive::keep_previous() {
+  if (!options_.keep_previous || merged_ == 0) return;  // nothing in it to be kept
+  const std::string name = temporary_name(in_folder("previous"));
+  if (!files_.link(path_, name)) {
+    if (options_.warn)
+      options_.warn("the file system of " + path_ +
+                    " has no hard links, so the archive before each change is "
+                    "not kept");
+    options_.keep_previous = false;
+    return;
+  }
+  files_.rename(name, path_ + ".prev");
+  files_.remove(name);  // rename leaves it where both names are of one file already
+}
+
+std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveIndex& to) {
   H5File file = open_h5_for_writing(temporary);
+  check_source(file.get(), to.generation - 1);
   std::array<RowRange, kCellTables.size()> rows;
+  std::vector<int> merged;
   {
     CellAppender tables(file.get());
     std::sort(pending_.begin(), pending_.end());
-    std::vector<int> merged;
     for (const int row : pending_) {
-      CellRecord& cell = cells[static_cast<std::size_t>(row)];
+      CellRecord& cell = to.cells[static_cast<std::size_t>(row)];
+      std::optional<ShardContents> shard;
       try {
-        tables.append(cell, read_shard(shard_path(cell.key), cell.key));
-        merged.push_back(row);
+        shard = read_shard(shard_path(cell.key), cell.key);
       } catch (const ArchiveDamaged& error) {
         set_aside(cell.key + ".h5", error.what());
-        forget_outcome(cell);
-        forget_outcome(planned(cell.key));
+        planned(cell.key) = cell = without_outcome(cell);
+        continue;
       }
+      tables.append(cell, *shard);
+      merged.push_back(row);
     }
-    pending_ = std::move(merged);
-    rows = tables.flush();
+    pending_ = merged;
+    rows = tables.finish();
   }
-  ArchiveIndex changed{index_->head, std::move(cells), index_->provenance};
-  write_index(file.get(), changed, rows);
-  cells = std::move(changed.cells);
+  write_index(file.get(), to, rows);
   file.close_checked("close " + temporary);
+  return merged;
 }
 
-void Archive::rewrite(const std::string& temporary, std::vector<CellRecord>& cells) const {
+std::vector<int> Archive::rewrite(const std::string& temporary, ArchiveIndex& to) const {
   const H5File from = open_h5(path_);
-  H5File to = create_h5(temporary);
+  check_source(from.get(), to.generation - 1);
+  H5File file = create_h5(temporary);
+  std::vector<int> written;
+  for (const CellRecord& cell : to.cells) written.push_back(cell.index);
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     std::vector<MovedRows> moved;
     std::int64_t next = 0;
-    for (CellRecord& cell : cells) {
+    for (CellRecord& cell : to.cells) {
       moved.push_back({cell.index, cell.rows[i]});
       cell.rows[i].offset = next;
       next += cell.rows[i].rows;
     }
-    copy_rows(from.get(), to.get(), std::string(kCellTables[i]), moved);
+    copy_rows(from.get(), file.get(), std::string(kCellTables[i]), moved);
   }
-  create_device_table(to.get());
-  ArchiveIndex changed{index_->head, std::move(cells), index_->provenance};
-  write_index(to.get(), changed, rows_in_all(changed.cells));
-  cells = std::move(changed.cells);
-  to.close_checked("close " + temporary);
+  create_device_table(file.get());
+  write_index(file.get(), to, rows_in_all(to.cells));
+  file.close_checked("close " + temporary);
+  return written;
+}
+
+void Archive::add_stored_provenance(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    try {
+      const H5File opened = open_h5(file);
+      const Table row = read_packed_table(opened.get(), "provenance");
+      std::vector<Note> notes;
+      for (const Column& column : row.columns) {
+        notes.push_back({column.name, row.values<std::string>(column.name).at(0), true});
+      }
+      add_provenance(index_->provenance, notes);
+    } catch (const H5Error& error) {  // a description of a run holds up no result
+      set_aside(file.substr(folder_.size() + 1), file + " is damaged: " + error.what());
+    }
+  }
 }
 
 std::vector<std::string> Archive::provenance_files() const {
@@ -104,13 +171,18 @@ void Archive::write_provenance() {
   Table row{"provenance", {}};
   add_provenance(row, options_.provenance);
   const std::string name = in_folder(table_digest(row) + std::string(kProvenanceEnd));
-  const std::string before = std::exchange(provenance_file_, name);
-  if (before == name) return;
-  const std::string temporary = in_folder("provenance.tmp");
-  H5File file = create_h5(temporary);
+  if (provenance_file_ == name) return;
+  const std::string temporary = temporary_name(in_folder("provenance"));
+  MemoryH5 file;
   write_packed_table(file.get(), row);
-  file.close_checked("close " + temporary);
-  publish(files_, temporary, name);
+  try {
+    files_.write(temporary, file.close());
+    publish(files_, temporary, name);
+  } catch (const FileError&) {
+    discard(temporary);
+    throw;
+  }
+  const std::string before = std::exchange(provenance_file_, name);
   if (!before.empty()) files_.remove(before);
 }
 

@@ -45,12 +45,22 @@ void Archive::open_archive(OpenMode mode) {
     if (name.ends_with(".tmp")) files_.remove(in_folder(name));
   }
   if (mode == OpenMode::fresh) move_aside();
+  left_ = identity_of(path_);
   if (exists(path_)) {
     adopt(open_archive_file(path_));
   } else {
     if (mode == OpenMode::resume) throw ArchiveError("there is no archive " + path_ + " to resume");
+    if (exists(path_ + ".prev")) {
+      throw ArchiveError(path_ + " is missing, and " + path_ +
+                         ".prev, what it was before its last change, is there: `kvsweep salvage " +
+                         path_ + " -o NEW.h5` saves the results of that and of shards, and " +
+                         "`kvsweep run ... --fresh` sets them aside");
+    }
     // Readers find an archive from the start, and shards of an archive that was lost are kept.
-    replace_archive([this](const std::string& file) { create_archive_file(file, *index_); });
+    replace_archive([](const std::string& temporary, ArchiveIndex& to) {
+      create_archive_file(temporary, to);
+      return std::vector<int>{};
+    });
   }
   scan_shards();
   merge();
@@ -58,15 +68,18 @@ void Archive::open_archive(OpenMode mode) {
 }
 
 void Archive::move_aside() {
-  if (!exists(path_) && names_in(folder_).size() <= 1) return;  // nothing but the lock
+  const std::string previous = path_ + ".prev";
+  const bool nothing_but_lock = names_in(folder_).size() <= 1;
+  if (!exists(path_) && !exists(previous) && nothing_but_lock) return;
   int number = 1;
   const auto aside = [&] { return path_ + ".old" + std::to_string(number); };
-  while (exists(aside()) || exists(aside() + ".d")) ++number;
+  while (exists(aside()) || exists(aside() + ".d") || exists(aside() + ".prev")) ++number;
   files_.make_folder(aside() + ".d");
   for (const std::string& name : names_in(folder_)) {
     if (name != "lock") files_.rename(in_folder(name), aside() + ".d/" + name);
   }
   ::rmdir((aside() + ".d").c_str());  // unless a shard was moved there
+  if (exists(previous)) files_.rename(previous, aside() + ".prev");
   if (exists(path_)) files_.rename(path_, aside());
   files_.sync_folder(folder_of(path_));
   if (options_.warn) options_.warn("the archive that was there is now " + aside());
@@ -96,11 +109,11 @@ void Archive::adopt(OpenArchive opened) {
     ++merged_;
   }
   index_->head.created_utc = found.head.created_utc;
+  index_->generation = found.generation;
   index_->provenance = std::move(found.provenance);
   if (same_rows) return;
-  std::vector<CellRecord> moved = cells;
-  replace_archive([&](const std::string& temporary) { rewrite(temporary, moved); });
-  std::swap(cells, moved);
+  replace_archive(
+      [this](const std::string& temporary, ArchiveIndex& to) { return rewrite(temporary, to); });
   index_changed_ = false;
 }
 
@@ -110,8 +123,8 @@ void Archive::keep_unplanned(const OpenArchive& found) {
   for (const CellRecord& cell : found.index.cells) {
     if (!cell.has_run() || row_of_.count(cell.key) > 0 || exists(shard_path(cell.key))) continue;
     if (!tables) tables.emplace(found.file.get());
-    const std::string temporary = in_folder(cell.key + ".tmp");
-    files_.write(temporary, shard_bytes(load_whole(*tables, cell), folder_));
+    const std::string temporary = temporary_name(in_folder(cell.key));
+    files_.write(temporary, shard_bytes(load_whole(*tables, cell)));
     publish(files_, temporary, shard_path(cell.key));
   }
 }

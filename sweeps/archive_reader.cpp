@@ -41,7 +41,7 @@ std::size_t position_of(std::string_view table) {
 
 }  // namespace
 
-ArchiveReader::ArchiveReader(std::string path) : path_(std::move(path)) { open(); }
+ArchiveReader::ArchiveReader(std::string path) : path_(resolved(path)) { open(); }
 ArchiveReader::~ArchiveReader() = default;
 ArchiveReader::ArchiveReader(ArchiveReader&&) noexcept = default;
 ArchiveReader& ArchiveReader::operator=(ArchiveReader&&) noexcept = default;

@@ -76,11 +76,16 @@ class ColumnWriter {
     written_ += ready;
     pending_.clear();
   }
+  void finish() {
+    flush_at(1);
+    dataset_.close_checked("write the column " + name_);
+  }
 
  private:
   static H5Dataset create_and_open(hid_t group, const Column& column, const H5Type& type,
                                    hsize_t rows) {
-    create_column(group, column, type.get(), rows, kChunkRows);
+    create_column(group, column, type.get(), rows, kChunkRows)
+        .close_checked("close the column " + column.name);
     return open_column(group, column.name);
   }
 
@@ -101,7 +106,7 @@ void copy_column(hid_t from, hid_t to, const std::string& name, std::span<const 
     source.append_to(target.pending(), moved.from);
     target.flush_at(kChunkRows);
   }
-  target.flush_at(1);
+  target.finish();
 }
 
 void write_cell_column(hid_t from, hid_t to, std::span<const MovedRows> rows, hsize_t total) {
@@ -115,7 +120,7 @@ void write_cell_column(hid_t from, hid_t to, std::span<const MovedRows> rows, hs
     }
     target.flush_at(kChunkRows);
   }
-  target.flush_at(1);
+  target.finish();
 }
 
 const Table& described_table(std::string_view name) {
@@ -148,15 +153,37 @@ std::int64_t stored_rows(hid_t file, const std::string& table) {
   return static_cast<std::int64_t>(rows.value_or(0));
 }
 
-TableReader::TableReader(hid_t file, const std::string& table) : name_(table) {
+TableReader::TableReader(hid_t file, const std::string& table, Described how) : name_(table) {
   if (too_old_for(file, table)) return;
-  const H5Group group(H5Gopen2(file, table.c_str(), H5P_DEFAULT), "open the table " + table);
+  how == Described::by_file ? open_as_described(file) : open_as_known(file);
+}
+
+void TableReader::open_as_described(hid_t file) {
+  const H5Group group(H5Gopen2(file, name_.c_str(), H5P_DEFAULT), "open the table " + name_);
   for (const std::string& name : read_texts_attribute(group.get(), "columns")) {
     H5Dataset dataset = open_column(group.get(), name);
     H5Type type(H5Dget_type(dataset.get()), "get the type of the column " + name);
     Column column = describe_column(dataset.get(), type.get(), name);
     const hsize_t rows = rows_of(dataset.get());
     columns_.push_back({std::move(dataset), std::move(type), std::move(column), rows});
+  }
+}
+
+void TableReader::open_as_known(hid_t file) {
+  std::vector<Column> known = described_table(name_).columns;
+  known.push_back({"cell", "", "", false, {}, {}});
+  for (Column& column : known) {
+    try {
+      const H5Group group(H5Gopen2(file, name_.c_str(), H5P_DEFAULT), "open the table " + name_);
+      H5Dataset dataset = open_column(group.get(), column.name);
+      H5Type type(H5Dget_type(dataset.get()), "get the type of the column " + column.name);
+      const hsize_t rows = rows_of(dataset.get());
+      column.enum_names = enum_names_of(type.get());
+      column.data = take_values(type.get(), nullptr, 0, 0, column.name);
+      columns_.push_back({std::move(dataset), std::move(type), std::move(column), rows});
+    } catch (const H5Error&) {
+      // The digest of a cell tells whether it can do without this column.
+    }
   }
 }
 
@@ -217,17 +244,19 @@ void CellAppender::append(CellRecord& cell, const ShardContents& contents) {
   cell.histograms = contents.record.histograms;
 }
 
-std::array<RowRange, kCellTables.size()> CellAppender::flush() {
+std::array<RowRange, kCellTables.size()> CellAppender::finish() {
   std::array<RowRange, kCellTables.size()> rows;
   for (std::size_t i = 0; i < tables_.size(); ++i) {
-    tables_[i].flush();
     rows[i].rows = tables_[i].rows();
+    tables_[i].finish();
   }
   return rows;
 }
 
-CellLoader::CellLoader(hid_t file) {
-  for (const std::string_view table : kCellTables) tables_.emplace_back(file, std::string(table));
+CellLoader::CellLoader(hid_t file, Described how) {
+  for (const std::string_view table : kCellTables) {
+    tables_.emplace_back(file, std::string(table), how);
+  }
 }
 
 ShardContents CellLoader::load(const CellRecord& cell) {
@@ -246,8 +275,8 @@ void copy_rows(hid_t from, hid_t to, const std::string& table, std::span<const M
   hsize_t total = 0;
   for (const MovedRows& moved : rows) total += static_cast<hsize_t>(moved.from.rows);
   const H5Group source(H5Gopen2(from, table.c_str(), H5P_DEFAULT), "open the table " + table);
-  const H5Group target(H5Gcreate2(to, table.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                       "create the table " + table);
+  H5Group target(H5Gcreate2(to, table.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                 "create the table " + table);
   const std::vector<std::string> names = read_texts_attribute(source.get(), "columns");
   for (const std::string& name : names) {
     if (name == "cell") {
@@ -258,6 +287,7 @@ void copy_rows(hid_t from, hid_t to, const std::string& table, std::span<const M
   }
   write_attribute(target.get(), "columns", names);
   create_row_dimension(target.get(), total, names);
+  target.close_checked("close the table " + table);
 }
 
 }  // namespace sweep

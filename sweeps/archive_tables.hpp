@@ -19,7 +19,7 @@ void create_growing_table(hid_t file, const Table& schema);
 std::int64_t stored_rows(hid_t file, const std::string& table);
 
 /// Adds rows to such a table. Rows stay in memory until a chunk's worth has come together or
-/// flush() is called; until then the file lacks them.
+/// finish() is called; until then the file lacks them.
 class TableAppender {
  public:
   TableAppender(hid_t file, const std::string& table);
@@ -27,7 +27,8 @@ class TableAppender {
   /// `rows` lacks are filled with nothing. Throws H5Error when types of a column differ,
   /// ArchiveDamaged when what is stored cannot be read.
   RowRange append(const Table& rows, std::int32_t cell);
-  void flush();
+  /// Writes what is in memory and closes the table: the last call.
+  void finish();
   std::int64_t rows() const { return stored_rows_ + pending_rows_; }
 
  private:
@@ -38,6 +39,8 @@ class TableAppender {
   };
   void open(const std::string& name);
   Stored& find_or_add(const Column& column);
+  void add_column(const Column& column, const H5Type& type);
+  void flush();
   void flush(Stored& column);
   void make_room(Stored& column);
   void check_last_chunk(const Stored& column) const;
@@ -50,12 +53,17 @@ class TableAppender {
   std::int64_t stored_rows_ = 0, pending_rows_ = 0;
 };
 
+/// By what the columns of a stored table are known: by the attributes that the file gives them, or,
+/// where these may be damaged, by what this program calls them. Columns and tables that cannot be
+/// opened are left out then.
+enum class Described { by_file, by_program };
+
 /// Reads ranges of rows, of a table that the archive is too old to have as well: it is empty.
 /// Columns that the archive is too old to have hold nothing. Ranges in ascending order cost one
 /// pass over the file.
 class TableReader {
  public:
-  TableReader(hid_t file, const std::string& table);
+  TableReader(hid_t file, const std::string& table, Described how = Described::by_file);
   /// Without the column `cell`.
   Table read(RowRange range);
   /// The column `cell` of these rows.
@@ -71,6 +79,8 @@ class TableReader {
     hsize_t window_start = 0;    // first row of
     std::vector<char> window{};  // packed rows read ahead
   };
+  void open_as_described(hid_t file);
+  void open_as_known(hid_t file);
   static ColumnData values(Stored& column, hsize_t offset, hsize_t rows);
 
   std::string name_;
@@ -83,8 +93,8 @@ class CellAppender {
   explicit CellAppender(hid_t file);
   /// Sets the cell's row ranges and histograms.
   void append(CellRecord& cell, const ShardContents& contents);
-  /// Writes what is in memory; returns the rows of every table.
-  std::array<RowRange, kCellTables.size()> flush();
+  /// Writes what is in memory and closes all tables; returns the rows of each. The last call.
+  std::array<RowRange, kCellTables.size()> finish();
 
  private:
   std::vector<TableAppender> tables_;
@@ -93,7 +103,7 @@ class CellAppender {
 /// Reads whole cells from the tables of an archive file, which must stay open.
 class CellLoader {
  public:
-  explicit CellLoader(hid_t file);
+  explicit CellLoader(hid_t file, Described how = Described::by_file);
   ShardContents load(const CellRecord& cell);
   TableReader& table(std::size_t position) { return tables_[position]; }  // in kCellTables
 

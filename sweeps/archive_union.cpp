@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -97,7 +98,7 @@ void check_mergeable(const ArchiveReader& a, const ArchiveReader& b) {
   }
 }
 
-void write_union(const std::string& path, ArchiveIndex index, const std::vector<Origin>& origins) {
+void write_union(const std::string& path, ArchiveIndex& index, const std::vector<Origin>& origins) {
   create_archive_file(path, index);
   H5File file = open_h5_for_writing(path);
   std::array<RowRange, kCellTables.size()> rows;
@@ -106,7 +107,7 @@ void write_union(const std::string& path, ArchiveIndex index, const std::vector<
     for (std::size_t i = 0; i < origins.size(); ++i) {
       tables.append(index.cells[i], origins[i].archive->load(origins[i].row));
     }
-    rows = tables.flush();
+    rows = tables.finish();
   }
   write_index(file.get(), index, rows);
   file.close_checked("close " + path);
@@ -128,13 +129,16 @@ void merge_archives(const std::string& a, const std::string& b, const std::strin
     index.cells.push_back(origin.cell());
     index.cells.back().index = static_cast<int>(index.cells.size()) - 1;
   }
-  const std::string temporary = target + ".tmp";
+  const std::string temporary = temporary_name(target);
   try {
-    write_union(temporary, std::move(index), origins);
+    write_union(temporary, index, origins);
+    std::vector<int> all(index.cells.size());
+    std::iota(all.begin(), all.end(), 0);
+    verify_archive_file(temporary, index, all);
     FileOps files;
-    publish(files, temporary, target);
+    publish_new(files, temporary, target);
   } catch (const std::runtime_error& error) {
-    ::unlink(temporary.c_str());
+    discard(temporary);
     if (dynamic_cast<const ArchiveError*>(&error) != nullptr) throw;
     throw ArchiveWriteFailed("cannot write " + target + ": " + error.what());
   }

@@ -1,6 +1,8 @@
 #include "sweeps/cell.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <map>
 
 #include "sweeps/canonical_json.hpp"
@@ -9,8 +11,6 @@
 namespace sweep {
 
 namespace {
-
-constexpr std::size_t kMostCells = 1'000'000;
 
 /// One value for each axis; null where the axis does not count.
 using Point = std::vector<const Param*>;
@@ -21,26 +21,40 @@ class Expansion {
       : spec_(spec), uses_dram_(uses_dram), dram_(position_of(kDramAxis)) {}
 
   std::vector<Cell> cells() {
-    std::vector<const std::vector<Param>*> lists;
-    for (const Axis& axis : spec_.axes) lists.push_back(&axis.values);
-    check_size(lists);
-    for_each_point(lists, [this](const Point& point) { add_product(point); });
+    check_size();
+    for_each_point(lists_of_axes(), [this](const Point& point) {
+      add_product(point);
+      return true;
+    });
     if (!spec_.includes.empty()) remember_all();
     for (const Include& include : spec_.includes) add_include(include);
     return std::move(cells_);
   }
 
+  std::optional<Cell> first_planned() {
+    check_size();
+    std::optional<Cell> first;
+    for_each_point(lists_of_axes(), [&](const Point& point) {
+      Cell cell = product_cell(point);
+      if (cell.status == CellStatus::planned) first = std::move(cell);
+      return !first;
+    });
+    return first;
+  }
+
  private:
   using Lists = std::vector<const std::vector<Param>*>;
 
+  Lists lists_of_axes() const;
   std::size_t position_of(std::string_view axis) const;
-  void check_size(const Lists& lists) const;
+  void check_size() const;
   template <class Action>
   void for_each_point(const Lists& lists, Action action) const;
   bool on(const std::vector<Condition>& conditions, const Point& point) const;
   Cell cell_at(const Point& point) const;
   bool drop_unused_dram(const Lists& lists, Point& point) const;
   Lists lists_of(const Include& include) const;
+  Cell product_cell(const Point& point) const;
   void add_product(const Point& point);
   void add_include(const Include& include);
   void add_included(const Include& include, const Cell& cell);
@@ -59,16 +73,32 @@ std::size_t Expansion::position_of(std::string_view name) const {
   return axis == nullptr ? spec_.axes.size() : static_cast<std::size_t>(axis - spec_.axes.data());
 }
 
-void Expansion::check_size(const Lists& lists) const {
-  double size = static_cast<double>(spec_.repeat.n);
-  for (const auto* list : lists) size *= static_cast<double>(list->size());
-  if (size <= static_cast<double>(kMostCells)) return;
-  throw SpecError(spec_.path + ": the axes span more than " + std::to_string(kMostCells) +
-                  " cells");
+Expansion::Lists Expansion::lists_of_axes() const {
+  Lists lists;
+  for (const Axis& axis : spec_.axes) lists.push_back(&axis.values);
+  return lists;
 }
 
-/// Calls `action` with every combination, the last axis fastest. An empty list stands for an axis
-/// left out.
+/// Before a cell is formed: a million take gigabytes and a minute.
+void Expansion::check_size() const {
+  double points = 1;
+  for (const Axis& axis : spec_.axes) points *= static_cast<double>(axis.values.size());
+  for (const Include& include : spec_.includes) {
+    double more = 1;
+    for (const Condition& each : include.point) more *= static_cast<double>(each.any_of.size());
+    points += more;
+  }
+  const double cells = points * static_cast<double>(spec_.repeat.n);
+  if (cells <= static_cast<double>(kMostCells)) return;
+  std::array<char, 32> count{};
+  std::snprintf(count.data(), count.size(), cells < 1e15 ? "%.0f" : "%.3g", cells);
+  throw SpecError(spec_.path + ": the axes span " + count.data() + " cells" +
+                  (spec_.repeat.n > 1 ? " with their repeats" : "") +
+                  "; allowed: " + std::to_string(kMostCells));
+}
+
+/// Calls `action` with every combination, the last axis fastest, as long as it returns true. An
+/// empty list stands for an axis left out.
 template <class Action>
 void Expansion::for_each_point(const Lists& lists, Action action) const {
   std::vector<std::size_t> digits(lists.size(), 0);
@@ -77,7 +107,7 @@ void Expansion::for_each_point(const Lists& lists, Action action) const {
     for (std::size_t i = 0; i < lists.size(); ++i) {
       point.push_back(lists[i]->empty() ? nullptr : &(*lists[i])[digits[i]]);
     }
-    if (!drop_unused_dram(lists, point)) action(point);
+    if (!drop_unused_dram(lists, point) && !action(point)) return;
     std::size_t axis = lists.size();
     while (axis > 0 && digits[axis - 1] + 1 >= lists[axis - 1]->size()) digits[--axis] = 0;
     if (axis == 0) return;
@@ -130,16 +160,20 @@ void Expansion::add_repeats(Cell cell) {
   }
 }
 
-void Expansion::add_product(const Point& point) {
+/// With the seed of its first repeat.
+Cell Expansion::product_cell(const Point& point) const {
   Cell cell = cell_at(point);
+  cell.seed = spec_.repeat.seed;
   for (const Exclude& exclude : spec_.excludes) {
     if (!on(exclude.when, point)) continue;
     cell.status = CellStatus::excluded;
     cell.reason = exclude.reason;
     break;
   }
-  add_repeats(std::move(cell));
+  return cell;
 }
+
+void Expansion::add_product(const Point& point) { add_repeats(product_cell(point)); }
 
 void Expansion::remember_all() {
   for (const Cell& cell : cells_) {
@@ -162,7 +196,6 @@ Expansion::Lists Expansion::lists_of(const Include& include) const {
 
 void Expansion::add_include(const Include& include) {
   const Lists lists = lists_of(include);
-  check_size(lists);
   for_each_point(lists, [&](const Point& point) {
     Cell cell = cell_at(point);
     const bool lacks_dram = dram_ < point.size() && point[dram_] == nullptr;
@@ -171,6 +204,7 @@ void Expansion::add_include(const Include& include) {
     }
     for (const auto& [key, param] : include.set) cell.params[key] = param;
     add_included(include, cell);
+    return true;
   });
 }
 
@@ -194,6 +228,10 @@ void Expansion::add_included(const Include& include, const Cell& cell) {
 
 std::vector<Cell> expand(const SweepSpec& spec, const UsesDram& uses_dram) {
   return Expansion(spec, uses_dram).cells();
+}
+
+std::optional<Cell> first_planned(const SweepSpec& spec, const UsesDram& uses_dram) {
+  return Expansion(spec, uses_dram).first_planned();
 }
 
 std::string label(const Cell& cell) {

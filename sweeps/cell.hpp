@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "sweeps/status.hpp"
 
 namespace sweep {
+
+inline constexpr std::size_t kMostCells = 1'000'000;
 
 /// The axis that counts only for policies with a host tier.
 inline constexpr std::string_view kDramAxis = "dram_gib";
@@ -29,8 +32,14 @@ using UsesDram = std::function<bool(const ParamMap&)>;
 
 /// The cells of a sweep in plan order: the cross product with the last axis fastest, then the
 /// includes; repeats innermost. Where `uses_dram` says no, the dram_gib axis collapses to one cell
-/// without it. Throws SpecError, e.g. when an include repeats a cell.
+/// without it. Throws SpecError, e.g. when an include repeats a cell, and when there would be more
+/// than kMostCells.
 std::vector<Cell> expand(const SweepSpec& spec, const UsesDram& uses_dram);
+
+/// The first cell of the cross product that is not excluded, without the others being formed: what
+/// is wrong with it whatever the axes say is wrong with all. Throws SpecError when there are too
+/// many cells.
+std::optional<Cell> first_planned(const SweepSpec& spec, const UsesDram& uses_dram);
 
 /// "gpu=h100-80gb policy=fcfs jps=1", with " engine.emulate=a100-40gb" behind it for a pool that is
 /// not the card's own, axis or not, and " repeat=2" from repeat 1 on.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "sweeps/sha256.hpp"
+
 namespace sweep {
 
 namespace {
@@ -300,6 +302,19 @@ void take_outcome(CellRecord& to, const CellRecord& from) {
   to.histograms = from.histograms;
 }
 
+CellRecord without_outcome(const CellRecord& cell) {
+  CellRecord planned;
+  planned.key = cell.key;
+  planned.index = cell.index;
+  planned.label = cell.label;
+  planned.axes = cell.axes;
+  planned.config_json = cell.config_json;
+  planned.backend = cell.backend;
+  planned.repeat = cell.repeat;
+  planned.seed = cell.seed;
+  return planned;
+}
+
 CellsTable to_cells_table(Cells cells) {
   CellsTable result = named_columns(cells);
   std::vector<Column>& columns = result.table.columns;
@@ -327,6 +342,10 @@ std::vector<CellRecord> to_records(const CellsTable& cells) {
   }
   Records records(cells.table.rows());
   for (const CoreColumn& column : core_columns()) column.scatter(cells.table, records);
+  for (const CellRecord& record : records) {
+    if (is_sha256(record.key)) continue;
+    throw TableError("table cells: \"" + record.key + "\" is no key, which has 64 hex digits");
+  }
   for (CellRecord& record : records) {
     record.axes.reserve(cells.axes.size());
     record.figures.reserve(cells.figures.size());

@@ -73,6 +73,8 @@ struct CellRecord {
 
 /// Copies what a run of the cell found out, and nothing of what was planned.
 void take_outcome(CellRecord& to, const CellRecord& from);
+/// The cell as it was planned, about to run.
+CellRecord without_outcome(const CellRecord& cell);
 
 /// /cells, and which of its columns are axes, figures and notes. A name that another column has
 /// already gets "_axis", "_figure" or "_note" behind it.

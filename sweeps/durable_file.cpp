@@ -1,8 +1,10 @@
 #include "sweeps/durable_file.hpp"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,12 +18,23 @@ namespace sweep {
 
 namespace {
 
-constexpr int kMode = 0666;
 constexpr int kFolderMode = 0777;
 
 void sync_descriptor(const std::string& path, int flags) {
   const Descriptor file(path, flags);
   if (::fsync(file.get()) != 0) throw FileError("sync", path, errno);
+}
+
+/// The errno of allocating so many bytes to a file, which quotas count as well; 0 when there is
+/// room.
+int allocate(const Descriptor& file, const std::string& folder, std::uint64_t bytes) {
+  int error = EINTR;
+  while (error == EINTR)
+    error = ::fallocate(file.get(), 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  if (error != EOPNOTSUPP && error != ENOSYS) return error;
+  struct statvfs status {};  // not every file system allocates ahead
+  if (::statvfs(folder.c_str(), &status) != 0) return errno;
+  return std::uint64_t{status.f_bavail} * status.f_frsize < bytes ? ENOSPC : 0;
 }
 
 }  // namespace
@@ -31,8 +44,8 @@ FileError::FileError(const std::string& tried, const std::string& path, int erro
                          std::generic_category().message(error)),
       error_number(error) {}
 
-Descriptor::Descriptor(const std::string& path, int flags)
-    : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, kMode)) {
+Descriptor::Descriptor(const std::string& path, int flags, unsigned mode)
+    : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {
   if (descriptor_ < 0) throw FileError((flags & O_CREAT) != 0 ? "create" : "open", path, errno);
 }
 
@@ -92,7 +105,7 @@ void FileOps::copy(const std::string& from, const std::string& to) {
   // std::filesystem::copy_file reports a full disk as an input/output error.
   constexpr std::size_t kBlock = std::size_t{1} << 24;
   const Descriptor source(from, O_RDONLY);
-  Descriptor target(to, O_WRONLY | O_CREAT | O_TRUNC);
+  Descriptor target(to, O_WRONLY | O_CREAT | O_EXCL);
   for (;;) {
     const ssize_t sent = ::sendfile(target.get(), source.get(), nullptr, kBlock);
     if (sent == 0) break;
@@ -109,6 +122,12 @@ void FileOps::rename(const std::string& from, const std::string& to) {
   }
 }
 
+bool FileOps::link(const std::string& from, const std::string& to) {
+  if (::link(from.c_str(), to.c_str()) == 0) return true;
+  if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK) return false;
+  throw FileError("link " + from + " to", to, errno);
+}
+
 void FileOps::remove(const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw FileError("remove", path, errno);
 }
@@ -123,10 +142,73 @@ void FileOps::make_folder(const std::string& path) {
   }
 }
 
+void FileOps::require_space(const std::string& folder, std::uint64_t bytes) {
+  const std::string path = folder + "/space.tmp";
+  const Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  const int error = bytes > 0 ? allocate(file, folder, bytes) : 0;
+  ::unlink(path.c_str());
+  if (error == 0) return;
+  const std::uint64_t mib = (bytes >> 20) + 1;
+  throw FileError("find " + std::to_string(mib) + " MiB of space in", folder, error);
+}
+
 void publish(FileOps& files, const std::string& temporary, const std::string& path) {
   files.sync(temporary);
   files.rename(temporary, path);
   files.sync_folder(folder_of(path));
+}
+
+void publish_new(FileOps& files, const std::string& temporary, const std::string& path) {
+  files.sync(temporary);
+  if (files.link(temporary, path)) {
+    files.remove(temporary);
+  } else {  // no hard links there: what appears in this instant is lost
+    if (::access(path.c_str(), F_OK) == 0) throw FileError("create", path, EEXIST);
+    files.rename(temporary, path);
+  }
+  files.sync_folder(folder_of(path));
+}
+
+FileIdentity identity_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return {status.st_dev, status.st_ino, status.st_size};
+  if (errno == ENOENT) return {};
+  throw FileError("look at", path, errno);
+}
+
+std::string resolved(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as Linux has it
+  std::filesystem::path at = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const std::filesystem::path to = std::filesystem::read_symlink(at, error);
+    if (error) return at.string();
+    at = to.is_absolute() ? to : at.parent_path() / to;
+  }
+  throw FileError("follow", path, ELOOP);
+}
+
+std::string temporary_name(const std::string& prefix) {
+  unsigned char random[8];
+  if (::getrandom(random, sizeof random, 0) != sizeof random) {
+    throw FileError("find a name for", prefix, errno);
+  }
+  std::string name = prefix + '.';
+  for (const unsigned char byte : random) {
+    name += "0123456789abcdef"[byte >> 4];
+    name += "0123456789abcdef"[byte & 15];
+  }
+  return name + ".tmp";
+}
+
+void discard(const std::string& path) noexcept {
+  if (::truncate(path.c_str(), 0) != 0) errno = 0;
+  ::unlink(path.c_str());
+}
+
+std::uint64_t bytes_at(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 std::string file_bytes(const std::string& path) { return Descriptor(path, O_RDONLY).read(); }

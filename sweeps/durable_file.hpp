@@ -1,4 +1,7 @@
 #pragma once
+#include <sys/types.h>
+
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -21,21 +24,55 @@ class FileOps {
   virtual void write(const std::string& path, std::string_view bytes);
   /// To a file that is there, in one write.
   virtual void append(const std::string& path, std::string_view bytes);
+  /// Creates `to`, where nothing may be.
   virtual void copy(const std::string& from, const std::string& to);
   /// Waits until the file's bytes are on the disk.
   virtual void sync(const std::string& path);
   /// Replaces `to` in one instant. Not durable until the folder is synced.
   virtual void rename(const std::string& from, const std::string& to);
+  /// Gives the file a second name, which nothing has yet. False where the file system has no hard
+  /// links.
+  virtual bool link(const std::string& from, const std::string& to);
   /// Does nothing when there is no such file.
   virtual void remove(const std::string& path);
   /// Waits until the names in the folder are on the disk.
   virtual void sync_folder(const std::string& path);
   virtual void make_folder(const std::string& path);
+  /// Throws when the folder's file system, quota or the limit on file sizes has no room for so many
+  /// bytes more. They are not kept.
+  virtual void require_space(const std::string& folder, std::uint64_t bytes);
 };
 
 /// Makes a finished temporary file the file `path`: durable, complete, or not there at all.
 void publish(FileOps& files, const std::string& temporary, const std::string& path);
 
+/// The same, where nothing may be at `path`. Throws FileError (EEXIST) when something is.
+void publish_new(FileOps& files, const std::string& temporary, const std::string& path);
+
+/// Which file a path names. Another file that takes its place differs; so, mostly, does the same
+/// file with other contents.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t bytes = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+/// All zero when nothing is at the path. Throws FileError.
+FileIdentity identity_of(const std::string& path);
+
+/// The path of the file that `path` leads to through symbolic links, which need not exist. Throws
+/// FileError for links without end.
+std::string resolved(const std::string& path);
+
+/// `prefix`, random digits and ".tmp": a name that no other process makes, on whatever host.
+std::string temporary_name(const std::string& prefix);
+
+/// Frees the space of a file that is not wanted, also while a descriptor of it is still open, and
+/// removes its name. Never fails.
+void discard(const std::string& path) noexcept;
+
+/// Size of a file; 0 when there is none.
+std::uint64_t bytes_at(const std::string& path);
 /// Bytes of a file. Throws FileError.
 std::string file_bytes(const std::string& path);
 /// Names in a folder, sorted; none when there is no folder.
@@ -46,8 +83,9 @@ std::string folder_of(const std::string& path);
 /// Owns an open file descriptor.
 class Descriptor {
  public:
-  /// Throws FileError when it cannot be opened. `flags` as for open(2), without O_CLOEXEC.
-  Descriptor(const std::string& path, int flags);
+  /// Throws FileError when it cannot be opened. `flags` as for open(2), without O_CLOEXEC; `mode`
+  /// of a new file, less the umask.
+  Descriptor(const std::string& path, int flags, unsigned mode = 0666);
   ~Descriptor();
   Descriptor(Descriptor&& other) noexcept;
   Descriptor& operator=(Descriptor&& other) noexcept;

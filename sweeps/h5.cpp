@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <atomic>
 
 namespace sweep {
 
@@ -34,9 +34,6 @@ std::string innermost_reason() {
   return reason.empty() ? "no reason given" : reason;
 }
 
-/// HDF5 prints its error stack unless told otherwise, once for each thread.
-void silence() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
-
 /// UTF-8 of variable length: what h5py reads as str.
 H5Type text_type() {
   H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
@@ -58,18 +55,6 @@ std::string taken(char* text) {
   return copy;
 }
 
-/// Files here are written by one process under a name of their own and read once they are closed,
-/// so HDF5's locks protect nothing, and some file systems refuse them.
-H5Properties file_access() {
-  H5Properties access(H5Pcreate(H5P_FILE_ACCESS), "make file access properties");
-  h5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110),
-           "set the file format");
-#if H5_VERSION_GE(1, 10, 7)
-  h5_check(H5Pset_file_locking(access.get(), 0, 1), "switch file locks off");
-#endif
-  return access;
-}
-
 H5Space scalar_space() { return {H5Screate(H5S_SCALAR), "make a scalar space"}; }
 
 }  // namespace
@@ -79,35 +64,57 @@ hid_t h5_check(hid_t status, const std::string& tried) {
   return status;
 }
 
+void silence_h5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+H5Properties h5_access() {
+  H5Properties access(H5Pcreate(H5P_FILE_ACCESS), "make file access properties");
+  h5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110),
+           "set the file format");
+#if H5_VERSION_GE(1, 10, 7)
+  h5_check(H5Pset_file_locking(access.get(), 0, 1), "switch file locks off");
+#endif
+  return access;
+}
+
+/// A file on the disk closes at once, or says that it cannot: never later, behind the last object
+/// in it that is still open.
+static H5Properties writing_access() {
+  H5Properties access = h5_access();
+  h5_check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI), "set how a file closes");
+  return access;
+}
+
+std::string name_in_memory() {
+  static std::atomic<int> count{0};
+  return "/dev/null/" + std::to_string(count++);
+}
+
 void note_failed_close() { clean_up.close_failed = true; }
 
 H5File create_h5(const std::string& path) {
-  silence();
-  // Truncating a damaged file fails where replacing it does not.
-  std::remove(path.c_str());
-  const H5Properties access = file_access();
+  silence_h5();
+  const H5Properties access = writing_access();
   return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), "create " + path};
 }
 
 H5File open_h5(const std::string& path) {
-  silence();
-  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_access().get()), "open " + path};
+  silence_h5();
+  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, h5_access().get()), "open " + path};
 }
 
 H5File open_h5_bytes(std::string_view bytes, const std::string& name) {
-  silence();
-  const H5Properties access = file_access();
+  silence_h5();
+  const H5Properties access = h5_access();
   h5_check(H5Pset_fapl_core(access.get(), bytes.size(), 0), "keep a file in memory");
   // HDF5 copies the bytes; the parameter is not const for the sake of its call-backs.
   h5_check(H5Pset_file_image(access.get(), const_cast<char*>(bytes.data()), bytes.size()),
            "hand over the bytes of " + name);
-  // HDF5 insists that no file of the name exists.
-  return {H5Fopen("/dev/null/bytes", H5F_ACC_RDONLY, access.get()), "open " + name};
+  return {H5Fopen(name_in_memory().c_str(), H5F_ACC_RDONLY, access.get()), "open " + name};
 }
 
 H5File open_h5_for_writing(const std::string& path) {
-  silence();
-  return {H5Fopen(path.c_str(), H5F_ACC_RDWR, file_access().get()), "open " + path};
+  silence_h5();
+  return {H5Fopen(path.c_str(), H5F_ACC_RDWR, writing_access().get()), "open " + path};
 }
 
 bool has_object(hid_t parent, const std::string& name) {
@@ -122,10 +129,11 @@ void write_attribute(hid_t object, const std::string& name, const std::string& t
   const H5Type type = text_type();
   const H5Space space = scalar_space();
   const char* pointer = text.c_str();
-  const H5Attribute attribute(
+  H5Attribute attribute(
       H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
       "create the attribute " + name);
   h5_check(H5Awrite(attribute.get(), type.get(), &pointer), "write the attribute " + name);
+  attribute.close_checked("close the attribute " + name);
 }
 
 void write_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts) {
@@ -134,19 +142,22 @@ void write_attribute(hid_t object, const std::string& name, const std::vector<st
   const H5Space space(H5Screate_simple(1, &size, nullptr), "make a space for " + name);
   std::vector<const char*> pointers;
   for (const std::string& text : texts) pointers.push_back(text.c_str());
-  const H5Attribute attribute(
+  H5Attribute attribute(
       H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
       "create the attribute " + name);
-  if (texts.empty()) return;
-  h5_check(H5Awrite(attribute.get(), type.get(), pointers.data()), "write the attribute " + name);
+  if (!texts.empty()) {
+    h5_check(H5Awrite(attribute.get(), type.get(), pointers.data()), "write the attribute " + name);
+  }
+  attribute.close_checked("close the attribute " + name);
 }
 
 void write_attribute(hid_t object, const std::string& name, std::int64_t number) {
   const H5Space space = scalar_space();
-  const H5Attribute attribute(
+  H5Attribute attribute(
       H5Acreate2(object, name.c_str(), H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
       "create the attribute " + name);
   h5_check(H5Awrite(attribute.get(), H5T_NATIVE_INT64, &number), "write the attribute " + name);
+  attribute.close_checked("close the attribute " + name);
 }
 
 std::vector<std::string> read_texts_attribute(hid_t object, const std::string& name) {
@@ -182,10 +193,11 @@ void write_fixed_attribute(hid_t object, const std::string& name, const std::str
   h5_check(H5Tset_size(type.get(), text.size() + 1), "set the length of a string type");
   h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
   const H5Space space = scalar_space();
-  const H5Attribute attribute(
+  H5Attribute attribute(
       H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
       "create the attribute " + name);
   h5_check(H5Awrite(attribute.get(), type.get(), text.c_str()), "write the attribute " + name);
+  attribute.close_checked("close the attribute " + name);
 }
 
 std::string read_fixed_attribute(hid_t object, const std::string& name) {
@@ -204,11 +216,12 @@ void write_text(hid_t parent, const std::string& name, const std::string& text) 
   const H5Type type = text_type();
   const H5Space space = scalar_space();
   const char* pointer = text.c_str();
-  const H5Dataset dataset(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT,
-                                     H5P_DEFAULT, H5P_DEFAULT),
-                          "create " + name);
+  H5Dataset dataset(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                               H5P_DEFAULT, H5P_DEFAULT),
+                    "create " + name);
   h5_check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &pointer),
            "write " + name);
+  dataset.close_checked("close " + name);
 }
 
 std::string read_text(hid_t parent, const std::string& name) {

@@ -14,16 +14,18 @@ void create_row_dimension(hid_t group, hsize_t rows, const std::vector<std::stri
     const H5Space space(H5Screate_simple(1, &rows, &unlimited), "make a space of rows");
     const H5Properties layout(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
     h5_check(H5Pset_chunk(layout.get(), 1, &chunk), "set the chunk size");
-    const H5Dataset row(H5Dcreate2(group, kRow, H5T_IEEE_F32BE, space.get(), H5P_DEFAULT,
-                                   layout.get(), H5P_DEFAULT),
-                        "create the dimension of a table");
+    H5Dataset row(H5Dcreate2(group, kRow, H5T_IEEE_F32BE, space.get(), H5P_DEFAULT, layout.get(),
+                             H5P_DEFAULT),
+                  "create the dimension of a table");
     write_fixed_attribute(row.get(), "CLASS", "DIMENSION_SCALE");
     write_fixed_attribute(row.get(), "NAME",
                           "This is a netCDF dimension but not a netCDF variable.         0");
+    row.close_checked("close the dimension of a table");
   }
   for (const std::string& column : columns) {
-    const H5Dataset dataset(H5Dopen2(group, column.c_str(), H5P_DEFAULT), "open " + column);
+    H5Dataset dataset(H5Dopen2(group, column.c_str(), H5P_DEFAULT), "open " + column);
     attach_row_dimension(group, dataset.get());
+    dataset.close_checked("close " + column);
   }
 }
 
@@ -35,11 +37,12 @@ void attach_row_dimension(hid_t group, hid_t column) {
   const H5Type list(H5Tvlen_create(H5T_STD_REF_OBJ), "make a list type");
   const hsize_t rank = 1;
   const H5Space space(H5Screate_simple(1, &rank, nullptr), "make a space of one dimension");
-  const H5Attribute attribute(
+  H5Attribute attribute(
       H5Acreate2(column, "DIMENSION_LIST", list.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
       "create the list of dimensions");
   const hvl_t value{1, &row};
   h5_check(H5Awrite(attribute.get(), list.get(), &value), "write the list of dimensions");
+  attribute.close_checked("close the list of dimensions");
 }
 
 }  // namespace sweep

@@ -40,6 +40,7 @@ H5Type row_type(const Table& table, const PackedLayout& layout) {
 
 std::vector<char> packed_rows(const Table& table, const PackedLayout& layout) {
   std::vector<char> bytes(table.rows() * layout.row_bytes);
+  if (bytes.empty()) return bytes;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     put_values(table.columns[i], layout.slots[i].width, bytes.data() + layout.slots[i].offset,
                layout.row_bytes);
@@ -77,27 +78,28 @@ Column column_at(hid_t row, unsigned index, std::string meaning, const std::vect
                 meaning == "volatile",
                 enum_names_of(type.get()),
                 {}};
-  column.data = take_values(type.get(), bytes.data() + H5Tget_member_offset(row, index), rows,
-                            H5Tget_size(row), name);
+  const char* first = rows > 0 ? bytes.data() + H5Tget_member_offset(row, index) : nullptr;
+  column.data = take_values(type.get(), first, rows, H5Tget_size(row), name);
   return column;
 }
 
 }  // namespace
 
-void write_packed_table(hid_t parent, const Table& table) {
+void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows) {
   const PackedLayout layout = layout_of(table);
   const H5Type type = row_type(table, layout);
   const hsize_t rows = table.rows();
   const H5Space space(H5Screate_simple(1, &rows, nullptr), "make a space of rows");
   const H5Properties properties =
-      rows > 0 ? chunked_layout(std::min(rows, kChunkRows / 4))
+      rows > 0 ? chunked_layout(std::min<hsize_t>(rows, chunk_rows))
                : H5Properties(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
-  const H5Dataset dataset(H5Dcreate2(parent, table.name.c_str(), type.get(), space.get(),
-                                     H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-                          "create the table " + table.name);
+  H5Dataset dataset(H5Dcreate2(parent, table.name.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                               properties.get(), H5P_DEFAULT),
+                    "create the table " + table.name);
   const std::vector<char> bytes = packed_rows(table, layout);
   write_bytes(dataset.get(), type.get(), 0, rows, bytes.data(), table.name);
   write_fixed_attribute(dataset.get(), "meanings", meanings(table));
+  dataset.close_checked("close the table " + table.name);
 }
 
 Table read_packed_table(hid_t parent, const std::string& name) {

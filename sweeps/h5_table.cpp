@@ -13,11 +13,12 @@ void write_column(hid_t group, const Column& column) {
   const H5Type type = stored_type(column, width);
   const hsize_t rows = column.size();
   const hsize_t chunk = std::clamp(rows, kSmallestChunk, kChunkRows);
-  const H5Dataset dataset = create_column(group, column, type.get(), rows, chunk);
+  H5Dataset dataset = create_column(group, column, type.get(), rows, chunk);
   const std::size_t stride = H5Tget_size(type.get());
   std::vector<char> bytes(rows * stride);
   put_values(column, width, bytes.data(), stride);
   write_bytes(dataset.get(), type.get(), 0, rows, bytes.data(), column.name);
+  dataset.close_checked("close the column " + column.name);
 }
 
 Column read_column(hid_t group, const std::string& name) {
@@ -34,8 +35,8 @@ Column read_column(hid_t group, const std::string& name) {
 
 void write_table(hid_t parent, const Table& table) {
   const std::size_t rows = table.rows();  // columns of equal length, or no table
-  const H5Group group(H5Gcreate2(parent, table.name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                      "create the table " + table.name);
+  H5Group group(H5Gcreate2(parent, table.name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                "create the table " + table.name);
   std::vector<std::string> order;
   for (const Column& column : table.columns) {
     write_column(group.get(), column);
@@ -43,6 +44,7 @@ void write_table(hid_t parent, const Table& table) {
   }
   write_attribute(group.get(), "columns", order);
   create_row_dimension(group.get(), rows, order);
+  group.close_checked("close the table " + table.name);
 }
 
 Table read_table(hid_t parent, const std::string& name) {

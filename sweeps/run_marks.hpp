@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,12 @@ std::vector<RunMark> run_marks(const std::string& archive);
 /// when the process that is gone was driver and worker in one and had not been asked to stop.
 int deaths_of(const RunMark& mark);
 
-/// Whether the mark's process is known to have ended. Of other hosts nothing is known.
+/// When a process of this host started, in clock ticks since the host did: with the process id it
+/// names a process for good. 0 when it is dead and not reaped, nothing when /proc does not show it.
+std::optional<std::int64_t> process_start(long pid);
+
+/// Whether the mark's process is known to have ended, also where another one has its number now. Of
+/// other hosts nothing is known.
 bool process_is_gone(const RunMark& mark, const std::string& this_host);
 
 }  // namespace sweep

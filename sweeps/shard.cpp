@@ -1,9 +1,6 @@
 #include "sweeps/shard.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "sweeps/archive_errors.hpp"
@@ -21,62 +18,23 @@ constexpr std::string_view kTrailerStart = "\nkvsweep shard sha256 ";
 constexpr std::size_t kHexDigits = 64;
 constexpr std::size_t kTrailerBytes = kTrailerStart.size() + kHexDigits + 1;  // and a line end
 
-/// Removes a file at the end of the scope.
-class ScratchFile {
- public:
-  explicit ScratchFile(const std::string& folder) : path_(folder + "/" + unique_name()) {}
-  ~ScratchFile() { ::unlink(path_.c_str()); }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  static std::string unique_name() {
-    static std::atomic<int> count{0};
-    return "kvsweep-shard-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tmp";
-  }
-  std::string path_;
-};
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string lines;
-  for (const std::string& name : names) lines += name + '\n';
-  return lines;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = text.find('\n', start);
-    lines.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return lines;
-}
-
-void write_shard(const ShardContents& contents, const std::string& path) {
-  H5File file = create_h5(path);
+/// The bytes of the HDF5 file.
+std::string body_of(const ShardContents& contents) {
+  MemoryH5 file;
   write_fixed_attribute(file.get(), "format", std::string(kShardFormat));
   write_attribute(file.get(), "schema_major", kSchemaMajor);
   write_attribute(file.get(), "schema_minor", kSchemaMinor);
-  const CellsTable cells = to_cells_table({&contents.record, 1});
-  write_fixed_attribute(file.get(), "axes", joined(cells.axes));
-  write_fixed_attribute(file.get(), "figures", joined(cells.figures));
-  write_fixed_attribute(file.get(), "notes", joined(cells.notes));
-  write_packed_table(file.get(), cells.table);
+  write_packed_cells(file.get(), to_cells_table({&contents.record, 1}), 1);
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     const Table& table = *contents.tables()[i];
     if (i < kAccessTables || table.rows() > 0) write_packed_table(file.get(), table);
   }
   write_packed_table(file.get(), footer_table(contents.record.rows));
-  file.close_checked("close " + path);
+  return file.close();
 }
 
 CellRecord record_in(hid_t file) {
-  const CellsTable cells{read_packed_table(file, "cells"),
-                         lines_of(read_fixed_attribute(file, "axes")),
-                         lines_of(read_fixed_attribute(file, "figures")),
-                         lines_of(read_fixed_attribute(file, "notes"))};
+  const CellsTable cells = read_packed_cells(file);
   if (cells.table.rows() != 1) throw H5Error("it does not hold exactly one cell");
   return to_records(cells).front();
 }
@@ -144,17 +102,20 @@ std::array<Table*, kCellTables.size()> ShardContents::tables() {
           &result.access_rows, &result.access_kernels, &result.kv_copies};
 }
 
-std::string shard_bytes(ShardContents contents, const std::string& scratch_dir) {
+std::string shard_bytes(ShardContents contents) {
   contents.record.figures = contents.result.figures;
   contents.record.notes = contents.result.notes;
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     contents.record.rows[i] = {0, static_cast<std::int64_t>(contents.tables()[i]->rows())};
   }
   contents.record.digest = content_digest(contents.record, std::as_const(contents).tables());
-  const ScratchFile scratch(scratch_dir);
-  write_shard(contents, scratch.path());
-  std::string bytes = file_bytes(scratch.path());
+  std::string bytes = body_of(contents);
   bytes += std::string(kTrailerStart) + sha256_of(bytes) + '\n';
+  const std::string name = "the shard of " + contents.record.label;
+  const ShardContents back = shard_contents(bytes, contents.record.key, name);
+  if (content_digest(back.record, back.tables()) != contents.record.digest) {
+    throw H5Error(name + " does not hold what was written to it");
+  }
   return bytes;
 }
 
@@ -172,7 +133,12 @@ void check_shard_bytes(const std::string& bytes, const std::string& name) {
 }
 
 ShardContents read_shard(const std::string& path, const std::string& key) {
-  return read_checked(file_bytes(path), path, [&key](hid_t file) {
+  return shard_contents(file_bytes(path), key, path);
+}
+
+ShardContents shard_contents(const std::string& bytes, const std::string& key,
+                             const std::string& name) {
+  return read_checked(bytes, name, [&key](hid_t file) {
     ShardContents contents;
     contents.record = record_in(file);
     check_key(contents.record, key);

@@ -26,10 +26,10 @@ std::string content_digest(const CellRecord& record,
 std::string table_digest(const Table& table);
 
 /// The bytes of a closed HDF5 file with everything in it, followed by a line with their SHA-256.
-/// The file is formed in `scratch_dir` under a name that no other process uses. Throws H5Error (a
-/// runtime_error) or FileError when that fails, and TableError for tables whose columns differ in
+/// The file is formed in memory, where no disk can be full, slow or missing, and read back. Throws
+/// H5Error (a runtime_error) when that fails, and TableError for tables whose columns differ in
 /// length.
-std::string shard_bytes(ShardContents contents, const std::string& scratch_dir);
+std::string shard_bytes(ShardContents contents);
 
 /// Throws ArchiveDamaged, with `name` in front, when the bytes are not as shard_bytes made them.
 void check_shard_bytes(const std::string& bytes, const std::string& name);
@@ -37,6 +37,9 @@ void check_shard_bytes(const std::string& bytes, const std::string& name);
 /// Reads a shard of this key. Throws ArchiveDamaged when it is not whole or of another key, and
 /// ArchiveIncompatible when a newer program wrote it.
 ShardContents read_shard(const std::string& path, const std::string& key);
+/// The same of bytes; `name` is for messages.
+ShardContents shard_contents(const std::string& bytes, const std::string& key,
+                             const std::string& name);
 /// The record alone, without its histograms. All bytes are checked all the same.
 CellRecord read_shard_record(const std::string& path, const std::string& key);
 /// The record of the shard with these bytes; `name` is for messages.

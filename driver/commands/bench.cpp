@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "analysis/escape.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
 #include "driver/plan.hpp"
@@ -95,8 +96,9 @@ int bench_tokenizer(const Options& options) {
     throw UsageError("usage: kvsweep bench tokenizer VOCABULARY TEXT");
   const auto report =
       worker::measure_tokenizer_file(options.arguments[1], options.arguments[2], options.repeats);
-  std::printf("%s: %.1f MB/s on one core, %zu bytes, %zu tokens\n", report.tokenizer.c_str(),
-              report.megabytes_per_second, report.bytes, report.tokens);
+  std::printf("%s: %.1f MB/s on one core, %zu bytes, %zu tokens\n",
+              analysis::terminal_text(report.tokenizer).c_str(), report.megabytes_per_second,
+              report.bytes, report.tokens);
   return kOk;
 }
 

@@ -48,10 +48,9 @@ std::string summary(const sweep::ArchiveReader& reader) {
 }
 
 int check_one(const std::string& path) {
-  const sweep::ArchiveReader reader = open_archive(path);
   std::vector<std::string> problems;
   using_files([&] { problems = sweep::check_archive(path); });
-  if (problems.empty()) std::cout << summary(reader) << '\n';
+  if (problems.empty()) std::cout << summary(open_archive(path)) << '\n';
   print(problems);
   return problems.empty() ? kOk : kBadArchive;
 }

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "analysis/escape.hpp"
 #include "driver/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
@@ -42,7 +43,7 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
   const analysis::GridFormat format = grid_format(options);
   print_grid(analysis::to_grid(report, format), format, std::cout);
   if (format == analysis::GridFormat::csv) return;
-  std::cout << '\n' << report.metric << "; ratio: value / base";
+  std::cout << '\n' << analysis::terminal_text(report.metric) << "; ratio: value / base";
   if (std::ranges::any_of(report.rows,
                           [](const auto& row) { return std::isnan(row.interval.low); }))
     std::cout << "; no interval where there is one repeat: [repeat] n = 2 or more gives it";

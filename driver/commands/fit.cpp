@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/compare_config.hpp"
+#include "analysis/escape.hpp"
 #include "analysis/prediction.hpp"
 #include "analysis/step_fit.hpp"
 #include "driver/archive_argument.hpp"
@@ -49,9 +50,10 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
     models.insert(analysis::shown(cell.value("model")));
     backends.insert(cell.record->backend);
   }
-  Measured found{only_one("gpu", gpus),
-                 only_one("model", models),
-                 only_one("backend", backends),
+  using analysis::terminal_text;  // these are printed
+  Measured found{terminal_text(only_one("gpu", gpus)),
+                 terminal_text(only_one("model", models)),
+                 terminal_text(only_one("backend", backends)),
                  rows.size(),
                  {}};
   for (const int row : rows)

@@ -5,6 +5,7 @@
 #include "driver/commands/commands.hpp"
 #include "driver/exit_codes.hpp"
 #include "sweeps/archive_check.hpp"
+#include "sweeps/durable_file.hpp"
 
 namespace driver {
 namespace {
@@ -27,7 +28,7 @@ void merge_all(std::vector<std::string> archives, const std::string& target) {
   while (archives.size() > 2) {
     std::vector<std::string> joined;
     for (std::size_t i = 0; i + 1 < archives.size(); i += 2) {
-      parts.paths.push_back(target + ".part" + std::to_string(parts.paths.size()));
+      parts.paths.push_back(sweep::temporary_name(target));
       joined.push_back(parts.paths.back());
       sweep::merge_archives(archives[i], archives[i + 1], joined.back());
     }
@@ -44,6 +45,10 @@ int merge(const Options& options) {
   const std::string target = options.output->string();
   if (std::filesystem::exists(*options.output))
     throw UsageError(target + " exists already; merge writes a new archive");
+  for (const std::string& each : options.arguments) {
+    const std::string damage = sweep::damage_in(each);
+    if (!damage.empty()) throw sweep::ArchiveDamaged(damage);
+  }
   using_files([&] { merge_all(options.arguments, target); });
   const sweep::ArchiveReader merged = open_archive(target);
   int done = 0;

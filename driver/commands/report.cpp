@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "analysis/escape.hpp"
 #include "analysis/new_file.hpp"
 #include "analysis/report_json.hpp"
 #include "analysis/report_plain.hpp"
@@ -33,7 +34,7 @@ void write_without_page(const analysis::Report& report, const Options& options,
       "zoomed or toggled. ";
   why += figures.pictures.empty() ? "There are no figures either: " + figures.problem + '.'
                                   : "The figures are those of kvsweep-figures.";
-  std::cout << why << '\n';
+  std::cout << analysis::terminal_text(why) << '\n';
   file.fill(
       [&](std::ostream& out) { analysis::write_plain_report(report, figures.pictures, why, out); });
 }
@@ -58,7 +59,8 @@ int report(const Options& options) {
     write_without_page(report, options, file);
   }
   file.commit();
-  std::cout << "Report: " << fs::absolute(target).lexically_normal().string() << '\n';
+  std::cout << "Report: "
+            << analysis::terminal_text(fs::absolute(target).lexically_normal().string()) << '\n';
   return kOk;
 }
 

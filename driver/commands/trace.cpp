@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "analysis/escape.hpp"
 #include "analysis/new_file.hpp"
 #include "analysis/trace_jsonl.hpp"
 #include "analysis/trace_page.hpp"
@@ -50,7 +51,7 @@ int view(const Options& options, sweep::ArchiveReader& reader) {
   analysis::NewFile file(path);
   file.fill([&](std::ostream& out) { analysis::write_web_page(page, json, out); });
   file.commit();
-  std::cout << "Trace viewer: " << path.string() << '\n';
+  std::cout << "Trace viewer: " << analysis::terminal_text(path.string()) << '\n';
   return kOk;
 }
 

@@ -9,14 +9,16 @@ import re
 import sys
 from pathlib import Path
 
+# Headers without a library: how input of any kind is read within limits.
+READING = r"sweeps/(input_text|strict_json)\.hpp"
 # Folder (the first that matches): what its files may include besides the standard library and the folder itself.
 MAY_INCLUDE = {
     "kernels/": r"cuda",
     "sweeps/": r"toml|hdf5|posix",
     "workers/engine/": r"(?!)",
     "workers/policies/": r"workers/engine/.*",
-    "workers/workload/": r"workers/engine/(ids|clock|request|errors)\.hpp|json|pcre2|lzma|posix",
-    "workers/model/": r"workers/engine/errors\.hpp|kernels/random_weight\.hpp|json|posix",
+    "workers/workload/": r"workers/engine/(ids|clock|request|errors)\.hpp|" + READING + r"|json|pcre2|lzma|posix",
+    "workers/model/": r"workers/engine/errors\.hpp|kernels/random_weight\.hpp|" + READING + r"|json|posix",
     "workers/backends/cuda/": r"(workers/engine|workers/model|workers/backends|kernels)/.*|cuda|posix",
     "workers/backends/": r"(workers/engine|workers/model|kernels)/.*|blas|posix",
     "workers/": r"sweeps/.*|json|posix",
@@ -25,6 +27,7 @@ MAY_INCLUDE = {
     "tests/": r"(?!catch2|not_from_root).*",
 }
 MAY_ALSO_INCLUDE = {
+    "sweeps/strict_json.hpp": "json",
     "workers/channel.cpp": "mpi",
     "driver/main.cpp": "mpi",
     "workers/backends/cuda/nccl_comm.cpp": "nccl",

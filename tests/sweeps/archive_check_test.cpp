@@ -123,7 +123,7 @@ TEST_CASE("archives with the same results are equal, whoever ran them", "[archiv
     contents.record.run.host = "another";
     contents.record.run.attempts = 2;
     contents.result.figures[1].value = 77;  // volatile
-    b.archive().commit(b.key(cell), shard_bytes(contents, b.scratch()));
+    b.archive().commit(b.key(cell), shard_bytes(contents));
   }
   CHECK(archive_differences(a.path(), b.path()).empty());
   b.archive().finalize();
@@ -184,4 +184,35 @@ TEST_CASE("archives of different sweeps do not merge", "[archive]") {
   b.open();
   CHECK_THAT(merge_error(a.path(), b.path(), a.scratch() + "/c.h5"),
              Contains("\"order-or-retention\" and \"another\""));
+}
+
+TEST_CASE("a changed description of a column is reported, though no checksum covers it",
+          "[archive]") {
+  const Finished world;
+  {
+    H5File file = open_h5_for_writing(world.path());
+    {
+      const H5Dataset column(H5Dopen2(file.get(), "steps/n_tok", H5P_DEFAULT), "open a column");
+      h5_check(H5Adelete(column.get(), "unit"), "replace a unit");
+      write_attribute(column.get(), "unit", "s");
+    }
+    file.close_checked("close " + world.path());
+  }
+  CHECK_THAT(world.problems(), Contains("its tables are not described as the footer says"));
+  CHECK_THAT(damage_in(world.path()), Contains("are not described as the footer says"));
+}
+
+TEST_CASE("what keeps a run from going on with an archive shows before it starts", "[archive]") {
+  const Finished world;
+  CHECK(damage_in(world.path()).empty());
+  CHECK(damage_in(world.path() + ".none").empty());
+  std::filesystem::resize_file(world.path(), 3000);
+  CHECK_THAT(damage_in(world.path()), Contains("is damaged"));
+}
+
+TEST_CASE("a key that leads out of the folder of shards is refused", "[archive]") {
+  const std::string key = "../../" + std::string(58, 'f');  // as long as a key
+  ArchiveWorld world(2);
+  world.plan[1].key = key;
+  CHECK_THAT(error_of<ArchiveError>([&] { world.open(); }), Contains(key + "\" is no key"));
 }

@@ -43,6 +43,10 @@ class WatchedFiles : public FileOps {
     step();
     FileOps::rename(from, to);
   }
+  bool link(const std::string& from, const std::string& to) override {
+    step();
+    return FileOps::link(from, to);
+  }
   void remove(const std::string& path) override {
     step();
     FileOps::remove(path);
@@ -164,6 +168,10 @@ class ForgetfulDisk : public WatchedFiles {
     } else {
       synced_.erase(to);
     }
+  }
+  bool link(const std::string& from, const std::string& to) override {
+    if (synced_.count(from) > 0) synced_.insert(to);
+    return WatchedFiles::link(from, to);
   }
   void remove(const std::string& path) override {
     const std::string backup = keep(path);

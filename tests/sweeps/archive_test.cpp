@@ -129,7 +129,7 @@ TEST_CASE("a cell that failed is kept with its reason, and a later result replac
   failed.record.status = CellStatus::failed;
   failed.record.reason = "out of memory";
   failed.record.run.attempts = 1;
-  world.archive().commit(world.key(0), shard_bytes(failed, world.scratch()));
+  world.archive().commit(world.key(0), shard_bytes(failed));
   world.open();
   CHECK(world.archive().cells()[0].status == CellStatus::failed);
   CHECK(world.archive().cells()[0].reason == "out of memory");
@@ -381,7 +381,7 @@ TEST_CASE("a table gains the columns and names that a newer program adds to a ce
   for (Column& column : newer.result.steps.columns) {
     if (column.name == "stop_reason") column.enum_names.push_back("novel");
   }
-  world.archive().commit(world.key(1), shard_bytes(newer, world.scratch()));
+  world.archive().commit(world.key(1), shard_bytes(newer));
   world.archive().finalize();
   CHECK(check_archive(world.path()).empty());
   ArchiveReader reader(world.path());

@@ -68,7 +68,7 @@ ShardContents ArchiveWorld::result(int cell) const {
   return contents;
 }
 
-std::string ArchiveWorld::bytes(int cell) const { return shard_bytes(result(cell), scratch()); }
+std::string ArchiveWorld::bytes(int cell) const { return shard_bytes(result(cell)); }
 
 std::string ArchiveWorld::key(int cell) const { return planned(cell).key; }
 

@@ -173,7 +173,35 @@ TEST_CASE("a plan that nobody could run is refused before it is built") {
   for (int axis = 0; axis < 8; ++axis) {
     body += "a" + std::to_string(axis) + " = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n";
   }
-  CHECK(message_of([&] { cells_of(body); }) == "m.toml: the axes span more than 1000000 cells");
+  CHECK(message_of([&] { cells_of(body); }) ==
+        "m.toml: the axes span 100000000 cells; allowed: 1000000");
+}
+
+TEST_CASE("includes and repeats count among the cells that a plan may have") {
+  std::string list = "[0";
+  for (int i = 1; i < 1000; ++i) list += ", " + std::to_string(i);
+  const std::string axes = "[axes]\na = " + list + "]\nb = [0]\n";
+  const std::string body = axes + "[[include]]\na = " + list + "]\nb = " + list + "]\n";
+  CHECK(message_of([&] { cells_of(body); }) ==
+        "m.toml: the axes span 1001000 cells; allowed: 1000000");
+  CHECK(message_of([&] { cells_of(axes + "[repeat]\nn = 1001\n"); }) ==
+        "m.toml: the axes span 1001000 cells with their repeats; allowed: 1000000");
+}
+
+TEST_CASE("the first cell that is not excluded is found without forming the others") {
+  std::string list = "[0";
+  for (int i = 1; i < 1000; ++i) list += ", " + std::to_string(i);
+  const std::string body = "[axes]\na = " + list + "]\nb = " + list +
+                           "]\ndram_gib = [1]\n[[exclude]]\na = [0]\nreason = \"x\"\n";
+  int asked = 0;
+  const auto counting = [&](const ParamMap&) { return ++asked > 0; };
+  const auto first =
+      first_planned(parse_spec("schema = 1\nsweep.name = \"s\"\n" + body, "m.toml"), counting);
+  REQUIRE(first);
+  CHECK(label(*first) == "a=1 b=0 dram_gib=1");
+  CHECK(asked == 1001);
+  const auto none = cells_of(std::string(kSmall) + "[[exclude]]\njps = [1, 3]\nreason = \"x\"\n");
+  CHECK(none.size() == 4);
 }
 
 TEST_CASE("the number of cells is the product of the axes less what collapses") {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "sweeps/sha256.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace sweep;
@@ -11,7 +12,7 @@ namespace {
 CellRecord cell(int index) {
   CellRecord record;
   record.index = index;
-  record.key = "key" + std::to_string(index);
+  record.key = sha256_of(std::to_string(index));
   return record;
 }
 

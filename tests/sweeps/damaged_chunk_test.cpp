@@ -85,10 +85,11 @@ TEST_CASE("whether a driver is alive is seen from outside, and looking does not 
   ArchiveWorld world(1);
   CHECK_FALSE(live_driver(world.path()));
   world.open();
-  const auto holder = live_driver(world.path());
-  REQUIRE(holder);
-  CHECK(holder->host == "node-1");
-  CHECK(holder->pid == ::getpid());
+  const auto driver = live_driver(world.path());
+  REQUIRE(driver);
+  CHECK(driver->is_certain);
+  CHECK(driver->holder.host == "node-1");
+  CHECK(driver->holder.pid == ::getpid());
   world.close();
   CHECK_FALSE(live_driver(world.path()));
 }

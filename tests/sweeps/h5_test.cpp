@@ -1,5 +1,6 @@
 #include "sweeps/h5.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <random>
@@ -17,6 +18,7 @@ namespace {
 class Archive {
  public:
   void write(const Table& table) const {
+    std::filesystem::remove(path());
     H5File file = create_h5(path());
     write_table(file.get(), table);
     file.close_checked("close " + path());

@@ -1,6 +1,9 @@
 #include "sweeps/shard.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <numeric>
 #include <random>
@@ -55,7 +58,7 @@ TEST_CASE("a shard has tables of KV accesses if its cell logged any, and gives t
   const ArchiveWorld world{4};
   const std::string path = world.scratch() + "/shard.h5";
   ShardContents contents = world.result(3);
-  write_file(path, shard_bytes(contents, world.scratch()));
+  write_file(path, shard_bytes(contents));
   CHECK_FALSE(has_object(H5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open").get(),
                          "kv_access"));
   KvAccessRow access;
@@ -63,17 +66,28 @@ TEST_CASE("a shard has tables of KV accesses if its cell logged any, and gives t
   access.block = 7;
   access.saturated = true;
   contents.result.kv_access = to_table<KvAccessRow>({&access, 1});
-  write_file(path, shard_bytes(contents, world.scratch()));
+  write_file(path, shard_bytes(contents));
   const Table read = read_shard(path, world.key(3)).result.kv_access;
   CHECK(same_results(read, contents.result.kv_access));
   CHECK(read.values<std::int32_t>("block") == std::vector<std::int32_t>{7});
   CHECK(read.column("kind").enum_names.at(3) == "write_value");
 }
 
-TEST_CASE("a shard is a closed HDF5 file, and forming it leaves nothing in the scratch folder",
-          "[archive]") {
+TEST_CASE("a shard is formed without writing any file", "[archive]") {
+  ArchiveWorld world(1);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit nothing{0, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &nothing);
+  std::string bytes;
+  CHECK_NOTHROW(bytes = shard_bytes(world.result(0)));
+  setrlimit(RLIMIT_FSIZE, &before);
+  CHECK_NOTHROW(check_shard_bytes(bytes, "it"));
+}
+
+TEST_CASE("a shard is a closed HDF5 file", "[archive]") {
   const Shard shard;
-  CHECK(names_in(shard.world.scratch()).empty());
   write_file(shard.path, shard.bytes);
   const H5File file(H5Fopen(shard.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open");
   CHECK(read_packed_table(file.get(), "steps").rows() == 23);

@@ -1,0 +1,200 @@
+#include "sweeps/archive_salvage.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "sweeps/archive_check.hpp"
+#include "sweeps/archive_reader.hpp"
+#include "sweeps/child_process.hpp"
+#include "sweeps/h5.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/sweeps/archive_world.hpp"
+
+using namespace sweep;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kCells = 6;
+
+/// A finished archive, and what salvage makes of it.
+class Wreck : public ArchiveWorld {
+ public:
+  explicit Wreck(bool previous = false) : ArchiveWorld(kCells) {
+    options.keep_previous = previous;
+    open();
+    for (const int cell : {0, 2, 1, 3, 4, 5}) {
+      commit(cell);
+      archive().merge();
+    }
+    archive().finalize();  // in another order, so that the archive before has all, too
+    close();
+    whole_ = file_bytes(path());
+  }
+  std::string target() const { return scratch() + "/saved.h5"; }
+  void flip(std::size_t byte, int bit) const {
+    std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(byte));
+    const auto changed = static_cast<char>(file.get() ^ (1 << bit));
+    file.seekp(static_cast<std::streamoff>(byte));
+    file.put(changed);
+  }
+  /// Flips so many bits of the first chunk of a column, each in another byte.
+  void damage(const std::string& column, int bits = 5) const {
+    haddr_t address = HADDR_UNDEF;
+    hsize_t size = 0;
+    {
+      const H5File file = open_h5(path());
+      const H5Dataset dataset(H5Dopen2(file.get(), column.c_str(), H5P_DEFAULT), "open " + column);
+      const hsize_t first = 0;
+      unsigned filters = 0;
+      h5_check(H5Dget_chunk_info_by_coord(dataset.get(), &first, &filters, &address, &size),
+               "find the chunk of " + column);
+    }
+    for (int i = 0; i < bits; ++i) flip(address + size / 4 + static_cast<hsize_t>(3 * i), i);
+  }
+  /// Flips a bit of every place where the text lies in the file.
+  void damage_text(const std::string& text) const {
+    std::size_t at = whole_.find(text);
+    REQUIRE(at != std::string::npos);
+    for (; at != std::string::npos; at = whole_.find(text, at + 1)) flip(at, 0);
+  }
+  void mend() const { std::ofstream(path(), std::ios::binary) << whole_; }
+  Salvage salvage() const {
+    fs::remove(target());
+    return salvage_archive(path(), target());
+  }
+  const std::string& whole() const { return whole_; }
+
+ private:
+  std::string whole_;
+};
+
+/// Whatever the new archive says is a result is one of the old archive's, to the bit.
+int results_as_before(const Wreck& wreck) {
+  CHECK(check_archive(wreck.target()).empty());
+  const ArchiveReader saved(wreck.target());
+  int results = 0;
+  for (const CellRecord& cell : saved.cells()) {
+    if (cell.status != CellStatus::ok) continue;
+    ++results;
+    const auto number = static_cast<int>(std::get<std::int64_t>(cell.axes[1].second));
+    CHECK(cell.digest == shard_record(wreck.bytes(number), cell.key, "").digest);
+  }
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("an archive whose keys cannot be read is salvaged whole", "[archive][salvage]") {
+  Wreck wreck;
+  wreck.damage("cells/key");
+  CHECK_THAT(error_of<ArchiveDamaged>([&] { ArchiveReader reader(wreck.path()); }),
+             Contains("is damaged"));
+  const Salvage salvage = wreck.salvage();
+  CHECK(salvage.saved == kCells);
+  CHECK(salvage.lost.empty());
+  CHECK(salvage.sources == std::vector<std::string>{wreck.path() + ": 6 results"});
+  CHECK(results_as_before(wreck) == kCells);
+  fs::rename(wreck.target(), wreck.path());
+  wreck.open();
+  CHECK(wreck.done().size() == kCells);
+}
+
+TEST_CASE("rows that are damaged are lost, and each lost result is named", "[archive][salvage]") {
+  Wreck wreck;
+  wreck.damage("jobs/job");  // one chunk holds all cells' jobs
+  const Salvage salvage = wreck.salvage();
+  CHECK(salvage.saved == 0);
+  REQUIRE(salvage.lost.size() == kCells);
+  CHECK_THAT(salvage.lost[1], Contains("cell 1 (gpu=a100-40gb jps=1), ok: no copy of it is whole"));
+  CHECK(ArchiveReader(wreck.target()).cells().size() == kCells);
+}
+
+TEST_CASE("a single bit that has flipped in a chunk is found by its checksum and mended",
+          "[archive][salvage]") {
+  Wreck wreck;
+  for (const char* column : {"jobs/job", "steps/n_tok", "sched/tokens", "cells/key"}) {
+    wreck.damage(column, 1);
+  }
+  CHECK(wreck.salvage().saved == kCells);
+  CHECK(results_as_before(wreck) == kCells);
+  CHECK_FALSE(check_archive(wreck.path()).empty());  // which is only read
+}
+
+TEST_CASE("what is lost in an archive comes from what it was before", "[archive][salvage]") {
+  Wreck wreck(true);
+  wreck.damage("jobs/job");
+  const Salvage salvage = wreck.salvage();
+  CHECK(salvage.lost.empty());
+  CHECK(salvage.sources == std::vector<std::string>{wreck.path() + ".prev: 6 results"});
+  CHECK(results_as_before(wreck) == kCells);
+}
+
+TEST_CASE("results in shards are saved, of an archive that is no file of HDF5 any more, too",
+          "[archive][salvage]") {
+  ArchiveWorld world(3);
+  world.open();
+  world.commit(2);
+  world.commit(0);
+  std::ofstream(world.path()) << "not an archive";
+  std::ofstream(world.spool() + "/" + world.key(1) + ".h5") << "not a shard";
+  const std::string target = world.scratch() + "/saved.h5";
+  const Salvage salvage = salvage_archive(world.path(), target);
+  CHECK(salvage.saved == 2);
+  CHECK(check_archive(target).empty());
+  CHECK(ArchiveReader(target).cells().size() == 2);
+}
+
+TEST_CASE("damaged descriptions of tables cost no result", "[archive][salvage]") {
+  Wreck wreck;
+  wreck.damage_text("scheduled tokens");  // in a heap without checksums
+  CHECK_FALSE(check_archive(wreck.path()).empty());
+  CHECK(wreck.salvage().saved == kCells);
+  CHECK(results_as_before(wreck) == kCells);
+}
+
+TEST_CASE("an archive with twenty flipped bits ends as a whole one, with what has its digest",
+          "[archive][salvage]") {
+  Wreck wreck(true);
+  std::mt19937 random(11);
+  int saved = 0;
+  for (int trial = 0; trial < support::scaled(6); ++trial) {
+    INFO("trial " << trial);
+    wreck.mend();
+    for (int i = 0; i < 20; ++i) {
+      wreck.flip(random() % wreck.whole().size(), static_cast<int>(random() % 8));
+    }
+    wreck.salvage();
+    saved += results_as_before(wreck);
+  }
+  CHECK(saved == support::scaled(6) * kCells);  // the archive before is whole
+}
+
+TEST_CASE("salvage writes nothing where nothing can be saved, and replaces no file",
+          "[archive][salvage]") {
+  const support::TempDir folder;
+  const std::string path = folder.write("a.h5", "not an archive"),
+                    target = folder.write("b.h5", "x");
+  CHECK_THAT(error_of<FileError>([&] { salvage_archive(path, target); }), Contains("exists"));
+  CHECK(file_bytes(target) == "x");
+  fs::remove(target);
+  CHECK_THAT(error_of<ArchiveDamaged>([&] { salvage_archive(path, target); }),
+             Contains("nothing can be saved"));
+  CHECK(names_in(folder.path().string()) == std::vector<std::string>{"a.h5"});
+}
+
+TEST_CASE("a child process that crashes ends alone, and its signal is known", "[child]") {
+  CHECK(ChildProcess([] { return 7; }).wait().exit_code == 7);
+  const ChildEnd crashed = ChildProcess([]() -> int { std::abort(); }).wait();
+  CHECK(crashed.signal == SIGABRT);
+  CHECK(is_crash(crashed.signal));
+  CHECK_FALSE(is_crash(SIGTERM));
+  const ChildReport report = report_of_child([] { return std::string(200'000, 'x'); });
+  CHECK(report.text.size() == 200'000);
+  CHECK(report_of_child([]() -> std::string { throw std::runtime_error("why"); }).text == "why");
+}
