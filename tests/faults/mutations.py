@@ -1,0 +1,139 @@
+"""Flips bits of archives and lets every command that reads them try.
+
+    KVSWEEP_PROGRAM=... python3 -B mutations.py [COUNT] [--log FILE]
+
+COUNT (30) archives, each with one bit flipped: a quarter anywhere, where texts of attributes lie, in object headers, and
+in the indices of chunks. "resume" is a run that adds to an archive of half the cells. No command may die of a signal, and `check` must say what a command's success leaves open: where it finds
+nothing, the results are those of the whole archive. With --log, what is in FILE is not done again.
+"""
+import collections
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from faults import PROGRAM, SWEEP, must
+
+COMMANDS = {
+    "check": ["check", "a.h5"],
+    "equal": ["check", "--equal", "a.h5", "whole.h5"],
+    "status": ["status", "a.h5"],
+    "table": ["table", "a.h5"],
+    "compare": ["compare", "a.h5", "--by", "policy,jps"],
+    "export": ["export", "a.h5", "--table", "steps"],
+    "trace": ["trace", "a.h5", "0", "--requests"],
+    "claims": ["claims", "a.h5"],
+    "fit": ["fit", "a.h5"],
+    "report": ["report", "a.h5", "-o", "page"],
+    "plan": ["plan", "faults.toml", "--archive", "a.h5"],
+    "merge": ["merge", "a.h5", "whole.h5", "-o", "both.h5"],
+    "salvage": ["salvage", "a.h5", "-o", "saved.h5"],
+    "run": ["run", "faults.toml", "--archive", "a.h5"],
+    "resume": ["run", "faults.toml", "--archive", "a.h5"],
+}
+LISTED_CODES = {0, 1, 2, 3, 4, 5, 75}
+
+
+def places(whole, name):
+    """Offsets in the file where a bit of this kind of place is."""
+    if name == "anywhere":
+        return range(len(whole))
+    mark = {"heap": b"GCOL", "header": b"OHDR", "index": b"TREE"}[name]
+    length = {"heap": 4096, "header": 160, "index": 96}[name]
+    found = []
+    at = whole.find(mark)
+    while at >= 0:
+        found.extend(range(at, min(at + length, len(whole))))
+        at = whole.find(mark, at + 1)
+    return found or range(len(whole))
+
+
+class Archives:
+    """A whole archive, and folders with damaged ones."""
+
+    def __init__(self):
+        self.made = tempfile.mkdtemp(prefix="kvsweep-mutations-")
+        with open(os.path.join(self.made, "faults.toml"), "w", encoding="ascii") as text:
+            text.write(SWEEP.format(jps="[1, 3]"))
+        must(self.kvsweep(self.made, "run", "faults.toml", "--archive", "whole.h5"), "the undisturbed run")
+        must(self.kvsweep(self.made, "run", "faults.toml", "--archive", "part.h5", "--only", "policy=fcfs"), "part of it")
+        with open(os.path.join(self.made, "whole.h5"), "rb") as file:
+            self.whole = file.read()
+        with open(os.path.join(self.made, "part.h5"), "rb") as file:
+            self.part = file.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.made, ignore_errors=True)
+
+    def kvsweep(self, folder, *words):
+        done = subprocess.run([PROGRAM, *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=300,
+                              check=False)
+        return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+    def mutate(self, number):
+        """(place, offset, exit codes by command, what is wrong) of the archive with this number."""
+        generator = random.Random(number)
+        place = ("anywhere", "heap", "header", "index")[number % 4]
+        offset = generator.choice(places(self.whole, place))
+        damaged, part = bytearray(self.whole), bytearray(self.part)
+        bit = 1 << generator.randrange(8)
+        damaged[offset] ^= bit
+        part[generator.choice(places(self.part, place))] ^= bit
+        codes, wrong = {}, []
+        for name, words in COMMANDS.items():
+            with tempfile.TemporaryDirectory(prefix="kvsweep-mutation-") as folder:
+                for file in "whole.h5", "faults.toml":
+                    shutil.copy(os.path.join(self.made, file), folder)
+                with open(os.path.join(folder, "a.h5"), "wb") as archive:
+                    archive.write(part if name == "resume" else damaged)
+                code, out, err = self.kvsweep(folder, *words)
+                codes[name] = code
+                if code not in LISTED_CODES:
+                    wrong.append(f"{name}: exit code {code}")
+                made = {"run": "a.h5", "resume": "a.h5", "merge": "both.h5", "salvage": "saved.h5"}.get(name)
+                if code == 0 and made and self.kvsweep(folder, "check", made)[0] != 0:
+                    wrong.append(f"{name}: exit 0 and a damaged archive")
+                if code == 0 and made and self.kvsweep(folder, "check", "--equal", made, "whole.h5")[0] != 0:
+                    wrong.append(f"{name}: exit 0 and other results")
+                if name == "equal" and codes["check"] == 0 and "equal" not in out:
+                    wrong.append(f"check finds nothing, and the results differ: {err or out}")
+        return place, offset, codes, wrong
+
+
+def main(words):
+    log, done = None, {}
+    if "--log" in words:
+        at = words.index("--log")
+        log = words[at + 1]
+        del words[at:at + 2]
+        if os.path.exists(log):
+            with open(log, encoding="utf-8") as lines:
+                done = {row[0]: row[1:] for row in map(json.loads, lines)}
+    table, wrong = collections.Counter(), 0
+    with Archives() as archives:
+        for number in range(int(words[0]) if words else 30):
+            if number not in done:
+                done[number] = archives.mutate(number)
+                if log:
+                    with open(log, "a", encoding="utf-8") as lines:
+                        lines.write(json.dumps([number, *done[number]]) + "\n")
+            place, offset, codes, faults = done[number]
+            for name, code in codes.items():
+                table[name, code] += 1
+            for fault in faults:
+                wrong += 1
+                print(f"WRONG: archive {number}, {place}, byte {offset}: {fault}", flush=True)
+    for (name, code), count in sorted(table.items()):
+        print(f"{name:8} exit {code:3}: {count}")
+    print(f"{sum(table.values())} commands, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
