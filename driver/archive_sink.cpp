@@ -139,10 +139,14 @@ void ArchiveSink::on_start(int cell, int attempt, const worker::Hello& worker) {
 
 void ArchiveSink::on_stop_asked(std::optional<int> alone) {
   for (const auto& [cell, mark] : running_) {
-    if (!sweep::process_is_gone(mark, self_.name)) {
-      archive_.add_to_mark(mark.key, "stopped", "1");
-    } else if (alone == cell) {
-      archive_.add_to_mark(mark.key, "died", "its process was gone, and no other cell ran");
+    try {
+      if (!sweep::process_is_gone(mark, self_.name)) {
+        archive_.add_to_mark(mark.key, "stopped", "1");
+      } else if (alone == cell) {
+        archive_.add_to_mark(mark.key, "died", "its process was gone, and no other cell ran");
+      }
+    } catch (const sweep::ArchiveNoSpace&) {
+      // Counts only where this process is killed before the cell ends; a stop waits for no space.
     }
   }
 }
@@ -187,7 +191,7 @@ void ArchiveSink::on_done(int cell, int, const worker::Hello&, std::string&& res
 void ArchiveSink::on_attempt_ended(int cell, int attempt, const std::string& reason) {
   const sweep::CellRecord& record = record_of(cell);
   const auto running = running_.find(cell);
-  if (running != running_.end()) leave_mark(running->second);
+  if (running != running_.end()) with_space_([&] { leave_mark(running->second); });
   running_.erase(cell);
   progress_.report(record.label + ": attempt " + std::to_string(attempt) + " ended: " + reason);
 }

@@ -75,7 +75,11 @@ const CellRecord& Archive::commit(const std::string& key, const std::string& byt
   if (std::find(pending_.begin(), pending_.end(), cell.index) == pending_.end()) {
     pending_.push_back(cell.index);
   }
-  remove_mark(key);
+  try {
+    remove_mark(key);
+  } catch (const ArchiveWriteFailed&) {
+    // The result is stored; the next start removes the mark.
+  }
   return cell;
 }
 

@@ -121,8 +121,8 @@ class Archive {
   void set_aside(const std::string& file, const std::string& why);
   using Rewrite = std::function<std::vector<int>(const std::string& temporary, ArchiveIndex& to)>;
   void replace_archive(const Rewrite& write);
-  void verify(const std::string& temporary, const ArchiveIndex& to,
-              const std::vector<int>& written) const;
+  void form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write) const;
+  void check_chunks_of_source() const;
   void check_is_ours() const;
   void check_source(std::int64_t file, std::int64_t generation) const;  // an identifier of HDF5
   void keep_previous();

@@ -5,6 +5,7 @@
 #include "sweeps/archive.hpp"
 #include "sweeps/archive_file.hpp"
 #include "sweeps/archive_tables.hpp"
+#include "sweeps/archive_writing.hpp"
 #include "sweeps/h5_digest.hpp"
 #include "sweeps/shard.hpp"
 
@@ -25,8 +26,7 @@ void Archive::replace_archive(const Rewrite& write) {
   ArchiveIndex to = *index_;
   ++to.generation;
   try {
-    const std::vector<int> written = write(temporary, to);
-    verify(temporary, to, written);
+    form(temporary, to, write);
     check_is_ours();
     keep_previous();
     publish(files_, temporary, path_);
@@ -38,18 +38,26 @@ void Archive::replace_archive(const Rewrite& write) {
   left_ = identity_of(path_);
 }
 
-/// What was copied from a damaged archive is damaged, too.
-void Archive::verify(const std::string& temporary, const ArchiveIndex& to,
-                     const std::vector<int>& written) const {
+/// Writes the new archive and reads it back.
+void Archive::form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write) const {
   try {
-    verify_archive_file(temporary, to, written);
+    verify_archive_file(temporary, to, write(temporary, to));
   } catch (const ArchiveWriteFailed&) {
-    try {
-      if (!(left_ == FileIdentity{})) check_chunks(open_h5(path_).get());
-    } catch (const H5Error& error) {
-      throw ArchiveDamaged(path_ + " is damaged: " + error.what());
-    }
+    check_chunks_of_source();
     throw;
+  } catch (const H5Error& error) {
+    if (!wants_space(error)) check_chunks_of_source();
+    throw;
+  }
+}
+
+/// What cannot be copied, or is copied from a damaged archive, is that archive's fault.
+void Archive::check_chunks_of_source() const {
+  if (left_ == FileIdentity{}) return;
+  try {
+    check_chunks(open_h5(path_).get());
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(path_ + " is damaged: " + error.what());
   }
 }
 
@@ -59,8 +67,8 @@ void Archive::check_is_ours() const {
   throw ArchiveIncompatible(
       path_ +
       " is not the file that this run left there: it was replaced, changed or removed "
-      "meanwhile, and is left as it is; results that were not in it yet stay in " +
-      folder_);
+      "meanwhile, and is left as it is" +
+      (pending_.empty() ? "" : "; results that were not in it yet stay in " + folder_));
 }
 
 /// What an archive says of itself must still be true before rows are added to it or moved.
@@ -80,9 +88,8 @@ void Archive::keep_previous() {
   const std::string name = temporary_name(in_folder("previous"));
   if (!files_.link(path_, name)) {
     if (options_.warn)
-      options_.warn("the file system of " + path_ +
-                    " has no hard links, so the archive before each change is "
-                    "not kept");
+      options_.warn("there can be no hard link to " + path_ +
+                    ", so the archive before each change is not kept");
     options_.keep_previous = false;
     return;
   }

@@ -1,8 +1,10 @@
 #include "sweeps/archive_salvage.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -12,6 +14,7 @@
 
 #include "sweeps/archive_errors.hpp"
 #include "sweeps/archive_file.hpp"
+#include "sweeps/archive_lock.hpp"
 #include "sweeps/archive_tables.hpp"
 #include "sweeps/child_process.hpp"
 #include "sweeps/durable_file.hpp"
@@ -126,19 +129,42 @@ void extract(const std::string& path, Listing listing, const Extract& to) {
   }
 }
 
-/// A copy of an archive in which chunks with a single flipped bit are mended.
-std::string mended_copy(const std::string& path, const std::string& copy) {
+/// The bytes of a file, which change with it.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) : size_(bytes_at(path)) {
+    if (size_ == 0) return;
+    const Descriptor file(path, O_RDWR);
+    bytes_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (bytes_ == MAP_FAILED) throw FileError("map", path, errno);
+  }
+  ~MappedFile() {
+    if (size_ > 0) ::munmap(bytes_, size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  FileBytes bytes() const { return {static_cast<unsigned char*>(bytes_), size_}; }
+
+ private:
+  std::size_t size_;
+  void* bytes_ = nullptr;
+};
+
+/// A copy of an archive in which headers and chunks with a single flipped bit are mended.
+void write_mended_copy(const std::string& path, const std::string& copy) {
   FileOps files;
   files.copy(path, copy);
+  mend_headers(MappedFile(copy).bytes());
   const ChildReport mending = report_of_child([&copy] {
     H5File file = open_h5_for_writing(copy);
     mend_chunks(file.get());
     file.close_checked("close " + copy);
     return std::string();
   });
-  if (mending.end.exit_code == 0) return copy;
+  if (mending.end.exit_code == 0) return;
   discard(copy);  // what a crash left of it may be worse than the archive
-  return path;
+  files.copy(path, copy);
+  mend_headers(MappedFile(copy).bytes());
 }
 
 /// Copies the shards beside an archive that have their checksum.
@@ -176,7 +202,8 @@ Findings find_all(const std::string& path, const WorkFolder& work) {
   for (const std::string& source : {path, path + ".prev"}) {
     if (!fs::exists(source)) continue;
     const Extract& to = add(source);
-    const std::string copy = mended_copy(source, to.folder + "/mended.h5");
+    const std::string copy = to.folder + "/mended.h5";
+    write_mended_copy(source, copy);
     for (const Listing listing : {Listing::cells, Listing::recovery}) extract(copy, listing, to);
     if (!fs::exists(to.plan())) found.unlisted.push_back(source);
     if (!found.plan && fs::exists(to.plan())) found.plan = open_archive_file(to.plan()).index;
@@ -270,12 +297,15 @@ Salvage salvage_archive(const std::string& archive, const std::string& target) {
     static_cast<void>(Descriptor(path, O_RDONLY));  // says what is wrong when it cannot be read
   }
   if (fs::exists(fs::symlink_status(target))) throw FileError("create", target, EEXIST);
+  // Results move from shards into the archive while a driver lives, and would be missed in both.
+  const std::optional<LiveDriver> driver = live_driver(path);
+  if (driver && driver->is_certain) throw ArchiveInUse(path, driver->holder);
   const WorkFolder work(target);
   Findings found = find_all(path, work);
   ArchiveIndex index = whole_plan(found);
   if (index.cells.empty()) {
-    throw ArchiveDamaged(path + " is damaged, and nothing can be saved of it, of " + path +
-                         ".prev or of " + path + ".d");
+    throw ArchiveDamaged("nothing can be saved of " + path + ", " + path + ".prev and " + path +
+                         ".d: none of them has a list of cells or a result that is whole");
   }
   const std::string temporary = work.file("archive.h5");
   try {

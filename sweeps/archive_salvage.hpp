@@ -16,8 +16,8 @@ struct Salvage {
 /// what it was before ("<path>.prev") or in a shard beside it; the archive itself is only read. A
 /// result is whole when its rows have their digest. Of what the archive says of a cell, whatever
 /// is the first to be readable counts. Reads in processes of its own, which HDF5 may crash. Throws
-/// ArchiveDamaged when nothing can be saved, ArchiveWriteFailed, and FileError when there is no
-/// such archive or the target exists.
+/// ArchiveDamaged when nothing can be saved, ArchiveInUse beside a live driver, ArchiveWriteFailed,
+/// and FileError when there is no such archive or the target exists.
 Salvage salvage_archive(const std::string& path, const std::string& target);
 
 }  // namespace sweep

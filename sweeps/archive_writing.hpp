@@ -23,9 +23,11 @@ inline bool wants_space(const H5Error& error) {
 
 template <class Error>
 [[noreturn]] void throw_write_failed(const std::string& archive, const Error& error) {
-  const std::string text = archive + ": " + error.what() + "; what was there is untouched";
-  if (wants_space(error)) throw ArchiveNoSpace(text, folder_of(archive));
-  throw ArchiveWriteFailed(text);
+  const std::string folder = folder_of(archive), untouched = "; what was there is untouched";
+  if (wants_space(error)) {
+    throw ArchiveNoSpace(archive + ": no space left in " + folder + untouched, folder);
+  }
+  throw ArchiveWriteFailed(archive + ": " + error.what() + untouched);
 }
 
 /// Runs `action`; failures to write become ArchiveNoSpace or another ArchiveWriteFailed.

@@ -43,7 +43,7 @@ void merge_all(std::vector<std::string> archives, const std::string& target) {
 int merge(const Options& options) {
   if (!options.output) throw UsageError("merge needs -o C.h5, the archive to write");
   const std::string target = options.output->string();
-  if (std::filesystem::exists(*options.output))
+  if (std::filesystem::exists(std::filesystem::symlink_status(*options.output)))
     throw UsageError(target + " exists already; merge writes a new archive");
   for (const std::string& each : options.arguments) {
     const std::string damage = sweep::damage_in(each);

@@ -176,6 +176,8 @@ TEST_CASE("the halves of a sweep merge into what one run gives, in either order"
   CHECK(run.said({"check", "--equal", "ab.h5", "ba.h5"}) == "equal\n");
   run.check_refused({"merge", "a.h5", "b.h5", "-o", "ab.h5"}, 2, "ab.h5 exists already");
   run.check_refused({"merge", "a.h5", "b.h5"}, 2, "-o");
+  std::filesystem::create_symlink("nowhere", run.file("link.h5"));
+  run.check_refused({"merge", "a.h5", "b.h5", "-o", "link.h5"}, 2, "link.h5 exists already");
 }
 
 TEST_CASE("a trace from the archive is the trace that the run wrote") {

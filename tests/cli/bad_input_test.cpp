@@ -56,6 +56,13 @@ TEST_CASE("a sweep file that is not there is named") {
                 "none.toml: cannot be read: No such file");
 }
 
+TEST_CASE("an archive behind a link that leads to itself is refused") {
+  const Program program;
+  std::filesystem::create_symlink("loop.h5", program.file("loop.h5"));
+  check_refused(program, {"run", "tiny.toml", "--archive", "loop.h5"},
+                "--archive loop.h5: Too many levels of symbolic links");
+}
+
 TEST_CASE("a sweep file that is no TOML is refused with line and column") {
   check_sweep_refused(replacing(support::kTinySweep, "jobs = 3", "jobs = = 3"), "tiny.toml:11:");
 }

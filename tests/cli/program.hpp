@@ -26,6 +26,7 @@ class Program {
   /// Writes a file into the folder; what the program is given may name it without a folder.
   void write(const std::string& name, const std::string& text) const { folder_.write(name, text); }
   std::string read(const std::string& name) const;
+  std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
   bool exists(const std::string& name) const {
     return std::filesystem::exists(folder_.path() / name);
   }

@@ -121,6 +121,7 @@ def torture(folder, seed, ranks, kills, lasted):
 
 
 def killed_at_random(seed, ranks, kills):
+    """How often the archives were opened meanwhile."""
     archives.need_h5py()
     with Folder(MANY) as folder:
         started = time.monotonic()
@@ -129,6 +130,7 @@ def killed_at_random(seed, ranks, kills):
         expect_equal(outcome.code, 0, f"exit code, {outcome}")
         opened = torture(folder, seed, ranks, kills, lasted)
         print(f"{kills} kills within {lasted:.2f} s each, archive opened {opened} times")
+        return opened
 
 
 # A hundred kills in four cases: with other work on the machine each stays far from its time limit.

@@ -3,7 +3,8 @@
     KVSWEEP_PROGRAM=... KVSWEEP_INJECTOR=... python3 -B faults.py [COUNT] [NAME...] [--log FILE]
 
 COUNT (20) failing calls for each call of each scenario, spread evenly over those that a run makes, once and from then
-on, and as many kills at such calls; a table of outcomes in the end. With --log, what is in FILE is not done again. NAME: scenarios, by default all.
+on, and as many kills at such calls; a table of outcomes in the end. With --log, what is in FILE is not done again.
+NAME: scenarios, or calls such as "write" and "kill sync"; by default all.
 """
 import collections
 import json
@@ -13,6 +14,9 @@ import struct
 import subprocess
 import sys
 import tempfile
+from functools import partial
+
+from journal import arguments
 
 PROGRAM = os.environ["KVSWEEP_PROGRAM"]
 INJECTOR = os.environ["KVSWEEP_INJECTOR"]
@@ -189,38 +193,24 @@ def spread(calls, count):
 
 
 def main(words):
-    log, done = None, {}
-    if "--log" in words:
-        at = words.index("--log")
-        log = words[at + 1]
-        del words[at:at + 2]
-        if os.path.exists(log):
-            with open(log, encoding="utf-8") as lines:
-                done = {tuple(row[:4]): row[4:] for row in map(json.loads, lines)}
-    count = int(words.pop(0)) if words and words[0].isdigit() else 20
-    table = collections.Counter()
-    wrong = []
+    journal, count, names = arguments(words, 20)
+    table, wrong = collections.Counter(), 0
     with Campaign() as campaign:
         for scenario in SCENARIOS:
-            if words and scenario.name not in words:
-                continue
             for call in (*CALLS, *KILLS):
+                if names and not (scenario.name in names or call in names):
+                    continue
                 for nth in spread(campaign.calls_of(scenario, call), count):
                     for goes_on in (False, True) if call in CALLS else (False,):
                         key = (scenario.name, call, nth, goes_on)
-                        if key not in done:
-                            done[key] = campaign.strike(scenario, call, nth, goes_on)
-                            if log:
-                                with open(log, "a", encoding="utf-8") as lines:
-                                    lines.write(json.dumps([*key, *done[key]]) + "\n")
-                        code, fault = done[key]
+                        code, fault = journal.once(key, partial(campaign.strike, scenario, *key[1:]))
                         table[scenario.name, call, code] += 1
                         if fault:
-                            wrong.append((*key, fault))
-                            print("WRONG:", *wrong[-1], flush=True)
+                            wrong += 1
+                            print("WRONG:", *key, fault, flush=True)
     for (name, call, code), number in sorted(table.items()):
         print(f"{name:8} {call:11} exit {code:3}: {number}")
-    print(f"{sum(table.values())} strikes, {len(wrong)} wrong")
+    print(f"{sum(table.values())} strikes, {wrong} wrong")
     return 1 if wrong else 0
 
 

@@ -3,19 +3,21 @@
     KVSWEEP_PROGRAM=... python3 -B mutations.py [COUNT] [--log FILE]
 
 COUNT (30) archives, each with one bit flipped: a quarter anywhere, where texts of attributes lie, in object headers, and
-in the indices of chunks. "resume" is a run that adds to an archive of half the cells. No command may die of a signal, and `check` must say what a command's success leaves open: where it finds
-nothing, the results are those of the whole archive. With --log, what is in FILE is not done again.
+in the indices of chunks. "resume" is a run that adds to an archive of half the cells. No command may die of a signal, and
+`check` must say what a command's success leaves open: where it finds nothing, the results are those of the whole archive.
+With --log, what is in FILE is not done again.
 """
 import collections
-import json
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 
 from faults import PROGRAM, SWEEP, must
+from journal import arguments
 
 COMMANDS = {
     "check": ["check", "a.h5"],
@@ -107,23 +109,11 @@ class Archives:
 
 
 def main(words):
-    log, done = None, {}
-    if "--log" in words:
-        at = words.index("--log")
-        log = words[at + 1]
-        del words[at:at + 2]
-        if os.path.exists(log):
-            with open(log, encoding="utf-8") as lines:
-                done = {row[0]: row[1:] for row in map(json.loads, lines)}
+    journal, count, _ = arguments(words, 30)
     table, wrong = collections.Counter(), 0
     with Archives() as archives:
-        for number in range(int(words[0]) if words else 30):
-            if number not in done:
-                done[number] = archives.mutate(number)
-                if log:
-                    with open(log, "a", encoding="utf-8") as lines:
-                        lines.write(json.dumps([number, *done[number]]) + "\n")
-            place, offset, codes, faults = done[number]
+        for number in range(count):
+            place, offset, codes, faults = journal.once(number, partial(archives.mutate, number))
             for name, code in codes.items():
                 table[name, code] += 1
             for fault in faults:

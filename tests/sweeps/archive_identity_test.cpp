@@ -126,7 +126,7 @@ TEST_CASE("where the file system has no hard links, a run goes on and says so on
   world.archive().finalize();
   world.close();
   REQUIRE(world.warnings.size() == 1);
-  CHECK_THAT(world.warnings[0], Contains("has no hard links"));
+  CHECK_THAT(world.warnings[0], Contains("there can be no hard link"));
   CHECK(results_in(world.path()) == 2);
 }
 

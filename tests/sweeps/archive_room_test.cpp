@@ -84,6 +84,39 @@ TEST_CASE("a merge without space for the copy leaves shards, and the next one ta
   CHECK(ArchiveReader(world.path()).cells().at(65).status == CellStatus::ok);
 }
 
+TEST_CASE("a mark that cannot be removed holds up no result, and counts for nothing later",
+          "[archive]") {
+  struct NoRemoval : FileOps {
+    void remove(const std::string& path) override {
+      if (path.ends_with(".run")) throw FileError("remove", path, ENOSPC);
+      FileOps::remove(path);
+    }
+  } disk;
+  ArchiveWorld world(1);
+  world.files = &disk;
+  world.open();
+  world.archive().mark_started({world.key(0), 1, 0, "node-7", 99, "running", ""});
+  world.commit(0);
+  CHECK(world.done() == std::vector{0});
+  FileOps works;
+  world.files = &works;
+  world.open();
+  CHECK(world.done() == std::vector{0});
+  CHECK(world.archive().deaths().empty());
+  CHECK(names_in(world.spool()) == std::vector<std::string>{"lock"});
+}
+
+TEST_CASE("a full disk is told by its folder", "[archive]") {
+  ArchiveWorld world(1);
+  FullDisk disk;
+  world.files = &disk;
+  world.open();
+  disk.cramped = true;
+  const std::string error = error_of<ArchiveNoSpace>([&] { world.archive().check_room(); });
+  CHECK_THAT(error, Contains("no space left in " + world.scratch()));
+  CHECK_THAT(error, Contains("what was there is untouched"));
+}
+
 TEST_CASE("a run without room is told before it computes, and leaves no file of the trial",
           "[archive]") {
   ArchiveWorld world(1);

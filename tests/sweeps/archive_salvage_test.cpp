@@ -9,7 +9,7 @@
 #include "sweeps/archive_check.hpp"
 #include "sweeps/archive_reader.hpp"
 #include "sweeps/child_process.hpp"
-#include "sweeps/h5.hpp"
+#include "sweeps/h5_digest.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
 
@@ -126,6 +126,43 @@ TEST_CASE("a single bit that has flipped in a chunk is found by its checksum and
   CHECK_FALSE(check_archive(wreck.path()).empty());  // which is only read
 }
 
+TEST_CASE("a bit that has flipped in each object header is found by their checksums and mended",
+          "[archive][salvage]") {
+  const Wreck wreck;
+  const std::string& whole = wreck.whole();
+  std::mt19937 random(12);
+  for (int trial = 0; trial < support::scaled(8); ++trial) {
+    std::string bytes = whole;
+    const auto flip = [&](std::size_t byte) {
+      bytes[byte] = static_cast<char>(bytes[byte] ^ 1 << random() % 8);
+    };
+    int flipped = 1;
+    flip(random() % 48);  // of the superblock
+    for (const auto& [mark, least] : {std::pair("OHDR", 100u), std::pair("OCHK", 20u)}) {
+      for (std::size_t at = whole.find(mark); at != whole.npos; at = whole.find(mark, at + 1)) {
+        flip(at + random() % least);
+        ++flipped;
+      }
+    }
+    REQUIRE(flipped > 100);
+    CHECK(mend_headers({reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()}) == flipped);
+    CHECK(bytes == whole);
+  }
+  for (const std::size_t size : {0u, 3u, 50u, 3000u}) {  // of what is left of a file
+    std::string bytes = whole.substr(0, size);
+    mend_headers({reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()});
+  }
+}
+
+TEST_CASE("an archive with a bit flipped in a header of a table is salvaged whole",
+          "[archive][salvage]") {
+  const Wreck wreck;
+  wreck.flip(wreck.whole().find("OHDR", wreck.whole().size() / 2) + 29, 2);
+  CHECK_FALSE(check_archive(wreck.path()).empty());
+  CHECK(wreck.salvage().saved == kCells);
+  CHECK(results_as_before(wreck) == kCells);
+}
+
 TEST_CASE("what is lost in an archive comes from what it was before", "[archive][salvage]") {
   Wreck wreck(true);
   wreck.damage("jobs/job");
@@ -141,6 +178,7 @@ TEST_CASE("results in shards are saved, of an archive that is no file of HDF5 an
   world.open();
   world.commit(2);
   world.commit(0);
+  world.close();
   std::ofstream(world.path()) << "not an archive";
   std::ofstream(world.spool() + "/" + world.key(1) + ".h5") << "not a shard";
   const std::string target = world.scratch() + "/saved.h5";
@@ -186,6 +224,17 @@ TEST_CASE("salvage writes nothing where nothing can be saved, and replaces no fi
   CHECK_THAT(error_of<ArchiveDamaged>([&] { salvage_archive(path, target); }),
              Contains("nothing can be saved"));
   CHECK(names_in(folder.path().string()) == std::vector<std::string>{"a.h5"});
+}
+
+TEST_CASE("nothing is salvaged beside a driver that moves results", "[archive][salvage]") {
+  ArchiveWorld world(2);
+  world.open();
+  world.commit(0);
+  const std::string target = world.scratch() + "/saved.h5";
+  CHECK_THROWS_AS(salvage_archive(world.path(), target), ArchiveInUse);
+  CHECK_FALSE(fs::exists(target));
+  world.close();
+  CHECK(salvage_archive(world.path(), target).saved == 1);
 }
 
 TEST_CASE("a child process that crashes ends alone, and its signal is known", "[child]") {
