@@ -4,7 +4,7 @@
 
 COUNT (20) failing calls for each call of each scenario, spread evenly over those that a run makes, once and from then
 on, and as many kills at such calls; a table of outcomes in the end. With --log, what is in FILE is not done again.
-NAME: scenarios, or calls such as "write" and "kill sync"; by default all.
+NAME: scenarios, and calls such as "write" and "kill sync"; by default all of them.
 """
 import collections
 import json
@@ -192,13 +192,18 @@ def spread(calls, count):
     return sorted({1 + i * calls // min(count, calls) for i in range(min(count, calls))}) if calls else []
 
 
+def choose(names, among):
+    return set(names) & set(among) or set(among)
+
+
 def main(words):
     journal, count, names = arguments(words, 20)
+    chosen = choose(names, [each.name for each in SCENARIOS]) | choose(names, [*CALLS, *KILLS])
     table, wrong = collections.Counter(), 0
     with Campaign() as campaign:
         for scenario in SCENARIOS:
             for call in (*CALLS, *KILLS):
-                if names and not (scenario.name in names or call in names):
+                if scenario.name not in chosen or call not in chosen:
                     continue
                 for nth in spread(campaign.calls_of(scenario, call), count):
                     for goes_on in (False, True) if call in CALLS else (False,):
