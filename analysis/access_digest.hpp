@@ -26,7 +26,7 @@ struct AccessCut {
 /// How keys, or values, of a block were used from the layer's first access to its last.
 struct BlockIdle {
   int block;
-  double idle_share;          // of the time, in which nobody touched it
+  double idle_share;          // share of the time without a touch
   double longest_pause_s;     //
   double since_last_write_s;  // until the end; NaN where the log has no write
 };
@@ -40,7 +40,7 @@ struct AccessDigest {
       marks;  // in the order of time; one of each so many where in_steps is more
   std::vector<AccessCut> cuts;
   std::int64_t kept_pause_ns = 0;       // what is left of each
-  std::size_t blocks = 0;               // that anybody touched
+  std::size_t blocks = 0;               // that were touched
   std::vector<BlockIdle> keys, values;  // by block; one of each so many of a cache with more
 };
 

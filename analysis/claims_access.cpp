@@ -114,7 +114,7 @@ std::map<StepLayer, double> kernel_times(const sweep::Table& table, AccessKernel
   return times;
 }
 
-/// Who begins when, by `who` of the touches that `counts`, over the time of their kernel.
+/// When each of `who` begins, by the touches that `counts`, over the time of their kernel.
 template <class Counts, class Who>
 double spread(const std::vector<Touch>& touches, const std::map<StepLayer, double>& kernels,
               Counts counts, Who who) {

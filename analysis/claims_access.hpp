@@ -15,7 +15,7 @@ namespace analysis {
 ///   read_spread     how far apart a step's requests are first read, of their kernel's time; median
 ///                   over steps of more than one decode
 ///   write_spread    the same of the blocks that a prefill first writes
-///   idle            share of the time in which nobody touches a block; median over keys' and
+///   idle            share of the time in which a block is not touched; median over keys' and
 ///                   values'
 /// NaN where the log has no such accesses; nothing for a name that is none of these.
 std::optional<double> access_metric(const std::string& name,

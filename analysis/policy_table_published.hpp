@@ -6,7 +6,7 @@
 
 namespace analysis {
 
-/// Values that somebody published, for cells of an exact card.
+/// Published values for cells of an exact card.
 struct Published {
   struct Entry {
     std::string gpu, variant;

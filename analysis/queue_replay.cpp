@@ -76,8 +76,8 @@ void QueueReplay::remove_finished() {
   finished_.clear();
 }
 
-/// Whoever had arrived when the step before ended is there. Between that and the start of this step
-/// a wall clock lets time pass, and only the counts tell which arrivals were still seen.
+/// Requests that had arrived when the step before ended are there. Between that and the start of
+/// this step a wall clock goes on, and only the counts tell which later arrivals were seen.
 void QueueReplay::add_arrivals() {
   const double seen_until = step_row_ == 0
                                 ? -kInfinity

@@ -8,8 +8,8 @@
 
 namespace analysis {
 
-/// Who runs and who waits in every step, replayed from /sched and the times in /turns. Requests are
-/// rows of /turns.
+/// Which requests run and which wait in every step, replayed from /sched and the times in /turns.
+/// Requests are rows of /turns.
 ///
 /// The moment is that of the numbers in /steps: after the step's admissions and preemptions, before
 /// its execution. A turn is there from its arrival on and leaves after the last step that

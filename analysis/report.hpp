@@ -64,12 +64,12 @@ struct ReportPanel {
   std::vector<std::string> remarks;  // what the reader must know to compare the columns
 };
 
-/// Who is best on a card with so much host memory at a rate, among the policies that need none and
+/// The best policy on a card with so much host memory at a rate, among those that need none and
 /// those with that much.
 struct Regime {
   std::string kind, settings, gpu, dram, jps;
   std::string winner, runner_up;
-  std::vector<std::string> tied;  // who cannot be told from the winner, best first
+  std::vector<std::string> tied;  // not distinguishable from the winner, best first
   double value = sweep::kNotObserved, runner_value = sweep::kNotObserved;
   double margin = sweep::kNotObserved;  // runner_value / value - 1
   Interval margin_interval{sweep::kNotObserved, sweep::kNotObserved};

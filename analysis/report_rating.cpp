@@ -70,8 +70,8 @@ void compare_with(const ReportGroup& base, ReportGroup& group, std::string_view 
   figure.ratio_interval = bootstrap_ratio_interval(pairs.base, pairs.value, pairs.paired);
 }
 
-/// Nobody has won where the difference is below one per cent, or repeats with equal seeds do not
-/// tell the two apart.
+/// There is no winner where the difference is below one percent, or where repeats with equal seeds
+/// do not tell the two apart.
 bool is_tie(const ReportGroup& best, const ReportGroup& other, std::string_view metric) {
   constexpr double kNoise = 0.01;
   const Pairs pairs = pairs_of(best, other, metric);

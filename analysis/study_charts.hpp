@@ -26,7 +26,7 @@ struct StudySeries {
   std::vector<double> t, level;  // over time: middles of equal spans and means in them
 };
 
-/// When a request gave way, or was taken up again.
+/// When a request was preempted or resumed.
 struct StudyMark {
   double t;
   bool resumed;

@@ -36,7 +36,7 @@ class SpanBuilder {
   }
 
  private:
-  /// Whoever arrived stands at the end of the queue; preempted ones come back in front.
+  /// Arrivals stand at the end of the queue; preempted requests come back in front.
   void add_arrivals() {
     const QueueReplay::Requests& waiting = queues_.waiting();
     const auto is_known = [&](std::size_t turn) { return stay_[turn] != kNone; };

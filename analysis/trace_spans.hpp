@@ -23,8 +23,9 @@ struct TurnStay {
   std::int32_t first = 0, last = 0;
 };
 
-/// /sched as stretches, and who was where in every step: far fewer rows, from which those of any
-/// step follow. The moment is that of /steps, after admission and preemption, before execution.
+/// /sched as stretches, and the state of each request in every step: far fewer rows, from
+/// which those of any step follow. The moment is that of /steps, after admission and preemption,
+/// before execution.
 struct TurnSpans {
   std::vector<TurnShare> shares;  // in the order of their first steps
   std::vector<TurnStay> stays;

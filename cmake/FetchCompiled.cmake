@@ -38,7 +38,7 @@ function(kvsweep_fetch_compiled name target theirs)
   if(NOT TARGET ${target})
     add_library(${target} INTERFACE IMPORTED GLOBAL)
     target_link_libraries(${target} INTERFACE ${theirs})
-    if(kvsweep_${name}_HEADERS)   # where their target names no folder to those who link it
+    if(kvsweep_${name}_HEADERS)   # where their target names no folder to its users
       target_include_directories(${target} INTERFACE ${${name}_SOURCE_DIR}/${kvsweep_${name}_HEADERS})
     endif()
   endif()

@@ -153,7 +153,7 @@ void Dispatcher::handle(const StopNow&) {
     if (worker.state == WorkerState::busy) abandon(id, worker, AbandonWhy::drain);
 }
 
-// Who runs what ------------------------------------------------------------------------------
+// Which worker runs which cell ---------------------------------------------------------------
 
 void Dispatcher::settle() {
   if (!std::exchange(opened_, true)) quarantine_killers();
@@ -273,7 +273,7 @@ void Dispatcher::assign(int id, Worker& worker, int index) {
 }
 
 /// Whether the worker shall keep its host memory when this cell is done: page-locking it anew takes
-/// tenths of a second for each GiB, but what nobody else can have must not hold up any other cell.
+/// tenths of a second for each GiB, but memory that it keeps must not hold up any other cell.
 bool Dispatcher::keeps_memory(int id, const Worker& worker, const CellTask& task) const {
   if (worker.caps.backend != "cuda") return false;
   const double capacity = memory_.capacity_gib(worker.caps.node);

@@ -127,11 +127,11 @@ struct SkuStatus {
   std::optional<double> eta_s;
 };
 
-/// Decides who runs what. Pure: events in, commands out; time comes with the events and the caller
-/// does what the commands say. Every cell is done or ended exactly once, or left.
+/// Decides which worker runs which cell. Pure: events in, commands out; time comes with the events
+/// and the caller does what the commands say. Every cell is done or ended exactly once, or left.
 ///
 /// Longest expected first. A worker gets cells of its own SKU; a node's memory is never exceeded,
-/// and no cell waits for memory behind later ones for ever (MemoryLedger). A failed attempt is
+/// and no cell waits for memory behind later ones forever (MemoryLedger). A failed attempt is
 /// repeated, on another worker where one is able to; timeouts are not. A cell that makes no
 /// progress has failed; one that the machine hinders has not: it is repeated as often, and then
 /// left. A worker that does not answer is lost, but what its cell holds of the node's memory stays

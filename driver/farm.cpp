@@ -188,7 +188,7 @@ class Farm {
   void note_company() {
     if (running_.size() > 1) company_until_ = clock_.now();
   }
-  /// Whoever loses its process now loses it alone: nothing else ran since it was last heard of.
+  /// A cell that loses its process now was alone: nothing else ran since it was last heard of.
   std::optional<int> cell_alone() const {
     if (running_.size() != 1) return std::nullopt;
     const RunningCell& only = running_.begin()->second;
@@ -217,7 +217,7 @@ class Farm {
       }
       channel_.flush(options_.longest_sleep);
     } catch (const std::exception&) {
-      // The channel is broken: those who have not left count as stuck.
+      // The channel is broken: workers that have not left count as stuck.
     }
     for (const int worker : options_.workers)
       if (!left_.contains(worker)) result_.stuck_workers.push_back(worker);

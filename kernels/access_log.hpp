@@ -2,8 +2,8 @@
 #include <cstdint>
 
 /// What kernels leave of their accesses to the KV cache: records of 16 bytes in segments that open
-/// with a header of 48. A warp of a kernel writes a segment of its own, so nobody waits for
-/// anybody. The same on a device and on the host; docs/access-log.md says what may be read out of
+/// with a header of 48. A warp of a kernel writes a segment of its own, so none waits for
+/// another. The same on a device and on the host; docs/access-log.md says what may be read out of
 /// it.
 namespace kernels {
 

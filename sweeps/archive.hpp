@@ -105,7 +105,7 @@ class Archive {
   bool merge_if_due();
   void merge();
   /// Merges what is left and puts all rows in plan order. The archive then depends on its cells
-  /// alone, and not on who ran them when.
+  /// alone, and not on when and where they ran.
   void finalize();
 
  private:

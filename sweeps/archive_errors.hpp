@@ -32,7 +32,7 @@ struct ArchiveNoSpace : ArchiveWriteFailed {
   std::string folder;  // where there is none left
 };
 
-/// Who has an archive open for writing.
+/// The process that has an archive open for writing.
 struct LockHolder {
   std::string host;
   long pid = 0;

@@ -43,7 +43,7 @@ bool is_at(const Descriptor& file, const std::string& path) {
          mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
-/// The same after a moment: whoever looks whether a driver is alive has the lock for an instant.
+/// The same after a moment: a process that looks for a live driver has the lock for an instant.
 bool lock_soon(const Descriptor& file, const std::string& path) {
   constexpr int kTries = 5;
   for (int i = 1; i < kTries; ++i) {

@@ -119,7 +119,7 @@ std::set<std::string> merged_results(const std::string& path) {
     for (std::size_t i = 0; i < cells.rows(); ++i)
       if (status[i] == static_cast<std::int8_t>(CellStatus::ok)) keys.insert(key[i]);
   } catch (const H5Error&) {
-    // Whoever opens it to go on with it says what is wrong.
+    // A run that opens it to go on says what is wrong.
   } catch (const TableError&) {
     // Likewise.
   }

@@ -138,7 +138,7 @@ bool is_core(const std::string& name) {
 
 // ---- names of the others
 
-/// The columns that axes, figures and notes get: their names where nobody else has them.
+/// The columns that axes, figures and notes get: their names where no other column has them.
 class ColumnNames {
  public:
   std::string axis(const std::string& name) { return take(name, "_axis"); }

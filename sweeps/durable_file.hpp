@@ -15,8 +15,8 @@ struct FileError : std::runtime_error {
   int error_number;  // errno, e.g. ENOSPC
 };
 
-/// Every change that an archive makes to a file system besides HDF5's writes to files that have no
-/// name yet anybody reads: one place to stop, fail or lose it in a test. Each throws FileError.
+/// Every change that an archive makes to a file system besides HDF5's writes to temporary files:
+/// one place to stop, fail or lose it in a test. Each throws FileError.
 class FileOps {
  public:
   virtual ~FileOps() = default;

@@ -67,7 +67,7 @@ class ParamReader {
   /// The key must be present: throws SpecError naming the document and the key.
   void require(const std::string& key) const;
   Location where(const std::string& key) const;
-  /// Throws for the first key that nobody asked for, suggesting the nearest one that was.
+  /// Throws for the first key that was not asked for, suggesting the nearest one that was.
   void reject_unknown() const;
 
   /// Throws a SpecError at the key's place: "<place>: <key> <problem>, found <value>".

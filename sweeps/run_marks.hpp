@@ -13,8 +13,8 @@ namespace sweep {
 std::vector<RunMark> run_marks(const std::string& archive);
 
 /// Starts of the cell that ended in the death of its process and count against it, given the mark
-/// of a driver that is no more. The last start counts when somebody signed for it (`died`), and
-/// when the process that is gone was driver and worker in one and had not been asked to stop.
+/// of a driver that is gone. The last start counts when its death was noted (`died`), and when
+/// the process that is gone was driver and worker in one and had not been asked to stop.
 int deaths_of(const RunMark& mark);
 
 /// When a process of this host started, in clock ticks since the host did: with the process id it

@@ -191,7 +191,7 @@ class Measurement {
     report_({"prefill, one chunk of " + std::to_string(tokens), times.wall, "ms", floor_ms(plan)});
   }
 
-  /// Copies that are nobody's neighbours on either side.
+  /// Copies without neighbors on either side.
   std::vector<engine::BlockCopy> some_copies(int first, int count) const {
     std::vector<engine::BlockCopy> copies;
     const int blocks = cell_->pool().num_blocks - 1, slots = 2 * kCopiedBlocks;

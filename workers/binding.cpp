@@ -132,7 +132,7 @@ void check_order(const ParamBinder& in, const ExperimentConfig& config) {
     in.fail("policy.order",
             "needs engine.scheduler \"v1\", since equal requests could starve each other");
   if (config.engine.scheduler.reserve_full_sequence) return;
-  // Among equals the eldest gives way: two long prefills would take each other's blocks for ever.
+  // Among equals the oldest is preempted: two long prefills would evict each other forever.
   in.fail("policy.order",
           "needs engine.reserve_full_sequence, since equal requests could starve each other");
 }

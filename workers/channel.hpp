@@ -42,9 +42,9 @@ struct WorldPlace {
   int local_worker = 0;  // among the workers (all but rank 0) of its node; rank 0: -1
 };
 
-/// The channel between the ranks of an MPI job. MPI must be initialised, and this used by the
+/// The channel between the ranks of an MPI job. MPI must be initialized, and this used by the
 /// thread that did so; it must be gone before MPI_Finalize. Construction is collective; afterwards
-/// everything is point to point and never blocks on a peer, so that a dead one harms nobody else.
+/// everything is point to point and never blocks on a peer, so that a dead one harms no other.
 ///
 /// A message travels in pieces of at most `piece_bytes` (MPI counts are int), all with the tag of
 /// its kind. Between messages the channel sleeps from 1 ms, doubling to 50 ms.

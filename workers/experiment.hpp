@@ -61,7 +61,7 @@ struct HostLink {
   bool duplex = true;     // sim: both directions at once
 };
 
-/// Everything that one cell runs with. Plain values: whoever has this can repeat the cell.
+/// Everything that one cell runs with. Plain values: enough to repeat the cell.
 struct ExperimentConfig {
   std::string policy_name;
   std::string backend = "sim";

@@ -150,8 +150,8 @@ void mark(const std::vector<T>& column, T value, std::vector<char>& marked) {
   if (at != column.end() && *at == value) marked[static_cast<std::size_t>(at - column.begin())] = 1;
 }
 
-/// By row of /steps, whether KV of preempted requests went to the host or came back in it. Who
-/// gives way block by block goes out over many steps.
+/// By row of /steps, whether KV of preempted requests went to the host or came back in it. A
+/// request that is preempted block by block goes out over many steps.
 std::vector<char> swap_steps(const sweep::CellResult& tables) {
   const sweep::Table &steps = tables.steps, &evictions = tables.evictions,
                      &events = tables.kv_events;
@@ -217,7 +217,7 @@ double unread_bytes(const sweep::Table& events) {
 }
 
 /// Seconds of prefill that the host tier saved, at the pace of this cell's prefill, less the
-/// seconds in which everybody waited for its copies.
+/// seconds in which all requests waited for its copies.
 double net_benefit(const sweep::CellResult& tables, const ForwardTimes& times,
                    const BlockSize& block) {
   const sweep::Table& steps = tables.steps;

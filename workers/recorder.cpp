@@ -153,7 +153,7 @@ void Recorder::record_kv_events(const engine::StepTrace& trace) {
   }
 }
 
-/// Opens a row for everybody who is preempted, and tells those of who runs again.
+/// Opens a row for each preempted request, and completes the rows of resumed ones.
 void Recorder::record_evictions(const engine::StepTrace& trace) {
   for (const engine::Request* victim : trace.plan->preempted) {
     end_eviction(*victim);
@@ -184,7 +184,7 @@ void Recorder::note_swap(const engine::KvEvent& event, const engine::TransferSta
   sweep::EvictionRow& row = evictions_[static_cast<std::size_t>(number)];
   if (move == Move::preempted) row.blocks = event.blocks;
   if (move == Move::out) {
-    // Who gives way block by block goes out over several steps.
+    // A request that is preempted block by block goes out over several steps.
     row.bytes += event.blocks * bytes_per_block_;
     const bool whole = row.bytes / bytes_per_block_ * block_size_ >= row.tokens;
     row.mode = whole ? sweep::EvictionMode::swap : sweep::EvictionMode::partial;

@@ -158,7 +158,7 @@ class Replay {
     return record;
   }
 
-  /// Far more than any workload needs in which every step brings somebody nearer to the end.
+  /// Far more than any workload needs in which every step brings some request nearer to its end.
   std::int64_t most_steps() const {
     std::int64_t tokens = 0, last_arrival = 0;
     for (const ScriptedRequest& scripted : workload_.requests) {

@@ -8,7 +8,7 @@ namespace worker {
 /// the scheduler and the KV cache alone, and writes every decision as one JSON line a step, then a
 /// last line with the final state of the pool. Throws engine::InputError, with the file and the
 /// field, when the workload is not one: nothing is written then; and, after many steps, when its
-/// requests take each other's blocks for ever.
+/// requests evict each other forever.
 void replay_scheduling(const std::string& workload_path, std::ostream& out);
 
 }  // namespace worker

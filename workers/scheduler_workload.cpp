@@ -174,7 +174,7 @@ void read_config(const Reader& config, SchedulerWorkload& workload) {
   }
 }
 
-/// A sequence that can never fit would be preempted and resumed for ever.
+/// A sequence that can never fit would be preempted and resumed forever.
 void check_request(const SchedulerWorkload& workload, const ScriptedRequest& request,
                    const std::string& place) {
   const auto fail = [&](const std::string& problem) {

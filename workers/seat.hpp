@@ -20,7 +20,7 @@ struct Seat {
 Seat take_seat(Hello hello, const std::string& backend, int local_worker,
                const std::filesystem::path& profiles, const std::filesystem::path& cache = {});
 
-/// 128 bytes that name a group of workers who get their weights from the first of them; empty where
+/// 128 bytes that name a group of workers which get their weights from the first; empty where
 /// NCCL is not built in or cannot start.
 std::string new_weights_group();
 

@@ -69,7 +69,7 @@ void count(Counts& counts, const CellRecord& cell, bool runs) {
 
 Status read_status(const std::string& path) {
   Status status;
-  // First of all: who ends after this has left what is read below.
+  // First of all: a driver that ends after this has left what is read below.
   status.driver = sweep::live_driver(path);
   if (status.driver) status.silent_s = std::max(0.0, -seconds_until(status.driver->heard));
   if (status.driver_is_silent() && !status.driver->is_certain) status.driver.reset();
@@ -188,8 +188,8 @@ void print_json(const Status& status, std::ostream& out) {
   line.close(']').close('}').end_line(out);
 }
 
-/// A line whenever the counts change, until nothing is left to do or nobody does it; in the end the
-/// caller says the rest.
+/// A line whenever the counts change, until nothing is left to do or no driver lives; the caller
+/// says the rest.
 Status watch(const Options& options) {
   std::string shown;
   for (;;) {
@@ -212,7 +212,7 @@ int status(const Options& options) {
   const Status status = options.watch ? watch(options) : read_status(options.arguments.front());
   options.json ? print_json(status, std::cout) : print_status(status, std::cout);
   if (!options.watch || status.is_over()) return kOk;
-  std::cerr << "kvsweep: nobody runs what is left of "
+  std::cerr << "kvsweep: no driver runs what is left of "
             << analysis::terminal_text(options.arguments.front())
             << "; `kvsweep run` goes on with it\n";
   return kIncomplete;

@@ -51,8 +51,8 @@ struct AppendLog<RecordLog> {
     slots.count = 1;
   }
 
-  /// Item `item` is one of `pieces` of a head; a warp's items are consecutive. Whoever takes part
-  /// in a turn counts all of the warp's records in it.
+  /// Item `item` is one of `pieces` of a head; a warp's items are consecutive. Every lane that
+  /// takes part in a turn counts all of the warp's records in it.
   __device__ void begin_turn(int item, int pieces) {
     const int end =
         (item - static_cast<int>(threadIdx.x % 32)) / pieces + 32 / pieces - op.shape.heads;

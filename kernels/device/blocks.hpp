@@ -16,7 +16,7 @@ struct CopyBlocks {
 };
 void copy_blocks(const CopyBlocks& op, cudaStream_t stream);
 
-/// Fills blocks with 0xff bytes, a NaN in every type, so that reading a slot nobody wrote shows.
+/// Fills blocks with 0xff bytes, a NaN in every type, so that reading an unwritten slot shows.
 void poison_blocks(void* arena, std::int64_t block_bytes, const std::int32_t* blocks, int count,
                    cudaStream_t stream);
 

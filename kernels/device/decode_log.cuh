@@ -25,8 +25,8 @@ struct KernelLog<RecordLog> : KernelSegments {
 };
 
 /// The lane that looked eight tokens up writes the records of the slots that begin in them, when
-/// the data are there; all that does not depend on time it works out when it looks them up. Whoever
-/// looks up 16 tiles has two more of the 16 before on their way.
+/// the data are there; all that does not depend on time it works out when it looks them up. A lane
+/// that looks up 16 tiles has two more of the 16 before on their way.
 template <>
 struct TileLog<RecordLog> {
   /// Of this lane's keys, and of its values.

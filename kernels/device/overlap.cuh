@@ -2,9 +2,9 @@
 
 /// Programmatic dependent launch (CUDA Programming Guide, "Programmatic Dependent Launch and
 /// Synchronization"; PTX ISA, "griddepcontrol"): a kernel may start while the one ahead of it on
-/// the stream ends, so that neither its launch nor its first loads cost time. A kernel that is over
-/// has waited for its own predecessor, so whoever waited for it sees what all before it wrote. Both
-/// calls do nothing before compute capability 9.0.
+/// the stream ends, so that neither its launch nor its first loads cost time. A kernel that has
+/// ended has waited for its own predecessor, so a kernel that waited for it sees the writes of all
+/// before. Both calls do nothing before compute capability 9.0.
 namespace kernels::gpu {
 
 /// Until the kernel ahead on the stream is over and what it wrote can be read. Before that a kernel

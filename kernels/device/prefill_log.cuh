@@ -11,8 +11,8 @@ struct TileLog {
   __device__ void close() const {}
 };
 
-/// The first warp stands for all, who load and wait together. Its lanes 0 to 5 hold the slots that
-/// begin in each eight tokens of the tile.
+/// The first warp stands for all, which load and wait together. Its lanes 0 to 5 hold the slots
+/// that begin in each eight tokens of the tile.
 template <>
 struct TileLog<RecordLog> {
   const Arguments& a;

@@ -21,7 +21,7 @@ struct Split {
 };
 
 /// Sums travel between CTAs through the workspace without a flag: a place whose words are not +0
-/// has been written. -0 stands for 0, and who reads a place leaves +0 there.
+/// has been written. -0 stands for 0, and a reader leaves +0 behind.
 __device__ inline float4 marked(const float (&x)[4]) {
   const auto mark = [](float y) { return y == 0.f ? -0.f : y; };
   return {mark(x[0]), mark(x[1]), mark(x[2]), mark(x[3])};

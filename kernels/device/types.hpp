@@ -51,7 +51,7 @@ struct HeadShape {
   KERNELS_HOST_DEVICE constexpr int qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
 };
 
-/// One layer's keys and values in the arena of paged blocks, and who owns which block.
+/// One layer's keys and values in the arena of paged blocks, and the owner of each block.
 /// block_size: any multiple of 8 up to 1024 (every tile of 8 tokens lies in one block).
 struct PagedKv {
   void* arena = nullptr;  // [blocks] of `layout`, of the activations' type

@@ -13,7 +13,7 @@ using Settings = std::map<std::string, sweep::Value>;
 inline sweep::Value text(const std::string& word) { return word; }
 inline sweep::Value whole(std::int64_t number) { return number; }
 
-/// The rows of /cells of an archive that nobody ran: gpu, policy and jps are axes, everything else
+/// The rows of /cells of an archive without a run: gpu, policy and jps are axes, everything else
 /// of the configuration is given per cell.
 class ArchivedCells {
  public:

@@ -70,7 +70,7 @@ class HandMadeCell {
   }
 };
 
-/// Three jobs, five steps. Job 1 gives way to job 0 in step 3 and comes back in step 4; job 0 pins
+/// Three jobs, five steps. Job 1 is preempted for job 0 in step 3 and resumes in step 4; job 0 pins
 /// its KV between its two turns.
 inline HandMadeCell three_jobs() {
   using Kind = sweep::SchedKind;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom, and what may stand only in one place: the source tree against the tables below.
+"""Which folder may include which, and what may stand only in one place: the source tree against the tables below.
 
     check_architecture.py ROOT [--expect FILE]
 

@@ -1,5 +1,5 @@
-// Every policy that sweeps may name, with every way to give way and every scheduler, computes the
-// same on a real model: KV is really copied to host memory and back, under checksums.
+// Every policy that sweeps may name, with every preemption and every scheduler, computes the same
+// on a real model: KV is really copied to host memory and back, under checksums.
 #include "tests/cpu/random_serving.hpp"
 #include "tests/cpu/shipped_ways.hpp"
 #include "tests/engine/support/seeds.hpp"

@@ -24,7 +24,7 @@ TEST_CASE("a busy worker that falls silent is lost, one that heartbeats is not")
 TEST_CASE("a pause of the driver itself is no silence of the workers") {
   World world({cell(0)}, {.workers = 1, .silence = seconds(60)});
   world.join(1);
-  world.now += seconds(1000);  // no tick in between: nobody listened
+  world.now += seconds(1000);  // no tick in between: the driver slept
   world.on(Tick{});
   CHECK(world.dispatcher.expects(1, 0, 1));
 }

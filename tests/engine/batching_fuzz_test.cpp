@@ -1,4 +1,4 @@
-// Batching strategies and ways to give way, over pools that are far too small.
+// Batching strategies and kinds of preemption, over pools that are far too small.
 #include <map>
 
 #include "tests/engine/support/fuzz_driver.hpp"
@@ -16,7 +16,7 @@ namespace {
 void choose_batching(FuzzCase& fuzz, Dice& dice) {
   engine::SchedulerConfig& s = fuzz.config.scheduler;
   s.step_order = dice.any({StepOrder::running_first, StepOrder::prefill_first});
-  // Equal requests would take each other's free block for ever under "priority".
+  // Equal requests would evict each other forever under "priority".
   s.blocks_ahead = fuzz.config.policy.order != "priority" && !dice.one_in(4);
   s.watermark_blocks = dice.any({0, 0, 1, 3});
   if (s.chunked_prefill && dice.one_in(2)) {

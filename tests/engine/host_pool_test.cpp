@@ -1,4 +1,4 @@
-// Slots of host memory: what is found, and what gives way. The scenarios are those of vLLM's
+// Slots of host memory: what is found, and what is evicted. The scenarios are those of vLLM's
 // offloading manager, as far as its rules hold here: M3 does not (a store that does not fit whole
 // stores what fits). M7 and M8 are the tier's.
 #include "workers/engine/host_pool.hpp"

@@ -186,7 +186,7 @@ TEST_CASE("what a lookup found is kept until it is loaded", "[O6]") {
   world.poll();
   REQUIRE(world.kv.try_admit_loading(b, {}, 32, 0).fit == engine::Fit::ok);
   world.tier.load(b, 0, 2);
-  world.step({&c, &d});  // c's content gives way to d's, not what is being loaded
+  world.step({&c, &d});  // c's content is evicted for d's, not what is being loaded
   CHECK(world.poll() == 1);
   CHECK(world.lookup(kA) == 32);
   CHECK(world.lookup(kD) == 32);
@@ -347,7 +347,7 @@ TEST_CASE("what could not be loaded is not found again", "[offload]") {
   CHECK(world.tier.host().num_free() == 8);
 }
 
-// As in the simple connector. A load that nobody asked for is waited for: see the prefetch tests.
+// As in the simple connector. A prefetch is waited for: see the prefetch tests.
 TEST_CASE("of two requests for the same content each loads its own, and neither loses it", "[M7]") {
   OffloadWorld world;
   world.copier.latency = 2;

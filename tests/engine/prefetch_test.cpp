@@ -207,7 +207,7 @@ TEST_CASE("KV of a turn that does not come is kept no longer than its time", "[p
   REQUIRE(dropped != nullptr);
   CHECK((dropped->blocks == 2 && dropped->at >= 350ms && dropped->at < 400ms));
   CHECK(world.engine().kv().num_free() == 6);
-  CHECK(world.serve(0, kA).prefix_hit_tokens == 32);  // nobody wanted the blocks
+  CHECK(world.serve(0, kA).prefix_hit_tokens == 32);  // no other request wanted the blocks
 }
 
 TEST_CASE("a job that is awaited in vain is not brought back for ever", "[prefetch]") {
@@ -267,7 +267,7 @@ TEST_CASE("the job that is wanted last gives up its end, and keeps a prefix", "[
   world.serve(0, kB);  // three blocks each
   world.serve(1, tokens(49, 4));
   world.idle_until(50ms);
-  world.serve(2, tokens(47, 5), true);  // wants one block that somebody has
+  world.serve(2, tokens(47, 5), true);  // wants one block that another request has
   CHECK(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 0) == 0);
   CHECK(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 1) == 1);
   const auto soon = world.serve(0, kB);

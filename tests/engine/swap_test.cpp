@@ -82,7 +82,7 @@ TEST_CASE("who cannot grow gives way after all behind it", "[V4]") {
   world.add("1", 4);
   world.add("2", 4);
   CHECK(world.step() == "0:2 1:4 2:4");
-  // A copy keeps what 2 gives up, so that it helps nobody.
+  // A copy keeps the blocks that 2 frees, so they help no other request.
   const engine::BlockId kept = world["2"].blocks[0];
   world.kv.begin_copy(kept);
   CHECK(world.schedule() == "0:1");
@@ -263,7 +263,7 @@ TEST_CASE("an aborted request gives back what it kept, on either side", "[partia
 
 namespace {
 
-/// Prompts and copies that take what they are told to; then a request of 8 tokens gives way.
+/// Prompts and copies that take what they are told to; then a request of 8 tokens is preempted.
 int swapped_when(engine::Nanos a_block, engine::Nanos a_prompt_token) {
   engine::SwapRates rates;
   for (int n = 1; n < 8; ++n) {

@@ -92,7 +92,7 @@ TEST_CASE("a swapped request's copies are told by its row: bytes, link time out 
   }
   CHECK(bytes == figure(result, "d2h_bytes"));
   CHECK(out == Approx(support::sum(reals(result.steps, "d2h_busy_s"))));
-  CHECK(in > 0);  // who finds all of its KV on the GPU still needs no copy back
+  CHECK(in > 0);  // a request with all of its KV still on the GPU needs no copy back
   CHECK(in == Approx(support::sum(reals(result.steps, "h2d_busy_s"))));
   CHECK(figure(result, "resume_overhead_s") >= support::sum(reals(result.steps, "stall_s")));
 }

@@ -1,4 +1,4 @@
-// What a sweep file may say of schedulers, lists of requests and ways to give way.
+// What a sweep file may say of schedulers, lists of requests and preemption.
 #include <fstream>
 
 #include "tests/experiment/cell.hpp"

@@ -17,7 +17,7 @@ workload.path = "jobs.jsonl"
 workload.tokenizer = "bytes.tiktoken"
 workload.jobs = 1
 """)
-# One cell that nobody waits for, expected to take longest and hence first, and two short ones.
+# One cell that the test does not wait for, expected to take longest and hence first, and two short ones.
 ONE_ENDLESS = sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=1).replace(
     "jobs = 20", "").replace("jps = [10]", 'jps = [10]\n"workload.jobs" = [1, 2, 8000]')
 ENDLESS_LABEL = "gpu=a100-40gb policy=fcfs jps=10 workload.jobs=8000"

@@ -1,4 +1,4 @@
-"""How commands end that read archives: nobody reads on, nobody drives, something is damaged."""
+"""How commands end that read archives: the reader leaves, no driver lives, something is damaged."""
 import os
 import signal
 import subprocess
@@ -41,7 +41,7 @@ def closed_pipe_of_a_run():
         expect_equal(statuses, {"ok"}, "statuses")
 
 
-@case("a watch ends with its run, and says so when nobody runs what is left")
+@case("a watch ends with its run, and says so when no driver runs what is left")
 def watch():
     with Folder(ENDLESS) as folder:
         run = folder.start_run("--archive", "a.h5")
@@ -52,7 +52,7 @@ def watch():
         run.kill()
         ended = watching.wait(30)
         expect_equal(ended.code, INCOMPLETE, f"exit code, {ended}")
-        expect_in("nobody runs what is left of a.h5", ended.err, "message")
+        expect_in("no driver runs what is left of a.h5", ended.err, "message")
         later = folder.start("status", "a.h5", "--watch", "--json").wait(30)
         expect_equal(later.code, INCOMPLETE, f"exit code of a later watch, {later}")
         expect_in('"driver":false', later.out, "what it says")

@@ -15,7 +15,7 @@ from farm import Folder, sweep
 INCOMPLETE = 75
 # Four cells of some 0.2 s.
 SLOW = sweep(gpus=("a100-40gb",), policies=("fcfs", "job_fcfs"), jps=(10,), jobs=200)
-# One that nobody waits for.
+# One that the test does not wait for.
 ENDLESS = sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=2, jobs=6000)
 
 

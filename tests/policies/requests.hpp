@@ -54,7 +54,7 @@ class OrderWorld {
     running.push_back(request);
     return request;
   }
-  /// The running request that gives way comes to wait.
+  /// The running request that is preempted waits again.
   std::string preempt() {
     engine::Request& victim = order->choose_victim(running);
     running.remove(victim);

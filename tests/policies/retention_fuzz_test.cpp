@@ -29,7 +29,7 @@ FuzzCase gap_case(std::uint64_t seed) {
   policy.victim = dice.any({policies::VictimRule::last_unpinned, policies::VictimRule::latest_job,
                             policies::VictimRule::latest_arrival});
   policy.max_active_programs = dice.one_in(2) ? dice.between(1, 4) : 0;
-  // A job that never says which turn is its last would be under way for ever.
+  // A job that never says which turn is its last would never end.
   for (FuzzJob& job : fuzz.jobs) job.turns.back().says_last = true;
   return fuzz;
 }

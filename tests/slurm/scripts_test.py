@@ -55,7 +55,7 @@ class Folder:
         return subprocess.run((PROGRAM, *words), cwd=self.path, capture_output=True, text=True, check=False)
 
     def run(self, archive, only):
-        """Cells that somebody has in an archive, whichever way they came there."""
+        """Cells in an archive, whichever way they came there."""
         os.makedirs(os.path.dirname(self.file(archive)), exist_ok=True)
         done = self.kvsweep("run", "small.toml", "--archive", archive, "--only", only)
         expect_equal(done.returncode, 0, f"exit code, {done}")

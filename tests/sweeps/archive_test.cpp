@@ -258,7 +258,7 @@ TEST_CASE("starts that no commit followed are reported to the next run, with wha
 TEST_CASE("a start counts as a death when it is signed for, or was all that ran and not stopped") {
   RunMark mark;
   mark.deaths = 1;
-  CHECK(deaths_of(mark) == 1);  // some other process drove, and nobody says that the cell did it
+  CHECK(deaths_of(mark) == 1);  // another process drove, and no note blames the cell
   mark.drives = true;
   CHECK(deaths_of(mark) == 2);
   mark.stopped = "1";

@@ -9,7 +9,7 @@
 
 namespace backends {
 
-/// Work that one thread leaves to a thread of its own, in order. Nobody waits for it before
+/// Work that one thread leaves to a thread of its own, in order. Nothing waits for it before
 /// finish(): what is left lies in memory until then.
 template <class Item>
 class Backlog {

@@ -12,8 +12,8 @@
 
 namespace backends {
 
-/// Three buffers between who fills one a step and a thread that empties them in the same order.
-/// When all are full the filling side waits, and the wait is counted.
+/// Three buffers between a producer, which fills one a step, and a thread that empties them in the
+/// same order. When all are full the producer waits, and the wait is counted.
 template <class Buffer>
 class BufferRing {
  public:
@@ -61,7 +61,7 @@ class BufferRing {
     rethrow();
   }
 
-  /// How often nobody had emptied a buffer in time, and how long that took.
+  /// How often no buffer had been emptied in time, and how long the producer waited.
   int waits() const {
     const std::lock_guard lock(mutex_);
     return waits_;

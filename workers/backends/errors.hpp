@@ -17,7 +17,7 @@ struct CorruptBlock : std::runtime_error {
   std::uint64_t found;
 };
 
-/// A copy was reported done, and nobody looked at what arrived. Found in debug mode.
+/// A copy was reported done, and its bytes were not checked. Found in debug mode.
 struct UncheckedCopy : std::runtime_error {
   UncheckedCopy(engine::BlockId block_, const std::string& where);  // as in CorruptBlock
   engine::BlockId block;

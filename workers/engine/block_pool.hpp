@@ -8,7 +8,7 @@ namespace engine {
 
 /// A fixed set of KV block slots with reference counts and an LRU free list.
 ///
-/// A block is in the free list exactly when nobody refers to it. The list is ordered by time of
+/// A block is in the free list exactly when nothing refers to it. The list is ordered by time of
 /// release: its head is handed out (and thereby evicted) first. Knows no hashes and no policy. All
 /// operations are O(1); none allocates.
 class BlockPool {

@@ -23,9 +23,9 @@ class FadingLine {
 /// What prompts and decodes take here, as far as steps have shown.
 class ComputeRates {
  public:
-  /// A step that computed so many tokens of each of these prompts, beside so many decodes. What the
-  /// step takes longer than decodes alone is the prompts', in proportion to their tokens: who
-  /// computes in company pays a part of what the step costs by itself.
+  /// Records a step that computed so many tokens of each of these prompts beside `decodes` decodes.
+  /// The time beyond that of the decodes alone is charged to the prompts in proportion to their
+  /// tokens, so prompts of one step share its fixed cost.
   void computed(std::span<const int> prompts, int decodes, Nanos took);
   void computed(const StepPlan& plan, Nanos took);
 

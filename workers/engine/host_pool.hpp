@@ -40,7 +40,7 @@ class HostPool {
 
   struct Evicted {
     TurnRef owner;
-    bool unread;  // nobody had looked it up since it was stored
+    bool unread;  // not looked up since it was stored
   };
   struct Reserved {
     HostSlot slot;
@@ -59,7 +59,7 @@ class HostPool {
   /// Keeps the slot's content until release(), which makes it the most recently used.
   void hold(HostSlot slot);
   void release(HostSlot slot) { pool_.release(block_of(slot)); }
-  /// Content that nobody holds gives way before all other, until it is looked up again.
+  /// This content, which nothing holds, is evicted before all other until it is looked up again.
   void evict_next(HostSlot slot);
   /// Whose turn stored the content.
   const TurnRef& owner(HostSlot slot) const { return slots_[index(slot)].owner; }

@@ -26,7 +26,7 @@ struct LoadedKv {
 };
 
 /// KV in host memory, as scheduler and engine see it. The tier decides what is stored and when; the
-/// scheduler decides who gets blocks. Nobody but the tier knows slots, chunks or the link.
+/// scheduler decides which request gets blocks. Only the tier knows slots, chunks and the link.
 class HostTier {
  public:
   virtual ~HostTier() = default;

@@ -113,13 +113,13 @@ class KvCache {
 
   /// Copies from or to the block that are under way.
   int copies(BlockId block) const { return keepers_[index(block)].copies; }
-  /// A copy from or to the block is under way until end_copy(): it stays out of the free list, and
-  /// nobody else gets it.
+  /// A copy from or to the block is under way until end_copy(): it stays out of the free list and
+  /// is not allocated.
   void begin_copy(BlockId block);
   void end_copy(BlockId block);
 
   /// Unregisters the blocks that the request was going to fill beyond its computed tokens. For a
-  /// request that is taken out of the step after it was scheduled: nobody may hit KV that is never
+  /// request that leaves the step after it was scheduled: no other may hit KV that is never
   /// computed.
   void forget_uncomputed(Request& request);
 
@@ -142,8 +142,8 @@ class KvCache {
   /// have happened.
   std::uint64_t num_changes() const { return num_changes_; }
 
-  /// Blocks are handed out in the order of their numbers again, so that who takes several gets
-  /// neighbours. No effect while any is in use.
+  /// Sorts the free list by block number, so that a request which allocates several gets
+  /// neighbors. No effect while a block is in use.
   void restore_order();
 
   /// Drops all cached content; refused (false) while any block is in use.
@@ -184,7 +184,7 @@ class KvCache {
   KvConfig config_;
   BlockPool pool_;
   PrefixCache cache_;
-  std::vector<TurnRef> owners_;   // by block: who registered its content
+  std::vector<TurnRef> owners_;   // by block: the turn that registered its content
   std::vector<Keepers> keepers_;  // by block
   std::vector<BlockId> hits_;
   std::vector<Eviction> evictions_;

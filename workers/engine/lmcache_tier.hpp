@@ -8,8 +8,8 @@
 namespace engine {
 
 /// Host memory in chunks of many blocks, as LMCacheConnectorV1 uses it: loads of the requests that
-/// a step admits come before it, chunks that its prefills complete are saved after it, and
-/// everybody in the step waits for both. KV of generated tokens is not saved unless save_decode
+/// a step admits run before it, chunks that its prefills complete are stored after it, and all
+/// requests of the step wait for both. KV of generated tokens is not stored unless save_decode
 /// says so.
 ///
 /// A chunk's identity is the hash of its last block, which covers all before it. A step that

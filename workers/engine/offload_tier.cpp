@@ -187,7 +187,7 @@ void OffloadTier::end_store(const Store& store, int landed) {
     const HostSlot slot = store.copies[static_cast<std::size_t>(i)].slot;
     i < landed ? host_.publish(slot) : host_.abandon(slot);
   }
-  // Tail first, as whoever releases blocks does.
+  // Tail first, the order in which requests free their blocks.
   for (const BlockCopy& copy : std::views::reverse(store.copies)) kv_.end_copy(copy.block);
 }
 

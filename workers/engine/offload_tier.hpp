@@ -45,7 +45,7 @@ class OffloadTier final : public HostTier {
  private:
   struct Load {
     TransferId id{};
-    Request* request;  // null once nobody waits for it
+    Request* request;  // null once no request waits for it
     int gpu_blocks;
     std::vector<BlockCopy> copies;
   };

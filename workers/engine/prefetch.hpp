@@ -17,15 +17,15 @@ struct AwaitedKv {
 /// What is scarce at the moment.
 struct Scarcity {
   /// Requests that wait for GPU memory, by the tokens that they want: delay of others, in
-  /// request-seconds, for each token and second that memory is kept. 0 when nobody waits for it.
+  /// request-seconds, for each token and second that memory is kept. 0 when none waits for it.
   double vram_price = 0;
   /// The same for host memory: what its least valuable content saves.
   double dram_price = 0;
   int running = 0;  // requests that wait whenever something is computed again
 };
 
-/// Knows when jobs come back and what their KV is worth. The engine asks; it decides when copies
-/// move and who gives way.
+/// Knows when jobs return and what their KV is worth. The engine asks it, and decides when copies
+/// run and which blocks are evicted.
 class PrefetchPolicy {
  public:
   virtual ~PrefetchPolicy() = default;

@@ -13,8 +13,8 @@ enum class JobPhase : std::uint8_t {
   back,     // its next turn waits
 };
 
-/// A load that was begun before anybody asked for it. Its blocks are kept from eviction until the
-/// turn takes them, or until it should have come.
+/// A load that was issued before its turn arrived. Its blocks are kept from eviction until the
+/// turn uses them, or until it should have arrived.
 struct Fetch {
   enum class State : std::uint8_t { none, moving, held };
   State state = State::none;

@@ -18,7 +18,7 @@ constexpr Nanos kMargin = std::chrono::milliseconds{5};
 }  // namespace
 
 void Prefetcher::observe(const StepPlan& plan, Nanos now) {
-  // Who runs on has seen no idle time since the step before.
+  // Running requests have seen no idle time since the step before.
   const auto runs_on = [](const ScheduledRequest& s) { return s.kind == ScheduleKind::running; };
   if (now > last_step_ && std::ranges::any_of(plan.scheduled, runs_on))
     step_s_.add(to_seconds(now - last_step_), now);
@@ -53,9 +53,9 @@ Nanos Prefetcher::hardly_used_before(PausedJob& job, Nanos now) {
   return job.use_at;
 }
 
-/// The instant for which being late by a second and being early by one cost the same: a newsvendor,
-/// who loses one request-second a second when the KV is late, and what its blocks cost when it is
-/// early. A turn that came waits for its place in the queue.
+/// The instant for which a second too late and a second too early cost the same, as in the
+/// newsvendor problem: late KV costs one request-second a second, early KV what its blocks cost.
+/// A turn that has arrived waits for its place in the queue.
 Nanos Prefetcher::ready_by(const PausedJob& job, int missing, Nanos now) const {
   const Nanos wait = from_seconds(wait_s_.value());
   if (job.phase == JobPhase::back) return std::max(now, job.since + wait);
@@ -101,7 +101,7 @@ std::optional<Prefetcher::Candidate> Prefetcher::candidate(PausedJob& job, Nanos
   if (job.fetch.state != Fetch::State::none || job.num_fetches >= kMostFetches) return {};
   if (job.phase == JobPhase::back && job.request->no_more_loads) return {};
   if (job.phase == JobPhase::away) {
-    // Who is late by as much as was expected at most is not expected any more.
+    // A turn later than the latest expected time is not expected any more.
     const bool given_up = now > job.overdue + (job.overdue - job.since);
     if (given_up || !policy_.foretells(job.id)) return {};
   }
@@ -138,7 +138,7 @@ std::optional<Prefetcher::Candidate> Prefetcher::weigh(PausedJob& job, int missi
   return Candidate{&job, use_at, kv.load_time, worth / kv.missing_tokens, idle};
 }
 
-/// Free blocks that nobody wants before this job does.
+/// Free blocks that no other job wants before this one.
 int Prefetcher::room_for(const PausedJob& job, Nanos now) {
   int room = kv_.num_free();
   for (const std::uint32_t id : paused_) {

@@ -45,7 +45,7 @@ int PrefetchVictims::trim(PausedJob& job, int count) {
   while (!job.cached.empty() && static_cast<int>(trimmed_.size()) < count) {
     const BlockId block = job.cached.back();
     const bool there = has(job, job.cached.size() - 1);
-    // Held: by others who share it and all before it, or by a copy that will soon be through.
+    // Held by requests that share it and all blocks before it, or by a copy that ends soon.
     if (there && kv_.pool().refs(block) > 0) break;
     job.cached.pop_back();
     const bool shared = --users_[index(block)] > 0;

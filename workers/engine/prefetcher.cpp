@@ -218,9 +218,9 @@ bool Prefetcher::give_way(KvReason pressure, Nanos now) {
   return false;
 }
 
-/// Blocks of nobody in particular go in the order of their release; before the first of a paused
-/// job is taken, the job that will be served last gives up its end. What the host has a copy of
-/// goes first.
+/// Blocks that belong to no paused job are evicted in the order of their release. Before the first
+/// block of a paused job, the job that will be served last loses its tail. Blocks with a copy on
+/// the host are evicted first.
 void Prefetcher::before_eviction(int count) {
   BlockId block = kv_.pool().free_head();
   for (; count > 0 && block != BlockId{0}; block = kv_.pool().next_free(block)) {

@@ -17,9 +17,9 @@ namespace engine {
 ///
 /// A load is planned for the latest instant at which it still is there when the turn is expected to
 /// be served. Until then nothing moves: what the GPU has cached stays until its blocks are wanted.
-/// What a load has brought is kept until the turn takes it, or is overdue; all of it gives way when
-/// nothing else could run. A turn that comes before its KV waits for the rest of the same load,
-/// which then goes before all that nobody waits for.
+/// Loaded blocks are kept until the turn uses them or is overdue; all of them are evicted when
+/// nothing else could run. A turn that arrives before its KV waits for the rest of the same load,
+/// which then goes ahead of all loads without a waiting turn.
 class Prefetcher final : public EvictionOrder {
  public:
   /// All borrowed. Becomes the cache's eviction order.
@@ -67,8 +67,8 @@ class Prefetcher final : public EvictionOrder {
     double density;  // worth by missing token
     bool idle_link;  // loaded because the link has nothing else to do
   };
-  /// Who gives blocks up before others: first what the host has a copy of, then what is wanted
-  /// last, then who paused first.
+  /// The order of eviction: first blocks with a copy on the host, then the job that will be served
+  /// last, then the job that paused first.
   struct Victim {
     bool on_host;
     Nanos use_at;
@@ -119,7 +119,7 @@ class Prefetcher final : public EvictionOrder {
   std::vector<std::int32_t> kept_;     // by block
   std::vector<Candidate> due_;
   std::vector<BlockId> hits_;
-  std::vector<Victim> ranking_;  // heap; who may not give up any more is skipped
+  std::vector<Victim> ranking_;  // heap; jobs with nothing left to evict are skipped
   std::vector<Victim> passed_over_;
   bool ranked_ = false;  // as jobs and host are now
   Nanos now_{0};

@@ -5,8 +5,8 @@
 
 namespace engine {
 
-/// Who is served next, and who gives way. Holds the waiting requests; the scheduler asks and never
-/// looks inside.
+/// Which request is served next, and which is preempted. Holds the waiting requests; the scheduler
+/// asks and never looks inside.
 class QueueOrder {
  public:
   virtual ~QueueOrder() = default;
@@ -19,7 +19,7 @@ class QueueOrder {
   virtual Request* front() const = 0;
   virtual void remove(Request& request) = 0;
   virtual int size() const = 0;
-  /// Which running request gives way when one cannot grow. `running` is in order of admission and
+  /// The running request to preempt when one cannot grow. `running` is in order of admission and
   /// not empty.
   virtual Request& choose_victim(const RunningList& running) const = 0;
   /// The job's KV became pinned or is no longer.

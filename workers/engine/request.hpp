@@ -57,7 +57,7 @@ struct TimeSplit {
   Nanos decode{0};      // steps that generate a token after the first
 };
 
-/// What the host tier remembers of a request; nobody else reads it.
+/// What the host tier remembers of a request; only the tier reads it.
 struct TierState {
   int cursor = 0;               // what lies before has been looked at for storing
   std::vector<HostSlot> found;  // by the last lookup; kept from eviction

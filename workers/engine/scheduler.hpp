@@ -40,7 +40,7 @@ struct SchedulerConfig {
   int watermark_blocks = 0;       // admissions leave so many free, while anything runs
   int buffer_output_tokens = 0;   // fixed batches: output that a sequence's buffer has room for; 0:
                                   // as much as max_model_len allows
-  bool preempt_by_block = false;  // who gives way loses one block at a time, to the host tier
+  bool preempt_by_block = false;  // a preempted request is evicted block by block
   StepOrder step_order = StepOrder::running_first;
   LoadFailure load_failure = LoadFailure::recompute;
 };
@@ -148,8 +148,7 @@ class Scheduler {
   Pins& pins_;
   HostTier& tier_;
   RunningList running_;
-  RunningList
-      suspended_;  // preempted requests that still hold blocks; who was preempted first leads
+  RunningList suspended_;  // preempted requests that still hold blocks, the first preempted first
   LoadingList loading_, loaded_;
   Blocked blocked_;
   ComputeRates rates_;          // adaptive chunking: what steps have taken

@@ -12,7 +12,7 @@ void Scheduler::schedule_running_first(StepPlan& plan, Nanos now) {
   }
 }
 
-/// While somebody is swapped out nobody new is admitted; who was comes back beside those who run.
+/// While requests are swapped out none is admitted; they resume beside the running ones.
 void Scheduler::schedule_prefill_first(StepPlan& plan, Nanos now) {
   if (!swapped_out_waits()) admit_waiting(plan, now);
   if (!plan.scheduled.empty()) return;
@@ -28,8 +28,8 @@ bool Scheduler::swapped_out_waits() const {
   return head != nullptr && head->swapped_out;
 }
 
-/// A batch takes in whoever waits, in as many steps as their prompts need, and is closed until its
-/// last sequence has ended; so long the blocks of all of them stay taken.
+/// A batch admits all waiting requests, over as many steps as their prompts need, and is closed
+/// until its last sequence has ended; until then the blocks of all of them stay allocated.
 void Scheduler::schedule_fixed_batch(StepPlan& plan, Nanos now) {
   if (running_.empty()) {
     kv_.release(ended_in_batch_);

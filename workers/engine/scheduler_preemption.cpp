@@ -1,4 +1,4 @@
-// Who gives way when blocks run out, what becomes of their KV, and how they come back.
+// Which requests are preempted when blocks run out, what becomes of their KV, and how they resume.
 #include <algorithm>
 #include <utility>
 
@@ -6,8 +6,8 @@
 
 namespace engine {
 
-/// Finds room for the request, at the expense of others if need be. False when the request itself
-/// had to give way.
+/// Allocates blocks for the request, preempting others if need be. False when the request itself
+/// was preempted.
 bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan, Nanos now) {
   while (!may_grow() || !kv_.try_grow(request, num_tokens)) {
     if (tier_.give_way(KvReason::pressure_run, now)) continue;
@@ -20,7 +20,7 @@ bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan, Nanos now
   return true;
 }
 
-/// Where blocks are taken ahead, a free one is demanded of everybody who has company.
+/// With config_.blocks_ahead, a batch of two or more grows only while a block is free.
 bool Scheduler::may_grow() const {
   return !config_.blocks_ahead || running_.size() == 1 || kv_.num_free() > 0;
 }
@@ -55,8 +55,8 @@ void Scheduler::suspend(Request& victim) {
   if (victim.swapped_out) suspended_.push_back(victim);
 }
 
-/// The last block of whoever was preempted first goes to the host, or is lost for want of space
-/// there. Nothing is taken from `spared`. False when nobody suspended holds a block.
+/// Offloads the last block of the request that was preempted first, or evicts it where the host
+/// has no space. Spares `spared`. False when no suspended request holds a block.
 bool Scheduler::shrink_suspended(const Request* spared, Nanos now) {
   Request* victim = suspended_.front();
   if (victim != nullptr && victim == spared) victim = RunningList::next(*victim);
@@ -70,8 +70,8 @@ bool Scheduler::shrink_suspended(const Request* spared, Nanos now) {
   return true;
 }
 
-/// Who kept its first blocks goes on with them and with what comes back from the host; what is
-/// nowhere is computed again.
+/// A request that kept its first blocks resumes with them and with those that the host restores;
+/// the others are recomputed.
 StopReason Scheduler::try_admit_suspended(Request& request, StepPlan& plan, Nanos now) {
   const HostHit host = tier_.find(request, request.num_computed);
   const int known = request.num_computed + host.tokens;
@@ -99,7 +99,7 @@ int Scheduler::reserved_tokens(const Request& request) const {
   if (!config_.reserve_full_sequence && !config_.blocks_ahead) return 0;
   const int own = std::min(request.num_tokens(), config_.max_model_len);
   if (running_.empty()) return own;
-  // Who comes back from the host needs a block to go on with, beside all that it had.
+  // A restored request needs one more block than it had, to go on.
   const bool one_more = config_.blocks_ahead && request.swapped_out;
   const int blocks = one_more ? kv_.blocks_for(own - 1) + 1 : kv_.blocks_for(own);
   return (blocks + config_.watermark_blocks) * kv_.block_size();

@@ -69,7 +69,7 @@ enum class KvEventKind : std::uint8_t {
   preempt,
   store,         // copies to the host were asked for
   load,          // copies from the host were asked for, or failed
-  evict_host,    // content of the host tier gave way
+  evict_host,    // content of the host tier was evicted
   drop,          // a waiting request gave its loaded KV up
   ttl_decision,  // how long to keep was weighed, with whatever outcome
   prefetch,      // a load before its turn arrives: asked for, refused, over or given up
@@ -112,7 +112,7 @@ enum class KvReason : std::uint8_t {
   unread,  // stored for nothing
   // store and evict_host of pools that do not tell these apart
   capacity,
-  // prefetch: what a load that nobody waits for yet rests on, and what became of it
+  // prefetch: the forecast behind a load that no request waits for yet, and its outcome
   predicted,      // the turn is expected
   deadline,       // time to begin, so that it is there when the turn is
   late,           // the turn came first, and waits for the rest
@@ -139,7 +139,7 @@ struct KvEvent {
   Nanos at{0};         // when it was decided
 };
 
-/// What a step did, for whoever records it. Pointers and spans are valid until the next step.
+/// What a step did, for recorders. Pointers and spans are valid until the next step.
 struct StepTrace {
   const StepPlan* plan = nullptr;
   Nanos start{0};
@@ -155,7 +155,7 @@ struct StepTrace {
   int host_blocks = 0;      // blocks that can be found in host memory
   int host_capacity = 0;    // blocks that host memory has room for
   TransferStats transfers;  // what arrived since the step before
-  Nanos stall{0};           // part of the step in which everybody waited for copies
+  Nanos stall{0};           // part of the step in which all requests waited for copies
   std::span<Request* const> finished;
   std::span<const KvEvent> kv_events;
   std::span<const Eviction> evictions;

@@ -152,7 +152,7 @@ void SwapTier::after_execution(const StepPlan& plan, Clock& clock) {
   rates_.computed(plan, clock.now() - ready_);
 }
 
-/// Who lost a block on the way out computes again.
+/// A request that lost a block on the way out is recomputed.
 void SwapTier::end_stores(int landed) {
   const std::vector<BlockCopy> copies = std::move(going_out_);
   going_out_.clear();

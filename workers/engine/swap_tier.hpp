@@ -9,7 +9,7 @@ namespace engine {
 
 /// Host memory that keeps the KV of preempted requests until they run again, as vLLM 0.4.2's swap
 /// space: blocks go out before the step that preempts is executed, and come back before the step
-/// that resumes; everybody in the step waits. A request goes out whole, or computes again;
+/// that resumes; all requests of the step wait. A request goes out whole, or is recomputed;
 /// partially, if so ruled, its first blocks go out as far as there is space. A request that keeps
 /// its first blocks on the GPU has its last ones here.
 ///

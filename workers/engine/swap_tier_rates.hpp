@@ -6,7 +6,7 @@ namespace engine {
 /// What moving KV and computing it again take here, as far as steps have shown.
 class SwapRates : public ComputeRates {
  public:
-  /// So many blocks went one way while everybody waited.
+  /// Records a copy of so many blocks one way, for which all requests waited.
   void copied(int blocks, Nanos took) { copies_.add(blocks, to_seconds(took)); }
 
   /// Whether `blocks`, behind `queued` others on the link, are out and in again before `tokens` are

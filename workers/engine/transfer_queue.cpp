@@ -67,7 +67,7 @@ TransferQueue::Transfer* TransferQueue::find(TransferId id) {
 void TransferQueue::raise(TransferId id, Urgency urgency, Nanos now) {
   Transfer* transfer = find(id);
   if (transfer == nullptr || transfer->kind.urgency <= urgency) return;
-  // Its quanta may stand behind others now; hand_over() gives everybody a place again.
+  // Its quanta may stand behind others now; hand_over() orders all of them again.
   Direction& direction = direction_of(*transfer);
   while (!direction.ahead.empty() && take_back_last(direction, now)) {
   }

@@ -10,8 +10,8 @@
 
 namespace engine {
 
-/// Who goes first on the link. Within prefetches the earliest deadline does, otherwise who came
-/// first.
+/// Which transfer goes first on the link. Prefetches go by earliest deadline, others in order of
+/// arrival.
 enum class Urgency : std::uint8_t { demand, prefetch, background };
 
 /// Copies that belong together, counted from 1 in order of submission.
@@ -55,7 +55,7 @@ class TransferQueue {
 
   /// Queues the copies; they move after the next hand_over(). At least one copy.
   TransferId submit(const TransferKind& kind, std::span<const BlockCopy> copies);
-  /// A prefetch that somebody now waits for. No effect on a transfer that is over.
+  /// A request now waits for this prefetch. No effect on a transfer that is over.
   void raise(TransferId id, Urgency urgency, Nanos now);
   /// Gives up what has not begun to move. The transfer is still reported as done.
   void cancel(TransferId id, Nanos now);

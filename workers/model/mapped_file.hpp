@@ -6,7 +6,7 @@
 namespace model {
 
 /// A file in memory, read-only, as long as the object lives. Pages are read when they are touched:
-/// a file that somebody shortens meanwhile ends the process with SIGBUS.
+/// a file that is truncated meanwhile ends the process with SIGBUS.
 class MappedFile {
  public:
   /// Throws engine::InputError when the file cannot be opened or mapped.

@@ -44,7 +44,7 @@ class ActivePrograms final : public engine::QueueOrder {
 
   std::unique_ptr<engine::QueueOrder> served_, held_;
   std::size_t limit_;
-  // Nobody tells the order that a job is over: it looks whenever it is asked what waits.
+  // The order is not told that a job is over: it looks whenever it is asked what waits.
   mutable std::vector<Latest> active_;
   mutable std::vector<Place> places_;  // by job
 };

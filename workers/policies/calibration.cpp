@@ -34,7 +34,7 @@ double pinball_loss(const GapForecast& forecast, double seconds) {
 void add(Score& score, const std::optional<GapForecast>& forecast, double seconds) {
   ++score.calls;
   if (!forecast) ++score.silent;
-  // Who decides must assume something.
+  // A decision needs some assumption.
   const GapForecast assumed =
       forecast.value_or(GapForecast::exponential(std::chrono::seconds{1}, Evidence::prior));
   score.pinball_s += pinball_loss(assumed, seconds);

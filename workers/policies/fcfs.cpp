@@ -1,5 +1,5 @@
 // First come, first served. A preempted request goes back to the front; the youngest running
-// request gives way.
+// request is preempted.
 #include "workers/engine/queue_order.hpp"
 #include "workers/policies/config.hpp"
 

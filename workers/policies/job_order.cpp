@@ -63,7 +63,7 @@ Request& JobOrder::last_unpinned(const RunningList& running) const {
   return *running.back();
 }
 
-/// The job that came last gives way. By the rule latest_job turns that end their job are spared
+/// Preempts the job that came last. By the rule latest_job turns that end their job are spared
 /// while there is another.
 Request& JobOrder::latest(const RunningList& running) const {
   const auto rank = [&](const Request& r) {

@@ -1,9 +1,9 @@
-// Prefetch as an estimator of tool times foretells it: KV is brought back when having it saves more
-// than keeping it costs. Everything is counted in one currency, request-seconds of delay.
+// Prefetch by a forecast of tool times: KV is restored when having it saves more than keeping it
+// costs. Everything is counted in one currency, request-seconds of delay.
 //
 // What is saved is the time to compute the missing tokens again, for the turn itself and for all
 // that run meanwhile, once for each. What it costs is GPU memory until the turn is served, at the
-// price that requests pay who wait for memory; host memory for as long, at what its least valuable
+// price that waiting requests pay for memory; host memory for as long, at what its least valuable
 // content is worth; and the time that other loads wait on the link. The scorings S1 to S5 count
 // more of this, one after the other.
 #include <algorithm>
@@ -26,7 +26,7 @@ using engine::to_seconds;
 
 enum class Scoring : std::uint8_t {
   saved_tokens,  // S1
-  others_run,    // S2: and what those who run would wait
+  others_run,    // S2: and what running requests would wait
   gpu_memory,    // S3: less the price of GPU memory
   host_memory,   // S4: and of host memory
   link,          // S5: and of the link

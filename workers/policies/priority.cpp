@@ -1,4 +1,4 @@
-// Smallest priority value first, then arrival. The least urgent running request gives way, the
+// Smallest priority value first, then arrival. The least urgent running request is preempted, the
 // latest arrival among equals; nothing is ever preempted to admit a waiting request.
 #include <memory>
 #include <tuple>

@@ -17,14 +17,14 @@ struct Interception {
 /// Its memory stays unused for as long as the tool runs.
 double waste_of_preserving(const Interception& turn, double gap_s);
 
-/// All is computed again in one go: its own memory fills without use meanwhile, and everybody else
-/// waits.
+/// All is recomputed in one go: its own memory fills without use meanwhile, and all other requests
+/// wait.
 double waste_of_discarding(const Interception& turn);
 
 /// As above, chunk by chunk: its own memory grows with the chunks. What discarding costs here.
 double waste_of_discarding_in_chunks(const Interception& turn);
 
-/// Out and in again while everybody waits. Infinite where there is nothing to swap to.
+/// Out and in again while all requests wait. Infinite where there is nothing to swap to.
 double waste_of_swapping(const Interception& turn);
 
 enum class GapAction { preserve, discard, swap };

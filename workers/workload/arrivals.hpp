@@ -21,7 +21,7 @@ std::vector<engine::Nanos> poisson_arrivals(double rate_per_s, std::int64_t seed
 std::vector<engine::Nanos> poisson_arrivals_in_window(double rate_per_s, std::int64_t seed,
                                                       double window_s);
 
-/// Everybody at the start.
+/// All jobs at the start.
 std::vector<engine::Nanos> closed_batch(std::size_t count);
 
 /// Arrivals recorded in a text file, plain or .xz, in one of three forms, told apart by the first

@@ -1,7 +1,7 @@
 """What touches the KV cache when: figures of the access log (/kv_access, /access_rows, /access_kernels of an archive).
 
     access_figures.accesses(archive, cell).savefig("accesses.png")      # blocks over time, K above V, coloured by request
-    access_figures.idle_share(archive, cell)                            # frame: block, K or V, share of the time that nobody touched it
+    access_figures.idle_share(archive, cell)                            # frame: block, K or V, share of the time without an access
 """
 import matplotlib.pyplot as plt
 import numpy as np
@@ -86,7 +86,7 @@ def accesses(archive, cell, layer=None, steps=None, most=60_000):
 
 
 def idle_share(archive, cell, layer=None):
-    """For each block, K and V apart: share of the time from the first to the last access of the layer in which nobody touched it,
+    """For each block, K and V apart: share of the time from the first to the last access of the layer without an access to it,
     its longest pause, and the time from its last write to the end."""
     rows = logged(archive, cell, layer)
     first, last = rows.t_s.min(), (rows.t_s + rows.dur_s).max()

@@ -13,7 +13,7 @@ COLUMNS = {
     "turns": ("turn", "t_arrive_s", "t_finish_s", "prompt_tok", "cached_gpu_tok", "cached_host_tok", "recomputed_tok"),
     "jobs": ("jct_wall_s",),
 }
-NOISE = 0.01  # below one per cent of difference nobody has won
+NOISE = 0.01  # below one percent of difference there is no winner
 
 
 @dataclasses.dataclass

@@ -39,8 +39,8 @@ void FuzzDriver::submit(int job, int step) {
                    client.next_arrival <= step;
   if (!due) return;
   const FuzzTurn& turn = client.job->turns[client.turn];
-  // Exact ties of priority and arrival make the eldest give way; without reservation two such
-  // requests can take turns in losing their prefill for ever.
+  // In exact ties of priority and arrival the oldest is preempted; without reservation two such
+  // requests can preempt each other's prefill forever.
   const int tie_breaker_ns = fuzz_.config.scheduler.reserve_full_sequence ? 0 : num_submitted_++;
   const double now_s = engine::to_seconds(world_.now()) + tie_breaker_ns * 1e-9;
   if (client.turn == 0) client.job_arrival_s = now_s;
@@ -88,7 +88,7 @@ void FuzzDriver::on_finished(Request& request, int step) {
 
 void FuzzDriver::check_end() {
   // What is kept for jobs whose client did not say that they are over ends with its time, and is
-  // not brought back for ever.
+  // not restored forever.
   for (int rounds = 0; rounds < 5; ++rounds) {
     world_.pass(std::chrono::hours(1000));
     world_.schedule();

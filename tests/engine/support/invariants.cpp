@@ -163,8 +163,8 @@ std::vector<const Request*> Invariants::holders() const {
   return all;
 }
 
-/// The head of the queue is never passed over and the youngest gives way, so that whatever happens
-/// those who run, and after them those who wait, stand in the order of their arrival.
+/// The head of the queue is never passed over and the youngest is preempted, so running requests,
+/// and behind them waiting ones, are always in the order of their arrival.
 void Invariants::check_fcfs() const {
   std::vector<const Request*> service = all_of(scheduler_.running());
   for (const Request* r : order_.in_service_order()) service.push_back(r);

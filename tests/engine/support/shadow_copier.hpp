@@ -8,8 +8,8 @@
 namespace support {
 
 /// Moves the tags of blocks when another copier says that it has moved the blocks. Until a copy is
-/// done its target holds rubbish, so that whoever reads it, or gives its source to somebody else,
-/// is found out at the next read. What it stores it reads at the last moment that a copier may, or
+/// done its target holds rubbish, so that a read of it, or an early reuse of its source, shows at
+/// the next read. What it stores it reads at the last moment that a copier may, or
 /// at the first.
 class ShadowCopier final : public engine::BlockCopier {
  public:

@@ -17,7 +17,7 @@ class TaggedKv {
   /// Throws std::logic_error when a request reads a slot that was not computed for its own prefix.
   void execute(const engine::StepPlan& plan);
 
-  /// What a block holds, for those who copy it.
+  /// What a block holds, for copiers.
   std::span<std::uint64_t> block(engine::BlockId block);
   /// Fills blocks of the request with the right tags, as a copy from elsewhere would.
   void fill(const engine::Request& request, int first_block, int num_blocks);

@@ -144,7 +144,7 @@ TEST_CASE("every block that a device copies is logged on the cell's clock", "[gp
   copier.submit(CopyDirection::load, in, clock.now());
   while (done.size() < 2) copier.poll(clock.now(), done);
   copier.submit(CopyDirection::store, more, clock.now());
-  copier.finish_log();  // and nobody has polled
+  copier.finish_log();  // and without a poll
   copier.finish_log();
   const engine::Nanos end = clock.now();
   while (done.size() < 3) copier.poll(clock.now(), done);

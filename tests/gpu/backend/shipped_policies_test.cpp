@@ -1,6 +1,6 @@
 // Every policy that sweeps may name computes the same on a device when KV is really copied to host
 // memory and back, under checksums: what the host's test of this name serves, in a sample of the
-// ways to give way and of the schedulers.
+// kinds of preemption and of the schedulers.
 #include "tests/cpu/random_serving.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "tests/gpu/backend/device_bench.hpp"

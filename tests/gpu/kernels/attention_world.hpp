@@ -155,7 +155,7 @@ class AttentionWorld {
   }
 
   void place_blocks() {
-    int total = shape_.shared_blocks + 3;  // some that nobody owns
+    int total = shape_.shared_blocks + 3;  // some without an owner
     for (const Sequence& s : sequences_) {
       total += blocks_of(s);
       table_stride_ = std::max(table_stride_, blocks_of(s));

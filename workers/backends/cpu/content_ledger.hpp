@@ -18,7 +18,7 @@ namespace backends {
 /// against the same checksum.
 class ContentLedger {
  public:
-  /// Poisons the whole arena: its memory may still hold somebody's KV.
+  /// Poisons the whole arena: its memory may still hold KV of others.
   explicit ContentLedger(KvArena& arena);
 
   /// Verifies the full blocks that the step is going to read, then poisons those that it takes

@@ -52,7 +52,7 @@ engine::CopyId CpuCopier::submit(engine::CopyDirection direction,
 }
 
 /// What was stored last is noted at once: a load that is submitted behind the store may rely on it.
-/// Blocks to be loaded hold poison until then, so that whoever reads one too early reads NaN.
+/// Blocks to be loaded hold poison until then, so that a read too early gives NaN.
 void CpuCopier::expect_checksums(Batch& batch) {
   for (const auto& [block, slot] : batch.copies) {
     std::uint64_t& of_slot = slot_checksums_.at(static_cast<std::size_t>(slot));

@@ -4,7 +4,7 @@ namespace backends::cuda {
 namespace {
 
 #if CUDART_VERSION >= 12080
-/// A host slot under load is written by nobody, so its source may be read early; a device block
+/// Nothing writes a host slot under load, so its source may be read early; a device block
 /// under store may still be written by the step that the stream waits for.
 cudaMemcpyAttributes attributes(engine::CopyDirection direction) {
   cudaMemcpyAttributes how{};

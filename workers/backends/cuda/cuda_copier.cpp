@@ -23,7 +23,7 @@ CudaCopier::CudaCopier(int device, const BlockArena& arena, HostMemory& tier, co
       tier_(tier),
       fence_(fence),
       options_(std::move(options)),
-      // Somebody waits for a load; a store only has to keep up.
+      // Requests wait for a load; a store only has to keep up.
       lanes_{Lane(Stream::Priority::low), Lane(Stream::Priority::high)},
       stored_(options_.debug ? static_cast<std::size_t>(tier.slots()) : 0) {
   static_assert(static_cast<int>(CopyDirection::store) == 0, "lanes_ is in the enum's order");
@@ -116,7 +116,7 @@ void CudaCopier::upload_ids(Batch& batch, std::span<const BlockCopy> copies, con
 }
 
 /// Blocks to be loaded hold poison until then, so that one which is not loaded shows, whatever it
-/// held, and whoever reads one too early reads NaN.
+/// held, and a read too early gives NaN.
 void CudaCopier::enqueue_poison(const Batch& batch, const Stream& stream) {
   const int n = static_cast<int>(batch.checks.slots.size());
   if (n == 0) return;

@@ -31,8 +31,8 @@ class Forward {
 
   /// Called when a layer is enqueued; -1 stands for the embedding.
   using LayerHook = std::function<void(int layer)>;
-  /// Where a layer's accesses to the KV cache are logged; null: nowhere. The pointers are kept by
-  /// nobody.
+  /// Where a layer's accesses to the KV cache are logged; null: nowhere. The pointers are not
+  /// kept.
   using LayerLog = std::function<const kernels::gpu::AccessLog*(int layer)>;
   void run(const StepArrays& step, const KvArena& kv, const LayerHook& hook = {},
            const LayerLog& log = {});

@@ -146,7 +146,7 @@ void GpuAccessLog::lay_out(Buffer& buffer, const engine::StepPlan& plan) {
   buffer.plan.step = static_cast<std::uint16_t>(plan.step);
 }
 
-/// The step before is through, so nobody reads what the copy overwrites on either side.
+/// The step before has ended, so nothing reads what the copy overwrites on either side.
 void GpuAccessLog::upload_plan(const Buffer& buffer, const engine::StepPlan& plan,
                                const Stream& stream) {
   std::memcpy(plan_source_.data(), &buffer.plan, sizeof buffer.plan);

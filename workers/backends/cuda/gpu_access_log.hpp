@@ -19,7 +19,7 @@ struct LargestStep {
 
 /// The access log of a GpuBackend: kernels fill one of three device buffers, which are copied to
 /// the host on a stream of low priority while later steps run. One thread there frees the buffer by
-/// taking the records out of it, another checks and interleaves them, for which nobody waits.
+/// taking the records out of it, another checks and interleaves them; nothing waits for it.
 class GpuAccessLog final : public AccessLogger {
  public:
   /// `prompts_unread`: attention of whole prompts reads no KV blocks. Buffers are made for the

@@ -182,7 +182,7 @@ void GpuBackend::run_step(const engine::StepPlan& plan) {
   const engine::WallClock clock;
   batch_.fill(plan, options_.block_size);
   check_step(batch_, weights_.config().shape, limits_of(options_));
-  if (!options_.debug) batch_.new_blocks.clear();  // nobody looks at them
+  if (!options_.debug) batch_.new_blocks.clear();  // not read then
   const bool decodes = std::all_of(plan.scheduled.begin(), plan.scheduled.end(),
                                    [](const auto& share) { return share.decode && share.samples; });
   const int rows = decodes ? padded_rows(batch_.num_sequences()) : 0;

@@ -6,10 +6,10 @@
 
 namespace backends {
 
-/// Names a group of ranks. Made by one of them and carried to the others by whoever knows them.
+/// Names a group of ranks. Made by one of them; the caller carries it to the others.
 using NcclId = std::array<std::byte, 128>;
 
-/// Who takes part in a broadcast: one device a rank, rank 0 has the data.
+/// The devices that take part in a broadcast: one a rank; rank 0 has the data.
 struct NcclGroup {
   NcclId id{};
   int rank = 0;

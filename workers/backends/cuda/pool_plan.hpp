@@ -12,7 +12,7 @@ struct PoolRequest {
 /// Memory of the device when everything but the pool is there.
 struct DeviceMemoryUse {
   std::int64_t total = 0;  // bytes
-  std::int64_t used = 0;   // by anybody: context, weights, activations, other processes
+  std::int64_t used = 0;   // by whatever: context, weights, activations, other processes
 };
 
 struct PoolPlan {

@@ -17,7 +17,7 @@ struct LinkRates {
   double duplex_factor = 1;  // share of its rate that each direction keeps while the other is busy
 };
 
-/// KV pool of a card for which nobody published one: memory x utilization - weights - overhead.
+/// KV pool of a card for which none is published: memory x utilization - weights - overhead.
 struct PoolModel {
   double utilization = 0;   // share of device memory that the engine may use
   double overhead_gib = 0;  // activations, workspaces, CUDA context, graphs

@@ -25,10 +25,10 @@ enum class LinkMemory : std::uint8_t { pinned, pageable };
 /// The link of a card to host memory of this kind.
 LinkModel link_model(const LinkRates& rates, LinkMemory memory, std::int64_t bytes_per_block);
 
-/// Copies nothing: a batch is through when a link of these rates would have moved it. Each
+/// Copies nothing: a batch is complete when a link of these rates would have moved it. Each
 /// direction serves one batch at a time, in order; while both are busy each moves at duplex_factor
 /// times its rate, or, without duplex, one waits for the other, in order of submission. Exact on
-/// the virtual clock: completions do not depend on when anybody polls.
+/// the virtual clock: completions do not depend on when they are polled.
 class LinkCopier final : public engine::BlockCopier {
  public:
   /// Throws std::invalid_argument when a rate, the factor or the size of a block is not positive.
