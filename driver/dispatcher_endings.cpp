@@ -66,7 +66,7 @@ void Dispatcher::lose(Worker& worker, const std::string& how) {
   Cell& cell = cells_.at(run.cell);
   // With others running it is not known which cell brought the process down.
   if (alone) ++cell.task.deaths;
-  if (cell.task.deaths < rules_.deaths) return attempt_failed(run, reason);
+  if (cell.task.deaths < rules_.deaths) return attempt_hindered(run, reason);
   end_cell(run.cell, run.attempt, CellStatus::quarantined,
            "killed its process " + std::to_string(cell.task.deaths) + " times; " + reason);
 }

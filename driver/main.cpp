@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <iostream>
 #include <optional>
 #include <stdexcept>
 
@@ -54,8 +55,12 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
   return driver::kOk;
 }
 
-/// A file that grows over the limit (`ulimit -f`) is an error that can be told, no death.
-void expect_size_limits() { std::signal(SIGXFSZ, SIG_IGN); }
+/// What a parent process may have left otherwise: a file that grows over the limit (`ulimit -f`) is
+/// an error that can be told, no death; and how a child process ended can be asked.
+void set_signals() {
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);
+}
 
 /// A reader that has seen enough, as `head` has, ends the command without a word, as it ends any
 /// other program; a run goes on, and files that are being written are finished.
@@ -71,6 +76,7 @@ int run_reporting(const driver::Options& options, const driver::DrainSignals* si
     driver::check_standard_output();
     return exit_code;
   } catch (...) {
+    std::cout.flush();  // what came before the error
     return driver::report_failure();
   }
 }
@@ -94,7 +100,7 @@ int main(int argc, char** argv) {
   // all is done changes nothing.
   const driver::DrainSignals* signals = nullptr;
   if (argc > 1 && std::strcmp(argv[1], "run") == 0) signals = new driver::DrainSignals;
-  expect_size_limits();
+  set_signals();
   driver::Options options;
   try {
     options = driver::parse_options(argc, argv);

@@ -63,9 +63,11 @@ bool succeeds(std::vector<std::string> words, const fs::path& log) {
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return false;
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  pid_t ended = -1;
+  do {
+    ended = waitpid(child, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 std::string read(const fs::path& path) {

@@ -113,6 +113,7 @@ class Archive {
   void move_aside();
   void adopt(OpenArchive opened);
   void keep_unplanned(const OpenArchive& found);
+  bool has_shard_of(const CellRecord& cell);
   void scan_shards();
   void take_shard(CellRecord& cell);
   void read_marks();
@@ -121,7 +122,7 @@ class Archive {
   void set_aside(const std::string& file, const std::string& why);
   using Rewrite = std::function<std::vector<int>(const std::string& temporary, ArchiveIndex& to)>;
   void replace_archive(const Rewrite& write);
-  void form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write) const;
+  std::vector<int> form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write) const;
   void check_chunks_of_source() const;
   void check_is_ours() const;
   void check_source(std::int64_t file, std::int64_t generation) const;  // an identifier of HDF5
@@ -144,6 +145,7 @@ class Archive {
   std::map<std::string, int> row_of_;  // key -> position in the plan
   std::vector<int> pending_;           // committed, not merged
   std::size_t merged_ = 0;             // cells that have run and are in the archive
+  bool has_results_ = false;           // the file at path_, planned ones or not
   std::vector<RunMark> deaths_;
   std::string provenance_file_;  // of this run; empty before it is written
   bool index_changed_ = false;   // the file's index is not index_

@@ -52,8 +52,7 @@ std::vector<std::string> longer_of(const std::vector<std::string>& a,
 }  // namespace
 
 void create_growing_table(hid_t file, const Table& schema) {
-  H5Group group(H5Gcreate2(file, schema.name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                "create the table " + schema.name);
+  H5Group group = create_group(file, schema.name);
   std::vector<Column> columns = {cell_column()};
   for (const Column& column : schema.columns) columns.push_back(described(column));
   std::vector<std::string> names;

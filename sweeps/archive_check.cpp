@@ -10,6 +10,7 @@
 #include "sweeps/archive_tables.hpp"
 #include "sweeps/child_process.hpp"
 #include "sweeps/durable_file.hpp"
+#include "sweeps/h5_bytes.hpp"
 #include "sweeps/h5_digest.hpp"
 #include "sweeps/sha256.hpp"
 
@@ -98,13 +99,20 @@ void check_shards(const std::string& archive, const std::vector<CellRecord>& cel
   }
 }
 
+/// Descriptions of all tables, where their chunks are, and every chunk. Throws H5Error.
+void check_storage(const std::string& path, hid_t file) {
+  check_objects(file);
+  check_chunk_indices(file, MappedFile(path, MappedFile::Access::read).bytes());
+  check_chunks(file);
+}
+
 Problems problems_of(const std::string& path) {
   Problems problems;
   try {
     const OpenArchive archive = open_archive_file(path);
     check_identity(archive, problems);
     try {
-      check_objects(archive.file.get());
+      check_storage(path, archive.file.get());
     } catch (const H5Error& error) {
       problems.push_back(path + " is damaged: " + error.what());
     }
@@ -128,13 +136,11 @@ Problems problems_of(const std::string& path) {
   return problems;
 }
 
-/// What HDF5 reads of an archive when it is opened to be gone on with: descriptions of all tables,
-/// and every chunk.
+/// What HDF5 reads and writes through when a run goes on with an archive.
 std::string damage_of(const std::string& path) {
   try {
     const OpenArchive archive = open_archive_file(path);
-    check_objects(archive.file.get());
-    check_chunks(archive.file.get());
+    check_storage(path, archive.file.get());
     const CellLoader tables(archive.file.get());
     return "";
   } catch (const H5Error& error) {
@@ -156,6 +162,7 @@ std::string end_of_reading(const std::string& path, int signal) {
 }  // namespace
 
 Problems check_archive(const std::string& path) {
+  check_is_file(path);
   static_cast<void>(Descriptor(path, O_RDONLY));  // says what is wrong when it cannot be read
   const ChildReport report = report_of_child([&path] {
     std::string lines;

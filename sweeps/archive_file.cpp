@@ -115,7 +115,9 @@ ArchiveIndex index_in(hid_t file, const std::string& path) {
 }
 
 void check_is_hdf5(const std::string& path) {
+  check_is_file(path);
   static_cast<void>(Descriptor(path, 0));  // says what is wrong when it cannot be read
+  silence_h5();
   if (H5Fis_hdf5(path.c_str()) > 0) return;
   throw ArchiveDamaged(path + " is not an archive: it is not an HDF5 file");
 }
@@ -162,8 +164,7 @@ void write_index(hid_t file, const ArchiveIndex& index,
     if (has_object(file, part)) remove_object(file, part);
   }
   write_head(file, index);
-  H5Group spec(H5Gcreate2(file, "spec", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-               "create the group spec");
+  H5Group spec = create_group(file, "spec");
   write_text(spec.get(), "toml", index.head.spec_text);
   spec.close_checked("close the group spec");
   const CellsTable cells = to_cells_table(index.cells);

@@ -57,8 +57,7 @@ template <class Bins>
 void write_histogram(hid_t hist, const std::string& name, const std::string& unit, int first_edge,
                      const std::vector<CellRecord>& cells, Bins StepHistograms::*member) {
   constexpr std::size_t kBins = std::tuple_size_v<Bins>;
-  H5Group group(H5Gcreate2(hist, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                "create the histogram " + name);
+  H5Group group = create_group(hist, name);
   Counts counts;
   counts.reserve(cells.size() * kBins);
   for (const CellRecord& cell : cells) {
@@ -105,8 +104,7 @@ StepHistograms histograms_of(const Table& steps) {
 }
 
 void write_histograms(hid_t file, const std::vector<CellRecord>& cells) {
-  H5Group hist(H5Gcreate2(file, "hist", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-               "create the group hist");
+  H5Group hist = create_group(file, "hist");
   write_histogram(hist.get(), "step_tok", "tok", StepHistograms::kFirstTokEdge, cells,
                   &StepHistograms::tok);
   write_histogram(hist.get(), "step_dur", "s", StepHistograms::kFirstDurEdge, cells,

@@ -62,11 +62,23 @@ mode_t lock_mode(const std::string& folder) {
   return S_IRUSR | S_IWUSR | writers | writers << 1;
 }
 
+/// The last owner of a lock removes it, and its folder.
+Descriptor opened_lock(const std::string& path) {
+  constexpr int kTries = 100;
+  for (int i = 1;; ++i) {
+    ::mkdir(folder_of(path).c_str(), 0777);
+    try {
+      return {path, O_RDWR | O_CREAT, S_IRUSR | S_IWUSR};
+    } catch (const FileError& error) {
+      if (error.error_number != ENOENT || i == kTries) throw;
+    }
+  }
+}
+
 Descriptor locked_file(const std::string& path, const std::string& archive,
                        const KeepWaiting& keep_waiting) {
   for (;;) {
-    ::mkdir(folder_of(path).c_str(), 0777);  // the last owner removes it with the lock
-    Descriptor file(path, O_RDWR | O_CREAT, S_IRUSR | S_IWUSR);
+    Descriptor file = opened_lock(path);
     ::fchmod(file.get(), lock_mode(folder_of(path)));  // fails where it is another user's file
     if (!lock_soon(file, path)) {
       const LockHolder holder = parse(file.read());
@@ -102,8 +114,8 @@ std::optional<LiveDriver> live_driver(const std::string& archive) {
   try {
     const Descriptor file(path, O_RDONLY);
     if (::flock(file.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
+    driver.is_certain = errno == EWOULDBLOCK;
     driver.holder = parse(file.read());
-    driver.is_certain = true;
     return driver;
   } catch (const FileError& error) {
     if (error.error_number == EACCES) return driver;

@@ -6,6 +6,7 @@
 #include "sweeps/archive_file.hpp"
 #include "sweeps/archive_tables.hpp"
 #include "sweeps/archive_writing.hpp"
+#include "sweeps/h5_bytes.hpp"
 #include "sweeps/h5_digest.hpp"
 #include "sweeps/shard.hpp"
 
@@ -26,10 +27,13 @@ void Archive::replace_archive(const Rewrite& write) {
   ArchiveIndex to = *index_;
   ++to.generation;
   try {
-    form(temporary, to, write);
+    const std::vector<int> written = form(temporary, to, write);
     check_is_ours();
     keep_previous();
     publish(files_, temporary, path_);
+    has_results_ = has_results_ || std::ranges::any_of(written, [&to](int row) {
+                     return to.cells[static_cast<std::size_t>(row)].has_run();
+                   });
   } catch (...) {
     discard(temporary);
     throw;
@@ -38,10 +42,13 @@ void Archive::replace_archive(const Rewrite& write) {
   left_ = identity_of(path_);
 }
 
-/// Writes the new archive and reads it back.
-void Archive::form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write) const {
+/// Writes the new archive and reads it back. Returns which cells' rows it wrote.
+std::vector<int> Archive::form(const std::string& temporary, ArchiveIndex& to,
+                               const Rewrite& write) const {
   try {
-    verify_archive_file(temporary, to, write(temporary, to));
+    std::vector<int> written = write(temporary, to);
+    verify_archive_file(temporary, to, written);
+    return written;
   } catch (const ArchiveWriteFailed&) {
     check_chunks_of_source();
     throw;
@@ -78,13 +85,14 @@ void Archive::check_source(std::int64_t file, std::int64_t generation) const {
   }
   try {
     check_objects(file);
+    check_chunk_indices(file, MappedFile(path_, MappedFile::Access::read).bytes());
   } catch (const H5Error& error) {
     throw ArchiveDamaged(path_ + " is damaged: " + error.what());
   }
 }
 
 void Archive::keep_previous() {
-  if (!options_.keep_previous || merged_ == 0) return;  // nothing in it to be kept
+  if (!options_.keep_previous || !has_results_) return;
   const std::string name = temporary_name(in_folder("previous"));
   if (!files_.link(path_, name)) {
     if (options_.warn)

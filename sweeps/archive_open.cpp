@@ -82,7 +82,10 @@ void Archive::move_aside() {
   if (exists(previous)) files_.rename(previous, aside() + ".prev");
   if (exists(path_)) files_.rename(path_, aside());
   files_.sync_folder(folder_of(path_));
-  if (options_.warn) options_.warn("the archive that was there is now " + aside());
+  std::string names;
+  for (const char* end : {"", ".prev", ".d"})
+    if (exists(aside() + end)) names += (names.empty() ? "" : ", ") + aside() + end;
+  if (options_.warn) options_.warn("what was there is now " + names);
 }
 
 /// Goes on with the results of an archive, under the new plan.
@@ -99,6 +102,7 @@ void Archive::adopt(OpenArchive opened) {
     same_rows = found.cells[i].key == cells[i].key;
   }
   index_changed_ = !same_rows || found.head.spec_text != options_.spec_text;
+  has_results_ = std::ranges::any_of(found.cells, &CellRecord::has_run);
   for (CellRecord& old : found.cells) {
     const auto row = row_of_.find(old.key);
     if (row == row_of_.end()) continue;
@@ -121,11 +125,22 @@ void Archive::adopt(OpenArchive opened) {
 void Archive::keep_unplanned(const OpenArchive& found) {
   std::optional<CellLoader> tables;
   for (const CellRecord& cell : found.index.cells) {
-    if (!cell.has_run() || row_of_.count(cell.key) > 0 || exists(shard_path(cell.key))) continue;
+    if (!cell.has_run() || row_of_.count(cell.key) > 0 || has_shard_of(cell)) continue;
     if (!tables) tables.emplace(found.file.get());
     const std::string temporary = temporary_name(in_folder(cell.key));
     files_.write(temporary, shard_bytes(load_whole(*tables, cell)));
     publish(files_, temporary, shard_path(cell.key));
+  }
+}
+
+/// Whether the cell's shard is there with this result. One that is not whole is set aside.
+bool Archive::has_shard_of(const CellRecord& cell) {
+  if (!exists(shard_path(cell.key))) return false;
+  try {
+    return read_shard_record(shard_path(cell.key), cell.key).digest == cell.digest;
+  } catch (const ArchiveDamaged& error) {
+    set_aside(cell.key + ".h5", error.what());
+    return false;
   }
 }
 

@@ -21,8 +21,7 @@ Table head_table(const ArchiveHead& head) {
 }  // namespace
 
 void write_recovery(hid_t file, const ArchiveHead& head, const CellsTable& cells) {
-  H5Group group(H5Gcreate2(file, kRecovery, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                "create the group recovery");
+  H5Group group = create_group(file, kRecovery);
   write_packed_table(group.get(), head_table(head));
   write_packed_cells(group.get(), cells, kChunkCells);
   for (const char* copy : {"head", "cells"}) {

@@ -1,10 +1,8 @@
 #include "sweeps/archive_salvage.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -16,8 +14,10 @@
 #include "sweeps/archive_file.hpp"
 #include "sweeps/archive_lock.hpp"
 #include "sweeps/archive_tables.hpp"
+#include "sweeps/archive_writing.hpp"
 #include "sweeps/child_process.hpp"
 #include "sweeps/durable_file.hpp"
+#include "sweeps/h5_bytes.hpp"
 #include "sweeps/h5_digest.hpp"
 #include "sweeps/sha256.hpp"
 
@@ -34,7 +34,7 @@ enum class Listing { cells, recovery };
 class WorkFolder {
  public:
   explicit WorkFolder(const std::string& beside) : path_(temporary_name(beside)) {
-    if (!fs::create_directory(path_)) throw FileError("make the folder", path_, EEXIST);
+    FileOps().make_folder(path_);
   }
   ~WorkFolder() {
     std::error_code ignored;
@@ -81,9 +81,10 @@ void extract_cells(const H5File& file, const ArchiveIndex& index, const Extract&
     files.rename(to.plan() + ".tmp", to.plan());
   }
   CellLoader tables(file.get(), Described::by_program);
-  for (const CellRecord& cell : std::span(index.cells).subspan(static_cast<std::size_t>(first))) {
+  for (std::size_t i = static_cast<std::size_t>(first); i < index.cells.size(); ++i) {
+    const CellRecord& cell = index.cells[i];
     if (!cell.has_run() || fs::exists(to.shard(cell.key))) continue;
-    files.write(to.at(), std::to_string(cell.index));
+    files.write(to.at(), std::to_string(i));
     const std::optional<ShardContents> contents = whole(tables, cell);
     if (!contents) continue;
     files.write(to.shard(cell.key) + ".tmp", shard_bytes(*contents));
@@ -129,42 +130,33 @@ void extract(const std::string& path, Listing listing, const Extract& to) {
   }
 }
 
-/// The bytes of a file, which change with it.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path) : size_(bytes_at(path)) {
-    if (size_ == 0) return;
-    const Descriptor file(path, O_RDWR);
-    bytes_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-    if (bytes_ == MAP_FAILED) throw FileError("map", path, errno);
-  }
-  ~MappedFile() {
-    if (size_ > 0) ::munmap(bytes_, size_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  FileBytes bytes() const { return {static_cast<unsigned char*>(bytes_), size_}; }
-
- private:
-  std::size_t size_;
-  void* bytes_ = nullptr;
-};
-
-/// A copy of an archive in which headers and chunks with a single flipped bit are mended.
+/// Copies the archive and mends, in processes of their own, what single flipped bits have damaged
+/// in the copy. What a crash leaves of the copy may be worse than the archive, so it is copied
+/// anew.
 void write_mended_copy(const std::string& path, const std::string& copy) {
   FileOps files;
-  files.copy(path, copy);
-  mend_headers(MappedFile(copy).bytes());
-  const ChildReport mending = report_of_child([&copy] {
+  const auto mend = [&](const auto& action) {
+    const ChildReport report = report_of_child([&action] {
+      action();
+      return std::string();
+    });
+    return report.end.exit_code == 0;
+  };
+  const auto copy_with_headers = [&] {
+    files.copy(path, copy);
+    if (mend([&] { mend_headers(MappedFile(copy, MappedFile::Access::write).bytes()); })) return;
+    discard(copy);
+    files.copy(path, copy);
+  };
+  copy_with_headers();
+  const bool mended = mend([&copy] {
     H5File file = open_h5_for_writing(copy);
     mend_chunks(file.get());
     file.close_checked("close " + copy);
-    return std::string();
   });
-  if (mending.end.exit_code == 0) return;
-  discard(copy);  // what a crash left of it may be worse than the archive
-  files.copy(path, copy);
-  mend_headers(MappedFile(copy).bytes());
+  if (mended) return;
+  discard(copy);
+  copy_with_headers();
 }
 
 /// Copies the shards beside an archive that have their checksum.
@@ -289,17 +281,7 @@ Salvage write_salvaged(const std::string& temporary, ArchiveIndex& index, const 
   return salvage;
 }
 
-}  // namespace
-
-Salvage salvage_archive(const std::string& archive, const std::string& target) {
-  const std::string path = resolved(archive);
-  if (!fs::exists(path + ".prev") && !fs::exists(path + ".d")) {
-    static_cast<void>(Descriptor(path, O_RDONLY));  // says what is wrong when it cannot be read
-  }
-  if (fs::exists(fs::symlink_status(target))) throw FileError("create", target, EEXIST);
-  // Results move from shards into the archive while a driver lives, and would be missed in both.
-  const std::optional<LiveDriver> driver = live_driver(path);
-  if (driver && driver->is_certain) throw ArchiveInUse(path, driver->holder);
+Salvage salvage_into(const std::string& path, const std::string& target) {
   const WorkFolder work(target);
   Findings found = find_all(path, work);
   ArchiveIndex index = whole_plan(found);
@@ -308,17 +290,30 @@ Salvage salvage_archive(const std::string& archive, const std::string& target) {
                          ".d: none of them has a list of cells or a result that is whole");
   }
   const std::string temporary = work.file("archive.h5");
-  try {
-    Salvage salvage = write_salvaged(temporary, index, found);
-    std::vector<int> all(index.cells.size());
-    std::iota(all.begin(), all.end(), 0);
-    verify_archive_file(temporary, index, all);
-    FileOps files;
-    publish_new(files, temporary, target);
-    return salvage;
-  } catch (const H5Error& error) {
-    throw ArchiveWriteFailed("cannot write " + target + ": " + error.what());
+  Salvage salvage = write_salvaged(temporary, index, found);
+  std::vector<int> all(index.cells.size());
+  std::iota(all.begin(), all.end(), 0);
+  verify_archive_file(temporary, index, all);
+  FileOps files;
+  publish_new(files, temporary, target);
+  return salvage;
+}
+
+}  // namespace
+
+Salvage salvage_archive(const std::string& archive, const std::string& target) {
+  const std::string path = resolved(archive);
+  if (fs::exists(path) || (!fs::exists(path + ".prev") && !fs::exists(path + ".d"))) {
+    check_is_file(path);
+    static_cast<void>(Descriptor(path, O_RDONLY));  // says what is wrong when it cannot be read
   }
+  if (fs::exists(fs::symlink_status(target))) throw FileError("create", target, EEXIST);
+  // Results move from shards into the archive while a driver lives, and would be missed in both.
+  const std::optional<LiveDriver> driver = live_driver(path);
+  if (driver && driver->is_certain) throw ArchiveInUse(path, driver->holder);
+  Salvage salvage;
+  writing(target, [&] { salvage = salvage_into(path, target); });
+  return salvage;
 }
 
 }  // namespace sweep

@@ -275,8 +275,7 @@ void copy_rows(hid_t from, hid_t to, const std::string& table, std::span<const M
   hsize_t total = 0;
   for (const MovedRows& moved : rows) total += static_cast<hsize_t>(moved.from.rows);
   const H5Group source(H5Gopen2(from, table.c_str(), H5P_DEFAULT), "open the table " + table);
-  H5Group target(H5Gcreate2(to, table.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                 "create the table " + table);
+  H5Group target = create_group(to, table);
   const std::vector<std::string> names = read_texts_attribute(source.get(), "columns");
   for (const std::string& name : names) {
     if (name == "cell") {

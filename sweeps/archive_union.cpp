@@ -10,6 +10,7 @@
 #include "sweeps/archive_file.hpp"
 #include "sweeps/archive_reader.hpp"
 #include "sweeps/archive_tables.hpp"
+#include "sweeps/archive_writing.hpp"
 #include "sweeps/durable_file.hpp"
 
 namespace sweep {
@@ -137,10 +138,15 @@ void merge_archives(const std::string& a, const std::string& b, const std::strin
     verify_archive_file(temporary, index, all);
     FileOps files;
     publish_new(files, temporary, target);
-  } catch (const std::runtime_error& error) {
+  } catch (const H5Error& error) {
     discard(temporary);
-    if (dynamic_cast<const ArchiveError*>(&error) != nullptr) throw;
-    throw ArchiveWriteFailed("cannot write " + target + ": " + error.what());
+    throw ArchiveWriteFailed("cannot write " + target + ": " + reason_of(error));
+  } catch (const FileError& error) {
+    discard(temporary);
+    throw ArchiveWriteFailed("cannot write " + target + ": " + reason_of(error));
+  } catch (...) {
+    discard(temporary);
+    throw;
   }
 }
 

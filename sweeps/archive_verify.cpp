@@ -1,6 +1,7 @@
 #include "sweeps/archive_errors.hpp"
 #include "sweeps/archive_file.hpp"
 #include "sweeps/archive_tables.hpp"
+#include "sweeps/h5_bytes.hpp"
 #include "sweeps/h5_digest.hpp"
 
 namespace sweep {
@@ -42,6 +43,7 @@ void verify_archive_file(const std::string& path, const ArchiveIndex& written,
     check_head(archive.index, written);
     check_cells(archive.file.get(), written.cells);
     check_objects(archive.file.get());
+    check_chunk_indices(archive.file.get(), MappedFile(path, MappedFile::Access::read).bytes());
     check_chunks(archive.file.get());
     check_results(archive.file.get(), archive.index.cells, cells);
   } catch (const std::runtime_error& error) {

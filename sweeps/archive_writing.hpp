@@ -1,7 +1,10 @@
 #pragma once
 // Private to this folder: how failures to write are told.
 #include <cerrno>
+#include <cstdlib>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "sweeps/archive_errors.hpp"
 #include "sweeps/durable_file.hpp"
@@ -9,16 +12,26 @@
 
 namespace sweep {
 
-/// Whether the system said so; HDF5 quotes it.
-inline bool wants_space(const FileError& error) {
-  return error.error_number == ENOSPC || error.error_number == EDQUOT;
+/// What the system said: errno, 0 when it said nothing. HDF5 quotes it.
+inline int error_number_of(const FileError& error) { return error.error_number; }
+inline int error_number_of(const H5Error& error) {
+  constexpr std::string_view kQuote = "errno = ";
+  const std::string_view text = error.what();
+  const std::size_t at = text.find(kQuote);
+  return at == text.npos ? 0 : std::atoi(text.data() + at + kQuote.size());
 }
-inline bool wants_space(const H5Error& error) {
-  const std::string text = error.what();
-  const auto quotes = [&](int number) {
-    return text.find("errno = " + std::to_string(number) + ',') != std::string::npos;
-  };
-  return quotes(ENOSPC) || quotes(EDQUOT);
+
+template <class Error>
+bool wants_space(const Error& error) {
+  const int number = error_number_of(error);
+  return number == ENOSPC || number == EDQUOT;
+}
+
+/// Without HDF5's own words where the system's say it all.
+inline std::string reason_of(const FileError& error) { return error.what(); }
+inline std::string reason_of(const H5Error& error) {
+  const int number = error_number_of(error);
+  return number == 0 ? error.what() : std::generic_category().message(number);
 }
 
 template <class Error>
@@ -27,7 +40,7 @@ template <class Error>
   if (wants_space(error)) {
     throw ArchiveNoSpace(archive + ": no space left in " + folder + untouched, folder);
   }
-  throw ArchiveWriteFailed(archive + ": " + error.what() + untouched);
+  throw ArchiveWriteFailed(archive + ": " + reason_of(error) + untouched);
 }
 
 /// Runs `action`; failures to write become ArchiveNoSpace or another ArchiveWriteFailed.

@@ -70,14 +70,18 @@ ChildProcess::ChildProcess(const std::function<int()>& work) {
 ChildProcess::~ChildProcess() {
   if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);
-  wait();
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 ChildEnd ChildProcess::wait() {
   int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  pid_t ended = -1;
+  do {
+    ended = ::waitpid(pid_, &status, 0);
+  } while (ended < 0 && errno == EINTR);
   pid_ = -1;
+  if (ended < 0) throw FileError("wait for", "a process", errno);  // its end is not known
   if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
   return {WEXITSTATUS(status), 0};
 }
@@ -85,6 +89,7 @@ ChildEnd ChildProcess::wait() {
 ChildReport report_of_child(const std::function<std::string()>& work) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw FileError("make", "a pipe", errno);
+  Descriptor from(ends[0]), to(ends[1]);
   ChildProcess child([&] {
     int exit_code = 0;
     std::string text;
@@ -94,12 +99,11 @@ ChildReport report_of_child(const std::function<std::string()>& work) {
       text = error.what();
       exit_code = 1;
     }
-    write_text(ends[1], text);
+    write_text(to.get(), text);
     return exit_code;
   });
-  ::close(ends[1]);
-  std::string text = read_text(ends[0]);
-  ::close(ends[0]);
+  to.close();
+  std::string text = read_text(from.get());
   return {std::move(text), child.wait()};
 }
 

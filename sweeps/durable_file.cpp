@@ -143,13 +143,15 @@ void FileOps::make_folder(const std::string& path) {
 }
 
 void FileOps::require_space(const std::string& folder, std::uint64_t bytes) {
-  const std::string path = folder + "/space.tmp";
-  const Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  const std::string path = temporary_name(folder + "/space");
+  const Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
   const int error = bytes > 0 ? allocate(file, folder, bytes) : 0;
   ::unlink(path.c_str());
   if (error == 0) return;
-  const std::uint64_t mib = (bytes >> 20) + 1;
-  throw FileError("find " + std::to_string(mib) + " MiB of space in", folder, error);
+  const std::string mib = std::to_string((bytes >> 20) + 1) + " MiB";
+  if (error == EFBIG)
+    throw FileError("write " + mib + " to a file (see ulimit -f) in", folder, error);
+  throw FileError("find " + mib + " of space in", folder, error);
 }
 
 void publish(FileOps& files, const std::string& temporary, const std::string& path) {
@@ -161,12 +163,19 @@ void publish(FileOps& files, const std::string& temporary, const std::string& pa
 void publish_new(FileOps& files, const std::string& temporary, const std::string& path) {
   files.sync(temporary);
   if (files.link(temporary, path)) {
-    files.remove(temporary);
-  } else {  // no hard links there: what appears in this instant is lost
+    ::unlink(temporary.c_str());  // where that fails, the file has two names
+  } else {                        // no hard links there: what appears in this instant is lost
     if (::access(path.c_str(), F_OK) == 0) throw FileError("create", path, EEXIST);
     files.rename(temporary, path);
   }
   files.sync_folder(folder_of(path));
+}
+
+void check_is_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw FileError("open", path, errno);
+  if (S_ISDIR(status.st_mode)) throw FileError("read", path, EISDIR);
+  if (!S_ISREG(status.st_mode)) throw FileError("read", path, ESPIPE);
 }
 
 FileIdentity identity_of(const std::string& path) {
@@ -202,7 +211,9 @@ std::string temporary_name(const std::string& prefix) {
 }
 
 void discard(const std::string& path) noexcept {
-  if (::truncate(path.c_str(), 0) != 0) errno = 0;
+  struct stat status {};
+  const bool alone = ::lstat(path.c_str(), &status) == 0 && status.st_nlink == 1;
+  if (alone && ::truncate(path.c_str(), 0) != 0) errno = 0;
   ::unlink(path.c_str());
 }
 

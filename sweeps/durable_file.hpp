@@ -49,6 +49,10 @@ void publish(FileOps& files, const std::string& temporary, const std::string& pa
 /// The same, where nothing may be at `path`. Throws FileError (EEXIST) when something is.
 void publish_new(FileOps& files, const std::string& temporary, const std::string& path);
 
+/// Throws FileError where the path leads to a folder, a pipe or a device, or to nothing: to read
+/// from these may block forever.
+void check_is_file(const std::string& path);
+
 /// Which file a path names. Another file that takes its place differs; so, mostly, does the same
 /// file with other contents.
 struct FileIdentity {
@@ -67,8 +71,8 @@ std::string resolved(const std::string& path);
 /// `prefix`, random digits and ".tmp": a name that no other process makes, on whatever host.
 std::string temporary_name(const std::string& prefix);
 
-/// Frees the space of a file that is not wanted, also while a descriptor of it is still open, and
-/// removes its name. Never fails.
+/// Removes the name of a file that is not wanted and, unless it has another name, frees its space
+/// also while a descriptor of it is still open. Never fails.
 void discard(const std::string& path) noexcept;
 
 /// Size of a file; 0 when there is none.
@@ -86,6 +90,8 @@ class Descriptor {
   /// Throws FileError when it cannot be opened. `flags` as for open(2), without O_CLOEXEC; `mode`
   /// of a new file, less the umask.
   Descriptor(const std::string& path, int flags, unsigned mode = 0666);
+  /// Owns one that is open already.
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
   ~Descriptor();
   Descriptor(Descriptor&& other) noexcept;
   Descriptor& operator=(Descriptor&& other) noexcept;

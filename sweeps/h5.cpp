@@ -76,6 +76,24 @@ H5Properties h5_access() {
   return access;
 }
 
+/// Names of objects and attributes stay in the headers of their groups, however many they are: a
+/// header has a checksum and is small, where HDF5's heaps and trees of names take many blocks.
+static H5Properties keeping_names_in_headers(hid_t kind) {
+  constexpr unsigned kMost = 4096;
+  H5Properties creation(H5Pcreate(kind), "make creation properties");
+  h5_check(H5Pset_link_phase_change(creation.get(), kMost, kMost - 1), "keep names in headers");
+  h5_check(H5Pset_attr_phase_change(creation.get(), kMost, kMost - 1), "keep attributes there");
+  return creation;
+}
+
+H5Properties h5_creation() { return keeping_names_in_headers(H5P_FILE_CREATE); }
+
+H5Group create_group(hid_t parent, const std::string& name) {
+  const H5Properties creation = keeping_names_in_headers(H5P_GROUP_CREATE);
+  return {H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+          "create the group " + name};
+}
+
 /// A file on the disk closes at once, or says that it cannot: never later, behind the last object
 /// in it that is still open.
 static H5Properties writing_access() {
@@ -94,7 +112,8 @@ void note_failed_close() { clean_up.close_failed = true; }
 H5File create_h5(const std::string& path) {
   silence_h5();
   const H5Properties access = writing_access();
-  return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), "create " + path};
+  return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, h5_creation().get(), access.get()),
+          "create " + path};
 }
 
 H5File open_h5(const std::string& path) {

@@ -66,6 +66,8 @@ void silence_h5();
 /// How files are opened. They are written by one process under a name of their own and read once
 /// they are closed, so HDF5's locks protect nothing, and some file systems refuse them.
 H5Properties h5_access();
+/// How files are created.
+H5Properties h5_creation();
 /// HDF5 wants a name for a file in memory, too: one that no file has, and no other that is open.
 std::string name_in_memory();
 
@@ -103,6 +105,7 @@ H5File open_h5_bytes(std::string_view bytes, const std::string& name);
 H5File open_h5_for_writing(const std::string& path);
 
 bool has_object(hid_t parent, const std::string& name);
+H5Group create_group(hid_t parent, const std::string& name);
 /// Removes a group or a dataset and everything in it; the file does not shrink.
 void remove_object(hid_t parent, const std::string& name);
 

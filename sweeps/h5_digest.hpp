@@ -1,6 +1,5 @@
 #pragma once
 // Private to this folder: whether a file is what was written, below the level of tables.
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,12 +20,5 @@ void check_chunks(hid_t file);
 /// tells which. What it makes of chunks with more damage is not what they were, so other digests
 /// have the last word. Returns how many chunks it changed. Throws H5Error.
 int mend_chunks(hid_t file);
-
-/// All bytes of a file.
-using FileBytes = std::span<unsigned char>;
-
-/// The same of object headers and the superblock, without HDF5, which opens nothing behind one that
-/// does not have its checksum.
-int mend_headers(FileBytes file);
 
 }  // namespace sweep

@@ -1,31 +1,21 @@
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cstdint>
 #include <cstring>
+#include <set>
 #include <string_view>
 
-#include "sweeps/h5_digest.hpp"
+#include "sweeps/h5_bytes.hpp"
 
 namespace sweep {
 
 namespace {
 
-// The parts of a file that end in a checksum are laid out as in "HDF5 File Format Specification
-// Version 3.0": the superblock (II.A), object headers of version 2 (IV.A.1.b) and the blocks that
-// go on with them.
 constexpr std::size_t kChecksum = 4;
 constexpr std::string_view kHeader = "OHDR", kContinuation = "OCHK";
 constexpr unsigned kVersion = 2;
-// Longer than any header here; each further byte costs eight checksums of all of them.
-constexpr std::size_t kLongest = std::size_t{1} << 14;
-
-/// Little-endian; 0 beyond the end.
-std::uint64_t number_at(FileBytes bytes, std::size_t at, std::size_t width) {
-  std::uint64_t number = 0;
-  for (std::size_t i = width; i-- > 0;)
-    number = number << 8 | (at + i < bytes.size() ? bytes[at + i] : 0);
-  return number;
-}
+// Longer than any header here.
+constexpr std::size_t kLongest = std::size_t{1} << 20;
 
 struct Lanes {
   std::uint32_t a, b, c;
@@ -60,133 +50,172 @@ std::uint32_t lookup3(FileBytes bytes) {
   constexpr std::size_t kRound = 12;
   const std::uint32_t first = 0xdeadbeef + static_cast<std::uint32_t>(bytes.size());
   Lanes lanes{first, first, first};
-  for (; !bytes.empty(); bytes = bytes.subspan(std::min(kRound, bytes.size()))) {
-    lanes.a += static_cast<std::uint32_t>(number_at(bytes, 0, 4));
-    lanes.b += static_cast<std::uint32_t>(number_at(bytes, 4, 4));
-    lanes.c += static_cast<std::uint32_t>(number_at(bytes, 8, 4));
-    if (bytes.size() > kRound) {
-      lanes.mix();
-    } else {
-      lanes.finish();
-    }
+  static_assert(std::endian::native == std::endian::little);
+  for (; bytes.size() > kRound; bytes = bytes.subspan(kRound)) {
+    std::array<std::uint32_t, 3> words;
+    std::memcpy(words.data(), bytes.data(), kRound);
+    lanes = {lanes.a + words[0], lanes.b + words[1], lanes.c + words[2]};
+    lanes.mix();
   }
+  if (bytes.empty()) return lanes.c;
+  lanes.a += static_cast<std::uint32_t>(number_at(bytes, 0, 4));
+  lanes.b += static_cast<std::uint32_t>(number_at(bytes, 4, 4));
+  lanes.c += static_cast<std::uint32_t>(number_at(bytes, 8, 4));
+  lanes.finish();
   return lanes.c;
 }
 
-bool is_whole(FileBytes part) {
-  if (part.size() <= kChecksum) return false;
-  const std::size_t end = part.size() - kChecksum;
-  return number_at(part, end, kChecksum) == lookup3(part.first(end));
+bool starts_with(FileBytes bytes, std::string_view mark) {
+  return bytes.size() >= mark.size() && std::memcmp(bytes.data(), mark.data(), mark.size()) == 0;
 }
 
-/// Flips back the bit of these bytes that makes `whole` true. False where none does.
-template <class Whole>
-bool mend_bit(FileBytes bytes, const Whole& whole) {
-  for (unsigned char& byte : bytes) {
-    for (int bit = 0; bit < 8; ++bit) {
-      byte = static_cast<unsigned char>(byte ^ 1 << bit);
-      if (whole()) return true;
-      byte = static_cast<unsigned char>(byte ^ 1 << bit);
-    }
-  }
-  return false;
-}
-
-/// Where the messages of an object header begin, and its length; 0 where it says what none does.
-struct HeaderShape {
-  std::size_t messages = 0, length = 0;
+/// The chunk of a header that begins it; empty where it says what none does.
+struct FirstChunk {
+  FileBytes all, messages;
+  bool ordered = false;  // messages say in which order they were created
 };
-HeaderShape shape_of(FileBytes header) {
+FirstChunk first_chunk(FileBytes rest) {
   constexpr std::size_t kFlags = 5, kTimes = 16, kLimits = 4;
-  const std::uint64_t flags = number_at(header, kFlags, 1);
+  const std::uint64_t flags = number_at(rest, kFlags, 1);
   std::size_t at = kFlags + 1;
   if ((flags & 0x20) != 0) at += kTimes;
   if ((flags & 0x10) != 0) at += kLimits;
   const std::size_t width = std::size_t{1} << (flags & 3);
-  const std::uint64_t messages = number_at(header, at, width);
+  const std::uint64_t size = number_at(rest, at, width);
   at += width;
-  if (messages > kLongest || at + messages + kChecksum > header.size()) return {};
-  return {at, at + messages + kChecksum};
+  if (size > kLongest || at + size + kChecksum > rest.size()) return {};
+  return {rest.first(at + size + kChecksum), rest.subspan(at, size), (flags & 0x04) != 0};
 }
 
-/// Calls `use` with every block that goes on with a header, as its messages say. `ordered`: they
-/// have an order of creation.
-template <class Use>
-void for_each_continuation(FileBytes file, FileBytes messages, bool ordered, const Use& use) {
-  constexpr std::uint64_t kType = 0x10;
-  const std::size_t lead = ordered ? 6 : 4;
-  for (std::size_t at = 0; at + lead <= messages.size();) {
-    const std::uint64_t size = number_at(messages, at + 1, 2);
-    if (number_at(messages, at, 1) == kType) {
-      const std::uint64_t start = number_at(messages, at + lead, 8);
-      const std::uint64_t length = number_at(messages, at + lead + 8, 8);
-      if (length > kChecksum && length <= kLongest && start < file.size() &&
-          length <= file.size() - start)
-        use(file.subspan(start, length));
+bool is_whole_header(FileBytes rest) {
+  return starts_with(rest, kHeader) && number_at(rest, kHeader.size(), 1) == kVersion &&
+         has_lookup3(first_chunk(rest).all);
+}
+
+/// Walks the messages of a header. `block(bytes)` is asked of each block that goes on with it
+/// whether it can be read; each is visited once.
+template <class Block, class Use>
+void walk(FileBytes file, const FirstChunk& header, const Block& block, const Use& use) {
+  constexpr std::uint64_t kContinues = 0x10;
+  const std::size_t lead = header.ordered ? 6 : 4;
+  std::set<std::uint64_t> seen;
+  std::vector<FileBytes> left = {header.messages};
+  while (!left.empty()) {
+    const FileBytes messages = left.back();
+    left.pop_back();
+    for (std::size_t at = 0; at + lead <= messages.size();) {
+      const std::uint64_t type = number_at(messages, at, 1);
+      const std::size_t size =
+          std::min<std::size_t>(number_at(messages, at + 1, 2), messages.size() - at - lead);
+      const FileBytes data = messages.subspan(at + lead, size);
+      at += lead + size;
+      use(type, data);
+      if (type != kContinues || size < 16) continue;
+      const std::uint64_t start = number_at(data, 0, 8), length = number_at(data, 8, 8);
+      const bool fits = length >= kContinuation.size() + kChecksum && length <= kLongest &&
+                        start < file.size() && length <= file.size() - start;
+      if (!fits || !seen.insert(start).second) continue;
+      const FileBytes found = file.subspan(start, length);
+      if (!block(found)) continue;
+      left.push_back(
+          found.subspan(kContinuation.size(), length - kContinuation.size() - kChecksum));
     }
-    at += lead + size;
   }
 }
 
-/// Mends the blocks that go on with a whole header, and those that go on with them.
-int mend_continuations(FileBytes file, FileBytes messages, bool ordered, int depth) {
-  constexpr int kDeepest = 32;
-  if (depth > kDeepest) return 0;
-  int mended = 0;
-  for_each_continuation(file, messages, ordered, [&](FileBytes block) {
-    const auto whole = [&] { return is_whole(block); };
-    if (!whole()) {
-      if (!mend_bit(block, whole)) return;
-      ++mended;
-    }
-    const std::size_t inner = block.size() - kContinuation.size() - kChecksum;
-    mended +=
-        mend_continuations(file, block.subspan(kContinuation.size(), inner), ordered, depth + 1);
-  });
-  return mended;
-}
+/// Mends what is not whole, as long as the checksums that it takes are affordable.
+class Mender {
+ public:
+  explicit Mender(FileBytes file) : file_(file) {}
 
-int mend_header(FileBytes file, std::size_t at) {
-  constexpr std::size_t kLeast = 32;  // where its length is what is damaged
-  const FileBytes rest = file.subspan(at, std::min(kLongest, file.size() - at));
-  const auto whole = [&] {
-    const bool named = std::memcmp(rest.data(), kHeader.data(), kHeader.size()) == 0;
-    const std::size_t length = named ? shape_of(rest).length : 0;
-    return length > 0 && is_whole(rest.first(length));
-  };
-  int mended = 0;
-  if (!whole()) {
-    const std::size_t length = std::max(kLeast, shape_of(rest).length);
-    if (!mend_bit(rest.first(std::min(length, rest.size())), whole)) return 0;
-    ++mended;
+  int mended() const { return mended_; }
+
+  /// Flips back the bit of `bytes` that makes `whole` true, for which it looks at `length` bytes.
+  /// False where no bit does.
+  template <class Whole>
+  bool mend(FileBytes bytes, std::size_t length, const Whole& whole) {
+    for (unsigned char& byte : bytes) {
+      if (budget_ < 8 * length) return false;
+      budget_ -= 8 * length;
+      for (int bit = 0; bit < 8; ++bit) {
+        byte = static_cast<unsigned char>(byte ^ 1 << bit);
+        if (whole()) {
+          ++mended_;
+          return true;
+        }
+        byte = static_cast<unsigned char>(byte ^ 1 << bit);
+      }
+    }
+    return false;
   }
-  const HeaderShape shape = shape_of(rest);
-  const FileBytes messages =
-      rest.subspan(shape.messages, shape.length - shape.messages - kChecksum);
-  const bool ordered = (rest[5] & 0x04) != 0;
-  return mended + mend_continuations(file, messages, ordered, 0);
-}
+
+  void mend_header(std::size_t at) {
+    constexpr std::size_t kLeast = 32;  // where its length is what is damaged
+    const FileBytes rest = file_.subspan(at);
+    const auto whole = [&] { return is_whole_header(rest); };
+    const std::size_t length = std::max(kLeast, first_chunk(rest).all.size());
+    const bool readable = whole() || mend(rest.first(std::min(length, rest.size())), length, whole);
+    if (!readable) return;
+    const auto block = [this](FileBytes bytes) {
+      const auto sound = [bytes] {
+        return starts_with(bytes, kContinuation) && has_lookup3(bytes);
+      };
+      return sound() || mend(bytes, bytes.size(), sound);
+    };
+    walk(file_, first_chunk(rest), block, [](std::uint64_t, FileBytes) {});
+  }
+
+ private:
+  FileBytes file_;
+  int mended_ = 0;
+  std::uint64_t budget_ = std::uint64_t{1} << 34;  // bytes: some ten seconds
+};
 
 /// Whether an object header may begin there, but for one bit.
 bool may_begin(FileBytes file, std::size_t at) {
   std::uint32_t found = 0, wanted = 0;
   std::memcpy(&found, file.data() + at, sizeof found);
   std::memcpy(&wanted, kHeader.data(), sizeof wanted);
-  const int bits = std::popcount(found ^ wanted);
-  return bits <= 1 && bits + std::popcount(file[at + kHeader.size()] ^ kVersion) <= 1;
+  const int wrong = std::popcount(found ^ wanted);
+  return wrong <= 1 && wrong + std::popcount(file[at + kHeader.size()] ^ kVersion) <= 1;
 }
 
 }  // namespace
 
+std::uint64_t number_at(FileBytes bytes, std::size_t at, std::size_t width) {
+  std::uint64_t number = 0;
+  for (std::size_t i = width; i-- > 0;)
+    number = number << 8 | (at + i < bytes.size() ? bytes[at + i] : 0);
+  return number;
+}
+
+bool has_lookup3(FileBytes part) {
+  if (part.size() <= kChecksum) return false;
+  const std::size_t end = part.size() - kChecksum;
+  return number_at(part, end, kChecksum) == lookup3(part.first(end));
+}
+
+void for_each_message(FileBytes file, std::uint64_t header,
+                      const std::function<void(std::uint64_t type, FileBytes data)>& use) {
+  const FileBytes rest = file.subspan(std::min<std::uint64_t>(header, file.size()));
+  const auto block = [](FileBytes bytes) {
+    return starts_with(bytes, kContinuation) && has_lookup3(bytes);
+  };
+  if (!is_whole_header(rest))
+    throw H5Error("the object header at byte " + std::to_string(header) + " is not whole");
+  walk(file, first_chunk(rest), block, use);
+}
+
 int mend_headers(FileBytes file) {
   constexpr std::size_t kSuperblock = 48;
   if (file.size() < kSuperblock) return 0;
+  Mender mender(file);
   const FileBytes superblock = file.first(kSuperblock);
-  const auto whole = [&] { return is_whole(superblock); };
-  int mended = !whole() && mend_bit(superblock, whole) ? 1 : 0;
-  for (std::size_t at = 0; at + kHeader.size() + 1 < file.size(); ++at)
-    if (may_begin(file, at)) mended += mend_header(file, at);
-  return mended;
+  const auto whole = [&] { return has_lookup3(superblock); };
+  if (!whole()) mender.mend(superblock, kSuperblock, whole);
+  for (std::size_t at = 0; at + kHeader.size() < file.size(); ++at)
+    if (may_begin(file, at)) mender.mend_header(at);
+  return mender.mended();
 }
 
 }  // namespace sweep

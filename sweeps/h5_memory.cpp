@@ -22,7 +22,7 @@ H5File MemoryH5::create() {
   calls.udata = this;
   h5_check(H5Pset_fapl_core(access.get(), kGrowth, 0), "keep a file in memory");
   h5_check(H5Pset_file_image_callbacks(access.get(), &calls), "keep the bytes of a file");
-  return {H5Fcreate(name_in_memory().c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()),
+  return {H5Fcreate(name_in_memory().c_str(), H5F_ACC_EXCL, h5_creation().get(), access.get()),
           "create a file in memory"};
 }
 

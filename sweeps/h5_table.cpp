@@ -35,8 +35,7 @@ Column read_column(hid_t group, const std::string& name) {
 
 void write_table(hid_t parent, const Table& table) {
   const std::size_t rows = table.rows();  // columns of equal length, or no table
-  H5Group group(H5Gcreate2(parent, table.name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                "create the table " + table.name);
+  H5Group group = create_group(parent, table.name);
   std::vector<std::string> order;
   for (const Column& column : table.columns) {
     write_column(group.get(), column);

@@ -69,6 +69,7 @@ void count(Counts& counts, const CellRecord& cell, bool runs) {
 
 Status read_status(const std::string& path) {
   Status status;
+  using_files([&path] { sweep::resolved(path); });  // refuses links that lead to themselves
   // First of all: a driver that ends after this has left what is read below.
   status.driver = sweep::live_driver(path);
   if (status.driver) status.silent_s = std::max(0.0, -seconds_until(status.driver->heard));

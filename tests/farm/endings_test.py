@@ -41,6 +41,33 @@ def closed_pipe_of_a_run():
         expect_equal(statuses, {"ok"}, "statuses")
 
 
+@case("damage is found also by a command whose parent ignores how children end")
+def ignored_children():
+    with Folder(SMALL) as folder:
+        finished(folder)
+        whole = folder.bytes_of("a.h5")
+        folder.write("a.h5", whole[:5000] + bytes([whole[5000] ^ 255]) + whole[5001:-4000])
+        ignoring = ("python3", "-c", "import os, signal, sys\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+                    "os.execv(sys.argv[1], sys.argv[1:])")
+        for words in ("check", "a.h5"), ("export", "a.h5", "--table", "cells"), ("merge", "a.h5", "a.h5", "-o", "b.h5"):
+            ended = folder.start(*words, prefix=ignoring).wait()
+            expect_equal(ended.code, BAD_ARCHIVE, f"exit code of {words}, {ended}")
+        expect_equal(folder.start_run("--archive", "a.h5", prefix=ignoring).wait().code, BAD_ARCHIVE, "exit code of a run")
+
+
+@case("a pipe or a folder in the place of an archive is refused at once")
+def no_files():
+    with Folder(SMALL) as folder:
+        os.mkfifo(folder.file("pipe.h5"))
+        os.mkdir(folder.file("folder.h5"))
+        for name, reason in (("pipe.h5", "cannot read pipe.h5"), ("folder.h5", "Is a directory")):
+            for words in ("check", name), ("status", name), ("salvage", name, "-o", "b.h5"):
+                ended = folder.start(*words).wait(30)
+                expect(ended.code in (2, BAD_ARCHIVE), f"exit code of {words}, {ended}")
+                expect_in(reason, ended.err, f"message of {words}")
+                expect_equal(ended.err.count("\n"), 1, f"lines of the message of {words}, {ended}")
+
+
 @case("a watch ends with its run, and says so when no driver runs what is left")
 def watch():
     with Folder(ENDLESS) as folder:

@@ -112,9 +112,11 @@ class Scenario:
                 return f"{name}, which is only read, is damaged"
         if self.archive:
             return self.judge_run(folder, before, whole, code, err)
-        if code == 0 and self.output and self.output.endswith(".h5") \
-                and folder.kvsweep("check", self.output)[0] != 0:
-            return "exit 0 and a damaged archive"
+        made = self.output and self.output.endswith(".h5") and os.path.exists(folder.file(self.output))
+        if made and folder.kvsweep("check", self.output)[0] != 0:
+            return f"exit {code} and a damaged archive"
+        if code == 0 and not made and self.output.endswith(".h5"):
+            return "exit 0 and no archive"
         return None
 
     def judge_run(self, folder, before, whole, code, err):

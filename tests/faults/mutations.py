@@ -36,7 +36,7 @@ COMMANDS = {
     "run": ["run", "faults.toml", "--archive", "a.h5"],
     "resume": ["run", "faults.toml", "--archive", "a.h5"],
 }
-LISTED_CODES = {0, 1, 2, 3, 4, 5, 75}
+LISTED_CODES = {0, 2, 3, 4, 5, 75}
 
 
 def places(whole, name):
@@ -105,6 +105,9 @@ class Archives:
                     wrong.append(f"{name}: exit 0 and other results")
                 if name == "equal" and codes["check"] == 0 and "equal" not in out:
                     wrong.append(f"check finds nothing, and the results differ: {err or out}")
+        for name in "merge", "run":
+            if (codes["check"] == 0) != (codes[name] == 0):
+                wrong.append(f"{name}: exit code {codes[name]}, and {codes['check']} of check")
         return place, offset, codes, wrong
 
 

@@ -7,6 +7,7 @@
 #include "sweeps/archive_reader.hpp"
 #include "sweeps/h5_column.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
 #include "tests/sweeps/archive_world.hpp"
 
 using namespace sweep;
@@ -68,6 +69,32 @@ TEST_CASE("a changed row of the cells is reported", "[archive]") {
   const Finished world;
   world.change("cells", "seed", 1, std::int64_t{43});
   CHECK_THAT(world.problems(), Contains("the table cells does not have the digest in the footer"));
+}
+
+TEST_CASE("any flipped bit of an index of chunks is reported", "[archive]") {
+  const Finished world;
+  const std::string whole = file_bytes(world.path());
+  const auto is_reported = [&](std::size_t byte, unsigned bit) {
+    std::string bytes = whole;
+    bytes[byte] = static_cast<char>(bytes[byte] ^ 1 << bit);
+    std::ofstream(world.path(), std::ios::binary) << bytes;
+    return !check_archive(world.path()).empty();
+  };
+  constexpr std::size_t kUsed = 24 + 24 + 8 + 24;  // a node with one chunk between two keys
+  std::mt19937 random(5);
+  int nodes = 0;
+  for (std::size_t at = whole.find("TREE"); at != whole.npos; at = whole.find("TREE", at + 1)) {
+    if (nodes == support::scaled(4)) break;
+    if (!is_reported(at, 0)) continue;  // of a table that was replaced
+    ++nodes;
+    for (int i = 0; i < 8; ++i) {
+      const std::size_t byte = random() % kUsed;
+      const unsigned bit = random() % 8;
+      INFO("bit " << bit << " of byte " << byte << " of the node at " << at);
+      CHECK(is_reported(at + byte, bit));
+    }
+  }
+  CHECK(nodes > 0);
 }
 
 TEST_CASE("rows that carry another cell's number are reported", "[archive]") {

@@ -9,7 +9,8 @@
 #include "sweeps/archive_check.hpp"
 #include "sweeps/archive_reader.hpp"
 #include "sweeps/child_process.hpp"
-#include "sweeps/h5_digest.hpp"
+#include "sweeps/h5.hpp"
+#include "sweeps/h5_bytes.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
 
@@ -146,7 +147,7 @@ TEST_CASE("a bit that has flipped in each object header is found by their checks
     }
     REQUIRE(flipped > 100);
     CHECK(mend_headers({reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()}) == flipped);
-    CHECK(bytes == whole);
+    CHECK((bytes == whole));
   }
   for (const std::size_t size : {0u, 3u, 50u, 3000u}) {  // of what is left of a file
     std::string bytes = whole.substr(0, size);

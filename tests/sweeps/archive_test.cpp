@@ -186,26 +186,6 @@ TEST_CASE("a truncated or flipped shard is set aside with a message, and its cel
   CHECK(check_archive(world.path()).empty());
 }
 
-TEST_CASE("results that a changed plan no longer has wait as shards for a plan that has them",
-          "[archive]") {
-  ArchiveWorld world(4);
-  world.open();
-  world.run_all({0, 1, 2, 3});
-  const std::vector<CellRecord> all = world.plan;
-  world.plan = {all[3], all[1]};
-  world.options.spec_text += "# smaller\n";
-  world.open();
-  CHECK(world.done() == std::vector<int>{3, 1});
-  CHECK(exists(world.shard(0)));
-  CHECK(check_archive(world.path()).empty());
-  world.plan = all;
-  world.open().finalize();
-  CHECK(world.done() == std::vector<int>{0, 1, 2, 3});
-  CHECK(check_archive(world.path()).empty());
-  world.close();
-  CHECK_FALSE(exists(world.spool()));
-}
-
 TEST_CASE("resuming with nothing to do leaves the archive as it is, byte for byte", "[archive]") {
   ArchiveWorld world(3);
   world.options.provenance = {{"command", "kvsweep run", true}};
