@@ -312,7 +312,11 @@ Salvage salvage_archive(const std::string& archive, const std::string& target) {
   const std::optional<LiveDriver> driver = live_driver(path);
   if (driver && driver->is_certain) throw ArchiveInUse(path, driver->holder);
   Salvage salvage;
-  writing(target, [&] { salvage = salvage_into(path, target); });
+  try {
+    writing(target, [&] { salvage = salvage_into(path, target); });
+  } catch (const ArchiveNoSpace& error) {
+    throw ArchiveWriteFailed(error.what());  // nothing waits for space here
+  }
   return salvage;
 }
 

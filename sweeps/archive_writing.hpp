@@ -27,7 +27,7 @@ bool wants_space(const Error& error) {
   return number == ENOSPC || number == EDQUOT;
 }
 
-/// Without HDF5's own words where the system's say it all.
+/// The system's words alone where HDF5 quotes them.
 inline std::string reason_of(const FileError& error) { return error.what(); }
 inline std::string reason_of(const H5Error& error) {
   const int number = error_number_of(error);
@@ -36,11 +36,9 @@ inline std::string reason_of(const H5Error& error) {
 
 template <class Error>
 [[noreturn]] void throw_write_failed(const std::string& archive, const Error& error) {
-  const std::string folder = folder_of(archive), untouched = "; what was there is untouched";
-  if (wants_space(error)) {
-    throw ArchiveNoSpace(archive + ": no space left in " + folder + untouched, folder);
-  }
-  throw ArchiveWriteFailed(archive + ": " + reason_of(error) + untouched);
+  const std::string text = archive + ": " + reason_of(error) + "; what was there is untouched";
+  if (wants_space(error)) throw ArchiveNoSpace(text, folder_of(archive));
+  throw ArchiveWriteFailed(text);
 }
 
 /// Runs `action`; failures to write become ArchiveNoSpace or another ArchiveWriteFailed.

@@ -109,6 +109,9 @@ class Tree {
     const std::size_t at = kLead + number * (key_bytes() + kAddress) + key_bytes();
     const std::uint64_t child = number_at(node, at, kAddress);
     if (level > 0) return visit(child, level - 1, &from, &to);
+    const std::uint64_t beyond = to.offset[0] - from.offset[0];
+    if (last && to.bytes == 0 && beyond != 0 && beyond != layout_.chunk[0])
+      fail(address, "ends far behind its last chunk");
     if (child >= file_.size() || from.bytes > file_.size() - child)
       fail(address, "has a chunk beyond the end of the file");
   }

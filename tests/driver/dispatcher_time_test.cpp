@@ -21,6 +21,18 @@ TEST_CASE("a busy worker that falls silent is lost, one that heartbeats is not")
   CHECK(world.dispatcher.expects(2, 1, 1));
 }
 
+TEST_CASE("a cell whose workers fall silent, one after the other, has not failed") {
+  World world({cell(0, 9), cell(1, 8), cell(2, 7)}, {.workers = 3, .silence = seconds(60)});
+  for (const int worker : {1, 2, 3}) world.join(worker);
+  world.pass(seconds(62), {1});
+  world.done(3);
+  REQUIRE(world.cell_of(3) == 0);
+  world.pass(seconds(62), {1, 3});
+  world.done(2);
+  CHECK(world.fate(0).empty());
+  CHECK(world.left(0) == Why::hindered);
+}
+
 TEST_CASE("a pause of the driver itself is no silence of the workers") {
   World world({cell(0)}, {.workers = 1, .silence = seconds(60)});
   world.join(1);

@@ -54,6 +54,11 @@ class Folder:
     def kvsweep(self, *words):
         return subprocess.run((PROGRAM, *words), cwd=self.path, capture_output=True, text=True, check=False)
 
+    def remove_archive(self, archive):
+        for name in archive, archive + ".prev":
+            if os.path.exists(self.file(name)):
+                os.remove(self.file(name))
+
     def run(self, archive, only):
         """Cells in an archive, whichever way they came there."""
         os.makedirs(os.path.dirname(self.file(archive)), exist_ok=True)
@@ -142,9 +147,9 @@ def goes_on_from_merged():
         expect_equal({label: own[label] for label in merged}, merged, "cells that were merged")
         expect_equal(len(folder.merge()), 2, "cells of the merge")
         expect_in("nothing is left to run", folder.submit().stderr, "message")
-        os.remove(folder.file(OWN))
+        folder.remove_archive(OWN)
         folder.run(OWN, "gpu=a100-40gb,jps=10")
-        os.remove(folder.file(MERGED))
+        folder.remove_archive(MERGED)
         folder.run(MERGED, "gpu=a100-40gb,jps=5")
         refused = folder.submit()
         expect_equal(refused.returncode, 2, f"exit code, {refused}")
