@@ -114,13 +114,14 @@ std::map<StepLayer, double> kernel_times(const sweep::Table& table, AccessKernel
   return times;
 }
 
-/// When each of `who` begins, by the touches that `counts`, over the time of their kernel.
-template <class Counts, class Who>
+/// How far apart the first touches of groups are, as a share of their kernel's time; the median
+/// over kernels. `counts` tells which touches do, `group_of` to which group one belongs.
+template <class Counts, class GroupOf>
 double spread(const std::vector<Touch>& touches, const std::map<StepLayer, double>& kernels,
-              Counts counts, Who who) {
+              Counts counts, GroupOf group_of) {
   std::map<StepLayer, std::map<std::pair<std::int32_t, std::int32_t>, double>> first;
   for (const Touch& touch : touches)
-    if (counts(touch)) note_first(first[touch.place()], who(touch), touch.at_s);
+    if (counts(touch)) note_first(first[touch.place()], group_of(touch), touch.at_s);
   Values shares;
   for (const auto& [place, begins] : first) {
     const auto kernel = kernels.find(place);

@@ -187,7 +187,7 @@ Findings find_all(const std::string& path, const WorkFolder& work) {
   Findings found;
   const auto add = [&](const std::string& source) -> const Extract& {
     const Extract to{work.file(std::to_string(found.extracts.size()))};
-    fs::create_directory(to.folder);
+    FileOps().make_folder(to.folder);
     found.sources.push_back(source);
     return found.extracts.emplace_back(to);
   };

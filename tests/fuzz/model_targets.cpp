@@ -1,5 +1,6 @@
 #include "tests/fuzz/targets.hpp"
 #include "tests/model/checkpoint_folder.hpp"
+#include "tests/support/json_pieces.hpp"
 #include "workers/engine/errors.hpp"
 
 namespace fuzz {
@@ -36,29 +37,6 @@ bool hugging_face(std::string_view bytes) {
                                       [] { model::read_huggingface_config(folder().path()); });
 }
 
-const std::vector<std::string> kWords = {"{",
-                                         "}",
-                                         "[",
-                                         "]",
-                                         ",",
-                                         ":",
-                                         "\"",
-                                         "-1",
-                                         "0",
-                                         "1e99",
-                                         "1e999",
-                                         "null",
-                                         "\"F64\"",
-                                         "\"shape\"",
-                                         "\"data_offsets\"",
-                                         "true",
-                                         "\xff",
-                                         "\\u0000",
-                                         "\"dtype\"",
-                                         "18446744073709551615",
-                                         "9223372036854775808",
-                                         "2.5"};
-
 }  // namespace
 
 Target safetensors_target() {
@@ -68,7 +46,7 @@ Target safetensors_target() {
                                                      model::DType::f16, "model.");
             return std::vector<std::string>{support::safetensors_file(tensors)};
           },
-          kWords};
+          support::kJsonPieces};
 }
 
 Target config_target() {
@@ -84,7 +62,7 @@ Target config_target() {
 "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 100, "max_position_embeddings": 256,
 "ffn_dim": 96, "torch_dtype": "float16", "activation_function": "relu"})"};
           },
-          kWords};
+          support::kJsonPieces};
 }
 
 }  // namespace fuzz

@@ -2,6 +2,7 @@
 
 #include "tests/model/checkpoint_folder.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/json_pieces.hpp"
 #include "workers/engine/errors.hpp"
 
 namespace {
@@ -12,24 +13,6 @@ std::size_t below(Random& random, std::size_t limit) { return random() % limit; 
 
 /// Changes, removes, repeats or inserts a few bytes, mostly where the header is.
 void mutate(std::string& file, Random& random) {
-  static const std::vector<std::string> kPieces = {"{",
-                                                   "}",
-                                                   "[",
-                                                   "]",
-                                                   ",",
-                                                   ":",
-                                                   "\"",
-                                                   "-1",
-                                                   "0",
-                                                   "18446744073709551615",
-                                                   "1e99",
-                                                   "null",
-                                                   "9223372036854775808",
-                                                   "\"F64\"",
-                                                   "\"shape\"",
-                                                   "\"data_offsets\"",
-                                                   "\xff",
-                                                   "\\u0000"};
   const std::size_t near =
       random() % 4 == 0 ? file.size() : std::min<std::size_t>(file.size(), 900);
   if (near == 0) return;
@@ -45,7 +28,7 @@ void mutate(std::string& file, Random& random) {
       file.erase(at, 1 + below(random, 9));
       break;
     case 3:
-      file.insert(at, kPieces[below(random, kPieces.size())]);
+      file.insert(at, support::kJsonPieces[below(random, support::kJsonPieces.size())]);
       break;
     case 4:
       file.resize(at);
