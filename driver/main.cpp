@@ -6,11 +6,11 @@
 #include <optional>
 #include <stdexcept>
 
+#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
+#include "driver/command_line/options.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "driver/failure.hpp"
-#include "driver/options.hpp"
-#include "sweeps/child_process.hpp"
+#include "sweeps/files/child_process.hpp"
 
 namespace {
 
@@ -52,6 +52,9 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
   if (options.command == "claims") return driver::claims(options);
   if (options.command == "doctor") return driver::doctor(options);
   if (options.command == "submit") return driver::submit(options);
+  if (options.command == "completion") return driver::completion(options);
+  if (options.command == "keys") return driver::keys(options);
+  if (options.command == "policies") return driver::policies(options);
   return driver::kOk;
 }
 

@@ -1,28 +1,28 @@
 #pragma once
 #include <cstdint>
 
-/// What kernels leave of their accesses to the KV cache: records of 16 bytes in segments that open
-/// with a header of 48. A warp of a kernel writes a segment of its own, so none waits for
-/// another. The same on a device and on the host; docs/access-log.md says what may be read out of
-/// it.
+/// Records of kernels' accesses to the KV cache: 16 bytes each, in segments that begin with a
+/// header of 48 bytes. Each warp of a kernel writes its own segment, so no warp waits for another.
+/// The format is the same on device and host; docs/access-log.md says which conclusions it
+/// supports.
 namespace kernels {
 
-/// Keys and values apart: attention needs them at different times.
+/// Keys and values are separate, because attention needs them at different times.
 enum class AccessKind : std::uint8_t { read_key, read_value, write_key, write_value };
 
 enum class AccessKernel : std::uint8_t { append, prefill_attention, decode_attention };
 
 /// Bits of AccessRecord::flags.
-inline constexpr std::uint8_t kPrefillAccess = 1;    // of a row that is prefilled
-inline constexpr std::uint8_t kSaturatedAccess = 2;  // `ticks` or `duration` would be larger
+inline constexpr std::uint8_t kPrefillAccess = 1;    // the row is prefilled
+inline constexpr std::uint8_t kSaturatedAccess = 2;  // `ticks` or `duration` exceeds its field
 
-/// Ticks of the clock that one unit of AccessRecord::duration stands for.
+/// Clock ticks per unit of AccessRecord::duration.
 inline constexpr std::uint32_t kDurationTicks = 16;
 
 /// One access to slots of one block, for one key head.
 struct AccessRecord {
-  std::uint32_t ticks;     // of the clock from the segment's begin until the access was issued
-  std::uint16_t duration;  // in units of kDurationTicks: reads, until the data was there; writes, 0
+  std::uint32_t ticks;     // clock ticks from the start of the segment to the issue of the access
+  std::uint16_t duration;  // in units of kDurationTicks: until the data arrived; for writes 0
   std::uint8_t kind;       // AccessKind
   std::uint8_t flags;
   std::uint8_t block[3];  // little-endian
@@ -33,19 +33,19 @@ struct AccessRecord {
 };
 static_assert(sizeof(AccessRecord) == 16, "one 16-byte store");
 
-/// The most that the fields of a record hold.
+/// Limits of the fields of a record.
 inline constexpr std::int64_t kMostLoggedBlocks = 1 << 24, kMostLoggedRows = 1 << 16;
 inline constexpr int kMostLoggedSlots = 255, kMostLoggedHeads = 256;
 
-/// One warp's share of one kernel. Both clocks are read together at both ends: `clock` ticks as the
-/// processor does, `time` counts nanoseconds. No frequency need be known.
+/// One warp's share of one kernel. Both clocks are read together at both ends: `clock` counts
+/// processor ticks, `time` nanoseconds, so the frequency need not be known.
 struct SegmentHeader {
   std::uint8_t kernel;  // AccessKernel
   std::uint8_t warp;    // of its CTA
   std::uint16_t layer;
   std::uint32_t cta;
   std::uint16_t sm;
-  std::uint16_t step;   // its low bits: a segment of an earlier step would show
+  std::uint16_t step;   // low bits of the step, which detect a segment of an earlier step
   std::uint32_t count;  // records
   std::uint64_t begin_clock, begin_time;
   std::uint64_t end_clock, end_time;

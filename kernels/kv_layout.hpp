@@ -9,22 +9,22 @@
 
 namespace kernels {
 
-/// Where a KV scalar lies in an arena of paged blocks, counted in elements of the KV type.
+/// Position of a KV scalar in an arena of paged blocks, in elements of the KV type.
 ///
-/// Block-first: [block][layer][K, V][kv_head][slot in block][head_dim]. One block is contiguous
-/// over all layers, so moving it between device and host is one copy; keys (or values) of one head
-/// in one block are contiguous as well, so attention streams whole tiles.
+/// Block-first: [block][layer][K, V][kv_head][slot in block][head_dim]. A block is contiguous over
+/// all layers, so copying it between device and host is one copy. Keys (or values) of one head in
+/// one block are contiguous as well, so attention reads whole tiles.
 struct KvLayout {
   int layers = 0;
   int kv_heads = 0;
-  int block_size = 0;  // tokens a block
+  int block_size = 0;  // tokens per block
   int head_dim = 0;
 
-  /// Keys, or values, of one head in one block.
+  /// Elements of the keys, or the values, of one head in one block.
   KERNELS_HOST_DEVICE constexpr std::int64_t head_elements() const {
     return std::int64_t{block_size} * head_dim;
   }
-  /// Keys, or values, of one layer in one block.
+  /// Elements of the keys, or the values, of one layer in one block.
   KERNELS_HOST_DEVICE constexpr std::int64_t side_elements() const {
     return kv_heads * head_elements();
   }

@@ -35,7 +35,7 @@ inline float to_float(F16 x) {
   return sign != 0 ? -subnormal : subnormal;
 }
 
-/// Conversions round to nearest, ties to even; NaN stays NaN, too large a magnitude becomes
+/// Conversions round to nearest, ties to even. NaN stays NaN; a magnitude beyond the range becomes
 /// infinity.
 template <class T>
 T from_float(float x);
@@ -49,7 +49,7 @@ template <>
 inline Bf16 from_float<Bf16>(float x) {
   const std::uint32_t bits = bits_of(x);
   const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
-  // A NaN whose payload lies in the lower half alone must not become infinity.
+  // A NaN with its payload in the lower half alone must not become infinity.
   if (nan) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};
   return {static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
 }

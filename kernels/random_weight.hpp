@@ -6,8 +6,8 @@
 namespace kernels {
 
 /// Element `element` of parameter `parameter` of a model with random weights: uniform in
-/// (-amplitude, amplitude), a pure function of its arguments on host and device alike.
-/// The bits are SplitMix64's finaliser over a counter (Steele, Lea, Flood 2014).
+/// (-amplitude, amplitude), a pure function of its arguments on host and device alike. The bits are
+/// SplitMix64's finalizer over a counter (Steele, Lea, Flood 2014).
 KERNELS_HOST_DEVICE inline float random_weight(std::uint64_t seed, std::uint32_t parameter,
                                                std::uint64_t element, float amplitude) {
   std::uint64_t z = seed * 0x9e3779b97f4a7c15u + (std::uint64_t{parameter} << 40) + element;

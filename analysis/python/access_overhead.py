@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""What the access log costs: logged steps of decodes against their neighbours, in cells of sweeps/experiments/ipdps-access-load.toml.
+"""The cost of the access log: logged decode steps compared with their neighbors, in cells of sweeps/experiments/ipdps-access-load.toml.
 
     kvsweep run sweeps/experiments/ipdps-access-load.toml --archive load.h5
     python3 analysis/python/access_overhead.py load.h5 -o overhead.json
 
-or, where h5py is missing, from three tables in one folder:
+or, without h5py, from three tables in one folder:
 
     for t in cells steps access_rows; do kvsweep export load.h5 --table $t -o load/$t.csv; done
     python3 analysis/python/access_overhead.py load
 
-A logged step stands alone, so steps two before and two behind it are without a log, and so is what they follow: their mean is what
-the step would have taken. That is one pair. The step right behind runs beside the log's copy to the host; what it takes longer counts
-as well. The first logged step of a cell records the graph of its kernels and is left out.
+Logged steps are isolated, so the steps two before and two after one are not logged, and neither are their predecessors. Their mean
+estimates the time of the step without a log; this is one pair. The next step runs beside the log's copy to the host, so its excess
+counts as well. The first logged step of a cell records the graph of its kernels and is left out.
 """
 import argparse
 import csv
@@ -46,7 +46,7 @@ def by_cell(rows):
 
 
 def pairs_of(steps, logged):
-    """Excess of each logged decode step, and of the one behind it, over its neighbours: fractions of their mean."""
+    """Excess of each logged decode step, and of the step after it, over its neighbors, as fractions of their mean."""
     step = {int(row["step"]): row for row in steps}
     pairs = []
     for at in sorted(logged)[1:]:

@@ -16,13 +16,13 @@ import os
 import sys
 
 # Measured cards: data file prefix, datasheet memory bandwidth in GB/s and dense bf16 TFLOPS.
-# The h200 tables of vLLM 0.19 are not used: their long prefills exceed the card's peak twice over.
+# The h200 tables of vLLM 0.19 are not used: their long prefills exceed twice the card's peak.
 MEASURED = {
     "h100-80gb": ("h100_sxm_vllm0.19.0", 3350.0, 989.0),
     "h200-141gb": ("h200_sxm_vllm0.14.0", 4800.0, 989.0),
     "a100-sxm-80gb": ("a100_sxm_vllm0.14.0", 2039.0, 312.0),
 }
-# Cards without data: the A100 fit, scaled by datasheet bandwidth and TFLOPS and by the share of the A100's efficiency
+# Cards without data: the A100 fit, scaled by datasheet bandwidth and TFLOPS, and by the share of the A100's efficiency
 # that the power limit leaves to tensor-core work.
 DERIVED = {
     "a100-sxm-40gb": (1555.0, 312.0, 1.0),  # same 400 W board, slower HBM2
@@ -40,7 +40,7 @@ GEMM_SHAPES = {(6144, 4096), (4096, 4096), (12288, 4096), (16384, 4096), (65536,
 MAX_ROWS = 8192  # of a GEMM in the fit
 MAX_PREFILL_TOKENS, MAX_PREFILL_CHUNKS = 16384, 32  # of an attention call in the fit
 MAX_DECODE_ROWS = 256  # of an attention call in the fit: the usual limit on running sequences
-LONG_CONTEXT = 16384  # KV tokens of a decode batch, the range that agent workloads live in
+LONG_CONTEXT = 16384  # KV tokens of a decode batch; typical of agent workloads
 
 
 def read(folder, prefix, op, keep):
@@ -70,7 +70,7 @@ def read_attention(folder, prefix, op):
 
 def minimise(loss, start, rounds=400):
     """Nelder-Mead over the logarithms of positive constants: deterministic, no derivatives (the loss is an L1 norm)."""
-    for _ in range(2):  # a second start from the first answer leaves a collapsed simplex
+    for _ in range(2):  # restarting from the first answer escapes a collapsed simplex
         n = len(start)
         corners = [start] + [[v + (0.2 if i == j else 0.0) for j, v in enumerate(start)] for i in range(n)]
         simplex = sorted((loss(c), c) for c in corners)
@@ -99,7 +99,7 @@ def minimise(loss, start, rounds=400):
 
 
 def fit(model, samples, start):
-    """Constants that minimise the mean |log(model / measured)|, rounded to 4 digits, and that mean."""
+    """Constants that minimize the mean |log(model / measured)|, rounded to 4 digits, and that mean."""
     def loss(logs):
         constants = [math.exp(v) for v in logs]
         return sum(abs(math.log(model(constants, s) / s[-1])) for s in samples) / len(samples)
@@ -233,7 +233,7 @@ def check(tables, folder):
     for name, constants in tables.items():
         path = os.path.join(folder, name + ".toml")
         if not os.path.exists(path):
-            continue  # the measured 80 GB SXM card is the base of others, not a profile
+            continue  # the measured 80 GB SXM card is only the base of others, not a profile
         found = constants_of_profile(path)
         for key, value in constants.items():
             if key not in found or not math.isclose(float(found[key]), value, rel_tol=2e-3):

@@ -3,7 +3,7 @@
 
     python3 hf_baseline.py --gpu a100-40gb -o hf.json               # 16 prompts in one padded batch, 128 new tokens
     python3 hf_baseline.py --gpu a100-40gb --batch 1 -o hf-1.json   # one after the other
-    python3 hf_baseline.py --gpu h200-141gb --random-weights -o hf.json   # where no checkpoint can be had
+    python3 hf_baseline.py --gpu h200-141gb --random-weights -o hf.json   # without a checkpoint
     analysis/python/kvsweep-figures lab-naive.h5 --external hf.json -o figs/
 
 Needs torch and transformers, a GPU with room for the model, and access to its weights, or none of them: a model of the same shape
@@ -43,7 +43,7 @@ def options(words):
 
 
 def generated(sequence, end_ids):
-    """Tokens of an answer up to and with the one that ends it."""
+    """Tokens of an answer up to and including its end token."""
     for at, token in enumerate(sequence):
         if token in end_ids:
             return at + 1
@@ -51,7 +51,7 @@ def generated(sequence, end_ids):
 
 
 class Model:
-    """What transformers makes of a name: prompts in, answers out."""
+    """A model and tokenizer loaded by transformers: prompts in, answers out."""
 
     def __init__(self, name):
         import torch
@@ -61,7 +61,7 @@ class Model:
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, padding_side="left")
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
-        # Moved as a whole: device_map would need a further package.
+        # Moved in one step, since device_map needs another package.
         dtype = "torch_dtype" if int(transformers.__version__.split(".")[0]) < 5 else "dtype"
         self.model = transformers.AutoModelForCausalLM.from_pretrained(name, **{dtype: torch.bfloat16}).to("cuda").eval()
         ends = self.model.generation_config.eos_token_id
@@ -93,7 +93,7 @@ class Model:
 
 
 class RandomModel(Model):
-    """A model of a profile's shape (sweeps/models, Llama architecture) with random weights, made on the GPU; nothing is fetched."""
+    """A model of a profile's shape (sweeps/models, Llama architecture) with random weights, generated on the GPU without downloads."""
 
     PROFILES = pathlib.Path(__file__).resolve().parents[2] / "sweeps" / "models"
 
@@ -130,7 +130,7 @@ class RandomModel(Model):
 
 
 def measure(model, given, clock=time.perf_counter):
-    """Seconds and generated tokens of each pass over all prompts, the first one left out."""
+    """Seconds and generated tokens of each pass over all prompts, except the first."""
     passes = []
     for _ in range(given.repeats + 1):
         start, tokens = clock(), 0

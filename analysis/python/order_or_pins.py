@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What of Continuum's gain over FCFS queue order brings alone, and a rule that says so before a run.
+"""The share of Continuum's gain over FCFS that queue order brings alone, and a rule that predicts it before a run.
 
     kvsweep export ARCHIVE --table cells --format csv -o cells.csv
     order_or_pins.py [--fit | --rule F X0 K] [--by SEED] cells.csv ...
 
-share = (fcfs - job_fcfs) / (fcfs - continuum) of the mean completion time: the part of order when it comes first.
+share = (fcfs - job_fcfs) / (fcfs - continuum) of the mean completion time: the part of the gain that order brings alone.
 rule:  share = F + (1 - F) / (1 + (X0 / x)^K),  x = pool / (B * (a + gap / s)),
 with the token budget B, the mean answer a, and s the seconds of a full step: base + B * (token + pair * mean prompt / 2). The
-denominator is what the card computes while a job decodes an answer and its tool runs. Needs no packages.
+denominator is the number of tokens that the card computes while a job decodes an answer and its tool runs. Needs no packages.
 """
 import argparse
 import collections
@@ -22,7 +22,7 @@ POLICIES = ["fcfs", "job_fcfs", "pin", "continuum"]
 
 
 def read(paths):
-    """Cells by what they are, apart from policy and seed."""
+    """Cells by their settings, without policy and seed."""
     csv.field_size_limit(1 << 30)
     cells = collections.defaultdict(lambda: collections.defaultdict(dict))
     for path in paths:

@@ -11,7 +11,7 @@ COLUMNS = ["traj_id", "instance_id", "model", "resolved", "messages"]
 
 
 def rows(path):
-    """Yields the rows of one file as dicts, a batch in memory at a time."""
+    """Yields the rows of one file as dicts, with one batch in memory at a time."""
     import pyarrow.parquet
 
     table = pyarrow.parquet.ParquetFile(path)

@@ -1,13 +1,13 @@
 #include <cstdio>
 #include <iostream>
 
-#include "analysis/escape.hpp"
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "driver/plan.hpp"
-#include "workers/bench_gpu.hpp"
-#include "workers/bench_sim.hpp"
-#include "workers/bench_tokenizer.hpp"
+#include "driver/plan/plan.hpp"
+#include "workers/tools/bench_gpu.hpp"
+#include "workers/tools/bench_sim.hpp"
+#include "workers/tools/bench_tokenizer.hpp"
 
 namespace driver {
 namespace {

@@ -1,10 +1,10 @@
 #include <iostream>
 
-#include "analysis/escape.hpp"
-#include "driver/archive_argument.hpp"
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "sweeps/archive_check.hpp"
+#include "sweeps/upkeep/check.hpp"
 
 namespace driver {
 namespace {

@@ -1,11 +1,11 @@
-#include "analysis/claims.hpp"
+#include "analysis/claims/claims.hpp"
 
 #include <iostream>
 
-#include "driver/archive_argument.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "sweeps/durable_file.hpp"
+#include "sweeps/files/durable_file.hpp"
 
 namespace driver {
 

@@ -1,6 +1,6 @@
 #pragma once
-#include "driver/drain.hpp"
-#include "driver/options.hpp"
+#include "driver/command_line/options.hpp"
+#include "driver/farm/drain.hpp"
 
 namespace driver {
 
@@ -27,5 +27,8 @@ int bench(const Options& options);
 int claims(const Options& options);
 int doctor(const Options& options);
 int submit(const Options& options);
+int completion(const Options& options);
+int keys(const Options& options);
+int policies(const Options& options);
 
 }  // namespace driver

@@ -1,15 +1,15 @@
-#include "analysis/compare.hpp"
+#include "analysis/compare/compare.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <sstream>
 
-#include "analysis/escape.hpp"
-#include "driver/archive_argument.hpp"
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "sweeps/assignment.hpp"
+#include "sweeps/spec/assignment.hpp"
 
 namespace driver {
 namespace {

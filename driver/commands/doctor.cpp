@@ -1,11 +1,11 @@
-#include "workers/doctor.hpp"
+#include "workers/tools/doctor.hpp"
 
 #include <iomanip>
 #include <iostream>
 
-#include "analysis/escape.hpp"
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
 #include "driver/version.hpp"
 
 namespace driver {

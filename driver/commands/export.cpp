@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "analysis/escape.hpp"
-#include "analysis/export_rows.hpp"
-#include "driver/archive_argument.hpp"
+#include "analysis/compare/export_rows.hpp"
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
 
 namespace driver {
 namespace {

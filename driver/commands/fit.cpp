@@ -5,13 +5,13 @@
 #include <iostream>
 #include <set>
 
-#include "analysis/compare_config.hpp"
-#include "analysis/escape.hpp"
-#include "analysis/prediction.hpp"
-#include "analysis/step_fit.hpp"
-#include "driver/archive_argument.hpp"
+#include "analysis/cell/step_fit.hpp"
+#include "analysis/compare/config.hpp"
+#include "analysis/compare/prediction.hpp"
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
 
 namespace driver {
 namespace {

@@ -1,9 +1,9 @@
 #include <iostream>
 
-#include "driver/archive_argument.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "driver/plan_report.hpp"
+#include "driver/plan/report.hpp"
 
 namespace driver {
 

@@ -1,18 +1,18 @@
-#include "analysis/report.hpp"
+#include "analysis/report/report.hpp"
 
 #include <iostream>
 
-#include "analysis/escape.hpp"
-#include "analysis/new_file.hpp"
-#include "analysis/report_json.hpp"
-#include "analysis/report_plain.hpp"
-#include "analysis/web_page.hpp"
-#include "driver/archive_argument.hpp"
+#include "analysis/report/json.hpp"
+#include "analysis/report/plain.hpp"
+#include "analysis/text/escape.hpp"
+#include "analysis/text/new_file.hpp"
+#include "analysis/text/web_page.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "driver/report_figures.hpp"
+#include "driver/commands/report_figures.hpp"
+#include "driver/commands/web_assets.hpp"
 #include "driver/version.hpp"
-#include "driver/web_assets.hpp"
 
 namespace driver {
 namespace {

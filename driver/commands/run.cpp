@@ -5,19 +5,19 @@
 #include <iostream>
 #include <memory>
 
-#include "analysis/cell_summary.hpp"
-#include "analysis/escape.hpp"
-#include "driver/archive_sink.hpp"
+#include "analysis/cell/cell_summary.hpp"
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/failure.hpp"
-#include "driver/run_setup.hpp"
-#include "driver/serve.hpp"
-#include "driver/trace_folder.hpp"
-#include "sweeps/archive_check.hpp"
-#include "sweeps/archive_reader.hpp"
-#include "workers/cell_job.hpp"
-#include "workers/channel.hpp"
-#include "workers/seat.hpp"
+#include "driver/run/archive_sink.hpp"
+#include "driver/run/serve.hpp"
+#include "driver/run/setup.hpp"
+#include "driver/run/trace_folder.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/upkeep/check.hpp"
+#include "workers/rank/cell_job.hpp"
+#include "workers/rank/channel.hpp"
+#include "workers/rank/seat.hpp"
 
 namespace driver {
 namespace {

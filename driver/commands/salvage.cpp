@@ -1,11 +1,11 @@
-#include "sweeps/archive_salvage.hpp"
+#include "sweeps/upkeep/salvage.hpp"
 
 #include <iostream>
 
-#include "analysis/escape.hpp"
-#include "driver/archive_argument.hpp"
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
 
 namespace driver {
 

@@ -5,18 +5,18 @@
 #include <map>
 #include <thread>
 
-#include "analysis/escape.hpp"
-#include "analysis/export_grid.hpp"
-#include "analysis/json_line.hpp"
-#include "analysis/statistics.hpp"
-#include "analysis/text_table.hpp"
-#include "driver/archive_argument.hpp"
+#include "analysis/cell/statistics.hpp"
+#include "analysis/text/escape.hpp"
+#include "analysis/text/export_grid.hpp"
+#include "analysis/text/json_line.hpp"
+#include "analysis/text/text_table.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/drain.hpp"
-#include "driver/exit_codes.hpp"
-#include "sweeps/archive_lock.hpp"
-#include "sweeps/run_marks.hpp"
-#include "workers/host.hpp"
+#include "driver/farm/drain.hpp"
+#include "sweeps/archive/lock.hpp"
+#include "sweeps/archive/marks.hpp"
+#include "workers/rank/host.hpp"
 
 namespace driver {
 namespace {

@@ -6,12 +6,12 @@
 #include <iostream>
 #include <set>
 
-#include "analysis/new_file.hpp"
-#include "driver/archive_argument.hpp"
+#include "analysis/text/new_file.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "driver/submit_scripts.hpp"
-#include "driver/submit_words.hpp"
+#include "driver/submit/scripts.hpp"
+#include "driver/submit/words.hpp"
 
 namespace driver {
 namespace {

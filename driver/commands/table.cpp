@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <iostream>
 
-#include "analysis/compare.hpp"
-#include "analysis/policy_table.hpp"
-#include "driver/archive_argument.hpp"
+#include "analysis/compare/compare.hpp"
+#include "analysis/compare/policy_table.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
 
 namespace driver {
 namespace {

@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <iostream>
 
-#include "analysis/escape.hpp"
-#include "analysis/new_file.hpp"
-#include "analysis/trace_jsonl.hpp"
-#include "analysis/trace_page.hpp"
-#include "analysis/web_page.hpp"
-#include "driver/archive_argument.hpp"
+#include "analysis/text/escape.hpp"
+#include "analysis/text/new_file.hpp"
+#include "analysis/text/web_page.hpp"
+#include "analysis/trace/jsonl.hpp"
+#include "analysis/trace/page.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "driver/web_assets.hpp"
+#include "driver/commands/web_assets.hpp"
 
 namespace driver {
 namespace {

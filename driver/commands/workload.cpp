@@ -1,10 +1,10 @@
 #include <iostream>
 
-#include "analysis/escape.hpp"
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/exit_codes.hpp"
-#include "driver/plan.hpp"
-#include "workers/describe_workload.hpp"
+#include "driver/plan/plan.hpp"
+#include "workers/tools/describe_workload.hpp"
 
 namespace driver {
 

@@ -3,12 +3,13 @@
 
 #include "kernels/device/mma.cuh"
 
-/// Copies of boxes of a matrix to shared memory by the copy engine, and the barriers that they
-/// complete on: thin names for PTX (PTX ISA, "mbarrier", "cp.async.bulk.tensor"). All need compute
-/// capability 9.0. Addresses are of shared memory.
+/// Copies of boxes of a matrix to shared memory by the copy engine (TMA), and the barriers that
+/// they complete on: thin wrappers of PTX (PTX ISA, "mbarrier", "cp.async.bulk.tensor"). All need
+/// compute capability 9.0. Addresses are of shared memory.
 namespace kernels::gpu {
 
-/// A barrier for `count` arrivals a phase. One thread sets barriers up, then shows them to all.
+/// Initializes a barrier for `count` arrivals per phase. One thread initializes barriers, then
+/// makes them visible to all.
 __device__ inline void set_up_barrier(std::uint32_t barrier, int count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(barrier), "r"(count) : "memory");
 }
@@ -20,13 +21,13 @@ __device__ inline void show_barriers() {
 __device__ inline void arrive(std::uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(barrier) : "memory");
 }
-/// Arrives, and has the phase wait for so many bytes of copies too.
+/// Arrives, and makes the phase also wait for `bytes` bytes of copies.
 __device__ inline void arrive_for_copies(std::uint32_t barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-/// Until the barrier's phase of that parity is over; at once where it is in the phase after. Of a
-/// new barrier, that is parity 1.
+/// Waits until the barrier's phase of this parity has completed; returns at once when the barrier
+/// is in the next phase. A new barrier counts as past parity 1.
 __device__ inline void await_phase(std::uint32_t barrier, int parity) {
   asm volatile(
       "{\n.reg .pred over;\n"
@@ -37,7 +38,7 @@ __device__ inline void await_phase(std::uint32_t barrier, int parity) {
       : "memory");
 }
 
-/// Before products or copies that follow this thread's ordinary stores to shared memory.
+/// Makes this thread's ordinary stores to shared memory visible to later products or copies.
 __device__ inline void show_stores() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 }
@@ -72,7 +73,8 @@ __device__ inline void copy_box(std::uint32_t to, const CUtensorMap& map, int la
       : "memory");
 }
 
-/// The n-th use of a ring of buffers: which one, and the parity of its barriers' phase.
+/// The n-th use of a ring of buffers: the index of the buffer, and the parity of its barriers'
+/// phase.
 template <int kStages>
 struct Turn {
   int stage = 0, parity = 0;

@@ -1,9 +1,10 @@
 #pragma once
 
-/// What the current device can do; all devices of a process are taken to be alike.
+/// Capabilities of the current device. All devices of a process are assumed to be alike.
 namespace kernels::gpu {
 
-/// Whether kernels of wgmma.cuh's instructions were compiled (for sm_90a) and the device runs them.
+/// Whether kernels with the instructions of wgmma.cuh were compiled (for sm_90a) and the device
+/// runs them.
 bool has_wgmma();
 int multiprocessors();
 

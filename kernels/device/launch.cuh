@@ -13,7 +13,7 @@ namespace kernels::gpu {
 constexpr int divide_up(int a, int b) { return (a + b - 1) / b; }
 constexpr int round_up(int a, int b) { return divide_up(a, b) * b; }
 
-/// A type as a value, so that a generic lambda can be called for the one chosen at run time.
+/// A type as a value, so that a generic lambda can be called for a type chosen at run time.
 template <class T>
 struct Tag {
   using type = T;
@@ -48,14 +48,14 @@ struct Grid {
   std::size_t shared_bytes = 0;
 };
 
-/// How a launch follows the kernel before it on its stream.
+/// How a launch is ordered after the previous kernel on its stream.
 enum class Order : std::uint8_t {
-  after,     // starts when that one has ended
-  overlaps,  // may start while that one ends: it waits itself, by wait_for_predecessor()
+  after,     // starts when the previous kernel has ended
+  overlaps,  // may start while the previous kernel ends, and calls wait_for_predecessor()
 };
 
-/// Whether the current device can start a kernel before the one ahead of it has ended (compute
-/// capability 9.0); all devices of a process are taken to be alike.
+/// Whether the current device supports programmatic dependent launch (compute capability 9.0). All
+/// devices of a process are assumed to be alike.
 inline bool can_overlap() {
   static const bool known = [] {
     int device = 0, major = 0;
@@ -66,8 +66,9 @@ inline bool can_overlap() {
   return known;
 }
 
-/// CTAs of a kernel that run at once on the current device, of so many threads and so much shared
-/// memory, which it is allowed to have; all devices of a process are taken to be alike.
+/// Number of CTAs of a kernel that are resident at once on the current device, with this many
+/// threads and this much shared memory, which it enables. All devices of a process are assumed to
+/// be alike.
 template <class Kernel>
 int resident_ctas(const char* name, Kernel kernel, int threads, int shared_bytes) {
   int each = 0;
@@ -83,11 +84,11 @@ int resident_ctas(const char* name, Kernel kernel, int threads, int shared_bytes
 template <class... Parameters, class... Arguments>
 void enqueue(Order order, const char* name, void (*kernel)(Parameters...), const Grid& grid,
              cudaStream_t stream, const Arguments&... arguments) {
-  if (grid.shared_bytes > 48 * 1024)  // more than that has to be asked for, per kernel and device
+  if (grid.shared_bytes > 48 * 1024)  // more must be enabled per kernel and device
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(grid.shared_bytes)),
           name);
-  // Kernels that share a multiprocessor must not wait for its cache to be divided anew.
+  // Kernels that share a multiprocessor must not wait for a new partition of its cache.
   if (order == Order::overlaps)
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                cudaSharedmemCarveoutMaxShared),
@@ -113,8 +114,8 @@ void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, c
   enqueue(Order::after, name, kernel, grid, stream, arguments...);
 }
 
-/// Launches a kernel all of whose threads call wait_for_predecessor() before they touch anything
-/// that a kernel wrote, and before they leave.
+/// Launches a kernel with programmatic dependent launch (PDL). All of its threads must call
+/// wait_for_predecessor() before they access anything that a kernel wrote, and before they exit.
 template <class... Parameters, class... Arguments>
 void launch_overlapping(const char* name, void (*kernel)(Parameters...), const Grid& grid,
                         cudaStream_t stream, const Arguments&... arguments) {

@@ -1,7 +1,7 @@
 #pragma once
 #include "kernels/device/number.cuh"
 
-/// Tensor cores and asynchronous copies: thin names for PTX (PTX ISA, "Matrix multiply-accumulate
+/// Tensor cores and asynchronous copies: thin wrappers of PTX (PTX ISA, "Matrix multiply-accumulate
 /// operation using mma instruction", "ldmatrix", "cp.async"). All need compute capability 8.0.
 namespace kernels::gpu {
 
@@ -9,27 +9,28 @@ __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// Copies 16 bytes from device to shared memory past L1, or writes zeros without reading.
+/// Copies 16 bytes from device to shared memory, bypassing L1, or writes zeros without reading.
 __device__ inline void copy_async(std::uint32_t to, const void* from, bool read) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from),
                "r"(read ? 16 : 0)
                : "memory");
 }
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
-/// Waits until at most `kPending` of this thread's groups of copies are under way.
+/// Waits until at most `kPending` of this thread's groups of copies are in flight.
 template <int kPending>
 __device__ inline void wait_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
 }
 
-/// Four 8x8 matrices of 16-bit numbers; lane l gives the address of row l % 8 of matrix l / 8.
+/// Loads four 8x8 matrices of 16-bit numbers; lane l gives the address of row l % 8 of matrix l /
+/// 8.
 __device__ inline void load_matrices(std::uint32_t (&out)[4], std::uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
                : "r"(address)
                : "memory");
 }
-/// The same, each matrix transposed.
+/// The same with each matrix transposed.
 __device__ inline void load_transposed(std::uint32_t (&out)[4], std::uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
@@ -37,8 +38,8 @@ __device__ inline void load_transposed(std::uint32_t (&out)[4], std::uint32_t ad
                : "memory");
 }
 
-/// sum[16][8] += a[16][16] * b[16][8]. Lane l holds of sum rows l / 4 and l / 4 + 8, columns
-/// 2 (l % 4) and the next: {row 0 col 0, row 0 col 1, row 1 col 0, row 1 col 1}.
+/// sum[16][8] += a[16][16] * b[16][8]. Of `sum`, lane l holds rows l / 4 and l / 4 + 8, columns 2
+/// (l % 4) and the next: {row 0 col 0, row 0 col 1, row 1 col 0, row 1 col 1}.
 template <class T>
 __device__ inline void multiply_add(float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                                     std::uint32_t b1);
@@ -66,8 +67,8 @@ __device__ inline float exp2_fast(float x) {
   return y;
 }
 
-/// Bytes from a tile's start to 16-byte piece `piece` of row `row`. The pieces of a row change
-/// places with the row's number, so that the eight rows of a matrix lie in different banks.
+/// Bytes from a tile's start to 16-byte piece `piece` of row `row`. The row's number permutes the
+/// pieces of a row, so that the eight rows of a matrix are in different banks.
 template <int kRowBytes>
 __device__ inline std::uint32_t swizzled(int row, int piece) {
   return static_cast<std::uint32_t>(row * kRowBytes + ((piece ^ (row & 7)) << 4));

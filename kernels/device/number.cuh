@@ -40,7 +40,7 @@ __device__ inline std::uint32_t pack<__half>(float low, float high) {
   return *reinterpret_cast<const std::uint32_t*>(&pair);
 }
 
-/// Eight numbers in float32, moved as 16 bytes (two of them for float32 in memory).
+/// Eight numbers in float32, loaded and stored as 16 bytes (as two of them for float32 in memory).
 struct Eight {
   float x[8];
 };
@@ -80,14 +80,14 @@ __device__ inline void add_to(Eight& sum, const Eight& other) {
 
 __device__ inline float silu(float x) { return x / (1.f + __expf(-x)); }
 
-/// The sum over a warp, in every lane, in an order that does not change.
+/// The sum over a warp, in every lane, in a fixed order.
 __device__ inline float warp_sum(float x) {
 #pragma unroll
   for (int lanes = 16; lanes > 0; lanes /= 2) x += __shfl_xor_sync(0xffffffffu, x, lanes);
   return x;
 }
 
-/// The sum over a CTA, in every thread. `shared` has 32 elements; it may be used again at once.
+/// The sum over a CTA, in every thread. `shared` has 32 elements and may be reused at once.
 __device__ inline float block_sum(float x, float* shared) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   x = warp_sum(x);

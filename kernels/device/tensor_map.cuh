@@ -7,20 +7,20 @@
 
 namespace kernels::gpu {
 
-/// A matrix of 16-bit numbers in device memory (or an array of such matrices), of which the copy
-/// engine brings boxes to shared memory, swizzled by 128 bytes. Numbers of a row are adjacent; what
-/// of a box lies outside is filled with zeros.
+/// A matrix of 16-bit numbers in device memory (or an array of such matrices), from which the copy
+/// engine (TMA) copies boxes to shared memory with a 128-byte swizzle. Numbers of a row are
+/// adjacent. Parts of a box outside the matrix are filled with zeros.
 template <int kRank>
 struct BoxedMatrix {
   Type type;
   const void* data;                             // at a multiple of 16 bytes
   std::array<std::uint64_t, kRank> extent;      // columns, rows, matrices
   std::array<std::uint64_t, kRank - 1> stride;  // of rows and matrices, elements
-  std::array<std::uint32_t, kRank> box;         // box[0] columns of 128 bytes: 64
-  CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;  // what the cache fetches
+  std::array<std::uint32_t, kRank> box;         // box[0]: 64 columns, which are 128 bytes
+  CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;  // L2 fetch size
 };
 
-/// cuTensorMapEncodeTiled, which only the driver's library has.
+/// cuTensorMapEncodeTiled, which is only in the driver's library.
 using TensorMapEncoder = decltype(&cuTensorMapEncodeTiled);
 inline TensorMapEncoder tensor_map_encoder() {
   static const auto encoder = [] {

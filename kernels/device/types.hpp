@@ -8,16 +8,16 @@
 #include "kernels/kv_layout.hpp"
 
 /// Launchers of the CUDA kernels. For all of them:
-/// - pointers are device memory unless said otherwise, rows are contiguous and row-major;
-/// - everything is enqueued on `stream`; nothing synchronises, allocates or uses another stream;
+/// - pointers are device memory unless stated otherwise; rows are contiguous and row-major;
+/// - everything is enqueued on `stream`; nothing synchronizes, allocates or uses another stream;
 /// - arrays of 16-bit numbers start at a multiple of 16 bytes, and their widths are multiples of 8;
-/// - a launch that the runtime refuses throws CudaError, a shape that a kernel does not know throws
-///   std::invalid_argument; both before anything is enqueued;
+/// - a launch that the runtime refuses throws CudaError, and an unsupported shape throws
+///   std::invalid_argument, in both cases before anything is enqueued;
 /// - a launch over no rows enqueues nothing;
 /// - results are bitwise equal from run to run, and a row's result does not depend on the others.
 namespace kernels::gpu {
 
-/// Type of weights, activations and KV scalars; float32 only where a launcher says so.
+/// Type of weights, activations and KV scalars; float32 only if a launcher says so.
 enum class Type : std::uint8_t { bf16, f16, f32 };
 
 constexpr std::size_t bytes_of(Type type) { return type == Type::f32 ? 4 : 2; }
@@ -51,8 +51,8 @@ struct HeadShape {
   KERNELS_HOST_DEVICE constexpr int qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
 };
 
-/// One layer's keys and values in the arena of paged blocks, and the owner of each block.
-/// block_size: any multiple of 8 up to 1024 (every tile of 8 tokens lies in one block).
+/// One layer's keys and values in the arena of paged blocks, and the block tables. block_size: any
+/// multiple of 8 up to 1024 (every tile of 8 tokens is in one block).
 struct PagedKv {
   void* arena = nullptr;  // [blocks] of `layout`, of the activations' type
   KvLayout layout;

@@ -3,13 +3,13 @@
 
 #include "kernels/device/mma.cuh"
 
-/// Matrix products of four warps on operands in shared memory: thin names for PTX (PTX ISA,
+/// Matrix products of a warpgroup on operands in shared memory: thin wrappers of PTX (PTX ISA,
 /// "Asynchronous Warpgroup Level Matrix Instructions"). They need compute capability 9.0, compiled
-/// for sm_90a. Kernels that call them have a body only where KERNELS_WGMMA, which the .cu defines,
-/// is 1: where nvcc compiles for that, and on the host, where a kernel's body makes no code.
+/// for sm_90a. Kernels that call them have a body only if KERNELS_WGMMA is 1. The .cu file sets it:
+/// to 1 when nvcc compiles for sm_90a, and on the host, where a kernel's body generates no code.
 namespace kernels::gpu {
 
-/// Has the warpgroup's threads go on with so many registers each, more or fewer than before.
+/// Changes the number of registers of each thread of the warpgroup to `kRegisters`.
 template <int kRegisters>
 __device__ inline void ask_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
@@ -19,29 +19,30 @@ __device__ inline void release_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
 }
 
-/// A matrix of 16-bit numbers in shared memory for these products: panels of 64 columns, rows of
-/// 128 bytes whose 16-byte pieces are swizzled() (the tensor maps' 128-byte swizzle). Eight rows
-/// lie one after the other, from a multiple of 1,024 bytes on. As PTX ISA's "Matrix Descriptor
-/// Format" encodes it: address, bytes from a panel to the next (used where the sum runs over rows),
-/// bytes from eight rows to the next eight, each divided by 16, and 1 for the 128-byte swizzle.
+/// Descriptor of a matrix of 16-bit numbers in shared memory: panels of 64 columns, with rows of
+/// 128 bytes in which 16-byte pieces are swizzled() (the tensor maps' 128-byte swizzle). Eight rows
+/// are adjacent and start at a multiple of 1,024 bytes. Encoded as in PTX ISA's "Matrix Descriptor
+/// Format": address, bytes between panels (used when the sum runs over rows), bytes between groups
+/// of eight rows, each divided by 16, and 1 for the 128-byte swizzle.
 __device__ inline std::uint64_t matrix_at(std::uint32_t address, int panel_bytes,
                                           int eight_rows_bytes) {
   return (address & 0x3ffffu) >> 4 | static_cast<std::uint64_t>(panel_bytes >> 4) << 16 |
          static_cast<std::uint64_t>(eight_rows_bytes >> 4) << 32 | std::uint64_t{1} << 62;
 }
-/// The same matrix so many bytes further on.
+/// The same matrix at an address `bytes` bytes higher.
 __device__ constexpr std::uint64_t further(std::uint64_t matrix, int bytes) {
   return matrix + static_cast<std::uint64_t>(bytes >> 4);
 }
 
-/// Before the first product of a batch: orders it behind this warp's accesses to its registers.
+/// Called before the first product of a batch: orders it behind this warp's accesses to its
+/// registers.
 __device__ inline void begin_products() {
   asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
 }
 __device__ inline void commit_products() {
   asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
 }
-/// Keeps the compiler from moving uses of `sums` up beyond this.
+/// Keeps the compiler from moving uses of `sums` above this point.
 template <int kCount>
 __device__ inline void pin(float (&sums)[kCount][4]) {
 #pragma unroll
@@ -49,7 +50,7 @@ __device__ inline void pin(float (&sums)[kCount][4]) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) asm volatile("" : "+f"(sums[i][j])::"memory");
 }
-/// Waits until at most `kPending` batches are under way; `sums` are those of one that is over.
+/// Waits until at most `kPending` batches are in flight; `sums` are those of a completed batch.
 template <int kPending, int kCount>
 __device__ inline void wait_products(float (&sums)[kCount][4]) {
   asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
@@ -69,7 +70,8 @@ __device__ inline void wait_products(float (&sums)[kCount][4]) {
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, " \
   "%47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
-// Both matrices in shared memory, rows of both along the sum; `add` 0: the sums start anew.
+// Both matrices are in shared memory, with rows of both along the sum. With `add` 0 the sums start
+// from 0.
 #define KERNELS_SCORE(type)                                                              \
   asm volatile(                                                                          \
       "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"                                   \
@@ -77,16 +79,15 @@ __device__ inline void wait_products(float (&sums)[kCount][4]) {
       "}, %64, %65, add, 1, 1, 0, 0;\n}\n"                                               \
       : KERNELS_SUMS_64(sums)                                                            \
       : "l"(a), "l"(b), "r"(add))
-// The first matrix in registers, columns of the second along the products' rows.
+// The first matrix is in registers, with columns of the second along the products' rows.
 #define KERNELS_WEIGH(shape, type, names, sums_list, a0, a1, a2, a3, b_name)                    \
   asm volatile("wgmma.mma_async.sync.aligned." shape ".f32." type "." type " {" names "}, {" a0 \
                ", " a1 ", " a2 ", " a3 "}, " b_name ", 1, 1, 1, 1;\n"                           \
                : sums_list                                                                      \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 
-/// sums[64][128] = (add ? sums : 0) + a[64][16] * b[128][16]^T, for the warpgroup; a thread holds
-/// of sums what multiply_add() gives the lanes of warp w % 4 of rows 16 w on, eight columns each
-/// entry.
+/// sums[64][128] = (add ? sums : 0) + a[64][16] * b[128][16]^T, for the warpgroup. Warp w holds
+/// rows 16 (w % 4) on, in the layout of multiply_add(), with eight columns per entry.
 template <class T>
 __device__ inline void multiply_score(float (&sums)[16][4], std::uint64_t a, std::uint64_t b,
                                       int add) {
@@ -96,8 +97,8 @@ __device__ inline void multiply_score(float (&sums)[16][4], std::uint64_t a, std
     KERNELS_SCORE("f16");
 }
 
-/// sums[64][8 kCount] += a[64][16] * b[16][8 kCount]; `a` as multiply_add() takes it, rows as
-/// above.
+/// sums[64][8 kCount] += a[64][16] * b[16][8 kCount]; `a` is in the layout of multiply_add(), with
+/// rows as above.
 template <class T, int kCount>
 __device__ inline void multiply_weights(float (&sums)[kCount][4], const std::uint32_t (&a)[4],
                                         std::uint64_t b) {

@@ -8,10 +8,10 @@
 
 namespace kernels::reference {
 
-/// Segments of a step, in the order in which they were begun.
+/// Segments of a step, in the order in which they were started.
 struct AccessSegments {
   std::vector<SegmentHeader> headers;
-  std::vector<AccessRecord> records;  // those of header i behind those of header i - 1
+  std::vector<AccessRecord> records;  // records of header i behind those of header i - 1
 
   void clear() {
     headers.clear();
@@ -19,16 +19,17 @@ struct AccessSegments {
   }
 };
 
-/// Where kernels of the host log to. `time` in nanoseconds is clock and time in one.
+/// The access log of kernels on the host. `time`, in nanoseconds, serves as both `clock` and `time`
+/// of a segment.
 class AccessTrace {
  public:
   using Time = std::function<std::uint64_t()>;
 
   /// `heads[h]`: whether head h is logged. With `fence_writes` a write lasts until a fence behind
-  /// it is through, otherwise no time.
+  /// it completes, otherwise its duration is 0.
   AccessTrace(Time time, std::vector<bool> heads, bool fence_writes);
 
-  /// What follows goes to `segments`; `prefilled[r]`: whether row r of the batch is prefilled. Both
+  /// Logs what follows to `segments`. `prefilled[r]`: whether row r of the batch is prefilled. Both
   /// are borrowed.
   void begin_step(std::uint64_t step, AccessSegments& segments,
                   std::span<const std::uint8_t> prefilled);
@@ -46,9 +47,9 @@ class AccessTrace {
     int first, count;
     int row;
   };
-  /// Issued at `issued`, and there now.
+  /// Logs a read that was issued at `issued` and has completed now.
   void read(AccessKind kind, const Slots& slots, std::uint64_t issued);
-  /// Issued at `issued`, and written.
+  /// Logs a write that was issued at `issued`.
   void wrote(AccessKind kind, const Slots& slots, std::uint64_t issued);
 
  private:
@@ -62,13 +63,13 @@ class AccessTrace {
   std::span<const std::uint8_t> prefilled_;
 };
 
-/// Template argument of the kernels that touch KV: nothing is logged, and no code is made for it.
+/// Template argument of the kernels that access KV: logs nothing and generates no code.
 struct NoTrace {
   static constexpr bool kOn = false;
 };
 
-/// Template argument: accesses of the layer's kernel are logged. For attention `row` says which row
-/// of the batch it computes.
+/// Template argument: logs the accesses of the layer's kernel. For attention, `row` is the row of
+/// the batch that it computes.
 struct Traced {
   static constexpr bool kOn = true;
   AccessTrace& trace;

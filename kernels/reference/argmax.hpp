@@ -3,7 +3,7 @@
 
 namespace kernels::reference {
 
-/// Index of the greatest element, the lowest of several. Elements are expected to be finite.
+/// Index of the largest element, the lowest of several. Elements must be finite.
 ///   x  [count], count > 0
 std::int32_t argmax(const float* x, int count);
 

@@ -13,7 +13,7 @@ void to_floats(float* to, const Kv* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = to_float(from[i]);
 }
 
-/// Reads `count` scalars of the slots; when they are there, says so to the log.
+/// Reads `count` scalars of the slots and logs the read when it has completed.
 template <class Kv, class Log>
 void read_slots(float* to, const Kv* from, std::int64_t count, const Log& log, AccessKind kind,
                 AccessTrace::Slots slots) {
@@ -28,7 +28,7 @@ void read_slots(float* to, const Kv* from, std::int64_t count, const Log& log, A
   to_floats(to, from, count);
 }
 
-/// Undoes the paging, and the number format, for one head.
+/// Gathers one head's keys and values from the blocks and converts them to float32.
 template <class Kv, class Log>
 void gather_head(const SequenceKv<Kv>& kv, int head, AttentionScratch& scratch, const Log& log) {
   const KvLayout& layout = kv.layout;
@@ -49,8 +49,8 @@ void gather_head(const SequenceKv<Kv>& kv, int head, AttentionScratch& scratch, 
   }
 }
 
-/// scores = exp(x - max(x)); returns their sum. Subtracting the maximum changes no quotient and
-/// avoids overflow.
+/// scores = exp(x - max(x)); returns their sum. Subtracting the maximum leaves quotients unchanged
+/// and avoids overflow.
 float exponentials(float* scores, int count) {
   const float greatest = *std::max_element(scores, scores + count);
   float sum = 0;
@@ -61,7 +61,7 @@ float exponentials(float* scores, int count) {
   return sum;
 }
 
-/// Columns of the result that are summed side by side, in registers.
+/// Columns of the result that are summed together, in registers.
 constexpr int kColumns = 16;
 
 /// out[d] = sum over j of scores[j] * values[j][d], divided by `total`, in the order of the keys.
@@ -78,7 +78,7 @@ void weighted_columns(float* out, const float* scores, float total, const float*
   for (int d = 0; d < columns; ++d) out[d] = sums[d] / total;
 }
 
-/// One query of one head over the first `visible` keys.
+/// Attention of one query of one head over the first `visible` keys.
 void attend(float* out, const float* q, int visible, int head_dim, AttentionScratch& scratch) {
   const float scale = 1 / std::sqrt(static_cast<float>(head_dim));
   float* scores = scratch.scores.data();

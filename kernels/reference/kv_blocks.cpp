@@ -11,7 +11,7 @@ void convert(Kv* to, const float* from, int count) {
   for (int i = 0; i < count; ++i) to[i] = from_float<Kv>(from[i]);
 }
 
-/// Writes one head's key or value of one token; when it is written, says so to the log.
+/// Writes one head's key or value of one token, then logs the write.
 template <class Kv, class Log>
 void write_slot(Kv* to, const float* from, int count, const Log& log, AccessKind kind,
                 const AccessTrace::Slots& slot) {

@@ -7,7 +7,7 @@
 
 namespace kernels::reference {
 
-/// Which tokens a step computes, and where their sequences' blocks are.
+/// The tokens of a step and their sequences' blocks.
 struct PagedTokens {
   int num_tokens = 0;
   const std::int32_t* positions = nullptr;     // [num_tokens] in their sequence
@@ -18,23 +18,23 @@ struct PagedTokens {
 
 /// Writes keys and values of the step's tokens to their slots, converted to the arena's type.
 ///   arena         blocks in `layout`; Kv is float, Bf16 or F16
-///   keys, values  [num_tokens][stride], of which the first kv_heads * head_dim of each row
+///   keys, values  [num_tokens][stride]; the first kv_heads * head_dim of each row are used
 template <class Kv>
 void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
                int stride, const PagedTokens& tokens);
-/// The same, and logs each head's key and value when it is written.
+/// The same, and logs the write of each head's key and value.
 template <class Kv>
 void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
                int stride, const PagedTokens& tokens, const Traced& log);
 
-/// Copies one block of `bytes` bytes; the two must not overlap.
+/// Copies one block of `bytes` bytes; the blocks must not overlap.
 void copy_block(void* to, const void* from, std::int64_t bytes);
 
-/// A block without content: every scalar of any KV type is NaN, so whatever reads it shows.
+/// Fills a block with NaN in every KV type, so that reads of it are detected.
 void poison_block(void* block, std::int64_t bytes);
 
-/// Sum modulo 2^64 over the block's 32-bit words of SplitMix64's finaliser (Steele, Lea, Flood
-/// 2014) of (index << 32 | word): depends on every bit and its place, and can be summed in any
+/// Sum modulo 2^64 over the block's 32-bit words of SplitMix64's finalizer (Steele, Lea, Flood
+/// 2014) of (index << 32 | word). Depends on every bit and its position, and can be summed in any
 /// order.
 ///   block  `bytes` bytes, a multiple of 4
 std::uint64_t checksum_block(const void* block, std::int64_t bytes);

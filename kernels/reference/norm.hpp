@@ -9,7 +9,7 @@ namespace kernels::reference {
 void rms_norm(float* out, const float* x, const float* weight, int rows, int cols, float eps);
 
 /// out = (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias, row by row (Ba et al. 2016), with
-/// the variance of the row itself, not an estimate from it.
+/// the variance of the row itself instead of an estimate from it.
 ///   out, x        [rows][cols]; may alias
 ///   weight, bias  [cols]
 void layer_norm(float* out, const float* x, const float* weight, const float* bias, int rows,

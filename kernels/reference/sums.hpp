@@ -2,8 +2,8 @@
 
 namespace kernels::reference {
 
-/// Dot product of float32 vectors in an order that depends on n alone: eight running sums, element
-/// i in sum i % 8, added pairwise at the end. Eight sums leave the compiler free to use vector
+/// Dot product of float32 vectors in an order that depends on n alone: eight running sums, with
+/// element i in sum i % 8, added pairwise at the end. Eight sums let the compiler use vector
 /// registers.
 inline float dot(const float* a, const float* b, int n) {
   float sums[8] = {};

@@ -1,10 +1,10 @@
-#include "analysis/access_digest.hpp"
+#include "analysis/cell/access_digest.hpp"
 
 #include <cmath>
 #include <random>
 #include <set>
 
-#include "sweeps/schema.hpp"
+#include "sweeps/tables/schema.hpp"
 #include "tests/support/catch.hpp"
 
 using analysis::AccessDigest;

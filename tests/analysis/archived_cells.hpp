@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare_config.hpp"
-#include "sweeps/canonical_json.hpp"
-#include "sweeps/sha256.hpp"
+#include "analysis/compare/config.hpp"
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/spec/canonical_json.hpp"
 
 using Settings = std::map<std::string, sweep::Value>;
 

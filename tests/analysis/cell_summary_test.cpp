@@ -1,10 +1,10 @@
-#include "analysis/cell_summary.hpp"
+#include "analysis/cell/cell_summary.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/text_table.hpp"
+#include "analysis/text/text_table.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace analysis;

@@ -1,4 +1,4 @@
-#include "analysis/claims_access.hpp"
+#include "analysis/claims/access.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "analysis/claims.hpp"
+#include "analysis/claims/claims.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
 

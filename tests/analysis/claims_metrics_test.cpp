@@ -1,4 +1,4 @@
-#include "analysis/claims_metrics.hpp"
+#include "analysis/claims/metrics.hpp"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
-#include "analysis/claims.hpp"
+#include "analysis/claims/claims.hpp"
 
 #include <cmath>
 #include <sstream>
 
-#include "sweeps/archive_errors.hpp"
+#include "sweeps/archive/errors.hpp"
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"

@@ -1,9 +1,9 @@
-#include "analysis/compare.hpp"
+#include "analysis/compare/compare.hpp"
 
 #include <cmath>
 #include <sstream>
 
-#include "sweeps/archive_errors.hpp"
+#include "sweeps/archive/errors.hpp"
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/support/catch.hpp"
 

@@ -2,11 +2,11 @@
 #include <numeric>
 #include <sstream>
 
-#include "analysis/trace_jsonl.hpp"
-#include "sweeps/cell.hpp"
+#include "analysis/trace/jsonl.hpp"
+#include "sweeps/spec/cell.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/binding.hpp"
-#include "workers/experiment.hpp"
+#include "workers/binding/binding.hpp"
+#include "workers/cell/experiment.hpp"
 
 using nlohmann::json;
 
@@ -25,7 +25,8 @@ sweep::CellResult crowded_cell(const std::string& policy) {
           "reserve_full_sequence = false\n"
           "[workload]\nkind = 'swe_smith_like'\njobs = 20\ngap_s = 1.0\n",
       "crowded.toml");
-  const auto cells = sweep::expand(spec, [](const sweep::ParamMap&) { return false; });
+  const auto cells =
+      sweep::expand(spec, [](const sweep::ParamMap&, const std::string&) { return true; });
   worker::Profiles profiles("sweeps");
   const auto bound = worker::bind(cells.at(0).params, "sim", cells[0].seed, profiles);
   worker::WorkloadCache workloads;

@@ -1,4 +1,4 @@
-#include "analysis/escape.hpp"
+#include "analysis/text/escape.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/export_grid.hpp"
-#include "analysis/export_rows.hpp"
+#include "analysis/compare/export_rows.hpp"
+#include "analysis/text/export_grid.hpp"
 #include "tests/support/catch.hpp"
 
 using analysis::ExportFormat;

@@ -1,10 +1,10 @@
-#include "analysis/external_cell.hpp"
+#include "analysis/compare/external_cell.hpp"
 
 #include <fstream>
 
-#include "analysis/compare_config.hpp"
-#include "analysis/report.hpp"
-#include "sweeps/durable_file.hpp"
+#include "analysis/compare/config.hpp"
+#include "analysis/report/report.hpp"
+#include "sweeps/files/durable_file.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/archive_world.hpp"

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "sweeps/result.hpp"
+#include "sweeps/tables/result.hpp"
 
 /// Writes down what an engine would have recorded, a second per step.
 class HandMadeCell {

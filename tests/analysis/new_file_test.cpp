@@ -1,8 +1,8 @@
-#include "analysis/new_file.hpp"
+#include "analysis/text/new_file.hpp"
 
 #include <sys/stat.h>
 
-#include "sweeps/durable_file.hpp"
+#include "sweeps/files/durable_file.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 

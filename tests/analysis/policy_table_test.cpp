@@ -1,4 +1,4 @@
-#include "analysis/policy_table.hpp"
+#include "analysis/compare/policy_table.hpp"
 
 #include <cmath>
 #include <fstream>

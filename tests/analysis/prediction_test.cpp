@@ -1,4 +1,4 @@
-#include "analysis/prediction.hpp"
+#include "analysis/compare/prediction.hpp"
 
 #include <sstream>
 

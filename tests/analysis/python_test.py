@@ -30,7 +30,7 @@ import numpy as np  # noqa: E402 (known to be there)
 import pandas as pd  # noqa: E402
 
 import kvsweep  # noqa: E402
-from kvsweep import charts, figures, tables  # noqa: E402
+from kvsweep import charts, figures, saving, tables  # noqa: E402
 from kvsweep.charts import CHARTS, _rates, _spans  # noqa: E402
 from kvsweep.panels import fit_line, panels_of, ties  # noqa: E402
 from page_data import PageData  # noqa: E402
@@ -150,16 +150,16 @@ class Package(unittest.TestCase):
         panel = panels_of(kvsweep.open(self.path))[0]
         formats = ["svg", "png"]
         for chart in ("tokens", "step-time", "jct-rate", "traffic"):  # both logarithmic with a tick on the edge, none, one, shared
-            figures.save(CHARTS[chart](panel), self.dir / "kept", formats)
-            with unittest.mock.patch.object(figures, "keep_ticks", lambda figure: None):
-                figures.save(CHARTS[chart](panel), self.dir / "chosen", formats)
+            saving.save(CHARTS[chart](panel), self.dir / "kept", formats)
+            with unittest.mock.patch.object(saving, "keep_ticks", lambda figure: None):
+                saving.save(CHARTS[chart](panel), self.dir / "chosen", formats)
             for each in formats:
                 self.assertEqual((self.dir / f"kept.{each}").read_bytes(), (self.dir / f"chosen.{each}").read_bytes(), f"{chart}.{each}")
 
     def test_fonts_in_pdfs_hold_no_tables_that_only_lay_text_out(self):
         from fontTools.subset import Options
 
-        figures.lighten_fonts()
+        saving.lighten_fonts()
         self.assertLessEqual({"GDEF", "GPOS", "GSUB", "kern"}, set(Options().drop_tables))
 
     def test_what_goes_wrong_in_a_process_ends_the_command(self):
@@ -168,7 +168,7 @@ class Package(unittest.TestCase):
 
         for processes in (1, 2):
             with self.assertRaisesRegex(ValueError, "nothing can be drawn"):
-                figures.do_all([lambda: None, fails], processes)
+                saving.do_all([lambda: None, fails], processes)
 
     def test_a_scatter_that_leaves_steps_out_says_so(self):
         panel = panels_of(kvsweep.open(self.path))[0]

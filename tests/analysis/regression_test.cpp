@@ -1,4 +1,4 @@
-#include "analysis/regression.hpp"
+#include "analysis/cell/regression.hpp"
 
 #include <cmath>
 #include <random>

@@ -1,4 +1,4 @@
-#include "analysis/report_bins.hpp"
+#include "analysis/cell/bins.hpp"
 
 #include <cmath>
 #include <random>

@@ -1,12 +1,12 @@
-#include "analysis/report.hpp"
+#include "analysis/report/report.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/report_json.hpp"
-#include "analysis/report_panels.hpp"
-#include "analysis/report_plain.hpp"
+#include "analysis/report/json.hpp"
+#include "analysis/report/panels.hpp"
+#include "analysis/report/plain.hpp"
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"

@@ -1,4 +1,4 @@
-#include "analysis/statistics.hpp"
+#include "analysis/cell/statistics.hpp"
 
 #include <cmath>
 #include <limits>

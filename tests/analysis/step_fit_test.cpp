@@ -1,9 +1,9 @@
-#include "analysis/step_fit.hpp"
+#include "analysis/cell/step_fit.hpp"
 
 #include <cmath>
 #include <random>
 
-#include "sweeps/schema.hpp"
+#include "sweeps/tables/schema.hpp"
 #include "tests/support/catch.hpp"
 
 using analysis::Plane;

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "analysis/trace_jsonl.hpp"
+#include "analysis/trace/jsonl.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"

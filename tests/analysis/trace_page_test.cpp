@@ -1,4 +1,4 @@
-#include "analysis/trace_page.hpp"
+#include "analysis/trace/page.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,13 +6,13 @@
 #include <random>
 #include <stdexcept>
 
-#include "analysis/packed_column.hpp"
-#include "analysis/packed_ints.hpp"
-#include "analysis/queue_replay.hpp"
-#include "analysis/trace_columns.hpp"
-#include "analysis/trace_relations.hpp"
-#include "analysis/trace_spans.hpp"
-#include "analysis/turn_names.hpp"
+#include "analysis/text/packed_column.hpp"
+#include "analysis/text/packed_ints.hpp"
+#include "analysis/trace/columns.hpp"
+#include "analysis/trace/queue_replay.hpp"
+#include "analysis/trace/relations.hpp"
+#include "analysis/trace/spans.hpp"
+#include "analysis/trace/turn_names.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "analysis/web_page.hpp"
+#include "analysis/text/web_page.hpp"
 
 #include <sstream>
 

@@ -1,84 +1,164 @@
 #!/usr/bin/env python3
-"""Which folder may include which, and what may stand only in one place: the source tree against the tables below.
+"""Which room may include which, and what may stand only in one place: the source tree against the tables below.
 
     check_architecture.py ROOT [--expect FILE]
 
-Prints `file:line: rule: what` for every violation; exits with 0 when there are none or exactly the lines of FILE.
+A room is a folder with code. Prints `file:line: rule: what` for every violation; exits with 0 when there are none or, with
+FILE, when they are exactly its lines and a trespasser in any room would be one more.
 """
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
-# Headers without a library: how input of any kind is read within limits.
-READING = r"sweeps/(input_text|strict_json)\.hpp"
-# Folder (the first that matches): what its files may include besides the standard library and the folder itself.
+# Room: the rooms and libraries that its files may include besides the standard library and the room itself.
 MAY_INCLUDE = {
-    "kernels/": r"cuda",
-    "sweeps/": r"toml|hdf5|posix",
-    "workers/engine/": r"(?!)",
-    "workers/policies/": r"workers/engine/.*",
-    "workers/workload/": r"workers/engine/(ids|clock|request|errors)\.hpp|" + READING + r"|json|pcre2|lzma|posix",
-    "workers/model/": r"workers/engine/errors\.hpp|kernels/random_weight\.hpp|" + READING + r"|json|posix",
-    "workers/backends/cuda/": r"(workers/engine|workers/model|workers/backends|kernels)/.*|cuda|posix",
-    "workers/backends/": r"(workers/engine|workers/model|kernels)/.*|blas|posix",
-    "workers/": r"sweeps/.*|json|posix",
-    "driver/": r"workers/[^/]+\.hpp|(sweeps|analysis)/.*|boost|posix",
-    "analysis/": r"sweeps/.*|json|posix",
-    "tests/": r"(?!catch2|not_from_root).*",
+    "kernels": "cuda",
+    "kernels/device": "kernels cuda",
+    "kernels/log": "kernels kernels/device cuda",
+    "kernels/attention": "kernels kernels/device kernels/log cuda",
+    "kernels/attention/decode": "kernels kernels/device kernels/log kernels/attention cuda",
+    "kernels/attention/prefill": "kernels kernels/device kernels/log kernels/attention cuda",
+    "kernels/blocks": "kernels kernels/device cuda",
+    "kernels/layers": "kernels kernels/device cuda",
+    "kernels/small_gemm": "kernels kernels/device kernels/layers cuda",
+    "kernels/reference": "kernels",
+    "sweeps/files": "posix",
+    "sweeps/tables": "",
+    "sweeps/spec": "sweeps/files sweeps/tables toml",
+    "sweeps/hdf5": "sweeps/files sweeps/tables hdf5 posix",
+    "sweeps/archive": "sweeps/files sweeps/tables sweeps/spec sweeps/hdf5 posix",
+    "sweeps/upkeep": "sweeps/files sweeps/hdf5 sweeps/archive posix",
+    "workers/engine/base": "",
+    "workers/engine/cache": "workers/engine/base",
+    "workers/engine/step": "workers/engine/base workers/engine/cache",
+    "workers/engine/prefetch": "workers/engine/base workers/engine/cache workers/engine/step",
+    "workers/engine/tiers": "workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch",
+    "workers/engine": "workers/engine/base workers/engine/cache workers/engine/step workers/engine/tiers",
+    "workers/policies/estimators": "workers/engine/base",
+    "workers/policies": "workers/policies/estimators workers/engine/base workers/engine/step workers/engine/prefetch",
+    "workers/workload/tokenizer": "workers/engine/base sweeps/files json pcre2",
+    "workers/workload": "workers/workload/tokenizer workers/engine/base sweeps/files json lzma",
+    "workers/model": "workers/engine/base kernels sweeps/files json posix",
+    "workers/backends": "workers/engine/base workers/engine/step workers/model kernels",
+    "workers/backends/sim": "workers/engine/base workers/engine/step workers/model",
+    "workers/backends/cpu": "workers/backends workers/engine/base workers/engine/step workers/model kernels kernels/reference blas",
+    "workers/backends/cuda/device": "workers/engine/base workers/engine/step kernels/device cuda posix",
+    "workers/backends/cuda/forward": "workers/backends/cuda/device workers/backends workers/engine/base workers/model "
+                                     "kernels/device kernels/attention kernels/blocks kernels/layers posix",
+    "workers/backends/cuda": "workers/backends/cuda/device workers/backends/cuda/forward workers/backends workers/engine/base "
+                             "workers/engine/step workers/model kernels/attention kernels/blocks kernels/log",
+    "workers/record": "workers/backends workers/engine/step workers/workload sweeps/tables",
+    "workers/cell": "workers/record workers/engine/base workers/engine/step workers/engine workers/policies workers/workload workers/model "
+                    "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/tables",
+    "workers/binding": "workers/cell workers/engine/base workers/policies workers/policies/estimators workers/model "
+                       "workers/backends/sim sweeps/spec",
+    "workers/rank": "workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
+                    "sweeps/files sweeps/tables sweeps/spec sweeps/archive json posix",
+    "workers/tools": "workers/rank workers/cell workers/record workers/engine/base workers/policies workers/workload "
+                     "workers/workload/tokenizer workers/model workers/backends/sim workers/backends/cuda "
+                     "workers/backends/cuda/forward sweeps/files posix",
+    "workers/replay": "workers/engine/base workers/engine/cache workers/engine workers/policies sweeps/files json",
+    "analysis/text": "zlib posix",
+    "analysis/cell": "analysis/text sweeps/tables sweeps/spec",
+    "analysis/compare": "analysis/text analysis/cell sweeps/files sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/claims": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
+    "analysis/report": "analysis/text analysis/cell analysis/compare analysis/claims sweeps/tables sweeps/spec sweeps/archive",
+    "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive workers/cell version boost",
+    "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
+    "driver/plan": "driver/command_line driver/farm analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive "
+                   "workers/binding workers/cell",
+    "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/binding",
+    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/spec sweeps/archive "
+                  "workers/binding workers/cell workers/rank version posix",
+    "driver/commands": "driver/command_line driver/farm driver/plan driver/submit driver/run analysis/text analysis/cell "
+                       "analysis/compare analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive "
+                       "sweeps/upkeep workers/binding workers/rank workers/tools version posix",
+    "driver": "driver/command_line driver/commands sweeps/files mpi",
 }
+# Libraries that stand in few files of a room.
 MAY_ALSO_INCLUDE = {
-    "sweeps/strict_json.hpp": "json",
-    "workers/channel.cpp": "mpi",
-    "driver/main.cpp": "mpi",
-    "workers/backends/cuda/nccl_comm.cpp": "nccl",
+    "sweeps/files/strict_json.hpp": "json",
+    "workers/rank/channel.cpp": "mpi",
+    "workers/backends/cuda/device/nccl_comm.cpp": "nccl",
     "tests/support/catch.hpp": "catch2",
     "tests/support/main.cpp": "catch2",
 }
+MOST_FILES = 30  # of a room
+# What no room may include all of.
+TRESPASS = '#include "driver/main.hpp"\n#include "kernels/device/wgmma.cuh"\n#include "analysis/report/report.hpp"\n'
 # How an included header is named in the tables above (the first that matches); our own are named by their path.
 HEADERS = {
     "cuda": r"cu(da|blas|rand|b/)|nvml|nvtx|mma\.h|cooperative_groups", "nccl": r"nccl", "mpi": r"mpi\.h",
     "hdf5": r"hdf5|H5", "toml": r"toml\+\+/", "json": r"nlohmann/", "pcre2": r"pcre2", "lzma": r"lzma",
-    "boost": r"boost/", "catch2": r"catch2/", "blas": r"cblas", "posix": r"[\w/-]+\.h$", "std": r"\w+$",
+    "boost": r"boost/", "zlib": r"zlib\.h", "version": r"driver/version\.hpp", "catch2": r"catch2/", "blas": r"cblas", "posix": r"[\w/-]+\.h$", "std": r"\w+$",
     "not_from_root": r".*",
 }
 # Rule, pattern, the files it is looked for in, the files where it belongs.
 ONLY_THERE = [
-    ("clock", r"\b(steady|system|high_resolution)_clock\b|\bclock_gettime\b", r".*", r"workers/engine/clock\.cpp|tests/.*"),
-    ("environment", r"\b(secure_)?getenv\b", r".*", r"driver/options\.cpp|tests/.*"),
+    ("clock", r"\b(steady|system|high_resolution)_clock\b|\bclock_gettime\b", r".*", r"workers/engine/base/clock\.cpp|tests/.*"),
+    ("environment", r"\b(secure_)?getenv\b", r".*", r"driver/command_line/options\.cpp|tests/.*"),
     ("conditional", r"#\s*(el)?if.*(CUDA(?!CC__|_ARCH__)|NCCL|MPI|HDF5|KVSWEEP)", r".*\.(hpp|cuh)", r"(?!)"),
 ]
 
 
-def first(table, matches):
-    return next(key for key in table if matches(key))
+OURS = re.compile(r"(driver|workers|kernels|sweeps|analysis|tests)/")
+
+
+def name_of(header):
+    """A room of ours or a library, as in the tables above."""
+    if OURS.match(header) and header != "driver/version.hpp":
+        return header.rpartition("/")[0]
+    return next(name for name in HEADERS if re.match(HEADERS[name], header))
 
 
 def may_include(path, header):
-    folder = first(MAY_INCLUDE, path.startswith)
-    ours = re.match(r"(driver|workers|kernels|sweeps|analysis|tests)/", header)
-    name = header if ours else first(HEADERS, lambda key: re.match(HEADERS[key], header))
-    allowed = re.fullmatch(MAY_INCLUDE[folder], name) or name == MAY_ALSO_INCLUDE.get(path)
-    return allowed or name == "std" or name.startswith(folder)
+    name, room = name_of(header), path.rpartition("/")[0]
+    if name in ("std", room, MAY_ALSO_INCLUDE.get(path)):
+        return True
+    if path.startswith("tests/"):
+        return name not in ("catch2", "not_from_root")
+    return name in MAY_INCLUDE.get(room, "").split()
 
 
-def violations(path, text):
+def is_private(root, header):
+    file = root / header
+    return OURS.match(header) and file.exists() and "// Private to this room" in file.read_text()
+
+
+def violations(root, path, text):
+    room = path.rpartition("/")[0]
+    if room not in MAY_INCLUDE and not path.startswith("tests/"):
+        yield f"{path}:1: room: {room} has no row in MAY_INCLUDE"
     for number, line in enumerate(text.splitlines(), 1):
         include = re.match(r'\s*#\s*include\s*[<"]([^>"]+)', line)
         if include and not may_include(path, include[1]):
             yield f"{path}:{number}: include: {include[1]}"
+        elif include and not path.startswith("tests/") and name_of(include[1]) != room and is_private(root, include[1]):
+            yield f"{path}:{number}: private: {include[1]}"
         for rule, pattern, where, home in ONLY_THERE:
             found = re.search(pattern, line.split("//")[0])
             if found and re.fullmatch(where, path) and not re.fullmatch(home, path):
                 yield f"{path}:{number}: {rule}: {found[0]}"
 
 
-root = Path(sys.argv[1])
-found = []
-folders = sorted({folder.split("/")[0] for folder in MAY_INCLUDE})
-for file in sorted(file for folder in folders for file in (root / folder).rglob("*")):
-    path = file.relative_to(root).as_posix()
-    if file.suffix in (".hpp", ".cpp", ".cuh", ".cu") and not path.startswith("tests/architecture/planted/"):
-        found += violations(path, file.read_text())
-print("\n".join(found) or "no violations")
-expected = Path(sys.argv[3]).read_text().splitlines() if "--expect" in sys.argv else []
-sys.exit(found != expected)
+def main(root, expected):
+    found, files = [], Counter()
+    for file in sorted(file for folder in ("analysis", "driver", "kernels", "sweeps", "tests", "workers")
+                       for file in (root / folder).rglob("*")):
+        path = file.relative_to(root).as_posix()
+        if file.suffix in (".hpp", ".cpp", ".cuh", ".cu") and not path.startswith("tests/architecture/planted/"):
+            files[path.rpartition("/")[0]] += 1
+            found += violations(root, path, file.read_text())
+    found += [f"{room}:1: room: {count} files of code" for room, count in sorted(files.items())
+              if room in MAY_INCLUDE and count > MOST_FILES]
+    print("\n".join(found) or "no violations")
+    if expected is None:
+        return found != []
+    blind = [room for room in MAY_INCLUDE if not list(violations(root, f"{room}/trespasser.cpp", TRESPASS))]
+    print("".join(f"a trespasser in {room} would not be seen\n" for room in blind), end="")
+    return found != expected or blind != []
+
+
+sys.exit(main(Path(sys.argv[1]), Path(sys.argv[3]).read_text().splitlines() if "--expect" in sys.argv else None))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every name of the standard library has its header, though the development presets parse these headers ahead of all files.
+"""Every name of the standard library has its header, though files are compiled several at a time.
 
     check_standard_includes.py ROOT [--expect FILE]
 

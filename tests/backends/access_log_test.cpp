@@ -1,4 +1,5 @@
-// What becomes of logged accesses: expectations, checks, clocks and buffers, with segments by hand.
+// Processing of logged accesses: expectations, checks, clocks and buffers, with hand-written
+// segments.
 #include "workers/backends/access_log.hpp"
 
 #include <atomic>
@@ -8,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "workers/backends/backlog.hpp"
 #include "workers/backends/buffer_ring.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using Catch::Matchers::Contains;
 using namespace backends;
@@ -20,8 +21,8 @@ namespace {
 
 constexpr int kBlock = 16;
 
-/// One request in blocks 5, 9 and 7 that decodes its 40th token, on a processor of 2 GHz whose
-/// clock stood at 1,000,000 when its nanoseconds stood at 500.
+/// One request in blocks 5, 9 and 7 that decodes its 40th token, on a processor of 2 GHz with a
+/// clock that read 1,000,000 when its nanoseconds read 500.
 class DecodeStep {
  public:
   explicit DecodeStep(AccessLogOptions options = {})
@@ -137,7 +138,7 @@ TEST_CASE("a log of slots without a token, or of a write to an old one, is refus
 
 TEST_CASE("a log with times outside of its warp's is refused", "[access]") {
   DecodeStep step;
-  step.records[DecodeStep::kAttention][0].ticks = 3'841;  // and 160 ticks until it is there
+  step.records[DecodeStep::kAttention][0].ticks = 3'841;  // and 160 ticks until the data arrives
   CHECK_THAT(step.problem(), Contains("ends 4001 ticks behind its warp's begin, the warp 4000"));
 }
 
@@ -264,7 +265,7 @@ TEST_CASE("buffers are emptied in the order in which they were filled", "[access
   CHECK(emptied == wanted);
 }
 
-TEST_CASE("who finds no free buffer waits, and the wait is counted", "[access]") {
+TEST_CASE("a producer without a free buffer waits, and the wait is counted", "[access]") {
   std::atomic<BufferRing<int>*> ring{nullptr};
   BufferRing<int> made({}, [&](int&) {
     while (ring == nullptr || ring.load()->waits() == 0) std::this_thread::yield();

@@ -7,8 +7,8 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/engine/errors.hpp"
-#include "workers/profiles.hpp"
+#include "workers/binding/profiles.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using backends::CostModel;
 using backends::StepShape;
@@ -66,7 +66,7 @@ StepShape random_step(std::mt19937_64& random) {
   return step;
 }
 
-/// The step with one of its counts raised.
+/// The step with one of its counts increased.
 StepShape raised(StepShape step, int field, int by) {
   switch (field) {
     case 0:
@@ -175,7 +175,7 @@ TEST_CASE("an unknown cost model is refused with the ones that exist") {
     CHECK_NOTHROW(cost(name, "h200-141gb"));
 }
 
-TEST_CASE("only cards and shapes whose kernels were measured are not labelled estimated") {
+TEST_CASE("only cards and shapes with measured kernels are not labelled estimated") {
   for (const std::string& gpu : worker::profile_names(kDir / "gpus")) {
     CAPTURE(gpu);
     const bool measured = gpu == "h100-80gb" || gpu == "h200-141gb" || gpu == "a100-sxm-80gb";

@@ -10,13 +10,13 @@
 #include <set>
 
 #include "tests/support/catch.hpp"
-#include "workers/backends/cuda/errors.hpp"
-#include "workers/backends/cuda/gemm_table.hpp"
-#include "workers/backends/cuda/host_memory.hpp"
-#include "workers/backends/cuda/nvml.hpp"
-#include "workers/backends/cuda/pool_plan.hpp"
-#include "workers/backends/cuda/telemetry.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/backends/cuda/device/errors.hpp"
+#include "workers/backends/cuda/device/host_memory.hpp"
+#include "workers/backends/cuda/device/nvml.hpp"
+#include "workers/backends/cuda/device/pool_plan.hpp"
+#include "workers/backends/cuda/device/telemetry.hpp"
+#include "workers/backends/cuda/forward/gemm_table.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace backends;
 using Catch::Matchers::Contains;
@@ -26,7 +26,7 @@ namespace {
 constexpr std::int64_t kGib = std::int64_t{1} << 30;
 constexpr std::size_t kMib = std::size_t{1} << 20;
 
-/// What a test's page locker saw; outlives it.
+/// The record of a test's page locker, which it outlives.
 struct Locks {
   std::atomic<int> locked{0};
   std::atomic<int> unlocked{0};
@@ -84,7 +84,7 @@ TEST_CASE("no room for two blocks is an error that names what is in the way") {
 TEST_CASE("slots never overlap, and hold what is written to them") {
   Locks locks;
   HostMemory memory = memory_of(locks);
-  const std::size_t bytes = 384 * 1024;  // 10 a piece
+  const std::size_t bytes = 384 * 1024;  // 10 per piece
   memory.reserve(35, bytes);
   memory.wait_ready();
   CHECK(memory.ready_slots() == 35);
@@ -103,14 +103,14 @@ TEST_CASE("slots become ready piece by piece while the caller goes on") {
   std::promise<void> release;
   locks.released = release.get_future().share();
   HostMemory memory = memory_of(locks);
-  memory.reserve(64, kMib);  // 16 pieces, none of which can be locked yet
+  memory.reserve(64, kMib);  // 16 pieces; locking is blocked
   CHECK(memory.ready_slots() == 0);
   release.set_value();
   memory.wait_ready();
   CHECK(memory.ready_slots() == 64);
 }
 
-TEST_CASE("whoever waits for host memory can be told to stop waiting") {
+TEST_CASE("a wait for host memory can be stopped") {
   Locks locks;
   std::promise<void> release;
   locks.released = release.get_future().share();
@@ -212,7 +212,7 @@ namespace {
 
 using cuda::GemmTable;
 
-/// A folder of its own, gone at the end.
+/// A temporary folder, removed at the end.
 class Folder {
  public:
   Folder() : path_(std::filesystem::temp_directory_path() / ("gemms-" + std::to_string(getpid()))) {

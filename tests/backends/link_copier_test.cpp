@@ -15,7 +15,7 @@ using engine::Nanos;
 
 namespace {
 
-/// One block is 1,000 bytes: 1 us at 1 GB/s in, 2 us out.
+/// One block is 1,000 bytes: 1 us to load at 1 GB/s, 2 us to store.
 constexpr LinkModel kLink{1, 0.5, 1, false, 1000};
 
 struct LinkWorld {
@@ -103,7 +103,7 @@ TEST_CASE("the kind of host memory chooses the card's rates", "[link]") {
   CHECK((pageable.load_gb_s == 20 && pageable.store_gb_s == 10));
 }
 
-TEST_CASE("completions do not depend on when anybody looks", "[link]") {
+TEST_CASE("completions do not depend on when they are polled", "[link]") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     LinkWorld seldom({0.7, 0.3, 0.8, false, 1000}), often({0.7, 0.3, 0.8, false, 1000});
     std::mt19937_64 random(seed);

@@ -1,16 +1,16 @@
-#include "workers/profiles.hpp"
+#include "workers/binding/profiles.hpp"
 
 #include <fstream>
 #include <sstream>
 
-#include "sweeps/params.hpp"
+#include "sweeps/spec/params.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path kDir = "sweeps";
+const fs::path kProfiles = "sweeps";
 const std::vector<std::string> kGpus = {"a100-40gb", "a100-80gb",  "a100-sxm-40gb", "a100-sxm-80gb",
                                         "h100-80gb", "h200-141gb", "l40s-48gb",     "rtx5090-32gb"};
 const std::vector<std::string> kModels = {"llama-3.1-8b", "opt-13b",           "tiny-llama-3",
@@ -22,12 +22,12 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
-/// A copy of the shipped profiles in which one file can be spoiled.
+/// A copy of the shipped profiles in which one file can be corrupted.
 class ProfileFolder {
  public:
   ProfileFolder() {
-    fs::copy(kDir / "gpus", path() / "gpus");
-    fs::copy(kDir / "models", path() / "models");
+    fs::copy(kProfiles / "gpus", path() / "gpus");
+    fs::copy(kProfiles / "models", path() / "models");
   }
   fs::path path() const { return dir_.path(); }
   /// Replaces the only line of the file that starts with `start`.
@@ -61,7 +61,7 @@ class ProfileFolder {
 std::vector<std::string> profiles_of(const std::string& device, std::int64_t mib) {
   std::vector<std::string> found;
   for (const std::string& name : kGpus)
-    if (backends::is_device(worker::load_gpu_profile(kDir, name), device, mib))
+    if (backends::is_device(worker::load_gpu_profile(kProfiles, name), device, mib))
       found.push_back(name);
   return found;
 }
@@ -80,10 +80,12 @@ bool mentions(const std::string& message, const Names& parts) {
 }  // namespace
 
 TEST_CASE("every shipped profile loads") {
-  CHECK(worker::profile_names(kDir / "gpus") == kGpus);
-  CHECK(worker::profile_names(kDir / "models") == kModels);
-  for (const std::string& name : kGpus) CHECK(worker::load_gpu_profile(kDir, name).name == name);
-  for (const std::string& name : kModels) CHECK(worker::load_model_shape(kDir, name).name == name);
+  CHECK(worker::profile_names(kProfiles / "gpus") == kGpus);
+  CHECK(worker::profile_names(kProfiles / "models") == kModels);
+  for (const std::string& name : kGpus)
+    CHECK(worker::load_gpu_profile(kProfiles, name).name == name);
+  for (const std::string& name : kModels)
+    CHECK(worker::load_model_shape(kProfiles, name).name == name);
 }
 
 TEST_CASE("a device's name and memory tell its SKU, whatever the driver reports of the memory") {
@@ -112,8 +114,8 @@ TEST_CASE("a card that is nearly but not quite a SKU is none") {
 TEST_CASE("no two profiles of one name pattern overlap in memory") {
   for (const std::string& a : kGpus) {
     for (const std::string& b : kGpus) {
-      const auto first = worker::load_gpu_profile(kDir, a);
-      const auto second = worker::load_gpu_profile(kDir, b);
+      const auto first = worker::load_gpu_profile(kProfiles, a);
+      const auto second = worker::load_gpu_profile(kProfiles, b);
       if (a == b || first.name_pattern != second.name_pattern) continue;
       CHECK((first.memory_max_mib < second.memory_min_mib ||
              second.memory_max_mib < first.memory_min_mib));
@@ -122,28 +124,29 @@ TEST_CASE("no two profiles of one name pattern overlap in memory") {
 }
 
 TEST_CASE("published KV pools are whole blocks within a block of the published figure") {
-  const model::ModelShape llama = worker::load_model_shape(kDir, "llama-3.1-8b");
+  const model::ModelShape llama = worker::load_model_shape(kProfiles, "llama-3.1-8b");
   const std::vector<std::pair<std::string, std::int64_t>> published = {{"h100-80gb", 458'000},
                                                                        {"a100-40gb", 90'000},
                                                                        {"a100-80gb", 200'000},
                                                                        {"h200-141gb", 825'000}};
   for (const auto& [gpu, tokens] : published) {
     CAPTURE(gpu);
-    const std::int64_t pool = backends::kv_pool_tokens(worker::load_gpu_profile(kDir, gpu), llama);
+    const std::int64_t pool =
+        backends::kv_pool_tokens(worker::load_gpu_profile(kProfiles, gpu), llama);
     CHECK(pool % 16 == 0);
     CHECK(pool <= tokens);
     CHECK(pool > tokens - 16);
   }
-  CHECK(backends::kv_pool_tokens(worker::load_gpu_profile(kDir, "h100-80gb"), llama) ==
+  CHECK(backends::kv_pool_tokens(worker::load_gpu_profile(kProfiles, "h100-80gb"), llama) ==
         28'625 * 16);
 }
 
 TEST_CASE("without a published pool the KV gets the memory that the model leaves") {
   const auto pool = [](const std::string& gpu, const std::string& model) {
-    return backends::kv_pool_tokens(worker::load_gpu_profile(kDir, gpu),
-                                    worker::load_model_shape(kDir, model));
+    return backends::kv_pool_tokens(worker::load_gpu_profile(kProfiles, gpu),
+                                    worker::load_model_shape(kProfiles, model));
   };
-  // 40,960 MiB x 0.95 - 2 GiB - 16,060,522,496 B of weights, at 131,072 B a token.
+  // 40,960 MiB x 0.95 - 2 GiB - 16,060,522,496 B of weights, at 131,072 B per token.
   CHECK(pool("a100-sxm-40gb", "llama-3.1-8b") == 172'368);
   CHECK(pool("h200-141gb", "yarn-llama-2-7b") < pool("h200-141gb", "llama-3.1-8b") / 3);
   for (const std::string& gpu : kGpus)
@@ -155,21 +158,22 @@ TEST_CASE("without a published pool the KV gets the memory that the model leaves
 }
 
 TEST_CASE("a card that the weights alone fill has no KV pool") {
-  backends::GpuProfile small = worker::load_gpu_profile(kDir, "rtx5090-32gb");
+  backends::GpuProfile small = worker::load_gpu_profile(kProfiles, "rtx5090-32gb");
   small.memory_mib = 24 * 1024;
-  CHECK(backends::kv_pool_tokens(small, worker::load_model_shape(kDir, "opt-13b")) == 0);
+  CHECK(backends::kv_pool_tokens(small, worker::load_model_shape(kProfiles, "opt-13b")) == 0);
 }
 
 TEST_CASE("model shapes count the parameters of the published checkpoints") {
-  CHECK(model::total_params(worker::load_model_shape(kDir, "llama-3.1-8b")) == 8'030'261'248);
-  CHECK(model::total_params(worker::load_model_shape(kDir, "yarn-llama-2-7b")) == 6'738'415'616);
-  CHECK(model::total_params(worker::load_model_shape(kDir, "opt-13b")) == 12'853'473'280);
+  CHECK(model::total_params(worker::load_model_shape(kProfiles, "llama-3.1-8b")) == 8'030'261'248);
+  CHECK(model::total_params(worker::load_model_shape(kProfiles, "yarn-llama-2-7b")) ==
+        6'738'415'616);
+  CHECK(model::total_params(worker::load_model_shape(kProfiles, "opt-13b")) == 12'853'473'280);
 }
 
 TEST_CASE("model shapes give the bytes and the arithmetic of a token") {
-  const model::ModelShape llama = worker::load_model_shape(kDir, "llama-3.1-8b");
-  const model::ModelShape yarn = worker::load_model_shape(kDir, "yarn-llama-2-7b");
-  const model::ModelShape opt = worker::load_model_shape(kDir, "opt-13b");
+  const model::ModelShape llama = worker::load_model_shape(kProfiles, "llama-3.1-8b");
+  const model::ModelShape yarn = worker::load_model_shape(kProfiles, "yarn-llama-2-7b");
+  const model::ModelShape opt = worker::load_model_shape(kProfiles, "opt-13b");
   CHECK(model::kv_bytes_per_token(llama) == 131'072);
   CHECK(model::kv_bytes_per_token(yarn) == 524'288);
   CHECK(model::kv_bytes_per_token(opt) == 819'200);
@@ -184,15 +188,15 @@ TEST_CASE("model shapes give the bytes and the arithmetic of a token") {
 }
 
 TEST_CASE("an unknown profile is refused with the known ones and the nearest") {
-  CHECK_THROWS_WITH(worker::load_gpu_profile(kDir, "h100-80g"),
+  CHECK_THROWS_WITH(worker::load_gpu_profile(kProfiles, "h100-80g"),
                     "unknown gpu \"h100-80g\" (did you mean \"h100-80gb\"?), sweeps/gpus has: "
                     "a100-40gb, a100-80gb, a100-sxm-40gb, a100-sxm-80gb, h100-80gb, h200-141gb, "
                     "l40s-48gb, rtx5090-32gb");
-  CHECK_THROWS_WITH(worker::load_model_shape(kDir, "llama-3.1-8"),
+  CHECK_THROWS_WITH(worker::load_model_shape(kProfiles, "llama-3.1-8"),
                     "unknown model \"llama-3.1-8\" (did you mean \"llama-3.1-8b\"?), "
                     "sweeps/models has: llama-3.1-8b, opt-13b, tiny-llama-3, tiny-opt, "
                     "tiny-yarn-llama-2, yarn-llama-2-7b");
-  CHECK_THROWS_AS(worker::load_gpu_profile(kDir, "../gpus/h100-80gb"), sweep::SpecError);
+  CHECK_THROWS_AS(worker::load_gpu_profile(kProfiles, "../gpus/h100-80gb"), sweep::SpecError);
   CHECK_THROWS_WITH(worker::profile_names("nowhere/gpus"),
                     "nowhere/gpus: no such folder of profiles");
 }
@@ -228,11 +232,11 @@ TEST_CASE("impossible values of a profile are refused") {
     folder.replace_line("gpus/h100-80gb.toml", "\"llama-3.1-8b\"", "\"llama-3.1-8b\" = 458001");
     CHECK(mentions(folder.gpu_error("h100-80gb"), {"multiple of 16", "458001"}));
   }
-  SECTION("a memory range whose ends are swapped") {
+  SECTION("a memory range with swapped ends") {
     folder.replace_line("gpus/h100-80gb.toml", "memory_min_mib", "memory_min_mib = 90000");
     CHECK(mentions(folder.gpu_error("h100-80gb"), {"device.memory_max_mib"}));
   }
-  SECTION("a name pattern that is no regular expression") {
+  SECTION("a name pattern that is not a regular expression") {
     folder.replace_line("gpus/h100-80gb.toml", "name_pattern", "name_pattern = '(H100'");
     CHECK(mentions(folder.gpu_error("h100-80gb"), {"must be a regular expression"}));
   }

@@ -29,6 +29,20 @@ TEST_CASE("every command explains itself and its own options") {
     CHECK_THAT(outcome.out, Contains(option));
   }
   CHECK_THAT(Program().run({"workload", "--help"}).out, !Contains("--jsonl"));
+  CHECK(Program().run({"help", "workload"}).out == Program().run({"workload", "--help"}).out);
+}
+
+TEST_CASE("a misspelt command or option is refused with the nearest one") {
+  const auto refusal = [](const std::vector<std::string>& words) {
+    const Outcome outcome = Program().run(words);
+    CHECK(outcome.exit_code == 2);
+    return outcome.err;
+  };
+  CHECK_THAT(refusal({"pln"}), Contains("unknown command \"pln\" (did you mean plan?)"));
+  CHECK_THAT(refusal({"help", "pln"}), Contains("(did you mean plan?)"));
+  CHECK_THAT(refusal({"run", "a.toml", "--arhive", "b"}),
+             Contains("run: unknown option --arhive (did you mean --archive?)"));
+  CHECK_THAT(refusal({"plan", "a.toml", "--jsonl", "d"}), Contains("plan does not take --jsonl"));
 }
 
 TEST_CASE("the version names what the program was built with") {
@@ -37,4 +51,5 @@ TEST_CASE("the version names what the program was built with") {
   CHECK_THAT(outcome.out, StartsWith("kvsweep "));
   for (const std::string part : {"HDF5 ", "Boost ", "CUDA "})
     CHECK_THAT(outcome.out, Contains(part));
+  CHECK(Program().run({"-V"}).out == outcome.out);
 }

@@ -93,6 +93,46 @@ TEST_CASE("a key that the backend makes nothing of is named with its place, and 
   CHECK_THAT(set.err, Contains("kvsweep: --set: engine.debug has no effect on backend sim"));
 }
 
+TEST_CASE("a key that counts in no cell is named with the condition under which it would") {
+  const Program program;
+  const auto notices = [&](const std::string& policy) {
+    return program
+        .run({"plan", "tiny.toml", "--set", "policy=" + policy, "--set", "policy.ttl_s=3"})
+        .err;
+  };
+  CHECK(notices("fcfs") ==
+        "kvsweep: --set: policy.ttl_s has no effect: it counts where policy.retention is pin and "
+        "policy.ttl_rule is fixed\n");
+  CHECK(notices("continuum").empty());
+}
+
+TEST_CASE("a policy's parameter is an axis beside a policy without it, which runs once") {
+  const Program program;
+  std::string sweep = support::kTinySweep;
+  sweep.replace(sweep.find("jps = [3]"), 9, "jps = [3]\n\"policy.ttl_s\" = [1, 2]");
+  program.write("ttl.toml", sweep);
+  const Outcome outcome = program.run({"plan", "ttl.toml"});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, Contains("tiny: 3 cells"));
+  CHECK_THAT(outcome.out, Contains("policy=fcfs jps=3: new"));
+  CHECK_THAT(outcome.out, Contains("policy=continuum jps=3 policy.ttl_s=2: new"));
+}
+
+TEST_CASE("what is wrong with a cell that --only leaves out does not stop the others") {
+  const Program program;
+  std::string sweep = support::kTinySweep;
+  sweep.replace(sweep.find("[\"h100-80gb\"]"), 13, "[\"no-such-card\", \"h100-80gb\"]");
+  program.write("cards.toml", sweep);
+  CHECK_THAT(program.run({"plan", "cards.toml"}).err, Contains("unknown gpu \"no-such-card\""));
+  const Outcome one = program.run({"run", "cards.toml", "--only", "gpu=h100-80gb"});
+  INFO(one.err);
+  CHECK(one.exit_code == 0);
+  CHECK_THAT(one.out, Contains("2 of 2 cells have a result"));
+  const Outcome none = program.run({"plan", "cards.toml", "--only", "gpu=no-such-card"});
+  CHECK(none.exit_code == 2);
+}
+
 TEST_CASE(
     "cells that are one experiment on the backend are refused with the axis that names them") {
   const Program program;

@@ -1,4 +1,4 @@
-// What the reference kernels log while a model runs.
+// The access log of the reference kernels while a model runs.
 #include <cmath>
 #include <map>
 #include <optional>
@@ -19,17 +19,17 @@ using kernels::AccessKind;
 
 namespace {
 
-constexpr int kBlock = 4;
-const backends::KvPool kPool{.num_blocks = 12, .block_size = kBlock};
+constexpr int kLoggedBlock = 4;
+const backends::KvPool kLoggedPool{.num_blocks = 12, .block_size = kLoggedBlock};
 
-/// Two prompts, of 6 and 3 tokens, then a token of the first beside a chunk of a third.
+/// Two prompts, of 6 and 3 tokens, then a decoded token of the first beside a chunk of a third.
 class TwoSteps {
  public:
-  explicit TwoSteps(std::optional<AccessLogOptions> log) : plans_(kBlock) {
+  explicit TwoSteps(std::optional<AccessLogOptions> log) : plans_(kLoggedBlock) {
     backends::CpuOptions options;
     options.kv_type = model::DType::f32;
     options.access_log = std::move(log);
-    backend_.emplace(small_llama(), kPool, options);
+    backend_.emplace(small_llama(), kLoggedPool, options);
     engine::Request& a = plans_.request(small_tokens(7), {1, 2});
     engine::Request& b = plans_.request(small_tokens(3, 30), {3});
     engine::Request& c = plans_.request(small_tokens(9, 9), {5, 6, 4});
@@ -136,19 +136,19 @@ TEST_CASE("each access lies within a run of its kernel, and values are read afte
 
 TEST_CASE("a stale entry of a block table is found in the log, though every result looks sound",
           "[cpu]") {
-  HandPlans plans(kBlock);
+  HandPlans plans(kLoggedBlock);
   engine::Request& request = plans.request(small_tokens(6), {1, 2});
   const engine::StepPlan& plan = plans.step({{request, 0, 6, 2}});
-  backends::KvArena arena(backends::kv_layout(small_llama().shape(), kBlock), model::DType::f32,
-                          12);
-  backends::CpuAccessLog log(layers("0"),
-                             {.block_size = kBlock, .kv_heads = small_llama().shape().kv_heads},
-                             small_llama().shape().layers, kPool.num_blocks);
+  backends::KvArena arena(backends::kv_layout(small_llama().shape(), kLoggedBlock),
+                          model::DType::f32, 12);
+  backends::CpuAccessLog log(
+      layers("0"), {.block_size = kLoggedBlock, .kv_heads = small_llama().shape().kv_heads},
+      small_llama().shape().layers, kLoggedPool.num_blocks);
   backends::StepBatch batch;
-  batch.fill(plan, kBlock);
+  batch.fill(plan, kLoggedBlock);
   const int stale = GENERATE(0, 1);
   INFO("stale: " << stale);
-  if (stale != 0) batch.block_tables[1] = 7;  // where the second block was before
+  if (stale != 0) batch.block_tables[1] = 7;  // the second block's old position
   backends::ForwardPass forward(small_llama(), arena);
   kernels::reference::AccessTrace* const trace = log.begin_step(plan);
   REQUIRE(trace != nullptr);

@@ -4,7 +4,7 @@
 
 #include "tests/cpu/hand_plan.hpp"
 #include "workers/backends/errors.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace cpu_test;
 using backends::Checks;
@@ -24,7 +24,7 @@ backends::CpuOptions with(Checks checks) {
   return options;
 }
 
-/// Random weights of which one parameter is NaN.
+/// Random weights with one NaN parameter.
 class PoisonedWeights final : public model::WeightSource {
  public:
   PoisonedWeights(const model::ModelConfig& config, std::string name)
@@ -57,7 +57,7 @@ NotFinite error_without(const std::string& parameter) {
   } catch (const NotFinite& error) {
     return error;
   }
-  throw std::logic_error("nobody noticed that " + parameter + " is NaN");
+  throw std::logic_error("no check detected that " + parameter + " is NaN");
 }
 
 std::vector<engine::TokenId> sampled(CpuBackend& backend, const engine::StepPlan& plan) {
@@ -67,7 +67,7 @@ std::vector<engine::TokenId> sampled(CpuBackend& backend, const engine::StepPlan
 
 }  // namespace
 
-TEST_CASE("a step samples one token for every request whose tokens are all computed", "[cpu]") {
+TEST_CASE("a step samples one token for every request with all tokens computed", "[cpu]") {
   CpuBackend backend(small_llama(), kPool, with(Checks::debug));
   HandPlans plans(kBlock);
   engine::Request& a = plans.request(small_tokens(6), {1, 2});
@@ -118,7 +118,7 @@ TEST_CASE("a request reads blocks that another one fills in the same step", "[cp
   engine::Request& shares = plans.request(small_tokens(9), {1, 2, 4});
   const auto tokens = sampled(backend, plans.step({{fills, 0, 9, 3}, {shares, 8, 9, 1}}));
   CHECK(tokens.at(0) == tokens.at(1));
-  // Both blocks were there before, one of them with a token still to come.
+  // Both blocks are cached, one of them with a free slot.
   engine::Request& again = plans.request(small_tokens(9), {5, 6, 7});
   engine::Request& hits = plans.request(small_tokens(9), {5, 6, 8});
   CHECK(sampled(backend, plans.step({{again, 0, 7, 2}})).empty());
@@ -157,7 +157,7 @@ TEST_CASE("KV that is read before it was written shows as NaN", "[cpu][debug]") 
   // Position 5 is skipped: the block still held another request's KV there.
   try {
     backend.execute(plans.step({{request, 6, 8}}));
-    FAIL("nobody noticed");
+    FAIL("the corruption was not detected");
   } catch (const NotFinite& error) {
     CHECK(error.step == 3);
     CHECK(error.layer == 0);
@@ -165,7 +165,7 @@ TEST_CASE("KV that is read before it was written shows as NaN", "[cpu][debug]") 
   }
 }
 
-TEST_CASE("a changed bit in a cached block is noticed by who reads it next", "[cpu][debug]") {
+TEST_CASE("the next request that reads a cached block detects a changed bit", "[cpu][debug]") {
   CpuBackend backend(small_llama(), kPool, with(Checks::debug));
   HandPlans plans(kBlock);
   engine::Request& first = plans.request(small_tokens(9), {1, 2, 3});
@@ -176,7 +176,7 @@ TEST_CASE("a changed bit in a cached block is noticed by who reads it next", "[c
   byte ^= std::byte{1};
   try {
     backend.execute(plans.step({{second, 8, 9}}));
-    FAIL("nobody noticed");
+    FAIL("the corruption was not detected");
   } catch (const CorruptBlock& error) {
     CHECK(engine::index(error.block) == 2);
     CHECK(error.expected != error.found);
@@ -199,7 +199,7 @@ TEST_CASE("a prefix hit on another prompt's block is noticed", "[cpu][debug]") {
                     Catch::Matchers::Contains("never filled"));
 }
 
-TEST_CASE("without checks nobody looks", "[cpu][debug]") {
+TEST_CASE("without checks a changed bit goes undetected", "[cpu][debug]") {
   CpuBackend backend(small_llama(), kPool, with(Checks::off));
   HandPlans plans(kBlock);
   engine::Request& request = plans.request(small_tokens(9), {1, 2, 3});

@@ -1,4 +1,4 @@
-"""A cell whose weights come from a checkpoint folder, run by the built kvsweep from a sweep file to its archive.
+"""A cell with weights from a checkpoint folder, run by the built kvsweep from a sweep file to its archive.
 
 checkpoint_run_test.py BACKEND SOURCE_DIR; the program is named by KVSWEEP_PROGRAM. Exits with 77 where BACKEND has no device.
 """
@@ -76,7 +76,7 @@ def kvsweep(*words):
 
 
 def profiles_with_fixture(folder, source):
-    """The shipped profiles and the fixture's shape; the H200's neighbour is a card with a pool for a few jobs."""
+    """The shipped profiles and the fixture's shape, with a card beside the H200 that has a pool for a few jobs."""
     for part in ("gpus", "policies", "published", "models"):
         (folder / part).mkdir()
         for profile in (source / "sweeps" / part).iterdir():

@@ -1,4 +1,4 @@
-// The simulator decides what a real model decides.
+// Runs on the simulator and on a real model make the same decisions.
 #include <algorithm>
 
 #include "tests/cpu/random_serving.hpp"

@@ -31,14 +31,14 @@ void fill(KvArena& arena, std::uint32_t block, int value) {
   std::ranges::fill(arena.block(block), static_cast<std::byte>(value));
 }
 
-/// The value that fill() gave the whole block, or -1.
+/// The value that fill() wrote to the whole block, or -1.
 int content(KvArena& arena, std::uint32_t block) {
   const auto bytes = arena.block(block);
   const bool uniform = std::ranges::all_of(bytes, [&](std::byte b) { return b == bytes[0]; });
   return uniform ? static_cast<int>(bytes[0]) : -1;
 }
 
-/// Two arenas, block and slot i filled with i and 100 + i, and a copier between them.
+/// Two arenas, with block and slot i filled with i and 100 + i, and a copier between them.
 struct CopyWorld {
   explicit CopyWorld(CopierOptions options = {.checksums = true, .fault = {}})
       : copier(device, host, std::move(options)) {}
@@ -73,7 +73,7 @@ struct CopyWorld {
   CpuCopier copier;
 };
 
-/// Holds the first batch while it is being copied.
+/// Stops the first batch while it is being copied.
 struct Hold {
   std::latch begun{1}, go_on{1};
   CopierOptions options() {
@@ -92,7 +92,7 @@ struct HeldWorld : Hold, CopyWorld {
 
 using Batches = std::vector<std::uint64_t>;
 
-/// Copies go wrong as told, from the first batch on.
+/// Injects these faults, from the first batch on.
 CopierOptions faults(std::vector<CopyFault> planted) {
   return {.checksums = true, .fault = [planted](CopyId id) {
             const auto at = static_cast<std::size_t>(id) - 1;
@@ -231,7 +231,7 @@ TEST_CASE(
   CHECK_THROWS_AS(world.poll(), UncheckedCopy);
 }
 
-TEST_CASE("a slot whose content changed since it was stored is noticed when it is loaded",
+TEST_CASE("a slot with content that changed after the store is detected when it is loaded",
           "[copier][debug]") {
   CopyWorld world;
   world.store(3, 5);
@@ -247,8 +247,8 @@ TEST_CASE("a store reported before it happened is noticed when the slot is loade
   CopyWorld world(faults({CopyFault::complete_early}));
   world.store(3, 5);
   CHECK(world.wait() == Batches{1});
-  fill(world.device, 3, 77);  // the block is taken for something else
-  world.store(2, 4);          // only now is block 3 read
+  fill(world.device, 3, 77);  // the block is allocated for something else
+  world.store(2, 4);          // block 3 is read only here
   world.wait();
   world.load(6, 5);
   world.copier.wait();
@@ -257,8 +257,8 @@ TEST_CASE("a store reported before it happened is noticed when the slot is loade
 
 namespace {
 
-/// A prompt's block goes to the host, is lost on the device, comes back, and is read by another
-/// request.
+/// Stores a prompt's block to the host, overwrites it on the device, loads it again, and has
+/// another request read it.
 std::size_t run_over_host(CopierOptions options) {
   backends::CpuOptions debug;
   debug.checks = backends::Checks::debug;
@@ -284,11 +284,11 @@ std::size_t run_over_host(CopierOptions options) {
 
 }  // namespace
 
-TEST_CASE("KV that went to the host and back is accepted by who reads it", "[copier][debug]") {
+TEST_CASE("a request accepts KV that was stored and restored", "[copier][debug]") {
   CHECK(run_over_host({.checksums = true, .fault = {}}) == 1);
 }
 
-TEST_CASE("a load reported before it happened is noticed by who reads the block",
+TEST_CASE("the request that reads the block detects a load reported before it happened",
           "[copier][debug]") {
   CHECK_THROWS_WITH(run_over_host(faults({CopyFault::none, CopyFault::complete_early})),
                     Catch::Matchers::Contains("KV block 3 (step 3, read by request 2)"));

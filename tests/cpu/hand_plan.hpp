@@ -7,12 +7,12 @@
 
 namespace cpu_test {
 
-/// Steps written by hand, for backends without an engine.
+/// Hand-written steps, for backends without an engine.
 class HandPlans {
  public:
   explicit HandPlans(int block_size) : block_size_(block_size) {}
 
-  /// A request that knows these tokens and lies in these blocks.
+  /// A request with these tokens in these blocks.
   engine::Request& request(Tokens prompt, std::vector<std::uint32_t> blocks) {
     const Tokens& tokens = prompts_.emplace_back(std::move(prompt));
     engine::Request& request = requests_.emplace_back();

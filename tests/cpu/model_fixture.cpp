@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Floats of reference.bin by their places.
+/// Floats of reference.bin by position.
 class Floats {
  public:
   explicit Floats(const std::filesystem::path& file) {

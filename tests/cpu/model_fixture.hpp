@@ -10,8 +10,8 @@
 
 namespace cpu_test {
 
-/// A model of tests/fixtures/models with the logits that another implementation computed; its
-/// README.md describes the files.
+/// A model of tests/fixtures/models with logits computed by another implementation; its README.md
+/// describes the files.
 struct ModelFixture {
   explicit ModelFixture(const std::string& name);
 
@@ -26,9 +26,9 @@ struct ModelFixture {
   std::unique_ptr<model::WeightSource> weights;
   std::vector<int> columns;
   std::vector<Prompt> prompts;
-  /// Largest distance from these logits when the other implementation computes in this type.
+  /// Largest distance of the other implementation's logits in this type from these.
   double max_error(model::DType type) const { return max_error_.at(type); }
-  /// A prompt and what the highest logits make of it; fed as prompt and answer but its last token.
+  /// A prompt and its greedy continuation, fed as prompt and answer without the last token.
   Prompt greedy_prompt;
   support::Tokens greedy_answer;
   std::vector<float> greedy_column_logits;  // [prompt + answer - 1][columns]

@@ -8,7 +8,7 @@ using namespace cpu_test;
 
 namespace {
 
-constexpr int kBlock = 16;
+constexpr int kParityBlock = 16;
 
 /// Prompts as jobs of one turn, all at once and then all of them again.
 std::vector<Job> twice(const std::vector<ModelFixture::Prompt>& prompts) {
@@ -34,7 +34,8 @@ const Way kWays[] = {{"one pass", 512, 0, false},
 
 Serving serving_of(const Way& way) {
   Serving serving;
-  serving.engine.kv = {.num_blocks = 200, .block_size = kBlock, .prefix_caching = way.caching};
+  serving.engine.kv = {
+      .num_blocks = 200, .block_size = kParityBlock, .prefix_caching = way.caching};
   serving.engine.scheduler = {.max_num_batched_tokens = way.budget,
                               .max_num_seqs = 8,
                               .max_model_len = 96,
@@ -42,7 +43,7 @@ Serving serving_of(const Way& way) {
   return serving;
 }
 
-/// Greatest distance of logits from the reference, relative to the largest logit of the prompt.
+/// Largest distance of logits from the reference, relative to the largest logit of the prompt.
 class Deviation {
  public:
   void add(std::span<const float> logits, const std::vector<int>& columns,
@@ -52,7 +53,7 @@ class Deviation {
           expected[static_cast<std::size_t>(position) * columns.size() + c], scale);
   }
   void add(float found, float expected, double scale) {
-    // Written so that NaN counts as far.
+    // Written so that NaN counts as distant.
     const double distance = std::abs(double(found) - expected) / scale;
     if (!(distance <= greatest)) greatest = std::isnan(distance) ? 1e9 : distance;
     ++compared;
@@ -136,7 +137,7 @@ TEST_CASE(
       INFO(name << " in " << model::to_text(type) << ": deviation " << deviation.greatest
                 << ", transformers " << fixture.max_error(type));
       CHECK(deviation.greatest <= fixture.max_error(type));
-      CHECK(deviation.greatest > fixture.max_error(type) / 1000);  // it is rounded at all
+      CHECK(deviation.greatest > fixture.max_error(type) / 1000);  // rounding takes place
     }
   }
 }

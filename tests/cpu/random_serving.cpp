@@ -40,7 +40,7 @@ Serving random_serving(support::Dice& dice, model::DType kv_type,
 
 namespace {
 
-/// Foretold exactly, or far from it.
+/// Adds prefetching with exact or very inaccurate predictions.
 void add_random_prefetch(support::Dice& dice, policies::PolicyConfig& policy) {
   policy.prefetch = dice.any({"oracle", "tool_mean", "lognormal"});
   policy.scoring = dice.any({"S1", "S3", "S5"});

@@ -7,12 +7,12 @@ namespace cpu_test {
 
 constexpr int kMaxModelLen = 120;
 
-/// A way to serve that shares nothing with the plain one but the model: small chunks, blocks of one
-/// of these sizes, a pool that holds little more than one sequence.
+/// A serving that has only the model in common with the plain one: small chunks, blocks of one of
+/// these sizes, a pool that barely holds one sequence.
 Serving random_serving(support::Dice& dice, model::DType kv_type,
                        std::initializer_list<int> block_sizes = {1, 2, 3, 4, 8, 16, 31, 32, 64});
 
-/// A host tier of any kind, from far too small to ample.
+/// Adds a host tier of any kind, from far too small to ample.
 void add_random_tier(support::Dice& dice, Serving& serving);
 
 std::string describe(const Serving& serving);

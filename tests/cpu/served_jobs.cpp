@@ -15,7 +15,7 @@ namespace {
 using engine::Nanos;
 using support::operator+;
 
-/// Time that depends on the plan alone, so that every run schedules the same.
+/// Step times that depend on the plan alone, so that every run schedules the same.
 class PlannedTime final : public backends::CostModel {
  public:
   Nanos step_time(const backends::StepShape& step) const override {
@@ -26,7 +26,7 @@ class PlannedTime final : public backends::CostModel {
   std::string digest_text() const override { return {}; }
 };
 
-/// Executes with another backend, in planned time.
+/// Executes with another backend, in time that depends on the plan alone.
 class Timed final : public engine::Backend {
  public:
   Timed(engine::Backend& backend, const backends::CostModel& time)
@@ -47,7 +47,7 @@ std::uint64_t hash_of(std::span<const float> logits) {
   return hash;
 }
 
-/// The model on the host, with a copier to host memory where there is a tier.
+/// The model on the host, with a copier to host memory if there is a tier.
 class Computer {
  public:
   Computer(const backends::CpuWeights& weights, const Serving& serving,
@@ -76,7 +76,7 @@ class Computer {
 
 using Names = std::vector<std::pair<int, int>>;  // job and turn by request
 
-/// All that a step decided.
+/// All decisions of a step.
 std::string decisions_of(const engine::StepTrace& trace, const Names& names) {
   std::ostringstream text;
   const auto add = [&](const engine::Request& request) {
@@ -109,7 +109,7 @@ engine::EngineConfig with_prefetch(engine::EngineConfig config, engine::Prefetch
   return config;
 }
 
-/// A client for each job: submits its next turn some time after the answer to the one before.
+/// A client for each job: submits its next turn some time after the previous answer.
 class Service {
  public:
   Service(const std::vector<Job>& jobs, const Serving& serving, engine::Backend& backend,

@@ -1,5 +1,5 @@
-// Every policy that sweeps may name, with every preemption and every scheduler, computes the same
-// on a real model: KV is really copied to host memory and back, under checksums.
+// Every shipped policy, with every kind of preemption and every scheduler, computes the same on a
+// real model while KV is really copied to host memory and back, under checksums.
 #include "tests/cpu/random_serving.hpp"
 #include "tests/cpu/shipped_ways.hpp"
 #include "tests/engine/support/seeds.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 const Target kHost = {"cpu", {2, 4, 8, 16}};
 
-/// A small model on the host's processor.
+/// A small model on the CPU.
 class HostBench final : public Bench {
  public:
   int vocab() const override { return weights_.shape().vocab; }
@@ -33,8 +33,8 @@ class HostBench final : public Bench {
   Served plain_;
 };
 
-/// Of the schedulers only one has a prefix cache, and with it most ways to keep KV; what is fetched
-/// ahead is only what was lost in time.
+/// Number of servings of a way. Only one of the schedulers has a prefix cache, and with it most
+/// ways to keep KV; prefetches only load blocks that were evicted in time.
 int times(const Way& way) {
   if (way.scheduler != "v1") return 1;
   return way.policy == "predictive_prefetch" ? 20 : 3;
@@ -75,7 +75,8 @@ TEST_CASE("blocks that are not copied are noticed under every kind of tier", "[t
   }
 }
 
-// Such a copy races with whatever the block is used for, as the thread sanitizer would rightly say.
+// Such a copy races with the next use of the block, which the thread sanitizer would rightly
+// report.
 #ifndef __SANITIZE_THREAD__
 TEST_CASE("blocks that are used again before they are copied are noticed under every kind of tier",
           "[tier][policies]") {

@@ -62,7 +62,7 @@ support::Cell cell_of(const Way& way, const Target& target, Dice& dice) {
   return cell;
 }
 
-/// Whether what a way asks for contradicts itself, by the words with which it is refused.
+/// Whether a way's settings contradict each other, judged by the error message.
 bool contradicts(const std::string& refusal) {
   const auto says = [&](const char* words) { return refusal.find(words) != std::string::npos; };
   return says("swaps into host memory of its own and cannot go with tier") ||
@@ -70,7 +70,7 @@ bool contradicts(const std::string& refusal) {
          says("needs policy.tier \"offload\" and policy.store \"eager\"");
 }
 
-/// Nothing where the way contradicts itself.
+/// Empty when the way's settings contradict each other.
 std::optional<worker::ExperimentConfig> config_of(const Way& way, const Target& target,
                                                   Dice& dice) {
   static worker::Profiles profiles(support::kProfiles);
@@ -163,9 +163,9 @@ void Moved::add(const Served& served) {
     const auto& [kind, reason] = event;
     out += kind == KvEventKind::store || kind == KvEventKind::swap_out ? blocks : 0;
     in += kind == KvEventKind::load || kind == KvEventKind::swap_in ? blocks : 0;
-    const bool foretold = kind == KvEventKind::prefetch &&
-                          (reason == KvReason::deadline || reason == KvReason::predicted);
-    ahead += foretold ? blocks : 0;
+    const bool prefetched = kind == KvEventKind::prefetch &&
+                            (reason == KvReason::deadline || reason == KvReason::predicted);
+    ahead += prefetched ? blocks : 0;
   }
 }
 
@@ -197,7 +197,7 @@ bool Tour::serve(const Way& way) {
   return true;
 }
 
-/// What is fetched ahead is only what was lost in time, which takes more tries.
+/// Prefetches only load blocks that were evicted in time, which takes more tries.
 void Tour::serve_some(const std::string& policy, int others) {
   const int tries = policy == "predictive_prefetch" ? 4 : 1;
   for (int left = tries; left > 0; --left)

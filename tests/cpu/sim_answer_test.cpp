@@ -1,6 +1,6 @@
 #include "tests/support/catch.hpp"
 #include "workers/backends/sim/sim_backend.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace {
 
@@ -11,7 +11,7 @@ struct Instant final : backends::CostModel {
   std::string digest_text() const override { return {}; }
 };
 
-/// A step in which a request whose answer has `given` tokens generates token `generated`.
+/// A step in which a request with an answer of `given` tokens generates token `generated`.
 struct Sampling {
   Sampling(std::size_t given, std::size_t generated) : answer(given, 7) {
     request.spec.prompt = prompt;

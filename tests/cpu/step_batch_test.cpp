@@ -8,18 +8,18 @@ using Ints = std::vector<std::int32_t>;
 
 namespace {
 
-constexpr int kBlock = 4;
+constexpr int kBatchBlock = 4;
 
 StepBatch batch_of(const engine::StepPlan& plan) {
   StepBatch batch;
-  batch.fill(plan, kBlock);
+  batch.fill(plan, kBatchBlock);
   return batch;
 }
 
 }  // namespace
 
 TEST_CASE("a step without requests has no rows and one query start", "[batch]") {
-  const StepBatch batch = batch_of(HandPlans(kBlock).step({}));
+  const StepBatch batch = batch_of(HandPlans(kBatchBlock).step({}));
   CHECK(batch.num_tokens() == 0);
   CHECK(batch.num_sequences() == 0);
   CHECK(batch.query_start == Ints{0});
@@ -27,7 +27,7 @@ TEST_CASE("a step without requests has no rows and one query start", "[batch]") 
 }
 
 TEST_CASE("the tokens of a step lie one behind the other in the plan's order", "[batch]") {
-  HandPlans plans(kBlock);
+  HandPlans plans(kBatchBlock);
   engine::Request& chunk = plans.request({10, 11, 12, 13, 14, 15, 16}, {3, 9});
   engine::Request& decode = plans.request({20, 21, 22, 23, 24, 25, 26, 27, 28}, {5, 4, 7});
   const StepBatch batch = batch_of(plans.step({{chunk, 2, 6}, {decode, 8, 9, 1}}));
@@ -38,14 +38,14 @@ TEST_CASE("the tokens of a step lie one behind the other in the plan's order", "
   CHECK(batch.context == Ints{6, 9});
   CHECK(batch.table_stride == 3);
   CHECK(batch.block_tables == Ints{3, 9, 0, 5, 4, 7});
-  CHECK(batch.logits_rows == Ints{4});  // a token of the chunk's request is still to come
+  CHECK(batch.logits_rows == Ints{4});  // the chunk's request has one more token to compute
 }
 
 TEST_CASE("new blocks are those behind what is computed, and no prefix hit", "[batch]") {
-  HandPlans plans(kBlock);
+  HandPlans plans(kBatchBlock);
   engine::Request& fresh = plans.request(small_tokens(9), {1, 2, 3});
   CHECK(batch_of(plans.step({{fresh, 0, 9, 3}})).new_blocks == Ints{1, 2, 3});
-  // All three are new in the request's table; two of them hold a prefix.
+  // All three blocks are new in the request's table; two of them hold a prefix.
   CHECK(batch_of(plans.step({{fresh, 8, 9, 3}})).new_blocks == Ints{3});
   // A running request that grows into its third block, and one that stays in its last.
   CHECK(batch_of(plans.step({{fresh, 6, 9, 1}})).new_blocks == Ints{3});
@@ -53,12 +53,12 @@ TEST_CASE("new blocks are those behind what is computed, and no prefix hit", "[b
 }
 
 TEST_CASE("a batch that is filled again holds the new step alone", "[batch]") {
-  HandPlans plans(kBlock);
+  HandPlans plans(kBatchBlock);
   engine::Request& longer = plans.request(small_tokens(9), {1, 2, 3});
   engine::Request& shorter = plans.request(small_tokens(2), {4});
   StepBatch batch;
-  batch.fill(plans.step({{longer, 0, 9, 3}}), kBlock);
-  batch.fill(plans.step({{shorter, 0, 2, 1}}), kBlock);
+  batch.fill(plans.step({{longer, 0, 9, 3}}), kBatchBlock);
+  batch.fill(plans.step({{shorter, 0, 2, 1}}), kBatchBlock);
   CHECK(batch.num_tokens() == 2);
   CHECK(batch.block_tables == Ints{4});
   CHECK(batch.new_blocks == Ints{4});

@@ -3,7 +3,7 @@
 #include "tests/cpu/hand_plan.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/backends/cpu/cpu_backend.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace cpu_test;
 using namespace backends;
@@ -11,28 +11,28 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-constexpr int kBlock = 4;
+constexpr int kCheckedBlock = 4;
 
 const model::ModelShape& shape() {
   static const model::ModelConfig config = small_model(model::Architecture::llama);
   return config.shape;
 }
 
-StepBatch batch_of(const engine::StepPlan& plan) {
+StepBatch checked_batch(const engine::StepPlan& plan) {
   StepBatch batch;
-  batch.fill(plan, kBlock);
+  batch.fill(plan, kCheckedBlock);
   return batch;
 }
 
 /// A step of two prompts: 9 tokens in three blocks, 2 in one.
 StepBatch eleven_tokens_of_two() {
-  HandPlans plans(kBlock);
+  HandPlans plans(kCheckedBlock);
   engine::Request& longer = plans.request(small_tokens(9), {1, 2, 3});
   engine::Request& shorter = plans.request(small_tokens(2), {4});
-  return batch_of(plans.step({{longer, 0, 9, 3}, {shorter, 0, 2, 1}}));
+  return checked_batch(plans.step({{longer, 0, 9, 3}, {shorter, 0, 2, 1}}));
 }
 
-/// Kernels as a GPU's: blocks of whole tiles, two sizes of heads, small groups.
+/// A range of kernels like a GPU's: blocks of whole tiles, two sizes of heads, small groups.
 KernelRange tiled() {
   static constexpr int kHeadDims[] = {8, 16};
   return {.backend = "tiled",
@@ -124,8 +124,8 @@ TEST_CASE("the cpu backend holds steps against the limits of its scheduler", "[s
   const CpuWeights weights = random_model(small_model(model::Architecture::llama));
   CpuOptions options;
   options.limits.tokens = 8;
-  CpuBackend backend(weights, {.num_blocks = 8, .block_size = kBlock}, options);
-  HandPlans plans(kBlock);
+  CpuBackend backend(weights, {.num_blocks = 8, .block_size = kCheckedBlock}, options);
+  HandPlans plans(kCheckedBlock);
   engine::Request& request = plans.request(small_tokens(9), {1, 2, 3});
   CHECK_THROWS_WITH(backend.execute(plans.step({{request, 0, 9, 3}})), Contains("exceeds the 8"));
   CHECK(backend.execute(plans.step({{request, 0, 8, 2}})).sampled.empty());

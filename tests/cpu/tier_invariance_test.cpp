@@ -1,4 +1,4 @@
-// KV that goes to host memory and comes back changes no result.
+// KV that is stored to host memory and restored changes no result.
 #include "tests/cpu/random_serving.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "workers/backends/errors.hpp"
@@ -13,7 +13,7 @@ using support::Dice;
 
 namespace {
 
-/// Jobs and a serving with a host tier and debug checks, and what is right.
+/// Jobs, a serving with a host tier and debug checks, and the correct result.
 struct TierCase {
   explicit TierCase(std::uint64_t seed) : dice(seed) {
     static const auto opt = random_model(small_model(model::Architecture::opt));
@@ -38,7 +38,7 @@ struct TierCase {
 };
 
 /// Blocks that a kind of tier stored and loaded.
-struct Moved {
+struct TierMoves {
   int stored = 0, loaded = 0;
 };
 const char* name_of(const Serving& serving) {
@@ -48,12 +48,12 @@ const char* name_of(const Serving& serving) {
     return tier.store_mode == StoreMode::lazy ? "offload lazy" : "offload eager";
   return tier.kind == TierKind::lmcache ? "lmcache" : "swap";
 }
-void count(std::map<std::string, Moved>& all, const Serving& serving, const Served& served) {
-  Moved& moved = all[name_of(serving)];
+void count(std::map<std::string, TierMoves>& all, const Serving& serving, const Served& served) {
+  TierMoves& moved = all[name_of(serving)];
   for (const auto& [event, blocks] : served.copied) {
     const bool out = event.first == KvEventKind::store || event.first == KvEventKind::swap_out;
     moved.stored += out ? blocks : 0;
-    // Where KV is loaded ahead of its turn, that is what counts.
+    // With prefetching, only prefetches count.
     const bool ahead = serving.policy.prefetch != "none";
     const auto asked = ahead ? std::pair(KvEventKind::prefetch, KvReason::deadline)
                              : std::pair(KvEventKind::load, KvReason::demand);
@@ -64,7 +64,7 @@ void count(std::map<std::string, Moved>& all, const Serving& serving, const Serv
 }  // namespace
 
 TEST_CASE("tokens and logits have the same bits with any host tier as without", "[tier]") {
-  std::map<std::string, Moved> all;
+  std::map<std::string, TierMoves> all;
   support::for_each_seed(150, [&](std::uint64_t seed) {
     TierCase tested(seed);
     for (int variant = 0; variant < 4; ++variant) {
@@ -85,13 +85,13 @@ TEST_CASE("tokens and logits have the same bits with any host tier as without", 
 
 namespace {
 
-struct Outcomes {
+struct TierOutcomes {
   int harmless = 0;
-  int noticed = 0;  // by the checks of backend and copier
-  int wrong = 0;    // logits or tokens are not what they are without a tier
+  int noticed = 0;  // detected by the checks of backend and copier
+  int wrong = 0;    // logits or tokens that differ from those without a tier
 };
 
-void play(TierCase& tested, Outcomes& outcomes) {
+void play(TierCase& tested, TierOutcomes& outcomes) {
   try {
     const bool right = difference(tested.serve(), tested.plain).empty();
     ++(right ? outcomes.harmless : outcomes.wrong);
@@ -104,9 +104,9 @@ void play(TierCase& tested, Outcomes& outcomes) {
   }
 }
 
-/// One copy of three goes wrong.
-Outcomes with_copies_that(CopyFault fault, backends::Checks checks) {
-  Outcomes outcomes;
+/// Injects the fault into one copy of three.
+TierOutcomes with_copies_that(CopyFault fault, backends::Checks checks) {
+  TierOutcomes outcomes;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     TierCase tested(seed);
     tested.serving.checks = checks;
@@ -125,18 +125,19 @@ Outcomes with_copies_that(CopyFault fault, backends::Checks checks) {
 TEST_CASE("blocks that are not copied change results without the checks, and none with them",
           "[tier][debug]") {
   CHECK(with_copies_that(CopyFault::skip, backends::Checks::off).wrong > 0);
-  const Outcomes checked = with_copies_that(CopyFault::skip, backends::Checks::debug);
+  const TierOutcomes checked = with_copies_that(CopyFault::skip, backends::Checks::debug);
   CHECK(checked.noticed > 0);
   CHECK(checked.wrong == 0);
 }
 
-// Such a copy races with whatever the block is used for, as the thread sanitizer would rightly say.
+// Such a copy races with the next use of the block, which the thread sanitizer would rightly
+// report.
 #ifndef __SANITIZE_THREAD__
 TEST_CASE(
     "copies reported before they happen change results without the checks, and none with them",
     "[tier][debug]") {
   CHECK(with_copies_that(CopyFault::complete_early, backends::Checks::off).wrong > 0);
-  const Outcomes checked = with_copies_that(CopyFault::complete_early, backends::Checks::debug);
+  const TierOutcomes checked = with_copies_that(CopyFault::complete_early, backends::Checks::debug);
   CHECK(checked.noticed > 0);
   CHECK(checked.wrong == 0);
 }

@@ -5,8 +5,8 @@
 #include <map>
 #include <sstream>
 
-#include "driver/plan.hpp"
-#include "sweeps/sha256.hpp"
+#include "driver/plan/plan.hpp"
+#include "sweeps/files/sha256.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 

@@ -1,4 +1,4 @@
-#include "driver/dispatcher.hpp"
+#include "driver/farm/dispatcher.hpp"
 
 #include "tests/driver/dispatcher_world.hpp"
 #include "tests/support/catch.hpp"

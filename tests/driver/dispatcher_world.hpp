@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/dispatcher.hpp"
+#include "driver/farm/dispatcher.hpp"
 
 namespace driver_test {
 

@@ -1,4 +1,4 @@
-#include "driver/drain.hpp"
+#include "driver/farm/drain.hpp"
 
 #include <ctime>
 

@@ -1,10 +1,10 @@
-#include "driver/farm.hpp"
+#include "driver/farm/farm.hpp"
 
 #include <algorithm>
 #include <thread>
 
 #include "tests/support/catch.hpp"
-#include "workers/loopback_channel.hpp"
+#include "workers/rank/loopback_channel.hpp"
 
 using namespace driver;
 using std::chrono::milliseconds;

@@ -1,4 +1,4 @@
-#include "driver/memory_ledger.hpp"
+#include "driver/farm/memory_ledger.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "driver/progress.hpp"
+#include "driver/farm/progress.hpp"
 
 #include <algorithm>
 #include <sstream>

@@ -1,4 +1,4 @@
-#include "driver/space_wait.hpp"
+#include "driver/farm/space_wait.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,4 @@
-// Counts what this program allocates; hence an executable of its own.
+// Counts allocations of the process, so it is an executable of its own.
 #include <cstdlib>
 #include <new>
 
@@ -26,14 +26,14 @@ using namespace support;
 
 namespace {
 
-/// Allocations of `steps` engine steps.
+/// Number of allocations in `steps` engine steps.
 long allocations_of(EngineWorld& world, int steps) {
   const long before = num_allocations;
   for (int i = 0; i < steps; ++i) world.engine.step();
   return num_allocations - before;
 }
 
-/// Serves a batch of requests once, so that every buffer has its size.
+/// Serves a batch of requests once, so that every buffer reaches its size.
 void warm_up(EngineWorld& world, const std::vector<Tokens>& prompts) {
   for (const Tokens& prompt : prompts) world.submit(prompt, 600);
   while (!world.engine.idle()) world.engine.step();
@@ -66,7 +66,7 @@ TEST_CASE("a warm engine decodes without allocating", "[allocation]") {
 
 TEST_CASE("a warm engine evicts and preempts without allocating", "[allocation]") {
   EngineWorldConfig config;
-  config.engine.kv.num_blocks = 1 + 256;  // of eight sequences of 45 blocks
+  config.engine.kv.num_blocks = 1 + 256;  // needed: eight sequences of 45 blocks
   EngineWorld world(config);
   const auto prompts = eight_prompts();
   warm_up(world, prompts);

@@ -12,7 +12,7 @@ using engine::StepOrder;
 
 namespace {
 
-/// One of the schedulers of vLLM 0.4.2, or the plain one, or fixed batches.
+/// Chooses one of the schedulers of vLLM 0.4.2, the plain one, or fixed batches.
 void choose_batching(FuzzCase& fuzz, Dice& dice) {
   engine::SchedulerConfig& s = fuzz.config.scheduler;
   s.step_order = dice.any({StepOrder::running_first, StepOrder::prefill_first});
@@ -22,7 +22,7 @@ void choose_batching(FuzzCase& fuzz, Dice& dice) {
   if (s.chunked_prefill && dice.one_in(2)) {
     s.chunk_tokens = dice.between(1, s.max_num_batched_tokens);
     s.adaptive_chunking = dice.one_in(2);
-    // What is not split must fit the window.
+    // Prompts that are not split must fit the token budget.
     if (s.adaptive_chunking)
       s.max_num_batched_tokens = std::max(s.max_num_batched_tokens, s.max_model_len);
   }

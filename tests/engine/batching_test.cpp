@@ -1,4 +1,4 @@
-// What goes into a step: mixed and chunked batches, blocks ahead of need, fixed batches.
+// Batching strategies: mixed and chunked batches, blocks allocated ahead of need, fixed batches.
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/support/catch.hpp"
 
@@ -8,7 +8,7 @@ using engine::StopReason;
 
 namespace {
 
-/// Blocks of 4 tokens, taken ahead as the schedulers of vLLM 0.4.2 do.
+/// Blocks of 4 tokens, allocated ahead as by the schedulers of vLLM 0.4.2.
 WorldConfig ahead(int usable_blocks, int budget) {
   WorldConfig config;
   config.kv = {usable_blocks + 1, 4, false};
@@ -39,7 +39,7 @@ WorldConfig fixed_batches(int usable_blocks, int seqs, int buffer_output) {
 
 }  // namespace
 
-TEST_CASE("mixed, whole prompts join those who decode as far as the window allows", "[mixed]") {
+TEST_CASE("mixed, whole prompts join decodes as far as the token budget allows", "[mixed]") {
   SchedulerWorld world(ahead(100, 16));
   world.add("a", 8);
   CHECK(world.step() == "a:8");
@@ -76,9 +76,9 @@ TEST_CASE("adaptively, prompts are split only where they would take longer than 
   SchedulerWorld world(chunked(64, 4, true));
   for (const char* name : {"a", "b", "c"}) world.add(name, 1);
   world.step_duration = milliseconds(3);
-  CHECK(world.step() == "a:1 b:1 c:1");  // a millisecond for each token of a prompt
+  CHECK(world.step() == "a:1 b:1 c:1");  // 1 ms per prompt token
   world.step_duration = milliseconds(5);
-  CHECK(world.step() == "a:1 b:1 c:1");  // five for decodes, however many
+  CHECK(world.step() == "a:1 b:1 c:1");  // 5 ms for any number of decodes
   world.add("short", 4);
   world.step_duration = milliseconds(9);
   CHECK(world.step() == "a:1 b:1 c:1 short:4");  // a chunk of 4 would leave it one token
@@ -95,7 +95,7 @@ TEST_CASE("adaptively, prompts are split until a step has shown what decodes tak
   for (const std::string part : {"a:4", "a:4", "a:1"}) CHECK(world.step() == part);
   world.add("b", 9);
   world.step_duration = std::chrono::seconds(1);
-  CHECK(world.step() == "a:1 b:3");  // beside a decode, which says nothing of decodes alone
+  CHECK(world.step() == "a:1 b:3");  // mixed: does not show the duration of decodes alone
   CHECK(world.step() == "a:1 b:3");
   CHECK(world.step() == "b:3");
   CHECK(world.step() == "b:1");
@@ -108,7 +108,7 @@ TEST_CASE("a request goes on only while a block is free, needed or not", "[ahead
   world.add("a", 5);
   world.add("b", 5);
   CHECK(world.step() == "a:5 b:5");
-  CHECK(world.step() == "a:1");  // both have room in their blocks
+  CHECK(world.step() == "a:1");  // both have free slots in their blocks
   CHECK(world.preempted() == "b");
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("admissions leave the watermark free, but for the first", "[ahead]") {
   CHECK(full.step() == "a:24");
 }
 
-TEST_CASE("a fixed batch runs until its last sequence ends, and takes nobody in", "[fixed]") {
+TEST_CASE("a fixed batch runs until its last sequence ends, and admits no request", "[fixed]") {
   SchedulerWorld world(fixed_batches(100, 2, 4));
   world.add("a", 4, 1);
   world.add("b", 4, 3);
@@ -159,7 +159,7 @@ TEST_CASE("a sequence of a fixed batch has one run of blocks for all that it may
     CHECK(world.table("a" + number) == Ids{1, 2, 3, 4, 5, 6, 7});
     CHECK(world.table("b" + number) == Ids{8, 9, 10, 11, 12, 13});
     world.step();
-    CHECK(world.kv.num_free() == 87);  // what has ended keeps its buffer
+    CHECK(world.kv.num_free() == 87);  // ended sequences keep their buffers
     world.run_until_idle();
   }
 }
@@ -173,7 +173,7 @@ TEST_CASE("without a limit to its output, a sequence's buffer is as long as the 
   CHECK(world.plan().stop == StopReason::sequence_reserved);
 }
 
-TEST_CASE("a fixed batch whose prompts exceed the window fills before it decodes", "[fixed]") {
+TEST_CASE("a fixed batch with prompts beyond the token budget fills before it decodes", "[fixed]") {
   WorldConfig config = fixed_batches(100, 4, 4);
   config.scheduler.max_num_batched_tokens = 64;
   SchedulerWorld world(config);

@@ -1,4 +1,4 @@
-#include "workers/engine/block_pool.hpp"
+#include "workers/engine/cache/block_pool.hpp"
 
 #include "tests/engine/support/tokens.hpp"
 #include "tests/support/catch.hpp"
@@ -9,7 +9,7 @@ using support::Ids;
 
 namespace {
 
-/// A pool whose free list is read and rearranged in the words of a queue.
+/// A pool with verbs that read and rearrange its free list as a queue.
 struct PoolWorld {
   explicit PoolWorld(int usable) : pool(usable + 1) {}
 
@@ -42,7 +42,7 @@ TEST_CASE("a new pool hands out its blocks from 1 on and never the null block", 
   CHECK(world.pool.num_free() == 0);
 }
 
-TEST_CASE("a block leaves the middle of the free list and comes back at its tail", "[P14]") {
+TEST_CASE("a block leaves the middle of the free list and returns at its tail", "[P14]") {
   PoolWorld world(5);
   CHECK(world.take(1) == Ids{1});
   world.touch(3);

@@ -1,4 +1,4 @@
-#include "workers/engine/clock.hpp"
+#include "workers/engine/base/clock.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -11,8 +11,8 @@ using engine::Nanos;
 
 namespace {
 
-/// Plays a fuzz case through the engine: each turn arrives some time after the one before, steps
-/// take random times.
+/// Runs a fuzz case through the engine: each turn arrives some time after the previous one, and
+/// steps take random times.
 class EngineRun {
  public:
   EngineRun(const FuzzCase& fuzz, std::uint64_t seed)
@@ -30,7 +30,7 @@ class EngineRun {
     };
     for (std::size_t j = 0; j < clients_.size(); ++j) {
       clients_[j].job = &fuzz.jobs[j];
-      // No two at the same instant, for the reason given in FuzzDriver.
+      // No two arrivals at the same instant, for the reason given in FuzzDriver.
       clients_[j].arrival = Nanos(fuzz.jobs[j].arrival_step * 1'000'000 + static_cast<int>(j));
     }
   }
@@ -63,7 +63,7 @@ class EngineRun {
     EngineWorldConfig config{{fuzz.config.kv, fuzz.config.scheduler, fuzz.config.tier},
                              fuzz.config.policy};
     auto& [kv, s, tier] = config.engine;
-    // The engine insists on room for a sequence of any permitted length.
+    // The engine requires room for a sequence of any permitted length.
     kv.num_blocks = std::max(kv.num_blocks, 2 + s.max_model_len / kv.block_size);
     return config;
   }
@@ -80,8 +80,8 @@ class EngineRun {
     return next;
   }
 
-  /// Submits what has arrived; jumps to the next arrival when nothing else is to do. False at the
-  /// end.
+  /// Submits turns that have arrived; jumps to the next arrival when there is nothing else to do.
+  /// False at the end.
   bool advance() {
     if (world_.engine.idle()) {
       const Nanos next = next_arrival();

@@ -2,7 +2,7 @@
 
 #include "tests/engine/support/engine_world.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace support;
 using namespace std::chrono_literals;
@@ -47,7 +47,7 @@ Nanos total(const engine::TimeSplit& time) {
 
 }  // namespace
 
-TEST_CASE("an engine whose budget is below its request limit is refused", "[engine]") {
+TEST_CASE("an engine with a token budget below its request limit is refused", "[engine]") {
   EngineWorldConfig config;
   config.engine.scheduler.max_num_seqs = 2049;
   CHECK(contains(refusal(config), "at least engine.max_num_seqs, found 2048 and 2049"));
@@ -133,7 +133,7 @@ TEST_CASE("a trace shows queues and blocks as they are after scheduling", "[engi
   CHECK(world.engine.kv().census().cached == 2);
 }
 
-TEST_CASE("lost content is reported once for each loser and taker", "[engine]") {
+TEST_CASE("evictions are reported once for each evicted job and allocating turn", "[engine]") {
   EngineWorld world(tight(7, 4));
   const Tokens first = tokens(8), second = tokens(8, 1), large = tokens(24 - 1, 2);
   world.submit(first, 1, turn_of(0, 3));
@@ -232,7 +232,7 @@ TEST_CASE("hashes that the client knows serve like those of the engine", "[engin
   CHECK(world.run_until_finished(world.submit(all, 1)).prefix_hit_tokens == 112);
 }
 
-TEST_CASE("what an earlier turn had computed and lost counts as recomputed", "[engine]") {
+TEST_CASE("evicted KV of an earlier turn counts as recomputed", "[engine]") {
   EngineWorld world;
   const Tokens prompt = tokens(100);
   auto spec = turn_of(0, 1);

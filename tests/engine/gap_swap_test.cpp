@@ -1,4 +1,5 @@
-// Turns whose KV goes to the host while their tools run, when the retention policy wants it.
+// Finished turns that are swapped to the host while their tools run, when the retention policy asks
+// for it.
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/support/catch.hpp"
 
@@ -8,7 +9,7 @@ using engine::KvReason;
 
 namespace {
 
-/// Blocks of 4 tokens; gaps of ten minutes, in which swapping wastes least.
+/// Blocks of 4 tokens, and gaps of ten minutes, for which swapping wastes least.
 struct GapWorld : SchedulerWorld {
   explicit GapWorld(int swap_blocks, bool prefix_caching = false)
       : SchedulerWorld(config(swap_blocks, prefix_caching)) {}
@@ -24,7 +25,7 @@ struct GapWorld : SchedulerWorld {
     config.policy.swap_s_per_tok = 1e-6;
     return config;
   }
-  /// The first turn: 8 tokens in, 5 out, of which the last is never fed back.
+  /// Runs the first turn: 8 prompt tokens and 5 output tokens, the last of which is never fed back.
   void first_turn() {
     add("first", {.prompt = kPrompt, .outputs = kAnswer, .job = 0, .last_turn = false});
     for (int i = 0; i < 5; ++i) step();
@@ -61,7 +62,7 @@ TEST_CASE("what the next turn does not share with the one before is not loaded",
   CHECK(world.plan().scheduled[0].computed_before == 4);
 }
 
-TEST_CASE("a turn that the GPU still has is not loaded, and its space comes back", "[gap]") {
+TEST_CASE("a turn that is still on the GPU is not loaded, and its slots are freed", "[gap]") {
   GapWorld world(8, true);
   world.first_turn();
   world.second_turn(GapWorld::kPrompt + GapWorld::kAnswer + tokens(3, 3));

@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/scheduler_replay.hpp"
+#include "workers/replay/replay.hpp"
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -38,7 +38,7 @@ std::vector<json> parsed_lines(const std::string& text) {
   return lines;
 }
 
-/// The first line that differs, or nothing.
+/// The first line that differs, or an empty string.
 std::string difference(const std::vector<json>& golden, const std::vector<json>& ours) {
   for (std::size_t i = 0; i < std::min(golden.size(), ours.size()); ++i) {
     if (golden[i] != ours[i])
@@ -49,7 +49,8 @@ std::string difference(const std::vector<json>& golden, const std::vector<json>&
   return std::to_string(golden.size()) + " lines, found " + std::to_string(ours.size());
 }
 
-/// Recorded with KV blocks that are registered but never computed; what is correct differs there.
+/// True for goldens recorded with KV blocks that are registered but never computed; the correct
+/// result differs there.
 bool has_phantoms(const std::string& name) {
   static const std::set<std::string> kNames = {"h070",  "h144",  "p007",  "p051",  "q_phantom_hit",
                                                "q0011", "q0014", "q0021", "q0034", "q0081",
@@ -57,8 +58,8 @@ bool has_phantoms(const std::string& name) {
   return kNames.contains(name) || kNames.contains(name.substr(0, name.find('_')));
 }
 
-/// Runs the program on a workload; its message when it refuses as it should: exit 2, one line on
-/// standard error, nothing on standard output.
+/// Runs the program on a workload and returns its message if it refuses as it should: exit code 2,
+/// one line on standard error, nothing on standard output.
 std::string refusal(const std::string& path) {
   support::TempDir dir;
   const std::string err = (dir.path() / "stderr").string();

@@ -1,5 +1,5 @@
-// How the scheduler treats requests whose KV a tier has: the scenarios of a connector that always
-// has so many tokens.
+// How the scheduler handles requests with host hits: the scenarios of a connector that always has a
+// fixed number of tokens.
 #include "tests/engine/support/mock_tier.hpp"
 #include "tests/support/catch.hpp"
 
@@ -61,7 +61,7 @@ TEST_CASE("KV of a blocking tier is there in the step that admits the request", 
   CHECK((world["c"].prefix_hit_tokens == 64 && world["c"].host_hit_tokens == 32));
 }
 
-TEST_CASE("a request whose KV is being loaded waits apart, and returns with it", "[C2]") {
+TEST_CASE("a loading request waits outside the queue, and returns with its KV", "[C2]") {
   LoadWorld world({.match = 32});
   world.add("a", 64, 3);
   world.add("b", 64, 3);
@@ -104,7 +104,7 @@ TEST_CASE("a preempted request resumes with what the GPU kept and what the tier 
   CHECK(world.plan().scheduled[0].kind == ScheduleKind::resumed);
 }
 
-TEST_CASE("of a prompt that is loaded whole the last token is computed again", "[C5]") {
+TEST_CASE("of a prompt that is loaded whole the last token is recomputed", "[C5]") {
   LoadWorld world({.match = 40});
   world.add("a", 40, 3);
   world.step();
@@ -127,18 +127,19 @@ TEST_CASE("a loaded prompt of whole blocks takes no further block", "[C6]") {
   CHECK(world.table("a").size() == 2);
 }
 
-TEST_CASE("nobody hits what is still being loaded", "[C7]") {
+TEST_CASE("no request hits a block that is still being loaded", "[C7]") {
   LoadWorld world({.match = 32});
   const Tokens prompt = tokens(48);
   world.add("remote", {.prompt = prompt, .outputs = tokens(2, 1)});
   world.step();
   REQUIRE(world.loading() == "remote");
   auto& local = world.add("local", {.prompt = prompt, .outputs = tokens(2, 2)});
-  local.no_more_loads = true;  // computes for itself
+  local.no_more_loads = true;  // recomputes instead of loading
   CHECK(world.schedule() == "local:48");
   CHECK(world.hashed_blocks("local") == 3);
   CHECK(world.hashed_blocks("remote") == 0);
-  for (int i = 0; i < 2; ++i) CHECK(world.refs("remote", i) == 2);  // its own and the copy's
+  for (int i = 0; i < 2; ++i)
+    CHECK(world.refs("remote", i) == 2);  // references of the request and of the copy
   world.apply();
 }
 
@@ -184,7 +185,7 @@ TEST_CASE("a request that was aborted after its load leaves nothing behind", "[C
   CHECK(world.kv.num_free() == world.kv.num_usable());
 }
 
-TEST_CASE("a request whose load fails goes on behind the last whole block", "[C11]") {
+TEST_CASE("a request with a failed load continues behind the last intact block", "[C11]") {
   LoadWorld world({.match = 99 * 16});
   for (const char* name : {"1", "2", "3"}) world.add(name, 100 * 16, 3);
   world.step();
@@ -223,12 +224,12 @@ TEST_CASE("a failed load of a blocking tier takes the request out of its step al
   CHECK(world.finished() == "2");
 }
 
-TEST_CASE("who shares blocks that failed to load leaves the step, too", "[C12]") {
+TEST_CASE("a request that shares blocks that failed to load leaves the step, too", "[C12]") {
   LoadWorld world({.match = 64, .blocking = true});
   const Tokens prompt = tokens(96);
   world.add("a", {.prompt = prompt, .outputs = tokens(1, 1)});
   auto& b = world.add("b", {.prompt = prompt + tokens(8, 2), .outputs = tokens(1, 3)});
-  b.no_more_loads = true;  // hits what a has just been given
+  b.no_more_loads = true;  // hits the blocks just allocated to a
   world.fails_at[world["a"].id] = 1;
   CHECK(world.schedule() == "");
   CHECK((world["a"].num_computed == 16 && world["b"].num_computed == 16));
@@ -264,7 +265,7 @@ TEST_CASE("time spent on a load is a stall, not time in the queue", "[time]") {
   CHECK((time.prefill == step && time.decode == step));
 }
 
-TEST_CASE("a request that waits with loaded KV gives way when nothing could run", "[loads]") {
+TEST_CASE("a waiting request drops its loaded KV when nothing could run", "[loads]") {
   LoadWorld world({.match = 32, .blocks = 7});
   world.add("a", 96, 1);
   world.add("b", 64, 1);

@@ -1,13 +1,13 @@
-// Slots of host memory: what is found, and what is evicted. The scenarios are those of vLLM's
-// offloading manager, as far as its rules hold here: M3 does not (a store that does not fit whole
-// stores what fits). M7 and M8 are the tier's.
-#include "workers/engine/host_pool.hpp"
+// The host pool: hits and evictions. The scenarios are those of vLLM's offloading manager, where
+// its rules apply. M3 does not (a store that does not fit whole stores the part that fits). M7 and
+// M8 belong to the tier.
+#include "workers/engine/cache/host_pool.hpp"
 
 #include <map>
 
 #include "tests/engine/support/tokens.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/engine/block_hash.hpp"
+#include "workers/engine/base/block_hash.hpp"
 
 using namespace support;
 using engine::BlockHash;
@@ -22,7 +22,7 @@ struct Slots {
     return engine::chain_hash(engine::root_hash(0), tokens(4, name));
   }
 
-  /// Reserves a slot for each that is not there or expected; the slots.
+  /// Reserves a slot for each name that is neither stored nor expected; returns the slots.
   Ids begin_store(std::initializer_list<int> names) {
     std::vector<HostSlot> taken;
     for (const int name : names) {
@@ -81,7 +81,7 @@ TEST_CASE("what is on its way is never evicted", "[M3]") {
   slots.store({1, 2});
   slots.begin_store({3, 4, 5});
   CHECK(slots.pool.num_free() == 1);
-  CHECK(slots.begin_store({6, 7}) == Ids{1});  // 2's, and there is no other
+  CHECK(slots.begin_store({6, 7}) == Ids{1});  // the slot of 2; no other is free
   slots.end_store({3, 4, 5});
   CHECK((slots.has(3) && slots.has(4) && slots.has(5)));
 }

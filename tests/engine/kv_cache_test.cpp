@@ -1,4 +1,4 @@
-#include "workers/engine/kv_cache.hpp"
+#include "workers/engine/cache/kv_cache.hpp"
 
 #include "tests/engine/support/kv_world.hpp"
 #include "tests/support/catch.hpp"
@@ -113,7 +113,7 @@ TEST_CASE("a sequence that is fully cached computes its last block again", "[P5]
   CHECK(world.hits(longer) == Ids{1, 2, 3});  // the older of the two
 }
 
-TEST_CASE("a block that is handed out again loses its content", "[P7]") {
+TEST_CASE("a cached block that is allocated again loses its content", "[P7]") {
   KvWorld world(2);
   auto& r0 = world.admitted(tokens(16));
   CHECK(world.hashed(1));
@@ -183,7 +183,7 @@ TEST_CASE("a salt enters at the root of the chain alone", "[P10]") {
   CHECK_FALSE(hashes[1] == engine::hash_blocks(prompt, 16, 6)[1]);
 }
 
-TEST_CASE("the cache is reset only while nobody holds a block", "[P11]") {
+TEST_CASE("the cache is reset only while no block is in use", "[P11]") {
   KvWorld world(11);
   auto& r0 = world.admitted(tokens(48) + tokens(7, 1));
   auto& r1 = world.admitted(tokens(48) + tokens(5, 2));
@@ -244,7 +244,7 @@ TEST_CASE("the census splits the pool by what its blocks are good for", "[kv_cac
   const auto census = world.kv.census();
   CHECK(census.allocated == 1);
   CHECK(census.pinned == 2);
-  CHECK(census.cached == 1);  // the full block of the freed sequence
+  CHECK(census.cached == 1);  // the full block of the released sequence
   CHECK(census.empty == 6);
 }
 
@@ -284,7 +284,8 @@ TEST_CASE("leading blocks that all holders share are their common prefix", "[kv_
   CHECK(world.kv.common_prefix_blocks(a, 3) == 0);
 }
 
-TEST_CASE("an eviction names whose content was lost to whom", "[kv_cache]") {
+TEST_CASE("an eviction names the turn that lost content and the turn that allocated",
+          "[kv_cache]") {
   KvWorld world(3, 4);
   auto& old = world.sequence(tokens(8));
   old.spec.job = engine::JobId{7};

@@ -1,8 +1,8 @@
-#include "workers/engine/lmcache_tier.hpp"
+#include "workers/engine/tiers/lmcache.hpp"
 
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace support;
 using namespace std::chrono_literals;
@@ -11,7 +11,7 @@ using engine::KvReason;
 
 namespace {
 
-struct Sizes {
+struct ChunkSizes {
   int host_blocks = 64;
   int gpu_blocks = 200;
   int budget = 512;
@@ -19,10 +19,10 @@ struct Sizes {
   engine::Nanos schedule_overhead{0}, save_overhead{0};
 };
 
-/// Chunks of 64 tokens in blocks of 16. Requests compute for other jobs between, so that the GPU
-/// keeps nothing of them.
+/// Chunks of 64 tokens in blocks of 16. Between requests other jobs compute, so that the GPU keeps
+/// none of their KV.
 struct ChunkWorld : SchedulerWorld {
-  explicit ChunkWorld(const Sizes& sizes = {})
+  explicit ChunkWorld(const ChunkSizes& sizes = {})
       : SchedulerWorld({.kv = {sizes.gpu_blocks, 16, true},
                         .scheduler = {.max_num_batched_tokens = sizes.budget,
                                       .max_num_seqs = 16,
@@ -66,7 +66,7 @@ TEST_CASE("a prompt below a chunk is neither saved nor found", "[lmcache]") {
   CHECK(world.saved() == 0);
 }
 
-TEST_CASE("of a prompt that the host has whole the last token is computed again", "[lmcache]") {
+TEST_CASE("of a prompt that is wholly in the host tier the last token is recomputed", "[lmcache]") {
   ChunkWorld world;
   world.ask("a", tokens(128));
   world.forget_gpu();
@@ -108,7 +108,7 @@ TEST_CASE("KV of generated tokens is saved only if so ruled", "[lmcache]") {
   }
 }
 
-TEST_CASE("the chunk used least recently gives way, the head of a chain last", "[lmcache]") {
+TEST_CASE("the chunk used least recently is evicted first, the head of a chain last", "[lmcache]") {
   ChunkWorld world({.host_blocks = 12});
   world.ask("a", tokens(128));
   world.ask("b", tokens(64, 2));
@@ -123,7 +123,7 @@ TEST_CASE("the chunk used least recently gives way, the head of a chain last", "
   CHECK(world.step() == "a:64");
 }
 
-TEST_CASE("everybody in the step waits for its copies and for what the connector costs",
+TEST_CASE("all requests of a step wait for its copies and for the connector's overhead",
           "[lmcache]") {
   ChunkWorld world({.schedule_overhead = 1ms, .save_overhead = 4ms});
   world.ask("a", tokens(64), 2);

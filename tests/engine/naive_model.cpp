@@ -54,7 +54,7 @@ void Model::schedule_running(Step& step) {
   }
 }
 
-/// Preempts until the request fits; false when it was its own victim.
+/// Preempts until the request fits; false when it preempted itself.
 bool Model::make_room(Request& request, int num_tokens, Step& step) {
   while (!allocate(request, num_tokens, {}, 0)) {
     const int id = victim();
@@ -68,7 +68,8 @@ void Model::preempt(int id, Step& step) {
   Request& request = requests_.at(id);
   const auto share = std::ranges::find(step.scheduled, id, &Share::id);
   if (share != step.scheduled.end()) {
-    // It will not be computed after all: what it was about to fill holds nothing.
+    // The request will not be computed in this step: the blocks that it was about to fill have no
+    // content.
     for (std::size_t i = 0; i < request.table.size(); ++i) {
       const int end = (static_cast<int>(i) + 1) * config_.block_size;
       if (end > request.computed) uncache(request.table[i]);

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-/// The scheduling rules once more, written for obviousness alone: everything is searched, nothing
-/// is hashed, and a block's content is named by all tokens up to its end. Shares no code and no
-/// types with the engine.
+/// A second implementation of the scheduling rules, written for obviousness alone: every lookup is
+/// a search, nothing is hashed, and a block's content is identified by all tokens up to its end.
+/// Shares no code and no types with the engine.
 namespace naive {
 
 struct Config {
@@ -43,7 +43,7 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-/// A step's decisions; queues and the free list as they stand after scheduling.
+/// A step's decisions, with queues and the free list after scheduling.
 struct Step {
   std::vector<Share> scheduled;
   std::vector<int> preempted, waiting, running, evicted, free_list;
@@ -83,7 +83,7 @@ class Model {
   Config config_;
   std::map<int, Request> requests_;
   std::vector<int> waiting_, running_;           // ids
-  std::vector<int> free_;                        // blocks, next to be handed out first
+  std::vector<int> free_;                        // blocks, next to be allocated first
   std::map<int, int> refs_;                      // by block
   std::vector<std::pair<Content, int>> cached_;  // content and block, oldest first
   std::vector<int> evicted_;

@@ -1,4 +1,4 @@
-#include "workers/engine/offload_tier.hpp"
+#include "workers/engine/tiers/offload.hpp"
 
 #include "tests/engine/support/kv_world.hpp"
 #include "tests/engine/support/scheduler_world.hpp"
@@ -14,18 +14,18 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-struct Sizes {
-  int gpu_blocks = 16;  // with the null block
+struct OffloadSizes {
+  int gpu_blocks = 16;  // including the null block
   int host_blocks = 8;
   bool lazy = false;
   bool tail_store = true;
   int max_step_tokens = 64;
 };
 
-/// Blocks of 16 tokens on the GPU, and a tier beside it; copies are done at the next poll() unless
-/// the copier says otherwise.
+/// Blocks of 16 tokens on the GPU, beside a tier. Copies complete at the next poll() unless the
+/// copier is told otherwise.
 struct OffloadWorld : KvWorld {
-  explicit OffloadWorld(const Sizes& sizes = {})
+  explicit OffloadWorld(const OffloadSizes& sizes = {})
       : KvWorld(sizes.gpu_blocks),
         tier({.kind = engine::TierKind::offload,
               .host_blocks = sizes.host_blocks,
@@ -33,7 +33,7 @@ struct OffloadWorld : KvWorld {
               .tail_store = sizes.tail_store},
              sizes.max_step_tokens, kv, copier, events) {}
 
-  /// A step that schedules these requests, whose computed tokens earlier steps have computed.
+  /// A step that schedules these requests, with all of their computed tokens from earlier steps.
   void step(std::initializer_list<Request*> requests) {
     engine::StepPlan plan;
     for (Request* r : requests)
@@ -48,7 +48,7 @@ struct OffloadWorld : KvWorld {
     tier.before_execution(plan, clock);
     kv.verify();
   }
-  /// What the step in progress asks to be stored, and what is loaded: polls until nothing moves.
+  /// Stores and loads what the step in progress asks for: polls until nothing is in flight.
   int poll() {
     const auto loads = tier.poll(0ns);
     for (const engine::LoadedKv& load : loads) load.request->num_computed = load.tokens;
@@ -62,7 +62,7 @@ struct OffloadWorld : KvWorld {
     tier.forget(request, 0ns);
     return tokens;
   }
-  /// Computes the prompt, stores it, and lets it go.
+  /// Computes the prompt, stores it, and releases it.
   void store(const Tokens& prompt) {
     Request& request = admitted(prompt);
     step({&request});
@@ -135,7 +135,7 @@ TEST_CASE("content that the host has, or expects, is not stored twice", "[O3]") 
   CHECK(world.tier.blocks_held() == 2);
 }
 
-TEST_CASE("the least recently used content gives way", "[O4]") {
+TEST_CASE("the least recently used content is evicted", "[O4]") {
   OffloadWorld world({.gpu_blocks = 64, .host_blocks = 4});
   world.store(kA);
   world.store(kB);
@@ -186,7 +186,7 @@ TEST_CASE("what a lookup found is kept until it is loaded", "[O6]") {
   world.poll();
   REQUIRE(world.kv.try_admit_loading(b, {}, 32, 0).fit == engine::Fit::ok);
   world.tier.load(b, 0, 2);
-  world.step({&c, &d});  // c's content is evicted for d's, not what is being loaded
+  world.step({&c, &d});  // evicts c's content for d's, not the content being loaded
   CHECK(world.poll() == 1);
   CHECK(world.lookup(kA) == 32);
   CHECK(world.lookup(kD) == 32);
@@ -332,7 +332,7 @@ TEST_CASE("with every slot taken a store waits for the next step", "[offload]") 
   CHECK(world.copier.pending() == Texts{"store 2>0"});
 }
 
-TEST_CASE("what could not be loaded is not found again", "[offload]") {
+TEST_CASE("content that could not be loaded is not hit again", "[offload]") {
   OffloadWorld world;
   world.store(kA);
   world.copier.fails = [](const auto&) { return true; };
@@ -347,7 +347,7 @@ TEST_CASE("what could not be loaded is not found again", "[offload]") {
   CHECK(world.tier.host().num_free() == 8);
 }
 
-// As in the simple connector. A prefetch is waited for: see the prefetch tests.
+// As in the simple connector. Waiting for a prefetch: see the prefetch tests.
 TEST_CASE("of two requests for the same content each loads its own, and neither loses it", "[M7]") {
   OffloadWorld world;
   world.copier.latency = 2;
@@ -374,8 +374,7 @@ TEST_CASE("of two requests for the same content each loads its own, and neither 
   CHECK(world.tier.host().num_free() == 8);
 }
 
-TEST_CASE("what a preempted request had in copies to the host arrives there, and nobody waits",
-          "[M8]") {
+TEST_CASE("stores of a preempted request complete, and no request waits for them", "[M8]") {
   SchedulerWorld world({.kv = {7, 4, true},
                         .scheduler = {.max_num_batched_tokens = 16,
                                       .max_num_seqs = 2,

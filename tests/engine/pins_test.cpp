@@ -9,8 +9,8 @@ using Events = std::vector<std::string>;
 
 namespace {
 
-/// Jobs whose finished turns are pinned: 4 tokens a block, 10 ms a step. Turn k of a job has the
-/// prompt of the turns before it and `fresh` tokens more, and one output token.
+/// Jobs with pinned finished turns: 4 tokens per block, 10 ms per step. The prompt of turn k
+/// extends the previous turns by `fresh` tokens; the output is one token.
 struct PinWorld : SchedulerWorld {
   explicit PinWorld(int usable_blocks, const engine::PinRules& rules = {},
                     engine::Nanos ttl = 100ms)
@@ -36,7 +36,7 @@ struct PinWorld : SchedulerWorld {
     prompt = prompt + tokens(outputs, 100 * job + 2 * turn + 1);
     return name;
   }
-  /// A turn that is served at once and pinned.
+  /// Runs a turn that is served at once and pinned.
   void pinned_turn(int job, int turn_number, int fresh) {
     turn(job, turn_number, fresh);
     step();
@@ -93,7 +93,7 @@ TEST_CASE("the next expiry is the earliest deadline of the pins that are there",
   world.pinned_turn(1, 0, 8);
   CHECK(world.pins.next_expiry() == 110ms);
   world.turn(0, 1, 4);
-  world.step();  // the first pin is handed over, and the turn pinned anew
+  world.step();  // the first pin ends by handoff, and the turn is pinned
   CHECK(world.pins.next_expiry() == 120ms);
   world.pass(90ms);
   world.step();
@@ -128,7 +128,7 @@ TEST_CASE("the next turn hits what is pinned and goes before others", "[pins]") 
 TEST_CASE("a pin is replaced when the job finishes another turn", "[pins]") {
   PinWorld world(20);
   world.pinned_turn(0, 0, 8);
-  world.pass(1ms);  // a tool that takes no time teaches nothing
+  world.pass(1ms);  // the estimator learns nothing from a tool that takes no time
   world.pinned_turn(0, 1, 4);
   CHECK(world.pins.count() == 1);
   CHECK(world.kv.census().pinned == 4);
@@ -175,7 +175,7 @@ TEST_CASE("without handoff a pin stays while the next turn runs", "[pins]") {
   world.turn(0, 1, 4, false, 5);
   world.step();
   CHECK(world.pins.count() == 1);
-  CHECK(world.kv.census().pinned == 0);  // the turn refers to the same blocks
+  CHECK(world.kv.census().pinned == 0);  // the turn references the same blocks
 }
 
 TEST_CASE("an expired pin is dropped although its job's next turn waits", "[pins]") {
@@ -214,7 +214,7 @@ TEST_CASE("aborting the next turn ends the job's pin", "[pins]") {
   CHECK(world.kv.num_free() == 10);
 }
 
-TEST_CASE("with nothing running pins give way to the head of the queue at once", "[pins]") {
+TEST_CASE("with nothing running pins are released for the head of the queue at once", "[pins]") {
   PinWorld world(6, {}, 1h);
   world.pinned_turn(0, 0, 8);
   world.pinned_turn(1, 0, 8);
@@ -225,7 +225,7 @@ TEST_CASE("with nothing running pins give way to the head of the queue at once",
                                             "keep_declined 2.0 last_turn"});
 }
 
-TEST_CASE("no more pins give way than the head of the queue needs", "[pins]") {
+TEST_CASE("no more pins are released than the head of the queue needs", "[pins]") {
   PinWorld world(6, {}, 1h);
   world.pinned_turn(0, 0, 8);
   world.pinned_turn(1, 0, 8);
@@ -234,7 +234,7 @@ TEST_CASE("no more pins give way than the head of the queue needs", "[pins]") {
   CHECK(world.pins.count() == 1);
 }
 
-TEST_CASE("pins do not give way to the queue while something runs", "[pins]") {
+TEST_CASE("pins are not released for the queue while a request runs", "[pins]") {
   PinWorld world(6, {}, 1h);
   world.pinned_turn(0, 0, 8);
   world.turn(1, 0, 4, true, 50);
@@ -244,7 +244,7 @@ TEST_CASE("pins do not give way to the queue while something runs", "[pins]") {
   CHECK(world.pins.count() == 1);
 }
 
-TEST_CASE("pins give way to the only running request rather than preempt it", "[pins]") {
+TEST_CASE("pins are released for the only running request rather than preempt it", "[pins]") {
   PinWorld world(4, {}, 1h);
   world.pinned_turn(0, 0, 8);
   world.turn(1, 0, 8, true, 3);
@@ -254,7 +254,7 @@ TEST_CASE("pins give way to the only running request rather than preempt it", "[
   CHECK(world.pin_events().back() == "unpin 0.0 pressure_run");
 }
 
-TEST_CASE("with others running a request is preempted before a pin gives way", "[pins]") {
+TEST_CASE("with others running a request is preempted before a pin is released", "[pins]") {
   PinWorld world(6, {}, 1h);
   world.pinned_turn(0, 0, 8);
   world.turn(1, 0, 8, true, 3);

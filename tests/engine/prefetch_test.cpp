@@ -1,11 +1,11 @@
-// KV that is loaded before its turn asks for it, over a modelled link: 1 ms a block in either
+// KV that is loaded before its turn arrives, over a modelled link: 1 ms per block in either
 // direction. Steps take 10 ms.
 #include <map>
 
 #include "tests/engine/support/engine_world.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/backends/sim/link_copier.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace support;
 using namespace std::chrono_literals;
@@ -16,7 +16,7 @@ using engine::Nanos;
 
 namespace {
 
-/// Tells when jobs come back, right or wrong, and finds everything worth having.
+/// Predicts when jobs return, right or wrong, and scores every load as worthwhile.
 class Timetable final : public engine::PrefetchPolicy {
  public:
   void on_arrival(const engine::Request&) override {}
@@ -32,11 +32,11 @@ class Timetable final : public engine::PrefetchPolicy {
 
   std::map<JobId, Nanos> returns;
   double worth = 1;
-  double recompute = 1;  // a token
+  double recompute = 1;  // seconds per token
   bool ranks = false;
 };
 
-struct Sizes {
+struct PrefetchSizes {
   int gpu_blocks = 6;
   int host_blocks = 64;
   int quantum = 32;
@@ -49,10 +49,11 @@ struct Seen {
   Nanos at;
 };
 
-/// Jobs whose turns the test submits, over a tier that prefetches by the timetable.
+/// Jobs with turns that the test submits, over a tier that prefetches by the timetable.
 class PrefetchWorld {
  public:
-  explicit PrefetchWorld(const Sizes& sizes = {}) : world_(config(sizes, timetable), &link_) {}
+  explicit PrefetchWorld(const PrefetchSizes& sizes = {})
+      : world_(config(sizes, timetable), &link_) {}
 
   /// The job's next turn arrives.
   engine::RequestId arrive(int job, const Tokens& prompt, bool last = false, int outputs = 1) {
@@ -72,7 +73,7 @@ class PrefetchWorld {
   engine::Request serve(int job, const Tokens& prompt, bool last = false) {
     return run(arrive(job, prompt, last));
   }
-  /// An idle engine is woken when it wants to be, as its client does.
+  /// Wakes an idle engine when it must wake, as its client does.
   void idle_until(Nanos t) {
     while (engine().wakeup() < t) {
       clock().wait_until(engine().wakeup());
@@ -100,7 +101,7 @@ class PrefetchWorld {
   std::vector<Seen> seen;
 
  private:
-  static EngineWorldConfig config(const Sizes& sizes, Timetable& timetable) {
+  static EngineWorldConfig config(const PrefetchSizes& sizes, Timetable& timetable) {
     EngineWorldConfig config;
     const int tokens = 16 * sizes.gpu_blocks;
     config.engine.kv = {sizes.gpu_blocks + 1, 16, true};
@@ -128,7 +129,7 @@ class PrefetchWorld {
 
 const Tokens kA = tokens(33, 1), kB = tokens(49, 2), kAll = tokens(90, 3);
 
-/// Job 0 has run a turn of two blocks, and all of the pool was wanted since.
+/// Runs a turn of two blocks of job 0, then evicts them by using the whole pool.
 void give_up(PrefetchWorld& world, const Tokens& prompt = kA) {
   world.serve(0, prompt);
   world.idle_until(30ms);
@@ -147,14 +148,14 @@ TEST_CASE("KV that was given up is back just before its turn", "[prefetch]") {
   const Seen* begun = world.first(KvEventKind::prefetch, KvReason::deadline);
   REQUIRE(begun != nullptr);
   CHECK(begun->blocks == 2);
-  // Two steps and 5 ms before the turn, less what the copy takes.
+  // Two steps and 5 ms before the turn, less the time of the copy.
   CHECK((begun->at > 150ms && begun->at < 195ms));
   const auto turn = world.serve(0, kA + tokens(5, 7));
   CHECK((turn.prefix_hit_tokens == 32 && turn.host_hit_tokens == 0));
   CHECK((turn.time.load_stall == 0ms && turn.time.queue == 0ms));
 }
 
-TEST_CASE("nothing is loaded while nothing was lost", "[prefetch]") {
+TEST_CASE("nothing is loaded while nothing was evicted", "[prefetch]") {
   PrefetchWorld world;
   world.timetable.returns[JobId{0}] = 100ms;
   world.serve(0, kA);
@@ -230,13 +231,13 @@ TEST_CASE("what moves is given up when nothing else could run", "[prefetch]") {
   const Nanos arrival = world.clock().now();
   const auto other = world.serve(5, tokens(90, 5), true);
   CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::cancelled, 0) == 1);
-  CHECK(other.admitted - arrival <= 1ms);  // the copy that had begun
+  CHECK(other.admitted - arrival <= 1ms);  // the copy in flight
   while (world.engine().copying()) world.step();
   const engine::KvCache& kv = world.engine().kv();
-  CHECK(kv.num_free() + kv.census().pinned == 6);  // it may have been brought back since
+  CHECK(kv.num_free() + kv.census().pinned == 6);  // it may have been loaded again
 }
 
-TEST_CASE("what is held gives way when nothing else could run", "[prefetch]") {
+TEST_CASE("held blocks are released when nothing else could run", "[prefetch]") {
   PrefetchWorld world;
   world.timetable.returns[JobId{0}] = 200ms;
   give_up(world);
@@ -247,13 +248,13 @@ TEST_CASE("what is held gives way when nothing else could run", "[prefetch]") {
   CHECK(other.time.queue == 0ms);
 }
 
-TEST_CASE("what is held gives way before anybody who runs is preempted", "[prefetch]") {
+TEST_CASE("held blocks are released before a running request is preempted", "[prefetch]") {
   PrefetchWorld world;
   world.timetable.returns[JobId{0}] = 200ms;
   give_up(world);
   world.idle_until(199ms);
   REQUIRE(world.engine().kv().census().pinned == 2);
-  world.arrive(5, tokens(15, 5), true, 30);  // three blocks each, of the four that are left
+  world.arrive(5, tokens(15, 5), true, 30);  // three blocks each, of the remaining four
   const auto second = world.arrive(6, tokens(15, 6), true, 30);
   world.run(second);
   CHECK(world.blocks_of(KvEventKind::drop, KvReason::pressure_run, 0) == 2);
@@ -267,7 +268,7 @@ TEST_CASE("the job that is wanted last gives up its end, and keeps a prefix", "[
   world.serve(0, kB);  // three blocks each
   world.serve(1, tokens(49, 4));
   world.idle_until(50ms);
-  world.serve(2, tokens(47, 5), true);  // wants one block that another request has
+  world.serve(2, tokens(47, 5), true);  // needs one block that another request holds
   CHECK(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 0) == 0);
   CHECK(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 1) == 1);
   const auto soon = world.serve(0, kB);
@@ -279,14 +280,14 @@ TEST_CASE("of a job that gave up its end the rest alone is loaded", "[prefetch]"
   world.timetable.returns[JobId{0}] = 300ms;
   world.serve(0, tokens(65, 2));
   world.idle_until(50ms);
-  world.serve(2, tokens(96, 5), true);  // wants two of the four
+  world.serve(2, tokens(96, 5), true);  // needs two of the four
   REQUIRE(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 0) == 2);
   world.idle_until(300ms);
   CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::deadline, 0) == 2);
   CHECK(world.serve(0, tokens(65, 2)).prefix_hit_tokens == 64);
 }
 
-TEST_CASE("who returns first is loaded first", "[prefetch]") {
+TEST_CASE("the job that returns first is loaded first", "[prefetch]") {
   PrefetchWorld world({.gpu_blocks = 8});
   world.timetable.returns[JobId{0}] = 400ms;
   world.timetable.returns[JobId{1}] = 300ms;
@@ -301,11 +302,11 @@ TEST_CASE("who returns first is loaded first", "[prefetch]") {
   CHECK(order == std::vector{1, 0});
 }
 
-TEST_CASE("a turn that asks overtakes loads that nobody waits for", "[prefetch]") {
+TEST_CASE("a load on demand overtakes loads that no turn waits for", "[prefetch]") {
   PrefetchWorld world({.gpu_blocks = 12, .quantum = 1});
   world.timetable.returns[JobId{0}] = 300ms;
   world.serve(0, tokens(97, 2));  // six blocks
-  world.serve(1, kA);             // nothing is foretold of it
+  world.serve(1, kA);             // no prediction for it
   world.idle_until(50ms);
   world.serve(2, tokens(191, 5), true);
   while (world.blocks_of(KvEventKind::prefetch, KvReason::deadline, 0) == 0) {
@@ -314,14 +315,14 @@ TEST_CASE("a turn that asks overtakes loads that nobody waits for", "[prefetch]"
   }
   const auto turn = world.serve(1, kA);
   CHECK(turn.host_hit_tokens == 32);
-  CHECK(turn.time.load_stall <= 3ms);  // its two blocks behind the one that had begun
+  CHECK(turn.time.load_stall <= 3ms);  // its two blocks behind the one in flight
 }
 
-TEST_CASE("nothing is loaded that is not worth it, or is not foretold", "[prefetch]") {
-  for (const bool foretold : {true, false}) {
+TEST_CASE("nothing is loaded that does not pay, or without a prediction", "[prefetch]") {
+  for (const bool predicted : {true, false}) {
     PrefetchWorld world;
     world.timetable.worth = 0;
-    if (foretold) world.timetable.returns[JobId{0}] = 200ms;
+    if (predicted) world.timetable.returns[JobId{0}] = 200ms;
     give_up(world);
     world.idle_until(200ms);
     CHECK(world.serve(0, kA).host_hit_tokens == 32);
@@ -343,7 +344,7 @@ TEST_CASE("with the link taken for longer than computing again would take nothin
   CHECK(world.blocks_of(KvEventKind::load, KvReason::demand, 1) == 0);
 }
 
-TEST_CASE("where host memory is ranked, what is wanted last gives way", "[prefetch]") {
+TEST_CASE("with a ranked host tier, what is wanted last is evicted first", "[prefetch]") {
   for (const bool ranks : {true, false}) {
     PrefetchWorld world({.gpu_blocks = 12, .host_blocks = 4});
     world.timetable.ranks = ranks;

@@ -1,4 +1,4 @@
-#include "workers/engine/prefix_cache.hpp"
+#include "workers/engine/cache/prefix_cache.hpp"
 
 #include <map>
 #include <set>
@@ -11,7 +11,7 @@ using engine::BlockId;
 using engine::PrefixCache;
 
 namespace {
-constexpr BlockHash kKey{1, 7}, kOther{2, 7};  // of one bucket
+constexpr BlockHash kKey{1, 7}, kOther{2, 7};  // in the same bucket
 constexpr BlockId kFirst{1}, kSecond{2}, kThird{3};
 }  // namespace
 

@@ -9,7 +9,7 @@ using engine::StopReason;
 
 namespace {
 
-/// The limits that most scenarios state: pool, budget, requests at once, order.
+/// The limits that most scenarios set: pool, token budget, concurrent requests, order.
 struct Limits {
   int blocks = 10'000;
   int block_size = 16;
@@ -105,7 +105,7 @@ TEST_CASE("a preempted request resumes with its outputs when blocks are free aga
   CHECK(world.plan().scheduled[0].computed_before == 16);
 }
 
-TEST_CASE("an urgent arrival is admitted beside those who run when there is room", "[S7]") {
+TEST_CASE("an urgent arrival is admitted beside running requests when there is room", "[S7]") {
   World world({.order = "priority"});
   world.add("a", 10, 100, 5);
   world.add("b", 10, 100, 5);
@@ -115,7 +115,7 @@ TEST_CASE("an urgent arrival is admitted beside those who run when there is room
   CHECK(world.preempted() == "");
 }
 
-TEST_CASE("nobody is preempted to admit an urgent arrival", "[S7]") {
+TEST_CASE("no request is preempted to admit an urgent arrival", "[S7]") {
   World world({.blocks = 5, .order = "priority"});
   world.add("a", 20, 100, 5);
   world.add("b", 20, 100, 5);
@@ -215,7 +215,7 @@ TEST_CASE("no more than max_num_seqs run at once", "[scheduler]") {
   CHECK(world.step() == "c:10");
 }
 
-TEST_CASE("the youngest running request gives way and is first in the queue", "[scheduler]") {
+TEST_CASE("the youngest running request is preempted and is first in the queue", "[scheduler]") {
   World world({.blocks = 6, .block_size = 4});
   world.add("a", 8);
   world.add("b", 8);
@@ -237,7 +237,8 @@ TEST_CASE("several victims of one step wait in the order in which they came", "[
   CHECK(world.waiting() == "c d");
 }
 
-TEST_CASE("the youngest request gives way when itself cannot grow and comes back", "[scheduler]") {
+TEST_CASE("the youngest request is preempted when it cannot grow itself, and resumes",
+          "[scheduler]") {
   World world({.blocks = 5, .block_size = 4});
   world.add("a", 4, 13);
   world.add("b", 4, 13);

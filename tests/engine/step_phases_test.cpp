@@ -7,7 +7,7 @@ namespace {
 
 using engine::StepPhase;
 
-/// Writes down what a backend hears of steps: p1 x1 e1 d1 is planned, executed, computed and done.
+/// Records what a backend is told about steps: p1 x1 e1 d1 is planned, executed, computed and done.
 class Listening final : public engine::Backend {
  public:
   engine::StepResult execute(const engine::StepPlan& plan) override {

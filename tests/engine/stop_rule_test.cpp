@@ -1,6 +1,6 @@
 #include "tests/engine/support/tokens.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/engine/request.hpp"
+#include "workers/engine/base/request.hpp"
 
 using engine::FinishReason;
 using engine::Request;

@@ -1,7 +1,7 @@
-// Preemption by swap, and the step order of the scheduler that had it.
+// Preemption by swap, and the step order of vLLM's scheduler with swap.
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/engine/swap_tier_rates.hpp"
+#include "workers/engine/tiers/swap_rates.hpp"
 
 using namespace support;
 using engine::KvEventKind;
@@ -11,8 +11,8 @@ using engine::StepOrder;
 
 namespace {
 
-struct Limits {
-  int blocks;  // with the null block
+struct SwapLimits {
+  int blocks;  // including the null block
   int swap_blocks = 0;
   bool partially = false;
   int budget = 64;
@@ -25,7 +25,7 @@ struct Limits {
 
 /// Blocks of 4 tokens, and swap space if there is any.
 struct SwapWorld : SchedulerWorld {
-  explicit SwapWorld(const Limits& limits)
+  explicit SwapWorld(const SwapLimits& limits)
       : SchedulerWorld({.kv = {limits.blocks, 4, limits.prefix_caching},
                         .scheduler = {.max_num_batched_tokens = limits.budget,
                                       .max_num_seqs = limits.seqs,
@@ -46,7 +46,7 @@ struct SwapWorld : SchedulerWorld {
 
 }  // namespace
 
-TEST_CASE("a new prompt is computed alone while those who run wait", "[V1]") {
+TEST_CASE("a new prompt is computed alone while running requests wait", "[V1]") {
   SwapWorld world({.blocks = 40, .budget = 30, .seqs = 2});
   world.add("a", 1);
   CHECK(world.step() == "a:1");
@@ -76,7 +76,7 @@ TEST_CASE("no more prompts are begun than requests may run", "[V3]") {
   CHECK(world.waiting() == "c");
 }
 
-TEST_CASE("who cannot grow gives way after all behind it", "[V4]") {
+TEST_CASE("a request that cannot grow is preempted after all behind it", "[V4]") {
   SwapWorld world({.blocks = 4});
   world.add("0", 2);
   world.add("1", 4);
@@ -90,7 +90,7 @@ TEST_CASE("who cannot grow gives way after all behind it", "[V4]") {
   world.kv.end_copy(kept);
 }
 
-TEST_CASE("who was swapped out comes back before anybody new is admitted", "[V5]") {
+TEST_CASE("a swapped-out request resumes before any new one is admitted", "[V5]") {
   SwapWorld world({.blocks = 8, .swap_blocks = 8});
   for (const char* name : {"a", "b", "c"}) world.add(name, 8, 3);
   CHECK(world.step() == "a:8 b:8 c:8");
@@ -101,7 +101,7 @@ TEST_CASE("who was swapped out comes back before anybody new is admitted", "[V5]
   world.add("new", 4, 2);
   CHECK(world.step() == "a:1 b:1");
   CHECK(world.finished() == "a b");
-  CHECK(world.step() == "c:1");  // nothing of it is computed again
+  CHECK(world.step() == "c:1");  // nothing of it is recomputed
   CHECK(world.plan().scheduled[0].computed_before == 8);
   CHECK(world.plan().scheduled[0].kind == ScheduleKind::resumed);
   CHECK(world.tier.blocks_held() == 0);
@@ -111,7 +111,7 @@ TEST_CASE("who was swapped out comes back before anybody new is admitted", "[V5]
   CHECK(world["c"].recomputed_tokens == 0);
 }
 
-TEST_CASE("who does not fit yet stays swapped out", "[V6]") {
+TEST_CASE("a request that does not fit yet stays swapped out", "[V6]") {
   SwapWorld world({.blocks = 5, .swap_blocks = 8});
   world.add("a", 8, 6);
   world.add("b", 8, 3);
@@ -150,12 +150,12 @@ TEST_CASE("what the GPU still holds of a swapped request is not loaded", "[swap]
   world.add("a", 8, 2);
   world.add("b", 8, 2);
   world.step();
-  CHECK(world.step() == "a:1");  // takes b's second block
+  CHECK(world.step() == "a:1");  // evicts b's second block
   CHECK(world.step() == "b:1");
   CHECK(world.blocks_of(KvEventKind::swap_in, KvReason::demand) == 1);
 }
 
-TEST_CASE("swapping works with admissions beside those who run", "[swap]") {
+TEST_CASE("swapping works with admissions beside running requests", "[swap]") {
   SwapWorld world({.blocks = 5, .swap_blocks = 8, .order = StepOrder::running_first});
   world.add("a", 8, 2);
   world.add("b", 6, 4);
@@ -163,12 +163,12 @@ TEST_CASE("swapping works with admissions beside those who run", "[swap]") {
   CHECK(world.step() == "a:1");
   CHECK(world.preempted() == "b");
   CHECK(world.step() == "b:1");
-  CHECK(world.plan().scheduled[0].computed_before == 6);  // a part of a block, too
+  CHECK(world.plan().scheduled[0].computed_before == 6);  // including a partial block
   world.run_until_idle();
   CHECK(world.tier.blocks_held() == 0);
 }
 
-TEST_CASE("swap space of a request that is aborted comes back", "[swap]") {
+TEST_CASE("swap space of an aborted request is freed", "[swap]") {
   SwapWorld world({.blocks = 5, .swap_blocks = 8});
   world.add("a", 8, 6);
   world.add("b", 8, 3);
@@ -190,7 +190,8 @@ TEST_CASE("a request that could not be swapped out whole computes again", "[swap
   CHECK(world.step() == "b:9");
 }
 
-TEST_CASE("by blocks, only what is short goes to the host, and only that comes back", "[partial]") {
+TEST_CASE("by blocks, only the missing blocks are swapped out, and only those are restored",
+          "[partial]") {
   SwapWorld world({.blocks = 7, .swap_blocks = 8, .by_block = true});
   world.add("a", 12, 3);
   world.add("b", 12, 4);
@@ -210,7 +211,8 @@ TEST_CASE("by blocks, only what is short goes to the host, and only that comes b
   CHECK(world.tier.blocks_held() == 0);
 }
 
-TEST_CASE("by blocks, who was preempted first loses all before the next loses any", "[partial]") {
+TEST_CASE("by blocks, the request preempted first is evicted wholly before the next one",
+          "[partial]") {
   SwapWorld world(
       {.blocks = 7, .swap_blocks = 8, .order = StepOrder::running_first, .by_block = true});
   for (const char* name : {"a", "b", "c"}) world.add(name, 8, 20);
@@ -225,12 +227,12 @@ TEST_CASE("by blocks, who was preempted first loses all before the next loses an
   CHECK(world.tier.blocks_held() == 3);
 }
 
-TEST_CASE("by blocks, what the host has no space for is computed again", "[partial]") {
+TEST_CASE("by blocks, what the host has no space for is recomputed", "[partial]") {
   SwapWorld world({.blocks = 7, .swap_blocks = 1, .by_block = true});
   world.add("a", 12, 7);
   world.add("b", 12, 3);
   world.step();
-  for (int i = 0; i < 5; ++i) CHECK(world.step() == "a:1");  // takes two blocks of b's
+  for (int i = 0; i < 5; ++i) CHECK(world.step() == "a:1");  // evicts two blocks of b
   CHECK(world.table("b").size() == 1);
   CHECK(world.step() == "a:1");
   CHECK(world.step() == "b:9");
@@ -239,7 +241,7 @@ TEST_CASE("by blocks, what the host has no space for is computed again", "[parti
   CHECK(world.tier.blocks_held() == 0);
 }
 
-TEST_CASE("by blocks, who keeps blocks but cannot go on gives them up for the first in line",
+TEST_CASE("by blocks, a suspended request that cannot resume is evicted for the head of the queue",
           "[partial]") {
   SwapWorld world({.blocks = 9, .swap_blocks = 16, .by_block = true});
   for (const char* name : {"a", "b", "c"}) world.add(name, 8, 24);
@@ -263,7 +265,8 @@ TEST_CASE("an aborted request gives back what it kept, on either side", "[partia
 
 namespace {
 
-/// Prompts and copies that take what they are told to; then a request of 8 tokens is preempted.
+/// Runs prompts and copies with these durations, then preempts a request of 8 tokens. Returns the
+/// blocks swapped out.
 int swapped_when(engine::Nanos a_block, engine::Nanos a_prompt_token) {
   engine::SwapRates rates;
   for (int n = 1; n < 8; ++n) {
@@ -284,8 +287,8 @@ TEST_CASE("the cheaper way is swapping where copies there and back take less tha
 
 namespace {
 
-/// What steps and copies have shown, in microseconds.
-struct Seen : engine::SwapRates {
+/// Swap rates that have seen these steps and copies, in microseconds.
+struct SeenRates : engine::SwapRates {
   void copied(int blocks, int us) {
     engine::SwapRates::copied(blocks, std::chrono::microseconds(us));
   }
@@ -297,8 +300,8 @@ struct Seen : engine::SwapRates {
 }  // namespace
 
 TEST_CASE("what is on the link already counts against swapping", "[adaptive]") {
-  Seen rates;
-  CHECK(rates.swap_is_cheaper(2, 0, 8));  // nothing is known: try
+  SeenRates rates;
+  CHECK(rates.swap_is_cheaper(2, 0, 8));  // nothing is known, so try
   rates.computed({8}, 0, 48);
   CHECK(rates.swap_is_cheaper(2, 0, 8));
   rates.copied(1, 10);
@@ -307,7 +310,7 @@ TEST_CASE("what is on the link already counts against swapping", "[adaptive]") {
 }
 
 TEST_CASE("beside decodes, computing again costs what the step takes longer for it", "[adaptive]") {
-  Seen rates;
+  SeenRates rates;
   rates.copied(1, 10);
   rates.computed({}, 4, 100);
   rates.computed({8}, 4, 130);
@@ -317,7 +320,7 @@ TEST_CASE("beside decodes, computing again costs what the step takes longer for 
 }
 
 TEST_CASE("prompts that share a step share its cost by their tokens", "[adaptive]") {
-  Seen rates;
+  SeenRates rates;
   rates.copied(1, 10);
   rates.computed({8, 24}, 0, 120);
   CHECK(!rates.swap_is_cheaper(2, 0, 8));   // 40 against 30
@@ -327,7 +330,7 @@ TEST_CASE("prompts that share a step share its cost by their tokens", "[adaptive
 
 TEST_CASE("what prompts took beside decodes is not told before decodes have been seen alone",
           "[adaptive]") {
-  Seen rates;
+  SeenRates rates;
   rates.copied(1, 10);
   rates.computed({8}, 0, 30);
   rates.computed({8}, 4, 1000);

@@ -1,4 +1,4 @@
-// A host tier inside the engine, over a modelled link: 1 ms a block in either direction.
+// A host tier inside the engine, over a modelled link: 1 ms per block in either direction.
 #include "tests/engine/support/engine_world.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/backends/sim/link_copier.hpp"
@@ -25,7 +25,7 @@ struct TierWorld : Link, EngineWorld {
   }
 };
 
-const Tokens kA = tokens(33, 1), kB = tokens(50, 2);
+const Tokens kTurnA = tokens(33, 1), kTurnB = tokens(50, 2);
 
 int blocks_of(const engine::StepTrace& trace, KvEventKind kind) {
   int blocks = 0;
@@ -41,10 +41,10 @@ constexpr engine::TierConfig kChunks{
 
 TEST_CASE("with nothing to compute the engine waits for the next copy", "[tier]") {
   TierWorld world(kOffload);
-  world.submit(kA, 1);
+  world.submit(kTurnA, 1);
   CHECK(blocks_of(world.engine.step(), KvEventKind::store) == 2);
   CHECK(world.engine.copying());
-  world.submit(kB, 1);
+  world.submit(kTurnB, 1);
   const auto& trace = world.engine.step();
   CHECK((trace.plan->scheduled.empty() && trace.blocks.copying == 2));
   CHECK((trace.start == 10ms && trace.end == 12ms));
@@ -56,19 +56,19 @@ TEST_CASE("with nothing to compute the engine waits for the next copy", "[tier]"
 
 TEST_CASE("an arrival ends the wait", "[tier]") {
   TierWorld world(kOffload);
-  world.submit(kA, 1);
+  world.submit(kTurnA, 1);
   world.engine.step();
-  world.submit(kB, 1);
+  world.submit(kTurnB, 1);
   CHECK(world.engine.step(11ms).end == 11ms);
   CHECK(world.engine.step(40ms).end == 12ms);
 }
 
 TEST_CASE("a turn waits for its KV and computes the rest", "[tier]") {
   TierWorld world(kOffload);
-  world.run_until_finished(world.submit(kA, 1));
-  world.run_until_finished(world.submit(kB, 1));  // evicts a's blocks when they are stored
+  world.run_until_finished(world.submit(kTurnA, 1));
+  world.run_until_finished(world.submit(kTurnB, 1));  // evicts a's blocks when they are stored
   REQUIRE(world.clock.now() == 22ms);
-  const auto request = world.run_until_finished(world.submit(kA, 1));
+  const auto request = world.run_until_finished(world.submit(kTurnA, 1));
   CHECK((request.prefix_hit_tokens == 0 && request.host_hit_tokens == 32));
   CHECK(request.time.queue == 3ms);  // until b's blocks are stored
   CHECK(request.time.load_stall == 2ms);
@@ -77,14 +77,14 @@ TEST_CASE("a turn waits for its KV and computes the rest", "[tier]") {
 
 TEST_CASE("steps with a blocking tier last as long as their copies", "[tier]") {
   TierWorld world(kChunks);
-  world.submit(kA, 1);
+  world.submit(kTurnA, 1);
   const auto& saving = world.engine.step();
   CHECK((saving.end == 16ms && saving.stall == 6ms));
   REQUIRE(saving.finished.size() == 1);
   CHECK(saving.finished[0]->time.load_stall == 6ms);
   CHECK(saving.finished[0]->time.prefill == 10ms);
-  world.run_until_finished(world.submit(kB, 1));
-  const auto request = world.run_until_finished(world.submit(kA, 1));
+  world.run_until_finished(world.submit(kTurnB, 1));
+  const auto request = world.run_until_finished(world.submit(kTurnA, 1));
   CHECK(request.host_hit_tokens == 32);
   CHECK(request.time.load_stall == 2ms);
   CHECK(request.time.queue == 0ms);

@@ -15,7 +15,7 @@ struct Totals {
       swapped = 0;
 };
 
-/// What became of loads that were begun ahead of their turns, in blocks.
+/// Outcomes of prefetches, in blocks.
 struct Ahead {
   std::map<KvReason, int> blocks;
 

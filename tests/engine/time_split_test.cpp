@@ -16,14 +16,14 @@ TEST_CASE("time is split into waiting and what steps computed", "[time]") {
   CHECK(world["b"].first_token == 4 * step);
 }
 
-TEST_CASE("computing again what was lost to preemption is accounted apart", "[time]") {
+TEST_CASE("recomputation after a preemption is accounted separately", "[time]") {
   SchedulerWorld world({.kv = {.num_blocks = 5, .block_size = 4}});
   world.add("a", {.prompt = tokens(8), .outputs = tokens(2, 1), .arrival_s = 0.0});
   world.add("b", {.prompt = tokens(8, 2), .outputs = tokens(2, 3), .arrival_s = 0.0});
   CHECK(world.step() == "a:8 b:8");
   CHECK(world.step() == "a:1");
   CHECK(world.preempted() == "b");
-  CHECK(world.step() == "b:5");  // its second block went to a
+  CHECK(world.step() == "b:5");  // its second block was allocated to a
   const auto step = world.step_duration;
   CHECK(world["b"].recomputed_tokens == 4);
   CHECK(world["b"].time.queue == step);

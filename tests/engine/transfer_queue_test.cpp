@@ -1,4 +1,4 @@
-#include "workers/engine/transfer_queue.hpp"
+#include "workers/engine/step/transfer_queue.hpp"
 
 #include "tests/engine/support/scripted_copier.hpp"
 #include "tests/engine/support/tokens.hpp"
@@ -15,7 +15,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-/// Copies of as many blocks from block and slot `first` on.
+/// Copies of `count` blocks from block and slot `first` on.
 std::vector<BlockCopy> copies(int first, int count) {
   std::vector<BlockCopy> all;
   for (int i = first; i < first + count; ++i) {
@@ -25,7 +25,7 @@ std::vector<BlockCopy> copies(int first, int count) {
   return all;
 }
 
-/// A queue of quanta of two blocks; the copier is through with one a direction and poll.
+/// A queue with quanta of two blocks; the copier completes one quantum per direction and poll.
 struct QueueWorld {
   explicit QueueWorld(int max_ahead = 0) : queue({2, max_ahead}, copier) { copier.per_poll = 1; }
 
@@ -95,7 +95,7 @@ TEST_CASE("something urgent overtakes quanta that have not begun", "[transfer]")
   CHECK(world.poll() == Texts{"1:6"});
 }
 
-TEST_CASE("a copier that takes nothing back is given no more than the window", "[transfer]") {
+TEST_CASE("a copier that cannot withdraw gets no more than max_ahead quanta", "[transfer]") {
   QueueWorld world(1);
   world.copier.can_withdraw = false;
   world.load(0, 6, Urgency::background);
@@ -107,7 +107,7 @@ TEST_CASE("a copier that takes nothing back is given no more than the window", "
   CHECK(world.copier.pending() == Texts{"load 8>8 9>9"});
 }
 
-TEST_CASE("a prefetch that somebody waits for overtakes others", "[transfer]") {
+TEST_CASE("a prefetch that a request waits for overtakes others", "[transfer]") {
   QueueWorld world;
   world.load(0, 2, Urgency::prefetch, 10ms);
   world.load(2, 2, Urgency::prefetch, 20ms);
@@ -156,7 +156,7 @@ TEST_CASE("what lies before a failed quantum has landed", "[transfer]") {
   CHECK(world.poll() == Texts{"1:2!"});
 }
 
-TEST_CASE("both directions move side by side, and their blocks and time are counted apart",
+TEST_CASE("both directions run concurrently, and their blocks and time are counted separately",
           "[transfer]") {
   QueueWorld world;
   world.load(0, 2, Urgency::demand);

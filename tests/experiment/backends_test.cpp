@@ -34,7 +34,9 @@ const std::vector<Setting> kOfGpus = {
 }  // namespace
 
 TEST_CASE("a model executed on the host is told the size of its KV pool") {
-  CHECK(on("cpu").refusal() == "cell.toml: the key \"engine.kv_tokens\" is missing");
+  CHECK(on("cpu").refusal() ==
+        "cell.toml: the key \"engine.kv_tokens\" is missing; it must be given where backend is cpu "
+        "and engine.emulate is not set");
   const auto config = on_cpu().config();
   CHECK(config.backend == "cpu");
   CHECK(config.engine.kv.num_blocks == 1 + 20'000 / 16);

@@ -5,6 +5,7 @@
 #include "tests/support/shared.hpp"
 
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 using support::Cell;
 
@@ -72,7 +73,8 @@ TEST_CASE("without chunked prefill, the budget must hold the longest prompt") {
 TEST_CASE("generated jobs that the model's context cannot hold are refused before they are made") {
   const std::string refusal = Cell().set("model", "opt-13b").refusal();
   CHECK_THAT(refusal, Contains("workload.max_context must be at least 4096"));
-  CHECK_THAT(refusal, Contains("2048"));
+  CHECK_THAT(refusal, Contains("allows 2048, which is all that opt-13b has"));
+  CHECK_THAT(Cell().set("engine.max_model_len", 2048).refusal(), EndsWith("allows 2048: raise it"));
   CHECK(Cell().set("model", "opt-13b").set("workload.kind", "agent8").refusal() == "accepted");
 }
 
@@ -90,9 +92,10 @@ TEST_CASE("an unknown key is refused with the nearest known one") {
   CHECK_THAT(Cell().set("dram_gb", 16).refusal(), Contains("did you mean \"dram_gib\"?"));
 }
 
-TEST_CASE("a key that this workload does not have is unknown") {
-  CHECK_THAT(Cell().set("workload.tool_hint", true).refusal(),
-             Contains("unknown key \"workload.tool_hint\""));
+TEST_CASE("a key that another workload has is refused, with the workload that has it") {
+  CHECK(Cell().set("workload.tool_hint", true).refusal() ==
+        "cell.toml:5:1: workload.tool_hint has no effect here: it counts where workload.kind is "
+        "agent8");
 }
 
 TEST_CASE("a key that only other policies look at is allowed and is no part of the cell") {
@@ -133,7 +136,22 @@ TEST_CASE("the names there are stand behind an unknown one") {
 
 TEST_CASE("a cell without its gpu, policy, rate or workload names the file and what is missing") {
   for (const std::string key : {"gpu", "policy", "jps", "workload.kind"})
-    CHECK(Cell().without(key).refusal() == "cell.toml: the key \"" + key + "\" is missing");
+    CHECK_THAT(Cell().without(key).refusal(),
+               StartsWith("cell.toml: the key \"" + key + "\" is missing"));
+  CHECK_THAT(Cell().without("jps").refusal(), EndsWith("where workload.arrivals is poisson"));
+}
+
+TEST_CASE("a missing key is not explained by another key that is known") {
+  CHECK_THAT(Cell().without("workload.kind").set("workload.min", 128).refusal(),
+             !Contains("misspelling"));
+  CHECK_THAT(Cell().without("workload.kind").set("workload.knd", "agent8").refusal(),
+             EndsWith("(is \"workload.knd\" a misspelling of it?)"));
+}
+
+TEST_CASE("host memory below one block is refused with the least that is possible") {
+  CHECK(Cell().set("policy", "cpu_offload").set("dram_gib", 0.001).refusal() ==
+        "cell.toml:5:1: dram_gib must be at least 0.00195 GiB, the size of one block, found "
+        "0.001");
 }
 
 TEST_CASE("the published cost model is refused for a card about which nothing was published") {

@@ -1,4 +1,4 @@
-#include "workers/binding.hpp"
+#include "workers/binding/binding.hpp"
 
 #include "tests/experiment/cell.hpp"
 #include "tests/support/catch.hpp"
@@ -134,26 +134,40 @@ TEST_CASE("a pool smaller than one sequence makes the cell infeasible, with both
         "runs");
 }
 
+TEST_CASE("a pool that cannot fit into the card's memory beside the weights is infeasible on it") {
+  Cell cell;
+  cell.on("cuda").set("engine.kv_tokens", 530'000);
+  const std::string reason = cell.obstacle();
+  CHECK_THAT(reason,
+             Catch::Matchers::StartsWith("infeasible: a KV pool of 530000 tokens (65 GiB)"));
+  CHECK_THAT(reason, Catch::Matchers::Contains("llama-3.1-8b (15 GiB)"));
+  CHECK_THAT(reason, Catch::Matchers::Contains("the 80 GiB of h100-80gb"));
+  CHECK(cell.set("engine.kv_tokens", 520'000).obstacle() == "runs");
+  CHECK(cell.on("sim").set("engine.kv_tokens", 5'300'000).obstacle() == "runs");
+}
+
 TEST_CASE("a policy with a host tier has the blocks that fit into host memory") {
   using engine::TierKind;
   for (const auto& [policy, kind] :
        {std::pair("cpu_offload", TierKind::offload), std::pair("lmcache", TierKind::lmcache)}) {
     INFO(policy);
     const Cell without = Cell().set("policy", policy);
-    CHECK(without.refusal() == "cell.toml: the key \"dram_gib\" is missing");
+    CHECK(without.refusal() == "cell.toml: the key \"dram_gib\" is missing: policy \"" +
+                                   std::string(policy) +
+                                   "\" keeps KV in host memory, whose size must be given");
     const Cell cell = Cell(without).set("dram_gib", 16);
     const engine::TierConfig tier = cell.config().engine.tier;
     CHECK(tier.kind == kind);
     CHECK(tier.host_blocks == 8192);  // of 16 tokens, 128 KiB each
     CHECK(cell.identity() != Cell(without).set("dram_gib", 32).identity());
-    CHECK(support::uses_host_tier(cell.params()));
+    CHECK(support::counts(cell.params(), "dram_gib"));
   }
 }
 
 TEST_CASE("policies without a host tier have none") {
   for (const std::string policy : {"fcfs", "job_fcfs", "continuum", "continuum_preview"}) {
     const Cell cell = Cell().set("policy", policy);
-    CHECK_FALSE(support::uses_host_tier(cell.params()));
+    CHECK_FALSE(support::counts(cell.params(), "dram_gib"));
     CHECK(cell.config().engine.tier.kind == engine::TierKind::none);
   }
 }

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "sweeps/canonical_json.hpp"
-#include "workers/binding.hpp"
+#include "sweeps/spec/canonical_json.hpp"
+#include "workers/binding/binding.hpp"
 
 namespace support {
 
@@ -18,9 +18,9 @@ inline worker::BoundCell bind(const sweep::ParamMap& params, std::int64_t arriva
   return worker::bind(params, backend, arrival_seed, profiles);
 }
 
-inline bool uses_host_tier(const sweep::ParamMap& params) {
+inline bool counts(const sweep::ParamMap& params, const std::string& key) {
   worker::Profiles profiles(kProfiles);
-  return worker::uses_host_tier(params, profiles);
+  return worker::counts(params, key, profiles);
 }
 
 /// The settings of one cell as a sweep file gives them: the n-th setting stands on line n,

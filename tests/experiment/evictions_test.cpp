@@ -9,12 +9,11 @@ using support::Cell;
 using support::crowded;
 using support::figure;
 using support::ints;
+using support::kNanosecond;
 using support::longs;
 using support::reals;
 
 namespace {
-
-constexpr double kNanosecond = 1e-9;
 
 sweep::EvictionMode mode(const sweep::CellResult& result, std::size_t row) {
   return static_cast<sweep::EvictionMode>(result.evictions.values<std::int8_t>("mode")[row]);

@@ -1,4 +1,4 @@
-#include "workers/experiment.hpp"
+#include "workers/cell/experiment.hpp"
 
 #include <cmath>
 #include <set>
@@ -11,12 +11,11 @@
 using support::Cell;
 using support::crowded;
 using support::ints;
+using support::kNanosecond;
 using support::longs;
 using support::reals;
 
 namespace {
-
-constexpr double kNanosecond = 1e-9;
 
 Cell alone() {
   Cell cell;

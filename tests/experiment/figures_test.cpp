@@ -1,9 +1,9 @@
 // The figures of cells that are small enough to be computed by hand.
-#include "workers/figures.hpp"
+#include "workers/record/figures.hpp"
 
 #include "tests/experiment/tables.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/forward_times.hpp"
+#include "workers/record/forward_times.hpp"
 
 using sweep::EvictionMode;
 using sweep::ForwardKind;

@@ -41,7 +41,8 @@ TEST_CASE("requests arrive at once, unless arrivals are asked for") {
   for (const double at : arrivals(requests())) CHECK(at == 0);
   const auto spread = arrivals(requests().set("workload.arrivals", "poisson").set("jps", 3));
   CHECK(spread.back() > 2);
-  CHECK_THAT(requests().set("jps", 3).refusal(), Contains("jps is the rate of Poisson arrivals"));
+  CHECK_THAT(requests().set("jps", 3).refusal(),
+             Contains("jps has no effect here: it counts where workload.arrivals is poisson"));
 }
 
 TEST_CASE("lists of requests that cannot be are refused at their place") {

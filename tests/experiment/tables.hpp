@@ -6,9 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "sweeps/result.hpp"
+#include "sweeps/tables/result.hpp"
 
 namespace support {
+
+/// Times in tables are whole nanoseconds.
+inline constexpr double kNanosecond = 1e-9;
 
 inline const std::vector<double>& reals(const sweep::Table& table, const std::string& column) {
   return table.values<double>(column);

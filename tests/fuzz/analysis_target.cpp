@@ -1,11 +1,11 @@
-#include "analysis/external_cell.hpp"
-#include "sweeps/params.hpp"
+#include "analysis/compare/external_cell.hpp"
+#include "sweeps/spec/params.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace fuzz {
 namespace {
 
-bool accepts(std::string_view bytes) {
+bool accepts_external(std::string_view bytes) {
   static const InputFile kFile;
   const std::string& path = kFile.holding(bytes);
   return accepted<sweep::SpecError>(path, [&] { analysis::load_external(path); });
@@ -15,7 +15,7 @@ bool accepts(std::string_view bytes) {
 
 Target external_target() {
   return {"external",
-          accepts,
+          accepts_external,
           [] {
             return std::vector<std::string>{
                 R"x({"format": "kvsweep-external", "version": 1, "name": "generate()",

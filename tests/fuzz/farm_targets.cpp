@@ -1,10 +1,10 @@
 #include <filesystem>
 
-#include "sweeps/archive_errors.hpp"
-#include "sweeps/sha256.hpp"
-#include "sweeps/shard.hpp"
+#include "sweeps/archive/errors.hpp"
+#include "sweeps/archive/shard.hpp"
+#include "sweeps/files/sha256.hpp"
 #include "tests/fuzz/targets.hpp"
-#include "workers/protocol.hpp"
+#include "workers/rank/protocol.hpp"
 
 namespace fuzz {
 namespace {

@@ -1,7 +1,7 @@
 #include "tests/fuzz/targets.hpp"
 #include "tests/model/checkpoint_folder.hpp"
 #include "tests/support/json_pieces.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace fuzz {
 namespace {

@@ -1,5 +1,5 @@
-#include "sweeps/canonical_json.hpp"
-#include "sweeps/cell.hpp"
+#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/spec/cell.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace fuzz {
@@ -43,13 +43,13 @@ bool is_small(const sweep::SweepSpec& spec) {
   return cells < 10'000;
 }
 
-bool accepts(std::string_view bytes) {
+bool accepts_sweep(std::string_view bytes) {
   return accepted<sweep::SpecError>("m.toml:", [&] {
     const auto spec = sweep::parse_spec(std::string(bytes), "m.toml");
-    const auto with_dram = [](const sweep::ParamMap&) { return true; };
-    sweep::first_planned(spec, with_dram);
+    const auto all_count = [](const sweep::ParamMap&, const std::string&) { return true; };
+    sweep::first_planned(spec, all_count);
     if (!is_small(spec)) return;
-    for (const sweep::Cell& cell : sweep::expand(spec, with_dram))
+    for (const sweep::Cell& cell : sweep::expand(spec, all_count))
       sweep::canonical_json(cell.params);
   });
 }
@@ -58,7 +58,7 @@ bool accepts(std::string_view bytes) {
 
 Target sweep_target() {
   return {"sweep",
-          accepts,
+          accepts_sweep,
           [] { return std::vector<std::string>{kSeed}; },
           {"[",
            "]",

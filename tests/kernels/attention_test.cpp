@@ -11,10 +11,8 @@ using namespace kernel_test;
 
 namespace {
 
-std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
-
-/// One sequence with random queries, keys and values, the latter rounded to the type they are
-/// stored in.
+/// One sequence with random queries, keys and values; keys and values are rounded to the storage
+/// type.
 template <class Kv>
 struct Sequence {
   int heads, kv_heads, head_dim, context;
@@ -37,8 +35,8 @@ struct Sequence {
     return values[size((token * kv_heads + head) * head_dim + d)];
   }
 
-  /// Attention of the last `queries` tokens over blocks of `block_size` in a shuffled pool whose
-  /// other slots hold NaN.
+  /// Attention of the last `queries` tokens over blocks of `block_size` in a shuffled pool, with
+  /// NaN in all other slots.
   Floats attention(int queries, int block_size) const {
     const KvLayout layout{
         .layers = 3, .kv_heads = kv_heads, .block_size = block_size, .head_dim = head_dim};
@@ -67,7 +65,7 @@ struct Sequence {
     return out;
   }
 
-  /// The same in double, straight from the definition.
+  /// The same in double, directly from the definition.
   Doubles expected(int queries) const {
     Doubles out;
     for (int i = context - queries; i < context; ++i) {

@@ -10,10 +10,8 @@ using namespace kernel_test;
 
 namespace {
 
-std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
-
 /// Appends `lengths[s]` tokens of each sequence from position `starts[s]` on to an arena of NaN,
-/// then says for every scalar whether it holds what its place demands.
+/// then checks for every scalar whether it has the expected value.
 template <class Kv>
 void check_append(int block_size, const Ints& starts, const Ints& lengths) {
   const KvLayout layout{.layers = 2, .kv_heads = 2, .block_size = block_size, .head_dim = 3};

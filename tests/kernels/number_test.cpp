@@ -12,7 +12,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-/// The nearest number with `mantissa_bits` explicit bits, normal from 2^least_exponent on: computed
+/// The nearest number with `mantissa_bits` explicit bits, normal from 2^least_exponent on, computed
 /// in double, where every intermediate is exact.
 double nearest(float x, int mantissa_bits, int least_exponent) {
   int exponent = 0;

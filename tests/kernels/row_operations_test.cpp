@@ -17,10 +17,9 @@ namespace {
 struct Shape {
   int rows, cols;
 };
-/// Rows and widths around the sizes at which loops are cut.
+/// Rows and widths around the sizes at which loops are split.
 const auto kShapes = {Shape{0, 8}, {1, 1}, {1, 7}, {2, 8}, {3, 9}, {7, 31}, {8, 33}, {9, 256}};
 
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
 std::size_t at(int row, int cols, int col) { return size(row * cols + col); }
 
 }  // namespace
@@ -46,7 +45,7 @@ TEST_CASE("LayerNorm gives rows mean and deviation of its bias and weight", "[ke
   for (const auto& [rows, cols] : kShapes) {
     Values values(2);
     Floats x = values.many(rows * cols), out(x.size());
-    for (float& each : x) each += 3;  // a mean that is large beside the deviation
+    for (float& each : x) each += 3;  // a mean that is large relative to the deviation
     const Floats weight = values.many(cols), bias = values.many(cols);
     Doubles expected;
     reference::layer_norm(out.data(), x.data(), weight.data(), bias.data(), rows, cols, 1e-5f);
@@ -174,7 +173,7 @@ TEST_CASE("rotary positions turn each pair by position times frequency", "[kerne
       }
     }
   }
-  // An angle of thousands has itself an error of 2^-13.
+  // An angle of thousands already has an error of 2^-13.
   check_close(x, expected, 1e-3);
   CHECK(std::equal(x.begin() + heads * head_dim, x.begin() + stride,
                    before.begin() + heads * head_dim));

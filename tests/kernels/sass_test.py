@@ -1,6 +1,6 @@
-"""The machine code of the kernels that touch KV is the same with and without the access log.
+"""The machine code of the kernels that access KV is the same with and without the access log.
 
-Usage: sass_test.py KERNEL NVCC ROOT: compiles kernels/KERNEL.cu twice for sm_90a, as it is and with the log's headers
+Usage: sass_test.py KERNEL NVCC ROOT: compiles kernels/attention/KERNEL.cu twice for sm_90a, as it is and with the log's headers
 replaced by those in without_log/, and compares the code of every kernel, byte by byte. Needs the compiler, but no GPU.
 Of the types only bfloat16 is compiled: the other differs in conversions alone.
 """
@@ -48,7 +48,7 @@ def without_float16(root, folder):
 
 def compile_kernel(nvcc, root, kernel, folders, to):
     includes = [f"-I{folder}" for folder in (*folders, root)]
-    subprocess.run([nvcc, "-std=c++17", "-O3", "-arch=sm_90a", "-cubin", *includes, str(root / f"kernels/{kernel}.cu"),
+    subprocess.run([nvcc, "-std=c++17", "-O3", "-arch=sm_90a", "-cubin", *includes, str(root / f"kernels/attention/{kernel}.cu"),
                     "-o", str(to)], check=True)
     return kernels_in(to.read_bytes())
 

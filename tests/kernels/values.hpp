@@ -11,6 +11,8 @@ using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
 using Ints = std::vector<std::int32_t>;
 
+inline std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
+
 /// Values in (-1, 1) from one seed, the same with every standard library.
 class Values {
  public:
@@ -35,7 +37,7 @@ class Values {
   std::mt19937_64 bits_;
 };
 
-/// Fails unless every element is within `tolerance` of what is expected. Elements are of order 1.
+/// Fails unless every element is within `tolerance` of the expected one. Elements are of order 1.
 inline void check_close(const Floats& found, const Doubles& expected, double tolerance = 1e-5) {
   REQUIRE(found.size() == expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {

@@ -14,7 +14,7 @@ inline const char* dtype_name(model::DType type) {
   return type == model::DType::f32 ? "F32" : type == model::DType::bf16 ? "BF16" : "F16";
 }
 
-/// A small configuration; the kind of model is that of the fixture of this name.
+/// A small configuration of the same kind as the fixture of this name.
 inline model::ModelConfig small_config(const std::string& name) {
   model::ModelConfig config = model::read_huggingface_config(model_fixtures::kFolder / name);
   config.shape.vocab = 24;

@@ -3,7 +3,7 @@
 #include "tests/model/checkpoint_folder.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/json_pieces.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace {
 
@@ -53,7 +53,7 @@ bool loads(const support::TempDir& dir, const model::ModelConfig& config) {
 
 }  // namespace
 
-TEST_CASE("a damaged index is refused with its place, or read") {
+TEST_CASE("a damaged index is refused with its position, or read") {
   const model::ModelConfig config = support::small_config("llama-3");
   const support::TempDir dir;
   support::write_shards(

@@ -1,6 +1,6 @@
 #include "tests/model/checkpoint_folder.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using model::DType;
 using nlohmann::json;
@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<std::string> kNames = {"llama-3", "yarn-llama-2", "opt"};
 
-/// A checkpoint of random weights whose tensors a test can spoil before it is written.
+/// A checkpoint of random weights. A test can corrupt its tensors before it is written.
 class CheckpointFolder {
  public:
   explicit CheckpointFolder(const std::string& name = "llama-3", DType type = DType::f32,
@@ -33,7 +33,7 @@ class CheckpointFolder {
     support::write_shards(dir, tensors, each);
     return model::open_checkpoint(dir.path(), config);
   }
-  /// What model::open_checkpoint() says of the folder as it is, without the folder's name.
+  /// The error of model::open_checkpoint() for the folder, without the folder's name.
   std::string refusal() const {
     try {
       model::open_checkpoint(dir.path(), config);

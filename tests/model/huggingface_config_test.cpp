@@ -1,9 +1,9 @@
 #include "tests/model/reference.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/binding/profiles.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/model/same_model.hpp"
-#include "workers/profiles.hpp"
 
 using Catch::Matchers::Contains;
 using nlohmann::json;
@@ -11,7 +11,7 @@ using Kind = model::RopeScaling::Kind;
 
 namespace {
 
-/// A checkpoint's folder with nothing but its configuration.
+/// A checkpoint folder with its configuration alone.
 class ConfigFolder {
  public:
   explicit ConfigFolder(json config) : config_(std::move(config)) {}
@@ -39,7 +39,7 @@ class ConfigFolder {
   json config_;
 };
 
-/// As transformers 4 wrote Llama-3.1-8B's.
+/// Llama-3.1-8B's, as written by transformers 4.
 json llama_v4() {
   return {{"architectures", {"LlamaForCausalLM"}},
           {"attention_bias", false},
@@ -240,7 +240,7 @@ TEST_CASE("a feature of OPT that is not supported is refused with key, found and
         "_remove_final_layer_norm: found true, allowed: false");
 }
 
-TEST_CASE("an architecture that nobody implements is refused with those that are") {
+TEST_CASE("an unsupported architecture is refused with a list of the supported ones") {
   const std::string allowed = R"(, allowed: ["LlamaForCausalLM"] or ["OPTForCausalLM"])";
   const ConfigFolder folder(llama_v4());
   CHECK(folder.refusal("/architectures", {"MistralForCausalLM"}) ==

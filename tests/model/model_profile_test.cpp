@@ -3,13 +3,13 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/profiles.hpp"
+#include "workers/binding/profiles.hpp"
 
 using Kind = model::RopeScaling::Kind;
 
 namespace {
 
-/// One shipped model profile in a folder of its own, in which a line can be spoiled.
+/// A copy of one shipped model profile, in which a line can be corrupted.
 class ProfileFolder {
  public:
   explicit ProfileFolder(const std::string& name) : name_(name) {
@@ -18,7 +18,7 @@ class ProfileFolder {
     text_ = text.str();
     std::filesystem::create_directory(dir_.path() / "models");
   }
-  /// The error after replacing the only line that starts so, from the profile's name on.
+  /// The error after replacing the only line with this start, from the profile's name on.
   std::string refusal(const std::string& start, const std::string& line) const {
     std::string text = "\n" + text_;
     const std::size_t from = text.find("\n" + start) + 1;

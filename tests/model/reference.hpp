@@ -1,6 +1,6 @@
 #pragma once
-// Reads tests/fixtures/models, which its README.md describes: logits that Hugging Face transformers
-// computed, for tests that compare a backend with them.
+// Reads tests/fixtures/models (see its README.md): logits computed by Hugging Face transformers,
+// for tests that compare a backend with them.
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -36,7 +36,7 @@ inline nlohmann::json read_json(const std::filesystem::path& file) {
 /// Distance of transformers' own logits in a rounded type from those in float32.
 struct Error {
   double columns;       // relative L2, over the columns
-  double last;          // relative L2, over the last logits; those of `greedy` are not stored
+  double last;          // over the last logits; not stored for `greedy`
   double max_abs;       // over all logits of all positions
   double same_highest;  // share of the positions
 };
@@ -44,7 +44,7 @@ using Errors = std::map<std::string, Error>;  // by type: "bfloat16", "float16"
 
 /// Logits in float32 of one sequence.
 struct Sequence {
-  std::vector<int> tokens;               // that were fed
+  std::vector<int> tokens;               // tokens that were fed
   std::span<const float> column_logits;  // [tokens][columns]
   std::span<const float> last_logits;    // [vocab]; empty for the greedy sequence
   double max_abs_logit = 0;
@@ -72,7 +72,7 @@ class Reference {
   Reference(const Reference&) = delete;
   Reference& operator=(const Reference&) = delete;
 
-  /// The weights behind the logits; ask for them in float32 to have the same.
+  /// The weights of the logits; read them in float32 to get the same.
   std::unique_ptr<model::WeightSource> weights() const {
     const nlohmann::json& weights = json_["weights"];
     if (weights["kind"] == "safetensors") return model::open_checkpoint(folder_, config);
@@ -87,8 +87,8 @@ class Reference {
   std::vector<int> columns;  // tokens of the vocabulary
   std::vector<Sequence> prompts;
   std::vector<int> greedy_prompt;
-  std::vector<int> greedy_tokens;      // that transformers chose after greedy_prompt
-  std::span<const float> greedy_gaps;  // highest logit less the second, where each was chosen
+  std::vector<int> greedy_tokens;      // chosen by transformers after greedy_prompt
+  std::span<const float> greedy_gaps;  // highest logit less the second, at each of them
   Sequence greedy;                     // feeding greedy_prompt and greedy_tokens but the last
 
  private:

@@ -37,7 +37,7 @@ TEST_CASE("every stored logit is finite and within the stored maximum, in all pa
   }
 }
 
-TEST_CASE("the last row of the columns repeats what stands in the last logits") {
+TEST_CASE("the last row of the columns repeats the last logits") {
   for (const std::string& name : model_fixtures::all_names()) {
     CAPTURE(name);
     const Reference reference(name);

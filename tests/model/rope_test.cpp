@@ -2,7 +2,7 @@
 
 #include "tests/model/reference.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/profiles.hpp"
+#include "workers/binding/profiles.hpp"
 
 namespace {
 
@@ -29,7 +29,7 @@ model::ModelConfig yarn() {  // Yarn-Llama-2-7B-128k's
   return config;
 }
 
-/// Frequency of the pair over that of the same model without scaling.
+/// Frequency of the pair relative to that of the same model without scaling.
 double kept(const model::ModelConfig& config, std::size_t pair) {
   const auto plain =
       model::rope_table(rotary(config.shape.head_dim, config.rope_theta)).inverse_frequency;
@@ -102,7 +102,8 @@ TEST_CASE("the rotary tables of all profiles are those that transformers compute
     REQUIRE(table.inverse_frequency.size() == expected["inverse_frequency"].size());
     for (std::size_t i = 0; i < table.inverse_frequency.size(); ++i) {
       const double wanted = expected["inverse_frequency"][i];
-      CHECK(table.inverse_frequency[i] == Approx(wanted).epsilon(3e-6));  // theirs are float32
+      CHECK(table.inverse_frequency[i] ==
+            Approx(wanted).epsilon(3e-6));  // the reference is float32
     }
   }
 }

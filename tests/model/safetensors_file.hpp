@@ -1,5 +1,5 @@
 #pragma once
-// Makes safetensors files, valid ones and those that claim to be.
+// Makes safetensors files, both valid and invalid ones.
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -16,13 +16,13 @@ struct NamedTensor {
   std::string bytes;
 };
 
-/// Length, header, data: whatever they are.
+/// Length, header and data, without validation.
 inline std::string safetensors_file(const std::string& header, const std::string& data) {
   const std::uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + data;
 }
 
-/// A valid file; the tensors lie in the order given.
+/// A valid file with the tensors in the order given.
 inline std::string safetensors_file(const std::vector<NamedTensor>& tensors) {
   nlohmann::json header = {{"__metadata__", {{"format", "pt"}}}};
   std::string data;

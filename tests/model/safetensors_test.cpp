@@ -2,7 +2,7 @@
 
 #include "tests/model/safetensors_file.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using nlohmann::json;
 using support::safetensors_file;
@@ -22,7 +22,7 @@ std::string refusal(const std::string& file) {
   return "";
 }
 
-/// The refusal of a tensor "t" described so, in a file with 8 bytes of data.
+/// The error for a tensor "t" with this description, in a file with 8 bytes of data.
 std::string refusal_of(const json& tensor) {
   return refusal(safetensors_file(json{{"t", tensor}}.dump(), std::string(8, '\1')));
 }
@@ -108,7 +108,7 @@ TEST_CASE("offsets that do not match shape and type are refused") {
         "F32 [1]");
 }
 
-TEST_CASE("a shape whose size overflows is refused") {
+TEST_CASE("a shape with a size that overflows is refused") {
   const std::uint64_t big = 1ULL << 62;
   for (const json& shape : {json{big, 4}, json{8, 8}, json{big, big, big, big}, json{0, big}})
     CHECK(refusal_of(tensor("F32", shape, {0, 8})) ==

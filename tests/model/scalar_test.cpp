@@ -21,7 +21,7 @@ double half_value(std::uint16_t bits) {
   return sign * std::ldexp(1024 + fraction, exponent - 25);
 }
 
-/// Of the two neighbours around the value, the nearer; at equal distance the even one.
+/// The nearer of the two neighbors of the value; at equal distance the even one.
 template <class Decode>
 std::uint16_t nearest(float value, std::uint16_t below, Decode decode) {
   const auto above = static_cast<std::uint16_t>(below + 1);

@@ -19,8 +19,8 @@
 #include <iostream>
 #include <mutex>
 
-#include "driver/drain.hpp"
-#include "driver/farm.hpp"
+#include "driver/farm/drain.hpp"
+#include "driver/farm/farm.hpp"
 
 namespace fs = std::filesystem;
 

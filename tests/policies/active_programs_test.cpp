@@ -14,7 +14,7 @@ struct Limited : OrderWorld {
   explicit Limited(int limit, const std::string& order_name = "fcfs")
       : OrderWorld({.order = order_name, .max_active_programs = limit}) {}
 
-  /// The front request is admitted.
+  /// Admits the front request.
   Request& admit() {
     Request& request = *order->front();
     order->remove(request);
@@ -43,9 +43,9 @@ TEST_CASE("jobs beyond the limit are held back until one is over", "[active_prog
   Request& first = world.admit();
   Request& second = world.admit();
   CHECK(world.order->size() == 0);
-  world.finish(first);  // its tool runs now
+  world.finish(first);  // its tool starts
   CHECK(world.order->front() == nullptr);
-  world.finish(second);  // its job is over
+  world.finish(second);  // its job has ended
   CHECK(world.service() == "2 ");
   CHECK(world.order->size() == 1);
 }
@@ -91,7 +91,7 @@ TEST_CASE("an aborted turn ends its job, waiting, running or held", "[active_pro
   CHECK(world.service() == "2 ");
 }
 
-TEST_CASE("a request in the place of a job's last turn shows that the job is over",
+TEST_CASE("another request at the address of a job's last turn means that the job has ended",
           "[active_programs]") {
   Limited world(1);
   world.wait({.job = 0, .last = true});
@@ -101,7 +101,7 @@ TEST_CASE("a request in the place of a job's last turn shows that the job is ove
   CHECK(world.service() == "1 ");
 }
 
-TEST_CASE("a request in the place of a turn whose job goes on changes nothing",
+TEST_CASE("another request at the address of an earlier turn changes nothing",
           "[active_programs]") {
   Limited world(1);
   world.wait({.job = 0});
@@ -127,8 +127,11 @@ TEST_CASE("held jobs are served one after another by the scheduler", "[active_pr
   world.add("b.0", turn(1, 0, true));
   world.add("c.0", turn(2, 0, true));
   CHECK(world.step() == "a.0:10");
+  CHECK(world.plan().stop == engine::StopReason::active_programs);
   world.add("a.1", turn(0, 1, true));
   CHECK(world.step() == "a.1:10");
   CHECK(world.step() == "b.0:10");
+  CHECK(world.plan().stop == engine::StopReason::active_programs);
   CHECK(world.step() == "c.0:10");
+  CHECK(world.plan().stop == engine::StopReason::none);
 }

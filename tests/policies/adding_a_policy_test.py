@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Follows docs/adding-a-policy.md: its blocks, put where it says, compile and pass.
+"""Follows docs/adding-a-policy.md: its code blocks, inserted where it says, compile and pass.
 
     adding_a_policy_test.py SOURCE_DIR COMPILER [FLAGS] -- LIBRARIES
 

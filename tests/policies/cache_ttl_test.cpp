@@ -27,7 +27,7 @@ TEST_CASE("preempted turns go before pinned jobs, and these before the rest", "[
   CHECK(world.drain() == "0 2 1 ");
 }
 
-TEST_CASE("within each group a turn stands where its job's first turn stood", "[cache_ttl]") {
+TEST_CASE("within each group a turn takes the position of its job's first turn", "[cache_ttl]") {
   CacheTtl world;
   for (const int job : {4, 3}) world.run({.job = job, .job_arrival_s = 1.0 * job});
   for (const int job : {2, 1}) world.wait({.job = job, .job_arrival_s = 1.0 * job});
@@ -49,7 +49,7 @@ TEST_CASE("a preempted turn is like any other once it has been served", "[cache_
   CHECK(world.drain() == "2 1 ");
 }
 
-TEST_CASE("the job that came last gives way although its turn is its last", "[cache_ttl]") {
+TEST_CASE("the job that arrived last is preempted although its turn is its last", "[cache_ttl]") {
   CacheTtl world;
   world.run({.job = 0, .job_arrival_s = 1});
   world.run({.job = 1, .job_arrival_s = 7, .last = true});

@@ -1,4 +1,4 @@
-#include "workers/policies/calibration.hpp"
+#include "workers/policies/estimators/calibration.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -7,7 +7,7 @@
 #include "tests/engine/support/fuzz_case.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/policies/gap_forecast.hpp"
+#include "workers/policies/estimators/gap_forecast.hpp"
 #include "workers/workload/json_lines.hpp"
 
 using policies::Calibration;
@@ -17,7 +17,7 @@ namespace {
 
 const char* kEstimators[] = {"tool_mean", "tool_cdf", "lognormal"};
 
-/// Calls of two tools whose durations are lognormal.
+/// Calls of two tools with lognormal durations.
 std::vector<TimedCall> made_up_calls(int jobs) {
   const auto ls = policies::GapForecast::lognormal(-2, 0.4, policies::Evidence::tool),
              pytest = policies::GapForecast::lognormal(1.5, 1.0, policies::Evidence::tool);
@@ -49,7 +49,7 @@ std::vector<std::string> fields_of(std::string_view line) {
   return fields;
 }
 
-/// Rows whose tool was timed: source, id, turn, tool, ..., exec_s in the ninth column.
+/// Rows with a timed tool: source, id, turn, tool, ..., exec_s in the ninth column.
 std::vector<TimedCall> timed_turns(const std::string& path) {
   std::vector<TimedCall> calls;
   workload::LineReader lines(path);
@@ -61,9 +61,9 @@ std::vector<TimedCall> timed_turns(const std::string& path) {
   return calls;
 }
 
-/// model, tool, tool_exec_s, llm_latency_s, input_tokens. Rows follow each other as they were
-/// logged, without a name for the run: a new one begins where the model or, falling, the length of
-/// its input shows it.
+/// Reads model, tool, tool_exec_s, llm_latency_s, input_tokens. Rows are in the order in which they
+/// were logged, without a name for the run. A new run begins where the model changes or the input
+/// gets shorter.
 std::vector<TimedCall> logged_calls(const std::string& path) {
   std::vector<TimedCall> calls;
   workload::LineReader lines(path);

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "tests/support/catch.hpp"
+#include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/factory.hpp"
 
 using namespace std::chrono_literals;
@@ -16,7 +17,7 @@ namespace {
 
 constexpr ToolId kLs{0}, kPytest{1};
 
-/// An estimator that sees calls come back.
+/// An estimator that learns from calls.
 struct Estimator {
   explicit Estimator(const EstimatorConfig& config) : estimator(policies::make_estimator(config)) {}
   explicit Estimator(const std::string& name) : Estimator(EstimatorConfig{.name = name}) {}
@@ -35,7 +36,7 @@ const policies::GapSource kGaps = [](JobId job, int turn) {
   return engine::index(job) == 9 ? Nanos{-1} : Nanos{1s} * (turn + 1);
 };
 
-/// ln of how much too long the forecasts are, over many calls.
+/// ln of the factor by which forecasts are too long, over many calls.
 std::vector<double> errors_of(const policies::EstimatorError& error, int jobs = 400) {
   const Estimator noisy({.name = "oracle", .error = error, .truth = kGaps});
   std::vector<double> errors;

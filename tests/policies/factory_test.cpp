@@ -1,9 +1,10 @@
+#include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/factory.hpp"
 
 #include <algorithm>
 
 #include "tests/support/catch.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace {
 

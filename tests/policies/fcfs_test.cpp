@@ -20,7 +20,7 @@ TEST_CASE("first come is first served whatever its priority and job", "[fcfs]") 
   CHECK(world.order->size() == 0);
 }
 
-TEST_CASE("the youngest running request gives way and is served next", "[fcfs]") {
+TEST_CASE("the youngest running request is preempted and is served next", "[fcfs]") {
   Fcfs world;
   world.run({});
   world.run({});

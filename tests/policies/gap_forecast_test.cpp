@@ -1,4 +1,4 @@
-#include "workers/policies/gap_forecast.hpp"
+#include "workers/policies/estimators/gap_forecast.hpp"
 
 #include <cmath>
 
@@ -25,7 +25,7 @@ std::vector<GapForecast> shapes() {
           GapForecast::lognormal(-1.2, 0.9, Evidence::tool).scaled(0.3)};
 }
 
-/// The most that holding for any time up to a minute can be worth, in steps of 2 ms.
+/// The largest worth of a hold of up to a minute, in steps of 2 ms.
 double best_worth_by_trying(const GapForecast& forecast, double benefit_s) {
   double best = 0;
   for (int ms = 2; ms <= 60'000; ms += 2) {
@@ -73,7 +73,7 @@ TEST_CASE("a tool that has been running for long is expected to run longer", "[g
   CHECK(seen.quantile_after(300ms, 0.5) == 400ms);
   CHECK(seen.quantile_after(500ms, 0.5) == 9s);
   CHECK(seen.quantile_after(10s, 0.5) == 10s);
-  // Without memory: another second, however long it has been.
+  // A memoryless distribution: another second, however long it has been.
   const auto memoryless = GapForecast::exponential(1s, Evidence::prior);
   CHECK(to_seconds(memoryless.quantile_after(7s, 0.5) - 7s) == Approx(std::log(2)));
 }
@@ -100,7 +100,7 @@ TEST_CASE("under the exponential prior of 1 s the best hold is ln of the benefit
 
 TEST_CASE("of holds that are worth the same the shortest is taken", "[gap_forecast]") {
   const std::vector<double> two = {1.0, 2.0};
-  // Worth 0 either way, and 0 when nothing is held.
+  // All holds are worth 0, as is not holding.
   CHECK(GapForecast::of_samples(two, Evidence::tool).best_hold(2.0) == 0s);
   // 3/2 - 1 = 3 - 2 - 1/2
   const std::vector<double> apart = {1.0, 2.5};

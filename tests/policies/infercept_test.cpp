@@ -16,7 +16,7 @@ using policies::Interception;
 
 namespace {
 
-/// 7,000 tokens of context beside 200,000 of others at 25.8 us a token.
+/// 7,000 tokens of context beside 200,000 others, at 25.8 us per token.
 Interception published_example() {
   return {.context_tok = 7'000, .other_tok = 200'000, .chunk_tok = 8192, .reload = {0, 25.8e-6, 0}};
 }
@@ -50,7 +50,7 @@ TEST_CASE("preserving wastes a turn's memory for as long as its tool runs", "[wa
   CHECK(policies::waste_of_preserving(published_example(), 0) == 0);
 }
 
-TEST_CASE("discarding wastes everybody's memory while the turn is computed again", "[waste]") {
+TEST_CASE("discarding wastes the memory of all requests while the turn is recomputed", "[waste]") {
   const double prefill_s = 7'000 * 25.8e-6;
   CHECK(policies::waste_of_discarding(published_example()) == Approx(prefill_s * 207'000));
 }
@@ -81,7 +81,7 @@ TEST_CASE("the smaller the chunks, the less of the turn's own memory is wasted",
   }
 }
 
-TEST_CASE("swapping wastes everybody's memory twice for the length of a copy", "[waste]") {
+TEST_CASE("swapping wastes the memory of all requests for the length of two copies", "[waste]") {
   Interception turn = published_example();
   CHECK(std::isinf(policies::waste_of_swapping(turn)));
   turn.swap_s_per_tok = 5.2e-6;

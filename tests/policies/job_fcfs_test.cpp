@@ -17,7 +17,7 @@ struct JobFcfs : OrderWorld {
 
 }  // namespace
 
-TEST_CASE("a turn stands where its job's first turn stood", "[job_fcfs]") {
+TEST_CASE("a turn takes the position of its job's first turn", "[job_fcfs]") {
   JobFcfs world;
   world.wait({.job = 2, .arrival_s = 5, .job_arrival_s = 3});
   world.wait({.job = 1, .turn = 7, .arrival_s = 9, .job_arrival_s = 1});
@@ -53,7 +53,7 @@ TEST_CASE("a waiting turn moves when its job is pinned or no longer", "[job_fcfs
   CHECK(world.drain() == "4 0 1 2 3 5 ");
 }
 
-TEST_CASE("a preempted turn returns to its job's place", "[job_fcfs]") {
+TEST_CASE("a preempted turn returns to its job's position", "[job_fcfs]") {
   JobFcfs world;
   world.run({.job = 3, .job_arrival_s = 3});
   world.wait({.job = 1, .job_arrival_s = 1});
@@ -62,7 +62,7 @@ TEST_CASE("a preempted turn returns to its job's place", "[job_fcfs]") {
   CHECK(world.service() == "1 0 2 ");
 }
 
-TEST_CASE("the last admitted turn whose job is not pinned gives way", "[job_fcfs]") {
+TEST_CASE("the last admitted turn of a job without a pin is preempted", "[job_fcfs]") {
   JobFcfs world;
   for (int job = 0; job < 3; ++job) world.run({.job = job});
   world.pin(2);
@@ -71,7 +71,7 @@ TEST_CASE("the last admitted turn whose job is not pinned gives way", "[job_fcfs
   CHECK(world.victim() == "0");
 }
 
-TEST_CASE("the last admitted turn gives way when all jobs are pinned", "[job_fcfs]") {
+TEST_CASE("the last admitted turn is preempted when all jobs are pinned", "[job_fcfs]") {
   JobFcfs world;
   for (std::uint32_t job = 0; job < 3; ++job) {
     world.run({.job = static_cast<int>(job)});
@@ -80,7 +80,7 @@ TEST_CASE("the last admitted turn gives way when all jobs are pinned", "[job_fcf
   CHECK(world.victim() == "2");
 }
 
-TEST_CASE("by the other rule the job that came last gives way", "[job_fcfs]") {
+TEST_CASE("by the other rule the job that arrived last is preempted", "[job_fcfs]") {
   JobFcfs world(VictimRule::latest_job);
   world.run({.job = 0, .job_arrival_s = 1});
   world.run({.job = 1, .job_arrival_s = 7});

@@ -9,7 +9,7 @@ using engine::Nanos;
 
 namespace {
 
-/// Jobs that call tools: what the policy decides at the end of each turn.
+/// Jobs that call tools, and the policy's decision at the end of each turn.
 struct PinPolicy {
   explicit PinPolicy(Nanos threshold = 2s, Nanos ttl = 2s)
       : policy(policies::make_retention({.retention = "pin", .ttl = ttl, .threshold = threshold})) {
@@ -22,7 +22,7 @@ struct PinPolicy {
   void arrive(int job, double at_s) {
     policy->on_arrival(requests.make({.job = job, .arrival_s = at_s}));
   }
-  /// One call of the tool by a job of its own.
+  /// A call of the tool by a new job.
   void call(int tool, double duration_s) {
     const int job = next_job++;
     finish(job, tool, 100);

@@ -1,6 +1,6 @@
 #include "tests/policies/requests.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace std::chrono_literals;
 using engine::AwaitedKv;
@@ -11,7 +11,7 @@ using policy_test::Requests;
 
 namespace {
 
-/// An oracle that says 2 s for every gap, and 1 ms a token to compute KV again.
+/// An oracle with gaps of 2 s, and 1 ms per token to recompute KV.
 policies::PolicyConfig config(const std::string& prefetch, const std::string& scoring = "S5") {
   policies::PolicyConfig config;
   config.prefetch = prefetch;
@@ -36,7 +36,7 @@ std::string refusal(const policies::PolicyConfig& config) {
 TEST_CASE("each scoring counts one thing more", "[prefetch]") {
   AwaitedKv kv;
   kv.context_tokens = 4000;
-  kv.missing_tokens = 1000;  // 1 s to compute again
+  kv.missing_tokens = 1000;  // 1 s to recompute
   kv.held = 2s;
   kv.until_use = 4s;
   kv.load_time = 50ms;
@@ -59,7 +59,7 @@ TEST_CASE("scorings from S4 on rank host memory", "[prefetch]") {
   CHECK(policies::make_prefetch(config("oracle", "S4"))->ranks_host_memory());
 }
 
-TEST_CASE("what is computed again is the end of the context", "[prefetch]") {
+TEST_CASE("a recomputation covers the end of the context", "[prefetch]") {
   auto quadratic = config("oracle");
   quadratic.reload = {0, 0, 1e-6};
   const auto prefetch = policies::make_prefetch(quadratic);
@@ -79,7 +79,7 @@ TEST_CASE("a return is told from the end of the turn on, and never lies in the p
   CHECK(prefetch->returns_by(JobId{0}, 0.5, 13s) == 13s);
 }
 
-TEST_CASE("of an unknown tool nothing is foretold, and it counts as an average one", "[prefetch]") {
+TEST_CASE("an unknown tool has no prediction, and counts as an average one", "[prefetch]") {
   Requests requests;
   const auto prefetch = policies::make_prefetch(config("tool_mean"));
   prefetch->on_arrival(requests.make({.job = 0, .tool = 1}));

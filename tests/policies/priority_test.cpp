@@ -26,7 +26,8 @@ TEST_CASE("equal urgency is served in the order of ids", "[priority]") {
   CHECK(world.drain() == "0 1 2 3 4 ");
 }
 
-TEST_CASE("the least urgent running request gives way and its latest arrival", "[priority]") {
+TEST_CASE("the least urgent running request is preempted, of equals the latest arrival",
+          "[priority]") {
   Priority world;
   world.run({.arrival_s = 9, .priority = 0});
   world.run({.arrival_s = 1, .priority = 3});
@@ -37,7 +38,7 @@ TEST_CASE("the least urgent running request gives way and its latest arrival", "
   CHECK(world.preempt() == "3");
 }
 
-TEST_CASE("among exact equals the one admitted first gives way", "[priority]") {
+TEST_CASE("among exact equals the one admitted first is preempted", "[priority]") {
   Priority world;
   for (int i = 0; i < 3; ++i) world.run({.arrival_s = 1, .priority = 1});
   CHECK(world.victim() == "0");

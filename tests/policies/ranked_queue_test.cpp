@@ -24,7 +24,7 @@ TEST_CASE("an empty ranked queue has no front", "[ranked_queue]") {
   CHECK(queue.size() == 0);
 }
 
-TEST_CASE("a request whose rank changes moves up or down", "[ranked_queue]") {
+TEST_CASE("a request with a changed rank moves up or down", "[ranked_queue]") {
   Queue queue{Before{}};
   policy_test::Requests requests;
   for (const int priority : {1, 2, 3}) queue.push(requests.make({.priority = priority}));

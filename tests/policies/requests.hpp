@@ -7,7 +7,7 @@
 
 namespace policy_test {
 
-/// What orders and retention rules see of a request.
+/// The part of a request that orders and retention rules see.
 struct Turn {
   int job = 0;
   int turn = 0;
@@ -18,7 +18,7 @@ struct Turn {
   bool last = false;
 };
 
-/// Requests with ids in the order of their making, named by their number.
+/// Requests with ids in the order of creation, named by their number.
 class Requests {
  public:
   engine::Request& make(const Turn& turn) {
@@ -54,7 +54,7 @@ class OrderWorld {
     running.push_back(request);
     return request;
   }
-  /// The running request that is preempted waits again.
+  /// Preempts a running request, which waits again.
   std::string preempt() {
     engine::Request& victim = order->choose_victim(running);
     running.remove(victim);
@@ -63,7 +63,7 @@ class OrderWorld {
   }
   std::string victim() const { return name(order->choose_victim(running)); }
 
-  /// All that wait, as listed, and as taken from the front one by one.
+  /// All waiting requests, checked to be the same as listed and as taken from the front one by one.
   std::string service() {
     std::string listed;
     for (const engine::Request* r : order->in_service_order()) listed += name(*r) + ' ';

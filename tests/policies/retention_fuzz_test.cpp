@@ -8,7 +8,7 @@ using namespace support;
 
 namespace {
 
-/// A random workload under a random combination of what decides about gaps.
+/// A random workload under a random combination of policies for gaps.
 FuzzCase gap_case(std::uint64_t seed) {
   FuzzCase fuzz = make_fuzz_case(seed, {"job_fcfs", "cache_ttl"}, Retained::pins);
   Dice dice(seed ^ 0x5eed);
@@ -29,7 +29,7 @@ FuzzCase gap_case(std::uint64_t seed) {
   policy.victim = dice.any({policies::VictimRule::last_unpinned, policies::VictimRule::latest_job,
                             policies::VictimRule::latest_arrival});
   policy.max_active_programs = dice.one_in(2) ? dice.between(1, 4) : 0;
-  // A job that never says which turn is its last would never end.
+  // A job that never announces its last turn would never end.
   for (FuzzJob& job : fuzz.jobs) job.turns.back().says_last = true;
   return fuzz;
 }

@@ -24,7 +24,7 @@ PolicyConfig ruled_by(const std::string& rule) {
   return {.reload = {0, kReloadPerToken, 0}, .max_num_batched_tokens = 1000, .ttl_rule = rule};
 }
 
-/// A rule, and turns that end under it.
+/// A rule, and turns that finish under it.
 struct RuleWorld {
   explicit RuleWorld(const PolicyConfig& config) : rule(policies::make_ttl_rule(config)) {}
 
@@ -35,7 +35,7 @@ struct RuleWorld {
     rule->on_arrival(request);
     return request;
   }
-  /// A turn that had lost its KV and waited.
+  /// Finishes a turn with evicted KV that waited in the queue.
   void lose(double queue_s, Nanos at = 0s) {
     Request& request = turn(100);
     request.recomputed_tokens = 64;
@@ -60,7 +60,7 @@ const GapForecast kHalfSecond = GapForecast::certain(500ms, Evidence::tool);
 
 TEST_CASE("while little is known a turn is kept for ln of what losing it costs", "[utility]") {
   RuleWorld world(ruled_by("utility"));
-  CHECK(world.ttl_s(9'000) == 0);  // 0.9 s to compute again: not worth it
+  CHECK(world.ttl_s(9'000) == 0);  // 0.9 s to recompute: a pin does not pay
   CHECK(world.ttl_s(30'000) == Approx(std::log(3.0)));
   world.lose(4.0);
   CHECK(world.ttl_s(10'000) == Approx(std::log(5.0)));
@@ -75,7 +75,7 @@ TEST_CASE("a known gap is bridged when computing again costs more", "[utility]")
   CHECK(world.rule->decide(world.turn(30'000), 0s, {}).reason == KvReason::cold_start);
 }
 
-TEST_CASE("queue waits count as much as job lengths can be foretold", "[utility]") {
+TEST_CASE("queue waits count as much as job lengths can be predicted", "[utility]") {
   RuleWorld world(ruled_by("utility"));
   world.lose(4.0);
   CHECK(world.ttl_s(1'000, kHalfSecond) == 0);  // no job has ended
@@ -83,7 +83,7 @@ TEST_CASE("queue waits count as much as job lengths can be foretold", "[utility]
   CHECK(world.ttl_s(1'000, kHalfSecond) == Approx(0.5));
 }
 
-TEST_CASE("only turns that lost whole blocks tell how long the queue is", "[utility]") {
+TEST_CASE("only turns that lost whole blocks count for the queue wait", "[utility]") {
   RuleWorld world(ruled_by("utility"));
   Request& hit = world.turn(100);
   hit.recomputed_tokens = 15;
@@ -109,13 +109,13 @@ TEST_CASE("jobs of equal length have full memory, of geometric length none", "[m
   policies::Memoryfulness memory;
   CHECK(memory.value() == 0);
   memory.on_job_end(2);
-  CHECK(memory.value() == 0);  // one boundary has no correlation
+  CHECK(memory.value() == 0);  // a single boundary has no correlation
   memory.on_job_end(1);
   CHECK(memory.value() == 0);
   policies::Memoryfulness constant;
   for (int i = 0; i < 10; ++i) constant.on_job_end(17);
   CHECK(constant.value() == Approx(1));
-  policies::Memoryfulness geometric;  // half of the jobs that go on end with their next turn
+  policies::Memoryfulness geometric;  // half of the jobs that continue end with their next turn
   for (int turns = 1; turns <= 8; ++turns)
     for (int jobs = 256 >> turns; jobs > 0; --jobs) geometric.on_job_end(turns);
   CHECK(std::abs(geometric.value()) < 0.1);
@@ -139,7 +139,7 @@ TEST_CASE("the mean queue wait is over the last 256 turns", "[queue_wait]") {
 
 TEST_CASE("ski rental keeps until keeping has cost as much as losing", "[ski_rental]") {
   RuleWorld world(ruled_by("ski_rental"));
-  // Alone: 2000 tokens in two chunks of 0.1 s, holding 1000 and 2000 tokens meanwhile.
+  // Running alone: 2000 tokens in two chunks of 0.1 s, holding 1000 and 2000 tokens meanwhile.
   CHECK(world.ttl_s(2'000) == Approx((0.1 * 1000 + 0.1 * 2000) / 2000));
   Request& other = world.turn(4'000);
   other.status = engine::RequestStatus::running;
@@ -155,7 +155,7 @@ TEST_CASE("only running requests wait for a prefill", "[ski_rental]") {
   CHECK(world.ttl_s(2'000) > alone);
   other.status = engine::RequestStatus::finished;
   CHECK(world.ttl_s(2'000) == Approx(alone));
-  other.status = engine::RequestStatus::running;  // another request in its place
+  other.status = engine::RequestStatus::running;  // another request at its address
   other.id = engine::RequestId{777};
   CHECK(world.ttl_s(2'000) == Approx(alone));
 }

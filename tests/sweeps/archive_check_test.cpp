@@ -1,11 +1,12 @@
-#include "sweeps/archive_check.hpp"
+#include "sweeps/upkeep/check.hpp"
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
-#include "sweeps/archive_reader.hpp"
-#include "sweeps/h5_column.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/hdf5/column.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/archive_world.hpp"
@@ -55,6 +56,37 @@ std::string merge_error(const std::string& a, const std::string& b, const std::s
   return error_of<ArchiveError>([&] { merge_archives(a, b, target); });
 }
 
+/// Flips single bits of what an archive stores without checksums.
+class FlippedBits {
+ public:
+  explicit FlippedBits(const std::string& archive) : path_(archive), whole_(file_bytes(archive)) {}
+  const std::string& whole() const { return whole_; }
+  bool is_reported(std::size_t byte, unsigned bit) const {
+    std::string bytes = whole_;
+    bytes[byte] = static_cast<char>(bytes[byte] ^ 1 << bit);
+    std::ofstream(path_, std::ios::binary) << bytes;
+    return !check_archive(path_).empty();
+  }
+  /// Where a mark stands that is reported when it is changed: others are of what was replaced.
+  std::vector<std::size_t> places(const std::string& mark, std::size_t most) const {
+    std::vector<std::size_t> found;
+    for (std::size_t at = whole_.find(mark); at != whole_.npos && found.size() < most;
+         at = whole_.find(mark, at + 1))
+      if (is_reported(at, 0)) found.push_back(at);
+    return found;
+  }
+
+ private:
+  std::string path_, whole_;
+};
+
+std::uint64_t read_word(const std::string& bytes, std::size_t at) {
+  std::uint64_t word = 0;
+  REQUIRE(at + sizeof word <= bytes.size());
+  std::memcpy(&word, bytes.data() + at, sizeof word);
+  return word;
+}
+
 }  // namespace
 
 TEST_CASE("a changed number is reported with its cell, though all checksums are right",
@@ -73,28 +105,74 @@ TEST_CASE("a changed row of the cells is reported", "[archive]") {
 
 TEST_CASE("any flipped bit of an index of chunks is reported", "[archive]") {
   const Finished world;
-  const std::string whole = file_bytes(world.path());
-  const auto is_reported = [&](std::size_t byte, unsigned bit) {
-    std::string bytes = whole;
-    bytes[byte] = static_cast<char>(bytes[byte] ^ 1 << bit);
-    std::ofstream(world.path(), std::ios::binary) << bytes;
-    return !check_archive(world.path()).empty();
-  };
+  const FlippedBits bits(world.path());
   constexpr std::size_t kUsed = 24 + 24 + 8 + 24;  // a node with one chunk between two keys
+  const auto nodes = bits.places("TREE", static_cast<std::size_t>(support::scaled(4)));
+  REQUIRE(!nodes.empty());
   std::mt19937 random(5);
-  int nodes = 0;
-  for (std::size_t at = whole.find("TREE"); at != whole.npos; at = whole.find("TREE", at + 1)) {
-    if (nodes == support::scaled(4)) break;
-    if (!is_reported(at, 0)) continue;  // of a table that was replaced
-    ++nodes;
+  for (const std::size_t node : nodes) {
     for (int i = 0; i < 8; ++i) {
       const std::size_t byte = random() % kUsed;
       const unsigned bit = random() % 8;
-      INFO("bit " << bit << " of byte " << byte << " of the node at " << at);
-      CHECK(is_reported(at + byte, bit));
+      INFO("bit " << bit << " of byte " << byte << " of the node at " << node);
+      CHECK(bits.is_reported(node + byte, bit));
     }
   }
-  CHECK(nodes > 0);
+}
+
+TEST_CASE("any flipped bit that says where a heap's texts and its free space lie is reported",
+          "[archive]") {
+  const Finished world;
+  const FlippedBits bits(world.path());
+  const auto heaps = bits.places("GCOL", 8);
+  REQUIRE(!heaps.empty());
+  const auto word = [&bits](std::size_t at) { return read_word(bits.whole(), at); };
+  std::mt19937 random(5);
+  int free_spaces = 0;
+  for (const std::size_t heap : heaps) {
+    const std::size_t end = heap + word(heap + 8);
+    std::vector<std::size_t> leads = {heap};  // the heap's, each object's, the free space's
+    for (std::size_t at = heap + 16; at + 16 <= end; at += 16 + (word(at + 8) + 7) / 8 * 8) {
+      leads.push_back(at);
+      if (word(at) != 0) continue;
+      ++free_spaces;
+      break;
+    }
+    for (const std::size_t lead : {leads.front(), leads[leads.size() / 2], leads.back()}) {
+      const std::size_t byte = lead + random() % 16;
+      const unsigned bit = random() % 8;
+      INFO("bit " << bit << " of byte " << byte << " of the heap at " << heap);
+      CHECK(bits.is_reported(byte, bit));
+    }
+    for (const unsigned bit : {3U, 7U}) CHECK(bits.is_reported(leads.back() + 15, bit));
+  }
+  CHECK(free_spaces > 0);
+}
+
+TEST_CASE("no archive with a damaged index of chunks is read", "[archive]") {
+  const Finished world;
+  const FlippedBits bits(world.path());
+  for (const std::size_t node : bits.places("TREE", 4)) {
+    std::string damaged = bits.whole();
+    damaged[node + 24 + 8] = static_cast<char>(damaged[node + 24 + 8] ^ 4);  // the first offset
+    std::ofstream(world.path(), std::ios::binary) << damaged;
+    CHECK_THAT(error_of<ArchiveDamaged>([&] { ArchiveReader reader(world.path()); }),
+               Contains("the index of chunks at byte " + std::to_string(node)));
+  }
+}
+
+TEST_CASE("a sweep file without its SHA-256 makes an archive unreadable", "[archive]") {
+  const Finished world;
+  H5File file = open_h5_for_writing(world.path());
+  {
+    const H5Group spec(H5Gopen2(file.get(), "spec", H5P_DEFAULT), "open spec");
+    h5_check(H5Ldelete(spec.get(), "toml", H5P_DEFAULT), "remove the sweep file");
+    write_text(spec.get(), "toml", "schema = 2");
+  }
+  file.close_checked("close " + world.path());
+  CHECK_THAT(error_of<ArchiveDamaged>([&] { ArchiveReader reader(world.path()); }),
+             Contains("the sweep file in it does not have the SHA-256 beside it"));
+  CHECK_THAT(world.problems(), Contains("the sweep file in it"));
 }
 
 TEST_CASE("rows that carry another cell's number are reported", "[archive]") {

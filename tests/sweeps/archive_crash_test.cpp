@@ -12,9 +12,9 @@
 #include <random>
 #include <set>
 
-#include "sweeps/archive_check.hpp"
-#include "sweeps/archive_reader.hpp"
-#include "sweeps/sha256.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/spec/file_digest.hpp"
+#include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
 

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sweeps/archive_check.hpp"
-#include "sweeps/archive_lock.hpp"
-#include "sweeps/archive_reader.hpp"
-#include "sweeps/h5.hpp"
+#include "sweeps/archive/lock.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/hdf5/h5.hpp"
+#include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
 

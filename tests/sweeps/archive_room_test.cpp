@@ -10,10 +10,10 @@
 #include <csignal>
 #include <ctime>
 
-#include "sweeps/archive_check.hpp"
-#include "sweeps/archive_lock.hpp"
-#include "sweeps/archive_reader.hpp"
-#include "sweeps/run_marks.hpp"
+#include "sweeps/archive/lock.hpp"
+#include "sweeps/archive/marks.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
 

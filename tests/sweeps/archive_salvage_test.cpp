@@ -1,4 +1,4 @@
-#include "sweeps/archive_salvage.hpp"
+#include "sweeps/upkeep/salvage.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -6,11 +6,11 @@
 #include <fstream>
 #include <random>
 
-#include "sweeps/archive_check.hpp"
-#include "sweeps/archive_reader.hpp"
-#include "sweeps/child_process.hpp"
-#include "sweeps/h5.hpp"
-#include "sweeps/h5_bytes.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/files/child_process.hpp"
+#include "sweeps/hdf5/bytes.hpp"
+#include "sweeps/hdf5/h5.hpp"
+#include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
 
@@ -20,12 +20,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kCells = 6;
+constexpr int kSalvageCells = 6;
 
 /// A finished archive, and what salvage makes of it.
 class Wreck : public ArchiveWorld {
  public:
-  explicit Wreck(bool previous = false) : ArchiveWorld(kCells) {
+  explicit Wreck(bool previous = false) : ArchiveWorld(kSalvageCells) {
     options.keep_previous = previous;
     open();
     for (const int cell : {0, 2, 1, 3, 4, 5}) {
@@ -97,13 +97,13 @@ TEST_CASE("an archive whose keys cannot be read is salvaged whole", "[archive][s
   CHECK_THAT(error_of<ArchiveDamaged>([&] { ArchiveReader reader(wreck.path()); }),
              Contains("is damaged"));
   const Salvage salvage = wreck.salvage();
-  CHECK(salvage.saved == kCells);
+  CHECK(salvage.saved == kSalvageCells);
   CHECK(salvage.lost.empty());
   CHECK(salvage.sources == std::vector<std::string>{wreck.path() + ": 6 results"});
-  CHECK(results_as_before(wreck) == kCells);
+  CHECK(results_as_before(wreck) == kSalvageCells);
   fs::rename(wreck.target(), wreck.path());
   wreck.open();
-  CHECK(wreck.done().size() == kCells);
+  CHECK(wreck.done().size() == kSalvageCells);
 }
 
 TEST_CASE("rows that are damaged are lost, and each lost result is named", "[archive][salvage]") {
@@ -111,9 +111,9 @@ TEST_CASE("rows that are damaged are lost, and each lost result is named", "[arc
   wreck.damage("jobs/job");  // one chunk holds all cells' jobs
   const Salvage salvage = wreck.salvage();
   CHECK(salvage.saved == 0);
-  REQUIRE(salvage.lost.size() == kCells);
+  REQUIRE(salvage.lost.size() == kSalvageCells);
   CHECK_THAT(salvage.lost[1], Contains("cell 1 (gpu=a100-40gb jps=1), ok: no copy of it is whole"));
-  CHECK(ArchiveReader(wreck.target()).cells().size() == kCells);
+  CHECK(ArchiveReader(wreck.target()).cells().size() == kSalvageCells);
 }
 
 TEST_CASE("a single bit that has flipped in a chunk is found by its checksum and mended",
@@ -122,8 +122,8 @@ TEST_CASE("a single bit that has flipped in a chunk is found by its checksum and
   for (const char* column : {"jobs/job", "steps/n_tok", "sched/tokens", "cells/key"}) {
     wreck.damage(column, 1);
   }
-  CHECK(wreck.salvage().saved == kCells);
-  CHECK(results_as_before(wreck) == kCells);
+  CHECK(wreck.salvage().saved == kSalvageCells);
+  CHECK(results_as_before(wreck) == kSalvageCells);
   CHECK_FALSE(check_archive(wreck.path()).empty());  // which is only read
 }
 
@@ -160,8 +160,8 @@ TEST_CASE("an archive with a bit flipped in a header of a table is salvaged whol
   const Wreck wreck;
   wreck.flip(wreck.whole().find("OHDR", wreck.whole().size() / 2) + 29, 2);
   CHECK_FALSE(check_archive(wreck.path()).empty());
-  CHECK(wreck.salvage().saved == kCells);
-  CHECK(results_as_before(wreck) == kCells);
+  CHECK(wreck.salvage().saved == kSalvageCells);
+  CHECK(results_as_before(wreck) == kSalvageCells);
 }
 
 TEST_CASE("what is lost in an archive comes from what it was before", "[archive][salvage]") {
@@ -170,7 +170,7 @@ TEST_CASE("what is lost in an archive comes from what it was before", "[archive]
   const Salvage salvage = wreck.salvage();
   CHECK(salvage.lost.empty());
   CHECK(salvage.sources == std::vector<std::string>{wreck.path() + ".prev: 6 results"});
-  CHECK(results_as_before(wreck) == kCells);
+  CHECK(results_as_before(wreck) == kSalvageCells);
 }
 
 TEST_CASE("results in shards are saved, of an archive that is no file of HDF5 any more, too",
@@ -193,8 +193,8 @@ TEST_CASE("damaged descriptions of tables cost no result", "[archive][salvage]")
   Wreck wreck;
   wreck.damage_text("scheduled tokens");  // in a heap without checksums
   CHECK_FALSE(check_archive(wreck.path()).empty());
-  CHECK(wreck.salvage().saved == kCells);
-  CHECK(results_as_before(wreck) == kCells);
+  CHECK(wreck.salvage().saved == kSalvageCells);
+  CHECK(results_as_before(wreck) == kSalvageCells);
 }
 
 TEST_CASE("an archive with twenty flipped bits ends as a whole one, with what has its digest",
@@ -211,7 +211,7 @@ TEST_CASE("an archive with twenty flipped bits ends as a whole one, with what ha
     wreck.salvage();
     saved += results_as_before(wreck);
   }
-  CHECK(saved == support::scaled(6) * kCells);  // the archive before is whole
+  CHECK(saved == support::scaled(6) * kSalvageCells);  // the archive before is whole
 }
 
 TEST_CASE("salvage writes nothing where nothing can be saved, and replaces no file",

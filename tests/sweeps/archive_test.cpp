@@ -1,15 +1,15 @@
-#include "sweeps/archive.hpp"
+#include "sweeps/archive/archive.hpp"
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 
-#include "sweeps/archive_check.hpp"
-#include "sweeps/archive_reader.hpp"
-#include "sweeps/h5.hpp"
-#include "sweeps/run_marks.hpp"
-#include "sweeps/sha256.hpp"
+#include "sweeps/archive/marks.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/hdf5/h5.hpp"
+#include "sweeps/spec/file_digest.hpp"
+#include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "sweeps/canonical_json.hpp"
-#include "sweeps/sha256.hpp"
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/spec/canonical_json.hpp"
 
 using namespace sweep;
 

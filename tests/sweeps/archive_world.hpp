@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sweeps/archive.hpp"
-#include "sweeps/shard.hpp"
+#include "sweeps/archive/archive.hpp"
+#include "sweeps/archive/shard.hpp"
 #include "tests/support/shared.hpp"
 
 /// Cells whose results follow from their number, and an archive of them in a folder of its own.

@@ -1,4 +1,4 @@
-#include "sweeps/canonical_json.hpp"
+#include "sweeps/spec/canonical_json.hpp"
 
 #include <bit>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "sweeps/sha256.hpp"
+#include "sweeps/files/sha256.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/messages.hpp"

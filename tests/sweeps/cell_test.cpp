@@ -1,12 +1,12 @@
-#include "sweeps/cell.hpp"
+#include "sweeps/spec/cell.hpp"
 
 #include <algorithm>
 #include <random>
 #include <set>
 
-#include "sweeps/assignment.hpp"
-#include "sweeps/canonical_json.hpp"
-#include "sweeps/selection.hpp"
+#include "sweeps/spec/assignment.hpp"
+#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/spec/selection.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/messages.hpp"
@@ -15,14 +15,16 @@ using namespace sweep;
 
 namespace {
 
-bool has_tier(const ParamMap& params) {
+/// lmcache and cpu_offload have a host tier, continuum has pins.
+bool counts(const ParamMap& params, const std::string& key) {
   const auto policy = params.find("policy");
-  return policy != params.end() && (policy->second.value == Value(std::string("lmcache")) ||
-                                    policy->second.value == Value(std::string("cpu_offload")));
+  if (policy == params.end()) return false;
+  const std::string name = std::get<std::string>(policy->second.value);
+  return key == "policy.ttl_s" ? name == "continuum" : name == "lmcache" || name == "cpu_offload";
 }
 
 std::vector<Cell> cells_of(const std::string& body) {
-  return expand(parse_spec("schema = 1\nsweep.name = \"s\"\n" + body, "m.toml"), has_tier);
+  return expand(parse_spec("schema = 1\nsweep.name = \"s\"\n" + body, "m.toml"), counts);
 }
 
 std::vector<std::string> labels(const std::vector<Cell>& cells) {
@@ -86,7 +88,8 @@ TEST_CASE("a pool of another card stands in a cell's name, once, whether it is a
 TEST_CASE("the matrix of three cards, four policies, four rates and two tiers has 72 cells") {
   const std::vector<Cell> cells = cells_of(kMatrix);
   CHECK(cells.size() == 72);
-  for (const Cell& cell : cells) CHECK(cell.params.contains("dram_gib") == has_tier(cell.params));
+  for (const Cell& cell : cells)
+    CHECK(cell.params.contains("dram_gib") == counts(cell.params, "dram_gib"));
 }
 
 TEST_CASE("the tier axis collapses where it stands, also when it is not the last") {
@@ -159,6 +162,23 @@ TEST_CASE("an include brings an excluded cell back and may not repeat a planned 
         "m.toml:9:1: [[include]] repeats cell 0: policy=fcfs jps=1");
 }
 
+TEST_CASE("a policy's parameter is an axis beside a policy that does not look at it") {
+  const auto cells =
+      cells_of("[axes]\npolicy = [\"fcfs\", \"continuum\"]\n\"policy.ttl_s\" = [1, 2]\n");
+  CHECK(labels(cells) == std::vector<std::string>{"policy=fcfs", "policy=continuum policy.ttl_s=1",
+                                                  "policy=continuum policy.ttl_s=2"});
+  CHECK_FALSE(cells[0].params.contains("policy.ttl_s"));
+}
+
+TEST_CASE("values that an exclude tells apart do not collapse") {
+  const auto cells = cells_of(
+      "[axes]\npolicy = [\"fcfs\"]\n\"policy.ttl_s\" = [1, 2]\n"
+      "[[exclude]]\npolicy = \"fcfs\"\n\"policy.ttl_s\" = 1\nreason = \"r\"\n");
+  REQUIRE(cells.size() == 2);
+  CHECK(cells[0].status == CellStatus::excluded);
+  CHECK(cells[1].status == CellStatus::planned);
+}
+
 TEST_CASE("an include gives every axis, but a tier only to policies that have one") {
   const std::string axes = "[axes]\npolicy = [\"fcfs\"]\njps = [1]\ndram_gib = [16]\n[[include]]\n";
   CHECK(message_of([&] { cells_of(axes + "policy = \"fcfs\"\n"); }) ==
@@ -194,7 +214,7 @@ TEST_CASE("the first cell that is not excluded is found without forming the othe
   const std::string body = "[axes]\na = " + list + "]\nb = " + list +
                            "]\ndram_gib = [1]\n[[exclude]]\na = [0]\nreason = \"x\"\n";
   int asked = 0;
-  const auto counting = [&](const ParamMap&) { return ++asked > 0; };
+  const auto counting = [&](const ParamMap&, const std::string&) { return ++asked > 0; };
   const auto first =
       first_planned(parse_spec("schema = 1\nsweep.name = \"s\"\n" + body, "m.toml"), counting);
   REQUIRE(first);

@@ -1,8 +1,8 @@
-#include "sweeps/cells_table.hpp"
+#include "sweeps/archive/cells_table.hpp"
 
 #include <cmath>
 
-#include "sweeps/sha256.hpp"
+#include "sweeps/files/sha256.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace sweep;

@@ -1,4 +1,4 @@
-#include "sweeps/durable_file.hpp"
+#include "sweeps/files/durable_file.hpp"
 
 #include <fcntl.h>
 

@@ -3,10 +3,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "sweeps/archive_check.hpp"
-#include "sweeps/archive_reader.hpp"
-#include "sweeps/h5.hpp"
-#include "sweeps/sha256.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/hdf5/h5.hpp"
+#include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
 

@@ -1,6 +1,6 @@
-#include "sweeps/expectation.hpp"
+#include "sweeps/spec/expectation.hpp"
 
-#include "sweeps/result.hpp"
+#include "sweeps/tables/result.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace sweep;

@@ -1,4 +1,4 @@
-#include "sweeps/h5.hpp"
+#include "sweeps/hdf5/h5.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -6,7 +6,7 @@
 #include <random>
 #include <sstream>
 
-#include "sweeps/result.hpp"
+#include "sweeps/tables/result.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 
@@ -46,7 +46,7 @@ class Archive {
   support::TempDir folder_;
 };
 
-std::string complaint(const std::function<void()>& action) {
+std::string h5_complaint(const std::function<void()>& action) {
   try {
     action();
   } catch (const H5Error& error) {
@@ -129,7 +129,7 @@ TEST_CASE("a flipped bit in stored rows is an error, not a wrong number") {
     char& byte = damaged[offset + random() % size];
     byte = static_cast<char>(byte ^ (1 << random() % 8));
     std::ofstream(archive.path(), std::ios::binary) << damaged;
-    REQUIRE(complaint([&] { archive.read("turns"); }) ==
+    REQUIRE(h5_complaint([&] { archive.read("turns"); }) ==
             "cannot read the column t_arrive_s: data error detected by Fletcher32 checksum");
   }
 }
@@ -137,11 +137,11 @@ TEST_CASE("a flipped bit in stored rows is an error, not a wrong number") {
 TEST_CASE("what is missing or not HDF5 is named") {
   support::TempDir folder;
   const std::string text = folder.write("a.h5", "this is not an archive");
-  CHECK(complaint([&] { open_h5(text); }).starts_with("cannot open " + text + ": "));
+  CHECK(h5_complaint([&] { open_h5(text); }).starts_with("cannot open " + text + ": "));
   const Archive archive;
   archive.write(some_turns(1));
-  CHECK(complaint([&] { archive.read("steps"); }).starts_with("cannot open the table steps: "));
-  CHECK(complaint([&] {
+  CHECK(h5_complaint([&] { archive.read("steps"); }).starts_with("cannot open the table steps: "));
+  CHECK(h5_complaint([&] {
           create_h5("/no/such/folder/a.h5");
         }).starts_with("cannot create /no/such/folder/a.h5: "));
 }

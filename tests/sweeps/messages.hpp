@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "sweeps/params.hpp"
+#include "sweeps/spec/params.hpp"
 
 /// What a SpecError says when `action` throws one; "no error" otherwise. Anything else escapes and
 /// fails the test.

@@ -1,4 +1,4 @@
-#include "sweeps/params.hpp"
+#include "sweeps/spec/params.hpp"
 
 #include <limits>
 

@@ -1,4 +1,5 @@
-#include "sweeps/sha256.hpp"
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/spec/file_digest.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"

@@ -1,4 +1,4 @@
-#include "sweeps/shard.hpp"
+#include "sweeps/archive/shard.hpp"
 
 #include <sys/resource.h>
 
@@ -8,8 +8,8 @@
 #include <numeric>
 #include <random>
 
-#include "sweeps/h5.hpp"
-#include "sweeps/sha256.hpp"
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/hdf5/h5.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive_world.hpp"
 

@@ -1,6 +1,6 @@
-#include "sweeps/spec.hpp"
+#include "sweeps/spec/spec.hpp"
 
-#include "sweeps/assignment.hpp"
+#include "sweeps/spec/assignment.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/messages.hpp"
@@ -140,6 +140,9 @@ TEST_CASE("repeats are checked") {
         "m.toml:4:1: repeat.n must be between 1 and 100000, found 0");
   CHECK(complaint("[repeat]\nsed = 1\n") ==
         "m.toml:4:1: unknown key \"repeat.sed\" (did you mean \"repeat.seed\"?)");
+  CHECK(complaint("[repeat]\nseeds = [1, 2]\n") ==
+        "m.toml:4:1: repeat.seeds cannot be a list: repeat.n says how many repeats there are, and "
+        "their seeds are repeat.seed, repeat.seed + 1, ...");
   CHECK(complaint("repeat = 3\n") ==
         "m.toml:3:10: repeat must be a table, written as [repeat], found the integer 3");
 }

@@ -1,13 +1,13 @@
 #include <functional>
 
-#include "sweeps/result.hpp"
+#include "sweeps/tables/result.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace sweep;
 
 namespace {
 
-std::string complaint(const std::function<void()>& action) {
+std::string table_complaint(const std::function<void()>& action) {
   try {
     action();
   } catch (const TableError& error) {
@@ -85,19 +85,19 @@ TEST_CASE("every column of seconds or bytes states its unit") {
 }
 
 TEST_CASE("a column that is not there is named with its table and the columns that are") {
-  CHECK(complaint([] { to_table<SchedRow>({}).column("tokns"); }) ==
+  CHECK(table_complaint([] { to_table<SchedRow>({}).column("tokns"); }) ==
         "table sched has no column tokns; it has step, job, turn, kind, tokens, computed_before");
 }
 
 TEST_CASE("asking for the wrong type names both types") {
-  CHECK(complaint([] { steps({}).values<double>("n_tok"); }) ==
+  CHECK(table_complaint([] { steps({}).values<double>("n_tok"); }) ==
         "table steps: column n_tok holds int32, not float64");
 }
 
 TEST_CASE("columns of different lengths are not a table") {
   Table table = steps({step_number(1)});
   std::get<std::vector<std::int32_t>>(table.columns[3].data).push_back(7);
-  CHECK(complaint([&] { static_cast<void>(table.rows()); }) ==
+  CHECK(table_complaint([&] { static_cast<void>(table.rows()); }) ==
         "table steps: column step has 1 rows and column n_tok has 2");
 }
 

@@ -1,9 +1,9 @@
-#include "workers/channel.hpp"
+#include "workers/rank/channel.hpp"
 
 #include <thread>
 
 #include "tests/support/catch.hpp"
-#include "workers/loopback_channel.hpp"
+#include "workers/rank/loopback_channel.hpp"
 
 using namespace worker;
 

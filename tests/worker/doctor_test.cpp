@@ -1,4 +1,4 @@
-#include "workers/doctor.hpp"
+#include "workers/tools/doctor.hpp"
 
 #include <sys/file.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "workers/fatal_mark.hpp"
+#include "workers/rank/fatal_mark.hpp"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

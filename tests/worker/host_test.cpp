@@ -1,4 +1,4 @@
-#include "workers/host.hpp"
+#include "workers/rank/host.hpp"
 
 #include <fstream>
 

@@ -1,4 +1,4 @@
-#include "workers/protocol.hpp"
+#include "workers/rank/protocol.hpp"
 
 #include <set>
 #include <vector>

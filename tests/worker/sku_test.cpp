@@ -1,5 +1,5 @@
-#include "workers/engine/errors.hpp"
-#include "workers/sku_detector.hpp"
+#include "workers/engine/base/errors.hpp"
+#include "workers/rank/sku_detector.hpp"
 
 #include <fstream>
 

@@ -1,4 +1,4 @@
-#include "workers/worker_loop.hpp"
+#include "workers/rank/worker_loop.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "tests/support/catch.hpp"
-#include "workers/loopback_channel.hpp"
+#include "workers/rank/loopback_channel.hpp"
 
 using namespace worker;
 using std::chrono::milliseconds;

@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/workload/generated_jobs.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace workload;
 using namespace std::chrono_literals;
@@ -33,7 +33,7 @@ TEST_CASE("a scale shortens what the tools return and leaves the rest as it is",
   const auto w = make_agent8({.jobs = 1, .scale = 0.1});
   const auto& turns = w.jobs[0].turns;
   CHECK(turns[0].prompt_tokens == 92);
-  // 1,840 tokens are 112 before, 1,724 of the tool and 4 of framing.
+  // 1,840 tokens: 112 of the previous turn, 1,724 of the tool and 4 of framing.
   CHECK(turns[1].prompt_tokens == 92 + 20 + 172 + 4);
   CHECK(turns[7].prompt_tokens > 1300);
   CHECK(turns[7].prompt_tokens < 1600);
@@ -63,7 +63,7 @@ TEST_CASE("agents are the same for the same seed, whatever their number, and dif
   const auto two = make_agent8({.jobs = 2}), three = make_agent8({.jobs = 3});
   CHECK(two.jobs[1].tokens == three.jobs[1].tokens);
   CHECK(generated::checksum(make_agent8({.jobs = 2, .seed = 43})) != generated::checksum(two));
-  CHECK(generated::checksum(two) == 0x78915010b2e1f555U);  // archives were computed from these jobs
+  CHECK(generated::checksum(two) == 0x78915010b2e1f555U);  // archives depend on these jobs
 }
 
 TEST_CASE("a configuration that describes no agents is refused", "[agent8]") {

@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using engine::Nanos;
 using namespace workload;
@@ -22,7 +22,7 @@ class Trace {
   explicit Trace(const std::string& text) : path_(folder_.write("trace", text)) {}
 
   Times arrivals() const { return trace_arrivals(path_); }
-  /// What the error says behind the path, or "" if there is none.
+  /// The error message behind the path, or "" if there is none.
   std::string error() const {
     try {
       trace_arrivals(path_);
@@ -84,12 +84,12 @@ TEST_CASE("a rate that is no positive number is refused", "[arrivals]") {
   }
 }
 
-TEST_CASE("a window that is no positive number of seconds is refused", "[arrivals]") {
+TEST_CASE("a window that is not a positive number of seconds is refused", "[arrivals]") {
   for (const double window : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()})
     CHECK_THROWS_AS(poisson_arrivals_in_window(6, 42, window), engine::InputError);
 }
 
-TEST_CASE("rates whose arrivals fit neither memory nor time are refused", "[arrivals]") {
+TEST_CASE("rates with arrivals beyond memory or time are refused", "[arrivals]") {
   CHECK_THROWS_AS(poisson_arrivals_in_window(1e300, 42, 45), engine::InputError);
   CHECK_THROWS_AS(poisson_arrivals(1e-300, 42, 1), engine::InputError);
 }
@@ -104,7 +104,7 @@ TEST_CASE("a trace of plain numbers gives seconds; empty lines and comments are 
         Times{0s, 500ms, 500ms, 120s});
 }
 
-TEST_CASE("a CSV trace is read from its column t_s, wherever that stands", "[arrivals]") {
+TEST_CASE("a CSV trace is read from its column t_s, wherever that is", "[arrivals]") {
   CHECK(Trace("job,t_s,note\na,0.25,x\nb,\"1.5\",\n").arrivals() == Times{250ms, 1500ms});
   CHECK(Trace("\xEF\xBB\xBFt_s\r\n3\r\n").arrivals() == Times{3s});
 }

@@ -142,7 +142,7 @@ TEST_CASE("an XML call names the tool only when the fallback is asked for", "[ch
         "Look\n<function=bash>\n</function><eot>");
 }
 
-TEST_CASE("the parts of a prompt and of an answer are told apart token by token", "[chat]") {
+TEST_CASE("the parts of a prompt and of an answer are distinguished token by token", "[chat]") {
   const Chat chat({says(Role::system, "rules"), says(Role::user, "go"), calls("Look", "cd", "{}"),
                    says(Role::tool, "out"), says(Role::assistant, "End")});
   CHECK(chat.kinds() ==
@@ -161,8 +161,7 @@ TEST_CASE("the parts of a prompt and of an answer are told apart token by token"
 
 TEST_CASE("a token that spans two parts of an answer belongs to the part of its first byte",
           "[chat]") {
-  // The text ends with a line end, which is one token together with the one that separates the
-  // parts.
+  // The text ends with a line end, which forms one token with the one between the parts.
   const Chat chat({says(Role::user, "go"), calls("Look\n", "cd", "{}")});
   CHECK(chat.segment(2) == "Look\n\n");
   CHECK(chat.segment(3) == "{}");

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tests/support/catch.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace workload;
 using Catch::Matchers::Contains;

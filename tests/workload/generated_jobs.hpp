@@ -7,7 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "workers/workload/trajectory.hpp"
 
-/// What must hold of every generated workload, and measures of it that the tests compare.
+/// Properties of every generated workload, and measures that the tests compare.
 namespace generated {
 
 inline bool is_answer(workload::SegmentKind kind) {
@@ -33,7 +33,8 @@ inline void check_segments(const workload::Job& job) {
   }
 }
 
-/// Every prompt extends the last prompt and its answer; the gap follows every answer but the last.
+/// Every prompt extends the previous prompt and its answer; the gap follows every answer but the
+/// last.
 inline void check_turns(const workload::Job& job, engine::Nanos gap) {
   int length = 0;
   for (const workload::Turn& turn : job.turns) {
@@ -67,7 +68,7 @@ inline std::ptrdiff_t shared_prefix(const workload::Job& a, const workload::Job&
          a.tokens.begin();
 }
 
-/// Whether any two of these jobs have exactly `tokens` in common at their start.
+/// Whether all pairs of these jobs have exactly `tokens` leading tokens in common.
 inline bool all_share_exactly(const workload::Workload& workload, std::ptrdiff_t tokens) {
   for (std::size_t i = 0; i < workload.jobs.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
@@ -75,7 +76,8 @@ inline bool all_share_exactly(const workload::Workload& workload, std::ptrdiff_t
   return true;
 }
 
-/// Blocks of 16 tokens behind the shared prefix that occur more than once, at whatever place.
+/// Number of blocks of 16 tokens behind the shared prefix that occur more than once, at any
+/// position.
 inline std::size_t repeated_blocks(const workload::Workload& workload, std::size_t shared) {
   using Block = std::vector<engine::TokenId>;
   std::vector<Block> blocks;

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "sweeps/input_text.hpp"
+#include "sweeps/files/input_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using Catch::Matchers::Contains;
 using workload::LineReader;
@@ -48,7 +48,7 @@ std::string refusal(const std::string& path) {
   return "accepted";
 }
 
-/// Text that does not compress, so that a cut falls into the middle of the lines.
+/// Incompressible text, so that a cut falls into the middle of the lines.
 std::string noise_lines(int count) {
   std::string text;
   std::uint64_t state = 1;
@@ -209,8 +209,7 @@ TEST_CASE("a failed allocation names the file that was read", "[json_lines]") {
                     "jobs.jsonl: does not fit into memory");
 }
 
-TEST_CASE("a key that stands twice, and keys without end, are refused with the line",
-          "[json_lines]") {
+TEST_CASE("a duplicate key, and keys without end, are refused with the line", "[json_lines]") {
   const workload::InputPlace place{"jobs.jsonl", 7};
   CHECK_THROWS_WITH(workload::parse_json(R"({"id": 1, "in": {"id": 2}, "id": 3})", place),
                     "jobs.jsonl:7: not valid JSON: the key \"id\" stands twice in one object");

@@ -5,13 +5,13 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/workload/word_tokenizer.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/workload/json_lines.hpp"
 #include "workers/workload/trajectories.hpp"
 
 namespace support {
 
-/// A row of `turns` answers that call `ls`; each but the last is followed by a tool message.
+/// A row with `turns` answers that call `ls`; each except the last is followed by a tool message.
 inline std::string row(const std::string& id, int turns, const std::string& more = "") {
   workload::Json messages = workload::Json::array({{{"role", "user"}, {"content", "fix it"}}});
   for (int k = 0; k < turns; ++k) {
@@ -57,7 +57,7 @@ class Recording {
 
 inline std::string refusal_of(const std::string& text) { return Recording(text).refusal(); }
 
-/// A row whose assistant message has these members beside its role.
+/// A row with these members in its assistant message, besides the role.
 inline std::string answering(const std::string& members) {
   return R"({"id": "a", "messages": [{"role": "user", "content": "go"}, {"role": "assistant", )" +
          members + "}]}\n";

@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/workload/generated_jobs.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace workload;
 using Catch::Matchers::Contains;
@@ -21,7 +21,7 @@ int total(const std::vector<RequestSize>& sizes) {
   });
 }
 
-/// A file that is gone with the test.
+/// A file that is removed after the test.
 struct TextFile {
   explicit TextFile(const std::string& text)
       : path((std::filesystem::temp_directory_path() / "kvsweep-lengths-test.txt").string()) {
@@ -31,7 +31,7 @@ struct TextFile {
   std::string path;
 };
 
-std::string refusal(const std::string& file_text) {
+std::string list_refusal(const std::string& file_text) {
   const TextFile file(file_text);
   try {
     read_sizes(file.path);
@@ -89,7 +89,7 @@ TEST_CASE("a law that is none is refused with what is allowed", "[requests]") {
                     Contains("workload.theta: found 1.5, allowed above 0 and below 1"));
 }
 
-TEST_CASE("requests are written as prompt+output, apart by blanks or commas", "[requests]") {
+TEST_CASE("requests are written as prompt+output, separated by blanks or commas", "[requests]") {
   CHECK(parse_sizes("430+1024 3600+496") == std::vector<RequestSize>{{430, 1024}, {3600, 496}});
   CHECK(parse_sizes(" 1+1,2+3 , 4+5 ").size() == 3);
   for (const char* wrong : {"", "  ", "12", "12+", "+12", "0+1", "1+0", "-1+2", "1+2+3", "a+b"})
@@ -100,11 +100,11 @@ TEST_CASE("requests are written as prompt+output, apart by blanks or commas", "[
 TEST_CASE("a file of lengths has two numbers a line, and says where it has not", "[requests]") {
   const TextFile file("# prompt output\n378 68\n\n  29\t166  \r\n");
   CHECK(read_sizes(file.path) == std::vector<RequestSize>{{378, 68}, {29, 166}});
-  CHECK_THAT(refusal("1 2\n3\n"), Contains(":2: found \"3\", allowed two numbers of tokens"));
-  CHECK_THAT(refusal("1 2 3\n"), Contains(":1: "));
-  CHECK_THAT(refusal("1 0\n"), Contains(":1: "));
-  CHECK(refusal("1 2\n" + std::string(100'000, '1')).size() < 400);
-  CHECK_THAT(refusal("# nothing\n"), Contains("holds no request"));
+  CHECK_THAT(list_refusal("1 2\n3\n"), Contains(":2: found \"3\", allowed two numbers of tokens"));
+  CHECK_THAT(list_refusal("1 2 3\n"), Contains(":1: "));
+  CHECK_THAT(list_refusal("1 0\n"), Contains(":1: "));
+  CHECK(list_refusal("1 2\n" + std::string(100'000, '1')).size() < 400);
+  CHECK_THAT(list_refusal("# nothing\n"), Contains("holds no request"));
   CHECK_THROWS_AS(read_sizes("/no/such/file"), engine::InputError);
 }
 

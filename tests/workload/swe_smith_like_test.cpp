@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/workload/generated_jobs.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace workload;
 using namespace std::chrono_literals;
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPublishedTurns = 1791;
 
-/// Seeds that the properties are checked for: the default and twenty others.
+/// Seeds for which the properties are checked: the default and twenty others.
 std::vector<std::int64_t> seeds() {
   std::vector<std::int64_t> all(21);
   std::iota(all.begin(), all.end(), 1);
@@ -176,7 +176,7 @@ TEST_CASE("the same seed gives the same jobs and another seed other ones", "[swe
   };
   CHECK(checksum(42) == checksum(42));
   CHECK(checksum(42) != checksum(43));
-  CHECK(checksum(42) == 0xa43963b0842a8db4U);  // archives were computed from these jobs
+  CHECK(checksum(42) == 0xa43963b0842a8db4U);  // archives depend on these jobs
 }
 
 TEST_CASE("a configuration that describes no workload is refused", "[swe_smith_like]") {

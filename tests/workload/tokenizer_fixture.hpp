@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "workers/workload/bpe_alphabet.hpp"
-#include "workers/workload/tokenizer.hpp"
+#include "workers/workload/tokenizer/bpe_alphabet.hpp"
+#include "workers/workload/tokenizer/tokenizer.hpp"
 
 namespace tokenizer_test {
 

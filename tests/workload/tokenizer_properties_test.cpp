@@ -1,4 +1,4 @@
-// What holds for every text and every vocabulary, checked on random ones.
+// Properties of every text and every vocabulary, checked on random ones.
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -8,15 +8,15 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/workload/tokenizer_fixture.hpp"
-#include "workers/workload/bpe_merge.hpp"
-#include "workers/workload/bpe_source.hpp"
-#include "workers/workload/pretokenizer.hpp"
+#include "workers/workload/tokenizer/bpe_merge.hpp"
+#include "workers/workload/tokenizer/bpe_source.hpp"
+#include "workers/workload/tokenizer/pretokenizer.hpp"
 
 namespace {
 
 using namespace tokenizer_test;
 
-/// Tokens over few letters that all come from joining two earlier ones.
+/// Tokens over few letters, each of which joins two earlier ones.
 std::vector<std::string> random_tokens(std::mt19937& random, unsigned letters, std::size_t count) {
   std::vector<std::string> pool;
   for (unsigned k = 0; k < letters; ++k) pool.emplace_back(1, static_cast<char>('a' + k));
@@ -31,7 +31,8 @@ std::vector<std::string> random_tokens(std::mt19937& random, unsigned letters, s
   return bytes_and(tokens);
 }
 
-/// Joins, as long as any two neighbours may join, the leftmost two that `priority` ranks lowest.
+/// Repeatedly joins the leftmost of the adjacent pairs that `priority` ranks lowest, while any pair
+/// may join.
 template <class Priority>
 std::vector<std::string> merge_naively(const std::string& piece, const Priority& priority) {
   std::vector<std::string> parts;
@@ -105,7 +106,7 @@ TEST_CASE("merging by a merge list gives what the naive merge gives, for pieces 
   }
 }
 
-/// Checks, over random texts, that nothing of a text is lost or invented.
+/// Checks, over random texts, that no part of a text is lost or added.
 void check_round_trips(const std::string& content, const char* kind) {
   const support::TempDir dir;
   const auto path = dir.write("ranks", content);

@@ -1,12 +1,12 @@
-// Vocabularies small enough to merge by hand.
-#include "workers/workload/tokenizer.hpp"
+// Vocabularies that are small enough to merge by hand.
+#include "workers/workload/tokenizer/tokenizer.hpp"
 
 #include <thread>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/workload/tokenizer_fixture.hpp"
-#include "workers/workload/tokenizer_bench.hpp"
+#include "workers/workload/tokenizer/bench.hpp"
 
 namespace {
 

@@ -1,11 +1,11 @@
-// Published vectors: what other implementations of the same vocabularies produce.
+// Published vectors: the output of other implementations of the same vocabularies.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/workload/tokenizer.hpp"
+#include "workers/workload/tokenizer/tokenizer.hpp"
 
 namespace {
 
@@ -33,7 +33,7 @@ std::vector<std::string> split(const std::string& text, const std::string& separ
   return parts;
 }
 
-/// Numbers between whatever else there is.
+/// The numbers in a text.
 Ids numbers(std::string text) {
   for (char& c : text) {
     if (c < '0' || c > '9') c = ' ';
@@ -80,8 +80,7 @@ TEST_CASE("the cl100k rank file reproduces every published vector") {
 
 TEST_CASE("the r50k rank file reproduces every published vector") { check_test_plan("r50k_base"); }
 
-/// What `tokenizer.json` of GPT-2 says, put together from the two files that came before that
-/// format.
+/// The content of GPT-2's `tokenizer.json`, assembled from the two files of the older format.
 nlohmann::json gpt2_json(const std::filesystem::path& folder, bool merges_as_pairs) {
   auto lines = split(content(folder / "gpt2_vocab.bpe"), "\n");
   lines.erase(lines.begin());  // "#version: 0.2"

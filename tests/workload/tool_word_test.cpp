@@ -13,7 +13,7 @@ TEST_CASE("the tool is the first word of the only bash block", "[tool]") {
   CHECK(tool_word("```bash\n  \n\tgrep x\n```") == "grep");
 }
 
-TEST_CASE("a bash block counts wherever it stands in the answer", "[tool]") {
+TEST_CASE("a bash block counts wherever it is in the answer", "[tool]") {
   CHECK(tool_word("```bash\nsubmit\n```\nThat should do.") == "submit");
 }
 

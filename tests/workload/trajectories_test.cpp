@@ -48,7 +48,7 @@ TEST_CASE("messages may be a list or its JSON text, and the id an instance_id", 
   CHECK(list.text(list.only_job()) == text.text(text.only_job()));
 }
 
-TEST_CASE("trajectories of one instance are told apart by their traj_id", "[trajectories]") {
+TEST_CASE("trajectories of one instance are distinguished by their traj_id", "[trajectories]") {
   const std::string messages =
       R"(, "messages": [{"role":"user","content":"go"},{"role":"assistant","content":"ok"}]})";
   const Recording recording(R"({"instance_id": "i", "traj_id": "i.1")" + messages + "\n" +
@@ -221,7 +221,7 @@ TEST_CASE("a trajectory without an answer, or with one before any question, is r
       Contains("jobs.jsonl:1: messages[1] is an assistant message with no user message before it"));
 }
 
-TEST_CASE("a job id that stands twice is refused with both lines", "[trajectories]") {
+TEST_CASE("a duplicate job id is refused with both lines", "[trajectories]") {
   CHECK_THAT(refusal_of(row("a", 1) + row("b", 1) + row("a", 2)),
              Contains("jobs.jsonl:3: job \"a\" stands on line 1 already"));
 }

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "workers/workload/tokenizer.hpp"
+#include "workers/workload/tokenizer/tokenizer.hpp"
 
 namespace support {
 
-/// A tokenizer whose counts can be read off the text: a word with the blank before it is one token,
-/// a run of line ends is one, any other byte is one. Remembers what it saw, so tokens can be turned
-/// back into text.
+/// A tokenizer with counts that are visible in the text: a word with the blank before it is one
+/// token, a run of line ends is one, any other byte is one. Remembers what it encoded, so that
+/// tokens can be decoded.
 class WordTokenizer final : public workload::Tokenizer {
  public:
   void encode(std::string_view text, std::vector<engine::TokenId>& ids,

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "tests/support/catch.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace workload;
 using Catch::Matchers::Contains;
@@ -85,8 +85,8 @@ TEST_CASE(
     "[report]") {
   const TokenBudget budget =
       token_budget(worked_example(), 1, {.block_size = 16, .max_num_batched_tokens = 8192});
-  // The turn before leaves 2,142 tokens, of which the last was never fed back: 2,141, or 133 whole
-  // blocks.
+  // The previous turn leaves 2,142 tokens, the last of which was never fed back: 2,141, or 133
+  // whole blocks.
   CHECK(budget.reusable_tokens == 2128);
   CHECK(budget.tokens_to_compute == 27);
   // With blocks of one token the tool response, the role prefix and the unfed token remain.
@@ -119,7 +119,7 @@ TEST_CASE("a first turn reuses nothing of its own job", "[report]") {
 }
 
 TEST_CASE("at least one prompt token is computed even if the prompt only repeats", "[report]") {
-  // A prompt as long as what stands in the cache: 32 tokens, of which 31 may be reused.
+  // A prompt as long as the cached KV: 32 tokens, of which 31 may be reused.
   Job job;
   job.turns = {{20, 13, engine::ToolId::none, {}}, {32, 1, engine::ToolId::none, {}}};
   job.tokens.resize(33);

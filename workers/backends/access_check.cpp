@@ -22,7 +22,7 @@ bool is_write(std::uint8_t kind) {
   return kind >= static_cast<std::uint8_t>(AccessKind::write_key);
 }
 
-/// One layer of one step.
+/// Checks one layer of one step.
 class LayerCheck {
  public:
   LayerCheck(const ExpectedStep& expected, const AccessPattern& pattern, int layer,
@@ -135,13 +135,13 @@ class LayerCheck {
   const AccessPattern& pattern_;
   int layer_;
   const std::vector<int>& heads_;
-  std::unordered_map<std::uint64_t, int> places_;  // of a row's block in its table
-  std::vector<std::size_t> starts_;                // of a row's blocks among all
+  std::unordered_map<std::uint64_t, int> places_;  // index of a row's block in its table
+  std::vector<std::size_t> starts_;                // start of a row's blocks among all blocks
   std::size_t all_blocks_ = 0;
   std::vector<std::int64_t> slots_;  // [head][kind][row's block]
 };
 
-/// Segments by logged layer. Throws when one is of another layer or step.
+/// Groups segments by logged layer. Throws when one belongs to another layer or step.
 std::vector<std::vector<const AccessSegment*>> by_layer(const ExpectedStep& expected,
                                                         const std::vector<int>& layers,
                                                         std::span<const AccessSegment> segments) {

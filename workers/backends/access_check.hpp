@@ -8,8 +8,8 @@
 
 namespace backends {
 
-/// The log of a step is not what the schedule asks for: kernels read or wrote something else, or
-/// the log is broken. what() says where.
+/// The log of a step contradicts the schedule: kernels read or wrote something else, or the log is
+/// broken. what() tells where.
 struct AccessMismatch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -19,15 +19,15 @@ struct AccessSegment {
   const kernels::AccessRecord* records;  // [header->count]
 };
 
-/// Which layers and heads are logged.
+/// The logged layers and heads.
 struct LoggedParts {
   std::vector<int> layers, heads;
 };
 
-/// Holds a step's log against the schedule, for every logged layer and head:
-/// - of each block of a row's table as many slots are read as the row's query tiles see, and none
-///   outside those: for a decoded row the slots of its context, keys and values each;
-/// - of each block as many slots are written as it has new tokens, and none outside those;
+/// Checks a step's log against the schedule, for every logged layer and head:
+/// - each block of a row's table has as many slots read as the row's query tiles see, and none
+///   beyond them: for a decoded row the slots of its context, keys and values each;
+/// - each block has as many slots written as it has new tokens, and none beyond them;
 /// - no other block, slot, row, head, layer or step occurs;
 /// - every access lies within its segment's time.
 /// Throws AccessMismatch.

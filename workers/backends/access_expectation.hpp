@@ -2,17 +2,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "workers/engine/step.hpp"
+#include "workers/engine/step/step.hpp"
 
 namespace backends {
 
-/// How a backend's kernels go through the KV cache: what follows from their tiles, not from a step.
+/// How a backend's kernels traverse the KV cache: properties of their tiles, independent of the
+/// step.
 struct AccessPattern {
   int block_size = 16;
   int kv_heads = 0;
-  int decode_tile = 0;   // slots of a read in decode attention: a read ends where a tile or a block
-  int prefill_tile = 0;  // does; 0: where a block does
-  int query_tile = 0;    // query tokens that read their keys together in prefill; 0: a whole chunk
+  int decode_tile = 0;   // slots of a tile in decode attention; a read ends with its tile or block
+  int prefill_tile = 0;  // the same in prefill; 0: a read ends with its block alone
+  int query_tile = 0;    // query tokens that share a read of keys in prefill; 0: a whole chunk
   bool prompts_unread = false;  // attention of a whole prompt reads no KV blocks
 };
 
@@ -22,30 +23,31 @@ struct AccessRow {
   bool decode;
   int context;  // tokens with KV after the step
   int new_tokens;
-  /// Keys that the row's query tiles see, one tile each: a query tile reads the slots of all tokens
-  /// before its entry.
+  /// Number of keys that each query tile of the row sees: a query tile reads the slots of all
+  /// tokens before this position.
   std::vector<int> tiles;
-  std::vector<std::uint32_t> blocks;  // of the context, in order
+  std::vector<std::uint32_t> blocks;  // blocks of the context, in order
 
-  std::int64_t read_slots() const;  // for each head, of keys and of values
+  std::int64_t read_slots() const;  // per head, for keys and for values each
 };
 
-/// What a step must leave in the log of one layer, by the schedule alone.
+/// The records that a step must leave in the log of one layer, computed from the schedule alone.
 struct ExpectedStep {
   std::uint64_t step = 0;
   std::vector<AccessRow> rows;
-  std::int64_t reads = 0, writes = 0;  // records of each head
+  std::int64_t reads = 0, writes = 0;  // records per head
 };
 ExpectedStep expect_accesses(const engine::StepPlan& plan, const AccessPattern& pattern);
 
-/// How many records a step must leave, of each head and layer: what expect_accesses() counts, in a
+/// Number of records that a step must leave per head and layer: the count of expect_accesses() in a
 /// fraction of its time.
 struct AccessCount {
   std::int64_t reads = 0, writes = 0;
 };
 AccessCount count_accesses(const engine::StepPlan& plan, const AccessPattern& pattern);
 
-/// Keys that each query tile of a share sees, in order; none where it reads no blocks.
+/// Visits the number of keys that each query tile of a share sees, in order; none when it reads no
+/// blocks.
 template <class Visit>
 void for_each_tile(const engine::ScheduledRequest& share, const AccessPattern& pattern,
                    const Visit& visit) {
@@ -57,8 +59,7 @@ void for_each_tile(const engine::ScheduledRequest& share, const AccessPattern& p
     visit(share.computed_before + (end < share.num_tokens ? end : share.num_tokens));
 }
 
-/// Pieces that [0, length) falls into when it is cut at multiples of `tile` (0: of none) and of
-/// `block`.
+/// Number of pieces of [0, length) cut at multiples of `tile` (0: none) and of `block`.
 std::int64_t pieces(std::int64_t length, std::int64_t tile, std::int64_t block);
 
 }  // namespace backends

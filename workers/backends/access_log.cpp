@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace backends {
 namespace {
@@ -28,8 +28,8 @@ void require_at_most(const std::string& what, std::int64_t found, std::int64_t m
                              ", found " + std::to_string(found));
 }
 
-/// Nanoseconds of a tick on each multiprocessor, over all that it did in the step: one warp's share
-/// of a kernel may be too short for a clock of nanoseconds that moves in steps.
+/// Nanoseconds per tick on each multiprocessor, averaged over all of its work in the step. One
+/// warp's share of a kernel may be shorter than the increments of the nanosecond clock.
 class TickLengths {
  public:
   explicit TickLengths(std::span<const AccessSegment> segments) {

@@ -13,13 +13,13 @@ namespace backends {
 /// Which accesses of a cell are logged.
 struct AccessLogOptions {
   IndexRanges layers = {}, heads = {}, steps = {};
-  std::int64_t max_records = 20'000'000;  // before the step that would exceed it logging stops
-  bool fence_writes = false;  // time a fence behind each write: it changes what is measured
+  std::int64_t max_records = 20'000'000;  // logging stops before the step that would exceed it
+  bool fence_writes = false;  // time a fence after each write, which changes what is measured
 };
 
 /// One access, on the device's own clock.
 struct Access {
-  std::uint64_t time;  // when it was issued, ns
+  std::uint64_t time;  // time of issue, ns
   std::uint32_t duration_ns;
   std::uint32_t block;
   std::uint32_t step;
@@ -30,7 +30,7 @@ struct Access {
 };
 static_assert(sizeof(Access) == 32, "20 million of them are kept");
 
-/// What is left of an AccessRow when its step has been checked.
+/// The part of an AccessRow that is kept after its step was checked.
 struct LoggedRow {
   std::uint64_t step;
   std::int32_t row, job, turn;
@@ -39,7 +39,8 @@ struct LoggedRow {
   std::int64_t read_slots;
 };
 
-/// From the first warp's begin to the last one's end, on the device's own clock, ns.
+/// The duration of a kernel, from the start of its first warp to the end of its last, in ns of the
+/// device's own clock.
 struct KernelRun {
   std::uint64_t step;
   int layer;
@@ -47,35 +48,36 @@ struct KernelRun {
   std::uint64_t begin, end;
 };
 
-/// What a cell's kernels did to the KV cache: decides which steps are logged, checks what comes in,
-/// and interleaves it. A backend fills it by begin_step() and, maybe on another thread, add().
+/// Log of the accesses of a cell's kernels to the KV cache: decides which steps are logged, checks
+/// the records that arrive, and interleaves them. A backend fills it with begin_step() and,
+/// possibly on another thread, add().
 class AccessLog {
  public:
-  /// Throws engine::InputError when a chosen layer or head does not exist, or the model and the
-  /// pool exceed what records hold.
+  /// Throws engine::InputError when a chosen layer or head does not exist, or when the model or the
+  /// pool exceeds the range of the record fields.
   AccessLog(AccessLogOptions options, const AccessPattern& pattern, int layers, int num_blocks);
 
   const AccessLogOptions& options() const { return options_; }
   const AccessPattern& pattern() const { return pattern_; }
   const LoggedParts& parts() const { return parts_; }
 
-  /// Whether the step is logged. Asked once for each step, in their order; quick, since a device
-  /// waits for it. What it must leave is expect_accesses().
+  /// Whether the step is logged. Must be called once for each step, in order. Fast, since a device
+  /// waits for it. expect_accesses() computes the expected records.
   bool admit(const engine::StepPlan& plan);
-  /// The same, with what the step must leave; nothing when it is not logged.
+  /// The same, but returns the expected records; empty optional when the step is not logged.
   std::optional<ExpectedStep> begin_step(const engine::StepPlan& plan);
   /// Throws AccessMismatch.
   void add(const ExpectedStep& expected, std::span<const AccessSegment> segments);
 
-  /// The cell's clock and the device's, read together.
+  /// The tie between the cell's clock and the device's.
   ClockTie& tie() { return tie_; }
   const ClockTie& tie() const { return tie_; }
 
-  // What has been logged; by steps, and within a step by time.
+  // The log, ordered by step and within a step by time.
   const std::vector<Access>& accesses() const { return accesses_; }
   const std::vector<LoggedRow>& rows() const { return rows_; }
   const std::vector<KernelRun>& runs() const { return runs_; }
-  /// The first step that was to be logged and, by max_records, was not.
+  /// The first step that was not logged because of max_records.
   std::optional<std::uint64_t> stopped_at() const { return stopped_at_; }
 
  private:
@@ -87,7 +89,7 @@ class AccessLog {
   AccessLogOptions options_;
   AccessPattern pattern_;
   LoggedParts parts_;
-  std::int64_t promised_ = 0;  // records of the steps so far
+  std::int64_t promised_ = 0;  // expected records of the steps so far
   std::optional<std::uint64_t> stopped_at_;
   ClockTie tie_;
   std::vector<Access> accesses_;
@@ -95,16 +97,16 @@ class AccessLog {
   std::vector<KernelRun> runs_;
 };
 
-/// A backend's side: fills an access log while steps run.
+/// The backend's part of access logging: fills the log while steps run.
 class AccessLogger {
  public:
   virtual ~AccessLogger() = default;
-  /// The cell's clock, borrowed: times are told on it. Read together with the kernels' own at once,
-  /// every second and at the end.
+  /// Sets the cell's clock, borrowed: logged times are converted to it. Both clocks are read
+  /// together at once, every second and at the end.
   virtual void use_clock(const engine::Clock& cell) = 0;
-  /// Everything logged, when all buffers are empty. Throws AccessMismatch.
+  /// The whole log, once all buffers are empty. Throws AccessMismatch.
   virtual const AccessLog& finish() = 0;
-  /// Steps that waited for a free buffer, and how long in all.
+  /// Number of steps that waited for a free buffer, and total time of the waits.
   virtual int waits() const = 0;
   virtual engine::Nanos waited() const = 0;
 };

@@ -9,15 +9,15 @@
 
 namespace backends {
 
-/// Work that one thread leaves to a thread of its own, in order. Nothing waits for it before
-/// finish(): what is left lies in memory until then.
+/// A queue of work for a thread of its own, in order. Nothing waits for it before finish(); until
+/// then pending items stay in memory.
 template <class Item>
 class Backlog {
  public:
   using Take = std::function<void(Item&)>;
 
-  /// `take` is called on the thread. What it throws comes out of the next call here; items behind
-  /// it are not taken.
+  /// `take` is called on the thread. Its exceptions are rethrown by the next call here, and later
+  /// items are dropped.
   explicit Backlog(Take take) : take_(std::move(take)) {
     thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
   }
@@ -32,7 +32,7 @@ class Backlog {
     }
     changed_.notify_all();
   }
-  /// Until everything has been taken.
+  /// Waits until all items have been taken.
   void finish() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return (items_.empty() && !taking_) || error_; });
@@ -65,12 +65,12 @@ class Backlog {
   }
 
   Take take_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable_any changed_;
   std::deque<Item> items_;
   bool taking_ = false;
   std::exception_ptr error_;
-  std::jthread thread_;  // last: it starts when everything else is there, and ends first
+  std::jthread thread_;  // declared last: it starts after all else, and ends first
 };
 
 }  // namespace backends

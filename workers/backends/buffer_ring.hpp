@@ -8,19 +8,19 @@
 #include <thread>
 #include <utility>
 
-#include "workers/engine/clock.hpp"
+#include "workers/engine/base/clock.hpp"
 
 namespace backends {
 
-/// Three buffers between a producer, which fills one a step, and a thread that empties them in the
-/// same order. When all are full the producer waits, and the wait is counted.
+/// Three buffers between a producer, which fills one per step, and a thread that empties them in
+/// the same order. When all are full, the producer waits, and the wait is counted.
 template <class Buffer>
 class BufferRing {
  public:
   static constexpr std::size_t kBuffers = 3;
   using Empty = std::function<void(Buffer&)>;
 
-  /// `empty` is called on the thread. What it throws comes out of the next call here.
+  /// `empty` is called on the thread. Its exceptions are rethrown by the next call here.
   BufferRing(std::array<Buffer, kBuffers> buffers, Empty empty)
       : buffers_(std::move(buffers)), empty_(std::move(empty)) {
     for (Buffer& buffer : buffers_) free_.push_back(&buffer);
@@ -33,7 +33,7 @@ class BufferRing {
   BufferRing(const BufferRing&) = delete;
   BufferRing& operator=(const BufferRing&) = delete;
 
-  /// A free buffer, for the caller until it hands it on.
+  /// Returns a free buffer, which the caller owns until it passes it on.
   Buffer& take() {
     std::unique_lock lock(mutex_);
     if (free_.empty() && !error_) {
@@ -54,14 +54,14 @@ class BufferRing {
     }
     changed_.notify_all();
   }
-  /// Until everything that was handed on has been emptied.
+  /// Waits until every buffer passed on has been emptied.
   void finish() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return (full_.empty() && !emptying_) || error_; });
     rethrow();
   }
 
-  /// How often no buffer had been emptied in time, and how long the producer waited.
+  /// How often no buffer was free, and how long the producer waited.
   int waits() const {
     const std::lock_guard lock(mutex_);
     return waits_;
@@ -99,14 +99,14 @@ class BufferRing {
   std::array<Buffer, kBuffers> buffers_;
   Empty empty_;
   engine::WallClock clock_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable_any changed_;
   std::deque<Buffer*> free_, full_;
   bool emptying_ = false;
   std::exception_ptr error_;
   int waits_ = 0;
   engine::Nanos waited_{0};
-  std::jthread thread_;  // last: it starts when everything else is there
+  std::jthread thread_;  // declared last: it starts after everything else is initialized
 };
 
 }  // namespace backends

@@ -7,12 +7,12 @@ namespace backends {
 using engine::Nanos;
 
 void ClockTie::add(std::uint64_t device_ns, Nanos host) {
-  if (!ties_.empty() && device_ns <= ties_.back().device) return;  // too soon to say anything
+  if (!ties_.empty() && device_ns <= ties_.back().device) return;  // no later than the last tie
   ties_.push_back({device_ns, host});
 }
 
 Nanos ClockTie::on_line(const Tie& a, const Tie& b, std::uint64_t device_ns) {
-  // Differences are small enough for doubles, the times themselves are not.
+  // Differences fit into doubles; the times themselves do not.
   const auto passed = static_cast<double>(static_cast<std::int64_t>(device_ns - a.device));
   const double slope =
       static_cast<double>((b.host - a.host).count()) / static_cast<double>(b.device - a.device);

@@ -2,24 +2,24 @@
 #include <cstdint>
 #include <vector>
 
-#include "workers/engine/clock.hpp"
+#include "workers/engine/base/clock.hpp"
 
 namespace backends {
 
-/// Brings a device's nanoseconds to the cell's time axis: by instants at which both were read, and
-/// straight lines between them. Two clocks drift apart by some microseconds a second, so one
-/// instant would not do.
+/// Converts a device's nanoseconds to the cell's clock: by linear interpolation between ties,
+/// instants at which both clocks were read. One tie is not enough, because two clocks drift apart
+/// by some microseconds per second.
 class ClockTie {
  public:
-  /// Both read together, later than all before.
+  /// Adds a tie, later than all earlier ones.
   void add(std::uint64_t device_ns, engine::Nanos host);
   bool empty() const { return ties_.empty(); }
   engine::Nanos last_host() const { return ties_.back().host; }
 
-  /// At least one instant must be known. Outside of the instants the nearest line goes on.
+  /// Requires at least one tie. Extrapolates the nearest line outside the ties.
   engine::Nanos to_host(std::uint64_t device_ns) const;
-  /// How far an instant lies from the line between its neighbours, at most: what may be wrong with
-  /// a time between two of them. Zero when there are fewer than three.
+  /// The largest distance of a tie from the line between its neighbors: a bound on the error of a
+  /// time between two ties. Zero with fewer than three ties.
   engine::Nanos residual() const;
 
  private:

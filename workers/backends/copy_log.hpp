@@ -3,23 +3,24 @@
 #include <mutex>
 #include <vector>
 
-#include "workers/engine/block_copier.hpp"
+#include "workers/engine/step/block_copier.hpp"
 
 namespace backends {
 
-/// A block's way between device and host, on the cell's clock.
+/// A copy of a block between device and host, on the cell's clock.
 struct LoggedCopy {
   engine::CopyDirection direction;
   std::uint32_t block;
   engine::Nanos issued, start, end;
 };
 
-/// Copies as they are made, which may be on another thread. Holds so many and counts the rest.
+/// Log of copies, which may be added from another thread. Holds up to `most` of them and counts the
+/// rest.
 class CopyLog {
  public:
   explicit CopyLog(std::int64_t most) : most_(most) {}
 
-  /// Borrowed; before the first copy is asked for.
+  /// Borrowed. Must be set before the first copy is submitted.
   void use_clock(const engine::Clock& cell) { clock_ = &cell; }
   engine::Nanos now() const { return clock_ ? clock_->now() : engine::Nanos{0}; }
   void add(const LoggedCopy& copy) {
@@ -30,7 +31,7 @@ class CopyLog {
       ++left_out_;
   }
 
-  // When nothing is under way any more.
+  // Only valid when no copy is in flight.
   const std::vector<LoggedCopy>& copies() const { return copies_; }
   std::int64_t left_out() const { return left_out_; }
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace backends {
 namespace {

@@ -7,7 +7,8 @@ namespace {
 
 std::int32_t as_int(engine::BlockId block) { return static_cast<std::int32_t>(index(block)); }
 
-/// Position in the table of the first block without content: behind prefix hits, when admitted.
+/// Index in the block table of the first block without content: behind the prefix hits when
+/// admitted.
 std::size_t first_new_block(const engine::ScheduledRequest& share, int block_size) {
   const auto appended =
       share.request->blocks.size() - static_cast<std::size_t>(share.num_new_blocks);

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace backends {
 namespace {

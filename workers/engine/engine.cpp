@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace engine {
 namespace {
@@ -60,7 +60,7 @@ Request& Engine::new_request() {
   if (reusable_.empty()) return requests_.emplace_back();
   Request& request = *reusable_.back();
   reusable_.pop_back();
-  // Buffers keep their capacity, so that a warm engine does not allocate.
+  // Keeps the capacity of the buffers, so that a warm engine does not allocate.
   Request fresh;
   fresh.outputs.swap(request.outputs);
   fresh.own_hashes.swap(request.own_hashes);
@@ -100,8 +100,8 @@ const StepTrace& Engine::step(Nanos until) {
   return finish_step(execute(until), start);
 }
 
-/// A turn's pin begins when its step has ended: were the engine to sleep until the next turn comes,
-/// no trace would show what it holds meanwhile.
+/// A turn's pin begins when its step has ended. If the engine slept until the next turn arrives, no
+/// trace would show the pinned blocks meanwhile.
 Nanos Engine::wakeup() const {
   if (pins_.num_changes() != pin_changes_shown_) return clock_.now();
   return std::min(pins_.next_expiry(), tier_->wakeup());
@@ -140,7 +140,7 @@ const StepTrace& Engine::finish_step(const StepResult& result, Nanos start) {
   return trace_;
 }
 
-/// The step's computation, between the copies that it waits for.
+/// Executes the step, between the copies that it waits for.
 StepResult Engine::execute(Nanos until) {
   const Nanos start = clock_.now();
   const auto failed = tier_->before_execution(plan_, clock_);
@@ -167,8 +167,8 @@ void Engine::recycle_finished() {
   kv_.clear_evictions();
 }
 
-/// Takes the picture between scheduling and execution, when the step's blocks are taken and nothing
-/// is freed yet.
+/// Records the state between scheduling and execution, when the step's blocks are allocated and
+/// none is freed yet.
 void Engine::trace_step(Nanos start) {
   const bool stalls = plan_.scheduled.empty() && !idle() && !tier_->busy();
   empty_steps_ = stalls ? empty_steps_ + 1 : 0;
@@ -190,7 +190,7 @@ void Engine::trace_step(Nanos start) {
   trace_.evictions = kv_.evictions();
 }
 
-/// What was decided since the last call was decided now.
+/// Stamps the events since the last call with this time.
 void Engine::stamp_events(Nanos at) {
   auto& events = pins_.events();
   for (; stamped_events_ < events.size(); ++stamped_events_) events[stamped_events_].at = at;

@@ -3,11 +3,11 @@
 #include <memory>
 #include <vector>
 
-#include "workers/engine/backend.hpp"
-#include "workers/engine/clock.hpp"
+#include "workers/engine/base/clock.hpp"
 #include "workers/engine/pins.hpp"
 #include "workers/engine/scheduler.hpp"
-#include "workers/engine/tier_config.hpp"
+#include "workers/engine/step/backend.hpp"
+#include "workers/engine/tiers/config.hpp"
 
 namespace engine {
 
@@ -17,31 +17,31 @@ struct EngineConfig {
   TierConfig tier{};
 };
 
-/// Serves requests step by step: scheduler, paged KV cache, pins and host tier over a backend, a
-/// clock and a copier, all borrowed.
+/// Serves requests step by step: scheduler, paged KV cache, pins and host tier. Borrows the
+/// backend, the clock and the copier.
 class Engine {
  public:
-  /// Throws InputError when the limits contradict each other, or one sequence of max_model_len does
-  /// not fit the pool. A tier needs a copier.
+  /// Throws InputError when the limits contradict each other, or when one sequence of max_model_len
+  /// does not fit the pool. A tier needs a copier.
   Engine(const EngineConfig& config, Clock& clock, Backend& backend, QueueOrder& order,
          RetentionPolicy& retention, TraceSink& sink, BlockCopier* copier = nullptr);
 
   /// Throws InputError when the prompt leaves no room for an output token.
   RequestId submit(const RequestSpec& spec);
 
-  /// Nothing waits, nothing loads and nothing runs.
+  /// True when nothing waits, loads or runs.
   bool idle() const { return scheduler_.idle(); }
-  /// Copies are under way; they take effect with later steps.
+  /// True when copies are in flight; they take effect in later steps.
   bool copying() const { return tier_->busy(); }
 
-  /// One engine iteration. With nothing to compute it waits for a copy, at most until `until`, when
-  /// the next request may arrive. The trace, and the finished requests in it, are valid until the
-  /// next step.
+  /// Runs one engine iteration. With nothing to compute it waits for a copy, at most until `until`,
+  /// when the next request may arrive. The trace, and the finished requests in it, are valid until
+  /// the next step.
   const StepTrace& step(Nanos until = Nanos::max());
-  /// When an idle engine wants to be woken: to show what the last step pinned, to end pins, to plan
-  /// copies.
+  /// When an idle engine must be woken: to trace what the last step pinned, to expire pins, or to
+  /// plan copies.
   Nanos wakeup() const;
-  /// A step of an idle engine that waits for nothing.
+  /// Runs a step of an idle engine, without waiting.
   const StepTrace& wake();
 
   const KvCache& kv() const { return kv_; }
@@ -70,7 +70,7 @@ class Engine {
   StepTrace trace_;
   std::vector<Request*> finished_;
   std::deque<Request> requests_;    // stable addresses
-  std::vector<Request*> reusable_;  // ended requests, whose buffers serve the next ones
+  std::vector<Request*> reusable_;  // ended requests; their buffers are reused
   std::uint32_t num_submitted_ = 0;
   std::size_t stamped_events_ = 0;
   std::uint64_t pin_changes_shown_ = 0;  // by the last trace

@@ -21,7 +21,7 @@ Nanos Pins::next_expiry() const {
   return deadlines_.empty() ? Nanos::max() : deadlines_.front().at;
 }
 
-/// The pin whose deadline it was is gone, or overdue.
+/// True when the pin with this deadline has ended, or is overdue.
 bool Pins::lapsed(const Deadline& due) const {
   const Pin& pin = jobs_[index(due.job)].pin;
   return !pin.active || pin.overdue || pin.turn != due.turn;
@@ -67,16 +67,17 @@ void Pins::on_admitted(const Request& request) {
 
 void Pins::on_aborted(Request& request) {
   JobState& job = state_of(request.spec.job);
-  // One that waits for a copy into the cache has not been admitted either.
-  const bool apart = request.status == RequestStatus::loading && request.blocks.empty();
-  if (request.waits() || apart) --job.waiting;
+  // A request that waits for a prefetch has not been admitted either.
+  const bool waits_for_prefetch =
+      request.status == RequestStatus::loading && request.blocks.empty();
+  if (request.waits() || waits_for_prefetch) --job.waiting;
   if (job.pin.active) release(request.spec.job, KvReason::job_end);
 }
 
 void Pins::on_turn_finish(Request& request, Nanos now, HostTier& tier) {
   JobState& job = state_of(request.spec.job);
   if (job.pin.active) {
-    // Shared blocks stay: the finished turn still refers to them.
+    // Shared blocks stay allocated, because the finished turn still references them.
     release(request.spec.job, request.spec.last_turn ? KvReason::job_end : KvReason::replaced);
   }
   const GapDecision decision = policy_.on_turn_finish(request, now);

@@ -2,18 +2,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "workers/engine/host_tier.hpp"
-#include "workers/engine/kv_cache.hpp"
-#include "workers/engine/queue_order.hpp"
-#include "workers/engine/retention.hpp"
-#include "workers/engine/step.hpp"
+#include "workers/engine/cache/kv_cache.hpp"
+#include "workers/engine/step/host_tier.hpp"
+#include "workers/engine/step/queue_order.hpp"
+#include "workers/engine/step/retention.hpp"
+#include "workers/engine/step/step.hpp"
 
 namespace engine {
 
-/// Finished turns whose KV is kept for the job's next turn. At most one pin a job.
+/// Pins: KV of finished turns, kept on the GPU for the job's next turn. At most one pin per job.
 ///
-/// The retention policy decides when a turn finishes; this class keeps the promise, and breaks it
-/// when the time to live is over, the job moves on, or nothing could run otherwise.
+/// The retention policy decides about a pin when a turn finishes. This class keeps the pin until
+/// its time to live is over, the job moves on, or nothing could run otherwise.
 class Pins {
  public:
   Pins(KvCache& kv, QueueOrder& order, RetentionPolicy& policy);
@@ -21,19 +21,19 @@ class Pins {
   int count() const { return num_pins_; }
   /// Counts pins made and ended.
   std::uint64_t num_changes() const { return num_changes_; }
-  /// When the next time to live is over, if nothing happens before; never, without pins.
+  /// When the next time to live ends, if nothing happens before; Nanos::max() without pins.
   Nanos next_expiry() const;
 
-  /// Drops pins whose time to live is over. O(1) when none is.
+  /// Drops pins with an expired time to live. O(1) when there is none.
   void expire(Nanos now);
-  void on_arrival(const Request& request);    // a client submitted it
+  void on_arrival(const Request& request);    // the client submitted it
   void on_preempted(const Request& request);  // it waits again
-  void on_admitted(const Request& request);   // it holds its own blocks now
+  void on_admitted(const Request& request);   // it holds its own blocks
   void on_aborted(Request& request);
-  /// Keeps or releases the blocks of a finished turn, as the policy decides, or lets the tier have
-  /// them.
+  /// Pins the blocks of a finished turn, offers them to the tier, or releases them, as the policy
+  /// decides.
   void on_turn_finish(Request& request, Nanos now, HostTier& tier = no_tier());
-  /// Gives up one pin so that something can run. False when there is none.
+  /// Releases one pin so that a request can run. False when there is none.
   bool release_one(KvReason pressure);
 
   /// Events since the last clear_events().
@@ -70,7 +70,7 @@ class Pins {
   RetentionPolicy& policy_;
   PinRules rules_;
   std::vector<JobState> jobs_;
-  std::vector<Deadline> deadlines_;  // min-heap whose top is of a pin that is there
+  std::vector<Deadline> deadlines_;  // min-heap; its top belongs to an active pin
   std::vector<KvEvent> events_;
   int num_pins_ = 0;
   std::uint64_t num_changes_ = 0;

@@ -24,7 +24,7 @@ void Scheduler::abort(Request& request, Nanos now) {
   request.finish = FinishReason::abort;
 }
 
-/// Takes the request out of whatever list it stands in.
+/// Removes the request from the list that it is in.
 void Scheduler::leave(Request& request) {
   switch (request.status) {
     case RequestStatus::running:
@@ -66,8 +66,8 @@ void Scheduler::schedule(StepPlan& plan, Nanos now) {
   commit(plan);
 }
 
-/// Tokens that the request would compute in this step from position `first_token` on, were there no
-/// budget.
+/// Tokens that the request would compute in this step from position `first_token` on without a
+/// token budget.
 int Scheduler::wanted(const Request& request, int first_token) const {
   const int left = request.num_tokens() - first_token;
   const int threshold = config_.long_prefill_token_threshold;
@@ -90,8 +90,8 @@ void Scheduler::schedule_running(StepPlan& plan, Nanos now) {
   }
 }
 
-/// Takes a request out of the step again: its share of the budget comes back, its unfilled blocks
-/// are forgotten.
+/// Removes a request from the step: returns its share of the token budget, and unregisters the
+/// blocks that it was going to fill.
 void Scheduler::withdraw(Request& request, StepPlan& plan) {
   const auto entry = std::ranges::find(plan.scheduled, &request, &ScheduledRequest::request);
   assert(entry != plan.scheduled.end());
@@ -114,15 +114,16 @@ void Scheduler::admit_waiting(StepPlan& plan, Nanos now, bool swapped_out_only) 
     }
     plan.stop = try_admit(*head, plan, now);
     if (plan.stop == StopReason::none) continue;
-    // With nothing else to run, pins and blocks that others hold with loaded KV are all that can be
-    // in the way: progress comes before promises.
+    // With nothing running, only pins and blocks held with loaded KV can be in the way. Progress
+    // comes before promises.
     const bool stuck = running_.empty() && plan.stop != StopReason::chunking_off;
-    if (!stuck || !give_way(head, KvReason::pressure_admit, now)) return;
+    if (!stuck || !release_held(head, KvReason::pressure_admit, now)) return;
   }
+  if (order_.held_back() > 0) plan.stop = StopReason::active_programs;
 }
 
-/// Admits the head of the queue, or starts to load its KV, or says what stops it; then nothing has
-/// changed.
+/// Admits the head of the queue, starts to load its KV, or returns the reason to stop, having
+/// changed nothing.
 StopReason Scheduler::try_admit(Request& request, StepPlan& plan, Nanos now) {
   if (request.status == RequestStatus::loaded) return try_admit_loaded(request, plan, now);
   if (!request.blocks.empty()) return try_admit_suspended(request, plan, now);
@@ -143,7 +144,7 @@ StopReason Scheduler::try_admit(Request& request, StepPlan& plan, Nanos now) {
   take_blocks_ahead(request);
   if (host.tokens > 0)
     tier_.load(request, num_hits, kv_.blocks_for(request.num_computed) - num_hits);
-  note_hits(request, on_gpu, host.tokens);
+  record_hits(request, on_gpu, host.tokens);
   order_.remove(request);
   pins_.on_admitted(request);
   admit(request, plan, num_tokens, now);
@@ -157,7 +158,7 @@ StopReason Scheduler::refusal(const Request& request, const Admission& admission
   return StopReason::sequence_reserved;
 }
 
-/// Puts a request that has its blocks into the running set and into the step.
+/// Moves a request that has its blocks into the running set and into the step.
 void Scheduler::admit(Request& request, StepPlan& plan, int num_tokens, Nanos now) {
   const bool fresh = request.num_preemptions == 0;
   running_.push_back(request);
@@ -169,9 +170,10 @@ void Scheduler::admit(Request& request, StepPlan& plan, int num_tokens, Nanos no
               static_cast<int>(request.blocks.size()));
 }
 
-/// Whether a refusal of this request, whose whole sequence did not fit, must still stand.
+/// Whether an earlier refusal of this request, for lack of room for its whole sequence, must still
+/// hold.
 bool Scheduler::still_blocked(const Request& request) const {
-  // Without company the watermark does not count.
+  // The watermark does not apply to a request that would run alone.
   if (config_.watermark_blocks > 0 && running_.empty()) return false;
   return splits_prompts_ && blocked_.request == &request && blocked_.id == request.id &&
          kv_.num_changes() < blocked_.until_change;
@@ -206,7 +208,7 @@ void Scheduler::commit(StepPlan& plan) {
 
 namespace {
 
-/// Books the step on the request's time split.
+/// Adds the step to the request's time split.
 void account(Request& request, const ScheduledRequest& share, Nanos start, Nanos end, Nanos stall) {
   const Nanos duration = end - start - stall;
   request.time.queue += start - request.last_seen;

@@ -1,4 +1,4 @@
-// What goes into a step, in which order: the batching strategies.
+// Batching strategies: which requests a step computes, and in which order.
 #include "workers/engine/scheduler.hpp"
 
 namespace engine {
@@ -12,7 +12,7 @@ void Scheduler::schedule_running_first(StepPlan& plan, Nanos now) {
   }
 }
 
-/// While requests are swapped out none is admitted; they resume beside the running ones.
+/// While requests are swapped out no new one is admitted; they resume beside the running ones.
 void Scheduler::schedule_prefill_first(StepPlan& plan, Nanos now) {
   if (!swapped_out_waits()) admit_waiting(plan, now);
   if (!plan.scheduled.empty()) return;
@@ -29,7 +29,7 @@ bool Scheduler::swapped_out_waits() const {
 }
 
 /// A batch admits all waiting requests, over as many steps as their prompts need, and is closed
-/// until its last sequence has ended; until then the blocks of all of them stay allocated.
+/// until its last sequence has ended. Until then the blocks of all its sequences stay allocated.
 void Scheduler::schedule_fixed_batch(StepPlan& plan, Nanos now) {
   if (running_.empty()) {
     kv_.release(ended_in_batch_);
@@ -45,7 +45,7 @@ void Scheduler::schedule_fixed_batch(StepPlan& plan, Nanos now) {
   if (plan.scheduled.empty()) schedule_running(plan, now);
 }
 
-/// Its blocks wait for the end of the batch.
+/// Keeps the blocks of an ended sequence allocated until the end of its batch.
 void Scheduler::end_in_batch(Request& request) {
   const std::vector<BlockId> blocks = kv_.hand_over(request);
   ended_in_batch_.insert(ended_in_batch_.end(), blocks.begin(), blocks.end());
@@ -59,8 +59,9 @@ int Scheduler::unwritten_slots() const {
   return slots;
 }
 
-/// Whether the prompts that run, and the one that leads the queue, would take longer whole than the
-/// step's decodes: by what steps have shown, and where those have not been seen alone.
+/// Whether the running prompts and the prompt at the head of the queue, computed whole, would take
+/// longer than the step's decodes, estimated from the steps seen. True when the step has no
+/// decodes, or while no step of decodes alone has been seen.
 bool Scheduler::prefill_dominates() const {
   int prompts = 0;
   bool decodes = false;

@@ -1,4 +1,4 @@
-// The scheduler's dealings with requests whose KV comes from the host.
+// How the scheduler handles requests with KV from the host.
 #include <algorithm>
 #include <cassert>
 #include <ranges>
@@ -14,13 +14,14 @@ RequestStatus queued_status(const Request& request) {
 
 }  // namespace
 
-void Scheduler::note_hits(Request& request, int on_gpu, int from_host) {
+void Scheduler::record_hits(Request& request, int on_gpu, int from_host) {
   if (request.admitted >= Nanos{0}) return;
   request.prefix_hit_tokens = on_gpu;
   request.host_hit_tokens = from_host;
 }
 
-/// Takes blocks for what the GPU and the host have of the request, and lets it wait for the copy.
+/// Allocates blocks for the KV that the GPU and the host have of the request, and makes the request
+/// wait for the load.
 StopReason Scheduler::start_load(Request& request, std::span<const BlockId> hits, int tokens,
                                  Nanos now) {
   const Admission admission =
@@ -28,14 +29,14 @@ StopReason Scheduler::start_load(Request& request, std::span<const BlockId> hits
   if (admission.fit != Fit::ok) return refusal(request, admission);
   const auto num_hits = static_cast<int>(hits.size());
   const int on_gpu = num_hits * kv_.block_size();
-  note_hits(request, on_gpu, tokens);
+  record_hits(request, on_gpu, tokens);
   request.num_computed = on_gpu + tokens;
   tier_.load(request, num_hits, kv_.blocks_for(request.num_computed) - num_hits);
   pins_.on_admitted(request);
   return await_copy(request, now);
 }
 
-/// The request waits apart, not in the queue, until its KV is in the cache.
+/// Makes the request wait in `loading`, outside the queue, until its KV is in the cache.
 StopReason Scheduler::await_copy(Request& request, Nanos now) {
   order_.remove(request);
   request.status = RequestStatus::loading;
@@ -63,15 +64,16 @@ void Scheduler::on_loaded(std::span<const LoadedKv> loads, Nanos now,
       fail(request, now, finished);
       continue;
     }
-    note_hits(request, request.prefix_hit_tokens, load.tokens - request.prefix_hit_tokens);
+    record_hits(request, request.prefix_hit_tokens, load.tokens - request.prefix_hit_tokens);
     kv_.register_loaded(request);
-    // The last token's logits are needed, whatever is known of its KV.
+    // The last token is always computed, because its logits are needed.
     request.num_computed = std::min(request.num_computed, request.num_tokens() - 1);
     loading_.remove(request);
     request.status = RequestStatus::loaded;
     loaded_.push_back(request);
   }
-  // Whose load began first shall stand first.
+  // Loads complete in the order in which they were issued; pushing in reverse puts the first one
+  // first.
   for (const LoadedKv& load : std::views::reverse(loads)) {
     if (load.in_cache) order_.push_loaded(*load.request);
     if (load.request->status != RequestStatus::loaded) continue;
@@ -93,14 +95,15 @@ StopReason Scheduler::try_admit_loaded(Request& request, StepPlan& plan, Nanos n
   return StopReason::none;
 }
 
-/// Something that holds blocks without computing lets go of them, for the sake of `head` or of what
-/// runs. False when nothing does.
-bool Scheduler::give_way(const Request* head, KvReason pressure, Nanos now) {
+/// Frees blocks that something holds without computing, for `head` or for a running request. False
+/// when nothing holds any.
+bool Scheduler::release_held(const Request* head, KvReason pressure, Nanos now) {
   return tier_.give_way(pressure, now) || pins_.release_one(pressure) ||
          drop_loaded(head, pressure, now) || shrink_suspended(head, now);
 }
 
-/// The request that loaded last loses its blocks; what they hold stays cached until it is evicted.
+/// Releases the blocks of the request that loaded last; their content stays cached until it is
+/// evicted.
 bool Scheduler::drop_loaded(const Request* head, KvReason pressure, Nanos now) {
   Request* victim = loaded_.back();
   if (victim != nullptr && victim == head) victim = LoadingList::prev(*victim);
@@ -114,7 +117,7 @@ bool Scheduler::drop_loaded(const Request* head, KvReason pressure, Nanos now) {
   return true;
 }
 
-/// A request that waits with loaded KV waits without it, behind the head of the queue.
+/// Returns a request with loaded KV to the queue without it, behind the head.
 void Scheduler::return_to_queue(Request& request) {
   Request* head = order_.front();
   loaded_.remove(request);
@@ -135,7 +138,7 @@ void Scheduler::on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan, 
     const int num_blocks = load.tokens / kv_.block_size();
     const BlockId lost = load.request->blocks[static_cast<std::size_t>(num_blocks)];
     truncate_in_step(*load.request, num_blocks, plan);
-    // Others that were admitted later in the step may have hit what never arrived.
+    // Requests admitted later in the step may have hit blocks that never arrived.
     for (std::size_t i = 0; i < plan.scheduled.size();) {
       Request& other = *plan.scheduled[i].request;
       const auto at = std::ranges::find(other.blocks, lost);
@@ -149,7 +152,7 @@ void Scheduler::on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan, 
   }
 }
 
-/// Takes a running request out of the step; it keeps its first blocks and goes on behind them.
+/// Removes a running request from the step. It keeps its first blocks and continues behind them.
 void Scheduler::truncate_in_step(Request& request, int num_blocks, StepPlan& plan) {
   if (request.scheduled_in_step == plan.step) withdraw(request, plan);
   kv_.truncate(request, num_blocks);

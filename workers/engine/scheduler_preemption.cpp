@@ -1,4 +1,4 @@
-// Which requests are preempted when blocks run out, what becomes of their KV, and how they resume.
+// Which requests are preempted when blocks run out, what happens to their KV, and how they resume.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace engine {
 bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan, Nanos now) {
   while (!may_grow() || !kv_.try_grow(request, num_tokens)) {
     if (tier_.give_way(KvReason::pressure_run, now)) continue;
-    if (running_.size() == 1 && give_way(nullptr, KvReason::pressure_run, now)) continue;
+    if (running_.size() == 1 && release_held(nullptr, KvReason::pressure_run, now)) continue;
     if (shrink_suspended(nullptr, now)) continue;
     Request& victim = order_.choose_victim(running_);
     preempt(victim, plan, now);
@@ -48,7 +48,7 @@ void Scheduler::preempt(Request& victim, StepPlan& plan, Nanos now) {
   plan.preempted.push_back(&victim);
 }
 
-/// It stops with all that it has computed, for others to take from.
+/// Suspends a preempted request with all computed blocks, to be evicted block by block.
 void Scheduler::suspend(Request& victim) {
   kv_.release_tail(victim, kv_.blocks_for(victim.num_computed));
   victim.swapped_out = !victim.blocks.empty();
@@ -93,19 +93,20 @@ StopReason Scheduler::try_admit_suspended(Request& request, StepPlan& plan, Nano
   return StopReason::none;
 }
 
-/// Tokens that there must be room for when the request is admitted, its own and others' to come.
+/// Tokens that must fit when the request is admitted: its own, and the watermark for those running.
 int Scheduler::reserved_tokens(const Request& request) const {
   if (config_.step_order == StepOrder::fixed_batch) return buffer_tokens(request);
   if (!config_.reserve_full_sequence && !config_.blocks_ahead) return 0;
   const int own = std::min(request.num_tokens(), config_.max_model_len);
   if (running_.empty()) return own;
-  // A restored request needs one more block than it had, to go on.
+  // A swapped-out request must get one more block than it had, so that it can continue.
   const bool one_more = config_.blocks_ahead && request.swapped_out;
   const int blocks = one_more ? kv_.blocks_for(own - 1) + 1 : kv_.blocks_for(own);
   return (blocks + config_.watermark_blocks) * kv_.block_size();
 }
 
-/// Blocks beyond those that the next step fills, where that is the rule; there is room for them.
+/// Allocates blocks beyond those that the next step fills, when the configuration asks for it. The
+/// caller has checked that they are free.
 void Scheduler::take_blocks_ahead(Request& request) {
   if (config_.step_order == StepOrder::fixed_batch) kv_.extend(request, buffer_tokens(request));
   if (config_.blocks_ahead) kv_.extend(request, request.num_tokens());

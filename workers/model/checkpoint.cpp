@@ -3,7 +3,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/model/convert.hpp"
 #include "workers/model/fingerprint.hpp"
 #include "workers/model/json_fields.hpp"
@@ -27,7 +27,7 @@ std::string without_prefix(const std::string& name) {
 }
 
 bool is_file(const fs::path& path) {
-  std::error_code impossible;  // a name that is too long, say
+  std::error_code impossible;  // for example a name that is too long
   return fs::is_regular_file(path, impossible);
 }
 
@@ -85,7 +85,7 @@ class TensorFiles {
     for (const auto& [name, file] : index["weight_map"].items())
       add_from_shard(opened, name, shard_name(name, file));
   }
-  /// A plain file name: a checkpoint does not reach out of its folder.
+  /// A plain file name: a checkpoint must not refer to files outside its folder.
   std::string shard_name(const std::string& tensor, const nlohmann::json& file) const {
     const fs::path path = file.is_string() ? file.get<std::string>() : "";
     if (path.empty() || path.filename() != path || path == "." || path == ".." ||
@@ -105,7 +105,7 @@ class TensorFiles {
   }
 
   fs::path dir_;
-  std::string place_;  // the file that says what there is
+  std::string place_;  // the file that lists the tensors
   std::vector<MappedFile> files_;
   std::map<std::string, FoundTensor> tensors_;
 };
@@ -126,7 +126,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return nlohmann::json(shape).dump();
 }
 
-/// Type and shape of one part of a parameter.
+/// Checks type and shape of one part of a parameter.
 void check_part(const FoundTensor& found, const Parameter& parameter, std::size_t part) {
   std::vector<std::int64_t> expected{parameter.part_rows[part]};
   if (!is_vector(parameter)) expected.push_back(parameter.cols);
@@ -136,7 +136,7 @@ void check_part(const FoundTensor& found, const Parameter& parameter, std::size_
   type_of(found);
 }
 
-/// Whatever changes the meaning of the same tensors.
+/// All settings that change the meaning of the same tensors.
 std::string meaning_text(const ModelConfig& c) {
   const RopeScaling& r = c.rope_scaling;
   std::array<char, 400> text{};

@@ -19,7 +19,7 @@ constexpr int size_of(DType type) { return type == DType::f32 ? 4 : 2; }
 /// "float32", "bfloat16", "float16": the names of a checkpoint's configuration.
 std::string to_text(DType type);
 
-/// How rotary frequencies are stretched beyond the context that the model was trained on.
+/// How rotary frequencies are scaled beyond the context that the model was trained on.
 struct RopeScaling {
   enum class Kind : std::uint8_t { none, llama3, yarn };
   Kind kind = Kind::none;
@@ -32,7 +32,7 @@ struct RopeScaling {
   double attention_factor = 0;   // yarn; 0: 0.1 ln(factor) + 1
 };
 
-/// Everything that the forward pass depends on, weights apart.
+/// Everything that the forward pass depends on, except the weights.
 struct ModelConfig {
   ModelShape shape;
   Architecture architecture = Architecture::llama;
@@ -42,8 +42,8 @@ struct ModelConfig {
   RopeScaling rope_scaling;
 };
 
-/// Rotary frequencies: angle of pair i at position p is p * inverse_frequency[i]; cos and sin are
-/// multiplied by `scale`. Empty for learned positions. Pairs are (i, i + head_dim/2).
+/// Rotary frequencies: the angle of pair i at position p is p * inverse_frequency[i]; cos and sin
+/// are multiplied by `scale`. Empty for learned positions. Pairs are (i, i + head_dim/2).
 struct RopeTable {
   std::vector<float> inverse_frequency;  // [head_dim / 2]
   float scale = 1;

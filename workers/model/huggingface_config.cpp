@@ -6,7 +6,7 @@
 namespace model {
 namespace {
 
-// Far above any model, and low enough that no product of dimensions overflows.
+// Above any published model, and low enough that no product of dimensions overflows.
 constexpr int kMostLayers = 1 << 12;
 constexpr int kMostHeads = 1 << 13;
 constexpr int kWidestHead = 1 << 12;
@@ -50,7 +50,7 @@ void read_yarn(const JsonFields& in, RopeScaling& scaling) {
   in.unsupported("mscale_all_dim");
 }
 
-/// `max_context` stands in for the original context where the checkpoint does not state it.
+/// `max_context` is used as the original context when the checkpoint does not state it.
 RopeScaling read_rope_scaling(const JsonFields& in, int max_context) {
   RopeScaling scaling;
   const std::string key = in.has("rope_type") ? "rope_type" : "type";
@@ -120,7 +120,7 @@ void read_opt(const JsonFields& in, ModelConfig& config) {
   s.biases = true;
   s.learned_positions = s.max_context + kPositionOffset;
   s.tied_embeddings = in.boolean("tie_word_embeddings", true);
-  config.norm_eps = 1e-5;  // torch.nn.LayerNorm's: the configuration has no key for it
+  config.norm_eps = 1e-5;  // default of torch.nn.LayerNorm: the configuration has no key for it
   in.only("activation_function", "relu");
   in.only("do_layer_norm_before", true);
   in.only("_remove_final_layer_norm", false);

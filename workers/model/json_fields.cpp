@@ -2,9 +2,9 @@
 
 #include <fstream>
 
-#include "sweeps/input_text.hpp"
-#include "sweeps/strict_json.hpp"
-#include "workers/engine/errors.hpp"
+#include "sweeps/files/input_text.hpp"
+#include "sweeps/files/strict_json.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace model {
 

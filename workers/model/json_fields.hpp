@@ -1,5 +1,5 @@
 #pragma once
-// Private to this folder: typed values out of a JSON object, with errors that name file and key.
+// Private to this room: typed values from a JSON object, with errors that name file and key.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,10 +13,10 @@ std::string read_text(const std::filesystem::path& file);
 /// Parses an object. `file` is for messages. Throws engine::InputError: not JSON, not an object.
 nlohmann::json parse_object(const std::string& text, const std::string& file);
 
-/// A value as it stands in the file, shortened when long.
+/// A value as written in the file, shortened when long.
 std::string shown(const nlohmann::json& value);
 
-/// Keys of one object. A key whose value is null counts as absent. Without a fallback an absent key
+/// Keys of one object. A key with the value null counts as absent. An absent key without a fallback
 /// is an error. All errors are engine::InputError "FILE: KEY: found ..., allowed: ...".
 class JsonFields {
  public:
@@ -34,7 +34,7 @@ class JsonFields {
   JsonFields object(const std::string& key) const;
   const nlohmann::json& array(const std::string& key) const;
 
-  /// Refuses any value of the key but `value`; an absent key is as good.
+  /// Refuses any value of the key except `value`; an absent key is accepted.
   void only(const std::string& key, const nlohmann::json& value) const;
   /// Refuses the key whatever its value.
   void unsupported(const std::string& key) const;
@@ -42,7 +42,7 @@ class JsonFields {
 
  private:
   const nlohmann::json* find(const std::string& key) const;
-  /// The value, or null where it is absent and may be.
+  /// The value, or null when it is absent and has a fallback.
   const nlohmann::json* need(const std::string& key, bool has_fallback,
                              const std::string& allowed) const;
 

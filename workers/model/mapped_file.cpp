@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace model {
 namespace {
@@ -42,7 +42,7 @@ MappedFile::MappedFile(const std::filesystem::path& file) {
     refuse(file, "cannot be opened");
   if (!S_ISREG(status.st_mode)) throw engine::InputError(file.string() + ": is not a plain file");
   size_ = static_cast<std::size_t>(status.st_size);
-  if (size_ == 0) return;  // nothing can be mapped
+  if (size_ == 0) return;  // an empty file cannot be mapped
   begin_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor.get(), 0);
   if (begin_ == MAP_FAILED) refuse(file, "cannot be mapped");
 }

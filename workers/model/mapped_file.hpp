@@ -5,8 +5,8 @@
 
 namespace model {
 
-/// A file in memory, read-only, as long as the object lives. Pages are read when they are touched:
-/// a file that is truncated meanwhile ends the process with SIGBUS.
+/// A read-only memory mapping of a file. Pages are read when they are touched: truncating the file
+/// while it is mapped ends the process with SIGBUS.
 class MappedFile {
  public:
   /// Throws engine::InputError when the file cannot be opened or mapped.

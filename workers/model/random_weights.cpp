@@ -73,7 +73,8 @@ class RandomWeights : public WeightSource {
 }  // namespace
 
 float random_amplitude(const Parameter& parameter, const ModelConfig& config) {
-  // Uniform in (-a, a) has variance a^2 / 3: a sum over n inputs of order 1 keeps their order.
+  // A uniform value in (-a, a) has variance a^2 / 3: with this amplitude a sum over n inputs of
+  // magnitude 1 has magnitude 1.
   const auto keeping_order = [](std::int64_t inputs) {
     return std::sqrt(3.0 / static_cast<double>(inputs));
   };
@@ -89,8 +90,8 @@ float random_amplitude(const Parameter& parameter, const ModelConfig& config) {
     case Parameter::Kind::table:
       break;
   }
-  // A tied table is the head as well: larger embeddings would only make it repeat the last token.
-  // Positions must not drown the tokens that they are added to.
+  // A tied table is also the head: with larger embeddings it would only repeat the last token.
+  // Positions must not drown out the tokens that they are added to.
   if (config.shape.tied_embeddings) return static_cast<float>(keeping_order(parameter.cols));
   return static_cast<float>(keeping_order(1));
 }

@@ -11,7 +11,7 @@
 namespace model {
 namespace {
 
-/// Largest first: the last one to finish then keeps the others waiting least.
+/// Largest first, so that threads wait least for the last read to finish.
 std::vector<std::size_t> by_falling_size(const WeightLayout& layout) {
   std::vector<std::size_t> order(layout.parameters.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -21,7 +21,7 @@ std::vector<std::size_t> by_falling_size(const WeightLayout& layout) {
   return order;
 }
 
-/// Hands out parameters to threads and keeps the first error.
+/// Distributes parameters to threads and keeps the first error.
 class ReadQueue {
  public:
   ReadQueue(const WeightSource& source, const WeightLayout& layout, DType type,
@@ -38,7 +38,7 @@ class ReadQueue {
       if (!error_) error_ = std::current_exception();
     }
   }
-  /// Call when no thread works any more.
+  /// Call after all threads have finished.
   void rethrow() const {
     if (error_) std::rethrow_exception(error_);
   }

@@ -1,6 +1,6 @@
-// Rotary frequencies. Formulas: RoFormer (Su et al. 2021) for the plain ones; llama3 and YaRN
-// (Peng et al. 2023) as Hugging Face transformers computes them in modeling_rope_utils.py, which is
-// what the published checkpoints are run with.
+// Rotary frequencies. The plain ones follow RoFormer (Su et al. 2021); llama3 and YaRN (Peng et al.
+// 2023) follow modeling_rope_utils.py of Hugging Face transformers, with which the published
+// checkpoints are run.
 #include "workers/model/config.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kTwoPi = 6.283185307179586476925286766559;
 
-/// Wavelengths above original / low are stretched by `factor`, those below original / high are
-/// kept, and in between the two are mixed linearly in 1 / wavelength.
+/// Wavelengths above original / low are multiplied by `factor`, those below original / high are
+/// kept, and between them the two are interpolated linearly in 1 / wavelength.
 double llama3_frequency(double frequency, const RopeScaling& s) {
   const double turns = s.original_max_context * frequency / kTwoPi;  // over the original context
   if (turns < s.low_freq_factor) return frequency / s.factor;
@@ -21,14 +21,15 @@ double llama3_frequency(double frequency, const RopeScaling& s) {
   return (1 - kept) * frequency / s.factor + kept * frequency;
 }
 
-/// The pair, as a real number, whose angle makes `turns` full turns over the original context.
+/// The pair, as a real number, with an angle of `turns` full turns over the original context.
 double yarn_pair_of_turns(double turns, const ModelConfig& config) {
   const double context = config.rope_scaling.original_max_context;
   return config.shape.head_dim * std::log(context / (turns * kTwoPi)) /
          (2 * std::log(config.rope_theta));
 }
 
-/// Pairs below `low` keep their frequency, pairs above `high` are stretched, a ramp in between.
+/// Pairs below `low` keep their frequency, pairs above `high` are scaled, with a linear ramp in
+/// between.
 struct YarnRamp {
   double low;
   double high;

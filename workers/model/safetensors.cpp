@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/model/json_fields.hpp"
 
 namespace model {
@@ -15,7 +15,7 @@ using nlohmann::json;
 static_assert(std::endian::native == std::endian::little, "tensors are read as they are stored");
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::uint64_t kLongestHeader = 100'000'000;  // the limit of the format's own library
+constexpr std::uint64_t kLongestHeader = 100'000'000;  // the limit of the safetensors library
 
 const std::map<std::string, std::uint64_t> kElementBytes = {
     {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1},
@@ -39,7 +39,7 @@ std::string header_text(std::span<const std::byte> bytes, const std::string& fil
   return {reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length};
 }
 
-/// One tensor of the header, checked on its own.
+/// One tensor of the header, validated by itself.
 class Entry {
  public:
   Entry(const std::string& file, const std::string& name, const json& value)
@@ -80,7 +80,7 @@ class Entry {
       fail(name, "a dtype such as \"F32\", \"BF16\" or \"F16\"");
     return name.get<std::string>();
   }
-  /// No dimension, and no product of dimensions, above `most`; so nothing overflows later.
+  /// Refuses dimensions and products of dimensions above `most`, so nothing overflows later.
   std::vector<std::int64_t> shape(std::uint64_t most) const {
     const json& list = member("shape", &json::is_array, "an array of dimensions");
     std::vector<std::int64_t> dimensions;
@@ -110,7 +110,7 @@ class Entry {
   const json& value_;
 };
 
-/// Tensors one behind the other, from the first byte of data to the last.
+/// Checks that tensors are adjacent, from the first byte of data to the last.
 void check_order(const std::map<std::string, StoredTensor>& tensors,
                  std::span<const std::byte> data, const std::string& file) {
   struct Range {

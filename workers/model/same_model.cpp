@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace model {
 namespace {
 
 using Fields = std::vector<std::pair<const char*, double>>;
 
-/// By the keys of a model's profile.
+/// The fields, by the keys of a model's profile.
 Fields fields_of(const ModelConfig& config) {
   const ModelShape& shape = config.shape;
   return {{"layers", shape.layers},     {"hidden", shape.hidden},

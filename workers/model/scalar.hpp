@@ -35,7 +35,7 @@ inline std::uint16_t to_f16(float value) {
   if (magnitude > 0x7f800000) return sign | 0x7e00;
   if (magnitude >= 0x477ff000) return sign | 0x7c00;
   if (magnitude < 0x38800000) {
-    // Below 2^-14 halves are multiples of 2^-24, and so are floats in [0.5, 1): adding rounds.
+    // Below 2^-14 halves are multiples of 2^-24, as are floats in [0.5, 1): adding 0.5 rounds.
     const float sum = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(sum) - 0x3f000000));
   }

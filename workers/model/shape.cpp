@@ -16,7 +16,7 @@ std::int64_t bias_params_per_layer(const ModelShape& s) {
 
 std::int64_t norm_params(const ModelShape& s) {
   const std::int64_t one = std::int64_t{s.biases ? 2 : 1} * s.hidden;
-  return (2 * std::int64_t{s.layers} + 1) * one;  // two a layer and one before the head
+  return (2 * std::int64_t{s.layers} + 1) * one;  // two per layer and one before the head
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace model {
 namespace {
 
-constexpr std::int64_t kAlignment = 256;  // bytes: what a GPU's allocator gives, too
+constexpr std::int64_t kAlignment = 256;  // bytes: also the alignment of a GPU's allocator
 
 struct Part {
   std::string tensor;
@@ -56,7 +56,7 @@ class LayoutBuilder {
   WeightLayout layout_;
 };
 
-/// What the tensors of a layer are called.
+/// Names of the tensors of a layer.
 struct LayerNames {
   const char* attention_norm;
   std::vector<const char*> qkv;
@@ -78,7 +78,8 @@ LayerNames layer_names(Architecture architecture) {
   return {"self_attn_layer_norm", qkv, "self_attn.out_proj", "final_layer_norm", {"fc1"}, "fc2"};
 }
 
-/// Adds the parameters of one layer; every linear layer and norm as one weight and maybe one bias.
+/// Adds the parameters of one layer: every linear layer and norm is one weight and possibly one
+/// bias.
 class LayerBuilder {
  public:
   LayerBuilder(LayoutBuilder& builder, const ModelShape& shape, int layer)

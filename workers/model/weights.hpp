@@ -26,8 +26,8 @@ struct Parameter {
   std::int64_t elements() const { return rows * cols; }
 };
 
-/// Positions of a layer's parameters in WeightLayout::parameters; -1 where the architecture has
-/// none.
+/// Indices of a layer's parameters in WeightLayout::parameters; -1 for those that the architecture
+/// lacks.
 struct LayerParameters {
   int attention_norm_weight = -1, attention_norm_bias = -1;  // [hidden]
   int qkv_weight = -1, qkv_bias = -1;  // [(heads + 2 kv_heads) * head_dim][hidden]: Q, K, V
@@ -37,8 +37,8 @@ struct LayerParameters {
   int down_weight = -1, down_bias = -1;          // [hidden][intermediate]
 };
 
-/// All parameters of a model in one allocation, so that they are read, copied and broadcast in one
-/// piece.
+/// All parameters of a model in one allocation, so that a single operation reads, copies or
+/// broadcasts them.
 struct WeightLayout {
   std::vector<Parameter> parameters;  // in order of offset
   int embedding = -1;                 // [vocab][hidden]
@@ -50,7 +50,7 @@ struct WeightLayout {
 };
 WeightLayout weight_layout(const ModelConfig& config, DType stored_as);
 
-/// Where parameters come from. Thread-safe: read() may be called from several threads at once.
+/// Source of parameters. Thread-safe: read() may be called from several threads at once.
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
@@ -68,21 +68,21 @@ class WeightSource {
 std::unique_ptr<WeightSource> open_checkpoint(const std::filesystem::path& dir,
                                               const ModelConfig& config);
 
-/// Seeded values that need no file. Norm weights are 1; every other element, biases too, is
-/// kernels::random_weight() of seed, position of the parameter in WeightLayout::parameters,
-/// position in the parameter and random_amplitude(), rounded to the type asked for, so that a GPU
-/// can make the same values itself.
+/// Seeded values that need no file. Norm weights are 1. Every other element, including biases, is
+/// kernels::random_weight() of the seed, the parameter's index in WeightLayout::parameters, the
+/// position in the parameter and random_amplitude(), rounded to the requested type. A GPU can
+/// therefore generate the same values itself.
 std::unique_ptr<WeightSource> random_weights(const ModelConfig& config, std::uint64_t seed);
 
-/// Amplitude of a parameter's random values: outputs of linear layers are of the order of their
+/// Amplitude of a parameter's random values. Outputs of linear layers keep the magnitude of their
 /// inputs, and logits spread widely enough for a clear maximum. 0 for norm weights, which are 1.
 float random_amplitude(const Parameter& parameter, const ModelConfig& config);
 
-/// Part of the digest of random weights: bumped when the same seed gives other values.
+/// Part of the digest of random weights: incremented when the same seed gives other values.
 constexpr int kRandomWeightsVersion = 1;
 
-/// All parameters in `layout` order into one buffer of layout.bytes, on `threads` threads. The gaps
-/// between parameters are not written. Throws what a read threw first.
+/// Reads all parameters in `layout` order into one buffer of layout.bytes, on `threads` threads.
+/// The gaps between parameters are not written. Rethrows the first error of a read.
 void read_all(const WeightSource& source, const WeightLayout& layout, DType type,
               std::span<std::byte> out, int threads);
 

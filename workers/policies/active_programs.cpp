@@ -50,7 +50,7 @@ Request& ActivePrograms::choose_victim(const engine::RunningList& running) const
 }
 
 void ActivePrograms::on_pin_changed(JobId job, bool pinned) {
-  // A job that is held back has had no turn yet, and so no pin.
+  // A job that is held back has not finished a turn, so it has no pin.
   served_->on_pin_changed(job, pinned);
 }
 
@@ -70,7 +70,7 @@ ActivePrograms::Place& ActivePrograms::place_of(JobId job) const {
   return places_[engine::index(job)];
 }
 
-/// The job's latest turn is this one now.
+/// Records this turn as the latest of its job.
 void ActivePrograms::follow(const Request& request) const {
   const Latest turn{request.spec.job, &request, request.id, request.spec.last_turn};
   const auto known = std::ranges::find(active_, request.spec.job, &Latest::job);
@@ -81,7 +81,7 @@ void ActivePrograms::follow(const Request& request) const {
   }
 }
 
-/// Forgets jobs that are over and lets held ones in, as far as there is room.
+/// Drops ended jobs and activates held ones up to the limit.
 void ActivePrograms::let_in() const {
   std::erase_if(active_, [&](const Latest& turn) {
     if (!is_over(turn)) return false;

@@ -2,16 +2,16 @@
 #include <memory>
 #include <vector>
 
-#include "workers/engine/queue_order.hpp"
+#include "workers/engine/step/queue_order.hpp"
 
 namespace policies {
 
-/// Lets at most so many jobs be under way: from when a job's first turn may be served until its
-/// last turn ends. Further jobs are held back, out of sight of the scheduler, in the same order as
-/// the others; turns of jobs under way never are.
+/// Limits the number of active jobs. A job is active from the time when its first turn may be
+/// served until its last turn ends. Further jobs are held back, invisible to the scheduler, in an
+/// order of the same kind. Turns of active jobs are never held back.
 class ActivePrograms final : public engine::QueueOrder {
  public:
-  /// Two orders of one kind; `limit` at least 1.
+  /// `served` and `held` are two orders of one kind. `limit` is at least 1.
   ActivePrograms(std::unique_ptr<engine::QueueOrder> served,
                  std::unique_ptr<engine::QueueOrder> held, int limit);
 
@@ -19,18 +19,18 @@ class ActivePrograms final : public engine::QueueOrder {
   void push_preempted(engine::Request& request) override;
   engine::Request* front() const override;
   void remove(engine::Request& request) override;
-  /// Without those held back: nothing can be done for them now.
+  /// Excludes held-back requests, which the scheduler cannot serve.
   int size() const override;
   engine::Request& choose_victim(const engine::RunningList& running) const override;
   void on_pin_changed(engine::JobId job, bool pinned) override;
   std::vector<const engine::Request*> in_service_order() const override;
 
-  int held_back() const { return held_->size(); }
+  int held_back() const override { return held_->size(); }
 
  private:
   enum class Place : std::uint8_t { unknown, held, active };
-  /// The latest turn of a job under way. Requests keep their address while they are in the engine;
-  /// an ended one is recognised by its status, or by the id of the request in its place.
+  /// The latest turn of an active job. Requests keep their address while they are in the engine. An
+  /// ended request is recognized by its status, or by a different id at its address.
   struct Latest {
     engine::JobId job;
     const engine::Request* request;
@@ -44,7 +44,7 @@ class ActivePrograms final : public engine::QueueOrder {
 
   std::unique_ptr<engine::QueueOrder> served_, held_;
   std::size_t limit_;
-  // The order is not told that a job is over: it looks whenever it is asked what waits.
+  // Nothing reports the end of a job to the order, so it checks on every query.
   mutable std::vector<Latest> active_;
   mutable std::vector<Place> places_;  // by job
 };

@@ -1,5 +1,5 @@
-// The cache-TTL paper's order (arXiv:2511.02230): turns that were preempted, then turns of jobs
-// whose KV is pinned, then all others; first come, first served by job within each.
+// The order of the cache-TTL paper (arXiv:2511.02230): preempted turns, then turns of jobs with
+// pinned KV, then all others; first come, first served by job within each group.
 #include <memory>
 
 #include "workers/policies/job_order.hpp"

@@ -1,6 +1,6 @@
-// First come, first served. A preempted request goes back to the front; the youngest running
-// request is preempted.
-#include "workers/engine/queue_order.hpp"
+// First come, first served. A preempted request returns to the front of the queue. The victim is
+// the running request that was admitted last.
+#include "workers/engine/step/queue_order.hpp"
 #include "workers/policies/config.hpp"
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Continuum's published code: a constant time to live for tools that are expected to be fast. A
-// tool that was never seen counts as fast.
+// The rule of Continuum's published code: a constant time to live for tools that are expected to be
+// fast. A tool without recorded calls counts as fast.
 #include <memory>
 
 #include "workers/policies/config.hpp"

@@ -1,8 +1,8 @@
-// Nothing is kept: a finished turn's blocks go to the free list at once, and live on as cached
-// content until evicted.
+// Keeps nothing: the blocks of a finished turn go to the free list at once, and their content stays
+// cached until it is evicted.
 #include <memory>
 
-#include "workers/engine/retention.hpp"
+#include "workers/engine/step/retention.hpp"
 #include "workers/policies/config.hpp"
 
 namespace policies {

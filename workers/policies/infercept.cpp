@@ -1,14 +1,15 @@
-// InferCept (Abhyankar et al., ICML 2024): keep a turn's KV through its gap, give it up, or
-// swap it to the host, by whichever wastes least memory over time. A gap that turns out longer than
-// was expected is given up when keeping has wasted as much as computing again would; so is one of
-// which nothing is known.
+// InferCept (Abhyankar et al., ICML 2024): preserves a turn's KV through its gap, discards it, or
+// swaps it to the host, whichever wastes the least memory over time. Preserved KV is discarded when
+// preserving it has wasted as much as recomputing it would, which bounds gaps that last longer than
+// expected and gaps without a forecast.
 #include <memory>
 
-#include "workers/engine/errors.hpp"
-#include "workers/engine/retention.hpp"
+#include "workers/engine/base/errors.hpp"
+#include "workers/engine/step/retention.hpp"
+#include "workers/policies/estimators/factory.hpp"
+#include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/policies/running_context.hpp"
-#include "workers/policies/tool_calls.hpp"
 #include "workers/policies/waste.hpp"
 
 namespace policies {

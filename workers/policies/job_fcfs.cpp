@@ -1,6 +1,6 @@
-// First come, first served by job: a turn stands where its job's first turn stood. Turns of jobs
-// whose KV is pinned go before all others, since they are cheapest to serve and hold memory until
-// they are.
+// First come, first served by job: a turn takes the queue position of its job's first turn. Turns
+// of jobs with pinned KV go before all others, since they are cheapest to serve and hold memory
+// until they are served.
 #include <memory>
 
 #include "workers/policies/job_order.hpp"

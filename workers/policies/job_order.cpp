@@ -16,7 +16,7 @@ void JobOrder::enqueue(Request& request, bool preempted) {
 }
 
 void JobOrder::remove(Request& request) {
-  // The queue still ranks the request while it takes it out.
+  // The queue needs the job's state to rank the request while it removes it.
   queue_.remove(request);
   JobState& job = state_of(request.spec.job);
   job.waiting = nullptr;
@@ -63,8 +63,8 @@ Request& JobOrder::last_unpinned(const RunningList& running) const {
   return *running.back();
 }
 
-/// Preempts the job that came last. By the rule latest_job turns that end their job are spared
-/// while there is another.
+/// Chooses a request of the job that arrived last. With the rule latest_job, a turn that ends its
+/// job is chosen only when there is no other.
 Request& JobOrder::latest(const RunningList& running) const {
   const auto rank = [&](const Request& r) {
     return std::tuple(victim_ == VictimRule::latest_arrival || !r.spec.last_turn,

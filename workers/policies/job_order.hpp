@@ -2,17 +2,17 @@
 #include <tuple>
 #include <vector>
 
-#include "workers/engine/queue_order.hpp"
+#include "workers/engine/step/queue_order.hpp"
 #include "workers/policies/config.hpp"
 #include "workers/policies/ranked_queue.hpp"
 
 namespace policies {
 
-/// Which turns go before the others. Within each group a turn stands where its job's first turn
-/// stood.
+/// Which turns precede others. Within each group a turn takes the queue position of its job's first
+/// turn.
 enum class JobGroups {
-  pinned_first,           // jobs whose KV is pinned, then all others
-  preempted_then_pinned,  // turns that lost their blocks, pinned jobs, all others
+  pinned_first,           // jobs with pinned KV, then all others
+  preempted_then_pinned,  // preempted turns, then jobs with pinned KV, then all others
 };
 
 /// First come, first served by job.

@@ -34,7 +34,7 @@ double Memoryfulness::value() const {
   const Sums& s = sums_;
   const double spread_behind = s.n * s.behind2 - s.behind * s.behind;
   const double spread_ahead = s.n * s.ahead2 - s.ahead * s.ahead;
-  // All sums are whole numbers: an undefined correlation is exactly zero here.
+  // All sums are integers, so the spread of an undefined correlation is exactly zero.
   if (spread_behind <= 0 || spread_ahead <= 0) return 0;
   return -(s.n * s.product - s.behind * s.ahead) / std::sqrt(spread_behind * spread_ahead);
 }

@@ -3,9 +3,10 @@
 
 namespace policies {
 
-/// Whether many turns behind a job mean few ahead of it: minus the Pearson correlation of k and
-/// N - k over all boundaries k = 1 .. N-1 of the jobs that ended last. 1 when all jobs are equally
-/// long, about 0 when their length is geometric, 0 while it is undefined (arXiv:2511.02230, eta).
+/// Whether many finished turns of a job predict few remaining ones: minus the Pearson correlation
+/// of k and N - k over all turn boundaries k = 1 .. N-1 of the last jobs that ended. 1 when all
+/// jobs are equally long, about 0 when their length is geometric, and 0 while it is undefined
+/// (arXiv:2511.02230, eta).
 class Memoryfulness {
  public:
   void on_job_end(int turns);

@@ -1,11 +1,12 @@
-// A finished turn's KV stays pinned for a time to live that a rule chooses by what is expected of
-// the turn's tool. On a job's last turn, or without a tool call that could be read or foretold,
-// nothing is kept.
+// Pins the KV of a finished turn for a time to live, which a rule chooses from the forecast of the
+// turn's tool. Pins nothing after a job's last turn, or when there is neither a readable tool call
+// nor a forecast.
 #include <memory>
 
-#include "workers/engine/retention.hpp"
+#include "workers/engine/step/retention.hpp"
+#include "workers/policies/estimators/factory.hpp"
+#include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
-#include "workers/policies/tool_calls.hpp"
 
 namespace policies {
 namespace {
@@ -37,7 +38,7 @@ class Pin final : public engine::RetentionPolicy {
       return {.reason = KvReason::no_tool};
     const Hold hold = ttl_->decide(request, now, forecast);
     if (hold.ttl == Nanos{0}) return {.reason = hold.reason};
-    // Below 10 ms a pin is over before it could serve anyone.
+    // A pin of less than 10 ms ends before the next turn could use it.
     if (hold.ttl < std::chrono::milliseconds{10}) return {};
     return {true, hold.reason, now + hold.ttl};
   }

@@ -1,18 +1,19 @@
-// Prefetch by a forecast of tool times: KV is restored when having it saves more than keeping it
-// costs. Everything is counted in one currency, request-seconds of delay.
+// Prefetch by a forecast of tool times: KV is restored when having it on the GPU saves more than
+// keeping it there costs. Savings and costs are both request-seconds of delay.
 //
-// What is saved is the time to compute the missing tokens again, for the turn itself and for all
-// that run meanwhile, once for each. What it costs is GPU memory until the turn is served, at the
-// price that waiting requests pay for memory; host memory for as long, at what its least valuable
-// content is worth; and the time that other loads wait on the link. The scorings S1 to S5 count
-// more of this, one after the other.
+// A prefetch saves the time to recompute the missing tokens, counted once for the turn itself and
+// once for each running request. It costs GPU memory until the turn is served, at the price that
+// waiting requests put on it; host memory for the same time, at the worth of its least valuable
+// content; and the time that other loads wait on the link. Each scoring from S1 to S5 counts one
+// term more.
 #include <algorithm>
 #include <memory>
 
-#include "workers/engine/errors.hpp"
-#include "workers/engine/prefetch.hpp"
+#include "workers/engine/base/errors.hpp"
+#include "workers/engine/prefetch/policy.hpp"
+#include "workers/policies/estimators/factory.hpp"
+#include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
-#include "workers/policies/tool_calls.hpp"
 
 namespace policies {
 namespace {
@@ -26,10 +27,10 @@ using engine::to_seconds;
 
 enum class Scoring : std::uint8_t {
   saved_tokens,  // S1
-  others_run,    // S2: and what running requests would wait
+  others_run,    // S2: plus the wait of running requests
   gpu_memory,    // S3: less the price of GPU memory
-  host_memory,   // S4: and of host memory
-  link,          // S5: and of the link
+  host_memory,   // S4: less the price of host memory
+  link,          // S5: less the delay of other loads
 };
 
 constexpr const char* kScorings[] = {"S1", "S2", "S3", "S4", "S5"};
@@ -43,9 +44,9 @@ Scoring scoring_of(const std::string& name) {
   return static_cast<Scoring>(found - std::begin(kScorings));
 }
 
-class Foretold final : public engine::PrefetchPolicy {
+class Predictive final : public engine::PrefetchPolicy {
  public:
-  Foretold(const PolicyConfig& config, std::unique_ptr<GapEstimator> estimator)
+  Predictive(const PolicyConfig& config, std::unique_ptr<GapEstimator> estimator)
       : scoring_(scoring_of(config.scoring)),
         reload_(config.reload),
         calls_(std::move(estimator)) {}
@@ -55,7 +56,7 @@ class Foretold final : public engine::PrefetchPolicy {
 
   bool foretells(JobId job) const override { return calls_.forecast(job).has_value(); }
 
-  /// Of a tool that nothing is known of, as if it were like all others together.
+  /// Without a forecast, assumes the mean over all tools.
   Nanos returns_by(JobId job, double probability, Nanos now) const override {
     const auto forecast = calls_.forecast(job);
     const GapForecast gap =
@@ -111,7 +112,7 @@ std::unique_ptr<engine::PrefetchPolicy> make_prefetch(const PolicyConfig& config
     throw engine::InputError("policy.prefetch needs to know what a prefill costs");
   EstimatorConfig estimator = config.estimator;
   estimator.name = config.prefetch;
-  return std::make_unique<Foretold>(config, make_estimator(estimator));
+  return std::make_unique<Predictive>(config, make_estimator(estimator));
 }
 
 }  // namespace policies

@@ -1,9 +1,9 @@
-// Smallest priority value first, then arrival. The least urgent running request is preempted, the
-// latest arrival among equals; nothing is ever preempted to admit a waiting request.
+// Smallest priority value first, then arrival. The victim is the least urgent running request,
+// among equals the latest arrival. No request is preempted to admit a waiting one.
 #include <memory>
 #include <tuple>
 
-#include "workers/engine/queue_order.hpp"
+#include "workers/engine/step/queue_order.hpp"
 #include "workers/policies/config.hpp"
 #include "workers/policies/ranked_queue.hpp"
 

@@ -2,13 +2,13 @@
 #include <cmath>
 #include <deque>
 
-#include "workers/engine/clock.hpp"
+#include "workers/engine/base/clock.hpp"
 
 namespace policies {
 
-/// Mean time that turns whose KV was lost have waited in queue, over the last of them. With a half
-/// life it fades while no turn loses its KV, so that a policy that keeps everything comes to see
-/// the queue as short again; without one it stays at its last value.
+/// Mean queue wait of the last turns with evicted KV. With a half-life the mean fades while no KV
+/// is evicted, so that a policy that keeps everything sees the queue as short again. Without a
+/// half-life it stays at its last value.
 class QueueWait {
  public:
   explicit QueueWait(engine::Nanos half_life) : half_life_(half_life) {}
@@ -22,7 +22,7 @@ class QueueWait {
     waits_.pop_front();
   }
 
-  /// Seconds; 0 before the first.
+  /// In seconds; 0 before the first turn.
   double mean_s(engine::Nanos now) const {
     if (waits_.empty()) return 0;
     const double mean = engine::to_seconds(sum_) / static_cast<double>(waits_.size());

@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "workers/engine/request.hpp"
+#include "workers/engine/base/request.hpp"
 
 namespace policies {
 
-/// Waiting requests in the order of a rank that may change while they wait: a binary heap whose
-/// elements know their position. `Before(a, b)` must be a strict total order. O(log n); allocates
-/// only while it grows.
+/// Waiting requests, ordered by a rank that may change while they wait: a binary heap with elements
+/// that know their position. `Before(a, b)` must be a strict total order. All operations are O(log
+/// n) and allocate memory only when the heap grows.
 template <class Before>
 class RankedQueue {
  public:

@@ -11,7 +11,7 @@ constexpr int kUnknowns = 3;
 using Row = std::array<double, kUnknowns + 1>;
 using Equations = std::array<Row, kUnknowns>;
 
-/// Gauss's elimination with pivoting.
+/// Gaussian elimination with pivoting.
 std::array<double, kUnknowns> solve(Equations rows) {
   for (std::size_t column = 0; column < kUnknowns; ++column) {
     std::size_t pivot = column;
@@ -32,8 +32,7 @@ std::array<double, kUnknowns> solve(Equations rows) {
 }  // namespace
 
 ReloadCost fit_reload_cost(const std::function<double(int)>& prefill_s) {
-  constexpr double kUnit =
-      1024;  // tokens in units of about one keep the equations well conditioned
+  constexpr double kUnit = 1024;  // keeps the equations well conditioned
   Equations normal{};
   for (const int tokens : {1024, 2048, 4096, 8192, 16384}) {
     const double n = tokens / kUnit;

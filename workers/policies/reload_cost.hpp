@@ -5,7 +5,7 @@
 
 namespace policies {
 
-/// A cost in seconds per prefill of n tokens, measured or modelled, as fixed + linear n + quadratic
+/// Fits the seconds of a prefill of n tokens, measured or modelled, as fixed + linear n + quadratic
 /// n^2: least squares over 1024, 2048, 4096, 8192 and 16384 tokens.
 ReloadCost fit_reload_cost(const std::function<double(int tokens)>& prefill_s);
 

@@ -1,18 +1,18 @@
 #pragma once
 #include <vector>
 
-#include "workers/engine/request.hpp"
+#include "workers/engine/base/request.hpp"
 
 namespace policies {
 
-/// How much KV the running requests hold, followed from arrivals alone. Requests keep their address
-/// while they are in the engine; one that has left it is recognised by its status, or by the id of
-/// the request that has taken its place.
+/// Tracks how much KV the running requests hold, from arrivals alone. Requests keep their address
+/// while they are in the engine. A request that has left is recognized by its status, or by a
+/// different id at its address.
 class RunningContext {
  public:
   void on_arrival(const engine::Request& request) { live_.push_back({&request, request.id}); }
 
-  /// Tokens of all running requests but this one.
+  /// Computed tokens of all running requests except this one.
   double tokens_beside(const engine::Request& request) {
     std::erase_if(live_, [](const Entry& entry) { return has_left(entry); });
     double tokens = 0;

@@ -1,8 +1,9 @@
-// Keep a turn's KV until keeping it has cost as much as computing it again would: whatever the tool
-// does, that wastes at most twice what knowing the gap would have. It needs no forecast.
+// Keeps a turn's KV until keeping it has cost as much as recomputing it would. Whatever the tool
+// does, this wastes at most twice as much as the best choice with a known gap. It needs no
+// forecast.
 #include <memory>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/policies/config.hpp"
 #include "workers/policies/running_context.hpp"
 #include "workers/policies/ttl_rule.hpp"

@@ -1,10 +1,10 @@
 // The rule of the cache-TTL paper (arXiv:2511.02230, versions 2 to 6): the time to live t that
-// maximises Pr[tool returns within t] * (T * eta + R) - t, where T is the mean queue wait of turns
-// whose KV was lost, eta tells how well turns behind a job predict those ahead, and R is the time
-// to compute the KV again. While next to nothing is known eta counts as 1.
+// maximizes Pr[tool returns within t] * (T * eta + R) - t. T is the mean queue wait of turns with
+// evicted KV, eta tells how well a job's finished turns predict its remaining ones, and R is the
+// time to recompute the KV. While the forecast is only a prior, eta counts as 1.
 #include <memory>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/policies/config.hpp"
 #include "workers/policies/memoryfulness.hpp"
 #include "workers/policies/queue_wait.hpp"
@@ -23,7 +23,7 @@ class Utility final : public TtlRule {
       : reload_(config.reload), block_size_(config.block_size), wait_(config.wait_half_life) {}
 
   void on_turn_finish(const Request& request, Nanos now) override {
-    // Less than a block is computed again by every turn: the part that was never a whole block.
+    // Every turn recomputes less than a block, the part that never filled a whole block.
     if (request.recomputed_tokens >= block_size_) wait_.add(request.time.queue, now);
     if (request.spec.last_turn) memoryfulness_.on_job_end(request.spec.turn + 1);
   }

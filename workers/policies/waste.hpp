@@ -3,38 +3,38 @@
 
 namespace policies {
 
-/// A turn whose tool runs, beside what else runs. Waste is counted in token-seconds of KV memory
-/// that is held and computes nothing; times the bytes of a token it is the byte-seconds of
-/// InferCept (Abhyankar et al., ICML 2024).
+/// A turn with a running tool, and the other running requests. Waste is measured in token-seconds
+/// of KV memory that is held without computing. Multiplied by the bytes of a token it is the
+/// byte-seconds of InferCept (Abhyankar et al., ICML 2024).
 struct Interception {
   double context_tok = 0;  // of the turn
   double other_tok = 0;    // of all other running requests together
   int chunk_tok = 2048;    // most tokens that one step computes
   ReloadCost reload{};
-  double swap_s_per_tok = 0;  // one way, over the link; 0: there is nothing to swap to
+  double swap_s_per_tok = 0;  // one way, over the link; 0: no swapping
 };
 
-/// Its memory stays unused for as long as the tool runs.
+/// The turn's memory is unused while the tool runs.
 double waste_of_preserving(const Interception& turn, double gap_s);
 
-/// All is recomputed in one go: its own memory fills without use meanwhile, and all other requests
-/// wait.
+/// The whole context is recomputed in one step: its memory is held without use meanwhile, and all
+/// other requests wait.
 double waste_of_discarding(const Interception& turn);
 
-/// As above, chunk by chunk: its own memory grows with the chunks. What discarding costs here.
+/// As above, chunk by chunk: the held memory grows with each chunk. least_waste() uses this one.
 double waste_of_discarding_in_chunks(const Interception& turn);
 
-/// Out and in again while all requests wait. Infinite where there is nothing to swap to.
+/// Swapping out and in while all requests wait. Infinite without swapping.
 double waste_of_swapping(const Interception& turn);
 
 enum class GapAction { preserve, discard, swap };
 
-/// The least waste for a gap of this length; preserving before discarding before swapping among
-/// equals.
+/// The action with the least waste for a gap of this length; of equals, preserve before discard
+/// before swap.
 GapAction least_waste(const Interception& turn, double gap_s);
 
-/// How long preserving wastes less than discarding in chunks: the time to live that is never worse
-/// than twice the best hold, whatever the tool does (ski rental).
+/// How long preserving wastes less than discarding in chunks. As a time to live it wastes at most
+/// twice as much as the best hold, whatever the tool does (ski rental).
 double break_even_s(const Interception& turn);
 
 }  // namespace policies

@@ -4,14 +4,14 @@
 #include <array>
 #include <cmath>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/workload/synthetic_job.hpp"
 
 namespace workload {
 namespace {
 
-// Prompt sizes as measured on the published runs: the tool outputs aim at 1640, 1510, 2455, 1335,
-// 2730, 1930 and 775 tokens, in this order for every job, plus 65 to 101 tokens of framing.
+// Prompt sizes as measured on the published runs: tool outputs target 1640, 1510, 2455, 1335, 2730,
+// 1930 and 775 tokens, in this order for every job, plus 65 to 101 tokens of framing.
 constexpr std::array<int, 8> kPromptTokens = {92, 1840, 3449, 6025, 7454, 10299, 12333, 13193};
 constexpr int kAnswerTokens = 20;
 constexpr int kSystemTokens = 80;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "sweeps/input_text.hpp"
-#include "workers/engine/errors.hpp"
+#include "sweeps/files/input_text.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/workload/arrivals.hpp"
 #include "workers/workload/json_lines.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 using engine::Nanos;
 
-constexpr double kLatestArrival_s = 1e9;  // far inside what 64 bits of nanoseconds hold
+constexpr double kLatestArrival_s = 1e9;  // well below 2^63 ns
 
 struct Line {
   const InputPlace& place;
@@ -73,7 +73,7 @@ Nanos parse_object(const Line& line) {
               R"(a JSON object with a number "t_s" (seconds) or "timestamp" (milliseconds))");
 }
 
-/// Takes digits off the front of `text`: exactly `digits` of them.
+/// Removes exactly `digits` digits from the front of `text` and returns their value.
 std::optional<int> take_digits(std::string_view& text, std::size_t digits) {
   int value = 0;
   if (text.size() < digits) return std::nullopt;
@@ -91,7 +91,7 @@ bool take(std::string_view& text, std::string_view allowed) {
   return true;
 }
 
-/// Takes ".123456789", one to nine digits, off the front of `text`; 0 where there is none.
+/// Removes ".123456789", with one to nine digits, from the front of `text`; 0 when it is absent.
 std::optional<Nanos> take_fraction(std::string_view& text) {
   if (!take(text, ".")) return Nanos{0};
   std::int64_t ns = 0;
@@ -106,8 +106,8 @@ std::optional<Nanos> take_fraction(std::string_view& text) {
   return Nanos{ns};
 }
 
-/// "2023-11-16 18:17:03.9799600", optionally with T for the blank and with Z or +00:00 behind it:
-/// time since 1970.
+/// Time since 1970 of "2023-11-16 18:17:03.9799600", optionally with T instead of the blank and
+/// followed by Z or +00:00.
 std::optional<Nanos> date_time(std::string_view text) {
   using namespace std::chrono;
   std::array<int, 6> fields{};  // year, month, day, hour, minute, second
@@ -130,7 +130,7 @@ std::optional<Nanos> date_time(std::string_view text) {
          seconds{fields[5]} + *fraction;
 }
 
-/// The column's cell without blanks and quotes; nothing if the row is shorter.
+/// The column's cell without blanks and quotes; empty optional if the row is shorter.
 std::optional<std::string_view> csv_cell(std::string_view row, std::size_t column) {
   for (; column > 0; --column) {
     const auto comma = row.find(',');
@@ -170,8 +170,7 @@ LineParser csv_parser(const Line& header) {
       "a number of seconds, a CSV header with a column t_s or TIMESTAMP, or a JSON object");
 }
 
-/// Collects the arrivals of one file: the first line that says something decides how the others are
-/// read.
+/// Collects the arrivals of one file. The first line with content decides the format of the file.
 class TraceFile {
  public:
   void read(const Line& line) {

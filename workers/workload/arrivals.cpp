@@ -3,14 +3,15 @@
 #include <cmath>
 #include <sstream>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/workload/random.hpp"
 
 namespace workload {
 namespace {
 
-// 2^63 ns are 292 years; a cell that waits longer than 30 for its jobs is a mistake in the rate.
-constexpr double kLatestArrival_s = 1e9;
+// 2^63 ns are 292 years. A cell that waits more than 30 years for its jobs has a mistake in the
+// rate.
+constexpr double kLatest_s = 1e9;
 constexpr double kMostArrivals = 1e8;
 
 [[noreturn]] void refuse(const std::string& what, double found, const std::string& allowed) {
@@ -24,7 +25,7 @@ void check_rate(double rate_per_s) {
     refuse("arrival rate", rate_per_s, "a positive number of jobs per second");
 }
 
-/// Instants of a Poisson process in seconds.
+/// Event times of a Poisson process, in seconds.
 class PoissonProcess {
  public:
   PoissonProcess(double rate_per_s, std::int64_t seed) : rate_per_s_(rate_per_s), random_(seed) {
@@ -33,7 +34,7 @@ class PoissonProcess {
 
   double next() {
     t_s_ += random_.expovariate(rate_per_s_);
-    if (t_s_ > kLatestArrival_s)
+    if (t_s_ > kLatest_s)
       refuse("arrival rate", rate_per_s_, "a rate that brings all jobs within 1e9 seconds");
     return t_s_;
   }
@@ -58,7 +59,7 @@ std::vector<engine::Nanos> poisson_arrivals(double rate_per_s, std::int64_t seed
 std::vector<engine::Nanos> poisson_arrivals_in_window(double rate_per_s, std::int64_t seed,
                                                       double window_s) {
   check_rate(rate_per_s);
-  if (!(window_s > 0) || window_s > kLatestArrival_s)
+  if (!(window_s > 0) || window_s > kLatest_s)
     refuse("arrival window", window_s, "a positive number of seconds, at most 1e9");
   if (rate_per_s * window_s > kMostArrivals)
     refuse("jobs expected in the arrival window", rate_per_s * window_s, "at most 1e8");

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kRoleNames{"system", "user", "assistant", "tool"};
 
-/// What the replay must generate for one assistant message; the parts lie one after the other.
+/// What the replay generates for one assistant message. The parts are adjacent.
 struct Answer {
   std::string text;
   std::size_t calls_at;  // first byte of the tool calls (and the "\n" before them)
@@ -122,7 +122,7 @@ class ChatEncoder {
     close_segment(SegmentKind::end_of_turn);
   }
 
-  /// Everything appended since the last segment becomes one.
+  /// Makes a segment of everything appended since the last one.
   void close_segment(SegmentKind kind) {
     add_segment(kind, static_cast<int>(tokens().size()) - segments_end_);
   }

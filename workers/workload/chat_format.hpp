@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "workers/workload/tokenizer.hpp"
+#include "workers/workload/tokenizer/tokenizer.hpp"
 #include "workers/workload/trajectory.hpp"
 
 namespace workload {
@@ -13,9 +13,10 @@ enum class Role : std::uint8_t { system, user, assistant, tool };
 struct ChatMessage {
   Role role;
   std::string text;
-  std::string tool_calls;  // assistant: the calls as compact JSON, one a line; empty without calls
+  std::string
+      tool_calls;  // assistant: the calls as compact JSON, one per line; empty without calls
   std::string function_name;  // assistant: name of the first call
-  bool is_demo = false;       // assistant: a few-shot example, part of the prompt and no turn
+  bool is_demo = false;       // assistant: a few-shot example; part of the prompt, not a turn
 };
 
 /// True for the messages that the replay generates: each is one turn.
@@ -23,9 +24,9 @@ inline bool is_turn(const ChatMessage& message) {
   return message.role == Role::assistant && !message.is_demo;
 }
 
-/// Where the tool of an answer is read that has neither a bash block nor tool calls.
+/// Where the tool is read from when an answer has neither a bash block nor tool calls.
 enum class ToolFallback : std::uint8_t {
-  none,          // nowhere: the answer calls no tool, as for Continuum's parser
+  none,          // nowhere: the answer calls no tool, as in Continuum's parser
   function_tag,  // from the last "<function=NAME>", the XML form of SWE-smith
 };
 
@@ -35,15 +36,15 @@ struct EncodedChat {
   std::vector<std::string> tool_words;  // by turn; empty: no tool
 };
 
-/// Llama-3 chat framing without a date preamble: begin-of-text; each message as start-header, role,
-/// end-header, "\n\n", content, end-of-turn; a prompt ends with the open assistant header. A
-/// content is tokenized on its own, so no token spans two messages. An answer is its text, then its
-/// calls, then, unless it holds exactly one bash block already,
-/// "```bash\n<function>\n```" for the first call; a "\n" stands between the parts. Messages after
-/// the last turn are dropped. A token belongs to the part of the answer that holds its first byte.
+/// Llama-3 chat framing without a date preamble. The text begins with begin-of-text. Each message
+/// is start-header, role, end-header, "\n\n", content, end-of-turn. A prompt ends with the open
+/// assistant header. Contents are tokenized separately, so no token spans two messages. An answer
+/// is its text, then its calls, then "```bash\n<function>\n```" for the first call, unless it
+/// already holds exactly one bash block; the parts are joined by "\n". Messages after the last turn
+/// are dropped. A token belongs to the part of the answer that holds its first byte.
 ///
-/// A user message counts as tool response when the answer before it calls a tool: agents that speak
-/// plain text have no tool role. Few-shot answers count with the user's messages.
+/// A user message counts as a tool response when the preceding answer calls a tool: agents that
+/// write plain text have no tool role. Few-shot answers count with the user's messages.
 EncodedChat encode_chat(const std::vector<ChatMessage>& messages, ToolFallback fallback,
                         const Tokenizer& tokenizer);
 

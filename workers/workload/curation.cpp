@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace workload {
 namespace {
@@ -16,8 +16,8 @@ void require_positive(const char* key, int value) {
                            "; allowed: 1 or more");
 }
 
-/// Uniform in [0, bound). std::uniform_int_distribution may differ between standard libraries; this
-/// does not.
+/// Uniform in [0, bound), with the same result for every standard library, unlike
+/// std::uniform_int_distribution.
 std::uint64_t uniform_below(std::uint64_t bound, std::mt19937_64& generator) {
   const std::uint64_t rejected_from = std::numeric_limits<std::uint64_t>::max() / bound * bound;
   std::uint64_t drawn = generator();

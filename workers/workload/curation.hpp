@@ -7,13 +7,13 @@
 namespace workload {
 
 enum class JobOrder : std::uint8_t {
-  file,      // as the lines stand
+  file,      // in the order of the lines
   id,        // by job id, bytewise
   shuffled,  // permuted by the seed; depends on the set of ids, not on the file's order
 };
 
-/// Which jobs of a file are replayed: those that pass the filters, in `order`, the first `count` of
-/// them.
+/// Which jobs of a file are replayed: the first `count`, in `order`, of those that pass the
+/// filters.
 struct Curation {
   std::optional<int> count = std::nullopt;  // unset: every job that passes
   int min_turns = 1;
@@ -29,7 +29,7 @@ struct Rejections {
   int too_few_turns = 0;
   int too_many_turns = 0;
   int over_context = 0;
-  int not_needed = 0;  // `count` was reached before their turn came; their context was not measured
+  int not_needed = 0;  // left over after `count` jobs; their context was not measured
 
   bool operator==(const Rejections&) const = default;
 };
@@ -38,7 +38,7 @@ struct Rejections {
 /// a context below 1.
 void check(const Curation& rule);
 
-/// True if a job of so many turns passes; otherwise counts why not.
+/// True if a job with this number of turns passes; otherwise counts the rejection.
 bool passes_turn_range(const Curation& rule, int turns, Rejections& rejected);
 
 /// Positions of `ids` in the order in which the rule takes them.

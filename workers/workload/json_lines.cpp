@@ -8,9 +8,9 @@
 #include <fstream>
 #include <span>
 
-#include "sweeps/input_text.hpp"
-#include "sweeps/strict_json.hpp"
-#include "workers/engine/errors.hpp"
+#include "sweeps/files/input_text.hpp"
+#include "sweeps/files/strict_json.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace workload {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::string_view kGzipMagic{"\x1F\x8B"};
 constexpr std::string_view kZstdMagic{"\x28\xB5\x2F\xFD"};
 constexpr std::string_view kParquetMagic{"PAR1"};
 
-/// What is wrong with the compressed bytes; the reader adds file and line.
+/// A defect of the compressed bytes; the reader adds file and line.
 struct DamagedInput : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -73,7 +73,7 @@ void refuse(const InputPlace& place, const std::string& problem) {
 class LineReader::ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// Fills `out` from its start; 0 bytes means the end. Bytes before damage are handed out first.
+  /// Fills `out` from its start; 0 bytes means the end. Returns the bytes before a defect first.
   virtual std::size_t read(std::span<char> out) = 0;
 };
 
@@ -139,7 +139,7 @@ class LineReader::XzSource final : public LineReader::ByteSource {
   lzma_stream stream_ = LZMA_STREAM_INIT;
   std::array<char, 64 * 1024> input_;
   bool finished_ = false;
-  const char* damage_ = nullptr;  // what is wrong with the data after the bytes handed out
+  const char* damage_ = nullptr;  // defect of the data behind the bytes returned so far
 };
 
 LineReader::LineReader(std::string path) : place_{std::move(path), 0} {
@@ -177,7 +177,7 @@ void LineReader::refill() {
 }
 
 std::optional<std::string_view> LineReader::next_raw() {
-  std::size_t searched = 0;  // bytes from begin_ on that hold no line end
+  std::size_t searched = 0;  // bytes from begin_ on without a line end
   for (;;) {
     const std::size_t end = buffer_.find('\n', begin_ + searched);
     if (std::min(end, buffer_.size()) - begin_ > kLongestLineBytes)
@@ -208,7 +208,7 @@ Json parse_json(std::string_view text, const InputPlace& place) {
   try {
     return sweep::strict_json<Json>(text);
   } catch (const sweep::JsonRefused& refused) {
-    // The library's text opens with its own position; what follows it says what was found.
+    // The library's message begins with its own position, followed by the cause.
     const std::string_view what = refused.what();
     const std::size_t cause = refused.byte > 0 ? what.find(": ") : what.npos;
     const std::string column = refused.byte > 0 ? ":" + std::to_string(refused.byte) : "";

@@ -8,8 +8,8 @@
 namespace workload {
 namespace {
 
-/// Fills the generator's state as the Mersenne Twister's reference code does from an array of words
-/// (init_by_array), which is what CPython seeds with: the words of |seed|, least significant first.
+/// Fills the generator's state as init_by_array of the Mersenne Twister's reference code does,
+/// which is how CPython seeds it: from the words of |seed|, least significant first.
 class ArraySeed {
  public:
   using result_type = std::uint32_t;

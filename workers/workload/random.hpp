@@ -8,9 +8,9 @@
 namespace workload {
 
 /// The random numbers of workloads and arrivals: those of CPython's `random.Random(seed)` for an
-/// integer seed (of which the absolute value counts), so that published arrival times can be
-/// replayed. The standard distributions differ between libraries; the draws here are our own and
-/// differ at most by the last bit of the C library's log, exp and cos.
+/// integer seed (by its absolute value), so that published arrival times can be replayed. The draws
+/// are implemented here, because the standard distributions differ between libraries. They differ
+/// at most by the last bit of the C library's log, exp and cos.
 class Random {
  public:
   explicit Random(std::int64_t seed);
@@ -19,9 +19,9 @@ class Random {
   double random();
   /// Exponential with mean 1 / rate. The rate is positive.
   double expovariate(double rate);
-  /// Normal with mean 0 and deviation 1 (Box-Muller; two uniforms a draw).
+  /// Normal with mean 0 and standard deviation 1 (Box-Muller; two uniforms per draw).
   double normal();
-  /// exp of a normal with this mean and deviation.
+  /// exp of a normal with this mean and standard deviation.
   double lognormal(double mu, double sigma);
   /// Uniform in 0 .. count - 1; count is positive and below 2^53.
   std::size_t below(std::size_t count);
@@ -35,13 +35,13 @@ class Random {
   std::mt19937 generator_;
 };
 
-/// The uniform numbers of numpy's RandomState(seed): one generator, seeded by a word, where Random
-/// takes CPython's array.
+/// The uniform numbers of numpy's RandomState(seed): the generator of Random, seeded by one word
+/// instead of CPython's array.
 class NumpyRandom {
  public:
   explicit NumpyRandom(std::uint32_t seed) : generator_(seed) {}
 
-  /// Uniform in [0, 1) with 53 bits, of two draws.
+  /// Uniform in [0, 1) with 53 bits, from two draws.
   double random_sample();
 
  private:

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <string_view>
 
-#include "sweeps/strict_json.hpp"
+#include "sweeps/files/strict_json.hpp"
 
 namespace workload {
 namespace {
 
 constexpr int kDeepestCall = 64;  // nesting of a tool call's arguments; writing them back recurses
-constexpr double kLongestToolCallS = 1e8;  // three years: anything above is not seconds
+constexpr double kLongestToolCallS = 1e8;  // three years: a larger number is not in seconds
 
 std::string parse_id(const JsonField& row) {
   for (const char* key : {"id", "traj_id", "instance_id"}) {
@@ -59,8 +59,8 @@ bool nested_deeper(const Json& value, int levels) {
                      [&](const Json& inner) { return nested_deeper(inner, levels - 1); });
 }
 
-/// The arguments as JSON: as recorded where they are an object, parsed where they are its text (as
-/// OpenAI sends them).
+/// The arguments as JSON: as recorded if they are an object, parsed if they are its text (as OpenAI
+/// sends them).
 Json parse_arguments(const JsonField& function) {
   const std::optional<JsonField> arguments = function.find("arguments");
   if (!arguments) return Json::object();
@@ -71,8 +71,7 @@ Json parse_arguments(const JsonField& function) {
     Json parsed = sweep::strict_json<Json>(arguments->text());
     if (!nested_deeper(parsed, kDeepestCall)) return parsed;
   } catch (const sweep::JsonRefused&) {
-    // A model may have written arguments that are no JSON: what it wrote was generated all the
-    // same.
+    // Arguments may be text that is not JSON: the model generated it all the same.
   }
   return arguments->text();
 }

@@ -1,12 +1,12 @@
 #include "workers/workload/request_list.hpp"
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/workload/synthetic_job.hpp"
 
 namespace workload {
 namespace {
 
-/// The sizes, and the name of what made them.
+/// The sizes, and the name of their source.
 struct Listed {
   std::string name;
   std::vector<RequestSize> sizes;

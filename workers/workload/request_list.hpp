@@ -9,18 +9,18 @@
 
 namespace workload {
 
-/// Requests that are all of one size.
+/// Requests of equal size.
 struct FixedSizes {
   int count = 1;
   RequestSize size{};
 };
 
-/// Requests written one by one.
+/// Requests with listed sizes.
 struct ListedSizes {
   std::vector<RequestSize> sizes;
 };
 
-/// Requests in a file for read_sizes().
+/// Requests with sizes in a file for read_sizes().
 struct SizeFile {
   std::string path;
 };
@@ -29,13 +29,13 @@ struct SizeFile {
 /// them.
 struct RequestListConfig {
   std::variant<FixedSizes, ZipfSizes, ListedSizes, SizeFile> sizes;
-  std::optional<int> first = std::nullopt;  // of listed sizes and files: only so many
-  std::int64_t seed = 42;                   // of the token ids
+  std::optional<int> first = std::nullopt;  // listed sizes and files: only the first this many
+  std::int64_t seed = 42;                   // seed of the token ids
   std::uint32_t vocabulary = 128'000;
 };
 
-/// One job of one turn for each request. No two share their first token (for up to `vocabulary`
-/// requests). Throws engine::InputError where the sizes describe no requests.
+/// One job of one turn for each request. No two jobs share their first token (for up to
+/// `vocabulary` requests). Throws engine::InputError when the sizes describe no requests.
 Workload make_request_list(const RequestListConfig& config);
 
 }  // namespace workload

@@ -6,8 +6,8 @@
 #include <optional>
 #include <sstream>
 
-#include "sweeps/input_text.hpp"
-#include "workers/engine/errors.hpp"
+#include "sweeps/files/input_text.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/workload/json_lines.hpp"
 #include "workers/workload/random.hpp"
 
@@ -41,7 +41,8 @@ double zeta(int count, double theta) {
   return sum;
 }
 
-/// Draws from {min, ..., max} by Zipf's law with closed formulas for all but the two commonest.
+/// Draws from {min, ..., max} by Zipf's law, with a closed formula for all but the two most
+/// frequent values.
 class ZipfLaw {
  public:
   explicit ZipfLaw(const ZipfSizes& config)
@@ -69,7 +70,7 @@ RequestSize split(int total, double prompt_to_output) {
   return {total - output, output};
 }
 
-/// A count of tokens that is the whole of `word`.
+/// A count of tokens, if `word` is nothing else.
 std::optional<int> tokens_in(std::string_view word) {
   int tokens = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), tokens);
@@ -84,7 +85,7 @@ std::optional<RequestSize> size_of(std::string_view prompt, std::string_view out
   return RequestSize{*in, *out};
 }
 
-/// The request of a line; nothing where the line is a comment.
+/// The request of a line; empty optional when the line is a comment.
 std::optional<RequestSize> size_in(std::string_view line, const InputPlace& place) {
   constexpr std::size_t kLongest = 100;  // bytes: two numbers and blanks
   std::istringstream in(std::string(line.substr(0, kLongest)));

@@ -5,16 +5,16 @@
 #include <cmath>
 #include <numeric>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/workload/random.hpp"
 #include "workers/workload/synthetic_job.hpp"
 
-// The lognormal parameters below were fitted to trajectories of real agents; the shares, the mean
-// of the turns and the two medians are those of the published workload.
+// The lognormal parameters below were fitted to trajectories of real agents. The shares, the mean
+// number of turns and the two medians are those of the published workload.
 namespace workload {
 namespace {
 
-/// Tokens of what a tool returns: lognormal, capped.
+/// Tokens of a tool's output: lognormal, capped.
 struct Tool {
   const char* name;
   double share_percent;
@@ -40,20 +40,20 @@ constexpr int kMinIssue = 16, kMaxIssue = 6000;
 
 constexpr double kMedianAnswer = 30, kAnswerSigma = 0.75;
 constexpr int kMinAnswer = 9, kMaxAnswer = 2000;
-// Now and then editor_create writes a long file.
+// editor_create occasionally writes a long file.
 constexpr double kLongFileShare = 0.08, kLongFileMu = 2.0, kLongFileSigma = 0.6;
 
 constexpr double kMedianPrompt = 6945;
-// About what brings the median prompt to the published one; pin_prompts() finds the rest.
+// Brings the median prompt close to the published one; pin_prompts() adjusts the rest.
 constexpr double kGrowthFactor = 1.39;
 constexpr int kMinGrowth = 9;  // framing of the tool's message, one token in it, role prefix
 
 constexpr int kToolBlockTokens = 5, kEndOfTurnTokens = 1;
-constexpr int kMaxText = 78;  // longer answers are long for their tool call's arguments
+constexpr int kMaxText = 78;  // longer answers are long because of their tool call's arguments
 
 struct TurnPlan {
   int tool;
-  double answer_draw, growth_draw;  // before they are scaled to the medians
+  double answer_draw, growth_draw;  // not yet scaled to the medians
   int answer = 0, growth = 0;       // growth: tokens between this answer and the next one
 };
 
@@ -81,8 +81,8 @@ std::vector<int> draw_turn_counts(Random& random, const SweSmithLikeConfig& conf
   for (int& count : counts)
     count = rounded(random.lognormal(mu, kTurnSigma), config.min_turns, config.max_turns);
 
-  // Job after job gives or takes one turn until the sum is exact; it always can be, as the mean
-  // lies between the limits.
+  // Adds or removes one turn per job, job by job, until the sum is exact. This terminates, because
+  // the mean lies between the limits.
   const long wanted = std::lround(kMeanTurns * config.jobs);
   long missing = wanted - std::accumulate(counts.begin(), counts.end(), 0L);
   for (std::size_t i = 0; missing != 0; i = (i + 1) % counts.size()) {
@@ -94,8 +94,8 @@ std::vector<int> draw_turn_counts(Random& random, const SweSmithLikeConfig& conf
   return counts;
 }
 
-/// The tools of all turns but each job's last, which is `submit`: the published shares of all turns
-/// to within one turn, in random order.
+/// The tools of all turns except each job's last, which is `submit`: the published shares of all
+/// turns to within one turn, in random order.
 std::vector<int> deal_tools(Random& random, int turns, int jobs) {
   std::vector<int> deck;
   double share = 0;
@@ -154,8 +154,9 @@ int sum_answers(const JobPlan& job) {
                          [](int sum, const TurnPlan& turn) { return sum + turn.answer; });
 }
 
-/// Leaves room for every answer, and for at least kMinGrowth before it: answers may take half of
-/// the context, the issue what remains. Binds only where max_context is far below the default.
+/// Shortens a job so that every answer fits, with at least kMinGrowth before it: answers may take
+/// half of the context, the issue the rest. Only has an effect when max_context is far below the
+/// default.
 void make_room(JobPlan& job, int max_context) {
   const int answers = sum_answers(job), turns = static_cast<int>(job.turns.size());
   if (answers > max_context / 2)
@@ -170,8 +171,8 @@ void make_room(JobPlan& job, int max_context) {
   job.issue = std::min(job.issue, room);
 }
 
-/// Scales what the tools return by `scale`. Once the job would outgrow max_context, its tools
-/// return no more than their framing.
+/// Scales the tool outputs by `scale`. Once the job would exceed max_context, its tools return only
+/// their framing.
 void grow(JobPlan& job, double scale, int max_context) {
   const int turns = static_cast<int>(job.turns.size());
   const int start = kSystemTokens + job.issue + kRolePrefixTokens;
@@ -196,7 +197,7 @@ double median_prompt(const Plan& plan) {
   return median(std::move(prompts));
 }
 
-/// Bisects for the scale whose median prompt is the published one; prompts grow with it.
+/// Bisects for the scale that gives the published median prompt; prompts grow with the scale.
 void pin_prompts(Plan& plan, int max_context) {
   double low = 0.5, high = 2;
   for (int round = 0; round < 24; ++round) {

@@ -11,18 +11,17 @@ struct SweSmithLikeConfig {
   double gap_s = 1.0;  // tool execution after each turn but the last
   int min_turns = 10;  // of a job; 10 to 30 is the published curation rule
   int max_turns = 30;
-  int max_context = 16'384;            // bound of a job's tokens, its last answer included
-  std::uint32_t vocabulary = 128'000;  // token ids lie below
+  int max_context = 16'384;            // most tokens of a job, last answer included
+  std::uint32_t vocabulary = 128'000;  // token ids are below this
 };
 
 /// Software-engineering agents with the published shape of 100 curated SWE-smith trajectories:
-/// 17.91 turns a job (the sum over all jobs is exact), a median prompt of 6,945 tokens over all
+/// 17.91 turns per job (the sum over all jobs is exact), a median prompt of 6,945 tokens over all
 /// turns, a median answer of 30, the published tool shares, and a system prompt of 604 tokens that
-/// all jobs share. Every job ends with `submit`.
-/// One factor on all answers and one on all tool outputs pin the two medians; with a small
-/// max_context or a handful of jobs they come as near as they can. In a job that
-/// reaches max_context, tools return no more than their framing from there on.
-/// Throws engine::InputError for a configuration that describes no workload.
+/// all jobs share. Every job ends with `submit`. One factor on all answers and one on all tool
+/// outputs set the two medians; with a small max_context or few jobs they are matched as closely as
+/// possible. In a job that reaches max_context, later tools return only their framing. Throws
+/// engine::InputError for a configuration that describes no workload.
 Workload make_swe_smith_like(const SweSmithLikeConfig& config);
 
 }  // namespace workload

@@ -3,12 +3,12 @@
 #include <sstream>
 #include <utility>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace workload {
 namespace {
 
-/// A bijection of 64-bit words in which every output bit depends on every input bit (the finaliser
+/// A bijection of 64-bit words in which every output bit depends on every input bit (the finalizer
 /// of SplitMix64).
 std::uint64_t mix(std::uint64_t word) {
   word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -43,7 +43,7 @@ SyntheticTokens::SyntheticTokens(std::int64_t seed, std::uint32_t vocabulary)
     : key_(mix(static_cast<std::uint64_t>(seed) + 0x9e3779b97f4a7c15U)), vocabulary_(vocabulary) {}
 
 // Stream and position are disjoint bits of the hashed word, so no two tokens of a workload hash the
-// same word: streams cannot repeat each other at an offset, and equal blocks are only as likely as
+// same word. Streams therefore cannot repeat each other at an offset, and blocks are equal only by
 // chance.
 engine::TokenId SyntheticTokens::at(std::uint32_t stream, int position) const {
   const std::uint64_t place = std::uint64_t{stream} << 32 | static_cast<std::uint32_t>(position);

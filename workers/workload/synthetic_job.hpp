@@ -6,25 +6,25 @@
 
 namespace workload {
 
-/// What a configuration of generated jobs must hold, whatever the generator: 1 to 100,000 jobs, a
-/// gap that is a duration, at least 256 token ids. Throws engine::InputError.
+/// Checks the limits common to all generators: 1 to 100,000 jobs, a gap that is a duration, at
+/// least 256 token ids. Throws engine::InputError.
 void check_generated(int jobs, double gap_s, std::uint32_t vocabulary);
 
-/// "<workload>-00007": unique in a workload, and sorted by number.
+/// "<workload>-00007": unique in a workload, and in order of number when sorted.
 std::string generated_id(const std::string& workload, int job);
 
-/// Tokens of the open assistant header that ends every prompt, as the published token accounts
-/// count it.
+/// Tokens of the open assistant header that ends every prompt, as counted in the published token
+/// accounts.
 inline constexpr int kRolePrefixTokens = 3;
 
-/// Token ids of generated jobs. They mean nothing: what matters is which runs of them are equal.
+/// Token ids of generated jobs. The ids have no meaning; only which runs of them are equal matters.
 class SyntheticTokens {
  public:
-  /// Ids lie in 0 .. vocabulary - 1.
+  /// Ids are in 0 .. vocabulary - 1.
   SyntheticTokens(std::int64_t seed, std::uint32_t vocabulary);
 
-  /// `total` tokens of this job. The first `shared` are the same for every job; the one behind them
-  /// differs between any two of `vocabulary` successive jobs; the rest is a hash of job and
+  /// `total` tokens of this job. The first `shared` are the same for every job. The next one
+  /// differs between any two of `vocabulary` successive jobs. The rest is a hash of job and
   /// position.
   std::vector<engine::TokenId> of_job(std::uint32_t job, int shared, int total) const;
 
@@ -40,11 +40,11 @@ class SyntheticJob {
  public:
   explicit SyntheticJob(std::string id) { job_.id = std::move(id); }
 
-  /// A segment of the next prompt, or of the answer to it. Empty ones are left out.
+  /// Appends a segment of the next prompt, or of the answer to it. Empty segments are omitted.
   void prompt(SegmentKind kind, int tokens);
   void answer(SegmentKind kind, int tokens);
-  /// Both belong to this turn, which calls `tool` and whose result comes `gap` after its last
-  /// token.
+  /// Ends the turn of that prompt and answer: it calls `tool`, and the tool returns `gap` after the
+  /// turn's last token.
   void end_turn(engine::ToolId tool, engine::Nanos gap);
   /// The job, with the ids of its tokens; `shared` of them are the same for every job.
   Job finish(const SyntheticTokens& tokens, std::uint32_t job, int shared);
@@ -54,7 +54,7 @@ class SyntheticJob {
 
   Job job_;
   int length_ = 0;         // tokens so far
-  int prompt_length_ = 0;  // of which the current turn's prompt holds
+  int prompt_length_ = 0;  // tokens up to the end of the current turn's prompt
 };
 
 }  // namespace workload

@@ -9,8 +9,8 @@ constexpr std::string_view kOpen = "```bash\n";
 constexpr std::string_view kClose = "\n```";
 constexpr std::string_view kTag = "<function=";
 
-/// The next block's inside at or after `from`, which moves behind the block; nothing when no block
-/// closes.
+/// The content of the next block at or after `from`, which moves behind the block; empty optional
+/// when no block closes.
 std::optional<std::string_view> next_bash_block(std::string_view text, std::size_t& from) {
   const std::size_t open = text.find(kOpen, from);
   if (open == text.npos) return std::nullopt;

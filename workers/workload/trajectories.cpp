@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "sweeps/input_text.hpp"
-#include "workers/engine/errors.hpp"
+#include "sweeps/files/input_text.hpp"
+#include "workers/engine/base/errors.hpp"
 #include "workers/workload/json_lines.hpp"
 #include "workers/workload/recorded_job.hpp"
 
@@ -40,7 +40,7 @@ void check(const TrajectoryConfig& config) {
   if (config.gap.fallback_s) check_gap("gap_fallback_s", *config.gap.fallback_s);
 }
 
-/// One reading of one file: rows, then choice, then tokens.
+/// Reads one file: parses rows, chooses jobs, then tokenizes them.
 class TrajectoryReader {
  public:
   TrajectoryReader(const TrajectoryConfig& config, const Tokenizer& tokenizer)
@@ -89,7 +89,7 @@ class TrajectoryReader {
 
   int chosen() const { return static_cast<int>(set_.workload.jobs.size()); }
 
-  /// Takes a job unless it is too long. Its text is released.
+  /// Tokenizes a candidate and adds it unless it is too long. Releases its text.
   void offer(RecordedJob& candidate) {
     const RecordedJob recorded = std::move(candidate);
     EncodedChat chat = encode_chat(recorded.messages, config_.tool_fallback, tokenizer_);
@@ -124,7 +124,7 @@ class TrajectoryReader {
     }
   }
 
-  /// Between turns only: nothing follows the last one.
+  /// Sets the gaps between turns; the last turn has none.
   void set_gaps(const RecordedJob& recorded, Job& job) const {
     for (std::size_t k = 0; k + 1 < job.turns.size(); ++k) {
       job.turns[k].gap = engine::from_seconds(gap_s(recorded, k));

@@ -4,7 +4,7 @@
 
 #include "workers/workload/chat_format.hpp"
 #include "workers/workload/curation.hpp"
-#include "workers/workload/tokenizer.hpp"
+#include "workers/workload/tokenizer/tokenizer.hpp"
 #include "workers/workload/trajectory.hpp"
 
 namespace workload {
@@ -32,13 +32,13 @@ struct TrajectorySet {
   Rejections rejected;
   int rows = 0;                 // jobs in the file
   int tools_recorded = 0;       // turns for which the file names a tool itself
-  int tools_unlike_record = 0;  // of those, turns whose tool word, read from the answer, is another
+  int tools_unlike_record = 0;  // of those, turns with another tool word in the answer
 };
 
-/// Reads, curates and tokenizes. Rows outside the turn range are dropped as they are read, the
-/// others are held as text until chosen. Throws engine::InputError naming file, line and what is
-/// wrong: a bad row anywhere in the file, a duplicate id, a context over the model's limit, a
-/// missing tool time, fewer jobs than asked for.
+/// Reads, curates and tokenizes. Rows outside the turn range are dropped when they are read; the
+/// others are held as text until they are chosen. Throws engine::InputError naming file, line and
+/// problem: a bad row anywhere in the file, a duplicate id, a context over the model's limit, a
+/// missing tool time, fewer jobs than requested.
 TrajectorySet read_trajectories(const TrajectoryConfig& config, const Tokenizer& tokenizer);
 
 }  // namespace workload

@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "workers/engine/clock.hpp"
-#include "workers/engine/ids.hpp"
+#include "workers/engine/base/clock.hpp"
+#include "workers/engine/base/ids.hpp"
 
 namespace workload {
 
-/// What a run of tokens in a trajectory is. The kinds follow the accounting of one agent turn: what
-/// the prompt is made of, and what the answer is made of.
+/// The kind of a run of tokens in a trajectory. The kinds split one agent turn into the parts of
+/// its prompt and the parts of its answer.
 enum class SegmentKind : std::uint8_t {
   system,          // system prompt with its header and end-of-turn tokens (and the BOS token)
   user,            // user message (the task), with its framing
@@ -23,9 +23,9 @@ enum class SegmentKind : std::uint8_t {
 
 struct Segment {
   SegmentKind kind;
-  int turn;    // prompt segments: the first turn whose prompt holds it; answer segments: the turn
+  int turn;    // prompt segments: the first turn with it in its prompt; answer segments: the turn
                // that generates it
-  int tokens;  // length; segments lie one after the other and cover the whole trajectory
+  int tokens;  // length; segments are adjacent and cover the whole trajectory
 };
 
 struct Turn {
@@ -33,11 +33,11 @@ struct Turn {
   int output_tokens;    // the recorded answer is Job::tokens[prompt_tokens, prompt_tokens +
                         // output_tokens)
   engine::ToolId tool;  // tool that the answer calls; none if no tool word could be read
-  engine::Nanos gap;  // tool execution: the next turn arrives this long after the last token. 0 on
-                      // the last turn
+  engine::Nanos gap;  // tool execution: time from the last token to the arrival of the next turn; 0
+                      // on the last turn
 };
 
-/// One agent trajectory. Every turn's prompt extends the turn before it: prompt[k+1] = prompt[k] ++
+/// One agent trajectory. Every turn's prompt extends the previous turn: prompt[k+1] = prompt[k] ++
 /// output[k] ++ new.
 struct Job {
   std::string id;
@@ -46,10 +46,10 @@ struct Job {
   std::vector<Segment> segments;
 };
 
-/// What is replayed. Built once, read-only afterwards; the engine borrows the tokens.
+/// The jobs to replay. Built once and read-only afterwards; the engine borrows the tokens.
 struct Workload {
-  std::string source;  // where it came from, for people: "swe_smith_like seed 42", a file name, ...
-  std::string tokenizer;  // what counted the tokens: a file name, "built in", or "byte estimate"
+  std::string source;     // for people: "swe_smith_like seed 42", a file name, ...
+  std::string tokenizer;  // source of the token counts: a file name, "built in", or "byte estimate"
   std::vector<std::string> tools;  // indexed by ToolId
   std::vector<Job> jobs;
 };

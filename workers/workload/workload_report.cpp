@@ -7,7 +7,7 @@
 #include <numeric>
 #include <ostream>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace workload {
 namespace {
@@ -19,7 +19,7 @@ double percentile(const std::vector<double>& sorted, double fraction) {
   return std::lerp(sorted[below], sorted[above], rank - static_cast<double>(below));
 }
 
-/// The values behind a table, gathered job by job.
+/// The values behind a table, collected job by job.
 struct Samples {
   std::vector<double> turns, prompt, first_prompt, fresh, output, context, gap_s;
   std::vector<int> by_tool;  // last: no tool
@@ -27,7 +27,7 @@ struct Samples {
   explicit Samples(std::size_t tools) : by_tool(tools + 1) {}
 
   void add(const Job& job) {
-    int held = 0;  // prompt and answer of the turn before
+    int held = 0;  // prompt and answer of the previous turn
     for (const Turn& turn : job.turns) {
       prompt.push_back(turn.prompt_tokens);
       (held == 0 ? first_prompt : fresh).push_back(turn.prompt_tokens - held);
@@ -76,7 +76,7 @@ void print_tools(std::ostream& out, const std::vector<ToolShare>& tools) {
 
 std::string turn_name(int turn) { return "turn " + std::to_string(turn + 1); }
 
-/// What a segment counts as in the prompt of `scored`. A segment that follows an answer belongs to
+/// The category of a segment in the prompt of `scored`. A segment that follows an answer belongs to
 /// that answer's turn.
 std::string input_part(const Segment& segment, int scored) {
   switch (segment.kind) {

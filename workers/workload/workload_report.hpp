@@ -7,7 +7,7 @@
 
 namespace workload {
 
-/// Percentiles interpolate linearly between the two nearest ranks. All zero for no values.
+/// Percentiles interpolate linearly between the two nearest ranks. All zero without values.
 struct Distribution {
   std::size_t count = 0;
   double mean = 0, min = 0, p10 = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
@@ -15,12 +15,12 @@ struct Distribution {
 Distribution distribution_of(std::vector<double> values);
 
 struct ToolShare {
-  std::string tool;  // "(none)": the answer calls no tool that could be read
+  std::string tool;  // "(none)": no tool call could be read from the answer
   int turns;
   double share;  // of all turns
 };
 
-/// What a workload asks of an engine.
+/// Statistics of a workload: what it demands of an engine.
 struct DatasetTable {
   std::string source;
   std::string tokenizer;
@@ -29,7 +29,7 @@ struct DatasetTable {
   Distribution turns_per_job;
   Distribution prompt_tokens;    // a turn
   Distribution first_prompt;     // a job's first turn
-  Distribution new_tokens;       // a later turn: its prompt less the prompt and answer before it
+  Distribution new_tokens;       // later turns: prompt without the previous prompt and answer
   Distribution output_tokens;    // a turn
   Distribution final_context;    // a job: last prompt and answer, tokens
   Distribution gap_s;            // between turns; a last turn has none
@@ -49,7 +49,7 @@ struct BudgetPart {
   int tokens;
 };
 
-/// What one turn costs an idle engine that still holds everything the turn before left behind.
+/// What one turn costs an idle engine that still holds all KV of the previous turn.
 struct TokenBudget {
   std::string job;
   int turn = 0;   // from 0
@@ -59,17 +59,18 @@ struct TokenBudget {
   std::vector<BudgetPart> output;  // sums to output_tokens
   int prompt_tokens = 0;
   int output_tokens = 0;
-  /// Tokens of whole blocks whose KV the turn before computed: its prompt and answer less the
-  /// answer's last token, which was never fed back. At least one prompt token is always computed. 0
-  /// on the first turn; blocks that other jobs share (the system prompt) are not counted.
+  /// Tokens in whole blocks of KV that the previous turn computed: its prompt and answer without
+  /// the answer's last token, which was never fed back. At least one prompt token is always
+  /// computed. 0 on the first turn. Blocks shared with other jobs (the system prompt) are not
+  /// counted.
   int reusable_tokens = 0;
   int tokens_to_compute = 0;  // prompt_tokens - reusable_tokens
   /// ceil(tokens_to_compute / max_num_batched_tokens); the last of these steps samples the first
   /// answer token.
   int prefill_steps = 0;
   int min_steps = 0;  // prefill_steps + output_tokens - 1
-  /// 1 + output_tokens: the count that gives prefill a step of its own without a token, as the
-  /// matrix document prints.
+  /// 1 + output_tokens: the count in which prefill is a step of its own that samples no token, as
+  /// the matrix document prints it.
   int steps_counting_prefill_apart = 0;
 };
 

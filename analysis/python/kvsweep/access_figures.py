@@ -1,6 +1,6 @@
-"""What touches the KV cache when: figures of the access log (/kv_access, /access_rows, /access_kernels of an archive).
+"""Accesses to the KV cache over time: figures of the access log (/kv_access, /access_rows, /access_kernels of an archive).
 
-    access_figures.accesses(archive, cell).savefig("accesses.png")      # blocks over time, K above V, coloured by request
+    access_figures.accesses(archive, cell).savefig("accesses.png")      # blocks over time, K above V, colored by request
     access_figures.idle_share(archive, cell)                            # frame: block, K or V, share of the time without an access
 """
 import matplotlib.pyplot as plt
@@ -10,7 +10,7 @@ import pandas as pd
 from .charts import COLORS
 
 _CACHES = (("K", ("read_key", "write_key")), ("V", ("read_value", "write_value")))
-_GAP = 0.5  # of the time in which anything is touched: a pause of all accesses that is longer is cut to this
+_GAP = 0.5  # a pause of all accesses that is longer than this share of the time with accesses is cut to it
 
 
 class NoAccessLog(ValueError):
@@ -18,7 +18,7 @@ class NoAccessLog(ValueError):
 
 
 def logged(archive, cell, layer=None, steps=None):
-    """Accesses of a cell with the request (job) that each served and `is_read`; of the first layer logged where none is named."""
+    """Accesses of a cell with the job that each served and `is_read`; of the first logged layer if none is given."""
     try:
         rows = archive.table("kv_access", cell)
     except KeyError:
@@ -56,12 +56,12 @@ def cut_gaps(start, end, gap=None):
 
 
 def accesses(archive, cell, layer=None, steps=None, most=60_000):
-    """Blocks over time, K above V; filled marks read and hollow ones write; pauses of all are cut where dotted lines stand."""
+    """Blocks over time, K above V. Filled marks are reads, hollow ones writes; dotted lines mark cut pauses of all accesses."""
     rows = logged(archive, cell, layer, steps)
     place, cuts = cut_gaps(rows.t_s, rows.t_s + rows.dur_s)
     total = len(rows)
     every = max(1, -(-total // most))
-    # At random: every n-th would always meet the same head or request.
+    # At random: every n-th row would always be of the same head or request.
     rows = rows.iloc[np.sort(np.random.default_rng(42).choice(total, -(-total // every), replace=False))] if every > 1 else rows
     blocks = {block: i for i, block in enumerate(sorted(rows.block.unique()))}
     figure, axes = plt.subplots(2, 1, figsize=(8, 4.6), sharex=True, sharey=True)
@@ -86,7 +86,7 @@ def accesses(archive, cell, layer=None, steps=None, most=60_000):
 
 
 def idle_share(archive, cell, layer=None):
-    """For each block, K and V apart: share of the time from the first to the last access of the layer without an access to it,
+    """For each block, separately for K and V: share of the time from the layer's first to its last access without an access to it,
     its longest pause, and the time from its last write to the end."""
     rows = logged(archive, cell, layer)
     first, last = rows.t_s.min(), (rows.t_s + rows.dur_s).max()
@@ -104,16 +104,16 @@ def idle_share(archive, cell, layer=None):
 
 
 def write(path, out, formats, steps=5):
-    """Draws the first logged steps of every cell of an archive that logged accesses, and tabulates idle shares; returns how many."""
+    """Draws the first logged steps of every cell with an access log, and tabulates idle shares; returns the number of figures."""
     import kvsweep
-    from . import figures
+    from . import saving
 
     archive = kvsweep.open(path)
     cells = archive.ok
     cells = cells[cells.kv_access_n > 0] if "kv_access_n" in cells else cells.head(0)
     for cell in cells.index:
-        name = figures.file_name(archive.sweep, f"cell-{cell}", "accesses")
+        name = saving.file_name(archive.sweep, f"cell-{cell}", "accesses")
         first = sorted(archive.table("kv_access", cell).step.unique())[:steps]
-        figures.save(accesses(archive, cell, steps=first), out / name, formats)
+        saving.save(accesses(archive, cell, steps=first), out / name, formats)
         idle_share(archive, cell).to_csv(out / f"{name}-idle.csv", index=False, float_format="%.9g")
     return len(cells)

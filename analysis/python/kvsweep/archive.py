@@ -88,7 +88,7 @@ class Archive:
         return self._read(name, slice(first, first + count), columns)
 
     def nsight(self, cell, path, **more):
-        """What a capture of Nsight Systems, exported to SQLite, saw of a cell: kvsweep.nsight.read()."""
+        """A cell in a capture of Nsight Systems that was exported to SQLite: kvsweep.nsight.read()."""
         from . import nsight
 
         return nsight.read(self, cell, path, **more)
@@ -103,7 +103,7 @@ class Archive:
 
 
 def _kind(config):
-    """What numbers may stand side by side: one backend, one cost model, one emulated pool."""
+    """The kind of a cell's numbers. Only numbers of one backend, cost model and emulated pool are comparable."""
     backend = config["backend"]
     text = f"MODELLED (sim, {config.get('sim.cost_model', '-')}" if backend == "sim" else f"MEASURED ({backend}"
     if "engine.emulate" in config:

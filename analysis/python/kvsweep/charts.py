@@ -1,4 +1,4 @@
-"""The nine charts of a panel. Each draws into a figure that it makes and returns."""
+"""The nine charts of a panel. Each function creates a figure, draws into it and returns it."""
 import numpy as np
 import matplotlib
 
@@ -8,16 +8,16 @@ from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 
 from .panels import bootstrap_interval, fit_line  # noqa: E402
 
-# Okabe and Ito's colours, which the colour-blind can tell apart.
+# Okabe and Ito's colors, which color-blind readers can distinguish.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#b4468f", "#b07a00", "#2b8fcc", "#6a5acd", "#6b7280"]
 DASHES = ["-", (0, (6, 2.5)), (0, (1.5, 1.5))]
-POINTS = 20_000  # of a scatter plot; more cannot be told apart
+POINTS = 20_000  # in a scatter plot; more are indistinguishable
 SPANS = 240
 
 plt.rcParams.update({
     "font.size": 9, "axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False,
     "legend.frameon": False, "legend.fontsize": 8, "figure.figsize": (4.8, 3.2), "figure.constrained_layout.use": True,
-    "axes.titley": 1,  # as where nothing is above the axes; matplotlib would measure that for every title
+    "axes.titley": 1,  # fixed: matplotlib would otherwise measure what is above the axes for every title
     "svg.hashsalt": "kvsweep", "svg.fonttype": "none", "text.parse_math": False, "pdf.fonttype": 42,
 })
 
@@ -35,13 +35,13 @@ def _start(panel, what, **more):
 
 
 def _log(axis):
-    """Plain numbers at powers of ten: names from archives may hold dollars, so nothing is read as mathematics."""
+    """Plain numbers at powers of ten, without mathtext, since names from archives may contain dollar signs."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
 
 def _spans(steps, column, spans=SPANS):
-    """Middles of equal spans of time and the means of a level in them, weighted by time."""
+    """Midpoints of equal spans of time, and the time-weighted means of a level in them."""
     start = steps.t_s.to_numpy()
     end = start[-1] + steps.dur_s.iloc[-1]
     edges = np.linspace(0, end, spans + 1)
@@ -53,7 +53,7 @@ def _spans(steps, column, spans=SPANS):
 
 
 def _rates(steps, column, spans=SPANS):
-    """Middles of equal spans of time and what flows in them per second; a step's amount flows evenly."""
+    """Midpoints of equal spans of time, and the rate per second in them; a step's amount is spread evenly."""
     start, dur = steps.t_s.to_numpy(), np.maximum(steps.dur_s.to_numpy(), 1e-12)
     amount = np.nan_to_num(steps[column].to_numpy(float))
     edges = np.linspace(0, start[-1] + dur[-1], spans + 1)
@@ -126,7 +126,7 @@ def step_time(panel):
 
 
 def turns(panel):
-    """Mean turn duration by turn, time in queue included, and what the turns add up to."""
+    """Mean turn duration by turn, including queue time, and its cumulative sum."""
     figure, axes = _start(panel, "turn duration by turn", ncols=2, figsize=(8, 3.2))
     for variant in panel.variants:
         rows = panel.rows("turns", panel.of(variant))
@@ -198,7 +198,7 @@ def _hits(axis, rows):
     parts = [("in VRAM", rows.cached_gpu_tok, COLORS[2]), ("in DRAM", rows.cached_host_tok, COLORS[5]),
              ("computed again", again, COLORS[4]), ("computed, new", computed - again, COLORS[7])]
     means = [tokens_of.groupby(rows.turn).mean() for _, tokens_of, _ in parts]
-    # One area each, not a bar a turn: a tenth of the time to write.
+    # One area each instead of a bar per turn takes a tenth of the time to write.
     edges = np.append(means[0].index + 0.5, means[0].index[-1] + 1.5)
     bottom = np.zeros(len(edges))
     for (name, _, color), mean in zip(parts, means):
@@ -210,7 +210,7 @@ def _hits(axis, rows):
 
 
 def pool(panel):
-    """KV pool over time by state, one chart a policy."""
+    """KV pool over time by state, one chart per policy."""
     return _multiples(panel, "KV pool over time", _pool)
 
 
@@ -228,12 +228,12 @@ def queue(panel):
 
 
 def hits(panel):
-    """Where the prompt tokens of each turn came from, one chart a policy."""
+    """Sources of the prompt tokens of each turn, one chart per policy."""
     return _multiples(panel, "prompt tokens by where they came from", _hits)
 
 
 def traffic(panel):
-    """Bytes moved and time stalled over time, one chart a policy."""
+    """Bytes moved and time stalled over time, one chart per policy."""
     return _multiples(panel, "bytes moved and stalls", _traffic)
 
 

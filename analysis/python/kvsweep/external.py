@@ -1,4 +1,4 @@
-"""Results that something else measured, beside the cells of an archive.
+"""Results of other programs, beside the cells of an archive.
 
     baseline = kvsweep.external.load("hf.json")         # made by analysis/python/hf_baseline.py
     kvsweep.external.cells(archive, [baseline])         # the archive's cells and one row more, backend "external"
@@ -50,7 +50,7 @@ def load(path):
 
 
 def cells(archive, externals):
-    """The archive's cells with a row for each external result behind them."""
+    """The archive's cells, followed by a row for each external result."""
     rows = []
     for each in externals:
         row = {"status": "ok", "backend": "external", "label": each.name, "kind": each.kind, "config": each.config, "variant": each.name}

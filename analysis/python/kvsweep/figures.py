@@ -2,81 +2,10 @@
 import argparse
 import functools
 import itertools
-import multiprocessing
-import os
 import pathlib
-import re
 import sys
 
-_TASKS = []  # what forked processes find here; functions over archives cannot be sent to them
-
-
-def _do(task):
-    _TASKS[task]()
-
-
-def do_all(tasks, processes):
-    """Calls functions without arguments, in several processes where that is asked for. An exception in one ends all."""
-    processes = min(processes, len(tasks))
-    if processes < 2:
-        for task in tasks:
-            task()
-        return
-    _TASKS[:] = tasks
-    with multiprocessing.get_context("fork").Pool(processes) as pool:
-        pool.map(_do, range(len(tasks)), chunksize=1)
-
-
-def processors():
-    """That this program may use; more than eight would wait for the disk."""
-    return min(8, len(os.sched_getaffinity(0)))
-
-
-def file_name(*parts):
-    return re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(part for part in parts if part)).strip("-")
-
-
-def lighten_fonts():
-    """A PDF places every glyph itself: the tables that lay a font out need not be cut to the glyphs used, which takes most of the
-    time of embedding it. Where fontTools keeps its defaults elsewhere, nothing changes but the time."""
-    from fontTools.subset import Options
-
-    Options._drop_tables_default = [*getattr(Options, "_drop_tables_default", []), "GDEF", "GPOS", "GSUB", "kern"]
-
-
-def axes_of(figure):
-    return [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
-
-
-def keep_ticks(figure):
-    """The ticks in view stay as they are: matplotlib would choose them, and those beside the view, anew whenever it draws."""
-    from matplotlib.ticker import FixedLocator
-
-    for axis in axes_of(figure):
-        low, high = sorted(axis.get_view_interval())
-        slack = 1e-9 * max(abs(low), abs(high))  # a tick on the edge of the view is in it
-        for locator, keep, places in ((axis.get_major_locator(), axis.set_major_locator, axis.get_majorticklocs()),
-                                      (axis.get_minor_locator(), axis.set_minor_locator, axis.get_minorticklocs())):
-            if not isinstance(locator, FixedLocator):
-                keep(FixedLocator([place for place in places if low - slack <= place <= high + slack]))
-
-
-def save(figure, path, formats):
-    """One layout for all formats: matplotlib would make it anew, and draw twice, for each."""
-    import matplotlib.pyplot as plt
-
-    for axis in axes_of(figure):
-        if not axis.label.get_text():
-            axis.set_label_coords(0, 0)  # no label is measured against the ticks to find its place
-    figure.get_layout_engine().execute(figure)
-    keep_ticks(figure)
-    box = figure.get_tightbbox(figure.canvas.get_renderer()).padded(0.1)
-    with plt.rc_context({"figure.constrained_layout.use": False}):
-        figure.set_layout_engine(None)
-        for each in formats:
-            metadata = {"Date": None} if each == "svg" else {"CreationDate": None} if each == "pdf" else None
-            figure.savefig(path.with_name(f"{path.name}.{each}"), dpi=200, bbox_inches=box, metadata=metadata)
-    plt.close(figure)
+from kvsweep.saving import do_all, file_name, lighten_fonts, processors, save
 
 
 def write_archive(path, out, formats, processes=1):

@@ -1,13 +1,13 @@
 """Captures of Nsight Systems beside an archive: kernels and copies of a cell on the cell's own time axis.
 
     capture = kvsweep.open("results.h5").nsight(3, "report.sqlite")
-    print(capture)                                  # how well the two clocks agree
+    print(capture)                                  # the agreement of the two clocks
     kernels = capture.frame[capture.frame.what == "kernel"]
     print(kernels.groupby("name").dur_s.sum().sort_values())
 
-The program marks its steps in the NVTX domain `kvsweep` (docs/nsight.md); they are what both sides know. The tables and columns
-of an export are those of the "SQLite Schema Reference" in NVIDIA's user guide of Nsight Systems; tables that a capture did not
-need are not in it, and columns have come and gone, so each is used where it is.
+The program marks its steps in the NVTX domain `kvsweep` (docs/nsight.md), so both files have them. The tables and columns
+of an export are those of the "SQLite Schema Reference" in NVIDIA's user guide of Nsight Systems. An export lacks tables that its
+capture did not need, and columns differ between versions, so every table and column is optional.
 """
 import contextlib
 import dataclasses
@@ -23,12 +23,12 @@ _DOMAIN_NAME, _RANGES = 75, (59, 60)
 _PAYLOADS = ("uint64Value", "int64Value", "uint32Value", "int32Value")
 # CUpti_ActivityMemcpyKind.
 _COPY_KINDS = {1: "HtoD", 2: "DtoH", 3: "HtoA", 4: "AtoH", 5: "AtoA", 6: "AtoD", 7: "DtoA", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
-_PROCESS = ~0xFFFFFF  # of a globalTid: without the thread
+_PROCESS = ~0xFFFFFF  # mask of a globalTid without the thread
 COLUMNS = ["what", "name", "step", "layer", "t_s", "dur_s", "stream", "device", "bytes", "number"]
 
 
 class NotInCapture(ValueError):
-    """The capture lacks what ties it to the cell."""
+    """The capture lacks the ranges that tie it to the cell."""
 
 
 @dataclasses.dataclass
@@ -48,11 +48,11 @@ class Clock:
 
 @dataclasses.dataclass
 class Capture:
-    """One cell of an archive and what a capture saw of it.
+    """One cell of an archive with its part of a capture.
 
-    `frame` has a row per step, marked range, kernel, copy and (where the archive logged them) KV access, ordered by `t_s`:
-    seconds from the start of the cell, as in /steps. `step` is that of /steps in which something began (0: between steps),
-    `layer` that which launched a kernel outside of a CUDA graph (-1: not known).
+    `frame` has a row per step, marked range, kernel, copy and (if the archive logged them) KV access, ordered by `t_s`:
+    seconds from the start of the cell, as in /steps. `step` is the step of /steps in which the row begins (0: between steps),
+    `layer` the layer that launched a kernel outside a CUDA graph (-1: unknown).
     """
 
     cell: int
@@ -69,8 +69,8 @@ class Capture:
 
 
 def read(archive, cell, path, marked_as=None, accesses=False):
-    """What the export at `path` saw of a cell. `marked_as` is the cell's number in the sweep that was captured, where the archive
-    numbers it otherwise (it was made of several). Raises NotInCapture, or sqlite3.DatabaseError for what is no export."""
+    """A cell's part of the export at `path`. `marked_as` is the cell's index in the captured sweep, if the archive
+    has another index because it was merged. Raises NotInCapture, or sqlite3.DatabaseError if the file is not an export."""
     if not pathlib.Path(path).is_file():
         raise FileNotFoundError(f"no file {path}; nsys export --type sqlite makes one of a .nsys-rep")
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
@@ -95,7 +95,7 @@ def read(archive, cell, path, marked_as=None, accesses=False):
 
 
 class _Export:
-    """An SQLite export of nsys; tables and columns that it lacks read as nothing."""
+    """An SQLite export of nsys; missing tables and columns read as empty."""
 
     def __init__(self, base, path):
         self.base, self.path = base, path
@@ -141,7 +141,7 @@ class _Export:
                              "stream": rows.streamId, "device": rows.deviceId, "bytes": rows.bytes, "launched": self._launched(rows, mark)})
 
     def _launched(self, rows, mark):
-        """When the host asked for it; nothing where the capture has no calls."""
+        """When the host issued it; empty if the capture has no calls."""
         calls = self.table("CUPTI_ACTIVITY_KIND_RUNTIME", ["correlationId", "start", "globalTid"])
         calls = calls[(calls.globalTid.fillna(0).astype(np.int64) & _PROCESS) == mark.process].drop_duplicates("correlationId")
         return rows.correlationId.map(calls.set_index("correlationId").start)
@@ -159,7 +159,7 @@ class _Export:
 
 
 def _mark_of(ranges, number, path):
-    """The range of the cell with the most steps in it: a cell that was tried again has several."""
+    """The range of the cell with the most steps; a retried cell has several ranges."""
     marks = ranges[(ranges.name == "cell") & (ranges.number == number)]
     if not len(marks):
         seen = sorted(set(ranges.number[ranges.name == "cell"].astype(int)))
@@ -170,14 +170,14 @@ def _mark_of(ranges, number, path):
 
 
 def _fit(marked, steps, path):
-    """Least squares over both ends of every step that both know."""
+    """Least squares over start and end of every step that both files have."""
     both = marked.merge(steps[["step", "t_s", "dur_s"]], left_on="number", right_on="step")
     if len(both) < 2:
         raise NotInCapture(f"{path} and the archive have {len(both)} steps of the cell in common; a fit needs two")
     origin = int(both.start.min())
     ns = np.concatenate([both.start, both.end]).astype(np.int64) - origin
     t = np.concatenate([both.t_s, both.t_s + both.dur_s])
-    # About the middle: an offset and a rate that do not pull at each other.
+    # Centered, so that offset and rate are uncorrelated.
     middle = ns.mean()
     rate, level = np.polyfit((ns - middle) * 1e-9, t, 1)
     residual = t - (level + rate * 1e-9 * (ns - middle))
@@ -190,7 +190,7 @@ def _marked(own):
 
 
 def _inside(times, ranges):
-    """For each time the number of the range that it lies in, NaN for none. Ranges do not overlap."""
+    """For each time, the number of the range that contains it, or NaN. Ranges do not overlap."""
     if not len(ranges):
         return np.full(len(times), np.nan)
     at = np.searchsorted(ranges.start.to_numpy(), times, side="right") - 1
@@ -210,7 +210,7 @@ def _of_archive(steps):
 
 
 def _accesses(archive, cell):
-    """KV accesses that kernels logged, where the archive has them: their times are seconds of the cell already."""
+    """Logged KV accesses of the archive, if any; their times are already in seconds of the cell."""
     try:
         rows = archive.table("kv_access", cell)
     except KeyError:

@@ -1,19 +1,19 @@
-"""The cells of archives in panels: what may share a figure or a table."""
+"""The cells of archives in panels: groups that may share a figure or a table."""
 import dataclasses
 
 import numpy as np
 import pandas as pd
 
-# Keys that tell cells of one panel apart.
+# Keys in which cells of one panel differ.
 WITHIN = {"gpu", "policy", "jps", "dram_gib"}
-# What charts and tables draw; reading the rest would take most of their time.
+# The columns that charts and tables use; reading all columns would take most of their time.
 COLUMNS = {
     "steps": ("t_s", "dur_s", "n_tok", "max_tok", "n_waiting", "blk_used", "blk_pinned", "blk_cached", "blk_free",
               "h2d_bytes", "d2h_bytes", "stall_s"),
     "turns": ("turn", "t_arrive_s", "t_finish_s", "prompt_tok", "cached_gpu_tok", "cached_host_tok", "recomputed_tok"),
     "jobs": ("jct_wall_s",),
 }
-NOISE = 0.01  # below one percent of difference there is no winner
+NOISE = 0.01  # smaller relative differences are ties
 
 
 @dataclasses.dataclass
@@ -48,7 +48,7 @@ class Panel:
         return chosen if rate is None else chosen[chosen.jps == rate]
 
     def rows(self, table, cells):
-        """The rows of these cells in a table, one after the other, in the columns that charts need (COLUMNS)."""
+        """The concatenated rows of these cells in a table, with the columns that charts need (COLUMNS)."""
         for cell in cells.index:
             if (table, cell) not in self.read:
                 self.read[table, cell] = self.archive.table(table, cell, COLUMNS[table])
@@ -61,7 +61,7 @@ def _settings(row, axes):
 
 
 def panels_of(archive):
-    """In plan order; cells without results are left out."""
+    """Panels in plan order; cells without results are left out."""
     cells = archive.ok.copy()
     further = [axis for axis in archive.axes if axis not in WITHIN and not axis.startswith("policy.")]
     for axis in [axis for axis in archive.axes if axis.startswith("policy.")]:
@@ -73,7 +73,7 @@ def panels_of(archive):
 
 
 def fit_line(x, y):
-    """Least squares: slope, intercept, R^2, n; NaN where x does not vary."""
+    """Least squares: slope, intercept, R^2, n; NaN if x does not vary."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     if len(x) < 2 or np.ptp(x) == 0:
         return np.nan, np.nan, np.nan, len(x)
@@ -83,7 +83,7 @@ def fit_line(x, y):
 
 
 def ties(best, other):
-    """Whether values by seed cannot be told from the best: within NOISE, or equal seeds give ratios on both sides of 1."""
+    """Whether values by seed tie with the best: within NOISE, or equal seeds give ratios on both sides of 1."""
     seeds = best.index.intersection(other.index)
     ratio = other[seeds].mean() / best[seeds].mean() if len(seeds) else np.nan
     if not np.isfinite(ratio):
@@ -99,7 +99,7 @@ def ties(best, other):
 
 
 def bootstrap_interval(values, seed=42, resamples=10_000):
-    """95 % percentile bootstrap interval of the mean; NaN below two values."""
+    """95 % percentile bootstrap interval of the mean; NaN for fewer than two values."""
     values = np.asarray(values, float)
     if len(values) < 2:
         return np.nan, np.nan

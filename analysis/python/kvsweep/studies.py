@@ -46,9 +46,9 @@ class Series:
     name: str
     points: dict = dataclasses.field(default_factory=dict)     # x as shown: values of the repeats
     published: dict = dataclasses.field(default_factory=dict)  # x as shown: value
-    t: object = None                                           # over time: middles of spans and means in them
+    t: object = None                                           # over time: midpoints of spans, and means within them
     level: object = None
-    external: str = ""                                         # the source of a result from elsewhere
+    external: str = ""                                         # the source of an external result
 
 
 @dataclasses.dataclass
@@ -97,7 +97,7 @@ def _toml(text):
 
 
 def shown(value):
-    """A value of a configuration as the program shows it."""
+    """A value of a configuration as displayed by the program."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value == int(value):
@@ -106,7 +106,7 @@ def shown(value):
 
 
 def rename(names, value):
-    """One '*' in a pattern stands for any text, and in what it becomes for that text."""
+    """One '*' in a pattern matches any text; '*' in the replacement is that text."""
     for pattern, text in names.items():
         if pattern == value:
             return shown(text)
@@ -146,7 +146,7 @@ def figures_in(text, study, sweep=""):
 
 
 def profiles():
-    """sweeps/ of the source tree, or where it was installed."""
+    """sweeps/ in the source tree, or its installed copy."""
     here = pathlib.Path(__file__).resolve()
     for folder in (here.parents[3] / "sweeps", here.parents[2] / "sweeps"):
         if (folder / "published").is_dir():
@@ -189,7 +189,7 @@ def _cells_by_experiment(archives):
 
 
 def charts_of(archives, folder=None, externals=()):
-    """Every figure that the archives have cells for. `externals` are results from elsewhere (kvsweep.external), drawn beside."""
+    """Every figure with cells in the archives. `externals` are external results (kvsweep.external), drawn beside them."""
     folder = pathlib.Path(folder) if folder else profiles()
     figures = []
     for path in sorted(folder.glob("published/*.toml")) if folder else []:
@@ -246,7 +246,7 @@ def _add_forwards(chart, panel, cell):
 
 
 def _level_over_time(name, steps, level):
-    """Means of a level in equal spans of time, weighted by how long it held."""
+    """Time-weighted means of a level in equal spans of time."""
     ends = np.append(steps.t_s.to_numpy(), steps.t_s.iloc[-1] + steps.dur_s.iloc[-1])
     edges = np.linspace(0, ends[-1], SPANS + 1)
     integral = np.concatenate([[0], np.cumsum(level.to_numpy(float) * np.diff(ends))])
@@ -273,7 +273,7 @@ def _add_kv_use(chart, panel, cell):
 
 
 def _add_span(spans, request, what, start, end):
-    """Lengthens the request's last span where this one goes on with the same."""
+    """Adds a span, or extends the request's last span if that has the same state."""
     if end <= start:
         return
     for at in range(len(spans) - 1, -1, -1):
@@ -316,14 +316,14 @@ def _add_published(chart):
             prefix = f"{panel.name}." if chart.figure.panel else ""
             if place.startswith(prefix):
                 rest = place[len(prefix):]
-                # Names and x may hold dots: a series that is there already decides where one ends, and otherwise the last dot.
+                # Names and x may contain dots: an existing series decides where the name ends, otherwise the last dot.
                 name = next((series.name for series in panel.series if rest.startswith(f"{series.name}.")), rest.rpartition(".")[0])
                 panel.named(name).published[rest[len(name) + 1:]] = value
                 break
 
 
 def _add_externals(chart, externals):
-    """A result from elsewhere is a series of its own, so that it never shares a median with cells, and says how it was got."""
+    """Adds an external result as a separate series, so that it never shares a median with cells; its source is its label."""
     for external in externals:
         cell = _Cell(None, -1, pd.Series(external.figures), external.config)
         figure = chart.figure

@@ -1,4 +1,4 @@
-"""Draws figures of studies (kvsweep.studies): what is published as hollow marks and dashes beside what cells gave."""
+"""Draws figures of studies (kvsweep.studies): published values as hollow marks and dashes beside results of cells."""
 import functools
 import textwrap
 
@@ -14,7 +14,7 @@ DOING = {"prefill": COLORS[0], "recompute": COLORS[1], "decode": COLORS[2], "giv
          "copied in": COLORS[4], "waits for a copy": COLORS[7]}
 
 
-MARKERS = "os^"  # of series that share a colour
+MARKERS = "os^"  # markers of series that share a color
 
 
 def draw(chart):
@@ -39,7 +39,7 @@ def _title(chart):
 
 
 def foot(chart):
-    """What a reader must know: whose the hollow marks (in tables, the second numbers) are, and what is not as it seems."""
+    """The chart's note: the source of the hollow marks (in tables, of the second numbers), and caveats."""
     published = any(series.published for panel in chart.panels for series in panel.series)
     theirs = "Behind the slash" if chart.figure.draw == "table" else "Hollow"
     return " ".join([f"{theirs}: published ({chart.figure.source})." if published else "", chart.figure.note, *(f"{each}." for each in chart.remarks)]).strip()
@@ -157,7 +157,7 @@ _DRAW = {"cells": _lines, "forwards": _lines, "time": _time, "requests": _reques
 
 
 def table(chart):
-    """As LaTeX: ours, and behind a slash what is published."""
+    """As LaTeX: our value, a slash, and the published value."""
     head, rows = None, []
     for panel in chart.panels:
         xs = places(chart, panel)
@@ -171,24 +171,24 @@ def table(chart):
 
 
 def _write(chart, out, formats):
-    from . import figures
+    from . import saving
 
-    name = figures.file_name(chart.figure.study, chart.figure.name, chart.gpu, chart.kind.split(" (")[0])
+    name = saving.file_name(chart.figure.study, chart.figure.name, chart.gpu, chart.kind.split(" (")[0])
     if chart.figure.draw == "table":
         (out / f"{name}.tex").write_text(table(chart))
     else:
-        figures.save(draw(chart), out / name, formats)
+        saving.save(draw(chart), out / name, formats)
         (out / f"{name}.txt").write_text(f"{_title(chart)}. {chart.kind}. {foot(chart)}\n")
 
 
 def write_studies(paths, externals, out, formats, processes=1):
-    """Draws every figure of a study that these archives have cells for; returns the archives that had some."""
+    """Draws every study's figure with cells in these archives; returns the archives with such cells."""
     import kvsweep
-    from . import external, figures, studies
+    from . import external, saving, studies
 
     archives = {path: kvsweep.open(path) for path in paths}
     charts = studies.charts_of(list(archives.values()), externals=[external.load(path) for path in externals])
-    figures.do_all([functools.partial(_write, chart, out, formats) for chart in charts], processes)
+    saving.do_all([functools.partial(_write, chart, out, formats) for chart in charts], processes)
     drawn = {experiment for chart in charts for experiment in chart.figure.experiments}
     found = {path for path, archive in archives.items() if archive.sweep in drawn}
     if found:

@@ -8,7 +8,7 @@ _SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": 
 
 
 def escape(text):
-    """Any text as LaTeX shows it."""
+    """Any text, escaped for LaTeX."""
     return "".join(_SPECIAL.get(each, each) for each in str(text).replace("\n", " "))
 
 
@@ -17,7 +17,7 @@ def number(value, digits=4):
 
 
 def tabular(head, rows, note):
-    """Texts are LaTeX already. The note is a comment on top: what the numbers are."""
+    """Texts must be LaTeX. The note becomes a comment on top that states the kind of the numbers."""
     lines = [f"% {line}" for line in note.splitlines()]
     lines += [r"\begin{tabular}{l" + "r" * (len(head) - 1) + "}", r"\hline", " & ".join(head) + r" \\", r"\hline"]
     lines += [" & ".join(row) + r" \\" for row in rows]
@@ -30,7 +30,7 @@ def by_seed(panel, variant, rate, metric):
 
 
 def summary(panel, metric="jct_wall_mean_s"):
-    """Arrival rate by policy; the best in bold, the 95 % interval over repeats where there are several."""
+    """Arrival rate by policy; the best in bold, with the 95 % interval if there are several repeats."""
     rows = []
     for rate in panel.rates:
         values = {variant: panel.of(variant, rate)[metric].dropna() for variant in panel.variants}

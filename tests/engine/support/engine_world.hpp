@@ -9,8 +9,8 @@
 
 namespace support {
 
-/// Computes nothing: a step takes `step_duration`, or what `duration_of` says, and samples the
-/// tokens 1000, 1001, ... one after the other.
+/// Computes nothing: a step takes `step_duration`, or what `duration_of` returns, and samples the
+/// tokens 1000, 1001, ... in order.
 class FakeBackend final : public engine::Backend {
  public:
   engine::StepResult execute(const engine::StepPlan& plan) override {
@@ -56,15 +56,15 @@ class EngineWorld {
         retention_(policies::make_retention(config.policy)),
         engine(config.engine, clock, backend, *order_, *retention_, sink, copier) {}
 
-  /// The prompt arrives now, as a job of its own unless `spec` says otherwise; it must outlive the
-  /// request.
+  /// Submits the prompt now, as a job of its own unless `spec` says otherwise. The prompt must
+  /// outlive the request.
   engine::RequestId submit(const Tokens& prompt, int max_tokens, engine::RequestSpec spec = {}) {
     spec.prompt = prompt;
     spec.stop.max_tokens = max_tokens;
     spec.arrival = clock.now();
     return engine.submit(spec);
   }
-  /// Steps until the request is finished, and returns what it was then.
+  /// Steps until the request is finished, and returns its final state.
   engine::Request run_until_finished(engine::RequestId id) {
     for (int i = 0; i < 100'000; ++i) {
       for (const engine::Request* r : engine.step().finished)

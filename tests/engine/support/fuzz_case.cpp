@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Of few different tokens, so that equal content also arises by chance.
+/// Draws from few different tokens, so that equal content also occurs by chance.
 Tokens random_tokens(Dice& dice, int count) {
   Tokens all;
   for (int i = 0; i < count; ++i)
@@ -28,9 +28,9 @@ FuzzTurn random_turn(Dice& dice, int max_tokens) {
 }
 
 std::vector<FuzzJob> random_jobs(Dice& dice) {
-  const Tokens system = random_tokens(dice, 24);  // every job starts with a part of it
+  const Tokens system = random_tokens(dice, 24);  // every job starts with a prefix of it
   std::vector<FuzzJob> jobs(static_cast<std::size_t>(dice.between(1, 8)));
-  const int rush = dice.any({0, 3, 30});  // steps over which they arrive
+  const int rush = dice.any({0, 3, 30});  // steps over which jobs arrive
   for (FuzzJob& job : jobs) {
     job.arrival_step = dice.between(0, rush);
     for (int turns = dice.between(1, 3); turns > 0; --turns)

@@ -27,12 +27,12 @@ class Dice {
 };
 
 struct FuzzTurn {
-  Tokens fresh;  // what the prompt adds to the turns before it
+  Tokens fresh;  // new tokens of the prompt behind the previous turns
   Tokens outputs;
-  int gap_steps = 0;  // from the end of the turn before
+  int gap_steps = 0;  // from the end of the previous turn
   int priority = 0;
   int tool = -1;
-  bool says_last = false;                         // the client tells that no turn follows
+  bool says_last = false;                         // the client announces that no turn follows
   std::optional<int> abort_after = std::nullopt;  // steps after its arrival
 };
 
@@ -41,8 +41,8 @@ struct FuzzJob {
   std::vector<FuzzTurn> turns;
 };
 
-/// Jobs whose turns extend each other and share prefixes, over a pool that holds the longest
-/// sequence and little more.
+/// Jobs with turns that extend each other and share prefixes, over a pool that barely holds the
+/// longest sequence.
 struct FuzzCase {
   WorldConfig config;
   std::vector<FuzzJob> jobs;
@@ -54,10 +54,10 @@ enum class Retained { nothing, pins };
 FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> orders,
                         Retained retained);
 
-/// A host tier of any kind, from far too small to ample.
+/// Adds a host tier of any kind, from far too small to ample.
 void add_tier(FuzzCase& fuzz, std::uint64_t seed);
 
-/// Loads ahead of turns, by an estimator that may be wrong, over an eager offload tier.
+/// Adds prefetching with a possibly wrong estimator, over an eager offload tier.
 void add_prefetch(FuzzCase& fuzz, std::uint64_t seed);
 
 std::string describe(const FuzzCase& fuzz);

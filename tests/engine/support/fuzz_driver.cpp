@@ -87,8 +87,8 @@ void FuzzDriver::on_finished(Request& request, int step) {
 }
 
 void FuzzDriver::check_end() {
-  // What is kept for jobs whose client did not say that they are over ends with its time, and is
-  // not restored forever.
+  // Pins and held blocks of jobs without an announced last turn must expire, and must not be
+  // restored forever.
   for (int rounds = 0; rounds < 5; ++rounds) {
     world_.pass(std::chrono::hours(1000));
     world_.schedule();

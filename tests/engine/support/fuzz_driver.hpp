@@ -7,8 +7,8 @@
 
 namespace support {
 
-/// Plays a fuzz case against one world: turns arrive when their time has come, some are aborted.
-/// Hooks see every submission, abort and step, so that something else can play along.
+/// Runs a fuzz case against one world: turns arrive when they are due, and some are aborted. Hooks
+/// see every submission, abort and step, so that a model can run in parallel.
 class FuzzDriver {
  public:
   struct Hooks {
@@ -20,8 +20,8 @@ class FuzzDriver {
 
   FuzzDriver(const FuzzCase& fuzz, SchedulerWorld& world, Hooks hooks);
 
-  /// Until every job is over. Throws std::logic_error when a request does not end with exactly its
-  /// outputs, or blocks or pins are left in the end.
+  /// Runs until every job has ended. Throws std::logic_error when a request does not end with
+  /// exactly its outputs, or when blocks or pins remain at the end.
   void run();
 
  private:

@@ -114,7 +114,7 @@ void Invariants::check_waiting() const {
     if (r->swapped_out && !r->blocks.empty()) {
       require(config_.preempt_by_block && r->num_computed > 0 &&
                   kv_.blocks_for(r->num_computed) == static_cast<int>(r->blocks.size()),
-              "who gives way by blocks keeps computed ones");
+              "a request preempted by blocks keeps computed ones");
     } else {
       require(r->blocks.empty() && r->num_computed == 0, "a waiting request holds nothing");
     }
@@ -150,7 +150,7 @@ void Invariants::check_blocks() const {
             "a block has one reference a table, a pin, a copy and a prefetch that hold it");
     ++(holders[b] == 0 ? free : held);
   }
-  require(free == kv_.num_free(), "free blocks are those that nobody holds");
+  require(free == kv_.num_free(), "free blocks are exactly those without references");
   require(free + held + 1 == kv_config_.num_blocks, "free, held and the null block are all");
   require(static_cast<int>(pinned_.size()) == pins_.count(), "pins are counted");
 }
@@ -163,8 +163,8 @@ std::vector<const Request*> Invariants::holders() const {
   return all;
 }
 
-/// The head of the queue is never passed over and the youngest is preempted, so running requests,
-/// and behind them waiting ones, are always in the order of their arrival.
+/// The queue is served strictly from its head and the youngest request is preempted, so running
+/// requests, followed by waiting ones, are always in the order of their arrival.
 void Invariants::check_fcfs() const {
   std::vector<const Request*> service = all_of(scheduler_.running());
   for (const Request* r : order_.in_service_order()) service.push_back(r);

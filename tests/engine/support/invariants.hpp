@@ -6,8 +6,8 @@
 
 namespace support {
 
-/// What must hold between scheduler, KV cache, queue and pins after every half step. Watches from
-/// the first step on; throws std::logic_error naming the first rule that does not hold.
+/// Invariants of scheduler, KV cache, queue and pins after every half step. Must observe every step
+/// from the first; throws std::logic_error naming the first violated rule.
 class Invariants {
  public:
   Invariants(const engine::KvConfig& kv_config, const engine::SchedulerConfig& config,
@@ -17,13 +17,13 @@ class Invariants {
 
   void before_schedule();
   void after_schedule(const engine::StepPlan& plan);
-  /// When copies that the step waits for are through.
+  /// Called when the copies that the step waits for have completed.
   void before_execution(const engine::StepPlan& plan);
   void before_apply();
   void after_apply();
   /// Events since the last call, in order.
   void on_events(const std::vector<engine::KvEvent>& events);
-  /// Pool and tables alone; holds at any time.
+  /// Checks pool and tables alone, at any time.
   void check_blocks() const;
 
  private:

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "tests/engine/support/tokens.hpp"
-#include "workers/engine/kv_cache.hpp"
+#include "workers/engine/cache/kv_cache.hpp"
 
 namespace support {
 
-/// Sequences over one KV cache, without a scheduler. A sequence counts as computed as far as blocks
-/// were allocated for it. verify() runs after every verb.
+/// Sequences over one KV cache, without a scheduler. All tokens with allocated blocks count as
+/// computed. Every verb ends with verify().
 class KvWorld {
  public:
   explicit KvWorld(int num_blocks, int block_size = 16, bool prefix_caching = true)
@@ -25,7 +25,7 @@ class KvWorld {
 
   Ids hits(const engine::Request& request) { return numbers(kv.find_prefix(request)); }
 
-  /// Admits with the longest cached prefix; false when it does not fit.
+  /// Admits the request with its longest cached prefix; false when it does not fit.
   bool admit(engine::Request& request, int new_tokens, int reserved_tokens = 0) {
     const auto found = kv.find_prefix(request);
     const std::vector<engine::BlockId> hit(found.begin(), found.end());
@@ -35,7 +35,7 @@ class KvWorld {
     request.num_computed = static_cast<int>(hit.size()) * kv.block_size() + new_tokens;
     return true;
   }
-  /// A new sequence with all of its prompt.
+  /// Admits a new sequence with its whole prompt.
   engine::Request& admitted(const Tokens& prompt) {
     engine::Request& request = sequence(prompt);
     const auto hit = static_cast<int>(kv.find_prefix(request).size()) * kv.block_size();

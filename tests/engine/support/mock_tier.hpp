@@ -6,9 +6,9 @@
 
 namespace support {
 
-/// A tier that has `match` tokens of every request behind what the GPU has. Its loads are done when
-/// `arrived` says so; what they bring is right up to the block that `fails_at` names, counted from
-/// the request's first.
+/// A tier that has `match` tokens of every request behind the ones on the GPU. Loads complete when
+/// `arrived` says so. Their data is valid up to the block that `fails_at` names, counted from the
+/// request's first.
 class MockTier : public engine::HostTier {
  public:
   MockTier(int match, bool blocking) : match_(match), blocking_(blocking) {}

@@ -10,7 +10,7 @@
 #include "tests/engine/support/tagged_kv.hpp"
 #include "tests/engine/support/tokens.hpp"
 #include "workers/engine/scheduler.hpp"
-#include "workers/engine/tier_config.hpp"
+#include "workers/engine/tiers/config.hpp"
 #include "workers/policies/factory.hpp"
 
 namespace support {
@@ -23,8 +23,8 @@ struct WorldConfig {
   engine::TierConfig tier{};
 };
 
-/// What a client asks for. By default each request is its own job, arrives in the order of add(),
-/// and ends its job.
+/// A client's request. By default it is its own job, arrives in the order of add(), and ends its
+/// job.
 struct Ask {
   Tokens prompt;
   Tokens outputs;  // forced, as many as given
@@ -37,12 +37,12 @@ struct Ask {
   int tool = -1;
 };
 
-/// Scheduler, KV cache, pins and host tier, step by step, in the words of the scenarios: a step is
-/// written "a:400 b:224", its requests in service order with their tokens. Every step asserts the
-/// invariants, and that no request reads KV that was computed for other tokens.
+/// Scheduler, KV cache, pins and host tier, step by step, in the notation of the scenarios: a step
+/// is written "a:400 b:224", its requests in service order with their tokens. Every step asserts
+/// the invariants, and that no request reads KV that was computed for other tokens.
 class SchedulerWorld {
  public:
-  /// With a tier of its own making, or with the given one.
+  /// Creates its own tier, or uses the given one.
   explicit SchedulerWorld(const WorldConfig& config, engine::HostTier* tier = nullptr);
 
   engine::Request& add(const std::string& name, const Ask& ask);
@@ -55,24 +55,24 @@ class SchedulerWorld {
   std::string schedule();
   void apply();
   std::string step();
-  /// Steps until nothing waits and nothing runs; the number of steps.
+  /// Steps until nothing waits and nothing runs; returns the number of steps.
   int run_until_idle();
   void pass(engine::Nanos time) { clock.advance(time); }
 
   std::string running() const;
   std::string waiting() const;
-  /// Requests whose KV is being copied from the host.
+  /// Requests with a load in flight.
   std::string loading() const;
   std::string preempted() const { return preempted_; }
   std::string finished() const { return finished_; }
   engine::Request& operator[](const std::string& name);
   Ids table(const std::string& name) { return numbers((*this)[name].blocks); }
   Ids free_list() const;
-  /// What happened to pins since the start, as "pin 0.0 unseen_tool" and "unpin 0.0 ttl" lines
-  /// (job, turn, reason).
+  /// Events of pins since the start, as lines "pin 0.0 unseen_tool" and "unpin 0.0 ttl" (job, turn,
+  /// reason).
   const std::vector<std::string>& pin_events() const { return pin_events_; }
 
-  /// Everything that happened to KV since the start.
+  /// All KV events since the start.
   const std::vector<engine::KvEvent>& events() const { return events_; }
   /// Blocks in events of the kind and reason.
   int blocks_of(engine::KvEventKind kind, engine::KvReason reason) const;

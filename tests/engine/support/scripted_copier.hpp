@@ -3,12 +3,12 @@
 #include <deque>
 #include <functional>
 
-#include "workers/engine/block_copier.hpp"
+#include "workers/engine/step/block_copier.hpp"
 
 namespace support {
 
-/// Copies nothing; says so when it is told. Each direction is through with `per_poll` batches a
-/// poll, but not before the `latency`-th poll after their submission.
+/// Copies nothing, and reports copies as done on a schedule. Each direction completes `per_poll`
+/// batches per poll, but none before the `latency`-th poll after its submission.
 class ScriptedCopier final : public engine::BlockCopier {
  public:
   struct Batch {
@@ -47,7 +47,7 @@ class ScriptedCopier final : public engine::BlockCopier {
     return true;
   }
 
-  /// "store 1>0 2>1" and "load 0>3": what waits, in order of submission.
+  /// Pending batches, "store 1>0 2>1" and "load 0>3", in order of submission.
   std::vector<std::string> pending() const {
     std::vector<std::string> all;
     for (const Batch& batch : batches) {

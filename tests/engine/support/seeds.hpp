@@ -8,8 +8,8 @@
 
 namespace support {
 
-/// Runs seeds 1 to scaled(documented_count), or the one in KVSWEEP_FUZZ_SEED alone. The test fails
-/// at the first seed that throws, with the number that replays it.
+/// Runs seeds 1 to scaled(documented_count), or only the seed in KVSWEEP_FUZZ_SEED. The test fails
+/// at the first seed that throws, and prints the seed that reproduces it.
 inline void for_each_seed(int documented_count, const std::function<void(std::uint64_t)>& run) {
   const char* one = std::getenv("KVSWEEP_FUZZ_SEED");
   const std::uint64_t first = one != nullptr ? std::strtoull(one, nullptr, 10) : 1;

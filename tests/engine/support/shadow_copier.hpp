@@ -3,13 +3,13 @@
 #include <map>
 
 #include "tests/engine/support/tagged_kv.hpp"
-#include "workers/engine/block_copier.hpp"
+#include "workers/engine/step/block_copier.hpp"
 
 namespace support {
 
-/// Moves the tags of blocks when another copier says that it has moved the blocks. Until a copy is
-/// done its target holds rubbish, so that a read of it, or an early reuse of its source, shows at
-/// the next read. What it stores it reads at the last moment that a copier may, or
+/// Copies the tags of blocks when another copier reports that it has copied the blocks. Until a
+/// copy is done its target holds garbage, so that reading it, or reusing its source too early, is
+/// detected at the next read. Stores read their source at the last moment at which a copier may, or
 /// at the first.
 class ShadowCopier final : public engine::BlockCopier {
  public:
@@ -67,7 +67,7 @@ class ShadowCopier final : public engine::BlockCopier {
   struct Batch {
     engine::CopyDirection direction;
     std::vector<engine::BlockCopy> copies;
-    std::vector<std::uint64_t> read{};  // stores, where they are read at once
+    std::vector<std::uint64_t> read{};  // for stores that read their source at once
   };
   std::span<std::uint64_t> slot(engine::HostSlot slot) {
     const auto size = device_.block(engine::BlockId{1}).size();

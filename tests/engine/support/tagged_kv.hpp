@@ -3,13 +3,13 @@
 #include <span>
 #include <vector>
 
-#include "workers/engine/step.hpp"
+#include "workers/engine/step/step.hpp"
 
 namespace support {
 
-/// The forward pass, as far as correctness of the cache goes: every slot of every block holds a tag
-/// of the whole prefix that its KV was computed for. A step writes its positions, then reads all of
-/// each request's, as attention does.
+/// A stand-in for the forward pass that checks the cache: every slot of every block holds a tag of
+/// the whole prefix that its KV was computed for. A step writes its own positions, then reads all
+/// of each request's, as attention does.
 class TaggedKv {
  public:
   explicit TaggedKv(const engine::KvConfig& config);
@@ -17,7 +17,7 @@ class TaggedKv {
   /// Throws std::logic_error when a request reads a slot that was not computed for its own prefix.
   void execute(const engine::StepPlan& plan);
 
-  /// What a block holds, for copiers.
+  /// The tags of a block, for copiers.
   std::span<std::uint64_t> block(engine::BlockId block);
   /// Fills blocks of the request with the right tags, as a copy from elsewhere would.
   void fill(const engine::Request& request, int first_block, int num_blocks);

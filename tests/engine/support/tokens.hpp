@@ -2,13 +2,13 @@
 #include <initializer_list>
 #include <vector>
 
-#include "workers/engine/ids.hpp"
+#include "workers/engine/base/ids.hpp"
 
 namespace support {
 
 using Tokens = std::vector<engine::TokenId>;
 
-/// `count` tokens that no other stream holds.
+/// `count` tokens that no other stream contains.
 inline Tokens tokens(int count, int stream = 0) {
   Tokens all;
   for (int i = 0; i < count; ++i)

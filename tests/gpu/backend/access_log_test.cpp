@@ -1,10 +1,10 @@
-// The device's access log: AccessLog holds every step against the schedule when it is added, so a
-// log that can be finished is whole.
+// The device's access log. AccessLog checks every step against the schedule when the step is added,
+// so a log that finishes is complete.
 #include <set>
 
 #include "tests/gpu/backend/gpu_world.hpp"
 #include "workers/backends/cuda/cuda_copier.hpp"
-#include "workers/engine/clock.hpp"
+#include "workers/engine/base/clock.hpp"
 
 using namespace gpu_backend_test;
 using backends::AccessLogOptions;
@@ -21,8 +21,8 @@ struct Outcome {
   std::size_t accesses = 0;
 };
 
-/// Two prompts, the second in two chunks beside a decode of the first, then decodes of both, of
-/// which the later ones replay a graph.
+/// Serves two prompts, the second in two chunks beside a decode of the first, then decodes of both,
+/// the later ones of which replay a graph.
 Outcome serve(const backends::cuda::DeviceWeights& weights,
               const backends::CudaCellOptions& options) {
   const auto backend = make_backend(weights, options);
@@ -82,7 +82,7 @@ TEST_CASE("a device's access log is whole, and changes nothing of what is comput
   }
 }
 
-/// Small enough for a tool that watches every access to shared memory.
+/// Small enough for a tool that checks every access to shared memory.
 TEST_CASE("the log of a short prompt and a decode is whole", "[gpu]") {
   NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));

@@ -1,4 +1,4 @@
-// Simulator, host and device decide alike: nothing but the length of a step may tell them apart.
+// Simulator, host and device make the same decisions when steps take the same time.
 #include "tests/cpu/random_serving.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "tests/gpu/backend/gpu_world.hpp"
@@ -10,7 +10,8 @@ using support::Dice;
 
 namespace {
 
-/// One model on the host and on the device, and every way to serve with it in planned time.
+/// One model on the host and on the device, and every way to serve it in time that depends on the
+/// plan alone.
 class Conformance {
  public:
   explicit Conformance(model::Architecture architecture)
@@ -22,7 +23,8 @@ class Conformance {
     std::vector<cpu_test::Job> jobs;
     Serving serving;
   };
-  /// Blocks of sizes that the kernels know, and no host tier: its copies end when they end.
+  /// Blocks of sizes that the kernels support, and no host tier, because its copies end at
+  /// arbitrary times.
   Load random_load(Dice& dice) const {
     auto jobs = cpu_test::random_jobs(dice, config_.shape.vocab, cpu_test::kMaxModelLen);
     return {std::move(jobs), cpu_test::random_serving(dice, config_.dtype, {8, 16, 32, 64})};

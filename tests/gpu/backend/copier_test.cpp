@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/device/blocks.hpp"
+#include "kernels/blocks/blocks.hpp"
 #include "tests/gpu/backend/gpu_world.hpp"
-#include "workers/backends/cuda/copy_batch.hpp"
 #include "workers/backends/cuda/cuda_copier.hpp"
+#include "workers/backends/cuda/device/copy_batch.hpp"
 #include "workers/backends/errors.hpp"
 
 using namespace gpu_backend_test;
@@ -18,7 +18,7 @@ using engine::CopyDirection;
 
 namespace {
 
-constexpr int kBlocks = 64, kSlots = 96;
+constexpr int kArenaBlocks = 64, kSlots = 96;
 
 /// A pool, host memory and the copier between them; block b is filled with a pattern of its own.
 class CopyWorld {
@@ -26,14 +26,14 @@ class CopyWorld {
   explicit CopyWorld(std::int64_t block_bytes = 128 << 10, CudaCopier::Options options = {},
                      bool pinned = true)
       : block_bytes_(block_bytes),
-        pool_(static_cast<std::size_t>(kBlocks * block_bytes)),
+        pool_(static_cast<std::size_t>(kArenaBlocks * block_bytes)),
         memory_(pinned ? cuda_locker() : backends::no_page_locking(),
                 {.piece_bytes = std::size_t{4} << 20, .touch_threads = 2, .numa_node = -1}) {
     memory_.reserve(kSlots, static_cast<std::size_t>(block_bytes));
     memory_.wait_ready();
     copier.emplace(0, backends::cuda::BlockArena{pool_.data(), block_bytes}, memory_, fence,
                    std::move(options));
-    for (int b = 0; b < kBlocks; ++b) fill(b, b);
+    for (int b = 0; b < kArenaBlocks; ++b) fill(b, b);
   }
 
   void fill(int block, int pattern) {
@@ -94,7 +94,7 @@ BlockCopy copy(int block, int slot) {
           engine::HostSlot{static_cast<std::uint32_t>(slot)}};
 }
 
-/// Blocks [first, first + count) and slots in another order, spread over several pieces.
+/// Blocks [first, first + count) with slots in another order, spread over several pieces.
 std::vector<BlockCopy> scattered(int first, int count) {
   std::vector<BlockCopy> all;
   for (int i = 0; i < count; ++i) all.push_back(copy(first + i, (first + i) * 67 % kSlots));
@@ -109,11 +109,11 @@ TEST_CASE("blocks come back from the host as they were stored, whatever became o
   const std::int64_t bytes =
       GENERATE(std::int64_t{16}, std::int64_t{4096} + 48, std::int64_t{2} << 20);
   CopyWorld world(bytes, {.debug = true, .skip_copy = {}}, pinned);
-  const auto copies = scattered(0, kBlocks);
+  const auto copies = scattered(0, kArenaBlocks);
   world.move(CopyDirection::store, copies);
-  for (int b = 0; b < kBlocks; ++b) world.fill(b, 1000 + b);
+  for (int b = 0; b < kArenaBlocks; ++b) world.fill(b, 1000 + b);
   world.move(CopyDirection::load, copies);
-  for (int b = 0; b < kBlocks; ++b) CHECK(world.holds(b, b));
+  for (int b = 0; b < kArenaBlocks; ++b) CHECK(world.holds(b, b));
 }
 
 TEST_CASE("batches of one direction are reported in order of submission, each once") {
@@ -149,7 +149,7 @@ TEST_CASE("a store reads what the steps before it have written") {
   const std::vector<std::int32_t> ids = {5};
   DeviceBuffer blocks(sizeof(std::int32_t));
   backends::cuda::check(cudaMemcpy(blocks.data(), ids.data(), 4, cudaMemcpyHostToDevice), "ids");
-  // Long enough that a store which did not wait would read the pattern from before.
+  // Long enough that a store that did not wait would read the earlier pattern.
   DeviceBuffer busy(std::size_t{1} << 30);
   for (int i = 0; i < 20; ++i)
     backends::cuda::check(cudaMemsetAsync(busy.data(), i, busy.bytes(), steps.get()), "work");
@@ -188,19 +188,20 @@ TEST_CASE("a copy that is left out of a load is noticed, whatever the block held
 TEST_CASE("a block that is given away before its store is through is noticed when it is loaded") {
   NEEDS_DEVICE;
   CopyWorld world(2 << 20, {.debug = true, .skip_copy = {}});
-  world.move(CopyDirection::store, scattered(0, kBlocks));
-  // All slots again, and while that is under way, block by block from the last one, another
-  // content.
-  world.submit(CopyDirection::store, scattered(0, kBlocks));
+  world.move(CopyDirection::store, scattered(0, kArenaBlocks));
+  // Stores all slots again and, while that is in flight, overwrites the blocks one by one from the
+  // last.
+  world.submit(CopyDirection::store, scattered(0, kArenaBlocks));
   Stream other;
-  for (int b = kBlocks - 1; b >= 0; --b)
+  for (int b = kArenaBlocks - 1; b >= 0; --b)
     backends::cuda::check(
         cudaMemsetAsync(world.pool() + std::int64_t{b} * (2 << 20), 0x5a, 2 << 20, other.get()),
         "early reuse");
   world.under_way = 1;
   world.finish();
   other.synchronize();
-  CHECK_THROWS_AS(world.move(CopyDirection::load, scattered(0, kBlocks)), backends::CorruptBlock);
+  CHECK_THROWS_AS(world.move(CopyDirection::load, scattered(0, kArenaBlocks)),
+                  backends::CorruptBlock);
 }
 
 TEST_CASE("copies are one call of the driver from CUDA 12.8 on") {

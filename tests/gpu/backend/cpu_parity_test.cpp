@@ -12,8 +12,8 @@ using backends::CpuBackend;
 
 namespace {
 
-/// Executes every step on the host and on the device, holds the logits against each other, and goes
-/// on with the host's tokens.
+/// Executes every step on the host and on the device, compares the logits, and continues with the
+/// host's tokens.
 class Both final : public engine::Backend {
  public:
   Both(const backends::CpuWeights& host, const backends::cuda::DeviceWeights& device,
@@ -48,8 +48,8 @@ class Both final : public engine::Backend {
     return {static_cast<int>(options.pool.kv_tokens / options.block_size) + 1, options.block_size};
   }
 
-  /// The device's own token is the largest of its logits, and where it is another one than the
-  /// host's, the two are as near in the host's logits as the rows differ.
+  /// The device's token must be the largest of its logits. If it differs from the host's, the two
+  /// must be as close in the host's logits as the rows differ.
   void compare(std::size_t row, const std::vector<float>& all, engine::TokenId host) {
     const std::span found(all.data() + row * vocab_, vocab_);
     const std::span expected(expected_.data() + row * vocab_, vocab_);
@@ -77,7 +77,7 @@ class Both final : public engine::Backend {
   std::vector<engine::TokenId> tokens_;
 };
 
-/// Serves prompts of which some share a beginning, in a pool so small that some are preempted.
+/// Serves prompts, some with a common beginning, in a pool so small that some are preempted.
 struct Service {
   explicit Service(support::Dice& dice, int vocab) {
     const Tokens shared = some_tokens(dice.between(20, 70), vocab, 5);

@@ -17,7 +17,7 @@ using cpu_test::Serving;
 using engine::CopyDirection;
 using engine::CopyId;
 
-/// Keeps what the device samples, and the logits, of every row.
+/// Records the device's samples and logits of every row.
 class Recorded final : public engine::Backend {
  public:
   explicit Recorded(backends::cuda::GpuBackend& backend) : backend_(backend) {}
@@ -42,7 +42,7 @@ class Recorded final : public engine::Backend {
   backends::cuda::GpuBackend& backend_;
 };
 
-/// The device's part of a cell, with host memory of its own where there is a tier.
+/// The device's part of a cell, with its own host memory if there is a tier.
 class Device {
  public:
   Device(const backends::cuda::DeviceWeights& weights, const Serving& serving)

@@ -9,11 +9,11 @@
 
 namespace gpu_backend_test {
 
-/// A small model on device 0 that serves jobs with a real host tier. What is right are the tokens
-/// and logits of the same jobs served one by one in a single pass each, without a tier, on the same
-/// device. They differ by rounding, since other rows share the steps: a row of logits may be as far
-/// off as `allowed`, relative L2 distance, and another token may be sampled where the two are as
-/// near in the right logits as the rows differ.
+/// A small model on device 0 that serves jobs with a real host tier. The correct result is that of
+/// the same jobs served one by one in a single pass each, without a tier, on the same device.
+/// Results differ by rounding, since other rows share the steps: a row of logits may be off by
+/// `allowed` (relative L2 distance), and another token may be sampled if the two are as close in
+/// the correct logits as the rows differ.
 class DeviceBench final : public cpu_test::Bench {
  public:
   DeviceBench(const model::ModelConfig& config, double allowed)
@@ -21,17 +21,17 @@ class DeviceBench final : public cpu_test::Bench {
 
   int vocab() const override { return weights_.config().shape.vocab; }
   void renew_jobs(std::vector<cpu_test::Job> jobs) override;
-  /// Of the faults of copies, `complete_early` concerns stores alone: see LateStores.
+  /// Of the faults of copies, `complete_early` only applies to stores: see LateStores.
   cpu_test::Served serve(const cpu_test::Serving& serving) override;
 
-  /// Of all rows that were right.
+  /// Over all correct rows.
   std::int64_t rows = 0, near_ties = 0;
   double worst = 0;
   std::map<std::string, std::int64_t> loaded_bytes;  // by kind of tier
 
-  using Where = std::tuple<int, int, int>;  // job, turn and which of the turn's answer
+  using Where = std::tuple<int, int, int>;  // job, turn and position in the turn's answer
   struct Row {
-    engine::TokenId token{};  // what the device samples
+    engine::TokenId token{};  // the device's sample
     std::vector<float> logits;
   };
   using Rows = std::map<Where, Row>;

@@ -1,9 +1,9 @@
-#include "kernels/device/layers.hpp"
+#include "kernels/layers/layers.hpp"
 #include "tests/gpu/backend/gpu_world.hpp"
 
 using namespace gpu_backend_test;
 
-// Ends the context of its process: run alone, as ctest does with every test case.
+// Destroys the context of its process, so it must run alone, as with ctest.
 TEST_CASE("an illegal address loses the device, and every later step says so", "[lost]") {
   NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));

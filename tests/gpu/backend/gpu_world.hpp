@@ -6,22 +6,22 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "workers/backends/cuda/device_weights.hpp"
+#include "workers/backends/cuda/device/host_memory.hpp"
+#include "workers/backends/cuda/forward/device_weights.hpp"
 #include "workers/backends/cuda/gpu_backend.hpp"
-#include "workers/backends/cuda/host_memory.hpp"
-#include "workers/engine/step.hpp"
+#include "workers/engine/step/step.hpp"
 
-/// What tests of the cuda backend have in common: small models, steps written by hand.
+/// Common parts of the tests of the cuda backend: small models, hand-written steps.
 namespace gpu_backend_test {
 
 using Tokens = std::vector<engine::TokenId>;
 
-/// Why nothing can run here; empty where there is a device.
+/// Why the tests cannot run here; empty if there is a device.
 std::string no_device();
 #define NEEDS_DEVICE \
   if (const std::string reason = gpu_backend_test::no_device(); !reason.empty()) SKIP_TEST(reason)
 
-/// A transformer of few layers whose heads the kernels know.
+/// A transformer of few layers with heads that the kernels support.
 model::ModelConfig small_model(model::Architecture architecture, model::DType dtype,
                                int head_dim = 64);
 
@@ -36,10 +36,10 @@ backends::CudaCellOptions small_cell(int blocks, int block_size = 16);
 std::unique_ptr<backends::cuda::GpuBackend> make_backend(
     const backends::cuda::DeviceWeights& weights, const backends::CudaCellOptions& options);
 
-/// Steps written by hand.
+/// Hand-written steps.
 class Steps {
  public:
-  /// A request that knows these tokens and lies in these blocks.
+  /// A request with these tokens in these blocks.
   engine::Request& request(Tokens prompt, const std::vector<std::uint32_t>& blocks);
 
   struct Share {

@@ -7,7 +7,7 @@ using namespace gpu_backend_test;
 
 namespace {
 
-/// What a few sequences decode from prompts of their own, all of them in every step.
+/// Decodes of a few sequences from prompts of their own, all of them in every step.
 struct Decoded {
   std::vector<std::vector<float>> logits;  // by step
   std::vector<Tokens> sampled;
@@ -98,7 +98,7 @@ TEST_CASE("graphs recorded before the first step give what those recorded on the
 TEST_CASE("a sequence decodes to the same bits beside up to seven others") {
   NEEDS_DEVICE;
   model::ModelConfig config = small_model(model::Architecture::llama, model::DType::bf16);
-  config.shape.vocab = 528;  // every product of few rows is then the kernels' own
+  config.shape.vocab = 528;  // small-M GEMMs then all use the kernels of this project
   const auto weights = on_device(config);
   const auto backend = make_backend(weights, room_for(8));
   Steps hand;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "workers/backends/cuda/errors.hpp"
+#include "workers/backends/cuda/device/errors.hpp"
 
 namespace gpu_backend_test {
 

@@ -6,9 +6,9 @@
 
 namespace gpu_backend_test {
 
-/// A copier whose chosen stores are as if their blocks were given away before they were copied: a
-/// slot gets what lies in its block when the slot is loaded. Checksums are, as ever, of what lay
-/// there when the store was asked for.
+/// A copier that makes chosen stores behave as if their blocks were reused before they were copied:
+/// a slot gets the content that its block has when the slot is loaded. Checksums are still those of
+/// the block's content when the store was submitted.
 class LateStores final : public engine::BlockCopier {
  public:
   using Chosen = std::function<bool(engine::CopyId)>;

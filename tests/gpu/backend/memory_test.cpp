@@ -3,7 +3,7 @@
 #include "tests/gpu/backend/gpu_world.hpp"
 #include "workers/backends/cuda/cuda_device.hpp"
 #include "workers/backends/errors.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 using namespace gpu_backend_test;
 using backends::CudaCellOptions;
@@ -13,7 +13,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// An opened device with the small Llama in it.
+/// An open device with the small Llama loaded.
 struct DeviceWorld {
   explicit DeviceWorld(model::DType dtype = model::DType::bf16)
       : config(small_model(model::Architecture::llama, dtype)),
@@ -27,7 +27,7 @@ struct DeviceWorld {
   backends::WeightsReport report;
 };
 
-/// What a cell's backend samples after a prompt.
+/// The token that a cell's backend samples after a prompt.
 engine::TokenId first_token(backends::CudaCell& cell) {
   Steps steps;
   engine::Request& request = steps.request(some_tokens(40, 517), blocks_from(1, 3));
@@ -147,7 +147,7 @@ TEST_CASE("cells one after the other get the same tokens, and the pool of each i
       blocks = cell->pool().num_blocks;
       token = first_token(*cell);
     }
-    // The driver keeps a little of what it once took.
+    // The driver keeps a little of the memory that it allocated.
     CHECK(std::abs(cell->pool().num_blocks - blocks) * cell->pool().block_bytes <= 64 << 20);
     CHECK(first_token(*cell) == token);
   }
@@ -217,7 +217,7 @@ TEST_CASE("NaN in the logits names the step and the layer that it comes from") {
   }
 }
 
-TEST_CASE("KV that nobody wrote is noticed: a prefix that was never computed gives NaN") {
+TEST_CASE("reading unwritten KV is detected: a prefix that was never computed gives NaN") {
   NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
   const auto backend = make_backend(weights, small_cell(64));

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "tests/gpu/backend/gpu_world.hpp"
-#include "workers/backends/cuda/nccl_comm.hpp"
+#include "workers/backends/cuda/device/nccl_comm.hpp"
 
 using namespace gpu_backend_test;
 using backends::NcclGroup;
@@ -66,7 +66,7 @@ TEST_CASE("weights made on one device arrive on the other as they are") {
     CHECK((bytes_of(received, parameter) == bytes));
     CHECK(bytes[1000] != std::byte{0});
   }
-  // The communicator is gone: the device holds the weights and little else.
+  // The communicator is freed: the device holds little besides the weights.
   check(cudaSetDevice(1), "choosing the device");
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free device memory");

@@ -8,7 +8,7 @@ using model_fixtures::Reference;
 
 namespace {
 
-/// Relative L2 distance, summed up over many rows.
+/// Relative L2 distance over many rows.
 class Distance {
  public:
   void add(float found, float expected) {
@@ -35,7 +35,7 @@ struct Model {
         weights(reference.config, {.source = *source, .seed = {}, .group = {}}),
         backend(make_backend(weights, options)) {}
 
-  /// Logits after the last token, the prompt cut into chunks of at most `chunk` tokens.
+  /// Logits after the last token, with the prompt cut into chunks of at most `chunk` tokens.
   std::vector<float> last_logits(const std::vector<int>& prompt, int chunk) {
     Steps steps;
     engine::Request& request = steps.request(as_tokens(prompt), blocks_from(1, 10));
@@ -44,7 +44,7 @@ struct Model {
     return backend->logits();
   }
 
-  /// What transformers is allowed to be off by in this type, once and a half.
+  /// 1.5 times the error of transformers in this type.
   double allowed() const { return 1.5 * reference.error(to_text(reference.config.dtype)); }
 
   Reference reference;

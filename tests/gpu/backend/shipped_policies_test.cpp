@@ -1,6 +1,6 @@
-// Every policy that sweeps may name computes the same on a device when KV is really copied to host
-// memory and back, under checksums: what the host's test of this name serves, in a sample of the
-// kinds of preemption and of the schedulers.
+// Every shipped policy computes the same on a device while KV is really copied to host memory and
+// back, under checksums: the servings of the host's test of this name, for a sample of the kinds of
+// preemption and of the schedulers.
 #include "tests/cpu/random_serving.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "tests/gpu/backend/device_bench.hpp"
@@ -15,7 +15,7 @@ namespace {
 const Target kDevice = {"cuda", {8, 16, 24}};
 
 DeviceBench bench_of(model::Architecture architecture) {
-  // Of heads of 64 in float16, as far as the host's logits are from a device's.
+  // For heads of 64 in float16: the distance between the host's logits and a device's.
   return {gpu_backend_test::small_model(architecture, model::DType::f16), 6e-3};
 }
 

@@ -10,14 +10,14 @@ namespace {
 
 constexpr int kJobs = 8, kTurns = 3, kBlock = 16;
 
-/// Turns of jobs in the order of their submission: each extends the one before.
+/// Turns of jobs in the order of submission: each extends the previous one.
 struct Turn {
   Tokens prompt;
   Tokens answer;
 };
 using Script = std::vector<Turn>;
 
-/// Holds what the model samples against the recorded answers that the engine goes on with.
+/// Compares the model's samples with the recorded answers, which the engine continues with.
 class Compared final : public engine::Backend {
  public:
   explicit Compared(engine::Backend& backend) : backend_(backend) {}
@@ -42,10 +42,10 @@ class Compared final : public engine::Backend {
 };
 
 /// Serves all jobs' first turns, then all second ones, and so on.
-class Serving {
+class TierServing {
  public:
-  Serving(const backends::cuda::DeviceWeights& weights, int blocks, int host_slots,
-          CudaCopier::Options options = {})
+  TierServing(const backends::cuda::DeviceWeights& weights, int blocks, int host_slots,
+              CudaCopier::Options options = {})
       : backend(make_backend(weights, small_cell(blocks, kBlock))), compared(*backend) {
     config_.kv = {.num_blocks = blocks + 1, .block_size = kBlock};
     config_.scheduler = {
@@ -110,17 +110,17 @@ class Serving {
   std::unique_ptr<backends::HostMemory> memory_;
 
  public:
-  std::optional<CudaCopier> copier;  // after the memory that it copies to
+  std::optional<CudaCopier> copier;  // declared after the memory that it copies to
 };
 
 }  // namespace
 
-TEST_CASE("turns whose KV went to the host and came back go on as with all KV on the device") {
+TEST_CASE("turns with restored KV continue as with all KV on the device") {
   NEEDS_DEVICE;
   for (const auto architecture : {model::Architecture::llama, model::Architecture::opt}) {
     const auto weights = on_device(small_model(architecture, model::DType::f16));
-    const Script plain = Serving(weights, 400, 0).serve(nullptr);
-    Serving tiered(weights, 24, 200);
+    const Script plain = TierServing(weights, 400, 0).serve(nullptr);
+    TierServing tiered(weights, 24, 200);
     tiered.serve(&plain);
     const auto& loads = tiered.copier->traffic(engine::CopyDirection::load);
     const auto& stores = tiered.copier->traffic(engine::CopyDirection::store);
@@ -136,9 +136,10 @@ TEST_CASE("turns whose KV went to the host and came back go on as with all KV on
 TEST_CASE("a block that never arrives on the host is noticed when a turn loads it") {
   NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::f16));
-  const Script plain = Serving(weights, 400, 0).serve(nullptr);
+  const Script plain = TierServing(weights, 400, 0).serve(nullptr);
   int batches = 0;
-  Serving broken(weights, 24, 200,
-                 {.debug = true, .skip_copy = [&](engine::CopyId) { return ++batches % 3 == 0; }});
+  TierServing broken(weights, 24, 200, {.debug = true, .skip_copy = [&](engine::CopyId) {
+                                          return ++batches % 3 == 0;
+                                        }});
   CHECK_THROWS_AS(broken.serve(&plain), backends::CorruptBlock);
 }

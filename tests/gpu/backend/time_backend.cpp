@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "workers/backends/cuda/cuda_device.hpp"
-#include "workers/engine/clock.hpp"
-#include "workers/engine/step.hpp"
+#include "workers/engine/base/clock.hpp"
+#include "workers/engine/step/step.hpp"
 
 namespace {
 
@@ -44,7 +44,7 @@ model::ModelConfig opt_13b() {
   return config;
 }
 
-/// Requests whose first tokens count as computed, and the steps over them.
+/// Requests with leading tokens that count as computed, and the steps over them.
 class Batch {
  public:
   Batch(int sequences, int context, int block_size) : prompt_(static_cast<std::size_t>(context)) {

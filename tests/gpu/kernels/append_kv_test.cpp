@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/device/attention.hpp"
+#include "kernels/attention/attention.hpp"
 #include "kernels/reference/kv_blocks.hpp"
 #include "kernels/reference/linear.hpp"
 #include "kernels/reference/rope.hpp"
@@ -21,7 +21,7 @@ struct AppendCase {
   int first_position = 0;
 };
 
-/// Appends random tokens of two sequences that take turns and compares everything that is written.
+/// Appends random tokens of two alternating sequences and compares everything that is written.
 class AppendRun {
  public:
   explicit AppendRun(const AppendCase& c)
@@ -109,7 +109,7 @@ class AppendRun {
     compare_arenas(found_arena, arena);
   }
 
-  /// The written rows are near, and nothing else was written.
+  /// Checks that the written rows are close and that nothing else was written.
   void compare_arenas(const Floats& found, const Floats& expected) const {
     Floats found_rows, expected_rows;
     std::size_t strays = 0;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/device/attention.hpp"
+#include "kernels/attention/attention.hpp"
 #include "kernels/reference/attention.hpp"
 #include "tests/gpu/kernels/device.hpp"
 
@@ -10,7 +10,7 @@ namespace gpu_test {
 
 namespace gpu = kernels::gpu;
 
-/// The last `queries` of `context` tokens are computed; the others are cached.
+/// Computes the last `queries` of `context` tokens; the others are cached.
 struct Sequence {
   int context;
   int queries;
@@ -22,11 +22,11 @@ struct WorldShape {
   int kv_heads = 2;
   int head_dim = 128;
   int block_size = 16;
-  int shared_blocks = 0;  // that the sequences' tables begin with, of one sequence
+  int shared_blocks = 0;  // leading blocks shared by the sequences' tables
 };
 
-/// A step's sequences in an arena whose blocks lie in random order. Every slot that holds no token
-/// is NaN, and so is the output.
+/// A step's sequences in an arena with blocks in random order. Every slot without a token is NaN,
+/// and so is the output.
 class AttentionWorld {
  public:
   AttentionWorld(const WorldShape& shape, const std::vector<Sequence>& sequences)
@@ -140,8 +140,8 @@ class AttentionWorld {
   Floats expected() const {
     return type() == Type::bf16 ? expected_as<kernels::Bf16>() : expected_as<kernels::F16>();
   }
-  /// Largest distance of one head's row from the reference that the 16-bit weights and results
-  /// explain.
+  /// Largest distance of one head's row from the reference that the rounding of 16-bit weights and
+  /// results explains.
   double bound() const { return 2 * rounding(type()); }
   void check_result(const Halves& found) const {
     check_rows(to_floats(type(), found), expected(), shape_.head_dim, bound());
@@ -163,7 +163,7 @@ class AttentionWorld {
     const Ints order = numbers_.shuffled(total);
     auto next = order.begin() + shape_.shared_blocks;
     for (const Sequence& s : sequences_) {
-      // What a row holds past its last block is never read: it would be far outside the arena.
+      // Entries past a row's last block are never read: they would be far outside the arena.
       Ints row(static_cast<std::size_t>(table_stride_), 1 << 24);
       for (int i = 0; i < blocks_of(s); ++i)
         row[static_cast<std::size_t>(i)] =

@@ -1,4 +1,4 @@
-#include "kernels/device/blocks.hpp"
+#include "kernels/blocks/blocks.hpp"
 
 #include "kernels/reference/kv_blocks.hpp"
 #include "tests/gpu/kernels/device.hpp"

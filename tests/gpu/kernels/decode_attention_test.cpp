@@ -137,10 +137,10 @@ TEST_CASE("a captured launch serves other contexts, and skips padding rows", "[g
 
 namespace {
 
-/// Slots read of every (block, key head), of keys and of values.
+/// Number of slots read per (block, key head), of keys and of values.
 using Touched = std::map<std::pair<unsigned, int>, std::array<int, 2>>;
 
-/// Runs `attention` with a log and gives what it read.
+/// Runs `attention` with a log and returns what it read.
 template <class Attention>
 Touched logged(const gpu::LoggedWork& work, std::size_t rows, kernels::AccessKernel kernel,
                const Attention& attention) {

@@ -12,8 +12,8 @@
 #include "kernels/number.hpp"
 #include "tests/support/catch.hpp"
 
-/// What tests of kernels on a GPU have in common: memory that is poisoned, 16-bit numbers on the
-/// host, and distances.
+/// Common parts of the tests of kernels on a GPU: poisoned memory, 16-bit numbers on the host, and
+/// distances.
 namespace gpu_test {
 
 using kernels::gpu::Type;
@@ -23,7 +23,7 @@ using Halves = std::vector<std::uint16_t>;  // numbers of a 16-bit type
 
 inline void check(cudaError_t code) { kernels::gpu::check(code, "a call of the test"); }
 
-/// Why nothing can run here; empty where there is a device.
+/// Why the tests cannot run here; empty if there is a device.
 inline std::string no_device() {
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
@@ -33,7 +33,7 @@ inline std::string no_device() {
 #define NEEDS_DEVICE \
   if (const std::string reason = gpu_test::no_device(); !reason.empty()) SKIP_TEST(reason)
 
-/// Device memory, NaN in every type from the start.
+/// Device memory, initialized to NaN in every type.
 template <class T>
 class Device {
  public:
@@ -97,7 +97,7 @@ class Numbers {
     for (float& x : all) x = one();
     return all;
   }
-  /// The same as a 16-bit type holds them.
+  /// The same, rounded to a 16-bit type.
   Halves halves(Type type, std::int64_t count) { return to_halves(type, many(count)); }
   int below(int limit) { return static_cast<int>(bits_() % static_cast<std::uint64_t>(limit)); }
   /// 0 .. count - 1 in random order.
@@ -125,12 +125,13 @@ double distance(const float* found, const Expected* expected, std::size_t count)
 }
 
 /// Relative L2 distance that rounding to `type` explains (rms 2^-9 / sqrt(3) and 2^-12 / sqrt(3) of
-/// a number), several roundings allowed.
+/// a number), with room for several roundings.
 inline double rounding(Type type) {
   return type == Type::bf16 ? 4e-3 : type == Type::f16 ? 5e-4 : 1e-6;
 }
 
-/// Fails unless each row of `width` is as near as `bound`; all rows, so that one wrong row shows.
+/// Fails unless each row of `width` is within `bound`. Checks all rows, so that one wrong row is
+/// detected.
 template <class Expected>
 void check_rows(const Floats& found, const std::vector<Expected>& expected, int width,
                 double bound) {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kernels/device/capability.hpp"
-#include "kernels/device/layers.hpp"
+#include "kernels/layers/layers.hpp"
 #include "kernels/reference/activation.hpp"
 #include "kernels/reference/linear.hpp"
 #include "tests/gpu/kernels/device.hpp"
@@ -12,7 +12,7 @@ namespace reference = kernels::reference;
 
 namespace {
 
-/// A product on numbers from one seed, on both machines.
+/// A product of numbers from one seed, on host and device.
 struct Product {
   Product(Type type, Type out_type, bool gated, int rows, int n, int k)
       : out(out_type), gated(gated), rows(rows), n(n), k(k), type(type) {
@@ -144,8 +144,8 @@ TEST_CASE("products of 9 to 64 rows can be left in float32", "[gpu]") {
 
 TEST_CASE("a row of a product is bitwise the same whether it is one of 9 rows or of 64", "[gpu]") {
   NEEDS_WGMMA;
-  // A product of n = 2040 is so small that up to eight rows, too, are computed by the kernels of
-  // compute capability 9.0 (the other one does not take this n), and a row may be alone.
+  // A product with n = 2040 is so small that even up to eight rows are computed by the kernels for
+  // compute capability 9.0 (the other one does not support this n), and a row may be alone.
   const int n = GENERATE(2064, 2040);
   const std::vector<int> fewer =
       n == 2064 ? std::vector{9, 16, 17, 31, 33} : std::vector{1, 8, 9, 16, 17, 31, 33};

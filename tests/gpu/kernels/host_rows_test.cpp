@@ -1,4 +1,4 @@
-#include "kernels/device/host_rows.hpp"
+#include "kernels/blocks/host_rows.hpp"
 
 #include <memory>
 

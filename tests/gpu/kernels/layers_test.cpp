@@ -1,4 +1,4 @@
-#include "kernels/device/layers.hpp"
+#include "kernels/layers/layers.hpp"
 
 #include <limits>
 
@@ -24,7 +24,7 @@ struct NormCase {
   bool layer_norm;
 };
 
-/// Runs add_norm and its twins on the same numbers and compares residual and output.
+/// Runs add_norm and its reference twins on the same numbers and compares residual and output.
 void check_add_norm(const NormCase& c) {
   INFO(name(c.type) << ", " << c.rows << " rows of " << c.width << ", LayerNorm " << c.layer_norm);
   Numbers numbers(7);
@@ -82,7 +82,7 @@ void check_argmax(Type type, const Floats& logits, int rows, int vocab, const In
   op.tokens = tokens.get();
   op.saw_nan = saw_nan.get();
   op.workspace = workspace.get();
-  for (int repeat = 0; repeat < 2; ++repeat) {  // the workspace is as it was
+  for (int repeat = 0; repeat < 2; ++repeat) {  // the workspace must be unchanged
     gpu::argmax(op, nullptr);
     CHECK(tokens.host() == expected);
     CHECK(saw_nan.host() == expected_nan);
@@ -188,7 +188,7 @@ TEST_CASE("norms of chosen rows leave the residual alone", "[gpu]") {
   check_rows(to_floats(Type::bf16, out.host()), expected, width, rounding(Type::bf16));
 }
 
-TEST_CASE("a row's norm is bitwise the same in any company, run after run", "[gpu]") {
+TEST_CASE("a row's norm is bitwise the same beside any other rows, run after run", "[gpu]") {
   NEEDS_DEVICE;
   const int width = 4096, rows = 40;
   Numbers numbers(5);

@@ -3,14 +3,14 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/device/access_log.hpp"
+#include "kernels/log/device_log.hpp"
 #include "tests/gpu/kernels/device.hpp"
 
 namespace gpu_test {
 
 namespace gpu = kernels::gpu;
 
-/// A step's access log for kernels that are launched by hand: all heads of one layer.
+/// A step's access log for kernels launched by hand: all heads of one layer.
 class LoggedSegments {
  public:
   static constexpr std::uint16_t kStep = 7;
@@ -29,8 +29,8 @@ class LoggedSegments {
   }
   gpu::AccessLog log() const { return {plan_device_->get(), 0}; }
 
-  /// What the kernel logged, each record behind its segment's header. Checks what all segments have
-  /// in common.
+  /// The kernel's log, each record with its segment's header. Checks the properties common to all
+  /// segments.
   struct Logged {
     kernels::SegmentHeader header;
     kernels::AccessRecord record;

@@ -89,8 +89,8 @@ TEST_CASE("sequences of all lengths share a launch, and blocks", "[gpu][short]")
 
 namespace {
 
-/// Tokens [begin, end) of a prompt as a chunk of their own. The same seed gives the same blocks and
-/// the same arena as in the world that computed it whole, whatever is computed.
+/// Computes tokens [begin, end) of a prompt as a chunk. The same seed gives the same blocks and the
+/// same arena as in the world that computed the prompt whole.
 Halves chunk_of(AttentionWorld& whole, const WorldShape& shape, int begin, int end, bool portable) {
   AttentionWorld part(shape, {{whole.tokens(), whole.tokens()}});
   const int qkv_width = whole.heads().qkv_width();

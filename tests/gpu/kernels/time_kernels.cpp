@@ -1,6 +1,6 @@
-// Times of the kernels at the shapes of Llama-3.1-8B, each beside its share of the device's copy
-// rate (bytes that have to move) or its arithmetic rate. Medians of graph replays over memory that
-// the L2 cache cannot hold, on random numbers.
+// Times the kernels at the shapes of Llama-3.1-8B, each with its share of the device's copy rate
+// (bytes that have to be moved) or of its arithmetic rate. Medians of graph replays over memory
+// that exceeds the L2 cache, on random numbers.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/device/attention.hpp"
-#include "kernels/device/layers.hpp"
+#include "kernels/attention/attention.hpp"
+#include "kernels/layers/layers.hpp"
 
 namespace gpu = kernels::gpu;
 using kernels::gpu::check;
@@ -51,7 +51,7 @@ Memory integers(const std::vector<std::int32_t>& from) {
   return memory;
 }
 
-/// Median time of one of the `inside` things that `work` enqueues, microseconds.
+/// Median time of one of the `inside` operations that `work` enqueues, in microseconds.
 double microseconds(int inside, const std::function<void(cudaStream_t)>& work) {
   cudaStream_t stream;
   cudaGraph_t graph;
@@ -73,7 +73,7 @@ double microseconds(int inside, const std::function<void(cudaStream_t)>& work) {
     check(cudaEventSynchronize(end), "synchronize");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, begin, end), "elapsed");
-    if (i >= 3) times.push_back(milliseconds);  // the first ones warm the clocks up
+    if (i >= 3) times.push_back(milliseconds);  // the first ones warm up the clocks
   }
   cudaEventDestroy(end);
   cudaEventDestroy(begin);
@@ -92,7 +92,7 @@ void print_bytes(const char* what, double us, double bytes) {
               100 * rate / copy_rate);
 }
 
-/// Outside a graph, where copies run on the multiprocessors rather than on a copy engine.
+/// Outside a graph, because in a graph copies run on the multiprocessors instead of a copy engine.
 void time_copy() {
   const std::size_t bytes = std::size_t{2} << 30;
   const Memory from = random_numbers(bytes / 2), to(bytes);
@@ -122,7 +122,7 @@ std::vector<std::int32_t> shuffled(int count) {
   return ids;
 }
 
-/// The access log of decodes of all layers; what an engine would have its kernels write.
+/// The access log of decodes of all layers, as an engine passes it to its kernels.
 class Log {
  public:
   Log(const gpu::HeadShape& heads, const kernels::KvLayout& layout, int batch, int context)
@@ -253,7 +253,7 @@ void time_prefills() {
 }
 
 void time_rows(int tokens) {
-  constexpr int kCopies = 8;  // that take turns, so that the cache holds no inputs of large sizes
+  constexpr int kCopies = 8;  // used in turn, so that large inputs are not cached
   const std::int64_t width = 2 * kMlp;
   const Memory wide = random_numbers(kCopies * tokens * width),
                out(static_cast<std::size_t>(tokens) * kMlp * 2),
@@ -321,7 +321,7 @@ void time_append(int tokens, bool logged = false) {
   print_bytes(what, us, 4.0 * tokens * static_cast<double>(width));
 }
 
-/// A matrix product of few rows, over matrices that take turns.
+/// Times a small-M GEMM, over matrices used in turn.
 void time_few_rows(const char* name, int rows, int n, int k, bool gated, gpu::Type out_type) {
   if (!gpu::takes_few_rows(rows, n, k, gated)) return;
   const std::int64_t elements = (gated ? 2 : 1) * std::int64_t{n} * k;

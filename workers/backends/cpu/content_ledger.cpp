@@ -14,7 +14,7 @@ std::string place(const engine::StepPlan& plan, const engine::Request& request, 
          std::to_string(index(request.id));
 }
 
-/// Blocks of the request whose hash is known.
+/// Number of the request's blocks with a known hash.
 int hashed_blocks(const engine::Request& request) {
   const auto known = request.spec.known_hashes.size();
   return static_cast<int>(known > 0 ? known : request.own_hashes.size());
@@ -51,12 +51,12 @@ void ContentLedger::after_step(const engine::StepPlan& plan) {
   for (const engine::ScheduledRequest& share : plan.scheduled) {
     const int filled =
         std::min((share.computed_before + share.num_tokens) / size, hashed_blocks(*share.request));
-    for (int i = share.computed_before / size; i < filled; ++i) note(plan, *share.request, i);
+    for (int i = share.computed_before / size; i < filled; ++i) record(plan, *share.request, i);
   }
 }
 
-/// What a request fills in this step another one of the same step may have hit already: there is
-/// nothing to read before.
+/// Finds the blocks that the step fills. Another request of the same step may have hit them, so
+/// they cannot be verified before the step.
 void ContentLedger::find_filling(const engine::StepPlan& plan) {
   const int size = arena_.layout().block_size;
   filling_.clear();
@@ -82,7 +82,8 @@ void ContentLedger::verify(const engine::StepPlan& plan, const engine::Request& 
     throw CorruptBlock(id, place(plan, request, "read"), noted->second, found);
 }
 
-void ContentLedger::note(const engine::StepPlan& plan, const engine::Request& request, int block) {
+void ContentLedger::record(const engine::StepPlan& plan, const engine::Request& request,
+                           int block) {
   const engine::BlockId id = block_at(request, block);
   const std::uint64_t found = checksum(id);
   const auto [noted, fresh] = checksums_.emplace(request.block_hash(block), found);

@@ -5,27 +5,27 @@
 
 #include "workers/backends/cpu/kv_arena.hpp"
 #include "workers/backends/step_batch.hpp"
-#include "workers/engine/block_hash.hpp"
-#include "workers/engine/step.hpp"
+#include "workers/engine/base/block_hash.hpp"
+#include "workers/engine/step/step.hpp"
 
 namespace backends {
 
-/// Checks that every block holds the KV of the tokens it stands for: by a checksum for each hash,
-/// noted when the first block of that hash becomes full.
+/// Checks that every block holds the KV of its tokens, with one checksum per hash, recorded when
+/// the first block of that hash becomes full.
 ///
-/// Equal hashes mean equal bits, because what a token computes depends on its prefix alone: so
-/// prefix hits, blocks computed again and blocks that went to the host and back are all held
-/// against the same checksum.
+/// Equal hashes imply equal bits, because a token's KV depends on its prefix alone. Prefix hits,
+/// recomputed blocks and blocks restored from the host are therefore all compared with the same
+/// checksum.
 class ContentLedger {
  public:
-  /// Poisons the whole arena: its memory may still hold KV of others.
+  /// Poisons the whole arena, because its memory may still hold stale KV.
   explicit ContentLedger(KvArena& arena);
 
-  /// Verifies the full blocks that the step is going to read, then poisons those that it takes
-  /// anew, so that what is read before it was written is NaN. Throws CorruptBlock.
+  /// Verifies the full blocks that the step reads, then poisons those that it allocates, so that
+  /// reading one before it is written gives NaN. Throws CorruptBlock.
   void before_step(const engine::StepPlan& plan, const StepBatch& batch);
-  /// Notes the blocks that the step has filled, or holds them against what was noted before.
-  /// Throws CorruptBlock.
+  /// Records the checksums of the blocks that the step has filled, or compares them with recorded
+  /// ones. Throws CorruptBlock.
   void after_step(const engine::StepPlan& plan);
 
  private:
@@ -33,13 +33,13 @@ class ContentLedger {
   void find_filling(const engine::StepPlan& plan);
   std::uint64_t checksum(engine::BlockId block);
   void verify(const engine::StepPlan& plan, const engine::Request& request, int block);
-  void note(const engine::StepPlan& plan, const engine::Request& request, int block);
+  void record(const engine::StepPlan& plan, const engine::Request& request, int block);
 
   struct HashOfHash {
     std::size_t operator()(const engine::BlockHash& hash) const { return hash.low; }
   };
   KvArena& arena_;
-  std::unordered_set<engine::BlockId> filling_;  // blocks that the step makes full
+  std::unordered_set<engine::BlockId> filling_;  // blocks that the step fills
   std::unordered_map<engine::BlockHash, std::uint64_t, HashOfHash> checksums_;
 };
 

@@ -52,7 +52,7 @@ void CpuAccessLog::use_clock(const engine::Clock& cell) {
   tie_clocks();
 }
 
-/// The middle of two readings of one clock belongs to the reading of the other between them.
+/// Ties the reading of one clock to the middle of two readings of the other around it.
 void CpuAccessLog::tie_clocks() {
   const engine::Nanos before = cell_->now();
   const std::uint64_t own = time();

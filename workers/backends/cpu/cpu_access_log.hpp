@@ -8,16 +8,16 @@
 
 namespace backends {
 
-/// The access log of a CpuBackend: kernels fill one of three buffers, a thread empties them.
+/// The access log of a CpuBackend: kernels fill one of three buffers, and a thread empties them.
 class CpuAccessLog final : public AccessLogger {
  public:
   /// Throws engine::InputError as AccessLog does.
   CpuAccessLog(const AccessLogOptions& options, const AccessPattern& pattern, int layers,
                int num_blocks);
 
-  /// Where the step's kernels log to; null when it is not logged. end_step() must follow.
+  /// The log of the step's kernels; null when the step is not logged. end_step() must follow.
   kernels::reference::AccessTrace* begin_step(const engine::StepPlan& plan);
-  /// Hands the step on, if it is logged. Throws AccessMismatch, of this step or an earlier one.
+  /// Passes the step on, if it is logged. Throws AccessMismatch of this step or an earlier one.
   void end_step();
   bool logs_layer(int layer) const { return log_.options().layers.holds(layer); }
 
@@ -40,9 +40,9 @@ class CpuAccessLog final : public AccessLogger {
   const engine::Clock* cell_ = nullptr;
   AccessLog log_;
   kernels::reference::AccessTrace trace_;
-  Buffer* buffer_ = nullptr;             // of the step that is logged now
-  std::vector<AccessSegment> segments_;  // the thread's
-  BufferRing<Buffer> ring_;              // last: its thread uses what stands before
+  Buffer* buffer_ = nullptr;             // buffer of the step being logged
+  std::vector<AccessSegment> segments_;  // used by the thread
+  BufferRing<Buffer> ring_;              // declared last: its thread uses the members above
 };
 
 }  // namespace backends

@@ -11,7 +11,7 @@
 namespace backends {
 namespace {
 
-/// Any block, and heads of any size in whole groups.
+/// Accepts any block size, and heads of any size in whole groups.
 int checked_block_size(int block_size, const model::ModelShape& shape) {
   check_kernels({.backend = "cpu"}, block_size, shape);
   return block_size;
@@ -58,7 +58,7 @@ void CpuBackend::run_layers(const engine::StepPlan& plan, kernels::reference::Ac
   }
 }
 
-/// In tiles, so that the logits of a long prompt never lie in memory at once.
+/// Computes logits in tiles, so that those of a long prompt are never all in memory.
 void CpuBackend::sample(const engine::StepPlan& plan) {
   const auto vocab = static_cast<std::size_t>(weights_.shape().vocab);
   const bool all = options_.logits_at == LogitsAt::every_position;
@@ -86,7 +86,7 @@ void CpuBackend::take_row(const engine::StepPlan& plan, std::int32_t row,
       static_cast<engine::TokenId>(kernels::reference::argmax(logits.data(), vocab)));
 }
 
-/// `values` belong to these tokens of the step, the same number to each.
+/// `values` has the same number of values for each of these tokens of the step.
 void CpuBackend::require_finite(const engine::StepPlan& plan, int layer,
                                 std::span<const float> values,
                                 std::span<const std::int32_t> rows) const {

@@ -8,8 +8,8 @@
 #include "workers/backends/cpu/cpu_access_log.hpp"
 #include "workers/backends/cpu/forward_pass.hpp"
 #include "workers/backends/step_checks.hpp"
-#include "workers/engine/backend.hpp"
-#include "workers/engine/clock.hpp"
+#include "workers/engine/base/clock.hpp"
+#include "workers/engine/step/backend.hpp"
 
 namespace backends {
 
@@ -18,7 +18,7 @@ struct KvPool {
   int block_size = 16;
 };
 
-/// One row of logits as an observer sees it, valid during the call.
+/// One row of logits as passed to an observer, valid during the call.
 struct LogitsRow {
   engine::RequestId request;
   int position;                   // of the token that the logits follow
@@ -27,7 +27,7 @@ struct LogitsRow {
 
 enum class Checks : std::uint8_t {
   off,
-  /// Poisons fresh blocks, holds full blocks against checksums, looks for NaN behind every layer.
+  /// Poisons new blocks, compares full blocks with checksums, and checks for NaN after every layer.
   debug,
 };
 enum class LogitsAt : std::uint8_t { sampled_positions, every_position };
@@ -37,26 +37,26 @@ struct CpuOptions {
   Checks checks = Checks::off;
   LogitsAt logits_at = LogitsAt::sampled_positions;
   std::function<void(const LogitsRow&)> on_logits;  // may be empty
-  std::optional<AccessLogOptions> access_log = {};  // of the KV cache; nothing: none
-  StepLimits limits = {};                           // of the scheduler whose steps these are
+  std::optional<AccessLogOptions> access_log = {};  // of the KV cache; empty: no log
+  StepLimits limits = {};                           // limits of the scheduler
 };
 
-/// Executes steps with a real transformer over real paged KV on one core: the oracle that GPU
-/// backends are compared with. Greedy sampling; of equal logits the lowest token wins.
+/// Executes steps with a real transformer over real paged KV on one core: the oracle for GPU
+/// backends. Greedy sampling; among equal logits the lowest token wins.
 class CpuBackend final : public engine::Backend {
  public:
-  /// `weights` is borrowed. The arena of pool.num_blocks blocks is taken here, arena().bytes() in
-  /// all. Throws what check_kernels() and AccessLog do.
+  /// `weights` is borrowed. Allocates the arena of pool.num_blocks blocks, arena().bytes() in all.
+  /// Throws what check_kernels() and AccessLog throw.
   CpuBackend(const CpuWeights& weights, const KvPool& pool, CpuOptions options);
 
-  /// One token for every scheduled request with `samples`, valid until the next call. Throws what
-  /// check_step() does; in debug mode CorruptBlock and NotFinite; with an access log
+  /// Returns one token for every scheduled request with `samples`, valid until the next call.
+  /// Throws what check_step() throws; in debug mode CorruptBlock and NotFinite; with an access log
   /// AccessMismatch.
   engine::StepResult execute(const engine::StepPlan& plan) override;
 
-  /// Blocks by BlockId, for a copier between this and a host tier.
+  /// Blocks by BlockId, for a copier to and from a host tier.
   KvArena& arena() { return arena_; }
-  /// Null without one.
+  /// Null without an access log.
   CpuAccessLog* access_log() { return access_log_ ? &*access_log_ : nullptr; }
 
  private:

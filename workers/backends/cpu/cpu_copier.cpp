@@ -51,8 +51,8 @@ engine::CopyId CpuCopier::submit(engine::CopyDirection direction,
   return id;
 }
 
-/// What was stored last is noted at once: a load that is submitted behind the store may rely on it.
-/// Blocks to be loaded hold poison until then, so that a read too early gives NaN.
+/// Records the checksums of a store at submission, since a load submitted behind it may rely on
+/// them. Poisons blocks before they are loaded, so that a read before the load gives NaN.
 void CpuCopier::expect_checksums(Batch& batch) {
   for (const auto& [block, slot] : batch.copies) {
     std::uint64_t& of_slot = slot_checksums_.at(static_cast<std::size_t>(slot));
@@ -111,8 +111,8 @@ void CpuCopier::serve(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (work_.wait(lock, stop, [this] { return !idle(); }) && !stop.stop_requested()) {
     Queue& queue = next_queue();
-    // Stays where it is while batches are added and withdrawn behind it; one that has begun is not
-    // withdrawn.
+    // The reference stays valid while batches are added and withdrawn behind it, and a batch that
+    // has begun is not withdrawn.
     Batch& batch = queue.front();
     const bool begins = !std::exchange(batch.begun, true);
     lock.unlock();

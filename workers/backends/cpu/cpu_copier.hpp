@@ -10,34 +10,34 @@
 
 #include "workers/backends/copy_log.hpp"
 #include "workers/backends/cpu/kv_arena.hpp"
-#include "workers/engine/block_copier.hpp"
+#include "workers/engine/step/block_copier.hpp"
 
 namespace backends {
 
-/// What goes wrong with a batch, for tests that show that it would be noticed.
+/// Injected faults of a batch, for tests that show that they are detected.
 enum class CopyFault : std::uint8_t {
   none,
   skip,            // its first block is not copied
-  stop_short,      // reported done when its first block is copied; the others never are
+  stop_short,      // reported done after its first block; the others are never copied
   complete_early,  // reported done, with checksums, at once; copied before the next batch of its
                    // direction, if any
 };
 
 struct CopierOptions {
-  /// Of what is to be copied, and of what has arrived.
+  /// Compute checksums of sources and destinations.
   bool checksums = false;
-  /// Called on the copying thread when a batch begins; may be empty.
+  /// Called on the copying thread when a batch starts; may be empty.
   std::function<CopyFault(engine::CopyId)> fault;
   /// Borrowed; null: copies are not logged.
   CopyLog* log = nullptr;
 };
 
-/// Copies blocks between the arena that a CpuBackend computes with and one that stands for host
-/// slots, on a thread of its own that serves both directions in turns, a block at a time.
+/// Copies blocks between the arena of a CpuBackend and one that serves as host slots, on its own
+/// thread, which alternates between the two directions, a block at a time.
 class CpuCopier final : public engine::BlockCopier {
  public:
-  /// Both arenas are borrowed, of one layout and type, and must outlive the copier. Throws
-  /// std::invalid_argument when they differ.
+  /// Both arenas are borrowed and must outlive the copier. Throws std::invalid_argument when their
+  /// layouts or types differ.
   CpuCopier(KvArena& device, KvArena& host, CopierOptions options = {});
   ~CpuCopier() override;
   CpuCopier(const CpuCopier&) = delete;
@@ -45,12 +45,12 @@ class CpuCopier final : public engine::BlockCopier {
 
   engine::CopyId submit(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies,
                         engine::Nanos now) override;
-  /// With checksums, throws CorruptBlock when a copy is not what was to be copied, or a loaded slot
-  /// not what was stored, and UncheckedCopy when a batch comes back with fewer than it has copies.
+  /// With checksums, throws CorruptBlock when a copy differs from its source, or a loaded slot from
+  /// what was stored in it, and UncheckedCopy when a batch has fewer checksums than copies.
   void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override;
   std::optional<engine::Nanos> next_completion() const override { return std::nullopt; }
   bool withdraw(engine::CopyId id, engine::Nanos now) override;
-  /// Until nothing is under way in either direction.
+  /// Waits until nothing is in flight in either direction.
   void wait() override;
 
  private:
@@ -65,7 +65,7 @@ class CpuCopier final : public engine::BlockCopier {
     bool begun = false;
     engine::Nanos busy{0};
   };
-  using Queue = std::list<Batch>;  // the thread copies a batch in place while others come and go
+  using Queue = std::list<Batch>;  // stable addresses: the thread copies a batch in place
 
   Queue& queue(engine::CopyDirection direction) {
     return queues_[static_cast<std::size_t>(direction)];
@@ -83,15 +83,15 @@ class CpuCopier final : public engine::BlockCopier {
   KvArena& host_;
   CopierOptions options_;
   std::uint64_t submitted_ = 0;
-  std::vector<std::uint64_t> slot_checksums_;  // of what was stored last
+  std::vector<std::uint64_t> slot_checksums_;  // of the last store
 
-  std::mutex mutex_;  // guards what follows; a batch at the front of its queue is the thread's
+  std::mutex mutex_;  // guards the members below; the thread owns the batch at the front of a queue
   std::condition_variable_any work_, progress_;
   std::array<Queue, 2> queues_;  // by direction
-  std::array<Queue, 2> late_;    // reported done without having been copied: planted faults
+  std::array<Queue, 2> late_;    // reported done but not copied: injected faults
   std::vector<Batch> done_;
   bool turn_ = false;    // which direction is served next
-  std::jthread thread_;  // last: it starts when everything else is there
+  std::jthread thread_;  // declared last: it starts after everything else is initialized
 };
 
 }  // namespace backends

@@ -6,8 +6,8 @@
 
 namespace backends {
 
-/// A model in host memory: values rounded to the type that they are stored in, held as float32.
-/// Immutable, so that any number of cells can use it.
+/// A model in host memory: values rounded to the storage type, held as float32. Immutable, so that
+/// any number of cells can share it.
 class CpuWeights {
  public:
   /// Reads on `threads` threads. Throws what the source throws.
@@ -18,7 +18,7 @@ class CpuWeights {
   const model::ModelShape& shape() const { return config_.shape; }
   const model::WeightLayout& layout() const { return layout_; }
   const model::RopeTable& rope() const { return rope_; }
-  /// Elements of a parameter by its position in the layout, [rows][cols]; null for -1.
+  /// Elements of a parameter by its index in the layout, [rows][cols]; null for -1.
   const float* at(int parameter) const;
 
  private:

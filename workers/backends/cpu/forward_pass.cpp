@@ -26,7 +26,7 @@ ForwardPass::ForwardPass(const CpuWeights& weights, KvArena& arena)
   check_gemm();
 }
 
-/// Weights of one shape take the same path through BLAS: one of each is tried.
+/// Checks one weight of each shape, since BLAS takes the same path for all of them.
 void ForwardPass::check_gemm() {
   std::set<std::pair<std::int64_t, std::int64_t>> tried;
   const model::WeightLayout& layout = weights_.layout();
@@ -95,7 +95,7 @@ void ForwardPass::attention(const model::LayerParameters& layer, int number,
   const int tokens = batch_->num_tokens();
   norm(normed_, hidden_, layer.attention_norm_weight, layer.attention_norm_bias, tokens);
   linear(qkv_, normed_, layer.qkv_weight, layer.qkv_bias, tokens);
-  if (!cosines_.empty()) {  // keys follow the queries, so both turn in one go
+  if (!cosines_.empty()) {  // keys follow the queries, so one loop rotates both
     const int stride = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;
     reference::rope(qkv_.data(), cosines_.data(), sines_.data(), tokens, stride,
                     shape.heads + shape.kv_heads, shape.head_dim);

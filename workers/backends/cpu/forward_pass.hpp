@@ -11,23 +11,22 @@
 
 namespace backends {
 
-/// The transformer over paged KV, in float32. What a token computes depends on the token, its
-/// position and the KV of its prefix alone, bit by bit, whatever else is in the step.
+/// The transformer over paged KV, in float32. A token's result depends on the token, its position
+/// and the KV of its prefix alone, bit by bit, whatever else is in the step.
 ///
-/// A pass is begin(), layer(0), layer(1), ..., then logits() of the rows that are wanted. Buffers
-/// keep their capacity from pass to pass.
+/// A pass is begin(), layer(0), layer(1), ..., then logits() of the requested rows. Buffers keep
+/// their capacity between passes.
 class ForwardPass {
  public:
-  /// Both are borrowed. Throws std::runtime_error when BLAS cannot keep the promise above.
+  /// Both are borrowed. Throws std::runtime_error when BLAS breaks the promise above.
   ForwardPass(const CpuWeights& weights, KvArena& arena);
 
-  /// Embeddings of the step's T tokens. `batch` must outlive the pass.
+  /// Computes the embeddings of the step's T tokens. `batch` must outlive the pass.
   void begin(const StepBatch& batch);
-  /// Appends the layer's KV of all tokens, then attends: sequences of one step may share blocks
-  /// that one of them fills.
-  /// With `log` its accesses to the KV cache are logged there.
+  /// Appends the layer's KV of all tokens before it attends: sequences of one step may share blocks
+  /// that one of them fills. Logs accesses to the KV cache to `log`, if given.
   void layer(int number, kernels::reference::AccessTrace* log = nullptr);
-  /// [T][hidden]: the residual stream behind the last layer computed.
+  /// [T][hidden]: the residual stream after the last computed layer.
   std::span<const float> hidden() const { return hidden_; }
   /// [rows][vocab]: logits of these tokens of the step, valid until the next call.
   std::span<const float> logits(std::span<const std::int32_t> rows);

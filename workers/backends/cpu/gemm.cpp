@@ -21,7 +21,7 @@ std::size_t tile_size(int cols) {
   return static_cast<std::size_t>(RowInvariantGemm::kRows) * static_cast<std::size_t>(cols);
 }
 
-/// Row `row` of the tile becomes a fixed pseudo-random vector of its own number.
+/// Fills row `row` of the tile with a pseudo-random vector that depends on `number` alone.
 void fill_row(std::vector<float>& tile, int row, int cols, std::uint32_t number) {
   float* const at = tile.data() + std::int64_t{row} * cols;
   for (int i = 0; i < cols; ++i)

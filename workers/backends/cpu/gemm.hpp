@@ -4,11 +4,10 @@
 
 namespace backends {
 
-/// out = x * weight^T through BLAS, such that a row of the result depends on that row of x alone,
-/// bit by bit.
+/// out = x * weight^T through BLAS. A row of the result depends on that row of x alone, bit by bit.
 ///
-/// BLAS chooses its code by the number of rows, and codes differ in the order in which they add. So
-/// it sees tiles of kRows rows only, the last one filled up with zeros.
+/// BLAS selects its code by the number of rows, and codes differ in the order of their additions.
+/// So it is only called on tiles of kRows rows, the last one padded with zeros.
 class RowInvariantGemm {
  public:
   static constexpr int kRows = 8;
@@ -21,9 +20,8 @@ class RowInvariantGemm {
   ///   weight  [outputs][inputs]
   void run(float* out, const float* x, const float* weight, int rows, int outputs, int inputs);
 
-  /// Tries the promise on one weight: equal rows must give equal results wherever in a tile they
-  /// stand, and whatever stands beside them. Throws std::runtime_error naming the BLAS and the
-  /// shape.
+  /// Checks that promise on one weight: equal rows must give equal results at any place in a tile,
+  /// beside any other rows. Throws std::runtime_error naming the BLAS and the shape.
   void check(const float* weight, int outputs, int inputs);
 
  private:

@@ -13,8 +13,8 @@ namespace backends {
 /// Shape of the KV blocks of a model.
 kernels::KvLayout kv_layout(const model::ModelShape& shape, int block_size);
 
-/// Host memory for KV blocks that lie one behind the other: what a CPU computes with, or slots that
-/// blocks are moved to. Memory is committed when it is first touched.
+/// Host memory for adjacent KV blocks: the pool that a CPU computes with, or the slots of a host
+/// tier. Memory is committed when it is first touched.
 class KvArena {
  public:
   /// Throws std::bad_alloc.
@@ -27,7 +27,7 @@ class KvArena {
   std::int64_t bytes() const { return block_bytes() * num_blocks_; }
 
   std::span<std::byte> block(std::uint32_t index);
-  /// All elements; Kv must be what type() says.
+  /// All elements; Kv must match type().
   template <class Kv>
   Kv* elements() {
     return reinterpret_cast<Kv*>(bytes_.get());
@@ -40,7 +40,7 @@ class KvArena {
   std::unique_ptr<std::byte[]> bytes_;
 };
 
-/// Calls `use` with a value of the type that `type` names.
+/// Calls `use` with a value of the C++ type of `type`.
 template <class Use>
 void with_kv_type(model::DType type, const Use& use) {
   switch (type) {

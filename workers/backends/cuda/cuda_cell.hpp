@@ -5,15 +5,15 @@
 
 #include "workers/backends/access_log.hpp"
 #include "workers/backends/copy_log.hpp"
-#include "workers/backends/cuda/host_memory.hpp"
-#include "workers/backends/cuda/pool_plan.hpp"
-#include "workers/engine/backend.hpp"
-#include "workers/engine/block_copier.hpp"
+#include "workers/backends/cuda/device/host_memory.hpp"
+#include "workers/backends/cuda/device/pool_plan.hpp"
+#include "workers/engine/step/backend.hpp"
+#include "workers/engine/step/block_copier.hpp"
 
 namespace backends {
 
-/// Where attention reads the keys and values of a whole prompt: in its blocks, or in the rows that
-/// the projection has just written. Chunks and decodes always read blocks.
+/// Where attention reads the keys and values of a whole prompt: from its blocks, or from the rows
+/// that the projection has just written. Chunks and decodes always read blocks.
 enum class PrefillAttention : std::uint8_t { paged, contiguous };
 
 struct CudaCellOptions {
@@ -25,31 +25,30 @@ struct CudaCellOptions {
   int host_slots = 0;       // blocks of the host tier; 0: no tier
   bool host_pinned = true;  // page-locked, otherwise pageable
   PrefillAttention prefill_attention = PrefillAttention::paged;
-  /// Steps that only decode replay a graph of their kernels; otherwise they are launched one by
-  /// one.
+  /// Replay decode-only steps as a graph of their kernels; otherwise launch kernels one by one.
   bool graphs = true;
-  /// The algorithms of matrix products are measured where the device's table lacks them; otherwise
-  /// what it lacks is left to the library.
+  /// Measure the algorithms of matrix products that the device's table lacks; otherwise leave the
+  /// choice to the library.
   bool tune = false;
-  /// Blocks are poisoned when taken and before they are loaded; loads are held against stores by
-  /// checksum (CorruptBlock).
+  /// Poison blocks when they are allocated and before they are loaded, and compare checksums of
+  /// loads and stores (CorruptBlock).
   bool debug = false;
-  std::optional<AccessLogOptions> access_log = {};  // of the KV cache; nothing: none
-  /// True leaves the first block of a batch out: for tests that show that it would be noticed.
+  std::optional<AccessLogOptions> access_log = {};  // of the KV cache; empty: no log
+  /// Returning true skips the first block of a batch, so that tests can show that this is detected.
   std::function<bool(engine::CopyId)> skip_copy;
 };
 
-/// Where the time of steps went, seconds.
+/// Breakdown of the time of steps, in seconds.
 struct StepCost {
   std::int64_t steps = 0;
   double prepare = 0;  // host: arrays of the step
-  double launch = 0;   // host: copy and kernels enqueued
+  double launch = 0;   // host: enqueuing the copy and kernels
   double device = 0;   // from the copy of the arrays to the sampled ids
-  double wait = 0;     // host: from there until the sampled ids are there
+  double wait = 0;     // host: from the last launch until the sampled ids arrive
 };
 
-/// One cell's share of a device: steps, KV pool and copies to the host tier. Ends with the cell,
-/// whose weights and host memory stay with the device.
+/// One cell's resources on a device: steps, KV pool and copies to the host tier. Ends with the
+/// cell; weights and host memory stay with the device.
 class CudaCell {
  public:
   virtual ~CudaCell() = default;
@@ -61,12 +60,12 @@ class CudaCell {
   virtual const PoolPlan& pool() const = 0;
   virtual std::int64_t activation_bytes() const = 0;
   virtual const StepCost& steps() const = 0;
-  /// Null without one.
+  /// Null without an access log.
   virtual AccessLogger* access_log() = 0;
   /// Copies to and from the host tier. Null without an access log or a tier.
   virtual CopyLog* copy_log() = 0;
-  /// Waits for copies under way, so that the log holds them as well. Gives the window of its times:
-  /// they are right within half of it.
+  /// Waits for copies in flight, so that the log holds them too. Returns the window of its times,
+  /// which are accurate to half of it.
   virtual engine::Nanos finish_copy_log() = 0;
 };
 

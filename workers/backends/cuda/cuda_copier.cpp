@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "kernels/device/blocks.hpp"
-#include "workers/backends/cuda/copy_batch.hpp"
-#include "workers/backends/cuda/kernel_errors.hpp"
-#include "workers/backends/cuda/profiler_range.hpp"
+#include "kernels/blocks/blocks.hpp"
+#include "workers/backends/cuda/device/copy_batch.hpp"
+#include "workers/backends/cuda/device/kernel_errors.hpp"
+#include "workers/backends/cuda/device/profiler_range.hpp"
 #include "workers/backends/errors.hpp"
 
 namespace backends::cuda {
@@ -23,7 +23,7 @@ CudaCopier::CudaCopier(int device, const BlockArena& arena, HostMemory& tier, co
       tier_(tier),
       fence_(fence),
       options_(std::move(options)),
-      // Requests wait for a load; a store only has to keep up.
+      // Loads get priority, because requests wait for them; stores only have to keep up.
       lanes_{Lane(Stream::Priority::low), Lane(Stream::Priority::high)},
       stored_(options_.debug ? static_cast<std::size_t>(tier.slots()) : 0) {
   static_assert(static_cast<int>(CopyDirection::store) == 0, "lanes_ is in the enum's order");
@@ -86,7 +86,7 @@ void CudaCopier::list_copies(CopyDirection direction, std::span<const BlockCopy>
 
 void CudaCopier::enqueue_copies(CopyDirection direction, const Stream& stream) {
   const CopyList list{to_, from_, sizes_};
-  // The driver batches copies of page-locked memory alone.
+  // The driver only batches copies of page-locked memory.
   if (tier_.asynchronous()) {
     copy_batch(list, direction, stream);
   } else {
@@ -115,8 +115,8 @@ void CudaCopier::upload_ids(Batch& batch, std::span<const BlockCopy> copies, con
         "copying block ids");
 }
 
-/// Blocks to be loaded hold poison until then, so that one which is not loaded shows, whatever it
-/// held, and a read too early gives NaN.
+/// Poisons blocks before they are loaded: a block that is not loaded is detected whatever it held,
+/// and a read before the load gives NaN.
 void CudaCopier::enqueue_poison(const Batch& batch, const Stream& stream) {
   const int n = static_cast<int>(batch.checks.slots.size());
   if (n == 0) return;

@@ -9,10 +9,10 @@
 
 #include "workers/backends/copy_log.hpp"
 #include "workers/backends/cuda/cuda_cell.hpp"
-#include "workers/backends/cuda/event_clock.hpp"
-#include "workers/backends/cuda/handles.hpp"
-#include "workers/backends/cuda/host_memory.hpp"
-#include "workers/engine/block_copier.hpp"
+#include "workers/backends/cuda/device/event_clock.hpp"
+#include "workers/backends/cuda/device/handles.hpp"
+#include "workers/backends/cuda/device/host_memory.hpp"
+#include "workers/engine/step/block_copier.hpp"
 
 namespace backends::cuda {
 
@@ -22,43 +22,42 @@ struct BlockArena {
   std::int64_t block_bytes = 0;
 };
 
-/// Copies KV blocks between a device pool and the host tier, one stream a direction.
+/// Copies KV blocks between a device pool and the host tier, with one stream per direction.
 ///
-/// Both directions start after the last executed step: stores read what it wrote, and a load must
-/// not overwrite what it still reads. No step waits for a load: the engine plans a step on loaded
-/// blocks only after poll() has reported them. With pageable host memory submit() copies before it
-/// returns.
+/// Both directions start after the last executed step: stores read what it wrote, and loads must
+/// not overwrite what it still reads. No step waits for a load, because the engine plans a step on
+/// loaded blocks only after poll() has reported them. With pageable host memory, submit() copies
+/// before it returns.
 class CudaCopier final : public engine::BlockCopier {
  public:
   struct Options {
-    /// Blocks are poisoned before they are loaded; what is loaded is held against what was stored,
-    /// by checksum.
+    /// Poisons blocks before they are loaded, and compares checksums of loaded and stored data.
     bool debug = false;
     std::function<bool(engine::CopyId)> skip_copy;  // as in CudaCellOptions; may be empty
-    /// Borrowed; null: copies are not logged. A block starts and ends as its batch does: the device
-    /// copies the blocks of a batch in any order, and side by side.
+    /// Borrowed; null: copies are not logged. All blocks of a batch have the batch's start and end,
+    /// because the device copies them in any order and concurrently.
     CopyLog* log = nullptr;
   };
-  /// `fence` is reached when the last executed step is through. All are borrowed. A batch
-  /// with slots that are not ready yet waits for them in submit().
+  /// `fence` is reached when the last executed step has completed. All are borrowed. submit() waits
+  /// for slots of its batch that are not ready.
   CudaCopier(int device, const BlockArena& arena, HostMemory& tier, const Event& fence,
              Options options);
-  /// Waits for copies under way: their memory may be freed afterwards.
+  /// Waits for copies in flight: their memory may be freed afterwards.
   ~CudaCopier() override;
 
   engine::CopyId submit(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies,
                         engine::Nanos now) override;
-  /// Throws CorruptBlock in debug mode, and what the device reports.
+  /// Throws CorruptBlock in debug mode, and the errors of the device.
   void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override;
   std::optional<engine::Nanos> next_completion() const override { return std::nullopt; }
   void wait() override;
 
-  /// Waits for what is under way and logs it; poll() reports it all the same.
+  /// Waits for copies in flight and logs them; poll() still reports them.
   void finish_log();
-  /// Logged times are right within half of this on either side.
+  /// Logged times are accurate to half of this in either direction.
   engine::Nanos log_window() const { return clock_ ? clock_->largest_window() : engine::Nanos{0}; }
 
-  /// Since construction, by direction.
+  /// Totals since construction, by direction.
   struct Traffic {
     std::int64_t bytes = 0;
     double busy_seconds = 0;
@@ -66,7 +65,7 @@ class CudaCopier final : public engine::BlockCopier {
   const Traffic& traffic(engine::CopyDirection direction) const { return lane(direction).traffic; }
 
  private:
-  /// What a debug-mode batch leaves on the device and gets back: block ids there, checksums back.
+  /// Debug-mode buffers of a batch: block ids to the device, checksums back.
   struct Checks {
     std::vector<engine::HostSlot> slots;
     PinnedBuffer host;    // [n] checksums, then [n] block ids
@@ -77,9 +76,9 @@ class CudaCopier final : public engine::BlockCopier {
                                                    slots.size() * sizeof(std::uint64_t));
     }
   };
-  /// What the log needs to know of a batch until it is through.
+  /// The batch as the log needs it until it completes.
   struct LogNote {
-    std::vector<std::uint32_t> blocks;  // empty when it has been logged
+    std::vector<std::uint32_t> blocks;  // empty once logged
     engine::Nanos issued{0};
     std::shared_ptr<const EventClock::Reference> reference;
   };
@@ -93,8 +92,8 @@ class CudaCopier final : public engine::BlockCopier {
   struct Lane {
     explicit Lane(Stream::Priority priority) : stream(priority) {}
     Stream stream;
-    std::deque<Batch> batches;  // under way, oldest first
-    std::vector<Batch> spare;   // whose events serve the next ones
+    std::deque<Batch> batches;  // in flight, oldest first
+    std::vector<Batch> spare;   // completed; their events are reused
     Traffic traffic;
   };
   Lane& lane(engine::CopyDirection d) { return lanes_[static_cast<std::size_t>(d)]; }
@@ -117,7 +116,7 @@ class CudaCopier final : public engine::BlockCopier {
   std::optional<EventClock> clock_;  // of the log
   std::array<Lane, 2> lanes_;
   std::uint64_t submitted_ = 0;
-  std::vector<void*> to_;              // of the batch that is being submitted
+  std::vector<void*> to_;              // for the batch being submitted
   std::vector<void*> from_;            // the same
   std::vector<std::size_t> sizes_;     // the same
   std::vector<std::uint64_t> stored_;  // debug: checksum by slot

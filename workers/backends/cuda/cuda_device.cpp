@@ -5,10 +5,10 @@
 
 #include "workers/backends/cuda/cuda_copier.hpp"
 #include "workers/backends/cuda/device_info.hpp"
-#include "workers/backends/cuda/device_weights.hpp"
-#include "workers/backends/cuda/gemm_table.hpp"
+#include "workers/backends/cuda/forward/device_weights.hpp"
+#include "workers/backends/cuda/forward/gemm_table.hpp"
 #include "workers/backends/cuda/gpu_backend.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace backends {
 namespace cuda {
@@ -81,7 +81,7 @@ class Cell final : public CudaCell {
   GpuBackend backend_;
   PoolPlan pool_;
   std::optional<CopyLog> copies_;
-  std::optional<CudaCopier> copier_;  // after the pool that it copies from
+  std::optional<CudaCopier> copier_;  // declared after the pool that it copies from
 };
 
 class Device final : public CudaDevice {
@@ -116,7 +116,7 @@ class Device final : public CudaDevice {
       return std::make_unique<Cell>(info_.ordinal, *weights_, options,
                                     options.host_slots > 0 ? tier.get() : nullptr, gemms_);
     } catch (...) {
-      if (tier && tier->failed()) tier.reset();  // the next cell may ask for less
+      if (tier && tier->failed()) tier.reset();  // the next cell may reserve less
       throw;
     }
   }

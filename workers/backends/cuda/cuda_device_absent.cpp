@@ -1,6 +1,6 @@
-#include "workers/backends/cuda/ceilings.hpp"
 #include "workers/backends/cuda/cuda_device.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/backends/cuda/forward/ceilings.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace backends {
 namespace {

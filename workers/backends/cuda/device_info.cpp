@@ -5,7 +5,7 @@
 #include <cctype>
 #include <fstream>
 
-#include "workers/backends/cuda/handles.hpp"
+#include "workers/backends/cuda/device/handles.hpp"
 
 namespace backends {
 namespace cuda {

@@ -5,7 +5,7 @@
 
 namespace backends::cuda {
 
-/// Reads CUDA's, the kernel's and, if given, NVML's description of a device.
+/// Describes a device from CUDA, the kernel and, if given, NVML.
 DeviceInfo describe_device(int ordinal, const Nvml* nvml);
 
 /// "13.0" of CUDA's number 13000.

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "workers/engine/clock.hpp"
+#include "workers/engine/base/clock.hpp"
 
 namespace backends::cuda {
 namespace {
@@ -69,7 +69,7 @@ const gpu::AccessLog* GpuAccessLog::of_layer(int layer) const {
   return log ? &*log : nullptr;
 }
 
-/// The device waits for this: only what its kernels must know is made here.
+/// The device waits for this, so it only prepares what the kernels need.
 bool GpuAccessLog::begin_step(const engine::StepPlan& plan, const Stream& stream) {
   constexpr engine::Nanos kSecond{1'000'000'000};
   if (cell_ && cell_->now() - log_.tie().last_host() > kSecond) tie_clocks();
@@ -107,12 +107,12 @@ gpu::LoggedWork GpuAccessLog::work_of(const engine::StepPlan& plan) const {
   return work;
 }
 
-/// Every sequence decodes at its longest, and as many tokens as a step takes are prompts behind the
-/// longest context: no step is both.
+/// An upper bound that no single step reaches: every sequence decodes at its longest, and a full
+/// token budget of prompts follows the longest context.
 gpu::LoggedWork GpuAccessLog::largest_work(const LargestStep& largest) const {
   gpu::LoggedWork work = work_of_tokens(largest.tokens);
   const int length = gpu::decode_split_length(largest.context);
-  // Shorter contexts may have as many splits.
+  // A shorter context may have as many splits.
   const int splits = std::min(gpu::kDecodeMaxSplits, (largest.context + length - 1) / length + 1);
   work.decode_splits = largest.sequences * splits;
   work.decode_length = std::min(length, largest.context);
@@ -146,7 +146,7 @@ void GpuAccessLog::lay_out(Buffer& buffer, const engine::StepPlan& plan) {
   buffer.plan.step = static_cast<std::uint16_t>(plan.step);
 }
 
-/// The step before has ended, so nothing reads what the copy overwrites on either side.
+/// The previous step has ended, so nothing reads what the copy overwrites on either side.
 void GpuAccessLog::upload_plan(const Buffer& buffer, const engine::StepPlan& plan,
                                const Stream& stream) {
   std::memcpy(plan_source_.data(), &buffer.plan, sizeof buffer.plan);
@@ -204,8 +204,8 @@ void GpuAccessLog::use_clock(const engine::Clock& cell) {
   tie_clocks();
 }
 
-/// Between steps, when the device is idle. Of several exchanges the shortest counts: the device's
-/// time lies in the middle of it, give or take half of it.
+/// Called between steps, when the device is idle. Of several exchanges the shortest counts: the
+/// device's time is its middle, with an error of at most half of it.
 void GpuAccessLog::tie_clocks() {
   constexpr engine::Nanos kPatience{500'000'000};
   check(cudaSetDevice(device_), "choosing the device");
@@ -218,8 +218,8 @@ void GpuAccessLog::tie_clocks() {
     exchange->asked = round + 1;
     while (exchange->answered <= round && cell_->now() - asked < kPatience) continue;
     const engine::Nanos took = cell_->now() - asked;
-    if (exchange->answered <= round) break;                // what went wrong shows below
-    if (round > 0 && (device_time == 0 || took < best)) {  // the first waits for the launch
+    if (exchange->answered <= round) break;                // the error is reported below
+    if (round > 0 && (device_time == 0 || took < best)) {  // the first one includes the launch
       best = took;
       middle = asked + took / 2;
       device_time = exchange->times[round];

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/device/blocks.hpp"
-#include "workers/backends/cuda/kernel_errors.hpp"
+#include "kernels/blocks/blocks.hpp"
+#include "workers/backends/cuda/device/kernel_errors.hpp"
 #include "workers/backends/errors.hpp"
-#include "workers/engine/clock.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/clock.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace backends::cuda {
 namespace {
@@ -75,7 +75,7 @@ void GpuBackend::take_pool(const PoolPlan& plan) {
 void GpuBackend::warm_up() {
   const int longest = std::min(options_.max_model_len, weights_.config().shape.max_context) - 1;
   const int length = std::min(options_.max_batched_tokens, longest);
-  const int blocks = length / options_.block_size + 1;  // with room for one token more
+  const int blocks = length / options_.block_size + 1;  // with room for one more token
   const std::vector<engine::TokenId> prompt(static_cast<std::size_t>(length), 0);
   engine::Request request;
   request.spec.prompt = prompt;
@@ -114,7 +114,7 @@ void GpuBackend::record_graphs() {
   });
 }
 
-/// The next of a few sizes, so that a graph for each is not too many.
+/// Rounds up to one of a few sizes, which limits the number of graphs.
 int GpuBackend::padded_rows(int decodes) const {
   constexpr int kFine = 32, kStep = 8, kCoarse = 32;
   int rows = 1;
@@ -124,8 +124,8 @@ int GpuBackend::padded_rows(int decodes) const {
   return std::min(rows, options_.max_seqs);
 }
 
-/// The first step of a size is launched kernel by kernel, so that everything is loaded when the
-/// next is recorded.
+/// Launches the first step of a size kernel by kernel, which loads the kernels; captures a graph at
+/// the next one.
 void GpuBackend::run_decodes(int rows, const StepArrays& step) {
   const std::pair<int, bool> size = {rows, logged_};
   if (const auto known = graphs_.find(size); known != graphs_.end())
@@ -182,7 +182,7 @@ void GpuBackend::run_step(const engine::StepPlan& plan) {
   const engine::WallClock clock;
   batch_.fill(plan, options_.block_size);
   check_step(batch_, weights_.config().shape, limits_of(options_));
-  if (!options_.debug) batch_.new_blocks.clear();  // not read then
+  if (!options_.debug) batch_.new_blocks.clear();  // only read in debug mode
   const bool decodes = std::all_of(plan.scheduled.begin(), plan.scheduled.end(),
                                    [](const auto& share) { return share.decode && share.samples; });
   const int rows = decodes ? padded_rows(batch_.num_sequences()) : 0;
@@ -219,7 +219,7 @@ void GpuBackend::run_step(const engine::StepPlan& plan) {
   total_.wait += cost_.wait;
 }
 
-/// Computes the step once more, looking at every layer's output: its KV is written again with the
+/// Computes the step again and checks every layer's output. This rewrites the step's KV with the
 /// same values.
 void GpuBackend::find_nan(const engine::StepPlan& plan) {
   with_device_errors([&] {
@@ -232,7 +232,7 @@ void GpuBackend::find_nan(const engine::StepPlan& plan) {
 }
 
 void GpuBackend::require_finite(const engine::StepPlan& plan, int layer) const {
-  if (layer == NotFinite::kEmbedding) return;  // its bits are the weights'
+  if (layer == NotFinite::kEmbedding) return;  // embeddings are copies of the weights
   const auto width = static_cast<std::size_t>(weights_.config().shape.hidden);
   std::vector<std::uint16_t> values(batch_.tokens.size() * width);
   check(cudaMemcpyAsync(values.data(), activations_.projected, values.size() * sizeof(values[0]),

@@ -4,53 +4,56 @@
 #include <utility>
 #include <vector>
 
-#include "workers/backends/cuda/activations.hpp"
 #include "workers/backends/cuda/cuda_cell.hpp"
-#include "workers/backends/cuda/device_weights.hpp"
-#include "workers/backends/cuda/forward.hpp"
+#include "workers/backends/cuda/device/handles.hpp"
+#include "workers/backends/cuda/device/profiler_range.hpp"
+#include "workers/backends/cuda/forward/activations.hpp"
+#include "workers/backends/cuda/forward/device_weights.hpp"
+#include "workers/backends/cuda/forward/forward.hpp"
+#include "workers/backends/cuda/forward/step_arrays.hpp"
 #include "workers/backends/cuda/gpu_access_log.hpp"
-#include "workers/backends/cuda/handles.hpp"
-#include "workers/backends/cuda/profiler_range.hpp"
-#include "workers/backends/cuda/step_arrays.hpp"
-#include "workers/engine/backend.hpp"
+#include "workers/engine/step/backend.hpp"
 
 namespace backends::cuda {
 
-/// Executes steps on one device. A step is through when execute() returns.
+/// Executes steps on one device. A step has completed when execute() returns.
 class GpuBackend final : public engine::Backend {
  public:
-  /// Takes activations and workspaces for the largest step; `weights` is borrowed. execute() needs
-  /// a KV pool as well.
+  /// Allocates activations and workspaces for the largest step. `weights` is borrowed. execute()
+  /// also requires a KV pool.
   GpuBackend(int device, const DeviceWeights& weights, const CudaCellOptions& options,
              GemmTable& gemms);
 
   /// Bytes of one KV block.
   std::int64_t block_bytes() const;
-  /// Measures matrix products that the table lacks. After warm_up().
+  /// Measures matrix products that the table lacks. Call after warm_up().
   void tune();
-  /// Records the graphs of all sizes of decode steps, which otherwise happens when they first come.
+  /// Captures the graphs of all sizes of decode steps ahead of time, instead of at the first step
+  /// of a size.
   void record_graphs();
 
-  /// Takes the pool. Throws DeviceOutOfMemory, and can be asked again for less.
+  /// Allocates the pool. Throws DeviceOutOfMemory, and can then be called again with a smaller
+  /// pool.
   void take_pool(const PoolPlan& plan);
 
-  /// Makes the access log, if the options ask for one, for a pool of so many blocks. Throws
+  /// Creates the access log, if the options request one, for a pool of `num_blocks` blocks. Throws
   /// engine::InputError as AccessLog does.
   void start_access_log(int num_blocks);
 
   /// Runs the largest prompt and a decode on a small pool of its own, so that kernels are loaded
-  /// and their memory is taken before the pool is sized and time counts. Before take_pool().
+  /// and their memory is allocated before the pool is sized and time is measured. Call before
+  /// take_pool().
   void warm_up();
 
-  /// Throws what check_step() does, NotFinite, DeviceLost and DeviceError.
+  /// Throws what check_step() throws, NotFinite, DeviceLost and DeviceError.
   engine::StepResult execute(const engine::StepPlan& plan) override;
   void on_phase(engine::StepPhase phase, std::uint64_t step) override;
 
-  /// Reached when the last executed step is through.
+  /// Reached when the last executed step has completed.
   const Event& fence() const { return step_end_; }
   std::byte* arena() const { return pool_.data(); }
   std::int64_t activation_bytes() const { return static_cast<std::int64_t>(activations_.bytes()); }
-  /// Null without one.
+  /// Null without an access log.
   AccessLogger* access_log() { return access_log_ ? &*access_log_ : nullptr; }
   const StepCost& last_step() const { return cost_; }
   const StepCost& all_steps() const { return total_; }
@@ -74,9 +77,9 @@ class GpuBackend final : public engine::Backend {
   StepUpload upload_;
   Forward forward_;
   DeviceBuffer pool_;
-  std::map<std::pair<int, bool>, Graph> graphs_;  // by rows, and whether logged; on this pool
+  std::map<std::pair<int, bool>, Graph> graphs_;  // by rows, and whether logged; for this pool
   std::optional<GpuAccessLog> access_log_;
-  bool logged_ = false;  // the step that is executed
+  bool logged_ = false;  // the current step is logged
   int result_rows_ = 0;  // R of the last step, with padding
   Event step_start_, step_end_;
   StepBatch batch_;

@@ -3,7 +3,7 @@
 #include "workers/backends/sim/kernels.hpp"
 #include "workers/backends/sim/measured.hpp"
 #include "workers/backends/sim/published.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace backends {
 

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "workers/backends/sim/gpu_profile.hpp"
-#include "workers/engine/clock.hpp"
+#include "workers/engine/base/clock.hpp"
 #include "workers/model/shape.hpp"
 
 namespace backends {
 
-/// What a step's duration depends on. Counts are over the whole step.
+/// The inputs of a step's duration. Counts cover the whole step.
 struct StepShape {
   int tokens = 0;          // scheduled, prefill and decode
   int prefill_tokens = 0;  // of prefill chunks
@@ -25,23 +25,24 @@ struct StepShape {
   int max_tokens_of_one_request = 0;
 };
 
-/// Duration of an engine step on a modelled GPU. Pure, monotone in every count, and cheap: the
-/// simulator asks once a step.
+/// Duration of an engine step on a modelled GPU. Pure, monotone in every count, and cheap, because
+/// the simulator calls it once per step.
 class CostModel {
  public:
   virtual ~CostModel() = default;
   virtual engine::Nanos step_time(const StepShape& step) const = 0;
   virtual std::string label() const = 0;
-  /// Not backed by measurements of this card with this model shape.
+  /// True without measurements of this card with this model shape.
   virtual bool estimated() const = 0;
-  /// Every constant that step_time depends on, as text that is equal exactly when they are.
+  /// All constants that step_time depends on, as text; two texts are equal exactly when all
+  /// constants are.
   virtual std::string digest_text() const = 0;
 };
 
 std::vector<std::string> cost_model_names();
 
-/// Throws engine::InputError when the name is unknown, or `published` is asked where nothing was
-/// published; the message says where it exists.
+/// Throws engine::InputError when the name is unknown, or when `published` is requested for a card
+/// and model without a published regression; the message lists those that have one.
 std::unique_ptr<CostModel> make_cost_model(const std::string& name, const GpuProfile& gpu,
                                            const model::ModelShape& shape);
 

@@ -17,7 +17,8 @@ struct LinkRates {
   double duplex_factor = 1;  // share of its rate that each direction keeps while the other is busy
 };
 
-/// KV pool of a card for which none is published: memory x utilization - weights - overhead.
+/// Memory model for a card without a published KV pool: pool = memory x utilization - weights -
+/// overhead.
 struct PoolModel {
   double utilization = 0;   // share of device memory that the engine may use
   double overhead_gib = 0;  // activations, workspaces, CUDA context, graphs
@@ -30,8 +31,8 @@ struct PublishedFit {
   double intercept_ms = 0;
 };
 
-/// step = base + per token x scheduled tokens + per KV token x KV tokens read + per pair x pairs of
-/// a prompt's token and a token that it attends to, fitted to steps of this engine on the card.
+/// step = base + per token x scheduled tokens + per KV token x KV tokens read + per pair x
+/// query-key pairs of prompts, fitted to steps of this engine on the card.
 struct MeasuredFit {
   std::string model;
   double base_ms = 0;
@@ -43,16 +44,16 @@ struct MeasuredFit {
 /// Constants of the `kernels` cost model; docs/cost-models.md has the formulas.
 struct KernelFit {
   bool estimated = true;  // not fitted to measurements of this card
-  std::string model;      // the shape whose kernels were measured
+  std::string model;      // the measured model shape
   int gemm_norm = 2;      // 1, 2, 4 or 8: how sharply a GEMM turns from bandwidth to FLOP bound
   double gemm_launch_us = 0;
   double gemm_gb_s = 0;
   double gemm_tflops = 0;
-  double prefill_launch_us = 0;  // a layer
-  double prefill_token_ns = 0;   // a token and layer, with 32 query heads
+  double prefill_launch_us = 0;  // per layer
+  double prefill_token_ns = 0;   // per token and layer, with 32 query heads
   double prefill_tflops = 0;
-  double decode_launch_us = 0;  // a layer
-  double decode_row_ns = 0;     // a sequence and layer, with 8 KV heads
+  double decode_launch_us = 0;  // per layer
+  double decode_row_ns = 0;     // per sequence and layer, with 8 KV heads
   double decode_gb_s = 0;
   double step_overhead_us = 0;  // host time of a step that the device waits for
 };
@@ -76,11 +77,11 @@ struct GpuProfile {
   KernelFit kernels;
 };
 
-/// Is a device with this NVML or CUDA name and total memory a card of this profile?
+/// Whether a device with this NVML or CUDA name and total memory is a card of this profile.
 bool is_device(const GpuProfile& gpu, const std::string& device_name, std::int64_t memory_mib);
 
 /// Tokens of KV that fit on the card beside the model, in whole 16-token blocks: the published pool
-/// where there is one, otherwise the memory model. 0 when the weights leave no room.
+/// if there is one, otherwise by the memory model. 0 when the weights leave no room.
 std::int64_t kv_pool_tokens(const GpuProfile& gpu, const model::ModelShape& shape);
 
 }  // namespace backends

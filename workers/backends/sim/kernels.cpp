@@ -70,7 +70,8 @@ double KernelsCost::attention_seconds(const StepShape& step) const {
   if (step.prefill_tokens > 0) {
     launch = prefill_.launch;
     const double arithmetic = prefill_.per_pair * step.prefill_context_products;
-    // A short chunk behind a long prefix is bound by reading that prefix, not by arithmetic.
+    // The time of a short chunk behind a long prefix is bound by reading that prefix, not by
+    // arithmetic.
     const double reading = prefill_.per_context_token * static_cast<double>(step.prefill_kv_tokens);
     seconds += prefill_.per_row * step.prefill_tokens + std::max(arithmetic, reading);
   }

@@ -24,7 +24,7 @@ class KernelsCost final : public CostModel {
   /// Seconds in all layers.
   struct Attention {
     double launch = 0;
-    double per_row = 0;            // a prefill token, or a decoding sequence
+    double per_row = 0;            // per prefill token, or per decoding sequence
     double per_pair = 0;           // prefill: arithmetic of a query-key pair
     double per_context_token = 0;  // reading the KV of one token
   };
@@ -40,7 +40,7 @@ class KernelsCost final : public CostModel {
   Gemms head_;
   Attention prefill_;
   Attention decode_;
-  double overhead_ = 0;  // seconds a step
+  double overhead_ = 0;  // seconds per step
 };
 
 }  // namespace backends

@@ -15,7 +15,7 @@ using engine::Nanos;
 namespace {
 
 double ns_of(Nanos t) { return static_cast<double>(t.count()); }
-/// The first instant at which something of time `ns` has happened.
+/// Time `ns`, rounded up to the first instant that is not earlier.
 Nanos at_or_after(double ns) { return Nanos{static_cast<std::int64_t>(std::ceil(ns))}; }
 
 }  // namespace
@@ -77,7 +77,7 @@ double LinkCopier::head_completion_ns(std::size_t direction) const {
   return now_ns_ + directions_[direction].front().work_ns / speed_of(direction);
 }
 
-/// Both directions move to `until_ns`; nothing completes or begins in between.
+/// Advances both directions to `until_ns`; nothing completes or begins in between.
 void LinkCopier::work(double until_ns) {
   const double speeds[] = {directions_[0].empty() ? 0 : speed_of(0),
                            directions_[1].empty() ? 0 : speed_of(1)};

@@ -4,8 +4,8 @@
 namespace backends {
 
 /// A linear fit to steps of this engine on the real card: base, scheduled tokens, KV tokens read,
-/// and query-key pairs of prompts. `kvsweep fit` finds its constants. Host work and gaps between
-/// kernels are in them.
+/// and query-key pairs of prompts. `kvsweep fit` computes its constants, which include host work
+/// and gaps between kernels.
 class MeasuredCost final : public CostModel {
  public:
   /// Throws engine::InputError unless steps of this model were measured on this card.

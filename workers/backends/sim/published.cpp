@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "workers/backends/sim/constants_text.hpp"
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace backends {
 namespace {

@@ -4,8 +4,8 @@
 namespace backends {
 
 /// The linear regression of the published 72-run matrix: step = intercept + slope x scheduled
-/// tokens. It contains whatever the measured engine spent in a step, host time included, and knows
-/// nothing of context lengths.
+/// tokens. It includes all time that the measured engine spent in a step, host time too, and
+/// ignores context lengths.
 class PublishedCost final : public CostModel {
  public:
   /// Throws engine::InputError unless the regression was published for this card and model.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "workers/engine/errors.hpp"
+#include "workers/engine/base/errors.hpp"
 
 namespace backends {
 

@@ -1,4 +1,4 @@
-// What touched KV blocks when, of the cells that logged it.
+// Accesses to KV blocks over time, for cells with an access log.
 import { h } from "@/shared/dom";
 
 import type { AccessChart } from "./accesses_data";
@@ -26,7 +26,7 @@ function accessesOf(chart: AccessChart, position: number): Card {
   return { element, refresh: () => cards.forEach((card) => card.refresh()) };
 }
 
-/** Nothing where no cell logged its accesses. */
+/** Empty if no cell logged its accesses. */
 export function accessesSection(report: Report): Card[] {
   const { accesses, accesses_left_out: left_out } = report;
   if (accesses.length === 0 && left_out.length === 0) return [];

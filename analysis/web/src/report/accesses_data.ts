@@ -1,12 +1,12 @@
-// What touched the KV of a cell when, as analysis/access_json.cpp writes it: the first layer logged.
-import type { Maybe } from "./data";
+// Accesses to the KV of a cell over time, as written by analysis/report/access_json.cpp: the first logged layer.
+import type { Maybe } from "./values";
 
-/** A column each; times in ns from the first access. */
+/** One array per column; times in ns from the first access. */
 export interface AccessMarks {
   t_ns: number[];
   dur_ns: number[];
   step: number[];
-  /** Of KINDS. */
+  /** Positions in KINDS. */
   kind: number[];
   block: number[];
   first_slot: number[];
@@ -15,7 +15,7 @@ export interface AccessMarks {
   job: number[];
 }
 
-/** Block, share of the time in which nobody touched it, longest pause [s], time since the last write [s]. */
+/** Block, share of the time without an access, longest pause [s], time since the last write [s]. */
 export type BlockIdle = [number, Maybe, Maybe, Maybe];
 
 export interface AccessChart {
@@ -29,7 +29,7 @@ export interface AccessChart {
   steps: number[];
   in_steps: number;
   marks: AccessMarks;
-  /** Pauses of all accesses: where, and what is cut of each. */
+  /** Pauses of all accesses: start, and length cut from each. */
   cuts: [number, number][];
   kept_pause_ns: number;
   blocks: number;
@@ -43,7 +43,7 @@ export const KINDS = ["read K", "read V", "write K", "write V"] as const;
 export const isWrite = (kind: number): boolean => kind >= 2;
 export const isValue = (kind: number): boolean => kind % 2 === 1;
 
-/** Where a time stands on an axis whose pauses are cut. A pause is shortened evenly. */
+/** Position of a time on an axis with cut pauses. A pause is shortened evenly. */
 export function place({ cuts, kept_pause_ns }: AccessChart, t: number): number {
   let shown = t;
   for (const [from, lost] of cuts) {
@@ -56,7 +56,7 @@ export function place({ cuts, kept_pause_ns }: AccessChart, t: number): number {
 const span = (numbers: number[]): string =>
   (numbers.length === 1 ? `${numbers[0]}` : `${numbers[0]} to ${numbers[numbers.length - 1]}`);
 
-/** What of the log is shown, and what is not. */
+/** Text on which part of the log is shown and which is left out. */
 export function shownText(chart: AccessChart): string {
   const drawn = chart.marks.t_ns.length;
   const every = Math.ceil(chart.in_steps / Math.max(1, drawn));

@@ -26,7 +26,7 @@ interface CustomApi {
   visual(what: string): string;
 }
 
-/** From the first to the second value of the datum and from the third to the fourth; writes hollow. */
+/** A rectangle from the first to the second value of the datum and from the third to the fourth; hollow for writes. */
 const renderAccess = (hollow: boolean) => (_: unknown, api: CustomApi) => {
   const [left = 0, bottom = 0] = api.coord([api.value(0), api.value(2)]);
   const [right = 0, top = 0] = api.coord([api.value(1), api.value(3)]);

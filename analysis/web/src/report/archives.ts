@@ -1,4 +1,4 @@
-// What was asked, where the numbers come from, and what is missing.
+// The question of the report, the provenance of its numbers, and missing cells.
 import { h } from "@/shared/dom";
 
 import { questionsOf, repeatsText, type Archive, type Report } from "./data";
@@ -41,7 +41,7 @@ export function questionSection(report: Report): HTMLElement {
 
 const MANY_MISSING = 40;
 
-/** Behind a line for each archive where they are many. */
+/** Collapsed to a line per archive if there are many. */
 function missingTables({ missing }: Report): HTMLElement[] {
   if (missing.length <= MANY_MISSING) return [missingTable(missing)];
   const archives = [...new Set(missing.map((each) => each.archive))];

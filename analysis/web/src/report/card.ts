@@ -5,7 +5,7 @@ import { h, replace } from "@/shared/dom";
 import { nothing, type Drawing, type Key } from "./parts";
 
 /**
- * A chart with its title, what its colours mean, what its numbers are, and the same numbers as CSV.
+ * A chart with its title, legend, the kind of its numbers, and the same numbers as CSV.
  */
 export interface Card {
   element: HTMLElement;
@@ -59,7 +59,7 @@ function walkByKeys(chart: Chart, box: HTMLElement): void {
   box.addEventListener("blur", act("hideTip"));
 }
 
-/** A small picture of how the chart draws what the text beside it names. */
+/** A sample of the chart's style for the item that the text beside it names. */
 function swatch({ color, dash, fill, mark }: Key): HTMLElement {
   const element = h("span", { class: "swatch", "aria-hidden": "true" });
   if (mark) {
@@ -127,7 +127,7 @@ export function chartCard(
     view.show(drawing, name(), fileName());
     return drawing.option;
   };
-  // Charts far below are drawn when the reader comes near them.
+  // Charts outside the viewport are drawn when the reader scrolls near them.
   const watcher = new IntersectionObserver((entries) => {
     if (!entries.some((entry) => entry.isIntersecting) || chart) return;
     watcher.disconnect();

@@ -1,4 +1,4 @@
-// Published claims, and what these archives say to them.
+// Published claims and their verdicts on these archives.
 import type { CsvColumn } from "@/shared/csv";
 import { h, type Child } from "@/shared/dom";
 import { num } from "@/shared/format";
@@ -17,7 +17,7 @@ function limits({ low, high }: ClaimRow): string {
   return low === high ? num(low) : `${num(low)} … ${num(high)}`;
 }
 
-// Where the name alone does not say what a number counts.
+// Explanations of metrics with names that are not self-explanatory.
 const METRICS: Record<string, string> = {
   "steps_beyond_output:min":
     "steps of a turn less its generated tokens, the least of all turns; 0 where the step that " +
@@ -35,7 +35,7 @@ function metricText({ metric, is_ratio }: ClaimRow): Child[] {
 
 const nameOf = ({ set, id }: ClaimRow): string => `${set} ${id}`;
 
-/** What the claim says stands once, above its first point. */
+/** The text of the claim, shown once, above its first point. */
 function claimHead(row: ClaimRow, is_first: boolean): Cell {
   if (!is_first) {
     return { ...rowHead(h("span", { class: "muted small" }, nameOf(row))), class: "wrap" };
@@ -72,7 +72,7 @@ function claimsTable(set: string, rows: ClaimRow[]): HTMLElement {
   return dataTable(`claims of ${set}`, columns, rows.map((row, i) => claimCells(row, rows[i - 1])));
 }
 
-/** A set can be closed, and is to begin with where rows are lists: many screens long. */
+/** A set can be collapsed. It starts collapsed on narrow screens, where it is many screens long. */
 function claimSets(rows: ClaimRow[]): HTMLElement {
   const sets = [...new Set(rows.map((row) => row.set))];
   const is_narrow = window.matchMedia("(max-width: 600px)").matches;

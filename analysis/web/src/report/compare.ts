@@ -8,7 +8,7 @@ import { axisTip, frame, nothing, xAxis, yAxis, sourced, table, type Drawing } f
 import { lineKeys, lineSeries } from "./pools";
 import type { Store } from "./state";
 
-/** Policies that need no host memory, and those with this much. */
+/** Policies without host memory, and policies with this size of it. */
 export function withDram(panel: Panel, jps: string, dram: string, variants: string[]): string[] {
   return variants.filter((variant) => {
     const group = groupOf(panel, jps, variant);
@@ -21,7 +21,7 @@ function groupsOf(panel: Panel, jps: string, dram: string, hidden: Set<string>):
   return withDram(panel, jps, dram, shown).flatMap((variant) => groupOf(panel, jps, variant) ?? []);
 }
 
-/** Where and of what the latencies are, and how the chart is cut. */
+/** The panel and selection of the latencies, and the range of the chart. */
 export interface TurnView {
   panel: Panel;
   jps: string;

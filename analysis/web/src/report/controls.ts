@@ -40,7 +40,7 @@ export function check(store: Store, label: string, flag: Flag): HTMLElement {
   return h("label", { class: "check" }, box, ` ${label}`);
 }
 
-/** Two buttons of which one is pressed. */
+/** Two buttons, of which one is always pressed. */
 function either<K extends "x" | "turns">(
   store: Store, label: string, key: K, choices: [State[K], string, string][],
 ): HTMLElement {
@@ -104,7 +104,7 @@ export function policyToggles(store: Store): HTMLElement {
   return box;
 }
 
-/** What the chosen card's numbers are: their kind, and the device that was found. */
+/** The kind of the chosen card's numbers, and the detected device. */
 function kindOfPanel(store: Store): HTMLElement {
   const box = h("span", { class: "kind" });
   const mark = () => {
@@ -117,7 +117,7 @@ function kindOfPanel(store: Store): HTMLElement {
   return box;
 }
 
-/** What the charts show: the card, the rate, the policies, and the cell of the charts over time. */
+/** Selectors of the card, the rate, the policies, and the cell of the charts over time. */
 export function controls(store: Store): HTMLElement {
   const panels = store.report.panels.map((panel, i) => (
     { value: String(i), text: `${panelName(panel)}: ${panel.kind}` }));

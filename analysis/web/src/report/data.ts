@@ -1,11 +1,11 @@
-// What `kvsweep report` puts in the page: analysis/report_json.cpp writes it. null is "not
+// What `kvsweep report` puts in the page: analysis/report/json.cpp writes it. null is "not
 // observed".
 
 import type { AccessChart } from "./accesses_data";
 import type { StudyChart } from "./studies_data";
+import type { Interval, Maybe } from "./values";
 
-export type Interval = [number, number] | null;
-export type Maybe = number | null;
+export type { Interval, Maybe } from "./values";
 
 export interface Archive {
   name: string;
@@ -27,7 +27,7 @@ export interface Figure {
   ratio_interval: Interval;
   published: Maybe;
   best: boolean;
-  /** Cannot be told from the best: less than 1 % behind, or repeats do not tell them apart. */
+  /** Ties with the best: less than 1 % behind, or repeats do not separate them. */
   tied: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface Sizes {
   /** Smallest number of tokens of a bin, that of the next bin, steps. */
   histogram: [number, number, number][];
   fit: Fit;
-  /** Tokens, milliseconds and how many steps the point stands for; flat. */
+  /** Tokens, milliseconds and number of steps of each point; flat. */
   points?: number[];
 }
 
@@ -53,7 +53,7 @@ export interface Sizes {
  */
 export type Turn = [number, Maybe, Maybe, Maybe, Maybe, Maybe, Maybe];
 
-/** What the numbers of one rate and those of all rates together have in common. */
+/** The common fields of the numbers of one rate and of all rates together. */
 export interface Pool {
   variant: string;
   repeats: number;
@@ -138,7 +138,7 @@ export interface Regime {
   jps: string;
   winner: string;
   runner_up: string;
-  /** Who cannot be told from the winner, best first. */
+  /** Policies that tie with the winner, best first. */
   tied: string[];
   value: Maybe;
   runner_value: Maybe;
@@ -185,7 +185,7 @@ export interface PublishedFit {
   r2: Maybe;
 }
 
-/** A result that something else got: a JSON file, its configuration and figures as they stand there. */
+/** A result of another program: a JSON file with its configuration and figures, unchanged. */
 export interface ExternalCell {
   file: string;
   name: string;
@@ -229,7 +229,7 @@ export function panelName(panel: Panel): string {
   return panel.gpu + (panel.settings === "" ? "" : `, ${panel.settings}`);
 }
 
-/** What the numbers were taken on: as workers verified it, or that the card is but a name. */
+/** The device of the numbers as verified by the workers, or a note that the card is only a name. */
 export function deviceOf(panel: Panel): string {
   if (panel.devices !== "" || !panel.kind.startsWith("MEASURED (cpu")) return panel.devices;
   return `the host's processor; ${panel.gpu} is only a label`;
@@ -246,15 +246,15 @@ export const repeatsText = (repeats: number): string =>
 
 type Asked = Pick<Archive, "sweep" | "question">;
 
-/** Sweeps by name, each once however many archives it has. */
+/** Names of sweeps, each once even if it has several archives. */
 export const sweepsOf = (archives: Pick<Archive, "sweep">[]): string[] =>
   [...new Set(archives.map((archive) => archive.sweep))];
 
-/** What sweeps ask, each once; a sweep that asks nothing has its name. */
+/** The questions of sweeps, each once; a sweep without a question has its name. */
 export const questionsOf = (archives: Asked[]): string[] =>
   [...new Set(archives.map(({ question, sweep }) => question || `Sweep ${sweep}.`))];
 
-/** "2 repeats", or "1 to 3 repeats" where groups differ. */
+/** "2 repeats", or "1 to 3 repeats" if groups differ. */
 export function repeatsOf(groups: { repeats: number }[]): string {
   if (groups.length === 0) return "no repeat";
   const counts = groups.map((each) => each.repeats);

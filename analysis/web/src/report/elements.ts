@@ -16,7 +16,7 @@ export function badge(kind: string): HTMLElement {
     h("b", {}, word ?? ""), ` ${rest.join(" ")}`);
 }
 
-/** The card, and smaller what else tells its panel from others. */
+/** The card, and in smaller type the settings in which its panel differs from others. */
 export function panelTitle({ gpu, settings }: Panel): Child[] {
   return [gpu, settings !== "" && h("span", { class: "small muted settings" }, ` ${settings}`)];
 }
@@ -55,7 +55,7 @@ function cellElement(cell: Cell, column: Column | undefined): HTMLElement {
     class: cell.class, title: cell.title, "data-label": column?.name,
     ...(cell.is_head ? { scope: "row", role: "rowheader" } : { role: "cell" }),
   };
-  // One box for the content, so that on narrow screens it stands beside its label as a whole.
+  // One box for the content, so that on narrow screens it is beside its label as a whole.
   const content = h("div", { class: "content" }, ...cell.content);
   const element = h(cell.is_head ? "th" : "td", attributes, content);
   if (cell.background) element.style.background = cell.background;

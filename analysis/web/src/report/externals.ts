@@ -1,4 +1,4 @@
-// Results that something else got, as their files have them, and which figures show them.
+// External results, as in their files, and the figures that show them.
 import { num } from "@/shared/format";
 import { h } from "@/shared/dom";
 
@@ -18,7 +18,7 @@ const rowsOf = (externals: ExternalCell[]): Row[] =>
 const configOf = ({ config }: ExternalCell): string =>
   config.map(([key, value]) => `${key}=${value}`).join(", ");
 
-/** The figures that show a result, or that none does. */
+/** The figures that show a result, or a note that none does. */
 export function drawnIn(report: Report, position: number): string {
   const charts = report.studies.filter((chart) => chart.externals.includes(position));
   const names = [...new Set(charts.map((chart) => `${chart.study} ${chart.figure}`))];
@@ -34,7 +34,7 @@ function tableOf(report: Report, cell: ExternalCell, position: number): HTMLElem
     dataTable(`${cell.name}, external`, [...texts("figure"), ...numbers("value")], rows));
 }
 
-/** Nothing where the report was given none. */
+/** Empty if the report has no external results. */
 export function externalsSection(report: Report): HTMLElement | null {
   const { externals } = report;
   if (externals.length === 0) return null;

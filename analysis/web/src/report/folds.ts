@@ -1,5 +1,5 @@
-// Studies have hundreds of panels, one for each setting: those of one design stay behind a line
-// that says what they share, and are called by what they differ in.
+// Studies have hundreds of panels, one for each setting. Panels of one design are collapsed to a line
+// with their common settings, and are named by their differences.
 import { h, replace, type Child } from "@/shared/dom";
 import { onThemeChange } from "@/shared/theme";
 
@@ -16,13 +16,13 @@ export interface Design {
   panels: Panel[];
   /** "engine.block_size=16, workload.kind=zipf": settings that all of them have. */
   shared: string;
-  /** "model, workload.n": what they differ in beside the card. */
+  /** "model, workload.n": the keys in which they differ, besides the card. */
   varied: string;
 }
 
 const NOT_OF_PANELS = new Set(["gpu", "policy", "jps", "dram_gib"]);
 
-/** A label says what its sweep varies: "gpu=h100-80gb model=opt-13b policy=swap". */
+/** The keys that a sweep varies, from a label: "gpu=h100-80gb model=opt-13b policy=swap". */
 function axesOf({ groups }: Panel): string {
   const label = groups[0]?.cells[0]?.label ?? "";
   const keys = label.split(" ").flatMap((word) => /^([\w.]+)=/.exec(word)?.[1] ?? []);
@@ -50,14 +50,14 @@ export function designsOf(panels: Panel[]): Design[] {
   });
 }
 
-/** The panel with those of its settings that others of its design do not share. */
+/** The panel with only the settings in which it differs from others of its design. */
 export function shortened(panel: Panel, { shared }: Design): Panel {
   const left_out = new Set(settingsOf({ ...panel, settings: shared }));
   const settings = settingsOf(panel).filter((each) => !left_out.has(each)).join(", ");
   return { ...panel, settings };
 }
 
-/** A line that opens; what is below it is made when it is first seen, and follows the state. */
+/** A collapsible line. Its content is built when it is first opened, and follows the state. */
 export function fold(store: Store, line: Child[], build: () => Child[]): HTMLElement {
   const box = h("div", {});
   const details = h("details", { class: "fold", ontoggle: () => fill() },
@@ -70,7 +70,7 @@ export function fold(store: Store, line: Child[], build: () => Child[]): HTMLEle
   return details;
 }
 
-/** A fold for each design that `build` has something of. */
+/** A fold for each design for which `build` returns content. */
 export function designFolds(
   store: Store, report: Report, what: string, count: (panels: Panel[]) => number,
   build: (design: Design) => Child[],

@@ -14,7 +14,7 @@ const TOP = 26; // of a row: the name of the policy
 const ROW = 98;
 const BOTTOM = 46;
 const FILL = 0.35;
-// The stages have a strip of their own below the KV, and pins one above it, in shares of the KV's
+// Stages have a strip below the KV, and pins one above it, in shares of the KV's
 // height.
 const STAGES = [-0.3, -0.06] as const;
 const PINS = [1.06, 1.2] as const;
@@ -69,7 +69,7 @@ function colors(): Record<string, string> {
 
 const levelName = (memory: "VRAM" | "DRAM") => `KV in ${memory}`;
 
-/** Tokens in one memory as a step line that goes on to the end of the next turn. */
+/** Tokens in one memory as a step line until the end of the next turn. */
 function stepLine(story: Story, line: [number, number][]): [number, number][] {
   const points = line.map(([at, tokens]): [number, number] => [since(story, at), tokens]);
   const last = points[points.length - 1];
@@ -156,7 +156,7 @@ interface CsvRow {
   tokens: Maybe;
 }
 
-/** Levels as spans in which they hold, and stages and pins. */
+/** Levels as spans of constant value, and stages and pins. */
 export function gapRows(stories: Story[]): CsvRow[] {
   return stories.flatMap((story) => {
     const policy = story.variant;

@@ -1,4 +1,4 @@
-// Charts of turns and jobs: how long they take, and what they spend it on.
+// Charts of turns and jobs: their durations and the parts of them.
 import type { CsvColumn } from "@/shared/csv";
 import { num, seconds } from "@/shared/format";
 import { escapeHtml } from "@/shared/escape";
@@ -14,7 +14,7 @@ import {
 import { about, asPublished, lineKeys, lineSeries, long, poolsOf, type Row } from "./pools";
 import type { Store } from "./state";
 
-/** Mean durations of turns, or what they add up to from the first one on. */
+/** Mean durations of turns, or their cumulative sums. */
 export function durations(turns: Turn[], add_up: boolean): Maybe[] {
   let sum = 0;
   return turns.map(([, mean]) => {
@@ -155,7 +155,7 @@ export function jctOverRateChart(store: Store): Drawing {
   };
 }
 
-// --- where prompts came from, and where the time went -------------------------------------------
+// --- sources of prompt tokens, and parts of the time ---------------------------------------------
 
 export function hitsChart(store: Store): Drawing {
   const pool = poolOf(store.panel, store.state.rate, store.state.focus);

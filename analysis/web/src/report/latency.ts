@@ -1,4 +1,4 @@
-// Latency by turn, T1 to T8: two cards beside each other, two sizes of host memory below each
+// Latency by turn, T1 to T8: two cards side by side, two sizes of host memory below each
 // other.
 import { h } from "@/shared/dom";
 

@@ -1,4 +1,4 @@
-// One GPU: where a job's time goes, nine charts, and one gap.
+// One GPU: the parts of a job's time, nine charts, and one gap.
 import { h } from "@/shared/dom";
 
 import { KEYS, chartCard, type Card, type CardOptions } from "./card";

@@ -9,20 +9,20 @@ import type { Panel } from "./data";
 
 export type Dash = "solid" | number[];
 
-/** What a colour of a chart means. */
+/** A legend entry of a chart. */
 export interface Key {
   name: string;
   color: string;
-  /** A line with this dash; an area where there is none. */
+  /** A line with this dash; an area if there is none. */
   dash?: Dash;
-  /** An area with an outline, filled with this much of the colour. */
+  /** An area with an outline, filled with this much of the color. */
   fill?: number;
   /** A hollow diamond. */
   mark?: boolean;
 }
 
 /**
- * A chart: what ECharts draws, what its colours mean, the same numbers as columns, and what stands
+ * A chart: the ECharts option, the legend, the same numbers as columns, and the text
  * below it.
  */
 export interface Drawing {
@@ -36,8 +36,8 @@ export { echarts, meanings };
 export type { Option };
 
 /**
- * One colour for each variant, the same in every chart, and a dash, so that lines upon each other
- * can be told apart.
+ * One color per variant, the same in every chart, and a dash, so that overlapping lines
+ * can be distinguished.
  */
 export function looks(variants: string[], variant: string): { color: string; type: Dash } {
   const colors = palette();
@@ -165,7 +165,7 @@ export const nothing = (why: string): Drawing => ({
 
 export const column = (name: string, values: CsvColumn["values"]): CsvColumn => ({ name, values });
 
-/** A column for each name of what `of` gives for a row. */
+/** One column for each name, from the values that `of` returns for a row. */
 export function table<Row>(
   rows: Row[], columns: Record<string, (row: Row) => CsvValue>,
 ): CsvColumn[] {
@@ -173,7 +173,7 @@ export function table<Row>(
 }
 
 /**
- * What every CSV of a chart says beside its numbers: whose they are, of which kind, over how many
+ * The extra columns of every chart's CSV: source and kind of the numbers, and how many
  * repeats.
  */
 export function sourced(

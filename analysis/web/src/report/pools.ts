@@ -1,4 +1,4 @@
-// What the charts of one panel have in common: the chosen policies, and what their numbers are.
+// Common parts of the charts of one panel: the chosen policies and the kind of their numbers.
 import type { CsvColumn } from "@/shared/csv";
 
 import { poolOf, rateText, repeatsOf, type Pool } from "./data";
@@ -12,24 +12,24 @@ export function poolsOf(store: Store): Pool[] {
   );
 }
 
-/** Which of the published figures a chart repeats, where this GPU's published values are known. */
+/** The published figure that a chart corresponds to, if this GPU has published values. */
 export function asPublished(store: Store, letter: string, when = ""): string {
   const known = store.panel.sources.length > 0;
   return known ? ` It is figure ${letter} of the published matrix${when}.` : "";
 }
 
-/** "MODELLED (sim), 10 jobs/s, 3 repeats": what every chart says of its numbers. */
+/** "MODELLED (sim), 10 jobs/s, 3 repeats": the note on the numbers of every chart. */
 export function about(store: Store, list: { repeats: number }[]): string {
   return `${store.panel.kind}, ${rateText(store.state.rate)}, ${repeatsOf(list)}`;
 }
 
-/** A row of a CSV with the policy that it is of. */
+/** A row of a CSV with its policy. */
 export interface Row {
   of: { variant: string; repeats: number };
   values: (number | string | null)[];
 }
 
-/** Rows of several policies as one table, with whose they are. */
+/** Rows of several policies as one table, with the policy in each row. */
 export function long(store: Store, names: string[], rows: Row[], jps?: string[]): CsvColumn[] {
   const columns = table(rows, {
     policy: (row) => row.of.variant,
@@ -46,7 +46,7 @@ export function lineKeys(store: Store, variants: string[]): Key[] {
   });
 }
 
-/** A line of a variant, in its colour and dash. */
+/** A line of a variant, in its color and dash. */
 export function lineSeries(
   store: Store, variant: string, data: unknown[], symbols = false,
 ): object {

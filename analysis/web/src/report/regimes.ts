@@ -1,4 +1,4 @@
-// Who is best by GPU, host memory and arrival rate.
+// The best policy by GPU, host memory and arrival rate.
 import type { CsvColumn } from "@/shared/csv";
 import { h } from "@/shared/dom";
 import { percent, seconds } from "@/shared/format";
@@ -12,9 +12,9 @@ import { designFolds, MANY_PANELS, shortened } from "./folds";
 import { table } from "./parts";
 import type { Store } from "./state";
 
-const STRONGEST = 34; // per cent of a colour that text above it can still be read on
+const STRONGEST = 34; // percent of a color at which text on it is still readable
 
-/** "tie of 3: a, b, c" where the others cannot be told from the winner. */
+/** "tie of 3: a, b, c" if the others tie with the winner. */
 function winnerText({ winner, tied }: Regime): string {
   return tied.length === 0 ? winner : `tie of ${tied.length + 1}`;
 }
@@ -64,7 +64,7 @@ function regimeMap(own: Regime[], settings: string, variants: string[]): HTMLEle
 const regimesOf = (report: Report, panel: Panel): Regime[] =>
   report.regimes.filter((each) => keyOf(each) === keyOf(panel));
 
-/** Panels with a map, one of those whose cards share it. */
+/** Panels with a map; panels of different cards share one map. */
 function mapped(report: Report, panels: Panel[]): Panel[] {
   const first = new Map(panels.map((panel) => [keyOf(panel), panel]));
   return [...first.values()].filter((panel) => regimesOf(report, panel).length > 0);

@@ -29,8 +29,8 @@ const METRIC = "jct_wall_mean_s";
 type Listener = () => void;
 
 /**
- * The state, who wants to know of changes, and its form in the address: a link shows what its
- * sender saw.
+ * The state, the listeners for changes, and its form in the address: a link shows the page as its
+ * sender saw it.
  */
 export class Store {
   readonly state: State;
@@ -53,7 +53,7 @@ export class Store {
     for (const listener of this.listeners) listener();
   }
 
-  /** What another address says, as when the reader edits it. */
+  /** Takes the state from an address, for example when the reader edits it. */
   goTo(address: string): void {
     this.set(stateOf(this.report, address));
   }
@@ -72,13 +72,13 @@ export class Store {
     return this.panel.variants.filter((variant) => !this.state.hidden.has(variant));
   }
 
-  /** Time lines are those of one cell: where all rates are shown together, of the highest. */
+  /** Charts over time show one cell; if all rates are shown together, a cell of the highest rate. */
   get cellRate(): string {
     const { rate } = this.state;
     return rate === ALL ? (this.panel.rates[this.panel.rates.length - 1] ?? "") : rate;
   }
 
-  /** Every variant of the report, for colours that mean the same everywhere. */
+  /** Every variant of the report, for colors that mean the same everywhere. */
   get variants(): string[] {
     return [...new Set(this.report.panels.flatMap((panel) => panel.variants))];
   }
@@ -111,7 +111,7 @@ function stateOf(report: Report, address: string): State {
   return state;
 }
 
-/** Whatever the address or a change of the panel left without meaning gets its first value. */
+/** Resets every value that the address or a change of the panel made invalid to its first choice. */
 function repair(report: Report, state: State): void {
   if (!report.panels[state.panel]) state.panel = 0;
   const panel = report.panels[state.panel];
@@ -124,7 +124,7 @@ function repair(report: Report, state: State): void {
 }
 
 /**
- * The policy whose details say most: one with a host tier, the largest, since only those move KV.
+ * The policy with the most informative details: the one with the largest host tier, since only those move KV.
  */
 function mostTelling(panel: Panel): string {
   const largest = dramSizes(panel).pop();
@@ -132,7 +132,7 @@ function mostTelling(panel: Panel): string {
   return tiered ?? panel.variants[1] ?? panel.variants[0] ?? "";
 }
 
-/** Panels of this panel's kind: only those may stand beside it. */
+/** Panels of this panel's kind; only those are comparable with it. */
 export function sameKind(report: Report, at: number): number[] {
   const kind = report.panels[at]?.kind;
   return report.panels.flatMap((panel, i) => (panel.kind === kind ? [i] : []));

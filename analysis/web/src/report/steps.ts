@@ -1,4 +1,4 @@
-// Charts of steps: how large they are, and how long they take for their size.
+// Charts of steps: their sizes, and durations by size.
 import { num } from "@/shared/format";
 import { escapeHtml } from "@/shared/escape";
 import { cssVar } from "@/shared/theme";
@@ -95,7 +95,7 @@ interface NamedFit {
 }
 
 /**
- * The line through what is shown: all policies together where all rates are, otherwise the best
+ * The line through the data shown: of all policies together if all rates are shown, otherwise the best
  * known one of each.
  */
 function shownFits(store: Store, list: Pool[]): NamedFit[] {

@@ -70,7 +70,7 @@ function studySection(study: string, charts: StudyChart[]): Card {
   return { element, refresh: () => cards.forEach((card) => card.refresh()) };
 }
 
-/** Figures that studies describe, drawn from these archives beside what is published. */
+/** The studies' figures, drawn from these archives beside published values. */
 export function studiesSection(report: Report): Card[] {
   const charts = report.studies;
   const studies = [...new Set(charts.map((chart) => chart.study))];

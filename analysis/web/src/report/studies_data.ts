@@ -1,16 +1,16 @@
-// Figures of studies, as analysis/study_json.cpp writes them.
-import type { Maybe } from "./data";
+// Figures of studies, as analysis/report/study_json.cpp writes them.
+import type { Maybe } from "./values";
 
-/** x as it is shown, median, lowest and highest over the repeats, repeats. */
+/** x as displayed; median, minimum and maximum over the repeats; number of repeats. */
 export type StudyPoint = [string, Maybe, Maybe, Maybe, number];
 
 export interface StudySeries {
   name: string;
-  /** The source of a result that something else got; empty for what cells gave. */
+  /** The source of an external result; empty for cells. */
   external: string;
   points: StudyPoint[];
   published: [string, Maybe][];
-  /** Over time: middles of equal spans, and means in them. */
+  /** Over time: midpoints of equal spans, and means within them. */
   t: number[];
   level: Maybe[];
 }
@@ -18,9 +18,9 @@ export interface StudySeries {
 export interface StudyPanel {
   name: string;
   series: StudySeries[];
-  /** Seconds, 1 where a request was taken up again and 0 where it gave way, KV in use [%]. */
+  /** Seconds; 1 for a resumed request, 0 for a preempted one; KV in use [%]. */
   marks: [number, number, number][];
-  /** Request, what it does, from and to [s]. */
+  /** Request, its state, from and to [s]. */
   spans: [number, string, number, number][];
 }
 
@@ -40,7 +40,7 @@ export interface StudyChart {
   log_y: boolean;
   experiments: string[];
   remarks: string[];
-  /** Positions in the report's results from elsewhere. */
+  /** Positions in the report's external results. */
   externals: number[];
   panels: StudyPanel[];
 }

@@ -1,4 +1,4 @@
-// How a figure of a study is drawn: what cells gave filled, what is published hollow and dashed.
+// How a study's figure is drawn: results of cells filled, published values hollow and dashed.
 import { num } from "@/shared/format";
 import { cssVar, palette } from "@/shared/theme";
 
@@ -13,7 +13,7 @@ import {
 const DASHED = [5, 4];
 const PALE = 0.45;
 const STRIPES = { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4 };
-const FEW = 40; // marks that can stand on the line itself
+const FEW = 40; // marks that fit on the line itself
 
 const colorOf = (at: number): string => palette()[at % 8] ?? cssVar("--text");
 
@@ -45,7 +45,7 @@ const nameOf = (series: StudySeries): string => series.name || "these cells";
 
 const publishedName = (series: StudySeries): string => `${nameOf(series)}, published`;
 
-/** Names stand under the axis, turned where there are many. */
+/** Names below the axis, rotated if there are many. */
 function namesAxis(chart: StudyChart, xs: string[]): Option {
   const turned = xs.length > 5;
   return xAxis(chart.x_name, {
@@ -89,7 +89,7 @@ function lines(chart: StudyChart, panel: StudyPanel): Drawing {
   return drawing(chart, panel, frame({ zoom, ...axes(chart, xs, numeric), tooltip, series }), keys);
 }
 
-/** Bars of results from elsewhere are pale and striped. */
+/** Bars of external results are pale and striped. */
 const hatched = (series: StudySeries, at: number): Option => (isExternal(series)
   ? { itemStyle: { opacity: PALE, borderColor: colorOf(at), borderWidth: 1.5, decal: STRIPES } } : {});
 
@@ -114,7 +114,7 @@ function bars(chart: StudyChart, panel: StudyPanel): Drawing {
   return drawing(chart, panel, frame({ ...axes(chart, xs, false), tooltip, series }), keys);
 }
 
-/** Where requests gave way and were taken up again; above the lines where there are many. */
+/** Preemptions and resumptions of requests; drawn above the lines if there are many. */
 function marksOf(panel: StudyPanel) {
   const few = panel.marks.length <= FEW;
   const sorts = [

@@ -13,7 +13,7 @@ import { designFolds, MANY_PANELS, shortened } from "./folds";
 import { table } from "./parts";
 import type { Store } from "./state";
 
-/** A star for the best, and the word for those that cannot be told from it. */
+/** A star for the best, and a word for those that tie with it. */
 function standing({ best, tied }: Figure): HTMLElement | null {
   if (tied) {
     const why = "less than 1 % from the best, or the repeats do not tell them apart";

@@ -32,7 +32,7 @@ function timesOf(store: Store, variant: string): Times | undefined {
   return group?.times[store.state.repeat] ?? group?.times[0];
 }
 
-/** Columns of one cell: its numbers are of one repeat, and they say of which. */
+/** Columns of one cell. Its numbers are of one repeat, which a column names. */
 function ofCell(store: Store, columns: CsvColumn[], policies?: string[]): CsvColumn[] {
   const rows = columns[0]?.values.length ?? 0;
   const policy = policies ?? Array.from({ length: rows }, () => store.state.focus);

@@ -49,7 +49,7 @@ export { echarts };
 /** A chart that follows its element's size and the theme. */
 export interface Chart {
   readonly echart: EChartsType;
-  /** Draws anew what `option` returns: call it when the data have changed. */
+  /** Redraws what `option` returns; call it when the data have changed. */
   refresh(): void;
   dispose(): void;
 }
@@ -84,7 +84,7 @@ function themed(): Option {
 }
 
 /**
- * Draws `option()` in `element` and again whenever the theme changes, for its colours come from
+ * Draws `option()` in `element`, and again whenever the theme changes, since its colors come from
  * there. Names in tooltips must be escaped (escapeHtml), since a tooltip's text is HTML.
  */
 export function createChart(element: HTMLElement, option: () => Option): Chart {

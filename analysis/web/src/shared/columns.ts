@@ -12,7 +12,7 @@ export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** What the program put in this page, or null in a page without data. */
+/** The data that the program put into this page; null in a page without data. */
 export function pageData<T>(): T | null {
   const element = document.getElementById("kvsweep-data");
   return JSON.parse(element?.textContent ?? "null") as T | null;

@@ -22,7 +22,7 @@ export function toCsv(columns: CsvColumn[]): string {
   return lines.join("\r\n") + "\r\n";
 }
 
-/** Without the last digits, which are what is left of sums: 0.3 rather than 0.30000000000000004. */
+/** Without the last digits, which are rounding errors of sums: 0.3, not 0.30000000000000004. */
 const plain = (value: number): string => String(Number.isInteger(value) ? value : Number(value.toPrecision(DIGITS)));
 
 function field(value: CsvValue): string {

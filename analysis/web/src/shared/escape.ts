@@ -6,13 +6,13 @@ const ENTITIES: Record<string, string> = {
   "'": "&#39;",
 };
 
-/** Text as it may stand in HTML, in content and in quoted attributes. */
+/** Text escaped for HTML content and quoted attributes. */
 export function escapeHtml(text: unknown): string {
   return String(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }
 
 /**
- * A template whose values are escaped: html`<b>${name}</b>`. For tooltips, which chart libraries
+ * A template that escapes its values: html`<b>${name}</b>`. For tooltips, which chart libraries
  * want as HTML.
  */
 export function html(parts: TemplateStringsArray, ...values: unknown[]): string {

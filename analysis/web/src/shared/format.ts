@@ -8,14 +8,14 @@ function formatOf(digits: number): Intl.NumberFormat {
   return made;
 }
 
-/** A number with so many significant digits, thousands separated; "–" for what was not observed. */
+/** A number with `digits` significant digits and thousands separators; "–" if it was not observed. */
 export function num(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return formatOf(0).format(value);
   return formatOf(digits).format(value);
 }
 
-/** With so many significant digits even where the last ones are 0, so that a column of numbers lines up. */
+/** Like num(), but keeps trailing zeros, so that a column of numbers lines up. */
 export function even(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const rounded = Number(value.toPrecision(digits));

@@ -14,11 +14,11 @@ export const MEANING = {
 
 export type Meaning = keyof typeof MEANING;
 
-/** Their values in the theme of now. */
+/** Their values in the current theme. */
 export function meanings(): Record<Meaning, string> {
   const found = Object.entries(MEANING).map(([name, variable]) => [name, cssVar(variable)]);
   return Object.fromEntries(found) as Record<Meaning, string>;
 }
 
-/** What blocks are called on all pages, in the order in which they are stacked. */
+/** Names of block states on all pages, in stacking order. */
 export const BLOCK_STATES = ["allocated", "pinned", "cached", "free"] as const;

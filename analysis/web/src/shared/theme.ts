@@ -22,7 +22,7 @@ export function cssVar(name: string): string {
 }
 
 /**
- * Colours that stay apart in both themes and for the colour-blind (Okabe and Ito's, tuned for
+ * Colors that stay apart in both themes and for the color-blind (Okabe and Ito's, tuned for
  * contrast).
  */
 export function palette(): string[] {

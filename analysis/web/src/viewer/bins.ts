@@ -3,7 +3,7 @@ import { lastNotAbove, type Maybe, type Trace } from "./model";
 
 export type Point = [time: number, value: number];
 
-/** What the timeline draws, a point for every step, or for every bin of steps when there are too many. */
+/** The data of the timeline: a point per step, or per bin of steps if there are too many. */
 export interface Timeline {
   stepsPerPoint: number; // at most
   prefill: Point[];
@@ -23,7 +23,7 @@ type Fold = (values: Numbers, from: number, to: number) => number;
 
 const sums = new WeakMap<Numbers, Float64Array>();
 
-/** Of the values before each: sums over any rows then cost two look-ups. */
+/** Prefix sums, so that the sum over any rows costs two look-ups. */
 function sumsOf(values: Numbers): Float64Array {
   const known = sums.get(values);
   if (known !== undefined) return known;
@@ -36,7 +36,7 @@ function sumsOf(values: Numbers): Float64Array {
 const mean: Fold = (values, from, to) => sum(values, from, to) / (to - from);
 const last: Fold = (values, _, to) => values[to - 1] as number;
 
-/** Of rows [from, to); what is unknown counts as 0. */
+/** The sum over rows [from, to); unknown values count as 0. */
 export function sum(values: Numbers, from: number, to: number): number {
   const before = sumsOf(values);
   return (before[to] as number) - (before[from] as number);

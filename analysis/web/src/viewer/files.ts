@@ -1,6 +1,6 @@
 import { JsonlTrace } from "./jsonl";
 
-/** What files of traces have in common: "x" of x.steps.jsonl, x.requests.jsonl and x.events.jsonl. */
+/** The common name of a trace's files: "x" of x.steps.jsonl, x.requests.jsonl and x.events.jsonl. */
 export function traceName(fileName: string): string {
   return fileName.replace(/\.(steps|requests|events)?\.?jsonl?$/i, "");
 }
@@ -20,8 +20,8 @@ async function eachLine(file: Blob, use: (line: string, number: number) => void)
 }
 
 /**
- * Reads files of JSON lines into the traces that they are parts of, by name. Steps come first, whatever the order
- * of the files. Throws an Error that names file and line for what is not a trace.
+ * Reads files of JSON lines into their traces, by name. Steps are read first, for any order
+ * of the files. Throws an Error that names file and line if a line is not part of a trace.
  */
 export async function readTraces(files: File[], known: Map<string, JsonlTrace>): Promise<void> {
   const steps = (file: File) => (/steps/i.test(file.name) ? 0 : 1);
@@ -39,7 +39,7 @@ export async function readTraces(files: File[], known: Map<string, JsonlTrace>):
         throw new Error(`${file.name}, line ${number}: ${error instanceof Error ? error.message : String(error)}`);
       }
     });
-    if (lines === 0) continue; // as the events of a cell that had none
+    if (lines === 0) continue; // for example a cell without events
     if (used === 0) throw new Error(`${file.name}: no line of it belongs to a trace (step_snapshot, step_decision, ...)`);
     known.set(name, trace);
     filled += 1;

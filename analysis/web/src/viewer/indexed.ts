@@ -2,7 +2,7 @@ import { KvHistory } from "./kv_history";
 import { Groups, groupsOf, SpanIndex } from "./span_index";
 import type { Trace } from "./model";
 
-/** A trace with what finding things in it needs. */
+/** A trace with its search indices. */
 export interface Indexed {
   trace: Trace;
   shares: SpanIndex;

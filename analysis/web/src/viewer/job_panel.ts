@@ -7,7 +7,7 @@ import { list } from "./list";
 import { at, PARTS } from "./model";
 import { PART_NAMES, WaterfallChart } from "./waterfall_chart";
 
-const SHOWN = 50; // jobs of the list until more are asked for
+const SHOWN = 50; // jobs shown in the list until the reader asks for more
 const MORE = 500;
 
 type Order = "id" | "arrive" | "jct" | "queue" | "preemptions" | "lost";
@@ -62,7 +62,7 @@ export class JobPanel {
     }));
   }
 
-  /** Blocks that a job lost on the GPU; NaN while that is being read. */
+  /** Blocks that a job lost on the GPU; NaN while KV events are being read. */
   private lost(job: number): number {
     return at(this.indexed.kv?.data.lost ?? null, job);
   }
@@ -112,7 +112,7 @@ export class JobPanel {
     this.showList();
   }
 
-  /** Draws again what depends on KV events. */
+  /** Redraws the parts that depend on KV events. */
   refresh(): void {
     this.showList();
     const job = this.indexed.jobOfId.get(this.selected);
@@ -126,14 +126,14 @@ export class JobPanel {
     this.waterfall.setTime(time);
   }
 
-  /** When the job with this id was there: from its arrival to its end. */
+  /** The time of the job with this id, from its arrival to its end. */
   span(id: string): [number, number] {
     const { jobs } = this.indexed.trace;
     const job = this.indexed.jobOfId.get(id) ?? -1;
     return [at(jobs.arrive, job), at(jobs.finish, job)];
   }
 
-  /** Shows the job with this id over a range of time; a trace that has none says so. */
+  /** Shows the job with this id over a range of time, or a note if the trace lacks it. */
   show(id: string, range: [number, number]): void {
     if (id === this.selected) return;
     this.selected = id;

@@ -2,13 +2,13 @@ import type { Indexed } from "./indexed";
 import type { KvHistory } from "./kv_history";
 import { codesOf, kindOf, PARTS, reasonOf, shownTurn, type Part } from "./model";
 
-/** KV that a job lost, and to whom. */
+/** KV that a job lost, and the request that caused the eviction. */
 export interface Loss {
   time: number;
   kind: string;
   reason: string;
   blocks: number;
-  by: string; // "job id, turn 3", or "" when nobody is known
+  by: string; // "job id, turn 3", or "" if unknown
 }
 
 export interface TurnView {
@@ -33,7 +33,7 @@ export interface JobView {
 
 const LOSSES = ["evict_gpu", "evict_host", "preempt", "drop", "swap_out"];
 
-/** The turns of a job in their order, and what took its KV away. */
+/** The turns of a job in order, and the causes of its KV losses. */
 export function viewJob(indexed: Indexed, job: number): JobView {
   const { jobs, turns } = indexed.trace;
   const rows = [...indexed.turnsOfJob.of(job)].sort((a, b) => (turns.turn[a] as number) - (turns.turn[b] as number));
@@ -73,7 +73,7 @@ function lossesOf(kv: KvHistory, job: number, ids: string[]): Loss[] {
   }));
 }
 
-/** Rows of Jobs whose id contains the text; upper and lower case are the same. */
+/** Rows of Jobs with an id that contains the text, ignoring case. */
 export function findJobs(indexed: Indexed, text: string): number[] {
   const wanted = text.trim().toLowerCase();
   const ids = indexed.trace.jobs.id;

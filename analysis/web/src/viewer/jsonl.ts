@@ -50,7 +50,7 @@ export class JsonlTrace {
 
   constructor(private readonly name: string) {}
 
-  /** Takes a line; false when it is none of a trace's. Throws SyntaxError for one that is not JSON. */
+  /** Adds a line; false if it is not part of a trace. Throws SyntaxError if it is not JSON. */
   add(text: string): boolean {
     if (text.trim() === "") return true;
     const line = record(JSON.parse(text));
@@ -79,7 +79,7 @@ export class JsonlTrace {
     }
   }
 
-  /** Times of clocks that count from 1970 start anew at the trace's first. */
+  /** Unix times are converted to times since the trace's first one. */
   private time(value: unknown): number {
     const seconds = number(value);
     if (Number.isNaN(this.zero) && !Number.isNaN(seconds)) this.zero = seconds > 1e8 ? seconds : 0;
@@ -95,7 +95,7 @@ export class JsonlTrace {
     return this.jobs.add(empty(JOB));
   }
 
-  /** A request's row; its job is the one given, or what stands before the last colon of its name. */
+  /** A request's row. Its job is the one given, or the text before the last colon of its name. */
   private turnRow(name: string, job: unknown = undefined): number {
     const known = this.turnOfRequest.get(name);
     if (known !== undefined) return known;
@@ -152,7 +152,7 @@ export class JsonlTrace {
     this.steps.set(row, "used", or(number(states["alloc"]), number(line["total_blocks"]) - free - pinned));
   }
 
-  /** A snapshot that was taken before the step was scheduled lacks whom the step admitted. */
+  /** A snapshot taken before scheduling lacks the requests that the step admitted. */
   private decision(line: Line): void {
     const row = this.stepRow(line);
     const preempted = this.requests(line["preempted_req_ids"]);
@@ -186,7 +186,7 @@ export class JsonlTrace {
     else this.latestShare.set(turn, shares.add({ turn, kind, first: row, count: 1, tokens, before }));
   }
 
-  /** Where the trace does not say it, one token of a request is a decode and more are a prompt's. */
+  /** If the trace lacks the totals, a request with one token decodes, and one with more prefills. */
   private totals(row: number, line: Line, preempted: number): void {
     const each = Object.values(record(line["num_scheduled_tokens"])).map(number);
     const ones = each.filter((tokens) => tokens === 1).length;
@@ -272,7 +272,7 @@ export class JsonlTrace {
     set("preemptions", number(line["num_preemptions"]));
   }
 
-  /** What the lines so far amount to. More may follow. */
+  /** The trace from the lines so far. More may follow. */
   trace(): Trace {
     this.notePresence();
     const steps = this.stepTable();
@@ -324,7 +324,7 @@ export class JsonlTrace {
     };
   }
 
-  /** What job records do not say follows from the turns. */
+  /** Derives values that job records lack from the turns. */
   private jobTable(): Jobs {
     const column = (name: (typeof JOB)[number]) => this.jobs.numbers(name);
     const [arrive, finish, jct, turns] = [column("arrive"), column("finish"), column("jct"), column("turns")];

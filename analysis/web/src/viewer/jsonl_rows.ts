@@ -27,12 +27,12 @@ export class Rows<Name extends string> {
   }
 }
 
-/** A row of which nothing is known. */
+/** A row with all values unknown. */
 export function empty<Name extends string>(names: readonly Name[]): Record<Name, number> {
   return Object.fromEntries(names.map((name) => [name, NaN])) as Record<Name, number>;
 }
 
-/** Names by the numbers that stand for them. */
+/** Names by their codes. */
 export class Names {
   readonly all: string[];
 
@@ -46,9 +46,9 @@ export class Names {
   }
 }
 
-/** Who was where, from lists that are complete in every step. */
+/** Stays of requests, from lists that are complete in every step. */
 export class Presence {
-  private readonly open = new Map<number, number>(); // who: the row of the stay
+  private readonly open = new Map<number, number>(); // request -> row of its stay
   readonly rows = new Rows(["turn", "running", "first", "last"]);
 
   note(step: number, running: Set<number>, waiting: Iterable<number>): void {

@@ -1,28 +1,10 @@
-import { Groups, groupsOf, SpanIndex, type GroupData } from "./span_index";
-import { codesOf, lastNotAbove, type Events, type Steps } from "./model";
-
-/** What the KV events of a trace amount to, as plain arrays, so that a worker can hand it over. */
-export interface KvData {
-  events: Events;
-  rows: Int32Array; // of each event the row of Steps in whose numbers it counts, ascending
-  ofJob: GroupData;
-  lost: Float64Array; // blocks that a job lost on the GPU
-  pins: Spans;
-  toDevice: Spans; // copies; `first` and `last` ascend
-  toHost: Spans;
-}
-
-/** Events that began something, and the rows of Steps from the first to the last in which it held. */
-export interface Spans {
-  event: Int32Array;
-  first: Int32Array;
-  last: Int32Array;
-}
+import { Groups, groupsOf, SpanIndex } from "./span_index";
+import { codesOf, lastNotAbove, type Events, type KvData, type Spans, type Steps } from "./model";
 
 const TO_DEVICE = ["load", "prefetch", "swap_in"];
 const TO_HOST = ["store", "demote", "swap_out"];
 
-/** What of the steps their KV history needs. */
+/** The columns of the steps that their KV history needs. */
 export type StepClock = Pick<Steps, "n" | "number" | "start" | "toDevice" | "toHost">;
 
 export function kvData(steps: StepClock, events: Events, jobs: number): KvData {
@@ -38,12 +20,12 @@ export function kvData(steps: StepClock, events: Events, jobs: number): KvData {
   };
 }
 
-/** The row whose numbers an event counts in: its own step's when it is of its start, otherwise the next one's. */
+/** The row that includes an event: its own step's for events at the step's start, otherwise the next one's. */
 function rowsOfEvents(steps: StepClock, events: Events): Int32Array {
   const rows = new Int32Array(events.n);
   let row = 0;
   for (let i = 0; i < events.n; ++i) {
-    const step = events.step[i] as number; // of the event before, mostly
+    const step = events.step[i] as number; // mostly that of the preceding event
     if (steps.number[row] !== step) row = Math.max(0, lastNotAbove(steps.number, step));
     rows[i] = (events.time[i] as number) <= (steps.start[row] as number) ? row : row + 1;
   }
@@ -95,8 +77,8 @@ function pinsOf(steps: StepClock, events: Events, rows: Int32Array): Spans {
 }
 
 /**
- * Copies from the row that asked for one to the row that ended it: a link serves its copies in the order they were
- * asked for, so one ends in the step in which as many bytes have moved as were asked for up to it.
+ * Copies from the row that issued one to the row in which it ended: a link serves its copies in the order of
+ * issue, so a copy ends in the step by which all bytes issued up to it have moved.
  */
 function transfersOf(steps: StepClock, events: Events, rows: Int32Array, toHost: boolean): Spans {
   const failed = events.reasons.indexOf("load_failed");
@@ -121,7 +103,7 @@ class Link {
 
   constructor(private readonly bytes: Steps["toHost"]) {}
 
-  /** The row in which a copy ends that is asked for next, in row `first`. */
+  /** The row in which the next copy, issued in row `first`, ends. */
   end(first: number, bytes: number): number {
     if (this.bytes === null) return first;
     this.asked += bytes;
@@ -132,7 +114,7 @@ class Link {
   }
 }
 
-/** Finds what KV events say of a step or of a job. */
+/** Finds the KV events of a step or of a job. */
 export class KvHistory {
   private readonly ofJob: Groups;
   private readonly pins: SpanIndex;
@@ -158,12 +140,12 @@ export class KvHistory {
     return this.ofJob.of(job);
   }
 
-  /** The events that began the pins that hold in a row. */
+  /** The events that started the pins held in a row. */
   pinsAt(row: number): number[] {
     return this.pins.at(row).map((pin) => this.data.pins.event[pin] as number);
   }
 
-  /** The events that asked for copies that are in flight in a row, in one direction. */
+  /** The events that issued the copies in flight in a row, in one direction. */
   transfersAt(row: number, toHost: boolean): Int32Array {
     const { event, first, last } = toHost ? this.data.toHost : this.data.toDevice;
     return event.subarray(lastNotAbove(last, row - 1) + 1, lastNotAbove(first, row) + 1);

@@ -1,8 +1,8 @@
-import type { KvData } from "./kv_history";
+import type { KvData } from "./model";
 import KvWorker from "./kv_worker?worker&inline";
 import { readKvData, type EventSource } from "./page_events";
 
-/** Reads KV events in a worker, so that the page answers meanwhile; here, where the browser allows no worker. */
+/** Reads KV events in a worker, so that the page stays responsive; in the page if the browser allows no worker. */
 export function readKv(source: EventSource): Promise<KvData> {
   return new Promise((done, fail) => {
     const worker = start();

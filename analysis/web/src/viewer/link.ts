@@ -1,4 +1,4 @@
-/** What a link to a moment of a trace says (the part of the address behind #). */
+/** A position in a trace, as in a link (the part of the address after #). */
 export interface Place {
   time?: number; // seconds
   step?: number; // the number of a step of the first cell; wins over time

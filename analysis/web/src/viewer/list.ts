@@ -1,7 +1,7 @@
 import { append, h, type Child } from "@/shared/dom";
 import { num } from "@/shared/format";
 
-const SHOWN = 50; // rows until all are asked for
+const SHOWN = 50; // rows shown until the reader asks for all
 
 /**
  * A table that scrolls, with a row for each item; the last `numbers` columns are aligned as numbers. Rows beyond the

@@ -37,7 +37,7 @@ function fileButton(): HTMLElement {
   return h("label", { class: "open" }, "Open *.jsonl", input);
 }
 
-/** New files go beside what files showed before; what the page came with gives way. */
+/** New files are shown beside earlier files, and replace the trace that came with the page. */
 async function open(files: File[]): Promise<void> {
   if (files.length === 0) return;
   say(`Reading ${files.map((file) => file.name).join(", ")} ...`);

@@ -1,5 +1,5 @@
 import type { Numbers } from "@/shared/columns";
-import type { KvData } from "./kv_history";
+import type { GroupData } from "./span_index";
 
 /** A column that a trace may lack. */
 export type Maybe = Numbers | null;
@@ -11,7 +11,7 @@ export interface Steps {
   start: Numbers;
   duration: Numbers;
   tokens: Numbers;
-  largest: Maybe; // tokens of the request that got most
+  largest: Maybe; // tokens of the largest request
   prefill: Numbers;
   decodes: Numbers;
   running: Numbers;
@@ -23,7 +23,7 @@ export interface Steps {
   empty: Numbers;
   hostUsed: Maybe;
   hostTotal: Maybe;
-  loading: Maybe; // requests that wait for their KV
+  loading: Maybe; // requests that wait for KV to load
   toDevice: Maybe; // bytes copied in the step
   toHost: Maybe;
   stop: Numbers; // position in stopNames
@@ -54,7 +54,7 @@ export interface Turns {
   cachedGpu: Numbers;
   cachedHost: Numbers;
   recomputed: Numbers;
-  /** What its time went into, as in PARTS. */
+  /** The parts of its time, as in PARTS. */
   parts: Record<Part, Numbers>;
   tool: string[];
 }
@@ -62,7 +62,7 @@ export interface Turns {
 export const PARTS = ["queue", "load", "recompute", "prefill", "decode", "gap"] as const;
 export type Part = (typeof PARTS)[number];
 
-/** A turn's like shares of `count` successive steps: `tokens` in each, the first behind `before` others. */
+/** A turn's equal shares of `count` consecutive steps: `tokens` in each, starting after `before` tokens. */
 export interface Shares {
   n: number;
   turn: Numbers; // row of Turns
@@ -75,7 +75,7 @@ export interface Shares {
 
 export const KINDS = ["new", "resumed", "running", "preempted"] as const;
 
-/** Where a turn was from row `first` of Steps to row `last`. */
+/** The state of a turn from row `first` of Steps to row `last`. */
 export interface Stays {
   n: number;
   turn: Numbers;
@@ -84,12 +84,12 @@ export interface Stays {
   last: Numbers;
 }
 
-/** What happened to KV, in the order of time. */
+/** KV events in order of time. */
 export interface Events {
   n: number;
   step: Numbers; // its number, not its row
   time: Numbers;
-  job: Numbers; // row of Jobs, -1: nobody's
+  job: Numbers; // row of Jobs, -1: none
   turn: Numbers; // its number
   kind: Numbers; // position in kinds
   kinds: string[];
@@ -100,6 +100,24 @@ export interface Events {
   byJob: Numbers;
   byTurn: Numbers;
   deadline: Numbers;
+}
+
+/** The history that follows from a trace's KV events, as plain arrays that a worker can transfer. */
+export interface KvData {
+  events: Events;
+  rows: Int32Array; // for each event, the row of Steps that includes it; ascending
+  ofJob: GroupData;
+  lost: Float64Array; // blocks that a job lost on the GPU
+  pins: Spans;
+  toDevice: Spans; // copies; `first` and `last` ascend
+  toHost: Spans;
+}
+
+/** Events that start a state, and the first and last row of Steps in which it holds. */
+export interface Spans {
+  event: Int32Array;
+  first: Int32Array;
+  last: Int32Array;
 }
 
 /** Everything that happened in one cell. */
@@ -113,13 +131,13 @@ export interface Trace {
   turns: Turns;
   shares: Shares;
   stays: Stays;
-  /** What happened to KV: long lists, which come later where a worker reads them. */
+  /** KV events: long lists, which are available later if a worker reads them. */
   kv: KvData | Promise<KvData>;
-  /** Jobs that hold pins, where a trace lists them without events; otherwise null. */
+  /** Jobs that hold pins, if a trace lists them without events; otherwise null. */
   pins: Stays | null;
 }
 
-/** What an event was, and why it happened. */
+/** The kind of an event, and its reason. */
 export function kindOf(events: Events, row: number): string {
   return events.kinds[events.kind[row] as number] ?? "";
 }
@@ -150,7 +168,7 @@ export function lastNotAbove(values: Numbers, value: number): number {
   return low - 1;
 }
 
-/** People count turns from 1, on every page; rows of /turns do from 0. */
+/** Pages show turns from 1; rows of /turns count from 0. */
 export const shownTurn = (turn: number): number => turn + 1;
 
 /** The step that runs at a time, or the last one before it. */

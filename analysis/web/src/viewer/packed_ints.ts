@@ -1,8 +1,8 @@
 import { bytesOfBase64 } from "@/shared/columns";
 
 /**
- * Whole numbers as analysis/packed_ints.hpp writes them: each is `unit` times an integer, or with `difference` what is
- * added to the one before; integers are zigzag coded in `bytes` bytes, with `planes` all lowest bytes first. Numbers
+ * Whole numbers as written by analysis/text/packed_ints.hpp: each is `unit` times an integer; with `difference`, that is
+ * added to the preceding number. Integers are zigzag coded in `bytes` bytes, with `planes` all lowest bytes first. Numbers
  * that do not fit into 32 bits are `wide`.
  */
 export type PackedInts = { same: number } | PackedList;
@@ -17,10 +17,10 @@ interface PackedList {
   data?: string;
 }
 
-/** Two kinds of arrays alone: code that reads many kinds is slow. */
+/** Only two kinds of arrays, since code that reads many kinds is slow. */
 export type Whole = Int32Array | Float64Array;
 
-/** What zlib made of `size` bytes. */
+/** Inflates to `size` bytes. */
 export async function inflated(deflated: Uint8Array<ArrayBuffer>, size: number): Promise<Uint8Array<ArrayBuffer>> {
   const { readable, writable } = new DecompressionStream("deflate");
   const writer = writable.getWriter();

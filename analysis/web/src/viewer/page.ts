@@ -3,7 +3,7 @@ import { PARTS, type Jobs, type Shares, type Stays, type Steps, type Trace, type
 import { needsStepTimes } from "./page_events";
 import { TableReader, type PageTable } from "./page_table";
 
-/** What `kvsweep trace --view` writes (analysis/trace_page.hpp). */
+/** The data of `kvsweep trace --view` (analysis/trace/page.hpp). */
 export interface PageCell {
   cell: number;
   key: string;

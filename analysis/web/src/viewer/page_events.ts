@@ -1,13 +1,13 @@
-import { kvData, type KvData, type StepClock } from "./kv_history";
-import { lastNotAbove, type Events } from "./model";
+import { kvData, type StepClock } from "./kv_history";
+import { lastNotAbove, type Events, type KvData } from "./model";
 import type { Whole } from "./packed_ints";
 import { TableReader, type PageTable } from "./page_table";
 
-/** What the KV events of a page are read from; plain data, so that it can be handed to a worker. */
+/** The source of a page's KV events, as plain data that can be transferred to a worker. */
 export interface EventSource {
   table: PageTable;
   steps: StepClock;
-  /** Starts and durations of the steps in units of the events' times, where those refer to them. */
+  /** Starts and durations of the steps in units of the events' times, if these refer to steps. */
   times: { starts: Whole; durations: Whole } | null;
   jobs: number;
 }
@@ -23,7 +23,7 @@ export async function readKvData(source: EventSource): Promise<KvData> {
   return kvData(source.steps, eventsOf(table), source.jobs);
 }
 
-/** When the step of each event began, and how long it lasted where the event is of its end. */
+/** Gives the start of each event's step, and its duration for events at its end. */
 function giveTimes(table: TableReader, steps: StepClock, { starts, durations }: { starts: Whole; durations: Whole }): void {
   const [step, ended] = [table.whole("step"), table.whole("ended")];
   const [begun, lasted] = [new Float64Array(step.length), new Float64Array(step.length)];

@@ -1,7 +1,7 @@
 import { bytesOfBase64, type Numbers } from "@/shared/columns";
 import { inflated, unpackInts, type PackedInts, type Whole } from "./packed_ints";
 
-/** A column as analysis/trace_columns.hpp writes it. */
+/** A column as written by analysis/trace/columns.hpp. */
 export type PageColumn =
   | string[]
   | { texts: string[]; codes: PackedInts }
@@ -15,8 +15,8 @@ interface IntsColumn {
   rows: number;
   scale?: number;
   none?: number; // stands for NaN
-  sum?: Record<string, number>; // what these columns times their factors give is added
-  within?: string; // what the last row with the same number in this column had is added
+  sum?: Record<string, number>; // columns with factors; their weighted sum is added
+  within?: string; // adds the value of the last row with the same number in this column
 }
 
 export interface PageTable {
@@ -25,7 +25,7 @@ export interface PageTable {
   names?: Record<string, string[]>;
 }
 
-/** A table of a page: columns are unpacked once, and those that follow from others when they are asked for. */
+/** A table of a page. Columns are unpacked once; columns that follow from others are computed on demand. */
 export class TableReader {
   private readonly wholes = new Map<string, Whole>();
 
@@ -48,7 +48,7 @@ export class TableReader {
     return this.table.rows;
   }
 
-  /** A column that others follow from and that the page does not hold. */
+  /** Adds a column that the page lacks and that others follow from. */
   give(name: string, values: Whole): void {
     this.wholes.set(name, values);
   }
@@ -57,7 +57,7 @@ export class TableReader {
     return this.parts.has(name);
   }
 
-  /** The multiples of its scale that a column's values are. */
+  /** A column's values as multiples of its scale. */
   whole(name: string, scale = this.scaleOf(name)): Whole {
     const known = this.wholes.get(name);
     if (known !== undefined) return known;
@@ -114,7 +114,7 @@ export class TableReader {
   }
 }
 
-/** What a page holds of a column; null for texts. */
+/** The stored part of a column; null for texts. */
 async function partOf(column: PageColumn, rows: number): Promise<Whole | null> {
   if (Array.isArray(column)) return null;
   if ("texts" in column) return unpackInts(column.codes, rows);

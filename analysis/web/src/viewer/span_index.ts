@@ -3,8 +3,8 @@ import type { Numbers } from "@/shared/columns";
 const BLOCK_BITS = 8; // 256 spans to a block
 
 /**
- * Finds the spans [first, last] of rows that contain a row. Spans mostly come in the order of their first rows, so of
- * a block of them few blocks need a look; there is nothing to prepare but what each block covers.
+ * Finds the spans [first, last] of rows that contain a row. Spans are mostly in order of their first rows, so only
+ * few blocks of spans need a search. The index holds only the range that each block covers.
  */
 export class SpanIndex {
   private readonly first: Int32Array;
@@ -48,7 +48,7 @@ export interface GroupData {
   rows: Int32Array;
 }
 
-/** Rows whose group is not in 0..groups-1 belong to none. */
+/** Rows with a group outside 0..groups-1 belong to none. */
 export function groupsOf(of: Numbers, groups: number): GroupData {
   const offsets = new Int32Array(groups + 1);
   const own = int32(of);

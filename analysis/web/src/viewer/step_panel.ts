@@ -14,7 +14,7 @@ function section(name: string, title: string, note: Child, ...children: Child[])
   return h("section", { class: "part", "data-part": name }, h("h3", {}, title, " ", h("small", { class: "muted" }, note)), ...children);
 }
 
-/** One step: what it computed, who ran, who waited and why, and where KV was. */
+/** One step: its tokens, running and waiting requests, why admission stopped, and the state of KV. */
 export class StepPanel {
   private row = -1;
 
@@ -24,7 +24,7 @@ export class StepPanel {
     private readonly openJob: (id: string) => void,
   ) {}
 
-  /** Draws the step again: more is known of it now. */
+  /** Redraws the step when more of it is known. */
   refresh(): void {
     const { row } = this;
     this.row = -1;

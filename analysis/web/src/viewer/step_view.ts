@@ -1,7 +1,7 @@
 import type { Indexed } from "./indexed";
 import { KINDS, kindOf, reasonOf, shownTurn } from "./model";
 
-/** Of what is not known, numbers are NaN and texts empty. */
+/** Unknown numbers are NaN, unknown texts empty. */
 export interface Pin {
   job: number; // row of Jobs
   why: string;
@@ -29,7 +29,7 @@ export interface TransferClass {
   bytes: number;
 }
 
-/** All that the viewer shows of a step. */
+/** Everything that the viewer shows of a step. */
 export interface StepView {
   row: number;
   running: Request[];
@@ -69,7 +69,7 @@ function request(indexed: Indexed, turn: number, since: number): Request {
   };
 }
 
-/** Who runs gets what the step gives him; who was preempted in it is listed by itself as well. */
+/** Running requests have their tokens of the step; requests preempted in it are also listed separately. */
 export function viewStep(indexed: Indexed, row: number): StepView {
   const { trace } = indexed;
   const { stays, shares, steps } = trace;

@@ -60,7 +60,7 @@ interface Percent {
   end: number;
 }
 
-/** The steps of a trace over time, one lane under the other, with a cursor that is dragged. */
+/** The steps of a trace over time in lanes below each other, with a draggable cursor. */
 export class TimelineChart {
   private readonly chart: Chart;
   private readonly lanes: Lane[];
@@ -259,7 +259,7 @@ export class TimelineChart {
   }
 }
 
-/** Nothing of what is zero all the time: it need not be drawn. */
+/** Empty if all points are zero, so that nothing is drawn. */
 function someOf(points: Point[]): Point[] {
   return points.some(([, value]) => value > 0) ? points : [];
 }

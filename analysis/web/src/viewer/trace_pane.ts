@@ -50,7 +50,7 @@ export class TracePane {
     });
   }
 
-  /** What KV events say is added once they have been read. */
+  /** Adds the content of KV events once they have been read. */
   private async readKv(): Promise<void> {
     const { kv } = this.trace;
     if (kv instanceof Promise) {

@@ -64,7 +64,7 @@ export class Viewer {
     this.draw();
   }
 
-  /** Goes where a link points; what it leaves out stays. */
+  /** Goes to the position of a link; what the link leaves out stays unchanged. */
   go(place: Place): void {
     if (place.from !== undefined && place.to !== undefined) this.setWindow(place.from, place.to);
     if (place.job !== undefined) this.showJob(place.job);
@@ -147,7 +147,7 @@ export class Viewer {
     return false;
   }
 
-  /** What changed since is drawn with the next frame, once. */
+  /** Draws all pending changes once, with the next frame. */
   private draw(): void {
     if (this.frame !== 0) return;
     this.frame = requestAnimationFrame(() => {

@@ -30,7 +30,7 @@ const MARKS = 250; // that fit side by side
 
 const part = (turn: TurnView, name: Part) => turn.parts[name] || 0;
 
-/** A job's turns from top to bottom; each begins at its arrival and is divided into what its time went into. */
+/** A job's turns from top to bottom; each begins at its arrival and is divided into the parts of its time. */
 export class WaterfallChart {
   private readonly chart: Chart;
   private readonly cursor: HTMLElement;
@@ -103,7 +103,7 @@ export class WaterfallChart {
     };
   }
 
-  /** Below the turn after which the job lost KV. */
+  /** Marks of KV losses, below the turn after which they occurred. */
   private losses(job: JobView) {
     const row = (time: number) => Math.max(0, job.turns.filter((turn) => turn.arrive <= time).length - 1);
     const place = (time: number) => Math.round((MARKS * (time - this.range[0])) / (this.range[1] - this.range[0]));
@@ -146,7 +146,7 @@ export class WaterfallChart {
     this.placeCursor();
   }
 
-  /** The same job, of which more is known. */
+  /** Adds the losses of the shown job once they are known. */
   showLosses(job: JobView): void {
     this.job = job;
     this.chart.echart.setOption({ series: [this.losses(job)] });

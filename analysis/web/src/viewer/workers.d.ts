@@ -1,4 +1,4 @@
-/** A worker whose code is part of the page (Vite). */
+/** A worker with its code in the page (Vite). */
 declare module "*?worker&inline" {
   const InlineWorker: new () => Worker;
   export default InlineWorker;

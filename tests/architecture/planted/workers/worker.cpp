@@ -1,4 +1,4 @@
 #include <mpi.h>  // only the channel and main speak MPI
 #include <nccl.h>
 
-#include "driver/options.hpp"  // nothing below the driver knows it
+#include "driver/command_line/options.hpp"  // nothing below the driver knows it

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "clock.hpp"                  // not from the repository root
-#include "sweeps/spec.hpp"            // the engine knows no sweep
+#include "sweeps/spec/spec.hpp"       // the engine knows no sweep
 #include "workers/policies/fcfs.hpp"  // and names no policy
 
 // steady_clock in a comment is no clock.

@@ -1,0 +1,56 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sweeps/tables/table.hpp"
+
+namespace analysis {
+
+// The access log of a cell (docs/access-log.md), reduced for a page. It covers the first logged
+// layer. Times are nanoseconds from the first access of that layer in the steps shown.
+
+/// One access.
+struct AccessMark {
+  std::int64_t t_ns, dur_ns, step;
+  int kind;  // sweep::KvAccessKind
+  int block, first_slot, n_slots, kv_head;
+  int job;  // the job of the request that it served; -1 if the log does not tell
+};
+
+/// A pause of all accesses that a chart shortens by `lost_ns`.
+struct AccessCut {
+  std::int64_t from_ns, lost_ns;
+};
+
+/// Use of a block's keys, or values, between the layer's first access and its last.
+struct BlockIdle {
+  int block;
+  double idle_share;          // share of the time without an access
+  double longest_pause_s;     // between two accesses
+  double since_last_write_s;  // from the last write to the end; NaN if the log has no write
+};
+
+struct AccessDigest {
+  std::int64_t records = 0;         // in all layers and steps
+  int layer = 0;                    // the layer shown
+  std::vector<std::int64_t> steps;  // the steps shown
+  std::int64_t in_steps = 0;        // records of the layer in these steps
+  std::vector<AccessMark>
+      marks;  // in order of time; a random sample if there are too many in the steps
+  std::vector<AccessCut> cuts;
+  std::int64_t kept_pause_ns = 0;       // length that remains of each cut pause
+  std::size_t blocks = 0;               // accessed blocks
+  std::vector<BlockIdle> keys, values;  // by block; a sample if there are too many blocks
+};
+
+struct AccessLimits {
+  std::size_t steps = 5, marks = 8000, blocks = 1000;
+};
+
+/// `accesses` is /kv_access and `rows` /access_rows of one cell. Throws sweep::TableError if they
+/// lack a column.
+AccessDigest digest_accesses(const sweep::Table& accesses, const sweep::Table& rows,
+                             const AccessLimits& limits = {});
+
+}  // namespace analysis

@@ -1,0 +1,42 @@
+#pragma once
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sweeps/spec/cell.hpp"
+#include "sweeps/tables/result.hpp"
+
+namespace analysis {
+
+/// Everything that is reported about one cell, except its tables.
+struct CellReport {
+  int index = 0;
+  std::string key;  // SHA-256 of the configuration; may be empty
+  std::string label;
+  sweep::CellStatus status = sweep::CellStatus::planned;
+  std::string reason;  // set for every status except ok
+  std::vector<std::pair<std::string, sweep::Value>> axes;
+  std::optional<sweep::Value> policy, jps;  // set even if they are no axes
+  int repeat = 0;
+  std::int64_t seed = 0;
+  std::vector<sweep::Figure> figures;
+  std::vector<sweep::Note> notes;
+};
+
+/// The report of a cell that did not run, with the status and reason of its plan.
+CellReport report_of(const sweep::Cell& cell, const std::string& key);
+/// The report of a cell that ran, with its outcome.
+CellReport report_of(const sweep::Cell& cell, const std::string& key,
+                     const sweep::CellOutcome& outcome);
+
+/// The value of this figure; NaN if the cell has no figure of this name.
+double figure_value(const CellReport& report, std::string_view name);
+
+/// Writes one line of JSON per cell: index, key, label, status, reason, axes, repeat, seed, figures
+/// with value and unit, notes. Throws std::system_error when a write fails.
+void write_cells_jsonl(std::span<const CellReport> cells, std::ostream& out);
+
+}  // namespace analysis

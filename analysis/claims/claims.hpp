@@ -1,0 +1,111 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <iosfwd>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/cell/statistics.hpp"
+#include "analysis/compare/config.hpp"
+#include "analysis/compare/published.hpp"
+#include "analysis/text/export_grid.hpp"
+
+namespace analysis {
+
+/// Selects cells: for every key, the listed values as texts, one of which a cell must have. "-"
+/// matches a cell that lacks the key.
+using CellFilter = std::map<std::string, std::vector<std::string>>;
+
+bool matches(const ConfiguredCell& cell, const CellFilter& filter);
+
+/// One number of a claim: the metric of some cells, or its ratio to the metric of others.
+struct ClaimPoint {
+  std::string name;  // "jps-3"; empty in a claim with a single number
+  CellFilter cells, base;
+  std::vector<std::string> varied;         // keys in which `cells` and `base` may differ
+  bool is_ratio = false;                   // divide by the metric of `base`
+  std::size_t pool_size = 0;               // cells that a pool must have; 0: any number
+  double published = sweep::kNotObserved;  // the same number in the source
+  double low = -std::numeric_limits<double>::infinity();  // the claim holds from low to high,
+  double high = std::numeric_limits<double>::infinity();  // inclusive
+};
+
+/// A statement of a publication that archived cells can confirm or refute.
+struct Claim {
+  std::string id, set;
+  std::string says, source;
+  std::string metric;       // see metrics.hpp
+  std::string experiment;   // the file of sweeps/experiments that runs the cells; may be empty
+  bool pooled = false;      // compute the metric over all matching cells of a repeat together
+  std::size_t repeats = 3;  // needed for a verdict; 1 if arrivals do not affect the number
+  CellFilter circular;      // cells with a cost model that takes the claimed quantity as input
+  std::vector<ClaimPoint> points;
+};
+
+/// Reads a file of sweeps/claims, in the order written. If a point has no published value, looks it
+/// up in `published`. Throws sweep::SpecError.
+std::vector<Claim> load_claims(const std::string& path, std::span<const Published> published);
+
+enum class Verdict : std::uint8_t {
+  confirmed,  // the interval of the number lies within the claimed limits
+  refuted,    // it lies outside
+  undecided,  // it crosses a limit, or there are too few repeats or no cells
+  circular,   // the number is an input of the cost model
+};
+std::string_view verdict_name(Verdict verdict);
+
+/// A claim's number in the archive, and the verdict.
+struct ClaimRow {
+  const Claim* claim;  // borrowed
+  const ClaimPoint* point;
+  std::string kind;  // "MODELLED (sim, published)", "MEASURED (cuda)"; empty without cells
+  Verdict verdict = Verdict::undecided;
+  std::string reason{};  // set for every verdict except confirmed
+  double ours = sweep::kNotObserved;
+  Interval interval{sweep::kNotObserved, sweep::kNotObserved};  // 95 %; NaN for a single repeat
+  std::size_t repeats = 0;
+  std::string card{};  // the card of its cells, if it is not the publication's
+};
+
+/// The point, and the card if it is not the publication's: "16-gb", "16-gb on h200-141gb".
+std::string place_of(const ClaimRow& row);
+
+/// A table of a cell, e.g. "steps".
+using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_view table)>;
+
+/// A row per point, kind of figures and card among the cells. A point without any result has one
+/// row without figures. Cards have separate rows if where.gpu names several, with the publication's
+/// first, and the claim is not pooled. Cells that appear twice count once.
+std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
+                                   std::span<const ConfiguredCell> cells, const LoadTable& load);
+
+/// The verdict over all rows of a claim and kind: refuted if one is, else undecided if one is, else
+/// circular if one is, else confirmed.
+Verdict overall(std::span<const ClaimRow> rows);
+
+/// Claims with their verdicts over some archives.
+struct ClaimReport {
+  std::vector<Claim> claims;
+  std::vector<ClaimRow> rows;        // point into claims: move a report, never copy it
+  std::vector<std::string> sources;  // sources of the published tables
+};
+
+/// The names of the sets in `folder`/claims.
+std::vector<std::string> claim_sets(const std::filesystem::path& folder);
+
+/// Judges the claims of one set, or of all when `set` is empty, over the cells of all archives.
+/// `folder` is sweeps/ with its claims/ and published/; the published numbers of a set are in the
+/// file of the same name. Throws what ArchiveReader throws, and sweep::SpecError for an unknown
+/// set, which lists the known ones.
+ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
+                       const std::filesystem::path& folder);
+
+/// Prints the claims' texts below the table, or everything in columns as CSV.
+void print_claims(const ClaimReport& report, GridFormat format, std::ostream& out);
+
+}  // namespace analysis

@@ -1,0 +1,295 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "analysis/claims/claims.hpp"
+#include "analysis/claims/metrics.hpp"
+#include "analysis/compare/compare.hpp"
+#include "analysis/compare/groups.hpp"
+#include "analysis/text/text_table.hpp"
+
+namespace analysis {
+namespace {
+
+using Cells = std::vector<const ConfiguredCell*>;
+using Repeats = std::map<std::int64_t, Cells>;  // by seed
+
+std::optional<double> as_number(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool is_one_of(const std::optional<sweep::Value>& value, const std::vector<std::string>& texts) {
+  const std::string own = shown(value);
+  const auto number = as_number(own);
+  return std::ranges::any_of(texts, [&](const std::string& text) {
+    return text == own || (number && as_number(text) == number);
+  });
+}
+
+/// Figures of one kind are comparable: the same backend, emulation and cost model.
+struct Kind {
+  std::string backend, emulate, cost_model;
+  auto operator<=>(const Kind&) const = default;
+};
+
+Kind kind_of(const ConfiguredCell& cell) {
+  return {cell.record->backend, shown(cell.value("engine.emulate")),
+          shown(cell.value("sim.cost_model"))};
+}
+
+std::string kind_text(const Kind& kind) {
+  const std::string emulated = kind.emulate == "-" ? "" : ", pool of " + kind.emulate;
+  if (kind.backend != "sim") return "MEASURED (" + kind.backend + emulated + ')';
+  return "MODELLED (sim" + (kind.cost_model == "-" ? "" : ", " + kind.cost_model) + emulated + ')';
+}
+
+/// A claim cannot be judged with these cells; what() says why.
+struct CannotJudge : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+struct NoCells : CannotJudge {
+  using CannotJudge::CannotJudge;
+};
+
+std::string shown_filter(const CellFilter& filter) {
+  std::string text;
+  for (const auto& [key, values] : filter) {
+    text += (text.empty() ? "" : ", ") + key + '=';
+    for (const std::string& value : values) text += (&value == values.data() ? "" : "|") + value;
+  }
+  return text;
+}
+
+/// The cells of one side of a claim, by repeat.
+Repeats select(const ClaimRow& row, const CellFilter& filter, const Cells& cells) {
+  const Claim& claim = *row.claim;
+  const std::size_t wanted = row.point->pool_size;
+  Repeats repeats;
+  const ConfiguredCell* first = nullptr;
+  for (const ConfiguredCell* cell : cells) {
+    if (!matches(*cell, filter)) continue;
+    if (first == nullptr) first = cell;
+    const auto difference = first_incomparable(*first, *cell, {});
+    if (!claim.pooled && difference) {
+      throw CannotJudge("cells with " + shown_filter(filter) + " differ in " + difference->key +
+                        ": " + shown(difference->a) + " and " + shown(difference->b));
+    }
+    repeats[cell->record->seed].push_back(cell);
+  }
+  if (repeats.empty()) {
+    throw NoCells("no result with " + shown_filter(filter) +
+                  (claim.experiment.empty() ? "" : "; experiment " + claim.experiment));
+  }
+  for (const auto& [seed, pool] : repeats) {
+    if (!claim.pooled || wanted == 0 || pool.size() == wanted) continue;
+    throw CannotJudge("a repeat has " + std::to_string(pool.size()) + " cells of the " +
+                      std::to_string(wanted) + " that count together");
+  }
+  return repeats;
+}
+
+std::vector<double> values_of(const Claim& claim, const Repeats& repeats, const LoadTable& load) {
+  std::vector<double> values;
+  for (const auto& [seed, cells] : repeats) {
+    values.push_back(claim_metric(claim.metric, cells, load));
+    if (std::isnan(values.back())) throw CannotJudge("the cells have no " + claim.metric);
+  }
+  return values;
+}
+
+/// Repeats with equal seeds are pairs. Without a common seed the two sides are independent samples.
+bool keep_common_seeds(Repeats& a, Repeats& b) {
+  std::set<std::int64_t> common;
+  for (const auto& [seed, cells] : a)
+    if (b.contains(seed)) common.insert(seed);
+  if (common.empty()) return false;
+  for (Repeats* side : {&a, &b})
+    std::erase_if(*side, [&](const auto& entry) { return !common.contains(entry.first); });
+  return true;
+}
+
+void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadTable& load) {
+  Repeats base = select(row, row.point->base, cells);
+  const auto difference = first_incomparable(*base.begin()->second.front(),
+                                             *value.begin()->second.front(), row.point->varied);
+  if (!row.claim->pooled && difference) {
+    throw CannotJudge("the two sides differ in " + difference->key + ": " + shown(difference->a) +
+                      " and " + shown(difference->b));
+  }
+  const bool paired = keep_common_seeds(value, base);
+  const std::vector<double> bases = values_of(*row.claim, base, load),
+                            values = values_of(*row.claim, value, load);
+  if (mean(bases) == 0) throw CannotJudge("the base of the ratio is 0");
+  row.ours = mean(values) / mean(bases);
+  row.interval = bootstrap_ratio_interval(bases, values, paired);
+  row.repeats = std::min(bases.size(), values.size());
+}
+
+void measure(ClaimRow& row, const Repeats& value, const LoadTable& load) {
+  const std::vector<double> values = values_of(*row.claim, value, load);
+  row.ours = mean(values);
+  row.repeats = values.size();
+  if (values.size() > 1) row.interval = bootstrap_mean_interval(values);
+}
+
+bool within(const ClaimPoint& point, double value) {
+  // Limits are decimal fractions; a value equal to a limit must not fail by the rounding of a
+  // ratio.
+  constexpr double kRounding = 1e-9;
+  return value >= point.low - kRounding * std::abs(point.low) &&
+         value <= point.high + kRounding * std::abs(point.high);
+}
+
+std::string limit_text(const ClaimPoint& point, double value) {
+  return value < point.low ? "below " + four_digits(point.low) : "above " + four_digits(point.high);
+}
+
+void decide(ClaimRow& row) {
+  const ClaimPoint& point = *row.point;
+  if (row.repeats < row.claim->repeats) {
+    row.reason = std::to_string(row.repeats) + " of " + std::to_string(row.claim->repeats) +
+                 " repeats; so far " +
+                 (within(point, row.ours) ? "within the limits" : limit_text(point, row.ours));
+    return;
+  }
+  const Interval interval = row.repeats > 1 ? row.interval : Interval{row.ours, row.ours};
+  const bool low_in = within(point, interval.low), high_in = within(point, interval.high);
+  if (low_in && high_in) {
+    row.verdict = Verdict::confirmed;
+  } else if (interval.high < point.low || interval.low > point.high) {
+    row.verdict = Verdict::refuted;
+    row.reason = limit_text(point, row.ours);
+  } else {
+    row.reason = "the interval crosses " +
+                 four_digits(low_in || interval.low > point.low ? point.high : point.low);
+  }
+}
+
+/// A row, and whether it has no figure because there are no cells, not because of their contents.
+struct Judged {
+  ClaimRow row;
+  bool lacks_cells = false;
+};
+
+Judged judge(const Claim& claim, const ClaimPoint& point, const Kind& kind, const Cells& cells,
+             const LoadTable& load) {
+  Judged judged;
+  ClaimRow& row = judged.row;
+  row.claim = &claim;
+  row.point = &point;
+  row.kind = kind_text(kind);
+  try {
+    const Repeats value = select(row, point.cells, cells);
+    if (point.is_ratio) {
+      measure_ratio(row, value, cells, load);
+    } else {
+      measure(row, value, load);
+    }
+    if (!claim.circular.empty() && matches(*value.begin()->second.front(), claim.circular)) {
+      row.verdict = Verdict::circular;
+      row.reason = "an input: " + shown_filter(claim.circular);
+    } else {
+      decide(row);
+    }
+  } catch (const NoCells& why) {
+    row.reason = why.what();
+    judged.lacks_cells = true;
+  } catch (const CannotJudge& why) {
+    row.reason = why.what();
+  }
+  return judged;
+}
+
+/// The cells by card that the claim is judged for; the publication's card has the empty name.
+std::vector<std::pair<std::string, Cells>> by_card(const Claim& claim, const ClaimPoint& point,
+                                                   const Cells& cells) {
+  const auto filter = point.cells.find("gpu");
+  if (claim.pooled || filter == point.cells.end() || filter->second.size() < 2)
+    return {{"", cells}};
+  std::vector<std::pair<std::string, Cells>> cards;
+  for (const std::string& card : filter->second) {
+    Cells& own = cards.emplace_back(cards.empty() ? "" : card, Cells{}).second;
+    for (const ConfiguredCell* cell : cells)
+      if (is_one_of(cell->value("gpu"), {card})) own.push_back(cell);
+  }
+  return cards;
+}
+
+std::map<Kind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
+  std::map<Kind, Cells> kinds;
+  std::set<std::string> seen;
+  for (const ConfiguredCell& cell : cells) {
+    if (cell.record->status != sweep::CellStatus::ok) continue;
+    if (seen.insert(cell.record->key).second) kinds[kind_of(cell)].push_back(&cell);
+  }
+  return kinds;
+}
+
+bool has_figure(const Judged& judged) { return !std::isnan(judged.row.ours); }
+
+/// The rows with figures; if no kind of figures and no card has one, a single row with the reason.
+std::vector<ClaimRow> rows_of(const Claim& claim, const ClaimPoint& point,
+                              const std::map<Kind, Cells>& kinds, const LoadTable& load) {
+  std::vector<Judged> judged;
+  for (const auto& [kind, of_kind] : kinds) {
+    for (const auto& [card, of_card] : by_card(claim, point, of_kind)) {
+      judged.push_back(judge(claim, point, kind, of_card, load));
+      judged.back().row.card = card;
+    }
+  }
+  std::vector<ClaimRow> rows;
+  for (const Judged& each : judged)
+    if (has_figure(each)) rows.push_back(each.row);
+  if (!rows.empty()) return rows;
+  if (judged.empty()) judged.push_back(judge(claim, point, {}, {}, load));
+  // The reason why existing cells cannot be judged tells more than missing cells of another kind.
+  const auto telling = std::ranges::find(judged, false, &Judged::lacks_cells);
+  ClaimRow row = (telling == judged.end() ? judged.front() : *telling).row;
+  row.kind.clear();
+  row.card.clear();
+  return {row};
+}
+
+}  // namespace
+
+bool matches(const ConfiguredCell& cell, const CellFilter& filter) {
+  return std::ranges::all_of(
+      filter, [&](const auto& entry) { return is_one_of(cell.value(entry.first), entry.second); });
+}
+
+std::string place_of(const ClaimRow& row) {
+  const std::string& name = row.point->name;
+  if (row.card.empty()) return name;
+  return name + (name.empty() ? "on " : " on ") + row.card;
+}
+
+std::string_view verdict_name(Verdict verdict) {
+  constexpr std::string_view kNames[] = {"confirmed", "refuted", "undecided", "circular"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
+                                   std::span<const ConfiguredCell> cells, const LoadTable& load) {
+  const std::map<Kind, Cells> kinds = by_kind(cells);
+  std::vector<ClaimRow> rows;
+  for (const Claim& claim : claims) {
+    for (const ClaimPoint& point : claim.points) {
+      const std::vector<ClaimRow> judged = rows_of(claim, point, kinds, load);
+      rows.insert(rows.end(), judged.begin(), judged.end());
+    }
+  }
+  return rows;
+}
+
+Verdict overall(std::span<const ClaimRow> rows) {
+  for (const Verdict decisive : {Verdict::refuted, Verdict::undecided, Verdict::circular})
+    if (std::ranges::find(rows, decisive, &ClaimRow::verdict) != rows.end()) return decisive;
+  return Verdict::confirmed;
+}
+
+}  // namespace analysis

@@ -1,0 +1,34 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include "analysis/claims/claims.hpp"
+
+namespace analysis {
+
+/// A metric of the cells of one repeat. Besides the figures of /cells (the mean over the cells):
+///   cells                     number of cells
+///   sum:FIGURE                a figure's sum over the cells
+///   turn_latency_s:K          mean latency of the K-th turn, from 1
+///   turn_growth:K:L           mean latency of the K-th turn over that of the L-th
+///   turn_median:COLUMN        median of a column of /turns
+///   tool_share:NAME           share of turns that end in a call of this tool
+///   new_tok:min               fewest computed prompt tokens of a turn after the first
+///   next_turn_hit             cached prompt tokens of turns after the first, over the tokens that
+///                             the preceding turns left in whole blocks
+///   steps_beyond_output:min   fewest steps of a turn, minus its generated tokens
+///   step_mean:COLUMN          mean of a column of /steps
+///   step_max:COLUMN           maximum of a column of /steps
+///   step_share:prefill        share of steps with prompt tokens
+///   step_share:max_tok_upto:N share of steps with at most N tokens in their largest request
+///   step_mode:max_tok_from:N  most frequent size of the largest request from N tokens on
+///   slope_us:X, intercept_ms:X, r2:X   of step duration over column X of /steps, least squares
+///   h2d_gb_per_s              bytes copied to the device over the time from first to last step
+///   events:KIND               rows of /kv_events of this kind
+///   pin_share                 pins over all decisions at the end of turns other than the last
+///   access:NAME               metric of logged KV accesses, see access.hpp
+/// NaN if the cells lack the data. Throws std::invalid_argument for any other form.
+double claim_metric(const std::string& metric, std::span<const ConfiguredCell* const> cells,
+                    const LoadTable& load);
+
+}  // namespace analysis

@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <iterator>
+#include <ostream>
+
+#include "analysis/claims/claims.hpp"
+#include "analysis/text/escape.hpp"
+#include "analysis/text/text_table.hpp"
+#include "sweeps/archive/reader.hpp"
+
+namespace analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> toml_files(const fs::path& folder) {
+  std::vector<std::string> paths;
+  if (fs::is_directory(folder)) {
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (entry.path().extension() == ".toml") paths.push_back(entry.path().string());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+/// Open archives, their cells, and the archive of each cell.
+class OpenArchives {
+ public:
+  explicit OpenArchives(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      readers_.emplace_back(path);
+      for (const sweep::CellRecord& record : readers_.back().cells()) {
+        cells_.emplace_back(record);
+        owner_[&record] = {&readers_.back(), record.index};
+      }
+    }
+  }
+  const std::vector<ConfiguredCell>& cells() const { return cells_; }
+  sweep::Table load(const ConfiguredCell& cell, std::string_view table) {
+    const auto& [reader, row] = owner_.at(cell.record);
+    return reader->load_table(row, table);
+  }
+
+ private:
+  std::deque<sweep::ArchiveReader> readers_;  // own the records that the cells point to
+  std::vector<ConfiguredCell> cells_;
+  std::map<const sweep::CellRecord*, std::pair<sweep::ArchiveReader*, int>> owner_;
+};
+
+std::string limits_text(const ClaimPoint& point) {
+  if (point.low == point.high) return four_digits(point.low);
+  if (std::isinf(point.low)) return "<= " + four_digits(point.high);
+  if (std::isinf(point.high)) return ">= " + four_digits(point.low);
+  return four_digits(point.low) + " .. " + four_digits(point.high);
+}
+
+std::string interval_text(const Interval& interval) {
+  if (std::isnan(interval.low)) return "-";
+  return four_digits(interval.low) + " .. " + four_digits(interval.high);
+}
+
+std::string verdict_text(const ClaimRow& row, GridFormat format) {
+  const std::string name(verdict_name(row.verdict));
+  return format == GridFormat::md ? "**" + name + "**" : name;
+}
+
+using Rows = std::vector<ClaimRow>;
+
+Grid grid_for_people(const Rows& rows, GridFormat format) {
+  Grid grid;
+  grid.columns = {{"claim", "", false},   {"at", "", false},   {"verdict", "", false},
+                  {"ours", ""},           {"95 %", "", false}, {"published", ""},
+                  {"claimed", "", false}, {"repeats", ""},     {"because", "", false}};
+  for (const ClaimRow& row : rows) {
+    grid.rows.push_back({row.claim->id, place_of(row), verdict_text(row, format),
+                         four_digits(row.ours), interval_text(row.interval),
+                         four_digits(row.point->published), limits_text(*row.point),
+                         std::to_string(row.repeats), row.reason});
+  }
+  return grid;
+}
+
+Grid grid_for_programs(const ClaimReport& report) {
+  Grid grid;
+  for (const char* name :
+       {"set", "claim", "at", "verdict", "ours", "low95", "high95", "published", "claimed_low",
+        "claimed_high", "repeats", "figures", "because", "metric", "says", "source"})
+    grid.columns.push_back({name, ""});
+  const auto limit = [](double value) { return std::isinf(value) ? "" : exact_number(value); };
+  for (const ClaimRow& row : report.rows) {
+    const Claim& claim = *row.claim;
+    const ClaimPoint& point = *row.point;
+    grid.rows.push_back({claim.set, claim.id, place_of(row), std::string(verdict_name(row.verdict)),
+                         exact_number(row.ours), exact_number(row.interval.low),
+                         exact_number(row.interval.high), exact_number(point.published),
+                         limit(point.low), limit(point.high), std::to_string(row.repeats), row.kind,
+                         row.reason, claim.metric, claim.says, claim.source});
+  }
+  return grid;
+}
+
+/// Prints "R-5 refuted: Continuum is ...", and the number of each verdict. A claim with a point
+/// without results stays open.
+void print_words(const Rows& of_kind, const Rows& without_result, GridFormat format,
+                 std::ostream& out) {
+  std::map<Verdict, int> counts;
+  const char* bullet = format == GridFormat::md ? "- " : "  ";
+  for (std::size_t first = 0; first < of_kind.size(); ++first) {
+    const Claim& claim = *of_kind[first].claim;
+    if (first > 0 && of_kind[first - 1].claim == &claim) continue;
+    Rows rows;
+    for (const Rows* from : {&of_kind, &without_result})
+      std::ranges::copy_if(*from, std::back_inserter(rows),
+                           [&](const ClaimRow& row) { return row.claim == &claim; });
+    const Verdict verdict = overall(rows);
+    ++counts[verdict];
+    out << bullet << terminal_text(claim.id) << ' ' << verdict_name(verdict) << ": "
+        << terminal_text(claim.says) << " (" << terminal_text(claim.source) << "; "
+        << terminal_text(claim.metric) << ")\n";
+  }
+  out << '\n';
+  const char* comma = "";
+  for (const auto& [verdict, count] : counts) {
+    out << comma << count << ' ' << verdict_name(verdict);
+    comma = ", ";
+  }
+  out << '\n';
+}
+
+/// Rows by kind, since modelled and measured figures, and those of different cost models, never
+/// share a table. Rows without a result come last, under the empty name.
+std::vector<std::pair<std::string, Rows>> by_kind(const std::vector<ClaimRow>& all,
+                                                  const std::string& set) {
+  std::vector<std::pair<std::string, Rows>> kinds;
+  for (const bool has_result : {true, false}) {
+    for (const ClaimRow& row : all) {
+      if (row.claim->set != set || row.kind.empty() == has_result) continue;
+      auto known = std::ranges::find(kinds, row.kind, &std::pair<std::string, Rows>::first);
+      if (known == kinds.end()) known = kinds.insert(kinds.end(), {row.kind, {}});
+      known->second.push_back(row);
+    }
+  }
+  return kinds;
+}
+
+}  // namespace
+
+std::vector<std::string> claim_sets(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const std::string& path : toml_files(folder / "claims"))
+    names.push_back(fs::path(path).stem().string());
+  return names;
+}
+
+ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
+                       const fs::path& folder) {
+  const std::vector<std::string> sets = claim_sets(folder);
+  if (!set.empty() && std::ranges::find(sets, set) == sets.end()) {
+    std::string known;
+    for (const std::string& name : sets) known += (known.empty() ? "" : ", ") + name;
+    throw sweep::SpecError("no set of claims is called " + set + "; there are: " + known);
+  }
+  ClaimReport report;
+  for (const std::string& name : sets) {
+    if (!set.empty() && name != set) continue;
+    // Only values of the set's own source: others ran the same policies differently.
+    std::vector<Published> published;
+    const fs::path table = folder / "published" / (name + ".toml");
+    if (fs::exists(table)) published.push_back(load_published(table.string()));
+    for (const Published& each : published) report.sources.push_back(each.source);
+    for (Claim& claim : load_claims((folder / "claims" / (name + ".toml")).string(), published))
+      report.claims.push_back(std::move(claim));
+  }
+  OpenArchives open(archives);
+  report.rows = judge_claims(
+      report.claims, open.cells(),
+      [&](const ConfiguredCell& cell, std::string_view table) { return open.load(cell, table); });
+  return report;
+}
+
+void print_claims(const ClaimReport& report, GridFormat format, std::ostream& out) {
+  if (format == GridFormat::csv) return print_grid(grid_for_programs(report), format, out);
+  const char* gap = "";
+  std::vector<std::string> sets;
+  for (const ClaimRow& row : report.rows)
+    if (sets.empty() || sets.back() != row.claim->set) sets.push_back(row.claim->set);
+  for (const std::string& set : sets) {
+    const auto kinds = by_kind(report.rows, set);
+    const Rows without_result = kinds.back().first.empty() ? kinds.back().second : Rows{};
+    for (const auto& [kind, rows] : kinds) {
+      const std::string heading =
+          "claims of " + set + ", " + (kind.empty() ? "without results" : kind);
+      out << gap << (format == GridFormat::md ? "### " : "") << terminal_text(heading) << "\n\n";
+      print_grid(grid_for_people(rows, format), format, out);
+      out << '\n';
+      print_words(rows, without_result, format, out);
+      gap = "\n";
+    }
+  }
+}
+
+}  // namespace analysis

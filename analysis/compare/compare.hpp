@@ -1,0 +1,73 @@
+#pragma once
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/cell/statistics.hpp"
+#include "analysis/compare/config.hpp"
+#include "analysis/text/export_grid.hpp"
+
+namespace analysis {
+
+/// The cells to compare differ in more than the named keys, or there are none. what() names the key
+/// and both values.
+struct CompareError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+struct CompareQuestion {
+  /// Keys that cells may differ in. Keys that follow from one of them may differ as well: policy.*
+  /// from policy, pool and cost constants from gpu. Seeds may always differ, backends never.
+  std::vector<std::string> by;
+  std::string metric;                // a figure
+  std::optional<sweep::Value> base;  // value of the first key; default: the first in plan order
+};
+
+/// The ratio of one group of repeats to another.
+struct Comparison {
+  std::vector<std::optional<sweep::Value>> at;  // the compared cells' value of each named key
+  double base = 0, value = 0;                   // means over the compared repeats
+  double ratio = 0;                             // value / base
+  Interval interval{};                          // of the ratio, 95 %; NaN for a single repeat
+  std::size_t repeats = 0;
+  std::string over;  // name of the base, e.g. "fcfs"
+};
+
+struct ComparisonReport {
+  std::string metric, unit;
+  std::vector<std::string> by;
+  std::vector<Comparison> rows;  // in plan order
+  int without_result = 0;        // cells without a result, left out
+  int without_partner = 0;       // groups without a base
+};
+
+/// Ratios of every other value of the first key to the base, with the remaining keys equal. A key
+/// that the base lacks (dram_gib of a policy without a tier) matches any value. Throws
+/// CompareError.
+ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
+                                const CompareQuestion& question);
+
+/// Ratios of `b` to `a` for equal named keys. A named key without a common value in the two is the
+/// one that is compared. Throws CompareError.
+ComparisonReport compare_archives(std::span<const ConfiguredCell> a,
+                                  std::span<const ConfiguredCell> b,
+                                  const CompareQuestion& question);
+
+/// The axes of these cells, policy first.
+std::vector<std::string> axes_to_compare(std::span<const ConfiguredCell> cells);
+
+/// Numbers have four digits, in CSV all.
+Grid to_grid(const ComparisonReport& report, GridFormat format);
+
+/// Bootstrap interval of the ratio of the means of `value` and `base`. Resamples pairs if `paired`,
+/// otherwise each side independently. The same on every machine; NaN if a side has fewer than two
+/// values.
+Interval bootstrap_ratio_interval(std::span<const double> base, std::span<const double> value,
+                                  bool paired, const BootstrapConfig& config = {});
+
+/// Throws CompareError when two repeats of a cell differ in more than their seed.
+void require_same_config(const ConfiguredCell& a, const ConfiguredCell& b);
+
+}  // namespace analysis

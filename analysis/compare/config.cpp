@@ -1,0 +1,171 @@
+#include "analysis/compare/config.hpp"
+
+#include <charconv>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+#include "sweeps/archive/errors.hpp"
+
+namespace analysis {
+namespace {
+
+/// Reads one line of canonical JSON from front to back.
+class ConfigParser {
+ public:
+  explicit ConfigParser(std::string_view text) : left_(text) {}
+
+  Config object() {
+    Config config;
+    expect('{');
+    while (!take('}')) {
+      if (!config.empty()) expect(',');
+      const std::string key = string();
+      expect(':');
+      if (!config.emplace(key, value()).second) fail();
+    }
+    if (!left_.empty()) fail();
+    return config;
+  }
+
+ private:
+  [[noreturn]] static void fail() {
+    throw sweep::ArchiveDamaged("the configuration of a cell is not an object of scalars");
+  }
+  bool take(char wanted) {
+    if (left_.empty() || left_.front() != wanted) return false;
+    left_.remove_prefix(1);
+    return true;
+  }
+  void expect(char wanted) {
+    if (!take(wanted)) fail();
+  }
+  char next() {
+    if (left_.empty()) fail();
+    const char first = left_.front();
+    left_.remove_prefix(1);
+    return first;
+  }
+  bool take_word(std::string_view word) {
+    if (!left_.starts_with(word)) return false;
+    left_.remove_prefix(word.size());
+    return true;
+  }
+
+  std::string string() {
+    expect('"');
+    std::string text;
+    while (!take('"')) {
+      const char c = next();
+      text += c == '\\' ? escaped() : c;
+    }
+    return text;
+  }
+
+  /// Canonical JSON escapes quotes, backslashes and, as \u00xx, control characters.
+  char escaped() {
+    const char c = next();
+    if (c == '"' || c == '\\') return c;
+    if (c != 'u' || left_.size() < 4) fail();
+    unsigned code = 0;
+    const auto [end, error] = std::from_chars(left_.data(), left_.data() + 4, code, 16);
+    if (error != std::errc() || end != left_.data() + 4 || code > 0x1F) fail();
+    left_.remove_prefix(4);
+    return static_cast<char>(code);
+  }
+
+  sweep::Value value() {
+    if (!left_.empty() && left_.front() == '"') return string();
+    if (take_word("true")) return true;
+    if (take_word("false")) return false;
+    return number();
+  }
+
+  sweep::Value number() {
+    const std::string_view text = left_.substr(0, left_.find_first_of(",}"));
+    left_.remove_prefix(text.size());
+    const char* const end = text.data() + text.size();
+    std::int64_t integer = 0;
+    const auto whole = std::from_chars(text.data(), end, integer);
+    if (whole.ec == std::errc() && whole.ptr == end) return integer;
+    double real = 0;
+    const auto [stop, error] = std::from_chars(text.data(), end, real);
+    if (error != std::errc() || stop != end || text.empty()) fail();
+    return real;
+  }
+
+  std::string_view left_;
+};
+
+bool same(const std::optional<sweep::Value>& a, const std::optional<sweep::Value>& b) {
+  return a.has_value() == b.has_value() && (!a || sweep::same_value(*a, *b));
+}
+
+std::optional<sweep::Value> find(const Config& config, const std::string& key) {
+  const auto found = config.find(key);
+  if (found == config.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace
+
+Config parse_config(const std::string& canonical_json) {
+  return ConfigParser(canonical_json).object();
+}
+
+std::vector<ConfigDifference> config_differences(const Config& a, const Config& b) {
+  std::set<std::string> keys;
+  for (const Config* config : {&a, &b}) {
+    for (const auto& [key, value] : *config) keys.insert(key);
+  }
+  std::vector<ConfigDifference> differences;
+  for (const std::string& key : keys) {
+    ConfigDifference difference{key, find(a, key), find(b, key)};
+    if (!same(difference.a, difference.b)) differences.push_back(std::move(difference));
+  }
+  return differences;
+}
+
+std::string shown(const std::optional<sweep::Value>& value) {
+  if (!value) return "-";
+  const auto* word = std::get_if<std::string>(&*value);
+  return word != nullptr ? *word : sweep::to_text(*value);
+}
+
+ConfiguredCell::ConfiguredCell(const sweep::CellRecord& cell)
+    : record(&cell), config(parse_config(cell.config_json)) {}
+
+std::optional<sweep::Value> ConfiguredCell::value(const std::string& key) const {
+  // The column of an axis that some cells lack is floating point; the configuration has the value
+  // as written.
+  if (const auto written = find(config, key)) return written;
+  for (const auto& [axis, value] : record->axes) {
+    if (axis == key) return value;
+  }
+  return std::nullopt;
+}
+
+double ConfiguredCell::figure(const std::string& name) const {
+  for (const sweep::Figure& figure : record->figures) {
+    if (figure.name == name) return figure.value;
+  }
+  return sweep::kNotObserved;
+}
+
+std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::string& name) {
+  std::set<std::string> names;
+  for (const ConfiguredCell& cell : cells) {
+    for (const sweep::Figure& figure : cell.record->figures) names.insert(figure.name);
+  }
+  for (const std::string& candidate : {name, name + "_mean_s"}) {
+    if (names.contains(candidate)) return candidate;
+  }
+  std::string all;
+  for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
+  const std::string near = sweep::did_you_mean(name, {names.begin(), names.end()});
+  throw std::invalid_argument("no cell with a result has the figure \"" + name + '"' +
+                              (near.empty() ? "" : " (did you mean \"" + near + "\"?)") +
+                              (all.empty() ? "" : "; there are " + all));
+}
+
+}  // namespace analysis

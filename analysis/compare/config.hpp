@@ -1,0 +1,45 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sweeps/archive/cells_table.hpp"
+
+namespace analysis {
+
+/// The configuration of a cell: every key that its results depend on.
+using Config = std::map<std::string, sweep::Value>;
+
+/// Reads canonical JSON, as /cells/config_json has it: one object of scalars. Throws
+/// sweep::ArchiveDamaged for anything else.
+Config parse_config(const std::string& canonical_json);
+
+/// A key with different values in two configurations; empty in the one that lacks it.
+struct ConfigDifference {
+  std::string key;
+  std::optional<sweep::Value> a, b;
+};
+std::vector<ConfigDifference> config_differences(const Config& a, const Config& b);
+
+/// The value as text for display: a string without quotes, "-" for an empty value.
+std::string shown(const std::optional<sweep::Value>& value);
+
+/// A cell of an archive with its parsed configuration.
+struct ConfiguredCell {
+  explicit ConfiguredCell(const sweep::CellRecord& cell);
+
+  /// The value of a key of the configuration or else of an axis.
+  std::optional<sweep::Value> value(const std::string& key) const;
+  /// NaN if the cell has no such figure.
+  double figure(const std::string& name) const;
+
+  const sweep::CellRecord* record;  // must outlive this
+  Config config;
+};
+
+/// The name of the figure: `name` itself or `name` + "_mean_s". Throws std::invalid_argument, which
+/// lists similar names, when no cell has it.
+std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::string& name);
+
+}  // namespace analysis

@@ -1,0 +1,100 @@
+#include "analysis/compare/groups.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "sweeps/spec/canonical_json.hpp"
+
+namespace analysis {
+namespace {
+
+constexpr const char* kSeed = "repeat.seed";
+
+/// Keys that must be equal in every comparison: figures of different backends, or of emulated and
+/// real cards, are of different kinds.
+bool never_compared(const std::string& key) { return key == "backend" || key == "engine.emulate"; }
+
+/// Whether a key of the configuration follows from a named one.
+bool follows(const std::string& key, const std::string& named) {
+  if (key == named || key.starts_with(named + '.')) return true;
+  if (named == "model" && key == "engine.dtype") return true;
+  if (named == "gpu" || named == "model")
+    return key == "sim.constants" || key == "engine.kv_tokens";
+  if (named == "sim.cost_model") return key == "sim.constants";
+  if (named == "engine.max_model_len") return key == "workload.max_context";
+  return false;
+}
+
+/// Whether the difference is only that a policy without a host tier has no dram_gib.
+bool is_missing_tier(const ConfigDifference& difference, const std::string& named) {
+  return named == "policy" && difference.key == "dram_gib" &&
+         difference.a.has_value() != difference.b.has_value();
+}
+
+bool may_differ(const ConfigDifference& difference, const std::vector<std::string>& named) {
+  if (difference.key == kSeed) return true;
+  return std::ranges::any_of(named, [&](const std::string& key) {
+    return follows(difference.key, key) || is_missing_tier(difference, key);
+  });
+}
+
+std::string name_of(const ConfiguredCell& cell) {
+  return std::to_string(cell.record->index) + " (" + cell.record->label + ')';
+}
+
+[[noreturn]] void refuse(const ConfiguredCell& a, const ConfiguredCell& b,
+                         const ConfigDifference& difference) {
+  const std::string advice = never_compared(difference.key)
+                                 ? "results of different backends and emulations are never compared"
+                                 : "name it in --by, or choose cells with --only";
+  throw CompareError("cells " + name_of(a) + " and " + name_of(b) + " differ in " + difference.key +
+                     ": " + shown(difference.a) + " and " + shown(difference.b) + "; " + advice);
+}
+
+}  // namespace
+
+std::optional<ConfigDifference> first_incomparable(const ConfiguredCell& a, const ConfiguredCell& b,
+                                                   const std::vector<std::string>& named) {
+  for (ConfigDifference& difference : config_differences(a.config, b.config)) {
+    if (never_compared(difference.key) || !may_differ(difference, named)) return difference;
+  }
+  return std::nullopt;
+}
+
+void require_comparable(const ConfiguredCell& a, const ConfiguredCell& b,
+                        const std::vector<std::string>& named) {
+  if (const auto difference = first_incomparable(a, b, named)) refuse(a, b, *difference);
+}
+
+void require_same_config(const ConfiguredCell& a, const ConfiguredCell& b) {
+  require_comparable(a, b, {});
+}
+
+std::string key_text(const std::optional<sweep::Value>& value) {
+  if (!value) return "";
+  return sweep::canonical_json(std::map<std::string, sweep::Value>{{"", *value}});
+}
+
+std::vector<RepeatGroup> groups_by(std::span<const ConfiguredCell> cells,
+                                   const std::vector<std::string>& keys) {
+  std::vector<RepeatGroup> groups;
+  std::map<std::string, std::size_t> position;
+  for (const ConfiguredCell& cell : cells) {
+    if (cell.record->status != sweep::CellStatus::ok) continue;
+    RepeatGroup found;
+    std::string text;
+    for (const std::string& key : keys) {
+      found.at.push_back(cell.value(key));
+      found.texts.push_back(key_text(found.at.back()));
+      text += found.texts.back() + '\n';
+    }
+    const auto [place, is_new] = position.emplace(text, groups.size());
+    if (is_new) groups.push_back(std::move(found));
+    RepeatGroup& group = groups[place->second];
+    if (!group.repeats.empty()) require_same_config(*group.repeats.front(), cell);
+    group.repeats.push_back(&cell);
+  }
+  return groups;
+}
+
+}  // namespace analysis

@@ -1,0 +1,16 @@
+#pragma once
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/config.hpp"
+
+namespace analysis {
+
+/// Prints, for every measured cell and the simulated cell with the same axes, both figures and the
+/// error of the simulated one. Throws std::invalid_argument when no cell has the figure.
+void print_predictions(const std::vector<ConfiguredCell>& measured,
+                       const std::vector<ConfiguredCell>& simulated, const std::string& metric,
+                       std::ostream& out);
+
+}  // namespace analysis

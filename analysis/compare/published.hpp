@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/compare/config.hpp"
+
+namespace analysis {
+
+/// Published values for cells of one exact card.
+struct Published {
+  struct Entry {
+    std::string gpu, variant;
+    double jps = 0;
+    double value = 0;
+  };
+  std::string source, metric;
+  Config applies;  // values that a cell's keys must have
+  std::vector<Entry> entries;
+
+  /// NaN if there is none for this cell.
+  double value(const ConfiguredCell& cell, const std::string& metric) const;
+};
+
+/// Reads a file of sweeps/published. Throws sweep::SpecError.
+Published load_published(const std::string& path);
+
+/// "cpu_offload-16G", or only the policy if it has no host tier.
+std::string variant_of(const ConfiguredCell& cell);
+
+}  // namespace analysis

@@ -1,0 +1,142 @@
+#include "analysis/report/json.hpp"
+
+#include <charconv>
+#include <cmath>
+
+namespace analysis {
+namespace {
+
+void add_provenance(JsonLine& json, const sweep::Table& table) {
+  json.open('[');
+  const std::size_t rows = table.columns.empty() ? 0 : table.rows();
+  for (std::size_t row = 0; row < rows; ++row) {
+    json.open('[');
+    for (const sweep::Column& column : table.columns) {
+      const auto* texts = std::get_if<std::vector<std::string>>(&column.data);
+      if (texts == nullptr || (*texts)[row].empty()) continue;
+      json.open('[').text(column.name).text((*texts)[row]).close(']');
+    }
+    json.close(']');
+  }
+  json.close(']');
+}
+
+void add_archive(JsonLine& json, const ReportArchive& archive) {
+  json.open('{').key("name").text(archive.name).key("sweep").text(archive.sweep);
+  json.key("question").text(archive.question).key("spec").text(archive.spec);
+  json.key("created").text(archive.created_utc).key("tool").text(archive.tool_version);
+  json.key("cells").integer(archive.cells).key("ok").integer(archive.ok);
+  json.key("runs");
+  add_provenance(json, archive.provenance);
+  json.close('}');
+}
+
+void add_regime(JsonLine& json, const Regime& regime) {
+  json.open('{').key("kind").text(regime.kind).key("settings").text(regime.settings);
+  json.key("gpu").text(regime.gpu).key("dram").text(regime.dram).key("jps").text(regime.jps);
+  json.key("winner").text(regime.winner).key("runner_up").text(regime.runner_up);
+  add_texts(json.key("tied"), regime.tied);
+  add_brief(json.key("value"), regime.value);
+  add_brief(json.key("runner_value"), regime.runner_value);
+  add_brief(json.key("margin"), regime.margin);
+  json.key("margin_interval");
+  add_interval(json, regime.margin_interval);
+  json.key("repeats").integer(static_cast<std::int64_t>(regime.repeats)).close('}');
+}
+
+void add_claim(JsonLine& json, const ClaimRow& row) {
+  const Claim& claim = *row.claim;
+  json.open('{').key("set").text(claim.set).key("id").text(claim.id).key("at");
+  json.text(place_of(row)).key("says").text(claim.says).key("source").text(claim.source);
+  json.key("metric").text(claim.metric).key("is_ratio").boolean(row.point->is_ratio);
+  json.key("kind").text(row.kind);
+  json.key("verdict").text(verdict_name(row.verdict)).key("reason").text(row.reason);
+  add_brief(json.key("ours"), row.ours);
+  json.key("interval");
+  add_interval(json, row.interval);
+  add_brief(json.key("published"), row.point->published);
+  add_brief(json.key("low"), row.point->low);
+  add_brief(json.key("high"), row.point->high);
+  json.key("repeats").integer(static_cast<std::int64_t>(row.repeats)).close('}');
+}
+
+void add_missing(JsonLine& json, const MissingCell& cell) {
+  json.open('{').key("archive").text(cell.archive).key("index").integer(cell.index);
+  json.key("label").text(cell.label).key("status").text(cell.status);
+  json.key("reason").text(cell.reason).key("kind").text(cell.kind).close('}');
+}
+
+void add_published_fits(JsonLine& json, const Report& report) {
+  json.open('[');
+  std::string last;
+  for (const ReportPanel& panel : report.panels) {
+    for (const char* x : {"max_tok", "n_tok"}) {
+      const std::string name(x);
+      const double slope = published_fit(report.claims, "slope_us:" + name, panel);
+      if (std::isnan(slope) || last == panel.kind + panel.gpu + name) continue;
+      last = panel.kind + panel.gpu + name;
+      json.open('{').key("kind").text(panel.kind).key("gpu").text(panel.gpu).key("x").text(name);
+      add_brief(json.key("slope_us"), slope);
+      add_brief(json.key("intercept_ms"),
+                published_fit(report.claims, "intercept_ms:" + name, panel));
+      add_brief(json.key("r2"), published_fit(report.claims, "r2:" + name, panel));
+      json.close('}');
+    }
+  }
+  json.close(']');
+}
+
+template <class Items, class Add>
+void add_list(JsonLine& json, std::string_view key, const Items& items, Add add) {
+  json.key(key).open('[');
+  for (const auto& item : items) add(json, item);
+  json.close(']');
+}
+
+}  // namespace
+
+JsonLine& add_brief(JsonLine& json, double value) {
+  if (!std::isfinite(value)) return json.null();
+  char text[32];
+  const auto [end, error] =
+      std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6);
+  double rounded = value;
+  std::from_chars(text, end, rounded);
+  return json.number(rounded);
+}
+
+void add_interval(JsonLine& json, const Interval& interval) {
+  if (std::isnan(interval.low)) {
+    json.null();
+    return;
+  }
+  add_brief(add_brief(json.open('['), interval.low), interval.high).close(']');
+}
+
+void add_texts(JsonLine& json, std::span<const std::string> texts) {
+  json.open('[');
+  for (const std::string& text : texts) json.text(text);
+  json.close(']');
+}
+
+std::string report_json(const Report& report, const std::string& program) {
+  JsonLine json;
+  json.open('{').key("format").text("kvsweep-report").key("version").integer(1);
+  json.key("program").text(program);
+  add_list(json, "archives", report.archives, add_archive);
+  add_list(json, "panels", report.panels, add_panel);
+  add_list(json, "regimes", report.regimes, add_regime);
+  add_list(json, "claims", report.claims.rows, add_claim);
+  add_texts(json.key("claim_sources"), report.claims.sources);
+  add_list(json, "missing", report.missing, add_missing);
+  add_list(json, "studies", report.studies, add_study);
+  add_list(json, "externals", report.externals, add_external);
+  add_list(json, "accesses", report.accesses.charts, add_access);
+  add_texts(json.key("accesses_left_out"), report.accesses.left_out);
+  json.key("published_fits");
+  add_published_fits(json, report);
+  json.close('}');
+  return std::string(json.so_far());
+}
+
+}  // namespace analysis

@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+
+#include "analysis/report/report.hpp"
+#include "analysis/text/json_line.hpp"
+
+namespace analysis {
+
+/// The report as one JSON object, described in analysis/web/src/report/data.ts. Numbers have six
+/// significant digits; null is a value that was not observed. `program` is the version that wrote
+/// it.
+std::string report_json(const Report& report, const std::string& program);
+
+// Parts of it.
+void add_panel(JsonLine& json, const ReportPanel& panel);
+void add_study(JsonLine& json, const StudyChart& chart);
+void add_access(JsonLine& json, const AccessChart& chart);
+void add_external(JsonLine& json, const ExternalCell& cell);
+/// Writes a number with six significant digits.
+JsonLine& add_brief(JsonLine& json, double value);
+void add_interval(JsonLine& json, const Interval& interval);
+void add_texts(JsonLine& json, std::span<const std::string> texts);
+
+}  // namespace analysis

@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/report/json.hpp"
+
+namespace analysis {
+namespace {
+
+void add_numbers(JsonLine& json, std::span<const double> values) {
+  json.open('[');
+  for (const double value : values) add_brief(json, value);
+  json.close(']');
+}
+
+void add_figures(JsonLine& json, const ReportGroup& group) {
+  json.key("figures").open('{');
+  for (const std::string_view metric : kReportMetrics) {
+    const Repeated& figure = group.figures.find(metric)->second;
+    if (std::isnan(figure.mean)) continue;
+    json.key(metric).open('{').key("unit").text(figure.unit);
+    add_brief(json.key("mean"), figure.mean);
+    json.key("interval");
+    add_interval(json, figure.interval);
+    add_brief(json.key("ratio"), figure.ratio);
+    json.key("ratio_interval");
+    add_interval(json, figure.ratio_interval);
+    add_brief(json.key("published"), figure.published);
+    json.key("best").boolean(figure.best).key("tied").boolean(figure.tied).close('}');
+  }
+  json.close('}');
+}
+
+void add_fit(JsonLine& json, const LineFit& fit) {
+  json.key("fit").open('{');
+  add_brief(json.key("slope_us"), fit.slope * 1e6);
+  add_brief(json.key("intercept_ms"), fit.intercept * 1e3);
+  add_brief(json.key("r2"), fit.r_squared);
+  json.key("n").integer(static_cast<std::int64_t>(fit.n)).close('}');
+}
+
+void add_histogram(JsonLine& json, const TokenHistogram& histogram) {
+  json.key("histogram").open('[');
+  for (const auto& [bin, count] : histogram.counts()) {
+    json.open('[').integer(TokenHistogram::first_of(bin));
+    json.integer(TokenHistogram::first_of(bin + 1)).integer(count).close(']');
+  }
+  json.close(']');
+}
+
+void add_sizes(JsonLine& json, std::string_view key, const StepSizes& sizes) {
+  json.key(key).open('{');
+  add_histogram(json, sizes.histogram);
+  add_fit(json, sizes.line.fit());
+  json.key("points").open('[');  // tokens, milliseconds, steps; flat
+  for (const ThinnedPoints::Point& point : sizes.points.points())
+    add_brief(add_brief(json, point.x), point.y * 1e3).integer(point.count);
+  json.close(']').close('}');
+}
+
+void add_pooled_sizes(JsonLine& json, std::string_view key, const StepSizes& sizes) {
+  json.key(key).open('{');
+  add_histogram(json, sizes.histogram);
+  add_fit(json, sizes.line.fit());
+  json.close('}');
+}
+
+void add_turns(JsonLine& json, const std::vector<TurnSums>& turns) {
+  json.key("turns").open('[');
+  for (const TurnSums& turn : turns) {
+    const auto n = static_cast<double>(turn.turns);
+    json.open('[').integer(turn.turns);
+    add_brief(add_brief(json, mean(turn.durations_s)), percentile(turn.durations_s, 95));
+    for (const double tokens : {turn.gpu_tok, turn.host_tok, turn.again_tok, turn.new_tok})
+      add_brief(json, tokens / n);
+    json.close(']');
+  }
+  json.close(']');
+}
+
+void add_jct(JsonLine& json, const JobDigest& jobs) {
+  json.key("jobs").integer(static_cast<std::int64_t>(jobs.jct_s.size()));
+  json.key("jct").open('[');  // every percentile
+  std::vector<double> sorted = jobs.jct_s;
+  std::ranges::sort(sorted);
+  for (int percent = 0; percent <= 100 && !sorted.empty(); ++percent)
+    add_brief(json, percentile(sorted, percent));
+  json.close(']').key("parts").open('[');
+  for (const double sum : jobs.part_s)
+    add_brief(json, sum / static_cast<double>(jobs.jct_s.size()));
+  json.close(']');
+}
+
+void add_times(JsonLine& json, const std::vector<CellTimes>& repeats) {
+  json.key("times").open('[');
+  for (const CellTimes& times : repeats) {
+    json.open('{');
+    add_brief(json.key("end"), times.end_s);
+    json.key("lines").open('[');
+    for (const TimeLine& line : times.lines) {
+      json.open('{').key("name").text(line.name).key("unit").text(line.unit).key("values");
+      add_numbers(json, line.values);
+      json.close('}');
+    }
+    json.close(']').close('}');
+  }
+  json.close(']');
+}
+
+void add_cells(JsonLine& json, const ReportGroup& group) {
+  json.key("cells").open('[');
+  for (const ConfiguredCell* cell : group.repeats) {
+    const sweep::CellRecord& record = *cell->record;
+    json.open('{').key("index").integer(record.index).key("key").text(record.key.substr(0, 12));
+    json.key("label").text(record.label).key("seed").integer(record.seed).close('}');
+  }
+  json.close(']');
+}
+
+void add_group(JsonLine& json, const ReportGroup& group) {
+  json.open('{').key("jps").text(group.jps).key("variant").text(group.variant);
+  json.key("dram").text(group.dram);
+  json.key("repeats").integer(static_cast<std::int64_t>(group.repeats.size()));
+  add_cells(json, group);
+  add_figures(json, group);
+  add_sizes(json, "total", group.steps.total);
+  add_sizes(json, "largest", group.steps.largest);
+  add_turns(json, group.jobs.by_turn);
+  add_jct(json, group.jobs);
+  add_times(json, group.times);
+  json.close('}');
+}
+
+/// Adds all rates of a variant together, as in the published panels.
+void add_pooled(JsonLine& json, const ReportPanel& panel, const std::string& variant) {
+  StepDigest steps;
+  JobDigest jobs;
+  std::size_t repeats = 0;
+  for (const ReportGroup& group : panel.groups) {
+    if (!variant.empty() && group.variant != variant) continue;
+    steps.add(group.steps);
+    if (!variant.empty()) jobs.add(group.jobs);
+    repeats = std::max(repeats, group.repeats.size());
+  }
+  json.open('{').key("variant").text(variant);
+  json.key("repeats").integer(static_cast<std::int64_t>(repeats));
+  add_pooled_sizes(json, "total", steps.total);
+  add_pooled_sizes(json, "largest", steps.largest);
+  add_turns(json, jobs.by_turn);
+  add_jct(json, jobs);
+  json.close('}');
+}
+
+void add_pairs(JsonLine& json, std::string_view key,
+               const std::vector<std::pair<double, double>>& pairs) {
+  json.key(key).open('[');
+  for (const auto& [first, second] : pairs)
+    add_brief(add_brief(json.open('['), first), second).close(']');
+  json.close(']');
+}
+
+void add_story(JsonLine& json, const GapStory& story) {
+  json.open('{').key("variant").text(story.variant);
+  const std::pair<const char*, double> numbers[] = {{"finish", story.finish_s},
+                                                    {"return", story.return_s},
+                                                    {"admit", story.admit_s},
+                                                    {"first", story.first_s},
+                                                    {"end", story.end_s},
+                                                    {"context", story.context_tok},
+                                                    {"found_gpu", story.found_gpu_tok},
+                                                    {"found_host", story.found_host_tok},
+                                                    {"computed", story.computed_tok},
+                                                    {"load_stall", story.load_stall_s},
+                                                    {"recompute", story.recompute_s}};
+  for (const auto& [name, value] : numbers) add_brief(json.key(name), value);
+  add_pairs(json, "gpu", story.gpu);
+  add_pairs(json, "host", story.host);
+  add_pairs(json, "pinned", story.pinned);
+  json.close('}');
+}
+
+void add_gap(JsonLine& json, const OneGap& gap) {
+  json.open('{').key("jps").text(gap.jps).key("job").text(gap.job).key("turn").integer(gap.turn);
+  json.key("stories").open('[');
+  for (const GapStory& story : gap.stories) add_story(json, story);
+  json.close(']').close('}');
+}
+
+}  // namespace
+
+void add_panel(JsonLine& json, const ReportPanel& panel) {
+  json.open('{').key("kind").text(panel.kind).key("gpu").text(panel.gpu);
+  json.key("settings").text(panel.settings).key("devices").text(panel.devices);
+  add_texts(json.key("rates"), panel.rates);
+  add_texts(json.key("variants"), panel.variants);
+  json.key("groups").open('[');
+  for (const ReportGroup& group : panel.groups) add_group(json, group);
+  json.close(']').key("pooled").open('[');
+  for (const std::string& variant : panel.variants) add_pooled(json, panel, variant);
+  json.close(']').key("all").open('[');
+  add_pooled(json, panel, "");
+  json.close(']').key("gaps").open('[');
+  for (const OneGap& gap : panel.gaps) add_gap(json, gap);
+  json.close(']');
+  add_texts(json.key("sources"), panel.sources);
+  add_texts(json.key("remarks"), panel.remarks);
+  json.close('}');
+}
+
+}  // namespace analysis

@@ -1,0 +1,35 @@
+#pragma once
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.hpp"
+#include "analysis/text/export_grid.hpp"
+
+namespace analysis {
+
+/// A table of a report: a heading, the kind of its numbers, and texts in rows.
+struct ReportTable {
+  std::string heading, kind;
+  Grid grid;
+  std::vector<std::string> notes;
+};
+
+/// The tables of a report: a summary for each panel, regimes, fits, claims, and cells without
+/// results.
+std::vector<ReportTable> report_tables(const Report& report);
+
+/// A figure as an SVG file.
+struct ReportPicture {
+  std::string caption, svg;
+};
+
+/// Writes the report as a page without scripts, for a program that was built without its web pages:
+/// the tables, and any pictures. `why` tells the reader what is missing and why. All texts are
+/// escaped; pictures are shown as images, in which no script runs. Throws std::system_error when
+/// the write fails.
+void write_plain_report(const Report& report, std::span<const ReportPicture> pictures,
+                        const std::string& why, std::ostream& out);
+
+}  // namespace analysis

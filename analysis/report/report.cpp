@@ -1,0 +1,115 @@
+#include "analysis/report/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/report/panels.hpp"
+#include "sweeps/spec/params.hpp"
+
+namespace analysis {
+namespace {
+
+ReportArchive describe(const sweep::ArchiveReader& reader, const std::string& path) {
+  ReportArchive archive;
+  archive.name = std::filesystem::path(path).filename().string();
+  archive.sweep = reader.sweep_name();
+  archive.spec = reader.spec_text();
+  archive.question = question_of(archive.spec);
+  archive.created_utc = reader.created_utc();
+  archive.tool_version = reader.tool_version();
+  archive.provenance = reader.provenance();
+  archive.cells = static_cast<int>(reader.cells().size());
+  archive.ok = static_cast<int>(
+      std::ranges::count(reader.cells(), sweep::CellStatus::ok, &sweep::CellRecord::status));
+  return archive;
+}
+
+std::vector<Published> published_in(const std::filesystem::path& folder) {
+  std::vector<std::string> paths;
+  if (std::filesystem::is_directory(folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".toml") paths.push_back(entry.path().string());
+  }
+  std::ranges::sort(paths);
+  std::vector<Published> published;
+  for (const std::string& path : paths) published.push_back(load_published(path));
+  return published;
+}
+
+/// Collects cells with results first: a result that one archive lacks may be in another.
+void collect_cells(Report& report, PanelSources& sources) {
+  std::set<std::string> keys;
+  for (const bool has_result : {true, false}) {
+    for (std::size_t i = 0; i < report.readers.size(); ++i) {
+      for (const sweep::CellRecord& record : report.readers[i].cells()) {
+        if ((record.status == sweep::CellStatus::ok) != has_result) continue;
+        if (!keys.insert(record.key).second) continue;
+        const ConfiguredCell& cell = report.cells.emplace_back(record);
+        if (has_result) {
+          sources.emplace(&cell, PanelSource{&report.readers[i], record.index});
+          continue;
+        }
+        report.missing.push_back({report.archives[i].name, record.label,
+                                  std::string(sweep::to_text(record.status)), record.reason,
+                                  figures_kind(cell), record.index});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string question_of(const std::string& spec) {
+  std::string question;
+  for (std::size_t at = 0; at < spec.size() && spec[at] == '#';) {
+    const std::size_t end = std::min(spec.find('\n', at), spec.size());
+    std::string line = spec.substr(at + 1, end - at - 1);
+    line.erase(0, line.find_first_not_of(" \t"));
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    question += (question.empty() || line.empty() ? "" : " ") + line;
+    at = end + 1;
+  }
+  return question;
+}
+
+double published_fit(const ClaimReport& claims, const std::string& metric,
+                     const ReportPanel& panel) {
+  for (const ClaimRow& row : claims.rows) {
+    if (row.claim->metric != metric || row.kind != panel.kind || row.point->is_ratio) continue;
+    const auto card = row.point->cells.find("gpu");
+    const bool is_card = card != row.point->cells.end() && card->second.size() == 1 &&
+                         card->second.front() == panel.gpu;
+    if (is_card && !std::isnan(row.point->published)) return row.point->published;
+  }
+  return sweep::kNotObserved;
+}
+
+Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles) {
+  Report report;
+  std::vector<std::string> archives;
+  for (const std::string& path : files) {
+    if (names_external(path)) {
+      report.externals.push_back(load_external(path));
+    } else {
+      archives.push_back(path);
+    }
+  }
+  if (archives.empty())
+    throw sweep::SpecError("a report needs an archive: results from elsewhere stand beside cells");
+  for (const std::string& path : archives) {
+    report.readers.emplace_back(path);
+    report.archives.push_back(describe(report.readers.back(), path));
+  }
+  report.published = published_in(profiles / "published");
+  PanelSources sources;
+  collect_cells(report, sources);
+  report.panels = make_panels(report.cells, sources, report.published);
+  report.regimes = regimes_of(report.panels);
+  report.claims = run_claims(archives, "", profiles);
+  report.studies = make_study_charts(report.readers, report.externals, profiles);
+  report.accesses = make_access_charts(report.cells, sources);
+  return report;
+}
+
+}  // namespace analysis

@@ -1,0 +1,122 @@
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/cell/digest.hpp"
+#include "analysis/cell/gap.hpp"
+#include "analysis/cell/statistics.hpp"
+#include "analysis/claims/claims.hpp"
+#include "analysis/compare/config.hpp"
+#include "analysis/report/access_charts.hpp"
+#include "analysis/report/study_charts.hpp"
+#include "sweeps/archive/reader.hpp"
+
+namespace analysis {
+
+/// The figures that summary tables offer, the first by default.
+inline constexpr std::array<std::string_view, 8> kReportMetrics = {
+    "jct_wall_mean_s", "jct_wall_p99_s",  "jct_turns_mean_s", "ttft_mean_s",
+    "queue_mean_s",    "prefix_hit_rate", "output_tok_per_s", "makespan_s"};
+
+/// One archive of the report: its sweep, its question, and the number of its cells.
+struct ReportArchive {
+  std::string name;  // file name without its folder
+  std::string sweep, question, spec, created_utc, tool_version;
+  sweep::Table provenance;
+  int cells = 0, ok = 0;
+};
+
+/// A figure over the repeats of a cell.
+struct Repeated {
+  std::string unit;
+  double mean = sweep::kNotObserved;
+  Interval interval{sweep::kNotObserved, sweep::kNotObserved};  // 95 %; NaN for a single repeat
+  double ratio = sweep::kNotObserved;                           // to fcfs at the same rate
+  Interval ratio_interval{sweep::kNotObserved, sweep::kNotObserved};
+  bool best = false;  // among the variants at this rate
+  bool tied = false;  // ties with the best; true for the best itself if another one ties with it
+  double published = sweep::kNotObserved;
+};
+
+/// The repeats of one policy variant at one arrival rate.
+struct ReportGroup {
+  std::string jps, variant, dram;                        // dram "-": no host tier
+  std::vector<const ConfiguredCell*> repeats;            // those with a result, by seed
+  std::map<std::string, Repeated, std::less<>> figures;  // by metric
+  StepDigest steps;
+  JobDigest jobs;
+  std::vector<CellTimes> times;  // of each repeat
+};
+
+/// Cells with comparable numbers: one kind of figures, one card, equal settings.
+struct ReportPanel {
+  std::string kind;      // "MODELLED (sim, published)", "MEASURED (cuda)"
+  std::string gpu;       // profile name
+  std::string settings;  // "workload.gap_s=1", or empty
+  std::string devices;   // detected by the workers: "NVIDIA H200, 141 GiB"; empty in simulations
+  std::vector<std::string> rates, variants;
+  std::vector<ReportGroup> groups;   // in plan order, without groups that have no results
+  std::vector<OneGap> gaps;          // at most one per rate
+  std::vector<std::string> sources;  // sources of the published values shown
+  std::vector<std::string> remarks;  // what the reader must know to compare the columns
+};
+
+/// The best policy on a card at a rate with a given size of host memory. Policies without a host
+/// tier and policies with that size compete.
+struct Regime {
+  std::string kind, settings, gpu, dram, jps;
+  std::string winner, runner_up;
+  std::vector<std::string> tied;  // policies that tie with the winner, best first
+  double value = sweep::kNotObserved, runner_value = sweep::kNotObserved;
+  double margin = sweep::kNotObserved;  // runner_value / value - 1
+  Interval margin_interval{sweep::kNotObserved, sweep::kNotObserved};
+  std::size_t repeats = 0;
+};
+
+/// A planned cell without a result.
+struct MissingCell {
+  std::string archive, label, status, reason, kind;
+  int index = 0;
+};
+
+struct Report {
+  std::vector<ReportArchive> archives;
+  std::vector<ReportPanel> panels;
+  std::vector<Regime> regimes;
+  std::vector<MissingCell> missing;
+  std::vector<StudyChart> studies;
+  std::deque<ExternalCell> externals;
+  AccessCharts accesses;
+  ClaimReport claims;
+  std::vector<Published> published;
+  // The panels point into these.
+  std::deque<sweep::ArchiveReader> readers;
+  std::deque<ConfiguredCell> cells;
+
+  Report() = default;
+  Report(Report&&) = default;
+  Report& operator=(Report&&) = default;
+  Report(const Report&) = delete;
+};
+
+/// Reads archives, every table once. A cell in several archives counts once. Files for which
+/// names_external() is true are external results; they are shown only beside studies' figures.
+/// `profiles` is sweeps/ with its claims/ and published/. Throws what ArchiveReader and
+/// load_external() throw, and SpecError if there is no archive.
+Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles);
+
+/// "MODELLED (sim, published)". Only figures of equal kind are comparable.
+std::string figures_kind(const ConfiguredCell& cell);
+
+/// The published value of a metric of the step time line, such as "slope_us:max_tok", for a panel's
+/// card; NaN if the panel has no cells that the claim is about.
+double published_fit(const ClaimReport& claims, const std::string& metric,
+                     const ReportPanel& panel);
+
+/// The comment at the top of a sweep file, in one line.
+std::string question_of(const std::string& spec);
+
+}  // namespace analysis

@@ -1,0 +1,147 @@
+#include "analysis/report/study_timelines.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analysis/cell/digest.hpp"
+#include "sweeps/tables/schema.hpp"
+
+namespace analysis {
+namespace {
+
+using Values = std::vector<double>;
+
+constexpr int kSpans = 480;
+
+/// Time-weighted means of a level in equal spans of time.
+StudySeries level_over_time(std::string name, const Values& t, double end, const Values& level) {
+  StudySeries series;
+  series.name = std::move(name);
+  const double width = end / kSpans;
+  Values sum(kSpans, 0), held(kSpans, 0);
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const double to = i + 1 < t.size() ? t[i + 1] : end;
+    for (double from = t[i]; from < to;) {
+      const int span = std::clamp(static_cast<int>(from / width), 0, kSpans - 1);
+      const double stop = std::min(to, span + 1 == kSpans ? to : (span + 1) * width);
+      const double part = std::max(stop - from, 0.0);
+      sum[span] += level[i] * part;
+      held[span] += part;
+      from = std::max(stop, std::nextafter(from, to));
+    }
+  }
+  for (int span = 0; span < kSpans; ++span) {
+    if (held[span] <= 0) continue;
+    series.t.push_back((span + 0.5) * width);
+    series.level.push_back(sum[span] / held[span]);
+  }
+  return series;
+}
+
+double level_at(const Values& t, const Values& level, double at) {
+  const auto next = std::upper_bound(t.begin(), t.end(), at);
+  return next == t.begin() ? level.front() : level[static_cast<std::size_t>(next - t.begin()) - 1];
+}
+
+struct Step {
+  double t, dur, stall;
+};
+
+std::map<double, Step> steps_by_number(const sweep::Table& steps) {
+  const Values number = numbers_of(steps, "step"), t = numbers_of(steps, "t_s"),
+               dur = numbers_of(steps, "dur_s"), stall = numbers_of(steps, "stall_s");
+  std::map<double, Step> by_number;
+  for (std::size_t i = 0; i < number.size(); ++i) {
+    const double held = stall.empty() || std::isnan(stall[i]) ? 0 : stall[i];
+    by_number[number[i]] = {t[i], dur[i], held};
+  }
+  return by_number;
+}
+
+/// Adds a span, or extends the request's last span if that has the same state.
+void add_span(std::vector<StudySpan>& spans, int request, const char* what, double from,
+              double to) {
+  constexpr double kTogether = 1e-6;
+  if (to <= from) return;
+  const auto last = std::find_if(spans.rbegin(), spans.rend(),
+                                 [&](const StudySpan& each) { return each.request == request; });
+  if (last != spans.rend() && last->what == what && from - last->to < kTogether) {
+    last->to = to;
+  } else {
+    spans.push_back({request, what, from, to});
+  }
+}
+
+}  // namespace
+
+std::vector<StudyPoint> forward_points(const sweep::Table& steps, const std::string& column,
+                                       int first) {
+  const bool share = column == "window_use";
+  const Values values = numbers_of(steps, share ? "n_tok" : column),
+               window = share ? numbers_of(steps, "window") : Values{};
+  std::vector<StudyPoint> points;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (first > 0 && i >= static_cast<std::size_t>(first)) break;
+    const double y = share ? 100 * values[i] / window[i] : values[i];
+    points.push_back({std::to_string(i + 1), y, y, y, 1});
+  }
+  return points;
+}
+
+void add_kv_use(StudyPanel& panel, const sweep::Table& steps, const sweep::Table& evictions) {
+  const Values t = numbers_of(steps, "t_s"), dur = numbers_of(steps, "dur_s"),
+               used = numbers_of(steps, "blk_used"), pinned = numbers_of(steps, "blk_pinned"),
+               cached = numbers_of(steps, "blk_cached"), unused = numbers_of(steps, "blk_free"),
+               host = numbers_of(steps, "host_blk_used"), all = numbers_of(steps, "host_blk_total");
+  if (t.empty()) return;
+  Values device_use(t.size()), host_use(t.size());
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    device_use[i] = 100 * (used[i] + pinned[i]) / (used[i] + pinned[i] + cached[i] + unused[i]);
+    host_use[i] = all[i] > 0 ? 100 * host[i] / all[i] : 0;
+  }
+  const double end = t.back() + dur.back();
+  panel.series.push_back(level_over_time("device", t, end, device_use));
+  panel.series.push_back(level_over_time("host", t, end, host_use));
+  const Values evict = numbers_of(evictions, "t_evict_s"),
+               resume = numbers_of(evictions, "t_resume_s");
+  for (const bool resumed : {false, true}) {
+    for (const double at : resumed ? resume : evict)
+      if (!std::isnan(at)) panel.marks.push_back({at, resumed, level_at(t, device_use, at)});
+  }
+}
+
+void add_request_spans(StudyPanel& panel, const sweep::Table& steps, const sweep::Table& sched,
+                       const sweep::Table& evictions) {
+  const auto by_number = steps_by_number(steps);
+  const Values step = numbers_of(sched, "step"), job = numbers_of(sched, "job"),
+               tokens = numbers_of(sched, "tokens"), kind = numbers_of(sched, "kind");
+  const Values who = numbers_of(evictions, "job"), evicted = numbers_of(evictions, "t_evict_s"),
+               resumed = numbers_of(evictions, "t_resume_s"), out = numbers_of(evictions, "out_s"),
+               in = numbers_of(evictions, "in_s");
+  std::map<int, double> copied_until;
+  for (std::size_t i = 0; i < who.size(); ++i) {
+    const int request = static_cast<int>(who[i]);
+    add_span(panel.spans, request, "copied out", evicted[i], evicted[i] + out[i]);
+    if (std::isnan(resumed[i])) continue;
+    add_span(panel.spans, request, "given way", evicted[i] + out[i], resumed[i]);
+    add_span(panel.spans, request, "copied in", resumed[i], resumed[i] + in[i]);
+    copied_until[request] = resumed[i] + in[i];
+  }
+  std::vector<StudySpan> worked;
+  constexpr double kResumed = static_cast<double>(sweep::SchedKind::resumed);
+  constexpr double kPreempted = static_cast<double>(sweep::SchedKind::preempted);
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    const auto found = by_number.find(step[i]);
+    if (found == by_number.end() || kind[i] == kPreempted) continue;
+    const auto& [t, dur, stall] = found->second;
+    const int request = static_cast<int>(job[i]);
+    const bool copied = copied_until.contains(request) && kind[i] == kResumed;
+    if (!copied) add_span(worked, request, "waits for a copy", t, t + stall);
+    const char* what = tokens[i] <= 1 ? "decode" : kind[i] == kResumed ? "recompute" : "prefill";
+    add_span(worked, request, what, t + stall, t + dur);
+  }
+  panel.spans.insert(panel.spans.end(), worked.begin(), worked.end());
+}
+
+}  // namespace analysis

@@ -1,0 +1,131 @@
+#include "analysis/text/escape.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace analysis {
+namespace {
+
+constexpr char kHex[] = "0123456789abcdef";
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+/// The character at the front of a text.
+struct Character {
+  std::uint32_t code;
+  std::size_t length;  // in bytes; 0: the first byte does not begin a UTF-8 character
+};
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+std::size_t length_from_lead(unsigned char lead) {
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead < 0xE0) return 2;
+  if (lead >= 0xE0 && lead < 0xF0) return 3;
+  if (lead >= 0xF0 && lead < 0xF5) return 4;
+  return 0;
+}
+
+/// Refuses what RFC 3629 refuses: overlong forms, surrogates, codes above U+10FFFF.
+bool is_allowed(std::uint32_t code, std::size_t length) {
+  if (length == 3) return code >= 0x800 && (code < 0xD800 || code > 0xDFFF);
+  if (length == 4) return code >= 0x10000 && code <= 0x10FFFF;
+  return true;
+}
+
+Character front(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t length = length_from_lead(lead);
+  if (length == 1) return {lead, 1};
+  if (length == 0 || length > text.size()) return {lead, 0};
+  std::uint32_t code = lead & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_continuation(text[i])) return {lead, 0};
+    code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3Fu);
+  }
+  if (!is_allowed(code, length)) return {lead, 0};
+  return {code, length};
+}
+
+void append_hex(std::string& out, std::uint32_t code, int digits) {
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out += kHex[code >> shift & 15];
+}
+
+/// "\n", "\t", "\r", or empty for characters without a short escape.
+std::string_view short_escape(std::uint32_t code) {
+  if (code == '\n') return "\\n";
+  if (code == '\t') return "\\t";
+  if (code == '\r') return "\\r";
+  return {};
+}
+
+/// Whether a terminal acts on the character instead of showing it.
+bool steers_terminal(std::uint32_t code) {
+  constexpr std::array<std::array<std::uint32_t, 2>, 5> kRanges = {
+      {{0x00, 0x1F}, {0x7F, 0x9F}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}}};
+  for (const auto& [first, last] : kRanges) {
+    if (code >= first && code <= last) return true;
+  }
+  return false;
+}
+
+void append_json_character(std::string& out, std::string_view bytes, std::uint32_t code) {
+  if (code == '"' || code == '\\') {
+    out += {'\\', static_cast<char>(code)};
+  } else if (!short_escape(code).empty()) {
+    out += short_escape(code);
+  } else if (code < 0x20 || code == 0x7F) {
+    out += "\\u";
+    append_hex(out, code, 4);
+  } else {
+    out += bytes;
+  }
+}
+
+void append_terminal_escape(std::string& out, std::uint32_t code) {
+  if (!short_escape(code).empty()) {
+    out += short_escape(code);
+  } else {
+    out += code < 0x100 ? "\\x" : "\\u";
+    append_hex(out, code, code < 0x100 ? 2 : 4);
+  }
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    const Character character = front(text);
+    const std::size_t used = character.length == 0 ? 1 : character.length;
+    if (character.length == 0) {
+      out += kReplacement;
+    } else {
+      append_json_character(out, text.substr(0, used), character.code);
+    }
+    text.remove_prefix(used);
+  }
+  out += '"';
+}
+
+std::string terminal_text(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Character character = front(text);
+    const std::size_t used = character.length == 0 ? 1 : character.length;
+    if (character.length == 0 || steers_terminal(character.code)) {
+      append_terminal_escape(out, character.code);
+    } else {
+      out += text.substr(0, used);
+    }
+    text.remove_prefix(used);
+  }
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (const char c : text) width += is_continuation(c) ? 0 : 1;
+  return width;
+}
+
+}  // namespace analysis

@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace analysis {
+
+/// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD, so the
+/// output is valid JSON for any input.
+void append_json_string(std::string& out, std::string_view text);
+
+/// `text` made safe for a terminal: control characters (C0, DEL, C1), line and direction marks and
+/// bytes that are not UTF-8 are escaped ("\n", "\x1b", "\u202e").
+std::string terminal_text(std::string_view text);
+
+/// Number of code points of UTF-8 text: its width in columns if no character is wide or combining.
+std::size_t display_width(std::string_view text);
+
+}  // namespace analysis

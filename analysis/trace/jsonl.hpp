@@ -1,0 +1,42 @@
+#pragma once
+#include <filesystem>
+#include <iosfwd>
+
+#include "sweeps/tables/result.hpp"
+
+namespace analysis {
+
+// The trace of a cell as JSON lines, computed only from its tables, so the trace of a run can be
+// written again from the archive. It has every step, event, turn and job. Times are seconds from
+// the cell's own zero; null is a value that was not observed. A request is named "<job id>:<turn>".
+//
+// A snapshot shows the state that /steps describes: after the step's admissions and preemptions,
+// before its execution. (The traces that define these field names take it before scheduling: their
+// running set is this one without scheduled_new and scheduled_resumed and with preempted.)
+// free_blocks counts the blocks that can be allocated, including cached blocks.
+//
+// The cell's notes "policy", "cell", "connector" and "block_size" are written if they are known.
+//
+// All throw std::system_error when a write fails, and std::logic_error when the tables contradict
+// each other.
+
+/// Per step: a step_snapshot, a prefix_cache_lookup for each request scheduled for the first time,
+/// and a step_decision.
+///
+/// theoretical_hit is the KV that the preceding turn left: its prompt and output minus the last
+/// token, which is never computed, in whole blocks, at most the blocks of the prompt minus one
+/// token; null without a block size. miss_cause tells why the hit was smaller: "evicted_gpu" or
+/// "evicted_dram" if the job lost blocks since then, "none" if nothing is missing, otherwise null.
+void write_steps(const sweep::CellResult& result, std::ostream& out);
+
+/// A kv_event for every row of /kv_events.
+void write_events(const sweep::CellResult& result, std::ostream& out);
+
+/// A request record for every turn in order of their ends, then a job record for every job.
+void write_requests(const sweep::CellResult& result, std::ostream& out);
+
+/// Writes <prefix>.steps.jsonl, <prefix>.events.jsonl and <prefix>.requests.jsonl, all complete or
+/// none. Throws std::system_error, which names the file that cannot be written.
+void write_trace(const sweep::CellResult& result, const std::filesystem::path& prefix);
+
+}  // namespace analysis

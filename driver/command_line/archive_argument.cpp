@@ -1,0 +1,110 @@
+#include "driver/command_line/archive_argument.hpp"
+
+#include <algorithm>
+#include <iostream>
+
+#include "analysis/text/new_file.hpp"
+#include "sweeps/files/durable_file.hpp"
+#include "sweeps/spec/selection.hpp"
+
+namespace driver {
+namespace {
+
+constexpr std::size_t kLeastDigits = 8;
+
+sweep::Cell as_cell(const analysis::ConfiguredCell& configured) {
+  const sweep::CellRecord& record = *configured.record;
+  sweep::Cell cell;
+  cell.index = record.index;
+  for (const auto& [key, value] : configured.config) cell.params[key] = {value, {}};
+  for (const auto& [key, value] : record.axes) cell.params[key] = {value, {}};
+  cell.axes = record.axes;
+  cell.repeat = record.repeat;
+  cell.seed = record.seed;
+  cell.status = record.status;
+  return cell;
+}
+
+bool is_index(const std::string& word) {
+  return !word.empty() && word.size() < kLeastDigits &&
+         word.find_first_not_of("0123456789") == std::string::npos;
+}
+
+bool is_key_prefix(const std::string& word) {
+  return word.size() >= kLeastDigits &&
+         word.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+int find_by_key(const std::vector<sweep::CellRecord>& cells, const std::string& prefix) {
+  std::vector<int> found;
+  for (const sweep::CellRecord& cell : cells) {
+    if (cell.key.starts_with(prefix)) found.push_back(cell.index);
+  }
+  if (found.empty()) throw UsageError("no cell has a key that starts with " + prefix);
+  if (found.size() > 1) {
+    throw UsageError(prefix + " is the start of " + std::to_string(found.size()) +
+                     " cells' keys, among them cells " + std::to_string(found[0]) + " and " +
+                     std::to_string(found[1]) + "; give more digits");
+  }
+  return found.front();
+}
+
+}  // namespace
+
+void using_files(const std::function<void()>& use) {
+  try {
+    use();
+  } catch (const sweep::FileError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+sweep::ArchiveReader open_archive(const std::string& path) {
+  try {
+    return sweep::ArchiveReader(path);
+  } catch (const sweep::FileError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,
+                                                     const Options& options) {
+  std::vector<analysis::ConfiguredCell> configured(cells.begin(), cells.end());
+  std::vector<sweep::Cell> plain;
+  for (const analysis::ConfiguredCell& cell : configured) plain.push_back(as_cell(cell));
+  const sweep::Selection selection(plain, options.only, options.skip);
+  std::vector<analysis::ConfiguredCell> selected;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (selection.contains(plain[i])) selected.push_back(std::move(configured[i]));
+  }
+  return selected;
+}
+
+int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word) {
+  if (is_key_prefix(word)) return find_by_key(cells, word);
+  if (!is_index(word)) {
+    throw UsageError("CELL must be a plan index or 8 or more hex digits of a key, found \"" + word +
+                     '"');
+  }
+  const auto index = static_cast<std::size_t>(std::stoi(word));
+  if (index < cells.size()) return static_cast<int>(index);
+  throw UsageError("there is no cell " + word + "; the plan has " + std::to_string(cells.size()) +
+                   " cells, from 0");
+}
+
+analysis::GridFormat grid_format(const Options& options) {
+  const std::string format = options.format.value_or("text");
+  if (format == "text") return analysis::GridFormat::text;
+  if (format == "md") return analysis::GridFormat::md;
+  if (format == "csv") return analysis::GridFormat::csv;
+  throw UsageError("--format must be text, md or csv, found \"" + format + '"');
+}
+
+void write_output(const Options& options, const std::function<void(std::ostream&)>& write) {
+  if (!options.output) return write(std::cout);
+  analysis::NewFile file(*options.output);
+  file.fill(write);
+  file.commit();
+}
+
+}  // namespace driver

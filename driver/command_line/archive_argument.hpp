@@ -1,0 +1,38 @@
+#pragma once
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/config.hpp"
+#include "analysis/text/export_grid.hpp"
+#include "driver/command_line/options.hpp"
+#include "sweeps/archive/reader.hpp"
+
+namespace driver {
+
+// What the commands that read archives have in common.
+
+/// Calls `use`; a file that is not there or cannot be opened is the fault of the command line.
+/// Throws UsageError for it, and whatever else `use` throws.
+void using_files(const std::function<void()>& use);
+
+/// Opens an archive named on the command line. Throws UsageError when there is none.
+sweep::ArchiveReader open_archive(const std::string& path);
+
+/// The cells that --only and --skip leave, in plan order. They point into the reader's.
+std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,
+                                                     const Options& options);
+
+/// The row that CELL names: a plan index, or the first 8 or more hex digits of a key. Throws
+/// UsageError when no cell or more than one is meant.
+int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word);
+
+/// --format text, md or csv; text by default.
+analysis::GridFormat grid_format(const Options& options);
+
+/// Lets `write` fill the file of --output, which then appears complete or not at all, or standard
+/// output.
+void write_output(const Options& options, const std::function<void(std::ostream&)>& write);
+
+}  // namespace driver

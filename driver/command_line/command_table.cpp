@@ -1,0 +1,153 @@
+#include "driver/command_line/command_table.hpp"
+
+#include <algorithm>
+
+namespace driver {
+namespace {
+
+using Kind = OptionKind;
+
+constexpr int kManyArchives = 100'000;
+
+constexpr Command kCommands[] = {
+    {"bench", "bench sim|gpu|tokenizer [FILE...]",
+     "measures the simulator, this machine's GPU, or a tokenizer on a text", 1, 3,
+     "repeats json set lengths profiles"},
+    {"check", "check A.h5 | check --equal A.h5 B.h5",
+     "checks an archive (exit code 5: damaged), or whether two hold the same results (3: not)", 1,
+     2, "equal", true},
+    {"claims", "claims A.h5 [B.h5...]",
+     "judges published claims by the cells of archives: confirmed, refuted, undecided or circular",
+     1, kManyArchives, "set format profiles", true},
+    {"compare", "compare A.h5 [B.h5]",
+     "ratios of a figure between cells that differ in the named keys alone", 1, 2,
+     "by metric base only skip format", true},
+    {"completion", "completion bash|zsh",
+     "a script that completes commands, options and the keys of --set: eval \"$(kvsweep completion "
+     "bash)\"",
+     1, 1, ""},
+    {"doctor", "doctor",
+     "looks at what runs depend on here: MPI, GPUs, driver, NCCL, pinned memory, file locks", 0, 0,
+     "archive profiles"},
+    {"export", "export A.h5 --table TABLE",
+     "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry, "
+     "evictions, kv_access, access_rows, access_kernels or kv_copies",
+     1, 1, "table format only skip output,o", true},
+    {"fit", "fit A.h5 [SIM.h5]",
+     "what steps take, by the tokens they compute and read: the constants of a cost model; and how "
+     "far simulated cells are off",
+     1, 2, "metric only skip", true},
+    {"keys", "keys [PREFIX]",
+     "what a sweep file may set: each key with its default, what it may hold, when it counts and "
+     "what it is",
+     0, 1, "json format"},
+    {"merge", "merge A.h5 [B.h5...] -o C.h5", "joins archives of the same sweep file in a new one",
+     1, kManyArchives, "output,o", true},
+    {"plan", "plan SWEEP.toml",
+     "shows the cells of a sweep, what each is expected to take, and which would run", 1, 1,
+     "backend archive retry-quarantined set only skip cell node-memory-gib json profiles", true},
+    {"policies", "policies [NAME]",
+     "the named policies, or the parameters that one of them looks at, with their values", 0, 1,
+     "json profiles"},
+    {"report", "report A.h5 [B.h5...] [F.json...] -o DIR",
+     "writes a page to look at, DIR/index.html: tables, figures, claims and what is missing", 1,
+     kManyArchives, "output,o profiles", true},
+    {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
+     "backend archive resume fresh no-prev retry-quarantined wait wait-space set only skip cell "
+     "cell-timeout time-limit node-memory-gib as-sku fake-device jsonl profiles"},
+    {"salvage", "salvage A.h5 -o B.h5",
+     "saves what is whole of a damaged archive, of what it was before (A.h5.prev) and of results "
+     "beside it (A.h5.d) in a new one, and lists what is lost",
+     1, 1, "output,o", true},
+    {"status", "status A.h5", "says how far the run of an archive is: done, running, left, failed",
+     1, 1, "watch json", true},
+    {"submit", "submit SWEEP.toml --sku SKU[,SKU] --archive DIR/A.h5",
+     "writes a SLURM job for each GPU of a sweep and one that merges what they leave", 1, 1,
+     "sku archive cluster account qos gpus time launcher array print go backend set only skip "
+     "profiles"},
+    {"table", "table A.h5",
+     "a figure by arrival rate and policy for each GPU, beside published values", 1, 1,
+     "metric only skip format profiles", true},
+    {"trace", "trace A.h5 CELL",
+     "prints the trace of a cell as JSON lines, or writes it as a page to look at; CELL is its "
+     "number or the start of its key",
+     2, 2, "steps events requests view beside output,o", true},
+    {"workload", "workload SWEEP.toml",
+     "describes the jobs that a sweep replays, or the tokens of one turn", 1, 1,
+     "set only skip job turn profiles"},
+};
+
+constexpr Option kOptions[] = {
+    {"backend", Kind::text, "sim", "what executes the steps; overrides [sweep] backend"},
+    {"archive", Kind::text, "A.h5", "where the results are; by default <sweep name>.h5"},
+    {"resume", Kind::flag, "", "insists on an archive that is there"},
+    {"no-prev", Kind::flag, "", "keeps no A.h5.prev, the archive before its last change"},
+    {"fresh", Kind::flag, "",
+     "moves an archive that is there aside, with what is beside it, and starts anew"},
+    {"retry-quarantined", Kind::flag, "", "also runs cells that killed their process twice"},
+    {"wait", Kind::number, "S", "waits so long for an archive that another run uses"},
+    {"wait-space", Kind::number, "S",
+     "waits so long (3600) for space while the archive's disk is full"},
+    {"set", Kind::list, "KEY=VALUE",
+     "sets a parameter over the sweep file; of claims the set to judge; may be repeated"},
+    {"only", Kind::list, "KEY=V[,V]",
+     "only the cells that match KEY=V[,V][,KEY=V...]; of several --only one must match"},
+    {"skip", Kind::list, "KEY=V[,V]",
+     "not the cells that match; may be repeated, in the same form"},
+    {"cell", Kind::text, "CELL", "only this cell: its number, or 8 or more digits of its key"},
+    {"cell-timeout", Kind::number, "S",
+     "ends a cell that takes longer; without it one that makes no progress for 10 minutes"},
+    {"time-limit", Kind::number, "S", "starts no cell that would not finish within this time"},
+    {"node-memory-gib", Kind::number, "GIB", "host memory of a node; by default what it says"},
+    {"as-sku", Kind::text, "SKU", "the workers are exactly this GPU (sim, cpu)"},
+    {"fake-device", Kind::text, "NAME,MiB", "the device that the workers find"},
+    {"jsonl", Kind::text, "DIR", "writes the trace of each cell that ran as JSON lines"},
+    {"job", Kind::text, "J", "a job, by its id or its number from 0"},
+    {"turn", Kind::integer, "T", "a turn of the job, from 1 as the answer names them"},
+    {"repeats", Kind::integer, "N", "measures N times (3) and reports the best"},
+    {"json", Kind::flag, "", "prints JSON"},
+    {"lengths", Kind::text, "FILE",
+     "requests that a GPU serves at once: a line each, tokens of prompt and answer"},
+    {"watch", Kind::flag, "", "again whenever something changes, until nothing is left"},
+    {"equal", Kind::flag, "", "compares two archives, volatile columns apart"},
+    {"by", Kind::text, "KEY,KEY", "the keys that cells may differ in; the first is compared"},
+    {"metric", Kind::text, "NAME", "a figure of the cells (jct_wall_mean_s)"},
+    {"base", Kind::text, "KEY=VALUE", "what the others are divided by; by default the first value"},
+    {"table", Kind::text, "TABLE", "which table"},
+    {"format", Kind::text, "FORMAT",
+     "text, md or csv; of an export csv or jsonl; of keys text or md"},
+    {"output,o", Kind::text, "FILE", "the file to write; of a report the folder"},
+    {"steps", Kind::flag, "", "only what happened step by step"},
+    {"events", Kind::flag, "", "only what happened to KV"},
+    {"requests", Kind::flag, "", "only turns and jobs"},
+    {"view", Kind::flag, "", "writes the viewer with the trace in it (-o, by default trace.html)"},
+    {"beside", Kind::text, "CELL", "of --view: another cell, on the same clock"},
+    {"sku", Kind::text, "SKU[,SKU]", "the GPUs to submit jobs for, one job each"},
+    {"cluster", Kind::text, "NAME", "a profile of slurm/clusters (generic), or a file NAME.toml"},
+    {"account", Kind::text, "ACCOUNT", "who pays"},
+    {"qos", Kind::text, "QOS", "quality of service; by default the cluster profile's"},
+    {"gpus", Kind::integer, "N", "GPUs of each job (1); with --array tasks at once (all)"},
+    {"time", Kind::text, "H:M:S", "limit of a run; by default what plan expects, with a reserve"},
+    {"launcher", Kind::text, "mpirun", "or srun"},
+    {"array", Kind::flag, "", "a job array, one cell a task"},
+    {"print", Kind::flag, "", "prints the scripts and writes nothing"},
+    {"go", Kind::flag, "", "submits the scripts after writing them"},
+    {"profiles", Kind::text, "DIR", "folder with gpus/, models/, policies/ and published/"},
+};
+
+}  // namespace
+
+bool takes(const Command& command, std::string_view option) {
+  for (std::string_view rest = command.options; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (rest.substr(0, end) == option) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+std::span<const Command> commands() { return kCommands; }
+
+std::span<const Option> options() { return kOptions; }
+
+}  // namespace driver

@@ -1,0 +1,76 @@
+#include "driver/command_line/failure.hpp"
+
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/options.hpp"
+#include "sweeps/archive/errors.hpp"
+#include "sweeps/spec/params.hpp"
+#include "workers/cell/experiment.hpp"
+
+namespace driver {
+namespace {
+
+/// Messages quote files and archives: what would steer a terminal is spelled out. Their lines stay
+/// lines, indented, so that none of them passes for another message.
+ExitCode fail(ExitCode code, const std::string& message) {
+  std::istringstream lines(message);
+  const char* lead = "kvsweep: ";
+  for (std::string line; std::getline(lines, line); lead = "  ")
+    std::cerr << lead << analysis::terminal_text(line) << '\n';
+  return code;
+}
+
+/// With what can be done about it, where it is an archive at all.
+ExitCode fail_damaged(const std::string& message) {
+  if (message.find("damaged") == std::string::npos) return fail(kBadArchive, message);
+  return fail(kBadArchive,
+              message +
+                  "; `kvsweep check ARCHIVE` lists what is damaged, `kvsweep salvage ARCHIVE -o "
+                  "NEW.h5` saves what is whole, also of the archive before (.prev) and of results "
+                  "beside it (.d), and `kvsweep run ... --fresh` sets all of that aside");
+}
+
+}  // namespace
+
+ExitCode report_failure() {
+  try {
+    throw;
+  } catch (const UsageError& error) {
+    return fail(kUsage, error.what());
+  } catch (const sweep::SpecError& error) {
+    return fail(kUsage, error.what());
+  } catch (const worker::InputError& error) {
+    return fail(kUsage, error.what());
+  } catch (const sweep::ArchiveInUse& error) {
+    return fail(kArchiveInUse, error.what());
+  } catch (const sweep::ArchiveDamaged& error) {
+    return fail_damaged(error.what());
+  } catch (const sweep::ArchiveNoSpace& error) {
+    return fail(kIncomplete, std::string(error.what()) +
+                                 "; with space the same command goes on where this run ends");
+  } catch (const sweep::ArchiveError& error) {
+    return fail(kBadArchive, error.what());
+  } catch (const std::exception& error) {
+    return fail(kInternalError, error.what());
+  }
+}
+
+ExitCode report_crash(const std::vector<std::string>& archives, int signal) {
+  std::string files;
+  for (const std::string& each : archives) files += ' ' + each;
+  return fail_damaged("reading" + files + " ended with signal " + std::to_string(signal) +
+                      ": an archive is damaged where HDF5 does not notice");
+}
+
+void check_standard_output() {
+  std::cout.flush();
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!written || !std::cout) throw std::runtime_error("cannot write standard output");
+}
+
+}  // namespace driver

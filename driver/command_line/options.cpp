@@ -1,0 +1,335 @@
+#include "driver/command_line/options.hpp"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cstdlib>
+#include <initializer_list>
+#include <iostream>
+#include <sstream>
+#include <string_view>
+
+#include "driver/command_line/command_table.hpp"
+#include "driver/version.hpp"
+#include "sweeps/spec/params.hpp"
+
+namespace driver {
+namespace {
+
+namespace fs = std::filesystem;
+namespace po = boost::program_options;
+
+template <class T>
+po::value_semantic* value_of(const Option& option) {
+  return po::value<T>()->value_name(option.value);
+}
+
+void add(po::options_description& options, const Option& option) {
+  auto to = options.add_options();
+  switch (option.kind) {
+    case OptionKind::flag:
+      to(option.name, option.help);
+      break;
+    case OptionKind::text:
+      to(option.name, value_of<std::string>(option), option.help);
+      break;
+    case OptionKind::list:
+      to(option.name, value_of<std::vector<std::string>>(option), option.help);
+      break;
+    case OptionKind::number:
+      to(option.name, value_of<double>(option), option.help);
+      break;
+    case OptionKind::integer:
+      to(option.name, value_of<int>(option), option.help);
+      break;
+  }
+}
+
+po::options_description options_of(const Command& command) {
+  po::options_description some("Options");
+  some.add_options()("help,h", "this text");
+  for (const Option& option : options())
+    if (takes(command, option.name)) add(some, option);
+  return some;
+}
+
+void print_help(std::ostream& out) {
+  out << "kvsweep: sweeps of KV-cache scheduling policies for LLM agents\n\n";
+  for (const Command& command : commands())
+    out << "  kvsweep " << command.usage << "\n      " << command.purpose << '\n';
+  out << "\n`kvsweep help COMMAND` lists a command's options; `kvsweep --version` what it was "
+         "built "
+         "with.\n";
+}
+
+void print_version(std::ostream& out) {
+  out << "kvsweep " << kVersion << " (" << kCommit << ")\n"
+      << kCompiler << "; " << kMpiVersion << "; HDF5 " << kHdf5Version << "; Boost "
+      << kBoostVersion << "; CUDA " << kCudaVersion << '\n';
+}
+
+fs::path this_program() {
+  std::error_code none;
+  return fs::read_symlink("/proc/self/exe", none);
+}
+
+/// The first of these folders, seen from the program's, that has a folder of this name.
+fs::path folder_with(const char* name, std::initializer_list<const char*> folders) {
+  for (const fs::path folder : folders) {
+    const fs::path dir = this_program().parent_path() / folder;
+    if (fs::exists(dir / name)) return fs::canonical(dir);
+  }
+  return (this_program().parent_path() / *folders.begin()).lexically_normal();
+}
+
+/// The profiles beside the program: in its source tree, or where it was installed.
+fs::path default_profiles() { return folder_with("gpus", {"../../../sweeps", "../share/kvsweep"}); }
+
+/// Templates and profiles of clusters, likewise.
+fs::path default_scripts() {
+  return folder_with("clusters", {"../../../slurm", "../share/kvsweep/slurm"});
+}
+
+template <class T, class Stored = T>
+std::optional<T> optional(const po::variables_map& given, const char* name) {
+  if (!given.count(name)) return std::nullopt;
+  return given[name].as<Stored>();
+}
+
+std::vector<std::string> list(const po::variables_map& given, const char* name) {
+  return optional<std::vector<std::string>>(given, name).value_or(std::vector<std::string>{});
+}
+
+std::int64_t seconds_since_1970(const char* variable, const std::string& text) {
+  std::int64_t seconds = 0;
+  const char* last = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), last, seconds);
+  if (error != std::errc() || stop != last)
+    throw UsageError(std::string(variable) + " must be seconds since 1970, found \"" + text + '"');
+  return seconds;
+}
+
+/// What the environment says about this process: the one place that reads it.
+void read_environment(Options& options) {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : "";
+  };
+  for (const char* launcher : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
+    options.in_mpi_job = options.in_mpi_job || !variable(launcher).empty();
+  }
+  for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    const std::string text = variable(rank);
+    options.drives = options.drives && (text.empty() || text == "0");
+  }
+  options.slurm_job = variable("SLURM_JOB_ID");
+  const std::string end = variable("SLURM_JOB_END_TIME");
+  if (!end.empty()) options.end_time = seconds_since_1970("SLURM_JOB_END_TIME", end);
+  const fs::path home = variable("HOME");
+  const fs::path caches = variable("XDG_CACHE_HOME");  // XDG Base Directory Specification
+  if (!caches.empty() || !home.empty())
+    options.cache = (caches.empty() ? home / ".cache" : caches) / "kvsweep";
+  const std::string scratch = variable("TMPDIR");
+  options.scratch = scratch.empty() ? "/tmp" : scratch;
+  if (options.profiles.empty()) options.profiles = variable("KVSWEEP_PROFILES");
+  if (options.profiles.empty()) options.profiles = default_profiles();
+}
+
+/// What the commands that only read archives take.
+void read_archive_values(Options& options, const po::variables_map& given) {
+  options.watch = given.count("watch") > 0;
+  options.equal = given.count("equal") > 0;
+  options.by = optional<std::string>(given, "by");
+  options.metric = optional<std::string>(given, "metric").value_or("jct_wall_mean_s");
+  options.base = optional<std::string>(given, "base");
+  options.table = optional<std::string>(given, "table");
+  options.format = optional<std::string>(given, "format");
+  options.output = optional<fs::path, std::string>(given, "output");
+  options.view = given.count("view") > 0;
+  options.beside = optional<std::string>(given, "beside");
+  for (const char* part : {"steps", "events", "requests"})
+    if (given.count(part)) options.trace_parts.emplace_back(part);
+}
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream in(list);
+  for (std::string word; std::getline(in, word, ',');) words.push_back(word);
+  return words;
+}
+
+SubmitOptions read_submit_values(const po::variables_map& given) {
+  SubmitOptions submit;
+  submit.scripts = default_scripts();
+  submit.program = this_program();
+  submit.skus = words_of(optional<std::string>(given, "sku").value_or(""));
+  submit.cluster = optional<std::string>(given, "cluster").value_or(submit.cluster);
+  submit.launcher = optional<std::string>(given, "launcher").value_or(submit.launcher);
+  submit.account = optional<std::string>(given, "account");
+  submit.qos = optional<std::string>(given, "qos");
+  submit.time = optional<std::string>(given, "time");
+  submit.gpus = optional<int>(given, "gpus").value_or(submit.gpus);
+  submit.gpus_given = given.count("gpus") > 0;
+  submit.profiles_given = given.count("profiles") > 0;
+  submit.array = given.count("array") > 0;
+  submit.print = given.count("print") > 0;
+  submit.go = given.count("go") > 0;
+  return submit;
+}
+
+void read_values(Options& options, const po::variables_map& given) {
+  options.arguments = list(given, "argument");
+  options.profiles = optional<fs::path, std::string>(given, "profiles").value_or(fs::path());
+  options.backend = optional<std::string>(given, "backend");
+  options.set = list(given, "set");
+  options.only = list(given, "only");
+  options.skip = list(given, "skip");
+  options.archive = optional<fs::path, std::string>(given, "archive");
+  options.resume = given.count("resume") > 0;
+  options.fresh = given.count("fresh") > 0;
+  options.keep_previous = given.count("no-prev") == 0;
+  options.retry_quarantined = given.count("retry-quarantined") > 0;
+  options.wait_s = optional<double>(given, "wait").value_or(0);
+  constexpr double kWaitSpace = 3600;
+  options.wait_space_s = optional<double>(given, "wait-space").value_or(kWaitSpace);
+  options.cell = optional<std::string>(given, "cell");
+  options.cell_timeout_s = optional<double>(given, "cell-timeout");
+  options.time_limit_s = optional<double>(given, "time-limit");
+  options.node_memory_gib = optional<double>(given, "node-memory-gib");
+  options.as_sku = optional<std::string>(given, "as-sku");
+  options.fake_device = optional<std::string>(given, "fake-device");
+  options.jsonl = optional<fs::path, std::string>(given, "jsonl");
+  options.job = optional<std::string>(given, "job");
+  options.turn = optional<int>(given, "turn").value_or(1);
+  options.repeats = optional<int>(given, "repeats").value_or(3);
+  options.json = given.count("json") > 0;
+  options.lengths = optional<fs::path, std::string>(given, "lengths");
+  read_archive_values(options, given);
+  options.submit = read_submit_values(given);
+}
+
+void check_submit(const SubmitOptions& submit) {
+  if (submit.print && submit.go) throw UsageError("--print and --go exclude each other");
+  constexpr int kMostGpus = 100'000;  // far above any cluster's, far below where sums overflow
+  if (submit.gpus < 1 || submit.gpus > kMostGpus)
+    throw UsageError("--gpus must be from 1 to " + std::to_string(kMostGpus) + ", found " +
+                     std::to_string(submit.gpus));
+  if (submit.launcher != "mpirun" && submit.launcher != "srun")
+    throw UsageError("--launcher must be mpirun or srun, found \"" + submit.launcher + '"');
+}
+
+void check(const Options& options) {
+  check_submit(options.submit);
+  if (options.resume && options.fresh) throw UsageError("--resume and --fresh exclude each other");
+  if (options.as_sku && options.fake_device)
+    throw UsageError("--as-sku and --fake-device exclude each other");
+  if (options.command == "trace" && !options.view && (options.beside || options.output))
+    throw UsageError("--beside and --output belong to --view");
+  if (options.view && !options.trace_parts.empty())
+    throw UsageError("--view shows everything: --steps, --events and --requests exclude it");
+  if (options.repeats < 1)
+    throw UsageError("--repeats must be at least 1, found " + std::to_string(options.repeats));
+  const std::pair<const char*, std::optional<double>> limits[] = {
+      {"--wait", options.wait_s > 0 ? std::optional(options.wait_s) : std::nullopt},
+      {"--cell-timeout", options.cell_timeout_s},
+      {"--time-limit", options.time_limit_s},
+      {"--node-memory-gib", options.node_memory_gib}};
+  for (const auto& [name, value] : limits) {
+    if (value && !(*value >= 1e-3 && *value <= 1e8))
+      throw UsageError(std::string(name) + " must be between 0.001 and 100000000");
+  }
+  if (!(options.wait_s >= 0)) throw UsageError("--wait must not be negative");
+  if (!(options.wait_space_s >= 0 && options.wait_space_s <= 1e8))
+    throw UsageError("--wait-space must be between 0 and 100000000");
+}
+
+void print_help(const Command& command, std::ostream& out) {
+  out << "kvsweep " << command.usage << "\n    " << command.purpose << "\n\n"
+      << options_of(command);
+}
+
+std::string hint(const std::string& word, const std::vector<std::string>& known) {
+  const std::string near = sweep::did_you_mean(word, known);
+  return near.empty() ? "" : " (did you mean " + near + "?)";
+}
+
+const Command& command_named(const std::string& name) {
+  const auto command = std::ranges::find(commands(), name, &Command::name);
+  if (command != commands().end()) return *command;
+  std::vector<std::string> names;
+  std::string list;
+  for (const Command& each : commands()) {
+    names.emplace_back(each.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  throw UsageError("unknown command \"" + name + '"' + hint(name, names) + ", there are: " + list);
+}
+
+/// What is wrong with an option that a command does not take.
+std::string unknown_option(const Command& command, const std::string& given) {
+  std::vector<std::string> taken;
+  for (const Option& option : options()) {
+    const std::string name =
+        "--" + std::string(option.name).substr(0, std::string(option.name).find(','));
+    if (takes(command, option.name)) taken.push_back(name);
+    if (!takes(command, option.name) && name == given)
+      return std::string(command.name) + " does not take " + given;
+  }
+  return std::string(command.name) + ": unknown option " + given + hint(given, taken);
+}
+
+Options read(const Command& command, const std::vector<std::string>& words) {
+  po::options_description accepted = options_of(command);
+  po::options_description hidden;
+  hidden.add_options()("argument", po::value<std::vector<std::string>>());
+  po::positional_options_description positional;
+  positional.add("argument", -1);
+  po::variables_map given;
+  po::options_description everything;
+  everything.add(accepted).add(hidden);
+  po::store(po::command_line_parser(words).options(everything).positional(positional).run(), given);
+
+  Options options;
+  if (given.count("help")) {
+    print_help(command, std::cout);
+    return options;
+  }
+  options.command = command.name;
+  options.reads_archives = command.reads_archives;
+  read_values(options, given);
+  if (options.arguments.size() < command.min_arguments ||
+      options.arguments.size() > command.max_arguments) {
+    throw UsageError(std::string("usage: kvsweep ") + command.usage);
+  }
+  check(options);
+  read_environment(options);
+  return options;
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::string first = words.empty() ? "--help" : words.front();
+  if (first == "--help" || first == "-h" || first == "help") {
+    words.size() > 1 ? print_help(command_named(words[1]), std::cout) : print_help(std::cout);
+    return {};
+  }
+  if (first == "--version" || first == "-V") {
+    print_version(std::cout);
+    return {};
+  }
+  const Command& command = command_named(first);
+  try {
+    Options options = read(command, {words.begin() + 1, words.end()});
+    for (const std::string& word : words)
+      options.command_line += (options.command_line.empty() ? "" : " ") + word;
+    return options;
+  } catch (const po::unknown_option& error) {
+    throw UsageError(unknown_option(command, error.get_option_name()));
+  } catch (const po::error& error) {
+    throw UsageError(first + ": " + error.what());
+  }
+}
+
+}  // namespace driver

@@ -1,0 +1,64 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "driver/command_line/submit_options.hpp"
+
+namespace driver {
+
+/// The command line is wrong. what() says how.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The command line of every subcommand, checked. Fields that a subcommand does not take keep their
+/// defaults.
+struct Options {
+  std::string command;                 // empty: help or version was printed
+  std::vector<std::string> arguments;  // positional, without the command
+  bool reads_archives = false;         // the command's work begins with reading one
+  std::filesystem::path profiles;      // folder with gpus/, models/, policies/ and experiments/
+  std::optional<std::string> backend;
+  std::vector<std::string> set, only, skip;
+  std::optional<std::string> cell;  // the only one to run: an index or the start of a key
+  std::optional<std::filesystem::path> jsonl;
+  std::optional<std::string> job;
+  int turn = 1;  // of the job, from 1
+  std::optional<std::filesystem::path> archive;
+  bool resume = false;        // insist on an archive that is there
+  bool fresh = false;         // move one that is there aside
+  bool keep_previous = true;  // the archive before its last change
+  bool retry_quarantined = false;
+  double wait_s = 0;        // for an archive that is in use
+  double wait_space_s = 0;  // while the archive's disk is full
+  std::optional<double> cell_timeout_s, time_limit_s, node_memory_gib;
+  std::optional<std::string> as_sku, fake_device;
+  bool in_mpi_job = false;               // launched by mpirun or srun
+  bool drives = true;                    // as far as the launcher says before MPI is up
+  std::optional<std::int64_t> end_time;  // Unix time at which SLURM ends the job
+  std::string slurm_job;                 // empty outside SLURM
+  std::filesystem::path scratch;         // $TMPDIR, for what `report` draws
+  std::filesystem::path cache;           // what is measured once a machine; empty: nowhere
+  std::string command_line;
+  bool watch = false;
+  bool equal = false;
+  std::optional<std::string> by, base, table, format;
+  std::string metric;
+  std::optional<std::filesystem::path> output;
+  bool view = false;                     // trace as a page
+  std::optional<std::string> beside;     // another CELL in it
+  std::vector<std::string> trace_parts;  // "steps", "events", "requests"; empty: all
+  int repeats = 3;
+  bool json = false;
+  std::optional<std::filesystem::path> lengths;  // requests of the offline mix
+  SubmitOptions submit;
+};
+
+/// Reads the command line; prints help or version when asked to. Throws UsageError.
+Options parse_options(int argc, char** argv);
+
+}  // namespace driver

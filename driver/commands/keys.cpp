@@ -1,0 +1,167 @@
+#include "driver/commands/keys.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+
+#include "analysis/text/json_line.hpp"
+#include "driver/command_line/exit_codes.hpp"
+#include "driver/commands/commands.hpp"
+
+namespace driver {
+namespace {
+
+using worker::Default;
+using worker::Key;
+
+std::string short_number(double number) {
+  char buffer[32];
+  const auto format =
+      number >= 1e-3 && number < 1e9 ? std::chars_format::fixed : std::chars_format::general;
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, number, format).ptr};
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+/// A limit that only keeps arithmetic in bounds is no news.
+std::string range(const worker::Whole& whole) {
+  if (whole.max >= worker::kMostOf32Bits) return "at least " + std::to_string(whole.min);
+  return std::to_string(whole.min) + "-" + std::to_string(whole.max);
+}
+
+struct InWords {
+  std::string operator()(const worker::Flag&) const { return "true or false"; }
+  std::string operator()(const worker::Whole& whole) const { return range(whole); }
+  std::string operator()(const worker::Real& real) const {
+    return short_number(real.min) + "-" + short_number(real.max);
+  }
+  std::string operator()(const worker::AnyText&) const { return "text"; }
+  std::string operator()(const worker::OneOf& choice) const { return listed(choice.words); }
+  std::string operator()(const worker::ProfileIn& profile) const {
+    return std::string("a name in ") + profile.folder + "/";
+  }
+  std::string operator()(const worker::FilePath&) const { return "path of a file"; }
+  std::string operator()(const worker::FolderPath&) const { return "path of a folder"; }
+};
+
+const char* type_name(const worker::KeyType& type) {
+  constexpr const char* kNames[] = {"boolean", "integer", "number", "text",
+                                    "choice",  "profile", "file",   "folder"};
+  return kNames[type.index()];
+}
+
+const char* default_kind(Default::Kind kind) {
+  constexpr const char* kNames[] = {"required", "optional", "value", "computed"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+void add_range(analysis::JsonLine& line, const worker::KeyType& type) {
+  if (const auto* whole = std::get_if<worker::Whole>(&type))
+    line.key("min").integer(whole->min).key("max").integer(whole->max);
+  if (const auto* real = std::get_if<worker::Real>(&type))
+    line.key("min").number(real->min).key("max").number(real->max);
+  const auto* choice = std::get_if<worker::OneOf>(&type);
+  if (choice == nullptr) return;
+  line.key("choices").open('[');
+  for (const std::string& word : choice->words) line.text(word);
+  line.close(']');
+}
+
+void print_markdown_row(const Key& key, std::ostream& out) {
+  const worker::KeyRow& row = key.row;
+  out << "| `" << row.name << "` | " << default_in_words(row) << " | " << values_in_words(row.type)
+      << (row.unit.empty() ? "" : " " + row.unit) << " | " << row.says << " | "
+      << key.where.in_words() << " |\n";
+}
+
+std::string section_of(const std::string& name) {
+  const std::size_t dot = name.find('.');
+  return dot == std::string::npos ? "" : name.substr(0, dot);
+}
+
+}  // namespace
+
+std::string values_in_words(const worker::KeyType& type) { return std::visit(InWords(), type); }
+
+std::string default_in_words(const worker::KeyRow& row) {
+  if (row.fallback.kind == Default::Kind::required) return "required";
+  if (row.fallback.kind != Default::Kind::value) return row.fallback.text;
+  return row.fallback.text + (row.unit.empty() ? "" : " " + row.unit);
+}
+
+std::vector<const Key*> keys_with_prefix(const worker::KeyTable& table, const std::string& prefix) {
+  std::vector<const Key*> keys;
+  for (const Key& key : table.keys())
+    if (key.row.name.starts_with(prefix)) keys.push_back(&key);
+  if (!keys.empty()) return keys;
+  const std::string near = sweep::did_you_mean(prefix, table.names());
+  throw UsageError("no key begins with \"" + prefix + '"' +
+                   (near.empty() ? "" : " (did you mean \"" + near + "\"?)"));
+}
+
+void print_keys(const std::vector<const Key*>& keys, std::ostream& out) {
+  for (const Key* key : keys) {
+    const worker::KeyRow& row = key->row;
+    const std::string where = key->where.in_words();
+    const bool is_required = row.fallback.kind == Default::Kind::required;
+    out << row.name << "\n    " << row.says << "\n    " << (is_required ? "" : "default: ")
+        << default_in_words(row) << "; allowed: " << values_in_words(row.type)
+        << (row.unit.empty() ? "" : " " + row.unit) << '\n';
+    if (!where.empty()) out << "    counts where " << where << '\n';
+  }
+}
+
+void print_keys_json(const std::vector<const Key*>& keys, std::ostream& out) {
+  for (const Key* key : keys) {
+    const worker::KeyRow& row = key->row;
+    analysis::JsonLine line;
+    line.open('{').key("key").text(row.name).key("type").text(type_name(row.type));
+    line.key("default_kind").text(default_kind(row.fallback.kind));
+    line.key("default").text(row.fallback.text).key("unit").text(row.unit);
+    add_range(line, row.type);
+    line.key("where").text(key->where.in_words()).key("neutral").text(row.neutral);
+    line.key("says").text(row.says).close('}').end_line(out);
+  }
+}
+
+void print_keys_markdown(const std::vector<const Key*>& keys, std::ostream& out) {
+  out << "# Keys of a sweep file\n\n"
+         "Every key that a sweep file, `[axes]` or `--set` may set; `kvsweep keys PREFIX` prints "
+         "the same. A key\ncounts where its condition holds, and is no part of a cell's identity "
+         "elsewhere: an axis of a policy's\nparameter collapses to one cell beside a policy that "
+         "does not look at it, and `plan` names keys that\ncount in no cell. `backend` stands for "
+         "`sweep.backend` or `--backend`.\n\n"
+         "This page is written by `kvsweep keys --format md > docs/keys.md`.\n";
+  std::vector<std::string> sections;
+  for (const Key* key : keys)
+    if (std::ranges::find(sections, section_of(key->row.name)) == sections.end())
+      sections.push_back(section_of(key->row.name));
+  for (const std::string& section : sections) {
+    out << "\n## " << (section.empty() ? "Without a section" : '[' + section + ']') << "\n\n"
+        << "| key | default | allowed | what it is | counts where |\n|---|---|---|---|---|\n";
+    for (const Key* key : keys)
+      if (section_of(key->row.name) == section) print_markdown_row(*key, out);
+  }
+}
+
+int keys(const Options& options) {
+  const std::string prefix = options.arguments.empty() ? "" : options.arguments.front();
+  const auto keys = keys_with_prefix(worker::sweep_keys(), prefix);
+  const std::string format = options.format.value_or("text");
+  if (format != "text" && format != "md")
+    throw UsageError("--format must be text or md, found \"" + format + '"');
+  if (options.json) {
+    print_keys_json(keys, std::cout);
+  } else if (format == "md") {
+    print_keys_markdown(keys, std::cout);
+  } else {
+    print_keys(keys, std::cout);
+  }
+  return kOk;
+}
+
+}  // namespace driver

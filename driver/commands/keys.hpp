@@ -1,0 +1,25 @@
+#pragma once
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "workers/binding/keys.hpp"
+
+namespace driver {
+
+/// "1-1024", "fcfs, job_fcfs", "true or false": what a key may hold.
+std::string values_in_words(const worker::KeyType& type);
+/// "2 s", "required", "what the GPU's memory has room for".
+std::string default_in_words(const worker::KeyRow& row);
+
+/// The rows whose key is `prefix` or begins with it. Throws UsageError when there are none.
+std::vector<const worker::Key*> keys_with_prefix(const worker::KeyTable& table,
+                                                 const std::string& prefix);
+
+void print_keys(const std::vector<const worker::Key*>& keys, std::ostream& out);
+/// A line of JSON a row.
+void print_keys_json(const std::vector<const worker::Key*>& keys, std::ostream& out);
+/// The page docs/keys.md.
+void print_keys_markdown(const std::vector<const worker::Key*>& keys, std::ostream& out);
+
+}  // namespace driver

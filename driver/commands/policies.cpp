@@ -1,0 +1,114 @@
+#include <fstream>
+#include <iostream>
+
+#include "analysis/text/escape.hpp"
+#include "analysis/text/json_line.hpp"
+#include "analysis/text/text_table.hpp"
+#include "driver/command_line/exit_codes.hpp"
+#include "driver/commands/commands.hpp"
+#include "workers/binding/binding.hpp"
+#include "workers/binding/keys.hpp"
+
+namespace driver {
+namespace {
+
+/// What is known of a named policy.
+struct NamedPolicy {
+  std::string name;
+  std::string sentence;      // the first of the file's opening comment
+  sweep::ParamMap settings;  // of the file
+};
+
+/// A parameter that the policy looks at.
+struct Parameter {
+  const worker::Key* key;
+  std::string value;
+  bool from_file;
+};
+
+std::string opening_sentence(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::string comment;
+  for (std::string line; std::getline(in, line) && line.starts_with("# ");)
+    comment += (comment.empty() ? "" : " ") + line.substr(2);
+  return comment.substr(0, comment.find(". ")) + (comment.find(". ") < comment.size() ? "." : "");
+}
+
+NamedPolicy policy_named(const std::string& name, worker::Profiles& profiles) {
+  const sweep::ParamMap& settings = profiles.policy(name);
+  return {name, opening_sentence(profiles.dir() / "policies" / (name + ".toml")), settings};
+}
+
+std::string bare(const sweep::Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text != nullptr ? *text : sweep::to_text(value);
+}
+
+/// In the order of the key table.
+std::vector<Parameter> parameters_of(const NamedPolicy& policy, worker::Profiles& profiles) {
+  const sweep::ParamMap cell = {{"policy", {policy.name, {}}}};
+  std::vector<Parameter> parameters;
+  for (const worker::Key& key : worker::sweep_keys().keys()) {
+    const std::string& name = key.row.name;
+    if (!name.starts_with("policy.") || !worker::counts(cell, name, profiles)) continue;
+    const auto set = policy.settings.find(name.substr(std::string("policy.").size()));
+    const bool from_file = set != policy.settings.end();
+    parameters.push_back(
+        {&key, from_file ? bare(set->second.value) : key.row.fallback.text, from_file});
+  }
+  return parameters;
+}
+
+void print_list(const std::vector<NamedPolicy>& policies, std::ostream& out) {
+  for (const NamedPolicy& policy : policies) {
+    std::string settings;
+    for (const auto& [key, param] : policy.settings)
+      settings += (settings.empty() ? "" : ", ") + key + " = " + bare(param.value);
+    out << policy.name << "\n    " << analysis::terminal_text(policy.sentence) << "\n    "
+        << analysis::terminal_text(settings) << '\n';
+  }
+}
+
+void print_one(const NamedPolicy& policy, worker::Profiles& profiles, std::ostream& out) {
+  using Align = analysis::TextTable::Align;
+  analysis::TextTable table;
+  for (const char* column : {"key", "value", "set by", "what it is"})
+    table.add_column(column, "", Align::left);
+  for (const Parameter& each : parameters_of(policy, profiles)) {
+    const std::string unit = each.key->row.unit.empty() ? "" : " " + each.key->row.unit;
+    table.add_row({each.key->row.name, each.value + unit, each.from_file ? "the file" : "default",
+                   each.key->row.says});
+  }
+  out << policy.name << ": " << analysis::terminal_text(policy.sentence) << "\n\n";
+  table.print(out);
+}
+
+void print_json(const NamedPolicy& policy, worker::Profiles& profiles, std::ostream& out) {
+  analysis::JsonLine line;
+  line.open('{').key("policy").text(policy.name).key("says").text(policy.sentence);
+  line.key("parameters").open('{');
+  for (const Parameter& each : parameters_of(policy, profiles))
+    line.key(each.key->row.name).text(each.value);
+  line.close('}').close('}').end_line(out);
+}
+
+}  // namespace
+
+int policies(const Options& options) {
+  worker::Profiles profiles(options.profiles);
+  std::vector<NamedPolicy> policies;
+  const bool one = !options.arguments.empty();
+  for (const std::string& name :
+       one ? options.arguments : worker::profile_names(options.profiles / "policies"))
+    policies.push_back(policy_named(name, profiles));
+  if (options.json) {
+    for (const NamedPolicy& policy : policies) print_json(policy, profiles, std::cout);
+  } else if (one) {
+    print_one(policies.front(), profiles, std::cout);
+  } else {
+    print_list(policies, std::cout);
+  }
+  return kOk;
+}
+
+}  // namespace driver

@@ -1,0 +1,113 @@
+#include "driver/commands/report_figures.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <system_error>
+
+extern char** environ;
+
+namespace driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that goes when this does.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(const fs::path& parent) {
+    std::string name = (parent / "kvsweep-figures-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw std::system_error(errno, std::generic_category(),
+                              "cannot make a folder in " + parent.string());
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// In the source tree of the program, or where it was installed.
+std::optional<fs::path> find_script() {
+  std::error_code none;
+  const fs::path bin = fs::read_symlink("/proc/self/exe", none).parent_path();
+  for (const fs::path& dir : {bin / "../../../analysis/python", bin / "../share/kvsweep/python"})
+    if (fs::exists(dir / "kvsweep-figures", none)) return fs::canonical(dir / "kvsweep-figures");
+  return std::nullopt;
+}
+
+/// Waits for a program, its output in a file; true when it ended with 0.
+bool succeeds(std::vector<std::string> words, const fs::path& log) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  pid_t child = -1;
+  const int failed = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return false;
+  int status = 0;
+  pid_t ended = -1;
+  do {
+    ended = waitpid(child, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string last_line(std::string text) {
+  text.erase(text.find_last_not_of(" \r\n") + 1);
+  return text.substr(text.find_last_of('\n') + 1);
+}
+
+std::vector<analysis::ReportPicture> pictures_in(const fs::path& folder) {
+  std::vector<analysis::ReportPicture> pictures;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".svg")
+      pictures.push_back({entry.path().stem().string(), read(entry.path())});
+  }
+  std::ranges::sort(pictures, {}, &analysis::ReportPicture::caption);
+  return pictures;
+}
+
+}  // namespace
+
+Figures draw_figures(const std::vector<std::string>& archives, const fs::path& scratch) {
+  const auto script = find_script();
+  if (!script) return {{}, "kvsweep-figures is not beside the program"};
+  const ScratchFolder folder(scratch);
+  const fs::path log = folder.path() / "log.txt";
+  // The first Python of PATH need not be the one that the system's packages are for.
+  for (const char* python : {"python3", "/usr/bin/python3"}) {
+    std::vector<std::string> words = {python, script->string()};
+    for (const std::string& archive : archives) words.push_back(fs::absolute(archive).string());
+    words.insert(words.end(), {"-o", folder.path().string(), "--formats", "svg"});
+    if (succeeds(std::move(words), log)) return {pictures_in(folder.path()), ""};
+  }
+  const std::string said = last_line(read(log));
+  return {{}, "kvsweep-figures failed" + (said.empty() ? "" : ": " + said)};
+}
+
+}  // namespace driver

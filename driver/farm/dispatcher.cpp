@@ -1,0 +1,306 @@
+#include "driver/farm/dispatcher.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <utility>
+
+namespace driver {
+namespace {
+
+using sweep::CellStatus;
+
+// A longer pause between ticks does not count against the workers: the caller was not listening.
+constexpr Nanos kLongestTick = std::chrono::seconds(1);
+
+Nanos from_seconds(double seconds) {
+  return std::chrono::duration_cast<Nanos>(std::chrono::duration<double>(seconds));
+}
+
+std::string in_gib(double gib) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g GiB", gib);
+  return text;
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules)
+    : rules_(std::move(rules)) {
+  for (const CellTask& task : cells) {
+    const auto [at, added] = cells_.try_emplace(task.cell, Cell(task));
+    assert(added);
+    waiting_[task.sku].insert(place_of(at->second));
+  }
+}
+
+std::vector<Command> Dispatcher::on(const Event& event, Nanos now) {
+  now_ = std::max(now, now_);
+  if (std::holds_alternative<Tick>(event))
+    listened_ += std::min(now_ - std::exchange(last_tick_, now_), kLongestTick);
+  if (!finished_) {
+    std::visit([this](const auto& e) { handle(e); }, event);
+    settle();
+  } else if (const auto* late = std::get_if<WorkerJoined>(&event)) {
+    if (workers_.try_emplace(late->worker, Worker(late->caps)).second)
+      commands_.emplace_back(StopWorker{late->worker});
+  }
+  return std::exchange(commands_, {});
+}
+
+bool Dispatcher::expects(int worker, int cell, int attempt) const {
+  const auto at = workers_.find(worker);
+  if (finished_ || at == workers_.end() || at->second.state != WorkerState::busy) return false;
+  return at->second.run->cell == cell && at->second.run->attempt == attempt;
+}
+
+// Events -------------------------------------------------------------------------------------
+
+void Dispatcher::handle(const WorkerJoined& joined) {
+  const auto [at, added] = workers_.try_emplace(joined.worker, Worker(joined.caps));
+  if (!added) return;
+  Worker& worker = at->second;
+  worker.heard = listened_;
+  roster_changed_ = true;
+  if (worker.caps.backend != rules_.backend) {
+    worker.state = WorkerState::unusable;
+    return;
+  }
+  memory_.add_node(worker.caps.node, worker.caps.node_gib);
+}
+
+void Dispatcher::handle(const WorkerHeard& heard) {
+  const auto at = workers_.find(heard.worker);
+  if (at == workers_.end()) return;
+  Worker& worker = at->second;
+  worker.heard = listened_;
+  if (!worker.run || !heard.progressed) return;
+  worker.run->progressed = listened_;
+  worker.run->serving = heard.serving;
+}
+
+void Dispatcher::handle(const WorkerLost& lost) {
+  const auto [at, added] = workers_.try_emplace(lost.worker, Worker(WorkerCaps{}));
+  Worker& worker = at->second;
+  if (worker.state == WorkerState::busy) lose(worker, "was lost");
+  worker.state = WorkerState::unusable;
+  worker.run.reset();
+  memory_.release(lost.worker);  // its process is gone, and so is the memory of its cell
+  memory_.cancel_reservation_on(worker.caps.node);  // it may have been made for this worker
+  roster_changed_ = true;
+}
+
+void Dispatcher::handle(const CellDone& done) {
+  if (!expects(done.worker, done.cell, done.attempt)) {
+    revive(done.worker, done.cell, done.attempt, WorkerState::idle, Memory::kept);
+    return;
+  }
+  const Run run = end_run(done.worker, workers_.at(done.worker), WorkerState::idle, Memory::kept);
+  Cell& cell = cells_.at(done.cell);
+  cell.state = CellState::over;
+  Experience& experience = experience_[cell.task.sku];
+  ++experience.cells;
+  experience.taken_s += std::chrono::duration<double>(now_ - run.started).count();
+  experience.estimated_s += cell.task.estimate_s;
+}
+
+void Dispatcher::handle(const CellFailed& failed) {
+  const WorkerState next = failed.poisoned ? WorkerState::unusable : WorkerState::idle;
+  if (!expects(failed.worker, failed.cell, failed.attempt)) {
+    revive(failed.worker, failed.cell, failed.attempt, next, Memory::given_back);
+    return;
+  }
+  const Run run = end_run(failed.worker, workers_.at(failed.worker), next, Memory::given_back);
+  if (run.abandonment) return attempt_abandoned(run, failed.reason);
+  if (failed.hindered) return attempt_hindered(run, failed.reason);
+  if (failed.kind == CellStatus::failed) return attempt_failed(run, failed.reason);
+  end_cell(run.cell, run.attempt, failed.kind, failed.reason);
+}
+
+void Dispatcher::handle(const CellAbandoned& abandoned) {
+  if (!expects(abandoned.worker, abandoned.cell, abandoned.attempt)) {
+    revive(abandoned.worker, abandoned.cell, abandoned.attempt, WorkerState::idle,
+           Memory::given_back);
+    return;
+  }
+  const Run run = end_run(abandoned.worker, workers_.at(abandoned.worker), WorkerState::idle,
+                          Memory::given_back);
+  if (!run.abandonment) return attempt_failed(run, "stopped without having been asked to");
+  attempt_abandoned(run, "abandoned");
+}
+
+void Dispatcher::handle(const Tick&) {
+  if (!hello_over_ && listened_ > rules_.hello_grace) {
+    hello_over_ = true;
+    roster_changed_ = true;
+  }
+  if (rules_.deadline && now_ >= *rules_.deadline - rules_.margin) handle(Drain{});
+  for (auto& [id, worker] : workers_)
+    if (worker.state == WorkerState::busy) watch(id, worker);
+}
+
+void Dispatcher::handle(const Drain&) {
+  draining_ = true;
+  for (auto& [id, worker] : workers_)
+    if (worker.state == WorkerState::busy &&
+        !in_time(cells_.at(worker.run->cell).task.estimate_s, worker.run->started))
+      abandon(id, worker, AbandonWhy::drain);
+}
+
+void Dispatcher::handle(const StopNow&) {
+  draining_ = true;
+  for (auto& [id, worker] : workers_)
+    if (worker.state == WorkerState::busy) abandon(id, worker, AbandonWhy::drain);
+}
+
+// Which worker runs which cell ---------------------------------------------------------------
+
+void Dispatcher::settle() {
+  if (!std::exchange(opened_, true)) quarantine_killers();
+  if (everyone_known() && std::exchange(roster_changed_, false)) end_infeasible();
+  if (!draining_) assign_all(Repeats::elsewhere);
+  if (busy_workers() > 0 || !(everyone_known() || draining_)) return;
+  if (!draining_) assign_all(Repeats::anywhere);
+  if (busy_workers() == 0) finish();
+}
+
+void Dispatcher::quarantine_killers() {
+  for (auto& [id, cell] : cells_) {
+    if (cell.task.deaths < rules_.deaths) continue;
+    waiting_[cell.task.sku].erase(place_of(cell));
+    end_cell(id, cell.task.attempts, CellStatus::quarantined,
+             "killed its process " + std::to_string(cell.task.deaths) + " times");
+  }
+}
+
+void Dispatcher::end_infeasible() {
+  for (auto& [sku, places] : waiting_) {
+    double largest_gib = -1;
+    std::string largest;
+    for (const auto& [id, worker] : workers_) {
+      if (!matches(worker, sku)) continue;
+      const double gib = memory_.capacity_gib(worker.caps.node);
+      if (gib > largest_gib) largest = worker.caps.node;
+      largest_gib = std::max(largest_gib, gib);
+    }
+    if (largest_gib < 0) continue;  // no worker of this SKU: not a question of memory
+    std::erase_if(places, [&](const Place& place) {
+      const CellTask& task = cells_.at(place.cell).task;
+      const double gib = task.host_gib;
+      if (gib <= largest_gib) return false;
+      memory_.cancel_reservation_of(place.cell);
+      end_cell(place.cell, task.attempts, CellStatus::infeasible,
+               "needs " + in_gib(gib) + " of host memory, the largest node for it, " + largest +
+                   ", has " + in_gib(largest_gib));
+      return true;
+    });
+  }
+}
+
+void Dispatcher::assign_all(Repeats repeats) {
+  for (auto& [id, worker] : workers_) {
+    if (worker.state != WorkerState::idle) continue;
+    if (const std::optional<int> cell = pick(id, worker, repeats)) assign(id, worker, *cell);
+  }
+}
+
+std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeats) {
+  const std::string& node = worker.caps.node;
+  if (const std::optional<int> holder = memory_.reserved_for(node)) {
+    const Cell& cell = cells_.at(*holder);
+    if (may_take(id, worker, cell, repeats) && memory_.fits(node, id, *holder, cell.task.host_gib))
+      return holder;
+    if (!in_time(cell.task.estimate_s, now_)) memory_.cancel_reservation_on(node);
+  }
+  std::optional<Place> best;
+  for (const auto& [sku, places] : waiting_) {
+    if (!matches(worker, sku)) continue;
+    for (const Place& place : places) {
+      if (best && *best < place) break;
+      const Cell& cell = cells_.at(place.cell);
+      if (!may_take(id, worker, cell, repeats)) continue;
+      if (memory_.fits(node, id, place.cell, cell.task.host_gib)) {
+        best = place;
+        break;
+      }
+      if (cell.task.host_gib <= memory_.capacity_gib(node))
+        memory_.reserve(node, place.cell, cell.task.host_gib);
+    }
+  }
+  return best ? std::optional(best->cell) : std::nullopt;
+}
+
+bool Dispatcher::may_take(int id, const Worker& worker, const Cell& cell, Repeats repeats) const {
+  if (!matches(worker, cell.task.sku) || !in_time(cell.task.estimate_s, now_)) return false;
+  return repeats == Repeats::anywhere || !cell.tried_on.contains(id) || !other_could(cell);
+}
+
+/// Whether a live worker that has not tried the cell is able to run it.
+bool Dispatcher::other_could(const Cell& cell) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    const auto& [id, worker] = entry;
+    return is_alive(worker) && matches(worker, cell.task.sku) && !cell.tried_on.contains(id) &&
+           cell.task.host_gib <= memory_.capacity_gib(worker.caps.node);
+  });
+}
+
+bool Dispatcher::matches(const Worker& worker, const std::string& sku) const {
+  if (worker.caps.backend != rules_.backend) return false;
+  return worker.caps.sku.empty() || worker.caps.sku == sku;
+}
+
+/// Whether a cell that started at `started` is expected to end by the deadline less the margin. A
+/// cell that overruns its estimate is expected to end immediately.
+bool Dispatcher::in_time(double estimate_s, Nanos started) const {
+  if (!rules_.deadline) return true;
+  const Nanos end = std::max(now_, started + from_seconds(estimate_s));
+  return now_ < *rules_.deadline - rules_.margin && end <= *rules_.deadline - rules_.margin;
+}
+
+void Dispatcher::assign(int id, Worker& worker, int index) {
+  Cell& cell = cells_.at(index);
+  waiting_[cell.task.sku].erase(place_of(cell));
+  const bool keep = keeps_memory(id, worker, cell.task);
+  memory_.charge(worker.caps.node, id, index, cell.task.host_gib, keep);
+  cell.state = CellState::running;
+  cell.tried_on.insert(id);
+  ++cell.tries;
+  const int attempt = cell.task.attempts + cell.tries;
+  worker.state = WorkerState::busy;
+  worker.heard = listened_;
+  worker.run = Run{index, attempt, now_, listened_};
+  commands_.emplace_back(AssignCell{id, index, attempt, keep});
+}
+
+/// Whether the worker keeps its host memory when this cell is done. Page-locking it again takes
+/// tenths of a second per GiB, but memory that a worker keeps must not delay any other cell.
+bool Dispatcher::keeps_memory(int id, const Worker& worker, const CellTask& task) const {
+  if (worker.caps.backend != "cuda") return false;
+  const double capacity = memory_.capacity_gib(worker.caps.node);
+  double largest = 0;
+  for (const auto& [index, cell] : cells_) {
+    const bool to_come = cell.state == CellState::waiting || cell.state == CellState::running;
+    if (to_come && cell.task.host_gib <= capacity) largest = std::max(largest, cell.task.host_gib);
+  }
+  return memory_.may_keep(worker.caps.node, id, task.host_gib, largest);
+}
+
+void Dispatcher::finish() {
+  for (auto& [id, cell] : cells_)
+    if (cell.state == CellState::waiting) cell.left = why_left(cell);
+  waiting_.clear();
+  for (const auto& [id, worker] : workers_) commands_.emplace_back(StopWorker{id});
+  finished_ = true;
+}
+
+bool Dispatcher::everyone_known() const {
+  return hello_over_ || static_cast<int>(workers_.size()) >= rules_.workers;
+}
+
+int Dispatcher::busy_workers() const {
+  return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [](const auto& entry) {
+    return entry.second.state == WorkerState::busy;
+  }));
+}
+
+}  // namespace driver

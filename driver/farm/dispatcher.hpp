@@ -1,0 +1,268 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "driver/farm/memory_ledger.hpp"
+#include "sweeps/tables/status.hpp"
+
+namespace driver {
+
+using Nanos = std::chrono::nanoseconds;
+
+/// A cell to run: the part of it that dispatching needs.
+struct CellTask {
+  int cell = 0;  // its index in the plan
+  std::string sku{};
+  double estimate_s = 0;  // expected run time; 0: unknown
+  double host_gib = 0;    // host memory that it needs
+  int attempts = 0;       // in earlier runs
+  int deaths = 0;         // earlier attempts that are counted as having killed their process
+};
+
+/// What a worker is.
+struct WorkerCaps {
+  std::string sku;  // empty: accepts cells of any SKU
+  std::string node;
+  double node_gib = 0;  // host memory of the node that cells may use
+  std::string backend;
+};
+
+struct DispatchRules {
+  std::string backend{};
+  int workers = 1;                           // number of workers that will say hello
+  int tries = 2;                             // attempts at a cell in this run
+  int deaths = 2;                            // deaths that quarantine a cell
+  std::optional<Nanos> deadline{};           // when the whole run must have ended
+  Nanos margin = std::chrono::seconds(90);   // kept free before the deadline
+  std::optional<Nanos> cell_timeout{};       // for a whole cell; if unset, the next two apply
+  Nanos stalled = std::chrono::minutes(10);  // longest time without progress while a cell serves
+  Nanos stalled_outside = std::chrono::minutes(60);  // the same while it loads or stores
+  Nanos abandon_grace = std::chrono::seconds(30);    // for the current step to end
+  Nanos silence = std::chrono::seconds(60);          // longest gap between heartbeats if busy
+  Nanos hello_grace = std::chrono::seconds(120);     // for all workers to say hello
+};
+
+// Events -------------------------------------------------------------------------------------
+
+struct WorkerJoined {
+  int worker;
+  WorkerCaps caps;
+};
+struct WorkerHeard {  // a heartbeat
+  int worker;
+  bool progressed = true;  // its cell made progress since the last heartbeat
+  bool serving = true;     // its cell runs steps; false while it loads before or stores after
+};
+struct WorkerLost {  // its process is gone
+  int worker;
+};
+struct CellDone {
+  int worker, cell, attempt;
+};
+struct CellFailed {
+  int worker, cell, attempt;
+  sweep::CellStatus kind;  // only `failed` is retried
+  std::string reason;
+  bool poisoned = false;  // the worker cannot run another cell
+  bool hindered = false;  // the machine's fault; not counted against the cell
+};
+struct CellAbandoned {
+  int worker, cell, attempt;
+};
+struct Tick {};
+struct Drain {};    // start nothing more; running cells end if the deadline allows
+struct StopNow {};  // abandon what runs
+
+using Event = std::variant<WorkerJoined, WorkerHeard, WorkerLost, CellDone, CellFailed,
+                           CellAbandoned, Tick, Drain, StopNow>;
+
+// Commands -----------------------------------------------------------------------------------
+
+struct AssignCell {
+  int worker, cell, attempt;
+  bool keep_memory = false;  // the worker's host memory stays when the cell is done
+};
+struct AbandonCell {
+  int worker, cell, attempt;
+};
+struct StopWorker {
+  int worker;
+};
+/// An attempt failed and the cell will be retried, or it was abandoned and the cell stays planned.
+struct AttemptEnded {
+  int cell, attempt;
+  std::string reason;
+};
+/// The cell is over without a result.
+struct CellEnded {
+  int cell, attempt;  // the last attempt, in this run or an earlier one; 0: never attempted
+  sweep::CellStatus kind;
+  std::string reason;
+};
+
+using Command = std::variant<AssignCell, AbandonCell, StopWorker, AttemptEnded, CellEnded>;
+
+/// A cell that this run leaves planned.
+struct LeftCell {
+  enum class Why { no_worker, no_time, drained, workers_lost, hindered };
+  int cell;
+  Why why;
+  std::string reason;
+};
+
+/// Cells of one SKU.
+struct SkuStatus {
+  std::string sku;
+  int waiting = 0;
+  int running = 0;
+  int over = 0;     // done or ended without a result
+  int workers = 0;  // alive and able to run them
+  /// Time until all of them are over if the workers share the work evenly. Sums the estimates,
+  /// scaled by measured over estimated time of the cells that are done. Empty while unknown.
+  std::optional<double> eta_s;
+};
+
+/// Decides which worker runs which cell. Pure: events in, commands out. Events carry the time, and
+/// the caller executes the commands. Every cell is done or ended exactly once, or left.
+///
+/// Cells with the longest estimate start first. A worker gets cells of its own SKU. A node's memory
+/// is never exceeded, and no cell starves while it waits for memory (MemoryLedger). A failed
+/// attempt is retried, on another worker if one is able to; a timeout is not. A cell without
+/// progress has failed. An attempt that the machine hinders is no failure: it is retried equally
+/// often, and then the cell is left. A silent worker is lost, but the host memory of its cell stays
+/// charged, since the process may be alive; if the worker answers later, it is used again. These
+/// timers count only time in which the caller was listening (a Tick at least once a second).
+class Dispatcher {
+ public:
+  Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules);
+
+  /// `now` never decreases.
+  std::vector<Command> on(const Event& event, Nanos now);
+  /// Whether a result from this worker would count: only that of the attempt that it runs.
+  bool expects(int worker, int cell, int attempt) const;
+  /// All cells are over or left, and the workers have been told to stop.
+  bool finished() const { return finished_; }
+  bool draining() const { return draining_; }
+  /// In plan order; complete once finished.
+  std::vector<LeftCell> left() const;
+  /// SKUs of waiting cells that no worker has; empty until all workers have said hello.
+  std::vector<std::string> missing_skus() const;
+  /// The SKUs of the workers: "a100-80gb", or "a100-80gb, h200-141gb".
+  std::string worker_skus() const;
+  std::vector<SkuStatus> status(Nanos now) const;
+
+ private:
+  enum class CellState { waiting, running, over, left };
+  enum class WorkerState { idle, busy, lost, unusable };
+  enum class AbandonWhy { timeout, stalled, drain };
+  enum class Repeats { elsewhere, anywhere };  // where a failed attempt may be retried
+  enum class Memory { kept, given_back };      // kept: what AssignCell let the worker keep
+
+  struct Cell {
+    explicit Cell(const CellTask& task) : task(task) {}
+    CellTask task;
+    CellState state = CellState::waiting;
+    int tries = 0;
+    int hindered = 0;  // of the tries
+    std::set<int> tried_on;
+    std::optional<LeftCell> left;
+  };
+  struct Abandonment {
+    AbandonWhy why;
+    Nanos asked;  // on the listening clock
+  };
+  struct Run {
+    int cell;
+    int attempt;
+    Nanos started;
+    Nanos progressed;  // on the listening clock
+    bool serving = false;
+    std::optional<Abandonment> abandonment{};
+  };
+  struct Worker {
+    explicit Worker(const WorkerCaps& caps) : caps(caps) {}
+    WorkerCaps caps;
+    WorkerState state = WorkerState::idle;
+    std::optional<Run> run;  // busy: its cell; lost: the cell that it may still run
+    Nanos heard{0};          // on the listening clock
+  };
+  // Measured and estimated run time of the cells that are done.
+  struct Experience {
+    int cells = 0;
+    double taken_s = 0;
+    double estimated_s = 0;
+  };
+  // Longest first, then plan order.
+  struct Place {
+    double minus_estimate_s;
+    int cell;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+
+  void handle(const WorkerJoined& joined);
+  void handle(const WorkerHeard& heard);
+  void handle(const WorkerLost& lost);
+  void handle(const CellDone& done);
+  void handle(const CellFailed& failed);
+  void handle(const CellAbandoned& abandoned);
+  void handle(const Tick&);
+  void handle(const Drain&);
+  void handle(const StopNow&);
+
+  void quarantine_killers();
+  void settle();
+  void end_infeasible();
+  void assign_all(Repeats repeats);
+  std::optional<int> pick(int worker, const Worker& on, Repeats repeats);
+  bool may_take(int worker, const Worker& on, const Cell& cell, Repeats repeats) const;
+  bool other_could(const Cell& cell) const;
+  bool in_time(double estimate_s, Nanos started) const;
+  void assign(int worker, Worker& on, int cell);
+  bool keeps_memory(int worker, const Worker& on, const CellTask& task) const;
+  void finish();
+  LeftCell why_left(const Cell& cell) const;
+  double expected_s(const Cell& cell) const;
+
+  Run end_run(int worker, Worker& on, WorkerState next, Memory memory);
+  void revive(int worker, int cell, int attempt, WorkerState next, Memory memory);
+  void attempt_failed(const Run& run, const std::string& reason);
+  void attempt_hindered(const Run& run, const std::string& reason);
+  void attempt_abandoned(const Run& run, const std::string& reason);
+  void end_cell(int cell, int attempt, sweep::CellStatus kind, const std::string& reason);
+  void wait_again(Cell& cell);
+  void lose(Worker& worker, const std::string& how);
+  void abandon(int worker, Worker& on, AbandonWhy why);
+  void watch(int worker, Worker& on);
+  Nanos patience(const Run& run) const;
+
+  static bool is_alive(const Worker& worker) {
+    return worker.state == WorkerState::idle || worker.state == WorkerState::busy;
+  }
+  bool matches(const Worker& worker, const std::string& sku) const;
+  bool everyone_known() const;
+  int busy_workers() const;
+  Place place_of(const Cell& cell) const { return {-cell.task.estimate_s, cell.task.cell}; }
+
+  DispatchRules rules_;
+  std::map<int, Cell> cells_;
+  std::map<std::string, std::set<Place>> waiting_;  // by SKU
+  std::map<int, Worker> workers_;
+  std::map<std::string, Experience> experience_;  // by SKU
+  MemoryLedger memory_;
+  std::vector<Command> commands_;
+  Nanos now_{0};
+  Nanos last_tick_{0};
+  Nanos listened_{0};  // the listening clock: advances only while ticks arrive
+  bool opened_ = false;
+  bool hello_over_ = false;
+  bool roster_changed_ = true;  // workers changed since end_infeasible() last ran
+  bool draining_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace driver

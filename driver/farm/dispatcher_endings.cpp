@@ -1,0 +1,117 @@
+// How attempts and cells end: on their own, or because they exceed a time limit.
+#include <cstdio>
+#include <utility>
+
+#include "driver/farm/dispatcher.hpp"
+
+namespace driver {
+namespace {
+
+using sweep::CellStatus;
+
+std::string in_seconds(Nanos span) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g s", std::chrono::duration<double>(span).count());
+  return text;
+}
+
+}  // namespace
+
+void Dispatcher::watch(int id, Worker& worker) {
+  const Run& run = *worker.run;
+  if (run.abandonment && listened_ - run.abandonment->asked > rules_.abandon_grace)
+    return lose(worker, "did not abandon the cell within " + in_seconds(rules_.abandon_grace));
+  if (listened_ - worker.heard > rules_.silence)
+    return lose(worker, "was silent for " + in_seconds(rules_.silence));
+  if (rules_.cell_timeout && now_ - run.started > *rules_.cell_timeout)
+    abandon(id, worker, AbandonWhy::timeout);
+  if (!rules_.cell_timeout && listened_ - run.progressed > patience(run))
+    abandon(id, worker, AbandonWhy::stalled);
+}
+
+Nanos Dispatcher::patience(const Run& run) const {
+  return run.serving ? rules_.stalled : rules_.stalled_outside;
+}
+
+Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next, Memory memory) {
+  if (memory == Memory::kept)
+    memory_.end(id);
+  else
+    memory_.release(id);
+  worker.state = next;
+  worker.heard = listened_;
+  if (next == WorkerState::unusable) {
+    roster_changed_ = true;
+    memory_.cancel_reservation_on(worker.caps.node);  // it may have been made for this worker
+  }
+  return *std::exchange(worker.run, std::nullopt);
+}
+
+void Dispatcher::revive(int id, int cell, int attempt, WorkerState next, Memory memory) {
+  const auto at = workers_.find(id);
+  if (at == workers_.end() || at->second.state != WorkerState::lost) return;
+  if (at->second.run->cell != cell || at->second.run->attempt != attempt) return;
+  end_run(id, at->second, next, memory);
+  roster_changed_ = true;
+}
+
+void Dispatcher::lose(Worker& worker, const std::string& how) {
+  const bool alone = busy_workers() == 1;
+  worker.state = WorkerState::lost;
+  roster_changed_ = true;
+  memory_.cancel_reservation_on(worker.caps.node);
+  const std::string reason = "its worker on " + worker.caps.node + " " + how;
+  const Run run = *worker.run;
+  if (run.abandonment) return attempt_abandoned(run, reason);
+  Cell& cell = cells_.at(run.cell);
+  // While other cells run it is unknown which of them killed the process.
+  if (alone) ++cell.task.deaths;
+  if (cell.task.deaths < rules_.deaths) return attempt_hindered(run, reason);
+  end_cell(run.cell, run.attempt, CellStatus::quarantined,
+           "killed its process " + std::to_string(cell.task.deaths) + " times; " + reason);
+}
+
+void Dispatcher::attempt_failed(const Run& run, const std::string& reason) {
+  Cell& cell = cells_.at(run.cell);
+  if (cell.tries - cell.hindered >= rules_.tries)
+    return end_cell(run.cell, run.attempt, CellStatus::failed, reason);
+  commands_.emplace_back(AttemptEnded{run.cell, run.attempt, reason});
+  wait_again(cell);
+}
+
+void Dispatcher::attempt_hindered(const Run& run, const std::string& reason) {
+  Cell& cell = cells_.at(run.cell);
+  commands_.emplace_back(AttemptEnded{run.cell, run.attempt, reason});
+  if (++cell.hindered < rules_.tries) return wait_again(cell);
+  cell.state = CellState::left;
+  cell.left = LeftCell{run.cell, LeftCell::Why::hindered, reason};
+}
+
+void Dispatcher::attempt_abandoned(const Run& run, const std::string& reason) {
+  if (run.abandonment->why == AbandonWhy::timeout)
+    return end_cell(run.cell, run.attempt, CellStatus::timeout,
+                    "ran longer than " + in_seconds(*rules_.cell_timeout));
+  if (run.abandonment->why == AbandonWhy::stalled)
+    return attempt_failed(run, "made no progress for " + in_seconds(patience(run)));
+  commands_.emplace_back(AttemptEnded{run.cell, run.attempt, reason});
+  wait_again(cells_.at(run.cell));
+}
+
+void Dispatcher::end_cell(int cell, int attempt, CellStatus kind, const std::string& reason) {
+  cells_.at(cell).state = CellState::over;
+  commands_.emplace_back(CellEnded{cell, attempt, kind, reason});
+}
+
+void Dispatcher::wait_again(Cell& cell) {
+  cell.state = CellState::waiting;
+  waiting_[cell.task.sku].insert(place_of(cell));
+}
+
+void Dispatcher::abandon(int id, Worker& worker, AbandonWhy why) {
+  Run& run = *worker.run;
+  if (run.abandonment) return;
+  run.abandonment = Abandonment{why, listened_};
+  commands_.emplace_back(AbandonCell{id, run.cell, run.attempt});
+}
+
+}  // namespace driver

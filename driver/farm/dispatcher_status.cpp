@@ -1,0 +1,106 @@
+// Queries about the dispatcher's state; nothing here changes it.
+#include <algorithm>
+#include <set>
+
+#include "driver/farm/dispatcher.hpp"
+
+namespace driver {
+namespace {
+
+std::string listed(const std::set<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace
+
+std::string Dispatcher::worker_skus() const {
+  std::set<std::string> skus;
+  for (const auto& [id, worker] : workers_)
+    if (worker.caps.backend == rules_.backend)
+      skus.insert(worker.caps.sku.empty() ? "any" : worker.caps.sku);
+  return skus.empty() ? "none" : listed(skus);
+}
+
+LeftCell Dispatcher::why_left(const Cell& cell) const {
+  using Why = LeftCell::Why;
+  const auto left = [&](Why why, std::string reason) {
+    return LeftCell{cell.task.cell, why, std::move(reason)};
+  };
+  bool had_worker = false;
+  bool has_worker = false;
+  for (const auto& [id, worker] : workers_) {
+    const bool able = matches(worker, cell.task.sku);
+    had_worker |= able;
+    has_worker |= able && is_alive(worker);
+  }
+  if (draining_) return left(Why::drained, "the run was stopped before it");
+  if (!had_worker)
+    return left(Why::no_worker, "no " + rules_.backend + " worker is a " + cell.task.sku +
+                                    "; the workers are: " + worker_skus());
+  if (!has_worker) return left(Why::workers_lost, "every worker for it was lost");
+  if (!in_time(cell.task.estimate_s, now_))
+    return left(Why::no_time, "it cannot finish before the time limit");
+  return left(Why::workers_lost, "lost workers may still hold the host memory that it needs");
+}
+
+std::vector<LeftCell> Dispatcher::left() const {
+  std::vector<LeftCell> all;
+  for (const auto& [id, cell] : cells_)
+    if (cell.left) all.push_back(*cell.left);
+  return all;
+}
+
+std::vector<std::string> Dispatcher::missing_skus() const {
+  std::vector<std::string> missing;
+  if (!everyone_known()) return missing;
+  for (const auto& [sku, places] : waiting_) {
+    const bool found = std::any_of(workers_.begin(), workers_.end(),
+                                   [&](const auto& entry) { return matches(entry.second, sku); });
+    if (!places.empty() && !found) missing.push_back(sku);
+  }
+  return missing;
+}
+
+double Dispatcher::expected_s(const Cell& cell) const {
+  const auto at = experience_.find(cell.task.sku);
+  const double estimate_s = cell.task.estimate_s;
+  if (at == experience_.end() || at->second.cells == 0) return estimate_s;
+  const Experience& past = at->second;
+  if (estimate_s <= 0) return past.taken_s / past.cells;
+  return past.estimated_s > 0 ? estimate_s * past.taken_s / past.estimated_s : estimate_s;
+}
+
+std::vector<SkuStatus> Dispatcher::status(Nanos now) const {
+  std::map<std::string, SkuStatus> by_sku;
+  std::map<std::string, double> work_s;
+  std::map<int, Nanos> started;
+  for (const auto& [id, worker] : workers_)
+    if (worker.state == WorkerState::busy) started[worker.run->cell] = worker.run->started;
+  for (const auto& [id, cell] : cells_) {
+    SkuStatus& sku = by_sku[cell.task.sku];
+    if (cell.state == CellState::over) ++sku.over;
+    if (cell.state == CellState::waiting) {
+      ++sku.waiting;
+      work_s[cell.task.sku] += expected_s(cell);
+    } else if (cell.state == CellState::running) {
+      ++sku.running;
+      const double spent_s = std::chrono::duration<double>(now - started.at(id)).count();
+      work_s[cell.task.sku] += std::max(0.0, expected_s(cell) - spent_s);
+    }
+  }
+  std::vector<SkuStatus> all;
+  for (auto& [name, sku] : by_sku) {
+    sku.sku = name;
+    for (const auto& [id, worker] : workers_)
+      sku.workers += is_alive(worker) && matches(worker, name);
+    const int open = sku.waiting + sku.running;
+    const bool known = sku.workers > 0 && (open == 0 || work_s[name] > 0);
+    if (known) sku.eta_s = work_s[name] / std::min(sku.workers, std::max(open, 1));
+    all.push_back(sku);
+  }
+  return all;
+}
+
+}  // namespace driver

@@ -1,0 +1,108 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "driver/command_line/exit_codes.hpp"
+#include "driver/farm/dispatcher.hpp"
+#include "workers/rank/channel.hpp"
+#include "workers/rank/worker_loop.hpp"
+
+namespace driver {
+
+/// A running cell.
+struct RunningCell {
+  int cell;
+  int attempt;
+  int worker;
+  std::string host;
+  Nanos started;  // on the farm's clock
+  Nanos heard;    // the worker's last heartbeat
+  worker::Progress progress;
+};
+
+/// A snapshot of the farm's progress.
+struct FarmStatus {
+  int cells = 0;
+  int done = 0;
+  int ended = 0;  // without a result: failed, timed out, infeasible, quarantined
+  int waiting = 0;
+  int workers = 0;  // that have said hello
+  bool draining = false;
+  Nanos now{0};
+  std::vector<SkuStatus> skus{};
+  std::vector<RunningCell> running{};
+  std::vector<std::string> missing_skus{};  // planned, but no worker has that SKU
+
+  /// The longest eta_s of the SKUs; empty while one is unknown.
+  std::optional<double> eta_s() const;
+};
+
+/// Callbacks of the farm, made on the driving thread. An exception ends the run: the workers are
+/// stopped, then it propagates to the caller of run_farm().
+class FarmSink {
+ public:
+  virtual ~FarmSink() = default;
+  /// A worker has joined.
+  virtual void on_worker(int worker, const worker::Hello& hello) { (void)worker, (void)hello; }
+  /// The configuration that is passed to the worker's RunCell.
+  virtual std::string config_of(int cell) = 0;
+  /// Called before the attempt starts.
+  virtual void on_start(int cell, int attempt, const worker::Hello& worker) = 0;
+  /// Must return only when the result is durable; the worker gets its next cell after that.
+  virtual void on_done(int cell, int attempt, const worker::Hello& worker,
+                       std::string&& result) = 0;
+  /// The attempt failed and will be retried, or it was abandoned and the cell stays planned.
+  virtual void on_attempt_ended(int cell, int attempt, const std::string& reason) = 0;
+  /// The cell is over without a result. Attempt 0: never started.
+  virtual void on_ended(int cell, int attempt, sweep::CellStatus kind,
+                        const std::string& reason) = 0;
+  /// The user asks to stop, or the launcher does because it lost a process. `alone` is the running
+  /// cell, if no other cell has run since its worker's last heartbeat.
+  virtual void on_stop_asked(std::optional<int> alone) { (void)alone; }
+  /// About twice a second, and once at the end.
+  virtual void on_status(const FarmStatus&) {}
+};
+
+struct FarmOptions {
+  DispatchRules rules{};
+  std::vector<int> workers{};  // their channel addresses; rules.workers is set to their number
+  Nanos status_period = std::chrono::milliseconds(500);
+  Nanos tick = std::chrono::milliseconds(100);
+  Nanos longest_sleep = std::chrono::milliseconds(50);
+  Nanos goodbye_grace = std::chrono::seconds(15);  // for the workers to leave
+  /// How often the user has asked to stop: one request drains, the second stops running cells.
+  std::function<int()> interruptions = [] { return 0; };
+  /// An exception is about to end the farm while workers are stuck, as in FarmResult.
+  std::function<void()> on_stuck = [] {};
+};
+
+struct FarmResult {
+  int done = 0;
+  int ended = 0;   // without a result
+  int failed = 0;  // part of `ended`: failed, timed out or quarantined
+  std::vector<LeftCell> left;
+  /// Workers that did not leave or could not stop their cell. The caller must end their processes
+  /// (MPI_Abort, or std::_Exit when they are threads of this process).
+  std::vector<int> stuck_workers;
+};
+
+/// Assigns the cells to the workers on the channel until each cell is over or left, then stops the
+/// workers. Sleeps between messages. Rethrows what the sink throws; throws worker::ChannelError or
+/// worker::ProtocolError when the channel itself is broken.
+FarmResult run_farm(worker::Channel& channel, const engine::Clock& clock,
+                    const std::vector<CellTask>& cells, FarmSink& sink, const FarmOptions& options);
+
+/// The same in one process: the caller's thread drives, a second thread is the worker.
+FarmResult run_alone(const std::vector<CellTask>& cells, FarmSink& sink, FarmOptions options,
+                     const worker::Hello& hello, const worker::RunCell& run_cell,
+                     const worker::WorkerOptions& worker_options = {});
+
+/// kNoSuchWorker if every cell that is left has a SKU without a worker, kIncomplete if other cells
+/// are left, kSomeCellsFailed if none is left but some failed, else kOk.
+ExitCode exit_code(const FarmResult& result);
+
+}  // namespace driver

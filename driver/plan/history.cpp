@@ -1,0 +1,101 @@
+#include "driver/plan/history.hpp"
+
+#include <filesystem>
+#include <set>
+
+#include "analysis/compare/config.hpp"
+#include "sweeps/files/durable_file.hpp"
+
+namespace driver {
+namespace {
+
+using sweep::CellRecord;
+using sweep::CellStatus;
+
+/// "changed: engine.block_size 16 -> 32, workload.jobs 3 -> 4 and 2 more"
+std::string changes(const std::string& before, const std::string& now) {
+  constexpr std::size_t kMost = 3;
+  const auto differences =
+      analysis::config_differences(analysis::parse_config(before), analysis::parse_config(now));
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, differences.size()); ++i) {
+    text += (i == 0 ? "changed: " : ", ") + differences[i].key + ' ' +
+            analysis::shown(differences[i].a) + " -> " + analysis::shown(differences[i].b);
+  }
+  if (differences.size() > kMost)
+    text += " and " + std::to_string(differences.size() - kMost) + " more";
+  return text;
+}
+
+bool was_kept_out(CellStatus status) {
+  return status == CellStatus::excluded || status == CellStatus::infeasible;
+}
+
+std::string outcome(const CellRecord& record) {
+  return std::string(sweep::to_text(record.status)) + " before: " + record.reason;
+}
+
+}  // namespace
+
+PlanHistory::PlanHistory(const sweep::ArchiveReader& archive, std::string path,
+                         const std::string& sweep_name)
+    : archive_(archive), path_(std::move(path)) {
+  if (archive.sweep_name() != sweep_name) {
+    throw sweep::ArchiveIncompatible(path_ + " holds the sweep \"" + archive.sweep_name() +
+                                     "\", not \"" + sweep_name + '"');
+  }
+  for (const CellRecord& cell : archive.cells()) {
+    by_key_[cell.key] = &cell;
+    by_label_[cell.label] = &cell;
+  }
+}
+
+const CellRecord* PlanHistory::find(const std::string& key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second;
+}
+
+std::optional<CellRecord> PlanHistory::result_of(const PlannedCell& planned) const {
+  if (const CellRecord* record = find(planned.key)) {
+    if (record->status == CellStatus::ok) return *record;
+    return std::nullopt;
+  }
+  // A result of an earlier plan waits as a shard for a plan that has the cell again.
+  const std::string shard = sweep::resolved(path_) + ".d/" + planned.key + ".h5";
+  if (!std::filesystem::exists(shard)) return std::nullopt;
+  try {
+    const CellRecord record = sweep::read_shard_record(shard, planned.key);
+    if (record.status == CellStatus::ok) return record;
+  } catch (const sweep::ArchiveDamaged&) {
+    // A run will set it aside.
+  } catch (const sweep::FileError&) {
+    // Merged in this instant.
+  }
+  return std::nullopt;
+}
+
+bool PlanHistory::is_quarantined(const PlannedCell& planned) const {
+  const CellRecord* record = find(planned.key);
+  return record != nullptr && record->status == CellStatus::quarantined;
+}
+
+std::string PlanHistory::why_it_runs(const PlannedCell& planned) const {
+  if (const CellRecord* record = find(planned.key)) {
+    return record->status == CellStatus::planned ? "not run yet" : outcome(*record);
+  }
+  const auto like = by_label_.find(sweep::label(planned.cell));
+  if (like == by_label_.end()) return "not in the archive";
+  if (was_kept_out(like->second->status)) return outcome(*like->second);
+  return changes(like->second->config_json, planned.config_json);
+}
+
+int PlanHistory::unplanned(const Plan& plan) const {
+  std::set<std::string> keys;
+  for (const PlannedCell& planned : plan.cells) keys.insert(planned.key);
+  int count = 0;
+  for (const auto& [key, record] : by_key_)
+    count += record->status == CellStatus::ok && !keys.contains(key) ? 1 : 0;
+  return count;
+}
+
+}  // namespace driver

@@ -1,0 +1,36 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "driver/plan/plan.hpp"
+#include "sweeps/archive/reader.hpp"
+
+namespace driver {
+
+/// What an archive knows of the cells of a plan.
+class PlanHistory {
+ public:
+  /// Throws sweep::ArchiveIncompatible when the archive holds another sweep. `archive` must outlive
+  /// this.
+  PlanHistory(const sweep::ArchiveReader& archive, std::string path, const std::string& sweep_name);
+
+  /// The cell's result, or nothing when it is still to run.
+  std::optional<sweep::CellRecord> result_of(const PlannedCell& planned) const;
+  /// Why a cell without a result will run: "not in the archive", "failed before: out of memory",
+  /// "changed: engine.block_size 16 -> 32", ...
+  std::string why_it_runs(const PlannedCell& planned) const;
+  /// Whether the cell killed its process too often.
+  bool is_quarantined(const PlannedCell& planned) const;
+  /// Results that the plan has no cell for.
+  int unplanned(const Plan& plan) const;
+
+ private:
+  const sweep::CellRecord* find(const std::string& key) const;
+
+  const sweep::ArchiveReader& archive_;
+  std::string path_;
+  std::map<std::string, const sweep::CellRecord*> by_key_, by_label_;
+};
+
+}  // namespace driver

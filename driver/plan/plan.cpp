@@ -1,0 +1,179 @@
+#include "driver/plan/plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <set>
+
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/spec/assignment.hpp"
+#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/spec/selection.hpp"
+#include "workers/binding/keys.hpp"
+
+namespace driver {
+namespace {
+
+std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
+  const std::vector<std::string> known = {"sim", "cpu", "cuda"};
+  std::string backend, where = "--backend";
+  if (options.backend) {
+    backend = *options.backend;
+  } else if (spec.backend) {
+    where = sweep::to_text(spec.backend->where) + ": sweep.backend";
+    const auto* text = std::get_if<std::string>(&spec.backend->value);
+    backend = text != nullptr ? *text : sweep::to_text(spec.backend->value);
+  } else {
+    throw sweep::SpecError(
+        spec.path + ": no backend: give [sweep] backend or --backend, one of sim, cpu, cuda");
+  }
+  for (const std::string& name : known) {
+    if (backend == name) return backend;
+  }
+  throw sweep::SpecError(where + " must be one of sim, cpu, cuda, found \"" + backend + '"');
+}
+
+void bind_cell(PlannedCell& planned, const std::string& backend, worker::Profiles& profiles) {
+  try {
+    planned.bound = worker::bind(planned.cell.params, backend, planned.cell.seed, profiles);
+  } catch (const worker::Infeasible& reason) {
+    planned.cell.status = sweep::CellStatus::infeasible;
+    planned.cell.reason = reason.what();
+  }
+}
+
+/// What a cell is that does not run: its parameters as written.
+std::string bare_config(const sweep::Cell& cell, const std::string& backend) {
+  sweep::ParamMap params = cell.params;
+  params["backend"].value = backend;
+  params["repeat.seed"].value = cell.seed;
+  return sweep::canonical_json(params);
+}
+
+/// What is wrong with a cell that --only or --skip leaves out concerns the runs that select it.
+void bind_unselected(PlannedCell& planned, const std::string& backend, worker::Profiles& profiles) {
+  try {
+    bind_cell(planned, backend, profiles);
+  } catch (const sweep::SpecError& error) {
+    planned.cell.status = sweep::CellStatus::infeasible;
+    planned.cell.reason = error.what();
+  }
+}
+
+PlannedCell plan_cell(const sweep::Cell& cell, bool selected, const std::string& backend,
+                      worker::Profiles& profiles) {
+  PlannedCell planned;
+  planned.cell = cell;
+  planned.selected = selected;
+  if (cell.status == sweep::CellStatus::planned)
+    (selected ? bind_cell : bind_unselected)(planned, backend, profiles);
+  planned.config_json =
+      planned.bound ? sweep::canonical_json(planned.bound->identity) : bare_config(cell, backend);
+  planned.key = sweep::sha256_of(planned.config_json);
+  return planned;
+}
+
+/// Leaves the one cell that an index or the start of a key names.
+void select_cell(Plan& plan, const std::string& word) {
+  std::vector<sweep::CellRecord> records;
+  for (const PlannedCell& planned : plan.cells) {
+    records.emplace_back().key = planned.key;
+    records.back().index = planned.cell.index;
+  }
+  const int cell = find_cell(records, word);
+  for (PlannedCell& planned : plan.cells)
+    planned.selected = planned.selected && planned.cell.index == cell;
+}
+
+/// The first axis in which `other` differs from `one`; empty where there is none.
+std::string differing_axis(const sweep::Cell& one, const sweep::Cell& other) {
+  for (const auto& [axis, value] : other.axes) {
+    const auto found = one.params.find(axis);
+    if (found == one.params.end() || found->second.value != value) return axis;
+  }
+  return {};
+}
+
+/// Throws SpecError where two cells are one experiment, since what tells them apart has no effect
+/// on the backend: an archive has one row for it.
+void require_distinct(const Plan& plan) {
+  std::map<std::string, const sweep::Cell*> cells;
+  for (const PlannedCell& planned : plan.cells) {
+    const auto [first, is_new] = cells.emplace(planned.key, &planned.cell);
+    if (is_new) continue;
+    const std::string axis = differing_axis(*first->second, planned.cell);
+    const auto value = planned.cell.params.find(axis);
+    const bool known = value != planned.cell.params.end();
+    throw sweep::SpecError(
+        (known ? sweep::to_text(value->second.where) : plan.spec.path) + ": the cells \"" +
+        sweep::label(*first->second) + "\" and \"" + sweep::label(planned.cell) +
+        "\" are one experiment on backend " + plan.backend +
+        (known ? ", where " + axis + " has no effect: --set it to one value" : ""));
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const std::string& path, const Options& options) {
+  Plan plan;
+  plan.spec = sweep::load_spec(path);
+  for (const std::string& text : options.set)
+    sweep::assign(plan.spec, sweep::parse_assignment(text));
+  plan.backend = backend_of(plan.spec, options);
+  worker::Profiles profiles(options.profiles);
+  const auto counts = [&](const sweep::ParamMap& params, const std::string& key) {
+    return worker::counts(params, key, profiles);
+  };
+  const bool all = options.only.empty() && options.skip.empty();
+  if (const auto first = sweep::first_planned(plan.spec, counts); first && all)
+    plan_cell(*first, all, plan.backend, profiles);
+  const std::vector<sweep::Cell> cells = sweep::expand(plan.spec, counts);
+  const sweep::Selection selection(cells, options.only, options.skip);
+  for (const sweep::Cell& cell : cells)
+    plan.cells.push_back(plan_cell(cell, selection.contains(cell), plan.backend, profiles));
+  require_distinct(plan);
+  if (options.cell) select_cell(plan, *options.cell);
+  if (std::ranges::none_of(plan.cells, &PlannedCell::selected)) {
+    throw sweep::SpecError(path + ": --only and --skip leave no cell");
+  }
+  return plan;
+}
+
+void print_keys_without_effect(const Plan& plan, std::ostream& out) {
+  std::map<std::string, const sweep::Param*> given;
+  std::set<std::string> counting;
+  for (const PlannedCell& planned : plan.cells) {
+    if (!planned.selected || !planned.bound) continue;
+    for (const auto& [key, param] : planned.cell.params) given.try_emplace(key, &param);
+    counting.insert(planned.bound->counting.begin(), planned.bound->counting.end());
+  }
+  const worker::KeyTable& table = worker::sweep_keys();
+  for (const auto& [key, param] : given) {
+    if (counting.contains(key)) continue;
+    const std::string why = table.has_no_effect_on(plan.backend, key)
+                                ? " on backend " + plan.backend
+                                : ": it counts where " + table.where_in_words(key);
+    out << "kvsweep: " << analysis::terminal_text(sweep::to_text(param->where)) << ": " << key
+        << " has no effect" << why << '\n';
+  }
+}
+
+double host_gib(const PlannedCell& planned) {
+  if (!planned.bound) return 0;
+  const auto dram = planned.cell.params.find("dram_gib");
+  const worker::ExperimentConfig& config = planned.bound->config;
+  if (config.backend == "sim" || config.engine.tier.kind == engine::TierKind::none) return 0;
+  if (dram == planned.cell.params.end()) {
+    constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+    const std::int64_t bytes = config.engine.tier.host_blocks * worker::bytes_per_block(config);
+    return static_cast<double>(bytes) / kBytesPerGib;
+  }
+  if (const auto* whole = std::get_if<std::int64_t>(&dram->second.value))
+    return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&dram->second.value);
+  return real != nullptr ? *real : 0;
+}
+
+}  // namespace driver

@@ -1,0 +1,43 @@
+#pragma once
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/command_line/options.hpp"
+#include "sweeps/spec/cell.hpp"
+#include "workers/binding/binding.hpp"
+
+namespace driver {
+
+/// A cell together with what it runs as; `bound` is empty for cells that do not run.
+struct PlannedCell {
+  sweep::Cell cell;
+  bool selected = true;     // by --only and --skip; the others stay as they are
+  std::string config_json;  // canonical: everything that the result depends on, or the bare
+                            // parameters of a cell that does not run
+  std::string key;          // its SHA-256
+  std::optional<worker::BoundCell> bound;
+};
+
+/// A sweep ready to run: every cell bound and checked, in plan order, selected or not.
+struct Plan {
+  sweep::SweepSpec spec;
+  std::string backend;
+  std::vector<PlannedCell> cells;
+};
+
+/// Reads the sweep file, applies --set, --only and --skip, and binds every cell. Throws
+/// sweep::SpecError for what is wrong with the file or a selected cell; other cells that are wrong
+/// are infeasible.
+Plan make_plan(const std::string& path, const Options& options);
+
+/// A line for each key that is set and counts in none of the selected cells: on this backend, or
+/// for these policies. A checkpoint named for a simulation is one.
+void print_keys_without_effect(const Plan& plan, std::ostream& out);
+
+/// Host memory that the cell takes while it runs, GiB: 0 on a backend whose tiers are numbers
+/// (sim).
+double host_gib(const PlannedCell& planned);
+
+}  // namespace driver

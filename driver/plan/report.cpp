@@ -1,0 +1,201 @@
+#include "driver/plan/report.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include "analysis/text/json_line.hpp"
+#include "analysis/text/text_table.hpp"
+#include "driver/farm/memory_ledger.hpp"
+#include "sweeps/spec/canonical_json.hpp"
+
+namespace driver {
+namespace {
+
+struct Total {
+  int cells = 0;
+  int to_run = 0;
+  double served_s = 0;
+  double busy_s = 0;
+  double host_gib = 0;  // largest of one cell
+};
+
+std::string gpu_of(const PlannedCell& planned) {
+  const auto gpu = planned.cell.params.find("gpu");
+  return gpu == planned.cell.params.end() ? "" : std::get<std::string>(gpu->second.value);
+}
+
+std::map<std::string, Total> totals_by_sku(const PlanReport& report) {
+  std::map<std::string, Total> totals;
+  for (const PlanLine& line : report.lines) {
+    Total& total = totals[gpu_of(*line.cell)];
+    ++total.cells;
+    if (!line.runs) continue;
+    ++total.to_run;
+    total.served_s += line.served_s;
+    total.busy_s += line.busy_s;
+    total.host_gib = std::max(total.host_gib, line.host_gib);
+  }
+  return totals;
+}
+
+double figure(const sweep::CellRecord& record, std::string_view name) {
+  for (const sweep::Figure& each : record.figures) {
+    if (each.name == name) return each.value;
+  }
+  return sweep::kNotObserved;
+}
+
+void estimate(PlanLine& line, worker::WorkloadCache& workloads) {
+  const worker::ExperimentConfig& config = line.cell->bound->config;
+  const worker::CellEstimate expected = worker::estimate_cell(config, workloads);
+  line.served_s = expected.served_s;
+  line.busy_s = worker::busy_seconds(config, expected);
+}
+
+/// Why a cell that could run is not going to; empty when it is.
+std::string obstacle(const PlanLine& line, const PlanHistory* history, const PlanRules& rules) {
+  if (rules.node_gib && line.host_gib > *rules.node_gib) {
+    return "infeasible: needs " + analysis::four_digits(line.host_gib) +
+           " GiB of host memory, a node has " + analysis::four_digits(*rules.node_gib);
+  }
+  if (history == nullptr || rules.retry_quarantined || !history->is_quarantined(*line.cell))
+    return "";
+  return history->why_it_runs(*line.cell) + "; --retry-quarantined runs it again";
+}
+
+PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const PlanRules& rules,
+                 worker::WorkloadCache& workloads) {
+  PlanLine line{.cell = &planned, .runs = planned.bound.has_value(), .why = "new"};
+  if (!planned.bound) {
+    line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
+    return line;
+  }
+  line.host_gib = host_gib(planned);
+  if (const auto result = history != nullptr ? history->result_of(planned) : std::nullopt) {
+    line.runs = false;
+    line.why = "done";
+    line.served_s = figure(*result, "makespan_s");
+    line.busy_s = result->run.wall_s;
+    line.estimated = false;
+    return line;
+  }
+  if (history != nullptr) line.why = history->why_it_runs(planned);
+  estimate(line, workloads);
+  if (const std::string why_not = obstacle(line, history, rules); !why_not.empty()) {
+    line.runs = false;
+    line.why = why_not;
+  }
+  return line;
+}
+
+/// Of a backend whose tiers are memory, and not numbers.
+bool has_real_tiers(const Plan& plan) { return plan.backend != "sim"; }
+
+/// JSON has no NaN.
+std::string json_number(double value) {
+  analysis::JsonLine line;
+  line.number(value);
+  return std::string(line.so_far());
+}
+
+void print_cells(const PlanReport& report, std::ostream& out) {
+  using Align = analysis::TextTable::Align;
+  analysis::TextTable table;
+  table.add_column("cell", "", Align::right);
+  table.add_column("key", "", Align::left);
+  table.add_column("runs", "", Align::left);
+  table.add_column("served", "s", Align::right);
+  table.add_column("worker", "s", Align::right);
+  table.add_column("what", "", Align::left);
+  for (const PlanLine& line : report.lines) {
+    const bool timed = line.cell->bound.has_value();
+    table.add_row({std::to_string(line.cell->cell.index), line.cell->key.substr(0, 8),
+                   line.runs ? "yes" : "no", timed ? analysis::four_digits(line.served_s) : "-",
+                   timed ? analysis::four_digits(line.busy_s) : "-",
+                   sweep::label(line.cell->cell) + (line.why.empty() ? "" : ": " + line.why)});
+  }
+  table.print(out);
+}
+
+void print_host_memory(const PlanReport& report, std::ostream& out) {
+  std::vector<double> cells_gib;
+  for (const PlanLine& line : report.lines)
+    if (line.runs) cells_gib.push_back(line.host_gib);
+  const double largest = cells_gib.empty() ? 0 : *std::ranges::max_element(cells_gib);
+  out << "host memory: the largest cell takes " << analysis::four_digits(largest) << " GiB; ";
+  if (report.rules.node_gib) {
+    out << "of a node's " << analysis::four_digits(*report.rules.node_gib) << " GiB, cells that run"
+        << " together take at most "
+        << analysis::four_digits(most_at_once_gib(cells_gib, *report.rules.node_gib)) << ".\n";
+  } else {
+    out << "cells that do not fit a node together wait for each other (--node-memory-gib says how"
+           " much a node has).\n";
+  }
+}
+
+}  // namespace
+
+PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHistory* history) {
+  PlanReport report;
+  report.rules = rules;
+  worker::WorkloadCache workloads;
+  for (const PlannedCell& planned : plan.cells) {
+    if (planned.selected) report.lines.push_back(line_of(planned, history, rules, workloads));
+  }
+  if (history == nullptr) return report;
+  if (const int others = history->unplanned(plan); others > 0) {
+    report.notes =
+        std::to_string(others) + " results of the archive belong to no cell of this plan.";
+  }
+  return report;
+}
+
+void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
+  out << plan.spec.name << ": " << plan.cells.size() << " cells, backend " << plan.backend << '\n'
+      << '\n';
+  print_cells(report, out);
+  out << '\n';
+  using Align = analysis::TextTable::Align;
+  analysis::TextTable table;
+  table.add_column("gpu", "", Align::left);
+  table.add_column("cells", "", Align::right);
+  table.add_column("to run", "", Align::right);
+  table.add_column("served", "s", Align::right);
+  table.add_column("worker", "s", Align::right);
+  if (has_real_tiers(plan)) table.add_column("host tier", "GiB a cell", Align::right);
+  for (const auto& [sku, total] : totals_by_sku(report)) {
+    std::vector<std::string> row = {sku, std::to_string(total.cells), std::to_string(total.to_run),
+                                    analysis::four_digits(total.served_s),
+                                    analysis::four_digits(total.busy_s)};
+    if (has_real_tiers(plan)) row.push_back(analysis::four_digits(total.host_gib));
+    table.add_row(row);
+  }
+  table.print(out);
+  out << "\nserved: expected time on the cell's clock; worker: expected time of one worker. Both "
+         "are estimates"
+         " from the cost model, except for cells that are done. The second table counts what is to "
+         "run.\n";
+  if (has_real_tiers(plan)) print_host_memory(report, out);
+  if (!report.notes.empty()) out << report.notes << '\n';
+}
+
+void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& out) {
+  const auto text = [](const std::string& value) { return sweep::json_string(value); };
+  out << "{\"name\":" << text(plan.spec.name) << ",\"backend\":" << text(plan.backend)
+      << ",\"cells\":[";
+  const char* comma = "";
+  for (const PlanLine& line : report.lines) {
+    const sweep::Cell& cell = line.cell->cell;
+    out << comma << "{\"cell\":" << cell.index << ",\"key\":" << text(line.cell->key)
+        << ",\"label\":" << text(sweep::label(cell)) << ",\"gpu\":" << text(gpu_of(*line.cell))
+        << ",\"status\":" << text(std::string(sweep::to_text(cell.status)))
+        << ",\"runs\":" << (line.runs ? "true" : "false") << ",\"why\":" << text(line.why)
+        << ",\"estimated\":" << (line.estimated ? "true" : "false")
+        << ",\"served_s\":" << json_number(line.served_s)
+        << ",\"worker_s\":" << json_number(line.busy_s) << ",\"host_gib\":" << line.host_gib << '}';
+    comma = ",";
+  }
+  out << "]}\n";
+}
+
+}  // namespace driver

@@ -1,0 +1,45 @@
+#pragma once
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/plan/history.hpp"
+#include "driver/plan/plan.hpp"
+#include "workers/cell/estimate.hpp"
+
+namespace driver {
+
+/// What a plan says of one cell.
+struct PlanLine {
+  const PlannedCell* cell = nullptr;
+  bool runs = false;  // false: done already, excluded, infeasible or quarantined
+  std::string
+      why;  // "new", "done", "failed before: ...", "changed: engine.block_size 16 -> 32", ...
+  double served_s = 0;    // on the cell's clock
+  double busy_s = 0;      // of a worker
+  double host_gib = 0;    // host memory that the cell takes; a simulated tier takes none
+  bool estimated = true;  // false: as an earlier run took
+};
+
+struct PlanRules {
+  bool retry_quarantined = false;
+  std::optional<double> node_gib{};  // host memory of every node, where it is known
+};
+
+struct PlanReport {
+  std::vector<PlanLine> lines;
+  PlanRules rules;
+  std::string notes;  // e.g. of which archive
+};
+
+/// Every selected cell of the plan as it would run: into an empty archive, or into the one that
+/// `history` knows.
+PlanReport report_plan(const Plan& plan, const PlanRules& rules = {},
+                       const PlanHistory* history = nullptr);
+
+void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out);
+void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& out);
+
+}  // namespace driver

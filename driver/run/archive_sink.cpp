@@ -1,0 +1,209 @@
+#include "driver/run/archive_sink.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "analysis/cell/cell_report.hpp"
+#include "sweeps/archive/marks.hpp"
+#include "sweeps/spec/canonical_json.hpp"
+#include "workers/cell/estimate.hpp"
+#include "workers/rank/cell_job.hpp"
+
+namespace driver {
+namespace {
+
+std::string outcome_text(const sweep::CellRecord& record) {
+  double jct = sweep::kNotObserved, steps = sweep::kNotObserved;
+  for (const sweep::Figure& figure : record.figures) {
+    if (figure.name == "jct_wall_mean_s") jct = figure.value;
+    if (figure.name == "steps") steps = figure.value;
+  }
+  char text[80];
+  std::snprintf(text, sizeof text, "mean jct_wall %.1f s, %.0f steps", jct, steps);
+  return text;
+}
+
+/// Marks of attempts that an earlier run started and did not finish, by key.
+std::map<std::string, sweep::RunMark> earlier_starts(const sweep::Archive& archive) {
+  std::map<std::string, sweep::RunMark> starts;
+  for (const sweep::RunMark& mark : archive.deaths()) starts[mark.key] = mark;
+  return starts;
+}
+
+}  // namespace
+
+std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
+  std::vector<sweep::CellRecord> records;
+  for (const PlannedCell& planned : plan.cells) {
+    sweep::CellRecord& record = records.emplace_back();
+    record.key = planned.key;
+    record.index = planned.cell.index;
+    record.label = sweep::label(planned.cell);
+    record.axes = planned.cell.axes;
+    record.config_json = planned.config_json;
+    record.backend = plan.backend;
+    record.repeat = planned.cell.repeat;
+    record.seed = planned.cell.seed;
+    record.status = planned.cell.status;
+    record.reason = planned.cell.reason;
+  }
+  return records;
+}
+
+std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::string>& done) {
+  std::map<int, double> expected;
+  worker::WorkloadCache workloads;
+  for (const PlannedCell& planned : plan.cells) {
+    if (!planned.selected || !planned.bound || done.contains(planned.key)) continue;
+    const worker::ExperimentConfig& config = planned.bound->config;
+    expected[planned.cell.index] =
+        worker::busy_seconds(config, worker::estimate_cell(config, workloads));
+  }
+  return expected;
+}
+
+std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
+                                 const sweep::Archive& archive, bool retry_quarantined) {
+  std::map<std::string, const sweep::CellRecord*> records;
+  for (const sweep::CellRecord& record : archive.cells()) records[record.key] = &record;
+  const auto starts = earlier_starts(archive);
+  std::vector<CellTask> tasks;
+  for (const PlannedCell& planned : plan.cells) {
+    const sweep::CellRecord& record = *records.at(planned.key);
+    if (!planned.selected || !planned.bound || record.status == sweep::CellStatus::ok) continue;
+    if (record.status == sweep::CellStatus::quarantined && !retry_quarantined) continue;
+    CellTask task{.cell = planned.cell.index, .sku = planned.bound->config.gpu.name};
+    if (const auto s = expected_s.find(task.cell); s != expected_s.end())
+      task.estimate_s = s->second;
+    task.host_gib = host_gib(planned);
+    task.attempts = record.run.attempts;
+    if (const auto start = starts.find(planned.key); start != starts.end()) {
+      task.attempts = std::max(task.attempts, start->second.attempt);
+      task.deaths = sweep::deaths_of(start->second);
+    }
+    tasks.push_back(task);
+  }
+  return tasks;
+}
+
+ArchiveSink::ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
+                         const SpaceWait& with_space, ProgressLine& progress)
+    : profiles_(profiles),
+      expected_(plan.spec.expected),
+      archive_(archive),
+      with_space_(with_space),
+      progress_(progress) {
+  std::map<std::string, int> row_of_key;
+  for (const sweep::CellRecord& record : archive.cells()) row_of_key[record.key] = record.index;
+  for (const PlannedCell& planned : plan.cells) {
+    cells_[planned.cell.index] = &planned;
+    row_of_[planned.cell.index] = row_of_key.at(planned.key);
+  }
+}
+
+const sweep::CellRecord& ArchiveSink::record_of(int cell) const {
+  return archive_.cells()[static_cast<std::size_t>(row_of_.at(cell))];
+}
+
+void ArchiveSink::on_worker(int worker, const worker::Hello& hello) {
+  if (hello.sku.empty()) return;  // accepts cells of any SKU
+  std::string text = std::to_string(worker) + " on " + hello.host + " is a " + hello.sku;
+  if (!hello.device_name.empty())
+    text += " (" + hello.device_name + ", " + std::to_string(hello.device_mib) + " MiB)";
+  progress_.report("worker " + text);
+  workers_ += (workers_.empty() ? "" : "; ") + text;
+  with_space_([&] { archive_.describe_run("workers", workers_); });
+}
+
+std::string ArchiveSink::config_of(int cell) {
+  const sweep::CellRecord& record = record_of(cell);
+  return worker::encode_job(
+      {record, cells_.at(cell)->cell.params, profiles_, archive_.mark_path(record.key), expected_});
+}
+
+void ArchiveSink::on_start(int cell, int attempt, const worker::Hello& worker) {
+  const sweep::CellRecord& record = record_of(cell);
+  sweep::RunMark mark;
+  mark.key = record.key;
+  mark.attempt = attempt;
+  mark.host = worker.host;
+  mark.pid = worker.pid;
+  mark.start_ticks = worker.start_ticks;
+  mark.phase = "run";
+  mark.drives = worker.host == self_.name && worker.pid == self_.pid;
+  for (const sweep::RunMark& earlier : archive_.deaths())
+    if (earlier.key == record.key) mark.deaths = sweep::deaths_of(earlier);
+  with_space_([&] { archive_.mark_started(mark); });
+  running_[cell] = mark;
+}
+
+void ArchiveSink::on_stop_asked(std::optional<int> alone) {
+  for (const auto& [cell, mark] : running_) {
+    try {
+      if (!sweep::process_is_gone(mark, self_.name)) {
+        archive_.add_to_mark(mark.key, "stopped", "1");
+      } else if (alone == cell) {
+        archive_.add_to_mark(mark.key, "died", "its process was gone, and no other cell ran");
+      }
+    } catch (const sweep::ArchiveNoSpace&) {
+      // The mark matters only if this process is killed before the cell ends. A stop must not wait
+      // for disk space.
+    }
+  }
+}
+
+/// Clears the mark of an attempt that ended without a verdict. The mark stays if earlier attempts
+/// killed their process.
+void ArchiveSink::leave_mark(const sweep::RunMark& mark) {
+  if (mark.deaths > 0) {
+    archive_.add_to_mark(mark.key, "stopped", "1");
+  } else {
+    archive_.remove_mark(mark.key);
+  }
+}
+
+ArchiveSink::~ArchiveSink() {
+  for (const auto& [cell, mark] : running_) {
+    try {
+      leave_mark(mark);
+    } catch (const sweep::ArchiveError&) {
+      // The exception that ends the run reports the cause.
+    }
+  }
+}
+
+void ArchiveSink::on_status(const FarmStatus& status) {
+  constexpr Nanos kBeatPeriod = std::chrono::seconds(10);
+  if (!last_beat_ || status.now - *last_beat_ >= kBeatPeriod) {
+    archive_.beat();
+    last_beat_ = status.now;
+  }
+  progress_.update(status);
+}
+
+void ArchiveSink::on_done(int cell, int, const worker::Hello&, std::string&& result) {
+  const sweep::CellRecord& record = record_of(cell);
+  with_space_([&] { archive_.commit(record.key, result); });
+  running_.erase(cell);
+  progress_.report(record.label + ": " + outcome_text(record));
+  archive_.merge_if_due();
+}
+
+void ArchiveSink::on_attempt_ended(int cell, int attempt, const std::string& reason) {
+  const sweep::CellRecord& record = record_of(cell);
+  const auto running = running_.find(cell);
+  if (running != running_.end()) with_space_([&] { leave_mark(running->second); });
+  running_.erase(cell);
+  progress_.report(record.label + ": attempt " + std::to_string(attempt) + " ended: " + reason);
+}
+
+void ArchiveSink::on_ended(int cell, int attempt, sweep::CellStatus kind,
+                           const std::string& reason) {
+  const sweep::CellRecord& record = record_of(cell);
+  const std::string shard = worker::failed_shard(record, attempt, kind, reason);
+  with_space_([&] { archive_.commit(record.key, shard); });
+  running_.erase(cell);
+  progress_.report(record.label + ": " + std::string(sweep::to_text(kind)) + ": " + reason);
+}
+
+}  // namespace driver

@@ -1,0 +1,65 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "driver/farm/farm.hpp"
+#include "driver/farm/progress.hpp"
+#include "driver/farm/space_wait.hpp"
+#include "driver/plan/plan.hpp"
+#include "sweeps/archive/archive.hpp"
+#include "workers/rank/host.hpp"
+
+namespace driver {
+
+/// The archive's rows for the cells of a plan, before any cell has run.
+std::vector<sweep::CellRecord> planned_records(const Plan& plan);
+
+/// Expected run time in seconds of each selected cell of the plan, by plan index, without the keys
+/// in `done`. Reads or generates the workloads, so wrong input is refused before anything is
+/// written.
+std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::string>& done);
+
+/// The cells left to run: selected, able to run, and without a result. Quarantined cells only with
+/// `retry_quarantined`.
+std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
+                                 const sweep::Archive& archive, bool retry_quarantined);
+
+/// Writes what the farm reports into the archive. Waits for space when the disk is full.
+class ArchiveSink final : public FarmSink {
+ public:
+  ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
+              const SpaceWait& with_space, ProgressLine& progress);
+  /// Cells that still run because an exception ended the farm stay planned.
+  ~ArchiveSink() override;
+  ArchiveSink(const ArchiveSink&) = delete;
+  ArchiveSink& operator=(const ArchiveSink&) = delete;
+
+  void on_worker(int worker, const worker::Hello& hello) override;
+  std::string config_of(int cell) override;
+  void on_start(int cell, int attempt, const worker::Hello& worker) override;
+  void on_done(int cell, int attempt, const worker::Hello& worker, std::string&& result) override;
+  void on_attempt_ended(int cell, int attempt, const std::string& reason) override;
+  void on_ended(int cell, int attempt, sweep::CellStatus kind, const std::string& reason) override;
+  void on_stop_asked(std::optional<int> alone) override;
+  void on_status(const FarmStatus& status) override;
+
+ private:
+  const sweep::CellRecord& record_of(int cell) const;
+  void leave_mark(const sweep::RunMark& mark);
+
+  std::map<int, const PlannedCell*> cells_;  // by plan index
+  std::map<int, int> row_of_;                // plan index -> row of the archive
+  std::map<int, sweep::RunMark> running_;    // by plan index
+  std::string workers_;                      // the GPU and node of each, for /provenance
+  worker::Host self_ = worker::detect_host();
+  std::string profiles_;
+  std::vector<sweep::Expectation> expected_;  // what every result must satisfy
+  sweep::Archive& archive_;
+  const SpaceWait& with_space_;
+  ProgressLine& progress_;
+  std::optional<Nanos> last_beat_;  // on the farm's clock
+};
+
+}  // namespace driver

@@ -1,0 +1,91 @@
+#include "driver/run/serve.hpp"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <optional>
+
+#include "analysis/text/escape.hpp"
+#include "driver/command_line/exit_codes.hpp"
+#include "driver/farm/drain.hpp"
+#include "driver/run/setup.hpp"
+#include "workers/rank/cell_job.hpp"
+#include "workers/rank/seat.hpp"
+
+namespace driver {
+namespace {
+
+/// Empty when the driver stops this worker before it welcomes it.
+std::optional<worker::Welcome> wait_for_welcome(worker::Channel& channel) {
+  while (true) {
+    while (const std::optional<worker::Received> received = channel.poll()) {
+      if (std::holds_alternative<worker::Stop>(received->message)) return std::nullopt;
+      if (const auto* welcome = std::get_if<worker::Welcome>(&received->message)) return *welcome;
+      throw worker::ProtocolError("a worker expects to be welcomed before anything else");
+    }
+    channel.wait(std::chrono::milliseconds(20));
+  }
+}
+
+/// Ends a worker that cannot serve. Skips MPI_Finalize, which would wait for the driver while the
+/// driver waits for this worker. mpirun then ends the job.
+[[noreturn]] void give_up(int rank, const std::exception& error, ExitCode code) {
+  const std::string text = "kvsweep: worker of rank " + std::to_string(rank) + ": " +
+                           analysis::terminal_text(error.what()) + '\n';
+  std::cerr << text << std::flush;
+  std::_Exit(code);
+}
+
+/// For a worker with a hanging cell. It has reported the hang, and the driver ends the job when all
+/// results are stored. If the worker left earlier, mpirun would end the driver as well, with the
+/// wrong exit code.
+[[noreturn]] void wait_for_the_end() {
+  while (true) ::pause();
+}
+
+int serve_until_dismissed(const Options& options, worker::MpiChannel& channel) {
+  const auto welcome = wait_for_welcome(channel);
+  if (!welcome) return kOk;
+  const worker::Seat seat =
+      worker::take_seat(worker_hello(options), welcome->backend, channel.place().local_worker,
+                        options.profiles, options.cache);
+  worker::load_model(*welcome, *seat.executor);
+  const worker::RunCell runner =
+      worker::make_cell_runner(seat.hello, channel.place().rank, seat.executor);
+  engine::WallClock clock;
+  const worker::WorkerEnd end = worker::run_worker(channel, clock, seat.hello, runner);
+  if (end == worker::WorkerEnd::stuck) wait_for_the_end();
+  return kOk;
+}
+
+}  // namespace
+
+void welcome_workers(worker::MpiChannel& channel, const std::string& backend,
+                     const std::string& model_of) {
+  worker::Welcome welcome{.backend = backend, .model_of = model_of};
+  welcome.group_size = channel.place().size - 1;
+  if (!model_of.empty() && welcome.group_size > 1)
+    welcome.weights_group = worker::new_weights_group();
+  for (int rank = 1; rank < channel.place().size; ++rank) {
+    welcome.group_rank = rank - 1;
+    channel.send(rank, welcome);
+  }
+}
+
+void dismiss_workers(worker::MpiChannel& channel) {
+  for (int rank = 1; rank < channel.place().size; ++rank) channel.send(rank, worker::Stop{});
+  channel.flush(std::chrono::seconds(5));
+}
+
+int serve_cells(const Options& options, worker::MpiChannel& channel) {
+  ignore_drain_signals();
+  try {
+    return serve_until_dismissed(options, channel);
+  } catch (const worker::InputError& error) {
+    give_up(channel.place().rank, error, kUsage);
+  } catch (const std::exception& error) {
+    give_up(channel.place().rank, error, kInternalError);
+  }
+}
+
+}  // namespace driver

@@ -1,0 +1,199 @@
+#include "driver/submit/cluster.hpp"
+
+#include <set>
+
+#include "driver/submit/words.hpp"
+#include "workers/binding/profiles.hpp"
+
+namespace driver {
+namespace {
+
+namespace fs = std::filesystem;
+using sweep::ParamReader;
+
+const std::string kSku = "sku.", kQos = "qos.", kFakeDevices = "fake_devices.";
+
+std::string required_text(ParamReader& in, const std::string& key) {
+  in.require(key);
+  return in.text(key, "");
+}
+
+int required_count(ParamReader& in, const std::string& key, int min, int max) {
+  in.require(key);
+  return static_cast<int>(in.integer(key, min, min, max));
+}
+
+double required_number(ParamReader& in, const std::string& key, double min, double max) {
+  in.require(key);
+  return in.number(key, min, min, max);
+}
+
+/// A value for an #SBATCH line, where Slurm treats blanks, quotes, backslashes and # specially.
+std::string slurm_words(ParamReader& in, const std::string& key) {
+  const std::string text = required_text(in, key);
+  if (text.find_first_of(" \"'\\#") != std::string::npos)
+    in.fail(key, "must have no blank, quote, backslash or #");
+  return text;
+}
+
+/// The table names under a table of tables, sorted: "sku.a100-40gb.gres" -> "a100-40gb".
+std::set<std::string> names_under(const sweep::ParamMap& params, const std::string& table) {
+  std::set<std::string> names;
+  for (auto at = params.lower_bound(table); at != params.end() && at->first.starts_with(table);
+       ++at) {
+    const std::size_t end = at->first.rfind('.');
+    names.insert(at->first.substr(table.size(), std::max(end, table.size()) - table.size()));
+  }
+  return names;
+}
+
+/// Keys and values are copied into scripts unquoted, so they must be safe there.
+void check_lines(const ParamReader& in, const sweep::ParamMap& params) {
+  for (const auto& [key, param] : params) {
+    if (!is_plain_word(key))
+      throw sweep::SpecError(sweep::to_text(param.where) + ": the key " + sweep::to_text(key) +
+                             " must consist of letters, digits, '.', '_' and '-'");
+    const auto* text = std::get_if<std::string>(&param.value);
+    if (text != nullptr && !is_one_line(*text))
+      in.fail(key, "must have no line break or other control character");
+  }
+}
+
+SkuNodes read_sku(ParamReader& in, const std::string& sku) {
+  const std::string at = kSku + sku + '.';
+  SkuNodes nodes;
+  nodes.partition = slurm_words(in, at + "partition");
+  nodes.gres = slurm_words(in, at + "gres");
+  nodes.constraint = slurm_words(in, at + "constraint");
+  nodes.gpus_per_node = required_count(in, at + "gpus_per_node", 1, 64);
+  nodes.cores_per_gpu = required_count(in, at + "cores_per_gpu", 1, 1024);
+  nodes.node_memory_gib = in.number(at + "node_memory_gib", 0, 1, 1 << 20);
+  for (const char* key : {"gres", "constraint"}) {
+    const std::string& asked = key == std::string("gres") ? nodes.gres : nodes.constraint;
+    if (asked.find_first_of("|,/") != std::string::npos)
+      in.fail(at + key, "must name one kind of card, without '|', ',' or '/'");
+  }
+  const bool counted = nodes.gres.find_last_not_of("0123456789") != nodes.gres.size() - 1 &&
+                       nodes.gres[nodes.gres.find_last_not_of("0123456789")] == ':';
+  const bool names_gpu = nodes.gres == "gpu" || nodes.gres.starts_with("gpu:");
+  if (!names_gpu || nodes.gres == "gpu:" || counted)
+    in.fail(at + "gres", "must be gpu or gpu:TYPE, without a number");
+  return nodes;
+}
+
+void read_job_keys(ParamReader& in, Cluster& cluster) {
+  constexpr int kDay = 24 * 3600;
+  in.require("cluster.account_required");
+  cluster.account_required = in.boolean("cluster.account_required", false);
+  cluster.qos = slurm_words(in, "cluster.qos");
+  cluster.max_hours = required_number(in, "cluster.max_hours", 0.01, 24 * 365);
+  cluster.signal_lead_s = required_count(in, "cluster.signal_lead_s", 1, kDay);
+  cluster.end_margin_s = required_count(in, "cluster.end_margin_s", 0, kDay);
+  cluster.staging_gib = required_number(in, "cluster.staging_gib", 0, 1 << 20);
+  cluster.max_array_tasks = required_count(in, "cluster.max_array_tasks", 1, 1 << 22);
+  cluster.modules = required_text(in, "cluster.modules");
+  cluster.scratch = required_text(in, "cluster.scratch");
+  cluster.mpirun = required_text(in, "cluster.mpirun");
+  cluster.srun = required_text(in, "cluster.srun");
+  cluster.merge_partition = slurm_words(in, "cluster.merge_partition");
+}
+
+void read_tables(ParamReader& in, Cluster& cluster) {
+  for (const std::string& qos : names_under(cluster.params, kQos))
+    cluster.qos_hours[qos] = required_number(in, kQos + qos + ".max_hours", 0.01, 24 * 365);
+  for (const std::string& sku : names_under(cluster.params, kSku))
+    cluster.skus[sku] = read_sku(in, sku);
+  for (auto at = cluster.params.lower_bound(kFakeDevices);
+       at != cluster.params.end() && at->first.starts_with(kFakeDevices); ++at) {
+    cluster.fake_devices.emplace_back(at->first.substr(kFakeDevices.size()),
+                                      in.text(at->first, ""));
+  }
+}
+
+/// Whether a request for `a` accepts every node that a request for `b` accepts.
+bool covers(const SkuNodes& a, const SkuNodes& b) {
+  return a.partition == b.partition && (a.gres == b.gres || a.gres == "gpu") &&
+         (a.constraint == b.constraint || a.constraint.empty());
+}
+
+/// A request that covers another SKU's could get either card, which defeats pinning.
+void check_skus_differ(const ParamReader& in, const Cluster& cluster) {
+  for (const auto& [sku, nodes] : cluster.skus) {
+    for (const auto& [other, others] : cluster.skus) {
+      const bool both = covers(nodes, others) && covers(others, nodes);
+      if (sku == other || !covers(nodes, others) || (both && sku < other)) continue;
+      in.fail(kSku + sku + ".constraint",
+              "must tell its nodes from those of " + kSku + other + " (" +
+                  sweep::to_text(in.where(kSku + other + ".constraint")) + "), which " +
+                  (both ? "has the same partition, gres and constraint"
+                        : "asks for some of the same nodes"));
+    }
+  }
+}
+
+void check_agreement(const ParamReader& in, const Cluster& cluster) {
+  if (cluster.skus.empty())
+    throw sweep::SpecError(cluster.file +
+                           ": the key \"sku.NAME.gres\" is missing: no GPU is named");
+  if (cluster.end_margin_s >= cluster.signal_lead_s)
+    in.fail("cluster.end_margin_s", "must be less than cluster.signal_lead_s (" +
+                                        std::to_string(cluster.signal_lead_s) + ", " +
+                                        sweep::to_text(in.where("cluster.signal_lead_s")) + ")");
+  if (!cluster.qos.empty() && !cluster.qos_hours.empty() &&
+      !cluster.qos_hours.contains(cluster.qos))
+    in.fail("cluster.qos", "must be one of the [qos.NAME] tables of this file");
+  check_skus_differ(in, cluster);
+}
+
+fs::path cluster_file(const fs::path& folder, const std::string& name) {
+  if (name.ends_with(".toml")) return name;
+  const std::vector<std::string> known = worker::profile_names(folder);
+  for (const std::string& each : known)
+    if (each == name) return folder / (name + ".toml");
+  std::string list;
+  for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
+  const std::string near = sweep::did_you_mean(name, known);
+  throw sweep::SpecError("unknown cluster \"" + name + '"' +
+                         (near.empty() ? "" : " (did you mean \"" + near + "\"?)") + ", " +
+                         folder.string() + " has: " + list +
+                         "; a profile of your own is given by its path, FILE.toml");
+}
+
+}  // namespace
+
+const SkuNodes& Cluster::nodes_of(const std::string& sku) const {
+  const auto found = skus.find(sku);
+  if (found != skus.end()) return found->second;
+  std::vector<std::string> known;
+  std::string list;
+  for (const auto& [each, nodes] : skus) {
+    known.push_back(each);
+    list += (list.empty() ? "" : ", ") + each;
+  }
+  const std::string near = sweep::did_you_mean(sku, known);
+  throw sweep::SpecError(file + ": there is no table [sku." + sku + ']' +
+                         (near.empty() ? "" : " (did you mean \"" + near + "\"?)") +
+                         "; the cluster has: " + list);
+}
+
+std::string Cluster::place_of(const std::string& key) const {
+  const auto found = params.find(key);
+  return (found == params.end() ? file : sweep::to_text(found->second.where)) + ": " + key;
+}
+
+Cluster load_cluster(const fs::path& folder, const std::string& name) {
+  const fs::path file = cluster_file(folder, name);
+  Cluster cluster;
+  cluster.name = file.stem().string();
+  cluster.file = file.string();
+  cluster.params = sweep::load_flat_toml(cluster.file);
+  ParamReader in(cluster.params, cluster.file);
+  check_lines(in, cluster.params);
+  read_job_keys(in, cluster);
+  read_tables(in, cluster);
+  in.reject_unknown();
+  check_agreement(in, cluster);
+  return cluster;
+}
+
+}  // namespace driver

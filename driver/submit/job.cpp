@@ -1,0 +1,173 @@
+#include "driver/submit/job.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "analysis/text/text_table.hpp"
+#include "driver/farm/memory_ledger.hpp"
+
+namespace driver {
+namespace {
+
+// Time before the first cell: the ranks start, and a real model loads its weights.
+constexpr double kSimStartS = 60, kModelStartS = 600;
+// Plans come from cost models of kernels; real hosts and loads deviate.
+constexpr double kTimeReserve = 1.25;
+constexpr int kTimeStepMin = 5;
+// Host memory of a simulated cell: its events and tables, without a model.
+constexpr double kSimGib = 4;
+
+std::string hours_text(double seconds) { return analysis::four_digits(seconds / 3600) + " h"; }
+
+/// The longest that `workers` are busy if each always takes the longest cell that is left.
+double work_of(const std::vector<PlanLine>& cells, double longest_s, int workers) {
+  double sum_s = 0;
+  for (const PlanLine& line : cells) sum_s += line.busy_s;
+  return sum_s / workers + longest_s * (1 - 1.0 / workers);
+}
+
+int nodes_for(int gpus, int per_node) { return (gpus + per_node - 1) / per_node; }
+
+/// Slurm spreads ranks and GPUs evenly: all nodes of a job have the same number.
+bool is_even(int gpus, int per_node) { return gpus % nodes_for(gpus, per_node) == 0; }
+
+void check_gpus(const SkuJob& job, const Cluster& cluster, int gpus) {
+  const int per_node = job.on.gpus_per_node;
+  if (is_even(gpus, per_node)) return;
+  int less = gpus, more = gpus;
+  while (!is_even(less, per_node)) --less;
+  while (!is_even(more, per_node)) ++more;
+  throw UsageError("--gpus " + std::to_string(gpus) + ": a node of " + job.sku + " has " +
+                   std::to_string(per_node) + " (" +
+                   cluster.place_of("sku." + job.sku + ".gpus_per_node") +
+                   "), and nodes of one job have equally many: give " + std::to_string(less) +
+                   " or " + std::to_string(more));
+}
+
+/// Sets nodes and GPUs per node to what was asked for, or to fewer so that every GPU has a cell.
+void place_on_nodes(SkuJob& job, const Cluster& cluster, const Options& options) {
+  const int per_node = job.on.gpus_per_node;
+  int gpus = 1;
+  if (!options.submit.array) {
+    check_gpus(job, cluster, options.submit.gpus);
+    gpus = std::min(options.submit.gpus, static_cast<int>(job.cells.size()));
+    while (!is_even(gpus, per_node)) --gpus;
+  }
+  job.nodes = nodes_for(gpus, per_node);
+  job.gpus_per_node = gpus / job.nodes;
+}
+
+void size_memory(SkuJob& job, const std::string& backend, const Cluster& cluster) {
+  const std::string key = "sku." + job.sku + ".node_memory_gib";
+  const double beside = job.gpus_per_node * (backend == "sim" ? kSimGib : cluster.staging_gib);
+  double largest = 0;
+  for (const PlanLine& line : job.cells) largest = std::max(largest, line.host_gib);
+  job.tier_gib = job.gpus_per_node * largest;
+  const double node_gib = std::floor(job.on.node_memory_gib);  // --mem takes whole GiB
+  if (node_gib > 0 && beside + largest > node_gib) {
+    throw sweep::SpecError(cluster.place_of(key) + " is " +
+                           analysis::four_digits(job.on.node_memory_gib) + ", but a cell of " +
+                           job.sku + " with a host tier of " + analysis::four_digits(largest) +
+                           " GiB needs " + analysis::four_digits(beside + largest));
+  }
+  // Cells that do not fit on a node together run one after another.
+  if (node_gib > 0) job.tier_gib = std::min(job.tier_gib, node_gib - beside);
+  const double memory_gib = std::ceil(job.tier_gib + beside);
+  job.memory_gib = static_cast<int>(node_gib > 0 ? std::min(memory_gib, node_gib) : memory_gib);
+}
+
+/// Refuses a time limit that leaves no time for a cell, or less than the longest cell needs.
+void check_time(const SkuJob& job, const Cluster& cluster, const Options& options) {
+  const std::string given = "--time " + *options.submit.time;
+  const int time_s = job.time_min * 60;
+  if (!options.submit.array && time_s <= cluster.signal_lead_s)
+    throw UsageError(given + " leaves no time for a cell: a job drains " +
+                     std::to_string(cluster.signal_lead_s) + " s before its limit (" +
+                     cluster.place_of("cluster.signal_lead_s") + ')');
+  if (time_s < job.longest_s + cluster.end_margin_s)
+    throw UsageError(given + " is " + std::to_string(time_s) + " s, but the longest cell of " +
+                     job.sku + " needs " + analysis::four_digits(job.longest_s) + " s, and " +
+                     std::to_string(cluster.end_margin_s) + " s to the limit (" +
+                     cluster.place_of("cluster.end_margin_s") + ')');
+}
+
+/// Sets the time limit in minutes from --time or the plan, never above the cluster's limit.
+void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
+               const Options& options) {
+  std::string place;
+  const double limit_s = max_hours(cluster, options, &place) * 3600;
+  const double start_s = backend == "sim" ? kSimStartS : kModelStartS;
+  const double lead_s = options.submit.array ? cluster.end_margin_s : cluster.signal_lead_s;
+  const double least_s = start_s + job.longest_s + lead_s;
+  if (least_s > limit_s) {
+    throw sweep::SpecError(place + " is " + hours_text(limit_s) + ", but the longest cell of " +
+                           job.sku + " needs " + hours_text(least_s) + " with start and drain");
+  }
+  const double whole_s = start_s + kTimeReserve * job.work_s + lead_s;
+  if (options.submit.time) {
+    job.time_min = minutes_of(*options.submit.time);
+    if (job.time_min * 60 > limit_s)
+      throw UsageError("--time " + *options.submit.time + " is more than " + place + ", " +
+                       hours_text(limit_s));
+    check_time(job, cluster, options);
+  } else {
+    const double steps = std::ceil(whole_s / 60 / kTimeStepMin);
+    job.time_min = static_cast<int>(std::min(steps * kTimeStepMin, std::floor(limit_s / 60)));
+  }
+  job.in_one_run = whole_s <= job.time_min * 60;
+}
+
+}  // namespace
+
+double max_hours(const Cluster& cluster, const Options& options, std::string* place) {
+  const std::string qos = options.submit.qos.value_or(cluster.qos);
+  const auto found = cluster.qos_hours.find(qos);
+  const bool known = found != cluster.qos_hours.end();
+  if (!known && !cluster.qos_hours.empty() && !qos.empty()) {
+    std::string list;
+    for (const auto& [name, hours] : cluster.qos_hours) list += (list.empty() ? "" : ", ") + name;
+    throw UsageError("--qos " + qos + ": " + cluster.file + " has no table [qos." + qos +
+                     "]; it has: " + list);
+  }
+  if (place != nullptr)
+    *place = cluster.place_of(known ? "qos." + qos + ".max_hours" : "cluster.max_hours");
+  return known ? found->second : cluster.max_hours;
+}
+
+SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::string& backend,
+                const Cluster& cluster, const Options& options) {
+  SkuJob job;
+  job.sku = sku;
+  job.on = cluster.nodes_of(sku);
+  job.cells = std::move(cells);
+  place_on_nodes(job, cluster, options);
+  for (const PlanLine& line : job.cells) job.longest_s = std::max(job.longest_s, line.busy_s);
+  job.work_s = options.submit.array ? job.longest_s : work_of(job.cells, job.longest_s, job.gpus());
+  size_memory(job, backend, cluster);
+  size_time(job, backend, cluster, options);
+  return job;
+}
+
+int minutes_of(const std::string& time) {
+  int hours = 0, minutes = 0, seconds = 0, end = 0;
+  const int size = static_cast<int>(time.size());
+  const int fields = std::sscanf(time.c_str(), "%d:%d:%d%n", &hours, &minutes, &seconds, &end);
+  bool whole = fields == 3 && end == size;
+  if (!whole) {
+    hours = 0;
+    whole = std::sscanf(time.c_str(), "%d%n", &minutes, &end) == 1 && end == size;
+  }
+  const int all = hours * 60 + minutes;
+  if (whole && hours >= 0 && minutes >= 0 && all >= 1) return all;
+  throw UsageError("--time must be MINUTES or HOURS:MINUTES:SECONDS, at least a minute, found \"" +
+                   time + '"');
+}
+
+std::string slurm_time(int minutes) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%02d:%02d:00", minutes / 60, minutes % 60);
+  return text;
+}
+
+}  // namespace driver

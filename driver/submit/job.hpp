@@ -1,0 +1,41 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "driver/command_line/options.hpp"
+#include "driver/plan/report.hpp"
+#include "driver/submit/cluster.hpp"
+
+namespace driver {
+
+/// What the SLURM job of one SKU requests.
+struct SkuJob {
+  std::string sku;
+  SkuNodes on;
+  std::vector<PlanLine> cells;  // that are left to run
+  int nodes = 1;
+  int gpus_per_node = 1;
+  double work_s = 0;     // expected time for all cells on these GPUs
+  double longest_s = 0;  // expected time of the longest cell
+  double tier_gib = 0;   // host memory per node for the host tiers of concurrent cells; 0: none
+  int memory_gib = 0;    // per node
+  int time_min = 0;      // time limit of one run
+  bool in_one_run = true;
+
+  int gpus() const { return nodes * gpus_per_node; }
+};
+
+/// The longest job, in hours, of its QOS or else of the cluster. `place` receives the key's place.
+double max_hours(const Cluster& cluster, const Options& options, std::string* place = nullptr);
+
+/// Sizes the job of these cells, none of which is done. Throws sweep::SpecError or UsageError if
+/// the cluster cannot run one of them, and names the key that forbids it.
+SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::string& backend,
+                const Cluster& cluster, const Options& options);
+
+/// Minutes of "MINUTES" or "HOURS:MINUTES:SECONDS". Throws UsageError.
+int minutes_of(const std::string& time);
+/// "12:30:00"
+std::string slurm_time(int minutes);
+
+}  // namespace driver

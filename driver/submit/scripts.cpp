@@ -1,0 +1,206 @@
+#include "driver/submit/scripts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "analysis/text/text_table.hpp"
+#include "driver/submit/template.hpp"
+#include "sweeps/spec/cell.hpp"
+
+namespace driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// For a shell comment, which a line break would end.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return text;
+}
+
+/// The word, quoted for the shell if it needs quotes.
+std::string shell_word(const std::string& word) {
+  constexpr char kPlain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+=,:@-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + '\'';
+}
+
+std::string about(double seconds) {
+  char text[32];
+  if (seconds < 120) {
+    std::snprintf(text, sizeof text, "%.0f s", std::ceil(seconds));
+  } else if (seconds < 7200) {
+    std::snprintf(text, sizeof text, "%.0f min", std::ceil(seconds / 60));
+  } else {
+    std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
+  }
+  return text;
+}
+
+std::string counted(std::size_t n, const std::string& what) {
+  return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
+}
+
+std::string summary_of(const Submission& submission, const SkuJob& job) {
+  std::string text =
+      submission.plan.spec.name + ": " + counted(job.cells.size(), "cell") + " of " + job.sku;
+  if (submission.options.submit.array) {
+    text += ", one a task; the longest is planned to take about " + about(job.longest_s) + '.';
+    return text;
+  }
+  text += ", planned to take about " + about(job.work_s) + " on " +
+          counted(static_cast<std::size_t>(job.gpus()), "GPU") + '.';
+  if (!job.in_one_run) text += " More than one run may have: the job requeues itself.";
+  return text;
+}
+
+/// One rank drives, every other rank owns a GPU. Ranks are placed round-robin over the nodes, so
+/// the first node has the driver and workers.
+std::string launcher(const Submission& submission, const SkuJob& job) {
+  const std::string ranks = std::to_string(job.gpus() + 1);
+  const bool srun = submission.options.submit.launcher == "srun";
+  const std::string& command = srun ? submission.cluster.srun : submission.cluster.mpirun;
+  if (command.empty())
+    throw sweep::SpecError(submission.cluster.place_of(srun ? "cluster.srun" : "cluster.mpirun") +
+                           " is empty, and nothing else starts the ranks");
+  return command + (srun ? " --distribution=cyclic --ntasks=" : " --map-by node -n ") + ranks;
+}
+
+/// The user's filters, each narrowed to the SKU, since a cell matches if any --only does.
+std::string selection(const Options& options, const std::string& sku) {
+  std::string text;
+  for (const std::string& only : options.only)
+    text += "--only " + shell_word(only + ",gpu=" + sku) + ' ';
+  if (options.only.empty()) text = "--only gpu=" + sku + ' ';
+  for (const std::string& skip : options.skip) text += "--skip " + shell_word(skip) + ' ';
+  return text;
+}
+
+std::string run_options(const Submission& submission, const SkuJob& job) {
+  const Options& options = submission.options;
+  std::string text = options.submit.array ? "" : selection(options, job.sku);
+  text += "--backend " + submission.plan.backend;
+  for (const std::string& each : options.set) text += " --set " + shell_word(each);
+  if (options.submit.profiles_given)
+    text += " --profiles " + shell_word(fs::absolute(options.profiles).lexically_normal().string());
+  if (job.tier_gib > 0) text += " --node-memory-gib " + analysis::four_digits(job.tier_gib);
+  if (!submission.cluster.fake_devices.empty()) text += " --fake-device \"$device\"";
+  return text;
+}
+
+/// The GPU that each emulated node claims: one line of a `case` per node.
+std::string fake_devices(const Cluster& cluster) {
+  if (cluster.fake_devices.empty()) return "";
+  std::string text = "# Nothing here is a GPU; each node claims one.\ncase $SLURMD_NODENAME in\n";
+  for (const auto& [node, device] : cluster.fake_devices)
+    text += "  " + node + ") device=" + shell_word(device) + " ;;\n";
+  return text + "esac";
+}
+
+std::string cell_list(const SkuJob& job) {
+  constexpr std::size_t kDigits = 12;
+  std::string text;
+  for (const PlanLine& line : job.cells) {
+    text += (text.empty() ? "  " : "\n  ") + line.cell->key.substr(0, kDigits) + "  # " +
+            one_line(sweep::label(line.cell->cell));
+  }
+  return text;
+}
+
+std::string array_range(const SkuJob& job, const SubmitOptions& options) {
+  const std::string range = "0-" + std::to_string(job.cells.size() - 1);
+  return options.gpus_given ? range + '%' + std::to_string(options.gpus) : range;
+}
+
+/// The values that every template may use.
+TemplateValues common_values(const Submission& submission) {
+  const Options& options = submission.options;
+  return {
+      {"account", options.submit.account.value_or("")},
+      {"qos", options.submit.qos.value_or(submission.cluster.qos)},
+      {"kvsweep", shell_word(options.submit.program.string())},
+      {"modules", submission.cluster.modules},
+      {"scratch", submission.cluster.scratch},
+      {"sweep", shell_word(fs::absolute(options.arguments.front()).lexically_normal().string())},
+      {"sweep_name", submission.plan.spec.name}};
+}
+
+TemplateValues sku_values(const Submission& submission, const SkuJob& job) {
+  TemplateValues values = common_values(submission);
+  const SubmitPaths& paths = submission.paths;
+  const int tasks = job.gpus_per_node + 1;
+  const bool array = submission.options.submit.array;
+  values["sku"] = job.sku;
+  values["summary"] = summary_of(submission, job);
+  values["partition"] = job.on.partition;
+  values["gres"] = job.on.gres + ':' + std::to_string(job.gpus_per_node);
+  values["constraint"] = job.on.constraint;
+  values["nodes"] = std::to_string(job.nodes);
+  values["tasks_per_node"] = std::to_string(tasks);
+  values["cpus_per_task"] =
+      std::to_string(std::max(1, job.on.cores_per_gpu * job.gpus_per_node / (array ? 1 : tasks)));
+  values["memory_gib"] = std::to_string(job.memory_gib);
+  values["time"] = slurm_time(job.time_min);
+  values["signal_lead_s"] = std::to_string(submission.cluster.signal_lead_s);
+  values["end_margin_s"] = std::to_string(submission.cluster.end_margin_s);
+  values["archive"] = paths.of_sku(job.sku).string();
+  values["merged"] = paths.archive.string();
+  values["folder"] = paths.cells_of(job.sku).string();
+  values["log"] = paths.of('.' + job.sku + (array ? ".%A_%a.log" : ".%j.log")).string();
+  values["launcher"] = launcher(submission, job);
+  values["run_options"] = run_options(submission, job);
+  values["fake_devices"] = fake_devices(submission.cluster);
+  values["cells"] = cell_list(job);
+  values["array"] = array_range(job, submission.options.submit);
+  return values;
+}
+
+}  // namespace
+
+SubmitPaths::SubmitPaths(const fs::path& path) : archive(fs::absolute(path).lexically_normal()) {
+  if (archive.extension() != ".h5")
+    throw UsageError("--archive must name a file that ends in .h5, found \"" + path.string() + '"');
+  // sbatch treats blanks, quotes and % specially; a folder without them needs no quoting.
+  for (const char c : archive.string()) {
+    if (std::string_view(" \t\n\"'\\%$`*?[](){}<>|&;#~!").find(c) != std::string_view::npos)
+      throw UsageError("--archive " + archive.string() +
+                       ": a batch script cannot name a path with the character '" + c + "'");
+  }
+}
+
+fs::path SubmitPaths::of(const std::string& end) const {
+  return archive.parent_path() / (archive.stem().string() + end);
+}
+
+BatchScript sku_script(const Submission& submission, const SkuJob& job) {
+  const SubmitOptions& submit = submission.options.submit;
+  const fs::path file = submit.scripts / (submit.array ? "array.sbatch" : "run.sbatch");
+  return {submission.paths.of('.' + job.sku + ".sbatch"),
+          fill_template(file, sku_values(submission, job)), summary_of(submission, job)};
+}
+
+BatchScript merge_script(const Submission& submission, const std::vector<std::string>& skus) {
+  const SubmitPaths& paths = submission.paths;
+  TemplateValues values = common_values(submission);
+  std::string parts;
+  for (const std::string& sku : skus) {
+    parts += (parts.empty() ? "  " : " \\\n  ") + paths.of_sku(sku).string() + ' ' +
+             paths.cells_of(sku).string() + "/*.h5";
+  }
+  values["parts"] = parts;
+  values["partition"] = submission.cluster.merge_partition;
+  values["archive"] = paths.archive.string();
+  values["table"] = paths.of(".table.txt").string();
+  values["log"] = paths.of(".merge.%j.log").string();
+  const std::string summary =
+      "merges what there is into " + paths.archive.string() + " and prints its table";
+  return {paths.of(".merge.sbatch"),
+          fill_template(submission.options.submit.scripts / "merge.sbatch", values), summary};
+}
+
+}  // namespace driver

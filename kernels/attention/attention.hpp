@@ -1,0 +1,120 @@
+#pragma once
+#include <vector>
+
+#include "kernels/device/types.hpp"
+#include "kernels/log/device_log.hpp"
+
+/// Attention over paged KV. T tokens of S sequences; sequence s owns the query tokens
+/// [query_start[s], query_start[s + 1]), the last of its context[s] tokens.
+namespace kernels::gpu {
+
+/// Adds biases to the fused projection, rotates queries and keys, and stores keys and values in
+/// their sequence's blocks at slot positions[t].
+///
+/// Rotary embedding pairs dimension i with i + head_dim / 2 (the layout of Hugging Face's Llama):
+/// angle = float(position) * inverse_frequencies[i]; cosine and sine are in float32, both
+/// multiplied by rotation_scale. The table includes the scaling of frequencies (llama3).
+struct AppendKv {
+  Type type = Type::bf16;
+  HeadShape shape;
+  int tokens = 0;       // T
+  void* qkv = nullptr;  // [T][qkv_width] of type; queries are biased and rotated in place; so are
+                        // keys and values with keep_contiguous, otherwise they are unchanged
+  bool keep_contiguous = false;  // for prefill attention that reads keys and values from qkv
+  const void* bias = nullptr;    // [qkv_width] of type, or none
+  const float* inverse_frequencies = nullptr;  // [head_dim / 2], or none: no rotation
+  float rotation_scale = 1;
+  const std::int32_t* positions = nullptr;  // [T]
+  const std::int32_t* sequence = nullptr;   // [T] row of the block table; negative: padding,
+                                            // nothing is stored
+  PagedKv kv;                               // arena none: nothing is stored
+  const AccessLog* log = nullptr;           // none: nothing is logged
+};
+void append_kv(const AppendKv& op, cudaStream_t stream);
+/// Warps of a token's CTA, and most records of one of them in an access log.
+int append_kv_warps(const HeadShape& shape);
+int append_kv_records(const HeadShape& shape);
+
+/// A work item of prefill attention: a run of query tokens of one sequence.
+struct PrefillTile {
+  std::int32_t sequence;
+  std::int32_t first;  // query token, counted from query_start[sequence]
+};
+
+/// Query tokens of one tile; rows of the tile are (token, head in group).
+int prefill_tile_tokens(const HeadShape& shape);
+
+/// The tiles of all sequences in `sequences`, ordered by falling number of keys, so that the last
+/// ones to run are short. `query_start` and `context` are on the host.
+std::vector<PrefillTile> prefill_tiles(const HeadShape& shape,
+                                       const std::vector<std::int32_t>& query_start,
+                                       const std::vector<std::int32_t>& context,
+                                       const std::vector<std::int32_t>& sequences);
+
+/// Where prefill attention reads keys and values from.
+enum class KvSource : std::uint8_t {
+  paged,
+  contiguous,  // from the fused projection's rows; whole prompts only: context[s] query tokens each
+};
+
+/// Causal attention of prompt chunks on tensor cores: FlashAttention-2 (arXiv 2307.08691), or
+/// FlashAttention-3 (arXiv 2407.08608) on compute capability 9.0 when compiled for sm_90a. A row's
+/// result is bitwise the same for any chunking of its prompt, for both sources, and with and
+/// without a log. Another device or the portable kernel may round differently.
+struct PrefillAttention {
+  Type type = Type::bf16;
+  HeadShape shape;
+  KvSource source = KvSource::paged;
+  int tiles = 0;
+  const PrefillTile* tile_list = nullptr;     // [tiles] of prefill_tiles()
+  const std::int32_t* query_start = nullptr;  // [S + 1]
+  const std::int32_t* context = nullptr;      // [S]
+  int tokens = 0;                             // T, of all sequences
+  const void* qkv = nullptr;                  // [T][qkv_width] of type, from append_kv()
+  PagedKv kv;                                 // paged: must already hold the chunk's own keys
+  float scale = 0;                            // of the scores, 1 / sqrt(head_dim)
+  void* out = nullptr;                        // [T][heads * head_dim] of type; rows of tiles only
+  const AccessLog* log = nullptr;             // paged only
+  bool portable = false;  // use the kernel that all devices run, even if there is a faster one
+};
+void prefill_attention(const PrefillAttention& op, cudaStream_t stream);
+
+/// Attention of one query token per sequence. A sequence's context is split by its own length
+/// alone, so its result is bitwise independent of the batch.
+///
+/// The device reads the sizes of the batch: a launch can be captured in a graph for `rows` and
+/// replayed with any contexts and block tables, with unused rows marked by -1.
+struct DecodeAttention {
+  Type type = Type::bf16;
+  HeadShape shape;
+  int rows = 0;                               // B
+  const std::int32_t* sequences = nullptr;    // [B] row of the block table; negative: padding
+  const std::int32_t* query_start = nullptr;  // [S + 1]; the query token is query_start[sequence]
+  const std::int32_t* context = nullptr;      // [S], its own token included
+  const void* qkv = nullptr;                  // [T][qkv_width] of type, from append_kv()
+  PagedKv kv;                                 // must already hold the query token's own keys
+  float scale = 0;
+  void* out = nullptr;        // [T][heads * head_dim] of type; rows of the query tokens only
+  void* workspace = nullptr;  // decode_workspace_bytes(B, shape), 256-byte aligned, prepared by
+                              // plan_decode() once per step
+  const AccessLog* log = nullptr;
+};
+/// About 17 KB per row and query head of 128: partial sums of up to kDecodeMaxSplits splits.
+std::size_t decode_workspace_bytes(int rows, const HeadShape& shape);
+/// Lists the splits of this step's contexts in op.workspace, for all layers. Reads rows, sequences,
+/// query_start, context, shape and workspace of `op`, which must be the same in the launches that
+/// follow.
+void plan_decode(const DecodeAttention& op, cudaStream_t stream);
+void decode_attention(const DecodeAttention& op, cudaStream_t stream);
+
+/// Keys per split of a context of `context` tokens: a multiple of 64 that gives at most
+/// kDecodeMaxSplits splits.
+constexpr int kDecodeMaxSplits = 32;
+KERNELS_HOST_DEVICE constexpr int decode_split_length(int context) {
+  constexpr int kMinLength = 512;
+  const int even = (context + kDecodeMaxSplits - 1) / kDecodeMaxSplits;
+  const int length = (even + 63) / 64 * 64;
+  return length < kMinLength ? kMinLength : length;
+}
+
+}  // namespace kernels::gpu

@@ -1,0 +1,181 @@
+#pragma once
+#include "kernels/attention/decode/workspace.cuh"
+#include "kernels/attention/kv_rows.cuh"
+#include "kernels/device/mma.cuh"
+
+/// Parts of decode attention: the work of a CTA, its shared memory, and a warp's scores and sums.
+/// kernel.cuh combines them.
+namespace kernels::gpu::decode {
+
+constexpr int kWarps = 4;
+constexpr int kThreads = 32 * kWarps;
+constexpr int kTileKeys = 16;  // keys in a warp's tile
+constexpr int kStages = 3;     // tiles per warp in shared memory
+constexpr int kMaxGroup = 8;   // query heads that share a key head
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+struct Arguments {
+  HeadShape shape;
+  const void* qkv;
+  const void* arena;
+  const std::int32_t* block_tables;
+  int table_stride;
+  int layer;
+  KvPlaces places;
+  float scale_log2;  // of the scores, times log2(e)
+  void* out;
+  DecodeWorkspace workspace;
+};
+
+/// The work of a CTA: some keys of one sequence for the query heads of one key head.
+struct Work : DecodeUnit {
+  int kv_head;
+  const std::int32_t* table;
+
+  __device__ Work(const Arguments& a, const DecodeUnit& unit, int kv_head)
+      : DecodeUnit(unit),
+        kv_head(kv_head),
+        table(a.block_tables + std::int64_t{unit.sequence} * a.table_stride) {}
+  /// Number of tiles of this warp: every kWarps-th one.
+  __device__ int tiles(int warp) const {
+    const int all = (end - begin + kTileKeys - 1) / kTileKeys;
+    return (all - warp + kWarps - 1) / kWarps;
+  }
+  __device__ int tile_begin(int warp, int tile) const {
+    return begin + (tile * kWarps + warp) * kTileKeys;
+  }
+};
+
+template <int kHeadDim>
+struct Shared {
+  static constexpr int kRowBytes = 2 * kHeadDim;
+  static constexpr int kPieces = kRowBytes / 16;
+  static constexpr int kTileBytes = kTileKeys * kRowBytes;
+  static constexpr int kWarpBytes = kStages * 2 * kTileBytes;  // keys and values
+  // The sums of a warp are behind the tiles of all warps, so that the next unit's tiles can be
+  // loaded while sums are merged. Without room for that, they replace the warp's tiles. Padded
+  // against bank conflicts.
+  static constexpr int kSumStride = kHeadDim + 4;
+  static constexpr int kWarpSums = kMaxGroup * kSumStride;
+  __host__ __device__ static constexpr int warp_sums(bool apart) {  // from one warp's to the next's
+    return apart ? kWarpSums : kWarpBytes / static_cast<int>(sizeof(float));
+  }
+  static constexpr int bytes(bool apart) {
+    return kWarps * (kWarpBytes + (apart ? kWarpSums * static_cast<int>(sizeof(float)) : 0));
+  }
+  static_assert(kWarpSums * sizeof(float) <= kWarpBytes, "sums fit");
+  static_assert(kDecodeMaxSplits * kMaxGroup <= kWarps * kWarpSums, "factors of splits fit there");
+};
+
+/// A warp's share of the result. In rows of scores, a lane's head is lane / 4; in columns of sums,
+/// its heads are 2 (lane % 4) and the next.
+template <class T, int kHeadDim>
+struct Heads {
+  using S = Shared<kHeadDim>;
+  static constexpr float kNone = -INFINITY;
+
+  std::uint32_t query[kHeadDim / 16][2];  // rows 8 to 15 of the product are 0
+  float out[kHeadDim / 16][4];            // [16 dimensions][8 heads] each
+  float top = kNone;                      // the largest score so far, in powers of 2
+  float weight = 0;                       // this lane's partial sum of weights
+
+  __device__ Heads(const Arguments& a, const Work& work) {
+    const int lane = threadIdx.x % 32, head = lane / 4, group = a.shape.group();
+    const T* q = static_cast<const T*>(a.qkv) +
+                 std::int64_t{work.query_token} * a.shape.qkv_width() +
+                 (work.kv_head * group + head) * kHeadDim + 2 * (lane % 4);
+#pragma unroll
+    for (int k = 0; k < kHeadDim / 16; ++k) {
+      for (int half = 0; half < 2; ++half)
+        query[k][half] =
+            head < group ? *reinterpret_cast<const std::uint32_t*>(q + 16 * k + 8 * half) : 0u;
+      for (float& x : out[k]) x = 0;
+    }
+  }
+
+  /// Scores of 16 keys: [key / 8][this lane's two].
+  __device__ void score(float (&scores)[2][2], std::uint32_t keys) const {
+    const int lane = threadIdx.x % 32;
+    float sums[2][2][4] = {};  // even and odd k separately: two dependency chains instead of one
+#pragma unroll
+    for (int k = 0; k < kHeadDim / 16; ++k) {
+      std::uint32_t key[4];
+      load_matrices(key,
+                    keys + swizzled<S::kRowBytes>(lane % 8 + lane / 16 * 8, 2 * k + lane / 8 % 2));
+      const std::uint32_t q[4] = {query[k][0], 0u, query[k][1], 0u};
+      multiply_add<T>(sums[k % 2][0], q, key[0], key[1]);
+      multiply_add<T>(sums[k % 2][1], q, key[2], key[3]);
+    }
+#pragma unroll
+    for (int n = 0; n < 2; ++n)
+      for (int e = 0; e < 2; ++e) scores[n][e] = sums[0][n][e] + sums[1][n][e];
+  }
+
+  /// Adds 16 keys to the sums; keys from `valid` on are masked.
+  __device__ void add(std::uint32_t keys, std::uint32_t values, int valid, float scale_log2) {
+    const int lane = threadIdx.x % 32;
+    float scores[2][2];
+    score(scores, keys);
+    float now = top;
+#pragma unroll
+    for (int n = 0; n < 2; ++n)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const bool hidden = 8 * n + 2 * (lane % 4) + e >= valid;
+        scores[n][e] = hidden ? kNone : scores[n][e] * scale_log2;
+        now = fmaxf(now, scores[n][e]);
+      }
+    now = fmaxf(now, __shfl_xor_sync(kAllLanes, now, 1));
+    now = fmaxf(now, __shfl_xor_sync(kAllLanes, now, 2));
+    const float shrink = exp2_fast(top - now);
+    top = now;
+    float sum = 0;
+#pragma unroll
+    for (int n = 0; n < 2; ++n)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        scores[n][e] = exp2_fast(scores[n][e] - now);
+        sum += scores[n][e];
+      }
+    weight = weight * shrink + sum;
+    accumulate(scores, shrink, values);
+  }
+
+  /// The product is [dimension][key] x [key][head]; the weights are its right operand in their
+  /// current layout.
+  __device__ void accumulate(const float (&weights)[2][2], float shrink, std::uint32_t values) {
+    const int lane = threadIdx.x % 32;
+    const float shrink_even = __shfl_sync(kAllLanes, shrink, 8 * (lane % 4));
+    const float shrink_odd = __shfl_sync(kAllLanes, shrink, 8 * (lane % 4) + 4);
+    const std::uint32_t low = pack<T>(weights[0][0], weights[0][1]);
+    const std::uint32_t high = pack<T>(weights[1][0], weights[1][1]);
+#pragma unroll
+    for (int n = 0; n < kHeadDim / 16; ++n) {
+      std::uint32_t value[4];
+      load_transposed(
+          value, values + swizzled<S::kRowBytes>(lane % 8 + lane / 16 * 8, 2 * n + lane / 8 % 2));
+      out[n][0] *= shrink_even;
+      out[n][1] *= shrink_odd;
+      out[n][2] *= shrink_even;
+      out[n][3] *= shrink_odd;
+      multiply_add<T>(out[n], value, low, high);
+    }
+  }
+
+  /// Stores the sums as [head][dimension].
+  __device__ void leave(float* sums, float2* tops) {
+    const int lane = threadIdx.x % 32;
+    weight += __shfl_xor_sync(kAllLanes, weight, 1);
+    weight += __shfl_xor_sync(kAllLanes, weight, 2);
+    if (lane % 4 == 0) tops[lane / 4] = {top, weight};
+#pragma unroll
+    for (int n = 0; n < kHeadDim / 16; ++n)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int head = 2 * (lane % 4) + e % 2, dimension = 16 * n + lane / 4 + 8 * (e / 2);
+        sums[head * S::kSumStride + dimension] = out[n][e];
+      }
+  }
+};
+
+}  // namespace kernels::gpu::decode

@@ -1,0 +1,126 @@
+#pragma once
+#include "kernels/attention/prefill/wgmma_log.cuh"
+
+namespace kernels::gpu::prefill_wgmma {
+
+/// Arguments of a launch.
+struct Launch {
+  CUtensorMap query_map;  // (column, head, token) of the projection; boxes of a warpgroup's rows
+  CUtensorMap kv_map;     // paged: (column, slot of eight, panel, eight slots) of the arena;
+                          // contiguous: (column, token) of the projection
+  Arguments a;
+  int box_keys;  // keys in a box of kv_map, which are in one block
+  // Paged: distances in rows of head_dim numbers: between blocks, between heads, and from a block's
+  // start to the layer's keys and values.
+  int block_rows, head_rows, key_rows, value_rows;
+  int items;  // tiles * kv_heads
+};
+
+/// The producer warp: copies queries, keys and values of all the CTA's items, as far ahead as there
+/// are buffers. A lane issues the same box of each tile.
+template <int kHeadDim, KvSource kSource, class Log>
+struct Loader {
+  using S = Shared<kHeadDim, kSource>;
+  static constexpr int kBoxPanels = S::kPaged ? S::kPanels : 1;  // in a box of keys or values
+
+  const Launch& l;
+  const Log& log;
+  S shared;
+  Item* item_place;
+  Turn turn;       // buffer of keys and values
+  int parity = 0;  // parity of the queries' buffer
+  // The part of a tile that this lane copies: the box, its first panel, and its source.
+  int box, panel;
+  int block = 0, slot = 0;  // paged: of its first key in the next tile to load
+
+  __device__ Loader(const Launch& l, const Log& log, S shared, unsigned char* memory)
+      : l(l),
+        log(log),
+        shared(shared),
+        item_place(reinterpret_cast<Item*>(memory + S::kItem)),
+        box(lane() * kBoxPanels / S::kPanels),
+        panel(lane() * kBoxPanels % S::kPanels) {}
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+
+  __device__ void run() {
+    for (int round = 0, item = item_of(0); item < l.items; item = item_of(++round)) {
+      const int heads = l.a.shape.kv_heads;
+      const Work work(l.a, item % heads, item / heads);
+      ItemLog<Log> logged(log, l.a, work, item);
+      look_up(work, 0);
+      load_queries(work);
+      for (int first = 0; first < work.keys; first += kTileKeys) load_tile(work, first, logged);
+      logged.close();
+    }
+  }
+
+  __device__ void load_queries(const Work& work) {
+    const Ring ring = shared.query_ring();
+    await_phase(ring.empty, parity ^ 1);
+    parity ^= 1;
+    if (lane() == 0) {
+      *item_place = {work.query_token, work.queries, work.position, work.keys, work.kv_head};
+      arrive_for_copies(ring.full, kGroups * S::kQueryBytes);
+    }
+    __syncwarp();
+    const int group = lane() / S::kPanels, panel = lane() % S::kPanels;
+    if (group < kGroups)
+      copy_box(shared.queries(group) + panel * S::kQueryPanel, l.query_map, panel * kPanel,
+               work.kv_head << work.group_shift,
+               static_cast<int>(work.query_token) + group * (kGroupRows >> work.group_shift),
+               ring.full);
+  }
+
+  /// Finds this lane's box of the tile.
+  __device__ void look_up(const Work& work, int first) {
+    if constexpr (S::kPaged) {
+      const int key = first + box * l.box_keys;
+      if (box * l.box_keys >= kTileKeys || key >= work.keys) return;  // none
+      const EightTokens found = l.a.places.find(work.table, key);
+      block = found.block;
+      slot = found.slot;
+    }
+  }
+
+  __device__ void load_tile(const Work& work, int first, ItemLog<Log>& logged) {
+    const Ring keys = shared.key_ring(turn.stage), values = shared.value_ring(turn.stage);
+    if constexpr (Log::kOn) logged.enqueued(first / kTileKeys);
+    load_side<AccessKind::read_key>(work, first, keys, shared.keys(turn.stage), logged);
+    load_side<AccessKind::read_value>(work, first, values, shared.values(turn.stage), logged);
+    look_up(work, first + kTileKeys);
+    if constexpr (Log::kOn) {
+      await_phase(keys.full, turn.parity);
+      logged.arrived(AccessKind::read_key);
+      await_phase(values.full, turn.parity);
+      logged.arrived(AccessKind::read_value);
+    }
+    turn.advance();
+  }
+
+  /// Copies the keys, or the values, of a tile: the boxes that begin before the last key.
+  template <AccessKind kKind>
+  __device__ void load_side(const Work& work, int first, const Ring& ring, std::uint32_t to,
+                            ItemLog<Log>& logged) {
+    constexpr bool kValue = kKind == AccessKind::read_value;
+    const int left = min(kTileKeys, work.keys - first);
+    const int boxes = (left + l.box_keys - 1) / l.box_keys;
+    const int panel_bytes = l.box_keys * kPanelRowBytes;
+    await_phase(ring.empty, turn.parity ^ 1);
+    if constexpr (Log::kOn) logged.issue(kKind);
+    if (lane() == 0) arrive_for_copies(ring.full, boxes * S::kPanels * panel_bytes);
+    __syncwarp();
+    if (box >= boxes) return;
+    if constexpr (S::kPaged) {
+      const int row = block * l.block_rows + work.kv_head * l.head_rows + slot;
+      copy_box(to + box * S::kPanels * panel_bytes, l.kv_map,
+               (row + (kValue ? l.value_rows : l.key_rows)) / 8, ring.full);
+    } else {
+      const int head = l.a.shape.heads + work.kv_head + (kValue ? l.a.shape.kv_heads : 0);
+      copy_box(to + panel * S::kTilePanel + box * panel_bytes, l.kv_map,
+               head * kHeadDim + panel * kPanel,
+               static_cast<int>(work.first_key_token) + first + box * l.box_keys, ring.full);
+    }
+  }
+};
+
+}  // namespace kernels::gpu::prefill_wgmma

@@ -1,0 +1,85 @@
+// Whole blocks as bytes, 16 at a time: copies, poison and checksums.
+#include "kernels/blocks/blocks.hpp"
+
+#include "kernels/device/launch.cuh"
+
+namespace kernels::gpu {
+namespace {
+
+constexpr int kThreads = 512;
+constexpr int kCtas = 64;  // enough to fill a PCIe link, few enough to leave the rest to computing
+
+__global__ void copy_blocks_kernel(CopyBlocks op) {
+  const std::int64_t pieces = op.block_bytes / 16, step = kThreads;
+  for (int i = blockIdx.x; i < op.count; i += gridDim.x) {
+    const uint4* from = static_cast<const uint4*>(op.source) + op.from[i] * pieces;
+    uint4* to = static_cast<uint4*>(op.target) + op.to[i] * pieces;
+    std::int64_t piece = threadIdx.x;
+    for (; piece + 3 * step < pieces; piece += 4 * step) {
+      uint4 data[4];  // four loads in flight hide more of the link's latency
+#pragma unroll
+      for (int k = 0; k < 4; ++k) data[k] = from[piece + k * step];
+#pragma unroll
+      for (int k = 0; k < 4; ++k) to[piece + k * step] = data[k];
+    }
+    for (; piece < pieces; piece += step) to[piece] = from[piece];
+  }
+}
+
+__global__ void poison_blocks_kernel(void* arena, std::int64_t block_bytes,
+                                     const std::int32_t* blocks) {
+  const std::int64_t pieces = block_bytes / 16;
+  uint4* to = static_cast<uint4*>(arena) + blocks[blockIdx.x] * pieces;
+  for (std::int64_t piece = threadIdx.x; piece < pieces; piece += kThreads)
+    to[piece] = {~0u, ~0u, ~0u, ~0u};
+}
+
+/// SplitMix64's finalizer (Steele, Lea, Flood 2014).
+__device__ std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+__global__ void checksum_blocks_kernel(const void* arena, std::int64_t block_bytes,
+                                       const std::int32_t* blocks, std::uint64_t* sums) {
+  __shared__ unsigned long long sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  const std::int64_t words = block_bytes / 4;
+  const std::uint32_t* block =
+      static_cast<const std::uint32_t*>(arena) + blocks[blockIdx.x] * words;
+  unsigned long long mine = 0;
+  for (std::int64_t i = threadIdx.x; i < words; i += kThreads)
+    mine += mix(static_cast<std::uint64_t>(i) << 32 | block[i]);
+  atomicAdd(&sum, mine);  // an integer sum: the order of arrival does not matter
+  __syncthreads();
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+}  // namespace
+
+void copy_blocks(const CopyBlocks& op, cudaStream_t stream) {
+  require(op.block_bytes % 16 == 0, "copy_blocks: blocks are not multiples of 16 bytes");
+  if (op.count == 0) return;
+  const unsigned ctas = static_cast<unsigned>(op.count < kCtas ? op.count : kCtas);
+  launch("copy_blocks", copy_blocks_kernel, {ctas, kThreads}, stream, op);
+}
+
+void poison_blocks(void* arena, std::int64_t block_bytes, const std::int32_t* blocks, int count,
+                   cudaStream_t stream) {
+  require(block_bytes % 16 == 0, "poison_blocks: blocks are not multiples of 16 bytes");
+  if (count == 0) return;
+  launch("poison_blocks", poison_blocks_kernel, {static_cast<unsigned>(count), kThreads}, stream,
+         arena, block_bytes, blocks);
+}
+
+void checksum_blocks(const void* arena, std::int64_t block_bytes, const std::int32_t* blocks,
+                     int count, std::uint64_t* sums, cudaStream_t stream) {
+  require(block_bytes % 16 == 0, "checksum_blocks: blocks are not multiples of 16 bytes");
+  if (count == 0) return;
+  launch("checksum_blocks", checksum_blocks_kernel, {static_cast<unsigned>(count), kThreads},
+         stream, arena, block_bytes, blocks, sums);
+}
+
+}  // namespace kernels::gpu

@@ -1,0 +1,123 @@
+#pragma once
+#include "kernels/device/types.hpp"
+
+/// All operations of a layer except attention and matrix products. The residual stream is float32,
+/// which costs a few percent of a small kernel's bytes and keeps the sum of all layers exact to
+/// 2^-24. Inputs and outputs of matrix products are of `type`: bf16 or f16.
+namespace kernels::gpu {
+
+struct Embed {
+  Type type = Type::bf16;
+  int tokens = 0;                           // T
+  int hidden = 0;                           // d
+  const std::int32_t* token_ids = nullptr;  // [T]; in [0, vocab), negative: a padding row, zeros
+  const void* table = nullptr;              // [vocab][d] of type
+  const std::int32_t* positions = nullptr;  // [T]; only read with a position table
+  const void* position_table = nullptr;     // [rows][d] of type, or none; row = position + 2 (OPT)
+  float* residual = nullptr;                // [T][d] out
+};
+void embed(const Embed& op, cudaStream_t stream);
+
+/// residual += addend + addend_bias, then out = norm(residual) * weight (+ bias), sums in float32.
+/// RMSNorm without `bias`, LayerNorm with it.
+struct AddNorm {
+  Type type = Type::bf16;
+  int rows = 0;    // R, rows of `out`
+  int hidden = 0;  // d, at most 32768
+  float epsilon = 1e-5f;
+  const std::int32_t* row_ids = nullptr;  // [R] rows of residual and addend; none: 0 .. R-1
+  float* residual = nullptr;              // [T][d] in; out if addend is given and row_ids is not
+  const void* addend = nullptr;           // [T][d] of type, or none: the last projection's output
+  const void* addend_bias = nullptr;      // [d] of type, or none: that projection's bias
+  const void* weight = nullptr;           // [d] of type
+  const void* bias = nullptr;             // [d] of type: LayerNorm; none: RMSNorm
+  void* out = nullptr;                    // [R][d] of type
+};
+/// With row_ids (the rows that need logits, distinct or not) the residual is not changed.
+void add_norm(const AddNorm& op, cudaStream_t stream);
+
+/// out[t][i] = silu(gate_up[t][i]) * gate_up[t][width + i], in float32.
+struct SwiGlu {
+  Type type = Type::bf16;
+  int tokens = 0;
+  int width = 0;                  // of the MLP
+  const void* gate_up = nullptr;  // [T][2 width] of type
+  void* out = nullptr;            // [T][width] of type; may not alias gate_up
+};
+void swiglu(const SwiGlu& op, cudaStream_t stream);
+
+/// Small-M GEMM: y[r][n] = sum over k of x[r][k] * w[n][k], with sums in float32, for at most
+/// kFewRows rows; on compute capability 9.0 (compiled for sm_90a) for at most kSomeRows rows if w
+/// is not too large. A row's result depends on the number of rows only by whether it exceeds
+/// kFewRows. `gated`: w holds n gate rows, then n up rows, and y = silu(gate) * up, without
+/// rounding in between.
+constexpr int kFewRows = 8, kSomeRows = 64;
+struct FewRows {
+  Type type = Type::bf16;  // of x and w
+  Type out = Type::bf16;   // of y: `type`, or f32 if not gated
+  bool gated = false;
+  int rows = 0;
+  int n = 0;                // multiple of 16, or of 8 beyond kFewRows
+  int k = 0;                // multiple of 32, or of 8 beyond kFewRows
+  int y_stride = 0;         // elements between rows of y
+  const void* x = nullptr;  // [rows][k] of type
+  const void* w = nullptr;  // [n, twice that if gated][k] of type; no kernel of the step writes it
+  void* y = nullptr;        // [rows][y_stride]
+  void* workspace = nullptr;  // few_rows_workspace_bytes(), zero before the first use; every launch
+};                            // leaves it zero again
+std::size_t few_rows_workspace_bytes();
+/// Whether few_rows() should compute such a product on the current device.
+bool takes_few_rows(int rows, int n, int k, bool gated = false);
+void few_rows(const FewRows& op, cudaStream_t stream);
+
+/// x[t][i] = max(0, x[t][i] + bias[i]) in place.
+struct BiasRelu {
+  Type type = Type::f16;
+  int tokens = 0;
+  int width = 0;
+  void* x = nullptr;           // [T][width] of type
+  const void* bias = nullptr;  // [width] of type, or none
+};
+void bias_relu(const BiasRelu& op, cudaStream_t stream);
+
+/// out[r] = in[row_ids[r]], 16-bit elements.
+struct GatherRows {
+  int rows = 0;
+  int width = 0;
+  const std::int32_t* row_ids = nullptr;  // [rows]
+  const void* in = nullptr;               // [T][width]
+  void* out = nullptr;                    // [rows][width]; may not alias in
+};
+void gather_rows(const GatherRows& op, cudaStream_t stream);
+
+/// The greedy token of every row: the lowest index of the largest logit. NaNs are skipped and
+/// flagged; a row of nothing but NaN gives 0.
+struct Argmax {
+  Type type = Type::f32;            // of the logits; all three types
+  int rows = 0;                     // R
+  int vocab = 0;                    // any
+  int stride = 0;                   // elements between rows: >= vocab, a multiple of 8
+  const void* logits = nullptr;     // [R][stride]
+  std::int32_t* tokens = nullptr;   // [R] out; may be mapped host memory
+  std::int32_t* saw_nan = nullptr;  // [R] out: 1 where a logit is NaN, else 0; may be none
+  void* workspace = nullptr;        // argmax_workspace_bytes(R), zero before the first use; every
+};                                  // launch leaves it zero again
+std::size_t argmax_workspace_bytes(int rows);
+void argmax(const Argmax& op, cudaStream_t stream);
+
+/// out[i] = random_weight(seed, parameter, i, amplitude), rounded to nearest even: the values that
+/// model::random_weights() gives on the host.
+struct FillRandom {
+  Type type = Type::bf16;
+  std::int64_t elements = 0;
+  std::uint64_t seed = 0;
+  std::uint32_t parameter = 0;
+  float amplitude = 0;
+  void* out = nullptr;  // [elements] of type
+};
+void fill_random(const FillRandom& op, cudaStream_t stream);
+
+/// out[i] = value: norm weights (1) and biases (0) of a model with random weights.
+void fill_constant(Type type, void* out, std::int64_t elements, float value, cudaStream_t stream);
+
+}  // namespace kernels::gpu

@@ -1,0 +1,79 @@
+// Gate and up products of at most 64 rows, fused with SwiGLU. A CTA has some rows of w and all
+// their columns. Rows of x are the rows of the tensor-core product (64, of which those beyond x's
+// are ignored). Rows of w are its columns: eight gate rows, their eight up rows, and so on, so that
+// one thread has both the gate and the up value of an output.
+#pragma once
+#include "kernels/small_gemm/rows_ring.cuh"
+
+namespace kernels::gpu::rows {
+
+constexpr int kGatedGroups = 2;
+constexpr int kGatedCount = 14;                     // groups of eight rows of w per warpgroup
+constexpr int kGroupOutputs = kGatedCount / 2 * 8;  // outputs per token
+constexpr int kGatedOutputs = kGatedGroups * kGroupOutputs;
+
+template <class T_, int kTokens_>
+struct Gated {
+  using T = T_;
+  static constexpr int kTokens = kTokens_;
+  using R = Ring<2 * kGatedOutputs, kTokens, kGatedGroups>;
+};
+
+/// Enqueues the copy of gate rows and up rows, alternating in groups of eight, from column x and
+/// output 8 eight on.
+__device__ inline void copy_pairs(std::uint32_t to, const CUtensorMap& map, int x, int eight,
+                                  std::uint32_t barrier, std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".L2::cache_hint [%0], [%1, {%2, %3, %3, %4}], [%5], %6;\n" ::"r"(to),
+      "l"(&map), "r"(x), "r"(0), "r"(eight), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
+template <class T>
+__device__ void store_gated(const FewRows& op, const float (&sums)[kGatedCount][4]) {
+  const int group = threadIdx.x / kGroupThreads, lane = threadIdx.x % 32;
+  const int first = blockIdx.x * kGatedOutputs + group * kGroupOutputs + 2 * (lane % 4);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int token = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * half;
+    if (token >= op.rows) continue;
+    T* out = static_cast<T*>(op.y) + std::int64_t{token} * op.y_stride;
+#pragma unroll
+    for (int i = 0; i < kGatedCount; i += 2) {
+      const float(&gate)[4] = sums[i], (&up)[4] = sums[i + 1];
+      const int at = first + 4 * i, e = 2 * half;
+      if (at >= op.n) continue;
+      *reinterpret_cast<std::uint32_t*>(out + at) =
+          pack<T>(silu(gate[e]) * up[e], silu(gate[e + 1]) * up[e + 1]);
+    }
+  }
+}
+
+template <class S>
+__global__ __launch_bounds__(S::R::kThreads, 1) void rows_gated_kernel(
+    [[maybe_unused]] const __grid_constant__ Launch l) {
+#if KERNELS_WGMMA
+  using R = typename S::R;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const R ring{shared_address(memory)};
+  const Chunks chunks = {0, l.chunks};
+  const auto load_all = [&] {
+    const std::uint64_t policy = read_once();
+    const int eight = blockIdx.x * (kGatedOutputs / 8);
+    load(l, ring, chunks, [&](std::uint32_t to, int chunk, std::uint32_t barrier) {
+      copy_pairs(to, l.w, chunk * kChunk, eight, barrier, policy);
+    });
+  };
+  run(ring, load_all, [&] {
+    float sums[kGatedCount][4] = {};
+    const int group_bytes = threadIdx.x / kGroupThreads * (R::kWBytes / kGatedGroups);
+    multiply<typename S::T>(
+        sums, ring, chunks, [&](int stage) { return ring.x(stage); },
+        [&](int stage) { return ring.w(stage) + group_bytes; });
+    store_gated<typename S::T>(l.op, sums);
+  });
+#endif
+}
+
+}  // namespace kernels::gpu::rows

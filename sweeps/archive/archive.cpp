@@ -1,0 +1,146 @@
+#include "sweeps/archive/archive.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/shard.hpp"
+#include "sweeps/archive/writing.hpp"
+#include "sweeps/hdf5/h5.hpp"
+
+namespace sweep {
+
+Archive::Archive(std::string path, ArchiveOptions options, std::vector<CellRecord> plan,
+                 FileOps& files)
+    : path_(resolved(path)),
+      folder_(path_ + ".d"),
+      options_(std::move(options)),
+      files_(files),
+      index_(std::make_unique<ArchiveIndex>()) {
+  index_->head = {options_.sweep_name, options_.spec_text, options_.now_utc, options_.tool_version};
+  index_->cells = std::move(plan);
+  for (std::size_t i = 0; i < index_->cells.size(); ++i) {
+    index_->cells[i].index = static_cast<int>(i);
+    const bool is_new = row_of_.emplace(index_->cells[i].key, static_cast<int>(i)).second;
+    if (!is_new) throw ArchiveError("the plan has the cell " + index_->cells[i].key + " twice");
+  }
+  writing(path_, [&] {
+    files_.make_folder(folder_);
+    lock_ = std::make_unique<ArchiveLock>(in_folder("lock"), path_, options_.self,
+                                          options_.keep_waiting);
+    files_.sync_folder(folder_of(path_));
+    open_archive(options_.mode);
+  });
+}
+
+Archive::~Archive() = default;
+
+const std::vector<CellRecord>& Archive::cells() const { return index_->cells; }
+
+CellRecord& Archive::planned(const std::string& key) {
+  const auto found = row_of_.find(key);
+  if (found == row_of_.end()) throw ArchiveError("the cell " + key + " is not in the plan");
+  return index_->cells[static_cast<std::size_t>(found->second)];
+}
+
+void Archive::describe_run(const std::string& name, const std::string& text) {
+  std::erase_if(options_.provenance, [&](const Note& note) { return note.name == name; });
+  options_.provenance.push_back({name, text, true});
+  if (!provenance_file_.empty()) keep_description();
+}
+
+void Archive::keep_description() {
+  writing(path_, [this] { write_provenance(); });
+}
+
+const CellRecord& Archive::commit(const std::string& key, const std::string& bytes) {
+  CellRecord& cell = planned(key);
+  if (cell.status == CellStatus::ok)
+    throw ArchiveError("the cell " + key + " has a result already");
+  const CellRecord outcome = shard_record(bytes, key, "the result of cell " + key);
+  const std::string temporary = temporary_name(in_folder(key));
+  try {
+    writing(path_, [&] {
+      write_provenance();
+      files_.write(temporary, bytes);
+      publish(files_, temporary, shard_path(key));
+    });
+  } catch (const ArchiveError&) {
+    discard(temporary);
+    throw;
+  }
+  take_outcome(cell, outcome);
+  if (std::find(pending_.begin(), pending_.end(), cell.index) == pending_.end()) {
+    pending_.push_back(cell.index);
+  }
+  try {
+    remove_mark(key);
+  } catch (const ArchiveWriteFailed&) {
+    // The result is stored; the next start removes the mark.
+  }
+  return cell;
+}
+
+bool Archive::merge_if_due() {
+  constexpr std::size_t kLeast = 64;
+  if (pending_.size() <= std::max(kLeast, merged_ / 4)) return false;
+  const auto left =
+      std::count_if(index_->cells.begin(), index_->cells.end(),
+                    [](const CellRecord& cell) { return cell.status == CellStatus::planned; });
+  // The last few cells do not justify a copy, since finalize() makes one anyway.
+  if (static_cast<std::size_t>(left) < kLeast) return false;
+  try {
+    merge();
+  } catch (const ArchiveNoSpace&) {
+    return false;  // shards are equally safe, and may still fit when a copy does not
+  }
+  return true;
+}
+
+void Archive::merge() {
+  const std::vector<std::string> provenance = provenance_files();
+  if (pending_.empty() && !index_changed_ && provenance.empty()) return;
+  writing(path_, [&] {
+    add_stored_provenance(provenance);
+    replace_archive([this](const std::string& temporary, ArchiveIndex& to) {
+      files_.require_space(folder_, bytes_at(path_) + pending_bytes());
+      files_.copy(path_, temporary);
+      return append_shards(temporary, to);
+    });
+    index_changed_ = false;
+    merged_ += pending_.size();
+    for (const int row : std::exchange(pending_, {})) {
+      files_.remove(shard_path(index_->cells[static_cast<std::size_t>(row)].key));
+    }
+    for (const std::string& file : provenance) files_.remove(file);
+  });
+}
+
+void Archive::finalize() {
+  merge();
+  if (in_plan_order()) return;
+  writing(path_, [this] {
+    replace_archive([this](const std::string& temporary, ArchiveIndex& to) {
+      files_.require_space(folder_, bytes_at(path_));
+      return rewrite(temporary, to);
+    });
+  });
+}
+
+void Archive::beat() { lock_->beat(); }
+
+bool Archive::in_plan_order() const {
+  std::array<std::int64_t, kCellTables.size()> next{};
+  for (const CellRecord& cell : index_->cells) {
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      if (cell.rows[i].rows == 0) continue;
+      if (cell.rows[i].offset != next[i]) return false;
+      next[i] += cell.rows[i].rows;
+    }
+  }
+  return true;
+}
+
+}  // namespace sweep

@@ -1,0 +1,153 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sweeps/archive/cells_table.hpp"
+#include "sweeps/archive/errors.hpp"
+#include "sweeps/archive/lock.hpp"
+#include "sweeps/files/durable_file.hpp"
+
+namespace sweep {
+
+struct ArchiveIndex;
+struct OpenArchive;
+
+enum class OpenMode {
+  resume_or_create,
+  resume,  // the archive must exist
+  fresh,   // an existing archive is moved aside
+};
+
+struct ArchiveOptions {
+  std::string sweep_name;
+  std::string spec_text;
+  std::string tool_version;
+  std::string now_utc;  // creation time of a new archive
+  OpenMode mode = OpenMode::resume_or_create;
+  LockHolder self;
+  KeepWaiting keep_waiting;
+  std::vector<Note> provenance;                       // this run's row of /provenance
+  std::function<void(const std::string&)> warn = {};  // told what was set aside, and why
+  bool keep_previous = true;  // keep the archive before the last change as "<path>.prev"
+};
+
+/// A cell that was started and has not been committed.
+struct RunMark {
+  std::string key;
+  int attempt = 0;
+  int deaths = 0;  // earlier attempts that are counted as having killed their process
+  std::string host;
+  long pid = 0;
+  std::string phase;
+  std::string died;       // how the cell killed its process: "signal 11", from the worker's handler
+                          // of fatal signals, or what the driver observed
+  bool drives = false;    // the process was the driver as well, so no other cell ran
+  std::string stopped{};  // set by the driver if it was asked to stop while the process lived
+  std::int64_t start_ticks = 0;  // process_start() of its process; 0: unknown
+};
+
+/// One sweep's results, open for writing by this process alone.
+///
+/// A committed cell is a file of its own, a shard, in the folder "<path>.d". A merge moves shards
+/// into the archive `path`. A merge writes a new file, reads it back and renames it over the old
+/// one, so the archive is a closed file that any HDF5 program can read at every instant. The
+/// version before the last change stays as "<path>.prev".
+class Archive {
+ public:
+  /// Opens or creates the archive of this plan; symbolic links in `path` are followed. Merges the
+  /// whole shards beside it and renames the damaged ones to "<key>.h5.damaged". Results of cells
+  /// that the plan lacks leave the archive and stay as shards, for a later plan that has them.
+  /// `files` must outlive the archive. Throws ArchiveInUse, ArchiveDamaged, ArchiveIncompatible or
+  /// ArchiveWriteFailed, and then leaves the archive as it was.
+  Archive(std::string path, ArchiveOptions options, std::vector<CellRecord> plan, FileOps& files);
+  ~Archive();
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+
+  /// Every planned cell, in plan order, with its outcome so far.
+  const std::vector<CellRecord>& cells() const;
+  /// Attempts that an earlier run started and did not finish.
+  const std::vector<RunMark>& deaths() const { return deaths_; }
+
+  /// Checks, before anything is computed, that files can be written and renamed beside the archive,
+  /// and that there is space for the largest expected shard and for the copy that a merge makes.
+  /// Throws ArchiveWriteFailed.
+  void check_room();
+  /// Heartbeat of this process; live_driver() returns the time of the last one.
+  void beat();
+
+  /// Sets a column of this run's row of /provenance.
+  void describe_run(const std::string& name, const std::string& text);
+  /// Writes that row even if no cell is committed. A commit writes it as well.
+  void keep_description();
+
+  /// Writes a mark that the cell is about to run. The cell's commit removes it.
+  void mark_started(const RunMark& mark);
+  void remove_mark(const std::string& key);
+  /// Appends "name=value" to the mark of a running cell.
+  void add_to_mark(const std::string& key, const std::string& name, const std::string& value);
+  /// The file of the mark. A dying worker may append the line "died=<how>" to it.
+  std::string mark_path(const std::string& key) const;
+
+  /// Makes a finished cell durable: after this returns, only the loss of the disk can lose it.
+  /// Throws ArchiveDamaged when the bytes are not a whole shard of this planned cell, ArchiveError
+  /// when the cell already has a result, and ArchiveWriteFailed. After ArchiveNoSpace the call can
+  /// be retried.
+  const CellRecord& commit(const std::string& key, const std::string& bytes);
+
+  /// Merges when there are enough shards to justify a copy of the archive, and space for it.
+  bool merge_if_due();
+  void merge();
+  /// Merges the remaining shards and sorts all rows into plan order. The archive then depends only
+  /// on its cells, not on when and where they ran.
+  void finalize();
+
+ private:
+  void open_archive(OpenMode mode);
+  void move_aside();
+  void adopt(OpenArchive opened);
+  void keep_unplanned(const OpenArchive& found);
+  bool has_shard_of(const CellRecord& cell);
+  void scan_shards();
+  void take_shard(CellRecord& cell);
+  void read_marks();
+  void write_provenance();
+  std::vector<std::string> provenance_files() const;
+  void set_aside(const std::string& file, const std::string& why);
+  using Rewrite = std::function<std::vector<int>(const std::string& temporary, ArchiveIndex& to)>;
+  void replace_archive(const Rewrite& write);
+  std::vector<int> form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write) const;
+  void check_chunks_of_source() const;
+  void check_is_ours() const;
+  void check_source(std::int64_t file, std::int64_t generation) const;  // an identifier of HDF5
+  void keep_previous();
+  std::vector<int> append_shards(const std::string& temporary, ArchiveIndex& to);
+  std::vector<int> rewrite(const std::string& temporary, ArchiveIndex& to) const;
+  void add_stored_provenance(const std::vector<std::string>& files);
+  bool in_plan_order() const;
+  std::uint64_t pending_bytes() const;
+  std::uint64_t largest_expected_shard() const;
+  CellRecord& planned(const std::string& key);
+  std::string in_folder(const std::string& name) const { return folder_ + "/" + name; }
+  std::string shard_path(const std::string& key) const { return in_folder(key + ".h5"); }
+
+  std::string path_, folder_;
+  ArchiveOptions options_;
+  FileOps& files_;
+  std::unique_ptr<ArchiveLock> lock_;
+  std::unique_ptr<ArchiveIndex> index_;
+  std::map<std::string, int> row_of_;  // key -> position in the plan
+  std::vector<int> pending_;           // committed, not yet merged
+  std::size_t merged_ = 0;             // cells that have run and are in the archive
+  bool has_results_ = false;           // the file at path_ has results, planned or not
+  std::vector<RunMark> deaths_;
+  std::string provenance_file_;  // this run's; empty until it is written
+  bool index_changed_ = false;   // index_ differs from the file's index
+  FileIdentity left_;            // the archive as this process last opened or wrote it
+};
+
+}  // namespace sweep

@@ -1,0 +1,94 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sweeps/spec/cell.hpp"
+#include "sweeps/tables/result.hpp"
+
+namespace sweep {
+
+/// The tables that hold rows of cells, in the order of the archive.
+inline constexpr std::array<std::string_view, 11> kCellTables = {
+    "jobs",      "turns",     "steps",       "sched",          "kv_events", "telemetry",
+    "evictions", "kv_access", "access_rows", "access_kernels", "kv_copies"};
+/// The number of leading tables that archives of every minor version have. Older archives may lack
+/// the rest.
+inline constexpr std::size_t kEarliestTables = 6;
+/// Tables from this position on are only in shards of cells that logged accesses.
+inline constexpr std::size_t kAccessTables = 7;
+
+/// Rows [offset, offset + rows) of a table.
+struct RowRange {
+  std::int64_t offset = 0;
+  std::int64_t rows = 0;
+};
+
+/// Counts of a cell's steps in bins with powers of two as edges. Values beyond the edges count in
+/// the outer bins.
+struct StepHistograms {
+  static constexpr int kFirstTokEdge = 0, kFirstDurEdge = -20;  // exponents: 1 tok, 1 us
+  std::array<std::int64_t, 20> tok{};                           // up to 2^20 tok
+  std::array<std::int64_t, 28> dur{};                           // up to 2^8 s
+};
+
+/// Where, when and in how many attempts a cell ran. The results of a simulation must not depend on
+/// any of it. Unknown texts are empty, unknown numbers are 0 or NaN.
+struct CellRun {
+  int attempts = 0;
+  std::string host;
+  int rank = -1;
+  std::string gpu_name, gpu_uuid;
+  std::int64_t gpu_memory_bytes = 0;
+  std::string slurm_job;
+  std::string t_start_utc, t_end_utc;
+  double wall_s = kNotObserved;
+};
+
+/// One row of /cells: what was planned, its outcome, and where its rows are.
+struct CellRecord {
+  std::string key;  // SHA-256 of config_json, 64 hex digits
+  int index = 0;    // position in the plan, and the row
+  std::string label;
+  std::vector<std::pair<std::string, Value>> axes;
+  std::string config_json;  // canonical JSON of everything that the results depend on
+  std::string backend;
+  int repeat = 0;
+  std::int64_t seed = 0;
+
+  CellStatus status = CellStatus::planned;
+  std::string reason;
+  std::vector<Figure> figures;
+  std::vector<Note> notes;
+  std::string digest;  // of the results; empty until the cell has run
+  CellRun run;
+  std::array<RowRange, kCellTables.size()> rows;
+  StepHistograms histograms;  // stored under /hist
+
+  bool has_run() const { return !digest.empty(); }
+};
+
+/// Copies the outcome of a cell: everything except what was planned.
+void take_outcome(CellRecord& to, const CellRecord& from);
+/// The cell as planned, before it has run.
+CellRecord without_outcome(const CellRecord& cell);
+
+/// /cells, and which of its columns are axes, figures and notes. A name that another column already
+/// has gets the suffix "_axis", "_figure" or "_note".
+struct CellsTable {
+  Table table;
+  std::vector<std::string> axes, figures, notes;
+};
+
+/// A column for every axis, figure and note that any of the cells has; NaN or empty in cells that
+/// lack it.
+CellsTable to_cells_table(std::span<const CellRecord> cells);
+/// The inverse, without histograms. An axis of whole numbers that some cell lacks is read back as
+/// floating point. Throws TableError when a column is missing or a status is unknown.
+std::vector<CellRecord> to_records(const CellsTable& cells);
+
+}  // namespace sweep

@@ -1,0 +1,65 @@
+#include "sweeps/archive/format.hpp"
+
+#include "sweeps/archive/errors.hpp"
+
+namespace sweep {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string lines;
+  for (const std::string& name : names) lines += name + '\n';
+  return lines;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find('\n', start);
+    lines.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+void write_packed_cells(hid_t parent, const CellsTable& cells, std::size_t chunk_rows) {
+  write_fixed_attribute(parent, "axes", joined(cells.axes));
+  write_fixed_attribute(parent, "figures", joined(cells.figures));
+  write_fixed_attribute(parent, "notes", joined(cells.notes));
+  write_packed_table(parent, cells.table, chunk_rows);
+}
+
+CellsTable read_packed_cells(hid_t parent) {
+  return {read_packed_table(parent, "cells"), lines_of(read_fixed_attribute(parent, "axes")),
+          lines_of(read_fixed_attribute(parent, "figures")),
+          lines_of(read_fixed_attribute(parent, "notes"))};
+}
+
+void check_schema(std::int64_t major, const std::string& path) {
+  if (major <= kSchemaMajor) return;
+  throw ArchiveIncompatible(path + " has schema " + std::to_string(major) +
+                            ", and this program reads schemas up to " +
+                            std::to_string(kSchemaMajor) + "; a newer kvsweep wrote it");
+}
+
+Table footer_table(const std::array<RowRange, kCellTables.size()>& rows) {
+  std::vector<std::string> tables(kCellTables.begin(), kCellTables.end());
+  std::vector<std::int64_t> counts;
+  for (const RowRange& range : rows) counts.push_back(range.rows);
+  return {"footer",
+          {{"table", "", "name of a table", false, {}, std::move(tables)},
+           {"rows", "", "rows of the table", false, {}, std::move(counts)}}};
+}
+
+std::string to_text(const LockHolder& holder) {
+  std::string text = "process " + std::to_string(holder.pid) + " on host " + holder.host;
+  if (!holder.slurm_job.empty()) text += " (SLURM job " + holder.slurm_job + ")";
+  return text;
+}
+
+ArchiveInUse::ArchiveInUse(const std::string& path, LockHolder by)
+    : ArchiveError(path + " is in use by " + to_text(by)), holder(std::move(by)) {}
+
+}  // namespace sweep

@@ -1,0 +1,24 @@
+#pragma once
+// Private to this room: what archives and shards have in common.
+#include "sweeps/archive/cells_table.hpp"
+#include "sweeps/hdf5/h5.hpp"
+
+namespace sweep {
+
+inline constexpr std::string_view kArchiveFormat = "kvsweep", kShardFormat = "kvsweep-shard";
+/// The major increases when a name or a meaning changes, the minor when something is added.
+inline constexpr std::int64_t kSchemaMajor = 1, kSchemaMinor = 3;
+
+/// Throws ArchiveIncompatible with both numbers when `major` is newer than this program's.
+void check_schema(std::int64_t major, const std::string& path);
+
+/// Writes /cells as one dataset of rows, with attributes of its parent that name the axes, figures
+/// and notes.
+void write_packed_cells(hid_t parent, const CellsTable& cells, std::size_t chunk_rows);
+/// Throws H5Error.
+CellsTable read_packed_cells(hid_t parent);
+
+/// The last object written to a file: the number of rows of each table.
+Table footer_table(const std::array<RowRange, kCellTables.size()>& rows);
+
+}  // namespace sweep

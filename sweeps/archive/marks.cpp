@@ -1,0 +1,136 @@
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "sweeps/archive/archive.hpp"
+#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/marks.hpp"
+#include "sweeps/archive/writing.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr std::string_view kMarkEnd = ".run";
+
+int number(const std::string& text) {
+  return static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
+}
+
+/// Parses lines "name=value"; the last line with a name counts. The last line may be truncated.
+RunMark parse_mark(const std::string& key, const std::string& text) {
+  RunMark mark;
+  mark.key = key;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string name = line.substr(0, equals), value = line.substr(equals + 1);
+    if (name == "attempt") mark.attempt = number(value);
+    if (name == "deaths") mark.deaths = number(value);
+    if (name == "host") mark.host = value;
+    if (name == "pid") mark.pid = number(value);
+    if (name == "start") mark.start_ticks = std::strtoll(value.c_str(), nullptr, 10);
+    if (name == "phase") mark.phase = value;
+    if (name == "drives") mark.drives = value == "1";
+    if (name == "stopped") mark.stopped = value;
+    if (name == "died") mark.died = value;
+  }
+  return mark;
+}
+
+}  // namespace
+
+std::vector<RunMark> run_marks(const std::string& archive) {
+  const std::string folder = resolved(archive) + ".d";
+  std::vector<RunMark> marks;
+  for (const std::string& name : names_in(folder)) {
+    if (!name.ends_with(kMarkEnd)) continue;
+    const std::string key = name.substr(0, name.size() - kMarkEnd.size());
+    try {
+      marks.push_back(parse_mark(key, file_bytes(folder + "/" + name)));
+    } catch (const FileError&) {
+      // Committed since the folder was listed.
+    }
+  }
+  return marks;
+}
+
+int deaths_of(const RunMark& mark) {
+  const bool counts = !mark.died.empty() || (mark.drives && mark.stopped.empty());
+  return mark.deaths + (counts ? 1 : 0);
+}
+
+std::optional<std::int64_t> process_start(long pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) return std::nullopt;
+  // The process name before the state may contain ')', so the last one counts.
+  std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
+  char state = 0;
+  fields >> state;
+  if (state == 'Z' || state == 'X') return 0;  // a zombie, or dead
+  constexpr int kFieldsBetween = 18;           // man 5 proc: the state is field 3, the start 22
+  std::string skipped;
+  for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
+  std::int64_t ticks = 0;
+  if (!(fields >> ticks)) return std::nullopt;
+  return ticks;
+}
+
+bool process_is_gone(const RunMark& mark, const std::string& this_host) {
+  if (mark.host != this_host || mark.pid <= 0) return false;
+  if (::kill(static_cast<pid_t>(mark.pid), 0) != 0 && errno == ESRCH) return true;
+  const std::optional<std::int64_t> start = process_start(mark.pid);
+  if (!start) return false;  // /proc hides it
+  return *start == 0 || (mark.start_ticks > 0 && *start != mark.start_ticks);
+}
+
+std::string Archive::mark_path(const std::string& key) const {
+  return in_folder(key + std::string(kMarkEnd));
+}
+
+void Archive::mark_started(const RunMark& mark) {
+  const std::string text = "attempt=" + std::to_string(mark.attempt) +
+                           "\ndeaths=" + std::to_string(mark.deaths) + "\nhost=" + mark.host +
+                           "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase +
+                           "\ndrives=" + (mark.drives ? "1" : "0") +
+                           "\nstart=" + std::to_string(mark.start_ticks) + "\n";
+  writing(path_, [&] {
+    files_.write(mark_path(mark.key), text);
+    files_.sync(mark_path(mark.key));
+  });
+}
+
+void Archive::add_to_mark(const std::string& key, const std::string& name,
+                          const std::string& value) {
+  writing(path_, [&] {
+    files_.append(mark_path(key), name + '=' + value + '\n');
+    files_.sync(mark_path(key));
+  });
+}
+
+void Archive::remove_mark(const std::string& key) {
+  writing(path_, [&] { files_.remove(mark_path(key)); });
+}
+
+void Archive::read_marks() {
+  for (const std::string& name : names_in(folder_)) {
+    if (!name.ends_with(kMarkEnd)) continue;
+    const std::string key = name.substr(0, name.size() - kMarkEnd.size());
+    const auto row = row_of_.find(key);
+    const bool runs = row != row_of_.end() &&
+                      index_->cells[static_cast<std::size_t>(row->second)].status != CellStatus::ok;
+    if (runs) {
+      deaths_.push_back(parse_mark(key, file_bytes(in_folder(name))));
+    } else {
+      files_.remove(in_folder(name));  // the process died between the commit and this
+    }
+  }
+}
+
+}  // namespace sweep

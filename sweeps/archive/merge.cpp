@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "sweeps/archive/archive.hpp"
+#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/shard.hpp"
+#include "sweeps/archive/tables.hpp"
+#include "sweeps/archive/writing.hpp"
+#include "sweeps/hdf5/bytes.hpp"
+#include "sweeps/hdf5/digest.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr std::string_view kProvenanceEnd = ".prov";
+
+}  // namespace
+
+/// `write` writes the new archive under a temporary name, may change the index, and returns the
+/// cells with the rows that it wrote. The old archive stays in place until the new one is complete,
+/// read back and on the disk.
+void Archive::replace_archive(const Rewrite& write) {
+  check_is_ours();
+  const std::string temporary = temporary_name(in_folder("archive"));
+  ArchiveIndex to = *index_;
+  ++to.generation;
+  try {
+    const std::vector<int> written = form(temporary, to, write);
+    check_is_ours();
+    keep_previous();
+    publish(files_, temporary, path_);
+    has_results_ = has_results_ || std::ranges::any_of(written, [&to](int row) {
+                     return to.cells[static_cast<std::size_t>(row)].has_run();
+                   });
+  } catch (...) {
+    discard(temporary);
+    throw;
+  }
+  *index_ = std::move(to);
+  left_ = identity_of(path_);
+}
+
+/// Writes the new archive and reads it back. Returns the cells with the rows that it wrote.
+std::vector<int> Archive::form(const std::string& temporary, ArchiveIndex& to,
+                               const Rewrite& write) const {
+  try {
+    std::vector<int> written = write(temporary, to);
+    verify_archive_file(temporary, to, written);
+    return written;
+  } catch (const ArchiveWriteFailed&) {
+    check_chunks_of_source();
+    throw;
+  } catch (const H5Error& error) {
+    if (!wants_space(error)) check_chunks_of_source();
+    throw;
+  }
+}
+
+/// Throws ArchiveDamaged if a chunk of the old archive is damaged. A failed copy is then the fault
+/// of that archive, not of the disk.
+void Archive::check_chunks_of_source() const {
+  if (left_ == FileIdentity{}) return;
+  try {
+    check_chunks(open_h5(path_).get());
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(path_ + " is damaged: " + error.what());
+  }
+}
+
+/// Throws if another file is at the path: other programs may replace it without taking the lock.
+void Archive::check_is_ours() const {
+  if (identity_of(path_) == left_) return;
+  throw ArchiveIncompatible(
+      path_ +
+      " is not the file that this run left there: it was replaced, changed or removed "
+      "meanwhile, and is left as it is" +
+      (pending_.empty() ? "" : "; results that were not in it yet stay in " + folder_));
+}
+
+/// Checks that the archive is the one that this run wrote and is intact, before rows are added to
+/// it or moved.
+void Archive::check_source(std::int64_t file, std::int64_t generation) const {
+  if (read_generation(file) != generation) {
+    throw ArchiveIncompatible(path_ + " is not the archive that this run left there");
+  }
+  try {
+    check_objects(file);
+    check_indices_and_heaps(file, MappedFile(path_, MappedFile::Access::read).bytes());
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(path_ + " is damaged: " + error.what());
+  }
+}
+
+void Archive::keep_previous() {
+  if (!options_.keep_previous || !has_results_) return;
+  const std::string name = temporary_name(in_folder("previous"));
+  if (!files_.link(path_, name)) {
+    if (options_.warn)
+      options_.warn("there can be no hard link to " + path_ +
+                    ", so the archive before each change is not kept");
+    options_.keep_previous = false;
+    return;
+  }
+  files_.rename(name, path_ + ".prev");
+  files_.remove(name);  // rename keeps both names if they are links to one file
+}
+
+std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveIndex& to) {
+  H5File file = open_h5_for_writing(temporary);
+  check_source(file.get(), to.generation - 1);
+  std::array<RowRange, kCellTables.size()> rows;
+  std::vector<int> merged;
+  {
+    CellAppender tables(file.get());
+    std::sort(pending_.begin(), pending_.end());
+    for (const int row : pending_) {
+      CellRecord& cell = to.cells[static_cast<std::size_t>(row)];
+      std::optional<ShardContents> shard;
+      try {
+        shard = read_shard(shard_path(cell.key), cell.key);
+      } catch (const ArchiveDamaged& error) {
+        set_aside(cell.key + ".h5", error.what());
+        planned(cell.key) = cell = without_outcome(cell);
+        continue;
+      }
+      tables.append(cell, *shard);
+      merged.push_back(row);
+    }
+    pending_ = merged;
+    rows = tables.finish();
+  }
+  write_index(file.get(), to, rows);
+  file.close_checked("close " + temporary);
+  return merged;
+}
+
+std::vector<int> Archive::rewrite(const std::string& temporary, ArchiveIndex& to) const {
+  const H5File from = open_h5(path_);
+  check_source(from.get(), to.generation - 1);
+  H5File file = create_h5(temporary);
+  std::vector<int> written;
+  for (const CellRecord& cell : to.cells) written.push_back(cell.index);
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    std::vector<MovedRows> moved;
+    std::int64_t next = 0;
+    for (CellRecord& cell : to.cells) {
+      moved.push_back({cell.index, cell.rows[i]});
+      cell.rows[i].offset = next;
+      next += cell.rows[i].rows;
+    }
+    copy_rows(from.get(), file.get(), std::string(kCellTables[i]), moved);
+  }
+  create_device_table(file.get());
+  write_index(file.get(), to, rows_in_all(to.cells));
+  file.close_checked("close " + temporary);
+  return written;
+}
+
+void Archive::add_stored_provenance(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    try {
+      const H5File opened = open_h5(file);
+      const Table row = read_packed_table(opened.get(), "provenance");
+      std::vector<Note> notes;
+      for (const Column& column : row.columns) {
+        notes.push_back({column.name, row.values<std::string>(column.name).at(0), true});
+      }
+      add_provenance(index_->provenance, notes);
+    } catch (const H5Error& error) {  // a damaged provenance row must not delay results
+      set_aside(file.substr(folder_.size() + 1), file + " is damaged: " + error.what());
+    }
+  }
+}
+
+std::vector<std::string> Archive::provenance_files() const {
+  std::vector<std::string> files;
+  for (const std::string& name : names_in(folder_)) {
+    if (name.ends_with(kProvenanceEnd)) files.push_back(in_folder(name));
+  }
+  return files;
+}
+
+/// Called with the first cell, since a run that changes nothing leaves no row in /provenance.
+void Archive::write_provenance() {
+  if (options_.provenance.empty()) return;
+  Table row{"provenance", {}};
+  add_provenance(row, options_.provenance);
+  const std::string name = in_folder(table_digest(row) + std::string(kProvenanceEnd));
+  if (provenance_file_ == name) return;
+  const std::string temporary = temporary_name(in_folder("provenance"));
+  MemoryH5 file;
+  write_packed_table(file.get(), row);
+  try {
+    files_.write(temporary, file.close());
+    publish(files_, temporary, name);
+  } catch (const FileError&) {
+    discard(temporary);
+    throw;
+  }
+  const std::string before = std::exchange(provenance_file_, name);
+  if (!before.empty()) files_.remove(before);
+}
+
+}  // namespace sweep

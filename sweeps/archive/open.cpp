@@ -1,0 +1,179 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sweeps/archive/archive.hpp"
+#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/shard.hpp"
+#include "sweeps/archive/tables.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr std::string_view kShardEnd = ".h5";
+constexpr std::size_t kKeyDigits = 64;
+
+bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+/// Whether an outcome in the archive counts under this plan. A result always does; a failure does
+/// only if the plan runs the cell.
+bool outcome_counts(const CellRecord& outcome, const CellRecord& plan) {
+  return outcome.has_run() &&
+         (outcome.status == CellStatus::ok || plan.status == CellStatus::planned);
+}
+
+/// Whether the two agree on the label and, for a cell that has not run, on status and reason.
+bool same_plan(const CellRecord& a, const CellRecord& b) {
+  return a.label == b.label && (a.has_run() || (a.status == b.status && a.reason == b.reason));
+}
+
+/// Reads a cell's rows; a failed read means that the archive is damaged.
+ShardContents load_whole(CellLoader& tables, const CellRecord& cell) {
+  try {
+    return tables.load(cell);
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(std::string("the archive is damaged: ") + error.what());
+  }
+}
+
+}  // namespace
+
+void Archive::open_archive(OpenMode mode) {
+  for (const std::string& name : names_in(folder_)) {
+    if (name.ends_with(".tmp")) files_.remove(in_folder(name));
+  }
+  if (mode == OpenMode::fresh) move_aside();
+  left_ = identity_of(path_);
+  if (exists(path_)) {
+    adopt(open_archive_file(path_));
+  } else {
+    if (mode == OpenMode::resume) throw ArchiveError("there is no archive " + path_ + " to resume");
+    if (exists(path_ + ".prev")) {
+      throw ArchiveError(path_ + " is missing, and " + path_ +
+                         ".prev, what it was before its last change, is there: `kvsweep salvage " +
+                         path_ + " -o NEW.h5` saves the results of that and of shards, and " +
+                         "`kvsweep run ... --fresh` sets them aside");
+    }
+    // Readers find an archive from the start, and shards of a lost archive are kept.
+    replace_archive([](const std::string& temporary, ArchiveIndex& to) {
+      create_archive_file(temporary, to);
+      return std::vector<int>{};
+    });
+  }
+  scan_shards();
+  merge();
+  read_marks();
+}
+
+void Archive::move_aside() {
+  const std::string previous = path_ + ".prev";
+  const bool nothing_but_lock = names_in(folder_).size() <= 1;
+  if (!exists(path_) && !exists(previous) && nothing_but_lock) return;
+  int number = 1;
+  const auto aside = [&] { return path_ + ".old" + std::to_string(number); };
+  while (exists(aside()) || exists(aside() + ".d") || exists(aside() + ".prev")) ++number;
+  files_.make_folder(aside() + ".d");
+  for (const std::string& name : names_in(folder_)) {
+    if (name != "lock") files_.rename(in_folder(name), aside() + ".d/" + name);
+  }
+  ::rmdir((aside() + ".d").c_str());  // fails if a shard was moved there
+  if (exists(previous)) files_.rename(previous, aside() + ".prev");
+  if (exists(path_)) files_.rename(path_, aside());
+  files_.sync_folder(folder_of(path_));
+  std::string names;
+  for (const char* end : {"", ".prev", ".d"})
+    if (exists(aside() + end)) names += (names.empty() ? "" : ", ") + aside() + end;
+  if (options_.warn) options_.warn("what was there is now " + names);
+}
+
+/// Continues with the results of an archive under the new plan.
+void Archive::adopt(OpenArchive opened) {
+  ArchiveIndex& found = opened.index;
+  if (found.head.sweep_name != options_.sweep_name) {
+    throw ArchiveIncompatible(path_ + " holds the sweep \"" + found.head.sweep_name + "\", not \"" +
+                              options_.sweep_name + "\"; name another archive, or start afresh");
+  }
+  keep_unplanned(opened);
+  std::vector<CellRecord>& cells = index_->cells;
+  bool same_rows = found.cells.size() == cells.size();
+  for (std::size_t i = 0; same_rows && i < cells.size(); ++i) {
+    same_rows = found.cells[i].key == cells[i].key;
+  }
+  index_changed_ = !same_rows || found.head.spec_text != options_.spec_text;
+  has_results_ = std::ranges::any_of(found.cells, &CellRecord::has_run);
+  for (CellRecord& old : found.cells) {
+    const auto row = row_of_.find(old.key);
+    if (row == row_of_.end()) continue;
+    CellRecord& cell = cells[static_cast<std::size_t>(row->second)];
+    index_changed_ = index_changed_ || !same_plan(old, cell);
+    if (!outcome_counts(old, cell)) continue;
+    take_outcome(cell, old);
+    ++merged_;
+  }
+  index_->head.created_utc = found.head.created_utc;
+  index_->generation = found.generation;
+  index_->provenance = std::move(found.provenance);
+  if (same_rows) return;
+  replace_archive(
+      [this](const std::string& temporary, ArchiveIndex& to) { return rewrite(temporary, to); });
+  index_changed_ = false;
+}
+
+/// Writes each result of a cell that the plan lacks to a shard of its own.
+void Archive::keep_unplanned(const OpenArchive& found) {
+  std::optional<CellLoader> tables;
+  for (const CellRecord& cell : found.index.cells) {
+    if (!cell.has_run() || row_of_.count(cell.key) > 0 || has_shard_of(cell)) continue;
+    if (!tables) tables.emplace(found.file.get());
+    const std::string temporary = temporary_name(in_folder(cell.key));
+    files_.write(temporary, shard_bytes(load_whole(*tables, cell)));
+    publish(files_, temporary, shard_path(cell.key));
+  }
+}
+
+/// Whether the cell has a shard with this result. Sets a damaged shard aside.
+bool Archive::has_shard_of(const CellRecord& cell) {
+  if (!exists(shard_path(cell.key))) return false;
+  try {
+    return read_shard_record(shard_path(cell.key), cell.key).digest == cell.digest;
+  } catch (const ArchiveDamaged& error) {
+    set_aside(cell.key + ".h5", error.what());
+    return false;
+  }
+}
+
+void Archive::scan_shards() {
+  for (const std::string& name : names_in(folder_)) {
+    if (name.size() != kKeyDigits + kShardEnd.size() || !name.ends_with(kShardEnd)) continue;
+    const auto row = row_of_.find(name.substr(0, kKeyDigits));
+    if (row == row_of_.end()) continue;  // its cell is not in this plan
+    try {
+      take_shard(index_->cells[static_cast<std::size_t>(row->second)]);
+    } catch (const ArchiveDamaged& error) {
+      set_aside(name, error.what());
+    }
+  }
+}
+
+void Archive::take_shard(CellRecord& cell) {
+  const CellRecord found = read_shard_record(shard_path(cell.key), cell.key);
+  if (cell.status == CellStatus::ok) {
+    if (found.digest != cell.digest) {
+      throw ArchiveDamaged(shard_path(cell.key) + " contradicts the result in the archive");
+    }
+    files_.remove(shard_path(cell.key));  // the process died before it removed the shard
+    return;
+  }
+  if (!outcome_counts(found, cell) && !cell.has_run()) return;
+  take_outcome(cell, found);
+  pending_.push_back(cell.index);
+}
+
+void Archive::set_aside(const std::string& file, const std::string& why) {
+  files_.rename(in_folder(file), in_folder(file + ".damaged"));
+  if (options_.warn) options_.warn(why + "; it is now " + in_folder(file + ".damaged"));
+}
+
+}  // namespace sweep

@@ -1,0 +1,137 @@
+#include "sweeps/archive/reader.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/tables.hpp"
+#include "sweeps/files/durable_file.hpp"
+#include "sweeps/hdf5/bytes.hpp"
+
+namespace sweep {
+
+struct ArchiveReader::Source {
+  OpenArchive archive;
+  std::optional<CellLoader> tables;
+
+  CellLoader& loader() {
+    if (!tables) tables.emplace(archive.file.get());
+    return *tables;
+  }
+};
+
+namespace {
+
+/// Runs `read`; an H5Error becomes ArchiveDamaged.
+template <class Read>
+auto reading(const std::string& path, Read read) {
+  try {
+    return read();
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(path + " is damaged: " + error.what());
+  }
+}
+
+std::size_t position_of(std::string_view table) {
+  const auto found = std::find(kCellTables.begin(), kCellTables.end(), table);
+  if (found == kCellTables.end()) throw TableError("there is no table " + std::string(table));
+  return static_cast<std::size_t>(found - kCellTables.begin());
+}
+
+}  // namespace
+
+ArchiveReader::ArchiveReader(std::string path) : path_(resolved(path)) { open(); }
+ArchiveReader::~ArchiveReader() = default;
+ArchiveReader::ArchiveReader(ArchiveReader&&) noexcept = default;
+ArchiveReader& ArchiveReader::operator=(ArchiveReader&&) noexcept = default;
+
+void ArchiveReader::open() {
+  // Shards are listed first: a shard that disappears before the archive is opened is merged in it.
+  const std::vector<std::string> names = names_in(path_ + ".d");
+  source_ = std::make_unique<Source>(Source{open_archive_file(path_), {}});
+  try {
+    // HDF5 reads zeros for a chunk that a damaged index hides.
+    check_indices_and_heaps(source_->archive.file.get(),
+                            MappedFile(path_, MappedFile::Access::read).bytes());
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(path_ + " is damaged: " + error.what());
+  }
+  in_shard_.assign(cells().size(), false);
+  n_shards_ = 0;
+  for (CellRecord& cell : source_->archive.index.cells) {
+    if (cell.status == CellStatus::ok) continue;
+    if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
+    try {
+      take_outcome(cell, read_shard_record(path_ + ".d/" + cell.key + ".h5", cell.key));
+      in_shard_[static_cast<std::size_t>(cell.index)] = true;
+      ++n_shards_;
+    } catch (const ArchiveDamaged&) {
+      // Damaged: its driver will run the cell again.
+    } catch (const FileError&) {
+      // Merged since the listing; the next reader sees it.
+    }
+  }
+}
+
+const std::vector<CellRecord>& ArchiveReader::cells() const { return source_->archive.index.cells; }
+const std::string& ArchiveReader::sweep_name() const {
+  return source_->archive.index.head.sweep_name;
+}
+const std::string& ArchiveReader::spec_text() const {
+  return source_->archive.index.head.spec_text;
+}
+const std::string& ArchiveReader::tool_version() const {
+  return source_->archive.index.head.tool_version;
+}
+const std::string& ArchiveReader::created_utc() const {
+  return source_->archive.index.head.created_utc;
+}
+const Table& ArchiveReader::provenance() const { return source_->archive.index.provenance; }
+
+ShardContents ArchiveReader::load(int row) {
+  const auto at = static_cast<std::size_t>(row);
+  const std::string key = cells().at(at).key;
+  if (in_shard_[at]) {
+    try {
+      return read_shard(path_ + ".d/" + key + ".h5", key);
+    } catch (const FileError&) {
+      open();  // the shard was merged; the row is the same unless the plan changed
+      if (at >= cells().size() || cells()[at].key != key) {
+        throw ArchiveError(path_ + " was replaced by another plan's while it was read");
+      }
+    }
+  }
+  return reading(path_, [&] { return source_->loader().load(cells()[at]); });
+}
+
+Table ArchiveReader::load_table(int row, std::string_view table) {
+  const std::size_t position = position_of(table);
+  const auto at = static_cast<std::size_t>(row);
+  if (in_shard_.at(at)) return *load(row).tables()[position];
+  return reading(
+      path_, [&] { return source_->loader().table(position).read(cells()[at].rows[position]); });
+}
+
+std::set<std::string> merged_results(const std::string& path) {
+  std::set<std::string> keys;
+  if (::access(path.c_str(), R_OK) != 0) return keys;
+  try {
+    const H5File file = open_h5(path);
+    const Table cells{"cells",
+                      {read_table_column(file.get(), "cells", "key"),
+                       read_table_column(file.get(), "cells", "status")}};
+    const auto& status = cells.values<std::int8_t>("status");
+    const auto& key = cells.values<std::string>("key");
+    for (std::size_t i = 0; i < cells.rows(); ++i)
+      if (status[i] == static_cast<std::int8_t>(CellStatus::ok)) keys.insert(key[i]);
+  } catch (const H5Error&) {
+    // A run that resumes the archive reports the damage.
+  } catch (const TableError&) {
+    // Likewise.
+  }
+  return keys;
+}
+
+}  // namespace sweep

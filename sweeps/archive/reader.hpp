@@ -1,0 +1,58 @@
+#pragma once
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sweeps/archive/cells_table.hpp"
+#include "sweeps/archive/errors.hpp"
+#include "sweeps/archive/shard.hpp"
+#include "sweeps/tables/result.hpp"
+
+namespace sweep {
+
+/// Reads an archive and the shards that its driver has not merged yet, at any time and without a
+/// lock. A reader shows the state at its construction. If a shard is merged later, the cell is read
+/// from the archive.
+class ArchiveReader {
+ public:
+  /// Throws ArchiveDamaged or ArchiveIncompatible, and FileError when there is no such file.
+  /// Ignores damaged shards.
+  explicit ArchiveReader(std::string path);
+  ~ArchiveReader();
+  ArchiveReader(ArchiveReader&&) noexcept;
+  ArchiveReader& operator=(ArchiveReader&&) noexcept;
+
+  /// Every planned cell, in plan order.
+  const std::vector<CellRecord>& cells() const;
+  const std::string& sweep_name() const;
+  const std::string& spec_text() const;
+  const std::string& tool_version() const;
+  const std::string& created_utc() const;
+  /// One row per run of the driver, texts.
+  const Table& provenance() const;
+
+  /// Everything stored for a cell; the tables have no rows if it did not finish. Loading all cells
+  /// in plan order costs one pass over the archive. Throws ArchiveDamaged.
+  ShardContents load(int row);
+  /// A single table of kCellTables, without the column `cell`.
+  Table load_table(int row, std::string_view table);
+
+  /// Number of cells read from shards beside the archive.
+  int shards() const { return n_shards_; }
+
+ private:
+  struct Source;
+  void open();
+
+  std::string path_;
+  std::unique_ptr<Source> source_;
+  std::vector<bool> in_shard_;  // by row
+  int n_shards_ = 0;
+};
+
+/// Keys of the results in an archive, without those of shards beside it. Empty when there is no
+/// archive or it cannot be read.
+std::set<std::string> merged_results(const std::string& path);
+
+}  // namespace sweep

@@ -1,0 +1,179 @@
+#include "sweeps/archive/shard.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sweeps/archive/errors.hpp"
+#include "sweeps/archive/format.hpp"
+#include "sweeps/archive/histograms.hpp"
+#include "sweeps/files/durable_file.hpp"
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/hdf5/h5.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr std::string_view kTrailerStart = "\nkvsweep shard sha256 ";
+constexpr std::size_t kHexDigits = 64;
+constexpr std::size_t kTrailerBytes = kTrailerStart.size() + kHexDigits + 1;  // with the line end
+
+/// The bytes of the HDF5 file.
+std::string body_of(const ShardContents& contents) {
+  MemoryH5 file;
+  write_fixed_attribute(file.get(), "format", std::string(kShardFormat));
+  write_attribute(file.get(), "schema_major", kSchemaMajor);
+  write_attribute(file.get(), "schema_minor", kSchemaMinor);
+  write_packed_cells(file.get(), to_cells_table({&contents.record, 1}), 1);
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    const Table& table = *contents.tables()[i];
+    if (i < kAccessTables || table.rows() > 0) write_packed_table(file.get(), table);
+  }
+  write_packed_table(file.get(), footer_table(contents.record.rows));
+  return file.close();
+}
+
+CellRecord record_in(hid_t file) {
+  const CellsTable cells = read_packed_cells(file);
+  if (cells.table.rows() != 1) throw H5Error("it does not hold exactly one cell");
+  return to_records(cells).front();
+}
+
+void check_footer(hid_t file, const ShardContents& contents) {
+  const std::vector<std::int64_t> rows =
+      read_packed_table(file, "footer").values<std::int64_t>("rows");
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    const bool told = i < rows.size() || i >= kEarliestTables;
+    const std::int64_t count = i < rows.size() ? rows[i] : 0;
+    if (told && static_cast<std::size_t>(count) == contents.tables()[i]->rows()) continue;
+    throw H5Error("its footer does not fit its table " + std::string(kCellTables[i]));
+  }
+}
+
+/// Checks the bytes, then returns `read(file)`.
+template <class Read>
+auto read_checked(const std::string& bytes, const std::string& name, Read read) {
+  check_shard_bytes(bytes, name);
+  try {
+    const std::string_view body(bytes.data(), bytes.size() - kTrailerBytes);
+    const H5File file = open_h5_bytes(body, name);
+    if (read_fixed_attribute(file.get(), "format") != kShardFormat) throw H5Error("it is no shard");
+    check_schema(read_integer_attribute(file.get(), "schema_major"), name);
+    return read(file.get());
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(name + " is damaged: " + error.what());
+  } catch (const TableError& error) {
+    throw ArchiveDamaged(name + " is damaged: " + error.what());
+  }
+}
+
+/// A table of an earlier minor version's shard may be missing.
+Table read_cell_table(hid_t file, const Table& described) {
+  const auto later = std::span(kCellTables).subspan(kEarliestTables);
+  const bool may_lack = std::find(later.begin(), later.end(), described.name) != later.end();
+  if (may_lack && !has_object(file, described.name)) return described;
+  return read_packed_table(file, described.name);
+}
+
+/// Compares everything that the digest covers, without the cost of computing it.
+bool same_contents(const ShardContents& a, const ShardContents& b) {
+  const ShardContents no_rows;
+  bool same =
+      content_digest(a.record, no_rows.tables()) == content_digest(b.record, no_rows.tables());
+  for (std::size_t i = 0; same && i < kCellTables.size(); ++i)
+    same = same_results(*a.tables()[i], *b.tables()[i]);
+  return same;
+}
+
+void check_key(const CellRecord& record, const std::string& key) {
+  if (record.key != key) throw H5Error("it holds the cell " + record.key);
+}
+
+}  // namespace
+
+std::array<const Table*, kCellTables.size()> ShardContents::tables() const {
+  const auto own = result.tables();
+  return {own[0],
+          own[1],
+          own[2],
+          own[3],
+          own[4],
+          &result.telemetry,
+          own[5],
+          &result.kv_access,
+          &result.access_rows,
+          &result.access_kernels,
+          &result.kv_copies};
+}
+
+std::array<Table*, kCellTables.size()> ShardContents::tables() {
+  return {&result.jobs,        &result.turns,          &result.steps,     &result.sched,
+          &result.kv_events,   &result.telemetry,      &result.evictions, &result.kv_access,
+          &result.access_rows, &result.access_kernels, &result.kv_copies};
+}
+
+std::string shard_bytes(ShardContents contents) {
+  contents.record.figures = contents.result.figures;
+  contents.record.notes = contents.result.notes;
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    contents.record.rows[i] = {0, static_cast<std::int64_t>(contents.tables()[i]->rows())};
+  }
+  contents.record.digest = content_digest(contents.record, std::as_const(contents).tables());
+  std::string bytes = body_of(contents);
+  bytes += std::string(kTrailerStart) + sha256_of(bytes) + '\n';
+  const std::string name = "the shard of " + contents.record.label;
+  const ShardContents back = shard_contents(bytes, contents.record.key, name);
+  if (!same_contents(back, contents)) {
+    throw H5Error(name + " does not hold what was written to it");
+  }
+  return bytes;
+}
+
+void check_shard_bytes(const std::string& bytes, const std::string& name) {
+  const std::string_view all(bytes);
+  if (all.size() < kTrailerBytes) throw ArchiveDamaged(name + " is damaged: it is truncated");
+  const std::string_view body = all.substr(0, all.size() - kTrailerBytes);
+  const std::string_view trailer = all.substr(body.size());
+  if (!trailer.starts_with(kTrailerStart) || trailer.back() != '\n') {
+    throw ArchiveDamaged(name + " is damaged: its last line, the checksum, is missing");
+  }
+  if (trailer.substr(kTrailerStart.size(), kHexDigits) != sha256_of(body)) {
+    throw ArchiveDamaged(name + " is damaged: its bytes do not have the SHA-256 in its last line");
+  }
+}
+
+ShardContents read_shard(const std::string& path, const std::string& key) {
+  return shard_contents(file_bytes(path), key, path);
+}
+
+ShardContents shard_contents(const std::string& bytes, const std::string& key,
+                             const std::string& name) {
+  return read_checked(bytes, name, [&key](hid_t file) {
+    ShardContents contents;
+    contents.record = record_in(file);
+    check_key(contents.record, key);
+    for (Table* table : contents.tables()) {
+      const Table described = std::exchange(*table, read_cell_table(file, *table));
+      add_missing_columns(*table, described);
+    }
+    check_footer(file, contents);
+    contents.result.figures = contents.record.figures;
+    contents.result.notes = contents.record.notes;
+    contents.record.histograms = histograms_of(contents.result.steps);
+    return contents;
+  });
+}
+
+CellRecord read_shard_record(const std::string& path, const std::string& key) {
+  return shard_record(file_bytes(path), key, path);
+}
+
+CellRecord shard_record(const std::string& bytes, const std::string& key, const std::string& name) {
+  return read_checked(bytes, name, [&key](hid_t file) {
+    CellRecord record = record_in(file);
+    check_key(record, key);
+    return record;
+  });
+}
+
+}  // namespace sweep

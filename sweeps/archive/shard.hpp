@@ -1,0 +1,47 @@
+#pragma once
+#include <array>
+#include <string>
+
+#include "sweeps/archive/cells_table.hpp"
+
+namespace sweep {
+
+/// The record and tables of one cell. A cell that failed has no rows.
+struct ShardContents {
+  CellRecord record;  // figures and notes are filled from `result`
+  CellResult result;
+
+  /// In the order of kCellTables.
+  std::array<const Table*, kCellTables.size()> tables() const;
+  std::array<Table*, kCellTables.size()> tables();
+};
+
+/// SHA-256 of a cell's outcome: key, status, reason, and everything in figures, notes and tables
+/// that is not volatile. Columns with only NaN, 0 or empty texts do not count, so a table can gain
+/// columns without changing its digest.
+std::string content_digest(const CellRecord& record,
+                           const std::array<const Table*, kCellTables.size()>& tables);
+
+/// SHA-256 of every column of a table, including volatile ones.
+std::string table_digest(const Table& table);
+
+/// The bytes of a closed HDF5 file with the contents, followed by a line with their SHA-256. The
+/// file is formed in memory, independent of any disk, and read back. Throws H5Error (a
+/// runtime_error) when that fails, and TableError when the columns of a table differ in length.
+std::string shard_bytes(ShardContents contents);
+
+/// Throws ArchiveDamaged, prefixed with `name`, unless the bytes are as shard_bytes() made them.
+void check_shard_bytes(const std::string& bytes, const std::string& name);
+
+/// Reads the shard of this key. Throws ArchiveDamaged when it is damaged or has another key, and
+/// ArchiveIncompatible when a newer program wrote it.
+ShardContents read_shard(const std::string& path, const std::string& key);
+/// The same from bytes; `name` is for messages.
+ShardContents shard_contents(const std::string& bytes, const std::string& key,
+                             const std::string& name);
+/// Reads only the record, without its histograms, but still checks all bytes.
+CellRecord read_shard_record(const std::string& path, const std::string& key);
+/// The same from bytes; `name` is for messages.
+CellRecord shard_record(const std::string& bytes, const std::string& key, const std::string& name);
+
+}  // namespace sweep

@@ -1,0 +1,57 @@
+#include "sweeps/archive/errors.hpp"
+#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/tables.hpp"
+#include "sweeps/hdf5/bytes.hpp"
+#include "sweeps/hdf5/digest.hpp"
+
+namespace sweep {
+
+namespace {
+
+void check_head(const ArchiveIndex& found, const ArchiveIndex& written) {
+  const ArchiveHead &a = found.head, &b = written.head;
+  const bool same = a.sweep_name == b.sweep_name && a.spec_text == b.spec_text &&
+                    a.created_utc == b.created_utc && a.tool_version == b.tool_version &&
+                    found.generation == written.generation &&
+                    found.provenance.rows() == written.provenance.rows();
+  if (!same) throw H5Error("it is not described as it was written");
+}
+
+/// Compares by the footer's digest, which the stored /cells has been checked against.
+void check_cells(hid_t file, const std::vector<CellRecord>& written) {
+  if (stored_cells_digest(file) == table_digest(to_cells_table(written).table)) return;
+  throw H5Error("its cells are not those that were written");
+}
+
+void check_results(hid_t file, const std::vector<CellRecord>& cells, std::span<const int> rows) {
+  CellLoader tables(file);
+  for (const int row : rows) {
+    const CellRecord& cell = cells[static_cast<std::size_t>(row)];
+    if (!cell.has_run()) continue;
+    const ShardContents stored = tables.load(cell);
+    if (content_digest(cell, stored.tables()) == cell.digest) continue;
+    throw H5Error("the results of " + cell.label + " do not have their digest");
+  }
+}
+
+}  // namespace
+
+void verify_archive_file(const std::string& path, const ArchiveIndex& written,
+                         std::span<const int> cells) {
+  try {
+    const OpenArchive archive = open_archive_file(path);
+    check_head(archive.index, written);
+    check_cells(archive.file.get(), written.cells);
+    check_objects(archive.file.get());
+    check_indices_and_heaps(archive.file.get(), MappedFile(path, MappedFile::Access::read).bytes());
+    check_chunks(archive.file.get());
+    check_results(archive.file.get(), archive.index.cells, cells);
+  } catch (const std::runtime_error& error) {
+    throw ArchiveWriteFailed(
+        "the file that was to replace the archive does not hold what was "
+        "written to it: " +
+        std::string(error.what()));
+  }
+}
+
+}  // namespace sweep

@@ -1,0 +1,112 @@
+#include "sweeps/files/child_process.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <string_view>
+#include <utility>
+
+#include "sweeps/files/durable_file.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+/// Resets signal handlers: the parent's would report a crash of the child as the parent's own.
+void behave_as_child(pid_t parent) {
+  for (const int signal : kCrashes) std::signal(signal, SIG_DFL);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // the parent died before the line above
+}
+
+/// Writes a text until it is complete or the reader has closed its end.
+void write_text(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::string read_text(int descriptor) {
+  std::string text;
+  char block[4096];
+  for (;;) {
+    const ssize_t read = ::read(descriptor, block, sizeof block);
+    if (read < 0 && errno == EINTR) continue;
+    if (read <= 0) return text;
+    text.append(block, static_cast<std::size_t>(read));
+  }
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::function<int()>& work) {
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ < 0) throw FileError("start", "a process", errno);
+  if (pid_ > 0) return;
+  behave_as_child(parent);
+  int exit_code = 1;
+  try {
+    exit_code = work();
+  } catch (...) {  // `work` itself reports what is to be known
+  }
+  ::_exit(exit_code);
+}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+ChildEnd ChildProcess::wait() {
+  int status = 0;
+  pid_t ended = -1;
+  do {
+    ended = ::waitpid(pid_, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  pid_ = -1;
+  if (ended < 0) throw FileError("wait for", "a process", errno);  // how the child ended is unknown
+  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
+  return {WEXITSTATUS(status), 0};
+}
+
+ChildReport report_of_child(const std::function<std::string()>& work) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw FileError("make", "a pipe", errno);
+  Descriptor from(ends[0]), to(ends[1]);
+  ChildProcess child([&] {
+    int exit_code = 0;
+    std::string text;
+    try {
+      text = work();
+    } catch (const std::exception& error) {
+      text = error.what();
+      exit_code = 1;
+    }
+    write_text(to.get(), text);
+    return exit_code;
+  });
+  to.close();
+  std::string text = read_text(from.get());
+  return {std::move(text), child.wait()};
+}
+
+bool is_crash(int signal) { return std::ranges::find(kCrashes, signal) != kCrashes.end(); }
+
+}  // namespace sweep

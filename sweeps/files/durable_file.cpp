@@ -1,0 +1,244 @@
+#include "sweeps/files/durable_file.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace sweep {
+
+namespace {
+
+constexpr int kFolderMode = 0777;
+
+void sync_descriptor(const std::string& path, int flags) {
+  const Descriptor file(path, flags);
+  if (::fsync(file.get()) != 0) throw FileError("sync", path, errno);
+}
+
+/// The errno of allocating `bytes` to a file, which quotas count as well; 0 if there is room.
+int allocate(const Descriptor& file, const std::string& folder, std::uint64_t bytes) {
+  int error = EINTR;
+  while (error == EINTR)
+    error = ::fallocate(file.get(), 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  if (error != EOPNOTSUPP && error != ENOSYS) return error;
+  struct statvfs status {};  // not every file system can preallocate
+  if (::statvfs(folder.c_str(), &status) != 0) return errno;
+  return std::uint64_t{status.f_bavail} * status.f_frsize < bytes ? ENOSPC : 0;
+}
+
+}  // namespace
+
+FileError::FileError(const std::string& tried, const std::string& path, int error)
+    : std::runtime_error("cannot " + tried + " " + path + ": " +
+                         std::generic_category().message(error)),
+      error_number(error) {}
+
+Descriptor::Descriptor(const std::string& path, int flags, unsigned mode)
+    : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {
+  if (descriptor_ < 0) throw FileError((flags & O_CREAT) != 0 ? "create" : "open", path, errno);
+}
+
+Descriptor::~Descriptor() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Descriptor::Descriptor(Descriptor&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+void Descriptor::write(std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw FileError("write", path_, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::string Descriptor::read() const {
+  std::string bytes;
+  struct stat status {};
+  if (::fstat(descriptor_, &status) == 0) bytes.reserve(static_cast<std::size_t>(status.st_size));
+  std::vector<char> block(1 << 16);
+  for (;;) {
+    const ssize_t read = ::read(descriptor_, block.data(), block.size());
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) throw FileError("read", path_, errno);
+    if (read == 0) return bytes;
+    bytes.append(block.data(), static_cast<std::size_t>(read));
+  }
+}
+
+void Descriptor::close() {
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw FileError("close", path_, errno);
+}
+
+void FileOps::write(const std::string& path, std::string_view bytes) {
+  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  file.write(bytes);
+  file.close();
+}
+
+void FileOps::append(const std::string& path, std::string_view bytes) {
+  Descriptor file(path, O_WRONLY | O_APPEND);
+  file.write(bytes);
+  file.close();
+}
+
+void FileOps::copy(const std::string& from, const std::string& to) {
+  // std::filesystem::copy_file reports a full disk as an input/output error.
+  constexpr std::size_t kBlock = std::size_t{1} << 24;
+  const Descriptor source(from, O_RDONLY);
+  Descriptor target(to, O_WRONLY | O_CREAT | O_EXCL);
+  for (;;) {
+    const ssize_t sent = ::sendfile(target.get(), source.get(), nullptr, kBlock);
+    if (sent == 0) break;
+    if (sent < 0 && errno != EINTR) throw FileError("copy " + from + " to", to, errno);
+  }
+  target.close();
+}
+
+void FileOps::sync(const std::string& path) { sync_descriptor(path, O_RDONLY); }
+
+void FileOps::rename(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    throw FileError("rename " + from + " to", to, errno);
+  }
+}
+
+bool FileOps::link(const std::string& from, const std::string& to) {
+  if (::link(from.c_str(), to.c_str()) == 0) return true;
+  if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK) return false;
+  throw FileError("link " + from + " to", to, errno);
+}
+
+void FileOps::remove(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw FileError("remove", path, errno);
+}
+
+void FileOps::sync_folder(const std::string& path) {
+  sync_descriptor(path, O_RDONLY | O_DIRECTORY);
+}
+
+void FileOps::make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST) {
+    throw FileError("make the folder", path, errno);
+  }
+}
+
+void FileOps::require_space(const std::string& folder, std::uint64_t bytes) {
+  const std::string path = temporary_name(folder + "/space");
+  const Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
+  const int error = bytes > 0 ? allocate(file, folder, bytes) : 0;
+  ::unlink(path.c_str());
+  if (error == 0) return;
+  const std::string mib = std::to_string((bytes >> 20) + 1) + " MiB";
+  if (error == EFBIG)
+    throw FileError("write " + mib + " to a file (see ulimit -f) in", folder, error);
+  throw FileError("find " + mib + " of space in", folder, error);
+}
+
+void publish(FileOps& files, const std::string& temporary, const std::string& path) {
+  files.sync(temporary);
+  files.rename(temporary, path);
+  files.sync_folder(folder_of(path));
+}
+
+void publish_new(FileOps& files, const std::string& temporary, const std::string& path) {
+  files.sync(temporary);
+  if (files.link(temporary, path)) {
+    ::unlink(temporary.c_str());  // if this fails, the file has two names
+  } else {                        // no hard links: a file created in between is overwritten
+    if (::access(path.c_str(), F_OK) == 0) throw FileError("create", path, EEXIST);
+    files.rename(temporary, path);
+  }
+  files.sync_folder(folder_of(path));
+}
+
+void check_is_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw FileError("open", path, errno);
+  if (S_ISDIR(status.st_mode)) throw FileError("read", path, EISDIR);
+  if (!S_ISREG(status.st_mode)) throw FileError("read", path, ESPIPE);
+}
+
+FileIdentity identity_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return {status.st_dev, status.st_ino, status.st_size};
+  if (errno == ENOENT) return {};
+  throw FileError("look at", path, errno);
+}
+
+std::string resolved(const std::string& path) {
+  constexpr int kMostLinks = 40;  // the limit of Linux
+  std::filesystem::path at = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const std::filesystem::path to = std::filesystem::read_symlink(at, error);
+    if (error) return at.string();
+    at = to.is_absolute() ? to : at.parent_path() / to;
+  }
+  throw FileError("follow", path, ELOOP);
+}
+
+std::string temporary_name(const std::string& prefix) {
+  unsigned char random[8];
+  if (::getrandom(random, sizeof random, 0) != sizeof random) {
+    throw FileError("find a name for", prefix, errno);
+  }
+  std::string name = prefix + '.';
+  for (const unsigned char byte : random) {
+    name += "0123456789abcdef"[byte >> 4];
+    name += "0123456789abcdef"[byte & 15];
+  }
+  return name + ".tmp";
+}
+
+void discard(const std::string& path) noexcept {
+  struct stat status {};
+  const bool alone = ::lstat(path.c_str(), &status) == 0 && status.st_nlink == 1;
+  if (alone && ::truncate(path.c_str(), 0) != 0) errno = 0;
+  ::unlink(path.c_str());
+}
+
+std::uint64_t bytes_at(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+std::string file_bytes(const std::string& path) { return Descriptor(path, O_RDONLY).read(); }
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw FileError("list", folder, error.value());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+}  // namespace sweep

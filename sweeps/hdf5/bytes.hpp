@@ -1,0 +1,56 @@
+#pragma once
+// An HDF5 file as bytes, for the parts that the library does not check or refuses to read. Layouts
+// follow the "HDF5 File Format Specification Version 3.0". Every length and address read from the
+// file is checked before it is used.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "sweeps/files/mapped_file.hpp"
+#include "sweeps/hdf5/h5.hpp"
+
+namespace sweep {
+
+/// A little-endian number; bytes beyond the end read as 0.
+std::uint64_t number_at(FileBytes bytes, std::size_t at, std::size_t width);
+
+/// Whether the last four bytes are the checksum of the preceding bytes.
+bool has_lookup3(FileBytes part);
+
+/// Calls `use` with every message of the object header (version 2) at an address. Throws H5Error
+/// unless there is a header with a correct checksum.
+void for_each_message(FileBytes file, std::uint64_t header,
+                      const std::function<void(std::uint64_t type, FileBytes data)>& use);
+
+/// Repairs single-bit errors in the superblock and in object headers; the checksums identify the
+/// bit. HDF5 cannot open an object with a wrong header checksum. Returns the number of repairs.
+int mend_headers(FileBytes file);
+
+/// Checks the chunk index (a version 1 B-tree) of the dataset with that header; a group has none.
+/// Throws H5Error if the index is not as HDF5 writes it.
+void check_chunk_index(FileBytes file, std::uint64_t header);
+
+/// Checks the global heaps, which hold texts and lists of variable length.
+class HeapChecker {
+ public:
+  explicit HeapChecker(FileBytes file) : file_(file) {}
+  /// Checks the heaps that the attributes and the value of the object with that header refer to.
+  /// Throws H5Error if a heap is not as HDF5 writes it.
+  void check_heaps_of(std::uint64_t header);
+
+ private:
+  using Objects = std::map<std::uint64_t, std::uint64_t>;  // index in the heap -> bytes
+  const Objects& heap_at(std::uint64_t address);
+  void check_references(FileBytes values, std::uint64_t element_bytes);
+
+  FileBytes file_;
+  std::map<std::uint64_t, Objects> heaps_;  // by address
+};
+
+/// Checks chunk index and heaps of every object reachable from the root. Neither has checksums, so
+/// HDF5 does not detect errors in them, and writing through a damaged one can crash. `file` is
+/// open, and `bytes` are the bytes of that file.
+void check_indices_and_heaps(hid_t file, FileBytes bytes);
+
+}  // namespace sweep

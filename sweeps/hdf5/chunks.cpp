@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "sweeps/hdf5/column.hpp"
+#include "sweeps/hdf5/digest.hpp"
+
+namespace sweep {
+
+namespace {
+
+/// Fletcher's checksum over big-endian 16-bit words, as HDF5's filter computes it (H5checksum.c).
+std::uint32_t fletcher32(const unsigned char* bytes, std::size_t size) {
+  constexpr std::size_t kMostWords = 360;  // the most words before a sum could exceed 32 bits
+  std::uint32_t sum1 = 0, sum2 = 0;
+  const auto fold = [](std::uint32_t sum) { return (sum & 0xffff) + (sum >> 16); };
+  for (std::size_t words = size / 2; words > 0;) {
+    const std::size_t block = std::min(words, kMostWords);
+    words -= block;
+    for (std::size_t i = 0; i < block; ++i, bytes += 2) {
+      sum1 += static_cast<std::uint32_t>(bytes[0] << 8 | bytes[1]);
+      sum2 += sum1;
+    }
+    sum1 = fold(sum1);
+    sum2 = fold(sum2);
+  }
+  if (size % 2 != 0) {
+    sum1 = fold(sum1 + static_cast<std::uint32_t>(bytes[0] << 8));
+    sum2 = fold(sum2 + sum1);
+  }
+  return fold(sum2) << 16 | fold(sum1);
+}
+
+bool has_checksum(hid_t layout) {
+  const int filters = H5Pget_nfilters(layout);
+  if (filters < 1) return false;
+  unsigned flags = 0;
+  std::size_t values = 0;
+  return H5Pget_filter2(layout, static_cast<unsigned>(filters) - 1, &flags, &values, nullptr, 0,
+                        nullptr, nullptr) == H5Z_FILTER_FLETCHER32;
+}
+
+/// Whether the last four of a chunk's stored bytes are the checksum of the others. A hole in the
+/// file is all zero, including its checksum, and counts as damaged.
+bool is_whole(const std::vector<unsigned char>& chunk) {
+  std::uint32_t stored = 0;
+  if (chunk.size() <= sizeof stored) return false;
+  const std::size_t size = chunk.size() - sizeof stored;
+  std::memcpy(&stored, chunk.data() + size, sizeof stored);
+  return stored != 0 && stored == fletcher32(chunk.data(), size);
+}
+
+/// Reads one row through all filters, which reads the whole chunk.
+void read_through_filters(hid_t dataset, hsize_t row, int rank, hsize_t width) {
+  const hsize_t first[2] = {row, 0}, count[2] = {1, width};
+  const H5Space file(H5Dget_space(dataset), "get the shape of a dataset");
+  h5_check(H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, first, nullptr, count, nullptr),
+           "select a row");
+  const H5Space memory(H5Screate_simple(rank, count, nullptr), "make a space of a row");
+  const H5Type type(H5Dget_type(dataset), "get the type of a dataset");
+  std::vector<char> bytes(width * H5Tget_size(type.get()));
+  h5_check(H5Dread(dataset, type.get(), memory.get(), file.get(), H5P_DEFAULT, bytes.data()),
+           "read a row");
+}
+
+/// A chunk as it is stored, with its filters applied.
+struct RawChunk {
+  hsize_t offset[2];
+  std::uint32_t skipped_filters;
+  std::vector<unsigned char> bytes;
+};
+
+/// Calls `use` with every stored chunk of a dataset, and with the dataset's second dimension.
+/// Datasets here have one dimension, or two, and chunks span the second.
+template <class Use>
+void for_each_chunk(hid_t dataset, hid_t layout, const std::string& name, const Use& use) {
+  const H5Space space(H5Dget_space(dataset), "get the shape of " + name);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  hsize_t size[2] = {0, 1}, rows[2] = {1, 1};
+  if (rank < 1 || rank > 2) throw H5Error(name + " has an unexpected shape");
+  h5_check(H5Sget_simple_extent_dims(space.get(), size, nullptr), "get the shape of " + name);
+  h5_check(H5Pget_chunk(layout, rank, rows), "get the chunks of " + name);
+  RawChunk chunk{};
+  for (hsize_t row = 0; row < size[0]; row += rows[0]) {
+    chunk.offset[0] = row;
+    unsigned skipped = 0;
+    haddr_t address = HADDR_UNDEF;
+    hsize_t stored = 0;
+    h5_check(H5Dget_chunk_info_by_coord(dataset, chunk.offset, &skipped, &address, &stored),
+             "find a chunk of " + name);
+    if (address == HADDR_UNDEF) continue;  // its rows were never written
+    chunk.bytes.resize(stored);
+    h5_check(H5Dread_chunk(dataset, H5P_DEFAULT, chunk.offset, &chunk.skipped_filters,
+                           chunk.bytes.data()),
+             "read a chunk of " + name);
+    use(chunk, rank, size[1]);
+  }
+}
+
+/// Flips the bit, in the chunk or in the checksum itself, that makes the checksum right. False if
+/// no single bit does.
+bool mend_bit(std::vector<unsigned char>& chunk) {
+  constexpr std::int64_t kModulus = 65535;  // modulus of both sums
+  std::uint32_t stored = 0;
+  if (chunk.size() <= sizeof stored) return false;
+  const std::size_t size = chunk.size() - sizeof stored;
+  std::memcpy(&stored, chunk.data() + size, sizeof stored);
+  const std::uint32_t found = fletcher32(chunk.data(), size);
+  if (std::popcount(stored ^ found) == 1) {
+    std::memcpy(chunk.data() + size, &found, sizeof found);
+    return true;
+  }
+  const auto words = static_cast<std::int64_t>((size + 1) / 2);
+  const std::int64_t first = (found & 0xffff) - std::int64_t{stored & 0xffff};
+  const std::int64_t second = (found >> 16) - std::int64_t{stored >> 16};
+  for (std::size_t byte = 0; byte < size; ++byte) {
+    for (int bit = 0; bit < 8; ++bit) {
+      const std::int64_t value = std::int64_t{1} << (bit + (byte % 2 == 0 ? 8 : 0));
+      const std::int64_t change = (chunk[byte] >> bit & 1) != 0 ? value : -value;
+      if ((change - first) % kModulus != 0) continue;
+      // The second sum counts a word once for itself and once for each word after it.
+      const std::int64_t times = words - static_cast<std::int64_t>(byte / 2);
+      if ((change * times - second) % kModulus != 0) continue;
+      chunk[byte] = static_cast<unsigned char>(chunk[byte] ^ 1 << bit);
+      return true;
+    }
+  }
+  return false;
+}
+
+herr_t keep_path(hid_t, const char* name, const H5O_info_t* info, void* names) {
+  if (info->type == H5O_TYPE_DATASET) {
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  }
+  return 0;
+}
+
+/// Calls `use` with every dataset that has checksums for its chunks, its layout and its name.
+template <class Use>
+void for_each_checked_dataset(hid_t file, const Use& use) {
+  std::vector<std::string> names;
+  h5_check(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, keep_path, &names, H5O_INFO_BASIC),
+           "list datasets");
+  for (const std::string& name : names) {
+    H5Dataset dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "open " + name);
+    const H5Properties layout(H5Dget_create_plist(dataset.get()), "get the layout of " + name);
+    const bool chunked = H5Pget_layout(layout.get()) == H5D_CHUNKED;
+    if (!chunked || !has_checksum(layout.get())) continue;
+    try {
+      use(dataset.get(), layout.get(), name);
+    } catch (const H5Error& error) {
+      throw H5Error("the dataset " + name + " is not whole: " + error.what());
+    }
+    dataset.close_checked("close " + name);
+  }
+}
+
+}  // namespace
+
+void check_chunks(hid_t file) {
+  for_each_checked_dataset(file, [](hid_t dataset, hid_t layout, const std::string& name) {
+    for_each_chunk(dataset, layout, name, [&](const RawChunk& chunk, int rank, hsize_t width) {
+      if (chunk.skipped_filters != 0) throw H5Error("a chunk skips filters, which none does");
+      if (is_whole(chunk.bytes)) return;
+      read_through_filters(dataset, chunk.offset[0], rank, width);
+    });
+  });
+}
+
+int mend_chunks(hid_t file) {
+  int mended = 0;
+  for_each_checked_dataset(file, [&](hid_t dataset, hid_t layout, const std::string& name) {
+    for_each_chunk(dataset, layout, name, [&](RawChunk& chunk, int, hsize_t) {
+      if (is_whole(chunk.bytes) || !mend_bit(chunk.bytes)) return;
+      ++mended;
+      h5_check(H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk.skipped_filters, chunk.offset,
+                              chunk.bytes.size(), chunk.bytes.data()),
+               "mend a chunk of " + name);
+    });
+  });
+  return mended;
+}
+
+}  // namespace sweep

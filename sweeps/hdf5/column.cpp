@@ -1,0 +1,198 @@
+#include "sweeps/hdf5/column.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace sweep {
+
+namespace {
+
+// Level 1 compresses these tables within a few percent of level 4, in half the time.
+constexpr unsigned kGzipLevel = 1;
+// Two chunks of doubles, so that a chunk stays in memory until it is full.
+constexpr std::size_t kChunkCacheBytes = 2 * kChunkRows * sizeof(double);
+
+H5Type enum_type(const std::vector<std::string>& names) {
+  H5Type type(H5Tenum_create(H5T_STD_I8LE), "create an enumeration");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto value = static_cast<std::int8_t>(i);
+    h5_check(H5Tenum_insert(type.get(), names[i].c_str(), &value), "add to an enumeration");
+  }
+  return type;
+}
+
+H5Type fixed_text_type(std::size_t size) {
+  H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
+  h5_check(H5Tset_size(type.get(), size), "set the length of a string type");
+  h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
+  h5_check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), "set the padding of a string type");
+  return type;
+}
+
+hid_t number_type(const ColumnData& data) {
+  const hid_t types[] = {H5T_STD_I8LE, H5T_STD_I32LE, H5T_STD_I64LE, H5T_IEEE_F64LE};
+  return types[data.index()];
+}
+
+template <class T>
+void put(const std::vector<T>& values, std::size_t, char* out, std::size_t stride) {
+  for (const T& value : values) {
+    std::memcpy(out, &value, sizeof(T));
+    out += stride;
+  }
+}
+
+void put(const std::vector<std::string>& values, std::size_t width, char* out, std::size_t stride) {
+  for (const std::string& value : values) {
+    const std::size_t kept = std::min(value.size(), width);
+    std::memcpy(out, value.data(), kept);
+    std::memset(out + kept, 0, width - kept);
+    out += stride;
+  }
+}
+
+template <class T>
+ColumnData take(const char* bytes, std::size_t rows, std::size_t stride) {
+  std::vector<T> values(rows);
+  for (T& value : values) {
+    std::memcpy(&value, bytes, sizeof(T));
+    bytes += stride;
+  }
+  return values;
+}
+
+ColumnData take_texts(std::size_t width, const char* bytes, std::size_t rows, std::size_t stride) {
+  std::vector<std::string> values(rows);
+  for (std::string& value : values) {
+    value.assign(bytes, std::find(bytes, bytes + width, '\0'));
+    bytes += stride;
+  }
+  return values;
+}
+
+H5Space row_space(hid_t dataset, hsize_t offset, hsize_t rows) {
+  H5Space space(H5Dget_space(dataset), "get the space of a column");
+  h5_check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &offset, nullptr, &rows, nullptr),
+           "select rows of a column");
+  return space;
+}
+
+}  // namespace
+
+std::size_t text_width(const Column& column) {
+  std::size_t longest = 1;
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&column.data)) {
+    for (const std::string& text : *texts) longest = std::max(longest, text.size());
+  }
+  return longest;
+}
+
+H5Type stored_type(const Column& column, std::size_t width) {
+  if (!column.enum_names.empty()) return enum_type(column.enum_names);
+  if (std::holds_alternative<std::vector<std::string>>(column.data)) return fixed_text_type(width);
+  return {H5Tcopy(number_type(column.data)), "copy a type"};
+}
+
+void put_values(const Column& column, std::size_t width, char* out, std::size_t stride) {
+  std::visit([&](const auto& values) { put(values, width, out, stride); }, column.data);
+}
+
+ColumnData take_values(hid_t type, const char* bytes, std::size_t rows, std::size_t stride,
+                       const std::string& name) {
+  const H5T_class_t kind = H5Tget_class(type);
+  const std::size_t size = H5Tget_size(type);
+  const bool integer = kind == H5T_INTEGER || kind == H5T_ENUM;
+  if (kind == H5T_STRING) return take_texts(size, bytes, rows, stride);
+  if (kind == H5T_FLOAT && size == 8) return take<double>(bytes, rows, stride);
+  if (integer && size == 1) return take<std::int8_t>(bytes, rows, stride);
+  if (integer && size == 4) return take<std::int32_t>(bytes, rows, stride);
+  if (integer && size == 8) return take<std::int64_t>(bytes, rows, stride);
+  throw H5Error("the column " + name + " has a type that no table has");
+}
+
+std::vector<std::string> enum_names_of(hid_t type) {
+  std::vector<std::string> names;
+  if (H5Tget_class(type) != H5T_ENUM) return names;
+  const int members = H5Tget_nmembers(type);
+  for (int i = 0; i < members; ++i) {
+    char* name = H5Tget_member_name(type, static_cast<unsigned>(i));
+    names.emplace_back(name);
+    H5free_memory(name);
+  }
+  return names;
+}
+
+H5Properties chunked_layout(hsize_t chunk) {
+  H5Properties layout(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
+  h5_check(H5Pset_chunk(layout.get(), 1, &chunk), "set the chunk size");
+  h5_check(H5Pset_shuffle(layout.get()), "set the shuffle filter");
+  h5_check(H5Pset_deflate(layout.get(), kGzipLevel), "set the gzip filter");
+  h5_check(H5Pset_fletcher32(layout.get()), "set the checksum filter");
+  return layout;
+}
+
+H5Dataset create_column(hid_t group, const Column& column, hid_t type, hsize_t rows,
+                        hsize_t chunk) {
+  const hsize_t unlimited = H5S_UNLIMITED;
+  const H5Space space(H5Screate_simple(1, &rows, &unlimited), "make a space of rows");
+  const H5Properties layout = chunked_layout(chunk);
+  if (std::holds_alternative<std::vector<double>>(column.data)) {
+    const double nothing = std::numeric_limits<double>::quiet_NaN();
+    h5_check(H5Pset_fill_value(layout.get(), H5T_NATIVE_DOUBLE, &nothing), "set the fill value");
+  }
+  H5Dataset dataset(H5Dcreate2(group, column.name.c_str(), type, space.get(), H5P_DEFAULT,
+                               layout.get(), H5P_DEFAULT),
+                    "create the column " + column.name);
+  write_attribute(dataset.get(), "unit", column.unit);
+  write_attribute(dataset.get(), "long_name", column.long_name);
+  if (column.is_volatile) write_attribute(dataset.get(), "volatile", std::int64_t{1});
+  return dataset;
+}
+
+H5Dataset open_column(hid_t group, const std::string& name) {
+  const H5Properties access(H5Pcreate(H5P_DATASET_ACCESS), "make dataset access properties");
+  h5_check(H5Pset_chunk_cache(access.get(), 31, kChunkCacheBytes, 1.0), "set the chunk cache");
+  return {H5Dopen2(group, name.c_str(), access.get()), "open the column " + name};
+}
+
+Column describe_column(hid_t dataset, hid_t type, const std::string& name) {
+  return {name,
+          read_text_attribute(dataset, "unit"),
+          read_text_attribute(dataset, "long_name"),
+          H5Aexists(dataset, "volatile") > 0,
+          enum_names_of(type),
+          take_values(type, nullptr, 0, 0, name)};
+}
+
+hsize_t rows_of(hid_t dataset) {
+  const H5Space space(H5Dget_space(dataset), "get the space of a column");
+  return static_cast<hsize_t>(
+      h5_check(H5Sget_simple_extent_npoints(space.get()), "get the size of a column"));
+}
+
+std::vector<char> read_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows,
+                             const std::string& name) {
+  std::vector<char> bytes(rows * H5Tget_size(type));
+  if (rows == 0) return bytes;
+  const H5Space file = row_space(dataset, offset, rows);
+  const H5Space memory(H5Screate_simple(1, &rows, nullptr), "make a space of rows");
+  h5_check(H5Dread(dataset, type, memory.get(), file.get(), H5P_DEFAULT, bytes.data()),
+           "read the column " + name);
+  return bytes;
+}
+
+void write_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows, const char* bytes,
+                 const std::string& name) {
+  if (rows == 0) return;
+  const H5Space file = row_space(dataset, offset, rows);
+  const H5Space memory(H5Screate_simple(1, &rows, nullptr), "make a space of rows");
+  h5_check(H5Dwrite(dataset, type, memory.get(), file.get(), H5P_DEFAULT, bytes),
+           "write the column " + name);
+}
+
+void resize(hid_t dataset, hsize_t rows) {
+  h5_check(H5Dset_extent(dataset, &rows), "set the number of rows");
+}
+
+}  // namespace sweep

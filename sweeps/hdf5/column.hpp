@@ -1,0 +1,54 @@
+#pragma once
+// The layout of a column's values in a file and in packed memory.
+#include <span>
+
+#include "sweeps/hdf5/h5.hpp"
+
+namespace sweep {
+
+/// Rows per chunk of a growing table.
+inline constexpr hsize_t kChunkRows = 16384;
+
+/// Length of the longest text in bytes, at least 1; 1 for numbers.
+std::size_t text_width(const Column& column);
+
+/// Stored type of one value: little-endian, as in memory. Texts are padded with zero bytes to
+/// `width`.
+H5Type stored_type(const Column& column, std::size_t width);
+
+/// Copies the values to out, out + stride, ...; truncates texts longer than `width`.
+void put_values(const Column& column, std::size_t width, char* out, std::size_t stride);
+/// The inverse, for `rows` values of this stored type.
+ColumnData take_values(hid_t type, const char* bytes, std::size_t rows, std::size_t stride,
+                       const std::string& name);
+
+/// Names of an enumeration's values; empty for other types.
+std::vector<std::string> enum_names_of(hid_t type);
+
+/// Creates a dataset of `rows` rows that can grow: shuffled, compressed, with a checksum per chunk
+/// and the attributes unit, long_name and, if it applies, volatile. Unwritten rows read as NaN, 0
+/// or an empty text.
+H5Dataset create_column(hid_t group, const Column& column, hid_t type, hsize_t rows, hsize_t chunk);
+H5Dataset open_column(hid_t group, const std::string& name);
+/// Name, unit, long_name and enumeration of a stored column, without its rows.
+Column describe_column(hid_t dataset, hid_t type, const std::string& name);
+
+/// Layout with chunks of `chunk` rows: shuffled, compressed, with checksums.
+H5Properties chunked_layout(hsize_t chunk);
+
+hsize_t rows_of(hid_t dataset);
+/// Packed values [offset, offset + rows); `name` is for messages.
+std::vector<char> read_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows,
+                             const std::string& name);
+void write_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows, const char* bytes,
+                 const std::string& name);
+/// Sets the number of rows; new rows read as NaN, 0 or an empty text.
+void resize(hid_t dataset, hsize_t rows);
+
+/// Gives the `columns` of the group a common netCDF-4 dimension: a dataset `row` without data,
+/// which the attribute DIMENSION_LIST of each column refers to.
+void create_row_dimension(hid_t group, hsize_t rows, const std::vector<std::string>& columns);
+/// Attaches one more column to that dimension.
+void attach_row_dimension(hid_t group, hid_t column);
+
+}  // namespace sweep

@@ -1,0 +1,258 @@
+#include "sweeps/hdf5/h5.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+namespace sweep {
+
+namespace {
+
+/// A file that cannot be written because the disk is full cannot be closed either, and HDF5's
+/// cleanup at exit then crashes. So that cleanup is switched off, which must be the first HDF5
+/// call. It is done here instead, if every file was closed.
+class CleanUp {
+ public:
+  CleanUp() { H5dont_atexit(); }
+  ~CleanUp() {
+    if (!close_failed) H5close();
+  }
+  bool close_failed = false;
+};
+
+CleanUp clean_up;
+
+herr_t keep_innermost(unsigned, const H5E_error2_t* error, void* reason) {
+  if (error->desc != nullptr) *static_cast<std::string*>(reason) = error->desc;
+  return 0;
+}
+
+std::string innermost_reason() {
+  std::string reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, &reason);
+  H5Eclear2(H5E_DEFAULT);
+  return reason.empty() ? "no reason given" : reason;
+}
+
+/// UTF-8 of variable length, which h5py reads as str.
+H5Type text_type() {
+  H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
+  h5_check(H5Tset_size(type.get(), H5T_VARIABLE), "set the length of a string type");
+  h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
+  return type;
+}
+
+void check_text(hid_t type, const std::string& name) {
+  if (H5Tis_variable_str(type) > 0) return;
+  throw H5Error(name + " is not a text");
+}
+
+/// Copies a string that HDF5 allocated, and frees it.
+std::string taken(char* text) {
+  if (text == nullptr) return "";
+  std::string copy(text);
+  H5free_memory(text);
+  return copy;
+}
+
+H5Space scalar_space() { return {H5Screate(H5S_SCALAR), "make a scalar space"}; }
+
+}  // namespace
+
+hid_t h5_check(hid_t status, const std::string& tried) {
+  if (status < 0) throw H5Error("cannot " + tried + ": " + innermost_reason());
+  return status;
+}
+
+void silence_h5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+H5Properties h5_access() {
+  H5Properties access(H5Pcreate(H5P_FILE_ACCESS), "make file access properties");
+  h5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110),
+           "set the file format");
+#if H5_VERSION_GE(1, 10, 7)
+  h5_check(H5Pset_file_locking(access.get(), 0, 1), "switch file locks off");
+#endif
+  return access;
+}
+
+/// Keeps all names of objects and attributes in the headers of their groups. A header has a
+/// checksum and is small; HDF5's heaps and trees of names take many blocks.
+static H5Properties keeping_names_in_headers(hid_t kind) {
+  constexpr unsigned kMost = 4096;
+  H5Properties creation(H5Pcreate(kind), "make creation properties");
+  h5_check(H5Pset_link_phase_change(creation.get(), kMost, kMost - 1), "keep names in headers");
+  h5_check(H5Pset_attr_phase_change(creation.get(), kMost, kMost - 1), "keep attributes there");
+  return creation;
+}
+
+H5Properties h5_creation() { return keeping_names_in_headers(H5P_FILE_CREATE); }
+
+H5Group create_group(hid_t parent, const std::string& name) {
+  const H5Properties creation = keeping_names_in_headers(H5P_GROUP_CREATE);
+  return {H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+          "create the group " + name};
+}
+
+/// Closing a file on disk takes effect at once or fails. It is never deferred until the last open
+/// object in the file is closed.
+static H5Properties writing_access() {
+  H5Properties access = h5_access();
+  h5_check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI), "set how a file closes");
+  return access;
+}
+
+std::string name_in_memory() {
+  static std::atomic<int> count{0};
+  return "/dev/null/" + std::to_string(count++);
+}
+
+void note_failed_close() { clean_up.close_failed = true; }
+
+H5File create_h5(const std::string& path) {
+  silence_h5();
+  const H5Properties access = writing_access();
+  return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, h5_creation().get(), access.get()),
+          "create " + path};
+}
+
+H5File open_h5(const std::string& path) {
+  silence_h5();
+  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, h5_access().get()), "open " + path};
+}
+
+H5File open_h5_bytes(std::string_view bytes, const std::string& name) {
+  silence_h5();
+  const H5Properties access = h5_access();
+  h5_check(H5Pset_fapl_core(access.get(), bytes.size(), 0), "keep a file in memory");
+  // HDF5 copies the bytes; the parameter is not const only because of its callbacks.
+  h5_check(H5Pset_file_image(access.get(), const_cast<char*>(bytes.data()), bytes.size()),
+           "hand over the bytes of " + name);
+  return {H5Fopen(name_in_memory().c_str(), H5F_ACC_RDONLY, access.get()), "open " + name};
+}
+
+H5File open_h5_for_writing(const std::string& path) {
+  silence_h5();
+  return {H5Fopen(path.c_str(), H5F_ACC_RDWR, writing_access().get()), "open " + path};
+}
+
+bool has_object(hid_t parent, const std::string& name) {
+  return H5Lexists(parent, name.c_str(), H5P_DEFAULT) > 0;
+}
+
+void remove_object(hid_t parent, const std::string& name) {
+  h5_check(H5Ldelete(parent, name.c_str(), H5P_DEFAULT), "remove " + name);
+}
+
+void write_attribute(hid_t object, const std::string& name, const std::string& text) {
+  const H5Type type = text_type();
+  const H5Space space = scalar_space();
+  const char* pointer = text.c_str();
+  H5Attribute attribute(
+      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      "create the attribute " + name);
+  h5_check(H5Awrite(attribute.get(), type.get(), &pointer), "write the attribute " + name);
+  attribute.close_checked("close the attribute " + name);
+}
+
+void write_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts) {
+  const H5Type type = text_type();
+  const hsize_t size = texts.size();
+  const H5Space space(H5Screate_simple(1, &size, nullptr), "make a space for " + name);
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  H5Attribute attribute(
+      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      "create the attribute " + name);
+  if (!texts.empty()) {
+    h5_check(H5Awrite(attribute.get(), type.get(), pointers.data()), "write the attribute " + name);
+  }
+  attribute.close_checked("close the attribute " + name);
+}
+
+void write_attribute(hid_t object, const std::string& name, std::int64_t number) {
+  const H5Space space = scalar_space();
+  H5Attribute attribute(
+      H5Acreate2(object, name.c_str(), H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      "create the attribute " + name);
+  h5_check(H5Awrite(attribute.get(), H5T_NATIVE_INT64, &number), "write the attribute " + name);
+  attribute.close_checked("close the attribute " + name);
+}
+
+std::vector<std::string> read_texts_attribute(hid_t object, const std::string& name) {
+  const std::string tried = "read the attribute " + name;
+  const H5Attribute attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), tried);
+  const H5Type stored(H5Aget_type(attribute.get()), tried);
+  check_text(stored.get(), "the attribute " + name);
+  const H5Space space(H5Aget_space(attribute.get()), tried);
+  const hssize_t size = h5_check(H5Sget_simple_extent_npoints(space.get()), tried);
+  std::vector<char*> pointers(static_cast<std::size_t>(size), nullptr);
+  if (size > 0) h5_check(H5Aread(attribute.get(), text_type().get(), pointers.data()), tried);
+  std::vector<std::string> texts;
+  for (char* pointer : pointers) texts.push_back(taken(pointer));
+  return texts;
+}
+
+std::string read_text_attribute(hid_t object, const std::string& name) {
+  const std::vector<std::string> texts = read_texts_attribute(object, name);
+  if (texts.size() != 1) throw H5Error("the attribute " + name + " is not a single text");
+  return texts.front();
+}
+
+std::int64_t read_integer_attribute(hid_t object, const std::string& name) {
+  const H5Attribute attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT),
+                              "open the attribute " + name);
+  std::int64_t number = 0;
+  h5_check(H5Aread(attribute.get(), H5T_NATIVE_INT64, &number), "read the attribute " + name);
+  return number;
+}
+
+void write_fixed_attribute(hid_t object, const std::string& name, const std::string& text) {
+  const H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
+  h5_check(H5Tset_size(type.get(), text.size() + 1), "set the length of a string type");
+  h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
+  const H5Space space = scalar_space();
+  H5Attribute attribute(
+      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      "create the attribute " + name);
+  h5_check(H5Awrite(attribute.get(), type.get(), text.c_str()), "write the attribute " + name);
+  attribute.close_checked("close the attribute " + name);
+}
+
+std::string read_fixed_attribute(hid_t object, const std::string& name) {
+  const std::string tried = "read the attribute " + name;
+  const H5Attribute attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), tried);
+  const H5Type type(H5Aget_type(attribute.get()), tried);
+  if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0) {
+    throw H5Error("the attribute " + name + " is not a text of fixed length");
+  }
+  std::string text(H5Tget_size(type.get()), '\0');
+  h5_check(H5Aread(attribute.get(), type.get(), text.data()), tried);
+  return text.substr(0, text.find('\0'));
+}
+
+void write_text(hid_t parent, const std::string& name, const std::string& text) {
+  const H5Type type = text_type();
+  const H5Space space = scalar_space();
+  const char* pointer = text.c_str();
+  H5Dataset dataset(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                               H5P_DEFAULT, H5P_DEFAULT),
+                    "create " + name);
+  h5_check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &pointer),
+           "write " + name);
+  dataset.close_checked("close " + name);
+}
+
+std::string read_text(hid_t parent, const std::string& name) {
+  const H5Dataset dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT), "open " + name);
+  const H5Type stored(H5Dget_type(dataset.get()), "get the type of " + name);
+  check_text(stored.get(), name);
+  const H5Space space(H5Dget_space(dataset.get()), "get the size of " + name);
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) throw H5Error(name + " is not a single text");
+  char* pointer = nullptr;
+  h5_check(H5Dread(dataset.get(), text_type().get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &pointer),
+           "read " + name);
+  return taken(pointer);
+}
+
+}  // namespace sweep

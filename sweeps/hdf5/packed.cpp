@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "sweeps/hdf5/column.hpp"
+
+namespace sweep {
+
+namespace {
+
+/// The place of a column in a packed row.
+struct Slot {
+  std::size_t width;   // bytes of a text
+  std::size_t offset;  // bytes from the start of the row
+};
+
+struct PackedLayout {
+  std::vector<Slot> slots;
+  std::size_t row_bytes = 0;
+};
+
+PackedLayout layout_of(const Table& table) {
+  PackedLayout layout;
+  for (const Column& column : table.columns) {
+    const std::size_t width = text_width(column);
+    layout.slots.push_back({width, layout.row_bytes});
+    layout.row_bytes += H5Tget_size(stored_type(column, width).get());
+  }
+  return layout;
+}
+
+H5Type row_type(const Table& table, const PackedLayout& layout) {
+  H5Type row(H5Tcreate(H5T_COMPOUND, layout.row_bytes), "make the type of a row");
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const H5Type type = stored_type(table.columns[i], layout.slots[i].width);
+    h5_check(
+        H5Tinsert(row.get(), table.columns[i].name.c_str(), layout.slots[i].offset, type.get()),
+        "add a column to the type of a row");
+  }
+  return row;
+}
+
+std::vector<char> packed_rows(const Table& table, const PackedLayout& layout) {
+  std::vector<char> bytes(table.rows() * layout.row_bytes);
+  if (bytes.empty()) return bytes;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    put_values(table.columns[i], layout.slots[i].width, bytes.data() + layout.slots[i].offset,
+               layout.row_bytes);
+  }
+  return bytes;
+}
+
+/// One line per column: unit, meaning, and "volatile" or nothing, separated by tabs.
+std::string meanings(const Table& table) {
+  std::string lines;
+  for (const Column& column : table.columns) {
+    lines += column.unit + '\t' + column.long_name + '\t' + (column.is_volatile ? "volatile" : "") +
+             '\n';
+  }
+  return lines;
+}
+
+/// Removes and returns the text up to the next `end`.
+std::string take_until(std::string& text, char end) {
+  const std::size_t at = std::min(text.find(end), text.size());
+  std::string front = text.substr(0, at);
+  text.erase(0, at + 1);
+  return front;
+}
+
+Column column_at(hid_t row, unsigned index, std::string meaning, const std::vector<char>& bytes,
+                 std::size_t rows) {
+  char* member = H5Tget_member_name(row, index);
+  const std::string name = member;
+  H5free_memory(member);
+  const H5Type type(H5Tget_member_type(row, index), "get the type of a column");
+  Column column{name,
+                take_until(meaning, '\t'),
+                take_until(meaning, '\t'),
+                meaning == "volatile",
+                enum_names_of(type.get()),
+                {}};
+  const char* first = rows > 0 ? bytes.data() + H5Tget_member_offset(row, index) : nullptr;
+  column.data = take_values(type.get(), first, rows, H5Tget_size(row), name);
+  return column;
+}
+
+}  // namespace
+
+void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows) {
+  const PackedLayout layout = layout_of(table);
+  const H5Type type = row_type(table, layout);
+  const hsize_t rows = table.rows();
+  const H5Space space(H5Screate_simple(1, &rows, nullptr), "make a space of rows");
+  const H5Properties properties =
+      rows > 0 ? chunked_layout(std::min<hsize_t>(rows, chunk_rows))
+               : H5Properties(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
+  H5Dataset dataset(H5Dcreate2(parent, table.name.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                               properties.get(), H5P_DEFAULT),
+                    "create the table " + table.name);
+  const std::vector<char> bytes = packed_rows(table, layout);
+  write_bytes(dataset.get(), type.get(), 0, rows, bytes.data(), table.name);
+  write_fixed_attribute(dataset.get(), "meanings", meanings(table));
+  dataset.close_checked("close the table " + table.name);
+}
+
+Table read_packed_table(hid_t parent, const std::string& name) {
+  const H5Dataset dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT), "open the table " + name);
+  const H5Type type(H5Dget_type(dataset.get()), "get the type of the table " + name);
+  const int columns =
+      static_cast<int>(h5_check(H5Tget_nmembers(type.get()), "count the columns of " + name));
+  const hsize_t rows = rows_of(dataset.get());
+  const std::vector<char> bytes = read_bytes(dataset.get(), type.get(), 0, rows, name);
+  std::string lines = read_fixed_attribute(dataset.get(), "meanings");
+  Table table{name, {}};
+  for (int i = 0; i < columns; ++i) {
+    table.columns.push_back(
+        column_at(type.get(), static_cast<unsigned>(i), take_until(lines, '\n'), bytes, rows));
+  }
+  return table;
+}
+
+}  // namespace sweep

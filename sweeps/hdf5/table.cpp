@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "sweeps/hdf5/column.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr hsize_t kSmallestChunk = 64;
+
+void write_column(hid_t group, const Column& column) {
+  const std::size_t width = text_width(column);
+  const H5Type type = stored_type(column, width);
+  const hsize_t rows = column.size();
+  const hsize_t chunk = std::clamp(rows, kSmallestChunk, kChunkRows);
+  H5Dataset dataset = create_column(group, column, type.get(), rows, chunk);
+  const std::size_t stride = H5Tget_size(type.get());
+  std::vector<char> bytes(rows * stride);
+  put_values(column, width, bytes.data(), stride);
+  write_bytes(dataset.get(), type.get(), 0, rows, bytes.data(), column.name);
+  dataset.close_checked("close the column " + column.name);
+}
+
+Column read_column(hid_t group, const std::string& name) {
+  const H5Dataset dataset = open_column(group, name);
+  const H5Type type(H5Dget_type(dataset.get()), "get the type of the column " + name);
+  Column column = describe_column(dataset.get(), type.get(), name);
+  const hsize_t rows = rows_of(dataset.get());
+  const std::vector<char> bytes = read_bytes(dataset.get(), type.get(), 0, rows, name);
+  column.data = take_values(type.get(), bytes.data(), rows, H5Tget_size(type.get()), name);
+  return column;
+}
+
+}  // namespace
+
+void write_table(hid_t parent, const Table& table) {
+  const std::size_t rows = table.rows();  // throws unless the columns have equal length
+  H5Group group = create_group(parent, table.name);
+  std::vector<std::string> order;
+  for (const Column& column : table.columns) {
+    write_column(group.get(), column);
+    order.push_back(column.name);
+  }
+  write_attribute(group.get(), "columns", order);
+  create_row_dimension(group.get(), rows, order);
+  group.close_checked("close the table " + table.name);
+}
+
+Table read_table(hid_t parent, const std::string& name) {
+  const H5Group group(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), "open the table " + name);
+  Table table{name, {}};
+  for (const std::string& column : read_texts_attribute(group.get(), "columns")) {
+    table.columns.push_back(read_column(group.get(), column));
+  }
+  static_cast<void>(table.rows());
+  return table;
+}
+
+Column read_table_column(hid_t parent, const std::string& table, const std::string& column) {
+  const H5Group group(H5Gopen2(parent, table.c_str(), H5P_DEFAULT), "open the table " + table);
+  return read_column(group.get(), column);
+}
+
+}  // namespace sweep

@@ -1,0 +1,89 @@
+#include "sweeps/spec/canonical_json.hpp"
+
+#include <charconv>
+#include <cmath>
+
+namespace sweep {
+
+namespace {
+
+std::string json_number(double number) {
+  constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
+  if (std::isinf(number)) return number > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  if (std::trunc(number) == number && std::abs(number) < kExactIntegers) {
+    return std::to_string(static_cast<std::int64_t>(number));
+  }
+  char buffer[32];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, number);
+  return {buffer, end};
+}
+
+void append_string(std::string& json, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  json += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      json += {'\\', c};
+    } else if (byte < 0x20) {
+      json += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      json += c;
+    }
+  }
+  json += '"';
+}
+
+void append_value(std::string& json, const Value& value) {
+  if (const bool* boolean = std::get_if<bool>(&value)) {
+    json += *boolean ? "true" : "false";
+  } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    json += std::to_string(*integer);
+  } else if (const double* number = std::get_if<double>(&value)) {
+    json += json_number(*number);
+  } else {
+    append_string(json, std::get<std::string>(value));
+  }
+}
+
+bool is_nan(const Value& value) {
+  const double* number = std::get_if<double>(&value);
+  return number != nullptr && std::isnan(*number);
+}
+
+void append_member(std::string& object, const std::string& key, const Value& value) {
+  if (object.size() > 1) object += ',';
+  append_string(object, key);
+  object += ':';
+  append_value(object, value);
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text) {
+  std::string quoted;
+  append_string(quoted, text);
+  return quoted;
+}
+
+std::string canonical_json(const std::map<std::string, Value>& values) {
+  std::string object = "{";
+  for (const auto& [key, value] : values) {
+    if (is_nan(value)) throw SpecError(key + " must be a number, found nan");
+    append_member(object, key, value);
+  }
+  return object + "}";
+}
+
+std::string canonical_json(const ParamMap& params) {
+  std::string object = "{";
+  for (const auto& [key, param] : params) {
+    if (is_nan(param.value)) {
+      throw SpecError(to_text(param.where) + ": " + key + " must be a number, found nan");
+    }
+    append_member(object, key, param.value);
+  }
+  return object + "}";
+}
+
+}  // namespace sweep

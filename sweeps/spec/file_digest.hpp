@@ -1,0 +1,10 @@
+#pragma once
+#include <string>
+
+namespace sweep {
+
+/// SHA-256 of a file that a sweep names, as 64 lower-case hex digits. Throws SpecError when it
+/// cannot be read.
+std::string sha256_of_file(const std::string& path);
+
+}  // namespace sweep

@@ -1,0 +1,30 @@
+#pragma once
+// Private to this room: the parts that error messages have in common.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sweeps/spec/params.hpp"
+
+namespace sweep {
+
+/// Throws SpecError "<where>: <message>".
+[[noreturn]] void fail_at(const Location& where, const std::string& message);
+
+/// A TOML string with its quotes.
+std::string in_quotes(std::string_view text);
+
+/// "must be one of 1, 3, found 2", with the nearest if there is one: " (did you mean 3?)". The
+/// texts are as TOML writes them.
+std::string must_be_one_of(const std::vector<Value>& allowed, const Value& found);
+
+/// " (did you mean "x"?)", or nothing.
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+
+/// "a", "b", "c"
+std::string listed(const std::vector<std::string>& words);
+
+/// "the string "x"": for the "found ..." part of a message.
+std::string describe(const Value& value);
+
+}  // namespace sweep

@@ -1,0 +1,92 @@
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace sweep {
+
+/// A scalar that a sweep file can hold.
+using Value = std::variant<bool, std::int64_t, double, std::string>;
+
+/// Where a value was written: the key for a key = value line, the element for a value in an axis.
+/// Line 0 means "not in a file"; `file` then says where (a command line flag, a default).
+struct Location {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
+struct Param {
+  Value value;
+  Location where;
+};
+
+/// Flat view of a TOML document: nested tables become dotted keys ("engine.block_size").
+using ParamMap = std::map<std::string, Param>;
+
+/// What the user wrote is wrong. what() is one complete message: file:line:column, found, allowed,
+/// did-you-mean.
+struct SpecError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::string to_text(const Value& value);     // as TOML would print it
+std::string to_text(const Location& where);  // "file:line:column"
+/// Whether both are the same value; 1 and 1.0 are.
+bool same_value(const Value& a, const Value& b);
+/// The candidate nearest to `word` by edit distance, or empty when nothing is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
+/// Reads a TOML file of scalars in (nested) tables, e.g. a GPU profile. Arrays and dates are errors
+/// here.
+ParamMap load_flat_toml(const std::string& path);
+
+/// Takes typed values out of a ParamMap, checking type and range, and remembers which keys were
+/// asked for, so that whatever is left at the end is an unknown key.
+class ParamReader {
+ public:
+  /// `known` are keys that may be asked for, sorted: what is written under one of them is no
+  /// misspelling of another.
+  ParamReader(const ParamMap& params, std::string document,
+              const std::vector<std::string>* known = nullptr);
+
+  bool has(const std::string& key) const;
+  bool boolean(const std::string& key, bool fallback);
+  /// Accepts integers in [min, max].
+  std::int64_t integer(const std::string& key, std::int64_t fallback, std::int64_t min,
+                       std::int64_t max);
+  /// Accepts integers and floats in [min, max].
+  double number(const std::string& key, double fallback, double min, double max);
+  std::string text(const std::string& key, const std::string& fallback);
+  /// Accepts one of `allowed`; the error lists them and the nearest.
+  std::string choice(const std::string& key, const std::string& fallback,
+                     const std::vector<std::string>& allowed);
+  /// The key must be present: throws SpecError naming the document and the key, with `why` behind.
+  void require(const std::string& key, const std::string& why = "") const;
+  bool asked(const std::string& key) const { return asked_.contains(key); }
+  Location where(const std::string& key) const;
+  /// Throws for the first key that was not asked for, suggesting the nearest one that was or that
+  /// is known.
+  void reject_unknown() const;
+
+  /// Throws a SpecError at the key's place: "<place>: <key> <problem>, found <value>".
+  [[noreturn]] void fail(const std::string& key, const std::string& problem) const;
+
+ private:
+  const Value* ask(const std::string& key);  // null when absent; remembers the key
+  [[noreturn]] void fail_type(const std::string& key, const std::string& wanted) const;
+  bool is_known(const std::string& key) const;
+
+  const ParamMap* params_;                 // must outlive the reader
+  const std::vector<std::string>* known_;  // the same
+  std::string document_;
+  std::set<std::string> asked_;
+};
+
+}  // namespace sweep

@@ -1,0 +1,164 @@
+#include "sweeps/spec/toml_file.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "sweeps/files/input_text.hpp"
+#include "sweeps/spec/messages.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr int kMostKeyParts = 16;
+
+std::optional<Value> scalar(const toml::node& node) {
+  if (const auto* boolean = node.as_boolean()) return Value(boolean->get());
+  if (const auto* integer = node.as_integer()) return Value(std::int64_t{integer->get()});
+  if (const auto* number = node.as_floating_point()) return Value(number->get());
+  if (const auto* text = node.as_string()) return Value(text->get());
+  return std::nullopt;
+}
+
+Location location_at(const toml::source_position& at, const std::string& path) {
+  return {path, static_cast<int>(at.line), static_cast<int>(at.column)};
+}
+
+void collect_leaves(const toml::table& table, const std::string& path, const std::string& prefix,
+                    std::vector<Leaf>& leaves) {
+  for (const auto& [key, node] : table) {
+    const std::string name = prefix + std::string(key.str());
+    if (const toml::table* nested = node.as_table()) {
+      collect_leaves(*nested, path, name + ".", leaves);
+    } else {
+      leaves.push_back({name, &node, location_of(key, path)});
+    }
+  }
+}
+
+/// Finds keys of too many parts ("a.b.c") before the library makes a table of each part: tables in
+/// tables are freed by recursion. Inside a key are parts, quoted or not, dots and blanks.
+class KeyDepth {
+ public:
+  explicit KeyDepth(std::string_view text) : text_(text) {}
+
+  /// Where a key has one part too many; npos if none has. The library reports what is no TOML.
+  std::size_t excess() {
+    int parts = 1;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '.' && ++parts > kMostKeyParts) return at_;
+      if (c == '"' || c == '\'') {
+        skip_string(c);
+        continue;
+      }
+      if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
+      if (!in_key(c)) parts = 1;
+      ++at_;
+    }
+    return text_.npos;
+  }
+
+ private:
+  static bool in_key(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return std::isalnum(byte) != 0 || byte >= 0x80 ||
+           std::string_view("._- \t").find(c) != std::string_view::npos;
+  }
+
+  /// A string in one or in three quotes, with up to two more before its end.
+  void skip_string(char quote) {
+    const std::string three(3, quote);
+    const bool many_lines = text_.substr(at_).starts_with(three);
+    const std::string_view end = std::string_view(three).substr(0, many_lines ? 3 : 1);
+    at_ += end.size();
+    while (at_ < text_.size() && !text_.substr(at_).starts_with(end))
+      at_ += quote == '"' && text_[at_] == '\\' ? 2 : 1;
+    at_ = std::min(at_ + end.size(), text_.size());
+    for (int more = 0; many_lines && more < 2 && at_ < text_.size() && text_[at_] == quote; ++more)
+      ++at_;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+void check_keys(std::string_view text, const std::string& path) {
+  const std::size_t at = KeyDepth(text).excess();
+  if (at == text.npos) return;
+  const auto line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  const std::size_t line_end = at == 0 ? text.npos : text.rfind('\n', at - 1);
+  const auto column = static_cast<int>(line_end == text.npos ? at + 1 : at - line_end);
+  fail_at({path, static_cast<int>(line), column},
+          "a key has more than the " + std::to_string(kMostKeyParts) + " parts allowed");
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
+    throw SpecError(path + ": cannot be read: it is a folder");
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw SpecError(path + ": cannot be read: " + std::strerror(errno));
+  constexpr std::size_t kMost = std::size_t{16} << 20;
+  return input_text<SpecError>(in, path, kMost);
+}
+
+toml::table parse_toml_text(std::string_view text, const std::string& path) {
+  check_keys(text, path);
+  try {
+    return toml::parse(text, path);
+  } catch (const toml::parse_error& error) {
+    fail_at(location_at(error.source().begin, path), std::string(error.description()));
+  }
+}
+
+Location location_of(const toml::node& node, const std::string& path) {
+  return location_at(node.source().begin, path);
+}
+
+Location location_of(const toml::key& key, const std::string& path) {
+  return location_at(key.source().begin, path);
+}
+
+std::string describe(const toml::node& node) {
+  if (node.is_array()) return "an array";
+  if (node.is_table()) return "a table";
+  if (const std::optional<Value> value = scalar(node)) return describe(*value);
+  return "a date or time";
+}
+
+Value scalar_of(const toml::node& node, const std::string& key, const Location& where) {
+  if (const std::optional<Value> value = scalar(node)) return *value;
+  fail_at(where,
+          key + " must be a boolean, an integer, a float or a string, found " + describe(node));
+}
+
+std::vector<Leaf> leaves_of(const toml::table& table, const std::string& path,
+                            const std::string& prefix) {
+  std::vector<Leaf> leaves;
+  collect_leaves(table, path, prefix, leaves);
+  // toml++ keeps tables sorted by key; a sweep's axes count in the order written.
+  std::sort(leaves.begin(), leaves.end(), [](const Leaf& a, const Leaf& b) {
+    return std::tie(a.where.line, a.where.column) < std::tie(b.where.line, b.where.column);
+  });
+  std::map<std::string_view, const Leaf*> seen;
+  for (const Leaf& leaf : leaves) {
+    const auto [first, added] = seen.try_emplace(leaf.key, &leaf);
+    if (added) continue;
+    // a.b and "a.b" differ for TOML and are the same parameter here.
+    fail_at(leaf.where, leaf.key + " is set twice, first at " + to_text(first->second->where));
+  }
+  return leaves;
+}
+
+}  // namespace sweep

@@ -1,0 +1,115 @@
+#include "sweeps/tables/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace sweep {
+
+namespace {
+
+bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+template <class T>
+bool same_value(const T& a, const T& b) {
+  return a == b;
+}
+
+bool same_data(const ColumnData& a, const ColumnData& b) {
+  if (a.index() != b.index()) return false;
+  return std::visit(
+      [&b](const auto& left) {
+        const auto& right = std::get<std::decay_t<decltype(left)>>(b);
+        return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                          [](const auto& x, const auto& y) { return same_value(x, y); });
+      },
+      a);
+}
+
+std::vector<const Column*> lasting(const Table& table) {
+  std::vector<const Column*> columns;
+  for (const Column& column : table.columns) {
+    if (!column.is_volatile) columns.push_back(&column);
+  }
+  return columns;
+}
+
+}  // namespace
+
+std::size_t Column::size() const {
+  return std::visit([](const auto& values) { return values.size(); }, data);
+}
+
+std::size_t Table::rows() const {
+  if (columns.empty()) return 0;
+  const Column& first = columns.front();
+  for (const Column& column : columns) {
+    if (column.size() == first.size()) continue;
+    throw TableError("table " + name + ": column " + first.name + " has " +
+                     std::to_string(first.size()) + " rows and column " + column.name + " has " +
+                     std::to_string(column.size()));
+  }
+  return first.size();
+}
+
+bool Table::has(std::string_view column) const {
+  return std::any_of(columns.begin(), columns.end(),
+                     [column](const Column& each) { return each.name == column; });
+}
+
+const Column& Table::column(std::string_view wanted) const {
+  for (const Column& each : columns) {
+    if (each.name == wanted) return each;
+  }
+  std::string present;
+  for (const Column& each : columns) present += (present.empty() ? "" : ", ") + each.name;
+  throw TableError("table " + name + " has no column " + std::string(wanted) + "; it has " +
+                   (present.empty() ? "none" : present));
+}
+
+void Table::fail_type(const Column& found, const ColumnData& wanted) const {
+  throw TableError("table " + name + ": column " + found.name + " holds " +
+                   std::string(type_name(found.data)) + ", not " + std::string(type_name(wanted)));
+}
+
+void fill_up(ColumnData& data, std::size_t rows) {
+  std::visit(
+      [rows](auto& values) {
+        using Value = typename std::decay_t<decltype(values)>::value_type;
+        if constexpr (std::is_same_v<Value, double>) {
+          values.resize(rows, std::numeric_limits<double>::quiet_NaN());
+        } else {
+          values.resize(rows, Value{});
+        }
+      },
+      data);
+}
+
+void add_missing_columns(Table& table, const Table& like) {
+  const std::size_t rows = table.rows();
+  for (const Column& column : like.columns) {
+    if (table.has(column.name)) continue;
+    Column& added = table.columns.emplace_back(column);
+    std::visit([](auto& values) { values.clear(); }, added.data);
+    fill_up(added.data, rows);
+  }
+}
+
+std::string_view type_name(const ColumnData& data) {
+  static constexpr std::array<std::string_view, 5> kNames = {"int8", "int32", "int64", "float64",
+                                                             "text"};
+  return kNames[data.index()];
+}
+
+bool same_results(const Table& a, const Table& b) {
+  const std::vector<const Column*> left = lasting(a), right = lasting(b);
+  return a.name == b.name && std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                                        [](const Column* x, const Column* y) {
+                                          return x->name == y->name &&
+                                                 x->enum_names == y->enum_names &&
+                                                 same_data(x->data, y->data);
+                                        });
+}
+
+}  // namespace sweep

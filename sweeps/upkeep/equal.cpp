@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <cmath>
+
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/upkeep/check.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr std::size_t kMost = 10;
+using Differences = std::vector<std::string>;
+
+template <class T>
+bool same(const T& a, const T& b) {
+  return a == b;
+}
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+std::string shown(const std::string& text) { return '"' + text + '"'; }
+std::string shown(double number) { return to_text(Value(number)); }
+template <class T>
+std::string shown(T number) {
+  return std::to_string(number);
+}
+
+/// A sentence on the first row in which two columns differ; empty if there is none.
+std::string difference(const std::string& where, const Column& a, const Column& b) {
+  if (a.data.index() != b.data.index()) return where + " has different types";
+  if (a.enum_names != b.enum_names) return where + " has different names of values";
+  return std::visit(
+      [&](const auto& left) -> std::string {
+        const auto& right = std::get<std::decay_t<decltype(left)>>(b.data);
+        for (std::size_t i = 0; i < left.size(); ++i) {
+          if (same(left[i], right[i])) continue;
+          return where + " differs in row " + std::to_string(i) + ": " + shown(left[i]) + " and " +
+                 shown(right[i]);
+        }
+        return "";
+      },
+      a.data);
+}
+
+std::string difference(const std::string& cell, const Table& a, const Table& b) {
+  const std::string where = cell + ": " + a.name;
+  if (a.rows() != b.rows()) {
+    return where + " has " + std::to_string(a.rows()) + " and " + std::to_string(b.rows()) +
+           " rows";
+  }
+  for (const Column& column : a.columns) {
+    if (column.is_volatile) continue;
+    if (!b.has(column.name)) return where + "/" + column.name + " is only in the first archive";
+    const std::string found = difference(where + "/" + column.name, column, b.column(column.name));
+    if (!found.empty()) return found;
+  }
+  for (const Column& column : b.columns) {
+    if (a.has(column.name) || column.is_volatile) continue;
+    return where + "/" + column.name + " is only in the second archive";
+  }
+  return "";
+}
+
+void add(Differences& differences, const std::string& found) {
+  if (!found.empty() && differences.size() < kMost) differences.push_back(found);
+}
+
+/// /cells without the row ranges, which follow from the tables.
+Table comparable(const std::vector<CellRecord>& cells) {
+  std::vector<CellRecord> bare = cells;
+  for (CellRecord& cell : bare) cell.rows = {};
+  return to_cells_table(bare).table;
+}
+
+std::string cell_name(const CellRecord& cell) {
+  return "cell " + std::to_string(cell.index) + " (" + cell.label + ")";
+}
+
+}  // namespace
+
+Differences archive_differences(const std::string& a, const std::string& b) {
+  ArchiveReader left(a), right(b);
+  Differences differences;
+  if (left.sweep_name() != right.sweep_name()) {
+    return {"they hold different sweeps: \"" + left.sweep_name() + "\" and \"" +
+            right.sweep_name() + "\""};
+  }
+  if (left.spec_text() != right.spec_text()) add(differences, "their sweep files differ");
+  if (left.cells().size() != right.cells().size()) {
+    return {"they have " + std::to_string(left.cells().size()) + " and " +
+            std::to_string(right.cells().size()) + " cells"};
+  }
+  add(differences, difference("the plans", comparable(left.cells()), comparable(right.cells())));
+  for (std::size_t i = 0; i < left.cells().size() && differences.size() < kMost; ++i) {
+    const ShardContents x = left.load(static_cast<int>(i)), y = right.load(static_cast<int>(i));
+    for (std::size_t t = 0; t < kCellTables.size(); ++t) {
+      add(differences, difference(cell_name(x.record), *x.tables()[t], *y.tables()[t]));
+    }
+  }
+  return differences;
+}
+
+}  // namespace sweep

@@ -1,0 +1,153 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/archive/tables.hpp"
+#include "sweeps/archive/writing.hpp"
+#include "sweeps/files/durable_file.hpp"
+#include "sweeps/upkeep/check.hpp"
+
+namespace sweep {
+
+namespace {
+
+/// A cell of one of the two archives.
+struct Origin {
+  ArchiveReader* archive;
+  int row;
+  const CellRecord& cell() const { return archive->cells()[static_cast<std::size_t>(row)]; }
+};
+
+/// Larger for the outcome that is kept. The elements after the first two break ties, so that the
+/// order of the archives does not matter.
+auto worth(const CellRecord& cell) {
+  return std::tuple(cell.status == CellStatus::ok, cell.has_run(), cell.run.attempts,
+                    cell.run.t_end_utc, cell.run.host, cell.run.rank, cell.digest, cell.status,
+                    cell.reason);
+}
+
+Origin better(const Origin& a, const Origin& b) {
+  const CellRecord &x = a.cell(), &y = b.cell();
+  const bool both = x.status == CellStatus::ok && y.status == CellStatus::ok;
+  if (both && x.digest != y.digest) {
+    throw ArchiveError("the archives have different results of " + x.label + " (cell " + x.key +
+                       ")");
+  }
+  return worth(x) < worth(y) ? b : a;
+}
+
+std::vector<Origin> chosen(ArchiveReader& a, ArchiveReader& b) {
+  std::map<std::string, Origin> by_key;
+  for (ArchiveReader* archive : {&a, &b}) {
+    for (const CellRecord& cell : archive->cells()) {
+      const Origin origin{archive, cell.index};
+      const auto [place, is_new] = by_key.emplace(cell.key, origin);
+      if (!is_new) place->second = better(place->second, origin);
+    }
+  }
+  std::vector<Origin> origins;
+  for (const auto& [key, origin] : by_key) origins.push_back(origin);
+  std::stable_sort(origins.begin(), origins.end(), [](const Origin& x, const Origin& y) {
+    return std::tie(x.cell().index, x.cell().key) < std::tie(y.cell().index, y.cell().key);
+  });
+  return origins;
+}
+
+std::vector<std::vector<Note>> rows_of(const Table& provenance) {
+  std::vector<std::vector<Note>> rows(provenance.rows());
+  for (const Column& column : provenance.columns) {
+    const auto& texts = std::get<std::vector<std::string>>(column.data);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!texts[i].empty()) rows[i].push_back({column.name, texts[i], true});
+    }
+  }
+  return rows;
+}
+
+/// Both archives' rows, in an order that does not depend on which is first.
+Table joined_provenance(const Table& a, const Table& b) {
+  std::vector<std::vector<Note>> rows = rows_of(a);
+  for (auto& row : rows_of(b)) rows.push_back(std::move(row));
+  const auto fields = [](const std::vector<Note>& row) {
+    std::map<std::string, std::string> named;
+    for (const Note& note : row) named[note.name] = note.text;
+    return named;
+  };
+  std::sort(rows.begin(), rows.end(),
+            [&](const auto& x, const auto& y) { return fields(x) < fields(y); });
+  Table joined{"provenance", {}};
+  for (const auto& row : rows) add_provenance(joined, row);
+  std::sort(joined.columns.begin(), joined.columns.end(),
+            [](const Column& x, const Column& y) { return x.name < y.name; });
+  return joined;
+}
+
+void check_mergeable(const ArchiveReader& a, const ArchiveReader& b) {
+  if (a.sweep_name() != b.sweep_name()) {
+    throw ArchiveIncompatible("the archives hold different sweeps: \"" + a.sweep_name() +
+                              "\" and \"" + b.sweep_name() + "\"");
+  }
+  if (a.spec_text() != b.spec_text()) {
+    throw ArchiveIncompatible("the archives come from different texts of the sweep \"" +
+                              a.sweep_name() + "\"");
+  }
+}
+
+void write_union(const std::string& path, ArchiveIndex& index, const std::vector<Origin>& origins) {
+  create_archive_file(path, index);
+  H5File file = open_h5_for_writing(path);
+  std::array<RowRange, kCellTables.size()> rows;
+  {
+    CellAppender tables(file.get());
+    for (std::size_t i = 0; i < origins.size(); ++i) {
+      tables.append(index.cells[i], origins[i].archive->load(origins[i].row));
+    }
+    rows = tables.finish();
+  }
+  write_index(file.get(), index, rows);
+  file.close_checked("close " + path);
+}
+
+}  // namespace
+
+void merge_archives(const std::string& a, const std::string& b, const std::string& target) {
+  if (::access(target.c_str(), F_OK) == 0) throw ArchiveError(target + " exists already");
+  ArchiveReader left(a), right(b);
+  check_mergeable(left, right);
+  const std::vector<Origin> origins = chosen(left, right);
+  ArchiveIndex index;
+  index.head = {left.sweep_name(), left.spec_text(),
+                std::min(left.created_utc(), right.created_utc()),
+                std::max(left.tool_version(), right.tool_version())};
+  index.provenance = joined_provenance(left.provenance(), right.provenance());
+  for (const Origin& origin : origins) {
+    index.cells.push_back(origin.cell());
+    index.cells.back().index = static_cast<int>(index.cells.size()) - 1;
+  }
+  const std::string temporary = temporary_name(target);
+  try {
+    write_union(temporary, index, origins);
+    std::vector<int> all(index.cells.size());
+    std::iota(all.begin(), all.end(), 0);
+    verify_archive_file(temporary, index, all);
+    FileOps files;
+    publish_new(files, temporary, target);
+  } catch (const H5Error& error) {
+    discard(temporary);
+    throw ArchiveWriteFailed("cannot write " + target + ": " + reason_of(error));
+  } catch (const FileError& error) {
+    discard(temporary);
+    throw ArchiveWriteFailed("cannot write " + target + ": " + reason_of(error));
+  } catch (...) {
+    discard(temporary);
+    throw;
+  }
+}
+
+}  // namespace sweep

@@ -1,2 +1,0 @@
-#include "sweeps/archive.hpp"
-#include "workers/worker.hpp"  // analysis reads archives only

@@ -1,0 +1,2 @@
+#pragma once
+// Private to this room: what pages share.

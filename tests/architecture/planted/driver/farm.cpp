@@ -1,2 +1,0 @@
-#include "workers/engine/scheduler.hpp"  // the driver sees the top of workers alone
-#include "workers/protocol.hpp"

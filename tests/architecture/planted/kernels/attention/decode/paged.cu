@@ -1,0 +1,3 @@
+#include <cuda_runtime.h>
+
+#include "workers/engine/base/ids.hpp"  // kernels know nothing of ours

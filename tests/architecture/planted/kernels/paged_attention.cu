@@ -1,3 +1,0 @@
-#include <cuda_runtime.h>
-
-#include "workers/engine/ids.hpp"  // kernels know nothing of ours

@@ -1,0 +1,6 @@
+#include <hdf5.h>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include "sweeps/spec/spec.hpp"
+#include "workers/rank/protocol.hpp"  // the language of sweeps knows no worker

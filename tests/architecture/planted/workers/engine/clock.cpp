@@ -1,3 +1,0 @@
-#include "workers/engine/clock.hpp"
-
-auto now() { return std::chrono::steady_clock::now(); }

@@ -1,0 +1,192 @@
+// The table of sweep keys, and what follows from it.
+#include "driver/commands/keys.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "driver/command_line/options.hpp"
+#include "driver/commands/completion.hpp"
+#include "tests/support/catch.hpp"
+#include "workers/binding/param_binder.hpp"
+
+using Catch::Matchers::Contains;
+using worker::Key;
+using worker::KeyRow;
+using worker::KeyTable;
+
+namespace {
+
+const KeyRow kPatience = {.name = "test.patience_s",
+                          .type = worker::Real{0, 60},
+                          .fallback = worker::value("5"),
+                          .unit = "s",
+                          .where = "test.mood = calm|tired",
+                          .neutral = "7",
+                          .says = "How long the test waits."};
+const KeyRow kMood = {.name = "test.mood",
+                      .type = worker::OneOf{{"calm", "tired", "angry"}},
+                      .fallback = worker::value("calm"),
+                      .neutral = "angry",
+                      .says = "What the test feels."};
+
+/// kvsweep's own table, and two rows more.
+KeyTable table_with_test_rows() {
+  std::vector<KeyRow> rows = worker::sweep_key_rows();
+  rows.push_back(kMood);
+  rows.push_back(kPatience);
+  return KeyTable(rows);
+}
+
+/// A cell's settings, taken by a binder that knows the two keys.
+class TestCell {
+ public:
+  TestCell& set(const std::string& key, sweep::Value value) {
+    params_[key] = {std::move(value), {"cell.toml", static_cast<int>(params_.size()) + 1, 1}};
+    return *this;
+  }
+  double patience() const { return bound().second; }
+  std::map<std::string, sweep::Value> identity() const { return bound().first; }
+  std::string refusal() const {
+    try {
+      bound();
+    } catch (const sweep::SpecError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+ private:
+  std::pair<std::map<std::string, sweep::Value>, double> bound() const {
+    static const KeyTable table = table_with_test_rows();
+    worker::ParamBinder in(params_, "cell.toml", table);
+    in.text("test.mood");
+    const double patience = in.number("test.patience_s");
+    in.reject_unknown();
+    return {in.identity(), patience};
+  }
+
+  sweep::ParamMap params_;
+};
+
+sweep::Value text(const char* words) { return std::string(words); }
+
+std::string printed(void (*print)(const std::vector<const Key*>&, std::ostream&),
+                    const KeyTable& table, const std::string& prefix) {
+  std::ostringstream out;
+  print(driver::keys_with_prefix(table, prefix), out);
+  return std::move(out).str();
+}
+
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return std::move(text).str();
+}
+
+/// Every key in a condition, as far as words tell.
+std::vector<std::string> keys_in(const std::string& condition) {
+  std::istringstream in(condition);
+  std::vector<std::string> keys;
+  for (std::string word; in >> word;)
+    if (word == "=" || word == "!=" || word.starts_with("set") || word.starts_with("unset"))
+      continue;
+    else if (word.find('.') != std::string::npos)
+      keys.push_back(word);
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("a key that is one row of the table is bound with its default, range and place") {
+  CHECK(TestCell().patience() == 5);
+  CHECK(TestCell().set("test.patience_s", 12.5).patience() == 12.5);
+  CHECK(TestCell().set("test.patience_s", std::int64_t{61}).refusal() ==
+        "cell.toml:1:1: test.patience_s must be between 0 and 60, found 61");
+  CHECK(TestCell().set("test.mood", text("clam")).refusal() ==
+        "cell.toml:1:1: test.mood must be one of \"calm\", \"tired\", \"angry\", found \"clam\" "
+        "(did you mean \"calm\"?)");
+}
+
+TEST_CASE("a key is part of a cell's identity where it counts, but for its neutral value") {
+  using Identity = std::map<std::string, sweep::Value>;
+  CHECK(TestCell().identity() == Identity{{"test.mood", text("calm")}, {"test.patience_s", 5.0}});
+  CHECK(TestCell().set("test.patience_s", 7.0).identity() == Identity{{"test.mood", text("calm")}});
+  CHECK(TestCell().set("test.mood", text("angry")).identity() == Identity{});
+}
+
+TEST_CASE("a misspelt key is compared with the whole table") {
+  CHECK(TestCell().set("test.patence_s", 1.0).refusal() ==
+        "cell.toml:1:1: unknown key \"test.patence_s\" (did you mean \"test.patience_s\"?)");
+  CHECK_THAT(TestCell().set("workload.job", std::int64_t{1}).refusal(),
+             Contains("did you mean \"workload.jobs\"?"));
+}
+
+TEST_CASE("a key that is one row of the table is printed and completed") {
+  const KeyTable table = table_with_test_rows();
+  CHECK(printed(driver::print_keys, table, "test.p") ==
+        "test.patience_s\n"
+        "    How long the test waits.\n"
+        "    default: 5 s; allowed: 0-60 s\n"
+        "    counts where test.mood is calm or tired\n");
+  CHECK(printed(driver::print_keys_json, table, "test.m") ==
+        "{\"key\":\"test.mood\",\"type\":\"choice\",\"default_kind\":\"value\","
+        "\"default\":\"calm\",\"unit\":\"\",\"choices\":[\"calm\",\"tired\",\"angry\"],"
+        "\"where\":\"\",\"neutral\":\"angry\",\"says\":\"What the test feels.\"}\n");
+  CHECK_THAT(printed(driver::print_keys_markdown, table, "test."),
+             Contains("| `test.patience_s` | 5 s | 0-60 s | How long the test waits. | test.mood "
+                      "is calm or tired |"));
+  for (const std::string shell : {"bash", "zsh"}) {
+    const std::string script = driver::completion_script(shell, table);
+    CHECK_THAT(script, Contains(" test.patience_s "));
+    CHECK_THAT(script, Contains("test.mood) values=\"calm tired angry\""));
+  }
+}
+
+TEST_CASE("a prefix that no key has is refused with the nearest key") {
+  CHECK_THROWS_WITH(driver::keys_with_prefix(worker::sweep_keys(), "polcy.order"),
+                    "no key begins with \"polcy.order\" (did you mean \"policy.order\"?)");
+}
+
+TEST_CASE("every row has a sentence, a default that it allows, and a condition on known keys") {
+  for (const Key& key : worker::sweep_keys().keys()) {
+    const KeyRow& row = key.row;
+    INFO(row.name);
+    CHECK(row.says.ends_with('.'));
+    CHECK(row.says.find('|') == std::string::npos);
+    for (const std::string& other : keys_in(row.where)) {
+      INFO(other);
+      CHECK(worker::sweep_keys().has(other.ends_with(';') ? other.substr(0, other.size() - 1)
+                                                          : other));
+    }
+    if (!key.fallback) continue;
+    const sweep::ParamMap given = {{row.name, {*key.fallback, {"row", 0, 0}}}};
+    const KeyTable alone({KeyRow{.name = row.name, .type = row.type, .says = ""}});
+    worker::ParamBinder in(given, "row", alone);
+    if (std::holds_alternative<worker::Whole>(row.type)) CHECK_NOTHROW(in.integer(row.name));
+    if (std::holds_alternative<worker::Real>(row.type)) CHECK_NOTHROW(in.number(row.name));
+    if (std::holds_alternative<worker::OneOf>(row.type)) CHECK_NOTHROW(in.text(row.name));
+  }
+}
+
+TEST_CASE("a condition holds by the values of other keys, and can be read aloud") {
+  const worker::KeyCondition condition("a.kind = x|y; a.size != 0 or a.file set");
+  CHECK(condition.in_words() == "a.kind is x or y and (a.size is not 0 or a.file is set)");
+  const auto holds = [&](std::map<std::string, sweep::Value> values) {
+    return condition.holds([&](const std::string& key) -> const sweep::Value* {
+      const auto found = values.find(key);
+      return found == values.end() ? nullptr : &found->second;
+    });
+  };
+  CHECK(holds({{"a.kind", text("y")}, {"a.size", 0.5}}));
+  CHECK_FALSE(holds({{"a.kind", text("z")}, {"a.size", 0.5}}));
+  CHECK_FALSE(holds({{"a.kind", text("x")}, {"a.size", std::int64_t{0}}}));
+  CHECK_FALSE(holds({{"a.kind", text("x")}, {"a.size", 0.0}, {"a.file", text("")}}));
+  CHECK(holds({{"a.kind", text("x")}, {"a.size", 0.0}, {"a.file", text("f")}}));
+}
+
+TEST_CASE("docs/keys.md is what the key table says") {
+  INFO("write it anew: build/dev/bin/kvsweep keys --format md > docs/keys.md");
+  const bool is_current =
+      text_of("docs/keys.md") == printed(driver::print_keys_markdown, worker::sweep_keys(), "");
+  CHECK(is_current);
+}

@@ -1,0 +1,100 @@
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "workers/engine/step/block_copier.hpp"
+
+namespace backends {
+
+/// Makes host memory accessible to the copy engines of a device. Called by the tier's background
+/// thread.
+class PageLocker {
+ public:
+  virtual ~PageLocker() = default;
+  /// Whether copies from and to this memory run asynchronously: false for pageable memory.
+  virtual bool asynchronous() const = 0;
+  virtual void lock(std::byte* data, std::size_t bytes) = 0;
+  virtual void unlock(std::byte* data, std::size_t bytes) noexcept = 0;
+};
+
+struct HostMemoryOptions {
+  std::size_t piece_bytes = std::size_t{1} << 30;  // unit of mapping, touching and locking
+  int touch_threads = 4;
+  int numa_node = -1;  // preferred node of the pages; negative: the kernel's choice
+};
+
+/// Host memory for KV blocks, in slots of one block. Mapped in pieces on huge pages, near the
+/// device. A background thread touches and page-locks the pieces one by one while the owner
+/// continues. Outlives cells, and never shrinks.
+///
+/// All calls must come from one thread.
+class HostMemory {
+ public:
+  HostMemory(std::unique_ptr<PageLocker> locker, const HostMemoryOptions& options);
+  ~HostMemory();
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  /// Reserves `slots` slots of `slot_bytes` for the next cell. Earlier content of slots is lost.
+  /// Throws engine::InputError when a slot is larger than a piece.
+  void reserve(int slots, std::size_t slot_bytes);
+
+  int slots() const { return slots_; }
+  std::size_t slot_bytes() const { return slot_bytes_; }
+  bool asynchronous() const { return locker_->asynchronous(); }
+  /// Number n of slots [0, n) that are ready. Rethrows the error that stopped the background
+  /// thread.
+  int ready_slots();
+  /// True when the background thread has stopped on an error, which ready_slots() rethrows: no more
+  /// slots become ready.
+  bool failed();
+  /// Waits until all reserved slots are ready; returns false when `stop` is requested first.
+  bool wait_ready(std::stop_token stop = {});
+  /// Bytes mapped so far.
+  std::int64_t bytes() const { return static_cast<std::int64_t>(pieces_wanted_) * piece_bytes(); }
+  /// Time and bytes that the background thread has worked on.
+  double locking_seconds() const { return engine::to_seconds(engine::Nanos{locking_ns_.load()}); }
+  std::int64_t locked_bytes() const { return pieces_ready_.load() * piece_bytes(); }
+
+  /// Waits until slots [0, n) are ready.
+  void wait_slots(int n);
+
+  /// Memory of a ready slot.
+  std::byte* slot(engine::HostSlot slot) const;
+
+ private:
+  void prepare_pieces();
+  void prepare_piece(std::byte* piece);
+  void rethrow_failure();
+  std::int64_t piece_bytes() const { return static_cast<std::int64_t>(options_.piece_bytes); }
+
+  std::unique_ptr<PageLocker> locker_;
+  HostMemoryOptions options_;
+  int slots_ = 0;
+  std::size_t slot_bytes_ = 0;
+  int slots_per_piece_ = 1;
+  std::vector<std::byte*> bases_;  // by piece; reserve() grows it before requesting a piece
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  int pieces_wanted_ = 0;             // guarded by mutex_
+  std::vector<std::byte*> to_ready_;  // guarded by mutex_
+  bool stop_ = false;                 // guarded by mutex_
+  std::exception_ptr failure_;        // guarded by mutex_
+  std::atomic<int> pieces_ready_{0};
+  std::atomic<std::int64_t> locking_ns_{0};
+  std::thread worker_;
+};
+
+/// Leaves memory pageable: the driver stages copies, and they block the caller.
+std::unique_ptr<PageLocker> no_page_locking();
+
+}  // namespace backends

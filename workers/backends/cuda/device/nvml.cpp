@@ -1,0 +1,168 @@
+#include "workers/backends/cuda/device/nvml.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+
+#include "workers/backends/cuda/device/errors.hpp"
+
+namespace backends {
+namespace {
+
+// The part of NVML's interface that is used, as its public API reference defines it.
+using Return = int;
+using Card = struct CardTag*;
+constexpr Return kSuccess = 0;
+constexpr unsigned kClockSm = 1, kClockMemory = 2, kTemperatureGpu = 0;
+struct Memory {
+  unsigned long long total, free, used;  // bytes
+};
+struct Utilization {
+  unsigned gpu, memory;  // %
+};
+
+struct CloseLibrary {
+  void operator()(void* handle) const { dlclose(handle); }
+};
+
+template <class Function>
+void find(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+struct Nvml::Library {
+  std::unique_ptr<void, CloseLibrary> handle;
+  Return (*init)();
+  Return (*shutdown)();
+  const char* (*error_text)(Return);
+  Return (*driver_version)(char*, unsigned);
+  Return (*by_bus_id)(const char*, Card*);
+  Return (*name)(Card, char*, unsigned);
+  Return (*uuid)(Card, char*, unsigned);
+  Return (*memory)(Card, Memory*);
+  Return (*power_limit)(Card, unsigned*);  // mW
+  Return (*mig_mode)(Card, unsigned*, unsigned*);
+  Return (*module_id)(Card, unsigned*);
+  Return (*utilization)(Card, Utilization*);
+  Return (*clock)(Card, unsigned, unsigned*);  // MHz
+  Return (*power)(Card, unsigned*);            // mW
+  Return (*temperature)(Card, unsigned, unsigned*);
+  Return (*throttle_reasons)(Card, unsigned long long*);
+
+  bool bind() {
+    void* const from = handle.get();
+    find(from, "nvmlInit_v2", init);
+    find(from, "nvmlShutdown", shutdown);
+    find(from, "nvmlErrorString", error_text);
+    find(from, "nvmlSystemGetDriverVersion", driver_version);
+    find(from, "nvmlDeviceGetHandleByPciBusId_v2", by_bus_id);
+    find(from, "nvmlDeviceGetName", name);
+    find(from, "nvmlDeviceGetUUID", uuid);
+    find(from, "nvmlDeviceGetMemoryInfo", memory);
+    find(from, "nvmlDeviceGetEnforcedPowerLimit", power_limit);
+    find(from, "nvmlDeviceGetMigMode", mig_mode);
+    find(from, "nvmlDeviceGetModuleId", module_id);
+    find(from, "nvmlDeviceGetUtilizationRates", utilization);
+    find(from, "nvmlDeviceGetClockInfo", clock);
+    find(from, "nvmlDeviceGetPowerUsage", power);
+    find(from, "nvmlDeviceGetTemperature", temperature);
+    find(from, "nvmlDeviceGetCurrentClocksThrottleReasons", throttle_reasons);
+    return init && shutdown && error_text && driver_version && by_bus_id && name && uuid && memory;
+  }
+
+  /// The value, or 0 when the driver lacks the call or the card refuses it.
+  template <class Value, class... In, class Function>
+  Value ask(Function* function, Card card, In... in) const {
+    Value value{};
+    if (function == nullptr || function(card, in..., &value) != kSuccess) return Value{};
+    return value;
+  }
+  template <class Function>
+  std::string text(Function* function, Card card) const {
+    std::array<char, 128> value{};
+    const Return status = function(card, value.data(), static_cast<unsigned>(value.size()));
+    return status == kSuccess ? value.data() : "";
+  }
+  Card at(const std::string& pci_bus_id) const {
+    Card card{};
+    if (const Return status = by_bus_id(pci_bus_id.c_str(), &card); status != kSuccess)
+      throw DeviceError("NVML finds no card at " + pci_bus_id + ": " + error_text(status));
+    return card;
+  }
+};
+
+Nvml::Nvml(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+Nvml::~Nvml() { library_->shutdown(); }
+
+std::unique_ptr<Nvml> Nvml::load(std::string& why) {
+  auto library = std::make_unique<Library>();
+  library->handle.reset(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL));
+  if (!library->handle) {
+    const char* const text = dlerror();
+    why = text != nullptr ? text : "libnvidia-ml.so.1 is not there";
+    return nullptr;
+  }
+  if (!library->bind()) {
+    why = "libnvidia-ml.so.1 lacks calls that every driver since 2018 has";
+    return nullptr;
+  }
+  if (const Return status = library->init(); status != kSuccess) {
+    why = library->error_text(status);
+    return nullptr;
+  }
+  return std::unique_ptr<Nvml>(new Nvml(std::move(library)));
+}
+
+std::string Nvml::driver_version() const {
+  std::array<char, 128> value{};
+  const Return status = library_->driver_version(value.data(), static_cast<unsigned>(value.size()));
+  return status == kSuccess ? value.data() : "";
+}
+
+NvmlCard Nvml::card(const std::string& pci_bus_id) const {
+  const Library& nvml = *library_;
+  const Card at = nvml.at(pci_bus_id);
+  NvmlCard card;
+  card.name = nvml.text(nvml.name, at);
+  card.uuid = nvml.text(nvml.uuid, at);
+  card.driver = driver_version();
+  card.memory_mib = static_cast<std::int64_t>(nvml.ask<Memory>(nvml.memory, at).total >> 20);
+  card.power_limit_w = nvml.ask<unsigned>(nvml.power_limit, at) * 1e-3;
+  unsigned now = 0, next = 0;
+  card.mig = nvml.mig_mode != nullptr && nvml.mig_mode(at, &now, &next) == kSuccess && now == 1;
+  card.form_factor = form_factor_of(card.name);
+  unsigned module = 0;  // only boards on a module carrier have one
+  if (card.form_factor.empty() && nvml.module_id != nullptr &&
+      nvml.module_id(at, &module) == kSuccess)
+    card.form_factor = "sxm";
+  return card;
+}
+
+NvmlSample Nvml::sample(const std::string& pci_bus_id) const {
+  const Library& nvml = *library_;
+  const Card at = nvml.at(pci_bus_id);
+  const auto load = nvml.ask<Utilization>(nvml.utilization, at);
+  return {.memory_used_bytes = static_cast<std::int64_t>(nvml.ask<Memory>(nvml.memory, at).used),
+          .gpu_util = static_cast<double>(load.gpu),
+          .memory_util = static_cast<double>(load.memory),
+          .sm_clock_mhz = nvml.ask<unsigned>(nvml.clock, at, kClockSm) * 1.0,
+          .memory_clock_mhz = nvml.ask<unsigned>(nvml.clock, at, kClockMemory) * 1.0,
+          .power_w = nvml.ask<unsigned>(nvml.power, at) * 1e-3,
+          .temperature_c = nvml.ask<unsigned>(nvml.temperature, at, kTemperatureGpu) * 1.0,
+          .throttle_reasons = nvml.ask<unsigned long long>(nvml.throttle_reasons, at)};
+}
+
+std::string form_factor_of(const std::string& name) {
+  if (contains(name, "SXM") || contains(name, "HBM3") || name == "NVIDIA H200") return "sxm";
+  for (const char* card : {"PCIe", "PCIE", "NVL", "NVIDIA L4", "RTX"})
+    if (contains(name, card)) return "pcie";
+  return {};
+}
+
+}  // namespace backends

@@ -1,0 +1,306 @@
+#include "workers/backends/cuda/forward/forward.hpp"
+
+#include <cmath>
+
+#include "kernels/layers/layers.hpp"
+#include "workers/backends/cuda/device/profiler_range.hpp"
+
+namespace backends::cuda {
+namespace {
+
+namespace gpu = kernels::gpu;
+
+DeviceBuffer to_device(const std::vector<float>& values) {
+  DeviceBuffer buffer(values.size() * sizeof(float));
+  if (!values.empty())
+    check(cudaMemcpy(buffer.data(), values.data(), buffer.bytes(), cudaMemcpyHostToDevice),
+          "copying rotary frequencies");
+  return buffer;
+}
+
+}  // namespace
+
+Forward::Forward(const DeviceWeights& weights, Activations& activations, const Stream& stream,
+                 GemmTable& table)
+    : weights_(weights),
+      to_(activations),
+      stream_(stream),
+      gemm_(stream, table),
+      rope_(model::rope_table(weights.config())),
+      inverse_frequencies_(to_device(rope_.inverse_frequency)),
+      attention_scale_(1 / std::sqrt(static_cast<float>(weights.config().shape.head_dim))) {}
+
+void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& hook,
+                  const LayerLog& log) {
+  embed(step);
+  if (hook) hook(-1);
+  for (int i = 0; i < weights_.config().shape.layers; ++i) {
+    const ProfilerRange range(ProfilerName::layer, static_cast<std::uint64_t>(i));
+    log_ = log ? log(i) : nullptr;
+    attention_half(i, step, kv);
+    mlp_half(i, step);
+    if (hook) hook(i);
+  }
+  if (step.num_logits_rows > 0) head(step);
+}
+
+void Forward::embed(const StepArrays& step) {
+  const model::WeightLayout& layout = weights_.layout();
+  gpu::embed({.type = to_.type,
+              .tokens = step.num_tokens,
+              .hidden = weights_.config().shape.hidden,
+              .token_ids = step.tokens,
+              .table = weights_.at(layout.embedding),
+              .positions = step.positions,
+              .position_table = weights_.at(layout.positions),
+              .residual = to_.residual},
+             stream_.get());
+  has_addend_ = false;
+}
+
+void Forward::attention_half(int i, const StepArrays& step, const KvArena& kv) {
+  const model::LayerParameters& p = layer(i);
+  add_norm(step.num_tokens, nullptr, p.attention_norm_weight, p.attention_norm_bias, to_.normed);
+  project(step.num_tokens, p.qkv_weight, to_.normed, to_.qkv);
+  attend(i, step, kv);
+  project(step.num_tokens, p.out_weight, to_.attention, to_.projected);
+  has_addend_ = true;
+  addend_bias_ = p.out_bias;
+}
+
+void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
+  const gpu::PagedKv paged{.arena = kv.data,
+                           .layout = kv.layout,
+                           .layer = i,
+                           .block_tables = step.block_tables,
+                           .table_stride = step.table_stride};
+  gpu::append_kv({.type = to_.type,
+                  .shape = to_.heads,
+                  .tokens = step.num_tokens,
+                  .qkv = to_.qkv,
+                  .keep_contiguous = step.num_contiguous_tiles > 0,
+                  .bias = weights_.at(layer(i).qkv_bias),
+                  .inverse_frequencies = inverse_frequencies_.as<float>(),
+                  .rotation_scale = rope_.scale,
+                  .positions = step.positions,
+                  .sequence = step.sequence,
+                  .kv = paged,
+                  .log = log_},
+                 stream_.get());
+  if (step.num_paged_tiles > 0)
+    prefill(step, paged, gpu::KvSource::paged, step.num_paged_tiles, step.paged_tiles);
+  if (step.num_contiguous_tiles > 0)
+    prefill(step, paged, gpu::KvSource::contiguous, step.num_contiguous_tiles,
+            step.contiguous_tiles);
+  if (step.num_decodes > 0) decode(step, paged);
+}
+
+void Forward::prefill(const StepArrays& step, const gpu::PagedKv& kv, gpu::KvSource source,
+                      int tiles, const gpu::PrefillTile* list) {
+  gpu::prefill_attention({.type = to_.type,
+                          .shape = to_.heads,
+                          .source = source,
+                          .tiles = tiles,
+                          .tile_list = list,
+                          .query_start = step.query_start,
+                          .context = step.context,
+                          .tokens = step.num_tokens,
+                          .qkv = to_.qkv,
+                          .kv = kv,
+                          .scale = attention_scale_,
+                          .out = to_.attention,
+                          .log = source == gpu::KvSource::paged ? log_ : nullptr},
+                         stream_.get());
+}
+
+void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv) {
+  const gpu::DecodeAttention decode{.type = to_.type,
+                                    .shape = to_.heads,
+                                    .rows = step.num_decodes,
+                                    .sequences = step.decode_rows,
+                                    .query_start = step.query_start,
+                                    .context = step.context,
+                                    .qkv = to_.qkv,
+                                    .kv = kv,
+                                    .scale = attention_scale_,
+                                    .out = to_.attention,
+                                    .workspace = to_.decode_workspace,
+                                    .log = log_};
+  if (kv.layer == 0) gpu::plan_decode(decode, stream_.get());
+  gpu::decode_attention(decode, stream_.get());
+}
+
+void Forward::mlp_half(int i, const StepArrays& step) {
+  const model::LayerParameters& p = layer(i);
+  add_norm(step.num_tokens, nullptr, p.mlp_norm_weight, p.mlp_norm_bias, to_.normed);
+  up_and_activate(p, step.num_tokens);
+  project(step.num_tokens, p.down_weight, to_.activated, to_.projected);
+  has_addend_ = true;
+  addend_bias_ = p.down_bias;
+}
+
+void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
+  const model::ModelShape& shape = weights_.config().shape;
+  if (takes_gated(tokens)) {
+    return gpu::few_rows({.type = to_.type,
+                          .out = to_.type,
+                          .gated = true,
+                          .rows = tokens,
+                          .n = shape.intermediate,
+                          .k = shape.hidden,
+                          .y_stride = shape.intermediate,
+                          .x = to_.normed,
+                          .w = weights_.at(p.up_weight),
+                          .y = to_.activated,
+                          .workspace = to_.product_workspace},
+                         stream_.get());
+  }
+  project(tokens, p.up_weight, to_.normed, to_.up);
+  activate(p, tokens);
+}
+
+void Forward::activate(const model::LayerParameters& p, int tokens) {
+  const model::ModelShape& shape = weights_.config().shape;
+  if (shape.gated_mlp) {
+    gpu::swiglu({.type = to_.type,
+                 .tokens = tokens,
+                 .width = shape.intermediate,
+                 .gate_up = to_.up,
+                 .out = to_.activated},
+                stream_.get());
+  } else {
+    gpu::bias_relu({.type = to_.type,
+                    .tokens = tokens,
+                    .width = shape.intermediate,
+                    .x = to_.up,
+                    .bias = weights_.at(p.up_bias)},
+                   stream_.get());
+  }
+}
+
+/// Logits of the rows that sample, and no others: with a vocabulary of 128k one more row costs as
+/// much as 8 % of its layers.
+void Forward::head(const StepArrays& step) {
+  const model::WeightLayout& layout = weights_.layout();
+  const int rows = step.num_logits_rows;
+  add_norm(rows, step.logits_rows, layout.final_norm_weight, layout.final_norm_bias, to_.head_rows);
+  multiply(head_product(rows), to_.head_rows, weights_.at(layout.head), to_.logits);
+  gpu::argmax({.type = gpu::Type::f32,
+               .rows = rows,
+               .vocab = weights_.config().shape.vocab,
+               .stride = to_.logits_stride,
+               .logits = to_.logits,
+               .tokens = to_.sampled,
+               .saw_nan = to_.sampled + rows,
+               .workspace = to_.argmax_workspace},
+              stream_.get());
+}
+
+void Forward::add_norm(int rows, const std::int32_t* row_ids, int weight, int bias, void* out) {
+  const model::ModelConfig& config = weights_.config();
+  gpu::add_norm({.type = to_.type,
+                 .rows = rows,
+                 .hidden = config.shape.hidden,
+                 .epsilon = static_cast<float>(config.norm_eps),
+                 .row_ids = row_ids,
+                 .residual = to_.residual,
+                 .addend = has_addend_ ? to_.projected : nullptr,
+                 .addend_bias = has_addend_ ? weights_.at(addend_bias_) : nullptr,
+                 .weight = weights_.at(weight),
+                 .bias = weights_.at(bias),
+                 .out = out},
+                stream_.get());
+}
+
+void Forward::project(int rows, int weight, const void* x, void* y) {
+  multiply(projection(rows, weight), x, weights_.at(weight), y);
+}
+
+/// Small-M products use specialized kernels, which read the weights faster than the library.
+void Forward::multiply(const GemmShape& shape, const void* x, const void* w, void* y) {
+  if (!gpu::takes_few_rows(shape.rows, shape.n, shape.k)) return gemm_.multiply(shape, x, w, y);
+  gpu::few_rows({.type = shape.in,
+                 .out = shape.out,
+                 .gated = false,
+                 .rows = shape.rows,
+                 .n = shape.n,
+                 .k = shape.k,
+                 .y_stride = shape.y_stride,
+                 .x = x,
+                 .w = w,
+                 .y = y,
+                 .workspace = to_.product_workspace},
+                stream_.get());
+}
+
+/// Whether one kernel computes gate, up and SwiGLU of this many tokens.
+bool Forward::takes_gated(int tokens) const {
+  const model::ModelShape& shape = weights_.config().shape;
+  return shape.gated_mlp && gpu::takes_few_rows(tokens, shape.intermediate, shape.hidden, true);
+}
+
+GemmShape Forward::projection(int rows, int weight) const {
+  const model::Parameter& w = weights_.layout().parameters[static_cast<std::size_t>(weight)];
+  return {.rows = rows,
+          .n = static_cast<int>(w.rows),
+          .k = static_cast<int>(w.cols),
+          .y_stride = static_cast<int>(w.rows),
+          .in = to_.type,
+          .out = to_.type};
+}
+
+GemmShape Forward::head_product(int rows) const {
+  const model::ModelShape& shape = weights_.config().shape;
+  return {.rows = rows,
+          .n = shape.vocab,
+          .k = shape.hidden,
+          .y_stride = to_.logits_stride,
+          .in = to_.type,
+          .out = gpu::Type::f32};
+}
+
+/// Uses random numbers: equal values would draw less power and allow higher clocks.
+void Forward::tune(int tokens, int logits_rows) {
+  const model::ModelShape& shape = weights_.config().shape;
+  fill_random(to_.normed, std::int64_t{tokens} * shape.hidden);
+  fill_random(to_.attention, std::int64_t{tokens} * shape.heads * shape.head_dim);
+  fill_random(to_.activated, std::int64_t{tokens} * shape.intermediate);
+  fill_random(to_.head_rows, std::int64_t{logits_rows} * shape.hidden);
+  const void* const head = weights_.at(weights_.layout().head);
+  for (const int rows : Gemm::tuned_sizes()) {
+    if (rows > tokens) return;
+    tune_layers(rows);
+    if (rows <= logits_rows)
+      tune_product(head_product(rows), to_.head_rows, {&head, 1}, to_.logits);
+  }
+}
+
+void Forward::fill_random(void* out, std::int64_t elements) const {
+  gpu::fill_random({.type = to_.type,
+                    .elements = elements,
+                    .seed = 1,
+                    .parameter = 0,
+                    .amplitude = 1,
+                    .out = out},
+                   stream_.get());
+}
+
+void Forward::tune_layers(int rows) {
+  const auto tune = [&](int model::LayerParameters::*weight, const void* x, void* y) {
+    std::vector<const void*> all;
+    for (const model::LayerParameters& p : weights_.layout().layers)
+      all.push_back(weights_.at(p.*weight));
+    tune_product(projection(rows, layer(0).*weight), x, all, y);
+  };
+  tune(&model::LayerParameters::qkv_weight, to_.normed, to_.qkv);
+  tune(&model::LayerParameters::out_weight, to_.attention, to_.projected);
+  if (!takes_gated(rows)) tune(&model::LayerParameters::up_weight, to_.normed, to_.up);
+  tune(&model::LayerParameters::down_weight, to_.activated, to_.projected);
+}
+
+void Forward::tune_product(const GemmShape& shape, const void* x,
+                           std::span<const void* const> weights, void* y) {
+  if (!gpu::takes_few_rows(shape.rows, shape.n, shape.k)) gemm_.tune(shape, x, weights, y);
+}
+
+}  // namespace backends::cuda

@@ -1,0 +1,201 @@
+#include "workers/binding/binding.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/spec/cell.hpp"
+#include "workers/backends/sim/cost_model.hpp"
+#include "workers/binding/parts.hpp"
+
+namespace worker {
+namespace {
+
+/// Raised by hand when the engine's results change: older archives then no longer count as done.
+/// Where only some cells change, only theirs is.
+std::int64_t engine_abi(const ExperimentConfig& config) {
+  return config.policy.max_active_programs > 0 ? 5 : 4;
+}
+
+/// The named policy's parameters under "policy.", where the cell does not set them itself.
+sweep::ParamMap with_policy_profile(sweep::ParamMap params, Profiles& profiles) {
+  const auto named = params.find("policy");
+  if (named == params.end() || !std::holds_alternative<std::string>(named->second.value))
+    return params;
+  const std::string name = std::get<std::string>(named->second.value);
+  try {
+    for (const auto& [key, param] : profiles.policy(name))
+      params.try_emplace("policy." + key, param);
+  } catch (const sweep::SpecError& error) {
+    throw sweep::SpecError(sweep::to_text(named->second.where) + ": " + error.what());
+  }
+  return params;
+}
+
+/// The sweep file that parameters come from, for messages about what it lacks.
+std::string document_of(const sweep::ParamMap& cell) {
+  for (const auto& [key, param] : cell)
+    if (param.where.line > 0) return param.where.file;
+  return "cell";
+}
+
+/// A pool that is asked for must fit into the card's memory beside the weights. What more an engine
+/// needs is only known on the card.
+std::optional<Infeasible> too_large_for_card(const ExperimentConfig& config) {
+  if (config.backend != "cuda" || config.transformer->kv_tokens == 0) return std::nullopt;
+  constexpr double kGib = 1024.0 * 1024 * 1024;
+  const double pool = static_cast<double>(bytes_per_block(config)) * config.engine.kv.num_blocks;
+  const double weights = static_cast<double>(model::weight_bytes(config.model));
+  const double memory = static_cast<double>(config.gpu.memory_mib) / 1024;
+  if (pool + weights <= memory * kGib) return std::nullopt;
+  const auto gib = [](double bytes) { return std::to_string(std::llround(bytes / kGib)) + " GiB"; };
+  return Infeasible("a KV pool of " + std::to_string(config.transformer->kv_tokens) + " tokens (" +
+                    gib(pool) + ") beside the weights of " + config.model.name + " (" +
+                    gib(weights) + ") does not fit into the " + gib(memory * kGib) + " of " +
+                    config.gpu.name);
+}
+
+/// Why the cell cannot run although every one of its values is allowed.
+std::optional<Infeasible> infeasible(const ExperimentConfig& config) {
+  if (auto too_large = too_large_for_card(config)) return too_large;
+  const engine::KvConfig& kv = config.engine.kv;
+  const std::int64_t pool = std::int64_t{kv.num_blocks - 1} * kv.block_size;
+  const int length = config.engine.scheduler.max_model_len;
+  if (pool >= length) return std::nullopt;
+  return Infeasible("the KV pool of " + config.gpu.name + " beside " + config.model.name +
+                    " holds " + std::to_string(pool) +
+                    " tokens in whole blocks; engine.max_model_len needs " +
+                    std::to_string(length) + " for one sequence");
+}
+
+/// Whose KV pool the engine is limited to: the card's own, or that of engine.emulate.
+std::int64_t usual_pool(ParamBinder& in, const ExperimentConfig& config, Profiles& profiles) {
+  if (in.text("engine.emulate").empty()) return backends::kv_pool_tokens(config.gpu, config.model);
+  if (in.has("engine.kv_tokens"))
+    in.fail("engine.emulate", "names a pool, and so does engine.kv_tokens: give one of them");
+  const auto gpu =
+      in.profile("engine.emulate", [&](const std::string& name) { return profiles.gpu(name); });
+  return backends::kv_pool_tokens(gpu, config.model);
+}
+
+/// The pool in blocks. On a GPU without engine.kv_tokens it is what the memory has room for; then
+/// the number here, the profile's, is for planning.
+int bind_pool(ParamBinder& in, ExperimentConfig& config, Profiles& profiles, int block_size) {
+  const std::int64_t usual = usual_pool(in, config, profiles);
+  const std::int64_t tokens = in.integer("engine.kv_tokens", usual);
+  const std::int64_t blocks = tokens / block_size;
+  if (blocks >= kMostOf32Bits) in.fail("engine.kv_tokens", "must give fewer than 2^31 blocks");
+  const bool measured = !in.has("engine.kv_tokens") && !in.has("engine.emulate");
+  if (config.backend == "cuda" && !measured) config.transformer->kv_tokens = tokens;
+  return static_cast<int>(blocks) + 1;  // and the null block
+}
+
+engine::EngineConfig bind_engine(ParamBinder& in, ExperimentConfig& config, Profiles& profiles) {
+  engine::EngineConfig engine;
+  engine.kv.block_size = in.small("engine.block_size");
+  engine.scheduler = bind_scheduler(in, config.model);
+  engine.kv.prefix_caching = bind_prefix_caching(in, engine.scheduler);
+  engine.kv.num_blocks = bind_pool(in, config, profiles, engine.kv.block_size);
+  bind_watermark(in, engine);
+  return engine;
+}
+
+/// What the jobs depend on, and whether they are accepted; arrivals apart.
+std::string content_key(const std::map<std::string, sweep::Value>& identity) {
+  std::map<std::string, sweep::Value> content;
+  for (const auto& [key, value] : identity) {
+    const bool counts = key.starts_with("workload.") || key == "engine.max_model_len";
+    if (counts) content.emplace(key, value);
+  }
+  return sweep::canonical_json(content);
+}
+
+ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
+                                 std::int64_t arrival_seed, Profiles& profiles) {
+  ExperimentConfig config;
+  config.backend = backend;
+  config.gpu = in.profile("gpu", [&](const std::string& name) { return profiles.gpu(name); });
+  const model::ModelConfig model =
+      in.profile("model", [&](const std::string& name) { return profiles.model_config(name); });
+  config.model = model.shape;
+  config.cost_model = in.text("sim.cost_model");
+  if (backend != "sim") config.cost_model = "kernels";  // for plans alone
+  config.transformer = bind_transformer(in, backend, model, profiles);
+  config.engine = bind_engine(in, config, profiles);
+  const int vocabulary = config.transformer ? model.shape.vocab : 0;
+  config.workload = bind_workload(in, config, arrival_seed, vocabulary);
+  config.policy_name = in.text("policy");
+  config.policy = bind_policy(in, config.engine);
+  config.link = bind_tier(in, config);
+  config.access_log = bind_access_log(in, config);
+  return config;
+}
+
+void check_order(const ParamBinder& in, const ExperimentConfig& config) {
+  if (config.policy.order != "priority") return;
+  if (config.engine.scheduler.blocks_ahead)
+    in.fail("policy.order",
+            "needs engine.scheduler \"v1\", since equal requests could starve each other");
+  if (config.engine.scheduler.reserve_full_sequence) return;
+  // Among equals the oldest is preempted: two long prefills would evict each other forever.
+  in.fail("policy.order",
+          "needs engine.reserve_full_sequence, since equal requests could starve each other");
+}
+
+void check_prefetch(const ParamBinder& in, const ExperimentConfig& config) {
+  const engine::TierConfig& tier = config.engine.tier;
+  const bool eager = tier.store_mode == engine::StoreMode::eager;
+  if (config.policy.prefetch != "none" && (tier.kind != engine::TierKind::offload || !eager))
+    in.fail("policy.prefetch", "needs policy.tier \"offload\" and policy.store \"eager\"");
+  if (!config.link.duplex && config.backend == "cuda")
+    in.fail("policy.duplex", "must be true for backend cuda, whose copy engines work side by side");
+}
+
+/// The constants of the cost model are part of what a cell is.
+void record_constants(ParamBinder& in, const ExperimentConfig& config) {
+  try {
+    in.record(
+        "sim.constants",
+        backends::make_cost_model(config.cost_model, config.gpu, config.model)->digest_text());
+  } catch (const engine::InputError& error) {
+    in.fail("sim.cost_model", error.what());
+  }
+}
+
+}  // namespace
+
+BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int64_t arrival_seed,
+               Profiles& profiles) {
+  const sweep::ParamMap params = with_policy_profile(cell, profiles);
+  ParamBinder in(params, document_of(cell));
+  in.record("backend", backend);
+  in.record("schema", sweep::kSchema);
+  in.record("repeat.seed", arrival_seed);
+  BoundCell bound;
+  bound.config = bind_experiment(in, backend, arrival_seed, profiles);
+  in.record("engine_abi", engine_abi(bound.config));
+  const std::optional<Infeasible> problem = infeasible(bound.config);
+  check_order(in, bound.config);
+  check_prefetch(in, bound.config);
+  in.reject_unknown();
+  if (backend == "sim") record_constants(in, bound.config);
+  if (problem) throw *problem;
+  bound.identity = in.identity();
+  bound.counting = in.counting();
+  bound.config.workload.content_key = content_key(bound.identity);
+  return bound;
+}
+
+bool counts(const sweep::ParamMap& cell, const std::string& key, Profiles& profiles) {
+  if (!sweep::may_collapse(key)) return true;
+  const sweep::ParamMap params = with_policy_profile(cell, profiles);
+  const KeyTable& table = sweep_keys();
+  const auto value_of = [&](const std::string& name) -> const sweep::Value* {
+    const auto given = params.find(name);
+    if (given != params.end()) return &given->second.value;
+    return table.fallback(name);
+  };
+  return table.may_count(key, value_of);
+}
+
+}  // namespace worker

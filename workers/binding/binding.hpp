@@ -1,0 +1,38 @@
+#pragma once
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "sweeps/spec/params.hpp"
+#include "workers/binding/profiles.hpp"
+#include "workers/cell/experiment.hpp"
+
+namespace worker {
+
+/// The cell is well-formed but cannot run: the model does not fit the card.
+struct Infeasible : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A cell's parameters as an experiment.
+struct BoundCell {
+  ExperimentConfig config;
+  /// Every value that the result depends on, defaults included: what a cell is.
+  std::map<std::string, sweep::Value> identity;
+  /// The keys given, by the cell or its policy's file, whose values the experiment looks at.
+  std::set<std::string> counting;
+};
+
+/// Checks a cell's parameters and fills in the defaults. `profiles` are those of the folder with
+/// gpus/, models/ and policies/; `arrival_seed` is the seed of this repeat. Relative paths count
+/// from the sweep file, or from the working directory when they come from the command line. Throws
+/// sweep::SpecError naming the place of a wrong value or an unknown key, and Infeasible.
+BoundCell bind(const sweep::ParamMap& params, const std::string& backend, std::int64_t arrival_seed,
+               Profiles& profiles);
+
+/// Whether the policy among these parameters looks at `key`, a key of policies or dram_gib. Other
+/// keys always count.
+bool counts(const sweep::ParamMap& params, const std::string& key, Profiles& profiles);
+
+}  // namespace worker

@@ -1,0 +1,109 @@
+#include "workers/binding/key_condition.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+
+namespace worker {
+namespace {
+
+std::vector<std::string> split(std::string_view text, std::string_view separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + separator.size(), text.size()));
+  }
+  return parts;
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+/// A number matches however it is written: 0 and 0.0 are one.
+bool is_word(const sweep::Value& value, const std::string& word) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text == word;
+  if (const auto* flag = std::get_if<bool>(&value)) return word == (*flag ? "true" : "false");
+  return sweep::same_value(value, sweep::Value{std::stod(word)});
+}
+
+bool is_set(const sweep::Value* value) {
+  return value != nullptr && *value != sweep::Value{std::string()};
+}
+
+}  // namespace
+
+KeyCondition::KeyCondition(std::string_view text) {
+  for (const std::string& clause : split(text, "; ")) {
+    clauses_.emplace_back();
+    for (const std::string& each : split(clause, " or ")) clauses_.back().push_back(parse(each));
+  }
+}
+
+KeyCondition::Alternative KeyCondition::parse(const std::string& text) {
+  std::istringstream in(text);
+  std::string key, test, words;
+  in >> key >> test >> words;
+  if (test == "set") return {key, Test::set, {}};
+  if (test == "unset") return {key, Test::unset, {}};
+  if ((test != "=" && test != "!=") || words.empty())
+    throw std::logic_error("no condition: " + text);
+  return {key, test == "=" ? Test::equals : Test::differs, split(words, "|")};
+}
+
+bool KeyCondition::Alternative::holds(const ValueOf& value_of) const {
+  const sweep::Value* value = value_of(key);
+  if (test == Test::set) return is_set(value);
+  if (test == Test::unset) return !is_set(value);
+  const bool found = value != nullptr && std::ranges::any_of(words, [&](const std::string& word) {
+                       return is_word(*value, word);
+                     });
+  return found == (test == Test::equals);
+}
+
+bool KeyCondition::holds(const Clause& clause, const ValueOf& value_of) {
+  return std::ranges::any_of(clause, [&](const Alternative& each) { return each.holds(value_of); });
+}
+
+bool KeyCondition::holds(const ValueOf& value_of) const {
+  return std::ranges::all_of(clauses_,
+                             [&](const Clause& clause) { return holds(clause, value_of); });
+}
+
+bool KeyCondition::holds_beside(const std::string& key, const ValueOf& value_of) const {
+  return std::ranges::all_of(clauses_, [&](const Clause& clause) {
+    return std::ranges::find(clause, key, &Alternative::key) != clause.end() ||
+           holds(clause, value_of);
+  });
+}
+
+bool KeyCondition::rules_out_backend(const std::string& backend) const {
+  const sweep::Value value = backend;
+  const auto only_backend = [](const Alternative& each) { return each.key == "backend"; };
+  return std::ranges::any_of(clauses_, [&](const Clause& clause) {
+    return std::ranges::all_of(clause, only_backend) &&
+           !holds(clause, [&](const std::string&) { return &value; });
+  });
+}
+
+std::string KeyCondition::Alternative::in_words() const {
+  if (test == Test::set) return key + " is set";
+  if (test == Test::unset) return key + " is not set";
+  return key + (test == Test::equals ? " is " : " is not ") + joined(words, " or ");
+}
+
+std::string KeyCondition::in_words() const {
+  std::vector<std::string> all;
+  for (const Clause& clause : clauses_) {
+    std::vector<std::string> any;
+    for (const Alternative& each : clause) any.push_back(each.in_words());
+    const bool in_brackets = any.size() > 1 && clauses_.size() > 1;
+    all.push_back((in_brackets ? "(" : "") + joined(any, " or ") + (in_brackets ? ")" : ""));
+  }
+  return joined(all, " and ");
+}
+
+}  // namespace worker

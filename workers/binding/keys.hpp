@@ -1,0 +1,118 @@
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sweeps/spec/params.hpp"
+#include "workers/binding/key_condition.hpp"
+
+namespace worker {
+
+// What a key holds.
+struct Flag {};
+struct Whole {
+  std::int64_t min, max;
+};
+struct Real {
+  double min, max;
+};
+struct AnyText {};
+struct OneOf {
+  std::vector<std::string> words;
+};
+/// The name of a file NAME.toml in this folder of profiles.
+struct ProfileIn {
+  const char* folder;
+};
+/// A path. The content is what counts, so that the path is no part of a cell's identity.
+struct FilePath {};
+struct FolderPath {};
+using KeyType = std::variant<Flag, Whole, Real, AnyText, OneOf, ProfileIn, FilePath, FolderPath>;
+
+inline constexpr std::int64_t kMostOf32Bits = std::numeric_limits<std::int32_t>::max();
+inline constexpr std::int64_t kMostOf64Bits = std::numeric_limits<std::int64_t>::max();
+
+/// What holds where a key is not given.
+struct Default {
+  enum class Kind {
+    required,  // it must be given wherever it counts
+    optional,  // absence means something that no value says
+    value,     // `text`, as TOML writes it, strings without quotes
+    computed,  // depends on other values; `text` says how
+  };
+  Kind kind = Kind::required;
+  std::string text = {};
+};
+inline Default required() { return {}; }
+inline Default optional(const char* meaning) { return {Default::Kind::optional, meaning}; }
+inline Default value(const char* text) { return {Default::Kind::value, text}; }
+inline Default computed(const char* how) { return {Default::Kind::computed, how}; }
+
+/// One key of a sweep file as it counts under one condition. A name may have several rows; their
+/// conditions exclude each other.
+struct KeyRow {
+  std::string name;
+  KeyType type;
+  Default fallback = required();
+  std::string unit = {};
+  std::string where = {};    // a KeyCondition; empty: always
+  std::string neutral = {};  // the value at which it is left out of a cell's identity; keys added
+                             // with one leave the identity of other cells as it was
+  std::string says;          // one sentence of documentation
+};
+
+/// A row with its texts read.
+struct Key {
+  explicit Key(KeyRow written);
+
+  KeyRow row;
+  KeyCondition where;
+  std::optional<sweep::Value> fallback;  // where it is a value
+  std::optional<sweep::Value> neutral;
+
+  /// What enters the identity, where the row counts.
+  bool identifies(const sweep::Value& value) const;
+};
+
+/// Every key that a sweep file may set.
+class KeyTable {
+ public:
+  explicit KeyTable(const std::vector<KeyRow>& rows);
+
+  /// In the order of the documentation.
+  const std::vector<Key>& keys() const { return keys_; }
+  /// Each name once, sorted.
+  const std::vector<std::string>& names() const { return names_; }
+  bool has(const std::string& name) const { return by_name_.contains(name); }
+
+  /// The row of `name` whose condition holds; null where none does.
+  const Key* counting(const std::string& name, const ValueOf& value_of) const;
+  /// The same, or its first row. The name must be known.
+  const Key& row(const std::string& name, const ValueOf& value_of) const;
+  /// Whether some row of `name` counts, whatever its own value is; true for unknown names.
+  bool may_count(const std::string& name, const ValueOf& value_of) const;
+  /// The default of `name`; null where no value says it, or not the same one in every row.
+  const sweep::Value* fallback(const std::string& name) const;
+  /// Whether `backend` makes nothing of the key, whatever else is set.
+  bool has_no_effect_on(const std::string& backend, const std::string& name) const;
+  /// Where the key counts, over all its rows; empty: always.
+  std::string where_in_words(const std::string& name) const;
+
+ private:
+  std::vector<Key> keys_;
+  std::vector<std::string> names_;
+  std::map<std::string, std::vector<std::size_t>> by_name_;
+};
+
+/// The rows of kvsweep's own table.
+std::vector<KeyRow> sweep_key_rows();
+/// The table of them.
+const KeyTable& sweep_keys();
+
+}  // namespace worker

@@ -1,0 +1,166 @@
+#include "workers/binding/key_rows.hpp"
+#include "workers/policies/estimators/factory.hpp"
+#include "workers/policies/factory.hpp"
+
+namespace worker {
+namespace {
+
+constexpr const char* kWherePinned = "policy.retention = pin";
+constexpr const char* kWhereKept = "policy.retention = pin|infercept";
+constexpr const char* kWhereFixed = "policy.retention = pin; policy.ttl_rule = fixed";
+constexpr const char* kWhereForecast =
+    "policy.error_bias != 1 or policy.error_sigma != 0; "
+    "policy.retention = pin|infercept or policy.prefetch != none";
+
+std::vector<KeyRow> rows_of_order() {
+  return {
+      {.name = "policy",
+       .type = ProfileIn{"policies"},
+       .says = "A named policy: the values of its file for the keys policy.*, which a sweep may "
+               "set over it (kvsweep policies)."},
+      {.name = "policy.order",
+       .type = OneOf{policies::order_names()},
+       .fallback = value("fcfs"),
+       .says = "Which request is served next: first come, first served by turn (fcfs) or by job "
+               "(job_fcfs), the cache-TTL paper's order, or the request's priority."},
+      {.name = "policy.victim",
+       .type = OneOf{{"last_unpinned", "latest_job", "latest_arrival"}},
+       .fallback = value("last_unpinned"),
+       .where = "policy.order = job_fcfs|cache_ttl",
+       .says = "Which running request is preempted: the one admitted last whose job is not "
+               "pinned, one of the job that came last unless the turn ends it, or one of the "
+               "job that came last whatever its turn."},
+      {.name = "policy.max_active_programs",
+       .type = Whole{0, kMostOf32Bits},
+       .fallback = value("0"),
+       .unit = "jobs",
+       .neutral = "0",
+       .says = "Most jobs that have begun and are not over; 0: no limit."},
+      {.name = "policy.layout",
+       .type = OneOf{{"paged", "contiguous"}},
+       .fallback = value("paged"),
+       .neutral = "paged",
+       .says = "KV in blocks and continuous batching, or naive fixed batches with one contiguous "
+               "buffer a sequence."},
+      {.name = "policy.max_new_tokens",
+       .type = Whole{0, kMostOf32Bits},
+       .fallback = value("0"),
+       .unit = "tokens",
+       .where = "policy.layout = contiguous",
+       .says = "Output tokens that a contiguous buffer has room for; 0: as many as "
+               "engine.max_model_len allows."},
+  };
+}
+
+std::vector<KeyRow> rows_of_retention() {
+  return {
+      {.name = "policy.retention",
+       .type = OneOf{policies::retention_names()},
+       .fallback = value("free"),
+       .says = "What happens to a finished turn's KV while its tool runs: left to the prefix "
+               "cache (free), pinned for a time to live (pin), or kept, dropped or swapped by "
+               "least waste (infercept)."},
+      {.name = "policy.ttl_rule",
+       .type = OneOf{policies::ttl_rule_names()},
+       .fallback = value("fixed"),
+       .where = kWherePinned,
+       .neutral = "fixed",
+       .says = "How long a pin lasts: policy.ttl_s (fixed), the time that is worth most by the "
+               "forecast (utility), or until keeping has cost what recomputing would "
+               "(ski_rental)."},
+      {.name = "policy.ttl_s",
+       .type = Real{0, 1e6},
+       .fallback = value("2"),
+       .unit = "s",
+       .where = kWhereFixed,
+       .says = "Time to live of a pin."},
+      {.name = "policy.threshold_s",
+       .type = Real{0, 1e6},
+       .fallback = value("2"),
+       .unit = "s",
+       .where = kWhereFixed,
+       .says = "Only turns whose tool is expected to take at most this long are pinned."},
+      {.name = "policy.wait_half_life_s",
+       .type = Real{0, 1e6},
+       .fallback = value("0"),
+       .unit = "s",
+       .where = "policy.retention = pin; policy.ttl_rule = utility",
+       .says = "Half-life with which past queue times fade from the mean that the rule weighs; "
+               "0: they do not fade."},
+      {.name = "policy.protect_waiting",
+       .type = Flag{},
+       .fallback = value("false"),
+       .where = kWhereKept,
+       .says = "A pin that has expired stays while its job's next turn waits."},
+      {.name = "policy.release_on_handoff",
+       .type = Flag{},
+       .fallback = value("false"),
+       .where = kWhereKept,
+       .says = "A pin ends when the job's next turn is admitted, which holds the blocks itself."},
+      {.name = "policy.pressure_victim",
+       .type = OneOf{{"latest_job", "latest_deadline"}},
+       .fallback = value("latest_job"),
+       .where = kWhereKept,
+       .says = "Which pin is released where nothing else can run: that of the job that came "
+               "last, or the one with the longest time left."},
+  };
+}
+
+std::vector<KeyRow> rows_of_forecasts() {
+  return {
+      {.name = "policy.estimator",
+       .type = OneOf{policies::estimator_names()},
+       .fallback = value("tool_mean"),
+       .where = kWhereKept,
+       .neutral = "tool_mean",
+       .says = "Forecast of how long a tool runs, from past calls of the tool (tool_mean, "
+               "tool_cdf, lognormal), the client's hint or the true time (oracle)."},
+      {.name = "policy.estimator_calls",
+       .type = Whole{0, 1 << 30},
+       .fallback = value("100"),
+       .unit = "calls",
+       .where = "policy.estimator = tool_cdf or policy.prefetch = tool_cdf; "
+                "policy.retention = pin|infercept or policy.prefetch != none",
+       .says = "A tool's own distribution is used once more than this many calls of it are "
+               "known; until then that of all tools."},
+      {.name = "policy.error_bias",
+       .type = Real{1e-6, 1e6},
+       .fallback = value("1"),
+       .where = kWhereForecast,
+       .says = "Factor by which every forecast is off, to study errors; 1: none."},
+      {.name = "policy.error_sigma",
+       .type = Real{0, 10},
+       .fallback = value("0"),
+       .where = kWhereForecast,
+       .says = "Standard deviation of the logarithm of a further random factor of every "
+               "forecast; 0: none."},
+      {.name = "policy.error_seed",
+       .type = Whole{0, kMostOf64Bits},
+       .fallback = value("42"),
+       .where = kWhereForecast,
+       .says = "Seed of those random factors."},
+      {.name = "policy.prefetch",
+       .type = OneOf{policies::prefetch_names()},
+       .fallback = value("none"),
+       .neutral = "none",
+       .says = "Forecast by which KV is loaded back from the host tier before its job returns; "
+               "needs policy.tier offload and policy.store eager."},
+      {.name = "policy.scoring",
+       .type = OneOf{policies::scoring_names()},
+       .fallback = value("S5"),
+       .where = "policy.prefetch != none",
+       .says = "What a prefetch is scored by: saved prefill (S1), and added one after the other "
+               "the wait of other requests, GPU memory, host memory and the link (S5)."},
+  };
+}
+
+}  // namespace
+
+std::vector<KeyRow> rows_of_policy() {
+  std::vector<KeyRow> rows = rows_of_order();
+  for (const auto more : {rows_of_retention, rows_of_forecasts})
+    for (KeyRow& row : more()) rows.push_back(std::move(row));
+  return rows;
+}
+
+}  // namespace worker

@@ -1,0 +1,105 @@
+#include "workers/binding/key_rows.hpp"
+
+namespace worker {
+namespace {
+
+constexpr const char* kWhereHostTier = "policy.tier != none or policy.preemption != recompute";
+constexpr const char* kWhereOffload = "policy.tier = offload";
+constexpr const char* kWhereLmcache = "policy.tier = lmcache";
+
+std::vector<KeyRow> rows_of_host_memory() {
+  return {
+      {.name = "dram_gib",
+       .type = Real{0, 1e6},
+       .fallback = required(),
+       .unit = "GiB",
+       .where = kWhereHostTier,
+       .says = "Host memory of the tier; an axis of it collapses to one cell for policies "
+               "without a tier."},
+      {.name = "engine.host_kv_tokens",
+       .type = Whole{1, kMostOf32Bits},
+       .fallback = optional("dram_gib says it"),
+       .unit = "tokens",
+       .where = kWhereHostTier,
+       .says = "Host memory of the tier by the KV that it holds, in place of dram_gib."},
+      {.name = "policy.host_memory",
+       .type = OneOf{{"pinned", "pageable"}},
+       .fallback = value("pinned"),
+       .where = kWhereHostTier,
+       .says = "Whether the tier's host memory is page-locked; copies from pageable memory are "
+               "slower."},
+      {.name = "policy.duplex",
+       .type = Flag{},
+       .fallback = value("true"),
+       .where = kWhereHostTier,
+       .neutral = "true",
+       .says = "Whether stores and loads share the host link at once, each at full speed, or "
+               "take turns; true on cuda."},
+  };
+}
+
+std::vector<KeyRow> rows_of_tiers() {
+  return {
+      {.name = "policy.tier",
+       .type = OneOf{{"none", "offload", "lmcache"}},
+       .fallback = value("none"),
+       .says = "Where KV goes beyond the GPU: nowhere, to host memory block by block, or to "
+               "host memory in LMCache's chunks."},
+      {.name = "policy.store",
+       .type = OneOf{{"eager", "lazy"}},
+       .fallback = value("eager"),
+       .where = kWhereOffload,
+       .says = "Stores every full block one step after it was computed, or only blocks that are "
+               "about to be evicted."},
+      {.name = "policy.tail_store",
+       .type = Flag{},
+       .fallback = value("true"),
+       .where = kWhereOffload,
+       .says = "Also stores the blocks that a turn's last step completed."},
+      {.name = "policy.chunk_tokens",
+       .type = Whole{1, 1 << 20},
+       .fallback = value("256"),
+       .unit = "tokens",
+       .where = kWhereLmcache,
+       .says = "Tokens of an LMCache chunk, a multiple of engine.block_size."},
+      {.name = "policy.save_decode",
+       .type = Flag{},
+       .fallback = value("false"),
+       .where = kWhereLmcache,
+       .says = "Also saves KV of generated tokens."},
+      {.name = "policy.schedule_cost_s",
+       .type = Real{0, 10},
+       .fallback = value("0.001"),
+       .unit = "s",
+       .where = kWhereLmcache,
+       .says = "What a step costs the connector for looking up, on the virtual clock alone."},
+      {.name = "policy.save_cost_s",
+       .type = Real{0, 10},
+       .fallback = value("0.004"),
+       .unit = "s",
+       .where = kWhereLmcache,
+       .says = "What a step that saves costs the connector beyond that, on the virtual clock "
+               "alone."},
+      {.name = "policy.preemption",
+       .type = OneOf{{"recompute", "swap", "partial", "adaptive"}},
+       .fallback = value("recompute"),
+       .neutral = "recompute",
+       .says = "What happens to a preempted request's KV: recomputed, swapped to host memory, "
+               "swapped block by block as far as needed, or whichever of the two is faster."},
+      {.name = "policy.swap_partially",
+       .type = Flag{},
+       .fallback = value("false"),
+       .where = "policy.preemption != recompute",
+       .says = "Swaps the blocks that fit where host memory does not hold all of a request."},
+  };
+}
+
+}  // namespace
+
+std::vector<KeyRow> rows_of_tier() {
+  std::vector<KeyRow> rows = rows_of_tiers();
+  for (KeyRow& row : rows_of_host_memory()) rows.push_back(std::move(row));
+  return rows;
+}
+
+}  // namespace worker

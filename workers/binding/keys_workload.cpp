@@ -1,0 +1,258 @@
+#include "workers/binding/key_rows.hpp"
+
+namespace worker {
+namespace {
+
+constexpr const char* kGenerated = "workload.kind = swe_smith_like";
+constexpr const char* kEightTurns = "workload.kind = agent8";
+constexpr const char* kRecorded = "workload.kind = trajectories";
+constexpr const char* kFixed = "workload.kind = fixed";
+constexpr const char* kZipf = "workload.kind = zipf";
+constexpr const char* kListed = "workload.kind = pair|lengths";
+constexpr std::int64_t kMostRequests = 100'000;
+constexpr std::int64_t kMostRequestTokens = 1 << 24;
+
+constexpr const char* kSaysGap = "Time that a tool runs after each turn but a job's last.";
+
+std::vector<KeyRow> rows_of_arrivals() {
+  return {
+      {.name = "workload.kind",
+       .type =
+           OneOf{{"swe_smith_like", "agent8", "trajectories", "fixed", "zipf", "pair", "lengths"}},
+       .says = "What is replayed: generated coding agents, an eight-turn agent, recorded "
+               "trajectories, or lists of single requests."},
+      {.name = "workload.arrivals",
+       .type = OneOf{{"poisson", "closed", "trace"}},
+       .fallback = computed("closed for fixed, zipf, pair and lengths, otherwise poisson"),
+       .says = "How jobs arrive: at random with the rate jps, all at once, or at recorded "
+               "times."},
+      {.name = "jps",
+       .type = Real{1e-6, 1e6},
+       .unit = "jobs/s",
+       .where = "workload.arrivals = poisson",
+       .says = "Arrival rate of jobs; a job is one agent's whole trajectory."},
+      {.name = "workload.window_s",
+       .type = Real{1e-3, 1e6},
+       .fallback = optional("workload.jobs says how many arrive"),
+       .unit = "s",
+       .where = "workload.arrivals = poisson; workload.kind = swe_smith_like|agent8",
+       .says = "Jobs arrive for this long, in place of workload.jobs."},
+      {.name = "workload.arrival_trace",
+       .type = FilePath{},
+       .where = "workload.arrivals = trace",
+       .says = "File with the arrival time of each job in seconds, one a line."},
+  };
+}
+
+std::vector<KeyRow> rows_of_agents() {
+  return {
+      {.name = "workload.jobs",
+       .type = Whole{1, 100'000},
+       .fallback = value("100"),
+       .unit = "jobs",
+       .where = "workload.kind = swe_smith_like|agent8",
+       .says = "How many jobs are generated."},
+      {.name = "workload.jobs",
+       .type = Whole{1, kMostOf32Bits},
+       .fallback = optional("all of the file"),
+       .unit = "jobs",
+       .where = kRecorded,
+       .says = "How many of the recorded jobs are replayed."},
+      {.name = "workload.gap_s",
+       .type = Real{0, 1e6},
+       .fallback = value("1"),
+       .unit = "s",
+       .where = kGenerated,
+       .says = kSaysGap},
+      {.name = "workload.gap_s",
+       .type = Real{0, 1e6},
+       .fallback = value("0.5"),
+       .unit = "s",
+       .where = kEightTurns,
+       .says = kSaysGap},
+      {.name = "workload.gap_s",
+       .type = Real{0, 1e6},
+       .fallback = value("1"),
+       .unit = "s",
+       .where = "workload.kind = trajectories; workload.gap = constant",
+       .says = kSaysGap},
+  };
+}
+
+std::vector<KeyRow> rows_of_job_sizes() {
+  return {
+      {.name = "workload.min_turns",
+       .type = Whole{1, 17},
+       .fallback = value("10"),
+       .unit = "turns",
+       .where = kGenerated,
+       .says = "Least turns of a generated job."},
+      {.name = "workload.min_turns",
+       .type = Whole{1, kMostOf32Bits},
+       .fallback = value("1"),
+       .unit = "turns",
+       .where = kRecorded,
+       .says = "Recorded jobs with fewer turns are left out."},
+      {.name = "workload.max_turns",
+       .type = Whole{18, 100},
+       .fallback = value("30"),
+       .unit = "turns",
+       .where = kGenerated,
+       .says = "Most turns of a generated job."},
+      {.name = "workload.max_turns",
+       .type = Whole{1, kMostOf32Bits},
+       .fallback = optional("no limit"),
+       .unit = "turns",
+       .where = kRecorded,
+       .says = "Recorded jobs with more turns are left out."},
+      {.name = "workload.max_context",
+       .type = Whole{4096, kMostOf32Bits},
+       .fallback = computed("16384, or engine.max_model_len if that is less"),
+       .unit = "tokens",
+       .where = kGenerated,
+       .says = "Most tokens of a generated job, its last answer included."},
+      {.name = "workload.max_context",
+       .type = Whole{1, kMostOf32Bits},
+       .fallback = optional("engine.max_model_len alone limits them"),
+       .unit = "tokens",
+       .where = kRecorded,
+       .says = "Recorded jobs with more tokens are left out."},
+      {.name = "workload.tool_hint",
+       .type = Flag{},
+       .fallback = value("false"),
+       .where = kEightTurns,
+       .says = "The client names the tool of each turn, which these agents' answers do not."},
+      {.name = "workload.scale",
+       .type = Real{0.001, 1},
+       .fallback = value("1"),
+       .where = kEightTurns,
+       .neutral = "1",
+       .says = "Factor on the lengths of tool outputs, for models with a short context."},
+  };
+}
+
+std::vector<KeyRow> rows_of_recordings() {
+  return {
+      {.name = "workload.path",
+       .type = FilePath{},
+       .where = "workload.kind = trajectories|lengths",
+       .says = "File of recorded trajectories (JSON lines, .xz too), or of request lengths: "
+               "prompt and output, one request a line."},
+      {.name = "workload.tokenizer",
+       .type = FilePath{},
+       .fallback = optional("token counts stand in the file"),
+       .where = kRecorded,
+       .says = "A tiktoken vocabulary or Hugging Face tokenizer.json, for trajectories that are "
+               "recorded as text."},
+      {.name = "workload.order",
+       .type = OneOf{{"file", "id", "shuffled"}},
+       .fallback = value("file"),
+       .where = kRecorded,
+       .says = "Order in which recorded jobs are taken."},
+      {.name = "workload.gap",
+       .type = OneOf{{"constant", "recorded"}},
+       .fallback = value("constant"),
+       .where = kRecorded,
+       .says = "Tools run for workload.gap_s, or for the recorded times."},
+      {.name = "workload.gap_fallback_s",
+       .type = Real{0, 1e6},
+       .fallback = optional("a turn without one is an error"),
+       .unit = "s",
+       .where = "workload.kind = trajectories; workload.gap = recorded",
+       .says = "Tool time of turns without a recorded one."},
+      {.name = "workload.tool_fallback",
+       .type = OneOf{{"none", "function_tag"}},
+       .fallback = value("function_tag"),
+       .where = kRecorded,
+       .says = "Where the name of a tool comes from in answers without a bash block: the last "
+               "<function=NAME>, or nowhere."},
+  };
+}
+
+std::vector<KeyRow> rows_of_request_lists() {
+  return {
+      {.name = "workload.n",
+       .type = Whole{1, kMostRequests},
+       .fallback = value("1"),
+       .unit = "requests",
+       .where = kFixed,
+       .says = "Number of requests."},
+      {.name = "workload.n",
+       .type = Whole{1, kMostRequests},
+       .fallback = value("20"),
+       .unit = "requests",
+       .where = kZipf,
+       .says = "Number of requests."},
+      {.name = "workload.n",
+       .type = Whole{1, kMostRequests},
+       .fallback = optional("all"),
+       .unit = "requests",
+       .where = kListed,
+       .says = "Only the first requests of the list."},
+      {.name = "workload.prompt",
+       .type = Whole{1, kMostRequestTokens},
+       .unit = "tokens",
+       .where = kFixed,
+       .says = "Prompt of each request."},
+      {.name = "workload.output",
+       .type = Whole{1, kMostRequestTokens},
+       .fallback = value("1"),
+       .unit = "tokens",
+       .where = kFixed,
+       .says = "Output of each request."},
+      {.name = "workload.requests",
+       .type = AnyText{},
+       .where = "workload.kind = pair",
+       .says = "Prompt and output of each request, as \"430+1024 3600+496\"."},
+  };
+}
+
+std::vector<KeyRow> rows_of_random_requests() {
+  return {
+      {.name = "workload.min",
+       .type = Whole{2, kMostRequestTokens},
+       .fallback = value("128"),
+       .unit = "tokens",
+       .where = kZipf,
+       .says = "Least length of a request, prompt and output together."},
+      {.name = "workload.max",
+       .type = Whole{4, kMostRequestTokens},
+       .fallback = value("2048"),
+       .unit = "tokens",
+       .where = kZipf,
+       .says = "Greatest length of a request, at least workload.min + 2."},
+      {.name = "workload.theta",
+       .type = Real{1e-6, 1 - 1e-6},
+       .fallback = value("0.6"),
+       .where = kZipf,
+       .says = "Skew of the lengths, from nearly uniform (0) to nearly all short (1)."},
+      {.name = "workload.prompt_to_output",
+       .type = Real{1e-6, 1e6},
+       .fallback = value("20"),
+       .where = kZipf,
+       .says = "Ratio of prompt to output tokens of a request."},
+      {.name = "workload.seed",
+       .type = Whole{0, kMostOf64Bits},
+       .fallback = value("42"),
+       .where = "workload.kind != zipf",
+       .says = "Seed of what is drawn at random: lengths, token ids, or the order of shuffled "
+               "jobs."},
+      {.name = "workload.seed",
+       .type = Whole{0, std::numeric_limits<std::uint32_t>::max()},
+       .fallback = value("42"),
+       .where = kZipf,
+       .says = "Seed of lengths and token ids."},
+  };
+}
+
+}  // namespace
+
+std::vector<KeyRow> rows_of_workload() {
+  std::vector<KeyRow> rows = rows_of_arrivals();
+  for (const auto more : {rows_of_agents, rows_of_job_sizes, rows_of_recordings,
+                          rows_of_request_lists, rows_of_random_requests})
+    for (KeyRow& row : more()) rows.push_back(std::move(row));
+  return rows;
+}
+
+}  // namespace worker

@@ -1,0 +1,56 @@
+#include "workers/binding/parts.hpp"
+
+namespace worker {
+namespace {
+
+using engine::from_seconds;
+
+void bind_order(ParamBinder& in, policies::PolicyConfig& policy) {
+  policy.order = in.text("policy.order");
+  policy.max_active_programs = in.small("policy.max_active_programs");
+  const std::string victim = in.text("policy.victim");
+  policy.victim = victim == "latest_job"       ? policies::VictimRule::latest_job
+                  : victim == "latest_arrival" ? policies::VictimRule::latest_arrival
+                                               : policies::VictimRule::last_unpinned;
+}
+
+void bind_pins(ParamBinder& in, engine::PinRules& pins) {
+  pins.protect_waiting = in.boolean("policy.protect_waiting");
+  pins.release_on_handoff = in.boolean("policy.release_on_handoff");
+  pins.pressure_victim = in.text("policy.pressure_victim") == "latest_deadline"
+                             ? engine::PressureVictim::latest_deadline
+                             : engine::PressureVictim::latest_job;
+}
+
+void bind_estimator(ParamBinder& in, policies::EstimatorConfig& estimator) {
+  estimator.name = in.text("policy.estimator");
+  estimator.enough_calls = in.small("policy.estimator_calls");
+  estimator.error.bias = in.number("policy.error_bias");
+  estimator.error.sigma = in.number("policy.error_sigma");
+  estimator.error.seed = static_cast<std::uint64_t>(in.integer("policy.error_seed"));
+}
+
+void bind_ttl(ParamBinder& in, policies::PolicyConfig& policy) {
+  policy.ttl_rule = in.text("policy.ttl_rule");
+  policy.ttl = from_seconds(in.number("policy.ttl_s"));
+  policy.threshold = from_seconds(in.number("policy.threshold_s"));
+  policy.wait_half_life = from_seconds(in.number("policy.wait_half_life_s"));
+}
+
+}  // namespace
+
+policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& engine) {
+  policies::PolicyConfig policy;
+  bind_order(in, policy);
+  policy.retention = in.text("policy.retention");
+  bind_ttl(in, policy);
+  policy.prefetch = in.text("policy.prefetch");
+  policy.scoring = in.text("policy.scoring");
+  bind_estimator(in, policy.estimator);
+  bind_pins(in, policy.pins);
+  policy.max_num_batched_tokens = engine.scheduler.max_num_batched_tokens;
+  policy.block_size = engine.kv.block_size;
+  return policy;
+}
+
+}  // namespace worker

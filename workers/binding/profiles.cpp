@@ -1,0 +1,303 @@
+#include "workers/binding/profiles.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <regex>
+
+#include "sweeps/spec/params.hpp"
+
+namespace worker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kPoolBlockTokens = 16;
+
+/// Every key of a profile must be there: a profile is data about a card or a model, so there is no
+/// sensible default for any of it.
+class ProfileReader {
+ public:
+  explicit ProfileReader(const fs::path& file)
+      : params_(sweep::load_flat_toml(file.string())), reader_(params_, file.string()) {}
+
+  bool has_table(const std::string& table) const {
+    const auto first = params_.lower_bound(table + ".");
+    return first != params_.end() && first->first.starts_with(table + ".");
+  }
+  bool has(const std::string& key) const { return reader_.has(key); }
+  std::string text(const std::string& key) {
+    reader_.require(key);
+    return reader_.text(key, "");
+  }
+  bool boolean(const std::string& key) {
+    reader_.require(key);
+    return reader_.boolean(key, false);
+  }
+  std::int64_t integer(const std::string& key, std::int64_t min, std::int64_t max) {
+    reader_.require(key);
+    return reader_.integer(key, min, min, max);
+  }
+  int count(const std::string& key, int min) {
+    return static_cast<int>(integer(key, min, std::numeric_limits<int>::max()));
+  }
+  double number(const std::string& key, double min, double max) {
+    reader_.require(key);
+    return reader_.number(key, min, min, max);
+  }
+  double positive(const std::string& key) { return number(key, 1e-9, 1e9); }
+  double not_negative(const std::string& key) { return number(key, 0, 1e9); }
+  std::string choice(const std::string& key, const std::vector<std::string>& allowed) {
+    reader_.require(key);
+    return reader_.choice(key, "", allowed);
+  }
+  [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
+    reader_.fail(key, problem);
+  }
+  void reject_unknown() const { reader_.reject_unknown(); }
+
+ private:
+  sweep::ParamMap params_;
+  sweep::ParamReader reader_;
+};
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+  return list;
+}
+
+/// The file of a named profile; `kind` is "gpu", "model" or "policy".
+fs::path profile_file(const fs::path& folder, const std::string& kind, const std::string& name) {
+  const std::vector<std::string> known = profile_names(folder);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return folder / (name + ".toml");
+  const std::string near = sweep::did_you_mean(name, known);
+  const std::string hint = near.empty() ? "" : " (did you mean \"" + near + "\"?)";
+  throw sweep::SpecError("unknown " + kind + " \"" + name + "\"" + hint + ", " + folder.string() +
+                         " has: " + joined(known));
+}
+
+void read_device(ProfileReader& in, backends::GpuProfile& gpu) {
+  gpu.name_pattern = in.text("device.name_pattern");
+  try {
+    std::regex compiled(gpu.name_pattern);
+  } catch (const std::regex_error& error) {
+    in.fail("device.name_pattern", std::string("must be a regular expression: ") + error.what());
+  }
+  constexpr std::int64_t kMaxMib = 1 << 24;
+  gpu.form_factor = in.choice("device.form_factor", {"sxm", "pcie"});
+  gpu.power_limit_w = in.positive("device.power_limit_w");
+  gpu.memory_min_mib = in.integer("device.memory_min_mib", 1, kMaxMib);
+  gpu.memory_max_mib = in.integer("device.memory_max_mib", gpu.memory_min_mib, kMaxMib);
+  gpu.memory_mib = in.integer("device.memory_mib", gpu.memory_min_mib, gpu.memory_max_mib);
+  gpu.hbm_gb_s = in.positive("device.hbm_gb_s");
+  gpu.bf16_tflops = in.positive("device.bf16_tflops");
+}
+
+backends::LinkRates read_link(ProfileReader& in) {
+  return {.pinned_h2d_gb_s = in.positive("link.pinned_h2d_gb_s"),
+          .pinned_d2h_gb_s = in.positive("link.pinned_d2h_gb_s"),
+          .pageable_h2d_gb_s = in.positive("link.pageable_h2d_gb_s"),
+          .pageable_d2h_gb_s = in.positive("link.pageable_d2h_gb_s"),
+          .duplex_factor = in.number("link.duplex_factor", 0.5, 1)};
+}
+
+/// Published pools, per model of the models folder: any other key is unknown.
+std::map<std::string, std::int64_t> read_pools(ProfileReader& in,
+                                               const std::vector<std::string>& models) {
+  std::map<std::string, std::int64_t> pools;
+  for (const std::string& name : models) {
+    const std::string key = "kv_tokens." + name;
+    if (!in.has(key)) continue;
+    const std::int64_t tokens =
+        in.integer(key, kPoolBlockTokens, std::numeric_limits<std::int64_t>::max());
+    if (tokens % kPoolBlockTokens != 0) in.fail(key, "must be a multiple of 16, whole KV blocks");
+    pools[name] = tokens;
+  }
+  return pools;
+}
+
+std::optional<backends::PublishedFit> read_published(ProfileReader& in,
+                                                     const std::vector<std::string>& models) {
+  if (!in.has_table("published")) return std::nullopt;
+  return backends::PublishedFit{.model = in.choice("published.model", models),
+                                .slope_us_per_token = in.positive("published.slope_us_per_token"),
+                                .intercept_ms = in.not_negative("published.intercept_ms")};
+}
+
+std::optional<backends::MeasuredFit> read_measured(ProfileReader& in,
+                                                   const std::vector<std::string>& models) {
+  if (!in.has_table("measured")) return std::nullopt;
+  return backends::MeasuredFit{.model = in.choice("measured.model", models),
+                               .base_ms = in.not_negative("measured.base_ms"),
+                               .token_us = in.positive("measured.token_us"),
+                               .kv_token_ns = in.not_negative("measured.kv_token_ns"),
+                               .pair_ps = in.not_negative("measured.pair_ps")};
+}
+
+backends::KernelFit read_kernels(ProfileReader& in, const std::vector<std::string>& models) {
+  backends::KernelFit fit{.estimated = in.boolean("kernels.estimated"),
+                          .model = in.choice("kernels.model", models),
+                          .gemm_norm = in.count("kernels.gemm_norm", 1),
+                          .gemm_launch_us = in.not_negative("kernels.gemm_launch_us"),
+                          .gemm_gb_s = in.positive("kernels.gemm_gb_s"),
+                          .gemm_tflops = in.positive("kernels.gemm_tflops"),
+                          .prefill_launch_us = in.not_negative("kernels.prefill_launch_us"),
+                          .prefill_token_ns = in.not_negative("kernels.prefill_token_ns"),
+                          .prefill_tflops = in.positive("kernels.prefill_tflops"),
+                          .decode_launch_us = in.not_negative("kernels.decode_launch_us"),
+                          .decode_row_ns = in.not_negative("kernels.decode_row_ns"),
+                          .decode_gb_s = in.positive("kernels.decode_gb_s"),
+                          .step_overhead_us = in.not_negative("kernels.step_overhead_us")};
+  const bool power_of_two = (fit.gemm_norm & (fit.gemm_norm - 1)) == 0;
+  if (!power_of_two || fit.gemm_norm > 8) in.fail("kernels.gemm_norm", "must be 1, 2, 4 or 8");
+  return fit;
+}
+
+/// The value of `name`, loaded once.
+template <class Profile>
+const Profile& kept(std::map<std::string, Profile>& known, const fs::path& dir,
+                    const std::string& name, Profile (*load)(const fs::path&, const std::string&)) {
+  const auto found = known.find(name);
+  if (found != known.end()) return found->second;
+  return known.emplace(name, load(dir, name)).first->second;
+}
+
+model::ModelShape read_shape(ProfileReader& in, const std::string& name) {
+  return {.name = name,
+          .layers = in.count("layers", 1),
+          .hidden = in.count("hidden", 1),
+          .heads = in.count("heads", 1),
+          .kv_heads = in.count("kv_heads", 1),
+          .head_dim = in.count("head_dim", 1),
+          .intermediate = in.count("intermediate", 1),
+          .vocab = in.count("vocab", 1),
+          .max_context = in.count("max_context", 1),
+          .dtype_bytes = in.count("dtype_bytes", 1),
+          .gated_mlp = in.boolean("gated_mlp"),
+          .tied_embeddings = in.boolean("tied_embeddings"),
+          .biases = in.boolean("biases"),
+          .learned_positions = in.count("learned_positions", 0)};
+}
+
+model::Architecture read_architecture(ProfileReader& in) {
+  return in.choice("architecture", {"llama", "opt"}) == "llama" ? model::Architecture::llama
+                                                                : model::Architecture::opt;
+}
+
+model::DType read_dtype(ProfileReader& in) {
+  const std::string name = in.choice("dtype", {"float32", "bfloat16", "float16"});
+  if (name == "float32") return model::DType::f32;
+  return name == "bfloat16" ? model::DType::bf16 : model::DType::f16;
+}
+
+/// The table [rope]: what the kind of scaling needs, and nothing else.
+void read_rope(ProfileReader& in, model::ModelConfig& config) {
+  using Kind = model::RopeScaling::Kind;
+  model::RopeScaling& scaling = config.rope_scaling;
+  config.rope_theta = in.number("rope.theta", 1.001, 1e12);
+  const std::string kind = in.choice("rope.scaling", {"none", "llama3", "yarn"});
+  if (kind == "none") return;
+  scaling.factor = in.number("rope.factor", 1, 1e6);
+  scaling.original_max_context = in.count("rope.original_max_context", 1);
+  if (kind == "llama3") {
+    scaling.kind = Kind::llama3;
+    scaling.low_freq_factor = in.positive("rope.low_freq_factor");
+    scaling.high_freq_factor = in.positive("rope.high_freq_factor");
+    if (scaling.high_freq_factor <= scaling.low_freq_factor)
+      in.fail("rope.high_freq_factor", "must be above rope.low_freq_factor");
+  } else {
+    scaling.kind = Kind::yarn;
+    scaling.beta_fast = in.positive("rope.beta_fast");
+    scaling.beta_slow = in.positive("rope.beta_slow");
+    if (scaling.beta_fast <= scaling.beta_slow)
+      in.fail("rope.beta_fast", "must be above rope.beta_slow");
+  }
+}
+
+/// What every backend relies on: no architecture mixes the parts of the two.
+void check_consistent(const ProfileReader& in, const model::ModelConfig& config) {
+  constexpr int kPositionOffset = 2;  // rows of OPT's table before the first position
+  const model::ModelShape& s = config.shape;
+  const bool opt = config.architecture == model::Architecture::opt;
+  if (s.heads % s.kv_heads != 0) in.fail("kv_heads", "must divide heads");
+  if (s.dtype_bytes != model::size_of(config.dtype)) in.fail("dtype_bytes", "must be dtype's size");
+  if (s.gated_mlp == opt) in.fail("gated_mlp", "must be true for llama and false for opt");
+  if (s.biases != opt) in.fail("biases", "must be false for llama and true for opt");
+  if (!opt && s.head_dim % 2 != 0) in.fail("head_dim", "must be even, for rotary positions");
+  if (opt && s.kv_heads != s.heads) in.fail("kv_heads", "must be heads for opt");
+  if (opt && s.heads * s.head_dim != s.hidden)
+    in.fail("head_dim", "must be hidden / heads for opt");
+  if (s.learned_positions != (opt ? s.max_context + kPositionOffset : 0))
+    in.fail("learned_positions", "must be 0 for llama and max_context + 2 for opt");
+}
+
+}  // namespace
+
+sweep::ParamMap load_policy_profile(const fs::path& dir, const std::string& name) {
+  return sweep::load_flat_toml(profile_file(dir / "policies", "policy", name).string());
+}
+
+std::vector<std::string> profile_names(const fs::path& folder) {
+  std::error_code error;
+  fs::directory_iterator files(folder, error);
+  if (error) throw sweep::SpecError(folder.string() + ": no such folder of profiles");
+  std::vector<std::string> names;
+  for (const fs::directory_entry& file : files)
+    if (file.path().extension() == ".toml") names.push_back(file.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+backends::GpuProfile load_gpu_profile(const fs::path& dir, const std::string& name) {
+  ProfileReader in(profile_file(dir / "gpus", "gpu", name));
+  const std::vector<std::string> models = profile_names(dir / "models");
+  backends::GpuProfile gpu;
+  gpu.name = name;
+  read_device(in, gpu);
+  gpu.link = read_link(in);
+  gpu.pool = {.utilization = in.number("pool.utilization", 0.01, 1),
+              .overhead_gib = in.not_negative("pool.overhead_gib")};
+  gpu.kv_tokens = read_pools(in, models);
+  gpu.published = read_published(in, models);
+  gpu.measured = read_measured(in, models);
+  gpu.kernels = read_kernels(in, models);
+  in.reject_unknown();
+  return gpu;
+}
+
+model::ModelConfig load_model_config(const fs::path& dir, const std::string& name) {
+  ProfileReader in(profile_file(dir / "models", "model", name));
+  model::ModelConfig config;
+  config.shape = read_shape(in, name);
+  config.architecture = read_architecture(in);
+  config.dtype = read_dtype(in);
+  config.norm_eps = in.number("norm_eps", 1e-12, 1e-2);
+  if (config.architecture == model::Architecture::llama) read_rope(in, config);
+  in.reject_unknown();
+  check_consistent(in, config);
+  return config;
+}
+
+model::ModelShape load_model_shape(const fs::path& dir, const std::string& name) {
+  return load_model_config(dir, name).shape;
+}
+
+const backends::GpuProfile& Profiles::gpu(const std::string& name) {
+  return kept(gpus_, dir_, name, load_gpu_profile);
+}
+
+const model::ModelConfig& Profiles::model_config(const std::string& name) {
+  return kept(models_, dir_, name, load_model_config);
+}
+
+const sweep::ParamMap& Profiles::policy(const std::string& name) {
+  return kept(policies_, dir_, name, load_policy_profile);
+}
+
+const std::string& Profiles::weights_digest(const Transformer& transformer) {
+  std::string& digest = digests_[weights_key(transformer)];
+  if (digest.empty()) digest = open_weights(transformer)->digest();
+  return digest;
+}
+
+}  // namespace worker

@@ -1,0 +1,53 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sweeps/spec/params.hpp"
+#include "workers/backends/sim/gpu_profile.hpp"
+#include "workers/cell/transformer.hpp"
+#include "workers/model/config.hpp"
+
+namespace worker {
+
+/// Names of the profiles in a folder, e.g. dir/"gpus": the stems of its .toml files, sorted.
+/// Throws sweep::SpecError when there is no such folder.
+std::vector<std::string> profile_names(const std::filesystem::path& folder);
+
+/// Reads dir/gpus/NAME.toml. Throws sweep::SpecError: an unknown name lists the known ones, a
+/// missing, unknown or impossible key is named with its file.
+backends::GpuProfile load_gpu_profile(const std::filesystem::path& dir, const std::string& name);
+
+/// Reads dir/models/NAME.toml, with the same errors.
+model::ModelConfig load_model_config(const std::filesystem::path& dir, const std::string& name);
+/// The dimensions alone.
+model::ModelShape load_model_shape(const std::filesystem::path& dir, const std::string& name);
+
+/// Reads dir/policies/NAME.toml: a named policy is a choice on the axes of the policy space.
+sweep::ParamMap load_policy_profile(const std::filesystem::path& dir, const std::string& name);
+
+/// The profiles of a folder, each read when it is first asked for and then kept: a plan has
+/// thousands of cells and a handful of profiles. The functions throw what load_* throws, and again
+/// whenever they are asked. For one thread at a time.
+class Profiles {
+ public:
+  explicit Profiles(std::filesystem::path dir) : dir_(std::move(dir)) {}
+  const std::filesystem::path& dir() const { return dir_; }
+  const backends::GpuProfile& gpu(const std::string& name);
+  const model::ModelConfig& model_config(const std::string& name);
+  const model::ModelShape& model(const std::string& name) { return model_config(name).shape; }
+  const sweep::ParamMap& policy(const std::string& name);
+  /// Identifies the values of a checkpoint, which is read whole for that. Throws
+  /// engine::InputError.
+  const std::string& weights_digest(const Transformer& transformer);
+
+ private:
+  std::filesystem::path dir_;
+  std::map<std::string, backends::GpuProfile> gpus_;
+  std::map<std::string, model::ModelConfig> models_;
+  std::map<std::string, sweep::ParamMap> policies_;
+  std::map<std::string, std::string> digests_;  // by checkpoint and model
+};
+
+}  // namespace worker

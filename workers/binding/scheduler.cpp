@@ -1,0 +1,122 @@
+#include <algorithm>
+
+#include "workers/binding/parts.hpp"
+
+namespace worker {
+namespace {
+
+using engine::SchedulerConfig;
+using engine::StepOrder;
+
+/// The schedulers of vLLM 0.4.2: blocks are taken ahead, and prompts are whole, but for "chunked",
+/// which splits them by a budget of its own.
+void bind_blocks_ahead(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
+  s.blocks_ahead = true;
+  s.chunked_prefill = name == "chunked";
+  s.reserve_full_sequence = true;
+  if (name == "prefill_first") s.step_order = StepOrder::prefill_first;
+  for (const char* key : {"engine.chunked_prefill", "engine.reserve_full_sequence"})
+    if (in.has(key)) in.fail(key, "is decided by engine.scheduler \"" + name + '"');
+}
+
+/// A chunk of 0 tokens, or chunking "off", leaves prompts whole.
+void bind_chunks(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
+  const bool chunked = name == "chunked";
+  // The default is that of vLLM 0.4.2.
+  s.chunk_tokens =
+      in.small("engine.chunk_tokens", chunked ? std::min(512, s.max_num_batched_tokens) : 0);
+  if (s.chunk_tokens > s.max_num_batched_tokens)
+    in.fail("engine.chunk_tokens", "must be at most engine.max_num_batched_tokens (" +
+                                       std::to_string(s.max_num_batched_tokens) + ")");
+  const std::string chunking =
+      in.text("engine.chunking", chunked && s.chunk_tokens > 0 ? "fixed" : "off");
+  if (!chunked && s.chunk_tokens > 0)
+    in.fail("engine.chunk_tokens", "needs engine.scheduler \"chunked\"");
+  if (chunking != "off" && (!chunked || s.chunk_tokens == 0))
+    in.fail("engine.chunking", "needs engine.scheduler \"chunked\" and engine.chunk_tokens");
+  s.adaptive_chunking = chunking == "adaptive";
+  if (chunked) s.chunked_prefill = chunking != "off";
+  if (chunking == "off") s.chunk_tokens = 0;
+}
+
+void bind_v1(ParamBinder& in, SchedulerConfig& s) {
+  s.chunked_prefill = in.boolean("engine.chunked_prefill");
+  s.reserve_full_sequence = in.boolean("engine.reserve_full_sequence");
+}
+
+/// Fixed batches in contiguous buffers, whatever the scheduler.
+void bind_layout(ParamBinder& in, SchedulerConfig& s, const std::string& scheduler) {
+  if (in.text("policy.layout") != "contiguous") {
+    if (in.has("policy.max_new_tokens"))
+      in.fail("policy.max_new_tokens", "needs policy.layout \"contiguous\"");
+    return;
+  }
+  if (scheduler != "v1")
+    in.fail("engine.scheduler", "must be \"v1\" with policy.layout \"contiguous\"");
+  s.step_order = StepOrder::fixed_batch;
+  s.chunked_prefill = false;
+  s.buffer_output_tokens = in.small("policy.max_new_tokens");
+}
+
+void check_limits(const ParamBinder& in, const SchedulerConfig& s, const model::ModelShape& shape) {
+  if (s.max_model_len > shape.max_context) {
+    in.fail("engine.max_model_len", "must be at most the " + std::to_string(shape.max_context) +
+                                        " tokens of " + shape.name);
+  }
+  if (s.max_num_batched_tokens < s.max_num_seqs) {
+    in.fail("engine.max_num_batched_tokens",
+            "must be at least engine.max_num_seqs (" + std::to_string(s.max_num_seqs) + ")");
+  }
+  if (!s.chunked_prefill && s.max_num_batched_tokens < s.max_model_len) {
+    in.fail("engine.max_num_batched_tokens", "must be at least engine.max_model_len (" +
+                                                 std::to_string(s.max_model_len) +
+                                                 ") without chunked prefill");
+  }
+}
+
+}  // namespace
+
+SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape) {
+  SchedulerConfig s;
+  const std::string name = in.text("engine.scheduler");
+  s.max_num_batched_tokens = in.small("engine.max_num_batched_tokens");
+  s.max_num_seqs = in.small("engine.max_num_seqs");
+  int longest = std::min(s.max_model_len, shape.max_context);
+  // The window is the longest prompt where prompts are whole.
+  if (name != "v1") longest = std::min(longest, s.max_num_batched_tokens);
+  s.max_model_len = in.small("engine.max_model_len", longest);
+  s.long_prefill_token_threshold = in.small("engine.long_prefill_token_threshold");
+  if (name == "v1") {
+    bind_v1(in, s);
+  } else {
+    bind_blocks_ahead(in, s, name);
+  }
+  bind_chunks(in, s, name);
+  bind_layout(in, s, name);
+  check_limits(in, s, shape);
+  return s;
+}
+
+bool bind_prefix_caching(ParamBinder& in, const SchedulerConfig& scheduler) {
+  const bool impossible = scheduler.blocks_ahead || scheduler.step_order == StepOrder::fixed_batch;
+  const bool on = in.boolean("engine.prefix_caching", !impossible);
+  if (on && impossible)
+    in.fail("engine.prefix_caching", scheduler.blocks_ahead
+                                         ? "must be false with the schedulers of vLLM 0.4.2"
+                                         : "must be false with policy.layout \"contiguous\"");
+  return on;
+}
+
+void bind_watermark(ParamBinder& in, engine::EngineConfig& engine) {
+  const std::int64_t block = engine.kv.block_size;
+  const std::int64_t blocks = engine.kv.num_blocks - 1;
+  // One block in a hundred, as vLLM 0.4.2 rounds it.
+  const std::int64_t usual = engine.scheduler.blocks_ahead ? blocks / 100 * block : 0;
+  const std::int64_t tokens = in.integer("engine.watermark_tokens", usual);
+  if (tokens > blocks * block)
+    in.fail("engine.watermark_tokens",
+            "must be at most the pool of " + std::to_string(blocks * block) + " tokens");
+  engine.scheduler.watermark_blocks = static_cast<int>((tokens + block - 1) / block);
+}
+
+}  // namespace worker

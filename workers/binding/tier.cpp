@@ -1,0 +1,107 @@
+#include <array>
+#include <cstdio>
+#include <limits>
+
+#include "workers/binding/parts.hpp"
+
+namespace worker {
+namespace {
+
+using engine::TierKind;
+
+constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+
+TierKind kind_of(ParamBinder& in) {
+  const std::string tier = in.text("policy.tier");
+  const std::string preemption = in.text("policy.preemption");
+  if (preemption != "recompute" && tier != "none")
+    in.fail("policy.preemption",
+            "swaps into host memory of its own and cannot go with tier \"" + tier + "\"");
+  if (preemption != "recompute") return TierKind::swap;
+  return tier == "offload"   ? TierKind::offload
+         : tier == "lmcache" ? TierKind::lmcache
+                             : TierKind::none;
+}
+
+void bind_offload(ParamBinder& in, engine::TierConfig& tier) {
+  tier.store_mode =
+      in.text("policy.store") == "lazy" ? engine::StoreMode::lazy : engine::StoreMode::eager;
+  tier.tail_store = in.boolean("policy.tail_store");
+}
+
+/// The connector's costs are those of kv-cache connectors under vLLM: a look-up in every step, and
+/// more in steps that save. They pass on the virtual clock alone.
+void bind_lmcache(ParamBinder& in, engine::TierConfig& tier, int block_size) {
+  tier.chunk_tokens = in.small("policy.chunk_tokens");
+  tier.save_decode = in.boolean("policy.save_decode");
+  tier.schedule_overhead = engine::from_seconds(in.number("policy.schedule_cost_s"));
+  tier.save_overhead = engine::from_seconds(in.number("policy.save_cost_s"));
+  if (tier.kind == TierKind::lmcache && tier.chunk_tokens % block_size != 0)
+    in.fail("policy.chunk_tokens",
+            "must be a multiple of engine.block_size (" + std::to_string(block_size) + ")");
+}
+
+HostLink bind_link(ParamBinder& in) {
+  HostLink link;
+  link.memory = in.text("policy.host_memory") == "pageable" ? backends::LinkMemory::pageable
+                                                            : backends::LinkMemory::pinned;
+  link.infinite = in.text("sim.link") == "infinite";
+  link.duplex = in.boolean("policy.duplex");
+  link.block_us = in.number("sim.block_copy_us");
+  return link;
+}
+
+std::int64_t blocks_of_tokens(ParamBinder& in, int block_size) {
+  if (in.has("dram_gib"))
+    in.fail("engine.host_kv_tokens", "sets the host tier's size, and so does dram_gib");
+  const std::int64_t blocks = in.integer("engine.host_kv_tokens") / block_size;
+  if (blocks < 1)
+    in.fail("engine.host_kv_tokens",
+            "must be at least one block of " + std::to_string(block_size) + " tokens");
+  return blocks;
+}
+
+/// Host memory of the tier in blocks: by bytes, or by the tokens that it holds.
+std::int64_t bind_size(ParamBinder& in, const std::string& policy, int block_size,
+                       std::int64_t bytes_per_block) {
+  if (in.has("engine.host_kv_tokens")) return blocks_of_tokens(in, block_size);
+  in.require("dram_gib",
+             ": policy \"" + policy + "\" keeps KV in host memory, whose size must be given");
+  const double bytes = in.number("dram_gib") * kBytesPerGib;
+  const double blocks = bytes / static_cast<double>(bytes_per_block);
+  if (blocks < 1) {
+    std::array<char, 32> least{};
+    std::snprintf(least.data(), least.size(), "%.3g",
+                  static_cast<double>(bytes_per_block) / kBytesPerGib);
+    in.fail("dram_gib",
+            "must be at least " + std::string(least.data()) + " GiB, the size of one block");
+  }
+  if (blocks > std::numeric_limits<int>::max())
+    in.fail("dram_gib", "must hold fewer than 2^31 blocks");
+  return static_cast<std::int64_t>(blocks);
+}
+
+}  // namespace
+
+HostLink bind_tier(ParamBinder& in, ExperimentConfig& config) {
+  engine::EngineConfig& engine = config.engine;
+  engine::TierConfig& tier = engine.tier;
+  const int block_size = engine.kv.block_size;
+  tier.kind = kind_of(in);
+  const std::string preemption = in.text("policy.preemption");
+  engine.scheduler.preempt_by_block = preemption == "partial";
+  tier.swap_if_cheaper = preemption == "adaptive";
+  tier.swap_partially = in.boolean("policy.swap_partially");
+  bind_offload(in, tier);
+  bind_lmcache(in, tier, block_size);
+  const HostLink link = bind_link(in);
+  if (tier.kind != TierKind::none) {
+    tier.host_blocks = bind_size(in, config.policy_name, block_size, bytes_per_block(config));
+  } else {
+    in.number("dram_gib");
+    in.integer("engine.host_kv_tokens");
+  }
+  return link;
+}
+
+}  // namespace worker

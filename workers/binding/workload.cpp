@@ -1,0 +1,165 @@
+#include <algorithm>
+
+#include "workers/binding/parts.hpp"
+
+namespace worker {
+namespace {
+
+workload::SweSmithLikeConfig bind_swe_smith_like(ParamBinder& in, const ExperimentConfig& cell) {
+  workload::SweSmithLikeConfig config;
+  config.jobs = in.small("workload.jobs");
+  config.seed = in.integer("workload.seed");
+  config.gap_s = in.number("workload.gap_s");
+  config.min_turns = in.small("workload.min_turns");
+  config.max_turns = in.small("workload.max_turns");
+  const int longest = cell.engine.scheduler.max_model_len;
+  config.max_context = in.small("workload.max_context", std::min(config.max_context, longest));
+  constexpr int kLeastContext = 4096;
+  if (config.max_context < kLeastContext) {
+    in.fail("workload.max_context",
+            "must be at least " + std::to_string(kLeastContext) +
+                " tokens for these jobs; engine.max_model_len allows " + std::to_string(longest) +
+                (cell.model.max_context < kLeastContext
+                     ? ", which is all that " + cell.model.name +
+                           " has: set another model, or workload.kind = \"agent8\" with a "
+                           "workload.scale of at most 0.1"
+                     : ": raise it"));
+  }
+  return config;
+}
+
+workload::Agent8Config bind_agent8(ParamBinder& in) {
+  workload::Agent8Config config;
+  config.jobs = in.small("workload.jobs");
+  config.seed = in.integer("workload.seed");
+  config.gap_s = in.number("workload.gap_s");
+  config.tool_hint = in.boolean("workload.tool_hint");
+  config.scale = in.number("workload.scale");
+  return config;
+}
+
+workload::Curation bind_curation(ParamBinder& in) {
+  workload::Curation rule;
+  rule.count = in.optional_small("workload.jobs");
+  rule.min_turns = in.small("workload.min_turns");
+  rule.max_turns = in.optional_small("workload.max_turns");
+  rule.max_context = in.optional_small("workload.max_context");
+  const std::string order = in.text("workload.order");
+  rule.order = order == "file" ? workload::JobOrder::file
+               : order == "id" ? workload::JobOrder::id
+                               : workload::JobOrder::shuffled;
+  rule.seed = static_cast<std::uint64_t>(in.integer("workload.seed"));
+  return rule;
+}
+
+RecordedTrajectories bind_trajectories(ParamBinder& in, const engine::SchedulerConfig& scheduler) {
+  RecordedTrajectories recorded;
+  recorded.reading.path = in.file("workload.path");
+  recorded.tokenizer_path = in.file("workload.tokenizer");
+  recorded.reading.curation = bind_curation(in);
+  recorded.reading.model_context = scheduler.max_model_len;
+  workload::GapRule& gap = recorded.reading.gap;
+  gap.recorded = in.text("workload.gap") == "recorded";
+  if (gap.recorded) {
+    gap.fallback_s = in.optional_number("workload.gap_fallback_s");
+  } else {
+    gap.gap_s = in.number("workload.gap_s");
+  }
+  const bool tag = in.text("workload.tool_fallback") == "function_tag";
+  recorded.reading.tool_fallback =
+      tag ? workload::ToolFallback::function_tag : workload::ToolFallback::none;
+  return recorded;
+}
+
+workload::ZipfSizes bind_zipf(ParamBinder& in) {
+  workload::ZipfSizes zipf;
+  zipf.count = in.small("workload.n");
+  zipf.min = in.small("workload.min");
+  zipf.max = in.small("workload.max");
+  zipf.theta = in.number("workload.theta");
+  zipf.seed = in.integer("workload.seed");
+  zipf.prompt_to_output = in.number("workload.prompt_to_output");
+  if (zipf.max < zipf.min + 2)
+    in.fail("workload.max",
+            "must be at least workload.min + 2, which is " + std::to_string(zipf.min + 2));
+  return zipf;
+}
+
+workload::ListedSizes bind_listed(ParamBinder& in) {
+  try {
+    return {workload::parse_sizes(in.text("workload.requests"))};
+  } catch (const InputError& error) {
+    in.fail("workload.requests", error.what());
+  }
+}
+
+/// Requests without turns. Their token ids come from the seed, too.
+workload::RequestListConfig bind_requests(ParamBinder& in, const std::string& kind) {
+  workload::RequestListConfig list;
+  if (kind == "fixed") {
+    list.sizes = workload::FixedSizes{in.small("workload.n"),
+                                      {in.small("workload.prompt"), in.small("workload.output")}};
+  } else if (kind == "zipf") {
+    list.sizes = bind_zipf(in);
+  } else {
+    if (kind == "pair") {
+      list.sizes = bind_listed(in);
+    } else {
+      list.sizes = workload::SizeFile{in.file("workload.path")};
+    }
+    list.first = in.optional_small("workload.n");
+  }
+  list.seed = in.integer("workload.seed");
+  return list;
+}
+
+bool lists_requests(const std::string& kind) {
+  return kind == "fixed" || kind == "zipf" || kind == "pair" || kind == "lengths";
+}
+
+/// Poisson arrivals, of as many jobs as are given or as come within a window.
+void bind_rate(ParamBinder& in, ArrivalConfig& arrivals, const std::string& kind) {
+  arrivals.rate_per_s = in.number("jps");
+  if (kind != "swe_smith_like" && kind != "agent8") return;
+  arrivals.window_s = in.optional_number("workload.window_s");
+  if (arrivals.window_s && in.has("workload.jobs"))
+    in.fail("workload.window_s", "decides the number of jobs, so workload.jobs must not be given");
+}
+
+ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::string& kind) {
+  ArrivalConfig arrivals;
+  const std::string process =
+      in.text("workload.arrivals", lists_requests(kind) ? "closed" : "poisson");
+  if (process == "closed") {
+    arrivals.kind = ArrivalConfig::Kind::closed;
+  } else if (process == "trace") {
+    arrivals.kind = ArrivalConfig::Kind::trace;
+    arrivals.trace_path = in.file("workload.arrival_trace");
+  } else {
+    arrivals.seed = seed;
+    bind_rate(in, arrivals, kind);
+  }
+  return arrivals;
+}
+
+}  // namespace
+
+WorkloadConfig bind_workload(ParamBinder& in, const ExperimentConfig& cell,
+                             std::int64_t arrival_seed, int vocabulary) {
+  const std::string kind = in.text("workload.kind");
+  WorkloadConfig config;
+  config.arrivals = bind_arrivals(in, arrival_seed, kind);
+  if (kind == "swe_smith_like") {
+    config.content = bind_swe_smith_like(in, cell);
+  } else if (kind == "agent8") {
+    config.content = bind_agent8(in);
+  } else if (lists_requests(kind)) {
+    config.content = bind_requests(in, kind);
+  } else {
+    config.content = bind_trajectories(in, cell.engine.scheduler);
+  }
+  config.vocabulary = static_cast<std::uint32_t>(vocabulary);
+  return config;
+}
+
+}  // namespace worker

@@ -1,0 +1,97 @@
+#include "workers/cell/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "workers/backends/sim/cost_model.hpp"
+
+namespace worker {
+namespace {
+
+using engine::to_seconds;
+
+/// Sums over all turns of a workload, tokens.
+struct Demand {
+  double prompt = 0;      // prefilled tokens if nothing is reused
+  double new_tokens = 0;  // prefilled tokens if everything is reused
+  double output = 0;
+  double context = 0;  // mean over turns
+  double gaps_s = 0;
+  double turns = 0;
+};
+
+Demand demand_of(const workload::Workload& workload) {
+  Demand sum;
+  for (const workload::Job& job : workload.jobs) {
+    int computed = 0;
+    for (const workload::Turn& turn : job.turns) {
+      sum.prompt += turn.prompt_tokens;
+      sum.new_tokens += turn.prompt_tokens - computed;
+      sum.output += turn.output_tokens;
+      sum.gaps_s += to_seconds(turn.gap);
+      sum.turns += 1;
+      computed = turn.prompt_tokens + turn.output_tokens;
+    }
+  }
+  sum.context = sum.prompt / std::max(1.0, sum.turns);
+  return sum;
+}
+
+/// Seconds of a full prefill step, and of a step in which `sequences` decode.
+double prefill_step_s(const backends::CostModel& model, int tokens, double context) {
+  backends::StepShape step;
+  step.tokens = step.prefill_tokens = step.max_tokens_of_one_request = tokens;
+  step.sequences = step.logits_rows = 1;
+  step.prefill_context_products = tokens * context / 2;
+  step.prefill_kv_tokens = static_cast<std::int64_t>(context);
+  return to_seconds(model.step_time(step));
+}
+
+double decode_step_s(const backends::CostModel& model, int sequences, double context) {
+  backends::StepShape step;
+  step.tokens = step.sequences = step.decodes = step.logits_rows = sequences;
+  step.max_tokens_of_one_request = 1;
+  step.decode_context_tokens = static_cast<std::int64_t>(sequences * context);
+  return to_seconds(model.step_time(step));
+}
+
+}  // namespace
+
+CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& workloads) {
+  const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
+  const auto model = backends::make_cost_model(config.cost_model, config.gpu, config.model);
+  const Demand demand = demand_of(load.workload);
+  const auto jobs = static_cast<double>(load.workload.jobs.size());
+  const int budget = config.engine.scheduler.max_num_batched_tokens;
+  const double pool =
+      static_cast<double>(config.engine.kv.num_blocks - 1) * config.engine.kv.block_size;
+
+  const double alone_s =
+      (demand.gaps_s + demand.output * decode_step_s(*model, 1, demand.context) +
+       demand.new_tokens / budget * prefill_step_s(*model, budget, demand.context)) /
+      jobs;
+  const double last_arrival_s = to_seconds(load.arrivals.back());
+  const double alive = std::clamp(jobs * alone_s / std::max(last_arrival_s, 1e-9), 1.0, jobs);
+  // KV that does not fit the pool is evicted between turns, as in an LRU cache that is accessed
+  // cyclically.
+  const double kept = std::min(1.0, pool / (alive * demand.context));
+  const double prefill =
+      demand.new_tokens + (kept < 1 ? 1 - kept * kept : 0) * (demand.prompt - demand.new_tokens);
+  const double batch = std::clamp(std::min(alive, pool / demand.context), 1.0,
+                                  static_cast<double>(config.engine.scheduler.max_num_seqs));
+  const double prefill_steps = prefill / budget;
+  // Decodes share prefill steps; the rest needs steps of its own.
+  const double decode_steps = std::max(0.0, demand.output / batch - prefill_steps);
+  const double busy_s =
+      prefill_steps * prefill_step_s(*model, budget, demand.context) +
+      decode_steps * decode_step_s(*model, static_cast<int>(batch), demand.context);
+  return {std::max(busy_s, last_arrival_s + alone_s),
+          prefill_steps + demand.output / std::max(1.0, batch / 2)};
+}
+
+double busy_seconds(const ExperimentConfig& config, const CellEstimate& estimate) {
+  constexpr double kSimulatedStep_s = 6e-6;  // `kvsweep bench sim`, with tables recorded, stored
+  return config.backend == "sim" ? estimate.steps * kSimulatedStep_s : estimate.served_s;
+}
+
+}  // namespace worker

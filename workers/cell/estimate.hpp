@@ -1,0 +1,19 @@
+#pragma once
+#include "workers/cell/experiment.hpp"
+
+namespace worker {
+
+/// The expected cost of a cell, estimated from its cost model and the sizes of its turns. Good for
+/// ordering cells and planning an allocation, not for results.
+struct CellEstimate {
+  double served_s = 0;  // on the cell's clock: first arrival to last token
+  double steps = 0;     // engine steps in that time
+};
+
+CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& workloads);
+
+/// Seconds for which the cell occupies a worker: `served_s` on the wall clock, or the simulator's
+/// time for the steps.
+double busy_seconds(const ExperimentConfig& config, const CellEstimate& estimate);
+
+}  // namespace worker

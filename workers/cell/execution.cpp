@@ -1,0 +1,89 @@
+#include "workers/cell/execution.hpp"
+
+#include "workers/backends/sim/sim_backend.hpp"
+#include "workers/cell/cpu_execution.hpp"
+#include "workers/cell/cuda_execution.hpp"
+#include "workers/cell/experiment.hpp"
+
+namespace worker {
+namespace {
+
+/// Takes step durations from a cost model of the card, in virtual time.
+class SimExecution final : public Execution {
+ public:
+  explicit SimExecution(const ExperimentConfig& config)
+      : config_(config),
+        cost_model_(backends::make_cost_model(config.cost_model, config.gpu, config.model)),
+        backend_(*cost_model_) {
+    if (config.engine.tier.kind == engine::TierKind::none) return;
+    backends::LinkModel link =
+        backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
+    link.infinite = config.link.infinite;
+    link.block_us = config.link.block_us;
+    link.duplex = config.link.duplex;
+    link_.emplace(link);
+  }
+
+  engine::Backend& backend() override { return backend_; }
+  engine::Clock& clock() override { return clock_; }
+  engine::BlockCopier* copier() override { return link_ ? &*link_ : nullptr; }
+  int num_blocks() const override { return config_.engine.kv.num_blocks; }
+  void describe(sweep::CellResult& result) override {
+    result.notes.push_back({"cost_model", cost_model_->label()});
+  }
+
+ private:
+  const ExperimentConfig& config_;
+  std::unique_ptr<backends::CostModel> cost_model_;
+  backends::SimBackend backend_;
+  engine::VirtualClock clock_;
+  std::optional<backends::LinkCopier> link_;
+};
+
+}  // namespace
+
+struct Executor::Kept {
+  std::unique_ptr<backends::CudaDevice> device;
+  backends::WeightsReport weights;  // on the device
+  std::string weights_key;
+  std::shared_ptr<const backends::CpuWeights> cpu_weights;
+
+  std::shared_ptr<const backends::CpuWeights> weights_for(const ExperimentConfig& config) {
+    const std::string key = worker::weights_key(*config.transformer);
+    if (cpu_weights == nullptr || key != weights_key) {
+      cpu_weights.reset();  // never two models in memory
+      cpu_weights = load_cpu_weights(config);
+      weights_key = key;
+    }
+    return cpu_weights;
+  }
+};
+
+Executor::Executor() : kept_(std::make_unique<Kept>()) {}
+Executor::Executor(std::unique_ptr<backends::CudaDevice> device) : Executor() {
+  kept_->device = std::move(device);
+}
+Executor::~Executor() = default;
+
+void Executor::load(const ExperimentConfig& config,
+                    const std::optional<backends::NcclGroup>& group) {
+  if (config.backend != "cuda") return;
+  if (kept_->device == nullptr) kept_->device = backends::open_cuda_device(0);
+  const backends::WeightsReport report = load_cuda_weights(config, *kept_->device, group);
+  if (report.seconds > 0 || report.broadcast.bytes > 0) kept_->weights = report;
+}
+
+void Executor::give_back_host_memory() noexcept {
+  if (kept_->device) kept_->device->give_back_host_memory();
+}
+
+std::unique_ptr<Execution> Executor::prepare(const ExperimentConfig& config) {
+  if (config.backend == "cpu") return make_cpu_execution(config, kept_->weights_for(config));
+  if (config.backend == "cuda") {
+    load(config);
+    return make_cuda_execution(config, *kept_->device, kept_->weights);
+  }
+  return std::make_unique<SimExecution>(config);
+}
+
+}  // namespace worker

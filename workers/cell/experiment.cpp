@@ -1,0 +1,152 @@
+#include "workers/cell/experiment.hpp"
+
+#include "workers/cell/client.hpp"
+#include "workers/cell/policy_knowledge.hpp"
+#include "workers/engine/base/errors.hpp"
+#include "workers/policies/factory.hpp"
+#include "workers/record/figures.hpp"
+#include "workers/record/recorder.hpp"
+#include "workers/workload/arrivals.hpp"
+
+namespace worker {
+namespace {
+
+using engine::Nanos;
+
+std::vector<Nanos> arrivals_for(const ArrivalConfig& config, std::size_t jobs) {
+  switch (config.kind) {
+    case ArrivalConfig::Kind::poisson:
+      return workload::poisson_arrivals(config.rate_per_s, config.seed, jobs);
+    case ArrivalConfig::Kind::closed:
+      return workload::closed_batch(jobs);
+    case ArrivalConfig::Kind::trace:
+      break;
+  }
+  std::vector<Nanos> arrivals = workload::trace_arrivals(config.trace_path);
+  if (arrivals.size() < jobs) {
+    throw InputError(config.trace_path + ": must hold an arrival for each of the " +
+                     std::to_string(jobs) + " jobs, found " + std::to_string(arrivals.size()));
+  }
+  arrivals.resize(jobs);
+  return arrivals;
+}
+
+struct MadeContent {
+  workload::Workload workload;
+  std::string curation;
+};
+
+/// `jobs` is set when the arrivals determine the number of generated jobs.
+struct MakeContent {
+  std::optional<int> jobs;
+
+  MadeContent operator()(workload::SweSmithLikeConfig config) const {
+    config.jobs = jobs.value_or(config.jobs);
+    return {workload::make_swe_smith_like(config), {}};
+  }
+  MadeContent operator()(workload::Agent8Config config) const {
+    config.jobs = jobs.value_or(config.jobs);
+    return {workload::make_agent8(config), {}};
+  }
+  MadeContent operator()(const workload::RequestListConfig& config) const {
+    return {workload::make_request_list(config), {}};
+  }
+  MadeContent operator()(const RecordedTrajectories& config) const {
+    const auto tokenizer = config.tokenizer_path.empty()
+                               ? workload::byte_estimate_tokenizer()
+                               : workload::load_tokenizer(config.tokenizer_path);
+    workload::TrajectorySet set = workload::read_trajectories(config.reading, *tokenizer);
+    return {std::move(set.workload), std::to_string(set.rows) + " jobs in the file; left out: " +
+                                         workload::describe(set.rejected)};
+  }
+};
+
+void fold_tokens(workload::Workload& workload, std::uint32_t vocabulary) {
+  for (workload::Job& job : workload.jobs)
+    for (engine::TokenId& token : job.tokens) token %= vocabulary;
+}
+
+void check_lengths(const workload::Workload& workload, int max_model_len) {
+  for (const workload::Job& job : workload.jobs) {
+    if (static_cast<int>(job.tokens.size()) <= max_model_len) continue;
+    throw InputError(
+        workload.source + ": job " + job.id + " has a context of " +
+        std::to_string(job.tokens.size()) + " tokens; engine.max_model_len allows " +
+        std::to_string(max_model_len) +
+        ": raise it, or make jobs shorter (workload.scale of agent8, workload.max_context)");
+  }
+}
+
+}  // namespace
+
+std::int64_t bytes_per_block(const ExperimentConfig& config) {
+  const std::int64_t values = model::kv_bytes_per_token(config.model) / config.model.dtype_bytes;
+  const int bytes =
+      config.transformer ? model::size_of(config.transformer->dtype) : config.model.dtype_bytes;
+  return config.engine.kv.block_size * values * bytes;
+}
+
+Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
+  std::optional<std::vector<Nanos>> arrivals;
+  const ArrivalConfig& arrival = config.arrivals;
+  if (arrival.window_s) {
+    arrivals =
+        workload::poisson_arrivals_in_window(arrival.rate_per_s, arrival.seed, *arrival.window_s);
+    if (arrivals->empty()) throw InputError("workload.window_s: no job arrives within the window");
+  }
+  std::optional<int> jobs;
+  if (arrivals) jobs = static_cast<int>(arrivals->size());
+  const std::string key = config.content_key + (jobs ? std::to_string(*jobs) : "") + '/' +
+                          std::to_string(config.vocabulary);
+  if (!last_ || last_->key != key) {
+    last_.reset();  // never two workloads in memory
+    MadeContent made = std::visit(MakeContent{jobs}, config.content);
+    if (config.vocabulary > 0) fold_tokens(made.workload, config.vocabulary);
+    last_ =
+        std::make_unique<Content>(Content{key, std::move(made.workload), std::move(made.curation)});
+  }
+  check_lengths(last_->workload, max_model_len);
+  if (!arrivals) arrivals = arrivals_for(arrival, last_->workload.jobs.size());
+  return {last_->workload, *std::move(arrivals), last_->curation};
+}
+
+sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
+                                 Executor& executor, const RunHooks& hooks) {
+  const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
+  const auto execution = executor.prepare(config);
+  engine::EngineConfig engine_config = config.engine;
+  engine_config.kv.num_blocks = execution->num_blocks();
+  const policies::PolicyConfig policy = with_knowledge(config, load.workload);
+  const auto order = policies::make_order(policy);
+  const auto retention = policies::make_retention(policy);
+  const auto prefetch = policies::make_prefetch(policy);
+  engine_config.tier.prefetch = prefetch.get();
+  engine_config.tier.transfers.block_load_time = block_load_time(config);
+  Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size);
+  if (!execution->make_ready(hooks.stop)) throw CellAbandoned();
+  engine::Clock& clock = execution->clock();
+  engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,
+                        execution->copier());
+  Client client(load.workload, load.arrivals, engine_config.kv.block_size, engine);
+
+  serve(client, engine, clock, hooks);
+
+  sweep::CellResult result = recorder.take_tables();
+  result.notes = {{"policy", config.policy_name},
+                  {"workload", load.workload.source},
+                  {"tokenizer", load.workload.tokenizer}};
+  execution->describe(result);
+  auto figures = figures_of(result, {engine_config.kv.block_size, bytes_per_block(config)});
+  result.figures.insert(result.figures.begin(), figures.begin(), figures.end());
+  result.notes.push_back({"block_size", std::to_string(engine_config.kv.block_size)});
+  if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
+  return result;
+}
+
+sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
+                                 const RunHooks& hooks) {
+  Executor executor;
+  return run_experiment(config, workloads, executor, hooks);
+}
+
+}  // namespace worker

@@ -1,0 +1,114 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sweeps/tables/result.hpp"
+#include "workers/backends/access_log.hpp"
+#include "workers/backends/sim/gpu_profile.hpp"
+#include "workers/backends/sim/link_copier.hpp"
+#include "workers/cell/client.hpp"
+#include "workers/cell/execution.hpp"
+#include "workers/cell/transformer.hpp"
+#include "workers/engine/base/errors.hpp"
+#include "workers/engine/engine.hpp"
+#include "workers/model/shape.hpp"
+#include "workers/policies/config.hpp"
+#include "workers/workload/agent8.hpp"
+#include "workers/workload/request_list.hpp"
+#include "workers/workload/swe_smith_like.hpp"
+#include "workers/workload/trajectories.hpp"
+
+namespace worker {
+
+/// The user's input is wrong; what() is a complete message.
+using engine::InputError;
+
+/// Recorded trajectories and the vocabulary that counts their tokens.
+struct RecordedTrajectories {
+  workload::TrajectoryConfig reading;
+  std::string tokenizer_path;  // empty: estimated from bytes
+};
+
+struct ArrivalConfig {
+  enum class Kind { poisson, closed, trace };
+  Kind kind = Kind::poisson;
+  double rate_per_s = 1;   // poisson
+  std::int64_t seed = 42;  // poisson
+  std::optional<double>
+      window_s;  // poisson: the arrivals within this many seconds determine the number of jobs
+  std::string trace_path;
+};
+
+struct WorkloadConfig {
+  std::variant<workload::SweSmithLikeConfig, workload::Agent8Config, RecordedTrajectories,
+               workload::RequestListConfig>
+      content;
+  std::string content_key;  // equal exactly for equal content
+  ArrivalConfig arrivals;
+  /// Vocabulary of the model that runs: ids of recorded jobs are taken modulo it. 0: ids are
+  /// unchanged.
+  std::uint32_t vocabulary = 0;
+};
+
+/// Memory and link for blocks offloaded from the GPU.
+struct HostLink {
+  backends::LinkMemory memory = backends::LinkMemory::pinned;
+  bool infinite = false;  // sim: copies take no time
+  double block_us = 0;    // sim: time per block beyond its bytes
+  bool duplex = true;     // sim: both directions at once
+};
+
+/// The complete configuration of a cell. Plain values that suffice to repeat it.
+struct ExperimentConfig {
+  std::string policy_name;
+  std::string backend = "sim";
+  backends::GpuProfile gpu;
+  model::ModelShape model;
+  std::string cost_model;                  // sim
+  std::optional<Transformer> transformer;  // cpu and cuda
+  engine::EngineConfig engine;
+  HostLink link;  // of the tier in engine.tier, if any
+  policies::PolicyConfig policy;
+  WorkloadConfig workload;
+  std::optional<backends::AccessLogOptions> access_log;  // cpu and cuda
+};
+
+/// Bytes of a KV block as the backend holds it.
+std::int64_t bytes_per_block(const ExperimentConfig& config);
+
+/// Jobs and their arrival times.
+struct Load {
+  const workload::Workload& workload;  // owned by the cache
+  std::vector<engine::Nanos> arrivals;
+  std::string curation;  // which jobs of a file were rejected and why; empty for generated jobs
+};
+
+/// Generates or reads jobs, and keeps the last ones, since most cells of a sweep replay the same
+/// jobs.
+class WorkloadCache {
+ public:
+  /// The load is valid until the next call. Throws InputError, also when a context exceeds
+  /// `max_model_len`.
+  Load load(const WorkloadConfig& config, int max_model_len);
+
+ private:
+  struct Content {
+    std::string key;
+    workload::Workload workload;
+    std::string curation;
+  };
+  std::unique_ptr<Content> last_;
+};
+
+/// Runs a cell from its first arrival to its last token. Throws CellAbandoned when a stop is
+/// requested.
+sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
+                                 Executor& executor, const RunHooks& hooks = {});
+/// The same with an executor of its own.
+sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
+                                 const RunHooks& hooks = {});
+
+}  // namespace worker

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <stop_token>
+
+namespace worker {
+
+/// Progress of a running cell. Does not change before and after its steps (weights, host memory,
+/// tables).
+struct Progress {
+  int finished_jobs = 0;
+  int jobs = 0;
+  std::uint64_t steps = 0;
+  double now_s = 0;      // on the cell's clock
+  bool serving = false;  // from the first step to the last
+  friend bool operator==(const Progress&, const Progress&) = default;
+};
+using ProgressFn = std::function<void(const Progress&)>;
+
+/// Callbacks of a running cell.
+struct RunHooks {
+  ProgressFn progress;   // called after every step, and every few seconds without one
+  std::stop_token stop;  // checked before every step
+};
+
+/// The cell stopped at a step boundary on request.
+struct CellAbandoned : std::exception {
+  const char* what() const noexcept override { return "abandoned"; }
+};
+
+}  // namespace worker

@@ -1,0 +1,54 @@
+#pragma once
+#include <cassert>
+#include <cstddef>
+
+namespace engine {
+
+/// An object's links in one list. An object may be in as many lists as it has links.
+template <class T>
+struct Link {
+  T* prev = nullptr;
+  T* next = nullptr;
+  bool linked = false;
+};
+
+/// Doubly linked list through a member of its elements: O(1) everywhere, never allocates, owns
+/// nothing.
+template <class T, Link<T> T::*link>
+class IntrusiveList {
+ public:
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  T* front() const { return head_; }
+  T* back() const { return tail_; }
+  static T* next(const T& item) { return (item.*link).next; }
+  static T* prev(const T& item) { return (item.*link).prev; }
+  static bool contains(const T& item) { return (item.*link).linked; }
+
+  void push_back(T& item) { insert_between(tail_, item, nullptr); }
+  void push_front(T& item) { insert_between(nullptr, item, head_); }
+
+  void remove(T& item) {
+    Link<T>& here = item.*link;
+    assert(here.linked);
+    (here.prev ? (here.prev->*link).next : head_) = here.next;
+    (here.next ? (here.next->*link).prev : tail_) = here.prev;
+    here = {};
+    --size_;
+  }
+
+ private:
+  void insert_between(T* before, T& item, T* after) {
+    assert(!(item.*link).linked);
+    item.*link = {before, after, true};
+    (before ? (before->*link).next : head_) = &item;
+    (after ? (after->*link).prev : tail_) = &item;
+    ++size_;
+  }
+
+  T* head_ = nullptr;
+  T* tail_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace engine

@@ -1,0 +1,137 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workers/engine/base/block_hash.hpp"
+#include "workers/engine/base/clock.hpp"
+#include "workers/engine/base/ids.hpp"
+#include "workers/engine/base/intrusive_list.hpp"
+
+namespace engine {
+
+/// When generation ends. Checked after every sampled token, in the order of check_stop().
+struct StopRule {
+  int max_tokens = 1;
+  int min_tokens = 0;
+  bool ignore_eos = true;
+  TokenId eos = 0;
+  std::span<const TokenId> stop_tokens;  // borrowed
+};
+
+/// One LLM call as a client submits it. Spans are borrowed and must outlive the request.
+struct RequestSpec {
+  JobId job{};
+  int turn = 0;
+  bool last_turn = false;
+  ToolId tool = ToolId::none;  // tool that the recorded answer calls
+  int priority = 0;            // smaller is more urgent; read by the priority order alone
+  Nanos arrival{0};
+  Nanos job_arrival{0};  // arrival of the job's first turn
+  StopRule stop;
+  std::span<const TokenId> prompt;
+  std::span<const TokenId> forced;  // replayed answer; replaces sampled tokens where given
+  std::span<const BlockHash>
+      known_hashes;        // over prompt ++ forced, or empty: hashed as tokens become known
+  std::uint64_t salt = 0;  // requests of different salt share no KV
+  int computed_by_earlier_turns = 0;  // leading prompt tokens that earlier turns computed
+};
+
+enum class RequestStatus : std::uint8_t {
+  waiting,
+  loading,  // its blocks are the target of a load from the host; in no queue
+  loaded,   // waiting, with the loaded KV in its blocks
+  running,
+  preempted,
+  finished,
+  aborted
+};
+enum class FinishReason : std::uint8_t { none, stop, length, abort, error };
+
+/// Breakdown of a turn's time. The parts add up to finish - arrival.
+struct TimeSplit {
+  Nanos queue{0};       // waiting, preempted, or running but not in the step
+  Nanos load_stall{0};  // waiting for a load, or in steps that wait for copies
+  Nanos recompute{0};   // prefill of tokens that were computed before and evicted
+  Nanos prefill{0};     // prefill of new tokens
+  Nanos decode{0};      // steps that generate a token after the first
+};
+
+/// State that the host tier keeps for a request; only the tier reads it.
+struct TierState {
+  int cursor = 0;               // blocks or chunks before this one have been considered for storing
+  std::vector<HostSlot> found;  // host hits of the last lookup; held against eviction
+  std::uint64_t load = 0;       // load in flight; 0: none
+};
+
+/// A request inside the engine. `num_computed` counts tokens with KV in the cache, after schedule()
+/// including those that the step computes.
+struct Request {
+  RequestId id{};
+  RequestSpec spec;
+  RequestStatus status = RequestStatus::waiting;
+  FinishReason finish = FinishReason::none;
+
+  std::vector<TokenId> outputs;
+  std::vector<BlockHash> own_hashes;  // empty when spec.known_hashes is given
+  std::vector<BlockId> blocks;        // block table: position i holds tokens [i, i+1) * block_size
+  int num_computed = 0;
+  int num_hashed_blocks = 0;  // leading blocks of the table that are registered in the prefix cache
+  int num_preemptions = 0;
+
+  Nanos admitted{-1};  // first time in the running set; negative until then
+  Nanos first_token{-1};
+  Nanos last_seen{0};  // end of the last step that computed something for it, or arrival
+  TimeSplit time;
+  int prefix_hit_tokens = 0;  // prefix hit at the first admission
+  int host_hit_tokens = 0;    // host hit beyond it at the first admission
+  int recomputed_tokens = 0;
+  int computed_before = 0;   // high-water mark of tokens that the job has computed
+  int preempted_tokens = 0;  // tokens that were computed when it was last preempted
+
+  std::uint64_t scheduled_in_step = 0;  // last step that scheduled it; steps count from 1
+  std::size_t heap_position = 0;        // owned by the waiting queue
+  bool swapped_out = false;             // preempted, with its computed KV in the host tier
+  bool no_more_loads = false;  // its loaded KV was dropped: it must compute before it loads again
+  TierState tier;
+  Link<Request> running_link;
+  Link<Request> loading_link;
+  Link<Request> waiting_link;
+
+  int num_prompt() const { return static_cast<int>(spec.prompt.size()); }
+  int num_outputs() const { return static_cast<int>(outputs.size()); }
+  int num_tokens() const { return num_prompt() + num_outputs(); }
+  TokenId token(int i) const {
+    const auto at = static_cast<std::size_t>(i);
+    return at < spec.prompt.size() ? spec.prompt[at] : outputs[at - spec.prompt.size()];
+  }
+  const BlockHash& block_hash(int i) const {
+    const auto at = static_cast<std::size_t>(i);
+    return spec.known_hashes.empty() ? own_hashes[at] : spec.known_hashes[at];
+  }
+  bool waits() const {
+    return status == RequestStatus::waiting || status == RequestStatus::preempted;
+  }
+  /// True when the one token left to compute is generated output: scheduling it generates the next
+  /// one.
+  bool decoding() const { return !outputs.empty() && num_computed == num_tokens() - 1; }
+};
+
+using RunningList = IntrusiveList<Request, &Request::running_link>;
+/// Requests with a load in flight, or waiting with loaded KV; in the order in which loads were
+/// issued.
+using LoadingList = IntrusiveList<Request, &Request::loading_link>;
+
+/// Decides after the last token of `outputs` whether generation ends. Checks the minimum length
+/// first, then end of sequence, stop tokens and length.
+FinishReason check_stop(const Request& request, int max_model_len);
+
+/// Extends the request's own hash chain over newly full blocks. Does nothing when the hashes are
+/// known in advance.
+void hash_full_blocks(Request& request, int block_size);
+
+/// Appends sampled tokens one at a time until one ends the request; drops the rest.
+FinishReason append_outputs(Request& request, std::span<const TokenId> sampled, int max_model_len,
+                            int block_size);
+
+}  // namespace engine

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "workers/engine/base/ids.hpp"
+
+namespace engine {
+
+/// A fixed set of KV block slots with reference counts and an LRU free list.
+///
+/// A block is in the free list exactly when its reference count is 0. The list is ordered by time
+/// of release: its head is allocated (and thereby evicted) first. The pool knows no hashes and no
+/// policy. All operations are O(1), and none allocates memory.
+class BlockPool {
+ public:
+  /// `num_blocks` includes the null block 0, which is never allocated: num_blocks - 1 are usable.
+  explicit BlockPool(int num_blocks);
+
+  int num_usable() const { return num_usable_; }
+  int num_free() const { return num_free_; }
+  int refs(BlockId block) const { return refs_[index(block)]; }
+
+  /// Allocates the head of the free list with one reference. Requires num_free() > 0.
+  BlockId take();
+  /// Adds a reference; a free block leaves the free list.
+  void touch(BlockId block);
+  /// Drops a reference. Returns true when it was the last one: the block is at the tail of the free
+  /// list.
+  bool release(BlockId block);
+  /// Moves a free block to the head of the free list: it is allocated next.
+  void hand_out_next(BlockId block);
+
+  /// Walks the free list, next victim first.
+  BlockId free_head() const { return BlockId{next_[0]}; }
+  BlockId next_free(BlockId block) const { return BlockId{next_[index(block)]}; }
+
+ private:
+  void unlink(std::uint32_t block);
+  void link_before(std::uint32_t block, std::uint32_t next);
+
+  // The null block doubles as the list's sentinel: next_[0] is the head, prev_[0] the tail.
+  std::vector<std::uint32_t> next_, prev_;
+  std::vector<std::int32_t> refs_;
+  int num_usable_;
+  int num_free_;
+};
+
+}  // namespace engine

@@ -1,0 +1,85 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "workers/engine/cache/block_pool.hpp"
+#include "workers/engine/cache/prefix_cache.hpp"
+
+namespace engine {
+
+/// The host pool: slots of pinned DRAM with their content, found by hash, evicted in LRU order.
+///
+/// A slot that is reserved, or held by a lookup or a copy, is never evicted. find() sees its
+/// content only after publish(), when the data has arrived. The owner of the pool sets what a slot
+/// holds: a block, or a chunk of blocks. Slots count from 0.
+class HostPool {
+ public:
+  explicit HostPool(int num_slots)
+      : pool_(num_slots + 1),
+        found_(num_slots + 1),
+        arriving_(num_slots + 1),
+        slots_(static_cast<std::size_t>(num_slots)) {}
+
+  int num_slots() const { return pool_.num_usable(); }
+  /// Slots that can be reserved now: empty ones and those with evictable content.
+  int num_free() const { return pool_.num_free(); }
+  /// Whether the next slot to be reserved holds content.
+  bool would_evict() const { return pool_.num_free() > 0 && found_.contains(pool_.free_head()); }
+  /// The same, without content that evict_next() marked for eviction.
+  bool would_evict_wanted() const {
+    return would_evict() && !slots_[index(slot_of(pool_.free_head()))].evict_first;
+  }
+  /// Slots with content that find() sees.
+  int num_published() const { return found_.num_blocks(); }
+
+  std::optional<HostSlot> find(const BlockHash& hash) const;
+  /// Whether the content is stored, or on its way into a reserved slot.
+  bool has_or_expects(const BlockHash& hash) const {
+    return found_.find(hash).has_value() || arriving_.find(hash).has_value();
+  }
+
+  struct Evicted {
+    TurnRef owner;
+    bool unread;  // not looked up since it was stored
+  };
+  struct Reserved {
+    HostSlot slot;
+    std::optional<Evicted> evicted;
+  };
+  /// Reserves the least recently used slot for content of this hash. Requires num_free() > 0.
+  Reserved reserve(const BlockHash& hash, const TurnRef& owner);
+  /// The content of the reserved slot has arrived: find() sees it, and it can be evicted.
+  void publish(HostSlot slot);
+  /// The content did not arrive: empties the slot.
+  void abandon(HostSlot slot);
+
+  /// The content is invalid: find() must not return it.
+  void unpublish(HostSlot slot);
+
+  /// Holds the slot's content against eviction until release(), which makes it the most recently
+  /// used.
+  void hold(HostSlot slot);
+  void release(HostSlot slot) { pool_.release(block_of(slot)); }
+  /// Makes this content, which nothing holds, the next to be evicted, unless it is looked up again
+  /// first.
+  void evict_next(HostSlot slot);
+  /// The turn that stored the content.
+  const TurnRef& owner(HostSlot slot) const { return slots_[index(slot)].owner; }
+  int holders(HostSlot slot) const { return pool_.refs(block_of(slot)); }
+
+ private:
+  struct Slot {
+    TurnRef owner;
+    bool unread = false;
+    bool evict_first = false;
+  };
+  // Block i + 1 of the pool is slot i: the null block is not a slot.
+  static BlockId block_of(HostSlot slot) { return BlockId{index(slot) + 1}; }
+  static HostSlot slot_of(BlockId block) { return HostSlot{index(block) - 1}; }
+
+  BlockPool pool_;
+  PrefixCache found_, arriving_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace engine

@@ -1,0 +1,297 @@
+#include "workers/engine/cache/kv_cache.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <ranges>
+#include <stdexcept>
+#include <string>
+
+namespace engine {
+
+KvCache::KvCache(const KvConfig& config)
+    : config_(config),
+      pool_(config.num_blocks),
+      cache_(config.num_blocks),
+      owners_(static_cast<std::size_t>(config.num_blocks)),
+      keepers_(static_cast<std::size_t>(config.num_blocks)) {
+  evictions_.reserve(1024);
+}
+
+BlockCensus KvCache::census() const {
+  const int free = pool_.num_free();
+  return {.allocated = pool_.num_usable() - free - num_pinned_only_ - num_copying_only_,
+          .pinned = num_pinned_only_,
+          .copying = num_copying_only_,
+          .cached = num_cached_free_,
+          .empty = free - num_cached_free_};
+}
+
+std::span<const BlockId> KvCache::find_prefix(const Request& request) {
+  hits_.clear();
+  if (!config_.prefix_caching) return hits_;
+  const int most = (request.num_tokens() - 1) / config_.block_size;
+  for (int i = 0; i < most; ++i) {
+    const auto block = cache_.find(request.block_hash(i));
+    if (!block) break;
+    hits_.push_back(*block);
+  }
+  return hits_;
+}
+
+Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
+                             int reserved_tokens) {
+  assert(request.blocks.empty() && new_tokens > 0);
+  const int tokens = static_cast<int>(hits.size()) * config_.block_size + new_tokens;
+  const Admission answer = check_room(hits, tokens, reserved_tokens);
+  if (answer.fit != Fit::ok) return answer;
+  take_hits(request, hits);
+  append_new_blocks(request, tokens);
+  register_full_blocks(request, tokens);
+  return answer;
+}
+
+Admission KvCache::try_admit_loading(Request& request, std::span<const BlockId> hits,
+                                     int load_tokens, int reserved_tokens) {
+  assert(request.blocks.empty() && load_tokens > 0);
+  const int tokens = static_cast<int>(hits.size()) * config_.block_size + load_tokens;
+  const Admission answer = check_room(hits, tokens, reserved_tokens);
+  if (answer.fit != Fit::ok) return answer;
+  take_hits(request, hits);
+  append_new_blocks(request, tokens);
+  return answer;
+}
+
+Admission KvCache::try_admit_loaded(Request& request, int new_tokens, int reserved_tokens) {
+  const auto have = static_cast<int>(request.blocks.size());
+  const int free = pool_.num_free();
+  const int for_sequence = blocks_for(reserved_tokens) - have;
+  if (reserved_tokens > 0 && for_sequence > free)
+    return {Fit::sequence_too_long, for_sequence - free};
+  if (try_grow(request, new_tokens)) return {};
+  return {Fit::out_of_blocks, blocks_for(request.num_computed + new_tokens) - have - free};
+}
+
+/// Whether a request without blocks fits, given these hits, `tokens` in all and `reserved_tokens`.
+Admission KvCache::check_room(std::span<const BlockId> hits, int tokens,
+                              int reserved_tokens) const {
+  const auto num_hits = static_cast<int>(hits.size());
+  // Hits in the free list are counted as free, and touching them makes them unavailable.
+  const auto free_hits =
+      static_cast<int>(std::ranges::count_if(hits, [&](BlockId b) { return pool_.refs(b) == 0; }));
+  const int free = pool_.num_free();
+  const int for_sequence = std::max(0, blocks_for(reserved_tokens) - num_hits) + free_hits;
+  if (reserved_tokens > 0 && for_sequence > free)
+    return {Fit::sequence_too_long, for_sequence - free};
+  const int for_chunk = blocks_for(tokens) - num_hits + free_hits;
+  if (for_chunk > free) return {Fit::out_of_blocks, for_chunk - free};
+  return {};
+}
+
+void KvCache::take_hits(Request& request, std::span<const BlockId> hits) {
+  for (const BlockId hit : hits) {
+    touch(hit);
+    request.blocks.push_back(hit);
+  }
+  request.num_hashed_blocks = static_cast<int>(hits.size());
+}
+
+bool KvCache::try_grow(Request& request, int new_tokens) {
+  const int tokens = request.num_computed + new_tokens;
+  if (blocks_for(tokens) - static_cast<int>(request.blocks.size()) > pool_.num_free()) return false;
+  append_new_blocks(request, tokens);
+  register_full_blocks(request, std::min(tokens, request.num_tokens()));
+  return true;
+}
+
+void KvCache::append_new_blocks(Request& request, int tokens) {
+  if (eviction_order_ != nullptr) {
+    const int wanted = blocks_for(tokens) - static_cast<int>(request.blocks.size());
+    const int evicted = wanted - (pool_.num_free() - num_cached_free_);
+    if (evicted > 0) eviction_order_->before_eviction(evicted);
+  }
+  for (auto have = static_cast<int>(request.blocks.size()); have < blocks_for(tokens); ++have) {
+    request.blocks.push_back(take_block(request));
+  }
+}
+
+void KvCache::register_full_blocks(Request& request, int tokens) {
+  if (!config_.prefix_caching) return;
+  for (int i = request.num_hashed_blocks; i < tokens / config_.block_size; ++i) {
+    const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+    // After a failed load another request that shares the block may have computed it first.
+    if (cache_.contains(block)) continue;
+    cache_.insert(request.block_hash(i), block);
+    owners_[index(block)] = {request.spec.job, request.spec.turn};
+    ++num_changes_;
+  }
+  request.num_hashed_blocks = std::max(request.num_hashed_blocks, tokens / config_.block_size);
+}
+
+std::vector<BlockId> KvCache::hand_over(Request& request) {
+  std::vector<BlockId> blocks(request.blocks);
+  request.blocks.clear();
+  request.num_hashed_blocks = 0;
+  return blocks;
+}
+
+void KvCache::release(std::span<const BlockId> blocks) {
+  for (const BlockId block : std::views::reverse(blocks)) release_block(block);
+}
+
+void KvCache::release(Request& request) {
+  release(std::span<const BlockId>(request.blocks));
+  request.blocks.clear();
+  request.num_hashed_blocks = 0;
+}
+
+void KvCache::truncate(Request& request, int num_blocks) {
+  unregister_from(request, num_blocks);
+  release_tail(request, num_blocks);
+}
+
+void KvCache::release_tail(Request& request, int num_blocks) {
+  while (static_cast<int>(request.blocks.size()) > num_blocks) {
+    release_block(request.blocks.back());
+    request.blocks.pop_back();
+  }
+  request.num_hashed_blocks = std::min(request.num_hashed_blocks, num_blocks);
+}
+
+void KvCache::restore_order() {
+  if (pool_.num_free() != pool_.num_usable()) return;
+  for (auto block = static_cast<std::uint32_t>(pool_.num_usable()); block > 0; --block)
+    pool_.hand_out_next(BlockId{block});
+}
+
+void KvCache::forget_uncomputed(Request& request) {
+  unregister_from(request, request.num_computed / config_.block_size);
+}
+
+void KvCache::unregister_from(Request& request, int first_block) {
+  for (int i = first_block; i < request.num_hashed_blocks; ++i) {
+    const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+    if (!cache_.contains(block)) continue;
+    cache_.erase(block);
+    ++num_changes_;
+  }
+  request.num_hashed_blocks = std::min(request.num_hashed_blocks, first_block);
+}
+
+void KvCache::begin_copy(BlockId block) {
+  const bool free = pool_.refs(block) == 0;
+  num_cached_free_ -= free && cache_.contains(block) ? 1 : 0;
+  count_kept(block, -1);
+  pool_.touch(block);
+  ++keepers_[index(block)].copies;
+  count_kept(block, 1);
+  ++num_changes_;
+}
+
+void KvCache::end_copy(BlockId block) {
+  count_kept(block, -1);
+  --keepers_[index(block)].copies;
+  release_block(block);
+}
+
+void KvCache::count_kept(BlockId block, int by) {
+  if (pinned_only(block)) {
+    num_pinned_only_ += by;
+  } else if (copying_only(block)) {
+    num_copying_only_ += by;
+  }
+}
+
+std::vector<BlockId> KvCache::pin(Request& request) {
+  std::vector<BlockId> blocks = hand_over(request);
+  for (const BlockId block : blocks) {
+    ++keepers_[index(block)].pins;
+    count_kept(block, 1);
+  }
+  return blocks;
+}
+
+void KvCache::unpin(std::span<const BlockId> blocks) {
+  for (const BlockId block : std::views::reverse(blocks)) {
+    count_kept(block, -1);
+    // Drops the pin and its reference together, so that a block with other pins stays counted.
+    --keepers_[index(block)].pins;
+    release_block(block);
+  }
+}
+
+BlockId KvCache::take_block(const Request& by) {
+  const BlockId block = pool_.take();
+  ++num_changes_;
+  if (cache_.contains(block)) {
+    const TurnRef& owner = owners_[index(block)];
+    evictions_.push_back({block, owner.job, owner.turn, by.spec.job, by.spec.turn});
+    cache_.erase(block);
+    --num_cached_free_;
+  }
+  return block;
+}
+
+void KvCache::touch(BlockId block) {
+  count_kept(block, -1);
+  num_cached_free_ -= pool_.refs(block) == 0 ? 1 : 0;  // a hit is always registered
+  pool_.touch(block);
+  ++num_changes_;
+}
+
+void KvCache::release_block(BlockId block) {
+  ++num_changes_;
+  if (pool_.release(block)) {
+    const bool cached = cache_.contains(block);
+    num_cached_free_ += cached ? 1 : 0;
+    if (!cached && eviction_order_ != nullptr) pool_.hand_out_next(block);
+  } else {
+    count_kept(block, 1);
+  }
+}
+
+bool KvCache::reset_prefix_cache() {
+  if (pool_.num_free() != pool_.num_usable()) return false;
+  cache_.clear();
+  num_cached_free_ = 0;
+  return true;
+}
+
+int KvCache::common_prefix_blocks(const Request& request, int holders) const {
+  const auto differs = std::ranges::find_if(
+      request.blocks, [&](BlockId block) { return pool_.refs(block) != holders; });
+  return static_cast<int>(differs - request.blocks.begin());
+}
+
+void KvCache::verify() const {
+  const auto require = [](bool holds, const std::string& what) {
+    if (!holds) throw std::logic_error("KV cache: " + what);
+  };
+  BlockCensus seen;
+  int free_listed = 0;
+  for (BlockId b = pool_.free_head(); b != BlockId{0}; b = pool_.next_free(b)) {
+    require(pool_.refs(b) == 0, "a block in the free list has references");
+    require(++free_listed <= pool_.num_usable(), "the free list has a cycle");
+  }
+  for (std::uint32_t i = 1; i <= static_cast<std::uint32_t>(pool_.num_usable()); ++i) {
+    const BlockId block{i};
+    const Keepers& kept = keepers_[i];
+    require(kept.pins >= 0 && kept.copies >= 0 && kept.pins + kept.copies <= pool_.refs(block),
+            "more pins and copies than references");
+    const bool registered = cache_.contains(block);
+    require(!registered || cache_.find(cache_.hash_of(block)).has_value(),
+            "a registered block cannot be found");
+    const bool free = pool_.refs(block) == 0;
+    ++(free ? (registered ? seen.cached : seen.empty)
+            : (pinned_only(block)    ? seen.pinned
+               : copying_only(block) ? seen.copying
+                                     : seen.allocated));
+  }
+  const BlockCensus counted = census();
+  require(free_listed == pool_.num_free(), "the free list and its counter differ");
+  require(seen.allocated == counted.allocated && seen.pinned == counted.pinned &&
+              seen.copying == counted.copying && seen.cached == counted.cached &&
+              seen.empty == counted.empty,
+          "the census differs from a recount");
+}
+
+}  // namespace engine

@@ -1,0 +1,197 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workers/engine/base/request.hpp"
+#include "workers/engine/cache/block_pool.hpp"
+#include "workers/engine/cache/prefix_cache.hpp"
+
+namespace engine {
+
+struct KvConfig {
+  int num_blocks = 0;   // including the null block 0
+  int block_size = 16;  // tokens a block
+  bool prefix_caching = true;
+};
+
+/// Blocks by state. The five counts add up to the usable blocks of the pool.
+struct BlockCensus {
+  int allocated = 0;  // referenced by a request (and possibly by a pin or a copy)
+  int pinned = 0;     // referenced by pins alone: not evictable, although no request uses it
+  int copying = 0;    // referenced by copies from or to the host alone
+  int cached = 0;     // free, with content that is reusable until evicted
+  int empty = 0;      // free, no content
+};
+
+/// Cached content that was evicted because its block was allocated again.
+struct Eviction {
+  BlockId block;
+  JobId job;  // the job that registered the content
+  int turn;
+  JobId by_job;  // the job that allocated the block
+  int by_turn;
+};
+
+enum class Fit : std::uint8_t { ok, sequence_too_long, out_of_blocks };
+
+/// Answer to an admission. A request that does not fit cannot fit until num_changes() has grown by
+/// at least `missing_blocks`.
+struct Admission {
+  Fit fit = Fit::ok;
+  int missing_blocks = 0;
+};
+
+/// Decides which cached content is evicted when blocks run out.
+class EvictionOrder {
+ public:
+  virtual ~EvictionOrder() = default;
+  /// `count` blocks with content are about to be allocated from the head of the free list. May move
+  /// other blocks to the head, with hand_out_next().
+  virtual void before_eviction(int count) = 0;
+};
+
+/// Block tables over one pool and its prefix cache. No other code changes the state of a block.
+///
+/// Every allocation is all-or-nothing. Blocks are registered when a step that fills them is
+/// scheduled, before the forward pass runs. A request admitted later in the same step therefore
+/// shares them: attention reads KV after the same pass has written it.
+class KvCache {
+ public:
+  explicit KvCache(const KvConfig& config);
+
+  int block_size() const { return config_.block_size; }
+  int blocks_for(int tokens) const {
+    return (tokens + config_.block_size - 1) / config_.block_size;
+  }
+  int num_usable() const { return pool_.num_usable(); }
+  int num_free() const { return pool_.num_free(); }
+  const BlockPool& pool() const { return pool_; }
+  const PrefixCache& prefix_cache() const { return cache_; }
+  BlockCensus census() const;
+  /// The turn that registered the content of a registered block.
+  const TurnRef& owner(BlockId block) const { return owners_[index(block)]; }
+
+  /// Longest cached prefix of the request in whole blocks. Never covers the last token, because its
+  /// logits are needed. The span is valid until the next call.
+  std::span<const BlockId> find_prefix(const Request& request);
+
+  /// Gives a request without blocks its prefix hits and blocks for `new_tokens` more. With
+  /// `reserved_tokens` > 0, that many tokens must fit as well, although blocks are allocated for
+  /// new_tokens alone.
+  Admission try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
+                      int reserved_tokens);
+
+  /// Gives a request without blocks its prefix hits and blocks for `load_tokens` more, as the
+  /// target of a load. These blocks are not registered before register_loaded().
+  Admission try_admit_loading(Request& request, std::span<const BlockId> hits, int load_tokens,
+                              int reserved_tokens);
+  /// Registers the full blocks of the request's computed tokens once their KV has arrived.
+  void register_loaded(Request& request) { register_full_blocks(request, request.num_computed); }
+  /// Allocates blocks for `new_tokens` more for a request that waits with loaded blocks.
+  Admission try_admit_loaded(Request& request, int new_tokens, int reserved_tokens);
+
+  /// Allocates blocks for `new_tokens` beyond the computed ones of a running request.
+  bool try_grow(Request& request, int new_tokens);
+
+  /// Moves the request's references to the caller, which must release() them.
+  std::vector<BlockId> hand_over(Request& request);
+  void release(std::span<const BlockId> blocks);
+  /// Drops the request's references, last block first: a prefix is useful without its tail, but a
+  /// tail is useless without its prefix.
+  void release(Request& request);
+
+  /// Extends the request to blocks for `tokens` in all. Requires enough free blocks; registers
+  /// none.
+  void extend(Request& request, int tokens) { append_new_blocks(request, tokens); }
+  /// Drops all but the first `num_blocks` references; the content of the others stays cached.
+  void release_tail(Request& request, int num_blocks);
+
+  /// Drops all but the first `num_blocks` references, and unregisters the blocks behind them.
+  void truncate(Request& request, int num_blocks);
+
+  /// Number of copies from or to the block that are in flight.
+  int copies(BlockId block) const { return keepers_[index(block)].copies; }
+  /// A copy from or to the block is in flight until end_copy(): the block stays out of the free
+  /// list and cannot be allocated.
+  void begin_copy(BlockId block);
+  void end_copy(BlockId block);
+
+  /// Unregisters the blocks that the request was going to fill beyond its computed tokens. Called
+  /// for a request that leaves the step after it was scheduled: no other request may hit KV that is
+  /// never computed.
+  void forget_uncomputed(Request& request);
+
+  /// A pin takes over the request's references and keeps its blocks unevictable until unpin().
+  std::vector<BlockId> pin(Request& request);
+  void unpin(std::span<const BlockId> blocks);
+
+  /// Evicts content in this order, and allocates blocks without content first. Without an order,
+  /// the block released first is evicted first. Borrowed.
+  void set_eviction_order(EvictionOrder& order) { eviction_order_ = &order; }
+  /// Makes the free block the next to be allocated.
+  void hand_out_next(BlockId block) { pool_.hand_out_next(block); }
+
+  /// Evictions since the last clear_evictions(), in order.
+  std::span<const Eviction> evictions() const { return evictions_; }
+  void clear_evictions() { evictions_.clear(); }
+
+  /// Counts every block allocated, shared, released or registered. Each such event lowers the
+  /// number of missing blocks of a refused admission by at most one, so a refusal holds until
+  /// enough events have happened.
+  std::uint64_t num_changes() const { return num_changes_; }
+
+  /// Sorts the free list by block number, so that consecutive allocations get adjacent blocks. No
+  /// effect while a block is in use.
+  void restore_order();
+
+  /// Drops all cached content. Returns false and changes nothing while any block is in use.
+  bool reset_prefix_cache();
+
+  /// Leading blocks of `request` that all `holders` requests share (the common prefix of cascade
+  /// attention).
+  int common_prefix_blocks(const Request& request, int holders) const;
+
+  /// Walks the whole pool and throws std::logic_error when the bookkeeping is inconsistent.
+  /// O(pool).
+  void verify() const;
+
+ private:
+  /// References that do not belong to a request.
+  struct Keepers {
+    std::int32_t pins = 0;
+    std::int32_t copies = 0;
+  };
+  Admission check_room(std::span<const BlockId> hits, int tokens, int reserved_tokens) const;
+  void take_hits(Request& request, std::span<const BlockId> hits);
+  void unregister_from(Request& request, int first_block);
+  BlockId take_block(const Request& by);
+  void touch(BlockId block);
+  void release_block(BlockId block);
+  void append_new_blocks(Request& request, int tokens);
+  void register_full_blocks(Request& request, int tokens);
+  bool pinned_only(BlockId block) const {
+    const Keepers& kept = keepers_[index(block)];
+    return kept.pins > 0 && kept.pins + kept.copies == pool_.refs(block);
+  }
+  bool copying_only(BlockId block) const {
+    const Keepers& kept = keepers_[index(block)];
+    return kept.copies > 0 && kept.copies == pool_.refs(block);
+  }
+  void count_kept(BlockId block, int by);
+
+  KvConfig config_;
+  BlockPool pool_;
+  PrefixCache cache_;
+  std::vector<TurnRef> owners_;   // by block: the turn that registered its content
+  std::vector<Keepers> keepers_;  // by block
+  std::vector<BlockId> hits_;
+  std::vector<Eviction> evictions_;
+  EvictionOrder* eviction_order_ = nullptr;
+  std::uint64_t num_changes_ = 0;
+  int num_cached_free_ = 0;
+  int num_pinned_only_ = 0;
+  int num_copying_only_ = 0;
+};
+
+}  // namespace engine

@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "workers/engine/cache/kv_cache.hpp"
+#include "workers/engine/prefetch/policy.hpp"
+#include "workers/engine/step/host_tier.hpp"
+
+namespace engine {
+
+enum class TierKind : std::uint8_t { none, offload, lmcache, swap };
+enum class StoreMode : std::uint8_t {
+  eager,  // every full block, one step after it is computed
+  lazy,   // blocks that are about to be evicted
+};
+
+struct TierConfig {
+  TierKind kind = TierKind::none;
+  std::int64_t host_blocks = 0;  // size of the host tier
+  TransferConfig transfers{};
+
+  // offload
+  StoreMode store_mode = StoreMode::eager;
+  PrefetchPolicy* prefetch = nullptr;  // borrowed; null: KV is loaded on demand only
+  bool tail_store = true;              // also store the blocks that a turn's last step completed
+
+  // swap
+  bool swap_partially = false;   // swap as many blocks of a request as there is space for
+  bool swap_if_cheaper = false;  // swap only when estimated cheaper than recomputing
+
+  // lmcache
+  int chunk_tokens = 256;  // a multiple of the block size
+  bool save_decode = false;
+  // Costs of the connector beyond its copies; they pass on the virtual clock alone.
+  Nanos schedule_overhead{0};  // per step
+  Nanos save_overhead{0};      // per step that saves
+};
+
+/// Throws InputError when the tier's sizes are impossible. All borrowed objects must outlive the
+/// tier. Events are appended to `events`.
+std::unique_ptr<HostTier> make_host_tier(const TierConfig& config, int max_step_tokens, KvCache& kv,
+                                         BlockCopier& copier, std::vector<KvEvent>& events);
+
+}  // namespace engine

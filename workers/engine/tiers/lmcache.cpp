@@ -1,0 +1,135 @@
+#include "workers/engine/tiers/lmcache.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <ranges>
+
+namespace engine {
+
+LmcacheTier::LmcacheTier(const TierConfig& config, KvCache& kv, BlockCopier& copier,
+                         std::vector<KvEvent>& events)
+    : config_(config),
+      chunk_blocks_(config.chunk_tokens / kv.block_size()),
+      kv_(kv),
+      host_(static_cast<int>(config.host_blocks / chunk_blocks_)),
+      transfers_(config.transfers, copier),
+      events_(events) {}
+
+HostHit LmcacheTier::find(Request& request, int gpu_tokens) {
+  release_found(request);
+  const int chunks = request.num_tokens() / config_.chunk_tokens;
+  for (int i = 0; i < chunks; ++i) {
+    const auto slot = host_.find(chunk_hash(request, i));
+    if (!slot) break;
+    host_.hold(*slot);
+    request.tier.found.push_back(*slot);
+  }
+  // Chunks that the host has are not saved again.
+  request.tier.cursor = static_cast<int>(request.tier.found.size());
+  // The last token is always computed, because its logits are needed.
+  const int hit = std::min(request.tier.cursor * config_.chunk_tokens, request.num_tokens() - 1);
+  if (hit > gpu_tokens) return {hit - gpu_tokens, true};
+  release_found(request);
+  return {};
+}
+
+/// Releases the head of the chain last, so that it is the most recently used: the rest is useless
+/// without it.
+void LmcacheTier::release_found(Request& request) {
+  for (const HostSlot slot : std::views::reverse(request.tier.found)) host_.release(slot);
+  request.tier.found.clear();
+}
+
+void LmcacheTier::load(Request& request, int gpu_blocks, int num_blocks) {
+  Load load{TransferId::none, &request, gpu_blocks, {}};
+  for (int i = gpu_blocks; i < gpu_blocks + num_blocks; ++i) {
+    const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+    const HostSlot chunk = request.tier.found[static_cast<std::size_t>(i / chunk_blocks_)];
+    kv_.begin_copy(block);
+    load.copies.push_back({block, block_slot(chunk, i)});
+  }
+  load.id = transfers_.submit({CopyDirection::load, Urgency::demand}, load.copies);
+  events_.add(KvEventKind::load, KvReason::demand, turn_of(request), num_blocks);
+  loads_.push_back(std::move(load));
+}
+
+void LmcacheTier::forget(Request& request, Nanos) {
+  release_found(request);
+  request.tier.cursor = 0;
+}
+
+std::span<const LoadedKv> LmcacheTier::before_execution(const StepPlan& plan, Clock& clock) {
+  failed_.clear();
+  if (!plan.scheduled.empty()) clock.advance(config_.schedule_overhead);
+  if (loads_.empty()) return failed_;
+  for (const TransferDone& done : transfers_.drain(clock))
+    end_load(*std::ranges::find(loads_, done.id, &Load::id), done);
+  loads_.clear();
+  return failed_;
+}
+
+void LmcacheTier::end_load(const Load& load, const TransferDone& done) {
+  for (const BlockCopy& copy : std::views::reverse(load.copies)) kv_.end_copy(copy.block);
+  if (!done.failed) return;
+  Request& request = *load.request;
+  const int intact = load.gpu_blocks + done.landed;
+  const auto bad = static_cast<std::size_t>(intact / chunk_blocks_);
+  for (std::size_t i = bad; i < request.tier.found.size(); ++i)
+    host_.unpublish(request.tier.found[i]);
+  request.tier.cursor = std::min(request.tier.cursor, static_cast<int>(bad));
+  events_.add(KvEventKind::load_failed, KvReason::load_failed, turn_of(request),
+              static_cast<int>(load.copies.size()) - done.landed);
+  failed_.push_back({&request, intact * kv_.block_size(), true});
+}
+
+void LmcacheTier::after_execution(const StepPlan& plan, Clock& clock) {
+  for (const ScheduledRequest& share : plan.scheduled) {
+    if (share.num_tokens > 1 || config_.save_decode) {
+      save(*share.request, (share.computed_before + share.num_tokens) / config_.chunk_tokens);
+    }
+    release_found(*share.request);
+  }
+  wait_for_saves(clock);
+}
+
+/// Saves the request's chunks up to `end_chunk`, until no slot is free.
+void LmcacheTier::save(Request& request, int end_chunk) {
+  for (int& chunk = request.tier.cursor; chunk < end_chunk; ++chunk) {
+    const BlockHash& hash = chunk_hash(request, chunk);
+    if (host_.has_or_expects(hash)) continue;
+    if (host_.num_free() == 0) return;
+    const HostPool::Reserved reserved = host_.reserve(hash, turn_of(request));
+    if (reserved.evicted) {
+      const auto& [owner, unread] = *reserved.evicted;
+      events_.add(KvEventKind::evict_host, unread ? KvReason::unread : KvReason::read, owner,
+                  turn_of(request), chunk_blocks_);
+    }
+    saving_.push_back(reserved.slot);
+    copy_chunk(request, chunk, reserved.slot);
+    events_.add(KvEventKind::store, KvReason::write_through, turn_of(request), chunk_blocks_);
+  }
+}
+
+void LmcacheTier::copy_chunk(const Request& request, int chunk, HostSlot to) {
+  for (int i = chunk * chunk_blocks_; i < (chunk + 1) * chunk_blocks_; ++i) {
+    const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+    kv_.begin_copy(block);
+    to_save_.push_back({block, block_slot(to, i)});
+  }
+}
+
+void LmcacheTier::wait_for_saves(Clock& clock) {
+  if (to_save_.empty()) return;
+  clock.advance(config_.save_overhead);
+  transfers_.submit({CopyDirection::store, Urgency::demand}, to_save_);
+  const TransferDone done = transfers_.drain(clock).front();
+  for (std::size_t i = 0; i < saving_.size(); ++i) {
+    const bool whole = (static_cast<int>(i) + 1) * chunk_blocks_ <= done.landed;
+    whole ? host_.publish(saving_[i]) : host_.abandon(saving_[i]);
+  }
+  for (const BlockCopy& copy : std::views::reverse(to_save_)) kv_.end_copy(copy.block);
+  saving_.clear();
+  to_save_.clear();
+}
+
+}  // namespace engine

@@ -1,0 +1,67 @@
+#pragma once
+#include <vector>
+
+#include "workers/engine/cache/host_pool.hpp"
+#include "workers/engine/step/tier_events.hpp"
+#include "workers/engine/tiers/config.hpp"
+
+namespace engine {
+
+/// A host tier in chunks of many blocks, as LMCacheConnectorV1 uses it. Loads of the requests that
+/// a step admits run before the step; chunks that its prefills complete are stored after it. All
+/// requests of the step wait for both. KV of generated tokens is stored only with save_decode.
+///
+/// A chunk is identified by the hash of its last block, which covers all blocks before it. A
+/// request with one token in a step counts as decoding, even when that token is the last one of its
+/// prompt.
+class LmcacheTier final : public HostTier {
+ public:
+  LmcacheTier(const TierConfig& config, KvCache& kv, BlockCopier& copier,
+              std::vector<KvEvent>& events);
+
+  HostHit find(Request& request, int gpu_tokens) override;
+  void load(Request& request, int gpu_blocks, int num_blocks) override;
+  void forget(Request& request, Nanos now) override;
+  void on_turn_finish(Request& request, Nanos) override { release_found(request); }
+
+  std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) override;
+  void after_execution(const StepPlan& plan, Clock& clock) override;
+
+  TransferStats take_stats() override { return transfers_.take_stats(); }
+  int blocks_held() const override { return host_.num_published() * chunk_blocks_; }
+  int capacity() const override { return host_.num_slots() * chunk_blocks_; }
+  const HostPool& host() const { return host_; }
+
+ private:
+  struct Load {
+    TransferId id;
+    Request* request;
+    int gpu_blocks;
+    std::vector<BlockCopy> copies;
+  };
+  const BlockHash& chunk_hash(const Request& request, int chunk) const {
+    return request.block_hash((chunk + 1) * chunk_blocks_ - 1);
+  }
+  HostSlot block_slot(HostSlot chunk, int block) const {
+    return HostSlot{index(chunk) * static_cast<std::uint32_t>(chunk_blocks_) +
+                    static_cast<std::uint32_t>(block % chunk_blocks_)};
+  }
+  void release_found(Request& request);
+  void end_load(const Load& load, const TransferDone& done);
+  void save(Request& request, int end_chunk);
+  void copy_chunk(const Request& request, int chunk, HostSlot to);
+  void wait_for_saves(Clock& clock);
+
+  TierConfig config_;
+  int chunk_blocks_;
+  KvCache& kv_;
+  HostPool host_;  // a slot holds a chunk
+  TransferQueue transfers_;
+  TierEvents events_;
+  std::vector<Load> loads_;
+  std::vector<HostSlot> saving_;  // chunks of this step
+  std::vector<BlockCopy> to_save_;
+  std::vector<LoadedKv> failed_;
+};
+
+}  // namespace engine

@@ -1,0 +1,185 @@
+#include "workers/engine/tiers/swap.hpp"
+
+#include <algorithm>
+#include <ranges>
+
+namespace engine {
+
+SwapTier::SwapTier(const TierConfig& config, KvCache& kv, BlockCopier& copier,
+                   std::vector<KvEvent>& events)
+    : config_(config), kv_(kv), transfers_(config.transfers, copier), events_(events) {
+  for (auto slot = static_cast<std::uint32_t>(config.host_blocks); slot > 0; --slot)
+    free_.push_back(HostSlot{slot - 1});
+}
+
+int SwapTier::blocks_held() const {
+  return static_cast<int>(config_.host_blocks) - static_cast<int>(free_.size());
+}
+
+SwapTier::Entry SwapTier::entry_of(const Request& request) {
+  return std::ranges::find(swapped_, &request, &Swapped::request);
+}
+
+SwapTier::Entry SwapTier::gap_of(JobId job) {
+  return std::ranges::find_if(
+      swapped_, [&](const Swapped& entry) { return entry.request == nullptr && entry.job == job; });
+}
+
+/// The source block is free at once, since the copy is done before anything is computed or loaded.
+HostSlot SwapTier::store(BlockId block) {
+  const HostSlot slot = free_.back();
+  free_.pop_back();
+  going_out_.push_back({block, slot});
+  return slot;
+}
+
+void SwapTier::store_first(Swapped& entry, const Request& request, int count) {
+  for (int i = 0; i < count; ++i)
+    entry.slots.push_back(store(request.blocks[static_cast<std::size_t>(i)]));
+}
+
+bool SwapTier::keep_preempted(Request& request) {
+  const int wanted = kv_.blocks_for(request.num_computed);
+  const int count = std::min(wanted, static_cast<int>(free_.size()));
+  if (count == 0 || (count < wanted && !config_.swap_partially)) return false;
+  if (config_.swap_if_cheaper &&
+      !rates_.swap_is_cheaper(count, static_cast<int>(going_out_.size()), request.num_computed))
+    return false;
+  Swapped entry{&request, request.spec.job, request.num_computed};
+  store_first(entry, request, count);
+  if (count < wanted) entry.tokens = count * kv_.block_size();
+  swapped_.push_back(std::move(entry));
+  events_.add(KvEventKind::swap_out, count < wanted ? KvReason::partial : KvReason::swapped_out,
+              turn_of(request), count);
+  return true;
+}
+
+bool SwapTier::keep_tail(Request& request) {
+  if (free_.empty()) return false;
+  Entry entry = entry_of(request);
+  if (entry == swapped_.end()) {
+    swapped_.push_back({&request, request.spec.job, request.num_computed});
+    entry = swapped_.end() - 1;
+  }
+  entry->slots.insert(entry->slots.begin(), store(request.blocks.back()));
+  entry->first_block = static_cast<int>(request.blocks.size()) - 1;
+  events_.add(KvEventKind::swap_out, KvReason::partial, turn_of(request), 1);
+  return true;
+}
+
+/// Stores all full blocks of the turn, or nothing.
+bool SwapTier::keep_finished(Request& request) {
+  const int count = request.num_computed / kv_.block_size();
+  if (count == 0 || count > static_cast<int>(free_.size())) return false;
+  Swapped gap{nullptr, request.spec.job, count * kv_.block_size()};
+  for (int block = 0; block < count; ++block) gap.hashes.push_back(request.block_hash(block));
+  store_first(gap, request, count);
+  swapped_.push_back(std::move(gap));
+  events_.add(KvEventKind::swap_out, KvReason::waste, turn_of(request), count);
+  return true;
+}
+
+/// Tokens of the request that the stored turn holds, in whole blocks and short of the last token.
+int SwapTier::known_tokens(const Swapped& gap, const Request& request) const {
+  const int most =
+      std::min(static_cast<int>(gap.hashes.size()), (request.num_tokens() - 1) / kv_.block_size());
+  int same = 0;
+  while (same < most && gap.hashes[static_cast<std::size_t>(same)] == request.block_hash(same))
+    ++same;
+  return same * kv_.block_size();
+}
+
+HostHit SwapTier::find(Request& request, int gpu_tokens) {
+  const Entry entry = entry_of(request);
+  int tokens = 0;
+  if (entry != swapped_.end()) {
+    tokens = entry->first_block * kv_.block_size() <= gpu_tokens ? entry->tokens : 0;
+  } else if (const Entry gap = gap_of(request.spec.job); gap != swapped_.end()) {
+    tokens = known_tokens(*gap, request);
+  }
+  if (tokens <= gpu_tokens) return {};
+  return {tokens - gpu_tokens, true};
+}
+
+void SwapTier::load(Request& request, int gpu_blocks, int num_blocks) {
+  Entry entry = entry_of(request);
+  if (entry == swapped_.end()) entry = gap_of(request.spec.job);
+  Load load{TransferId::none, &request, gpu_blocks, {}};
+  for (int i = gpu_blocks; i < gpu_blocks + num_blocks; ++i) {
+    const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+    kv_.begin_copy(block);
+    load.copies.push_back({block, entry->slot_of(i)});
+  }
+  events_.add(KvEventKind::swap_in, KvReason::demand, turn_of(request), num_blocks);
+  loads_.push_back(std::move(load));
+}
+
+void SwapTier::forget(Request& request, Nanos) {
+  if (const Entry entry = entry_of(request); entry != swapped_.end()) release(entry);
+  if (const Entry gap = gap_of(request.spec.job); gap != swapped_.end()) release(gap);
+}
+
+std::span<const LoadedKv> SwapTier::before_execution(const StepPlan&, Clock& clock) {
+  failed_.clear();
+  copy_out(clock);
+  const Nanos start = clock.now();
+  int blocks = 0;
+  for (Load& load : loads_) {
+    load.id = transfers_.submit({CopyDirection::load, Urgency::demand}, load.copies);
+    blocks += static_cast<int>(load.copies.size());
+  }
+  if (!loads_.empty()) {
+    for (const TransferDone& done : transfers_.drain(clock))
+      end_load(*std::ranges::find(loads_, done.id, &Load::id), done);
+    loads_.clear();
+    rates_.copied(blocks, clock.now() - start);
+  }
+  ready_ = clock.now();
+  return failed_;
+}
+
+void SwapTier::copy_out(Clock& clock) {
+  if (going_out_.empty()) return;
+  const Nanos start = clock.now();
+  transfers_.submit({CopyDirection::store, Urgency::demand}, going_out_);
+  const int landed = transfers_.drain(clock).front().landed;
+  rates_.copied(static_cast<int>(going_out_.size()), clock.now() - start);
+  end_stores(landed);
+}
+
+void SwapTier::after_execution(const StepPlan& plan, Clock& clock) {
+  rates_.computed(plan, clock.now() - ready_);
+}
+
+/// A request with a block that failed to store is recomputed.
+void SwapTier::end_stores(int landed) {
+  const std::vector<BlockCopy> copies = std::move(going_out_);
+  going_out_.clear();
+  for (auto i = static_cast<std::size_t>(landed); i < copies.size(); ++i) {
+    const HostSlot lost = copies[i].slot;
+    const auto entry = std::ranges::find_if(swapped_, [&](const Swapped& swapped) {
+      return std::ranges::find(swapped.slots, lost) != swapped.slots.end();
+    });
+    if (entry != swapped_.end()) release(entry);
+  }
+}
+
+/// Frees the entry's slots, and drops its stores that have not been submitted.
+void SwapTier::release(Entry entry) {
+  std::erase_if(going_out_, [&](const BlockCopy& copy) {
+    return std::ranges::find(entry->slots, copy.slot) != entry->slots.end();
+  });
+  free_.insert(free_.end(), entry->slots.rbegin(), entry->slots.rend());
+  swapped_.erase(entry);
+}
+
+void SwapTier::end_load(const Load& load, const TransferDone& done) {
+  for (const BlockCopy& copy : std::views::reverse(load.copies)) kv_.end_copy(copy.block);
+  forget(*load.request, Nanos{0});
+  if (!done.failed) return;
+  events_.add(KvEventKind::load_failed, KvReason::load_failed, turn_of(*load.request),
+              static_cast<int>(load.copies.size()) - done.landed);
+  failed_.push_back({load.request, (load.gpu_blocks + done.landed) * kv_.block_size(), true});
+}
+
+}  // namespace engine

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "workers/engine/base/clock.hpp"
+#include "workers/engine/base/ids.hpp"
+
+namespace policies {
+
+/// How long the tool runs after this turn of this job; negative when unknown.
+using GapSource = std::function<engine::Nanos(engine::JobId, int turn)>;
+
+/// Log-spread around a single predicted value: a factor of 1.28 either way.
+inline constexpr double kSpreadOfOneNumber = 0.25;
+
+struct EstimatorError {
+  double bias = 1;   // factor
+  double sigma = 0;  // standard deviation of the logarithm of a second factor
+  std::uint64_t seed = 42;
+  bool any() const { return bias != 1 || sigma != 0; }
+};
+
+struct EstimatorConfig {
+  std::string name = "tool_mean";
+  int enough_calls = 100;  // tool_cdf: more calls than this are enough
+  EstimatorError error{};
+  GapSource truth{};  // oracle
+  GapSource hints{};  // client_hint
+};
+
+}  // namespace policies

@@ -1,0 +1,196 @@
+#include "workers/rank/cell_job.hpp"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/files/strict_json.hpp"
+#include "sweeps/spec/canonical_json.hpp"
+#include "workers/backends/cuda/device/errors.hpp"
+#include "workers/backends/cuda/device/profiler_range.hpp"
+#include "workers/binding/binding.hpp"
+#include "workers/engine/base/errors.hpp"
+#include "workers/rank/fatal_mark.hpp"
+
+namespace worker {
+namespace {
+
+using nlohmann::json;
+using sweep::Value;
+
+json to_json(const Value& value) {
+  return std::visit([](const auto& v) { return json(v); }, value);
+}
+
+Value to_value(const json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  return value.get<std::string>();
+}
+
+CellJob parse_job(const json& text) {
+  CellJob job;
+  job.profiles = text.at("profiles");
+  job.mark_path = text.at("mark");
+  sweep::CellRecord& record = job.record;
+  record.key = text.at("key");
+  record.index = text.at("index");
+  record.label = text.at("label");
+  record.config_json = text.at("config");
+  record.backend = text.at("backend");
+  record.repeat = text.at("repeat");
+  record.seed = text.at("seed");
+  for (const json& axis : text.at("axes"))
+    record.axes.emplace_back(axis.at(0), to_value(axis.at(1)));
+  for (const json& param : text.at("params")) {
+    job.params[param.at(0)] = {to_value(param.at(1)), {param.at(2), param.at(3), param.at(4)}};
+  }
+  for (const json& each : text.at("expected"))
+    job.expected.push_back({each.at(0), each.at(1), {each.at(2), each.at(3), each.at(4)}});
+  return job;
+}
+
+/// Frees the executor's host memory when a cell ends, unless the job says to keep it: the driver
+/// relies on that.
+class HostMemoryAfter {
+ public:
+  explicit HostMemoryAfter(Executor& executor) : executor_(executor) {}
+  ~HostMemoryAfter() {
+    if (!keep_) executor_.give_back_host_memory();
+  }
+  HostMemoryAfter(const HostMemoryAfter&) = delete;
+  HostMemoryAfter& operator=(const HostMemoryAfter&) = delete;
+  void keep() { keep_ = true; }
+
+ private:
+  Executor& executor_;
+  bool keep_ = false;
+};
+
+class CellRunner {
+ public:
+  CellRunner(const Hello& self, int rank, std::shared_ptr<Executor> executor)
+      : self_(self), rank_(rank), executor_(std::move(executor)) {}
+
+  std::string operator()(const std::string& text, const CellContext& context) {
+    CellJob job = decode_job(text);
+    const FatalMark mark(job.mark_path);
+    const BoundCell bound = bind_again(job);
+    sweep::ShardContents contents;
+    contents.record = std::move(job.record);
+    describe_run(contents.record.run, context);
+    const engine::WallClock wall;
+    contents.result =
+        run_on_device(bound.config, context, static_cast<std::uint64_t>(contents.record.index));
+    if (const std::string missed = sweep::unmet(job.expected, contents.result); !missed.empty())
+      throw CellVerdict(sweep::CellStatus::failed, missed);
+    contents.record.run.wall_s = engine::to_seconds(wall.now());
+    contents.record.run.t_end_utc = engine::utc_now();
+    contents.record.status = sweep::CellStatus::ok;
+    contents.result.notes.push_back({"cell", contents.record.label});
+    if (!self_.sku_source.empty())
+      contents.result.notes.push_back({"sku_source", self_.sku_source, true});
+    return sweep::shard_bytes(std::move(contents));
+  }
+
+ private:
+  sweep::CellResult run_on_device(const ExperimentConfig& config, const CellContext& context,
+                                  std::uint64_t cell) {
+    const backends::ProfilerRange range(backends::ProfilerName::cell, cell);
+    HostMemoryAfter after(*executor_);
+    try {
+      sweep::CellResult result =
+          run_experiment(config, *workloads_, *executor_, {context.progress, context.stop});
+      if (context.keep_memory) after.keep();
+      return result;
+    } catch (const backends::DeviceLost& error) {
+      throw DeviceLost(error.what());
+    }
+  }
+
+  BoundCell bind_again(const CellJob& job) {
+    if (!profiles_ || profiles_->dir() != job.profiles) profiles_.emplace(job.profiles);
+    try {
+      BoundCell bound = worker::bind(job.params, job.record.backend, job.record.seed, *profiles_);
+      if (sweep::sha256_of(sweep::canonical_json(bound.identity)) == job.record.key) return bound;
+    } catch (const Infeasible& reason) {
+      throw CellVerdict(sweep::CellStatus::infeasible, reason.what());
+    }
+    throw InputError("this worker sees other profiles or input files than the driver");
+  }
+
+  void describe_run(sweep::CellRun& run, const CellContext& context) const {
+    run.attempts = context.attempt;
+    run.host = self_.host;
+    run.rank = rank_;
+    run.slurm_job = self_.slurm_job;
+    run.gpu_name = self_.device_name;
+    run.gpu_uuid = self_.device_uuid;
+    run.gpu_memory_bytes = self_.device_mib << 20;
+    run.t_start_utc = engine::utc_now();
+  }
+
+  Hello self_;
+  int rank_;
+  std::optional<Profiles> profiles_;  // as read for the first cell
+  // RunCell is copyable; its copies are used one at a time.
+  std::shared_ptr<WorkloadCache> workloads_ = std::make_shared<WorkloadCache>();
+  std::shared_ptr<Executor> executor_;
+};
+
+}  // namespace
+
+std::string encode_job(const CellJob& job) {
+  const sweep::CellRecord& record = job.record;
+  json axes = json::array(), params = json::array(), expected = json::array();
+  for (const auto& [name, value] : record.axes) axes.push_back({name, to_json(value)});
+  for (const auto& [key, param] : job.params) {
+    params.push_back(
+        {key, to_json(param.value), param.where.file, param.where.line, param.where.column});
+  }
+  for (const auto& [what, value, where] : job.expected)
+    expected.push_back({what, value, where.file, where.line, where.column});
+  return json{{"key", record.key},         {"index", record.index},
+              {"label", record.label},     {"config", record.config_json},
+              {"backend", record.backend}, {"repeat", record.repeat},
+              {"seed", record.seed},       {"axes", axes},
+              {"params", params},          {"profiles", job.profiles},
+              {"mark", job.mark_path},     {"expected", expected}}
+      .dump();
+}
+
+CellJob decode_job(const std::string& text) {
+  try {
+    return parse_job(sweep::strict_json(text));
+  } catch (const sweep::JsonRefused& refused) {
+    throw ProtocolError(std::string("not a cell job: ") + refused.what());
+  } catch (const json::exception& error) {
+    throw ProtocolError(std::string("not a cell job: ") + error.what());
+  }
+}
+
+RunCell make_cell_runner(const Hello& self, int rank, std::shared_ptr<Executor> executor) {
+  return CellRunner(self, rank, std::move(executor));
+}
+
+void load_model_of(const std::string& text, Executor& executor,
+                   const std::optional<backends::NcclGroup>& group) {
+  const CellJob job = decode_job(text);
+  Profiles profiles(job.profiles);
+  executor.load(bind(job.params, job.record.backend, job.record.seed, profiles).config, group);
+}
+
+std::string failed_shard(sweep::CellRecord record, int attempts, sweep::CellStatus kind,
+                         const std::string& reason) {
+  sweep::ShardContents contents;
+  contents.record = std::move(record);
+  contents.record.status = kind;
+  contents.record.reason = reason;
+  contents.record.run.attempts = attempts;
+  contents.record.run.t_end_utc = engine::utc_now();
+  return sweep::shard_bytes(std::move(contents));
+}
+
+}  // namespace worker

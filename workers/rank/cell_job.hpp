@@ -1,0 +1,42 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sweeps/archive/shard.hpp"
+#include "sweeps/spec/expectation.hpp"
+#include "workers/cell/execution.hpp"
+#include "workers/rank/protocol.hpp"
+#include "workers/rank/worker_loop.hpp"
+
+namespace worker {
+
+/// A cell sent to a worker: all that its result and its row in the archive need.
+struct CellJob {
+  sweep::CellRecord record;  // as planned
+  sweep::ParamMap params;
+  std::string profiles;                           // folder of the profiles
+  std::string mark_path;                          // path of the note that the cell has started
+  std::vector<sweep::Expectation> expected = {};  // of the result
+};
+
+std::string encode_job(const CellJob& job);
+/// Throws ProtocolError when the text is not a job.
+CellJob decode_job(const std::string& text);
+
+/// Runs jobs and returns the bytes of their shards. Binds the cell again: the cell fails when the
+/// worker sees other files than the driver, or when the result does not meet the expectations.
+/// While a cell runs, a fatal signal is recorded in the cell's mark.
+RunCell make_cell_runner(const Hello& self, int rank,
+                         std::shared_ptr<Executor> executor = std::make_shared<Executor>());
+
+/// Loads the model of this job into the executor's memory before the first cell. All ranks of the
+/// group must call it at the same time.
+void load_model_of(const std::string& job, Executor& executor,
+                   const std::optional<backends::NcclGroup>& group);
+
+/// The shard of a cell that ended without a result.
+std::string failed_shard(sweep::CellRecord record, int attempts, sweep::CellStatus kind,
+                         const std::string& reason);
+
+}  // namespace worker

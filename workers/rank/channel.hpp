@@ -1,0 +1,74 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "workers/engine/base/clock.hpp"
+#include "workers/rank/protocol.hpp"
+
+namespace worker {
+
+/// A message could not be sent or received. `peer` is the other end, -1 when unknown.
+struct ChannelError : std::runtime_error {
+  ChannelError(int peer, const std::string& message) : std::runtime_error(message), peer(peer) {}
+  int peer;
+};
+
+struct Received {
+  int from;
+  Message message;
+};
+
+/// Messages between numbered ends, in order for each pair. Each end is used by one thread.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  /// Queues the message and returns at once. Throws ChannelError, ProtocolError.
+  virtual void send(int to, const Message& message) = 0;
+  /// The next message that has arrived; never waits. Throws ChannelError, ProtocolError.
+  virtual std::optional<Received> poll() = 0;
+  /// Sleeps until a message may have arrived, at most `longest`. A signal ends the sleep.
+  virtual void wait(engine::Nanos longest) = 0;
+  /// Waits until all sent messages have left, at most `longest`. Returns whether they have.
+  virtual bool flush(engine::Nanos longest) = 0;
+};
+
+/// The position of a process among those of the job.
+struct WorldPlace {
+  int rank = 0;
+  int size = 1;
+  int local_worker = 0;  // index among the workers (all but rank 0) of its node; rank 0: -1
+};
+
+/// The channel between the ranks of an MPI job. MPI must be initialized, and the channel must be
+/// used by the thread that initialized it and destroyed before MPI_Finalize. Construction is
+/// collective. Afterwards everything is point to point and never blocks on a peer, so a dead peer
+/// harms no other.
+///
+/// A message is sent in pieces of at most `piece_bytes` (MPI counts are int), all with the tag of
+/// its kind. Between messages the channel sleeps for 1 ms, doubling to 50 ms.
+class MpiChannel final : public Channel {
+ public:
+  static constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
+
+  explicit MpiChannel(std::size_t piece_bytes = kPieceBytes);
+  ~MpiChannel() override;
+  MpiChannel(const MpiChannel&) = delete;
+  MpiChannel& operator=(const MpiChannel&) = delete;
+
+  const WorldPlace& place() const;
+  void send(int to, const Message& message) override;
+  std::optional<Received> poll() override;
+  void wait(engine::Nanos longest) override;
+  bool flush(engine::Nanos longest) override;
+  /// Ends every process of the job, including hung or stopped ones, with this exit code of the job.
+  [[noreturn]] void abort(int exit_code);
+
+ private:
+  class Impl;  // keeps mpi.h out of this header
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace worker

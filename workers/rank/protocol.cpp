@@ -1,0 +1,235 @@
+#include "workers/rank/protocol.hpp"
+
+#include <bit>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace worker {
+namespace {
+
+// The wire format: the fields of each struct in this order.
+constexpr auto fields(const Progress*) {
+  return std::tuple(&Progress::finished_jobs, &Progress::jobs, &Progress::steps, &Progress::now_s,
+                    &Progress::serving);
+}
+constexpr auto fields(const Hello*) {
+  return std::tuple(&Hello::host, &Hello::pid, &Hello::start_ticks, &Hello::cores,
+                    &Hello::memory_gib, &Hello::backend, &Hello::sku, &Hello::sku_source,
+                    &Hello::device_name, &Hello::device_mib, &Hello::device_id, &Hello::device_uuid,
+                    &Hello::slurm_job);
+}
+constexpr auto fields(const Heartbeat*) {
+  return std::tuple(&Heartbeat::cell, &Heartbeat::attempt, &Heartbeat::progress);
+}
+constexpr auto fields(const Done*) {
+  return std::tuple(&Done::cell, &Done::attempt, &Done::result);
+}
+constexpr auto fields(const Failed*) {
+  return std::tuple(&Failed::cell, &Failed::attempt, &Failed::kind, &Failed::reason,
+                    &Failed::poisoned, &Failed::hindered);
+}
+constexpr auto fields(const Abandoned*) {
+  return std::tuple(&Abandoned::cell, &Abandoned::attempt);
+}
+constexpr auto fields(const Goodbye*) { return std::tuple(&Goodbye::stuck); }
+constexpr auto fields(const Assign*) {
+  return std::tuple(&Assign::cell, &Assign::attempt, &Assign::config, &Assign::keep_memory);
+}
+constexpr auto fields(const Abandon*) { return std::tuple(&Abandon::cell, &Abandon::attempt); }
+constexpr auto fields(const Stop*) { return std::tuple(); }
+constexpr auto fields(const Welcome*) {
+  return std::tuple(&Welcome::backend, &Welcome::model_of, &Welcome::weights_group,
+                    &Welcome::group_rank, &Welcome::group_size);
+}
+
+template <class Struct, class Fn>
+void for_each_field(Struct& value, Fn fn) {
+  std::apply([&](auto... member) { (fn(value.*member), ...); },
+             fields(static_cast<const Struct*>(nullptr)));
+}
+
+class Writer {
+ public:
+  template <class T>
+  void put(const T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      put_unsigned(static_cast<std::uint8_t>(value));
+    } else if constexpr (std::is_enum_v<T>) {
+      put(static_cast<std::int32_t>(value));
+    } else if constexpr (std::is_same_v<T, double>) {
+      put_unsigned(std::bit_cast<std::uint64_t>(value));
+    } else if constexpr (std::is_integral_v<T>) {
+      put_unsigned(static_cast<std::make_unsigned_t<T>>(value));
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      put_unsigned(std::uint64_t{value.size()});
+      bytes_ += value;
+    } else {
+      for_each_field(value, [this](const auto& field) { put(field); });
+    }
+  }
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+  std::size_t size() const { return bytes_.size(); }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  template <class U>
+  void put_unsigned(U value) {
+    for (std::size_t i = 0; i < sizeof(U); ++i)
+      bytes_ += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i) & 0xff);
+  }
+  std::string bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <class T>
+  void get(T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      value = flag();
+    } else if constexpr (std::is_same_v<T, sweep::CellStatus>) {
+      value = status();
+    } else if constexpr (std::is_same_v<T, double>) {
+      value = std::bit_cast<double>(unsigned_of<std::uint64_t>());
+    } else if constexpr (std::is_integral_v<T>) {
+      value = static_cast<T>(unsigned_of<std::make_unsigned_t<T>>());
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      value = std::string(take(unsigned_of<std::uint64_t>()));
+    } else {
+      for_each_field(value, [this](auto& field) { get(field); });
+    }
+  }
+  template <class U>
+  U unsigned_of() {
+    std::uint64_t value = 0;
+    const std::string_view raw = take(sizeof(U));
+    for (std::size_t i = 0; i < sizeof(U); ++i)
+      value |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
+    return static_cast<U>(value);
+  }
+  void expect_end() const {
+    if (!bytes_.empty())
+      throw ProtocolError("message with " + std::to_string(bytes_.size()) + " bytes too many");
+  }
+
+ private:
+  std::string_view take(std::uint64_t size) {
+    if (size > bytes_.size())
+      throw ProtocolError("truncated message: a field of " + std::to_string(size) +
+                          " bytes where " + std::to_string(bytes_.size()) + " are left");
+    const std::string_view taken = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return taken;
+  }
+  bool flag() {
+    const int value = unsigned_of<std::uint8_t>();
+    if (value > 1) throw ProtocolError("flag with value " + std::to_string(value));
+    return value == 1;
+  }
+  sweep::CellStatus status() {
+    const auto value = static_cast<std::int32_t>(unsigned_of<std::uint32_t>());
+    if (value < 0 || value > static_cast<int>(sweep::CellStatus::quarantined))
+      throw ProtocolError("unknown cell status " + std::to_string(value));
+    return static_cast<sweep::CellStatus>(value);
+  }
+
+  std::string_view bytes_;
+};
+
+struct Header {
+  std::uint16_t version;
+  std::uint16_t tag;
+  std::uint64_t payload_bytes;
+};
+
+Header header_of(std::string_view frame) {
+  Reader in(frame.substr(0, kFrameHeaderBytes));
+  Header header{};
+  in.get(header.version);
+  in.get(header.tag);
+  in.get(header.payload_bytes);
+  if (header.version != kProtocolVersion)
+    throw ProtocolError("message of protocol version " + std::to_string(header.version) +
+                        ", this program speaks version " + std::to_string(kProtocolVersion));
+  if (header.tag < 1 || header.tag > std::variant_size_v<Message>)
+    throw ProtocolError("unknown message kind " + std::to_string(header.tag));
+  if (header.payload_bytes > kMaxPayloadBytes)
+    throw ProtocolError("message of " + std::to_string(header.payload_bytes) + " bytes, at most " +
+                        std::to_string(kMaxPayloadBytes) + " are allowed");
+  return header;
+}
+
+template <std::size_t... kIndex>
+Message empty_message(std::size_t index, std::index_sequence<kIndex...>) {
+  Message message;
+  ((index == kIndex ? void(message.emplace<kIndex>()) : void()), ...);
+  return message;
+}
+
+std::size_t text_bytes(const Message& message) {
+  if (const auto* done = std::get_if<Done>(&message)) return done->result.size();
+  if (const auto* assign = std::get_if<Assign>(&message)) return assign->config.size();
+  return 0;
+}
+
+}  // namespace
+
+int tag_of(const Message& message) { return static_cast<int>(message.index()) + 1; }
+
+std::string encode(const Message& message) {
+  const std::size_t large = text_bytes(message);
+  constexpr std::size_t kRoomForTheRest = 64;  // the other fields of messages with a large payload
+  if (large > kMaxPayloadBytes - kRoomForTheRest)
+    throw ProtocolError("a message cannot carry " + std::to_string(large) + " bytes");
+  Writer out;
+  out.reserve(kFrameHeaderBytes + large + kRoomForTheRest);
+  out.put(kProtocolVersion);
+  out.put(static_cast<std::uint16_t>(tag_of(message)));
+  out.put(std::uint64_t{0});
+  std::visit([&](const auto& fields) { out.put(fields); }, message);
+  Writer length;
+  length.put(std::uint64_t{out.size() - kFrameHeaderBytes});
+  std::string frame = out.take();
+  frame.replace(kFrameHeaderBytes - 8, 8, length.take());
+  return frame;
+}
+
+Message decode(std::string_view frame) {
+  if (frame.size() < kFrameHeaderBytes)
+    throw ProtocolError("truncated message of " + std::to_string(frame.size()) + " bytes");
+  const Header header = header_of(frame);
+  Reader in(frame.substr(kFrameHeaderBytes));
+  if (header.payload_bytes != frame.size() - kFrameHeaderBytes)
+    throw ProtocolError("message of " + std::to_string(frame.size() - kFrameHeaderBytes) +
+                        " bytes with a header that says " + std::to_string(header.payload_bytes));
+  Message message =
+      empty_message(header.tag - 1u, std::make_index_sequence<std::variant_size_v<Message>>{});
+  std::visit([&](auto& fields) { in.get(fields); }, message);
+  in.expect_end();
+  return message;
+}
+
+void FrameReader::feed(std::string_view bytes) {
+  buffer_ += bytes;
+  check_header();
+}
+
+void FrameReader::check_header() {
+  if (frame_bytes_ || buffer_.size() < kFrameHeaderBytes) return;
+  frame_bytes_ = kFrameHeaderBytes + header_of(buffer_).payload_bytes;
+  // Grows with the bytes that arrive instead of reserving: a damaged length must not cost memory.
+}
+
+std::optional<Message> FrameReader::next() {
+  if (!frame_bytes_ || buffer_.size() < *frame_bytes_) return std::nullopt;
+  Message message = decode(std::string_view(buffer_).substr(0, *frame_bytes_));
+  buffer_.erase(0, *frame_bytes_);
+  if (buffer_.empty()) buffer_ = {};  // frees the memory of a large result
+  frame_bytes_.reset();
+  check_header();
+  return message;
+}
+
+}  // namespace worker

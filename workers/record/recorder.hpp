@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "sweeps/tables/result.hpp"
+#include "workers/engine/step/step.hpp"
+#include "workers/workload/trajectory.hpp"
+
+namespace worker {
+
+/// Converts the engine's traces into the tables of a cell.
+class Recorder final : public engine::TraceSink {
+ public:
+  Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size);
+
+  void on_step(const engine::StepTrace& trace) override;
+
+  /// The tables so far; the caller adds figures and notes.
+  sweep::CellResult take_tables() const;
+
+ private:
+  /// The last preemption of a job's turn, until the turn is preempted again or ends.
+  struct OpenEviction {
+    int row = -1;  // in evictions_
+    bool resumed = false;
+    engine::Nanos recomputed_until{0};  // the turn's recompute time when it was preempted
+  };
+
+  void record_step(const engine::StepTrace& trace);
+  void record_shares(const engine::StepPlan& plan, sweep::StepRow& row) const;
+  void record_schedule(const engine::StepPlan& plan);
+  void record_kv_events(const engine::StepTrace& trace);
+  void record_evictions(const engine::StepTrace& trace);
+  void record_swap(const engine::KvEvent& event, const engine::TransferStats& copies);
+  void end_eviction(const engine::Request& request);
+  void record_turn(const engine::Request& request, double finish_s);
+  void record_job(const engine::RequestSpec& spec, const sweep::TurnRow& turn);
+
+  const workload::Workload& workload_;
+  std::int64_t bytes_per_block_;
+  int block_size_;
+  std::vector<sweep::JobRow> jobs_;  // by job
+  sweep::TableBuilder<sweep::TurnRow> turns_;
+  sweep::TableBuilder<sweep::StepRow> steps_;
+  sweep::TableBuilder<sweep::SchedRow> sched_;
+  sweep::TableBuilder<sweep::KvEventRow> kv_events_;
+  std::vector<sweep::EvictionRow> evictions_;
+  std::vector<OpenEviction> open_;  // by job
+};
+
+}  // namespace worker

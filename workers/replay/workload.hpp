@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workers/engine/cache/kv_cache.hpp"
+#include "workers/engine/scheduler.hpp"
+
+namespace worker {
+
+/// One request of a scheduling workload, by steps instead of times.
+struct ScriptedRequest {
+  std::string id;
+  int arrival_step = 0;
+  std::optional<int> abort_step;
+  int priority = 0;
+  std::optional<double>
+      arrival_time;  // compared by the priority order; by default the rank of arrival
+  std::vector<engine::TokenId> prompt;
+  std::vector<engine::TokenId> outputs;  // forced
+};
+
+struct SchedulerWorkload {
+  std::string name;
+  engine::KvConfig kv;
+  engine::SchedulerConfig scheduler;
+  std::string order;  // fcfs | priority
+  std::vector<ScriptedRequest> requests;
+};
+
+/// The i-th token of the stream `seed`: below 32,000, a hash of both.
+engine::TokenId stream_token(std::uint64_t seed, std::uint64_t i);
+
+/// Reads and checks a workload file. Throws engine::InputError.
+SchedulerWorkload load_scheduler_workload(const std::string& path);
+
+}  // namespace worker

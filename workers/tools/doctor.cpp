@@ -1,0 +1,152 @@
+#include "workers/tools/doctor.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "workers/engine/base/errors.hpp"
+#include "workers/rank/host.hpp"
+#include "workers/rank/sku_detector.hpp"
+
+namespace worker {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string gib(double value) {
+  std::ostringstream text;
+  text.precision(1);
+  text << std::fixed << value << " GiB";
+  return text.str();
+}
+
+/// A temporary file, closed and removed on destruction.
+class ScratchFile {
+ public:
+  explicit ScratchFile(const fs::path& folder) : path_((folder / "kvsweep-lock-XXXXXX").string()) {
+    descriptor_ = mkstemp(path_.data());
+  }
+  ScratchFile(const ScratchFile&) = delete;
+  ~ScratchFile() {
+    if (descriptor_ < 0) return;
+    close(descriptor_);
+    unlink(path_.c_str());
+  }
+  int descriptor() const { return descriptor_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+DoctorRow device_row(const backends::DeviceInfo& info, const fs::path& profiles) {
+  std::ostringstream text;
+  text << info.name << " at " << info.pci_bus_id << ", "
+       << gib(static_cast<double>(info.memory_bytes) / (1 << 30)) << ", compute capability "
+       << info.compute_capability / 10 << '.' << info.compute_capability % 10;
+  if (info.numa_node >= 0) text << ", NUMA node " << info.numa_node;
+  DoctorRow row{"GPU " + std::to_string(info.ordinal), Verdict::ok, {}};
+  if (info.card && info.card->mig) {
+    row.verdict = Verdict::fail;
+    text << ": split into MIG instances, which kvsweep refuses";
+  } else {
+    try {
+      text << ": SKU " << detect_sku(profiles, identify(info));
+    } catch (const std::runtime_error& error) {
+      row.verdict = Verdict::fail;
+      text << ": " << error.what();
+    }
+  }
+  row.text = text.str();
+  return row;
+}
+
+int major_of(const std::string& version) { return std::atoi(version.c_str()); }
+
+DoctorRow runtime_row(const backends::CudaProbe& probe) {
+  if (!probe.built_in)
+    return {"CUDA", Verdict::warn, "this program has no cuda backend; sim and cpu work"};
+  if (probe.driver_cuda.empty())
+    return {"CUDA", Verdict::fail, "runtime " + probe.runtime + ", no driver"};
+  const std::string both = "runtime " + probe.runtime + ", the driver serves " + probe.driver_cuda;
+  if (major_of(probe.runtime) > major_of(probe.driver_cuda))
+    return {"CUDA", Verdict::fail, both + ": build with an older toolkit or take a newer driver"};
+  return {"CUDA", Verdict::ok, both};
+}
+
+DoctorRow locked_memory_row() {
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  const double memory = detect_memory_gib("/");
+  std::string text = limit.rlim_cur == RLIM_INFINITY
+                         ? "RLIMIT_MEMLOCK unlimited"
+                         : "RLIMIT_MEMLOCK " + gib(static_cast<double>(limit.rlim_cur) / (1 << 30));
+  if (memory > 0) text += ", " + gib(memory) + " available to this process";
+  // CUDA's driver locks pages itself, and the limit applies to it on some systems only.
+  if (limit.rlim_cur != RLIM_INFINITY && geteuid() != 0)
+    return {"pinned memory", Verdict::warn,
+            text + ": a larger host tier may be refused (ulimit -l unlimited)"};
+  return {"pinned memory", Verdict::ok, text};
+}
+
+}  // namespace
+
+std::vector<DoctorRow> examine_devices(const backends::CudaProbe& probe, const fs::path& profiles) {
+  std::vector<DoctorRow> rows;
+  const Verdict missing = probe.built_in ? Verdict::fail : Verdict::warn;
+  for (const backends::DeviceInfo& info : probe.devices) rows.push_back(device_row(info, profiles));
+  if (probe.devices.empty()) rows.push_back({"GPU", missing, probe.problem});
+  rows.push_back(runtime_row(probe));
+  if (probe.nvml_driver.empty())
+    rows.push_back({"NVML", Verdict::warn, "no telemetry: " + probe.nvml_problem});
+  else
+    rows.push_back({"NVML", Verdict::ok, "driver " + probe.nvml_driver});
+  if (probe.nccl.empty())
+    rows.push_back({"NCCL", Verdict::warn, "not built in: every rank reads the weights itself"});
+  else
+    rows.push_back({"NCCL", Verdict::ok, probe.nccl});
+  return rows;
+}
+
+DoctorRow examine_locks(const fs::path& folder) {
+  DoctorRow row{"file locks", Verdict::fail, {}};
+  const ScratchFile file(folder);
+  if (file.descriptor() < 0) {
+    row.text = "no file can be made in " + folder.string() + ": " + std::strerror(errno);
+    return row;
+  }
+  if (flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0) {
+    row.text = "flock() fails in " + folder.string() + ": " + std::strerror(errno) +
+               "; two runs could write one archive";
+    return row;
+  }
+  const int other = open(file.path().c_str(), O_RDWR | O_CLOEXEC);
+  const bool excluded = other >= 0 && flock(other, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (other >= 0) close(other);
+  row.verdict = excluded ? Verdict::ok : Verdict::fail;
+  row.text = excluded ? "hold in " + folder.string()
+                      : "do not exclude each other in " + folder.string() +
+                            "; two runs could write one archive";
+  return row;
+}
+
+std::vector<DoctorRow> examine(const DoctorInput& input) {
+  std::vector<DoctorRow> rows;
+  if (input.mpi.empty())
+    rows.push_back({"MPI", Verdict::warn, "not in use: one process drives and works"});
+  else
+    rows.push_back({"MPI", Verdict::ok, input.mpi});
+  for (DoctorRow& row : examine_devices(backends::probe_cuda(), input.profiles))
+    rows.push_back(std::move(row));
+  rows.push_back(locked_memory_row());
+  rows.push_back(examine_locks(input.archive_folder));
+  return rows;
+}
+
+}  // namespace worker

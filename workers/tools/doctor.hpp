@@ -1,0 +1,37 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "workers/backends/cuda/cuda_device.hpp"
+
+namespace worker {
+
+enum class Verdict { ok, warn, fail };
+
+/// The result of one check of the environment of runs.
+struct DoctorRow {
+  std::string check;  // "GPU 0", "pinned memory", ...
+  Verdict verdict = Verdict::ok;
+  std::string text;  // what was found and, unless ok, its consequence
+};
+
+/// Input that only the caller has.
+struct DoctorInput {
+  std::string mpi;                       // the library's version text; empty without MPI
+  std::filesystem::path archive_folder;  // where results are to be written
+  std::filesystem::path profiles;        // folder of SKU profiles
+};
+
+/// Checks everything that runs are known to fail on, and changes nothing: the only file is a
+/// temporary one in the archive's folder. Never throws because of a finding.
+std::vector<DoctorRow> examine(const DoctorInput& input);
+
+/// The rows about devices, their driver and their libraries.
+std::vector<DoctorRow> examine_devices(const backends::CudaProbe& probe,
+                                       const std::filesystem::path& profiles);
+
+/// Whether locks work in a folder: HDF5 and the archive rely on flock().
+DoctorRow examine_locks(const std::filesystem::path& folder);
+
+}  // namespace worker
