@@ -5,9 +5,16 @@
 
 /// Matrix products of a warpgroup on operands in shared memory: thin wrappers of PTX (PTX ISA,
 /// "Asynchronous Warpgroup Level Matrix Instructions"). They need compute capability 9.0, compiled
-/// for sm_90a. Kernels that call them have a body only if KERNELS_WGMMA is 1. The .cu file sets it:
-/// to 1 when nvcc compiles for sm_90a, and on the host, where a kernel's body generates no code.
+/// for sm_90a.
 namespace kernels::gpu {
+
+/// The body of a kernel that calls them is compiled only if KERNELS_WGMMA is 1: for sm_90a, and for
+/// the host, where it generates no code.
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define KERNELS_WGMMA 1
+#else
+#define KERNELS_WGMMA 0
+#endif
 
 /// Changes the number of registers of each thread of the warpgroup to `kRegisters`.
 template <int kRegisters>

@@ -1,10 +1,5 @@
 // Small-M GEMMs of at most 64 rows on compute capability 9.0: selects and launches the kernel; see
 // rows_split.cuh and rows_gated.cuh.
-#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define KERNELS_WGMMA 0
-#else
-#define KERNELS_WGMMA 1
-#endif
 #include "kernels/small_gemm/few_rows_wgmma.hpp"
 
 #include "kernels/device/capability.hpp"

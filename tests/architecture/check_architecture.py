@@ -99,7 +99,7 @@ HEADERS = {
 ONLY_THERE = [
     ("clock", r"\b(steady|system|high_resolution)_clock\b|\bclock_gettime\b", r".*", r"workers/engine/base/clock\.cpp|tests/.*"),
     ("environment", r"\b(secure_)?getenv\b", r".*", r"driver/command_line/options\.cpp|tests/.*"),
-    ("conditional", r"#\s*(el)?if.*(CUDA(?!CC__|_ARCH__)|NCCL|MPI|HDF5|KVSWEEP)", r".*\.(hpp|cuh)", r"(?!)"),
+    ("conditional", r"#\s*(el)?if.*(CUDA(?!CC__|_ARCH_)|NCCL|MPI|HDF5|KVSWEEP)", r".*\.(hpp|cuh)", r"(?!)"),
 ]
 
 
