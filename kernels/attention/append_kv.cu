@@ -1,9 +1,126 @@
-// Applies rotary embedding and appends keys and values, without an access log; see
-// append_kernel.cuh.
-#include "kernels/attention/append_kernel.cuh"
-#include "kernels/attention/logged.hpp"
+// Runs between the fused projection and attention. In one pass it adds biases, applies the rotary
+// embedding (arXiv 2104.09864), and writes the step's keys and values to their blocks. One CTA per
+// token. A thread owns 8 dimensions of one head and the 8 that they rotate with, so that each is
+// read once and written once.
+#include "kernels/attention/append_log.cuh"
+#include "kernels/device/launch.cuh"
+#include "kernels/device/number.cuh"
+#include "kernels/device/overlap.cuh"
 
 namespace kernels::gpu {
+namespace append {
+
+constexpr int kMaxHeadDim = 128;
+
+/// The angle is rounded to float32 as in the usual implementation. It is reduced to one turn in
+/// double precision, so that positions of 100,000 and more need no slow path.
+__device__ inline float2 cosine_sine(int position, float inverse_frequency, float scale) {
+  constexpr double kHalfTurns = 0.31830988618379067154;  // 1 / pi
+  const float angle = __fmul_rn(static_cast<float>(position), inverse_frequency);
+  const double half_turns = static_cast<double>(angle) * kHalfTurns;
+  const double reduced = half_turns - 2 * rint(half_turns / 2);
+  float2 out;
+  sincospif(static_cast<float>(reduced), &out.y, &out.x);
+  return {out.x * scale, out.y * scale};
+}
+
+struct Pair {
+  Eight low, high;
+};
+
+template <class T>
+__device__ Pair load_pair(const T* at, int half) {
+  return {load8(at), load8(at + half)};
+}
+
+template <class T>
+__device__ void store_pair(T* at, int half, const Pair& pair) {
+  store8(at, pair.low);
+  store8(at + half, pair.high);
+}
+
+__device__ inline void rotate(Pair& pair, const float2* rotation) {
+#pragma unroll
+  for (int e = 0; e < 8; ++e) {
+    const float cosine = rotation[e].x, sine = rotation[e].y;
+    const float low = pair.low.x[e], high = pair.high.x[e];
+    pair.low.x[e] = low * cosine - high * sine;
+    pair.high.x[e] = high * cosine + low * sine;
+  }
+}
+
+/// Position in the arena of one head's key (or value) of this token.
+__device__ inline std::int64_t place(const AppendKv& op, std::int64_t block, int slot, int kv_head,
+                                     bool value) {
+  return value ? op.kv.layout.value(block, op.kv.layer, kv_head, slot)
+               : op.kv.layout.key(block, op.kv.layer, kv_head, slot);
+}
+
+template <class T, class Log>
+__global__ void append_kv_kernel(AppendKv op, Log log) {
+  __shared__ float2 rotation[kMaxHeadDim / 2];
+  const std::int64_t token = blockIdx.x;
+  release_successor();
+  // The step's arrays are complete before its first kernel: only the projection must be waited for.
+  const int sequence = op.sequence[token], position = op.positions[token];
+  const int half = op.shape.head_dim / 2, pieces = half / 8;
+  const bool rotates = op.inverse_frequencies != nullptr;
+  if (rotates && threadIdx.x < half)
+    rotation[threadIdx.x] =
+        cosine_sine(position, op.inverse_frequencies[threadIdx.x], op.rotation_scale);
+  const KernelLog<Log> kernel_log(log, sequence);
+  wait_for_predecessor();
+  __syncthreads();
+  if (sequence < 0) return;
+
+  const int heads = op.shape.heads, kv_heads = op.shape.kv_heads;
+  const int slot = position % op.kv.layout.block_size;
+  const std::int64_t block = op.kv.arena == nullptr
+                                 ? 0
+                                 : op.kv.block_tables[std::int64_t{sequence} * op.kv.table_stride +
+                                                      position / op.kv.layout.block_size];
+  T* row = static_cast<T*>(op.qkv) + token * op.shape.qkv_width();
+  AppendLog<Log> logged(kernel_log, op, static_cast<std::uint32_t>(block), sequence, slot);
+  for (int i = threadIdx.x; i < (heads + 2 * kv_heads) * pieces; i += blockDim.x) {
+    logged.begin_turn(i, pieces);
+    const int head = i / pieces, first = 8 * (i % pieces);
+    const bool query = head < heads, value = head >= heads + kv_heads;
+    T* at = row + head * op.shape.head_dim + first;
+    Pair pair = load_pair(at, half);
+    if (op.bias) {
+      const T* bias = static_cast<const T*>(op.bias) + head * op.shape.head_dim + first;
+      add_to(pair.low, load8(bias));
+      add_to(pair.high, load8(bias + half));
+    }
+    if (rotates && !value) rotate(pair, rotation + first);
+    if (query || op.keep_contiguous) store_pair(at, half, pair);
+    if (query || op.kv.arena == nullptr) continue;
+    const int kv_head = (head - heads) % kv_heads;
+    T* to = static_cast<T*>(op.kv.arena) + place(op, block, slot, kv_head, value) + first;
+    logged.issue();
+    store_pair(to, half, pair);
+    logged.wrote(i, pieces);
+  }
+  logged.close();
+}
+
+/// Threads of a CTA: a multiple of a warp that covers as many items as possible.
+inline int threads_of(const HeadShape& shape) {
+  const int items = (shape.heads + 2 * shape.kv_heads) * shape.head_dim / 16;
+  const int threads = items < 1024 ? round_up(items, 32) : 1024;
+  return threads < 64 ? 64 : threads;
+}
+
+template <class Log>
+void launch(const AppendKv& op, const Log& log, cudaStream_t stream) {
+  const Grid grid = {static_cast<unsigned>(op.tokens), static_cast<unsigned>(threads_of(op.shape))};
+  with_16_bit(op.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch_overlapping("append_kv", append_kv_kernel<T, Log>, grid, stream, op, log);
+  });
+}
+
+}  // namespace append
 
 int append_kv_warps(const HeadShape& shape) { return append::threads_of(shape) / 32; }
 
@@ -20,8 +137,7 @@ void append_kv(const AppendKv& op, cudaStream_t stream) {
   if (op.tokens == 0) return;
   AppendKv with_slots = op;
   if (op.kv.arena == nullptr) with_slots.kv.layout.block_size = 1;
-  if (op.log) return append_kv_logged(with_slots, stream);
-  append::launch(with_slots, NoLog{}, stream);
+  with_log(op.log, [&](const auto& log) { append::launch(with_slots, log, stream); });
 }
 
 }  // namespace kernels::gpu

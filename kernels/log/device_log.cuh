@@ -18,6 +18,13 @@ struct RecordLog {
   }
 };
 
+/// Calls with the template argument for kernels, given the log of a launch or none.
+template <class Call>
+void with_log(const AccessLog* log, const Call& call) {
+  if (log) return call(RecordLog{*log});
+  call(NoLog{});
+}
+
 __device__ inline std::uint64_t clock_ticks() {
   std::uint64_t now;
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");

@@ -1,8 +1,9 @@
-"""The machine code of the kernels that access KV is the same with and without the access log.
+"""The machine code of the kernels that access KV, launched without an access log, is that of a build that has none.
 
 Usage: sass_test.py KERNEL NVCC ROOT: compiles kernels/attention/KERNEL.cu twice for sm_90a, as it is and with the log's headers
-replaced by those in without_log/, and compares the code of every kernel, byte by byte. Needs the compiler, but no GPU.
-Of the types only bfloat16 is compiled: the other differs in conversions alone.
+replaced by those in without_log/. Compares the code of every kernel that does not log, byte by byte; of those that log, it only
+checks that they exist. Needs the compiler, but no GPU. Of the types only bfloat16 is compiled: the other differs in conversions
+alone.
 """
 import pathlib
 import shutil
@@ -63,13 +64,15 @@ def main():
         one_type = without_float16(root, folder / "one_type")
         real = compile_kernel(nvcc, root, kernel, [one_type], folder / "real.cubin")
         bare = compile_kernel(nvcc, root, kernel, [one_type, root / "tests/kernels/without_log"], folder / "bare.cubin")
-    assert len(set(real.values())) == len(real), "two kernels have the same code: the comparison would see nothing"
-    assert real.keys() == bare.keys(), f"kernels differ: {real.keys() ^ bare.keys()}"
-    for name, code in real.items():
+    plain = {name: code for name, code in real.items() if "RecordLog" not in name}
+    assert len(plain) < len(real), "no kernel logs: both builds are the same"
+    assert len(set(plain.values())) == len(plain), "two kernels have the same code: the comparison would see nothing"
+    assert plain.keys() == bare.keys(), f"kernels differ: {plain.keys() ^ bare.keys()}"
+    for name, code in plain.items():
         assert len(code) > 1000, f"{name} has hardly any code"
-        assert "RecordLog" not in name, f"{name} logs: it belongs to {kernel}_logged.cu"
         assert code == bare[name], f"{name}: {len(code)} bytes of code with the log, {len(bare[name])} without, not the same"
-    print(f"{len(real)} kernels, {sum(map(len, real.values()))} bytes of code, the same")
+    print(f"{len(plain)} kernels without a log, {sum(map(len, plain.values()))} bytes of code, the same; "
+          f"{len(real) - len(plain)} kernels log")
     return 0
 
 

@@ -1,8 +1,371 @@
-// Decode attention without an access log; see kernel.cuh.
-#include "kernels/attention/decode/kernel.cuh"
-#include "kernels/attention/logged.hpp"
+// Attention of single query tokens. It is bound by reading keys and values once, so the design
+// keeps many bytes in flight. After FlashDecoding (Dao et al. 2023) and grouped-query attention
+// (Ainslie et al. 2023, arXiv 2305.13245).
+//
+// A context is cut into splits by its own length alone. A persistent CTA takes units (row, split,
+// key head) from a list until it is empty. Its four warps alternate over tiles of 16 tokens, each
+// with its own buffers of asynchronous copies, so that no warp waits for another until the end. The
+// query heads of a group share a tile: as rows of one tensor-core product for the scores, and as
+// columns of another for the weighted sums. Warps, then splits, are merged in a fixed order. The
+// CTA that ends last merges the splits, while the next unit's first tiles are loading.
+#include "kernels/attention/decode/log.cuh"
+#include "kernels/device/launch.cuh"
+#include "kernels/device/overlap.cuh"
 
 namespace kernels::gpu {
+namespace decode {
+
+/// Enqueues the copies of one warp's tiles. Each lane looks up eight tokens of one of the next 16
+/// tiles.
+template <class T, int kHeadDim, class Log>
+struct TileLoader {
+  using S = Shared<kHeadDim>;
+  static constexpr int kRowsAtOnce = 32 / S::kPieces, kTurns = 8 / kRowsAtOnce;  // for 8 rows
+
+  const Arguments& a;
+  Work work;
+  const T* keys;                 // this lane's piece of its first row, for slot 0 of block 0
+  std::uint32_t buffers;         // this warp's buffers
+  std::uint32_t places[kTurns];  // offsets in a tile of this lane's pieces of its first 8 rows
+  int warp, row;
+  EightTokens found;  // lane l: half l % 2 of tile l / 2 of every 16
+  TileLog<Log> logged;
+
+  __device__ TileLoader(const Arguments& a, const KernelLog<Log>& log, const Work& work,
+                        std::uint32_t base)
+      : a(a),
+        work(work),
+        buffers(base + threadIdx.x / 32 * S::kWarpBytes),
+        warp(threadIdx.x / 32),
+        row(threadIdx.x % 32 / S::kPieces),
+        logged(log, a) {
+#pragma unroll
+    for (int turn = 0; turn < kTurns; ++turn)
+      places[turn] = swizzled<S::kRowBytes>(turn * kRowsAtOnce + row, threadIdx.x % S::kPieces);
+  }
+
+  /// Looks up this lane's first tokens of a unit.
+  __device__ EightTokens first_tokens(const Work& unit) const {
+    const int lane = threadIdx.x % 32;
+    const int first = unit.tile_begin(warp, lane / 2) + 8 * (lane % 2);
+    return first < unit.end ? a.places.find(unit.table, first) : EightTokens{};
+  }
+  /// Begins a unit, given the tokens that the lanes looked up: enqueues the copies of its first
+  /// tiles.
+  __device__ void begin(const Work& next, const EightTokens& tokens, int unit) {
+    work = next;
+    found = tokens;
+    keys = static_cast<const T*>(a.arena) + a.places.head_start(work.kv_head) + row * kHeadDim +
+           8 * (threadIdx.x % S::kPieces);
+    logged.begin(work, unit);
+    logged.looked_up(work, found, 0);
+    const int tiles = work.tiles(warp);
+#pragma unroll
+    for (int tile = 0; tile < kStages - 1; ++tile) enqueue(tile, tiles);
+  }
+
+  __device__ std::uint32_t key_tile(int tile) const {
+    return buffers + tile % kStages * 2 * S::kTileBytes;
+  }
+  __device__ std::uint32_t value_tile(int tile) const { return key_tile(tile) + S::kTileBytes; }
+
+  /// Enqueues a tile's copies as one group, empty if there is no such tile. With a log, keys and
+  /// values are a group each.
+  __device__ void enqueue(int tile, int tiles) {
+    if constexpr (Log::kOn) {
+      logged.next();
+      if (tile < tiles) {
+        const Sources from = find(tile);
+        logged.issue_keys();
+        load<true, false>(tile, from);
+        commit_copies();
+        logged.issue_values();
+        load<false, true>(tile, from);
+        commit_copies();
+      } else {
+        commit_copies();
+        commit_copies();
+      }
+    } else {
+      if (tile < tiles) load<true, true>(tile, find(tile));
+      commit_copies();
+    }
+  }
+
+  /// Waits for the oldest tile, which is `tile`.
+  __device__ void await(int tile) {
+    if constexpr (Log::kOn) {
+      wait_copies<2 * (kStages - 2) + 1>();
+      logged.keys_arrived();
+      wait_copies<2 * (kStages - 2)>();
+      logged.values_arrived(tile);
+    } else {
+      wait_copies<kStages - 2>();
+    }
+  }
+
+  /// This lane's first pieces of a tile's keys: from tokens 0 and 8 on.
+  struct Sources {
+    const T* half[2];
+  };
+  __device__ Sources find(int tile) {
+    if (tile > 0 && tile % 16 == 0) look_up(tile);
+    Sources from;
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      from.half[half] = keys + __shfl_sync(kAllLanes, found.element, 2 * (tile % 16) + half);
+    return from;
+  }
+  __device__ void look_up(int tile) {
+    const int lane = threadIdx.x % 32;
+    const int first = work.tile_begin(warp, tile + lane / 2) + 8 * (lane % 2);
+    if (first < work.end) found = a.places.find(work.table, first);
+    logged.looked_up(work, found, tile);
+  }
+
+  template <bool kKeys, bool kValues>
+  __device__ void load(int tile, const Sources& from) {
+    const int valid = work.end - work.tile_begin(warp, tile) - row;  // from this lane's first row
+    const std::uint32_t to = key_tile(tile);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int turn = 0; turn < kTurns; ++turn) {
+        const T* key = from.half[half] + turn * kRowsAtOnce * kHeadDim;
+        const std::uint32_t place = to + places[turn] + half * 8 * S::kRowBytes;
+        const bool read = 8 * half + turn * kRowsAtOnce < valid;
+        if (kKeys) copy_async(place, key, read);
+        if (kValues) copy_async(place + S::kTileBytes, key + a.places.value_distance, read);
+      }
+  }
+};
+
+/// Merges top and weight of all warps of a CTA.
+__device__ inline float2 merge_warps(const float2 (&tops)[kWarps][kMaxGroup], int head) {
+  float top = -INFINITY, weight = 0;
+#pragma unroll
+  for (int warp = 0; warp < kWarps; ++warp) top = fmaxf(top, tops[warp][head].x);
+#pragma unroll
+  for (int warp = 0; warp < kWarps; ++warp)
+    weight += tops[warp][head].y * exp2_fast(tops[warp][head].x - top);
+  return {top, weight};
+}
+
+__device__ inline float4 add_scaled(float4 sum, float4 x, float factor) {
+  return {sum.x + x.x * factor, sum.y + x.y * factor, sum.z + x.z * factor, sum.w + x.w * factor};
+}
+
+template <class T>
+__device__ void store4(T* to, float4 x, float factor) {
+  const uint2 raw = {pack<T>(x.x * factor, x.y * factor), pack<T>(x.z * factor, x.w * factor)};
+  *reinterpret_cast<uint2*>(to) = raw;
+}
+
+/// Merges warps; the CTA that ends last then merges splits. `Log` only sets the logged kernel's
+/// merger apart: functions that both kernels call would be inlined differently.
+template <class T, int kHeadDim, bool kApart, class Log>
+struct Merger {
+  using S = Shared<kHeadDim>;
+  static constexpr int kWarpSums = S::warp_sums(kApart);
+  const Arguments& a;
+  const Work& work;
+  int group;
+
+  __device__ std::int64_t part(int split) const {
+    const std::int64_t unit = std::int64_t{work.row} * a.shape.kv_heads + work.kv_head;
+    return (unit * kDecodeMaxSplits + split) * group;
+  }
+  __device__ T* out(int head) const {
+    return static_cast<T*>(a.out) +
+           (std::int64_t{work.query_token} * a.shape.heads + work.kv_head * group + head) *
+               kHeadDim;
+  }
+
+  /// Calls `call` for every (head, four dimensions) of this thread.
+  template <class Call>
+  __device__ void each(const Call& call) const {
+    for (int i = threadIdx.x; i < group * kHeadDim / 4; i += kThreads)
+      call(i / (kHeadDim / 4), 4 * (i % (kHeadDim / 4)));
+  }
+
+  __device__ void warps(const float* shared, const float2 (&tops)[kWarps][kMaxGroup]) const {
+    each([&](int head, int dimension) {
+      const float2 all = merge_warps(tops, head);
+      float4 sum = {};
+      for (int warp = 0; warp < kWarps; ++warp) {
+        const float* sums = shared + warp * kWarpSums;
+        sum = add_scaled(sum,
+                         *reinterpret_cast<const float4*>(sums + head * S::kSumStride + dimension),
+                         exp2_fast(tops[warp][head].x - all.x));
+      }
+      if (work.splits == 1) return store4(out(head) + dimension, sum, __fdividef(1.f, all.y));
+      const std::int64_t at = part(work.split) + head;
+      *reinterpret_cast<float4*>(a.workspace.sums + at * kHeadDim + dimension) = sum;
+      if (dimension == 0) a.workspace.tops[at] = all;
+    });
+  }
+
+  /// True in the last CTA of a row and head to end, which then sees everything that the others
+  /// wrote.
+  __device__ bool last() const {
+    __shared__ bool is_last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();  // covers the writes of the whole CTA
+      unsigned* arrived = a.workspace.arrived + work.row * a.shape.kv_heads + work.kv_head;
+      is_last = atomicAdd(arrived, 1u) + 1 == static_cast<unsigned>(work.splits);
+      if (is_last) *arrived = 0;
+      __threadfence();
+    }
+    __syncthreads();
+    return is_last;
+  }
+
+  /// Computes the factor of each split's sums in the result: one warp per head, one lane per split.
+  __device__ void weigh_splits(float (*factors)[kMaxGroup]) const {
+    static_assert(kDecodeMaxSplits == 32, "a lane each");
+    const int lane = threadIdx.x % 32;
+    for (int head = threadIdx.x / 32; head < group; head += kWarps) {
+      float2 mine = {-INFINITY, 0};
+      if (lane < work.splits) mine = __ldcg(a.workspace.tops + part(lane) + head);
+      float top = mine.x;
+      for (int lanes = 16; lanes > 0; lanes /= 2)
+        top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, lanes));
+      const float factor = exp2_fast(mine.x - top);
+      factors[lane][head] = __fdividef(factor, warp_sum(mine.y * factor));
+    }
+  }
+
+  /// `shared`: the memory of the warps' sums, which it overwrites.
+  __device__ void splits(float* shared) const {
+    float(*const factors)[kMaxGroup] = reinterpret_cast<float(*)[kMaxGroup]>(shared);
+    weigh_splits(factors);
+    __syncthreads();
+    each([&](int head, int dimension) {
+      const float* sums = a.workspace.sums + (part(0) + head) * kHeadDim + dimension;
+      float4 sum = {};
+#pragma unroll 8
+      for (int split = 0; split < work.splits; ++split)
+        sum = add_scaled(sum,
+                         __ldcg(reinterpret_cast<const float4*>(sums + split * group * kHeadDim)),
+                         factors[split][head]);
+      store4(out(head) + dimension, sum, 1.f);
+    });
+  }
+};
+
+/// Computes the loader's current unit, up to this warp's sums.
+template <bool kApart, class T, int kHeadDim, class Log>
+__device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader, float* sums,
+                       float2* tops) {
+  const int warp = threadIdx.x / 32, tiles = loader.work.tiles(warp);
+  Heads<T, kHeadDim> heads(a, loader.work);
+  for (int tile = 0; tile < tiles; ++tile) {
+    loader.await(tile);
+    __syncwarp();  // all lanes' copies of the tile have arrived, and no lane reads the previous one
+    loader.enqueue(tile + kStages - 1, tiles);
+    heads.add(loader.key_tile(tile), loader.value_tile(tile),
+              loader.work.end - loader.work.tile_begin(warp, tile), a.scale_log2);
+  }
+  loader.logged.end();
+  if (!kApart) __syncwarp();  // no lane reads the tiles any more
+  heads.leave(sums, tops);
+  loader.logged.write_header();
+}
+
+/// A CTA's first two units are fixed; it takes each further one from the list one unit ahead, so
+/// that the atomic's result arrives before it is needed. `kApart`: sums are behind the tiles
+/// instead of replacing them.
+template <class T, int kHeadDim, bool kApart, class Log>
+__global__ __launch_bounds__(kThreads,
+                             2) void decode_attention_kernel(const __grid_constant__ Arguments a,
+                                                             const Log log) {
+  using S = Shared<kHeadDim>;
+  extern __shared__ __align__(128) unsigned char shared[];
+  __shared__ float2 tops[kWarps][kMaxGroup];
+  __shared__ int shared_unit;
+  float* const sums = reinterpret_cast<float*>(shared + (kApart ? kWarps * S::kWarpBytes : 0));
+  const DecodeWorkspace& w = a.workspace;
+  const int kv_heads = a.shape.kv_heads, warp = threadIdx.x / 32;
+  release_successor();
+  const KernelLog<Log> kernel_log(log);
+  wait_for_predecessor();
+  int unit = blockIdx.x, upcoming = unit + gridDim.x;
+  DecodeUnit found = w.units[unit / kv_heads];  // in flight together with the count
+  const int units = *w.unit_count * kv_heads;
+  TileLoader<T, kHeadDim, Log> loader(a, kernel_log, Work(a, found, unit % kv_heads),
+                                      shared_address(shared));
+  if (unit < units) loader.begin(loader.work, loader.first_tokens(loader.work), unit);
+  while (unit < units) {
+    int taken = 0;
+    if (threadIdx.x == 0) taken = static_cast<int>(2 * gridDim.x + atomicAdd(w.taken, 1u));
+    if (upcoming < units) found = w.units[upcoming / kv_heads];
+    const Work work = loader.work;
+    attend<kApart>(a, loader, sums + warp * S::warp_sums(kApart), tops[warp]);
+    const Work next(a, found, upcoming % kv_heads);
+    EightTokens tokens;
+    if (upcoming < units) tokens = loader.first_tokens(next);
+    if (threadIdx.x == 0) shared_unit = taken;
+    __syncthreads();
+    const int after = shared_unit;
+    if (kApart && upcoming < units) loader.begin(next, tokens, upcoming);
+    const Merger<T, kHeadDim, kApart, Log> merger = {a, work, a.shape.group()};
+    merger.warps(sums, tops);
+    if (work.splits > 1 && merger.last()) merger.splits(sums);
+    __syncthreads();  // all sums have been read
+    if (!kApart && upcoming < units) loader.begin(next, tokens, upcoming);
+    unit = upcoming;
+    upcoming = after;
+  }
+  if (threadIdx.x == 0 && atomicAdd(w.left, 1u) + 1 == gridDim.x) *w.taken = *w.left = 0;
+}
+
+template <class T, int kHeadDim, bool kApart, class Log>
+void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
+  constexpr float kLog2E = 1.4426950408889634f;
+  const auto kernel = decode_attention_kernel<T, kHeadDim, kApart, Log>;
+  constexpr int kBytes = Shared<kHeadDim>::bytes(kApart);
+  static const int resident = resident_ctas("decode_attention", kernel, kThreads, kBytes);
+  const Arguments arguments = {op.shape,
+                               op.qkv,
+                               op.kv.arena,
+                               op.kv.block_tables,
+                               op.kv.table_stride,
+                               op.kv.layer,
+                               KvPlaces(op.kv),
+                               op.scale * kLog2E,
+                               op.out,
+                               DecodeWorkspace::lay_out(op.workspace, op.rows, op.shape)};
+  const int most = op.rows * op.shape.kv_heads * kDecodeMaxSplits;
+  const Grid grid = {static_cast<unsigned>(most < resident ? most : resident), kThreads, kBytes};
+  launch_overlapping("decode_attention", kernel, grid, stream, arguments, log);
+}
+
+/// Whether a CTA of the current device may have this much shared memory. All devices of a process
+/// are assumed to be alike.
+inline bool has_room(int shared_bytes) {
+  static const int most = [] {
+    int device = 0, bytes = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          "shared memory");
+    return bytes;
+  }();
+  constexpr int kStatic = 1024;  // more than the kernel's static shared memory
+  return shared_bytes + kStatic <= most;
+}
+
+template <class Log>
+void launch(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
+  with_16_bit(op.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (op.shape.head_dim == 64) return launch_heads<T, 64, true>(op, log, stream);
+    if (!has_room(Shared<128>::bytes(true))) return launch_heads<T, 128, false>(op, log, stream);
+    launch_heads<T, 128, true>(op, log, stream);
+  });
+}
+
+}  // namespace decode
 
 void decode_attention(const DecodeAttention& op, cudaStream_t stream) {
   const int size = op.kv.layout.block_size;
@@ -13,8 +376,7 @@ void decode_attention(const DecodeAttention& op, cudaStream_t stream) {
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
           "decode_attention: head_dim is neither 64 nor 128");
   if (op.rows == 0) return;
-  if (op.log) return decode_attention_logged(op, stream);
-  decode::launch(op, NoLog{}, stream);
+  with_log(op.log, [&](const auto& log) { decode::launch(op, log, stream); });
 }
 
 }  // namespace kernels::gpu

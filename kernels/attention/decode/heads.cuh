@@ -4,7 +4,7 @@
 #include "kernels/device/mma.cuh"
 
 /// Parts of decode attention: the work of a CTA, its shared memory, and a warp's scores and sums.
-/// kernel.cuh combines them.
+/// attention.cu combines them.
 namespace kernels::gpu::decode {
 
 constexpr int kWarps = 4;

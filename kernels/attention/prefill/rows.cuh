@@ -3,7 +3,7 @@
 #include "kernels/device/mma.cuh"
 
 /// Parts of prefill attention: a CTA's shared memory, and a warp's rows of scores and sums.
-/// kernel.cuh combines them.
+/// attention.cu combines them.
 namespace kernels::gpu::prefill {
 
 constexpr int kWarps = 4;

@@ -4,7 +4,7 @@
 #include "kernels/device/wgmma.cuh"
 
 /// Parts of prefill attention on Hopper: its shared memory, and a warpgroup's rows of scores and
-/// sums. wgmma.cuh combines them.
+/// sums. attention_wgmma.cu combines them.
 namespace kernels::gpu::prefill_wgmma {
 
 using prefill::Arguments;

@@ -80,3 +80,10 @@ inline Arguments arguments(const PrefillAttention& op) {
 }
 
 }  // namespace kernels::gpu::prefill
+
+namespace kernels::gpu {
+
+/// The part of prefill_attention() on compute capability 9.0 (attention_wgmma.cu).
+void prefill_attention_wgmma(const PrefillAttention& op, cudaStream_t stream);
+
+}  // namespace kernels::gpu

@@ -9,4 +9,9 @@ struct NoLog {
   static constexpr bool kOn = false;
 };
 
+template <class Call>
+void with_log(const AccessLog*, const Call& call) {
+  call(NoLog{});
+}
+
 }  // namespace kernels::gpu
