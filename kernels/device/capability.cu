@@ -24,8 +24,18 @@ bool has_wgmma() {
 #endif
 }
 
+bool can_overlap() {
+  static const bool known = attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
+  return known;
+}
+
 int multiprocessors() {
   static const int known = attribute(cudaDevAttrMultiProcessorCount);
+  return known;
+}
+
+int most_shared_bytes() {
+  static const int known = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   return known;
 }
 

@@ -54,18 +54,6 @@ enum class Order : std::uint8_t {
   overlaps,  // may start while the previous kernel ends, and calls wait_for_predecessor()
 };
 
-/// Whether the current device supports programmatic dependent launch (compute capability 9.0). All
-/// devices of a process are assumed to be alike.
-inline bool can_overlap() {
-  static const bool known = [] {
-    int device = 0, major = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "capability");
-    return major >= 9;
-  }();
-  return known;
-}
-
 /// Number of CTAs of a kernel that are resident at once on the current device, with this many
 /// threads and this much shared memory, which it enables. All devices of a process are assumed to
 /// be alike.

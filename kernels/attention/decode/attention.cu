@@ -9,6 +9,7 @@
 // columns of another for the weighted sums. Warps, then splits, are merged in a fixed order. The
 // CTA that ends last merges the splits, while the next unit's first tiles are loading.
 #include "kernels/attention/decode/log.cuh"
+#include "kernels/device/capability.hpp"
 #include "kernels/device/launch.cuh"
 #include "kernels/device/overlap.cuh"
 
@@ -341,18 +342,10 @@ void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream
   launch_overlapping("decode_attention", kernel, grid, stream, arguments, log);
 }
 
-/// Whether a CTA of the current device may have this much shared memory. All devices of a process
-/// are assumed to be alike.
+/// Whether a CTA of the current device may have this much dynamic shared memory.
 inline bool has_room(int shared_bytes) {
-  static const int most = [] {
-    int device = 0, bytes = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-          "shared memory");
-    return bytes;
-  }();
   constexpr int kStatic = 1024;  // more than the kernel's static shared memory
-  return shared_bytes + kStatic <= most;
+  return shared_bytes + kStatic <= most_shared_bytes();
 }
 
 template <class Log>
