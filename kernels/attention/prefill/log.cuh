@@ -11,6 +11,22 @@ struct TileLog {
   __device__ void close() const {}
 };
 
+/// Finds the slots that begin in the eight tokens from `first` on; false if there are none. The
+/// caller sets their row.
+__device__ inline bool find_slots(AccessedSlots& slots, const Arguments& a, const Work& work,
+                                  int first) {
+  const EightTokens found = a.places.find(work.table, first);
+  if (first % kPrefillReadTile != 0 && found.slot != 0)
+    return false;  // continues the previous eight
+  const int left = static_cast<int>(a.places.block_size.divisor) - found.slot;
+  const int end = min(work.keys, first - first % kPrefillReadTile + kPrefillReadTile);
+  slots.block = static_cast<std::uint32_t>(found.block);
+  slots.kv_head = static_cast<std::uint8_t>(work.kv_head);
+  slots.first = static_cast<std::uint8_t>(found.slot);
+  slots.count = static_cast<std::uint8_t>(min(left, end - first));
+  return true;
+}
+
 /// The first warp logs for all warps, which load and wait together. Its lanes 0 to 5 hold the slots
 /// that begin in each eight tokens of the tile.
 template <>
@@ -35,15 +51,8 @@ struct TileLog<RecordLog> {
     slots = {};
     const int first = tile * kTileKeys + 8 * static_cast<int>(threadIdx.x);
     if (!on || tile >= tiles || threadIdx.x >= kTileKeys / 8 || first >= work.keys) return;
-    const EightTokens found = a.places.find(work.table, first);
-    if (first % kPrefillReadTile != 0 && found.slot != 0) return;  // continues the previous eight
-    const int left = static_cast<int>(a.places.block_size.divisor) - found.slot;
-    const int end = min(work.keys, first - first % kPrefillReadTile + kPrefillReadTile);
-    slots.block = static_cast<std::uint32_t>(found.block);
-    slots.row = static_cast<std::uint16_t>(a.tiles[blockIdx.y].sequence);
-    slots.kv_head = static_cast<std::uint8_t>(work.kv_head);
-    slots.first = static_cast<std::uint8_t>(found.slot);
-    slots.count = static_cast<std::uint8_t>(min(left, end - first));
+    if (find_slots(slots, a, work, first))
+      slots.row = static_cast<std::uint16_t>(a.tiles[blockIdx.y].sequence);
   }
   /// The tile's keys, or values, have arrived for this thread; after this call for the whole CTA.
   __device__ void arrived(AccessKind kind) {

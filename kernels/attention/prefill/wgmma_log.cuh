@@ -1,6 +1,6 @@
 #pragma once
+#include "kernels/attention/prefill/log.cuh"
 #include "kernels/attention/prefill/wgmma_rows.cuh"
-#include "kernels/log/device_log.cuh"
 
 namespace kernels::gpu::prefill_wgmma {
 
@@ -34,15 +34,8 @@ struct ItemLog<RecordLog> {
     slots = {};
     const int lane = threadIdx.x % 32, first = tile * kTileKeys + 8 * lane;
     if (!on || lane >= kTileKeys / 8 || first >= work.keys) return;
-    const EightTokens found = a.places.find(work.table, first);
-    if (first % kPrefillReadTile != 0 && found.slot != 0) return;  // continues the previous eight
-    const int left = static_cast<int>(a.places.block_size.divisor) - found.slot;
-    const int end = min(work.keys, first - first % kPrefillReadTile + kPrefillReadTile);
-    slots.block = static_cast<std::uint32_t>(found.block);
-    slots.row = static_cast<std::uint16_t>(work.sequence);
-    slots.kv_head = static_cast<std::uint8_t>(work.kv_head);
-    slots.first = static_cast<std::uint8_t>(found.slot);
-    slots.count = static_cast<std::uint8_t>(min(left, end - first));
+    if (prefill::find_slots(slots, a, work, first))
+      slots.row = static_cast<std::uint16_t>(work.sequence);
   }
   /// The tile's keys, or values, have arrived.
   __device__ void arrived(AccessKind kind) {
