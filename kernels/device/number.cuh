@@ -80,11 +80,22 @@ __device__ inline void add_to(Eight& sum, const Eight& other) {
 
 __device__ inline float silu(float x) { return x / (1.f + __expf(-x)); }
 
+constexpr unsigned kAllLanes = 0xffffffffu;
+
 /// The sum over a warp, in every lane, in a fixed order.
 __device__ inline float warp_sum(float x) {
 #pragma unroll
-  for (int lanes = 16; lanes > 0; lanes /= 2) x += __shfl_xor_sync(0xffffffffu, x, lanes);
+  for (int lanes = 16; lanes > 0; lanes /= 2) x += __shfl_xor_sync(kAllLanes, x, lanes);
   return x;
+}
+/// The same over the four lanes that hold a row of a product's sums.
+__device__ inline float quad_sum(float x) {
+  x += __shfl_xor_sync(kAllLanes, x, 1);
+  return x + __shfl_xor_sync(kAllLanes, x, 2);
+}
+__device__ inline float quad_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, 1));
+  return fmaxf(x, __shfl_xor_sync(kAllLanes, x, 2));
 }
 
 /// The sum over a CTA, in every thread. `shared` has 32 elements and may be reused at once.

@@ -58,7 +58,7 @@ __device__ Found scan_piece(const T* row, int begin, int end) {
 __device__ Found block_best(Found found) {
   __shared__ Key best[kThreads / 32];
   for (int lanes = 16; lanes > 0; lanes /= 2) {
-    const Key other = __shfl_xor_sync(0xffffffffu, found.best, lanes);
+    const Key other = __shfl_xor_sync(kAllLanes, found.best, lanes);
     found.best = other > found.best ? other : found.best;
   }
   if (threadIdx.x % 32 == 0) best[threadIdx.x / 32] = found.best;

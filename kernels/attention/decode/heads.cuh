@@ -12,7 +12,6 @@ constexpr int kThreads = 32 * kWarps;
 constexpr int kTileKeys = 16;  // keys in a warp's tile
 constexpr int kStages = 3;     // tiles per warp in shared memory
 constexpr int kMaxGroup = 8;   // query heads that share a key head
-constexpr unsigned kAllLanes = 0xffffffffu;
 
 struct Arguments {
   HeadShape shape;
@@ -125,8 +124,7 @@ struct Heads {
         scores[n][e] = hidden ? kNone : scores[n][e] * scale_log2;
         now = fmaxf(now, scores[n][e]);
       }
-    now = fmaxf(now, __shfl_xor_sync(kAllLanes, now, 1));
-    now = fmaxf(now, __shfl_xor_sync(kAllLanes, now, 2));
+    now = quad_max(now);
     const float shrink = exp2_fast(top - now);
     top = now;
     float sum = 0;

@@ -11,7 +11,6 @@ constexpr int kThreads = 32 * kWarps;
 constexpr int kBands = kRows / kWarps / 16;  // 16-row fragments per warp
 constexpr int kTileKeys = 48;
 constexpr int kFragments = kTileKeys / 8;  // fragments of scores along the keys
-constexpr unsigned kAllLanes = 0xffffffffu;
 
 template <int kHeadDim>
 struct Shared {
@@ -28,12 +27,41 @@ struct Shared {
   }
 };
 
+constexpr float kNoScore = -INFINITY;
+
+/// A step of online softmax for one of this lane's two rows: replaces the tile's scores by weights
+/// relative to the new top, and adds them to `weight`. Returns the factor of the sums so far.
+/// `top`: the largest score so far, not scaled; `weight`: this lane's partial sum of weights.
+template <int kCount>
+__device__ inline float soften_row(float (&scores)[kCount][4], int half, float& top, float& weight,
+                                   float scale_log2) {
+  const float before = top;
+  float now = before;
+#pragma unroll
+  for (int n = 0; n < kCount; ++n)
+    now = fmaxf(now, fmaxf(scores[n][2 * half], scores[n][2 * half + 1]));
+  now = quad_max(now);
+  top = now;
+  const float shrink = exp2_fast(__fmul_rn(__fsub_rn(before, now), scale_log2));
+  const float offset = __fmul_rn(-now, scale_log2);
+  float sum = 0;
+#pragma unroll
+  for (int n = 0; n < kCount; ++n)
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      float& x = scores[n][2 * half + e];
+      x = exp2_fast(__fmaf_rn(x, scale_log2, offset));
+      sum = __fadd_rn(sum, x);
+    }
+  weight = __fmaf_rn(weight, shrink, sum);
+  return shrink;
+}
+
 /// The rows of one warp, in bands of 16 rows: a lane holds row lane / 4 of each band and the row 8
 /// below.
 template <class T, int kHeadDim>
 struct Rows {
   using S = Shared<kHeadDim>;
-  static constexpr float kNone = -INFINITY;
 
   float out[kBands][kHeadDim / 8][4];
   float scores[kBands][kFragments][4];
@@ -48,7 +76,7 @@ struct Rows {
 #pragma unroll
     for (int band = 0; band < kBands; ++band) {
       for (int half = 0; half < 2; ++half) {
-        top[band][half] = kNone;
+        top[band][half] = kNoScore;
         weight[band][half] = 0;
       }
 #pragma unroll
@@ -104,7 +132,7 @@ struct Rows {
         for (int n = 0; n < kFragments; ++n)
 #pragma unroll
           for (int e = 0; e < 2; ++e)
-            if (8 * n + e > visible) scores[band][n][2 * half + e] = kNone;
+            if (8 * n + e > visible) scores[band][n][2 * half + e] = kNoScore;
       }
   }
 
@@ -114,26 +142,8 @@ struct Rows {
     for (int band = 0; band < kBands; ++band)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const float before = top[band][half];
-        float now = before;
-#pragma unroll
-        for (int n = 0; n < kFragments; ++n)
-          now = fmaxf(now, fmaxf(scores[band][n][2 * half], scores[band][n][2 * half + 1]));
-        now = fmaxf(now, __shfl_xor_sync(kAllLanes, now, 1));
-        now = fmaxf(now, __shfl_xor_sync(kAllLanes, now, 2));
-        top[band][half] = now;
-        const float shrink = exp2_fast(__fmul_rn(__fsub_rn(before, now), scale_log2));
-        const float offset = __fmul_rn(-now, scale_log2);
-        float sum = 0;
-#pragma unroll
-        for (int n = 0; n < kFragments; ++n)
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            float& x = scores[band][n][2 * half + e];
-            x = exp2_fast(__fmaf_rn(x, scale_log2, offset));
-            sum = __fadd_rn(sum, x);
-          }
-        weight[band][half] = __fmaf_rn(weight[band][half], shrink, sum);
+        const float shrink =
+            soften_row(scores[band], half, top[band][half], weight[band][half], scale_log2);
 #pragma unroll
         for (int n = 0; n < kHeadDim / 8; ++n) {
           out[band][n][2 * half] = __fmul_rn(out[band][n][2 * half], shrink);
@@ -177,10 +187,7 @@ struct Rows {
     for (int band = 0; band < kBands; ++band)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        float sum = weight[band][half];
-        sum += __shfl_xor_sync(kAllLanes, sum, 1);
-        sum += __shfl_xor_sync(kAllLanes, sum, 2);
-        const float factor = __fdividef(1.f, sum);
+        const float factor = __fdividef(1.f, quad_sum(weight[band][half]));
         const int row = first_row() + 16 * band + 8 * half + lane / 4;
 #pragma unroll
         for (int n = 0; n < kHeadDim / 8; ++n)

@@ -8,8 +8,9 @@
 namespace kernels::gpu::prefill_wgmma {
 
 using prefill::Arguments;
-using prefill::kAllLanes;
+using prefill::kNoScore;
 using prefill::kRows;
+using prefill::soften_row;
 using prefill::Work;
 
 constexpr int kGroups = 2;  // consumer warpgroups
@@ -90,7 +91,6 @@ __device__ inline int item_of(int round) {
 template <class T, int kHeadDim, KvSource kSource>
 struct GroupRows {
   using S = Shared<kHeadDim, kSource>;
-  static constexpr float kNone = -INFINITY;
 
   float out[kHeadDim / 8][4];
   float scores[kTileKeys / 8][4] = {};
@@ -102,7 +102,7 @@ struct GroupRows {
   __device__ void begin() {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      top[half] = kNone;
+      top[half] = kNoScore;
       weight[half] = 0;
     }
 #pragma unroll
@@ -143,35 +143,15 @@ struct GroupRows {
       for (int n = 0; n < kTileKeys / 8; ++n)
 #pragma unroll
         for (int e = 0; e < 2; ++e)
-          if (8 * n + e > visible) scores[n][2 * half + e] = kNone;
+          if (8 * n + e > visible) scores[n][2 * half + e] = kNoScore;
     }
   }
 
   /// Converts scores to weights relative to the new top.
   __device__ void soften(float scale_log2) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const float before = top[half];
-      float now = before;
-#pragma unroll
-      for (int n = 0; n < kTileKeys / 8; ++n)
-        now = fmaxf(now, fmaxf(scores[n][2 * half], scores[n][2 * half + 1]));
-      now = fmaxf(now, __shfl_xor_sync(kAllLanes, now, 1));
-      now = fmaxf(now, __shfl_xor_sync(kAllLanes, now, 2));
-      top[half] = now;
-      shrink[half] = exp2_fast(__fmul_rn(__fsub_rn(before, now), scale_log2));
-      const float offset = __fmul_rn(-now, scale_log2);
-      float sum = 0;
-#pragma unroll
-      for (int n = 0; n < kTileKeys / 8; ++n)
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          float& x = scores[n][2 * half + e];
-          x = exp2_fast(__fmaf_rn(x, scale_log2, offset));
-          sum = __fadd_rn(sum, x);
-        }
-      weight[half] = __fmaf_rn(weight[half], shrink[half], sum);
-    }
+    for (int half = 0; half < 2; ++half)
+      shrink[half] = soften_row(scores, half, top[half], weight[half], scale_log2);
   }
 
   /// Rescales the sums so far to the new top.
@@ -196,10 +176,7 @@ struct GroupRows {
   __device__ void finish(unsigned char* to) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      float sum = weight[half];
-      sum += __shfl_xor_sync(kAllLanes, sum, 1);
-      sum += __shfl_xor_sync(kAllLanes, sum, 2);
-      const float factor = __fdividef(1.f, sum);
+      const float factor = __fdividef(1.f, quad_sum(weight[half]));
 #pragma unroll
       for (int n = 0; n < kHeadDim / 8; ++n)
         *reinterpret_cast<std::uint32_t*>(to + swizzled<2 * kHeadDim>(row(half), n) +
