@@ -16,21 +16,26 @@ namespace kernels::gpu {
 #define KERNELS_WGMMA 0
 #endif
 
-/// Changes the number of registers of each thread of the warpgroup to `kRegisters`.
+/// Raises the number of registers of each thread of the warpgroup to `kRegisters`, once other
+/// warpgroups of the CTA have released that many.
 template <int kRegisters>
 __device__ inline void ask_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
 }
+/// Lowers it to `kRegisters`.
 template <int kRegisters>
 __device__ inline void release_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
 }
 
-/// Descriptor of a matrix of 16-bit numbers in shared memory: panels of 64 columns, with rows of
-/// 128 bytes in which 16-byte pieces are swizzled() (the tensor maps' 128-byte swizzle). Eight rows
-/// are adjacent and start at a multiple of 1,024 bytes. Encoded as in PTX ISA's "Matrix Descriptor
-/// Format": address, bytes between panels (used when the sum runs over rows), bytes between groups
-/// of eight rows, each divided by 16, and 1 for the 128-byte swizzle.
+/// Descriptor of a matrix of 16-bit numbers in shared memory. The matrix is stored in panels of 64
+/// columns, so a row of a panel has 128 bytes. Its 16-byte pieces are swizzled(), as by the
+/// 128-byte swizzle of tensor maps. Eight rows are adjacent and start at a multiple of 1,024 bytes.
+///
+/// The fields (PTX ISA, "Matrix Descriptor Format"), from the lowest bit: the address; the distance
+/// between panels, which only counts if the sum runs over the matrix's rows; the distance between
+/// groups of eight rows; and 1, which means the 128-byte swizzle. Address and distances are in
+/// units of 16 bytes.
 __device__ inline std::uint64_t matrix_at(std::uint32_t address, int panel_bytes,
                                           int eight_rows_bytes) {
   return (address & 0x3ffffu) >> 4 | static_cast<std::uint64_t>(panel_bytes >> 4) << 16 |
@@ -41,11 +46,11 @@ __device__ constexpr std::uint64_t further(std::uint64_t matrix, int bytes) {
   return matrix + static_cast<std::uint64_t>(bytes >> 4);
 }
 
-/// Called before the first product of a batch: orders it behind this warp's accesses to its
-/// registers.
+/// Begins a batch of products, which come after this warp's earlier accesses to their registers.
 __device__ inline void begin_products() {
   asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
 }
+/// Ends the batch.
 __device__ inline void commit_products() {
   asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
 }
@@ -57,7 +62,8 @@ __device__ inline void pin(float (&sums)[kCount][4]) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) asm volatile("" : "+f"(sums[i][j])::"memory");
 }
-/// Waits until at most `kPending` batches are in flight; `sums` are those of a completed batch.
+/// Waits until at most `kPending` batches are in flight. `sums` belong to a batch that has
+/// completed by then; the compiler uses them only after the wait.
 template <int kPending, int kCount>
 __device__ inline void wait_products(float (&sums)[kCount][4]) {
   asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(kPending) : "memory");
@@ -77,8 +83,8 @@ __device__ inline void wait_products(float (&sums)[kCount][4]) {
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, " \
   "%47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
-// Both matrices are in shared memory, with rows of both along the sum. With `add` 0 the sums start
-// from 0.
+// Both matrices are in shared memory, and the sum runs over the columns of both. With `add` 0 the
+// sums start from 0.
 #define KERNELS_SCORE(type)                                                              \
   asm volatile(                                                                          \
       "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"                                   \
@@ -86,15 +92,17 @@ __device__ inline void wait_products(float (&sums)[kCount][4]) {
       "}, %64, %65, add, 1, 1, 0, 0;\n}\n"                                               \
       : KERNELS_SUMS_64(sums)                                                            \
       : "l"(a), "l"(b), "r"(add))
-// The first matrix is in registers, with columns of the second along the products' rows.
+// The first matrix is in registers, the second in shared memory. The sum runs over the columns of
+// the first and the rows of the second.
 #define KERNELS_WEIGH(shape, type, names, sums_list, a0, a1, a2, a3, b_name)                    \
   asm volatile("wgmma.mma_async.sync.aligned." shape ".f32." type "." type " {" names "}, {" a0 \
                ", " a1 ", " a2 ", " a3 "}, " b_name ", 1, 1, 1, 1;\n"                           \
                : sums_list                                                                      \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 
-/// sums[64][128] = (add ? sums : 0) + a[64][16] * b[128][16]^T, for the warpgroup. Warp w holds
-/// rows 16 (w % 4) on, in the layout of multiply_add(), with eight columns per entry.
+/// sums[64][128] = (add ? sums : 0) + a[64][16] * b[128][16]^T, for the warpgroup. Warp w holds the
+/// 16 rows from 16 (w % 4) on. Of these, sums[n] has columns 8 n to 8 n + 7, in the layout of
+/// multiply_add().
 template <class T>
 __device__ inline void multiply_score(float (&sums)[16][4], std::uint64_t a, std::uint64_t b,
                                       int add) {
@@ -104,8 +112,8 @@ __device__ inline void multiply_score(float (&sums)[16][4], std::uint64_t a, std
     KERNELS_SCORE("f16");
 }
 
-/// sums[64][8 kCount] += a[64][16] * b[16][8 kCount]; `a` is in the layout of multiply_add(), with
-/// rows as above.
+/// sums[64][8 kCount] += a[64][16] * b[16][8 kCount]. Each warp holds the rows as above, of `a` in
+/// the layout of multiply_add()'s `a`.
 template <class T, int kCount>
 __device__ inline void multiply_weights(float (&sums)[kCount][4], const std::uint32_t (&a)[4],
                                         std::uint64_t b) {

@@ -46,11 +46,12 @@ struct SwiGlu {
 };
 void swiglu(const SwiGlu& op, cudaStream_t stream);
 
-/// Small-M GEMM: y[r][n] = sum over k of x[r][k] * w[n][k], with sums in float32, for at most
-/// kFewRows rows; on compute capability 9.0 (compiled for sm_90a) for at most kSomeRows rows if w
-/// is not too large. A row's result depends on the number of rows only by whether it exceeds
-/// kFewRows. `gated`: w holds n gate rows, then n up rows, and y = silu(gate) * up, without
-/// rounding in between.
+/// Small-M GEMM: y[r][n] = sum over k of x[r][k] * w[n][k], with sums in float32. `gated`: w holds
+/// n gate rows, then n up rows, and y = silu(gate) * up, without rounding in between.
+///
+/// Every device takes up to kFewRows rows. One of compute capability 9.0, compiled for sm_90a,
+/// takes up to kSomeRows if w is not too large. A row's result is the same for every number of rows
+/// up to kFewRows, and the same for every larger number; the two may be rounded differently.
 constexpr int kFewRows = 8, kSomeRows = 64;
 struct FewRows {
   Type type = Type::bf16;  // of x and w

@@ -1,13 +1,16 @@
-// Small-M GEMMs: selects the kernel, and has the one for at most eight rows. They are bound by
-// reading the matrix once, so the design keeps many of its bytes in flight, from before the
-// previous kernel has ended.
+// Small-M GEMMs: selects the kernel, and contains the one for at most eight rows. Such a product is
+// bound by reading w once. So the kernel keeps many bytes of w in flight, and starts to read before
+// the previous kernel has ended (PDL).
 //
-// A CTA takes tiles of 16 rows of w. Its eight warps alternate over the tile's columns in chunks of
-// 32 (split-K) and are summed in a fixed order. A lane copies 16 bytes of two rows per chunk,
-// through a queue in shared memory that continues from tile to tile and that no other lane reads.
-// Rows of w are the rows of the tensor-core product and rows of x its columns. A lane's eight
-// consecutive numbers serve as those of two products, which only permutes the summed columns, on
-// both sides alike.
+// A CTA computes tiles of 16 rows of w. Its eight warps take a tile's columns in turn, in chunks of
+// 32 (split-K), and their sums are added in a fixed order. Of each chunk a lane copies 16 bytes of
+// two rows to its own part of a queue in shared memory, which no other lane reads. The queue holds
+// chunks of the next tile before the last tile is done.
+//
+// Rows of w are the rows of the tensor-core product, and rows of x its columns. The product expects
+// two pairs of numbers of a row in each lane, eight columns apart. A lane has eight adjacent
+// numbers instead and spends them on two products. That assigns the columns to lanes in another
+// order, the same for w and x, so each sum has the same terms.
 #include "kernels/device/capability.hpp"
 #include "kernels/device/launch.cuh"
 #include "kernels/device/mma.cuh"
@@ -25,7 +28,7 @@ constexpr int kChunk = 32;       // columns per warp at a time
 constexpr int kCopyBytes = 512;  // per warp: 16 bytes per lane
 constexpr int kTileOutputs = kTileRows * kFewRows;
 
-/// `kParts`: 2 when a tile of gate rows is paired with its tile of up rows.
+/// `kParts`: 2 if the product is gated, so that each tile of gate rows has its tile of up rows.
 template <int kParts>
 struct Shared {
   static constexpr int kStages = 8 / kParts;
@@ -35,11 +38,12 @@ struct Shared {
   static constexpr int kBytes = kQueueBytes + 2 * kSumBytes;
 };
 
-/// Slots of a warp's queue: chunks of a tile, as many for every warp and a multiple of the stages,
-/// so that a slot's stage is known at compile time. Some slots are empty.
+/// A warp's slots for one tile, which hold a chunk each or are empty. All warps have the same
+/// number of slots. It is a multiple of the stages, so that a slot's stage is known at compile
+/// time.
 struct Slots {
-  int chunks;  // of all warps
-  int count;   // of each
+  int chunks;  // of the tile, for all warps
+  int count;   // slots of each warp
   int warp;
 
   __device__ Slots(int k, int stages)
@@ -178,8 +182,9 @@ __global__ __launch_bounds__(kThreads, 2) void few_rows_kernel(const __grid_cons
 #pragma unroll
     for (int part = 0; part < kParts; ++part)
       mine[32 * part + threadIdx.x % 32] = {sum[part][0], sum[part][1], sum[part][2], sum[part][3]};
-    __syncthreads();  // the other half of `sums` is free: all threads read it before they reached
-                      // this
+    // After this, all sums of this tile are stored. Those of the last tile, in the other half, have
+    // been read and may be overwritten.
+    __syncthreads();
     if (threadIdx.x < kTileOutputs) store_tile<Out, kParts>(op, tile, all);
   }
 }
@@ -196,8 +201,8 @@ void launch_few_rows(const FewRows& op, cudaStream_t stream) {
 
 bool tiles_divide(int n, int k) { return n % kTileRows == 0 && k % kChunk == 0; }
 
-/// Whether the kernels for compute capability 9.0 compute a product: above kFewRows whenever they
-/// can, below when they are faster.
+/// Whether a kernel for compute capability 9.0 computes the product: if it can and, for up to
+/// kFewRows rows, is also faster.
 bool by_wgmma(int rows, int n, int k, bool gated) {
   return has_few_rows_wgmma(rows, n, k, gated) &&
          (rows > kFewRows || prefers_few_rows_wgmma(n, k, gated));
