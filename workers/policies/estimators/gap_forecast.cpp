@@ -12,7 +12,8 @@ using engine::Nanos;
 
 double normal_cdf(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
-/// z with normal_cdf(z) = p, by bisection. Called a few times per turn; 1e-12 is accurate enough.
+/// The z with normal_cdf(z) = p, by bisection. 60 steps reach the precision of a double; a faster
+/// method is not needed, because this is called only a few times per turn.
 double normal_quantile(double p) {
   double low = -40, high = 40;
   for (int i = 0; i < 60; ++i) {
@@ -66,8 +67,8 @@ Nanos GapForecast::quantile_after(Nanos elapsed, double p) const {
 
 Nanos GapForecast::best_hold(double benefit_s) const {
   if (!(benefit_s > 0)) return Nanos{0};
-  // Holding a scaled duration for t is equivalent to holding the unscaled one for t / factor at a
-  // benefit of benefit_s / factor.
+  // Solves for the unscaled distribution, whose unit of time is factor_ seconds: the benefit is
+  // converted to that unit, and the hold back to seconds.
   return engine::from_seconds(
       factor_ *
       std::visit([&](const auto& shape) { return hold(shape, benefit_s / factor_); }, shape_));
@@ -82,7 +83,7 @@ GapForecast GapForecast::scaled(double factor) const {
 double GapForecast::within(const Lognormal& shape, double t) {
   if (t <= 0) return 0;
   const double distance = std::log(t) - shape.log_mean;
-  // Allows for the rounding error of the logarithm when comparing with a single value.
+  // All durations are equal. The tolerance covers the rounding error of the logarithms.
   if (shape.log_sigma == 0) return distance >= -1e-12 ? 1 : 0;
   return normal_cdf(distance / shape.log_sigma);
 }
@@ -112,8 +113,9 @@ double GapForecast::at_quantile(const Samples& shape, double p) {
   return shape.sorted_s[static_cast<std::size_t>(rank) - 1];
 }
 
-/// The maximum is where the density falls to 1 / benefit: the larger root of a quadratic equation
-/// in y = ln t.
+/// The worth of a hold t, benefit * Pr[duration <= t] - t, rises while the density at t is above
+/// 1 / benefit. So its maximum is where the density falls to 1 / benefit. In ln t that is a
+/// quadratic equation, of which the larger root counts. Without a root no hold is worth its cost.
 double GapForecast::hold(const Lognormal& shape, double benefit_s) {
   const double mu = shape.log_mean, sigma = shape.log_sigma;
   if (sigma == 0) return benefit_s > std::exp(mu) ? std::exp(mu) : 0;
