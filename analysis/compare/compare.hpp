@@ -43,14 +43,15 @@ struct ComparisonReport {
   int without_partner = 0;       // groups without a base
 };
 
-/// Ratios of every other value of the first key to the base, with the remaining keys equal. A key
-/// that the base lacks (dram_gib of a policy without a tier) matches any value. Throws
-/// CompareError.
+/// Ratios of the cells with every other value of the first key to the cells with its base value.
+/// The remaining named keys must be equal; one that the base lacks (dram_gib of a policy without a
+/// tier) matches any value. Throws CompareError.
 ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
                                 const CompareQuestion& question);
 
-/// Ratios of `b` to `a` for equal named keys. A named key without a common value in the two is the
-/// one that is compared. Throws CompareError.
+/// Ratios of the cells of `b` to those of `a` with equal named keys. A named key of which no value
+/// occurs in both archives is what they are compared by, so it need not be equal; one that the cell
+/// of `a` lacks matches any value. Throws CompareError.
 ComparisonReport compare_archives(std::span<const ConfiguredCell> a,
                                   std::span<const ConfiguredCell> b,
                                   const CompareQuestion& question);
@@ -58,7 +59,7 @@ ComparisonReport compare_archives(std::span<const ConfiguredCell> a,
 /// The axes of these cells, policy first.
 std::vector<std::string> axes_to_compare(std::span<const ConfiguredCell> cells);
 
-/// Numbers have four digits, in CSV all.
+/// Numbers are rounded to four digits, except in CSV.
 Grid to_grid(const ComparisonReport& report, GridFormat format);
 
 /// Bootstrap interval of the ratio of the means of `value` and `base`. Resamples pairs if `paired`,

@@ -11,7 +11,7 @@ using KeyValues = std::vector<std::optional<sweep::Value>>;
 
 /// Cells with results that differ only in their repeat.
 struct RepeatGroup {
-  KeyValues at;                    // a value per grouping key
+  KeyValues at;                    // value of each grouping key
   std::vector<std::string> texts;  // key_text of each
   std::vector<const ConfiguredCell*> repeats;
 };
@@ -20,15 +20,17 @@ struct RepeatGroup {
 std::vector<RepeatGroup> groups_by(std::span<const ConfiguredCell> cells,
                                    const std::vector<std::string>& keys);
 
-/// The first key in which two cells differ and that does not follow from a named one.
+/// The first difference that forbids comparing two cells: in any key except the seed, the named
+/// keys and those that follow from them (CompareQuestion::by). A difference in backend or emulation
+/// forbids it even if the key is named.
 std::optional<ConfigDifference> first_incomparable(const ConfiguredCell& a, const ConfiguredCell& b,
                                                    const std::vector<std::string>& named);
 
-/// Throws CompareError when two cells differ in a key that does not follow from a named one.
+/// Throws CompareError when first_incomparable() finds a difference.
 void require_comparable(const ConfiguredCell& a, const ConfiguredCell& b,
                         const std::vector<std::string>& named);
 
-/// A text for the value; 1 and 1.0 give the same text.
+/// Equal for values that count as equal: 1 and 1.0 have the same text.
 std::string key_text(const std::optional<sweep::Value>& value);
 
 }  // namespace analysis
