@@ -97,14 +97,14 @@ TEST_CASE("a swapped-out request resumes before any new one is admitted", "[V5]"
   CHECK(world.step() == "a:1 b:1");
   CHECK(world.preempted() == "c");
   CHECK(world.swapped() == 2);
-  CHECK(world.tier.blocks_held() == 2);
+  CHECK(world.tier.usage().used_blocks == 2);
   world.add("new", 4, 2);
   CHECK(world.step() == "a:1 b:1");
   CHECK(world.finished() == "a b");
   CHECK(world.step() == "c:1");  // nothing of it is recomputed
   CHECK(world.plan().scheduled[0].computed_before == 8);
   CHECK(world.plan().scheduled[0].kind == ScheduleKind::resumed);
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
   CHECK(world.waiting() == "new");
   CHECK(world.step() == "new:4");
   world.run_until_idle();
@@ -165,7 +165,7 @@ TEST_CASE("swapping works with admissions beside running requests", "[swap]") {
   CHECK(world.step() == "b:1");
   CHECK(world.plan().scheduled[0].computed_before == 6);  // including a partial block
   world.run_until_idle();
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("swap space of an aborted request is freed", "[swap]") {
@@ -174,9 +174,9 @@ TEST_CASE("swap space of an aborted request is freed", "[swap]") {
   world.add("b", 8, 3);
   world.step();
   world.step();
-  REQUIRE(world.tier.blocks_held() == 2);
+  REQUIRE(world.tier.usage().used_blocks == 2);
   world.abort("b");
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("a request that could not be swapped out whole computes again", "[swap]") {
@@ -186,7 +186,7 @@ TEST_CASE("a request that could not be swapped out whole computes again", "[swap
   world.add("b", 8, 2);
   world.step();
   world.step();
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
   CHECK(world.step() == "b:9");
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("by blocks, only the missing blocks are swapped out, and only those ar
   CHECK(world.plan().scheduled[0].computed_before == 12);
   world.run_until_idle();
   CHECK(world["b"].recomputed_tokens == 0);
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("by blocks, the request preempted first is evicted wholly before the next one",
@@ -224,7 +224,7 @@ TEST_CASE("by blocks, the request preempted first is evicted wholly before the n
   CHECK(world.step() == "a:1");
   CHECK(world.preempted() == "b");
   CHECK(world.table("b").size() == 2);
-  CHECK(world.tier.blocks_held() == 3);
+  CHECK(world.tier.usage().used_blocks == 3);
 }
 
 TEST_CASE("by blocks, what the host has no space for is recomputed", "[partial]") {
@@ -238,7 +238,7 @@ TEST_CASE("by blocks, what the host has no space for is recomputed", "[partial]"
   CHECK(world.step() == "b:9");
   CHECK(world["b"].recomputed_tokens == 8);
   world.run_until_idle();
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("by blocks, a suspended request that cannot resume is evicted for the head of the queue",
@@ -247,7 +247,7 @@ TEST_CASE("by blocks, a suspended request that cannot resume is evicted for the 
   for (const char* name : {"a", "b", "c"}) world.add(name, 8, 24);
   world.run_until_idle();
   for (const char* name : {"a", "b", "c"}) CHECK(world[name].recomputed_tokens == 0);
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("an aborted request gives back what it kept, on either side", "[partial]") {
@@ -258,7 +258,7 @@ TEST_CASE("an aborted request gives back what it kept, on either side", "[partia
   world.step();
   REQUIRE(world.table("b").size() == 2);
   world.abort("b");
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
   world.run_until_idle();
   CHECK(world.kv.num_free() == world.kv.num_usable());
 }

@@ -74,7 +74,7 @@ void Pins::on_aborted(Request& request) {
   if (job.pin.active) release(request.spec.job, KvReason::job_end);
 }
 
-void Pins::on_turn_finish(Request& request, Nanos now, HostTier& tier) {
+void Pins::on_turn_finish(Request& request, Nanos now, SwapSpace* swap) {
   JobState& job = state_of(request.spec.job);
   if (job.pin.active) {
     // Shared blocks stay allocated, because the finished turn still references them.
@@ -83,7 +83,7 @@ void Pins::on_turn_finish(Request& request, Nanos now, HostTier& tier) {
   const GapDecision decision = policy_.on_turn_finish(request, now);
   const auto num_blocks = static_cast<int>(request.blocks.size());
   if (!decision.pin) {
-    const bool kept = decision.swap && tier.keep_finished(request);
+    const bool kept = decision.swap && swap != nullptr && swap->keep_finished(request);
     if (!kept && decision.reason != KvReason::none) {
       record(KvEventKind::keep_declined, decision.reason, request, num_blocks, Nanos{-1});
     }

@@ -30,9 +30,9 @@ class Pins {
   void on_preempted(const Request& request);  // it waits again
   void on_admitted(const Request& request);   // it holds its own blocks
   void on_aborted(Request& request);
-  /// Pins the blocks of a finished turn, offers them to the tier, or releases them, as the policy
-  /// decides.
-  void on_turn_finish(Request& request, Nanos now, HostTier& tier = no_tier());
+  /// Pins the blocks of a finished turn, offers them to the swap space, or releases them, as the
+  /// policy decides.
+  void on_turn_finish(Request& request, Nanos now, SwapSpace* swap = nullptr);
   /// Releases one pin so that a request can run. False when there is none.
   bool release_one(KvReason pressure);
 

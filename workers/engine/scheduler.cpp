@@ -254,7 +254,7 @@ void Scheduler::finish(Request& request, FinishReason reason, Nanos now) {
   running_.remove(request);
   if (config_.step_order == StepOrder::fixed_batch) end_in_batch(request);
   tier_.on_turn_finish(request, now);
-  pins_.on_turn_finish(request, now, tier_);
+  pins_.on_turn_finish(request, now, tier_.swap_space());
 }
 
 }  // namespace engine

@@ -57,7 +57,7 @@ struct SchedulerConfig {
 class Scheduler {
  public:
   Scheduler(const SchedulerConfig& config, KvCache& kv, QueueOrder& order, Pins& pins,
-            HostTier& tier = no_tier());
+            HostTier& tier);
 
   const RunningList& running() const { return running_; }
   const LoadingList& loading() const { return loading_; }
@@ -101,6 +101,7 @@ class Scheduler {
   bool swapped_out_waits() const;
   void schedule_running(StepPlan& plan, Nanos now);
   bool grow(Request& request, int num_tokens, StepPlan& plan, Nanos now);
+  bool release_prefetched(KvReason pressure, Nanos now);
   bool may_grow() const;
   void preempt(Request& victim, StepPlan& plan, Nanos now);
   void suspend(Request& victim);

@@ -98,7 +98,7 @@ StopReason Scheduler::try_admit_loaded(Request& request, StepPlan& plan, Nanos n
 /// Frees blocks that something holds without computing, for `head` or for a running request. False
 /// when nothing holds any.
 bool Scheduler::release_held(const Request* head, KvReason pressure, Nanos now) {
-  return tier_.give_way(pressure, now) || pins_.release_one(pressure) ||
+  return release_prefetched(pressure, now) || pins_.release_one(pressure) ||
          drop_loaded(head, pressure, now) || shrink_suspended(head, now);
 }
 

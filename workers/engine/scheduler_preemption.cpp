@@ -10,7 +10,7 @@ namespace engine {
 /// was preempted.
 bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan, Nanos now) {
   while (!may_grow() || !kv_.try_grow(request, num_tokens)) {
-    if (tier_.give_way(KvReason::pressure_run, now)) continue;
+    if (release_prefetched(KvReason::pressure_run, now)) continue;
     if (running_.size() == 1 && release_held(nullptr, KvReason::pressure_run, now)) continue;
     if (shrink_suspended(nullptr, now)) continue;
     Request& victim = order_.choose_victim(running_);
@@ -18,6 +18,12 @@ bool Scheduler::grow(Request& request, int num_tokens, StepPlan& plan, Nanos now
     if (&victim == &request) return false;
   }
   return true;
+}
+
+/// Releases the blocks of a load ahead of its turn. False when there is none.
+bool Scheduler::release_prefetched(KvReason pressure, Nanos now) {
+  Prefetching* prefetching = tier_.prefetching();
+  return prefetching != nullptr && prefetching->give_way(pressure, now);
 }
 
 /// With config_.blocks_ahead, a batch of two or more grows only while a block is free.
@@ -39,7 +45,8 @@ void Scheduler::preempt(Request& victim, StepPlan& plan, Nanos now) {
   if (config_.preempt_by_block) {
     suspend(victim);
   } else {
-    victim.swapped_out = tier_.keep_preempted(victim);
+    SwapSpace* swap = tier_.swap_space();
+    victim.swapped_out = swap != nullptr && swap->keep_preempted(victim);
     kv_.release(victim);
     victim.num_computed = 0;
   }
@@ -61,7 +68,8 @@ bool Scheduler::shrink_suspended(const Request* spared, Nanos now) {
   Request* victim = suspended_.front();
   if (victim != nullptr && victim == spared) victim = RunningList::next(*victim);
   if (victim == nullptr) return false;
-  if (!tier_.keep_tail(*victim)) tier_.forget(*victim, now);
+  SwapSpace* swap = tier_.swap_space();
+  if (swap == nullptr || !swap->keep_tail(*victim)) tier_.forget(*victim, now);
   const auto left = static_cast<int>(victim->blocks.size()) - 1;
   kv_.release_tail(*victim, left);
   victim->num_computed = std::min(victim->num_computed, left * kv_.block_size());

@@ -12,8 +12,8 @@ class Invariants {
  public:
   Invariants(const engine::KvConfig& kv_config, const engine::SchedulerConfig& config,
              const engine::KvCache& kv, const engine::Scheduler& scheduler,
-             const engine::QueueOrder& order, const engine::Pins& pins,
-             const engine::HostTier& tier, bool fcfs);
+             const engine::QueueOrder& order, const engine::Pins& pins, engine::HostTier& tier,
+             bool fcfs);
 
   void before_schedule();
   void after_schedule(const engine::StepPlan& plan);
@@ -41,7 +41,7 @@ class Invariants {
   const engine::Scheduler& scheduler_;
   const engine::QueueOrder& order_;
   const engine::Pins& pins_;
-  const engine::HostTier& tier_;
+  engine::HostTier& tier_;
   bool fcfs_;
   bool must_progress_ = false;
   std::map<const engine::Request*, std::vector<engine::BlockId>> tables_;  // of running requests

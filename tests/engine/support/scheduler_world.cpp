@@ -64,7 +64,7 @@ SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* give
       shadow(copier, content),
       prefetch_(policies::make_prefetch(config.policy)),
       own_tier_(engine::make_host_tier(with_prefetch(config.tier, prefetch_.get()),
-                                       config.scheduler.max_num_batched_tokens, kv, shadow,
+                                       config.scheduler.max_num_batched_tokens, kv, &shadow,
                                        pins.events())),
       tier(given != nullptr ? *given : *own_tier_),
       scheduler_(config.scheduler, kv, *order_, pins, tier),
@@ -90,7 +90,8 @@ Request& SchedulerWorld::add(const std::string& name, const Ask& ask) {
   spec.stop.max_tokens = static_cast<int>(client.ask.outputs.size());
   engine::hash_full_blocks(request, kv.block_size());
   scheduler_.submit(request);
-  tier.on_arrival(request, now());
+  if (engine::Prefetching* prefetching = tier.prefetching())
+    prefetching->on_arrival(request, now());
   return request;
 }
 
