@@ -114,7 +114,7 @@ Nanos Engine::begin_step() {
   recycle_finished();
   const Nanos start = clock_.now();
   backend_.on_phase(StepPhase::plan, plan_.step + 1);
-  scheduler_.on_loaded(tier_->poll(start), start, finished_);
+  scheduler_.on_loaded(tier_->poll(start), start);
   pins_.expire(start);
   scheduler_.schedule(plan_, start);
   trace_step(start);
@@ -140,7 +140,7 @@ const StepTrace& Engine::finish_step(const StepResult& result, Nanos start) {
 StepResult Engine::execute(Nanos until) {
   const Nanos start = clock_.now();
   const auto failed = tier_->before_execution(plan_, clock_);
-  if (!failed.empty()) scheduler_.on_load_failed(failed, plan_, start, finished_);
+  if (!failed.empty()) scheduler_.on_load_failed(failed, plan_);
   trace_.stall = Nanos{0};
   if (plan_.scheduled.empty() && tier_->busy()) {
     tier_->wait(clock_, std::min(until, pins_.next_expiry()));

@@ -10,12 +10,6 @@
 
 namespace engine {
 
-/// What happens to a request after a failed load.
-enum class LoadFailure : std::uint8_t {
-  recompute,     // it recomputes from the first missing block on
-  fail_request,  // it ends with an error
-};
-
 /// Which requests a step computes.
 enum class StepOrder : std::uint8_t {
   running_first,  // all running requests, then admissions, in one batch
@@ -42,7 +36,6 @@ struct SchedulerConfig {
                                   // as max_model_len allows
   bool preempt_by_block = false;  // a preempted request is evicted block by block
   StepOrder step_order = StepOrder::running_first;
-  LoadFailure load_failure = LoadFailure::recompute;
 };
 
 /// Decides what each step computes: continuous batching over a paged KV cache, with chunked
@@ -76,11 +69,10 @@ class Scheduler {
   void abort(Request& request, Nanos now = Nanos{0});
 
   /// Returns the requests of finished loads to the queue with the KV that has arrived.
-  void on_loaded(std::span<const LoadedKv> loads, Nanos now, std::vector<Request*>& finished);
+  void on_loaded(std::span<const LoadedKv> loads, Nanos now);
   /// Handles failed loads of a blocking tier: the requests that would read the missing KV leave the
   /// step, and continue from the KV that they have.
-  void on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan, Nanos now,
-                      std::vector<Request*>& finished);
+  void on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan);
 
   /// Fills `plan` with the next step. Allocates all blocks that the step needs, and counts its
   /// tokens as computed.
@@ -127,7 +119,6 @@ class Scheduler {
   bool drop_loaded(const Request* head, KvReason pressure, Nanos now);
   void return_to_queue(Request& request);
   void truncate_in_step(Request& request, int num_blocks, StepPlan& plan);
-  void fail(Request& request, Nanos now, std::vector<Request*>& finished);
   bool still_blocked(const Request& request) const;
   void add_to_plan(StepPlan& plan, Request& request, ScheduleKind kind, int num_tokens,
                    int num_new_blocks);

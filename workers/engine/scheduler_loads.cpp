@@ -46,8 +46,7 @@ StopReason Scheduler::await_copy(Request& request, Nanos now) {
   return StopReason::none;
 }
 
-void Scheduler::on_loaded(std::span<const LoadedKv> loads, Nanos now,
-                          std::vector<Request*>& finished) {
+void Scheduler::on_loaded(std::span<const LoadedKv> loads, Nanos now) {
   for (const LoadedKv& load : loads) {
     Request& request = *load.request;
     assert(request.status == RequestStatus::loading);
@@ -60,10 +59,6 @@ void Scheduler::on_loaded(std::span<const LoadedKv> loads, Nanos now,
     }
     request.num_computed = load.tokens;
     if (load.failed) kv_.truncate(request, kv_.blocks_for(load.tokens));
-    if (load.failed && config_.load_failure == LoadFailure::fail_request) {
-      fail(request, now, finished);
-      continue;
-    }
     record_hits(request, request.prefix_hit_tokens, load.tokens - request.prefix_hit_tokens);
     kv_.register_loaded(request);
     // The last token is always computed, because its logits are needed.
@@ -132,8 +127,7 @@ void Scheduler::return_to_queue(Request& request) {
   order_.push_preempted(*head);
 }
 
-void Scheduler::on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan, Nanos now,
-                               std::vector<Request*>& finished) {
+void Scheduler::on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan) {
   for (const LoadedKv& load : loads) {
     const int num_blocks = load.tokens / kv_.block_size();
     const BlockId lost = load.request->blocks[static_cast<std::size_t>(num_blocks)];
@@ -148,7 +142,6 @@ void Scheduler::on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan, 
         truncate_in_step(other, static_cast<int>(at - other.blocks.begin()), plan);
       }
     }
-    if (config_.load_failure == LoadFailure::fail_request) fail(*load.request, now, finished);
   }
 }
 
@@ -157,13 +150,6 @@ void Scheduler::truncate_in_step(Request& request, int num_blocks, StepPlan& pla
   if (request.scheduled_in_step == plan.step) withdraw(request, plan);
   kv_.truncate(request, num_blocks);
   request.num_computed = num_blocks * kv_.block_size();
-}
-
-void Scheduler::fail(Request& request, Nanos now, std::vector<Request*>& finished) {
-  abort(request, now);
-  request.status = RequestStatus::finished;
-  request.finish = FinishReason::error;
-  finished.push_back(&request);
 }
 
 }  // namespace engine

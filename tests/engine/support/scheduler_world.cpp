@@ -113,13 +113,13 @@ std::string SchedulerWorld::schedule() {
   kv.clear_evictions();
   finished_requests.clear();
   invariants_.before_schedule();
-  scheduler_.on_loaded(tier.poll(now()), now(), finished_requests);
+  scheduler_.on_loaded(tier.poll(now()), now());
   pins.expire(now());
   scheduler_.schedule(plan_, now());
   take_events();
   invariants_.after_schedule(plan_);
   const auto failed = tier.before_execution(plan_, clock);
-  if (!failed.empty()) scheduler_.on_load_failed(failed, plan_, now(), finished_requests);
+  if (!failed.empty()) scheduler_.on_load_failed(failed, plan_);
   take_events();
   invariants_.before_execution(plan_);
   content.execute(plan_);

@@ -46,7 +46,7 @@ enum class RequestStatus : std::uint8_t {
   finished,
   aborted
 };
-enum class FinishReason : std::uint8_t { none, stop, length, abort, error };
+enum class FinishReason : std::uint8_t { none, stop, length, abort };
 
 /// Breakdown of a turn's time. The parts add up to finish - arrival.
 struct TimeSplit {
