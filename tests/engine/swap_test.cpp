@@ -4,10 +4,10 @@
 #include "workers/engine/tiers/swap_rates.hpp"
 
 using namespace support;
+using engine::Batching;
 using engine::KvEventKind;
 using engine::KvReason;
 using engine::ScheduleKind;
-using engine::StepOrder;
 
 namespace {
 
@@ -17,7 +17,7 @@ struct SwapLimits {
   bool partially = false;
   int budget = 64;
   int seqs = 4;
-  StepOrder order = StepOrder::prefill_first;
+  Batching batching = Batching::prefill_first;
   bool prefix_caching = false;
   bool by_block = false;
   bool if_cheaper = false;
@@ -30,9 +30,8 @@ struct SwapWorld : SchedulerWorld {
                         .scheduler = {.max_num_batched_tokens = limits.budget,
                                       .max_num_seqs = limits.seqs,
                                       .max_model_len = 64,
-                                      .blocks_ahead = limits.order == StepOrder::prefill_first,
                                       .preempt_by_block = limits.by_block,
-                                      .step_order = limits.order},
+                                      .batching = limits.batching},
                         .tier = {.kind = limits.swap_blocks > 0 ? engine::TierKind::swap
                                                                 : engine::TierKind::none,
                                  .host_blocks = limits.swap_blocks,
@@ -156,7 +155,7 @@ TEST_CASE("what the GPU still holds of a swapped request is not loaded", "[swap]
 }
 
 TEST_CASE("swapping works with admissions beside running requests", "[swap]") {
-  SwapWorld world({.blocks = 5, .swap_blocks = 8, .order = StepOrder::running_first});
+  SwapWorld world({.blocks = 5, .swap_blocks = 8, .batching = Batching::v1});
   world.add("a", 8, 2);
   world.add("b", 6, 4);
   world.step();
@@ -213,8 +212,7 @@ TEST_CASE("by blocks, only the missing blocks are swapped out, and only those ar
 
 TEST_CASE("by blocks, the request preempted first is evicted wholly before the next one",
           "[partial]") {
-  SwapWorld world(
-      {.blocks = 7, .swap_blocks = 8, .order = StepOrder::running_first, .by_block = true});
+  SwapWorld world({.blocks = 7, .swap_blocks = 8, .batching = Batching::v1, .by_block = true});
   for (const char* name : {"a", "b", "c"}) world.add(name, 8, 20);
   CHECK(world.step() == "a:8 b:8 c:8");
   CHECK(world.step() == "a:1 b:1");

@@ -7,7 +7,7 @@
 #include <ostream>
 
 #include "workers/engine/base/errors.hpp"
-#include "workers/engine/scheduler.hpp"
+#include "workers/engine/scheduler/scheduler.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/replay/workload.hpp"
 

@@ -84,7 +84,7 @@ void Invariants::check_running() const {
             "the KV of the last possible token is never computed");
     const int needed = kv_.blocks_for(r->num_computed);
     const auto held = static_cast<int>(r->blocks.size());
-    require(held == needed || (takes_ahead() && held > needed),
+    require(held == needed || (config_.batching != engine::Batching::v1 && held > needed),
             "a table covers exactly the computed tokens, or more where blocks are taken ahead");
     const int full = r->num_computed / kv_config_.block_size;
     require(r->num_hashed_blocks == (kv_config_.prefix_caching ? full : 0),
@@ -96,10 +96,6 @@ void Invariants::check_running() const {
     }
   }
   check_waiting();
-}
-
-bool Invariants::takes_ahead() const {
-  return config_.blocks_ahead || config_.step_order == engine::StepOrder::fixed_batch;
 }
 
 void Invariants::check_waiting() const {

@@ -2,7 +2,7 @@
 #include <map>
 #include <vector>
 
-#include "workers/engine/scheduler.hpp"
+#include "workers/engine/scheduler/scheduler.hpp"
 
 namespace support {
 
@@ -30,7 +30,6 @@ class Invariants {
   void check_step(const engine::StepPlan& plan) const;
   void check_running() const;
   void check_waiting() const;
-  bool takes_ahead() const;
   std::vector<const engine::Request*> holders() const;
   void check_tables_only_grow();
   void check_fcfs() const;

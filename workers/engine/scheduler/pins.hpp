@@ -36,8 +36,11 @@ class Pins {
   /// Releases one pin so that a request can run. False when there is none.
   bool release_one(KvReason pressure);
 
-  /// Events since the last clear_events().
+  /// Events, until the engine clears them.
   std::vector<KvEvent>& events() { return events_; }
+  /// Records an event of all blocks of the request.
+  void record(KvEventKind kind, KvReason reason, const Request& request,
+              Nanos deadline = Nanos{-1});
 
  private:
   struct Pin {
@@ -62,8 +65,6 @@ class Pins {
   bool lapsed(const Deadline& due) const;
   void forget_lapsed();
   void release(JobId job, KvReason reason);
-  void record(KvEventKind kind, KvReason reason, const Request& request, int blocks,
-              Nanos deadline);
 
   KvCache& kv_;
   QueueOrder& order_;
