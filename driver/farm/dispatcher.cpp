@@ -48,10 +48,10 @@ std::vector<Command> Dispatcher::on(const Event& event, Nanos now) {
   return std::exchange(commands_, {});
 }
 
-bool Dispatcher::expects(int worker, int cell, int attempt) const {
+bool Dispatcher::expects(int worker, sweep::Attempt attempt) const {
   const auto at = workers_.find(worker);
   if (finished_ || at == workers_.end() || at->second.state != WorkerState::busy) return false;
-  return at->second.run->cell == cell && at->second.run->attempt == attempt;
+  return at->second.run->attempt == attempt;
 }
 
 // Events -------------------------------------------------------------------------------------
@@ -91,12 +91,12 @@ void Dispatcher::handle(const WorkerLost& lost) {
 }
 
 void Dispatcher::handle(const CellDone& done) {
-  if (!expects(done.worker, done.cell, done.attempt)) {
-    revive(done.worker, done.cell, done.attempt, WorkerState::idle, Memory::kept);
+  if (!expects(done.worker, done.attempt)) {
+    revive(done.worker, done.attempt, WorkerState::idle, Memory::kept);
     return;
   }
   const Run run = end_run(done.worker, workers_.at(done.worker), WorkerState::idle, Memory::kept);
-  Cell& cell = cells_.at(done.cell);
+  Cell& cell = cells_.at(done.attempt.cell);
   cell.state = CellState::over;
   Experience& experience = experience_[cell.task.sku];
   ++experience.cells;
@@ -106,21 +106,20 @@ void Dispatcher::handle(const CellDone& done) {
 
 void Dispatcher::handle(const CellFailed& failed) {
   const WorkerState next = failed.poisoned ? WorkerState::unusable : WorkerState::idle;
-  if (!expects(failed.worker, failed.cell, failed.attempt)) {
-    revive(failed.worker, failed.cell, failed.attempt, next, Memory::given_back);
+  if (!expects(failed.worker, failed.attempt)) {
+    revive(failed.worker, failed.attempt, next, Memory::given_back);
     return;
   }
   const Run run = end_run(failed.worker, workers_.at(failed.worker), next, Memory::given_back);
   if (run.abandonment) return attempt_abandoned(run, failed.reason);
   if (failed.hindered) return attempt_hindered(run, failed.reason);
   if (failed.kind == CellStatus::failed) return attempt_failed(run, failed.reason);
-  end_cell(run.cell, run.attempt, failed.kind, failed.reason);
+  end_cell(run.attempt, failed.kind, failed.reason);
 }
 
 void Dispatcher::handle(const CellAbandoned& abandoned) {
-  if (!expects(abandoned.worker, abandoned.cell, abandoned.attempt)) {
-    revive(abandoned.worker, abandoned.cell, abandoned.attempt, WorkerState::idle,
-           Memory::given_back);
+  if (!expects(abandoned.worker, abandoned.attempt)) {
+    revive(abandoned.worker, abandoned.attempt, WorkerState::idle, Memory::given_back);
     return;
   }
   const Run run = end_run(abandoned.worker, workers_.at(abandoned.worker), WorkerState::idle,
@@ -143,7 +142,7 @@ void Dispatcher::handle(const Drain&) {
   draining_ = true;
   for (auto& [id, worker] : workers_)
     if (worker.state == WorkerState::busy &&
-        !in_time(cells_.at(worker.run->cell).task.estimate_s, worker.run->started))
+        !in_time(cells_.at(worker.run->attempt.cell).task.estimate_s, worker.run->started))
       abandon(id, worker, AbandonWhy::drain);
 }
 
@@ -168,7 +167,7 @@ void Dispatcher::quarantine_killers() {
   for (auto& [id, cell] : cells_) {
     if (cell.task.deaths < rules_.deaths) continue;
     waiting_[cell.task.sku].erase(place_of(cell));
-    end_cell(id, cell.task.attempts, CellStatus::quarantined,
+    end_cell({id, cell.task.attempts}, CellStatus::quarantined,
              "killed its process " + std::to_string(cell.task.deaths) + " times");
   }
 }
@@ -189,7 +188,7 @@ void Dispatcher::end_infeasible() {
       const double gib = task.host_gib;
       if (gib <= largest_gib) return false;
       memory_.cancel_reservation_of(place.cell);
-      end_cell(place.cell, task.attempts, CellStatus::infeasible,
+      end_cell({place.cell, task.attempts}, CellStatus::infeasible,
                "needs " + in_gib(gib) + " of host memory, the largest node for it, " + largest +
                    ", has " + in_gib(largest_gib));
       return true;
@@ -208,7 +207,8 @@ std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeat
   const std::string& node = worker.caps.node;
   if (const std::optional<int> holder = memory_.reserved_for(node)) {
     const Cell& cell = cells_.at(*holder);
-    if (may_take(id, worker, cell, repeats) && memory_.fits(node, id, *holder, cell.task.host_gib))
+    if (may_take(id, worker, cell, repeats) &&
+        memory_.fits(node, id, {*holder, cell.task.host_gib}))
       return holder;
     if (!in_time(cell.task.estimate_s, now_)) memory_.cancel_reservation_on(node);
   }
@@ -219,12 +219,12 @@ std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeat
       if (best && *best < place) break;
       const Cell& cell = cells_.at(place.cell);
       if (!may_take(id, worker, cell, repeats)) continue;
-      if (memory_.fits(node, id, place.cell, cell.task.host_gib)) {
+      if (memory_.fits(node, id, {place.cell, cell.task.host_gib})) {
         best = place;
         break;
       }
       if (cell.task.host_gib <= memory_.capacity_gib(node))
-        memory_.reserve(node, place.cell, cell.task.host_gib);
+        memory_.reserve(node, {place.cell, cell.task.host_gib});
     }
   }
   return best ? std::optional(best->cell) : std::nullopt;
@@ -261,15 +261,15 @@ void Dispatcher::assign(int id, Worker& worker, int index) {
   Cell& cell = cells_.at(index);
   waiting_[cell.task.sku].erase(place_of(cell));
   const bool keep = keeps_memory(id, worker, cell.task);
-  memory_.charge(worker.caps.node, id, index, cell.task.host_gib, keep);
+  memory_.charge(worker.caps.node, id, {index, cell.task.host_gib}, keep);
   cell.state = CellState::running;
   cell.tried_on.insert(id);
   ++cell.tries;
-  const int attempt = cell.task.attempts + cell.tries;
+  const sweep::Attempt attempt{index, cell.task.attempts + cell.tries};
   worker.state = WorkerState::busy;
   worker.heard = listened_;
-  worker.run = Run{index, attempt, now_, listened_};
-  commands_.emplace_back(AssignCell{id, index, attempt, keep});
+  worker.run = Run{attempt, now_, listened_};
+  commands_.emplace_back(AssignCell{id, attempt, keep});
 }
 
 /// Whether the worker keeps its host memory when this cell is done. Page-locking it again takes

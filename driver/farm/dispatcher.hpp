@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver/farm/memory_ledger.hpp"
+#include "sweeps/tables/attempt.hpp"
 #include "sweeps/tables/status.hpp"
 
 namespace driver {
@@ -62,17 +63,20 @@ struct WorkerLost {  // its process is gone
   int worker;
 };
 struct CellDone {
-  int worker, cell, attempt;
+  int worker;
+  sweep::Attempt attempt;
 };
 struct CellFailed {
-  int worker, cell, attempt;
+  int worker;
+  sweep::Attempt attempt;
   sweep::CellStatus kind;  // only `failed` is retried
   std::string reason;
   bool poisoned = false;  // the worker cannot run another cell
   bool hindered = false;  // the machine's fault; not counted against the cell
 };
 struct CellAbandoned {
-  int worker, cell, attempt;
+  int worker;
+  sweep::Attempt attempt;
 };
 struct Tick {};
 struct Drain {};    // start nothing more; running cells end if the deadline allows
@@ -84,23 +88,25 @@ using Event = std::variant<WorkerJoined, WorkerHeard, WorkerLost, CellDone, Cell
 // Commands -----------------------------------------------------------------------------------
 
 struct AssignCell {
-  int worker, cell, attempt;
+  int worker;
+  sweep::Attempt attempt;
   bool keep_memory = false;  // the worker's host memory stays when the cell is done
 };
 struct AbandonCell {
-  int worker, cell, attempt;
+  int worker;
+  sweep::Attempt attempt;
 };
 struct StopWorker {
   int worker;
 };
 /// An attempt failed and the cell will be retried, or it was abandoned and the cell stays planned.
 struct AttemptEnded {
-  int cell, attempt;
+  sweep::Attempt attempt;
   std::string reason;
 };
 /// The cell is over without a result.
 struct CellEnded {
-  int cell, attempt;  // the last attempt, in this run or an earlier one; 0: never attempted
+  sweep::Attempt attempt;  // the last one, in this run or an earlier one
   sweep::CellStatus kind;
   std::string reason;
 };
@@ -144,7 +150,7 @@ class Dispatcher {
   /// `now` never decreases.
   std::vector<Command> on(const Event& event, Nanos now);
   /// Whether a result from this worker would count: only that of the attempt that it runs.
-  bool expects(int worker, int cell, int attempt) const;
+  bool expects(int worker, sweep::Attempt attempt) const;
   /// All cells are over or left, and the workers have been told to stop.
   bool finished() const { return finished_; }
   bool draining() const { return draining_; }
@@ -177,8 +183,7 @@ class Dispatcher {
     Nanos asked;  // on the listening clock
   };
   struct Run {
-    int cell;
-    int attempt;
+    sweep::Attempt attempt;
     Nanos started;
     Nanos progressed;  // on the listening clock
     bool serving = false;
@@ -229,11 +234,11 @@ class Dispatcher {
   double expected_s(const Cell& cell) const;
 
   Run end_run(int worker, Worker& on, WorkerState next, Memory memory);
-  void revive(int worker, int cell, int attempt, WorkerState next, Memory memory);
+  void revive(int worker, sweep::Attempt attempt, WorkerState next, Memory memory);
   void attempt_failed(const Run& run, const std::string& reason);
   void attempt_hindered(const Run& run, const std::string& reason);
   void attempt_abandoned(const Run& run, const std::string& reason);
-  void end_cell(int cell, int attempt, sweep::CellStatus kind, const std::string& reason);
+  void end_cell(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason);
   void wait_again(Cell& cell);
   void lose(Worker& worker, const std::string& how);
   void abandon(int worker, Worker& on, AbandonWhy why);

@@ -47,10 +47,10 @@ Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next, Me
   return *std::exchange(worker.run, std::nullopt);
 }
 
-void Dispatcher::revive(int id, int cell, int attempt, WorkerState next, Memory memory) {
+void Dispatcher::revive(int id, sweep::Attempt attempt, WorkerState next, Memory memory) {
   const auto at = workers_.find(id);
   if (at == workers_.end() || at->second.state != WorkerState::lost) return;
-  if (at->second.run->cell != cell || at->second.run->attempt != attempt) return;
+  if (at->second.run->attempt != attempt) return;
   end_run(id, at->second, next, memory);
   roster_changed_ = true;
 }
@@ -63,43 +63,43 @@ void Dispatcher::lose(Worker& worker, const std::string& how) {
   const std::string reason = "its worker on " + worker.caps.node + " " + how;
   const Run run = *worker.run;
   if (run.abandonment) return attempt_abandoned(run, reason);
-  Cell& cell = cells_.at(run.cell);
+  Cell& cell = cells_.at(run.attempt.cell);
   // While other cells run it is unknown which of them killed the process.
   if (alone) ++cell.task.deaths;
   if (cell.task.deaths < rules_.deaths) return attempt_hindered(run, reason);
-  end_cell(run.cell, run.attempt, CellStatus::quarantined,
+  end_cell(run.attempt, CellStatus::quarantined,
            "killed its process " + std::to_string(cell.task.deaths) + " times; " + reason);
 }
 
 void Dispatcher::attempt_failed(const Run& run, const std::string& reason) {
-  Cell& cell = cells_.at(run.cell);
+  Cell& cell = cells_.at(run.attempt.cell);
   if (cell.tries - cell.hindered >= rules_.tries)
-    return end_cell(run.cell, run.attempt, CellStatus::failed, reason);
-  commands_.emplace_back(AttemptEnded{run.cell, run.attempt, reason});
+    return end_cell(run.attempt, CellStatus::failed, reason);
+  commands_.emplace_back(AttemptEnded{run.attempt, reason});
   wait_again(cell);
 }
 
 void Dispatcher::attempt_hindered(const Run& run, const std::string& reason) {
-  Cell& cell = cells_.at(run.cell);
-  commands_.emplace_back(AttemptEnded{run.cell, run.attempt, reason});
+  Cell& cell = cells_.at(run.attempt.cell);
+  commands_.emplace_back(AttemptEnded{run.attempt, reason});
   if (++cell.hindered < rules_.tries) return wait_again(cell);
   cell.state = CellState::left;
-  cell.left = LeftCell{run.cell, LeftCell::Why::hindered, reason};
+  cell.left = LeftCell{run.attempt.cell, LeftCell::Why::hindered, reason};
 }
 
 void Dispatcher::attempt_abandoned(const Run& run, const std::string& reason) {
   if (run.abandonment->why == AbandonWhy::timeout)
-    return end_cell(run.cell, run.attempt, CellStatus::timeout,
+    return end_cell(run.attempt, CellStatus::timeout,
                     "ran longer than " + in_seconds(*rules_.cell_timeout));
   if (run.abandonment->why == AbandonWhy::stalled)
     return attempt_failed(run, "made no progress for " + in_seconds(patience(run)));
-  commands_.emplace_back(AttemptEnded{run.cell, run.attempt, reason});
-  wait_again(cells_.at(run.cell));
+  commands_.emplace_back(AttemptEnded{run.attempt, reason});
+  wait_again(cells_.at(run.attempt.cell));
 }
 
-void Dispatcher::end_cell(int cell, int attempt, CellStatus kind, const std::string& reason) {
-  cells_.at(cell).state = CellState::over;
-  commands_.emplace_back(CellEnded{cell, attempt, kind, reason});
+void Dispatcher::end_cell(sweep::Attempt last, CellStatus kind, const std::string& reason) {
+  cells_.at(last.cell).state = CellState::over;
+  commands_.emplace_back(CellEnded{last, kind, reason});
 }
 
 void Dispatcher::wait_again(Cell& cell) {
@@ -111,7 +111,7 @@ void Dispatcher::abandon(int id, Worker& worker, AbandonWhy why) {
   Run& run = *worker.run;
   if (run.abandonment) return;
   run.abandonment = Abandonment{why, listened_};
-  commands_.emplace_back(AbandonCell{id, run.cell, run.attempt});
+  commands_.emplace_back(AbandonCell{id, run.attempt});
 }
 
 }  // namespace driver

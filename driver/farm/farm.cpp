@@ -60,7 +60,7 @@ class Farm {
   }
   void on(int from, const worker::Heartbeat& heartbeat) {
     const auto at = running_.find(from);
-    const bool runs = at != running_.end() && at->second.cell == heartbeat.cell;
+    const bool runs = at != running_.end() && at->second.attempt.cell == heartbeat.attempt.cell;
     const bool progressed = runs && at->second.progress != heartbeat.progress;
     if (runs) {
       at->second.progress = heartbeat.progress;
@@ -69,21 +69,21 @@ class Farm {
     dispatch(WorkerHeard{from, progressed, heartbeat.progress.serving});
   }
   void on(int from, worker::Done& done) {
-    if (dispatcher_.expects(from, done.cell, done.attempt)) {
-      sink_.on_done(done.cell, done.attempt, workers_.at(from), std::move(done.result));
+    if (dispatcher_.expects(from, done.attempt)) {
+      sink_.on_done(done.attempt, workers_.at(from), std::move(done.result));
       end_run(from);
       ++result_.done;
     }
-    dispatch(CellDone{from, done.cell, done.attempt});
+    dispatch(CellDone{from, done.attempt});
   }
   void on(int from, worker::Failed& failed) {
     end_run(from);
-    dispatch(CellFailed{from, failed.cell, failed.attempt, failed.kind, std::move(failed.reason),
+    dispatch(CellFailed{from, failed.attempt, failed.kind, std::move(failed.reason),
                         failed.poisoned, failed.hindered});
   }
   void on(int from, const worker::Abandoned& abandoned) {
     end_run(from);
-    dispatch(CellAbandoned{from, abandoned.cell, abandoned.attempt});
+    dispatch(CellAbandoned{from, abandoned.attempt});
   }
   void on(int from, const worker::Goodbye& goodbye) {
     left_.insert(from);
@@ -138,30 +138,29 @@ class Farm {
 
   void obey(const AssignCell& assign, std::deque<Event>& losses) {
     const worker::Hello& worker = workers_.at(assign.worker);
-    std::string config = sink_.config_of(assign.cell);
-    sink_.on_start(assign.cell, assign.attempt, worker);
-    running_[assign.worker] = RunningCell{
-        assign.cell, assign.attempt, assign.worker, worker.host, clock_.now(), clock_.now(), {}};
+    std::string config = sink_.config_of(assign.attempt.cell);
+    sink_.on_start(assign.attempt, worker);
+    running_[assign.worker] =
+        RunningCell{assign.attempt, assign.worker, worker.host, clock_.now(), clock_.now(), {}};
     note_overlap();
-    tell(assign.worker,
-         worker::Assign{assign.cell, assign.attempt, std::move(config), assign.keep_memory},
+    tell(assign.worker, worker::Assign{assign.attempt, std::move(config), assign.keep_memory},
          losses);
   }
   void obey(const AbandonCell& abandon, std::deque<Event>& losses) {
-    tell(abandon.worker, worker::Abandon{abandon.cell, abandon.attempt}, losses);
+    tell(abandon.worker, worker::Abandon{abandon.attempt}, losses);
   }
   void obey(const StopWorker& stop, std::deque<Event>& losses) {
     if (stopped_.insert(stop.worker).second) tell(stop.worker, worker::Stop{}, losses);
   }
   void obey(const AttemptEnded& ended, std::deque<Event>&) {
-    forget(ended.cell, ended.attempt);
-    sink_.on_attempt_ended(ended.cell, ended.attempt, ended.reason);
+    forget(ended.attempt);
+    sink_.on_attempt_ended(ended.attempt, ended.reason);
   }
   void obey(const CellEnded& ended, std::deque<Event>&) {
-    forget(ended.cell, ended.attempt);
+    forget(ended.attempt);
     ++result_.ended;
     if (counts_as_failure(ended.kind)) ++result_.failed;
-    sink_.on_ended(ended.cell, ended.attempt, ended.kind, ended.reason);
+    sink_.on_ended(ended.attempt, ended.kind, ended.reason);
   }
 
   void tell(int worker, const worker::Message& message, std::deque<Event>& losses) {
@@ -195,14 +194,12 @@ class Farm {
     if (running_.size() != 1) return std::nullopt;
     const RunningCell& only = running_.begin()->second;
     if (overlap_until_ && only.heard <= *overlap_until_) return std::nullopt;
-    return only.cell;
+    return only.attempt.cell;
   }
 
-  void forget(int cell, int attempt) {
+  void forget(sweep::Attempt attempt) {
     note_overlap();
-    std::erase_if(running_, [&](const auto& entry) {
-      return entry.second.cell == cell && entry.second.attempt == attempt;
-    });
+    std::erase_if(running_, [&](const auto& entry) { return entry.second.attempt == attempt; });
   }
 
   /// Stops every worker, including those that never said hello, and waits until they have left.

@@ -15,8 +15,7 @@ namespace driver {
 
 /// A running cell.
 struct RunningCell {
-  int cell;
-  int attempt;
+  sweep::Attempt attempt;
   int worker;
   std::string host;
   Nanos started;  // on the farm's clock
@@ -51,15 +50,14 @@ class FarmSink {
   /// The configuration that is passed to the worker's RunCell.
   virtual std::string config_of(int cell) = 0;
   /// Called before the attempt starts.
-  virtual void on_start(int cell, int attempt, const worker::Hello& worker) = 0;
+  virtual void on_start(sweep::Attempt attempt, const worker::Hello& worker) = 0;
   /// Must return only when the result is durable; the worker gets its next cell after that.
-  virtual void on_done(int cell, int attempt, const worker::Hello& worker,
+  virtual void on_done(sweep::Attempt attempt, const worker::Hello& worker,
                        std::string&& result) = 0;
   /// The attempt failed and will be retried, or it was abandoned and the cell stays planned.
-  virtual void on_attempt_ended(int cell, int attempt, const std::string& reason) = 0;
-  /// The cell is over without a result. Attempt 0: never started.
-  virtual void on_ended(int cell, int attempt, sweep::CellStatus kind,
-                        const std::string& reason) = 0;
+  virtual void on_attempt_ended(sweep::Attempt attempt, const std::string& reason) = 0;
+  /// The cell is over without a result.
+  virtual void on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) = 0;
   /// The user asks to stop, or the launcher does because it lost a process. `alone` is the running
   /// cell, if no other cell has run since its worker's last heartbeat.
   virtual void on_stop_asked(std::optional<int> alone) { (void)alone; }

@@ -30,12 +30,12 @@ double MemoryLedger::Node::kept_gib(int worker) const {
   return at == charges.end() ? 0 : at->second.kept_gib;
 }
 
-bool MemoryLedger::fits(const std::string& name, int worker, int cell, double gib) const {
+bool MemoryLedger::fits(const std::string& name, int worker, const MemoryNeed& need) const {
   const Node& node = nodes_.at(name);
-  const double kept = node.kept_gib(worker), more = gib - kept;
+  const double kept = node.kept_gib(worker), more = need.gib - kept;
   if (more <= 0) return true;
   if (used_gib(name) + more > node.capacity_gib) return false;
-  if (!node.reservation || node.reservation->cell == cell) return true;
+  if (!node.reservation || node.reservation->cell == need.cell) return true;
   double beside = 0;
   for (const auto& [other, charge] : node.charges)
     beside += charge.beside_reservation ? charge.gib : charge.kept_gib;
@@ -51,10 +51,10 @@ bool MemoryLedger::may_keep(const std::string& name, int worker, double gib,
   return kept + largest_gib <= node.capacity_gib;
 }
 
-void MemoryLedger::charge(const std::string& name, int worker, int cell, double gib, bool keep) {
-  cancel_reservation_of(cell);
+void MemoryLedger::charge(const std::string& name, int worker, const MemoryNeed& need, bool keep) {
+  cancel_reservation_of(need.cell);
   Node& node = nodes_.at(name);
-  const double held = std::max(gib, node.kept_gib(worker));
+  const double held = std::max(need.gib, node.kept_gib(worker));
   node.charges[worker] = Charge{held, keep ? held : 0, node.reservation.has_value()};
 }
 
@@ -72,16 +72,16 @@ void MemoryLedger::release(int worker) {
   for (auto& [name, node] : nodes_) node.charges.erase(worker);
 }
 
-void MemoryLedger::reserve(const std::string& name, int cell, double gib) {
+void MemoryLedger::reserve(const std::string& name, const MemoryNeed& need) {
   for (const auto& [other, node] : nodes_)
-    if (node.reservation && (node.reservation->cell == cell || other == name)) return;
+    if (node.reservation && (node.reservation->cell == need.cell || other == name)) return;
   Node& node = nodes_.at(name);
-  node.reservation = Reservation{cell, gib};
+  node.reservation = need;
   for (auto& [worker, charge] : node.charges) charge.beside_reservation = false;
 }
 
 std::optional<int> MemoryLedger::reserved_for(const std::string& name) const {
-  const std::optional<Reservation>& reservation = nodes_.at(name).reservation;
+  const std::optional<MemoryNeed>& reservation = nodes_.at(name).reservation;
   return reservation ? std::optional(reservation->cell) : std::nullopt;
 }
 

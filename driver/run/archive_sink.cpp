@@ -121,11 +121,11 @@ std::string ArchiveSink::config_of(int cell) {
       {record, cells_.at(cell)->cell.params, profiles_, archive_.mark_path(record.key), expected_});
 }
 
-void ArchiveSink::on_start(int cell, int attempt, const worker::Hello& worker) {
-  const sweep::CellRecord& record = record_of(cell);
+void ArchiveSink::on_start(sweep::Attempt attempt, const worker::Hello& worker) {
+  const sweep::CellRecord& record = record_of(attempt.cell);
   sweep::RunMark mark;
   mark.key = record.key;
-  mark.attempt = attempt;
+  mark.attempt = attempt.number;
   mark.host = worker.host;
   mark.pid = worker.pid;
   mark.start_ticks = worker.start_ticks;
@@ -134,7 +134,7 @@ void ArchiveSink::on_start(int cell, int attempt, const worker::Hello& worker) {
   for (const sweep::RunMark& earlier : archive_.deaths())
     if (earlier.key == record.key) mark.deaths = sweep::deaths_of(earlier);
   with_space_([&] { archive_.mark_started(mark); });
-  running_[cell] = mark;
+  running_[attempt.cell] = mark;
 }
 
 void ArchiveSink::on_stop_asked(std::optional<int> alone) {
@@ -181,28 +181,28 @@ void ArchiveSink::on_status(const FarmStatus& status) {
   progress_.update(status);
 }
 
-void ArchiveSink::on_done(int cell, int, const worker::Hello&, std::string&& result) {
-  const sweep::CellRecord& record = record_of(cell);
+void ArchiveSink::on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) {
+  const sweep::CellRecord& record = record_of(attempt.cell);
   with_space_([&] { archive_.commit(record.key, result); });
-  running_.erase(cell);
+  running_.erase(attempt.cell);
   progress_.report(record.label + ": " + outcome_text(record));
   archive_.merge_if_due();
 }
 
-void ArchiveSink::on_attempt_ended(int cell, int attempt, const std::string& reason) {
-  const sweep::CellRecord& record = record_of(cell);
-  const auto running = running_.find(cell);
+void ArchiveSink::on_attempt_ended(sweep::Attempt attempt, const std::string& reason) {
+  const sweep::CellRecord& record = record_of(attempt.cell);
+  const auto running = running_.find(attempt.cell);
   if (running != running_.end()) with_space_([&] { leave_mark(running->second); });
-  running_.erase(cell);
-  progress_.report(record.label + ": attempt " + std::to_string(attempt) + " ended: " + reason);
+  running_.erase(attempt.cell);
+  progress_.report(record.label + ": attempt " + std::to_string(attempt.number) +
+                   " ended: " + reason);
 }
 
-void ArchiveSink::on_ended(int cell, int attempt, sweep::CellStatus kind,
-                           const std::string& reason) {
-  const sweep::CellRecord& record = record_of(cell);
-  const std::string shard = worker::failed_shard(record, attempt, kind, reason);
+void ArchiveSink::on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) {
+  const sweep::CellRecord& record = record_of(last.cell);
+  const std::string shard = worker::failed_shard(record, last.number, kind, reason);
   with_space_([&] { archive_.commit(record.key, shard); });
-  running_.erase(cell);
+  running_.erase(last.cell);
   progress_.report(record.label + ": " + std::string(sweep::to_text(kind)) + ": " + reason);
 }
 

@@ -38,10 +38,10 @@ class ArchiveSink final : public FarmSink {
 
   void on_worker(int worker, const worker::Hello& hello) override;
   std::string config_of(int cell) override;
-  void on_start(int cell, int attempt, const worker::Hello& worker) override;
-  void on_done(int cell, int attempt, const worker::Hello& worker, std::string&& result) override;
-  void on_attempt_ended(int cell, int attempt, const std::string& reason) override;
-  void on_ended(int cell, int attempt, sweep::CellStatus kind, const std::string& reason) override;
+  void on_start(sweep::Attempt attempt, const worker::Hello& worker) override;
+  void on_done(sweep::Attempt attempt, const worker::Hello& worker, std::string&& result) override;
+  void on_attempt_ended(sweep::Attempt attempt, const std::string& reason) override;
+  void on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) override;
   void on_stop_asked(std::optional<int> alone) override;
   void on_status(const FarmStatus& status) override;
 

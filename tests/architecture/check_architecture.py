@@ -34,7 +34,8 @@ MAY_INCLUDE = {
     "workers/engine/step": "workers/engine/base workers/engine/cache",
     "workers/engine/prefetch": "workers/engine/base workers/engine/cache workers/engine/step",
     "workers/engine/tiers": "workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch",
-    "workers/engine": "workers/engine/base workers/engine/cache workers/engine/step workers/engine/tiers",
+    "workers/engine/scheduler": "workers/engine/base workers/engine/cache workers/engine/step",
+    "workers/engine": "workers/engine/base workers/engine/cache workers/engine/step workers/engine/tiers workers/engine/scheduler",
     "workers/policies/estimators": "workers/engine/base",
     "workers/policies": "workers/policies/estimators workers/engine/base workers/engine/step workers/engine/prefetch",
     "workers/workload/tokenizer": "workers/engine/base sweeps/files json pcre2",
@@ -58,7 +59,7 @@ MAY_INCLUDE = {
     "workers/tools": "workers/rank workers/cell workers/record workers/engine/base workers/policies workers/workload "
                      "workers/workload/tokenizer workers/model workers/backends/sim workers/backends/cuda "
                      "workers/backends/cuda/forward sweeps/files posix",
-    "workers/replay": "workers/engine/base workers/engine/cache workers/engine workers/policies sweeps/files json",
+    "workers/replay": "workers/engine/base workers/engine/cache workers/engine/scheduler workers/policies sweeps/files json",
     "analysis/text": "zlib posix",
     "analysis/cell": "analysis/text sweeps/tables sweeps/spec",
     "analysis/compare": "analysis/text analysis/cell sweeps/files sweeps/tables sweeps/spec sweeps/archive",

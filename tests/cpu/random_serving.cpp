@@ -69,7 +69,7 @@ void add_random_tier(support::Dice& dice, Serving& serving) {
   const bool eager = tier.kind == TierKind::offload && tier.store_mode == engine::StoreMode::eager;
   if (eager && engine.kv.prefix_caching && dice.one_in(2))
     add_random_prefetch(dice, serving.policy);
-  if (dice.one_in(4)) engine.scheduler.step_order = engine::StepOrder::prefill_first;
+  if (dice.one_in(4)) engine.scheduler.batching = engine::Batching::prefill_first;
 }
 
 }  // namespace cpu_test

@@ -145,7 +145,7 @@ std::optional<Serving> serving_of(const Way& way, const Target& target, Dice& di
 std::string kind_of(const Serving& serving) {
   const engine::TierConfig& tier = serving.engine.tier;
   const engine::SchedulerConfig& scheduler = serving.engine.scheduler;
-  if (scheduler.step_order == engine::StepOrder::fixed_batch) return "contiguous";
+  if (scheduler.batching == engine::Batching::fixed) return "contiguous";
   if (serving.policy.prefetch != "none") return "prefetch";
   if (tier.kind == TierKind::none) return "no tier";
   if (tier.kind == TierKind::lmcache) return "lmcache";

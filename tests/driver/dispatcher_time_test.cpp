@@ -15,10 +15,10 @@ TEST_CASE("a busy worker that falls silent is lost, one that heartbeats is not")
   world.join(1);
   world.join(2);
   world.pass(seconds(59), {1});
-  CHECK(world.dispatcher.expects(1, 0, 1));
+  CHECK(world.dispatcher.expects(1, {0, 1}));
   world.pass(seconds(3), {1});
-  CHECK_FALSE(world.dispatcher.expects(1, 0, 1));
-  CHECK(world.dispatcher.expects(2, 1, 1));
+  CHECK_FALSE(world.dispatcher.expects(1, {0, 1}));
+  CHECK(world.dispatcher.expects(2, {1, 1}));
 }
 
 TEST_CASE("a cell whose workers fall silent, one after the other, has not failed") {
@@ -38,7 +38,7 @@ TEST_CASE("a pause of the driver itself is no silence of the workers") {
   world.join(1);
   world.now += seconds(1000);  // no tick in between: the driver slept
   world.on(Tick{});
-  CHECK(world.dispatcher.expects(1, 0, 1));
+  CHECK(world.dispatcher.expects(1, {0, 1}));
 }
 
 TEST_CASE(
@@ -62,7 +62,7 @@ TEST_CASE("a worker that was given up and answers is used again, its late result
   world.join(1);
   world.join(2);
   world.pass(seconds(12), {1});
-  CHECK_FALSE(world.dispatcher.expects(1, 0, 1));
+  CHECK_FALSE(world.dispatcher.expects(1, {0, 1}));
   world.done(1);  // the World would count a second result; the dispatcher did not expect it
   CHECK(world.fate(0).empty());
   CHECK(world.cell_of(1) == 2);

@@ -46,27 +46,27 @@ class World {
     const double held = held_gib(workers_.at(worker));
     const Running run = end(worker);
     if (run.keep) workers_.at(worker).kept_gib = held;
-    if (dispatcher.expects(worker, run.cell, run.attempt)) over_once(run.cell, "done");
-    on(driver::CellDone{worker, run.cell, run.attempt});
+    if (dispatcher.expects(worker, run.attempt)) over_once(run.attempt.cell, "done");
+    on(driver::CellDone{worker, run.attempt});
   }
   void fail(int worker, sweep::CellStatus kind = sweep::CellStatus::failed) {
     const Running run = end(worker);
-    on(driver::CellFailed{worker, run.cell, run.attempt, kind, "broke"});
+    on(driver::CellFailed{worker, run.attempt, kind, "broke"});
   }
   /// The machine fails the cell.
   void hinder(int worker) {
     const Running run = end(worker);
-    on(driver::CellFailed{worker, run.cell, run.attempt, sweep::CellStatus::failed, "disk full",
-                          false, true});
+    on(driver::CellFailed{worker, run.attempt, sweep::CellStatus::failed, "disk full", false,
+                          true});
   }
   void poison(int worker) {
     const Running run = end(worker);
     workers_[worker].usable = false;
-    on(driver::CellFailed{worker, run.cell, run.attempt, sweep::CellStatus::failed, "gone", true});
+    on(driver::CellFailed{worker, run.attempt, sweep::CellStatus::failed, "gone", true});
   }
   void abandoned(int worker) {
     const Running run = end(worker);
-    on(driver::CellAbandoned{worker, run.cell, run.attempt});
+    on(driver::CellAbandoned{worker, run.attempt});
   }
   void kill(int worker) {
     workers_[worker].running.reset();
@@ -98,9 +98,9 @@ class World {
   std::optional<int> cell_of(int worker) const {
     const auto at = workers_.find(worker);
     if (at == workers_.end() || !at->second.running) return std::nullopt;
-    return at->second.running->cell;
+    return at->second.running->attempt.cell;
   }
-  int attempt_of(int worker) const { return workers_.at(worker).running->attempt; }
+  int attempt_of(int worker) const { return workers_.at(worker).running->attempt.number; }
   bool asked_to_abandon(int worker) const {
     return workers_.at(worker).running && workers_.at(worker).running->abandon;
   }
@@ -148,8 +148,7 @@ class World {
 
  private:
   struct Running {
-    int cell;
-    int attempt;
+    sweep::Attempt attempt;
     bool keep = false;
     bool abandon = false;
   };
@@ -175,7 +174,7 @@ class World {
   }
   double held_gib(const Worker& worker) const {
     if (!worker.running) return worker.kept_gib;
-    return std::max(worker.kept_gib, tasks_.at(worker.running->cell).host_gib);
+    return std::max(worker.kept_gib, tasks_.at(worker.running->attempt.cell).host_gib);
   }
   void over_once(int cell, const std::string& fate) {
     require(fates_.emplace(cell, fate).second, "a cell is over once");
@@ -183,14 +182,14 @@ class World {
 
   void obey(const driver::AssignCell& assign) {
     Worker& worker = workers_.at(assign.worker);
-    const driver::CellTask& task = tasks_.at(assign.cell);
+    const driver::CellTask& task = tasks_.at(assign.attempt.cell);
     require(worker.usable && !worker.running, "cells go to idle and usable workers");
     require(worker.caps.sku.empty() || worker.caps.sku == task.sku, "cells go to their SKU");
-    require(!fates_.contains(assign.cell), "a cell that is over does not start");
+    require(!fates_.contains(assign.attempt.cell), "a cell that is over does not start");
     require(!dispatcher.draining(), "nothing starts while draining");
-    require(assign.attempt == ++attempts_.at(assign.cell), "attempts count up");
-    worker.running = Running{assign.cell, assign.attempt, assign.keep_memory};
-    started_.push_back(assign.cell);
+    require(assign.attempt.number == ++attempts_.at(assign.attempt.cell), "attempts count up");
+    worker.running = Running{assign.attempt, assign.keep_memory};
+    started_.push_back(assign.attempt.cell);
     double used = 0, kept = 0;
     for (const auto& [id, other] : workers_) kept += other.kept_gib;
     for (const auto& [id, other] : workers_)
@@ -201,7 +200,7 @@ class World {
   }
   void obey(const driver::AbandonCell& abandon) {
     auto& running = workers_.at(abandon.worker).running;
-    require(running && running->cell == abandon.cell && !running->abandon,
+    require(running && running->attempt == abandon.attempt && !running->abandon,
             "a running cell is asked to stop once");
     running->abandon = true;
   }
@@ -210,9 +209,9 @@ class World {
   }
   void obey(const driver::AttemptEnded&) {}
   void obey(const driver::CellEnded& ended) {
-    over_once(ended.cell, std::string(to_text(ended.kind)));
-    reasons_[ended.cell] = ended.reason;
-    last_attempts_[ended.cell] = ended.attempt;
+    over_once(ended.attempt.cell, std::string(to_text(ended.kind)));
+    reasons_[ended.attempt.cell] = ended.reason;
+    last_attempts_[ended.attempt.cell] = ended.attempt.number;
   }
 
   std::string backend_;

@@ -23,16 +23,19 @@ struct Notes : FarmSink {
   int refuse_cell = -1;                           // its result cannot be stored
 
   std::string config_of(int cell) override { return "config of " + std::to_string(cell); }
-  void on_start(int cell, int, const worker::Hello&) override { starts.push_back(cell); }
-  void on_done(int cell, int, const worker::Hello&, std::string&& result) override {
-    if (cell == refuse_cell) throw std::runtime_error("no space left on device");
-    CHECK(results.emplace(cell, std::move(result)).second);
+  void on_start(sweep::Attempt attempt, const worker::Hello&) override {
+    starts.push_back(attempt.cell);
   }
-  void on_attempt_ended(int cell, int attempt, const std::string& reason) override {
-    ended_attempts.push_back(std::to_string(cell) + "/" + std::to_string(attempt) + ": " + reason);
+  void on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) override {
+    if (attempt.cell == refuse_cell) throw std::runtime_error("no space left on device");
+    CHECK(results.emplace(attempt.cell, std::move(result)).second);
   }
-  void on_ended(int cell, int, sweep::CellStatus kind, const std::string& reason) override {
-    CHECK(verdicts.emplace(cell, std::pair(kind, reason)).second);
+  void on_attempt_ended(sweep::Attempt attempt, const std::string& reason) override {
+    ended_attempts.push_back(std::to_string(attempt.cell) + "/" + std::to_string(attempt.number) +
+                             ": " + reason);
+  }
+  void on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) override {
+    CHECK(verdicts.emplace(last.cell, std::pair(kind, reason)).second);
   }
   void on_stop_asked(std::optional<int> alone) override { asked_to_stop.push_back(alone); }
   void on_status(const FarmStatus& status) override { statuses.push_back(status); }
@@ -102,7 +105,7 @@ TEST_CASE("a cell that throws is tried twice and recorded, the others are done")
   Notes notes;
   const FarmResult result =
       run_with(3, 10, notes, [](const std::string& config, const CellContext& context) {
-        if (context.cell == 4) throw std::runtime_error("attempt failed");
+        if (context.attempt.cell == 4) throw std::runtime_error("attempt failed");
         return config;
       });
   CHECK(result.done == 9);
@@ -120,7 +123,7 @@ TEST_CASE("a cell over its timeout is stopped and recorded, the others are done"
   const FarmResult result = run_with(
       2, 6, notes,
       [](const std::string& config, const CellContext& context) {
-        return context.cell == 2 ? run_until_asked(config, context) : config;
+        return context.attempt.cell == 2 ? run_until_asked(config, context) : config;
       },
       options);
   CHECK(result.done == 5);
@@ -135,7 +138,7 @@ TEST_CASE(
   options.rules.stalled = milliseconds(20);
   const FarmResult result = run_alone(cells(2), notes, options, kHello,
                                       [](const std::string& config, const CellContext& context) {
-                                        if (context.cell != 0) return config;
+                                        if (context.attempt.cell != 0) return config;
                                         context.progress({.jobs = 3, .steps = 1, .serving = true});
                                         return run_until_asked(config, context);
                                       },

@@ -15,77 +15,77 @@ MemoryLedger node_of(double gib) {
 
 TEST_CASE("a node gives out what it has and takes it back") {
   MemoryLedger ledger = node_of(100);
-  ledger.charge("n", 1, 10, 60);
-  CHECK(ledger.fits("n", 9, 11, 40));
-  CHECK_FALSE(ledger.fits("n", 9, 11, 41));
-  ledger.charge("n", 2, 11, 40);
+  ledger.charge("n", 1, {10, 60});
+  CHECK(ledger.fits("n", 9, {11, 40}));
+  CHECK_FALSE(ledger.fits("n", 9, {11, 41}));
+  ledger.charge("n", 2, {11, 40});
   CHECK(ledger.used_gib("n") == 100);
   ledger.release(1);
-  CHECK(ledger.fits("n", 9, 12, 60));
+  CHECK(ledger.fits("n", 9, {12, 60}));
 }
 
 TEST_CASE("what starts beside a reservation leaves room for it") {
   MemoryLedger ledger = node_of(100);
-  ledger.charge("n", 1, 10, 50);
-  ledger.reserve("n", 20, 70);
-  CHECK_FALSE(ledger.fits("n", 9, 11, 31));  // with the 70 that are to come
-  REQUIRE(ledger.fits("n", 9, 11, 20));
-  ledger.charge("n", 2, 11, 20);
-  CHECK_FALSE(ledger.fits("n", 9, 12, 20));
-  CHECK(ledger.fits("n", 9, 12, 10));
-  CHECK_FALSE(ledger.fits("n", 9, 20, 70));
+  ledger.charge("n", 1, {10, 50});
+  ledger.reserve("n", {20, 70});
+  CHECK_FALSE(ledger.fits("n", 9, {11, 31}));  // with the 70 that are to come
+  REQUIRE(ledger.fits("n", 9, {11, 20}));
+  ledger.charge("n", 2, {11, 20});
+  CHECK_FALSE(ledger.fits("n", 9, {12, 20}));
+  CHECK(ledger.fits("n", 9, {12, 10}));
+  CHECK_FALSE(ledger.fits("n", 9, {20, 70}));
   ledger.release(1);
-  CHECK(ledger.fits("n", 9, 20, 70));
-  CHECK_FALSE(ledger.fits("n", 9, 12, 20));
+  CHECK(ledger.fits("n", 9, {20, 70}));
+  CHECK_FALSE(ledger.fits("n", 9, {12, 20}));
 }
 
 TEST_CASE("a reservation ends when its cell starts, and then binds nobody") {
   MemoryLedger ledger = node_of(100);
-  ledger.reserve("n", 20, 70);
+  ledger.reserve("n", {20, 70});
   CHECK(ledger.reserved_for("n") == 20);
-  ledger.charge("n", 1, 20, 70);
+  ledger.charge("n", 1, {20, 70});
   CHECK_FALSE(ledger.reserved_for("n"));
-  CHECK(ledger.fits("n", 9, 12, 30));
+  CHECK(ledger.fits("n", 9, {12, 30}));
 }
 
 TEST_CASE("a node has one reservation and a cell reserves on one node") {
   MemoryLedger ledger = node_of(100);
   ledger.add_node("m", 100);
-  ledger.reserve("n", 20, 70);
-  ledger.reserve("n", 21, 10);
-  ledger.reserve("m", 20, 70);
+  ledger.reserve("n", {20, 70});
+  ledger.reserve("n", {21, 10});
+  ledger.reserve("m", {20, 70});
   CHECK(ledger.reserved_for("n") == 20);
   CHECK_FALSE(ledger.reserved_for("m"));
-  ledger.charge("m", 1, 20, 70);  // it found room elsewhere
+  ledger.charge("m", 1, {20, 70});  // it found room elsewhere
   CHECK_FALSE(ledger.reserved_for("n"));
 }
 
 TEST_CASE("what ran before a reservation does not count against the room beside it") {
   MemoryLedger ledger = node_of(100);
-  ledger.reserve("n", 20, 50);
-  ledger.charge("n", 1, 10, 40);
+  ledger.reserve("n", {20, 50});
+  ledger.charge("n", 1, {10, 40});
   ledger.cancel_reservation_of(20);
-  ledger.reserve("n", 21, 70);
-  CHECK(ledger.fits("n", 9, 11, 30));
+  ledger.reserve("n", {21, 70});
+  CHECK(ledger.fits("n", 9, {11, 30}));
 }
 
 TEST_CASE("a cell without host memory fits always") {
   MemoryLedger ledger = node_of(0);
-  CHECK(ledger.fits("n", 9, 1, 0));
-  CHECK_FALSE(ledger.fits("n", 9, 1, 0.5));
+  CHECK(ledger.fits("n", 9, {1, 0}));
+  CHECK_FALSE(ledger.fits("n", 9, {1, 0.5}));
 }
 
 TEST_CASE("what a worker keeps counts towards its next cell, and against those of others") {
   MemoryLedger ledger = node_of(100);
-  ledger.charge("n", 1, 10, 60, true);
+  ledger.charge("n", 1, {10, 60}, true);
   ledger.end(1);
   CHECK(ledger.used_gib("n") == 60);
-  CHECK(ledger.fits("n", 1, 11, 100));
-  CHECK(ledger.fits("n", 2, 11, 40));
-  CHECK_FALSE(ledger.fits("n", 2, 11, 41));
-  ledger.charge("n", 1, 11, 20, true);  // a smaller cell: the rest stays
+  CHECK(ledger.fits("n", 1, {11, 100}));
+  CHECK(ledger.fits("n", 2, {11, 40}));
+  CHECK_FALSE(ledger.fits("n", 2, {11, 41}));
+  ledger.charge("n", 1, {11, 20}, true);  // a smaller cell: the rest stays
   CHECK(ledger.used_gib("n") == 60);
-  ledger.charge("n", 1, 12, 70);
+  ledger.charge("n", 1, {12, 70});
   ledger.end(1);
   CHECK(ledger.used_gib("n") == 0);
 }
@@ -94,10 +94,10 @@ TEST_CASE("a worker may keep what leaves room for the largest cell on any other 
   MemoryLedger ledger = node_of(100);
   CHECK(ledger.may_keep("n", 1, 40, 60));
   CHECK_FALSE(ledger.may_keep("n", 1, 41, 60));
-  ledger.charge("n", 1, 10, 30, true);
+  ledger.charge("n", 1, {10, 30}, true);
   CHECK(ledger.may_keep("n", 2, 10, 60));
   CHECK_FALSE(ledger.may_keep("n", 2, 11, 60));
-  ledger.charge("n", 2, 11, 50);  // given back when it is done: no matter
+  ledger.charge("n", 2, {11, 50});  // given back when it is done: no matter
   CHECK(ledger.may_keep("n", 3, 10, 60));
 }
 

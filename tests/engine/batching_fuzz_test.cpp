@@ -6,19 +6,19 @@
 #include "tests/support/catch.hpp"
 
 using namespace support;
+using engine::Batching;
 using engine::KvEventKind;
 using engine::KvReason;
-using engine::StepOrder;
 
 namespace {
 
-/// Chooses one of the schedulers of vLLM 0.4.2, the plain one, or fixed batches.
+/// Chooses V1 or, more often, one of the schedulers of vLLM 0.4.2.
 void choose_batching(FuzzCase& fuzz, Dice& dice) {
   engine::SchedulerConfig& s = fuzz.config.scheduler;
-  s.step_order = dice.any({StepOrder::running_first, StepOrder::prefill_first});
-  // Equal requests would evict each other forever under "priority".
-  s.blocks_ahead = fuzz.config.policy.order != "priority" && !dice.one_in(4);
   s.watermark_blocks = dice.any({0, 0, 1, 3});
+  // Equal requests would evict each other forever under "priority".
+  if (fuzz.config.policy.order == "priority" || dice.one_in(8)) return;
+  s.batching = dice.any({Batching::mixed, Batching::prefill_first});
   if (s.chunked_prefill && dice.one_in(2)) {
     s.chunk_tokens = dice.between(1, s.max_num_batched_tokens);
     s.adaptive_chunking = dice.one_in(2);
@@ -30,7 +30,7 @@ void choose_batching(FuzzCase& fuzz, Dice& dice) {
 
 void choose_fixed_batches(FuzzCase& fuzz, Dice& dice) {
   engine::SchedulerConfig& s = fuzz.config.scheduler;
-  s.step_order = StepOrder::fixed_batch;
+  s.batching = Batching::fixed;
   s.chunked_prefill = false;
   s.max_num_batched_tokens = std::max(s.max_num_batched_tokens, s.max_model_len);
   s.buffer_output_tokens = dice.any({0, 1, dice.between(1, 40)});
@@ -96,9 +96,8 @@ TEST_CASE("whatever the batching and the preemption, nothing stalls and all KV r
       play(fuzz, seed, totals);
     } catch (const std::exception& error) {
       const engine::SchedulerConfig& s = fuzz.config.scheduler;
-      throw std::runtime_error(describe(fuzz) + ", order " +
-                               std::to_string(static_cast<int>(s.step_order)) + ", ahead " +
-                               std::to_string(s.blocks_ahead) + ", by block " +
+      throw std::runtime_error(describe(fuzz) + ", batching " +
+                               std::to_string(static_cast<int>(s.batching)) + ", by block " +
                                std::to_string(s.preempt_by_block) + ", chunk " +
                                std::to_string(s.chunk_tokens) + ": " + error.what());
     }

@@ -3,7 +3,7 @@
 #include "tests/support/catch.hpp"
 
 using namespace support;
-using engine::StepOrder;
+using engine::Batching;
 using engine::StopReason;
 
 namespace {
@@ -16,7 +16,7 @@ WorldConfig ahead(int usable_blocks, int budget) {
   config.scheduler.max_num_seqs = 8;
   config.scheduler.max_model_len = 64;
   config.scheduler.chunked_prefill = false;
-  config.scheduler.blocks_ahead = true;
+  config.scheduler.batching = Batching::mixed;
   return config;
 }
 
@@ -30,8 +30,7 @@ WorldConfig chunked(int budget, int chunk, bool adaptive = false) {
 
 WorldConfig fixed_batches(int usable_blocks, int seqs, int buffer_output) {
   WorldConfig config = ahead(usable_blocks, 64);
-  config.scheduler.blocks_ahead = false;
-  config.scheduler.step_order = StepOrder::fixed_batch;
+  config.scheduler.batching = Batching::fixed;
   config.scheduler.max_num_seqs = seqs;
   config.scheduler.buffer_output_tokens = buffer_output;
   return config;

@@ -44,13 +44,13 @@ TEST_CASE("a turn in its gap leaves its full blocks in host memory, for the next
   GapWorld world(8);
   world.first_turn();
   CHECK(world.blocks_of(KvEventKind::swap_out, KvReason::waste) == 3);
-  CHECK(world.tier.blocks_held() == 3);
+  CHECK(world.tier.usage().used_blocks == 3);
   CHECK(world.kv.num_free() == world.kv.num_usable());
   world.second_turn(GapWorld::kPrompt + GapWorld::kAnswer + tokens(3, 3));
   CHECK(world.step() == "second:4");
   CHECK(world.plan().scheduled[0].computed_before == 12);
   CHECK(world.blocks_of(KvEventKind::swap_in, KvReason::demand) == 3);
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("what the next turn does not share with the one before is not loaded", "[gap]") {
@@ -69,13 +69,13 @@ TEST_CASE("a turn that is still on the GPU is not loaded, and its slots are free
   CHECK(world.step() == "second:4");
   CHECK(world.blocks_of(KvEventKind::swap_in, KvReason::demand) == 0);
   world.run_until_idle();
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("without space for the whole turn it is given up", "[gap]") {
   GapWorld world(2);
   world.first_turn();
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
   world.second_turn(GapWorld::kPrompt + GapWorld::kAnswer + tokens(3, 3));
   CHECK(world.step() == "second:16");
 }
@@ -85,5 +85,5 @@ TEST_CASE("a job that is aborted gives the space of its gap back", "[gap]") {
   world.first_turn();
   world.second_turn(GapWorld::kPrompt + GapWorld::kAnswer + tokens(3, 3));
   world.abort("second");
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }

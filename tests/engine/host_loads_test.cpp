@@ -14,7 +14,6 @@ struct Setup {
   bool blocking = false;
   int block_size = 16;
   int blocks = 10'000;
-  engine::LoadFailure on_failure = engine::LoadFailure::recompute;
 };
 
 /// Requests over a tier that always has `match` tokens more.
@@ -24,8 +23,7 @@ struct LoadWorld : MockTier, SchedulerWorld {
         SchedulerWorld({.kv = {setup.blocks, setup.block_size, true},
                         .scheduler = {.max_num_batched_tokens = 8192,
                                       .max_num_seqs = 16,
-                                      .max_model_len = 4096,
-                                      .load_failure = setup.on_failure}},
+                                      .max_model_len = 4096}},
                        this) {
     MockTier::world = this;
   }
@@ -235,21 +233,6 @@ TEST_CASE("a request that shares blocks that failed to load leaves the step, too
   CHECK((world["a"].num_computed == 16 && world["b"].num_computed == 16));
   world.apply();
   CHECK(world.step() == "a:80 b:88");
-}
-
-TEST_CASE("where failed loads are fatal the request ends with an error", "[C13]") {
-  for (const bool blocking : {false, true}) {
-    LoadWorld world(
-        {.match = 99 * 16, .blocking = blocking, .on_failure = engine::LoadFailure::fail_request});
-    world.add("a", 100 * 16, 3);
-    world.fails_at[world["a"].id] = 50;
-    world.arrived = true;
-    world.step();
-    world.step();
-    CHECK(world["a"].finish == engine::FinishReason::error);
-    CHECK(world.kv.num_free() == world.kv.num_usable());
-    CHECK(world.running() == "");
-  }
 }
 
 TEST_CASE("time spent on a load is a stall, not time in the queue", "[time]") {

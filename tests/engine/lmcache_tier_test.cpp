@@ -51,7 +51,7 @@ TEST_CASE("whole chunks of a prompt are saved within the step and found in the n
   CHECK(world.step() == "a:150");
   CHECK(world.saved() == 8);
   CHECK_FALSE(world.tier.busy());
-  CHECK(world.tier.blocks_held() == 8);
+  CHECK(world.tier.usage().used_blocks == 8);
   world.forget_gpu();
   world.ask("b", tokens(150));
   CHECK(world.step() == "b:22");
@@ -138,7 +138,7 @@ TEST_CASE("a chunk must consist of whole blocks, and the host must hold one", "[
   ScriptedCopier copier;
   std::vector<engine::KvEvent> events;
   const auto make = [&](engine::TierConfig config) {
-    return engine::make_host_tier(config, 2048, kv, copier, events);
+    return engine::make_host_tier(config, 2048, kv, &copier, events);
   };
   using engine::TierKind;
   CHECK_THROWS_AS(make({.kind = TierKind::lmcache, .host_blocks = 64, .chunk_tokens = 40}),
@@ -146,6 +146,7 @@ TEST_CASE("a chunk must consist of whole blocks, and the host must hold one", "[
   CHECK_THROWS_AS(make({.kind = TierKind::lmcache, .host_blocks = 3, .chunk_tokens = 64}),
                   engine::InputError);
   CHECK_THROWS_AS(make({.kind = TierKind::offload, .host_blocks = 0}), engine::InputError);
-  CHECK(make({.kind = TierKind::lmcache, .host_blocks = 4, .chunk_tokens = 64})->blocks_held() ==
-        0);
+  CHECK(make({.kind = TierKind::lmcache, .host_blocks = 4, .chunk_tokens = 64})
+            ->usage()
+            .used_blocks == 0);
 }

@@ -132,7 +132,7 @@ TEST_CASE("content that the host has, or expects, is not stored twice", "[O3]") 
   Request& third = world.admitted(kA);
   world.step({&third});
   CHECK(world.copier.batches.empty());
-  CHECK(world.tier.blocks_held() == 2);
+  CHECK(world.tier.usage().used_blocks == 2);
 }
 
 TEST_CASE("the least recently used content is evicted", "[O4]") {
@@ -170,7 +170,7 @@ TEST_CASE("the head of a stored sequence is evicted before its tail", "[O5]") {
   world.store(kB);
   world.store(tokens(17, 3));
   CHECK(world.lookup(kA) == 0);
-  CHECK(world.tier.blocks_held() == 4);
+  CHECK(world.tier.usage().used_blocks == 4);
   CHECK(world.tier.host().find(engine::hash_blocks(kA, 16)[1]));
 }
 
@@ -314,7 +314,7 @@ TEST_CASE("blocks that a turn's last step completed are stored, if so ruled", "[
     world.end(request);
     world.poll();
     CHECK(world.blocks_of(KvEventKind::store, KvReason::tail) == (tail ? 1 : 0));
-    CHECK(world.tier.blocks_held() == (tail ? 3 : 2));
+    CHECK(world.tier.usage().used_blocks == (tail ? 3 : 2));
   }
 }
 
@@ -394,5 +394,5 @@ TEST_CASE("stores of a preempted request complete, and no request waits for them
   }
   world.run_until_idle();
   for (int i = 0; i < 20; ++i) world.step();
-  CHECK((world.kv.num_free() == 6 && world.tier.blocks_held() >= 4));
+  CHECK((world.kv.num_free() == 6 && world.tier.usage().used_blocks >= 4));
 }

@@ -1,4 +1,4 @@
-#include "workers/engine/pins.hpp"
+#include "workers/engine/scheduler/pins.hpp"
 
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/support/catch.hpp"

@@ -1,4 +1,4 @@
-#include "workers/engine/scheduler.hpp"
+#include "workers/engine/scheduler/scheduler.hpp"
 
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/support/catch.hpp"

@@ -4,10 +4,10 @@
 #include "workers/engine/tiers/swap_rates.hpp"
 
 using namespace support;
+using engine::Batching;
 using engine::KvEventKind;
 using engine::KvReason;
 using engine::ScheduleKind;
-using engine::StepOrder;
 
 namespace {
 
@@ -17,7 +17,7 @@ struct SwapLimits {
   bool partially = false;
   int budget = 64;
   int seqs = 4;
-  StepOrder order = StepOrder::prefill_first;
+  Batching batching = Batching::prefill_first;
   bool prefix_caching = false;
   bool by_block = false;
   bool if_cheaper = false;
@@ -30,9 +30,8 @@ struct SwapWorld : SchedulerWorld {
                         .scheduler = {.max_num_batched_tokens = limits.budget,
                                       .max_num_seqs = limits.seqs,
                                       .max_model_len = 64,
-                                      .blocks_ahead = limits.order == StepOrder::prefill_first,
                                       .preempt_by_block = limits.by_block,
-                                      .step_order = limits.order},
+                                      .batching = limits.batching},
                         .tier = {.kind = limits.swap_blocks > 0 ? engine::TierKind::swap
                                                                 : engine::TierKind::none,
                                  .host_blocks = limits.swap_blocks,
@@ -97,14 +96,14 @@ TEST_CASE("a swapped-out request resumes before any new one is admitted", "[V5]"
   CHECK(world.step() == "a:1 b:1");
   CHECK(world.preempted() == "c");
   CHECK(world.swapped() == 2);
-  CHECK(world.tier.blocks_held() == 2);
+  CHECK(world.tier.usage().used_blocks == 2);
   world.add("new", 4, 2);
   CHECK(world.step() == "a:1 b:1");
   CHECK(world.finished() == "a b");
   CHECK(world.step() == "c:1");  // nothing of it is recomputed
   CHECK(world.plan().scheduled[0].computed_before == 8);
   CHECK(world.plan().scheduled[0].kind == ScheduleKind::resumed);
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
   CHECK(world.waiting() == "new");
   CHECK(world.step() == "new:4");
   world.run_until_idle();
@@ -156,7 +155,7 @@ TEST_CASE("what the GPU still holds of a swapped request is not loaded", "[swap]
 }
 
 TEST_CASE("swapping works with admissions beside running requests", "[swap]") {
-  SwapWorld world({.blocks = 5, .swap_blocks = 8, .order = StepOrder::running_first});
+  SwapWorld world({.blocks = 5, .swap_blocks = 8, .batching = Batching::v1});
   world.add("a", 8, 2);
   world.add("b", 6, 4);
   world.step();
@@ -165,7 +164,7 @@ TEST_CASE("swapping works with admissions beside running requests", "[swap]") {
   CHECK(world.step() == "b:1");
   CHECK(world.plan().scheduled[0].computed_before == 6);  // including a partial block
   world.run_until_idle();
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("swap space of an aborted request is freed", "[swap]") {
@@ -174,9 +173,9 @@ TEST_CASE("swap space of an aborted request is freed", "[swap]") {
   world.add("b", 8, 3);
   world.step();
   world.step();
-  REQUIRE(world.tier.blocks_held() == 2);
+  REQUIRE(world.tier.usage().used_blocks == 2);
   world.abort("b");
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("a request that could not be swapped out whole computes again", "[swap]") {
@@ -186,7 +185,7 @@ TEST_CASE("a request that could not be swapped out whole computes again", "[swap
   world.add("b", 8, 2);
   world.step();
   world.step();
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
   CHECK(world.step() == "b:9");
 }
 
@@ -208,13 +207,12 @@ TEST_CASE("by blocks, only the missing blocks are swapped out, and only those ar
   CHECK(world.plan().scheduled[0].computed_before == 12);
   world.run_until_idle();
   CHECK(world["b"].recomputed_tokens == 0);
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("by blocks, the request preempted first is evicted wholly before the next one",
           "[partial]") {
-  SwapWorld world(
-      {.blocks = 7, .swap_blocks = 8, .order = StepOrder::running_first, .by_block = true});
+  SwapWorld world({.blocks = 7, .swap_blocks = 8, .batching = Batching::v1, .by_block = true});
   for (const char* name : {"a", "b", "c"}) world.add(name, 8, 20);
   CHECK(world.step() == "a:8 b:8 c:8");
   CHECK(world.step() == "a:1 b:1");
@@ -224,7 +222,7 @@ TEST_CASE("by blocks, the request preempted first is evicted wholly before the n
   CHECK(world.step() == "a:1");
   CHECK(world.preempted() == "b");
   CHECK(world.table("b").size() == 2);
-  CHECK(world.tier.blocks_held() == 3);
+  CHECK(world.tier.usage().used_blocks == 3);
 }
 
 TEST_CASE("by blocks, what the host has no space for is recomputed", "[partial]") {
@@ -238,7 +236,7 @@ TEST_CASE("by blocks, what the host has no space for is recomputed", "[partial]"
   CHECK(world.step() == "b:9");
   CHECK(world["b"].recomputed_tokens == 8);
   world.run_until_idle();
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("by blocks, a suspended request that cannot resume is evicted for the head of the queue",
@@ -247,7 +245,7 @@ TEST_CASE("by blocks, a suspended request that cannot resume is evicted for the 
   for (const char* name : {"a", "b", "c"}) world.add(name, 8, 24);
   world.run_until_idle();
   for (const char* name : {"a", "b", "c"}) CHECK(world[name].recomputed_tokens == 0);
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
 }
 
 TEST_CASE("an aborted request gives back what it kept, on either side", "[partial]") {
@@ -258,7 +256,7 @@ TEST_CASE("an aborted request gives back what it kept, on either side", "[partia
   world.step();
   REQUIRE(world.table("b").size() == 2);
   world.abort("b");
-  CHECK(world.tier.blocks_held() == 0);
+  CHECK(world.tier.usage().used_blocks == 0);
   world.run_until_idle();
   CHECK(world.kv.num_free() == world.kv.num_usable());
 }

@@ -25,13 +25,13 @@ std::vector<std::string> frame_seeds() {
   using namespace worker;
   const std::vector<Message> messages = {
       Hello{.host = "n01", .pid = 4711, .cores = 64, .backend = "sim", .sku = "h100-80gb"},
-      Heartbeat{7, 1, {}},
-      Done{8, 2, std::string("a\0b", 3)},
-      Failed{9, 1, sweep::CellStatus::infeasible, "no \"room\"", true},
-      Abandoned{10, 1},
+      Heartbeat{{7, 1}, {}},
+      Done{{8, 2}, std::string("a\0b", 3)},
+      Failed{{9, 1}, sweep::CellStatus::infeasible, "no \"room\"", true},
+      Abandoned{{10, 1}},
       Goodbye{true},
-      Assign{-1, 3, "{}"},
-      Abandon{11, 2},
+      Assign{{-1, 3}, "{}"},
+      Abandon{{11, 2}},
       Stop{},
       Welcome{"cuda", "{}", std::string(128, '\0'), 1, 4}};
   std::vector<std::string> seeds(1);

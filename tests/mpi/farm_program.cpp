@@ -66,10 +66,10 @@ void last(std::chrono::milliseconds span, const std::stop_token& stop) {
 
 worker::RunCell cell_of(const Wish& wish) {
   return [wish](const std::string&, const worker::CellContext& context) {
-    if (context.cell == wish.crash) throw std::runtime_error("told to fail");
-    if (context.cell == wish.kill) std::raise(SIGKILL);
+    if (context.attempt.cell == wish.crash) throw std::runtime_error("told to fail");
+    if (context.attempt.cell == wish.kill) std::raise(SIGKILL);
     if (wish.slow_ms > 0) last(std::chrono::milliseconds(wish.slow_ms), context.stop);
-    return result_of(context.cell, wish.bytes);
+    return result_of(context.attempt.cell, wish.bytes);
   };
 }
 
@@ -78,19 +78,21 @@ class Folder : public driver::FarmSink {
  public:
   explicit Folder(const Wish& wish) : wish_(wish) {}
   std::string config_of(int cell) override { return std::to_string(cell); }
-  void on_start(int cell, int attempt, const worker::Hello&) override {
-    std::ofstream(wish_.folder / "starts", std::ios::app) << cell << ' ' << attempt << '\n';
+  void on_start(sweep::Attempt attempt, const worker::Hello&) override {
+    std::ofstream(wish_.folder / "starts", std::ios::app)
+        << attempt.cell << ' ' << attempt.number << '\n';
   }
-  void on_done(int cell, int, const worker::Hello&, std::string&& result) override {
+  void on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) override {
+    const int cell = attempt.cell;
     if (result != result_of(cell, wish_.bytes)) throw std::runtime_error("damaged result");
     const fs::path file = wish_.folder / (std::to_string(cell) + ".done");
     if (fs::exists(file)) throw std::runtime_error("a second result");
     std::ofstream(file.string() + ".tmp") << result.substr(0, 16);
     fs::rename(file.string() + ".tmp", file);
   }
-  void on_attempt_ended(int, int, const std::string&) override {}
-  void on_ended(int cell, int, sweep::CellStatus, const std::string& reason) override {
-    std::ofstream(wish_.folder / (std::to_string(cell) + ".ended")) << reason;
+  void on_attempt_ended(sweep::Attempt, const std::string&) override {}
+  void on_ended(sweep::Attempt last, sweep::CellStatus, const std::string& reason) override {
+    std::ofstream(wish_.folder / (std::to_string(last.cell) + ".ended")) << reason;
   }
 
  private:

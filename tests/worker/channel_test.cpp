@@ -9,16 +9,16 @@ using namespace worker;
 
 TEST_CASE("messages arrive in the order they were sent, with their sender") {
   LoopbackHub hub(3);
-  hub.end(1).send(0, Abandoned{1, 1});
-  hub.end(1).send(0, Abandoned{2, 1});
+  hub.end(1).send(0, Abandoned{{1, 1}});
+  hub.end(1).send(0, Abandoned{{2, 1}});
   hub.end(2).send(0, Goodbye{});
   const auto first = hub.end(0).poll();
   const auto second = hub.end(0).poll();
   const auto third = hub.end(0).poll();
   REQUIRE((first && second && third));
   CHECK(first->from == 1);
-  CHECK(std::get<Abandoned>(first->message).cell == 1);
-  CHECK(std::get<Abandoned>(second->message).cell == 2);
+  CHECK(std::get<Abandoned>(first->message).attempt.cell == 1);
+  CHECK(std::get<Abandoned>(second->message).attempt.cell == 2);
   CHECK(third->from == 2);
   CHECK_FALSE(hub.end(0).poll());
   CHECK_FALSE(hub.end(1).poll());

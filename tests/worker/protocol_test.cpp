@@ -24,13 +24,13 @@ std::vector<Message> one_of_each() {
   const Progress progress{
       .finished_jobs = 3, .jobs = 100, .steps = 1'000'000'000'000, .now_s = 1.5, .serving = true};
   return {hello,
-          Heartbeat{7, 1, progress},
-          Done{8, 2, std::string("a\0b", 3)},
-          Failed{9, 1, sweep::CellStatus::infeasible, "no \"room\"", true, true},
-          Abandoned{10, 1},
+          Heartbeat{{7, 1}, progress},
+          Done{{8, 2}, std::string("a\0b", 3)},
+          Failed{{9, 1}, sweep::CellStatus::infeasible, "no \"room\"", true, true},
+          Abandoned{{10, 1}},
           Goodbye{true},
-          Assign{-1, 3, "{}"},
-          Abandon{11, 2},
+          Assign{{-1, 3}, "{}"},
+          Abandon{{11, 2}},
           Stop{},
           Welcome{"cuda", "{}", std::string(128, '\0'), 1, 4}};
 }
@@ -58,7 +58,7 @@ TEST_CASE("the fields of a message keep their values") {
   const Message hello = one_of_each().front();
   CHECK(std::get<Hello>(decode(encode(hello))) == std::get<Hello>(hello));
   const auto failed = std::get<Failed>(decode(encode(one_of_each()[3])));
-  CHECK(failed.cell == 9);
+  CHECK(failed.attempt.cell == 9);
   CHECK(failed.kind == sweep::CellStatus::infeasible);
   CHECK(failed.reason == "no \"room\"");
   CHECK(failed.poisoned);
@@ -72,7 +72,7 @@ TEST_CASE("the fields of a message keep their values") {
 TEST_CASE("the bytes of a frame are fixed, so that two builds understand each other") {
   // version 3, kind 5, 8 bytes of payload, cell 10, attempt 1, all little-endian
   const std::string expected("\3\0\5\0\10\0\0\0\0\0\0\0\12\0\0\0\1\0\0\0", 20);
-  CHECK(encode(Abandoned{10, 1}) == expected);
+  CHECK(encode(Abandoned{{10, 1}}) == expected);
 }
 
 TEST_CASE("another protocol version is refused with both numbers") {

@@ -96,13 +96,14 @@ RunCell throwing(std::function<void()> thrower) {
 
 TEST_CASE("a worker says hello, runs what it is assigned and leaves with a goodbye") {
   Crew crew([](const std::string& config, const CellContext& context) {
-    return config + "/" + std::to_string(context.cell) + "/" + std::to_string(context.attempt);
+    return config + "/" + std::to_string(context.attempt.cell) + "/" +
+           std::to_string(context.attempt.number);
   });
   for (int cell = 0; cell < 3; ++cell) {
-    crew.say(Assign{cell, cell + 1, "config"});
+    crew.say(Assign{{cell, cell + 1}, "config"});
     const Done done = crew.next<Done>();
-    CHECK(done.cell == cell);
-    CHECK(done.attempt == cell + 1);
+    CHECK(done.attempt.cell == cell);
+    CHECK(done.attempt.number == cell + 1);
     CHECK(done.result == "config/" + std::to_string(cell) + "/" + std::to_string(cell + 1));
   }
   CHECK(crew.stop() == WorkerEnd::stopped);
@@ -115,34 +116,34 @@ TEST_CASE("a cell that throws fails with the reason, and the worker goes on") {
     if (++calls == 1) throw std::runtime_error("pool of 3 blocks");
     return "fine";
   });
-  crew.say(Assign{4, 1, ""});
+  crew.say(Assign{{4, 1}, ""});
   const Failed failed = crew.next<Failed>();
-  CHECK(failed.cell == 4);
+  CHECK(failed.attempt.cell == 4);
   CHECK(failed.kind == sweep::CellStatus::failed);
   CHECK(failed.reason == "pool of 3 blocks");
   CHECK_FALSE(failed.poisoned);
-  crew.say(Assign{5, 1, ""});
+  crew.say(Assign{{5, 1}, ""});
   CHECK(crew.next<Done>().result == "fine");
 }
 
 TEST_CASE("what is thrown decides the verdict") {
   SECTION("a verdict keeps its kind") {
     Crew crew(throwing([] { throw CellVerdict(sweep::CellStatus::infeasible, "too small"); }));
-    crew.say(Assign{1, 1, ""});
+    crew.say(Assign{{1, 1}, ""});
     const Failed failed = crew.next<Failed>();
     CHECK(failed.kind == sweep::CellStatus::infeasible);
     CHECK(failed.reason == "too small");
   }
   SECTION("a lost device poisons the worker") {
     Crew crew(throwing([] { throw DeviceLost("an illegal memory access"); }));
-    crew.say(Assign{1, 1, ""});
+    crew.say(Assign{{1, 1}, ""});
     const Failed failed = crew.next<Failed>();
     CHECK(failed.poisoned);
     CHECK(failed.reason == "an illegal memory access");
   }
   SECTION("out of memory says so") {
     Crew crew(throwing([] { throw std::bad_alloc(); }));
-    crew.say(Assign{1, 1, ""});
+    crew.say(Assign{{1, 1}, ""});
     const Failed failed = crew.next<Failed>();
     CHECK(failed.reason == "out of host memory");
     CHECK(failed.hindered);
@@ -152,28 +153,28 @@ TEST_CASE("what is thrown decides the verdict") {
                                         std::pair(std::errc::too_many_files_open, true),
                                         std::pair(std::errc::no_such_file_or_directory, false)}) {
       Crew crew(throwing([why = why] { throw std::system_error(make_error_code(why)); }));
-      crew.say(Assign{1, 1, ""});
+      crew.say(Assign{{1, 1}, ""});
       CHECK(crew.next<Failed>().hindered == hindered);
     }
   }
   SECTION("something that is no exception class is caught too") {
     Crew crew(throwing([] { throw 42; }));
-    crew.say(Assign{1, 1, ""});
+    crew.say(Assign{{1, 1}, ""});
     CHECK(crew.next<Failed>().reason == "an exception of unknown type");
   }
 }
 
 TEST_CASE("a running cell is abandoned when asked, and the worker takes another") {
   Crew crew(run_until_asked);
-  crew.say(Assign{6, 2, ""});
-  crew.say(Abandon{6, 2});
+  crew.say(Assign{{6, 2}, ""});
+  crew.say(Abandon{{6, 2}});
   const Abandoned abandoned = crew.next<Abandoned>();
-  CHECK(abandoned.cell == 6);
-  CHECK(abandoned.attempt == 2);
-  crew.say(Assign{7, 1, ""});
-  crew.say(Abandon{6, 2});  // late: it is about the cell before
-  crew.say(Abandon{7, 1});
-  CHECK(crew.next<Abandoned>().cell == 7);
+  CHECK(abandoned.attempt.cell == 6);
+  CHECK(abandoned.attempt.number == 2);
+  crew.say(Assign{{7, 1}, ""});
+  crew.say(Abandon{{6, 2}});  // late: it is about the cell before
+  crew.say(Abandon{{7, 1}});
+  CHECK(crew.next<Abandoned>().attempt.cell == 7);
 }
 
 TEST_CASE("a cell that finishes although it was asked to stop has finished") {
@@ -181,8 +182,8 @@ TEST_CASE("a cell that finishes although it was asked to stop has finished") {
     while (!context.stop.stop_requested()) std::this_thread::yield();
     return "last step";
   });
-  crew.say(Assign{1, 1, ""});
-  crew.say(Abandon{1, 1});
+  crew.say(Assign{{1, 1}, ""});
+  crew.say(Abandon{{1, 1}});
   CHECK(crew.next<Done>().result == "last step");
 }
 
@@ -195,20 +196,20 @@ TEST_CASE("heartbeats carry the progress of the running cell") {
         return run_until_asked(config, context);
       },
       {.poll = milliseconds(1), .heartbeat = milliseconds(1)});
-  crew.say(Assign{3, 1, ""});
+  crew.say(Assign{{3, 1}, ""});
   reported.pass();
   Heartbeat beat = crew.next<Heartbeat>();
   while (beat.progress.jobs == 0) beat = crew.next<Heartbeat>();  // sent before the report
-  CHECK(beat.cell == 3);
+  CHECK(beat.attempt.cell == 3);
   CHECK(beat.progress.finished_jobs == 30);
   CHECK(beat.progress.steps == 12);
 }
 
 TEST_CASE("a stop abandons the running cell and says so before the goodbye") {
   Crew crew(run_until_asked);
-  crew.say(Assign{1, 1, ""});
+  crew.say(Assign{{1, 1}, ""});
   CHECK(crew.stop() == WorkerEnd::stopped);
-  CHECK(crew.next<Abandoned>().cell == 1);
+  CHECK(crew.next<Abandoned>().attempt.cell == 1);
   CHECK_FALSE(crew.next<Goodbye>().stuck);
 }
 
@@ -224,7 +225,7 @@ TEST_CASE("a cell that does not stop leaves its worker stuck, which it says") {
           return "";
         },
         {.poll = milliseconds(1), .stop_grace = milliseconds(5)});
-    crew.say(Assign{1, 1, ""});
+    crew.say(Assign{{1, 1}, ""});
     CHECK(crew.stop() == WorkerEnd::stuck);
     CHECK(crew.next<Goodbye>().stuck);
   }

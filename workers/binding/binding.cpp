@@ -133,7 +133,7 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
 
 void check_order(const ParamBinder& in, const ExperimentConfig& config) {
   if (config.policy.order != "priority") return;
-  if (config.engine.scheduler.blocks_ahead)
+  if (config.engine.scheduler.is_vllm_042())
     in.fail("policy.order",
             "needs engine.scheduler \"v1\", since equal requests could starve each other");
   if (config.engine.scheduler.reserve_full_sequence) return;

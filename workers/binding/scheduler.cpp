@@ -5,16 +5,14 @@
 namespace worker {
 namespace {
 
+using engine::Batching;
 using engine::SchedulerConfig;
-using engine::StepOrder;
 
-/// The schedulers of vLLM 0.4.2: blocks are taken ahead, and prompts are whole, but for "chunked",
-/// which splits them by a budget of its own.
-void bind_blocks_ahead(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
-  s.blocks_ahead = true;
+/// The schedulers of vLLM 0.4.2: prompts are whole, but for "chunked", which splits them by a
+/// budget of its own.
+void bind_vllm_042(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
+  s.batching = name == "prefill_first" ? Batching::prefill_first : Batching::mixed;
   s.chunked_prefill = name == "chunked";
-  s.reserve_full_sequence = true;
-  if (name == "prefill_first") s.step_order = StepOrder::prefill_first;
   for (const char* key : {"engine.chunked_prefill", "engine.reserve_full_sequence"})
     if (in.has(key)) in.fail(key, "is decided by engine.scheduler \"" + name + '"');
 }
@@ -53,7 +51,7 @@ void bind_layout(ParamBinder& in, SchedulerConfig& s, const std::string& schedul
   }
   if (scheduler != "v1")
     in.fail("engine.scheduler", "must be \"v1\" with policy.layout \"contiguous\"");
-  s.step_order = StepOrder::fixed_batch;
+  s.batching = Batching::fixed;
   s.chunked_prefill = false;
   s.buffer_output_tokens = in.small("policy.max_new_tokens");
 }
@@ -89,7 +87,7 @@ SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape) 
   if (name == "v1") {
     bind_v1(in, s);
   } else {
-    bind_blocks_ahead(in, s, name);
+    bind_vllm_042(in, s, name);
   }
   bind_chunks(in, s, name);
   bind_layout(in, s, name);
@@ -98,12 +96,12 @@ SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape) 
 }
 
 bool bind_prefix_caching(ParamBinder& in, const SchedulerConfig& scheduler) {
-  const bool impossible = scheduler.blocks_ahead || scheduler.step_order == StepOrder::fixed_batch;
-  const bool on = in.boolean("engine.prefix_caching", !impossible);
-  if (on && impossible)
-    in.fail("engine.prefix_caching", scheduler.blocks_ahead
-                                         ? "must be false with the schedulers of vLLM 0.4.2"
-                                         : "must be false with policy.layout \"contiguous\"");
+  const bool possible = scheduler.batching == Batching::v1;
+  const bool on = in.boolean("engine.prefix_caching", possible);
+  if (on && !possible)
+    in.fail("engine.prefix_caching", scheduler.batching == Batching::fixed
+                                         ? "must be false with policy.layout \"contiguous\""
+                                         : "must be false with the schedulers of vLLM 0.4.2");
   return on;
 }
 
@@ -111,7 +109,7 @@ void bind_watermark(ParamBinder& in, engine::EngineConfig& engine) {
   const std::int64_t block = engine.kv.block_size;
   const std::int64_t blocks = engine.kv.num_blocks - 1;
   // One block in a hundred, as vLLM 0.4.2 rounds it.
-  const std::int64_t usual = engine.scheduler.blocks_ahead ? blocks / 100 * block : 0;
+  const std::int64_t usual = engine.scheduler.is_vllm_042() ? blocks / 100 * block : 0;
   const std::int64_t tokens = in.integer("engine.watermark_tokens", usual);
   if (tokens > blocks * block)
     in.fail("engine.watermark_tokens",

@@ -35,13 +35,6 @@ const EngineConfig& checked(const EngineConfig& config) {
   return config;
 }
 
-std::unique_ptr<HostTier> make_tier(const EngineConfig& config, KvCache& kv, BlockCopier* copier,
-                                    std::vector<KvEvent>& events) {
-  if (config.tier.kind == TierKind::none) return std::make_unique<HostTier>();
-  if (copier == nullptr) throw std::invalid_argument("a host tier needs a copier");
-  return make_host_tier(config.tier, config.scheduler.max_num_batched_tokens, kv, *copier, events);
-}
-
 }  // namespace
 
 Engine::Engine(const EngineConfig& config, Clock& clock, Backend& backend, QueueOrder& order,
@@ -53,7 +46,8 @@ Engine::Engine(const EngineConfig& config, Clock& clock, Backend& backend, Queue
       sink_(sink),
       kv_(config.kv),
       pins_(kv_, order, retention),
-      tier_(make_tier(config, kv_, copier, pins_.events())),
+      tier_(make_host_tier(config.tier, config.scheduler.max_num_batched_tokens, kv_, copier,
+                           pins_.events())),
       scheduler_(config.scheduler, kv_, order, pins_, *tier_) {}
 
 Request& Engine::new_request() {
@@ -91,7 +85,8 @@ RequestId Engine::submit(const RequestSpec& spec) {
   if (spec.known_hashes.empty()) request.own_hashes.reserve(request.blocks.capacity());
   hash_full_blocks(request, kv_.block_size());
   scheduler_.submit(request);
-  tier_->on_arrival(request, clock_.now());
+  if (Prefetching* prefetching = tier_->prefetching())
+    prefetching->on_arrival(request, clock_.now());
   return request.id;
 }
 
@@ -104,7 +99,8 @@ const StepTrace& Engine::step(Nanos until) {
 /// trace would show the pinned blocks meanwhile.
 Nanos Engine::wakeup() const {
   if (pins_.num_changes() != pin_changes_shown_) return clock_.now();
-  return std::min(pins_.next_expiry(), tier_->wakeup());
+  const Prefetching* prefetching = tier_->prefetching();
+  return std::min(pins_.next_expiry(), prefetching ? prefetching->wakeup() : Nanos::max());
 }
 
 const StepTrace& Engine::wake() {
@@ -118,7 +114,7 @@ Nanos Engine::begin_step() {
   recycle_finished();
   const Nanos start = clock_.now();
   backend_.on_phase(StepPhase::plan, plan_.step + 1);
-  scheduler_.on_loaded(tier_->poll(start), start, finished_);
+  scheduler_.on_loaded(tier_->poll(start), start);
   pins_.expire(start);
   scheduler_.schedule(plan_, start);
   trace_step(start);
@@ -144,7 +140,7 @@ const StepTrace& Engine::finish_step(const StepResult& result, Nanos start) {
 StepResult Engine::execute(Nanos until) {
   const Nanos start = clock_.now();
   const auto failed = tier_->before_execution(plan_, clock_);
-  if (!failed.empty()) scheduler_.on_load_failed(failed, plan_, start, finished_);
+  if (!failed.empty()) scheduler_.on_load_failed(failed, plan_);
   trace_.stall = Nanos{0};
   if (plan_.scheduled.empty() && tier_->busy()) {
     tier_->wait(clock_, std::min(until, pins_.next_expiry()));
@@ -185,8 +181,9 @@ void Engine::trace_step(Nanos start) {
   pin_changes_shown_ = pins_.num_changes();
   trace_.blocks = kv_.census();
   trace_.unwritten_slots = scheduler_.unwritten_slots();
-  trace_.host_blocks = tier_->blocks_held();
-  trace_.host_capacity = tier_->capacity();
+  const HostUsage host = tier_->usage();
+  trace_.host_blocks = host.used_blocks;
+  trace_.host_capacity = host.capacity_blocks;
   trace_.evictions = kv_.evictions();
 }
 

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "workers/engine/base/clock.hpp"
-#include "workers/engine/pins.hpp"
-#include "workers/engine/scheduler.hpp"
+#include "workers/engine/scheduler/scheduler.hpp"
 #include "workers/engine/step/backend.hpp"
 #include "workers/engine/tiers/config.hpp"
 

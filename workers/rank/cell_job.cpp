@@ -122,7 +122,7 @@ class CellRunner {
   }
 
   void describe_run(sweep::CellRun& run, const CellContext& context) const {
-    run.attempts = context.attempt;
+    run.attempts = context.attempt.number;
     run.host = self_.host;
     run.rank = rank_;
     run.slurm_job = self_.slurm_job;

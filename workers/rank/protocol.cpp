@@ -19,24 +19,23 @@ constexpr auto fields(const Hello*) {
                     &Hello::device_name, &Hello::device_mib, &Hello::device_id, &Hello::device_uuid,
                     &Hello::slurm_job);
 }
+constexpr auto fields(const sweep::Attempt*) {
+  return std::tuple(&sweep::Attempt::cell, &sweep::Attempt::number);
+}
 constexpr auto fields(const Heartbeat*) {
-  return std::tuple(&Heartbeat::cell, &Heartbeat::attempt, &Heartbeat::progress);
+  return std::tuple(&Heartbeat::attempt, &Heartbeat::progress);
 }
-constexpr auto fields(const Done*) {
-  return std::tuple(&Done::cell, &Done::attempt, &Done::result);
-}
+constexpr auto fields(const Done*) { return std::tuple(&Done::attempt, &Done::result); }
 constexpr auto fields(const Failed*) {
-  return std::tuple(&Failed::cell, &Failed::attempt, &Failed::kind, &Failed::reason,
-                    &Failed::poisoned, &Failed::hindered);
+  return std::tuple(&Failed::attempt, &Failed::kind, &Failed::reason, &Failed::poisoned,
+                    &Failed::hindered);
 }
-constexpr auto fields(const Abandoned*) {
-  return std::tuple(&Abandoned::cell, &Abandoned::attempt);
-}
+constexpr auto fields(const Abandoned*) { return std::tuple(&Abandoned::attempt); }
 constexpr auto fields(const Goodbye*) { return std::tuple(&Goodbye::stuck); }
 constexpr auto fields(const Assign*) {
-  return std::tuple(&Assign::cell, &Assign::attempt, &Assign::config, &Assign::keep_memory);
+  return std::tuple(&Assign::attempt, &Assign::config, &Assign::keep_memory);
 }
-constexpr auto fields(const Abandon*) { return std::tuple(&Abandon::cell, &Abandon::attempt); }
+constexpr auto fields(const Abandon*) { return std::tuple(&Abandon::attempt); }
 constexpr auto fields(const Stop*) { return std::tuple(); }
 constexpr auto fields(const Welcome*) {
   return std::tuple(&Welcome::backend, &Welcome::model_of, &Welcome::weights_group,

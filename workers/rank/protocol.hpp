@@ -6,6 +6,7 @@
 #include <string_view>
 #include <variant>
 
+#include "sweeps/tables/attempt.hpp"
 #include "sweeps/tables/status.hpp"
 #include "workers/cell/progress.hpp"
 
@@ -44,20 +45,17 @@ struct Hello {
 
 /// The cell is running. Sent about once a second.
 struct Heartbeat {
-  int cell = 0;
-  int attempt = 0;
+  sweep::Attempt attempt{};
   Progress progress{};
 };
 
 struct Done {
-  int cell = 0;
-  int attempt = 0;
+  sweep::Attempt attempt{};
   std::string result{};  // opaque here
 };
 
 struct Failed {
-  int cell = 0;
-  int attempt = 0;
+  sweep::Attempt attempt{};
   sweep::CellStatus kind = sweep::CellStatus::failed;
   std::string reason{};
   bool poisoned = false;  // the device is lost: this process can run no further cell
@@ -66,8 +64,7 @@ struct Failed {
 
 /// The cell has stopped at a step boundary on request.
 struct Abandoned {
-  int cell = 0;
-  int attempt = 0;
+  sweep::Attempt attempt{};
 };
 
 /// The last message of a worker. `stuck`: its cell did not stop, so the process must be killed.
@@ -78,15 +75,13 @@ struct Goodbye {
 // Driver to worker ---------------------------------------------------------------------------
 
 struct Assign {
-  int cell = 0;
-  int attempt = 0;
+  sweep::Attempt attempt{};
   std::string config{};      // opaque here
   bool keep_memory = false;  // the worker keeps its host memory after the cell
 };
 
 struct Abandon {
-  int cell = 0;
-  int attempt = 0;
+  sweep::Attempt attempt{};
 };
 
 /// Abandon the running cell, if any, and exit.

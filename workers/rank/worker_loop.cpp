@@ -25,11 +25,9 @@ bool is_of_the_machine(const std::error_code& code) {
 
 /// The message that reports how an attempt ended.
 Message outcome_of(const RunCell& run_cell, const Assign& work, const CellContext& context) {
-  const int cell = work.cell;
-  const int attempt = work.attempt;
-  Failed failed{.cell = cell, .attempt = attempt, .reason = {}};
+  Failed failed{.attempt = work.attempt, .reason = {}};
   try {
-    return Done{cell, attempt, run_cell(work.config, context)};
+    return Done{work.attempt, run_cell(work.config, context)};
   } catch (const DeviceLost& error) {
     failed.reason = error.what();
     failed.poisoned = true;
@@ -49,7 +47,7 @@ Message outcome_of(const RunCell& run_cell, const Assign& work, const CellContex
     failed.reason = "an exception of unknown type";
   }
   // An exception of a cell that was asked to stop is not a failure of the cell.
-  if (context.stop.stop_requested()) return Abandoned{cell, attempt};
+  if (context.stop.stop_requested()) return Abandoned{work.attempt};
   return failed;
 }
 
@@ -65,10 +63,10 @@ struct Mailbox {
 class CellRun {
  public:
   CellRun(const RunCell& run_cell, Assign work, Nanos now)
-      : cell_(work.cell), attempt_(work.attempt), last_heartbeat_(now) {
+      : attempt_(work.attempt), last_heartbeat_(now) {
     // Shared and copied, because a thread that does not stop is detached (see leave_behind).
     thread_ = std::jthread([run_cell, box = box_, work = std::move(work)](std::stop_token stop) {
-      const CellContext context{work.cell, work.attempt, stop,
+      const CellContext context{work.attempt, stop,
                                 [&box](const Progress& progress) {
                                   const std::lock_guard lock(box->mutex);
                                   box->progress = progress;
@@ -81,7 +79,7 @@ class CellRun {
     });
   }
 
-  bool is(int cell, int attempt) const { return cell == cell_ && attempt == attempt_; }
+  sweep::Attempt attempt() const { return attempt_; }
   void request_stop() { thread_.request_stop(); }
   std::optional<Message> wait_for_outcome(Nanos longest) {
     std::unique_lock lock(box_->mutex);
@@ -92,14 +90,13 @@ class CellRun {
     if (now - last_heartbeat_ < period) return std::nullopt;
     last_heartbeat_ = now;
     const std::lock_guard lock(box_->mutex);
-    return Heartbeat{cell_, attempt_, box_->progress};
+    return Heartbeat{attempt_, box_->progress};
   }
   /// Detaches a thread that does not stop.
   void leave_behind() { thread_.detach(); }
 
  private:
-  int cell_;
-  int attempt_;
+  sweep::Attempt attempt_;
   Nanos last_heartbeat_;
   std::shared_ptr<Mailbox> box_ = std::make_shared<Mailbox>();
   std::jthread thread_;
@@ -132,7 +129,7 @@ class Worker {
   }
   void operator()(const Abandon& abandon) {
     // Otherwise the request crossed the message that the cell had ended.
-    if (run_ && run_->is(abandon.cell, abandon.attempt)) run_->request_stop();
+    if (run_ && run_->attempt() == abandon.attempt) run_->request_stop();
   }
   void operator()(const Stop&) {
     stopping_since_ = clock_.now();
@@ -160,7 +157,7 @@ class Worker {
       tell(outcome);
     } catch (const ProtocolError& error) {  // the result is too large to send
       const auto& done = std::get<Done>(outcome);
-      tell(Failed{.cell = done.cell, .attempt = done.attempt, .reason = error.what()});
+      tell(Failed{.attempt = done.attempt, .reason = error.what()});
     }
   }
 

@@ -4,6 +4,7 @@
 #include <stop_token>
 #include <string>
 
+#include "sweeps/tables/attempt.hpp"
 #include "sweeps/tables/status.hpp"
 #include "workers/cell/progress.hpp"
 #include "workers/rank/channel.hpp"
@@ -12,8 +13,7 @@ namespace worker {
 
 /// Context of a running cell besides its configuration.
 struct CellContext {
-  int cell;
-  int attempt;
+  sweep::Attempt attempt;
   std::stop_token stop;  // checked at step boundaries; on a request, throw CellAbandoned
   ProgressFn progress;
   bool keep_memory = false;  // keep host memory for the next cell, if this one ends well

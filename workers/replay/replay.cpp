@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "workers/engine/base/errors.hpp"
+#include "workers/engine/scheduler/scheduler.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/replay/workload.hpp"
 
@@ -32,7 +33,7 @@ class Replay {
         retention_(policies::make_retention({})),
         kv_(workload.kv),
         pins_(kv_, *order_, *retention_),
-        scheduler_(workload.scheduler, kv_, *order_, pins_) {
+        scheduler_(workload.scheduler, kv_, *order_, pins_, tier_) {
     by_arrival_.resize(workload.requests.size());
     for (std::size_t i = 0; i < by_arrival_.size(); ++i) by_arrival_[i] = i;
     std::ranges::stable_sort(by_arrival_, {},
@@ -199,6 +200,7 @@ class Replay {
   std::unique_ptr<engine::RetentionPolicy> retention_;
   engine::KvCache kv_;
   engine::Pins pins_;
+  engine::NoTier tier_;
   engine::Scheduler scheduler_;
   engine::StepPlan plan_;
   std::deque<Request> requests_;         // in file order

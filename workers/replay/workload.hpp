@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "workers/engine/cache/kv_cache.hpp"
-#include "workers/engine/scheduler.hpp"
+#include "workers/engine/scheduler/config.hpp"
 
 namespace worker {
 

@@ -110,7 +110,7 @@ void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
   tier.swap_partially = dice.one_in(2);
   tier.save_decode = dice.one_in(2);
   tier.transfers.quantum_blocks = dice.any({1, 2, 32});
-  if (dice.one_in(4)) fuzz.config.scheduler.step_order = engine::StepOrder::prefill_first;
+  if (dice.one_in(4)) fuzz.config.scheduler.batching = engine::Batching::prefill_first;
   tier.transfers.max_ahead = dice.any({0, 1, 3});
 }
 

@@ -26,7 +26,7 @@ std::vector<const Request*> all_of(const List& list) {
 Invariants::Invariants(const engine::KvConfig& kv_config, const engine::SchedulerConfig& config,
                        const engine::KvCache& kv, const engine::Scheduler& scheduler,
                        const engine::QueueOrder& order, const engine::Pins& pins,
-                       const engine::HostTier& tier, bool fcfs)
+                       engine::HostTier& tier, bool fcfs)
     : kv_config_(kv_config),
       config_(config),
       kv_(kv),
@@ -84,7 +84,7 @@ void Invariants::check_running() const {
             "the KV of the last possible token is never computed");
     const int needed = kv_.blocks_for(r->num_computed);
     const auto held = static_cast<int>(r->blocks.size());
-    require(held == needed || (takes_ahead() && held > needed),
+    require(held == needed || (config_.batching != engine::Batching::v1 && held > needed),
             "a table covers exactly the computed tokens, or more where blocks are taken ahead");
     const int full = r->num_computed / kv_config_.block_size;
     require(r->num_hashed_blocks == (kv_config_.prefix_caching ? full : 0),
@@ -96,10 +96,6 @@ void Invariants::check_running() const {
     }
   }
   check_waiting();
-}
-
-bool Invariants::takes_ahead() const {
-  return config_.blocks_ahead || config_.step_order == engine::StepOrder::fixed_batch;
 }
 
 void Invariants::check_waiting() const {
@@ -139,8 +135,9 @@ void Invariants::check_blocks() const {
   std::vector<int> holders(static_cast<std::size_t>(kv_config_.num_blocks));
   for (const Request* r : this->holders())
     for (const BlockId b : r->blocks) ++holders[engine::index(b)];
+  const engine::Prefetching* prefetching = tier_.prefetching();
   for (std::uint32_t b = 1; b < holders.size(); ++b)
-    holders[b] += kv_.copies(BlockId{b}) + tier_.kept(BlockId{b});
+    holders[b] += kv_.copies(BlockId{b}) + (prefetching ? prefetching->kept(BlockId{b}) : 0);
   for (const auto& [job, blocks] : pinned_)
     for (const BlockId b : blocks) ++holders[engine::index(b)];
   for (const BlockId b : scheduler_.ended_in_batch()) ++holders[engine::index(b)];

@@ -2,7 +2,7 @@
 #include <map>
 #include <vector>
 
-#include "workers/engine/scheduler.hpp"
+#include "workers/engine/scheduler/scheduler.hpp"
 
 namespace support {
 
@@ -12,8 +12,8 @@ class Invariants {
  public:
   Invariants(const engine::KvConfig& kv_config, const engine::SchedulerConfig& config,
              const engine::KvCache& kv, const engine::Scheduler& scheduler,
-             const engine::QueueOrder& order, const engine::Pins& pins,
-             const engine::HostTier& tier, bool fcfs);
+             const engine::QueueOrder& order, const engine::Pins& pins, engine::HostTier& tier,
+             bool fcfs);
 
   void before_schedule();
   void after_schedule(const engine::StepPlan& plan);
@@ -30,7 +30,6 @@ class Invariants {
   void check_step(const engine::StepPlan& plan) const;
   void check_running() const;
   void check_waiting() const;
-  bool takes_ahead() const;
   std::vector<const engine::Request*> holders() const;
   void check_tables_only_grow();
   void check_fcfs() const;
@@ -41,7 +40,7 @@ class Invariants {
   const engine::Scheduler& scheduler_;
   const engine::QueueOrder& order_;
   const engine::Pins& pins_;
-  const engine::HostTier& tier_;
+  engine::HostTier& tier_;
   bool fcfs_;
   bool must_progress_ = false;
   std::map<const engine::Request*, std::vector<engine::BlockId>> tables_;  // of running requests

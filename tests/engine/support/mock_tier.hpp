@@ -9,7 +9,7 @@ namespace support {
 /// A tier that has `match` tokens of every request behind the ones on the GPU. Loads complete when
 /// `arrived` says so. Their data is valid up to the block that `fails_at` names, counted from the
 /// request's first.
-class MockTier : public engine::HostTier {
+class MockTier : public engine::NoTier {
  public:
   MockTier(int match, bool blocking) : match_(match), blocking_(blocking) {}
 

@@ -64,7 +64,7 @@ SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* give
       shadow(copier, content),
       prefetch_(policies::make_prefetch(config.policy)),
       own_tier_(engine::make_host_tier(with_prefetch(config.tier, prefetch_.get()),
-                                       config.scheduler.max_num_batched_tokens, kv, shadow,
+                                       config.scheduler.max_num_batched_tokens, kv, &shadow,
                                        pins.events())),
       tier(given != nullptr ? *given : *own_tier_),
       scheduler_(config.scheduler, kv, *order_, pins, tier),
@@ -90,7 +90,8 @@ Request& SchedulerWorld::add(const std::string& name, const Ask& ask) {
   spec.stop.max_tokens = static_cast<int>(client.ask.outputs.size());
   engine::hash_full_blocks(request, kv.block_size());
   scheduler_.submit(request);
-  tier.on_arrival(request, now());
+  if (engine::Prefetching* prefetching = tier.prefetching())
+    prefetching->on_arrival(request, now());
   return request;
 }
 
@@ -112,13 +113,13 @@ std::string SchedulerWorld::schedule() {
   kv.clear_evictions();
   finished_requests.clear();
   invariants_.before_schedule();
-  scheduler_.on_loaded(tier.poll(now()), now(), finished_requests);
+  scheduler_.on_loaded(tier.poll(now()), now());
   pins.expire(now());
   scheduler_.schedule(plan_, now());
   take_events();
   invariants_.after_schedule(plan_);
   const auto failed = tier.before_execution(plan_, clock);
-  if (!failed.empty()) scheduler_.on_load_failed(failed, plan_, now(), finished_requests);
+  if (!failed.empty()) scheduler_.on_load_failed(failed, plan_);
   take_events();
   invariants_.before_execution(plan_);
   content.execute(plan_);

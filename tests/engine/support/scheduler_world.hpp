@@ -9,7 +9,7 @@
 #include "tests/engine/support/shadow_copier.hpp"
 #include "tests/engine/support/tagged_kv.hpp"
 #include "tests/engine/support/tokens.hpp"
-#include "workers/engine/scheduler.hpp"
+#include "workers/engine/scheduler/scheduler.hpp"
 #include "workers/engine/tiers/config.hpp"
 #include "workers/policies/factory.hpp"
 

@@ -46,7 +46,7 @@ enum class RequestStatus : std::uint8_t {
   finished,
   aborted
 };
-enum class FinishReason : std::uint8_t { none, stop, length, abort, error };
+enum class FinishReason : std::uint8_t { none, stop, length, abort };
 
 /// Breakdown of a turn's time. The parts add up to finish - arrival.
 struct TimeSplit {
@@ -111,6 +111,12 @@ struct Request {
   }
   bool waits() const {
     return status == RequestStatus::waiting || status == RequestStatus::preempted;
+  }
+  /// Records the prefix hit and the host hit, unless the request has been admitted before.
+  void record_hits(int on_gpu, int from_host) {
+    if (admitted >= Nanos{0}) return;
+    prefix_hit_tokens = on_gpu;
+    host_hit_tokens = from_host;
   }
   /// True when the one token left to compute is generated output: scheduling it generates the next
   /// one.

@@ -40,50 +40,31 @@ std::span<const BlockId> KvCache::find_prefix(const Request& request) {
 
 Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
                              int reserved_tokens) {
-  assert(request.blocks.empty() && new_tokens > 0);
-  const int tokens = static_cast<int>(hits.size()) * config_.block_size + new_tokens;
-  const Admission answer = check_room(hits, tokens, reserved_tokens);
+  const Admission answer = try_admit_loading(request, hits, new_tokens, reserved_tokens);
   if (answer.fit != Fit::ok) return answer;
-  take_hits(request, hits);
-  append_new_blocks(request, tokens);
-  register_full_blocks(request, tokens);
+  const int tokens =
+      request.num_computed + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
+  register_full_blocks(request, std::min(tokens, request.num_tokens()));
   return answer;
 }
 
 Admission KvCache::try_admit_loading(Request& request, std::span<const BlockId> hits,
-                                     int load_tokens, int reserved_tokens) {
-  assert(request.blocks.empty() && load_tokens > 0);
-  const int tokens = static_cast<int>(hits.size()) * config_.block_size + load_tokens;
-  const Admission answer = check_room(hits, tokens, reserved_tokens);
-  if (answer.fit != Fit::ok) return answer;
-  take_hits(request, hits);
-  append_new_blocks(request, tokens);
-  return answer;
-}
-
-Admission KvCache::try_admit_loaded(Request& request, int new_tokens, int reserved_tokens) {
-  const auto have = static_cast<int>(request.blocks.size());
-  const int free = pool_.num_free();
-  const int for_sequence = blocks_for(reserved_tokens) - have;
-  if (reserved_tokens > 0 && for_sequence > free)
-    return {Fit::sequence_too_long, for_sequence - free};
-  if (try_grow(request, new_tokens)) return {};
-  return {Fit::out_of_blocks, blocks_for(request.num_computed + new_tokens) - have - free};
-}
-
-/// Whether a request without blocks fits, given these hits, `tokens` in all and `reserved_tokens`.
-Admission KvCache::check_room(std::span<const BlockId> hits, int tokens,
-                              int reserved_tokens) const {
-  const auto num_hits = static_cast<int>(hits.size());
+                                     int new_tokens, int reserved_tokens) {
+  assert(new_tokens > 0 && (request.blocks.empty() || hits.empty()));
+  const int tokens =
+      request.num_computed + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
+  const auto have = static_cast<int>(request.blocks.size() + hits.size());
   // Hits in the free list are counted as free, and touching them makes them unavailable.
   const auto free_hits =
       static_cast<int>(std::ranges::count_if(hits, [&](BlockId b) { return pool_.refs(b) == 0; }));
   const int free = pool_.num_free();
-  const int for_sequence = std::max(0, blocks_for(reserved_tokens) - num_hits) + free_hits;
+  const int for_sequence = std::max(0, blocks_for(reserved_tokens) - have) + free_hits;
   if (reserved_tokens > 0 && for_sequence > free)
     return {Fit::sequence_too_long, for_sequence - free};
-  const int for_chunk = blocks_for(tokens) - num_hits + free_hits;
+  const int for_chunk = blocks_for(tokens) - have + free_hits;
   if (for_chunk > free) return {Fit::out_of_blocks, for_chunk - free};
+  if (request.blocks.empty()) take_hits(request, hits);
+  append_new_blocks(request, tokens);
   return {};
 }
 

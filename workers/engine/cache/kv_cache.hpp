@@ -76,20 +76,17 @@ class KvCache {
   /// logits are needed. The span is valid until the next call.
   std::span<const BlockId> find_prefix(const Request& request);
 
-  /// Gives a request without blocks its prefix hits and blocks for `new_tokens` more. With
-  /// `reserved_tokens` > 0, that many tokens must fit as well, although blocks are allocated for
-  /// new_tokens alone.
+  /// Gives a waiting request blocks for `new_tokens` beyond its computed ones, and its prefix hits
+  /// if it holds no blocks. With `reserved_tokens` > 0, that many tokens must fit as well, although
+  /// blocks are allocated for new_tokens alone.
   Admission try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
                       int reserved_tokens);
-
-  /// Gives a request without blocks its prefix hits and blocks for `load_tokens` more, as the
-  /// target of a load. These blocks are not registered before register_loaded().
-  Admission try_admit_loading(Request& request, std::span<const BlockId> hits, int load_tokens,
+  /// The same, with the new blocks as the target of a load: they are not registered before
+  /// register_loaded().
+  Admission try_admit_loading(Request& request, std::span<const BlockId> hits, int new_tokens,
                               int reserved_tokens);
   /// Registers the full blocks of the request's computed tokens once their KV has arrived.
   void register_loaded(Request& request) { register_full_blocks(request, request.num_computed); }
-  /// Allocates blocks for `new_tokens` more for a request that waits with loaded blocks.
-  Admission try_admit_loaded(Request& request, int new_tokens, int reserved_tokens);
 
   /// Allocates blocks for `new_tokens` beyond the computed ones of a running request.
   bool try_grow(Request& request, int new_tokens);
@@ -162,7 +159,6 @@ class KvCache {
     std::int32_t pins = 0;
     std::int32_t copies = 0;
   };
-  Admission check_room(std::span<const BlockId> hits, int tokens, int reserved_tokens) const;
   void take_hits(Request& request, std::span<const BlockId> hits);
   void unregister_from(Request& request, int first_block);
   BlockId take_block(const Request& by);

@@ -20,14 +20,14 @@ namespace engine {
 /// allocated again. Loaded blocks are held until the turn uses them or is overdue, or until nothing
 /// else could run; then they are evicted. A turn that arrives before its KV waits for the rest of
 /// the same load, which then precedes all loads that no turn waits for.
-class Prefetcher final : public EvictionOrder {
+class Prefetcher final : public EvictionOrder, public Prefetching {
  public:
   /// All borrowed. Becomes the cache's eviction order.
   Prefetcher(PrefetchPolicy& policy, KvCache& kv, HostPool& host, TransferQueue& transfers,
              TierEvents& events);
 
   // Events of a job.
-  void on_arrival(const Request& request, Nanos now);
+  void on_arrival(const Request& request, Nanos now) override;
   /// True when a prefetch of the request's KV is in flight: the request waits for it, and
   /// on_transfer_done() reports it.
   bool waits_for_fetch(Request& request, int gpu_tokens, Nanos now);
@@ -47,12 +47,10 @@ class Prefetcher final : public EvictionOrder {
   /// True when the transfer is a prefetch. Appends the request that waited for it, if any.
   bool on_transfer_done(const TransferDone& done, Nanos now, std::vector<LoadedKv>& loaded);
   /// When plan() must run even if nothing else happens.
-  Nanos wakeup() const { return wakeup_; }
+  Nanos wakeup() const override { return wakeup_; }
 
-  /// Releases the blocks of a load that no turn has used yet. False when there is none.
-  bool give_way(KvReason pressure, Nanos now);
-  /// References to the block by loads that no turn has used yet.
-  int kept(BlockId block) const { return kept_[index(block)]; }
+  bool give_way(KvReason pressure, Nanos now) override;
+  int kept(BlockId block) const override { return kept_[index(block)]; }
 
   void before_eviction(int count) override;
   /// Makes room in the host tier for KV of this turn by marking less valuable content for eviction.

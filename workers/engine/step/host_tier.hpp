@@ -25,63 +25,87 @@ struct LoadedKv {
   bool in_cache = false;  // the KV is in the prefix cache, not in blocks of the request
 };
 
+/// Blocks of the host tier.
+struct HostUsage {
+  int used_blocks = 0;  // with content that find() sees
+  int capacity_blocks = 0;
+};
+
+/// A tier that also keeps KV whose blocks are about to be released. Each function returns true when
+/// the tier keeps it for find().
+class SwapSpace {
+ public:
+  virtual ~SwapSpace() = default;
+  /// The computed KV of a preempted request.
+  virtual bool keep_preempted(Request& request) = 0;
+  /// The last block of a preempted request; the ones before it stay on the GPU.
+  virtual bool keep_tail(Request& request) = 0;
+  /// The blocks of a finished turn, for the job's next turn.
+  virtual bool keep_finished(Request& request) = 0;
+};
+
+/// A tier that also loads KV ahead of its turn.
+class Prefetching {
+ public:
+  virtual ~Prefetching() = default;
+  /// A turn has arrived.
+  virtual void on_arrival(const Request& request, Nanos now) = 0;
+  /// When the tier must be called even if nothing else happens.
+  virtual Nanos wakeup() const = 0;
+  /// Releases the blocks of a load that no turn has used yet. False when there is none.
+  virtual bool give_way(KvReason pressure, Nanos now) = 0;
+  /// References to the block by loads that no turn has used yet.
+  virtual int kept(BlockId block) const = 0;
+};
+
 /// The host tier, as scheduler and engine see it. The tier decides what is stored and when; the
 /// scheduler decides which request gets blocks. Only the tier knows slots, chunks and the link.
 class HostTier {
  public:
   virtual ~HostTier() = default;
 
-  // Called by the scheduler.
-  /// A turn has arrived.
-  virtual void on_arrival(const Request&, Nanos /*now*/) {}
+  // What every tier does.
   /// KV that could be loaded behind the first `gpu_tokens` tokens (whole blocks). Holds it against
   /// eviction until load() or forget(). May be called again in every step.
-  virtual HostHit find(Request&, int /*gpu_tokens*/) { return {}; }
+  virtual HostHit find(Request& request, int gpu_tokens) = 0;
   /// The request has blocks for all or the first part of what find() returned last: loads into the
   /// `num_blocks` blocks behind the first `gpu_blocks`.
-  virtual void load(Request&, int /*gpu_blocks*/, int /*num_blocks*/) {}
+  virtual void load(Request& request, int gpu_blocks, int num_blocks) = 0;
   /// The blocks of the request are about to be released, or it ends.
-  virtual void forget(Request&, Nanos /*now*/) {}
-  /// The request is preempted, and its blocks are about to be released. True when the tier keeps
-  /// the computed KV for find().
-  virtual bool keep_preempted(Request&) { return false; }
-  /// The last block of the preempted request is about to be released; the ones before it stay. True
-  /// when the tier keeps that block for find().
-  virtual bool keep_tail(Request&) { return false; }
-  /// The finished turn is about to release its blocks. True when the tier keeps them for find() of
-  /// the job's next turn.
-  virtual bool keep_finished(Request&) { return false; }
-  /// Releases GPU blocks that only the tier holds, so that a request can run. False when there are
-  /// none.
-  virtual bool give_way(KvReason /*pressure*/, Nanos /*now*/) { return false; }
-  /// The turn is finished; its blocks are about to be released or pinned.
-  virtual void on_turn_finish(Request&, Nanos /*now*/) {}
-
-  // Called by the engine, in this order in every step.
-  /// Handles completed copies and returns the loads among them. Valid until the next call.
-  virtual std::span<const LoadedKv> poll(Nanos /*now*/) { return {}; }
+  virtual void forget(Request& request, Nanos now) = 0;
   /// After scheduling and before execution: stores what earlier steps computed, and starts copies.
   /// A blocking tier waits for its loads here, and returns those that failed.
-  virtual std::span<const LoadedKv> before_execution(const StepPlan&, Clock&) { return {}; }
-  /// After execution: a blocking tier stores, and waits for its stores.
-  virtual void after_execution(const StepPlan&, Clock&) {}
+  virtual std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) = 0;
+  virtual HostUsage usage() const = 0;
+  virtual TransferStats take_stats() = 0;
 
-  /// When the tier must be called even if nothing else happens.
-  virtual Nanos wakeup() const { return Nanos::max(); }
-  /// References of the tier to the block, without those of copies.
-  virtual int kept(BlockId) const { return 0; }
+  // What a tier with copies in the background does.
+  /// Before scheduling: handles completed copies and returns the loads among them. Valid until the
+  /// next call.
+  virtual std::span<const LoadedKv> poll(Nanos /*now*/) { return {}; }
   /// Whether copies are in flight.
   virtual bool busy() const { return false; }
   /// Waits for a copy, at most until `until`. Requires busy().
   virtual void wait(Clock&, Nanos /*until*/) {}
-  virtual TransferStats take_stats() { return {}; }
-  /// Blocks of the host tier with content that find() sees.
-  virtual int blocks_held() const { return 0; }
-  /// Size of the host tier in blocks.
-  virtual int capacity() const { return 0; }
+
+  // What a tier may do.
+  /// The turn is finished; its blocks are about to be released or pinned.
+  virtual void on_turn_finish(Request& request, Nanos now) { forget(request, now); }
+  /// After execution: a blocking tier stores, and waits for its stores.
+  virtual void after_execution(const StepPlan&, Clock&) {}
+  virtual SwapSpace* swap_space() { return nullptr; }
+  virtual Prefetching* prefetching() { return nullptr; }
 };
 
 /// The tier of an engine without a host tier: finds and stores nothing.
-HostTier& no_tier();
+class NoTier : public HostTier {
+ public:
+  HostHit find(Request&, int) override { return {}; }
+  void load(Request&, int, int) override {}
+  void forget(Request&, Nanos) override {}
+  std::span<const LoadedKv> before_execution(const StepPlan&, Clock&) override { return {}; }
+  HostUsage usage() const override { return {}; }
+  TransferStats take_stats() override { return {}; }
+};
 
 }  // namespace engine

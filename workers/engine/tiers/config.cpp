@@ -1,5 +1,6 @@
 #include "workers/engine/tiers/config.hpp"
 
+#include <stdexcept>
 #include <string>
 
 #include "workers/engine/base/errors.hpp"
@@ -31,13 +32,14 @@ void check(const TierConfig& config, int block_size) {
 }  // namespace
 
 std::unique_ptr<HostTier> make_host_tier(const TierConfig& config, int max_step_tokens, KvCache& kv,
-                                         BlockCopier& copier, std::vector<KvEvent>& events) {
-  if (config.kind == TierKind::none) return std::make_unique<HostTier>();
+                                         BlockCopier* copier, std::vector<KvEvent>& events) {
+  if (config.kind == TierKind::none) return std::make_unique<NoTier>();
+  if (copier == nullptr) throw std::invalid_argument("a host tier needs a copier");
   check(config, kv.block_size());
   if (config.kind == TierKind::lmcache)
-    return std::make_unique<LmcacheTier>(config, kv, copier, events);
-  if (config.kind == TierKind::swap) return std::make_unique<SwapTier>(config, kv, copier, events);
-  return std::make_unique<OffloadTier>(config, max_step_tokens, kv, copier, events);
+    return std::make_unique<LmcacheTier>(config, kv, *copier, events);
+  if (config.kind == TierKind::swap) return std::make_unique<SwapTier>(config, kv, *copier, events);
+  return std::make_unique<OffloadTier>(config, max_step_tokens, kv, *copier, events);
 }
 
 }  // namespace engine

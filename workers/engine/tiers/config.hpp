@@ -38,8 +38,8 @@ struct TierConfig {
 };
 
 /// Throws InputError when the tier's sizes are impossible. All borrowed objects must outlive the
-/// tier. Events are appended to `events`.
+/// tier; a tier other than none needs a copier. Events are appended to `events`.
 std::unique_ptr<HostTier> make_host_tier(const TierConfig& config, int max_step_tokens, KvCache& kv,
-                                         BlockCopier& copier, std::vector<KvEvent>& events);
+                                         BlockCopier* copier, std::vector<KvEvent>& events);
 
 }  // namespace engine

@@ -22,14 +22,14 @@ class LmcacheTier final : public HostTier {
   HostHit find(Request& request, int gpu_tokens) override;
   void load(Request& request, int gpu_blocks, int num_blocks) override;
   void forget(Request& request, Nanos now) override;
-  void on_turn_finish(Request& request, Nanos) override { release_found(request); }
 
   std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) override;
   void after_execution(const StepPlan& plan, Clock& clock) override;
 
   TransferStats take_stats() override { return transfers_.take_stats(); }
-  int blocks_held() const override { return host_.num_published() * chunk_blocks_; }
-  int capacity() const override { return host_.num_slots() * chunk_blocks_; }
+  HostUsage usage() const override {
+    return {host_.num_published() * chunk_blocks_, host_.num_slots() * chunk_blocks_};
+  }
   const HostPool& host() const { return host_; }
 
  private:

@@ -19,14 +19,6 @@ OffloadTier::OffloadTier(const TierConfig& config, int max_step_tokens, KvCache&
     prefetcher_.emplace(*config.prefetch, kv_, host_, transfers_, events_);
 }
 
-void OffloadTier::on_arrival(const Request& request, Nanos now) {
-  if (prefetcher_) prefetcher_->on_arrival(request, now);
-}
-
-bool OffloadTier::give_way(KvReason pressure, Nanos now) {
-  return prefetcher_ && prefetcher_->give_way(pressure, now);
-}
-
 HostHit OffloadTier::find(Request& request, int gpu_tokens) {
   release_found(request);
   if (prefetcher_ && prefetcher_->waits_for_fetch(request, gpu_tokens, now_))

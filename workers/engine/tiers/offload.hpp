@@ -25,22 +25,18 @@ class OffloadTier final : public HostTier {
   HostHit find(Request& request, int gpu_tokens) override;
   void load(Request& request, int gpu_blocks, int num_blocks) override;
   void forget(Request& request, Nanos now) override;
-  void on_arrival(const Request& request, Nanos now) override;
   void on_turn_finish(Request& request, Nanos now) override;
-  bool give_way(KvReason pressure, Nanos now) override;
 
   std::span<const LoadedKv> poll(Nanos now) override;
   std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) override;
 
   bool busy() const override { return transfers_.busy(); }
   void wait(Clock& clock, Nanos until) override {
-    transfers_.wait(clock, std::min(until, wakeup()));
+    transfers_.wait(clock, prefetcher_ ? std::min(until, prefetcher_->wakeup()) : until);
   }
-  Nanos wakeup() const override { return prefetcher_ ? prefetcher_->wakeup() : Nanos::max(); }
-  int kept(BlockId block) const override { return prefetcher_ ? prefetcher_->kept(block) : 0; }
+  Prefetching* prefetching() override { return prefetcher_ ? &*prefetcher_ : nullptr; }
   TransferStats take_stats() override { return transfers_.take_stats(); }
-  int blocks_held() const override { return host_.num_published(); }
-  int capacity() const override { return host_.num_slots(); }
+  HostUsage usage() const override { return {host_.num_published(), host_.num_slots()}; }
   const HostPool& host() const { return host_; }
 
  private:

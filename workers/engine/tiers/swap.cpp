@@ -12,8 +12,9 @@ SwapTier::SwapTier(const TierConfig& config, KvCache& kv, BlockCopier& copier,
     free_.push_back(HostSlot{slot - 1});
 }
 
-int SwapTier::blocks_held() const {
-  return static_cast<int>(config_.host_blocks) - static_cast<int>(free_.size());
+HostUsage SwapTier::usage() const {
+  const auto capacity = static_cast<int>(config_.host_blocks);
+  return {capacity - static_cast<int>(free_.size()), capacity};
 }
 
 SwapTier::Entry SwapTier::entry_of(const Request& request) {

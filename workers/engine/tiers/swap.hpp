@@ -15,7 +15,7 @@ namespace engine {
 ///
 /// The same space keeps finished turns while their tools run, when the retention policy asks for
 /// it. The job's next turn hits them as far as its tokens are the same, and then they are dropped.
-class SwapTier final : public HostTier {
+class SwapTier final : public HostTier, public SwapSpace {
  public:
   SwapTier(const TierConfig& config, KvCache& kv, BlockCopier& copier,
            std::vector<KvEvent>& events);
@@ -23,7 +23,6 @@ class SwapTier final : public HostTier {
   HostHit find(Request& request, int gpu_tokens) override;
   void load(Request& request, int gpu_blocks, int num_blocks) override;
   void forget(Request& request, Nanos now) override;
-  void on_turn_finish(Request& request, Nanos now) override { forget(request, now); }
   bool keep_preempted(Request& request) override;
   bool keep_tail(Request& request) override;
   bool keep_finished(Request& request) override;
@@ -32,8 +31,8 @@ class SwapTier final : public HostTier {
   void after_execution(const StepPlan& plan, Clock& clock) override;
 
   TransferStats take_stats() override { return transfers_.take_stats(); }
-  int blocks_held() const override;
-  int capacity() const override { return static_cast<int>(config_.host_blocks); }
+  HostUsage usage() const override;
+  SwapSpace* swap_space() override { return this; }
 
  private:
   struct Swapped {

@@ -30,14 +30,17 @@ class Pins {
   void on_preempted(const Request& request);  // it waits again
   void on_admitted(const Request& request);   // it holds its own blocks
   void on_aborted(Request& request);
-  /// Pins the blocks of a finished turn, offers them to the tier, or releases them, as the policy
-  /// decides.
-  void on_turn_finish(Request& request, Nanos now, HostTier& tier = no_tier());
+  /// Pins the blocks of a finished turn, offers them to the swap space, or releases them, as the
+  /// policy decides.
+  void on_turn_finish(Request& request, Nanos now, SwapSpace* swap = nullptr);
   /// Releases one pin so that a request can run. False when there is none.
   bool release_one(KvReason pressure);
 
-  /// Events since the last clear_events().
+  /// Events, until the engine clears them.
   std::vector<KvEvent>& events() { return events_; }
+  /// Records an event of all blocks of the request.
+  void record(KvEventKind kind, KvReason reason, const Request& request,
+              Nanos deadline = Nanos{-1});
 
  private:
   struct Pin {
@@ -62,8 +65,6 @@ class Pins {
   bool lapsed(const Deadline& due) const;
   void forget_lapsed();
   void release(JobId job, KvReason reason);
-  void record(KvEventKind kind, KvReason reason, const Request& request, int blocks,
-              Nanos deadline);
 
   KvCache& kv_;
   QueueOrder& order_;

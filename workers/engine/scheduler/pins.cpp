@@ -1,4 +1,4 @@
-#include "workers/engine/pins.hpp"
+#include "workers/engine/scheduler/pins.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -74,22 +74,21 @@ void Pins::on_aborted(Request& request) {
   if (job.pin.active) release(request.spec.job, KvReason::job_end);
 }
 
-void Pins::on_turn_finish(Request& request, Nanos now, HostTier& tier) {
+void Pins::on_turn_finish(Request& request, Nanos now, SwapSpace* swap) {
   JobState& job = state_of(request.spec.job);
   if (job.pin.active) {
     // Shared blocks stay allocated, because the finished turn still references them.
     release(request.spec.job, request.spec.last_turn ? KvReason::job_end : KvReason::replaced);
   }
   const GapDecision decision = policy_.on_turn_finish(request, now);
-  const auto num_blocks = static_cast<int>(request.blocks.size());
   if (!decision.pin) {
-    const bool kept = decision.swap && tier.keep_finished(request);
-    if (!kept && decision.reason != KvReason::none) {
-      record(KvEventKind::keep_declined, decision.reason, request, num_blocks, Nanos{-1});
-    }
+    const bool kept = decision.swap && swap != nullptr && swap->keep_finished(request);
+    if (!kept && decision.reason != KvReason::none)
+      record(KvEventKind::keep_declined, decision.reason, request);
     kv_.release(request);
     return;
   }
+  record(KvEventKind::pin, decision.reason, request, decision.deadline);
   job.pin = {.active = true,
              .overdue = false,
              .turn = request.spec.turn,
@@ -101,7 +100,6 @@ void Pins::on_turn_finish(Request& request, Nanos now, HostTier& tier) {
   deadlines_.push_back({decision.deadline, request.spec.job, request.spec.turn});
   std::ranges::push_heap(deadlines_, later);
   order_.on_pin_changed(request.spec.job, true);
-  record(KvEventKind::pin, decision.reason, request, num_blocks, decision.deadline);
 }
 
 bool Pins::release_one(KvReason pressure) {
@@ -128,10 +126,10 @@ void Pins::release(JobId id, KvReason reason) {
                      id, pin.turn, pin.deadline});
 }
 
-void Pins::record(KvEventKind kind, KvReason reason, const Request& request, int blocks,
-                  Nanos deadline) {
-  events_.push_back({kind, reason, request.spec.job, request.spec.turn, blocks, request.spec.job,
-                     request.spec.turn, deadline});
+void Pins::record(KvEventKind kind, KvReason reason, const Request& request, Nanos deadline) {
+  events_.push_back({kind, reason, request.spec.job, request.spec.turn,
+                     static_cast<int>(request.blocks.size()), request.spec.job, request.spec.turn,
+                     deadline});
 }
 
 }  // namespace engine

@@ -1,0 +1,107 @@
+// How requests wait for KV from the host, and continue with what has arrived.
+#include <algorithm>
+#include <cassert>
+#include <ranges>
+
+#include "workers/engine/scheduler/state.hpp"
+
+namespace engine {
+namespace {
+
+RequestStatus queued_status(const Request& request) {
+  return request.num_preemptions == 0 ? RequestStatus::waiting : RequestStatus::preempted;
+}
+
+}  // namespace
+
+StopReason SchedulerState::await_copy(Request& request, Nanos now) {
+  order.remove(request);
+  request.status = RequestStatus::loading;
+  request.time.queue += now - request.last_seen;
+  request.last_seen = now;
+  loading.push_back(request);
+  return StopReason::none;
+}
+
+void SchedulerState::on_loaded(std::span<const LoadedKv> loads, Nanos now) {
+  for (const LoadedKv& load : loads) {
+    Request& request = *load.request;
+    assert(request.status == RequestStatus::loading);
+    request.time.load_stall += now - request.last_seen;
+    request.last_seen = now;
+    if (load.in_cache) {
+      loading.remove(request);
+      request.status = queued_status(request);
+      continue;
+    }
+    request.num_computed = load.tokens;
+    if (load.failed) kv.truncate(request, kv.blocks_for(load.tokens));
+    request.record_hits(request.prefix_hit_tokens, load.tokens - request.prefix_hit_tokens);
+    kv.register_loaded(request);
+    // The last token is always computed, because its logits are needed.
+    request.num_computed = std::min(request.num_computed, request.num_tokens() - 1);
+    loading.remove(request);
+    request.status = RequestStatus::loaded;
+    loaded.push_back(request);
+  }
+  // Loads complete in the order in which they were issued; pushing in reverse puts the first one
+  // first.
+  for (const LoadedKv& load : std::views::reverse(loads)) {
+    if (load.in_cache) order.push_loaded(*load.request);
+    if (load.request->status != RequestStatus::loaded) continue;
+    order.push_loaded(*load.request);
+    if (load.tokens == 0) return_to_queue(*load.request);
+  }
+}
+
+bool SchedulerState::drop_loaded(const Request* spared, KvReason pressure, Nanos now) {
+  Request* victim = loaded.back();
+  if (victim != nullptr && victim == spared) victim = LoadingList::prev(*victim);
+  if (victim == nullptr) return false;
+  pins.record(KvEventKind::drop, pressure, *victim);
+  tier.forget(*victim, now);
+  victim->no_more_loads = true;
+  return_to_queue(*victim);
+  return true;
+}
+
+/// Returns a request with loaded KV to the queue without it, behind the head.
+void SchedulerState::return_to_queue(Request& request) {
+  Request* head = order.front();
+  leave_queue(request);
+  kv.release(request);
+  request.num_computed = 0;
+  request.status = queued_status(request);
+  order.push_preempted(request);
+  pins.on_preempted(request);
+  if (head == &request || order.front() != &request) return;
+  order.remove(*head);
+  order.push_preempted(*head);
+}
+
+void SchedulerState::on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan) {
+  for (const LoadedKv& load : loads) {
+    const int num_blocks = load.tokens / kv.block_size();
+    const BlockId lost = load.request->blocks[static_cast<std::size_t>(num_blocks)];
+    truncate_in_step(*load.request, num_blocks, plan);
+    // Requests admitted later in the step may have hit blocks that never arrived.
+    for (std::size_t i = 0; i < plan.scheduled.size();) {
+      Request& other = *plan.scheduled[i].request;
+      const auto at = std::ranges::find(other.blocks, lost);
+      if (at == other.blocks.end()) {
+        ++i;
+      } else {
+        truncate_in_step(other, static_cast<int>(at - other.blocks.begin()), plan);
+      }
+    }
+  }
+}
+
+/// Removes a running request from the step. It keeps its first blocks and continues behind them.
+void SchedulerState::truncate_in_step(Request& request, int num_blocks, StepPlan& plan) {
+  withdraw(request, plan);
+  kv.truncate(request, num_blocks);
+  request.num_computed = num_blocks * kv.block_size();
+}
+
+}  // namespace engine

@@ -1,0 +1,107 @@
+#include "workers/engine/scheduler/scheduler.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace engine {
+namespace {
+
+std::unique_ptr<V1Batching> make_batching(SchedulerState& state) {
+  if (state.config.batching == Batching::fixed) return make_fixed_batching(state);
+  if (state.config.is_vllm_042()) return make_vllm_042_batching(state);
+  return std::make_unique<V1Batching>(state);
+}
+
+/// Adds the step to the request's time split.
+void account(Request& request, const ScheduledRequest& share, Nanos start, Nanos end, Nanos stall) {
+  const Nanos duration = end - start - stall;
+  request.time.queue += start - request.last_seen;
+  request.time.load_stall += stall;
+  request.last_seen = end;
+  if (share.decode) {
+    request.time.decode += duration;
+    return;
+  }
+  const int lost = std::clamp(request.computed_before - share.computed_before, 0, share.num_tokens);
+  const Nanos again = duration * lost / share.num_tokens;
+  request.recomputed_tokens += lost;
+  request.time.recompute += again;
+  request.time.prefill += duration - again;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const SchedulerConfig& config, KvCache& kv, QueueOrder& order, Pins& pins,
+                     HostTier& tier)
+    : state_{config, kv, order, pins, tier}, batching_(make_batching(state_)) {}
+
+bool Scheduler::idle() const {
+  return state_.running.empty() && state_.loading.empty() && state_.order.size() == 0;
+}
+
+int Scheduler::unwritten_slots() const {
+  int slots = batching_->ended().unwritten_slots;
+  for (const Request* r = state_.running.front(); r != nullptr; r = RunningList::next(*r))
+    slots += static_cast<int>(r->blocks.size()) * state_.kv.block_size() - r->num_computed;
+  return slots;
+}
+
+void Scheduler::submit(Request& request) {
+  state_.order.push(request);
+  state_.pins.on_arrival(request);
+}
+
+void Scheduler::schedule(StepPlan& plan, Nanos now) {
+  ++plan.step;
+  plan.scheduled.clear();
+  plan.preempted.clear();
+  plan.total_tokens = 0;
+  plan.stop = StopReason::none;
+  plan.token_budget = state_.config.max_num_batched_tokens;
+  Step step{plan, now, state_.config.chunked_prefill};
+  batching_->fill(step);
+  commit(plan);
+}
+
+void Scheduler::commit(StepPlan& plan) const {
+  assert(plan.total_tokens <= plan.token_budget);
+  assert(static_cast<int>(state_.running.size()) <= state_.config.max_num_seqs);
+  for (const ScheduledRequest& share : plan.scheduled) {
+    Request& request = *share.request;
+    request.num_computed += share.num_tokens;
+    assert(static_cast<int>(request.blocks.size()) >= state_.kv.blocks_for(request.num_computed));
+    assert(request.num_computed <= request.num_tokens());
+  }
+}
+
+void Scheduler::apply(const StepPlan& plan, const StepResult& result, Nanos start, Nanos end,
+                      std::vector<Request*>& finished, Nanos stall) {
+  batching_->on_computed(plan, end - start - stall);
+  std::size_t sample = 0;
+  for (const ScheduledRequest& share : plan.scheduled) {
+    Request& request = *share.request;
+    account(request, share, start, end, stall);
+    if (!share.samples) continue;
+    const auto position = request.outputs.size();
+    const bool forced = position < request.spec.forced.size();
+    const TokenId token = forced ? request.spec.forced[position] : result.sampled[sample];
+    ++sample;
+    if (position == 0) request.first_token = end;
+    const FinishReason reason =
+        append_outputs(request, {&token, 1}, state_.config.max_model_len, state_.kv.block_size());
+    if (reason == FinishReason::none) continue;
+    finish(request, reason, end);
+    finished.push_back(&request);
+  }
+}
+
+void Scheduler::finish(Request& request, FinishReason reason, Nanos now) {
+  request.status = RequestStatus::finished;
+  request.finish = reason;
+  state_.running.remove(request);
+  batching_->on_finish(request);
+  state_.tier.on_turn_finish(request, now);
+  state_.pins.on_turn_finish(request, now, state_.tier.swap_space());
+}
+
+}  // namespace engine

@@ -1,0 +1,41 @@
+#include "workers/engine/scheduler/state.hpp"
+
+namespace engine {
+
+void SchedulerState::leave_queue(Request& request) {
+  if (request.status == RequestStatus::loaded) {
+    loaded.remove(request);
+  } else if (RunningList::contains(request)) {
+    suspended.remove(request);
+  }
+  order.remove(request);
+}
+
+void SchedulerState::abort(Request& request, Nanos now) {
+  tier.forget(request, now);
+  pins.on_aborted(request);
+  if (request.status == RequestStatus::running) {
+    running.remove(request);
+  } else if (request.status == RequestStatus::loading) {
+    loading.remove(request);
+  } else {
+    leave_queue(request);
+  }
+  kv.release(request);
+  request.status = RequestStatus::aborted;
+  request.finish = FinishReason::abort;
+}
+
+void Step::add(Request& request, ScheduleKind kind, int num_tokens, int num_new_blocks) {
+  plan.scheduled.push_back({.request = &request,
+                            .kind = kind,
+                            .num_tokens = num_tokens,
+                            .computed_before = request.num_computed,
+                            .num_new_blocks = num_new_blocks,
+                            .samples = request.num_computed + num_tokens == request.num_tokens(),
+                            .decode = kind == ScheduleKind::running && request.decoding()});
+  plan.total_tokens += num_tokens;
+  request.scheduled_in_step = plan.step;
+}
+
+}  // namespace engine

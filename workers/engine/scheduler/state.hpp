@@ -1,0 +1,76 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "workers/engine/cache/kv_cache.hpp"
+#include "workers/engine/scheduler/config.hpp"
+#include "workers/engine/scheduler/pins.hpp"
+#include "workers/engine/step/host_tier.hpp"
+#include "workers/engine/step/queue_order.hpp"
+#include "workers/engine/step/step.hpp"
+
+namespace engine {
+
+/// A step while its plan is made.
+struct Step {
+  StepPlan& plan;
+  Nanos now;
+  bool splits_prompts;         // a prompt may be computed in part
+  bool out_of_blocks = false;  // a running request needed blocks of preempted ones
+
+  int budget_left() const { return plan.token_budget - plan.total_tokens; }
+  void add(Request& request, ScheduleKind kind, int num_tokens, int num_new_blocks);
+};
+
+/// The requests of the scheduler by state, and how they change it, whatever the batching.
+struct SchedulerState {
+  const SchedulerConfig config;
+  KvCache& kv;
+  QueueOrder& order;  // waiting requests, among them the suspended and the loaded ones
+  Pins& pins;
+  HostTier& tier;
+  RunningList running{};    // in order of admission
+  RunningList suspended{};  // preempted requests that still hold blocks, in order of preemption
+  LoadingList loading{};    // with a load in flight
+  LoadingList loaded{};     // with the loaded KV in their blocks
+
+  /// Removes a waiting request from the queue, and from the list that it is in.
+  void leave_queue(Request& request);
+  /// Ends a waiting or running request and frees its blocks.
+  void abort(Request& request, Nanos now);
+
+  // Preemption.
+  /// Removes the running request from the step and returns it to the queue. Its KV goes to the tier
+  /// if the tier keeps it, and is otherwise recomputed. With preempt_by_block it keeps its blocks
+  /// until others need them.
+  void preempt(Request& victim, Step& step);
+  /// Removes a request from the step: returns its share of the token budget, and unregisters the
+  /// blocks that it was going to fill.
+  void withdraw(Request& request, StepPlan& plan);
+
+  // Each frees blocks that nothing computes with, and returns false when there are none.
+  /// Of a load ahead of its turn.
+  bool release_prefetched(KvReason pressure, Nanos now);
+  /// Of a pin or, without pins, of the request other than `spared` that loaded last.
+  bool release_held(const Request* spared, KvReason pressure, Nanos now);
+  /// The last block of the request other than `spared` that was preempted first. Offloads it, or
+  /// evicts it where the host has no space.
+  bool shrink_suspended(const Request* spared, Nanos now);
+
+  // Loads from the host.
+  /// Makes the request wait in `loading`, outside the queue, until its KV is in the cache.
+  StopReason await_copy(Request& request, Nanos now);
+  /// Returns the requests of finished loads to the queue with the KV that has arrived.
+  void on_loaded(std::span<const LoadedKv> loads, Nanos now);
+  /// Handles failed loads of a blocking tier: the requests that would read the missing KV leave the
+  /// step, and continue from the KV that they have.
+  void on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan);
+
+ private:
+  void suspend(Request& victim);
+  bool drop_loaded(const Request* spared, KvReason pressure, Nanos now);
+  void return_to_queue(Request& request);
+  void truncate_in_step(Request& request, int num_blocks, StepPlan& plan);
+};
+
+}  // namespace engine

@@ -1,0 +1,180 @@
+#include "workers/engine/scheduler/v1.hpp"
+
+#include <algorithm>
+
+namespace engine {
+
+void V1Batching::fill(Step& step) {
+  schedule_running(step);
+  if (step.out_of_blocks) {
+    step.plan.stop = StopReason::preempted;
+  } else {
+    admit_waiting(step);
+  }
+}
+
+/// Every running request computes what it can, in order of admission, as far as the budget goes. A
+/// request that was preempted for its own growth ends the phase.
+void V1Batching::schedule_running(Step& step) {
+  Request* request = state_.running.front();
+  while (request != nullptr && step.budget_left() > 0) {
+    const int num_tokens = std::min({wanted(*request, request->num_computed), step.budget_left(),
+                                     state_.config.max_model_len - 1 - request->num_computed});
+    if (num_tokens > 0) {
+      const auto blocks_before = request->blocks.size();
+      if (!grow(*request, num_tokens, step)) return;
+      step.add(*request, ScheduleKind::running, num_tokens,
+               static_cast<int>(request->blocks.size() - blocks_before));
+    }
+    request = RunningList::next(*request);
+  }
+}
+
+/// Tokens that the request would compute from position `first_token` on without a token budget.
+int V1Batching::wanted(const Request& request, int first_token) const {
+  const int left = request.num_tokens() - first_token;
+  const int threshold = state_.config.long_prefill_token_threshold;
+  return threshold > 0 ? std::min(left, threshold) : left;
+}
+
+/// Allocates blocks for the request, preempting others if need be. False when the request itself
+/// was preempted.
+bool V1Batching::grow(Request& request, int num_tokens, Step& step) {
+  while (!try_grow(request, num_tokens)) {
+    if (state_.release_prefetched(KvReason::pressure_run, step.now)) continue;
+    const bool alone = state_.running.size() == 1;
+    if (alone && state_.release_held(nullptr, KvReason::pressure_run, step.now)) continue;
+    step.out_of_blocks = true;
+    if (state_.shrink_suspended(nullptr, step.now)) continue;
+    Request& victim = state_.order.choose_victim(state_.running);
+    state_.preempt(victim, step);
+    if (&victim == &request) return false;
+  }
+  return true;
+}
+
+bool V1Batching::try_grow(Request& request, int num_tokens) {
+  return state_.kv.try_grow(request, num_tokens);
+}
+
+/// Admits from the head of the queue until one request cannot be admitted. No other overtakes it.
+void V1Batching::admit_waiting(Step& step) {
+  while (state_.order.front() != nullptr)
+    if (!admit_head(step)) return;
+  if (state_.order.held_back() > 0) step.plan.stop = StopReason::active_programs;
+}
+
+/// Admits the head of the queue, or frees blocks for it. False when the step admits no more.
+bool V1Batching::admit_head(Step& step) {
+  Request& head = *state_.order.front();
+  StopReason& stop = step.plan.stop;
+  const bool full = static_cast<int>(state_.running.size()) == state_.config.max_num_seqs;
+  stop = step.budget_left() == 0 ? StopReason::token_budget
+         : full                  ? StopReason::max_seqs
+                                 : try_admit(head, step);
+  if (stop == StopReason::none) return true;
+  // With nothing running, only pins and blocks held with loaded KV can be in the way. Progress
+  // comes before promises.
+  if (!state_.running.empty() || stop == StopReason::chunking_off) return false;
+  return state_.release_prefetched(KvReason::pressure_admit, step.now) ||
+         state_.release_held(&head, KvReason::pressure_admit, step.now) ||
+         state_.shrink_suspended(&head, step.now);
+}
+
+/// Admits the head of the queue, starts to load its KV, or returns the reason to stop, having
+/// changed nothing. A request that holds blocks is loaded or suspended, and continues behind them.
+StopReason V1Batching::try_admit(Request& request, Step& step) {
+  KvCache& kv = state_.kv;
+  const bool holds_blocks = !request.blocks.empty();
+  const bool may_load = request.status != RequestStatus::loaded && !request.no_more_loads;
+  if (!holds_blocks && still_blocked(request, step)) return StopReason::sequence_reserved;
+  const auto hits = holds_blocks ? std::span<const BlockId>() : kv.find_prefix(request);
+  const auto gpu_blocks = static_cast<int>(request.blocks.size() + hits.size());
+  const int on_gpu = holds_blocks ? request.num_computed : gpu_blocks * kv.block_size();
+  const HostHit host = may_load ? state_.tier.find(request, on_gpu) : HostHit{};
+  if (host.coming) return state_.await_copy(request, step.now);
+  if (host.tokens > 0 && !host.blocking) return start_load(request, hits, host.tokens, step.now);
+
+  const int known = on_gpu + host.tokens;
+  const int num_tokens = chunk(request, known, step);
+  if (num_tokens == 0) return StopReason::chunking_off;
+  const Reservation reserved = reserve(request);
+  const Admission admission =
+      kv.try_admit(request, hits, host.tokens + num_tokens, reserved.must_fit);
+  if (admission.fit != Fit::ok) return refusal(request, admission);
+  if (!holds_blocks) request.record_hits(on_gpu, host.tokens);
+  request.num_computed = known;
+  kv.extend(request, reserved.allocated);
+  if (host.tokens > 0) state_.tier.load(request, gpu_blocks, kv.blocks_for(known) - gpu_blocks);
+  admit(request, step, num_tokens);
+  return StopReason::none;
+}
+
+/// Tokens of the request that the step can compute from position `first_token` on. 0 when they are
+/// a prompt that exceeds the budget left and may not be split.
+int V1Batching::chunk(const Request& request, int first_token, const Step& step) const {
+  const int tokens = wanted(request, first_token);
+  if (!step.splits_prompts && tokens > step.budget_left()) return 0;
+  return std::min(tokens, step.budget_left());
+}
+
+/// Allocates blocks for the KV that the GPU and the host have of the request, and makes the request
+/// wait for the load.
+StopReason V1Batching::start_load(Request& request, std::span<const BlockId> hits, int tokens,
+                                  Nanos now) {
+  const Admission admission =
+      state_.kv.try_admit_loading(request, hits, tokens, reserve(request).must_fit);
+  if (admission.fit != Fit::ok) return refusal(request, admission);
+  const auto num_hits = static_cast<int>(hits.size());
+  const int on_gpu = num_hits * state_.kv.block_size();
+  request.record_hits(on_gpu, tokens);
+  request.num_computed = on_gpu + tokens;
+  state_.tier.load(request, num_hits, state_.kv.blocks_for(request.num_computed) - num_hits);
+  state_.pins.on_admitted(request);
+  return state_.await_copy(request, now);
+}
+
+/// Moves a request that has its blocks from the queue into the running set and into the step.
+void V1Batching::admit(Request& request, Step& step, int num_tokens) {
+  const bool was_loaded = request.status == RequestStatus::loaded;
+  const bool fresh = request.num_preemptions == 0;
+  state_.leave_queue(request);
+  if (!was_loaded) state_.pins.on_admitted(request);
+  state_.running.push_back(request);
+  request.status = RequestStatus::running;
+  request.no_more_loads = false;
+  request.swapped_out = false;
+  if (request.admitted < Nanos{0}) request.admitted = step.now;
+  step.add(request, fresh ? ScheduleKind::fresh : ScheduleKind::resumed, num_tokens,
+           static_cast<int>(request.blocks.size()));
+}
+
+Reservation V1Batching::reserve(const Request& request) const {
+  if (!state_.config.reserve_full_sequence) return {};
+  return {.must_fit = whole_sequence(request)};
+}
+
+int V1Batching::whole_sequence(const Request& request, int more) const {
+  const int own = std::min(request.num_tokens(), state_.config.max_model_len) + more;
+  if (state_.running.empty()) return own;
+  return (state_.kv.blocks_for(own) + state_.config.watermark_blocks) * state_.kv.block_size();
+}
+
+StopReason V1Batching::refusal(const Request& request, const Admission& admission) {
+  if (admission.fit == Fit::out_of_blocks) return StopReason::kv_insufficient;
+  if (request.blocks.empty()) {
+    blocked_ = request.id;
+    blocked_until_ = state_.kv.num_changes() + static_cast<std::uint64_t>(admission.missing_blocks);
+  }
+  return StopReason::sequence_reserved;
+}
+
+/// Whether an earlier refusal of this request, for lack of room for its whole sequence, must still
+/// hold.
+bool V1Batching::still_blocked(const Request& request, const Step& step) const {
+  // The watermark does not apply to a request that would run alone.
+  if (state_.config.watermark_blocks > 0 && state_.running.empty()) return false;
+  return step.splits_prompts && blocked_ == request.id && state_.kv.num_changes() < blocked_until_;
+}
+
+}  // namespace engine
