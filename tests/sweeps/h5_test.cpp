@@ -6,6 +6,9 @@
 #include <random>
 #include <sstream>
 
+#include "sweeps/files/mapped_file.hpp"
+#include "sweeps/hdf5/bytes.hpp"
+#include "sweeps/hdf5/column.hpp"
 #include "sweeps/tables/result.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
@@ -132,6 +135,35 @@ TEST_CASE("a flipped bit in stored rows is an error, not a wrong number") {
     REQUIRE(h5_complaint([&] { archive.read("turns"); }) ==
             "cannot read the column t_arrive_s: data error detected by Fletcher32 checksum");
   }
+}
+
+TEST_CASE("an index of chunks is whole however its column has grown") {
+  const Archive archive;
+  const Column column{"x", "", "", false, {}, std::vector<std::int32_t>{}};
+  const H5Type type = stored_type(column, 1);
+  const H5Properties small(H5Pcreate(H5P_DATASET_ACCESS), "create properties");
+  h5_check(H5Pset_chunk_cache(small.get(), 1009, 1024, 0.75), "set the cache");
+  std::mt19937 random(11);
+  H5File file = create_h5(archive.path());
+  create_column(file.get(), column, type.get(), 0, 16).close_checked("close x");
+  hsize_t rows = 0;
+  for (int piece = 0; piece < 300; ++piece) {
+    // A piece may end within a chunk. The next one writes it again, of another size and after those
+    // behind it, since the small cache prefers to keep chunks that are not full. By then the chunk
+    // may begin a node.
+    H5Dataset dataset(H5Dopen2(file.get(), "x", small.get()), "open x");
+    std::vector<std::int32_t> values(1 + random() % 2000);
+    for (std::int32_t& value : values) value = static_cast<std::int32_t>(random() % 1000);
+    resize(dataset.get(), rows + values.size());
+    write_bytes(dataset.get(), type.get(), rows, values.size(),
+                reinterpret_cast<const char*>(values.data()), "x");
+    rows += values.size();
+    dataset.close_checked("close x");
+  }
+  file.close_checked("close the file");
+  const H5File stored = open_h5(archive.path());
+  const MappedFile mapped(archive.path(), MappedFile::Access::read);
+  CHECK_NOTHROW(check_indices_and_heaps(stored.get(), mapped.bytes()));
 }
 
 TEST_CASE("what is missing or not HDF5 is named") {
