@@ -75,7 +75,7 @@ TEST_CASE("with a host tier nothing stalls, nothing is lost, and all KV read is 
   INFO("stored " << totals.stored << ", lazily " << totals.lazily << ", tails " << totals.tails
                  << ", loaded " << totals.loaded << ", failed " << totals.failed << ", dropped "
                  << totals.dropped << ", evicted " << totals.evicted);
-  if (std::getenv("KVSWEEP_FUZZ_SEED") != nullptr) return;
+  if (few_seeds()) return;
   for (const int count : {totals.stored, totals.lazily, totals.tails, totals.loaded, totals.failed,
                           totals.dropped, totals.evicted, totals.swapped})
     CHECK(count > 0);
@@ -94,7 +94,7 @@ TEST_CASE("with KV loaded ahead of its turns, too", "[fuzz][prefetch]") {
       throw std::runtime_error(describe(fuzz) + ": " + error.what());
     }
   });
-  if (std::getenv("KVSWEEP_FUZZ_SEED") != nullptr) return;
+  if (few_seeds()) return;
   for (const KvReason reason :
        {KvReason::deadline, KvReason::predicted, KvReason::late, KvReason::misprediction,
         KvReason::cancelled, KvReason::no_room, KvReason::pressure_run, KvReason::pressure_admit,

@@ -18,9 +18,11 @@ std::optional<fs::path> shared_path(const std::string& relative) {
   return path;
 }
 
-int scaled(int documented) {
+int scaled(int documented) { return std::max(1, documented / stride()); }
+
+int stride() {
   const char* scale = std::getenv("KVSWEEP_TEST_SCALE");
-  return std::max(1, documented / std::max(1, scale != nullptr ? std::atoi(scale) : 1));
+  return std::max(1, scale != nullptr ? std::atoi(scale) : 1);
 }
 
 TempDir::TempDir() {

@@ -10,6 +10,9 @@ std::optional<std::filesystem::path> shared_path(const std::string& relative);
 
 /// Divides `documented` (the count of the documented run) by KVSWEEP_TEST_SCALE; at least 1.
 int scaled(int documented);
+/// KVSWEEP_TEST_SCALE: the distance of the places that are tried where the documented run tries
+/// each.
+int stride();
 
 /// A fresh folder, removed with everything in it at the end of the test.
 class TempDir {

@@ -242,7 +242,7 @@ TEST_CASE("a process killed ahead of any of its changes loses no cell that it ac
           "[archive][crash]") {
   const Reference reference;
   REQUIRE(reference.operations() > 30);
-  for (int kill_at = 1; kill_at <= reference.operations(); ++kill_at) {
+  for (int kill_at = 1; kill_at <= reference.operations(); kill_at += support::stride()) {
     INFO("killed at change " << kill_at);
     ArchiveWorld world(kCells);
     const std::map<int, std::string> bytes = all_bytes(world);
@@ -299,7 +299,7 @@ TEST_CASE("a run killed at random instants and resumed each time ends as one tha
 TEST_CASE("a power cut ahead of any change loses no cell that was acknowledged",
           "[archive][crash]") {
   const Reference reference;
-  for (int cut_at = 1; cut_at <= reference.operations(); ++cut_at) {
+  for (int cut_at = 1; cut_at <= reference.operations(); cut_at += support::stride()) {
     INFO("power cut at change " << cut_at);
     ArchiveWorld world(kCells);
     const std::map<int, std::string> bytes = all_bytes(world);
@@ -325,7 +325,7 @@ TEST_CASE(
     "[archive][crash]") {
   const Reference reference;
   int unharmed = 0;
-  for (int full_at = 1; full_at <= reference.operations(); ++full_at) {
+  for (int full_at = 1; full_at <= reference.operations(); full_at += support::stride()) {
     INFO("full at change " << full_at);
     ArchiveWorld world(kCells);
     const std::map<int, std::string> bytes = all_bytes(world);

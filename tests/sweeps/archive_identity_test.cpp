@@ -18,8 +18,9 @@ namespace fs = std::filesystem;
 namespace {
 
 int results_in(const std::string& path) {
+  const ArchiveReader archive(path);
   int results = 0;
-  for (const CellRecord& cell : ArchiveReader(path).cells()) {
+  for (const CellRecord& cell : archive.cells()) {
     results += cell.status == CellStatus::ok ? 1 : 0;
   }
   return results;

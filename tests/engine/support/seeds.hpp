@@ -25,4 +25,7 @@ inline void for_each_seed(int documented_count, const std::function<void(std::ui
   SUCCEED();
 }
 
+/// Whether fewer seeds run than documented, too few for each rare event to occur.
+inline bool few_seeds() { return stride() > 1 || std::getenv("KVSWEEP_FUZZ_SEED") != nullptr; }
+
 }  // namespace support
