@@ -69,22 +69,6 @@ CellReport report_of(const sweep::Cell& cell, const std::string& key) {
   return report;
 }
 
-CellReport report_of(const sweep::Cell& cell, const std::string& key,
-                     const sweep::CellOutcome& outcome) {
-  CellReport report = report_of(cell, key);
-  if (const auto* failure = std::get_if<sweep::CellFailure>(&outcome)) {
-    report.status = failure->kind;
-    report.reason = failure->reason;
-    return report;
-  }
-  const auto& result = std::get<sweep::CellResult>(outcome);
-  report.status = sweep::CellStatus::ok;
-  report.reason.clear();
-  report.figures = result.figures;
-  report.notes = result.notes;
-  return report;
-}
-
 double figure_value(const CellReport& report, std::string_view name) {
   for (const sweep::Figure& figure : report.figures) {
     if (figure.name == name) return figure.value;

@@ -18,7 +18,7 @@ struct CellReport {
   std::string label;
   sweep::CellStatus status = sweep::CellStatus::planned;
   std::string reason;  // set for every status except ok
-  std::vector<std::pair<std::string, sweep::Value>> axes;
+  sweep::AxisValues axes;
   std::optional<sweep::Value> policy, jps;  // set even if they are no axes
   int repeat = 0;
   std::int64_t seed = 0;
@@ -28,9 +28,6 @@ struct CellReport {
 
 /// The report of a cell that did not run, with the status and reason of its plan.
 CellReport report_of(const sweep::Cell& cell, const std::string& key);
-/// The report of a cell that ran, with its outcome.
-CellReport report_of(const sweep::Cell& cell, const std::string& key,
-                     const sweep::CellOutcome& outcome);
 
 /// The value of this figure; NaN if the cell has no figure of this name.
 double figure_value(const CellReport& report, std::string_view name);

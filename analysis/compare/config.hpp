@@ -29,7 +29,8 @@ std::string shown(const std::optional<sweep::Value>& value);
 struct ConfiguredCell {
   explicit ConfiguredCell(const sweep::CellRecord& cell);
 
-  /// The value of a key of the configuration or else of an axis.
+  /// The value of a key of the configuration or else of an axis; of "policy" with the changes that
+  /// the sweep made to it, "fcfs+retention=pin".
   std::optional<sweep::Value> value(const std::string& key) const;
   /// NaN if the cell has no such figure.
   double figure(const std::string& name) const;

@@ -38,6 +38,8 @@ std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
 void bind_cell(PlannedCell& planned, const std::string& backend, worker::Profiles& profiles) {
   try {
     planned.bound = worker::bind(planned.cell.params, backend, planned.cell.seed, profiles);
+    for (auto& [axis, value] : planned.cell.axes)
+      if (axis == "policy") value = planned.bound->policy_label(planned.cell.axes);
   } catch (const worker::Infeasible& reason) {
     planned.cell.status = sweep::CellStatus::infeasible;
     planned.cell.reason = reason.what();

@@ -148,6 +148,7 @@ worker::Hello worker_hello(const Options& options) {
 
 analysis::CellReport report_of(const PlannedCell& planned, const sweep::CellRecord& record) {
   analysis::CellReport report = analysis::report_of(planned.cell, planned.key);
+  if (planned.bound) report.policy = planned.bound->policy_label(planned.cell.axes);
   report.status = record.status;
   report.reason = record.reason;
   report.figures = record.figures;

@@ -54,7 +54,7 @@ struct CellRecord {
   std::string key;  // SHA-256 of config_json, 64 hex digits
   int index = 0;    // position in the plan, and the row
   std::string label;
-  std::vector<std::pair<std::string, Value>> axes;
+  AxisValues axes;
   std::string config_json;  // canonical JSON of everything that the results depend on
   std::string backend;
   int repeat = 0;

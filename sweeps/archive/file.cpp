@@ -139,25 +139,8 @@ void create_archive_file(const std::string& path, ArchiveIndex index) {
   const ShardContents nothing;
   H5File file = create_h5(path);
   for (const Table* table : nothing.tables()) create_growing_table(file.get(), *table);
-  create_device_table(file.get());
   write_index(file.get(), index, {});
   file.close_checked("close " + path);
-}
-
-void create_device_table(hid_t file) {
-  const std::vector<std::string> texts;
-  const std::vector<double> numbers;
-  const std::vector<std::int64_t> integers;
-  write_table(file, {"gpu",
-                     {{"rank", "", "MPI rank that used it", true, {}, integers},
-                      {"uuid", "", "device UUID", true, {}, texts},
-                      {"name", "", "device name", true, {}, texts},
-                      {"memory_bytes", "B", "device memory", true, {}, integers},
-                      {"driver", "", "driver version", true, {}, texts},
-                      {"pcie_gen", "", "PCIe generation", true, {}, integers},
-                      {"pcie_width", "", "PCIe lanes", true, {}, integers},
-                      {"sm_clock_max_mhz", "MHz", "highest clock", true, {}, numbers},
-                      {"power_limit_w", "W", "power limit", true, {}, numbers}}});
 }
 
 void write_index(hid_t file, const ArchiveIndex& index,

@@ -30,8 +30,6 @@ std::array<RowRange, kCellTables.size()> rows_in_all(const std::vector<CellRecor
 
 /// Creates an archive file with empty tables and closes it.
 void create_archive_file(const std::string& path, ArchiveIndex index);
-/// Creates /gpu, the table that no cell fills.
-void create_device_table(hid_t file);
 
 /// Replaces the file's index. `rows` are the rows of its tables. The footer, which is written last,
 /// repeats them and has the digests of /cells and of everything that describes the tables.

@@ -152,7 +152,6 @@ std::vector<int> Archive::rewrite(const std::string& temporary, ArchiveIndex& to
     }
     copy_rows(from.get(), file.get(), std::string(kCellTables[i]), moved);
   }
-  create_device_table(file.get());
   write_index(file.get(), to, rows_in_all(to.cells));
   file.close_checked("close " + temporary);
   return written;

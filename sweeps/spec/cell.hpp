@@ -19,8 +19,7 @@ inline constexpr std::string_view kDramAxis = "dram_gib";
 struct Cell {
   int index = 0;    // position in the plan
   ParamMap params;  // base, axes and overrides merged, dotted keys
-  std::vector<std::pair<std::string, Value>>
-      axes;  // in the order of the file; without those that do not count
+  AxisValues axes;  // in the order of the file; without those that do not count
   int repeat = 0;
   std::int64_t seed = 0;  // repeat.seed + repeat
   CellStatus status = CellStatus::planned;

@@ -13,6 +13,8 @@ namespace sweep {
 
 /// A scalar that a sweep file can hold.
 using Value = std::variant<bool, std::int64_t, double, std::string>;
+/// What a cell has on each axis.
+using AxisValues = std::vector<std::pair<std::string, Value>>;
 
 /// Where a value was written: the key for a key = value line, the element for a value in an axis.
 /// Line 0 means "not in a file"; `file` then says where (a command line flag, a default).

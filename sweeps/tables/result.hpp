@@ -47,12 +47,4 @@ struct CellResult {
   }
 };
 
-/// A cell that did not finish: kind is failed, timeout, infeasible or quarantined.
-struct CellFailure {
-  CellStatus kind = CellStatus::failed;
-  std::string reason;
-};
-
-using CellOutcome = std::variant<CellResult, CellFailure>;
-
 }  // namespace sweep

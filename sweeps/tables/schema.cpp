@@ -10,7 +10,7 @@ using Names = std::string_view;
 
 constexpr Names kStopReasons[] = {"none",      "tok_budget",      "kv_insufficient",
                                   "max_seqs",  "isl_reserve",     "chunk_off",
-                                  "preempted", "active_programs", "remote_wait"};
+                                  "preempted", "active_programs"};
 constexpr Names kSchedKinds[] = {"new", "resumed", "running", "preempted"};
 constexpr Names kKvEventKinds[] = {"pin",       "unpin",      "keep_declined", "ttl_decision",
                                    "evict_gpu", "evict_host", "preempt",       "store",
@@ -36,7 +36,7 @@ constexpr Names kHostMemoryClasses[] = {"pinned", "pageable"};
 // With these names h5py reads numpy booleans.
 constexpr Names kBooleans[] = {"FALSE", "TRUE"};
 
-static_assert(std::size(kStopReasons) == static_cast<std::size_t>(StopReason::remote_wait) + 1);
+static_assert(std::size(kStopReasons) == static_cast<std::size_t>(StopReason::active_programs) + 1);
 static_assert(std::size(kSchedKinds) == static_cast<std::size_t>(SchedKind::preempted) + 1);
 static_assert(std::size(kKvEventKinds) == static_cast<std::size_t>(KvEventKind::load_failed) + 1);
 static_assert(std::size(kKvEventReasons) ==

@@ -26,8 +26,7 @@ enum class StopReason : std::int8_t {
   isl_reserve,
   chunk_off,
   preempted,
-  active_programs,
-  remote_wait
+  active_programs
 };
 
 enum class SchedKind : std::int8_t { fresh, resumed, running, preempted };

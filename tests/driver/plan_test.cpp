@@ -31,3 +31,27 @@ kind = "swe_smith_like"
   CHECK(driver::host_gib(plan.cells[0]) == 0);
   CHECK(driver::host_gib(plan.cells[1]) == 64);
 }
+
+TEST_CASE("a policy that the sweep changes is labelled with the change") {
+  const driver::Plan plan = plan_of(R"(schema = 1
+[sweep]
+name = "a"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["fcfs", "continuum"]
+"policy.order" = ["fcfs", "job_fcfs"]
+jps = [1]
+[policy]
+retention = "pin"
+ttl_s = 5
+[workload]
+kind = "swe_smith_like"
+)");
+  REQUIRE(plan.cells.size() == 4);
+  // The order is an axis and shown beside; continuum pins by itself, but its rule looks at no ttl_s.
+  CHECK(sweep::label(plan.cells[0].cell) ==
+        "gpu=h100-80gb policy=fcfs+retention=pin+ttl_s=5 policy.order=fcfs jps=1");
+  CHECK(sweep::label(plan.cells[3].cell) ==
+        "gpu=h100-80gb policy=continuum policy.order=job_fcfs jps=1");
+}

@@ -11,6 +11,8 @@
 namespace worker {
 namespace {
 
+constexpr std::string_view kPolicyKeys = "policy.";
+
 /// Raised by hand when the engine's results change: older archives then no longer count as done.
 /// Where only some cells change, only theirs is.
 std::int64_t engine_abi(const ExperimentConfig& config) {
@@ -25,7 +27,7 @@ sweep::ParamMap with_policy_profile(sweep::ParamMap params, Profiles& profiles) 
   const std::string name = std::get<std::string>(named->second.value);
   try {
     for (const auto& [key, param] : profiles.policy(name))
-      params.try_emplace("policy." + key, param);
+      params.try_emplace(std::string(kPolicyKeys) + key, param);
   } catch (const sweep::SpecError& error) {
     throw sweep::SpecError(sweep::to_text(named->second.where) + ": " + error.what());
   }
@@ -151,6 +153,22 @@ void check_prefetch(const ParamBinder& in, const ExperimentConfig& config) {
     in.fail("policy.duplex", "must be true for backend cuda, whose copy engines work side by side");
 }
 
+/// The keys of policies that the cell sets to another value than the named policy has, where the
+/// value counts.
+std::map<std::string, sweep::Value> policy_changes(const sweep::ParamMap& cell,
+                                                   const BoundCell& bound, Profiles& profiles) {
+  std::map<std::string, sweep::Value> changes;
+  const sweep::ParamMap& named = profiles.policy(bound.config.policy_name);
+  for (const auto& [key, param] : cell) {
+    if (!key.starts_with(kPolicyKeys) || !bound.identity.contains(key)) continue;
+    const auto own = named.find(key.substr(kPolicyKeys.size()));
+    const sweep::Value* usual =
+        own != named.end() ? &own->second.value : sweep_keys().fallback(key);
+    if (usual == nullptr || *usual != param.value) changes.emplace(key, param.value);
+  }
+  return changes;
+}
+
 /// The constants of the cost model are part of what a cell is.
 void record_constants(ParamBinder& in, const ExperimentConfig& config) {
   try {
@@ -182,8 +200,21 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   if (problem) throw *problem;
   bound.identity = in.identity();
   bound.counting = in.counting();
+  bound.policy_changes = policy_changes(cell, bound, profiles);
   bound.config.workload.content_key = content_key(bound.identity);
   return bound;
+}
+
+std::string BoundCell::policy_label(const sweep::AxisValues& axes) const {
+  std::string label = config.policy_name;
+  for (const auto& [key, value] : policy_changes) {
+    const bool is_axis =
+        std::ranges::any_of(axes, [&](const auto& axis) { return axis.first == key; });
+    if (is_axis) continue;
+    const auto* word = std::get_if<std::string>(&value);
+    label += '+' + key.substr(kPolicyKeys.size()) + '=' + (word ? *word : sweep::to_text(value));
+  }
+  return label;
 }
 
 bool counts(const sweep::ParamMap& cell, const std::string& key, Profiles& profiles) {

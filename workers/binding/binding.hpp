@@ -22,6 +22,12 @@ struct BoundCell {
   std::map<std::string, sweep::Value> identity;
   /// The keys given, by the cell or its policy's file, whose values the experiment looks at.
   std::set<std::string> counting;
+  /// The values that the cell gives to keys of its policy and that are not the named policy's own.
+  std::map<std::string, sweep::Value> policy_changes;
+
+  /// The policy's name and its changes, "fcfs+retention=pin", except those that are axes: they are
+  /// shown as settings of their own.
+  std::string policy_label(const sweep::AxisValues& axes) const;
 };
 
 /// Checks a cell's parameters and fills in the defaults. `profiles` are those of the folder with

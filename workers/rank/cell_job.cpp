@@ -114,6 +114,7 @@ class CellRunner {
     if (!profiles_ || profiles_->dir() != job.profiles) profiles_.emplace(job.profiles);
     try {
       BoundCell bound = worker::bind(job.params, job.record.backend, job.record.seed, *profiles_);
+      bound.config.policy_name = bound.policy_label(job.record.axes);
       if (sweep::sha256_of(sweep::canonical_json(bound.identity)) == job.record.key) return bound;
     } catch (const Infeasible& reason) {
       throw CellVerdict(sweep::CellStatus::infeasible, reason.what());

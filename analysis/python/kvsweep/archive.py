@@ -62,9 +62,11 @@ class Archive:
         configs = [json.loads(text) for text in frame.config_json]
         frame["config"] = configs
         frame["kind"] = [_kind(config) for config in configs]
-        frame["variant"] = [_variant(config) for config in configs]
         for key in ("gpu", "policy", "jps"):
             frame[key] = [config.get(key) for config in configs]
+        if "policy_note" in frame:  # the policy as it ran, with what the sweep changed in it
+            frame["policy"] = frame.policy_note.where(frame.policy_note != "", frame.policy)
+        frame["variant"] = [_variant(*each) for each in zip(frame.policy, configs, strict=True)]
         return frame
 
     @property
@@ -111,6 +113,6 @@ def _kind(config):
     return text + ")"
 
 
-def _variant(config):
+def _variant(policy, config):
     dram = config.get("dram_gib")
-    return config.get("policy", "-") + (f"-{dram:g}G" if dram is not None else "")
+    return (policy or "-") + (f"-{dram:g}G" if dram is not None else "")

@@ -52,7 +52,6 @@ export const STOP_WORDS: Record<string, string> = {
   chunk_off: "the next prompt does not fit into the step, and prompts are not split",
   preempted: "the step preempted, so nobody was admitted",
   active_programs: "as many jobs are active as may be",
-  remote_wait: "the next request's KV is still being loaded",
 };
 
 function request(indexed: Indexed, turn: number, since: number): Request {
