@@ -112,6 +112,7 @@ ArchiveIndex index_in(hid_t file, const std::string& path) {
   read_histograms(file, index.cells);
   index.provenance = read_table(file, "provenance");
   index.generation = read_generation(file);
+  index.cells_digest = stored_cells_digest(file);
   check_rows(file, index.cells);
   return index;
 }

@@ -46,6 +46,26 @@ TEST_CASE("an archive that is replaced while a run goes on is left alone, and th
   CHECK(results_in(world.path() + ".prev") == 1);
 }
 
+TEST_CASE("an archive with other results is not taken for the one that a run left there",
+          "[archive]") {
+  ArchiveWorld other(3);
+  other.variant = "another";
+  ArchiveWorld world(3);
+  for (ArchiveWorld* each : {&other, &world}) {
+    each->open();
+    each->run_all({0});
+  }
+  world.commit(1);
+  std::string bytes = file_bytes(other.path());  // of the same generation
+  REQUIRE(bytes.size() <= fs::file_size(world.path()));
+  bytes.resize(fs::file_size(world.path()));
+  std::ofstream(world.path(), std::ios::binary) << bytes;  // in the same file
+  CHECK_THAT(error_of<ArchiveIncompatible>([&] { world.archive().merge(); }),
+             Contains("is not the archive that this run left there"));
+  CHECK(file_bytes(world.path()) == bytes);
+  CHECK(fs::exists(world.shard(1)));
+}
+
 TEST_CASE("an archive that is removed while a run goes on does not come back without its results",
           "[archive]") {
   ArchiveWorld world(2);
