@@ -55,6 +55,7 @@ void ArchiveReader::open() {
     // HDF5 reads zeros for a chunk that a damaged index hides.
     check_indices_and_heaps(source_->archive.file.get(),
                             MappedFile(path_, MappedFile::Access::read).bytes());
+    check_objects(source_->archive.file.get());
   } catch (const H5Error& error) {
     throw ArchiveDamaged(path_ + " is damaged: " + error.what());
   }
