@@ -144,7 +144,7 @@ void write_mended_copy(const std::string& path, const std::string& copy) {
   };
   const auto copy_with_headers = [&] {
     files.copy(path, copy);
-    if (mend([&] { mend_headers(MappedFile(copy, MappedFile::Access::write).bytes()); })) return;
+    if (mend([&] { mend_headers(MappedFile(copy).bytes()); })) return;
     discard(copy);
     files.copy(path, copy);
   };

@@ -149,6 +149,20 @@ TEST_CASE("any flipped bit that says where a heap's texts and its free space lie
   CHECK(free_spaces > 0);
 }
 
+TEST_CASE("a heap with a hole of zeros is reported, and does not keep its reader for ever",
+          "[archive]") {
+  const Finished world;
+  const FlippedBits bits(world.path());
+  for (const std::size_t heap : bits.places("GCOL", 8)) {
+    std::string damaged = bits.whole();
+    const std::size_t second = heap + 32 + (read_word(damaged, heap + 24) + 7) / 8 * 8;
+    damaged.replace(second, 512, 512, '\0');
+    std::ofstream(world.path(), std::ios::binary) << damaged;
+    CHECK_THAT(world.problems(),
+               Contains("the heap of texts at byte " + std::to_string(heap) + " has"));
+  }
+}
+
 TEST_CASE("no archive with a damaged index of chunks is read", "[archive]") {
   const Finished world;
   const FlippedBits bits(world.path());
