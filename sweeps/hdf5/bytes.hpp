@@ -18,6 +18,10 @@ std::uint64_t number_at(FileBytes bytes, std::size_t at, std::size_t width);
 /// Whether the last four bytes are the checksum of the preceding bytes.
 bool has_lookup3(FileBytes part);
 
+/// Whether the last four of a chunk's stored bytes are Fletcher's checksum of the others. A hole in
+/// the file is all zero, including its checksum, and counts as damaged.
+bool has_fletcher32(std::span<const unsigned char> chunk);
+
 /// Calls `use` with every message of the object header (version 2) at an address. Throws H5Error
 /// unless there is a header with a correct checksum.
 void for_each_message(FileBytes file, std::uint64_t header,
@@ -30,6 +34,10 @@ int mend_headers(FileBytes file);
 /// Checks the chunk index (a version 1 B-tree) of the dataset with that header; a group has none.
 /// Throws H5Error if the index is not as HDF5 writes it.
 void check_chunk_index(FileBytes file, std::uint64_t header);
+
+/// Repairs single-bit errors in chunk indices: finds the bit that makes an index as HDF5 writes it
+/// and gives every chunk its checksum. Returns the number of repairs.
+int mend_chunk_indices(FileBytes file);
 
 /// Checks the global heaps, which hold texts and lists of variable length.
 class HeapChecker {
