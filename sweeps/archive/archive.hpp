@@ -123,7 +123,7 @@ class Archive {
   std::vector<int> form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write) const;
   void check_chunks_of_source() const;
   void check_is_ours() const;
-  void check_source(std::int64_t file, std::int64_t generation) const;  // an identifier of HDF5
+  void check_source(std::int64_t file) const;  // an identifier of HDF5
   void keep_previous();
   std::vector<int> append_shards(const std::string& temporary, ArchiveIndex& to);
   std::vector<int> rewrite(const std::string& temporary, ArchiveIndex& to) const;

@@ -10,6 +10,7 @@
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
+#include "sweeps/hdf5/bytes.hpp"
 #include "sweeps/hdf5/digest.hpp"
 
 namespace sweep {
@@ -112,6 +113,7 @@ ArchiveIndex index_in(hid_t file, const std::string& path) {
   read_histograms(file, index.cells);
   index.provenance = read_table(file, "provenance");
   index.generation = read_generation(file);
+  index.cells_digest = stored_cells_digest(file);
   check_rows(file, index.cells);
   return index;
 }
@@ -182,6 +184,7 @@ OpenArchive open_archive_file(const std::string& path) {
   check_is_hdf5(path);
   try {
     H5File file = open_h5(path);
+    check_heaps(file.get());
     ArchiveIndex index = index_in(file.get(), path);
     return {std::move(file), std::move(index)};
   } catch (const H5Error& error) {

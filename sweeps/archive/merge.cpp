@@ -28,6 +28,7 @@ void Archive::replace_archive(const Rewrite& write) {
   ++to.generation;
   try {
     const std::vector<int> written = form(temporary, to, write);
+    to.cells_digest = stored_cells_digest(open_h5(temporary).get());
     check_is_ours();
     keep_previous();
     publish(files_, temporary, path_);
@@ -81,13 +82,15 @@ void Archive::check_is_ours() const {
 
 /// Checks that the archive is the one that this run wrote and is intact, before rows are added to
 /// it or moved.
-void Archive::check_source(std::int64_t file, std::int64_t generation) const {
-  if (read_generation(file) != generation) {
+void Archive::check_source(std::int64_t file) const {
+  if (read_generation(file) != index_->generation ||
+      stored_cells_digest(file) != index_->cells_digest) {
     throw ArchiveIncompatible(path_ + " is not the archive that this run left there");
   }
   try {
+    check_heaps(file);
+    check_chunk_indices(file);
     check_objects(file);
-    check_indices_and_heaps(file, MappedFile(path_, MappedFile::Access::read).bytes());
   } catch (const H5Error& error) {
     throw ArchiveDamaged(path_ + " is damaged: " + error.what());
   }
@@ -109,7 +112,7 @@ void Archive::keep_previous() {
 
 std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveIndex& to) {
   H5File file = open_h5_for_writing(temporary);
-  check_source(file.get(), to.generation - 1);
+  check_source(file.get());
   std::array<RowRange, kCellTables.size()> rows;
   std::vector<int> merged;
   {
@@ -138,7 +141,7 @@ std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveInd
 
 std::vector<int> Archive::rewrite(const std::string& temporary, ArchiveIndex& to) const {
   const H5File from = open_h5(path_);
-  check_source(from.get(), to.generation - 1);
+  check_source(from.get());
   H5File file = create_h5(temporary);
   std::vector<int> written;
   for (const CellRecord& cell : to.cells) written.push_back(cell.index);

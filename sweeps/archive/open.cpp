@@ -114,6 +114,7 @@ void Archive::adopt(OpenArchive opened) {
   }
   index_->head.created_utc = found.head.created_utc;
   index_->generation = found.generation;
+  index_->cells_digest = found.cells_digest;
   index_->provenance = std::move(found.provenance);
   if (same_rows) return;
   replace_archive(

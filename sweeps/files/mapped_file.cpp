@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 
@@ -9,13 +10,19 @@
 
 namespace sweep {
 
-MappedFile::MappedFile(const std::string& path, Access access) : size_(bytes_at(path)) {
-  const bool writes = access == Access::write;
-  const Descriptor file(path, writes ? O_RDWR : O_RDONLY);
+MappedFile::MappedFile(const std::string& path) {
+  map(Descriptor(path, O_RDWR).get(), PROT_READ | PROT_WRITE, MAP_SHARED);
+}
+
+MappedFile::MappedFile(int descriptor) { map(descriptor, PROT_READ, MAP_PRIVATE); }
+
+void MappedFile::map(int descriptor, int protection, int flags) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) throw FileError("look at", "an open file", errno);
+  size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;
-  begin_ = ::mmap(nullptr, size_, writes ? PROT_READ | PROT_WRITE : PROT_READ,
-                  writes ? MAP_SHARED : MAP_PRIVATE, file.get(), 0);
-  if (begin_ == MAP_FAILED) throw FileError("map", path, errno);
+  begin_ = ::mmap(nullptr, size_, protection, flags, descriptor, 0);
+  if (begin_ == MAP_FAILED) throw FileError("map", "an open file", errno);
 }
 
 MappedFile::~MappedFile() {

@@ -12,17 +12,19 @@ using FileBytes = std::span<unsigned char>;
 /// access ends the process with SIGBUS.
 class MappedFile {
  public:
-  enum class Access { read, write };
-  /// Throws FileError.
-  MappedFile(const std::string& path, Access access);
+  /// Maps a file whose bytes may be changed. Throws FileError, as the next one does.
+  explicit MappedFile(const std::string& path);
+  /// Maps an open file whose bytes may only be read, whatever file has its name by now.
+  explicit MappedFile(int descriptor);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
-  /// May be changed only if the access is `write`.
   FileBytes bytes() const { return {static_cast<unsigned char*>(begin_), size_}; }
 
  private:
-  std::size_t size_;
+  void map(int descriptor, int protection, int flags);
+
+  std::size_t size_ = 0;
   void* begin_ = nullptr;
 };
 

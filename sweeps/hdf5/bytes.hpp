@@ -18,6 +18,10 @@ std::uint64_t number_at(FileBytes bytes, std::size_t at, std::size_t width);
 /// Whether the last four bytes are the checksum of the preceding bytes.
 bool has_lookup3(FileBytes part);
 
+/// Whether the last four of a chunk's stored bytes are Fletcher's checksum of the others. A hole in
+/// the file is all zero, including its checksum, and counts as damaged.
+bool has_fletcher32(std::span<const unsigned char> chunk);
+
 /// Calls `use` with every message of the object header (version 2) at an address. Throws H5Error
 /// unless there is a header with a correct checksum.
 void for_each_message(FileBytes file, std::uint64_t header,
@@ -30,6 +34,10 @@ int mend_headers(FileBytes file);
 /// Checks the chunk index (a version 1 B-tree) of the dataset with that header; a group has none.
 /// Throws H5Error if the index is not as HDF5 writes it.
 void check_chunk_index(FileBytes file, std::uint64_t header);
+
+/// Repairs single-bit errors in chunk indices: finds the bit that makes an index as HDF5 writes it
+/// and gives every chunk its checksum. Returns the number of repairs.
+int mend_chunk_indices(FileBytes file);
 
 /// Checks the global heaps, which hold texts and lists of variable length.
 class HeapChecker {
@@ -48,9 +56,10 @@ class HeapChecker {
   std::map<std::uint64_t, Objects> heaps_;  // by address
 };
 
-/// Checks chunk index and heaps of every object reachable from the root. Neither has checksums, so
-/// HDF5 does not detect errors in them, and writing through a damaged one can crash. `file` is
-/// open, and `bytes` are the bytes of that file.
-void check_indices_and_heaps(hid_t file, FileBytes bytes);
+/// Check the heaps, or the chunk indices, of every object reachable from the root. Neither have
+/// checksums. HDF5 returns zeros for a chunk that a damaged index hides, and writing through one
+/// can crash; reading a text from a damaged heap can crash or never end, so check the heaps first.
+void check_heaps(hid_t file);
+void check_chunk_indices(hid_t file);
 
 }  // namespace sweep

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -38,6 +39,17 @@ class Tree {
     visit(layout_.root, number_at(node_at(layout_.root), 5, 1), nullptr, nullptr);
     for (const auto& [level, last] : last_)
       if (number_at(node_at(last), kRight, 8) != kNothing) fail_index(last, "has no right end");
+  }
+
+  /// What was visited, also by a check that failed: the nodes' addresses, and the stored chunks.
+  const std::set<std::uint64_t>& nodes() const { return seen_; }
+  const std::vector<FileBytes>& chunks() const { return chunks_; }
+  /// The part of a node that has a meaning, by its own count of children.
+  FileBytes used_part(std::uint64_t node) const {
+    const FileBytes rest = node_at(node);
+    const std::uint64_t children = std::min(number_at(rest, 6, 2), kMostChildren);
+    return rest.first(
+        std::min(rest.size(), kLead + children * (key_bytes() + kAddress) + key_bytes()));
   }
 
  private:
@@ -119,12 +131,14 @@ class Tree {
       fail_index(address, "ends far behind its last chunk");
     if (child >= file_.size() || from.bytes > file_.size() - child)
       fail_index(address, "has a chunk beyond the end of the file");
+    chunks_.push_back(file_.subspan(child, from.bytes));
   }
 
   FileBytes file_;
   const Layout& layout_;
   std::map<std::uint64_t, std::uint64_t> last_;  // level -> the node visited last
   std::set<std::uint64_t> seen_;
+  std::vector<FileBytes> chunks_;
 };
 
 /// The root is kNothing if the message describes another kind of layout.
@@ -143,7 +157,84 @@ Layout layout_in(FileBytes message) {
   return layout;
 }
 
+/// Repairs indices until its budget of visited nodes is used up.
+class IndexMender {
+ public:
+  explicit IndexMender(FileBytes file) : file_(file) {}
+
+  int mended() const { return mended_; }
+
+  /// Flips the bit of the tree's nodes that makes the tree and all its chunks whole, if one does.
+  void mend(const Layout& layout) {
+    std::size_t suspect = 0;
+    if (is_whole(layout, suspect)) return;
+    const Tree damaged = visited(layout);
+    for (const std::uint64_t node : damaged.nodes()) {
+      for (unsigned char& byte : damaged.used_part(node)) {
+        for (int bit = 0; bit < 8; ++bit) {
+          if (budget_ < damaged.nodes().size()) return;
+          budget_ -= damaged.nodes().size();
+          byte = static_cast<unsigned char>(byte ^ 1 << bit);
+          if (is_whole(layout, suspect)) {
+            ++mended_;
+            return;
+          }
+          byte = static_cast<unsigned char>(byte ^ 1 << bit);
+        }
+      }
+    }
+  }
+
+ private:
+  Tree visited(const Layout& layout) const {
+    Tree tree(file_, layout);
+    try {
+      tree.check();
+    } catch (const H5Error&) {
+      // Visited as far as it is whole.
+    }
+    return tree;
+  }
+
+  /// `suspect` is the chunk to look at first; set to the first damaged one.
+  bool is_whole(const Layout& layout, std::size_t& suspect) const {
+    Tree tree(file_, layout);
+    try {
+      tree.check();
+    } catch (const H5Error&) {
+      return false;
+    }
+    const std::vector<FileBytes>& chunks = tree.chunks();
+    if (suspect < chunks.size() && !has_fletcher32(chunks[suspect])) return false;
+    const auto damaged = std::ranges::find_if_not(chunks, has_fletcher32);
+    suspect = static_cast<std::size_t>(damaged - chunks.begin());
+    return damaged == chunks.end();
+  }
+
+  FileBytes file_;
+  int mended_ = 0;
+  std::uint64_t budget_ = std::uint64_t{1} << 22;  // about 10 s
+};
+
 }  // namespace
+
+int mend_chunk_indices(FileBytes file) {
+  constexpr std::uint64_t kHeader = 0x5244484f, kLayout = 0x08;  // "OHDR"
+  IndexMender mender(file);
+  for (std::size_t at = 0; at + 4 < file.size(); ++at) {
+    if (number_at(file, at, 4) != kHeader) continue;
+    try {
+      for_each_message(file, at, [&mender](std::uint64_t type, FileBytes data) {
+        if (type != kLayout) return;
+        const Layout layout = layout_in(data);
+        if (layout.root != kNothing) mender.mend(layout);
+      });
+    } catch (const H5Error&) {
+      // No header of a table.
+    }
+  }
+  return mender.mended();
+}
 
 void check_chunk_index(FileBytes file, std::uint64_t header) {
   constexpr std::uint64_t kLayout = 0x08;

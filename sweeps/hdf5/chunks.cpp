@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "sweeps/hdf5/bytes.hpp"
 #include "sweeps/hdf5/column.hpp"
 #include "sweeps/hdf5/digest.hpp"
 
@@ -38,16 +39,6 @@ bool has_checksum(hid_t layout) {
   std::size_t values = 0;
   return H5Pget_filter2(layout, static_cast<unsigned>(filters) - 1, &flags, &values, nullptr, 0,
                         nullptr, nullptr) == H5Z_FILTER_FLETCHER32;
-}
-
-/// Whether the last four of a chunk's stored bytes are the checksum of the others. A hole in the
-/// file is all zero, including its checksum, and counts as damaged.
-bool is_whole(const std::vector<unsigned char>& chunk) {
-  std::uint32_t stored = 0;
-  if (chunk.size() <= sizeof stored) return false;
-  const std::size_t size = chunk.size() - sizeof stored;
-  std::memcpy(&stored, chunk.data() + size, sizeof stored);
-  return stored != 0 && stored == fletcher32(chunk.data(), size);
 }
 
 /// Reads one row through all filters, which reads the whole chunk.
@@ -157,11 +148,19 @@ void for_each_checked_dataset(hid_t file, const Use& use) {
 
 }  // namespace
 
+bool has_fletcher32(std::span<const unsigned char> chunk) {
+  std::uint32_t stored = 0;
+  if (chunk.size() <= sizeof stored) return false;
+  const std::size_t size = chunk.size() - sizeof stored;
+  std::memcpy(&stored, chunk.data() + size, sizeof stored);
+  return stored != 0 && stored == fletcher32(chunk.data(), size);
+}
+
 void check_chunks(hid_t file) {
   for_each_checked_dataset(file, [](hid_t dataset, hid_t layout, const std::string& name) {
     for_each_chunk(dataset, layout, name, [&](const RawChunk& chunk, int rank, hsize_t width) {
       if (chunk.skipped_filters != 0) throw H5Error("a chunk skips filters, which none does");
-      if (is_whole(chunk.bytes)) return;
+      if (has_fletcher32(chunk.bytes)) return;
       read_through_filters(dataset, chunk.offset[0], rank, width);
     });
   });
@@ -171,7 +170,7 @@ int mend_chunks(hid_t file) {
   int mended = 0;
   for_each_checked_dataset(file, [&](hid_t dataset, hid_t layout, const std::string& name) {
     for_each_chunk(dataset, layout, name, [&](RawChunk& chunk, int, hsize_t) {
-      if (is_whole(chunk.bytes) || !mend_bit(chunk.bytes)) return;
+      if (has_fletcher32(chunk.bytes) || !mend_bit(chunk.bytes)) return;
       ++mended;
       h5_check(H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk.skipped_filters, chunk.offset,
                               chunk.bytes.size(), chunk.bytes.data()),

@@ -51,6 +51,20 @@ herr_t keep_address(hid_t, const char*, const H5O_info_t* info, void* addresses)
   return 0;
 }
 
+/// The addresses of the headers of every object reachable from the root.
+std::vector<std::uint64_t> headers_in(hid_t file) {
+  std::vector<std::uint64_t> headers;
+  h5_check(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, keep_address, &headers, H5O_INFO_BASIC),
+           "list objects");
+  return headers;
+}
+
+MappedFile mapped_file(hid_t file) {
+  void* descriptor = nullptr;
+  h5_check(H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor), "get the descriptor of a file");
+  return MappedFile(*static_cast<int*>(descriptor));
+}
+
 }  // namespace
 
 const HeapChecker::Objects& HeapChecker::heap_at(std::uint64_t address) {
@@ -106,15 +120,15 @@ void HeapChecker::check_heaps_of(std::uint64_t header) {
   if (element > 0) check_references(values_at(file_, layout), element);
 }
 
-void check_indices_and_heaps(hid_t file, FileBytes bytes) {
-  std::vector<std::uint64_t> headers;
-  h5_check(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, keep_address, &headers, H5O_INFO_BASIC),
-           "list objects");
-  HeapChecker heaps(bytes);
-  for (const std::uint64_t header : headers) {
-    check_chunk_index(bytes, header);
-    heaps.check_heaps_of(header);
-  }
+void check_heaps(hid_t file) {
+  const MappedFile mapped = mapped_file(file);
+  HeapChecker heaps(mapped.bytes());
+  for (const std::uint64_t header : headers_in(file)) heaps.check_heaps_of(header);
+}
+
+void check_chunk_indices(hid_t file) {
+  const MappedFile mapped = mapped_file(file);
+  for (const std::uint64_t header : headers_in(file)) check_chunk_index(mapped.bytes(), header);
 }
 
 }  // namespace sweep

@@ -142,13 +142,18 @@ void write_mended_copy(const std::string& path, const std::string& copy) {
     });
     return report.end.exit_code == 0;
   };
-  const auto copy_with_headers = [&] {
+  const auto copy_with_metadata = [&] {
     files.copy(path, copy);
-    if (mend([&] { mend_headers(MappedFile(copy, MappedFile::Access::write).bytes()); })) return;
+    const bool mended = mend([&copy] {
+      const MappedFile file(copy);
+      mend_headers(file.bytes());
+      mend_chunk_indices(file.bytes());
+    });
+    if (mended) return;
     discard(copy);
     files.copy(path, copy);
   };
-  copy_with_headers();
+  copy_with_metadata();
   const bool mended = mend([&copy] {
     H5File file = open_h5_for_writing(copy);
     mend_chunks(file.get());
@@ -156,7 +161,7 @@ void write_mended_copy(const std::string& path, const std::string& copy) {
   });
   if (mended) return;
   discard(copy);
-  copy_with_headers();
+  copy_with_metadata();
 }
 
 /// Copies the shards beside an archive that match their checksum.

@@ -3,11 +3,13 @@
     KVSWEEP_PROGRAM=... python3 -B mutations.py [COUNT] [--log FILE]
 
 COUNT (30) archives, each with one bit flipped: a quarter anywhere, where texts of attributes lie, in object headers, and
-in the indices of chunks. "resume" is a run that adds to an archive of half the cells. No command may die of a signal, and
-`check` must say what a command's success leaves open: where it finds nothing, the results are those of the whole archive.
+in the indices of chunks. "resume" is a run that adds to an archive of half the cells. No command may die of a signal; one
+that succeeds prints what it prints of the undamaged archive; `check` must say what a command's success leaves open: where
+it finds nothing, the results are those of the whole archive; and `salvage` saves every result.
 With --log, what is in FILE is not done again.
 """
 import collections
+import hashlib
 import os
 import random
 import shutil
@@ -25,8 +27,9 @@ COMMANDS = {
     "status": ["status", "a.h5"],
     "table": ["table", "a.h5"],
     "compare": ["compare", "a.h5", "--by", "policy,jps"],
-    "export": ["export", "a.h5", "--table", "steps"],
-    "trace": ["trace", "a.h5", "0", "--requests"],
+    "cells": ["export", "a.h5", "--table", "cells"],
+    "steps": ["export", "a.h5", "--table", "steps"],
+    "trace": ["trace", "a.h5", "0"],
     "claims": ["claims", "a.h5"],
     "fit": ["fit", "a.h5"],
     "report": ["report", "a.h5", "-o", "page"],
@@ -36,6 +39,7 @@ COMMANDS = {
     "run": ["run", "faults.toml", "--archive", "a.h5"],
     "resume": ["run", "faults.toml", "--archive", "a.h5"],
 }
+MADE = {"run": "a.h5", "resume": "a.h5", "merge": "both.h5", "salvage": "saved.h5"}  # the archive that a command makes
 LISTED_CODES = {0, 2, 3, 4, 5, 75}
 
 
@@ -66,6 +70,7 @@ class Archives:
             self.whole = file.read()
         with open(os.path.join(self.made, "part.h5"), "rb") as file:
             self.part = file.read()
+        self.undamaged = {name: self.outcome(name, self.part if name == "resume" else self.whole) for name in COMMANDS}
 
     def __enter__(self):
         return self
@@ -78,6 +83,24 @@ class Archives:
                               check=False)
         return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
 
+    def outcome(self, name, archive):
+        """(exit code, digest of what it prints or shows, what is wrong with the archive that it makes) of a command."""
+        with tempfile.TemporaryDirectory(prefix="kvsweep-mutation-") as folder:
+            for file in "whole.h5", "faults.toml":
+                shutil.copy(os.path.join(self.made, file), folder)
+            with open(os.path.join(folder, "a.h5"), "wb") as file:
+                file.write(archive)
+            code, shown, _ = self.kvsweep(folder, *COMMANDS[name])
+            wrong = ""
+            if name == "report" and code == 0:  # it prints where the page is
+                with open(os.path.join(folder, "page", "index.html"), encoding="utf-8") as page:
+                    shown = page.read()
+            if name in MADE and code == 0 and self.kvsweep(folder, "check", MADE[name])[0] != 0:
+                wrong = "a damaged archive"
+            elif name in MADE and code == 0 and self.kvsweep(folder, "check", "--equal", MADE[name], "whole.h5")[0] != 0:
+                wrong = "other results"
+            return code, hashlib.sha256(shown.encode()).hexdigest(), wrong
+
     def mutate(self, number):
         """(place, offset, exit codes by command, what is wrong) of the archive with this number."""
         generator = random.Random(number)
@@ -88,23 +111,18 @@ class Archives:
         damaged[offset] ^= bit
         part[generator.choice(places(self.part, place))] ^= bit
         codes, wrong = {}, []
-        for name, words in COMMANDS.items():
-            with tempfile.TemporaryDirectory(prefix="kvsweep-mutation-") as folder:
-                for file in "whole.h5", "faults.toml":
-                    shutil.copy(os.path.join(self.made, file), folder)
-                with open(os.path.join(folder, "a.h5"), "wb") as archive:
-                    archive.write(part if name == "resume" else damaged)
-                code, out, err = self.kvsweep(folder, *words)
-                codes[name] = code
-                if code not in LISTED_CODES:
-                    wrong.append(f"{name}: exit code {code}")
-                made = {"run": "a.h5", "resume": "a.h5", "merge": "both.h5", "salvage": "saved.h5"}.get(name)
-                if code == 0 and made and self.kvsweep(folder, "check", made)[0] != 0:
-                    wrong.append(f"{name}: exit 0 and a damaged archive")
-                if code == 0 and made and self.kvsweep(folder, "check", "--equal", made, "whole.h5")[0] != 0:
-                    wrong.append(f"{name}: exit 0 and other results")
-                if name == "equal" and codes["check"] == 0 and "equal" not in out:
-                    wrong.append(f"check finds nothing, and the results differ: {err or out}")
+        for name in COMMANDS:
+            codes[name], shown, found = self.outcome(name, part if name == "resume" else damaged)
+            if codes[name] not in LISTED_CODES:
+                wrong.append(f"{name}: exit code {codes[name]}")
+            if codes[name] == 0 and found:
+                wrong.append(f"{name}: exit 0 and {found}")
+            if codes[name] == 0 and name != "salvage" and shown != self.undamaged[name][1]:
+                wrong.append(f"{name}: exit 0 and another output")
+        if codes["check"] == 0 and codes["equal"] != 0:
+            wrong.append("check finds nothing, and the results differ")
+        if codes["salvage"] != 0:
+            wrong.append("salvage: a single bit costs a result")
         for name in "merge", "run":
             if (codes["check"] == 0) != (codes[name] == 0):
                 wrong.append(f"{name}: exit code {codes[name]}, and {codes['check']} of check")

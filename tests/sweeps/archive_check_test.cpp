@@ -149,16 +149,46 @@ TEST_CASE("any flipped bit that says where a heap's texts and its free space lie
   CHECK(free_spaces > 0);
 }
 
+TEST_CASE("a heap with a hole of zeros is reported, and does not keep its reader for ever",
+          "[archive]") {
+  const Finished world;
+  const FlippedBits bits(world.path());
+  for (const std::size_t heap : bits.places("GCOL", 8)) {
+    std::string damaged = bits.whole();
+    const std::size_t second = heap + 32 + (read_word(damaged, heap + 24) + 7) / 8 * 8;
+    damaged.replace(second, 512, 512, '\0');
+    std::ofstream(world.path(), std::ios::binary) << damaged;
+    CHECK_THAT(world.problems(),
+               Contains("the heap of texts at byte " + std::to_string(heap) + " has"));
+  }
+}
+
 TEST_CASE("no archive with a damaged index of chunks is read", "[archive]") {
   const Finished world;
   const FlippedBits bits(world.path());
-  for (const std::size_t node : bits.places("TREE", 4)) {
+  const auto error = [&](std::size_t byte, int bit) {
     std::string damaged = bits.whole();
-    damaged[node + 24 + 8] = static_cast<char>(damaged[node + 24 + 8] ^ 4);  // the first offset
+    damaged[byte] = static_cast<char>(damaged[byte] ^ bit);
     std::ofstream(world.path(), std::ios::binary) << damaged;
-    CHECK_THAT(error_of<ArchiveDamaged>([&] { ArchiveReader reader(world.path()); }),
-               Contains("the index of chunks at byte " + std::to_string(node)));
+    return error_of<ArchiveDamaged>([&] { ArchiveReader reader(world.path()); });
+  };
+  for (const std::size_t node : bits.places("TREE", 30)) {
+    const std::size_t offset = node + 24 + 8;  // the first chunk's
+    CHECK_THAT(error(offset, 4), Contains("is damaged"));
+    CHECK_THAT(error(offset + 1, 64), Contains("is damaged"));  // by the rows of a chunk
   }
+}
+
+TEST_CASE("no archive with a changed text in a heap is read", "[archive]") {
+  const Finished world;
+  const FlippedBits bits(world.path());
+  const auto places = bits.places(world.options.now_utc, 1);
+  REQUIRE(!places.empty());
+  std::string damaged = bits.whole();
+  damaged[places.front()] ^= 1;
+  std::ofstream(world.path(), std::ios::binary) << damaged;
+  CHECK_THAT(error_of<ArchiveDamaged>([&] { ArchiveReader reader(world.path()); }),
+             Contains("are not described as the footer says"));
 }
 
 TEST_CASE("a sweep file without its SHA-256 makes an archive unreadable", "[archive]") {
@@ -236,11 +266,20 @@ TEST_CASE("archives with the same results are equal, whoever ran them", "[archiv
 }
 
 TEST_CASE("the first difference is named with cell, column, row and both values", "[archive]") {
-  const Finished a, b;
-  b.change("steps", "dur_s", 22, 0.02);
+  const Finished a;
+  ArchiveWorld b(3);
+  b.open();
+  for (const int cell : {0, 1, 2}) {
+    ShardContents contents = b.result(cell);
+    for (Column& column : contents.result.steps.columns)
+      if (cell == 1 && column.name == "dur_s") std::get<std::vector<double>>(column.data)[2] = 0.02;
+    b.archive().commit(b.key(cell), shard_bytes(contents));
+  }
+  b.archive().finalize();
   const std::vector<std::string> found = archive_differences(a.path(), b.path());
-  REQUIRE(found.size() == 1);
-  CHECK(found[0] == "cell 1 (gpu=a100-40gb jps=1): steps/dur_s differs in row 2: 0.01 and 0.02");
+  REQUIRE(found.size() == 2);
+  CHECK_THAT(found[0], Contains("cells/digest differs in row 1"));
+  CHECK(found[1] == "cell 1 (gpu=a100-40gb jps=1): steps/dur_s differs in row 2: 0.01 and 0.02");
 }
 
 TEST_CASE("a cell that only one archive has run is a difference", "[archive]") {

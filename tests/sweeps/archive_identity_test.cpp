@@ -1,8 +1,10 @@
 // Which file an archive is, and which it was before.
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "sweeps/archive/lock.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -45,6 +47,48 @@ TEST_CASE("an archive that is replaced while a run goes on is left alone, and th
   CHECK(fs::exists(world.shard(2)));
   world.close();
   CHECK(results_in(world.path() + ".prev") == 1);
+}
+
+TEST_CASE("an archive that is replaced while it is opened is the one before or the one after",
+          "[archive]") {
+  ArchiveWorld few(3), many(3);
+  few.open();
+  few.close();
+  many.open();
+  many.run_all({0, 1, 2});
+  many.close();
+  const std::string path = many.scratch() + "/either.h5", next = path + ".next";
+  fs::copy_file(few.path(), path);
+  std::atomic<bool> over = false;
+  std::thread driver([&] {
+    for (int i = 0; !over; ++i) {
+      fs::copy_file(i % 2 == 0 ? many.path() : few.path(), next);
+      fs::rename(next, path);
+    }
+  });
+  for (int i = 0; i < support::scaled(60); ++i) CHECK_NOTHROW(ArchiveReader(path));
+  over = true;
+  driver.join();
+}
+
+TEST_CASE("an archive with other results is not taken for the one that a run left there",
+          "[archive]") {
+  ArchiveWorld other(3);
+  other.variant = "another";
+  ArchiveWorld world(3);
+  for (ArchiveWorld* each : {&other, &world}) {
+    each->open();
+    each->run_all({0});
+  }
+  world.commit(1);
+  std::string bytes = file_bytes(other.path());  // of the same generation
+  REQUIRE(bytes.size() <= fs::file_size(world.path()));
+  bytes.resize(fs::file_size(world.path()));
+  std::ofstream(world.path(), std::ios::binary) << bytes;  // in the same file
+  CHECK_THAT(error_of<ArchiveIncompatible>([&] { world.archive().merge(); }),
+             Contains("is not the archive that this run left there"));
+  CHECK(file_bytes(world.path()) == bytes);
+  CHECK(fs::exists(world.shard(1)));
 }
 
 TEST_CASE("an archive that is removed while a run goes on does not come back without its results",
