@@ -258,8 +258,9 @@ std::vector<ClaimRow> rows_of(const Claim& claim, const ClaimPoint& point,
 }  // namespace
 
 bool matches(const ConfiguredCell& cell, const CellFilter& filter) {
-  return std::ranges::all_of(
-      filter, [&](const auto& entry) { return is_one_of(cell.value(entry.first), entry.second); });
+  return std::ranges::all_of(filter, [&](const auto& entry) {
+    return is_one_of(cell.written(entry.first), entry.second);
+  });
 }
 
 std::string place_of(const ClaimRow& row) {

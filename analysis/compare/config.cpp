@@ -136,11 +136,14 @@ ConfiguredCell::ConfiguredCell(const sweep::CellRecord& cell)
     : record(&cell), config(parse_config(cell.config_json)) {}
 
 std::optional<sweep::Value> ConfiguredCell::value(const std::string& key) const {
-  // The policy as it ran, with what the sweep changed in it.
   if (key == "policy") {
     for (const sweep::Note& note : record->notes)
       if (note.name == key) return note.text;
   }
+  return written(key);
+}
+
+std::optional<sweep::Value> ConfiguredCell::written(const std::string& key) const {
   // The column of an axis that some cells lack is floating point; the configuration has the value
   // as written.
   if (const auto written = find(config, key)) return written;

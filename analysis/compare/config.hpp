@@ -32,6 +32,8 @@ struct ConfiguredCell {
   /// The value of a key of the configuration or else of an axis; of "policy" with the changes that
   /// the sweep made to it, "fcfs+retention=pin".
   std::optional<sweep::Value> value(const std::string& key) const;
+  /// The same, with the policy as the sweep names it.
+  std::optional<sweep::Value> written(const std::string& key) const;
   /// NaN if the cell has no such figure.
   double figure(const std::string& name) const;
 

@@ -43,7 +43,7 @@ Experiments experiments_in(std::deque<sweep::ArchiveReader>& archives) {
 std::string label(const ConfiguredCell& cell, const std::vector<std::string>& keys) {
   std::string text;
   for (const std::string& key : keys) {
-    const auto value = cell.value(key);
+    const auto value = cell.written(key);
     if (value) text += (text.empty() ? "" : " ") + shown(value);
   }
   return text;

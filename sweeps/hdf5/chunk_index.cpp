@@ -100,8 +100,8 @@ class Tree {
     check_neighbors(address, level, node);
     if (left != nullptr && !same(key(node, 0), *left))
       fail_index(address, "begins in another place");
-    // HDF5 leaves the size in a last key as it is when the chunk to the right is written again; only
-    // the first key of the next node has it.
+    // HDF5 leaves the size in a last key as it is when the chunk to the right is written again;
+    // only the first key of the next node has it.
     if (right != nullptr && key(node, children).offset != right->offset)
       fail_index(address, "ends elsewhere");
     for (std::uint64_t i = 0; i < children; ++i) visit_child(address, node, level, i, children);

@@ -8,8 +8,8 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kStopReasons[] = {"none",      "tok_budget",      "kv_insufficient",
-                                  "max_seqs",  "isl_reserve",     "chunk_off",
+constexpr Names kStopReasons[] = {"none",      "tok_budget",     "kv_insufficient",
+                                  "max_seqs",  "isl_reserve",    "chunk_off",
                                   "preempted", "active_programs"};
 constexpr Names kSchedKinds[] = {"new", "resumed", "running", "preempted"};
 constexpr Names kKvEventKinds[] = {"pin",       "unpin",      "keep_declined", "ttl_decision",

@@ -49,9 +49,9 @@ ttl_s = 5
 kind = "swe_smith_like"
 )");
   REQUIRE(plan.cells.size() == 4);
-  // The order is an axis and shown beside; continuum pins by itself, but its rule looks at no ttl_s.
+  // The order is an axis and shown beside; continuum pins by itself.
   CHECK(sweep::label(plan.cells[0].cell) ==
         "gpu=h100-80gb policy=fcfs+retention=pin+ttl_s=5 policy.order=fcfs jps=1");
   CHECK(sweep::label(plan.cells[3].cell) ==
-        "gpu=h100-80gb policy=continuum policy.order=job_fcfs jps=1");
+        "gpu=h100-80gb policy=continuum+ttl_s=5 policy.order=job_fcfs jps=1");
 }

@@ -164,7 +164,7 @@ std::map<std::string, sweep::Value> policy_changes(const sweep::ParamMap& cell,
     const auto own = named.find(key.substr(kPolicyKeys.size()));
     const sweep::Value* usual =
         own != named.end() ? &own->second.value : sweep_keys().fallback(key);
-    if (usual == nullptr || *usual != param.value) changes.emplace(key, param.value);
+    if (usual != nullptr && *usual != param.value) changes.emplace(key, param.value);
   }
   return changes;
 }

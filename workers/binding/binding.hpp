@@ -22,7 +22,7 @@ struct BoundCell {
   std::map<std::string, sweep::Value> identity;
   /// The keys given, by the cell or its policy's file, whose values the experiment looks at.
   std::set<std::string> counting;
-  /// The values that the cell gives to keys of its policy and that are not the named policy's own.
+  /// The values that the cell gives to keys of its policy in place of those of the named policy.
   std::map<std::string, sweep::Value> policy_changes;
 
   /// The policy's name and its changes, "fcfs+retention=pin", except those that are axes: they are
