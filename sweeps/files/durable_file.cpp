@@ -154,6 +154,9 @@ void FileOps::require_space(const std::string& folder, std::uint64_t bytes) {
 }
 
 void publish(FileOps& files, const std::string& temporary, const std::string& path) {
+  struct stat replaced {};
+  if (::stat(path.c_str(), &replaced) == 0)
+    ::chmod(temporary.c_str(), replaced.st_mode & 07777);  // where it fails, by the umask
   files.sync(temporary);
   files.rename(temporary, path);
   files.sync_folder(folder_of(path));

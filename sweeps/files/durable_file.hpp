@@ -43,7 +43,8 @@ class FileOps {
   virtual void require_space(const std::string& folder, std::uint64_t bytes);
 };
 
-/// Renames a finished temporary file to `path`, durably. `path` is never incomplete.
+/// Renames a finished temporary file to `path`, durably, with the permissions of the file that it
+/// replaces. `path` is never incomplete.
 void publish(FileOps& files, const std::string& temporary, const std::string& path);
 
 /// The same for a `path` that must not exist. Throws FileError (EEXIST) if it does.

@@ -27,8 +27,9 @@ bool has_fletcher32(std::span<const unsigned char> chunk);
 void for_each_message(FileBytes file, std::uint64_t header,
                       const std::function<void(std::uint64_t type, FileBytes data)>& use);
 
-/// Repairs single-bit errors in the superblock and in object headers; the checksums identify the
-/// bit. HDF5 cannot open an object with a wrong header checksum. Returns the number of repairs.
+/// Rebuilds a damaged superblock, and repairs single-bit errors in object headers, whose checksums
+/// identify the bit. HDF5 cannot open an object with a wrong header checksum. Returns the number of
+/// repairs.
 int mend_headers(FileBytes file);
 
 /// Checks the chunk index (a version 1 B-tree) of the dataset with that header; a group has none.

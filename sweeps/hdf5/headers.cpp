@@ -11,7 +11,7 @@ namespace sweep {
 
 namespace {
 
-constexpr std::size_t kChecksum = 4;
+constexpr std::size_t kChecksum = 4, kSuperblock = 48;
 constexpr std::string_view kHeader = "OHDR", kContinuation = "OCHK";
 constexpr unsigned kVersion = 2;
 // Upper bound on the length of a header here.
@@ -180,6 +180,17 @@ bool may_begin(FileBytes file, std::size_t at) {
   return wrong <= 1 && wrong + std::popcount(file[at + kHeader.size()] ^ kVersion) <= 1;
 }
 
+/// Writes the superblock (version 2) anew. Only the size of the file differs between archives: the
+/// root's header follows the superblock, and there is no extension.
+void rebuild_superblock(FileBytes file) {
+  constexpr unsigned char kSignature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n', 2, 8, 8, 0};
+  const std::array<std::uint64_t, 4> addresses = {0, ~std::uint64_t{0}, file.size(), kSuperblock};
+  std::memcpy(file.data(), kSignature, sizeof kSignature);
+  std::memcpy(file.data() + sizeof kSignature, addresses.data(), sizeof addresses);
+  const std::uint32_t checksum = lookup3(file.first(kSuperblock - kChecksum));
+  std::memcpy(file.data() + kSuperblock - kChecksum, &checksum, kChecksum);
+}
+
 }  // namespace
 
 std::uint64_t number_at(FileBytes bytes, std::size_t at, std::size_t width) {
@@ -207,15 +218,13 @@ void for_each_message(FileBytes file, std::uint64_t header,
 }
 
 int mend_headers(FileBytes file) {
-  constexpr std::size_t kSuperblock = 48;
   if (file.size() < kSuperblock) return 0;
   Mender mender(file);
-  const FileBytes superblock = file.first(kSuperblock);
-  const auto whole = [&] { return has_lookup3(superblock); };
-  if (!whole()) mender.mend(superblock, kSuperblock, whole);
+  const bool rebuilt = !has_lookup3(file.first(kSuperblock));
+  if (rebuilt) rebuild_superblock(file);
   for (std::size_t at = 0; at + kHeader.size() < file.size(); ++at)
     if (may_begin(file, at)) mender.mend_header(at);
-  return mender.mended();
+  return mender.mended() + (rebuilt ? 1 : 0);
 }
 
 }  // namespace sweep

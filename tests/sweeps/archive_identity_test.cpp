@@ -124,6 +124,17 @@ TEST_CASE("a driver that comes through a symbolic link finds the lock and leaves
   CHECK_FALSE(fs::exists(link + ".d"));
 }
 
+TEST_CASE("an archive keeps its permissions when results are added", "[archive]") {
+  ArchiveWorld world(2);
+  world.open();
+  world.run_all({0});
+  fs::permissions(world.path(), fs::perms::owner_read | fs::perms::group_read);
+  world.commit(1);
+  world.archive().finalize();
+  CHECK(fs::status(world.path()).permissions() == (fs::perms::owner_read | fs::perms::group_read));
+  CHECK(results_in(world.path()) == 2);
+}
+
 TEST_CASE("links that lead to themselves are an error", "[archive]") {
   const support::TempDir folder;
   const std::string link = (folder.path() / "a").string();

@@ -155,6 +155,16 @@ TEST_CASE("a bit that has flipped in each object header is found by their checks
   }
 }
 
+TEST_CASE("an archive whose superblock is overwritten is salvaged whole", "[archive][salvage]") {
+  Wreck wreck;
+  std::fstream(wreck.path(), std::ios::in | std::ios::out | std::ios::binary)
+      << std::string(48, 'x');
+  CHECK_THAT(error_of<ArchiveDamaged>([&] { ArchiveReader reader(wreck.path()); }),
+             Contains(wreck.path()));
+  CHECK(wreck.salvage().saved == kSalvageCells);
+  CHECK(results_as_before(wreck) == kSalvageCells);
+}
+
 TEST_CASE("an archive with a bit flipped in a header of a table is salvaged whole",
           "[archive][salvage]") {
   const Wreck wreck;
