@@ -6,8 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tests/cell/cell.hpp"
 #include "tests/cpu/random_serving.hpp"
-#include "tests/experiment/cell.hpp"
 #include "workers/backends/errors.hpp"
 
 namespace cpu_test {

@@ -1,0 +1,317 @@
+#include "analysis/report/report.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analysis/report/json.hpp"
+#include "analysis/report/panels.hpp"
+#include "analysis/report/plain.hpp"
+#include "tests/analysis/archived_cells.hpp"
+#include "tests/analysis/hand_made_cell.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/sweeps/archive/archive_world.hpp"
+
+using Catch::Matchers::Contains;
+using namespace analysis;
+using nlohmann::json;
+
+namespace {
+
+/// A report over cells of which nothing but the figures is known.
+struct PaperReport {
+  explicit PaperReport(const ArchivedCells& cells) {
+    for (ConfiguredCell& cell : cells.cells()) report.cells.push_back(cell);
+    std::map<std::string, ReportPanel*> panels;
+    for (const ConfiguredCell& cell : report.cells) {
+      ReportPanel* panel = nullptr;
+      for (ReportPanel& each : report.panels)
+        if (each.gpu == shown(cell.value("gpu"))) panel = &each;
+      if (panel == nullptr) {
+        panel = &report.panels.emplace_back();
+        panel->gpu = shown(cell.value("gpu"));
+        panel->kind = figures_kind(cell);
+      }
+      add(*panel, cell);
+    }
+    for (ReportPanel& panel : report.panels) rate_panel(panel, {});
+    report.regimes = regimes_of(report.panels);
+  }
+
+  const Repeated& jct(const std::string& variant, const std::string& jps = "1") const {
+    for (const ReportGroup& group : report.panels.front().groups)
+      if (group.variant == variant && group.jps == jps)
+        return group.figures.find("jct_wall_mean_s")->second;
+    throw std::runtime_error("no " + variant);
+  }
+
+  Report report;
+
+ private:
+  static void add(ReportPanel& panel, const ConfiguredCell& cell) {
+    const std::string jps = shown(cell.value("jps")), variant = variant_of(cell);
+    if (std::ranges::find(panel.rates, jps) == panel.rates.end()) panel.rates.push_back(jps);
+    if (std::ranges::find(panel.variants, variant) == panel.variants.end())
+      panel.variants.push_back(variant);
+    for (ReportGroup& group : panel.groups)
+      if (group.jps == jps && group.variant == variant) return group.repeats.push_back(&cell);
+    ReportGroup& group = panel.groups.emplace_back();
+    group.jps = jps;
+    group.variant = variant;
+    group.dram = shown(cell.value("dram_gib"));
+    group.repeats.push_back(&cell);
+  }
+};
+
+ArchivedCells three_policies() {
+  ArchivedCells cells;
+  for (const int repeat : {0, 1, 2}) {
+    cells.add({{"policy", text("fcfs")}}, 100 + repeat, 42 + repeat);
+    cells.add({{"policy", text("continuum")}}, 50 + repeat, 42 + repeat);
+    cells.add({{"policy", text("lmcache")}, {"dram_gib", whole(16)}}, 120 + repeat, 42 + repeat);
+    cells.add({{"policy", text("lmcache")}, {"dram_gib", whole(128)}}, 40 + repeat, 42 + repeat);
+  }
+  return cells;
+}
+
+}  // namespace
+
+TEST_CASE("a summary has the mean over repeats, its interval, the ratio to fcfs and the best",
+          "[report]") {
+  const PaperReport paper(three_policies());
+  CHECK(paper.jct("continuum").mean == Approx(51));
+  CHECK(paper.jct("continuum").ratio == Approx(51.0 / 101));
+  CHECK(paper.jct("continuum").interval.low >= 50);
+  CHECK(paper.jct("continuum").interval.high <= 52);
+  CHECK_FALSE(paper.jct("continuum").best);
+  CHECK(paper.jct("lmcache-128G").best);
+}
+
+TEST_CASE("policies whose repeats do not tell them apart tie, and so do those within one per cent",
+          "[report]") {
+  ArchivedCells cells;
+  for (const int repeat : {0, 1, 2, 3}) {
+    const int seed = 42 + repeat, swing = repeat % 2 == 0 ? 8 : -8;
+    cells.add({{"policy", text("fcfs")}}, 100, seed);
+    cells.add({{"policy", text("continuum")}}, 100.5, seed);
+    cells.add({{"policy", text("lmcache")}, {"dram_gib", whole(16)}}, 103 + swing, seed);
+    cells.add({{"policy", text("lmcache")}, {"dram_gib", whole(128)}}, 103, seed);
+  }
+  const PaperReport paper(cells);
+  CHECK(paper.jct("fcfs").best);
+  CHECK(paper.jct("fcfs").tied);
+  CHECK(paper.jct("continuum").tied);
+  CHECK(paper.jct("lmcache-16G").tied);
+  CHECK_FALSE(paper.jct("continuum").best);
+  CHECK_FALSE(paper.jct("lmcache-128G").tied);
+  REQUIRE(paper.report.regimes.size() == 2);
+  CHECK(paper.report.regimes[0].tied == std::vector<std::string>{"continuum", "lmcache-16G"});
+  CHECK(paper.report.regimes[1].tied == std::vector<std::string>{"continuum"});
+}
+
+TEST_CASE("a single repeat wins by one per cent or more", "[report]") {
+  ArchivedCells cells;
+  cells.add({{"policy", text("fcfs")}}, 100);
+  cells.add({{"policy", text("continuum")}}, 98.5);
+  const PaperReport paper(cells);
+  CHECK(paper.jct("continuum").best);
+  CHECK_FALSE(paper.jct("continuum").tied);
+  CHECK(paper.report.regimes[0].tied.empty());
+}
+
+TEST_CASE("one repeat has no interval", "[report]") {
+  ArchivedCells cells;
+  cells.add({{"policy", text("fcfs")}}, 100);
+  CHECK(std::isnan(PaperReport(cells).jct("fcfs").interval.low));
+}
+
+TEST_CASE("a regime is decided among those that need no host memory and those with this much",
+          "[report]") {
+  const PaperReport paper(three_policies());
+  REQUIRE(paper.report.regimes.size() == 2);
+  const Regime &small = paper.report.regimes[0], &large = paper.report.regimes[1];
+  CHECK(small.dram == "16");
+  CHECK(small.winner == "continuum");
+  CHECK(small.runner_up == "fcfs");
+  CHECK(small.margin == Approx(101.0 / 51 - 1));
+  CHECK(large.winner == "lmcache-128G");
+  CHECK(large.runner_up == "continuum");
+  CHECK(large.margin_interval.low > 0.2);
+  CHECK(large.margin_interval.high < 0.3);
+  CHECK(large.repeats == 3);
+}
+
+TEST_CASE("figures say whether they are modelled or measured, and on whose pool", "[report]") {
+  ArchivedCells cells;
+  cells.add({{"policy", text("fcfs")}, {"sim.cost_model", text("published")}}, 1);
+  cells.add(
+      {{"policy", text("fcfs")}, {"backend", text("cuda")}, {"engine.emulate", text("a100-40gb")}},
+      1);
+  const auto configured = cells.cells();
+  CHECK(figures_kind(configured[0]) == "MODELLED (sim, published)");
+  CHECK(figures_kind(configured[1]) == "MEASURED (cuda, pool of a100-40gb)");
+}
+
+TEST_CASE(
+    "a published line stands beside the kind of figures that its claim is about, and no other",
+    "[report]") {
+  Claim claim;
+  claim.metric = "slope_us:max_tok";
+  ClaimPoint point;
+  point.cells["gpu"] = {"h100-80gb"};
+  point.published = 25.8;
+  ClaimReport claims;
+  claims.rows.push_back({&claim, &point, "MODELLED (sim, published)"});
+  ReportPanel panel;
+  panel.gpu = "h100-80gb";
+  panel.kind = "MODELLED (sim, published)";
+  CHECK(published_fit(claims, "slope_us:max_tok", panel) == 25.8);
+  CHECK(std::isnan(published_fit(claims, "r2:max_tok", panel)));
+  panel.kind = "MEASURED (cpu)";
+  CHECK(std::isnan(published_fit(claims, "slope_us:max_tok", panel)));
+}
+
+TEST_CASE("the question of a sweep is the comment on top of its file", "[report]") {
+  CHECK(question_of("# Which is best?\n#   And why?\nschema = 1\n# not this\n") ==
+        "Which is best? And why?");
+  CHECK(question_of("schema = 1\n").empty());
+  CHECK(question_of("").empty());
+  CHECK(question_of("# only a comment") == "only a comment");
+}
+
+TEST_CASE("a job's time splits into parts that add up to it", "[report]") {
+  HandMadeCell cell;
+  cell.job("a").jct_wall_s = 10;
+  cell.job("unfinished");
+  sweep::TurnRow& turn = cell.turn(0, 0, 0, 9);
+  turn.queue_s = 1;
+  turn.load_stall_s = 2;
+  turn.recompute_s = 0.5;
+  turn.prefill_s = 1.5;
+  turn.decode_s = 3;
+  turn.gap_s = 1;
+  cell.turn(1, 0, 0, 5).queue_s = 100;
+  const sweep::CellResult result = cell.result();
+  const JobDigest digest = digest_jobs(result.jobs, result.turns);
+  CHECK(digest.jct_s == std::vector<double>{10});
+  CHECK(digest.part_s == std::array<double, 7>{1, 2, 0.5, 1.5, 3, 1, 1});
+}
+
+TEST_CASE("a turn's prompt splits into what was found and what was computed", "[report]") {
+  HandMadeCell cell;
+  cell.job("a");
+  sweep::TurnRow& turn = cell.turn(0, 1, 0, 2);
+  turn.prompt_tok = 100;
+  turn.cached_gpu_tok = 30;
+  turn.cached_host_tok = 20;
+  turn.recomputed_tok = 60;  // more than its prompt lacked: it was preempted
+  const sweep::CellResult result = cell.result();
+  const JobDigest digest = digest_jobs(result.jobs, result.turns);
+  REQUIRE(digest.by_turn.size() == 2);
+  CHECK(digest.by_turn[0].turns == 0);
+  CHECK(digest.by_turn[1].gpu_tok == 30);
+  CHECK(digest.by_turn[1].host_tok == 20);
+  CHECK(digest.by_turn[1].again_tok == 50);
+  CHECK(digest.by_turn[1].new_tok == 0);
+}
+
+TEST_CASE("KV of a job is followed from the end of a turn to what the next one found", "[report]") {
+  using Kind = sweep::KvEventKind;
+  HandMadeCell cell;
+  cell.job("a").n_turns = 2;
+  sweep::TurnRow first = cell.turn(0, 0, 0, 3);
+  cell.turns.back().prompt_tok = 150;
+  cell.turns.back().output_tok = 11;  // 160 tokens of KV
+  sweep::TurnRow& next = cell.turn(0, 1, 4, 9);
+  next.prompt_tok = 200;
+  next.cached_gpu_tok = 32;
+  next.cached_host_tok = 64;
+  next.t_admit_s = 6;
+  next.t_first_token_s = 7;
+  cell.step(0, 1, 0);
+  cell.event(2, 0, Kind::store).blocks = 6;
+  cell.event(3, 0, Kind::pin).turn = 0;
+  cell.event(4.5, 0, Kind::unpin).turn = 0;
+  cell.event(5, 0, Kind::evict_gpu).blocks = 8;
+  cell.event(5.5, 0, Kind::evict_host).blocks = 2;
+  cell.event(5.6, 7, Kind::evict_gpu).blocks = 1;  // of another job
+  const sweep::CellResult result = cell.result();
+  const ChosenGap gap = choose_gap(result.jobs, result.turns);
+  CHECK(gap.job == 0);
+  CHECK(gap.turn == 0);
+  GapStory story;
+  REQUIRE(tell_gap(gap, result.turns, result.kv_events, 16, story));
+  using Line = std::vector<std::pair<double, double>>;
+  CHECK(story.context_tok == 160);
+  CHECK(story.gpu == Line{{3, 160}, {5, 32}, {7, 160}});
+  CHECK(story.host == Line{{3, 96}, {5.5, 64}});
+  CHECK(story.pinned == Line{{3, 4.5}});
+  CHECK(story.computed_tok == 104);
+}
+
+TEST_CASE("no gap is told of jobs with one turn", "[report]") {
+  HandMadeCell cell;
+  cell.job("a");
+  cell.turn(0, 0, 0, 1);
+  const sweep::CellResult result = cell.result();
+  GapStory story;
+  CHECK(choose_gap(result.jobs, result.turns).turn == -1);
+  CHECK_FALSE(
+      tell_gap(choose_gap(result.jobs, result.turns), result.turns, result.kv_events, 16, story));
+}
+
+TEST_CASE(
+    "a report of an archive is JSON with every cell that has a result, and those that lack one",
+    "[report]") {
+  ArchiveWorld world(4);
+  world.open();
+  world.run_all({0, 1, 2});
+  world.close();
+  const support::TempDir profiles;
+  const Report report = make_report({world.path()}, profiles.path());
+  const json page = json::parse(report_json(report, "<test>"));
+  CHECK(page["format"] == "kvsweep-report");
+  CHECK(page["program"] == "<test>");
+  std::size_t cells = 0;
+  for (const json& panel : page["panels"]) {
+    CHECK_THAT(panel["kind"].get<std::string>(), Contains("MODELLED"));
+    for (const json& group : panel["groups"]) {
+      cells += group["cells"].size();
+      CHECK(group["repeats"] == group["cells"].size());
+      std::int64_t steps = 0;
+      for (const json& bin : group["total"]["histogram"]) steps += bin[2].get<std::int64_t>();
+      CHECK(steps == group["total"]["fit"]["n"]);
+    }
+  }
+  CHECK(cells == 3);
+  REQUIRE(page["missing"].size() == 1);
+  CHECK(page["missing"][0]["status"] == "planned");
+  CHECK(page["archives"][0]["ok"] == 3);
+}
+
+TEST_CASE("cells that two archives share count once", "[report]") {
+  ArchiveWorld world(3);
+  world.open();
+  world.run_all({0, 1});
+  world.close();
+  const support::TempDir profiles;
+  const Report report = make_report({world.path(), world.path()}, profiles.path());
+  std::size_t cells = 0;
+  for (const ReportPanel& panel : report.panels)
+    for (const ReportGroup& group : panel.groups) cells += group.repeats.size();
+  CHECK(cells == 2);
+  CHECK(report.missing.size() == 1);
+}
+
+TEST_CASE("the page without scripts shows texts of archives as text", "[report]") {
+  Report report;
+  const std::string evil = "<script>alert('x')</script>&\"";
+  report.archives.push_back({evil, evil, evil, "", evil, evil, {}, 1, 0});
+  report.missing.push_back({evil, evil, "failed", evil, evil, 3});
+  std::ostringstream out;
+  const std::vector<ReportPicture> pictures = {{evil, "<svg/>"}};
+  write_plain_report(report, pictures, evil, out);
+  CHECK_THAT(out.str(), !Contains("<script"));
+  CHECK_THAT(out.str(), Contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;"));
+  CHECK_THAT(out.str(), Contains("data:image/svg+xml;base64,PHN2Zy8+\""));
+}

@@ -1,0 +1,50 @@
+#include "analysis/text/escape.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace analysis;
+
+namespace {
+
+std::string json_escaped(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+const std::string kReplaced = "\xEF\xBF\xBD";
+
+}  // namespace
+
+TEST_CASE("JSON strings escape what JSON forbids and keep the rest") {
+  CHECK(json_escaped("plain") == "\"plain\"");
+  CHECK(json_escaped("a\"b\\") == R"("a\"b\\")");
+  CHECK(json_escaped("\n\t\r") == R"("\n\t\r")");
+  CHECK(json_escaped(std::string_view("\0\x1f\x7f", 3)) == R"("\u0000\u001f\u007f")");
+  CHECK(json_escaped("Grüße ☃ 😀") == "\"Grüße ☃ 😀\"");
+}
+
+TEST_CASE("bytes that are not UTF-8 become replacement characters in JSON") {
+  CHECK(json_escaped("\xff") == '"' + kReplaced + '"');
+  CHECK(json_escaped("a\xc3") == "\"a" + kReplaced + '"');               // cut short
+  CHECK(json_escaped("\xc0\xaf") == '"' + kReplaced + kReplaced + '"');  // overlong
+  CHECK(json_escaped("\xed\xa0\x80") ==
+        '"' + kReplaced + kReplaced + kReplaced + '"');                        // surrogate
+  CHECK(json_escaped("\xf4\x90\x80\x80").size() == 2 + 4 * kReplaced.size());  // above U+10FFFF
+}
+
+TEST_CASE("a terminal is shown control characters, not steered by them") {
+  CHECK(terminal_text("\x1b[31mred\x07") == R"(\x1b[31mred\x07)");
+  CHECK(terminal_text("two\nlines\r\t") == R"(two\nlines\r\t)");
+  CHECK(terminal_text("\xc2\x9b"
+                      "2J") == R"(\x9b2J)");  // C1 CSI in UTF-8
+  CHECK(terminal_text("\xe2\x80\xae"
+                      "abc") == R"(\u202eabc)");
+  CHECK(terminal_text("\xff\x80") == R"(\xff\x80)");
+  CHECK(terminal_text("Grüße ☃ 😀") == "Grüße ☃ 😀");
+}
+
+TEST_CASE("width counts characters, not bytes") {
+  CHECK(display_width("Grüße") == 5);
+  CHECK(display_width("") == 0);
+}

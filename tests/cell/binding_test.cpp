@@ -1,0 +1,200 @@
+#include "workers/binding/binding.hpp"
+
+#include "tests/cell/cell.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
+
+using support::Cell;
+using worker::ArrivalConfig;
+
+namespace {
+
+template <class Content>
+Content content_of(const Cell& cell) {
+  return std::get<Content>(cell.config().workload.content);
+}
+
+}  // namespace
+
+TEST_CASE("a cell that says little gets the engine defaults of vLLM and the pool of its card") {
+  const worker::ExperimentConfig config = Cell().config();
+  CHECK(config.backend == "sim");
+  CHECK(config.model.name == "llama-3.1-8b");
+  CHECK(config.cost_model == "kernels");
+  CHECK(config.policy_name == "fcfs");
+  CHECK(config.engine.scheduler.max_num_batched_tokens == 2048);
+  CHECK(config.engine.scheduler.max_num_seqs == 256);
+  CHECK(config.engine.scheduler.max_model_len == 16384);
+  CHECK(config.engine.scheduler.long_prefill_token_threshold == 0);
+  CHECK(config.engine.scheduler.chunked_prefill);
+  CHECK(config.engine.scheduler.reserve_full_sequence);
+  CHECK(config.engine.kv.block_size == 16);
+  CHECK(config.engine.kv.prefix_caching);
+  CHECK(config.engine.kv.num_blocks == 458'000 / 16 + 1);  // with the null block
+}
+
+TEST_CASE("a cell that says little replays 100 generated jobs that arrive by the repeat's seed") {
+  const worker::ExperimentConfig config = Cell().config(7);
+  const auto& jobs = std::get<workload::SweSmithLikeConfig>(config.workload.content);
+  CHECK(jobs.jobs == 100);
+  CHECK(jobs.seed == 42);
+  CHECK(jobs.gap_s == 1.0);
+  CHECK(jobs.max_context == 16384);
+  const ArrivalConfig& arrivals = config.workload.arrivals;
+  CHECK(arrivals.kind == ArrivalConfig::Kind::poisson);
+  CHECK(arrivals.rate_per_s == 3.0);
+  CHECK(arrivals.seed == 7);
+  CHECK_FALSE(arrivals.window_s);
+}
+
+TEST_CASE("the eight-turn agent has defaults of its own") {
+  const auto agent = content_of<workload::Agent8Config>(Cell().set("workload.kind", "agent8"));
+  CHECK(agent.jobs == 100);
+  CHECK(agent.seed == 42);
+  CHECK(agent.gap_s == 0.5);
+  CHECK_FALSE(agent.tool_hint);
+}
+
+TEST_CASE("recorded trajectories are replayed whole, in the order of the file, a second apart") {
+  const support::TempDir folder;
+  Cell cell;
+  cell.set("workload.kind", "trajectories")
+      .set("workload.path", folder.write("jobs.jsonl", "content does not matter here"));
+  const auto recorded = content_of<worker::RecordedTrajectories>(cell);
+  CHECK(recorded.tokenizer_path.empty());
+  CHECK_FALSE(recorded.reading.gap.recorded);
+  CHECK(recorded.reading.gap.gap_s == 1.0);
+  CHECK(recorded.reading.model_context == 16384);
+  CHECK(recorded.reading.tool_fallback == workload::ToolFallback::function_tag);
+  const workload::Curation& rule = recorded.reading.curation;
+  CHECK_FALSE(rule.count);
+  CHECK(rule.min_turns == 1);
+  CHECK_FALSE(rule.max_turns);
+  CHECK_FALSE(rule.max_context);
+  CHECK(rule.order == workload::JobOrder::file);
+}
+
+TEST_CASE("max_model_len starts at the model's own limit when that is below 16384") {
+  const auto config = Cell().set("model", "opt-13b").set("workload.kind", "agent8").config();
+  CHECK(config.engine.scheduler.max_model_len == config.model.max_context);
+  CHECK(config.model.max_context == 2048);
+  const auto jobs =
+      content_of<workload::SweSmithLikeConfig>(Cell().set("engine.max_model_len", 8192));
+  CHECK(jobs.max_context == 8192);
+}
+
+TEST_CASE("a policy is its profile") {
+  const policies::PolicyConfig fcfs = Cell().config().policy;
+  CHECK(fcfs.order == "fcfs");
+  CHECK(fcfs.retention == "free");
+  CHECK(Cell().set("policy", "job_fcfs").config().policy.order == "job_fcfs");
+
+  const policies::PolicyConfig continuum = Cell().set("policy", "continuum").config().policy;
+  CHECK(continuum.order == "job_fcfs");
+  CHECK(continuum.retention == "pin");
+  CHECK(continuum.ttl == engine::from_seconds(2));
+  CHECK(continuum.threshold == engine::from_seconds(2));
+  CHECK(continuum.victim == policies::VictimRule::last_unpinned);
+  CHECK_FALSE(continuum.pins.protect_waiting);
+  CHECK(continuum.pins.pressure_victim == engine::PressureVictim::latest_job);
+
+  const policies::PolicyConfig preview = Cell().set("policy", "continuum_preview").config().policy;
+  CHECK(preview.victim == policies::VictimRule::latest_job);
+  CHECK(preview.pins.protect_waiting);
+  CHECK(preview.pins.pressure_victim == engine::PressureVictim::latest_deadline);
+}
+
+TEST_CASE("a sweep overrides single values of a policy's profile and keeps the others") {
+  Cell cell;
+  cell.set("policy", "continuum").set("policy.ttl_s", 3.5).set("policy.protect_waiting", true);
+  const policies::PolicyConfig policy = cell.config().policy;
+  CHECK(policy.ttl == engine::from_seconds(3.5));
+  CHECK(policy.pins.protect_waiting);
+  CHECK(policy.threshold == engine::from_seconds(2));
+  CHECK(policy.order == "job_fcfs");
+}
+
+TEST_CASE("kv_tokens replaces the card's pool, in whole blocks") {
+  CHECK(Cell().set("engine.kv_tokens", 100'015).config().engine.kv.num_blocks == 6250 + 1);
+  CHECK(Cell()
+            .set("engine.kv_tokens", 100'000)
+            .set("engine.block_size", 32)
+            .config()
+            .engine.kv.num_blocks == 3125 + 1);
+}
+
+TEST_CASE("a pool smaller than one sequence makes the cell infeasible, with both numbers") {
+  const std::string reason = Cell().set("engine.kv_tokens", 16'383).obstacle();
+  CHECK_THAT(reason, Catch::Matchers::StartsWith("infeasible: "));
+  CHECK_THAT(reason, Catch::Matchers::Contains("h100-80gb"));
+  CHECK_THAT(reason, Catch::Matchers::Contains("holds 16368 tokens in whole blocks"));
+  CHECK_THAT(reason, Catch::Matchers::Contains("16384"));
+  CHECK(Cell().set("engine.kv_tokens", 16'384).obstacle() == "runs");
+  CHECK(Cell().set("engine.kv_tokens", 16'383).set("engine.max_model_len", 16'000).obstacle() ==
+        "runs");
+}
+
+TEST_CASE("a pool that cannot fit into the card's memory beside the weights is infeasible on it") {
+  Cell cell;
+  cell.on("cuda").set("engine.kv_tokens", 530'000);
+  const std::string reason = cell.obstacle();
+  CHECK_THAT(reason,
+             Catch::Matchers::StartsWith("infeasible: a KV pool of 530000 tokens (65 GiB)"));
+  CHECK_THAT(reason, Catch::Matchers::Contains("llama-3.1-8b (15 GiB)"));
+  CHECK_THAT(reason, Catch::Matchers::Contains("the 80 GiB of h100-80gb"));
+  CHECK(cell.set("engine.kv_tokens", 520'000).obstacle() == "runs");
+  CHECK(cell.on("sim").set("engine.kv_tokens", 5'300'000).obstacle() == "runs");
+}
+
+TEST_CASE("a policy with a host tier has the blocks that fit into host memory") {
+  using engine::TierKind;
+  for (const auto& [policy, kind] :
+       {std::pair("cpu_offload", TierKind::offload), std::pair("lmcache", TierKind::lmcache)}) {
+    INFO(policy);
+    const Cell without = Cell().set("policy", policy);
+    CHECK(without.refusal() == "cell.toml: the key \"dram_gib\" is missing: policy \"" +
+                                   std::string(policy) +
+                                   "\" keeps KV in host memory, whose size must be given");
+    const Cell cell = Cell(without).set("dram_gib", 16);
+    const engine::TierConfig tier = cell.config().engine.tier;
+    CHECK(tier.kind == kind);
+    CHECK(tier.host_blocks == 8192);  // of 16 tokens, 128 KiB each
+    CHECK(cell.identity() != Cell(without).set("dram_gib", 32).identity());
+    CHECK(support::counts(cell.params(), "dram_gib"));
+  }
+}
+
+TEST_CASE("policies without a host tier have none") {
+  for (const std::string policy : {"fcfs", "job_fcfs", "continuum", "continuum_preview"}) {
+    const Cell cell = Cell().set("policy", policy);
+    CHECK_FALSE(support::counts(cell.params(), "dram_gib"));
+    CHECK(cell.config().engine.tier.kind == engine::TierKind::none);
+  }
+}
+
+TEST_CASE("a closed batch and recorded arrivals need no rate") {
+  const Cell closed = Cell().without("jps").set("workload.arrivals", "closed");
+  CHECK(closed.config().workload.arrivals.kind == ArrivalConfig::Kind::closed);
+
+  const support::TempDir folder;
+  const std::string trace = folder.write("arrivals.txt", "0.5\n");
+  Cell traced = Cell().without("jps").set("workload.arrivals", "trace");
+  traced.set("workload.arrival_trace", trace);
+  CHECK(traced.config().workload.arrivals.kind == ArrivalConfig::Kind::trace);
+  CHECK(traced.config().workload.arrivals.trace_path == trace);
+}
+
+TEST_CASE("relative paths count from the sweep file, and from here on the command line") {
+  const support::TempDir folder;
+  folder.write("jobs.jsonl", "");
+  Cell in_file((folder.path() / "cell.toml").string());
+  in_file.set("workload.kind", "trajectories").set("workload.path", "jobs.jsonl");
+  CHECK(content_of<worker::RecordedTrajectories>(in_file).reading.path ==
+        (folder.path() / "jobs.jsonl").string());
+
+  sweep::ParamMap on_command_line = in_file.params();
+  on_command_line["workload.path"] = {std::string("./CMakeLists.txt"), {"--set", 0, 0}};
+  const auto bound = support::bind(on_command_line);
+  const auto& recorded = std::get<worker::RecordedTrajectories>(bound.config.workload.content);
+  CHECK(recorded.reading.path == "CMakeLists.txt");
+}

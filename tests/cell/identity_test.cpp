@@ -1,0 +1,146 @@
+#include <set>
+
+#include "sweeps/spec/cell.hpp"
+#include "tests/cell/cell.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
+
+using Catch::Matchers::Contains;
+using support::Cell;
+
+namespace {
+
+/// The identity of the only cell of a sweep file.
+std::string identity_of_file(const std::string& text) {
+  const sweep::SweepSpec spec = sweep::parse_spec(text, "sweeps/none.toml");
+  const auto cells =
+      sweep::expand(spec, [](const sweep::ParamMap&, const std::string&) { return true; });
+  REQUIRE(cells.size() == 1);
+  return sweep::canonical_json(support::bind(cells[0].params, cells[0].seed).identity);
+}
+
+Cell replaying(const std::string& path) {
+  return Cell().set("workload.kind", "trajectories").set("workload.path", path);
+}
+
+}  // namespace
+
+TEST_CASE("a cell is the same however its settings are written") {
+  const std::string as_tables = identity_of_file(R"(schema = 1
+gpu = "h100-80gb"
+policy = "fcfs"
+jps = 3
+[sweep]
+name = "one"
+[engine]
+block_size = 32
+[workload]
+kind = "swe_smith_like"
+gap_s = 1
+)");
+  const std::string as_axes = identity_of_file(R"(schema = 1
+workload.gap_s = 1.0
+workload.kind = "swe_smith_like"
+[sweep]
+name = "two"
+[axes]
+"engine.block_size" = [32]
+jps = [3.0]
+policy = ["fcfs"]
+gpu = ["h100-80gb"]
+)");
+  CHECK(as_tables == as_axes);
+}
+
+TEST_CASE("a default is the same whether it is written or left out") {
+  Cell written;
+  written.set("engine.block_size", 16)
+      .set("engine.kv_tokens", 458'000)
+      .set("model", "llama-3.1-8b")
+      .set("workload.jobs", 100)
+      .set("policy.order", "fcfs")
+      .set("sim.cost_model", "kernels");
+  CHECK(written.identity() == Cell().identity());
+}
+
+TEST_CASE("every setting that the result depends on makes another cell") {
+  const std::vector<std::pair<std::string, sweep::Value>> changes = {
+      {"gpu", std::string("h200-141gb")},
+      {"model", std::string("yarn-llama-2-7b")},
+      {"policy", std::string("job_fcfs")},
+      {"policy.order", std::string("priority")},
+      {"jps", 3.5},
+      {"sim.cost_model", std::string("published")},
+      {"engine.block_size", std::int64_t{32}},
+      {"engine.kv_tokens", std::int64_t{100'000}},
+      {"engine.max_num_batched_tokens", std::int64_t{4096}},
+      {"engine.max_num_seqs", std::int64_t{128}},
+      {"engine.max_model_len", std::int64_t{16'000}},
+      {"engine.long_prefill_token_threshold", std::int64_t{512}},
+      {"engine.reserve_full_sequence", false},
+      {"engine.prefix_caching", false},
+      {"workload.kind", std::string("agent8")},
+      {"workload.jobs", std::int64_t{99}},
+      {"workload.seed", std::int64_t{43}},
+      {"workload.gap_s", 2.0},
+      {"workload.max_context", std::int64_t{8192}},
+      {"workload.window_s", 30.0},
+  };
+  std::set<std::string> identities = {Cell().identity(), Cell().identity(/*arrival_seed=*/43)};
+  for (const auto& [key, value] : changes) {
+    INFO(key);
+    CHECK(identities.insert(Cell().put(key, value).identity()).second);
+  }
+  CHECK(identities.insert(Cell().without("jps").set("workload.arrivals", "closed").identity())
+            .second);
+  CHECK(identities.size() == changes.size() + 3);
+}
+
+TEST_CASE("every switch of a pinning policy makes another cell") {
+  const auto continuum = [] { return Cell().set("policy", "continuum"); };
+  std::set<std::string> identities = {
+      continuum().identity(),
+      continuum().set("policy.ttl_s", 3).identity(),
+      continuum().set("policy.threshold_s", 3).identity(),
+      continuum().set("policy.protect_waiting", true).identity(),
+      continuum().set("policy.release_on_handoff", true).identity(),
+      continuum().set("policy.victim", "latest_job").identity(),
+      continuum().set("policy.pressure_victim", "latest_deadline").identity()};
+  CHECK(identities.size() == 7);
+}
+
+TEST_CASE(
+    "a recorded workload is its content: another place is the same cell, another byte is not") {
+  const support::TempDir here, there;
+  const std::string identity = replaying(here.write("a.jsonl", "content")).identity();
+  CHECK(replaying(there.write("b.jsonl", "content")).identity() == identity);
+  CHECK(replaying(there.write("b.jsonl", "Content")).identity() != identity);
+  CHECK_THAT(identity, !Contains(here.path().string()));
+  CHECK_THAT(identity, !Contains("jsonl"));
+}
+
+TEST_CASE("tokenizer and recorded arrivals count by their content too") {
+  const support::TempDir folder;
+  const std::string jobs = folder.write("jobs.jsonl", "");
+  const auto with_file = [&](const std::string& key, const std::string& content) {
+    Cell cell = replaying(jobs).set(key, folder.write("other", content));
+    if (key == "workload.arrival_trace") cell.without("jps").set("workload.arrivals", "trace");
+    return cell.identity();
+  };
+  for (const std::string key : {"workload.tokenizer", "workload.arrival_trace"}) {
+    INFO(key);
+    CHECK(with_file(key, "1\n") != with_file(key, "2\n"));
+    CHECK(with_file(key, "1\n") != replaying(jobs).identity());
+    CHECK_THAT(with_file(key, "1\n"), !Contains(folder.path().string()));
+  }
+}
+
+TEST_CASE("the identity holds the constants of the cost model") {
+  CHECK_THAT(Cell().identity(), Contains("\"sim.constants\""));
+  CHECK(Cell().bind().identity.at("sim.constants") !=
+        Cell().set("sim.cost_model", "published").bind().identity.at("sim.constants"));
+}
+
+TEST_CASE("host memory makes no other cell of a policy without a host tier") {
+  CHECK(Cell().set("dram_gib", 16).identity() == Cell().identity());
+}

@@ -1,0 +1,218 @@
+#include "driver/farm/dispatcher.hpp"
+
+#include "tests/driver/farm/dispatcher_world.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace driver;
+using driver_test::big_cell;
+using driver_test::cell;
+using driver_test::World;
+using std::chrono::seconds;
+using Why = LeftCell::Why;
+using Catch::Matchers::Contains;
+
+TEST_CASE("what the machine hinders is tried elsewhere, then left, and never failed") {
+  World world({cell(0, 9), cell(1, 1)}, {.workers = 2});
+  world.join(1);
+  world.join(2);
+  world.done(2);
+  world.hinder(1);
+  REQUIRE(world.cell_of(2) == 0);
+  SECTION("it is done there") {
+    world.done(2);
+    CHECK(world.fate(0) == "done");
+  }
+  SECTION("the same there: the next run has it, with the reason") {
+    world.hinder(2);
+    CHECK(world.dispatcher.finished());
+    CHECK(world.fate(0).empty());
+    CHECK(world.left(0) == LeftCell::Why::hindered);
+    CHECK(world.dispatcher.left().front().reason == "disk full");
+  }
+  SECTION("failures of its own are counted apart") {
+    world.fail(2);
+    const int next = world.busy().front();
+    CHECK(world.attempt_of(next) == 3);
+    world.fail(next);
+    CHECK(world.fate(0) == "failed");
+  }
+}
+
+TEST_CASE("the longest expected cell goes first, equals in plan order, unknown ones last") {
+  World world({cell(0, 1), cell(1, 0), cell(2, 5), cell(3, 1), cell(4, 9)}, {.workers = 1});
+  world.join(1);
+  while (world.cell_of(1)) world.done(1);
+  CHECK(world.started() == std::vector{4, 2, 0, 3, 1});
+  CHECK(world.dispatcher.finished());
+  world.check_end();
+}
+
+TEST_CASE("a worker takes only cells of the SKU that it is") {
+  World world({cell(0, 9, "a100-40gb"), cell(1, 1, "h100-80gb")}, {.workers = 2});
+  world.join(1, "h100-80gb");
+  CHECK(world.cell_of(1) == 1);
+  world.join(2, "a100-40gb");
+  CHECK(world.cell_of(2) == 0);
+}
+
+TEST_CASE("a worker that is no SKU plays any") {
+  World world({cell(0, 9, "a100-40gb"), cell(1, 1, "h100-80gb")}, {.workers = 1});
+  world.join(1);
+  CHECK(world.cell_of(1) == 0);
+  world.done(1);
+  CHECK(world.cell_of(1) == 1);
+}
+
+TEST_CASE("cells of a SKU that no worker has are left, with both names, and the others run") {
+  World world({cell(0, 1, "a100-40gb"), cell(1, 1, "h100-80gb")}, {.workers = 1});
+  world.join(1, "h100-80gb");
+  CHECK(world.dispatcher.missing_skus() == std::vector<std::string>{"a100-40gb"});
+  world.done(1);
+  CHECK(world.dispatcher.finished());
+  REQUIRE(world.dispatcher.left().size() == 1);
+  CHECK(world.left(0) == Why::no_worker);
+  CHECK(world.dispatcher.left()[0].reason ==
+        "no sim worker is a a100-40gb; the workers are: h100-80gb");
+  CHECK(world.started() == std::vector{1});
+}
+
+TEST_CASE("nothing is called missing before every worker has said what it is") {
+  World world({cell(0, 1, "a100-40gb")}, {.workers = 2, .hello_grace = seconds(10)});
+  world.join(1, "h100-80gb");
+  world.pass(seconds(5));
+  CHECK_FALSE(world.dispatcher.finished());
+  CHECK(world.dispatcher.missing_skus().empty());
+  SECTION("one that comes late still counts") {
+    world.join(2, "a100-40gb");
+    CHECK(world.cell_of(2) == 0);
+  }
+  SECTION("one that never comes is not waited for longer than the grace") {
+    world.pass(seconds(6));
+    CHECK(world.dispatcher.finished());
+    CHECK(world.left(0) == Why::no_worker);
+  }
+}
+
+TEST_CASE("a worker of another backend gets nothing") {
+  Dispatcher dispatcher({cell(0)}, {.backend = "cuda", .workers = 1});
+  const auto commands = dispatcher.on(WorkerJoined{1, {"", "n1", 10, "sim"}}, Nanos{0});
+  REQUIRE(commands.size() == 1);
+  CHECK(std::holds_alternative<StopWorker>(commands[0]));
+  CHECK(dispatcher.left()[0].why == Why::no_worker);
+}
+
+// Failures -----------------------------------------------------------------------------------
+
+TEST_CASE("a failed cell is tried once more, on another worker where there is one") {
+  World world({cell(0)}, {.workers = 2});
+  world.join(1);
+  world.join(2);
+  REQUIRE(world.cell_of(1) == 0);
+  world.fail(1);
+  REQUIRE(world.cell_of(2) == 0);
+  CHECK(world.attempt_of(2) == 2);
+  SECTION("and may succeed there") {
+    world.done(2);
+    CHECK(world.fate(0) == "done");
+  }
+  SECTION("or fails for good") {
+    world.fail(2);
+    CHECK(world.fate(0) == "failed");
+    CHECK(world.reason(0) == "broke");
+  }
+  CHECK(world.dispatcher.finished());
+}
+
+TEST_CASE("the second try waits for the other worker while that is busy") {
+  World world({cell(0, 5), cell(1, 9)}, {.workers = 2});
+  world.join(1);
+  world.join(2);
+  REQUIRE(world.cell_of(2) == 0);
+  world.fail(2);
+  CHECK_FALSE(world.cell_of(2));
+  world.done(1);
+  CHECK(world.cell_of(1) == 0);
+}
+
+TEST_CASE("with one worker, or none other able to, the second try is where the first was") {
+  World world({cell(0)}, {.workers = 2});
+  world.join(1, "h100-80gb");
+  world.join(2, "a100-40gb");
+  world.fail(1);
+  CHECK(world.cell_of(1) == 0);
+}
+
+TEST_CASE("attempts go on counting from earlier runs") {
+  World world({{.cell = 0, .sku = "h100-80gb", .attempts = 3}}, {.workers = 1});
+  world.join(1);
+  CHECK(world.attempt_of(1) == 4);
+}
+
+TEST_CASE("a verdict other than failed is final") {
+  World world({cell(0)}, {.workers = 1});
+  world.join(1);
+  world.fail(1, sweep::CellStatus::infeasible);
+  CHECK(world.fate(0) == "infeasible");
+}
+
+TEST_CASE("a poisoned worker takes no more cells, its cell goes elsewhere") {
+  World world({cell(0, 9), cell(1, 5), cell(2, 1)}, {.workers = 2});
+  world.join(1);
+  world.join(2);
+  world.poison(1);
+  world.done(2);
+  CHECK(world.cell_of(2) == 0);
+  world.done(2);
+  CHECK(world.cell_of(2) == 2);
+  CHECK_FALSE(world.cell_of(1));
+}
+
+TEST_CASE("when the last worker is poisoned, the rest is left") {
+  World world({cell(0), cell(1)}, {.workers = 1});
+  world.join(1);
+  world.poison(1);
+  CHECK(world.dispatcher.finished());
+  CHECK(world.left(0) == Why::workers_lost);
+  CHECK(world.left(1) == Why::workers_lost);
+}
+
+TEST_CASE("a cell whose process died twice before is quarantined and never starts") {
+  World world({{.cell = 0, .sku = "h100-80gb", .attempts = 2, .deaths = 2},
+               {.cell = 1, .sku = "h100-80gb", .attempts = 1, .deaths = 1}},
+              {.workers = 1});
+  world.join(1);
+  CHECK(world.fate(0) == "quarantined");
+  CHECK(world.reason(0) == "killed its process 2 times");
+  CHECK(world.last_attempt(0) == 2);
+  CHECK(world.cell_of(1) == 1);
+}
+
+TEST_CASE("a loss counts as a death only for the one cell that was running") {
+  World world(
+      {{.cell = 0, .sku = "h100-80gb", .estimate_s = 9, .attempts = 1, .deaths = 1}, cell(1)},
+      {.workers = 2});
+  world.join(1);
+  world.join(2);
+  REQUIRE(world.cell_of(1) == 0);
+  SECTION("two were running: it is tried again") {
+    world.kill(1);
+    CHECK(world.fate(0).empty());
+    world.done(2);
+    CHECK(world.cell_of(2) == 0);
+  }
+  SECTION("it was alone: quarantined") {
+    world.done(2);
+    world.kill(1);
+    CHECK(world.fate(0) == "quarantined");
+    CHECK_THAT(world.reason(0), Contains("killed its process 2 times"));
+  }
+}
+
+TEST_CASE("a lost process frees its node's memory") {
+  World world({big_cell(0, 150, 9), big_cell(1, 150, 5)}, {.workers = 2});
+  world.join(1, "", "n1", 200);
+  world.join(2, "", "n1", 200);
+  REQUIRE(world.busy() == std::vector{1});
+  world.kill(1);
+  CHECK(world.busy() == std::vector{2});
+}

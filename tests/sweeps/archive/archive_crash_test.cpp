@@ -1,0 +1,396 @@
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/spec/file_digest.hpp"
+#include "sweeps/upkeep/check.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/sweeps/archive/archive_world.hpp"
+
+using namespace sweep;
+
+namespace {
+
+constexpr int kCells = 3;
+
+/// Calls `before(operation)` ahead of every change, and does not wait for the disk.
+class WatchedFiles : public FileOps {
+ public:
+  std::function<void(int operation)> before = [](int) {};
+  int operations = 0;
+
+  void write(const std::string& path, std::string_view bytes) override {
+    step();
+    FileOps::write(path, bytes);
+  }
+  void copy(const std::string& from, const std::string& to) override {
+    step();
+    FileOps::copy(from, to);
+  }
+  void sync(const std::string&) override { step(); }
+  void rename(const std::string& from, const std::string& to) override {
+    step();
+    FileOps::rename(from, to);
+  }
+  bool link(const std::string& from, const std::string& to) override {
+    step();
+    return FileOps::link(from, to);
+  }
+  void remove(const std::string& path) override {
+    step();
+    FileOps::remove(path);
+  }
+  void sync_folder(const std::string&) override { step(); }
+
+ protected:
+  void step() { before(++operations); }
+};
+
+/// What a run does: marks, commits, a merge on the way, the final merge. `acknowledged` is told of
+/// each cell whose commit has returned. Returns what was done before it.
+std::vector<int> run(ArchiveWorld& world, const std::map<int, std::string>& bytes,
+                     const std::function<void(int)>& acknowledged) {
+  Archive& archive = world.open();
+  const std::vector<int> done = world.done();
+  for (const int cell : {2, 0, 1}) {
+    if (std::find(done.begin(), done.end(), cell) != done.end()) continue;
+    archive.mark_started({world.key(cell), 1, 0, "n", 1, "running", ""});
+    archive.commit(world.key(cell), bytes.at(cell));
+    acknowledged(cell);
+    if (cell == 0) archive.merge();
+  }
+  archive.finalize();
+  world.close();
+  return done;
+}
+
+std::map<int, std::string> all_bytes(const ArchiveWorld& world) {
+  std::map<int, std::string> bytes;
+  for (int cell = 0; cell < kCells; ++cell) bytes[cell] = world.bytes(cell);
+  return bytes;
+}
+
+/// Runs `action` in a process of its own, which may be killed; returns what it acknowledged.
+std::set<int> acknowledged_by(const std::function<void(const std::function<void(int)>&)>& action,
+                              int& status) {
+  int channel[2];
+  REQUIRE(::pipe(channel) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    action([&](int cell) {
+      const char byte = static_cast<char>(cell);
+      if (::write(channel[1], &byte, 1) != 1) ::_exit(9);
+    });
+    ::_exit(0);
+  }
+  ::close(channel[1]);
+  std::set<int> cells;
+  char byte;
+  while (::read(channel[0], &byte, 1) == 1) cells.insert(byte);
+  ::close(channel[0]);
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return cells;
+}
+
+/// The archive with its shards opens, and has every one of these cells.
+void check_has(const ArchiveWorld& world, const std::set<int>& acknowledged) {
+  if (!std::filesystem::exists(world.path())) {
+    CHECK(acknowledged.empty());
+    return;
+  }
+  ArchiveReader reader(world.path());
+  for (const int cell : acknowledged) {
+    CHECK(reader.cells()[static_cast<std::size_t>(cell)].status == CellStatus::ok);
+    CHECK(same_results(reader.load_table(cell, "steps"), world.result(cell).result.steps));
+  }
+}
+
+/// An undisturbed run's archive.
+class Reference {
+ public:
+  Reference() : world_(kCells) {
+    world_.files = &files_;
+    run(world_, all_bytes(world_), [](int) {});
+  }
+  void check_equal(const std::string& path) const {
+    CHECK(archive_differences(world_.path(), path) == std::vector<std::string>{});
+    CHECK(check_archive(path) == std::vector<std::string>{});
+  }
+  /// As check_equal, by digests alone.
+  void check_same_results(const std::string& path) const {
+    const ArchiveReader mine(world_.path()), other(path);
+    for (std::size_t i = 0; i < kCells; ++i) {
+      CHECK(mine.cells()[i].digest == other.cells()[i].digest);
+    }
+  }
+  int operations() const { return files_.operations; }
+
+ private:
+  WatchedFiles files_;
+  ArchiveWorld world_;
+};
+
+/// A disk that forgets, when the power fails, what it was not told to keep: bytes of files that
+/// were not synced, renames and removals in folders that were not.
+class ForgetfulDisk : public WatchedFiles {
+ public:
+  explicit ForgetfulDisk(std::string backups) : backups_(std::move(backups)) {}
+
+  void write(const std::string& path, std::string_view bytes) override {
+    WatchedFiles::write(path, bytes);
+    synced_.erase(path);
+  }
+  void copy(const std::string& from, const std::string& to) override {
+    WatchedFiles::copy(from, to);
+    synced_.erase(to);
+  }
+  void sync(const std::string& path) override {
+    WatchedFiles::sync(path);
+    synced_.insert(path);
+  }
+  void rename(const std::string& from, const std::string& to) override {
+    const std::string backup = keep(to);
+    WatchedFiles::rename(from, to);
+    pending_.push_back({from, to, backup, synced_.count(to) > 0});
+    if (synced_.erase(from) > 0) {
+      synced_.insert(to);
+    } else {
+      synced_.erase(to);
+    }
+  }
+  bool link(const std::string& from, const std::string& to) override {
+    if (synced_.count(from) > 0) synced_.insert(to);
+    return WatchedFiles::link(from, to);
+  }
+  void remove(const std::string& path) override {
+    const std::string backup = keep(path);
+    WatchedFiles::remove(path);
+    if (!backup.empty()) pending_.push_back({"", path, backup, synced_.count(path) > 0});
+  }
+  void sync_folder(const std::string& folder) override {
+    WatchedFiles::sync_folder(folder);
+    std::erase_if(pending_, [&](const Change& change) { return folder_of(change.to) == folder; });
+  }
+
+  void cut_power(const std::string& archive) {
+    for (auto change = pending_.rbegin(); change != pending_.rend(); ++change) undo(*change);
+    std::vector<std::string> files = {archive};
+    for (const std::string& name : names_in(archive + ".d"))
+      files.push_back(archive + ".d/" + name);
+    for (const std::string& file : files) {
+      if (synced_.count(file) > 0 || !std::filesystem::exists(file)) continue;
+      std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+    }
+  }
+
+ private:
+  struct Change {
+    std::string from, to;  // from is empty for a removal
+    std::string backup;    // of what was at `to`; empty: nothing was
+    bool backup_synced;
+  };
+
+  std::string keep(const std::string& path) {
+    if (!std::filesystem::exists(path)) return "";
+    const std::string backup = backups_ + "/backup" + std::to_string(count_++);
+    std::filesystem::create_hard_link(path, backup);
+    return backup;
+  }
+  void undo(const Change& change) {
+    if (!change.from.empty()) {
+      std::filesystem::create_directories(folder_of(change.from));
+      std::filesystem::rename(change.to, change.from);
+      if (synced_.erase(change.to) > 0) synced_.insert(change.from);
+    }
+    if (change.backup.empty()) return;
+    std::filesystem::create_directories(folder_of(change.to));
+    std::filesystem::rename(change.backup, change.to);
+    if (change.backup_synced) synced_.insert(change.to);
+  }
+
+  std::string backups_;
+  int count_ = 0;
+  std::set<std::string> synced_;
+  std::vector<Change> pending_;
+};
+
+struct PowerCut {};
+
+/// Ends the process in order. HDF5 does not free what it holds after a failure, so not where leaks
+/// are counted.
+[[noreturn]] void leave(int status) {
+#ifdef __SANITIZE_ADDRESS__
+  ::_exit(status);
+#endif
+  std::exit(status);
+}
+
+}  // namespace
+
+TEST_CASE("a process killed ahead of any of its changes loses no cell that it acknowledged",
+          "[archive][crash]") {
+  const Reference reference;
+  REQUIRE(reference.operations() > 30);
+  for (int kill_at = 1; kill_at <= reference.operations(); kill_at += support::stride()) {
+    INFO("killed at change " << kill_at);
+    ArchiveWorld world(kCells);
+    const std::map<int, std::string> bytes = all_bytes(world);
+    WatchedFiles files;
+    world.files = &files;
+    files.before = [kill_at](int operation) {
+      if (operation == kill_at) ::kill(::getpid(), SIGKILL);
+    };
+    int status = 0;
+    const std::set<int> acknowledged =
+        acknowledged_by([&](const auto& say) { run(world, bytes, say); }, status);
+    REQUIRE(WIFSIGNALED(status));
+    check_has(world, acknowledged);
+    files.before = [](int) {};
+    const std::vector<int> done = run(world, bytes, [](int) {});
+    for (const int cell : acknowledged) CHECK(std::count(done.begin(), done.end(), cell) == 1);
+    CHECK(world.warnings.empty());
+    reference.check_equal(world.path());
+  }
+}
+
+TEST_CASE("a run killed at random instants and resumed each time ends as one that was not",
+          "[archive][crash]") {
+  const Reference reference;
+  std::mt19937 random(7);
+  for (int sweep = 0; sweep < support::scaled(3); ++sweep) {
+    ArchiveWorld world(kCells);
+    const std::map<int, std::string> bytes = all_bytes(world);
+    WatchedFiles files;
+    world.files = &files;
+    std::set<int> acknowledged;
+    int kills = 0, status = -1;
+    while (status != 0) {
+      // Longer each time, so that the run ends.
+      const auto micros =
+          static_cast<suseconds_t>(1 + random() % static_cast<unsigned>(4000 * ++kills));
+      for (const int cell : acknowledged_by(
+               [&](const auto& say) {
+                 ::signal(SIGALRM, [](int) { ::kill(::getpid(), SIGKILL); });
+                 const itimerval timer{{0, 0}, {micros / 1'000'000, micros % 1'000'000}};
+                 ::setitimer(ITIMER_REAL, &timer, nullptr);
+                 run(world, bytes, say);
+               },
+               status)) {
+        CHECK(acknowledged.insert(cell).second);  // no cell runs twice
+      }
+      check_has(world, acknowledged);
+    }
+    CHECK(acknowledged.size() <= kCells);
+    reference.check_equal(world.path());
+  }
+}
+
+TEST_CASE("a power cut ahead of any change loses no cell that was acknowledged",
+          "[archive][crash]") {
+  const Reference reference;
+  for (int cut_at = 1; cut_at <= reference.operations(); cut_at += support::stride()) {
+    INFO("power cut at change " << cut_at);
+    ArchiveWorld world(kCells);
+    const std::map<int, std::string> bytes = all_bytes(world);
+    ForgetfulDisk disk(world.scratch());
+    disk.before = [cut_at](int operation) {
+      if (operation == cut_at) throw PowerCut();
+    };
+    std::set<int> acknowledged;
+    world.files = &disk;
+    CHECK_THROWS_AS(run(world, bytes, [&](int cell) { acknowledged.insert(cell); }), PowerCut);
+    world.close();
+    disk.cut_power(world.path());
+    check_has(world, acknowledged);
+    WatchedFiles files;
+    world.files = &files;
+    run(world, bytes, [](int) {});
+    reference.check_same_results(world.path());
+  }
+}
+
+TEST_CASE(
+    "a full disk at any write stops the run with the reason, and it goes on when there is room",
+    "[archive][crash]") {
+  const Reference reference;
+  int unharmed = 0;
+  for (int full_at = 1; full_at <= reference.operations(); full_at += support::stride()) {
+    INFO("full at change " << full_at);
+    ArchiveWorld world(kCells);
+    const std::map<int, std::string> bytes = all_bytes(world);
+    WatchedFiles files;
+    world.files = &files;
+    files.before = [full_at](int operation) {
+      if (operation == full_at) throw FileError("write", "results.h5.d/x", ENOSPC);
+    };
+    std::set<int> acknowledged;
+    try {
+      run(world, bytes, [&](int cell) { acknowledged.insert(cell); });
+      ++unharmed;
+    } catch (const ArchiveWriteFailed& error) {
+      CHECK_THAT(error.what(), Catch::Matchers::Contains("No space left on device"));
+      CHECK_THAT(error.what(), Catch::Matchers::Contains(world.path()));
+    }
+    check_has(world, acknowledged);
+    run(world, bytes, [](int) {});
+    reference.check_same_results(world.path());
+  }
+  // Of each cell that is stored the mark stays for the next start.
+  if (support::stride() == 1) CHECK(unharmed == kCells);
+}
+
+TEST_CASE("a disk that is full while HDF5 writes leaves the archive as it was",
+          "[archive][crash]") {
+  ArchiveWorld world(kCells);
+  WatchedFiles files;
+  world.files = &files;
+  const std::map<int, std::string> bytes = all_bytes(world);
+  world.open();
+  for (int cell = 0; cell < kCells; ++cell) world.archive().commit(world.key(cell), bytes.at(cell));
+  const std::string before = sha256_of_file(world.path());
+  const auto room = static_cast<rlim_t>(std::filesystem::file_size(world.path()));
+  int status = 0;
+  acknowledged_by(
+      [&](const auto&) {
+        ::signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{room + 4096, room + 4096};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        try {
+          world.archive().merge();
+        } catch (const ArchiveWriteFailed& error) {
+          const bool says_why =
+              std::string(error.what()).find("File too large") != std::string::npos;
+          leave(says_why ? 42 : 43);
+        }
+      },
+      status);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 42);
+  CHECK(sha256_of_file(world.path()) == before);
+  world.archive().finalize();
+  CHECK(check_archive(world.path()) == std::vector<std::string>{});
+}
+
+TEST_CASE("a folder that cannot be written is an error before anything is changed", "[archive]") {
+  class ReadOnly : public FileOps {
+    void make_folder(const std::string& path) override {
+      throw FileError("make the folder", path, EROFS);
+    }
+  } read_only;
+  ArchiveWorld world(1);
+  world.files = &read_only;
+  CHECK_THAT(error_of<ArchiveWriteFailed>([&] { world.open(); }),
+             Catch::Matchers::Contains("Read-only file system"));
+  CHECK_FALSE(std::filesystem::exists(world.path()));
+}

@@ -1,0 +1,183 @@
+// Archives and shards that a program of schema 1.0 has left, made from today's by taking away what
+// came later.
+#include <fstream>
+#include <iterator>
+
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/hdf5/h5.hpp"
+#include "sweeps/upkeep/check.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/sweeps/archive/archive_world.hpp"
+
+using namespace sweep;
+
+namespace {
+
+constexpr std::size_t kTrailerBytes = std::string_view("\nkvsweep shard sha256 \n").size() + 64;
+const std::vector<std::string> kLaterStepColumns = {"window",         "forward",    "host_blk_used",
+                                                    "host_blk_total", "n_loading",  "n_again_tok",
+                                                    "stall_s",        "h2d_busy_s", "d2h_busy_s"};
+
+void remove_columns(Table& table, const std::vector<std::string>& names) {
+  std::erase_if(table.columns, [&](const Column& column) {
+    return std::find(names.begin(), names.end(), column.name) != names.end();
+  });
+}
+
+/// Tables that came later.
+std::span<const std::string_view> later_tables() {
+  return std::span(kCellTables).subspan(kEarliestTables);
+}
+
+void remove_ranges(Table& cells) {
+  for (const std::string_view table : later_tables())
+    remove_columns(cells, {std::string(table) + "_off", std::string(table) + "_n"});
+}
+
+Table shorter_footer(hid_t file) {
+  Table footer = read_packed_table(file, "footer");
+  std::get<std::vector<std::string>>(footer.columns[0].data).resize(kEarliestTables);
+  std::get<std::vector<std::int64_t>>(footer.columns[1].data).resize(kEarliestTables);
+  return footer;
+}
+
+template <class Value>
+void replace_attribute(hid_t object, const std::string& name, const Value& value) {
+  h5_check(H5Adelete(object, name.c_str()), "remove " + name);
+  write_attribute(object, name, value);
+}
+
+void age_archive(const std::string& path) {
+  H5File file = open_h5_for_writing(path);
+  replace_attribute(file.get(), "schema_minor", std::int64_t{0});
+  for (const std::string_view table : later_tables()) remove_object(file.get(), std::string(table));
+  {
+    const H5Group steps(H5Gopen2(file.get(), "steps", H5P_DEFAULT), "open steps");
+    std::vector<std::string> left = read_texts_attribute(steps.get(), "columns");
+    for (const std::string& name : kLaterStepColumns) {
+      remove_object(steps.get(), name);
+      std::erase(left, name);
+    }
+    replace_attribute(steps.get(), "columns", left);
+  }
+  Table cells = read_table(file.get(), "cells");
+  remove_ranges(cells);
+  const Table footer = shorter_footer(file.get());
+  std::vector<std::vector<std::string>> parts;
+  {
+    const H5Group group(H5Gopen2(file.get(), "cells", H5P_DEFAULT), "open cells");
+    for (const char* part : {"axes", "figures", "notes"})
+      parts.push_back(read_texts_attribute(group.get(), part));
+  }
+  remove_object(file.get(), "cells");
+  remove_object(file.get(), "footer");
+  write_table(file.get(), cells);
+  const H5Group group(H5Gopen2(file.get(), "cells", H5P_DEFAULT), "open cells");
+  write_attribute(group.get(), "axes", parts[0]);
+  write_attribute(group.get(), "figures", parts[1]);
+  write_attribute(group.get(), "notes", parts[2]);
+  write_packed_table(file.get(), footer);
+  const H5Dataset stored(H5Dopen2(file.get(), "footer", H5P_DEFAULT), "open the footer");
+  write_fixed_attribute(stored.get(), "cells_sha256", table_digest(cells));
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_bytes_to(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+void age_shard(const std::string& path) {
+  const std::string bytes = bytes_of(path);
+  write_bytes_to(path, bytes.substr(0, bytes.size() - kTrailerBytes));
+  {
+    H5File file = open_h5_for_writing(path);
+    replace_attribute(file.get(), "schema_minor", std::int64_t{0});
+    Table steps = read_packed_table(file.get(), "steps"),
+          cells = read_packed_table(file.get(), "cells");
+    remove_columns(steps, kLaterStepColumns);
+    remove_ranges(cells);
+    const Table footer = shorter_footer(file.get());
+    for (const char* name : {"evictions", "steps", "cells", "footer"})
+      remove_object(file.get(), name);
+    for (const Table& table : {steps, cells, footer}) write_packed_table(file.get(), table);
+    file.close_checked("close " + path);
+  }
+  const std::string body = bytes_of(path);
+  write_bytes_to(path, body + "\nkvsweep shard sha256 " + sha256_of(body) + '\n');
+}
+
+/// Cells 0 and 2 of four are done.
+void half_done(ArchiveWorld& world) {
+  world.open();
+  world.run_all({0, 2});
+  world.close();
+}
+
+void check_cells_1_to_3(ArchiveWorld& world, const std::vector<int>& done) {
+  world.open(OpenMode::resume);
+  CHECK(world.warnings.empty());
+  CHECK(world.done() == done);
+}
+
+}  // namespace
+
+TEST_CASE("an archive of schema 1.0 is whole, and what came later holds nothing", "[archive]") {
+  ArchiveWorld world(4);
+  half_done(world);
+  age_archive(world.path());
+  CHECK(check_archive(world.path()).empty());
+  ArchiveReader reader(world.path());
+  const ShardContents cell = reader.load(2);
+  CHECK(cell.result.evictions.rows() == 0);
+  CHECK(cell.result.evictions.has("t_resume_s"));
+  CHECK(cell.result.steps.values<std::int64_t>("step").size() == 22);
+  CHECK(cell.result.steps.values<std::int32_t>("window") == std::vector<std::int32_t>(22, 0));
+  CHECK(std::isnan(cell.result.steps.values<double>("stall_s").at(21)));
+  CHECK(reader.load_table(2, "evictions").rows() == 0);
+  CHECK(reader.load_table(2, "steps").has("forward"));
+}
+
+TEST_CASE("a run goes on with an archive of schema 1.0, and it gets what it lacks", "[archive]") {
+  ArchiveWorld world(4);
+  half_done(world);
+  age_archive(world.path());
+  check_cells_1_to_3(world, {0, 2});
+  world.run_all({3, 1});
+  world.close();
+  CHECK(check_archive(world.path()).empty());
+  ArchiveReader reader(world.path());
+  CHECK(reader.load(1).record.digest == reader.cells()[1].digest);
+  const H5File file = open_h5(world.path());
+  CHECK(has_object(file.get(), "evictions"));
+  CHECK(read_integer_attribute(file.get(), "schema_minor") == 3);
+}
+
+TEST_CASE("an archive of schema 1.0 keeps its results under another order of cells", "[archive]") {
+  ArchiveWorld world(4);
+  half_done(world);
+  age_archive(world.path());
+  std::swap(world.plan[0], world.plan[3]);
+  world.plan[0].index = 0;
+  world.plan[3].index = 3;
+  world.open(OpenMode::resume);
+  CHECK(world.done() == std::vector<int>{2, 0});
+  world.close();
+  CHECK(check_archive(world.path()).empty());
+}
+
+TEST_CASE("shards of schema 1.0 are taken into the archive", "[archive]") {
+  ArchiveWorld world(4);
+  world.open();
+  world.commit(1);
+  world.commit(3);
+  world.close();
+  age_shard(world.shard(1));
+  check_cells_1_to_3(world, {1, 3});
+  world.close();
+  CHECK(check_archive(world.path()).empty());
+}

@@ -1,0 +1,153 @@
+#include "sweeps/archive/shard.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <numeric>
+#include <random>
+
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/hdf5/h5.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/sweeps/archive/archive_world.hpp"
+
+using namespace sweep;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string complaint(const std::string& path, const std::string& key) {
+  return error_of<ArchiveError>([&] { read_shard(path, key); });
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+class Shard {
+ public:
+  const ArchiveWorld world{4};
+  const std::string bytes = world.bytes(3);
+  const std::string path = world.scratch() + "/shard.h5";
+};
+
+}  // namespace
+
+TEST_CASE("a shard gives back everything that a cell left behind", "[archive]") {
+  const Shard shard;
+  write_file(shard.path, shard.bytes);
+  const ShardContents made = shard.world.result(3),
+                      read = read_shard(shard.path, shard.world.key(3));
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    CHECK(same_results(*made.tables()[i], *read.tables()[i]));
+  }
+  CHECK(read.record.axes == made.record.axes);
+  CHECK(read.record.run.wall_s == made.record.run.wall_s);
+  CHECK(read.result.figures.at(1).is_volatile);
+  CHECK(read.result.figures.at(0).unit == "s");
+  CHECK(read.result.notes.at(0).text == "auto");
+  const auto& tok = read.record.histograms.tok;
+  CHECK(std::accumulate(tok.begin(), tok.end(), std::int64_t{0}) == 23);
+  CHECK(read.record.histograms.dur[13] == 23);  // 2^-7 s to 2^-6 s
+}
+
+TEST_CASE("a shard has tables of KV accesses if its cell logged any, and gives them back",
+          "[archive]") {
+  const ArchiveWorld world{4};
+  const std::string path = world.scratch() + "/shard.h5";
+  ShardContents contents = world.result(3);
+  write_file(path, shard_bytes(contents));
+  CHECK_FALSE(has_object(H5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open").get(),
+                         "kv_access"));
+  KvAccessRow access;
+  access.kind = KvAccessKind::write_value;
+  access.block = 7;
+  access.saturated = true;
+  contents.result.kv_access = to_table<KvAccessRow>({&access, 1});
+  write_file(path, shard_bytes(contents));
+  const Table read = read_shard(path, world.key(3)).result.kv_access;
+  CHECK(same_results(read, contents.result.kv_access));
+  CHECK(read.values<std::int32_t>("block") == std::vector<std::int32_t>{7});
+  CHECK(read.column("kind").enum_names.at(3) == "write_value");
+}
+
+TEST_CASE("a shard is formed without writing any file", "[archive]") {
+  ArchiveWorld world(1);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit nothing{0, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &nothing);
+  std::string bytes;
+  CHECK_NOTHROW(bytes = shard_bytes(world.result(0)));
+  setrlimit(RLIMIT_FSIZE, &before);
+  CHECK_NOTHROW(check_shard_bytes(bytes, "it"));
+}
+
+TEST_CASE("a shard is a closed HDF5 file", "[archive]") {
+  const Shard shard;
+  write_file(shard.path, shard.bytes);
+  const H5File file(H5Fopen(shard.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open");
+  CHECK(read_packed_table(file.get(), "steps").rows() == 23);
+}
+
+TEST_CASE("one flipped bit anywhere in a shard is detected", "[archive]") {
+  const Shard shard;
+  std::mt19937 random(11);
+  for (int flip = 0; flip < support::scaled(300); ++flip) {
+    std::string damaged = shard.bytes;
+    const std::size_t at = random() % damaged.size();
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << random() % 8));
+    INFO("byte " << at);
+    REQUIRE_THROWS_AS(check_shard_bytes(damaged, "it"), ArchiveDamaged);
+  }
+}
+
+TEST_CASE("a shard cut short anywhere is detected", "[archive]") {
+  const Shard shard;
+  std::mt19937 random(12);
+  for (int cut = 0; cut < support::scaled(300); ++cut) {
+    const std::size_t size = random() % shard.bytes.size();
+    REQUIRE_THROWS_AS(check_shard_bytes(shard.bytes.substr(0, size), "it"), ArchiveDamaged);
+  }
+}
+
+TEST_CASE("a shard of another cell, or no shard at all, is refused by name", "[archive]") {
+  const Shard shard;
+  write_file(shard.path, shard.bytes);
+  CHECK(complaint(shard.path, "abc") ==
+        shard.path + " is damaged: it holds the cell " + shard.world.key(3));
+  write_file(shard.path, "");
+  CHECK(complaint(shard.path, "abc") == shard.path + " is damaged: it is truncated");
+}
+
+TEST_CASE("the digest is that of the results: volatile parts and columns of nothing do not count",
+          "[archive]") {
+  const ArchiveWorld world(2);
+  const auto digest = [](const ShardContents& contents) {
+    CellRecord record = contents.record;
+    record.figures = contents.result.figures;
+    record.notes = contents.result.notes;
+    return content_digest(record, contents.tables());
+  };
+  const ShardContents original = world.result(1);
+  ShardContents same = original;
+  same.record.run.host = "elsewhere";
+  same.result.figures[1].value = 5;
+  same.result.figures.push_back({"unknown", kNotObserved, "s", false});
+  std::reverse(same.result.steps.columns.begin(), same.result.steps.columns.end());
+  same.result.steps.columns.push_back(
+      {"later", "", "", false, {}, std::vector<std::int32_t>(original.result.steps.rows(), 0)});
+  CHECK(digest(same) == digest(original));
+
+  ShardContents figure = original, note = original, row = original, status = original;
+  figure.result.figures[0].value += 1e-9;
+  note.result.notes[0].text += "!";
+  std::get<std::vector<std::int32_t>>(row.result.steps.columns[3].data)[7] += 1;
+  status.record.status = CellStatus::timeout;
+  for (const ShardContents* changed : {&figure, &note, &row, &status}) {
+    CHECK(digest(*changed) != digest(original));
+  }
+}
