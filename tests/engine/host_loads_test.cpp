@@ -65,7 +65,7 @@ TEST_CASE("a loading request waits outside the queue, and returns with its KV", 
   world.add("b", 64, 3);
   CHECK(world.step() == "");
   CHECK((world.running() == "" && world.waiting() == "" && world.loading() == "a b"));
-  CHECK(world["a"].num_computed == 32);
+  CHECK(world["a"].num_computed_tokens == 32);
   CHECK(world.step() == "");
   world.arrived = true;
   CHECK(world.step() == "a:32 b:32");
@@ -106,7 +106,7 @@ TEST_CASE("of a prompt that is loaded whole the last token is recomputed", "[C5]
   LoadWorld world({.match = 40});
   world.add("a", 40, 3);
   world.step();
-  CHECK((world["a"].num_computed == 40 && world.table("a").size() == 3));
+  CHECK((world["a"].num_computed_tokens == 40 && world.table("a").size() == 3));
   CHECK((world.hashed_blocks("a") == 0 && world.kv.prefix_cache().num_blocks() == 0));
   world.arrived = true;
   CHECK(world.schedule() == "a:1");
@@ -217,7 +217,7 @@ TEST_CASE("a failed load of a blocking tier takes the request out of its step al
   world.apply();
   CHECK(world.finished() == "1 3");
   CHECK(world.running() == "2");
-  CHECK((world["2"].num_computed == 50 * 16 && world["2"].outputs.empty()));
+  CHECK((world["2"].num_computed_tokens == 50 * 16 && world["2"].outputs.empty()));
   CHECK(world.step() == "2:800");
   CHECK(world.finished() == "2");
 }
@@ -230,7 +230,7 @@ TEST_CASE("a request that shares blocks that failed to load leaves the step, too
   b.no_more_loads = true;  // hits the blocks just allocated to a
   world.fails_at[world["a"].id] = 1;
   CHECK(world.schedule() == "");
-  CHECK((world["a"].num_computed == 16 && world["b"].num_computed == 16));
+  CHECK((world["a"].num_computed_tokens == 16 && world["b"].num_computed_tokens == 16));
   world.apply();
   CHECK(world.step() == "a:80 b:88");
 }

@@ -31,7 +31,7 @@ struct RuleWorld {
   Request& turn(int tokens, const Turn& turn = {}) {
     Request& request = requests.make(turn);
     request.spec.prompt = std::span(prompt).first(static_cast<std::size_t>(tokens));
-    request.num_computed = tokens;
+    request.num_computed_tokens = tokens;
     rule->on_arrival(request);
     return request;
   }

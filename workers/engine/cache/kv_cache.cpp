@@ -43,7 +43,7 @@ Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, in
   const Admission answer = try_admit_loading(request, hits, new_tokens, reserved_tokens);
   if (answer.fit != Fit::ok) return answer;
   const int tokens =
-      request.num_computed + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
+      request.num_computed_tokens + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
   register_full_blocks(request, std::min(tokens, request.num_tokens()));
   return answer;
 }
@@ -52,7 +52,7 @@ Admission KvCache::try_admit_loading(Request& request, std::span<const BlockId> 
                                      int new_tokens, int reserved_tokens) {
   assert(new_tokens > 0 && (request.blocks.empty() || hits.empty()));
   const int tokens =
-      request.num_computed + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
+      request.num_computed_tokens + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
   const auto have = static_cast<int>(request.blocks.size() + hits.size());
   // Hits in the free list are counted as free, and touching them makes them unavailable.
   const auto free_hits =
@@ -77,7 +77,7 @@ void KvCache::take_hits(Request& request, std::span<const BlockId> hits) {
 }
 
 bool KvCache::try_grow(Request& request, int new_tokens) {
-  const int tokens = request.num_computed + new_tokens;
+  const int tokens = request.num_computed_tokens + new_tokens;
   if (blocks_for(tokens) - static_cast<int>(request.blocks.size()) > pool_.num_free()) return false;
   append_new_blocks(request, tokens);
   register_full_blocks(request, std::min(tokens, request.num_tokens()));
@@ -145,7 +145,7 @@ void KvCache::restore_order() {
 }
 
 void KvCache::forget_uncomputed(Request& request) {
-  unregister_from(request, request.num_computed / config_.block_size);
+  unregister_from(request, request.num_computed_tokens / config_.block_size);
 }
 
 void KvCache::unregister_from(Request& request, int first_block) {

@@ -86,7 +86,9 @@ class KvCache {
   Admission try_admit_loading(Request& request, std::span<const BlockId> hits, int new_tokens,
                               int reserved_tokens);
   /// Registers the full blocks of the request's computed tokens once their KV has arrived.
-  void register_loaded(Request& request) { register_full_blocks(request, request.num_computed); }
+  void register_loaded(Request& request) {
+    register_full_blocks(request, request.num_computed_tokens);
+  }
 
   /// Allocates blocks for `new_tokens` beyond the computed ones of a running request.
   bool try_grow(Request& request, int new_tokens);

@@ -251,7 +251,7 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
   turn.spec.known_hashes = fetch.hashes;
   turn.blocks = fetch.blocks;
   turn.num_hashed_blocks = fetch.hits;
-  turn.num_computed = static_cast<int>(landed) * kv_.block_size();
+  turn.num_computed_tokens = static_cast<int>(landed) * kv_.block_size();
   kv_.register_loaded(turn);
   for (std::size_t i = fetch.slots.size(); i-- > 0;) {
     if (done.failed && hits + i >= landed) host_.unpublish(fetch.slots[i]);

@@ -118,7 +118,7 @@ void Prefetcher::forget(const Request& request) {
 
 void Prefetcher::on_turn_finish(const Request& request, Nanos now) {
   PausedJob& job = job_of(request.spec.job);
-  const int full = request.num_computed / kv_.block_size();
+  const int full = request.num_computed_tokens / kv_.block_size();
   end_gap(job, now);
   job.hashes.clear();
   for (int i = 0; i < full; ++i) job.hashes.push_back(request.block_hash(i));

@@ -77,7 +77,7 @@ void OffloadTier::forget(Request& request, Nanos now) {
 
 void OffloadTier::on_turn_finish(Request& request, Nanos now) {
   if (config_.store_mode == StoreMode::eager && config_.tail_store) {
-    store_computed(request, request.num_computed / kv_.block_size(), KvReason::tail);
+    store_computed(request, request.num_computed_tokens / kv_.block_size(), KvReason::tail);
     submit_stores();
     transfers_.hand_over(now);
   }
