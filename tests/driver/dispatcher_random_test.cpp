@@ -62,7 +62,7 @@ void happen(World& world, Random& random) {
   if (kind < 40) return world.fail(worker);
   if (kind < 43) return world.poison(worker);
   if (kind < 46) return world.fail(worker, sweep::CellStatus::infeasible);
-  if (kind < 50) return world.hinder(worker);
+  if (kind < 50) return world.fault_machine(worker);
   world.done(worker);
 }
 

@@ -11,22 +11,23 @@ using std::chrono::seconds;
 using Why = LeftCell::Why;
 using Catch::Matchers::Contains;
 
-TEST_CASE("what the machine hinders is tried elsewhere, then left, and never failed") {
+TEST_CASE(
+    "a cell that a fault of the machine ends is retried elsewhere, then left, and never failed") {
   World world({cell(0, 9), cell(1, 1)}, {.workers = 2});
   world.join(1);
   world.join(2);
   world.done(2);
-  world.hinder(1);
+  world.fault_machine(1);
   REQUIRE(world.cell_of(2) == 0);
   SECTION("it is done there") {
     world.done(2);
     CHECK(world.fate(0) == "done");
   }
   SECTION("the same there: the next run has it, with the reason") {
-    world.hinder(2);
+    world.fault_machine(2);
     CHECK(world.dispatcher.finished());
     CHECK(world.fate(0).empty());
-    CHECK(world.left(0) == LeftCell::Why::hindered);
+    CHECK(world.left(0) == LeftCell::Why::machine_fault);
     CHECK(world.dispatcher.left().front().reason == "disk full");
   }
   SECTION("failures of its own are counted apart") {

@@ -30,7 +30,7 @@ TEST_CASE("a cell whose workers fall silent, one after the other, has not failed
   world.pass(seconds(62), {1, 3});
   world.done(2);
   CHECK(world.fate(0).empty());
-  CHECK(world.left(0) == Why::hindered);
+  CHECK(world.left(0) == Why::machine_fault);
 }
 
 TEST_CASE("a pause of the driver itself is no silence of the workers") {

@@ -54,7 +54,7 @@ class World {
     on(driver::CellFailed{worker, run.attempt, kind, "broke"});
   }
   /// The machine fails the cell.
-  void hinder(int worker) {
+  void fault_machine(int worker) {
     const Running run = end(worker);
     on(driver::CellFailed{worker, run.attempt, sweep::CellStatus::failed, "disk full", false,
                           true});

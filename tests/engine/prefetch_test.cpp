@@ -21,14 +21,14 @@ class Timetable final : public engine::PrefetchPolicy {
  public:
   void on_arrival(const engine::Request&) override {}
   void on_turn_finish(const engine::Request&, Nanos) override {}
-  bool foretells(JobId job) const override { return returns.contains(job); }
+  bool can_predict(JobId job) const override { return returns.contains(job); }
   Nanos returns_by(JobId job, double, Nanos now) const override {
     const auto known = returns.find(job);
     return std::max(now, known == returns.end() ? now + 1s : known->second);
   }
   double recompute_s(int, int missing) const override { return recompute * missing; }
   double score(const engine::AwaitedKv&, const engine::Scarcity&) const override { return worth; }
-  bool ranks_host_memory() const override { return ranks; }
+  bool ranks_host_tier() const override { return ranks; }
 
   std::map<JobId, Nanos> returns;
   double worth = 1;

@@ -188,7 +188,7 @@ TEST_CASE("a job alone finds all whole blocks of the turn before in the prefix c
   }
 }
 
-TEST_CASE("a job alone takes the steps that the token budget of each turn foretells") {
+TEST_CASE("a job alone takes the steps that the token budget of each turn implies") {
   const worker::ExperimentConfig config = alone().config();
   worker::WorkloadCache workloads;
   const worker::Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);

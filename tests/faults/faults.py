@@ -134,7 +134,7 @@ class Scenario:
         if again[0] != 0:
             return f"the next run fails: {again}"
         if results(folder, self.archive) != whole or folder.kvsweep("check", self.archive)[0] != 0:
-            return "the next run does not mend it"
+            return "the next run does not repair it"
         return None
 
 
@@ -178,11 +178,11 @@ class Campaign:
             folder.kvsweep(*scenario.words, fault=f"{call.removeprefix('kill ')}:0:5:{scenario.strikes}")
             return folder.calls()
 
-    def strike(self, scenario, call, nth, goes_on):
+    def strike(self, scenario, call, nth, should_retry):
         """(exit code, what is wrong or None) of the scenario with its nth such call failing."""
         with Folder(self.made) as folder:
             fault = f"{call.removeprefix('kill ')}:{nth}:{CALLS.get(call, 0)}:{scenario.strikes}"
-            code, _, err = folder.kvsweep(*scenario.words, fault=fault + (":on" if goes_on else ""))
+            code, _, err = folder.kvsweep(*scenario.words, fault=fault + (":on" if should_retry else ""))
             wrong = scenario.judge(folder, self.before.get(scenario.archive, {}), self.whole, code, err)
             if code == KILLED and call not in KILLS:
                 wrong = wrong or "killed"
@@ -208,8 +208,8 @@ def main(words):
                 if scenario.name not in chosen or call not in chosen:
                     continue
                 for nth in spread(campaign.calls_of(scenario, call), count):
-                    for goes_on in (False, True) if call in CALLS else (False,):
-                        key = (scenario.name, call, nth, goes_on)
+                    for should_retry in (False, True) if call in CALLS else (False,):
+                        key = (scenario.name, call, nth, should_retry)
                         code, fault = journal.once(key, partial(campaign.strike, scenario, *key[1:]))
                         table[scenario.name, call, code] += 1
                         if fault:

@@ -167,7 +167,7 @@ void GpuAccessLog::end_step(const engine::StepPlan& plan, const Event& end) {
                         flush_.get()),
         "copying an access log");
   buffer_->ready.record(flush_);
-  ring_->hand_on(*buffer_);
+  ring_->pass_on(*buffer_);
   buffer_ = nullptr;
 }
 

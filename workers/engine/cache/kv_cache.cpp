@@ -141,7 +141,7 @@ void KvCache::release_tail(Request& request, int num_blocks) {
 void KvCache::restore_order() {
   if (pool_.num_free() != pool_.num_usable()) return;
   for (auto block = static_cast<std::uint32_t>(pool_.num_usable()); block > 0; --block)
-    pool_.hand_out_next(BlockId{block});
+    pool_.move_to_free_head(BlockId{block});
 }
 
 void KvCache::forget_uncomputed(Request& request) {
@@ -224,7 +224,7 @@ void KvCache::release_block(BlockId block) {
   if (pool_.release(block)) {
     const bool cached = cache_.contains(block);
     num_cached_free_ += cached ? 1 : 0;
-    if (!cached && eviction_order_ != nullptr) pool_.hand_out_next(block);
+    if (!cached && eviction_order_ != nullptr) pool_.move_to_free_head(block);
   } else {
     count_kept(block, 1);
   }

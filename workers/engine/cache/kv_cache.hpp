@@ -47,7 +47,7 @@ class EvictionOrder {
  public:
   virtual ~EvictionOrder() = default;
   /// `count` blocks with content are about to be allocated from the head of the free list. May move
-  /// other blocks to the head, with hand_out_next().
+  /// other blocks to the head, with move_to_free_head().
   virtual void before_eviction(int count) = 0;
 };
 
@@ -129,7 +129,7 @@ class KvCache {
   /// the block released first is evicted first. Borrowed.
   void set_eviction_order(EvictionOrder& order) { eviction_order_ = &order; }
   /// Makes the free block the next to be allocated.
-  void hand_out_next(BlockId block) { pool_.hand_out_next(block); }
+  void move_to_free_head(BlockId block) { pool_.move_to_free_head(block); }
 
   /// Evictions since the last clear_evictions(), in order.
   std::span<const Eviction> evictions() const { return evictions_; }

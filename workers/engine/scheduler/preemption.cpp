@@ -44,7 +44,7 @@ void SchedulerState::withdraw(Request& request, StepPlan& plan) {
 
 bool SchedulerState::release_prefetched(KvReason pressure, Nanos now) {
   Prefetching* prefetching = tier.prefetching();
-  return prefetching != nullptr && prefetching->give_way(pressure, now);
+  return prefetching != nullptr && prefetching->release_prefetched(pressure, now);
 }
 
 bool SchedulerState::release_held(const Request* spared, KvReason pressure, Nanos now) {

@@ -70,7 +70,7 @@ void TransferQueue::raise(TransferId id, Urgency urgency, Nanos now) {
   // Its quanta may be queued behind others: withdraws all that it can, and hand_over() orders them
   // again.
   Direction& direction = direction_of(*transfer);
-  while (!direction.ahead.empty() && take_back_last(direction, now)) {
+  while (!direction.ahead.empty() && withdraw_last(direction, now)) {
   }
   const bool waiting = transfer->waiting;
   dequeue(*transfer);
@@ -84,7 +84,7 @@ void TransferQueue::cancel(TransferId id, Nanos now) {
   // Quanta behind it must be withdrawn first; the next hand_over() submits them again.
   auto& ahead = direction_of(*transfer).ahead;
   while (std::ranges::find(ahead, transfer, &Quantum::transfer) != ahead.end()) {
-    if (!take_back_last(direction_of(*transfer), now)) break;
+    if (!withdraw_last(direction_of(*transfer), now)) break;
   }
   dequeue(*transfer);
   transfer->copies.resize(static_cast<std::size_t>(transfer->handed));
@@ -92,7 +92,7 @@ void TransferQueue::cancel(TransferId id, Nanos now) {
 }
 
 /// Withdraws the quantum submitted last; false when it has started.
-bool TransferQueue::take_back_last(Direction& direction, Nanos now) {
+bool TransferQueue::withdraw_last(Direction& direction, Nanos now) {
   const Quantum last = direction.ahead.back();
   if (!copier_.withdraw(last.copy, now)) return false;
   direction.ahead.pop_back();
@@ -101,16 +101,16 @@ bool TransferQueue::take_back_last(Direction& direction, Nanos now) {
   return true;
 }
 
-void TransferQueue::take_back_less_urgent(Direction& direction, Nanos now) {
+void TransferQueue::withdraw_less_urgent(Direction& direction, Nanos now) {
   while (!direction.waiting.empty() && !direction.ahead.empty() &&
          sooner(*direction.waiting.back(), *direction.ahead.back().transfer)) {
-    if (!take_back_last(direction, now)) return;
+    if (!withdraw_last(direction, now)) return;
   }
 }
 
 void TransferQueue::hand_over(Nanos now) {
   for (Direction& direction : directions_) {
-    take_back_less_urgent(direction, now);
+    withdraw_less_urgent(direction, now);
     fill(direction, now);
   }
 }

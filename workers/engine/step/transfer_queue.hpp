@@ -111,8 +111,8 @@ class TransferQueue {
   Transfer* find(TransferId id);
   void enqueue(Transfer& transfer);
   void dequeue(Transfer& transfer);
-  bool take_back_last(Direction& direction, Nanos now);
-  void take_back_less_urgent(Direction& direction, Nanos now);
+  bool withdraw_last(Direction& direction, Nanos now);
+  void withdraw_less_urgent(Direction& direction, Nanos now);
   void fill(Direction& direction, Nanos now);
   void on_arrived(Direction& direction, const CopyDone& done);
   void finish_if_over(Transfer& transfer);
