@@ -58,11 +58,11 @@ class SpanBuilder {
   bool lengthen(std::size_t turn, std::size_t row) {
     if (share_[turn] == kNone) return false;
     TurnShare& share = spans_.shares[static_cast<std::size_t>(share_[turn])];
-    const bool goes_on = share.kind == sweep::SchedKind::running && share.tokens == tokens_[row] &&
-                         share.first + share.count == step_ &&
-                         share.before + share.count * share.tokens == before_[row];
-    if (goes_on) ++share.count;
-    return goes_on;
+    const bool should_retry = share.kind == sweep::SchedKind::running &&
+                              share.tokens == tokens_[row] && share.first + share.count == step_ &&
+                              share.before + share.count * share.tokens == before_[row];
+    if (should_retry) ++share.count;
+    return should_retry;
   }
 
   void begin_share(std::size_t turn, sweep::SchedKind kind, std::size_t row) {

@@ -107,23 +107,23 @@ void Dispatcher::handle(const CellDone& done) {
 void Dispatcher::handle(const CellFailed& failed) {
   const WorkerState next = failed.poisoned ? WorkerState::unusable : WorkerState::idle;
   if (!expects(failed.worker, failed.attempt)) {
-    revive(failed.worker, failed.attempt, next, Memory::given_back);
+    revive(failed.worker, failed.attempt, next, Memory::freed);
     return;
   }
-  const Run run = end_run(failed.worker, workers_.at(failed.worker), next, Memory::given_back);
+  const Run run = end_run(failed.worker, workers_.at(failed.worker), next, Memory::freed);
   if (run.abandonment) return attempt_abandoned(run, failed.reason);
-  if (failed.hindered) return attempt_hindered(run, failed.reason);
+  if (failed.machine_fault) return machine_failed(run, failed.reason);
   if (failed.kind == CellStatus::failed) return attempt_failed(run, failed.reason);
   end_cell(run.attempt, failed.kind, failed.reason);
 }
 
 void Dispatcher::handle(const CellAbandoned& abandoned) {
   if (!expects(abandoned.worker, abandoned.attempt)) {
-    revive(abandoned.worker, abandoned.attempt, WorkerState::idle, Memory::given_back);
+    revive(abandoned.worker, abandoned.attempt, WorkerState::idle, Memory::freed);
     return;
   }
-  const Run run = end_run(abandoned.worker, workers_.at(abandoned.worker), WorkerState::idle,
-                          Memory::given_back);
+  const Run run =
+      end_run(abandoned.worker, workers_.at(abandoned.worker), WorkerState::idle, Memory::freed);
   if (!run.abandonment) return attempt_failed(run, "stopped without having been asked to");
   attempt_abandoned(run, "abandoned");
 }

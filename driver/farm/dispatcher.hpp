@@ -71,8 +71,8 @@ struct CellFailed {
   sweep::Attempt attempt;
   sweep::CellStatus kind;  // only `failed` is retried
   std::string reason;
-  bool poisoned = false;  // the worker cannot run another cell
-  bool hindered = false;  // the machine's fault; not counted against the cell
+  bool poisoned = false;       // the worker cannot run another cell
+  bool machine_fault = false;  // not counted against the cell
 };
 struct CellAbandoned {
   int worker;
@@ -115,7 +115,7 @@ using Command = std::variant<AssignCell, AbandonCell, StopWorker, AttemptEnded, 
 
 /// A cell that this run leaves planned.
 struct LeftCell {
-  enum class Why { no_worker, no_time, drained, workers_lost, hindered };
+  enum class Why { no_worker, no_time, drained, workers_lost, machine_fault };
   int cell;
   Why why;
   std::string reason;
@@ -139,10 +139,11 @@ struct SkuStatus {
 /// Cells with the longest estimate start first. A worker gets cells of its own SKU. A node's memory
 /// is never exceeded, and no cell starves while it waits for memory (MemoryLedger). A failed
 /// attempt is retried, on another worker if one is able to; a timeout is not. A cell without
-/// progress has failed. An attempt that the machine hinders is no failure: it is retried equally
-/// often, and then the cell is left. A silent worker is lost, but the host memory of its cell stays
-/// charged, since the process may be alive; if the worker answers later, it is used again. These
-/// timers count only time in which the caller was listening (a Tick at least once a second).
+/// progress has failed. An attempt that ends by a fault of the machine does not count as a failure
+/// of the cell: it is retried equally often, and then the cell is left. A silent worker is lost,
+/// but the host memory of its cell stays charged, since the process may be alive; if the worker
+/// answers later, it is used again. These timers count only time in which the caller was listening
+/// (a Tick at least once a second).
 class Dispatcher {
  public:
   Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules);
@@ -167,14 +168,14 @@ class Dispatcher {
   enum class WorkerState { idle, busy, lost, unusable };
   enum class AbandonWhy { timeout, stalled, drain };
   enum class Repeats { elsewhere, anywhere };  // where a failed attempt may be retried
-  enum class Memory { kept, given_back };      // kept: what AssignCell let the worker keep
+  enum class Memory { kept, freed };           // kept: what AssignCell let the worker keep
 
   struct Cell {
     explicit Cell(const CellTask& task) : task(task) {}
     CellTask task;
     CellState state = CellState::waiting;
     int tries = 0;
-    int hindered = 0;  // of the tries
+    int machine_faults = 0;  // tries that ended by one
     std::set<int> tried_on;
     std::optional<LeftCell> left;
   };
@@ -236,7 +237,7 @@ class Dispatcher {
   Run end_run(int worker, Worker& on, WorkerState next, Memory memory);
   void revive(int worker, sweep::Attempt attempt, WorkerState next, Memory memory);
   void attempt_failed(const Run& run, const std::string& reason);
-  void attempt_hindered(const Run& run, const std::string& reason);
+  void machine_failed(const Run& run, const std::string& reason);
   void attempt_abandoned(const Run& run, const std::string& reason);
   void end_cell(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason);
   void wait_again(Cell& cell);

@@ -66,25 +66,25 @@ void Dispatcher::lose(Worker& worker, const std::string& how) {
   Cell& cell = cells_.at(run.attempt.cell);
   // While other cells run it is unknown which of them killed the process.
   if (alone) ++cell.task.deaths;
-  if (cell.task.deaths < rules_.deaths) return attempt_hindered(run, reason);
+  if (cell.task.deaths < rules_.deaths) return machine_failed(run, reason);
   end_cell(run.attempt, CellStatus::quarantined,
            "killed its process " + std::to_string(cell.task.deaths) + " times; " + reason);
 }
 
 void Dispatcher::attempt_failed(const Run& run, const std::string& reason) {
   Cell& cell = cells_.at(run.attempt.cell);
-  if (cell.tries - cell.hindered >= rules_.tries)
+  if (cell.tries - cell.machine_faults >= rules_.tries)
     return end_cell(run.attempt, CellStatus::failed, reason);
   commands_.emplace_back(AttemptEnded{run.attempt, reason});
   wait_again(cell);
 }
 
-void Dispatcher::attempt_hindered(const Run& run, const std::string& reason) {
+void Dispatcher::machine_failed(const Run& run, const std::string& reason) {
   Cell& cell = cells_.at(run.attempt.cell);
   commands_.emplace_back(AttemptEnded{run.attempt, reason});
-  if (++cell.hindered < rules_.tries) return wait_again(cell);
+  if (++cell.machine_faults < rules_.tries) return wait_again(cell);
   cell.state = CellState::left;
-  cell.left = LeftCell{run.attempt.cell, LeftCell::Why::hindered, reason};
+  cell.left = LeftCell{run.attempt.cell, LeftCell::Why::machine_fault, reason};
 }
 
 void Dispatcher::attempt_abandoned(const Run& run, const std::string& reason) {

@@ -79,7 +79,7 @@ class Farm {
   void on(int from, worker::Failed& failed) {
     end_run(from);
     dispatch(CellFailed{from, failed.attempt, failed.kind, std::move(failed.reason),
-                        failed.poisoned, failed.hindered});
+                        failed.poisoned, failed.machine_fault});
   }
   void on(int from, const worker::Abandoned& abandoned) {
     end_run(from);

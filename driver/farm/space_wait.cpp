@@ -5,7 +5,7 @@
 
 namespace driver {
 
-bool SpaceWait::goes_on(Wait& wait, const sweep::ArchiveNoSpace& error) const {
+bool SpaceWait::should_retry(Wait& wait, const sweep::ArchiveNoSpace& error) const {
   const double pause_s = std::chrono::duration<double>(options_.pause).count();
   if (wait.pauses * pause_s >= options_.longest_s) return false;
   if (options_.interruptions() != wait.interruptions) return false;

@@ -30,7 +30,7 @@ class SpaceWait {
       try {
         return action();
       } catch (const sweep::ArchiveNoSpace& error) {
-        if (!goes_on(wait, error)) throw;
+        if (!should_retry(wait, error)) throw;
       }
     }
   }
@@ -40,7 +40,7 @@ class SpaceWait {
     int interruptions;
     int pauses = 0;
   };
-  bool goes_on(Wait& wait, const sweep::ArchiveNoSpace& error) const;
+  bool should_retry(Wait& wait, const sweep::ArchiveNoSpace& error) const;
 
   Options options_;
 };

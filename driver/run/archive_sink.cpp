@@ -175,7 +175,7 @@ ArchiveSink::~ArchiveSink() {
 void ArchiveSink::on_status(const FarmStatus& status) {
   constexpr Nanos kBeatPeriod = std::chrono::seconds(10);
   if (!last_beat_ || status.now - *last_beat_ >= kBeatPeriod) {
-    archive_.beat();
+    archive_.heartbeat();
     last_beat_ = status.now;
   }
   progress_.update(status);

@@ -128,7 +128,7 @@ SpaceWait space_wait(const Options& options, const DrainSignals& signals, sweep:
     return signals.count() + (late ? 1 : 0);
   };
   wait.say = [&progress](const std::string& text) { progress.report("kvsweep: " + text); };
-  wait.on_pause = [&archive] { archive.beat(); };
+  wait.on_pause = [&archive] { archive.heartbeat(); };
   return SpaceWait(std::move(wait));
 }
 

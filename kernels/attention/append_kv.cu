@@ -60,7 +60,7 @@ template <class T, class Log>
 __global__ void append_kv_kernel(AppendKv op, Log log) {
   __shared__ float2 rotation[kMaxHeadDim / 2];
   const std::int64_t token = blockIdx.x;
-  release_successor();
+  launch_dependents();
   // The step's arrays are complete before its first kernel: only the projection must be waited for.
   const int sequence = op.sequence[token], position = op.positions[token];
   const int half = op.shape.head_dim / 2, pieces = half / 8;

@@ -16,15 +16,15 @@ __device__ inline void wait_for_predecessor() {
 }
 
 /// Lets the next kernel on the stream start once every CTA has called this or ended.
-__device__ inline void release_successor() {
+__device__ inline void launch_dependents() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
 /// Both of the above, for kernels with nothing to do before the wait.
-__device__ inline void take_turn() {
-  release_successor();
+__device__ inline void launch_dependents_and_wait() {
+  launch_dependents();
   wait_for_predecessor();
 }
 

@@ -11,7 +11,7 @@ constexpr int kThreads = 256;
 
 template <class T>
 __global__ void swiglu_kernel(SwiGlu op) {
-  take_turn();
+  launch_dependents_and_wait();
   const std::int64_t token = blockIdx.x;
   const int i = 8 * static_cast<int>(blockIdx.y * kThreads + threadIdx.x);
   if (i >= op.width) return;
@@ -25,7 +25,7 @@ __global__ void swiglu_kernel(SwiGlu op) {
 
 template <class T>
 __global__ void bias_relu_kernel(BiasRelu op) {
-  take_turn();
+  launch_dependents_and_wait();
   const std::int64_t token = blockIdx.x;
   const int i = 8 * static_cast<int>(blockIdx.y * kThreads + threadIdx.x);
   if (i >= op.width) return;

@@ -69,7 +69,7 @@ __device__ Found block_best(Found found) {
 
 template <class T>
 __global__ void argmax_kernel(Argmax op) {
-  take_turn();
+  launch_dependents_and_wait();
   const int row = blockIdx.y, begin = blockIdx.x * kPiece;
   const T* logits = static_cast<const T*>(op.logits) + std::int64_t{row} * op.stride;
   const Found found = block_best(scan_piece(logits, begin, min(begin + kPiece, op.vocab)));

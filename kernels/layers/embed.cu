@@ -12,7 +12,7 @@ constexpr int kPositionOffset = 2;
 
 template <class T>
 __global__ void embed_kernel(Embed op) {
-  take_turn();
+  launch_dependents_and_wait();
   const std::int64_t token = blockIdx.x;
   const std::int64_t id = op.token_ids[token];
   const T* positions = op.position_table == nullptr || id < 0

@@ -49,27 +49,29 @@ void swiglu(const SwiGlu& op, cudaStream_t stream);
 /// Small-M GEMM: y[r][n] = sum over k of x[r][k] * w[n][k], with sums in float32. `gated`: w holds
 /// n gate rows, then n up rows, and y = silu(gate) * up, without rounding in between.
 ///
-/// Every device takes up to kFewRows rows. One of compute capability 9.0, compiled for sm_90a,
-/// takes up to kSomeRows if w is not too large. A row's result is the same for every number of rows
-/// up to kFewRows, and the same for every larger number; the two may be rounded differently.
-constexpr int kFewRows = 8, kSomeRows = 64;
-struct FewRows {
+/// Every device takes up to kSmallGemmRows rows. Compute capability 9.0, compiled for sm_90a, takes
+/// up to kSmallGemmRowsWgmma if w is not too large. A row's result is the same for every number of
+/// rows up to kSmallGemmRows, and the same for every larger number, but the two may be rounded
+/// differently.
+constexpr int kSmallGemmRows = 8, kSmallGemmRowsWgmma = 64;
+struct SmallGemm {
   Type type = Type::bf16;  // of x and w
   Type out = Type::bf16;   // of y: `type`, or f32 if not gated
   bool gated = false;
   int rows = 0;
-  int n = 0;                // multiple of 16, or of 8 beyond kFewRows
-  int k = 0;                // multiple of 32, or of 8 beyond kFewRows
+  int n = 0;                // multiple of 16, or of 8 beyond kSmallGemmRows
+  int k = 0;                // multiple of 32, or of 8 beyond kSmallGemmRows
   int y_stride = 0;         // elements between rows of y
   const void* x = nullptr;  // [rows][k] of type
   const void* w = nullptr;  // [n, twice that if gated][k] of type; no kernel of the step writes it
   void* y = nullptr;        // [rows][y_stride]
-  void* workspace = nullptr;  // few_rows_workspace_bytes(), zero before the first use; every launch
-};                            // leaves it zero again
-std::size_t few_rows_workspace_bytes();
-/// Whether few_rows() should compute such a product on the current device.
-bool takes_few_rows(int rows, int n, int k, bool gated = false);
-void few_rows(const FewRows& op, cudaStream_t stream);
+  // small_gemm_workspace_bytes(), zero before the first use. Every launch leaves it zero again.
+  void* workspace = nullptr;
+};
+std::size_t small_gemm_workspace_bytes();
+/// Whether small_gemm() should compute such a product on the current device.
+bool prefers_small_gemm(int rows, int n, int k, bool gated = false);
+void small_gemm(const SmallGemm& op, cudaStream_t stream);
 
 /// x[t][i] = max(0, x[t][i] + bias[i]) in place.
 struct BiasRelu {

@@ -60,7 +60,7 @@ __device__ void load_row(Row<T, kPieces>& row, const AddNorm& op, std::int64_t f
 template <class T, int kPieces, bool kLayerNorm>
 __global__ void add_norm_kernel(AddNorm op) {
   __shared__ float shared[32];
-  release_successor();
+  launch_dependents();
   // Wide rows leave no registers for it.
   constexpr bool kEarly = kPieces == 1;
   const int mine = Row<T, kPieces>::begin(0);

@@ -31,7 +31,7 @@ __device__ inline void copy_pairs(std::uint32_t to, const CUtensorMap& map, int 
 }
 
 template <class T>
-__device__ void store_gated(const FewRows& op, const float (&sums)[kGatedCount][4]) {
+__device__ void store_gated(const SmallGemm& op, const float (&sums)[kGatedCount][4]) {
   const int group = threadIdx.x / kGroupThreads, lane = threadIdx.x % 32;
   const int first = blockIdx.x * kGatedOutputs + group * kGroupOutputs + 2 * (lane % 4);
 #pragma unroll

@@ -22,7 +22,7 @@ constexpr int kQueueBytes = 180 * 1024;
 
 struct Launch {
   CUtensorMap w, x;
-  FewRows op;
+  SmallGemm op;
   int chunks;  // chunks in all columns
 };
 
@@ -133,7 +133,7 @@ __device__ void multiply(float (&sums)[kCount][4], R ring, Chunks chunks, const 
 /// Common body of the kernels: the last warp initializes the ring and loads, the others compute.
 template <class R, class Load, class Compute>
 __device__ void run(R ring, const Load& load, const Compute& compute) {
-  release_successor();
+  launch_dependents();
   const bool loads = threadIdx.x == R::kComputeThreads;
   if (loads) ring.set_up();
   __syncthreads();

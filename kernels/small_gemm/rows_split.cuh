@@ -49,7 +49,7 @@ struct Merge {
   using R = typename S::R;
   using Out = typename S::Out;
 
-  const FewRows& op;
+  const SmallGemm& op;
   int tile, part;
 
   /// The sums of CTA `other`, [kCount][threads].

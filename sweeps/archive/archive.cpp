@@ -129,7 +129,7 @@ void Archive::finalize() {
   });
 }
 
-void Archive::beat() { lock_->beat(); }
+void Archive::heartbeat() { lock_->heartbeat(); }
 
 bool Archive::in_plan_order() const {
   std::array<std::int64_t, kCellTables.size()> next{};

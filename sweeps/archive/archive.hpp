@@ -78,7 +78,7 @@ class Archive {
   /// Throws ArchiveWriteFailed.
   void check_room();
   /// Heartbeat of this process; live_driver() returns the time of the last one.
-  void beat();
+  void heartbeat();
 
   /// Sets a column of this run's row of /provenance.
   void describe_run(const std::string& name, const std::string& text);

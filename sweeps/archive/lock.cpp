@@ -106,7 +106,7 @@ ArchiveLock::~ArchiveLock() {
   ::rmdir(folder_of(path_).c_str());  // only when nothing is left in it
 }
 
-void ArchiveLock::beat() { ::futimens(file_.get(), nullptr); }
+void ArchiveLock::heartbeat() { ::futimens(file_.get(), nullptr); }
 
 std::optional<LiveDriver> live_driver(const std::string& archive) {
   const std::string path = resolved(archive) + ".d/lock";

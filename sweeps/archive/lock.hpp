@@ -22,7 +22,7 @@ class ArchiveLock {
               const KeepWaiting& keep_waiting);
   ~ArchiveLock();
   /// Heartbeat of the holder: sets the file's modification time.
-  void beat();
+  void heartbeat();
   ArchiveLock(ArchiveLock&&) noexcept = default;
   ArchiveLock& operator=(ArchiveLock&&) noexcept = default;
 

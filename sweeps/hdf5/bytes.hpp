@@ -30,7 +30,7 @@ void for_each_message(FileBytes file, std::uint64_t header,
 /// Rebuilds a damaged superblock, and repairs single-bit errors in object headers, whose checksums
 /// identify the bit. HDF5 cannot open an object with a wrong header checksum. Returns the number of
 /// repairs.
-int mend_headers(FileBytes file);
+int repair_headers(FileBytes file);
 
 /// Checks the chunk index (a version 1 B-tree) of the dataset with that header; a group has none.
 /// Throws H5Error if the index is not as HDF5 writes it.
@@ -38,7 +38,7 @@ void check_chunk_index(FileBytes file, std::uint64_t header);
 
 /// Repairs single-bit errors in chunk indices: finds the bit that makes an index as HDF5 writes it
 /// and gives every chunk its checksum. Returns the number of repairs.
-int mend_chunk_indices(FileBytes file);
+int repair_chunk_indices(FileBytes file);
 
 /// Checks the global heaps, which hold texts and lists of variable length.
 class HeapChecker {

@@ -158,14 +158,14 @@ Layout layout_in(FileBytes message) {
 }
 
 /// Repairs indices until its budget of visited nodes is used up.
-class IndexMender {
+class ChunkIndexRepair {
  public:
-  explicit IndexMender(FileBytes file) : file_(file) {}
+  explicit ChunkIndexRepair(FileBytes file) : file_(file) {}
 
-  int mended() const { return mended_; }
+  int count() const { return count_; }
 
   /// Flips the bit of the tree's nodes that makes the tree and all its chunks whole, if one does.
-  void mend(const Layout& layout) {
+  void flip_wrong_bit(const Layout& layout) {
     std::size_t suspect = 0;
     if (is_whole(layout, suspect)) return;
     const Tree damaged = visited(layout);
@@ -176,7 +176,7 @@ class IndexMender {
           budget_ -= damaged.nodes().size();
           byte = static_cast<unsigned char>(byte ^ 1 << bit);
           if (is_whole(layout, suspect)) {
-            ++mended_;
+            ++count_;
             return;
           }
           byte = static_cast<unsigned char>(byte ^ 1 << bit);
@@ -212,28 +212,28 @@ class IndexMender {
   }
 
   FileBytes file_;
-  int mended_ = 0;
+  int count_ = 0;
   std::uint64_t budget_ = std::uint64_t{1} << 22;  // about 10 s
 };
 
 }  // namespace
 
-int mend_chunk_indices(FileBytes file) {
+int repair_chunk_indices(FileBytes file) {
   constexpr std::uint64_t kHeader = 0x5244484f, kLayout = 0x08;  // "OHDR"
-  IndexMender mender(file);
+  ChunkIndexRepair repair(file);
   for (std::size_t at = 0; at + 4 < file.size(); ++at) {
     if (number_at(file, at, 4) != kHeader) continue;
     try {
-      for_each_message(file, at, [&mender](std::uint64_t type, FileBytes data) {
+      for_each_message(file, at, [&repair](std::uint64_t type, FileBytes data) {
         if (type != kLayout) return;
         const Layout layout = layout_in(data);
-        if (layout.root != kNothing) mender.mend(layout);
+        if (layout.root != kNothing) repair.flip_wrong_bit(layout);
       });
     } catch (const H5Error&) {
       // No header of a table.
     }
   }
-  return mender.mended();
+  return repair.count();
 }
 
 void check_chunk_index(FileBytes file, std::uint64_t header) {

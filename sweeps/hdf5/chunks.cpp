@@ -90,7 +90,7 @@ void for_each_chunk(hid_t dataset, hid_t layout, const std::string& name, const 
 
 /// Flips the bit, in the chunk or in the checksum itself, that makes the checksum right. False if
 /// no single bit does.
-bool mend_bit(std::vector<unsigned char>& chunk) {
+bool repair_bit(std::vector<unsigned char>& chunk) {
   constexpr std::int64_t kModulus = 65535;  // modulus of both sums
   std::uint32_t stored = 0;
   if (chunk.size() <= sizeof stored) return false;
@@ -166,18 +166,18 @@ void check_chunks(hid_t file) {
   });
 }
 
-int mend_chunks(hid_t file) {
-  int mended = 0;
+int repair_chunks(hid_t file) {
+  int repaired = 0;
   for_each_checked_dataset(file, [&](hid_t dataset, hid_t layout, const std::string& name) {
     for_each_chunk(dataset, layout, name, [&](RawChunk& chunk, int, hsize_t) {
-      if (has_fletcher32(chunk.bytes) || !mend_bit(chunk.bytes)) return;
-      ++mended;
+      if (has_fletcher32(chunk.bytes) || !repair_bit(chunk.bytes)) return;
+      ++repaired;
       h5_check(H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk.skipped_filters, chunk.offset,
                               chunk.bytes.size(), chunk.bytes.data()),
-               "mend a chunk of " + name);
+               "repair a chunk of " + name);
     });
   });
-  return mended;
+  return repaired;
 }
 
 }  // namespace sweep

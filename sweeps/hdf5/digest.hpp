@@ -19,6 +19,6 @@ void check_chunks(hid_t file);
 /// Repairs single-bit errors in chunks of a file that is open for writing; the checksum identifies
 /// the bit. A chunk with more damage may be changed to wrong contents, so verify the result by
 /// another digest. Returns the number of chunks it changed. Throws H5Error.
-int mend_chunks(hid_t file);
+int repair_chunks(hid_t file);
 
 }  // namespace sweep

@@ -124,23 +124,23 @@ void walk(FileBytes file, const FirstChunk& header, const Block& block, const Us
 }
 
 /// Repairs damaged parts until its budget of bytes to checksum is used up.
-class Mender {
+class HeaderRepair {
  public:
-  explicit Mender(FileBytes file) : file_(file) {}
+  explicit HeaderRepair(FileBytes file) : file_(file) {}
 
-  int mended() const { return mended_; }
+  int count() const { return count_; }
 
   /// Flips the bit of `bytes` that makes `whole` true. One call of `whole` reads `length` bytes.
   /// False if no single bit does.
   template <class Whole>
-  bool mend(FileBytes bytes, std::size_t length, const Whole& whole) {
+  bool flip_wrong_bit(FileBytes bytes, std::size_t length, const Whole& whole) {
     for (unsigned char& byte : bytes) {
       if (budget_ < 8 * length) return false;
       budget_ -= 8 * length;
       for (int bit = 0; bit < 8; ++bit) {
         byte = static_cast<unsigned char>(byte ^ 1 << bit);
         if (whole()) {
-          ++mended_;
+          ++count_;
           return true;
         }
         byte = static_cast<unsigned char>(byte ^ 1 << bit);
@@ -149,25 +149,26 @@ class Mender {
     return false;
   }
 
-  void mend_header(std::size_t at) {
+  void visit_header(std::size_t at) {
     constexpr std::size_t kLeast = 32;  // bytes to try if the length itself is damaged
     const FileBytes rest = file_.subspan(at);
     const auto whole = [&] { return is_whole_header(rest); };
     const std::size_t length = std::max(kLeast, first_chunk(rest).all.size());
-    const bool readable = whole() || mend(rest.first(std::min(length, rest.size())), length, whole);
+    const bool readable =
+        whole() || flip_wrong_bit(rest.first(std::min(length, rest.size())), length, whole);
     if (!readable) return;
     const auto block = [this](FileBytes bytes) {
       const auto sound = [bytes] {
         return starts_with(bytes, kContinuation) && has_lookup3(bytes);
       };
-      return sound() || mend(bytes, bytes.size(), sound);
+      return sound() || flip_wrong_bit(bytes, bytes.size(), sound);
     };
     walk(file_, first_chunk(rest), block, [](std::uint64_t, FileBytes) {});
   }
 
  private:
   FileBytes file_;
-  int mended_ = 0;
+  int count_ = 0;
   std::uint64_t budget_ = std::uint64_t{1} << 34;  // bytes: about 10 s
 };
 
@@ -217,14 +218,14 @@ void for_each_message(FileBytes file, std::uint64_t header,
   walk(file, first_chunk(rest), block, use);
 }
 
-int mend_headers(FileBytes file) {
+int repair_headers(FileBytes file) {
   if (file.size() < kSuperblock) return 0;
-  Mender mender(file);
+  HeaderRepair repair(file);
   const bool rebuilt = !has_lookup3(file.first(kSuperblock));
   if (rebuilt) rebuild_superblock(file);
   for (std::size_t at = 0; at + kHeader.size() < file.size(); ++at)
-    if (may_begin(file, at)) mender.mend_header(at);
-  return mender.mended() + (rebuilt ? 1 : 0);
+    if (may_begin(file, at)) repair.visit_header(at);
+  return repair.count() + (rebuilt ? 1 : 0);
 }
 
 }  // namespace sweep

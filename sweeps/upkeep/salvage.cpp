@@ -133,9 +133,9 @@ void extract(const std::string& path, Listing listing, const Extract& to) {
 
 /// Copies the archive and repairs single-bit errors in the copy, in child processes. After a crash
 /// the copy may be worse than the archive, so it is made again.
-void write_mended_copy(const std::string& path, const std::string& copy) {
+void write_repaired_copy(const std::string& path, const std::string& copy) {
   FileOps files;
-  const auto mend = [&](const auto& action) {
+  const auto repair = [&](const auto& action) {
     const ChildReport report = report_of_child([&action] {
       action();
       return std::string();
@@ -144,22 +144,22 @@ void write_mended_copy(const std::string& path, const std::string& copy) {
   };
   const auto copy_with_metadata = [&] {
     files.copy(path, copy);
-    const bool mended = mend([&copy] {
+    const bool repaired = repair([&copy] {
       const MappedFile file(copy);
-      mend_headers(file.bytes());
-      mend_chunk_indices(file.bytes());
+      repair_headers(file.bytes());
+      repair_chunk_indices(file.bytes());
     });
-    if (mended) return;
+    if (repaired) return;
     discard(copy);
     files.copy(path, copy);
   };
   copy_with_metadata();
-  const bool mended = mend([&copy] {
+  const bool repaired = repair([&copy] {
     H5File file = open_h5_for_writing(copy);
-    mend_chunks(file.get());
+    repair_chunks(file.get());
     file.close_checked("close " + copy);
   });
-  if (mended) return;
+  if (repaired) return;
   discard(copy);
   copy_with_metadata();
 }
@@ -199,8 +199,8 @@ Findings find_all(const std::string& path, const WorkFolder& work) {
   for (const std::string& source : {path, path + ".prev"}) {
     if (!fs::exists(source)) continue;
     const Extract& to = add(source);
-    const std::string copy = to.folder + "/mended.h5";
-    write_mended_copy(source, copy);
+    const std::string copy = to.folder + "/repaired.h5";
+    write_repaired_copy(source, copy);
     for (const Listing listing : {Listing::cells, Listing::recovery}) extract(copy, listing, to);
     if (!fs::exists(to.plan())) found.unlisted.push_back(source);
     if (!found.plan && fs::exists(to.plan())) found.plan = open_archive_file(to.plan()).index;
@@ -253,7 +253,8 @@ std::string sentence_of(const CellRecord& cell) {
 Salvage write_salvaged(const std::string& temporary, ArchiveIndex& index, const Findings& found) {
   Salvage salvage;
   for (const std::string& each : found.unlisted) {
-    salvage.lost.push_back("whatever was only in " + each + ": its list of cells cannot be read");
+    salvage.lost.push_back("any result that only " + each +
+                           " had: its list of cells cannot be read");
   }
   std::vector<int> from(found.extracts.size(), 0);
   const std::vector<CellRecord> claimed = index.cells;

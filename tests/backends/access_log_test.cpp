@@ -257,7 +257,7 @@ TEST_CASE("buffers are emptied in the order in which they were filled", "[access
   for (int i = 0; i < 100; ++i) {
     int& buffer = ring.take();
     buffer = i;
-    ring.hand_on(buffer);
+    ring.pass_on(buffer);
   }
   ring.finish();
   std::vector<int> wanted(100);
@@ -270,18 +270,18 @@ TEST_CASE("a producer without a free buffer waits, and the wait is counted", "[a
   BufferRing<int> made({}, [&](int&) {
     while (ring == nullptr || ring.load()->waits() == 0) std::this_thread::yield();
   });
-  for (int i = 0; i < 3; ++i) made.hand_on(made.take());
+  for (int i = 0; i < 3; ++i) made.pass_on(made.take());
   CHECK(made.waits() == 0);
   ring = &made;
-  made.hand_on(made.take());
+  made.pass_on(made.take());
   made.finish();
   CHECK(made.waits() == 1);
   CHECK(made.waited() > Nanos{0});
 }
 
-TEST_CASE("what goes wrong when a buffer is emptied comes out where it is filled", "[access]") {
+TEST_CASE("an error while a buffer is emptied is thrown where buffers are filled", "[access]") {
   BufferRing<int> ring({}, [](int&) { throw AccessMismatch("wrong"); });
-  ring.hand_on(ring.take());
+  ring.pass_on(ring.take());
   CHECK_THROWS_AS(ring.finish(), AccessMismatch);
   CHECK_THROWS_AS(ring.take(), AccessMismatch);
 }
@@ -301,7 +301,7 @@ TEST_CASE("work is left to a backlog without waiting, and taken in its order", "
   CHECK(taken == wanted);
 }
 
-TEST_CASE("what goes wrong in a backlog comes out where it is filled, and ends it", "[access]") {
+TEST_CASE("an error in a backlog is thrown where it is filled, and ends it", "[access]") {
   std::vector<int> taken;
   Backlog<int> backlog([&](int& item) {
     taken.push_back(item);

@@ -1,4 +1,4 @@
-"""Runs kvsweep with one failing system call, or a kill at one, and says what became of its results.
+"""Runs kvsweep with one failing system call, or kills it at one, and reports whether results were lost.
 
     KVSWEEP_PROGRAM=... KVSWEEP_INJECTOR=... python3 -B faults.py [COUNT] [NAME...] [--log FILE]
 
@@ -43,7 +43,7 @@ jobs = 3
 
 
 class Folder:
-    """A sweep and its archive, as an undisturbed run of part of it left them."""
+    """A sweep, and the archive that an undisturbed run of a part of it left."""
 
     def __init__(self, made):
         self.path = tempfile.mkdtemp(prefix="kvsweep-faults-")
@@ -95,13 +95,13 @@ def results(folder, archive):
 
 
 class Scenario:
-    """A command, the files that faults strike, and what must hold whatever fails."""
+    """A command, the files in which calls fail, and what must hold whichever call fails."""
 
     def __init__(self, name, words, archive=None, output=None, strikes=""):
         self.name, self.words, self.archive, self.output, self.strikes = name, words, archive, output, strikes
 
     def judge(self, folder, before, whole, code, err):
-        """What is wrong, a sentence; None when nothing is."""
+        """A sentence that says what is wrong; None if nothing is."""
         if code not in LISTED_CODES | {KILLED}:
             return f"exit code {code}"
         if code > 0 and "kvsweep:" not in err:
@@ -134,7 +134,7 @@ class Scenario:
         if again[0] != 0:
             return f"the next run fails: {again}"
         if results(folder, self.archive) != whole or folder.kvsweep("check", self.archive)[0] != 0:
-            return "the next run does not mend it"
+            return "the next run does not repair it"
         return None
 
 
@@ -178,11 +178,11 @@ class Campaign:
             folder.kvsweep(*scenario.words, fault=f"{call.removeprefix('kill ')}:0:5:{scenario.strikes}")
             return folder.calls()
 
-    def strike(self, scenario, call, nth, goes_on):
+    def strike(self, scenario, call, nth, should_retry):
         """(exit code, what is wrong or None) of the scenario with its nth such call failing."""
         with Folder(self.made) as folder:
             fault = f"{call.removeprefix('kill ')}:{nth}:{CALLS.get(call, 0)}:{scenario.strikes}"
-            code, _, err = folder.kvsweep(*scenario.words, fault=fault + (":on" if goes_on else ""))
+            code, _, err = folder.kvsweep(*scenario.words, fault=fault + (":on" if should_retry else ""))
             wrong = scenario.judge(folder, self.before.get(scenario.archive, {}), self.whole, code, err)
             if code == KILLED and call not in KILLS:
                 wrong = wrong or "killed"
@@ -208,8 +208,8 @@ def main(words):
                 if scenario.name not in chosen or call not in chosen:
                     continue
                 for nth in spread(campaign.calls_of(scenario, call), count):
-                    for goes_on in (False, True) if call in CALLS else (False,):
-                        key = (scenario.name, call, nth, goes_on)
+                    for should_retry in (False, True) if call in CALLS else (False,):
+                        key = (scenario.name, call, nth, should_retry)
                         code, fault = journal.once(key, partial(campaign.strike, scenario, *key[1:]))
                         table[scenario.name, call, code] += 1
                         if fault:

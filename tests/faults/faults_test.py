@@ -1,4 +1,4 @@
-"""Whatever single system call fails, below every library, no result is lost and no damage passes for success."""
+"""Whichever single system call fails, below every library, no result is lost and no damage is reported as success."""
 import os
 import sys
 
@@ -19,7 +19,7 @@ def survives(name):
             calls = campaign.calls_of(scenario, call)
             for nth in spread(calls, scaled(WRITES) if call == "write" else 1):
                 strikes += 1
-                code, fault = campaign.strike(scenario, call, nth, goes_on=call in CALLS and strikes % 2 == 0)
+                code, fault = campaign.strike(scenario, call, nth, should_retry=call in CALLS and strikes % 2 == 0)
                 if fault:
                     wrong.append(f"{call} {nth} of {calls}, exit code {code}: {fault}")
     expect_equal(wrong, [], f"faults that {name} does not survive")

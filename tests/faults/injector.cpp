@@ -33,7 +33,7 @@ struct Fault {
   std::string call, path;
   long nth = 0;
   int error = EIO;
-  bool goes_on = false;
+  bool should_retry = false;
   std::atomic<long>* count = nullptr;
 };
 
@@ -68,7 +68,7 @@ Fault read_fault() {
   fault.nth = std::atol(word().c_str());
   fault.error = std::atoi(word().c_str());
   fault.path = word();
-  fault.goes_on = word() == "on";
+  fault.should_retry = word() == "on";
   fault.count = shared_count();
   return fault;
 }
@@ -85,7 +85,7 @@ bool strikes(const char* call, const char* path) {
   bool hit = false;
   if (planned.call == call && std::strstr(path, planned.path.c_str()) != nullptr) {
     const long now = ++*planned.count;
-    hit = planned.nth > 0 && (planned.goes_on ? now >= planned.nth : now == planned.nth);
+    hit = planned.nth > 0 && (planned.should_retry ? now >= planned.nth : now == planned.nth);
   }
   if (hit && planned.error == 0) kill(getpid(), SIGKILL);
   errno = hit ? planned.error : before;

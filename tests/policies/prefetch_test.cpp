@@ -55,8 +55,8 @@ TEST_CASE("each scoring counts one thing more", "[prefetch]") {
 }
 
 TEST_CASE("scorings from S4 on rank host memory", "[prefetch]") {
-  CHECK_FALSE(policies::make_prefetch(config("oracle", "S3"))->ranks_host_memory());
-  CHECK(policies::make_prefetch(config("oracle", "S4"))->ranks_host_memory());
+  CHECK_FALSE(policies::make_prefetch(config("oracle", "S3"))->ranks_host_tier());
+  CHECK(policies::make_prefetch(config("oracle", "S4"))->ranks_host_tier());
 }
 
 TEST_CASE("a recomputation covers the end of the context", "[prefetch]") {
@@ -67,14 +67,14 @@ TEST_CASE("a recomputation covers the end of the context", "[prefetch]") {
   CHECK(prefetch->recompute_s(1000, 500) == Approx(0.75));
 }
 
-TEST_CASE("a return is told from the end of the turn on, and never lies in the past",
+TEST_CASE("a return is predicted once the turn has ended, and never lies in the past",
           "[prefetch]") {
   Requests requests;
   const auto prefetch = policies::make_prefetch(config("oracle"));
-  CHECK_FALSE(prefetch->foretells(JobId{0}));
+  CHECK_FALSE(prefetch->can_predict(JobId{0}));
   prefetch->on_arrival(requests.make({.job = 0}));
   prefetch->on_turn_finish(requests.make({.job = 0}), 10s);
-  CHECK(prefetch->foretells(JobId{0}));
+  CHECK(prefetch->can_predict(JobId{0}));
   CHECK(engine::to_seconds(prefetch->returns_by(JobId{0}, 0.5, 11s)) == Approx(12));
   CHECK(prefetch->returns_by(JobId{0}, 0.5, 13s) == 13s);
 }
@@ -84,10 +84,10 @@ TEST_CASE("an unknown tool has no prediction, and counts as an average one", "[p
   const auto prefetch = policies::make_prefetch(config("tool_mean"));
   prefetch->on_arrival(requests.make({.job = 0, .tool = 1}));
   prefetch->on_turn_finish(requests.make({.job = 0, .tool = 1}), 0s);
-  CHECK_FALSE(prefetch->foretells(JobId{0}));
+  CHECK_FALSE(prefetch->can_predict(JobId{0}));
   prefetch->on_arrival(requests.make({.job = 0, .turn = 1, .arrival_s = 8, .tool = 1}));
   prefetch->on_turn_finish(requests.make({.job = 0, .turn = 1, .tool = 2}), 10s);
-  CHECK_FALSE(prefetch->foretells(JobId{0}));
+  CHECK_FALSE(prefetch->can_predict(JobId{0}));
   // Half of an exponential of mean 8 s.
   CHECK(engine::to_seconds(prefetch->returns_by(JobId{0}, 0.5, 10s)) ==
         Approx(10 + 8 * std::log(2)));

@@ -62,7 +62,7 @@ TEST_CASE("the fields of a message keep their values") {
   CHECK(failed.kind == sweep::CellStatus::infeasible);
   CHECK(failed.reason == "no \"room\"");
   CHECK(failed.poisoned);
-  CHECK(failed.hindered);
+  CHECK(failed.machine_fault);
   const auto beat = std::get<Heartbeat>(decode(encode(one_of_each()[1])));
   CHECK(beat.progress.steps == 1'000'000'000'000);
   CHECK(beat.progress.now_s == 1.5);

@@ -146,18 +146,19 @@ TEST_CASE("what is thrown decides the verdict") {
     crew.say(Assign{{1, 1}, ""});
     const Failed failed = crew.next<Failed>();
     CHECK(failed.reason == "out of host memory");
-    CHECK(failed.hindered);
+    CHECK(failed.machine_fault);
   }
   SECTION("a full disk or a limit of the machine is not the cell's fault, a missing file may be") {
-    for (const auto& [why, hindered] : {std::pair(std::errc::no_space_on_device, true),
-                                        std::pair(std::errc::too_many_files_open, true),
-                                        std::pair(std::errc::no_such_file_or_directory, false)}) {
+    for (const auto& [why, machine_fault] :
+         {std::pair(std::errc::no_space_on_device, true),
+          std::pair(std::errc::too_many_files_open, true),
+          std::pair(std::errc::no_such_file_or_directory, false)}) {
       Crew crew(throwing([why = why] { throw std::system_error(make_error_code(why)); }));
       crew.say(Assign{{1, 1}, ""});
-      CHECK(crew.next<Failed>().hindered == hindered);
+      CHECK(crew.next<Failed>().machine_fault == machine_fault);
     }
   }
-  SECTION("something that is no exception class is caught too") {
+  SECTION("a thrown value of any type is caught") {
     Crew crew(throwing([] { throw 42; }));
     crew.say(Assign{{1, 1}, ""});
     CHECK(crew.next<Failed>().reason == "an exception of unknown type");
@@ -213,7 +214,7 @@ TEST_CASE("a stop abandons the running cell and says so before the goodbye") {
   CHECK_FALSE(crew.next<Goodbye>().stuck);
 }
 
-TEST_CASE("a cell that does not stop leaves its worker stuck, which it says") {
+TEST_CASE("a cell that does not stop leaves its worker stuck, and the worker reports it") {
   // Static: the thread that is left behind may use it after the test case.
   static Gate release;
   static Gate released;

@@ -47,7 +47,7 @@ class BufferRing {
     free_.pop_front();
     return *buffer;
   }
-  void hand_on(Buffer& buffer) {
+  void pass_on(Buffer& buffer) {
     {
       const std::lock_guard lock(mutex_);
       full_.push_back(&buffer);

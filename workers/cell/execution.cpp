@@ -73,8 +73,8 @@ void Executor::load(const ExperimentConfig& config,
   if (report.seconds > 0 || report.broadcast.bytes > 0) kept_->weights = report;
 }
 
-void Executor::give_back_host_memory() noexcept {
-  if (kept_->device) kept_->device->give_back_host_memory();
+void Executor::free_host_memory() noexcept {
+  if (kept_->device) kept_->device->free_host_memory();
 }
 
 std::unique_ptr<Execution> Executor::prepare(const ExperimentConfig& config) {

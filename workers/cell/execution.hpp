@@ -48,7 +48,7 @@ class Executor {
   /// the backend's error when the model does not fit.
   std::unique_ptr<Execution> prepare(const ExperimentConfig& config);
   /// Frees host memory kept for tiers of later cells. No execution may exist.
-  void give_back_host_memory() noexcept;
+  void free_host_memory() noexcept;
 
  private:
   struct Kept;

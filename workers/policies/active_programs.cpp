@@ -21,13 +21,13 @@ void ActivePrograms::push(Request& request) {
     place_of(request.spec.job) = Place::held;
     held_->push(request);
   }
-  let_in();
+  admit_held();
 }
 
 void ActivePrograms::push_preempted(Request& request) { served_->push_preempted(request); }
 
 Request* ActivePrograms::front() const {
-  let_in();
+  admit_held();
   return served_->front();
 }
 
@@ -41,7 +41,7 @@ void ActivePrograms::remove(Request& request) {
 }
 
 int ActivePrograms::size() const {
-  let_in();
+  admit_held();
   return served_->size();
 }
 
@@ -55,7 +55,7 @@ void ActivePrograms::on_pin_changed(JobId job, bool pinned) {
 }
 
 std::vector<const Request*> ActivePrograms::in_service_order() const {
-  let_in();
+  admit_held();
   return served_->in_service_order();
 }
 
@@ -82,7 +82,7 @@ void ActivePrograms::follow(const Request& request) const {
 }
 
 /// Drops ended jobs and activates held ones up to the limit.
-void ActivePrograms::let_in() const {
+void ActivePrograms::admit_held() const {
   std::erase_if(active_, [&](const Latest& turn) {
     if (!is_over(turn)) return false;
     place_of(turn.job) = Place::unknown;

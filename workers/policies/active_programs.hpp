@@ -40,7 +40,7 @@ class ActivePrograms final : public engine::QueueOrder {
   static bool is_over(const Latest& turn);
   Place& place_of(engine::JobId job) const;
   void follow(const engine::Request& request) const;
-  void let_in() const;
+  void admit_held() const;
 
   std::unique_ptr<engine::QueueOrder> served_, held_;
   std::size_t limit_;

@@ -54,7 +54,7 @@ class Predictive final : public engine::PrefetchPolicy {
   void on_arrival(const Request& request) override { calls_.on_arrival(request); }
   void on_turn_finish(const Request& request, Nanos now) override { calls_.start(request, now); }
 
-  bool foretells(JobId job) const override { return calls_.forecast(job).has_value(); }
+  bool can_predict(JobId job) const override { return calls_.forecast(job).has_value(); }
 
   /// Without a forecast, assumes the mean over all tools.
   Nanos returns_by(JobId job, double probability, Nanos now) const override {
@@ -81,7 +81,7 @@ class Predictive final : public engine::PrefetchPolicy {
     return worth;
   }
 
-  bool ranks_host_memory() const override { return scoring_ >= Scoring::host_memory; }
+  bool ranks_host_tier() const override { return scoring_ >= Scoring::host_memory; }
 
  private:
   Scoring scoring_;

@@ -19,7 +19,7 @@ class RunningContext {
     for (const Entry& entry : live_) {
       if (entry.request == &request || entry.request->status != engine::RequestStatus::running)
         continue;
-      tokens += entry.request->num_computed;
+      tokens += entry.request->num_computed_tokens;
     }
     return tokens;
   }

@@ -58,7 +58,7 @@ class HostMemoryAfter {
  public:
   explicit HostMemoryAfter(Executor& executor) : executor_(executor) {}
   ~HostMemoryAfter() {
-    if (!keep_) executor_.give_back_host_memory();
+    if (!keep_) executor_.free_host_memory();
   }
   HostMemoryAfter(const HostMemoryAfter&) = delete;
   HostMemoryAfter& operator=(const HostMemoryAfter&) = delete;

@@ -58,8 +58,8 @@ struct Failed {
   sweep::Attempt attempt{};
   sweep::CellStatus kind = sweep::CellStatus::failed;
   std::string reason{};
-  bool poisoned = false;  // the device is lost: this process can run no further cell
-  bool hindered = false;  // the machine failed (memory, a disk, a limit), independent of the cell
+  bool poisoned = false;       // the device is lost: this process can run no further cell
+  bool machine_fault = false;  // memory, a disk or a limit failed, not the cell
 };
 
 /// The cell has stopped at a step boundary on request.

@@ -37,10 +37,10 @@ Message outcome_of(const RunCell& run_cell, const Assign& work, const CellContex
     failed.reason = error.what();
   } catch (const std::bad_alloc&) {
     failed.reason = "out of host memory";
-    failed.hindered = true;
+    failed.machine_fault = true;
   } catch (const std::system_error& error) {
     failed.reason = error.what();
-    failed.hindered = is_of_the_machine(error.code());
+    failed.machine_fault = is_of_the_machine(error.code());
   } catch (const std::exception& error) {
     failed.reason = error.what();
   } catch (...) {

@@ -288,7 +288,7 @@ __global__ __launch_bounds__(kThreads,
   float* const sums = reinterpret_cast<float*>(shared + (kApart ? kWarps * S::kWarpBytes : 0));
   const DecodeWorkspace& w = a.workspace;
   const int kv_heads = a.shape.kv_heads, warp = threadIdx.x / 32;
-  release_successor();
+  launch_dependents();
   const KernelLog<Log> kernel_log(log);
   wait_for_predecessor();
   int unit = blockIdx.x, upcoming = unit + gridDim.x;

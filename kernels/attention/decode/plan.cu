@@ -55,7 +55,7 @@ __device__ void reset_counters(const DecodeAttention& op, const DecodeWorkspace&
 }
 
 __global__ void plan_decode_kernel(DecodeAttention op, DecodeWorkspace workspace) {
-  take_turn();
+  launch_dependents_and_wait();
   reset_counters(op, workspace);
   int listed = 0;
   for (int begin = 0; begin < op.rows; begin += kThreads) {

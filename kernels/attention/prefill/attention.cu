@@ -152,7 +152,7 @@ __global__ __launch_bounds__(kThreads,
                                                               const Log log) {
   using S = Shared<kHeadDim>;
   extern __shared__ __align__(1024) unsigned char shared[];
-  take_turn();
+  launch_dependents_and_wait();
   const std::uint32_t base = shared_address(shared);
   const Work work(a, blockIdx.x, blockIdx.y);
   TileLoader<T, kHeadDim, kSource, Log> loader(a, work, log);
@@ -169,7 +169,7 @@ __global__ __launch_bounds__(kThreads,
     loader.enqueue(tile + 1, tiles, S::keys(base, 1 - buffer), S::values(base, 1 - buffer));
     rows.score(S::keys(base, buffer));
     if (tile >= full_tiles) rows.mask(work, tile * kTileKeys);
-    rows.soften(a.scale_log2);
+    rows.softmax(a.scale_log2);
     rows.accumulate(S::values(base, buffer));
   }
   loader.logged.close();

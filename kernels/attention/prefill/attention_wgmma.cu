@@ -81,7 +81,7 @@ struct Computer {
       wait_products<1>(rows.scores);
       end_score(item, tile * kTileKeys, queries);
       end_sum();
-      rows.bring_down();
+      rows.rescale();
       rows.pack_weights();
     }
     await_phase(shared.value_ring(summed.stage).full, summed.parity);
@@ -106,7 +106,7 @@ struct Computer {
     if (first_key + kTileKeys >= item.keys) leave(queries.empty);
     if (first_key + kTileKeys > item.position + 1)
       rows.mask(item.position, l.a.group_shift, first_key);
-    rows.soften(l.a.scale_log2);
+    rows.softmax(l.a.scale_log2);
   }
   __device__ void end_sum() {
     wait_products<0>(rows.out);
@@ -173,7 +173,7 @@ __global__ __launch_bounds__(kThreads, 1) void prefill_attention_wgmma_kernel(
   const Shared<kHeadDim, kSource> shared{shared_address(memory)};
   set_up(l, shared);
   __syncthreads();
-  take_turn();
+  launch_dependents_and_wait();
   if (threadIdx.x < kGroups * kGroupThreads) {
     ask_registers<kComputeRegisters<Log>>();
     Computer<T, kHeadDim, kSource>(l, shared, memory).run();

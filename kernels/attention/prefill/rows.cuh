@@ -30,11 +30,11 @@ struct Shared {
 constexpr float kNoScore = -INFINITY;
 
 /// A step of online softmax for one of this lane's two rows: replaces the tile's scores by weights
-/// relative to the new top, and adds them to `weight`. Returns the factor of the sums so far.
+/// relative to the new maximum, and adds them to `weight`. Returns the factor of the sums so far.
 /// `top`: the largest score so far, not scaled; `weight`: this lane's partial sum of weights.
 template <int kCount>
-__device__ inline float soften_row(float (&scores)[kCount][4], int half, float& top, float& weight,
-                                   float scale_log2) {
+__device__ inline float softmax_row(float (&scores)[kCount][4], int half, float& top, float& weight,
+                                    float scale_log2) {
   const float before = top;
   float now = before;
 #pragma unroll
@@ -136,14 +136,14 @@ struct Rows {
       }
   }
 
-  /// Converts scores to weights relative to the new top, and rescales the sums so far.
-  __device__ void soften(float scale_log2) {
+  /// Converts scores to weights relative to the new maximum, and rescales the sums so far.
+  __device__ void softmax(float scale_log2) {
 #pragma unroll
     for (int band = 0; band < kBands; ++band)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const float shrink =
-            soften_row(scores[band], half, top[band][half], weight[band][half], scale_log2);
+            softmax_row(scores[band], half, top[band][half], weight[band][half], scale_log2);
 #pragma unroll
         for (int n = 0; n < kHeadDim / 8; ++n) {
           out[band][n][2 * half] = __fmul_rn(out[band][n][2 * half], shrink);

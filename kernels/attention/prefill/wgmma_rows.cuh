@@ -10,7 +10,7 @@ namespace kernels::gpu::prefill_wgmma {
 using prefill::Arguments;
 using prefill::kNoScore;
 using prefill::kRows;
-using prefill::soften_row;
+using prefill::softmax_row;
 using prefill::Work;
 
 constexpr int kGroups = 2;  // consumer warpgroups
@@ -147,15 +147,15 @@ struct GroupRows {
     }
   }
 
-  /// Converts scores to weights relative to the new top.
-  __device__ void soften(float scale_log2) {
+  /// Converts scores to weights relative to the new maximum.
+  __device__ void softmax(float scale_log2) {
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-      shrink[half] = soften_row(scores, half, top[half], weight[half], scale_log2);
+      shrink[half] = softmax_row(scores, half, top[half], weight[half], scale_log2);
   }
 
-  /// Rescales the sums so far to the new top.
-  __device__ void bring_down() {
+  /// Rescales the sums so far to the new maximum.
+  __device__ void rescale() {
 #pragma unroll
     for (int n = 0; n < kHeadDim / 8; ++n)
 #pragma unroll

@@ -42,7 +42,8 @@ void Invariants::before_schedule() {
     return entry.first->status != engine::RequestStatus::running;
   });
   for (const Request* r : all_of(scheduler_.running()))
-    require(r->num_computed < r->num_tokens(), "a running request has a token left to compute");
+    require(r->num_computed_tokens < r->num_tokens(),
+            "a running request has a token left to compute");
 }
 
 void Invariants::after_schedule(const engine::StepPlan& plan) {
@@ -64,9 +65,9 @@ void Invariants::check_step(const engine::StepPlan& plan) const {
     total += share.num_tokens;
     admissions += share.kind == engine::ScheduleKind::running ? 0 : 1;
     require(share.num_tokens > 0, "every share computes something");
-    require(share.request->num_computed == share.computed_before + share.num_tokens,
+    require(share.request->num_computed_tokens == share.computed_before + share.num_tokens,
             "scheduled tokens count as computed");
-    require(share.samples == (share.request->num_computed == share.request->num_tokens()),
+    require(share.samples == (share.request->num_computed_tokens == share.request->num_tokens()),
             "a request samples when all its tokens are computed");
   }
   const auto num_running = static_cast<int>(scheduler_.running().size());
@@ -80,13 +81,13 @@ void Invariants::check_step(const engine::StepPlan& plan) const {
 void Invariants::check_running() const {
   for (const Request* r : all_of(scheduler_.running())) {
     require(r->status == engine::RequestStatus::running, "what runs has the status of it");
-    require(r->num_computed <= config_.max_model_len - 1,
+    require(r->num_computed_tokens <= config_.max_model_len - 1,
             "the KV of the last possible token is never computed");
-    const int needed = kv_.blocks_for(r->num_computed);
+    const int needed = kv_.blocks_for(r->num_computed_tokens);
     const auto held = static_cast<int>(r->blocks.size());
     require(held == needed || (config_.batching != engine::Batching::v1 && held > needed),
             "a table covers exactly the computed tokens, or more where blocks are taken ahead");
-    const int full = r->num_computed / kv_config_.block_size;
+    const int full = r->num_computed_tokens / kv_config_.block_size;
     require(r->num_hashed_blocks == (kv_config_.prefix_caching ? full : 0),
             "all full blocks are registered");
     for (std::size_t i = 0; i < r->blocks.size(); ++i) {
@@ -104,15 +105,15 @@ void Invariants::check_waiting() const {
             "what loads has blocks to load into, or waits for a copy that is under way");
   for (const Request* r : order_.in_service_order()) {
     if (r->status == engine::RequestStatus::loaded) {
-      require(!r->blocks.empty() && r->num_computed > 0, "what has been loaded is kept");
+      require(!r->blocks.empty() && r->num_computed_tokens > 0, "what has been loaded is kept");
       continue;
     }
     if (r->swapped_out && !r->blocks.empty()) {
-      require(config_.preempt_by_block && r->num_computed > 0 &&
-                  kv_.blocks_for(r->num_computed) == static_cast<int>(r->blocks.size()),
+      require(config_.preempt_by_block && r->num_computed_tokens > 0 &&
+                  kv_.blocks_for(r->num_computed_tokens) == static_cast<int>(r->blocks.size()),
               "a request preempted by blocks keeps computed ones");
     } else {
-      require(r->blocks.empty() && r->num_computed == 0, "a waiting request holds nothing");
+      require(r->blocks.empty() && r->num_computed_tokens == 0, "a waiting request holds nothing");
     }
     require(r->status == engine::RequestStatus::waiting ||
                 r->status == engine::RequestStatus::preempted,

@@ -32,7 +32,7 @@ class KvWorld {
     const auto answer = kv.try_admit(request, hit, new_tokens, reserved_tokens);
     kv.verify();
     if (answer.fit != engine::Fit::ok) return false;
-    request.num_computed = static_cast<int>(hit.size()) * kv.block_size() + new_tokens;
+    request.num_computed_tokens = static_cast<int>(hit.size()) * kv.block_size() + new_tokens;
     return true;
   }
   /// Admits a new sequence with its whole prompt.
@@ -49,7 +49,7 @@ class KvWorld {
     engine::hash_full_blocks(request, kv.block_size());
     const auto count = static_cast<int>(generated.size());
     const bool grown = kv.try_grow(request, count);
-    if (grown) request.num_computed += count;
+    if (grown) request.num_computed_tokens += count;
     kv.verify();
     return grown;
   }

@@ -19,7 +19,8 @@ class MockTier : public engine::NoTier {
   void load(engine::Request& request, int gpu_blocks, int num_blocks) override {
     for (int i = 0; i < num_blocks; ++i)
       world->kv.begin_copy(request.blocks[static_cast<std::size_t>(gpu_blocks + i)]);
-    loads_.push_back({&request, request.blocks, gpu_blocks, num_blocks, request.num_computed});
+    loads_.push_back(
+        {&request, request.blocks, gpu_blocks, num_blocks, request.num_computed_tokens});
   }
   void forget(engine::Request& request, engine::Nanos) override {
     for (Load& load : loads_)

@@ -40,7 +40,7 @@ struct OffloadWorld : KvWorld {
       plan.scheduled.push_back({.request = r,
                                 .kind = engine::ScheduleKind::running,
                                 .num_tokens = 1,
-                                .computed_before = r->num_computed,
+                                .computed_before = r->num_computed_tokens,
                                 .num_new_blocks = 0,
                                 .samples = true,
                                 .decode = true});
@@ -51,7 +51,7 @@ struct OffloadWorld : KvWorld {
   /// Stores and loads what the step in progress asks for: polls until nothing is in flight.
   int poll() {
     const auto loads = tier.poll(0ns);
-    for (const engine::LoadedKv& load : loads) load.request->num_computed = load.tokens;
+    for (const engine::LoadedKv& load : loads) load.request->num_computed_tokens = load.tokens;
     kv.verify();
     return static_cast<int>(loads.size());
   }
@@ -93,7 +93,7 @@ const Tokens kA = tokens(33, 1), kB = tokens(33, 2), kC = tokens(33, 3), kD = to
 TEST_CASE("what a step has computed is stored, found and loaded", "[O1]") {
   OffloadWorld world;
   Request& first = world.admitted(kA);
-  first.num_computed = 32;
+  first.num_computed_tokens = 32;
   world.step({&first});
   CHECK(world.copier.pending() == Texts{"store 1>0 2>1"});
   CHECK(world.blocks_of(KvEventKind::store, KvReason::write_through) == 2);
@@ -109,7 +109,7 @@ TEST_CASE("what a step has computed is stored, found and loaded", "[O1]") {
   CHECK(world.copier.pending() == Texts{"load 0>4 1>5"});
   CHECK(world.refs(4, 5) == Ids{2, 2});
   CHECK(world.poll() == 1);
-  CHECK(second.num_computed == 32);
+  CHECK(second.num_computed_tokens == 32);
   CHECK(world.refs(4, 5) == Ids{1, 1});
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("a hit behind what the GPU has is loaded to just these blocks", "[O7]"
   CHECK((batch.copies[0].block == request.blocks[2] && batch.copies[1].block == request.blocks[3]));
   CHECK(batch.copies[0].slot == engine::HostSlot{2});
   world.poll();
-  CHECK(request.num_computed == 64);
+  CHECK(request.num_computed_tokens == 64);
   for (std::uint32_t slot = 0; slot < 6; ++slot)
     CHECK(world.tier.host().holders(engine::HostSlot{slot}) == 0);
 }
@@ -223,7 +223,7 @@ TEST_CASE("each chunk of a prompt is stored when the next one runs", "[O8]") {
   world.step({&request});
   CHECK(world.copier.pending() == Texts{"store 1>0 2>1"});
   REQUIRE(world.kv.try_grow(request, 32));
-  request.num_computed = 64;
+  request.num_computed_tokens = 64;
   world.step({&request});
   CHECK(world.copier.pending() == Texts{"store 1>0 2>1", "store 3>2 4>3"});
 }
@@ -284,7 +284,7 @@ TEST_CASE("while requests wait and nothing runs nothing is stored lazily", "[O10
 TEST_CASE("a block that holds nothing reusable is neither stored nor found", "[O11]") {
   OffloadWorld world;
   Request& request = world.admitted(tokens(20));
-  request.num_computed = 32;  // as if the second block had been computed, unregistered
+  request.num_computed_tokens = 32;  // as if the second block had been computed, unregistered
   world.step({&request});
   CHECK(world.copier.pending() == Texts{"store 1>0"});
   world.poll();
@@ -303,7 +303,7 @@ TEST_CASE("stored content is found when its copy is done, not before", "[O12]") 
   CHECK(world.lookup(kA) == 32);
 }
 
-TEST_CASE("blocks that a turn's last step completed are stored, if so ruled", "[offload]") {
+TEST_CASE("blocks that a turn's last step completed are stored if tail_store is set", "[offload]") {
   for (const bool tail : {true, false}) {
     OffloadWorld world({.tail_store = tail});
     Request& request = world.admitted(kA);
@@ -342,13 +342,13 @@ TEST_CASE("content that could not be loaded is not hit again", "[offload]") {
   world.tier.load(request, 0, 2);
   world.step({});
   CHECK(world.poll() == 1);
-  CHECK(request.num_computed == 0);
+  CHECK(request.num_computed_tokens == 0);
   CHECK(world.lookup(kA) == 0);
   CHECK(world.tier.host().num_free() == 8);
 }
 
 // As in the simple connector. Waiting for a prefetch: see the prefetch tests.
-TEST_CASE("of two requests for the same content each loads its own, and neither loses it", "[M7]") {
+TEST_CASE("two requests for the same content each load a copy, and neither loses it", "[M7]") {
   OffloadWorld world;
   world.copier.latency = 2;
   world.store(kA);
@@ -365,7 +365,7 @@ TEST_CASE("of two requests for the same content each loads its own, and neither 
   CHECK(world.tier.host().holders(engine::HostSlot{0}) == 2);
   world.poll();
   CHECK(world.poll() == 2);
-  CHECK((first.num_computed == 32 && second.num_computed == 32));
+  CHECK((first.num_computed_tokens == 32 && second.num_computed_tokens == 32));
   for (Request* request : {&first, &second}) {
     world.kv.register_loaded(*request);
     world.end(*request);

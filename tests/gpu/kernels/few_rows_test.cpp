@@ -39,10 +39,10 @@ struct Product {
     const int stride = n + 8;
     const Device<std::uint16_t> d_x(x), d_w(w), narrow(static_cast<std::size_t>(rows * stride));
     const Device<float> wide(static_cast<std::size_t>(rows * stride));
-    Device<std::uint32_t> workspace(gpu::few_rows_workspace_bytes() / 4);
+    Device<std::uint32_t> workspace(gpu::small_gemm_workspace_bytes() / 4);
     workspace.zero();
     const bool is_wide = out == Type::f32;
-    gpu::FewRows op;
+    gpu::SmallGemm op;
     op.type = type;
     op.out = out;
     op.gated = gated;
@@ -54,7 +54,7 @@ struct Product {
     op.w = d_w.get();
     op.y = is_wide ? static_cast<void*>(wide.get()) : narrow.get();
     op.workspace = workspace.get();
-    gpu::few_rows(op, nullptr);
+    gpu::small_gemm(op, nullptr);
     const std::vector<std::uint32_t> left = workspace.host();
     CHECK(std::all_of(left.begin(), left.end(), [](std::uint32_t word) { return word == 0; }));
     const Floats all = is_wide ? wide.host() : to_floats(type, narrow.host());
@@ -81,7 +81,7 @@ struct Product {
 
 }  // namespace
 
-TEST_CASE("products of few rows are the reference's, whatever their shape", "[gpu]") {
+TEST_CASE("small-M products are the reference's, whatever their shape", "[gpu]") {
   NEEDS_DEVICE;
   for (const Type type : kHalfTypes)
     for (const int rows : {1, 2, 3, 7, 8})
@@ -96,7 +96,7 @@ TEST_CASE("products of few rows are the reference's, whatever their shape", "[gp
         }
 }
 
-TEST_CASE("products of few rows can be left in float32", "[gpu]") {
+TEST_CASE("small-M products can be left in float32", "[gpu]") {
   NEEDS_DEVICE;
   for (const Type type : kHalfTypes) {
     const Product product(type, Type::f32, false, 5, 1040, 1056);
@@ -168,18 +168,18 @@ TEST_CASE("sums that are zero cross from CTA to CTA like all others", "[gpu]") {
   CHECK(std::all_of(y.begin(), y.end(), [](float x) { return x == 0.f; }));
 }
 
-TEST_CASE("more rows than a few, and shapes that kernels do not know, are refused", "[gpu]") {
+TEST_CASE("too many rows, and shapes that kernels do not know, are refused", "[gpu]") {
   NEEDS_DEVICE;
-  const auto refused = [](const gpu::FewRows& op) {
-    CHECK_THROWS_AS(gpu::few_rows(op, nullptr), std::invalid_argument);
+  const auto refused = [](const gpu::SmallGemm& op) {
+    CHECK_THROWS_AS(gpu::small_gemm(op, nullptr), std::invalid_argument);
   };
-  gpu::FewRows op;
+  gpu::SmallGemm op;
   op.n = 32;
   op.k = 64;
   op.rows = 65;
   refused(op);
   op.rows = 0;
-  gpu::few_rows(op, nullptr);
+  gpu::small_gemm(op, nullptr);
   op.n = 24;
   refused(op);
   op.n = 32;
@@ -195,5 +195,5 @@ TEST_CASE("more rows than a few, and shapes that kernels do not know, are refuse
   refused(op);
   op.n = 1 << 20;
   refused(op);
-  CHECK_FALSE(gpu::takes_few_rows(9, op.n, op.k));
+  CHECK_FALSE(gpu::prefers_small_gemm(9, op.n, op.k));
 }

@@ -322,20 +322,20 @@ void time_append(int tokens, bool logged = false) {
 }
 
 /// Times a small-M GEMM, over matrices used in turn.
-void time_few_rows(const char* name, int rows, int n, int k, bool gated, gpu::Type out_type) {
-  if (!gpu::takes_few_rows(rows, n, k, gated)) return;
+void time_small_gemm(const char* name, int rows, int n, int k, bool gated, gpu::Type out_type) {
+  if (!gpu::prefers_small_gemm(rows, n, k, gated)) return;
   const std::int64_t elements = (gated ? 2 : 1) * std::int64_t{n} * k;
   const int matrices = static_cast<int>(
       std::clamp<std::int64_t>((std::int64_t{4} << 30) / elements, 2, 32));  // 8 GiB at most
   const Memory w = random_numbers(elements * matrices), x = random_numbers(std::int64_t{rows} * k),
                y(static_cast<std::size_t>(rows) * static_cast<std::size_t>(n) * 4),
-               workspace(gpu::few_rows_workspace_bytes());
-  check(cudaMemset(workspace.get(), 0, gpu::few_rows_workspace_bytes()), "memset");
+               workspace(gpu::small_gemm_workspace_bytes());
+  check(cudaMemset(workspace.get(), 0, gpu::small_gemm_workspace_bytes()), "memset");
   const double us = microseconds(matrices, [&](cudaStream_t stream) {
     for (int i = 0; i < matrices; ++i)
-      gpu::few_rows({gpu::Type::bf16, out_type, gated, rows, n, k, n, x.get(),
-                     w.get<char>() + i * elements * 2, y.get(), workspace.get()},
-                    stream);
+      gpu::small_gemm({gpu::Type::bf16, out_type, gated, rows, n, k, n, x.get(),
+                       w.get<char>() + i * elements * 2, y.get(), workspace.get()},
+                      stream);
   });
   char what[80];
   std::snprintf(what, sizeof what, "product of %d rows, %s", rows, name);
@@ -343,11 +343,11 @@ void time_few_rows(const char* name, int rows, int n, int k, bool gated, gpu::Ty
 }
 
 void time_products(int rows) {
-  time_few_rows("QKV", rows, kHeads.qkv_width(), kHidden, false, gpu::Type::bf16);
-  time_few_rows("attention output", rows, kHidden, kHidden, false, gpu::Type::bf16);
-  time_few_rows("gate and up", rows, kMlp, kHidden, true, gpu::Type::bf16);
-  time_few_rows("down", rows, kHidden, kMlp, false, gpu::Type::bf16);
-  time_few_rows("logits", rows, kVocab, kHidden, false, gpu::Type::f32);
+  time_small_gemm("QKV", rows, kHeads.qkv_width(), kHidden, false, gpu::Type::bf16);
+  time_small_gemm("attention output", rows, kHidden, kHidden, false, gpu::Type::bf16);
+  time_small_gemm("gate and up", rows, kMlp, kHidden, true, gpu::Type::bf16);
+  time_small_gemm("down", rows, kHidden, kMlp, false, gpu::Type::bf16);
+  time_small_gemm("logits", rows, kVocab, kHidden, false, gpu::Type::f32);
 }
 
 void time_all_products() {
@@ -376,7 +376,7 @@ void time_argmax(int rows) {
 }  // namespace
 
 /// time_kernels: everything; time_kernels prefill: prefill attention alone; time_kernels products:
-/// matrix products of few rows alone; time_kernels decode BATCH CONTEXT: that one, for a profiler;
+/// small-M GEMMs alone; time_kernels decode BATCH CONTEXT: that one, for a profiler;
 /// time_kernels log BATCH CONTEXT: what the access log adds to a decode's two kernels, each without
 /// and with it, three times over.
 int main(int count, char** words) {

@@ -140,13 +140,13 @@ TEST_CASE("only what may write beside an archive may open its lock", "[archive]"
   }
 }
 
-TEST_CASE("a driver's sign of life is seen from outside", "[archive]") {
+TEST_CASE("a driver's heartbeat is visible to other processes", "[archive]") {
   ArchiveWorld world(1);
   world.open();
   const timespec long_ago[2] = {{1000, 0}, {1000, 0}};
   REQUIRE(::utimensat(AT_FDCWD, (world.spool() + "/lock").c_str(), long_ago, 0) == 0);
   CHECK(live_driver(world.path())->heard == 1000);
-  world.archive().beat();
+  world.archive().heartbeat();
   CHECK(std::abs(std::difftime(std::time(nullptr), live_driver(world.path())->heard)) < 60);
 }
 

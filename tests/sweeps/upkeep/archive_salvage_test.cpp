@@ -64,7 +64,7 @@ class Wreck : public ArchiveWorld {
     REQUIRE(at != std::string::npos);
     for (; at != std::string::npos; at = whole_.find(text, at + 1)) flip(at, 0);
   }
-  void mend() const { std::ofstream(path(), std::ios::binary) << whole_; }
+  void undo() const { std::ofstream(path(), std::ios::binary) << whole_; }
   Salvage salvage() const {
     fs::remove(target());
     return salvage_archive(path(), target());
@@ -116,7 +116,7 @@ TEST_CASE("rows that are damaged are lost, and each lost result is named", "[arc
   CHECK(ArchiveReader(wreck.target()).cells().size() == kSalvageCells);
 }
 
-TEST_CASE("a single bit that has flipped in a chunk is found by its checksum and mended",
+TEST_CASE("a single bit that has flipped in a chunk is found by its checksum and repaired",
           "[archive][salvage]") {
   Wreck wreck;
   for (const char* column : {"jobs/job", "steps/n_tok", "sched/tokens", "cells/key"}) {
@@ -127,7 +127,7 @@ TEST_CASE("a single bit that has flipped in a chunk is found by its checksum and
   CHECK_FALSE(check_archive(wreck.path()).empty());  // which is only read
 }
 
-TEST_CASE("a bit that has flipped in each object header is found by their checksums and mended",
+TEST_CASE("a bit that has flipped in each object header is found by their checksums and repaired",
           "[archive][salvage]") {
   const Wreck wreck;
   const std::string& whole = wreck.whole();
@@ -146,12 +146,13 @@ TEST_CASE("a bit that has flipped in each object header is found by their checks
       }
     }
     REQUIRE(flipped > 100);
-    CHECK(mend_headers({reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()}) == flipped);
+    CHECK(repair_headers({reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()}) ==
+          flipped);
     CHECK((bytes == whole));
   }
   for (const std::size_t size : {0u, 3u, 50u, 3000u}) {  // of what is left of a file
     std::string bytes = whole.substr(0, size);
-    mend_headers({reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()});
+    repair_headers({reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()});
   }
 }
 
@@ -174,7 +175,7 @@ TEST_CASE("an archive with a bit flipped in a header of a table is salvaged whol
   CHECK(results_as_before(wreck) == kSalvageCells);
 }
 
-TEST_CASE("a bit that has flipped in an index of chunks is found and mended",
+TEST_CASE("a bit that has flipped in an index of chunks is found and repaired",
           "[archive][salvage]") {
   const Wreck wreck;
   const std::string& whole = wreck.whole();
@@ -182,7 +183,7 @@ TEST_CASE("a bit that has flipped in an index of chunks is found and mended",
   constexpr std::size_t kUsed = 24 + 24 + 8;  // a node with one chunk, without its end
   int reported = 0;
   for (std::size_t at = whole.find("TREE"); at != whole.npos; at = whole.find("TREE", at + 1)) {
-    wreck.mend();
+    wreck.undo();
     wreck.flip(at, 0);
     const auto problems = check_archive(wreck.path());
     const std::string index = "the index of chunks at byte " + std::to_string(at);
@@ -193,7 +194,8 @@ TEST_CASE("a bit that has flipped in an index of chunks is found and mended",
     INFO("bit " << bit << " of byte " << byte << " of the node at " << at);
     wreck.flip(at + byte, bit);
     std::string bytes = file_bytes(wreck.path());
-    CHECK(mend_chunk_indices({reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()}) == 1);
+    CHECK(repair_chunk_indices({reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()}) ==
+          1);
     std::ofstream(wreck.path(), std::ios::binary) << bytes;
     CHECK(check_archive(wreck.path()).empty());  // equal chunks may have changed places
     ++reported;
@@ -261,7 +263,7 @@ TEST_CASE("an archive with twenty flipped bits ends as a whole one, with what ha
   int saved = 0;
   for (int trial = 0; trial < support::scaled(6); ++trial) {
     INFO("trial " << trial);
-    wreck.mend();
+    wreck.undo();
     for (int i = 0; i < 20; ++i) {
       wreck.flip(random() % wreck.whole().size(), static_cast<int>(random() % 8));
     }

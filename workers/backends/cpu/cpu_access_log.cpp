@@ -33,7 +33,7 @@ kernels::reference::AccessTrace* CpuAccessLog::begin_step(const engine::StepPlan
 
 void CpuAccessLog::end_step() {
   if (!buffer_) return;
-  ring_.hand_on(*buffer_);
+  ring_.pass_on(*buffer_);
   buffer_ = nullptr;
 }
 

@@ -121,7 +121,7 @@ class Device final : public CudaDevice {
     }
   }
 
-  void give_back_host_memory() noexcept override {
+  void free_host_memory() noexcept override {
     pinned_.reset();
     pageable_.reset();
   }

@@ -46,7 +46,7 @@ class CudaDevice {
   virtual std::unique_ptr<CudaCell> make_cell(const CudaCellOptions& options) = 0;
 
   /// Frees the host tier's memory, which is otherwise kept for later cells. No cell may exist.
-  virtual void give_back_host_memory() noexcept = 0;
+  virtual void free_host_memory() noexcept = 0;
 
   /// Starts sampling the card once per second; null without NVML.
   virtual std::unique_ptr<TelemetrySampler> start_telemetry() = 0;

@@ -64,8 +64,8 @@ struct TierState {
   std::uint64_t load = 0;       // load in flight; 0: none
 };
 
-/// A request inside the engine. `num_computed` counts tokens with KV in the cache, after schedule()
-/// including those that the step computes.
+/// A request inside the engine. `num_computed_tokens` counts tokens with KV in the cache, after
+/// schedule() including those that the step computes.
 struct Request {
   RequestId id{};
   RequestSpec spec;
@@ -75,7 +75,7 @@ struct Request {
   std::vector<TokenId> outputs;
   std::vector<BlockHash> own_hashes;  // empty when spec.known_hashes is given
   std::vector<BlockId> blocks;        // block table: position i holds tokens [i, i+1) * block_size
-  int num_computed = 0;
+  int num_computed_tokens = 0;
   int num_hashed_blocks = 0;  // leading blocks of the table that are registered in the prefix cache
   int num_preemptions = 0;
 
@@ -120,7 +120,7 @@ struct Request {
   }
   /// True when the one token left to compute is generated output: scheduling it generates the next
   /// one.
-  bool decoding() const { return !outputs.empty() && num_computed == num_tokens() - 1; }
+  bool decoding() const { return !outputs.empty() && num_computed_tokens == num_tokens() - 1; }
 };
 
 using RunningList = IntrusiveList<Request, &Request::running_link>;

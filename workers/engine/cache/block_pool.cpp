@@ -44,7 +44,7 @@ bool BlockPool::release(BlockId block) {
   return true;
 }
 
-void BlockPool::hand_out_next(BlockId block) {
+void BlockPool::move_to_free_head(BlockId block) {
   assert(block != BlockId{0} && refs(block) == 0);
   unlink(index(block));
   link_before(index(block), next_[0]);

@@ -28,7 +28,7 @@ class BlockPool {
   /// list.
   bool release(BlockId block);
   /// Moves a free block to the head of the free list: it is allocated next.
-  void hand_out_next(BlockId block);
+  void move_to_free_head(BlockId block);
 
   /// Walks the free list, next victim first.
   BlockId free_head() const { return BlockId{next_[0]}; }

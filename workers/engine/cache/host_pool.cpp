@@ -48,7 +48,7 @@ void HostPool::hold(HostSlot slot) {
 void HostPool::evict_next(HostSlot slot) {
   assert(found_.contains(block_of(slot)) && holders(slot) == 0);
   slots_[index(slot)].evict_first = true;
-  pool_.hand_out_next(block_of(slot));
+  pool_.move_to_free_head(block_of(slot));
 }
 
 }  // namespace engine

@@ -43,7 +43,7 @@ Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, in
   const Admission answer = try_admit_loading(request, hits, new_tokens, reserved_tokens);
   if (answer.fit != Fit::ok) return answer;
   const int tokens =
-      request.num_computed + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
+      request.num_computed_tokens + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
   register_full_blocks(request, std::min(tokens, request.num_tokens()));
   return answer;
 }
@@ -52,7 +52,7 @@ Admission KvCache::try_admit_loading(Request& request, std::span<const BlockId> 
                                      int new_tokens, int reserved_tokens) {
   assert(new_tokens > 0 && (request.blocks.empty() || hits.empty()));
   const int tokens =
-      request.num_computed + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
+      request.num_computed_tokens + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
   const auto have = static_cast<int>(request.blocks.size() + hits.size());
   // Hits in the free list are counted as free, and touching them makes them unavailable.
   const auto free_hits =
@@ -77,7 +77,7 @@ void KvCache::take_hits(Request& request, std::span<const BlockId> hits) {
 }
 
 bool KvCache::try_grow(Request& request, int new_tokens) {
-  const int tokens = request.num_computed + new_tokens;
+  const int tokens = request.num_computed_tokens + new_tokens;
   if (blocks_for(tokens) - static_cast<int>(request.blocks.size()) > pool_.num_free()) return false;
   append_new_blocks(request, tokens);
   register_full_blocks(request, std::min(tokens, request.num_tokens()));
@@ -108,7 +108,7 @@ void KvCache::register_full_blocks(Request& request, int tokens) {
   request.num_hashed_blocks = std::max(request.num_hashed_blocks, tokens / config_.block_size);
 }
 
-std::vector<BlockId> KvCache::hand_over(Request& request) {
+std::vector<BlockId> KvCache::take_blocks(Request& request) {
   std::vector<BlockId> blocks(request.blocks);
   request.blocks.clear();
   request.num_hashed_blocks = 0;
@@ -141,11 +141,11 @@ void KvCache::release_tail(Request& request, int num_blocks) {
 void KvCache::restore_order() {
   if (pool_.num_free() != pool_.num_usable()) return;
   for (auto block = static_cast<std::uint32_t>(pool_.num_usable()); block > 0; --block)
-    pool_.hand_out_next(BlockId{block});
+    pool_.move_to_free_head(BlockId{block});
 }
 
 void KvCache::forget_uncomputed(Request& request) {
-  unregister_from(request, request.num_computed / config_.block_size);
+  unregister_from(request, request.num_computed_tokens / config_.block_size);
 }
 
 void KvCache::unregister_from(Request& request, int first_block) {
@@ -183,7 +183,7 @@ void KvCache::count_kept(BlockId block, int by) {
 }
 
 std::vector<BlockId> KvCache::pin(Request& request) {
-  std::vector<BlockId> blocks = hand_over(request);
+  std::vector<BlockId> blocks = take_blocks(request);
   for (const BlockId block : blocks) {
     ++keepers_[index(block)].pins;
     count_kept(block, 1);
@@ -224,7 +224,7 @@ void KvCache::release_block(BlockId block) {
   if (pool_.release(block)) {
     const bool cached = cache_.contains(block);
     num_cached_free_ += cached ? 1 : 0;
-    if (!cached && eviction_order_ != nullptr) pool_.hand_out_next(block);
+    if (!cached && eviction_order_ != nullptr) pool_.move_to_free_head(block);
   } else {
     count_kept(block, 1);
   }

@@ -47,7 +47,7 @@ class EvictionOrder {
  public:
   virtual ~EvictionOrder() = default;
   /// `count` blocks with content are about to be allocated from the head of the free list. May move
-  /// other blocks to the head, with hand_out_next().
+  /// other blocks to the head, with move_to_free_head().
   virtual void before_eviction(int count) = 0;
 };
 
@@ -86,13 +86,15 @@ class KvCache {
   Admission try_admit_loading(Request& request, std::span<const BlockId> hits, int new_tokens,
                               int reserved_tokens);
   /// Registers the full blocks of the request's computed tokens once their KV has arrived.
-  void register_loaded(Request& request) { register_full_blocks(request, request.num_computed); }
+  void register_loaded(Request& request) {
+    register_full_blocks(request, request.num_computed_tokens);
+  }
 
   /// Allocates blocks for `new_tokens` beyond the computed ones of a running request.
   bool try_grow(Request& request, int new_tokens);
 
   /// Moves the request's references to the caller, which must release() them.
-  std::vector<BlockId> hand_over(Request& request);
+  std::vector<BlockId> take_blocks(Request& request);
   void release(std::span<const BlockId> blocks);
   /// Drops the request's references, last block first: a prefix is useful without its tail, but a
   /// tail is useless without its prefix.
@@ -127,7 +129,7 @@ class KvCache {
   /// the block released first is evicted first. Borrowed.
   void set_eviction_order(EvictionOrder& order) { eviction_order_ = &order; }
   /// Makes the free block the next to be allocated.
-  void hand_out_next(BlockId block) { pool_.hand_out_next(block); }
+  void move_to_free_head(BlockId block) { pool_.move_to_free_head(block); }
 
   /// Evictions since the last clear_evictions(), in order.
   std::span<const Eviction> evictions() const { return evictions_; }

@@ -38,7 +38,7 @@ Scarcity Prefetcher::scarcity() const {
 
 /// The time before which the job's next turn is served with a probability of only 0.2. An overdue
 /// job is assumed to take as long again as it is late.
-Nanos Prefetcher::hardly_used_before(PausedJob& job, Nanos now) {
+Nanos Prefetcher::earliest_use(PausedJob& job, Nanos now) {
   if (job.estimated_at == now) return job.use_at;
   const Nanos wait = from_seconds(wait_s_.value());
   if (job.phase == JobPhase::back) {
@@ -103,7 +103,7 @@ std::optional<Prefetcher::Candidate> Prefetcher::candidate(PausedJob& job, Nanos
   if (job.phase == JobPhase::away) {
     // Gives up on a turn after twice the gap at which it became overdue.
     const bool abandoned = now > job.overdue + (job.overdue - job.since);
-    if (abandoned || !policy_.foretells(job.id)) return {};
+    if (abandoned || !policy_.can_predict(job.id)) return {};
   }
   const auto missing = static_cast<int>(job.hashes.size() - job.cached.size());
   if (missing == 0 || !host_.find(job.hashes[job.cached.size()])) return {};
@@ -144,7 +144,7 @@ int Prefetcher::room_for(const PausedJob& job, Nanos now) {
   for (const std::uint32_t id : paused_) {
     PausedJob& other = jobs_[id];
     const bool cached = !other.cached.empty() && other.fetch.state == Fetch::State::none;
-    if (&other == &job || !cached || hardly_used_before(other, now) > job.use_at) continue;
+    if (&other == &job || !cached || earliest_use(other, now) > job.use_at) continue;
     room -= static_cast<int>(other.cached.size());
   }
   return room;
@@ -158,7 +158,7 @@ void Prefetcher::refuse(PausedJob& job, KvReason reason, int blocks, Nanos deadl
 /// Issues the load. False when there is no room.
 bool Prefetcher::begin(const Candidate& found, Nanos now) {
   PausedJob& job = *found.job;
-  hardly_used_before(job, now);
+  earliest_use(job, now);
   const auto lost = static_cast<int>(job.hashes.size() - job.cached.size());
   if (room_for(job, now) < lost) {
     refuse(job, KvReason::no_room, lost, found.use_at);
@@ -251,7 +251,7 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
   turn.spec.known_hashes = fetch.hashes;
   turn.blocks = fetch.blocks;
   turn.num_hashed_blocks = fetch.hits;
-  turn.num_computed = static_cast<int>(landed) * kv_.block_size();
+  turn.num_computed_tokens = static_cast<int>(landed) * kv_.block_size();
   kv_.register_loaded(turn);
   for (std::size_t i = fetch.slots.size(); i-- > 0;) {
     if (done.failed && hits + i >= landed) host_.unpublish(fetch.slots[i]);
@@ -275,23 +275,23 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
 }
 
 /// What a token of the job's KV saves for each second in the host tier.
-double Prefetcher::worth_by_time(PausedJob& job, Nanos now) {
+double Prefetcher::value_per_second(PausedJob& job, Nanos now) {
   AwaitedKv kv;
   // Nothing is known of a first turn until it ends: it counts as one block.
   const int blocks = std::max(1, static_cast<int>(job.hashes.size()));
   kv.context_tokens = kv.missing_tokens = blocks * kv_.block_size();
-  kv.until_use = std::max(hardly_used_before(job, now) - now, Nanos{1'000'000});
+  kv.until_use = std::max(earliest_use(job, now) - now, Nanos{1'000'000});
   kv.load_time = transfers_.expected_load_time(blocks);
   const double worth = policy_.score(kv, {.running = running_});
   return worth / kv.missing_tokens / to_seconds(kv.until_use);
 }
 
-PausedJob* Prefetcher::least_worth_on_host(Nanos now) {
+PausedJob* Prefetcher::least_valuable_on_host(Nanos now) {
   if (least_at_ == now && least_->stored > 0) return least_;
   least_ = nullptr;
   for (PausedJob& job : jobs_) {
     if (job.stored == 0) continue;
-    const double worth = worth_by_time(job, now);
+    const double worth = value_per_second(job, now);
     if (least_ != nullptr && worth >= host_price_) continue;
     least_ = &job;
     host_price_ = worth;
@@ -301,13 +301,13 @@ PausedJob* Prefetcher::least_worth_on_host(Nanos now) {
 }
 
 bool Prefetcher::make_host_room(const TurnRef& of, Nanos now) {
-  if (!policy_.ranks_host_memory()) return true;
+  if (!policy_.ranks_host_tier()) return true;
   PausedJob& own = job_of(of.job);
   constexpr int kQuantum = 32;
   while (host_.would_evict_wanted()) {
-    PausedJob* const least = least_worth_on_host(now);
+    PausedJob* const least = least_valuable_on_host(now);
     if (least == nullptr) return true;
-    if (least == &own || host_price_ >= worth_by_time(own, now)) return false;
+    if (least == &own || host_price_ >= value_per_second(own, now)) return false;
     victims_.trim_host(*least, kQuantum);
   }
   return true;

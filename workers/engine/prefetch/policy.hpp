@@ -36,7 +36,7 @@ class PrefetchPolicy {
   virtual void on_turn_finish(const Request& request, Nanos now) = 0;
 
   /// Whether the job's return can be predicted. Otherwise its KV is loaded only on demand.
-  virtual bool foretells(JobId job) const = 0;
+  virtual bool can_predict(JobId job) const = 0;
   /// The time by which the job's next turn arrives with this probability, in (0, 1), given that it
   /// has not arrived by `now`. Never earlier than `now`.
   virtual Nanos returns_by(JobId job, double probability, Nanos now) const = 0;
@@ -47,7 +47,7 @@ class PrefetchPolicy {
   virtual double score(const AwaitedKv& kv, const Scarcity& scarcity) const = 0;
   /// Whether the host tier keeps the KV that saves most per token and second, instead of the most
   /// recently used.
-  virtual bool ranks_host_memory() const = 0;
+  virtual bool ranks_host_tier() const = 0;
 };
 
 }  // namespace engine

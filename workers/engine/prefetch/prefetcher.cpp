@@ -118,7 +118,7 @@ void Prefetcher::forget(const Request& request) {
 
 void Prefetcher::on_turn_finish(const Request& request, Nanos now) {
   PausedJob& job = job_of(request.spec.job);
-  const int full = request.num_computed / kv_.block_size();
+  const int full = request.num_computed_tokens / kv_.block_size();
   end_gap(job, now);
   job.hashes.clear();
   for (int i = 0; i < full; ++i) job.hashes.push_back(request.block_hash(i));
@@ -197,7 +197,7 @@ void Prefetcher::release(PausedJob& job) {
   ranked_ = false;
 }
 
-bool Prefetcher::give_way(KvReason pressure, Nanos now) {
+bool Prefetcher::release_prefetched(KvReason pressure, Nanos now) {
   const auto last_used = [&](Fetch::State state) {
     PausedJob* last = nullptr;
     for (PausedJob& job : jobs_) {
@@ -248,8 +248,8 @@ void Prefetcher::before_eviction(int count) {
 }
 
 Prefetcher::Victim Prefetcher::victim_of(PausedJob& job, std::size_t place) {
-  return {host_.find(job.hashes[job.cached.size() - 1]).has_value(), hardly_used_before(job, now_),
-          place, &job};
+  return {host_.find(job.hashes[job.cached.size() - 1]).has_value(), earliest_use(job, now_), place,
+          &job};
 }
 
 bool Prefetcher::may_evict(const PausedJob& job) const {

@@ -49,7 +49,7 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
   /// When plan() must run even if nothing else happens.
   Nanos wakeup() const override { return wakeup_; }
 
-  bool give_way(KvReason pressure, Nanos now) override;
+  bool release_prefetched(KvReason pressure, Nanos now) override;
   int kept(BlockId block) const override { return kept_[index(block)]; }
 
   void before_eviction(int count) override;
@@ -88,11 +88,11 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
 
   // Estimates.
   void observe(const StepPlan& plan, Nanos now);
-  Nanos hardly_used_before(PausedJob& job, Nanos now);
+  Nanos earliest_use(PausedJob& job, Nanos now);
   Nanos ready_by(const PausedJob& job, int missing, Nanos now) const;
   Scarcity scarcity() const;
-  double worth_by_time(PausedJob& job, Nanos now);
-  PausedJob* least_worth_on_host(Nanos now);
+  double value_per_second(PausedJob& job, Nanos now);
+  PausedJob* least_valuable_on_host(Nanos now);
 
   // Loads.
   Nanos arrival_of_loads(Nanos now) const;

@@ -52,7 +52,8 @@ int PrefetchVictims::trim(PausedJob& job, int count) {
     if (there && !shared) trimmed_.push_back(block);
   }
   // The block moved last is allocated first, so the last block of the sequence is moved last.
-  for (auto block = trimmed_.rbegin(); block != trimmed_.rend(); ++block) kv_.hand_out_next(*block);
+  for (auto block = trimmed_.rbegin(); block != trimmed_.rend(); ++block)
+    kv_.move_to_free_head(*block);
   return static_cast<int>(trimmed_.size());
 }
 
@@ -71,7 +72,7 @@ void PrefetchVictims::give_up(const PausedJob& job, int kept_blocks) {
   for (const BlockHash& hash :
        std::span(job.hashes).subspan(static_cast<std::size_t>(kept_blocks))) {
     const auto block = kv_.prefix_cache().find(hash);
-    if (block && kv_.pool().refs(*block) == 0 && !watched(*block)) kv_.hand_out_next(*block);
+    if (block && kv_.pool().refs(*block) == 0 && !watched(*block)) kv_.move_to_free_head(*block);
     const auto slot = host_.find(hash);
     if (slot && host_.holders(*slot) == 0 && host_.owner(*slot).job == job.id)
       host_.evict_next(*slot);

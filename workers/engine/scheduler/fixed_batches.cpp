@@ -30,10 +30,10 @@ class FixedBatching final : public V1Batching {
   }
 
   void on_finish(Request& request) override {
-    const std::vector<BlockId> blocks = state_.kv.hand_over(request);
+    const std::vector<BlockId> blocks = state_.kv.take_blocks(request);
     ended_.insert(ended_.end(), blocks.begin(), blocks.end());
     unwritten_slots_ +=
-        static_cast<int>(blocks.size()) * state_.kv.block_size() - request.num_computed;
+        static_cast<int>(blocks.size()) * state_.kv.block_size() - request.num_computed_tokens;
   }
 
   EndedSequences ended() const override { return {ended_, unwritten_slots_}; }

@@ -34,12 +34,12 @@ void SchedulerState::on_loaded(std::span<const LoadedKv> loads, Nanos now) {
       request.status = queued_status(request);
       continue;
     }
-    request.num_computed = load.tokens;
+    request.num_computed_tokens = load.tokens;
     if (load.failed) kv.truncate(request, kv.blocks_for(load.tokens));
     request.record_hits(request.prefix_hit_tokens, load.tokens - request.prefix_hit_tokens);
     kv.register_loaded(request);
     // The last token is always computed, because its logits are needed.
-    request.num_computed = std::min(request.num_computed, request.num_tokens() - 1);
+    request.num_computed_tokens = std::min(request.num_computed_tokens, request.num_tokens() - 1);
     loading.remove(request);
     request.status = RequestStatus::loaded;
     loaded.push_back(request);
@@ -70,7 +70,7 @@ void SchedulerState::return_to_queue(Request& request) {
   Request* head = order.front();
   leave_queue(request);
   kv.release(request);
-  request.num_computed = 0;
+  request.num_computed_tokens = 0;
   request.status = queued_status(request);
   order.push_preempted(request);
   pins.on_preempted(request);
@@ -101,7 +101,7 @@ void SchedulerState::on_load_failed(std::span<const LoadedKv> loads, StepPlan& p
 void SchedulerState::truncate_in_step(Request& request, int num_blocks, StepPlan& plan) {
   withdraw(request, plan);
   kv.truncate(request, num_blocks);
-  request.num_computed = num_blocks * kv.block_size();
+  request.num_computed_tokens = num_blocks * kv.block_size();
 }
 
 }  // namespace engine

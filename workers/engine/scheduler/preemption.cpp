@@ -9,8 +9,8 @@ void SchedulerState::preempt(Request& victim, Step& step) {
   pins.record(KvEventKind::preempt, KvReason::out_of_blocks, victim);
   running.remove(victim);
   tier.forget(victim, step.now);
-  victim.computed_before = std::max(victim.computed_before, victim.num_computed);
-  victim.preempted_tokens = victim.num_computed;
+  victim.computed_before = std::max(victim.computed_before, victim.num_computed_tokens);
+  victim.preempted_tokens = victim.num_computed_tokens;
   victim.status = RequestStatus::preempted;
   ++victim.num_preemptions;
   if (config.preempt_by_block) {
@@ -19,7 +19,7 @@ void SchedulerState::preempt(Request& victim, Step& step) {
     SwapSpace* swap = tier.swap_space();
     victim.swapped_out = swap != nullptr && swap->keep_preempted(victim);
     kv.release(victim);
-    victim.num_computed = 0;
+    victim.num_computed_tokens = 0;
   }
   order.push_preempted(victim);
   pins.on_preempted(victim);
@@ -28,7 +28,7 @@ void SchedulerState::preempt(Request& victim, Step& step) {
 
 /// Suspends a preempted request with all computed blocks, to be evicted block by block.
 void SchedulerState::suspend(Request& victim) {
-  kv.release_tail(victim, kv.blocks_for(victim.num_computed));
+  kv.release_tail(victim, kv.blocks_for(victim.num_computed_tokens));
   victim.swapped_out = !victim.blocks.empty();
   if (victim.swapped_out) suspended.push_back(victim);
 }
@@ -44,7 +44,7 @@ void SchedulerState::withdraw(Request& request, StepPlan& plan) {
 
 bool SchedulerState::release_prefetched(KvReason pressure, Nanos now) {
   Prefetching* prefetching = tier.prefetching();
-  return prefetching != nullptr && prefetching->give_way(pressure, now);
+  return prefetching != nullptr && prefetching->release_prefetched(pressure, now);
 }
 
 bool SchedulerState::release_held(const Request* spared, KvReason pressure, Nanos now) {
@@ -59,7 +59,7 @@ bool SchedulerState::shrink_suspended(const Request* spared, Nanos now) {
   if (swap == nullptr || !swap->keep_tail(*victim)) tier.forget(*victim, now);
   const auto left = static_cast<int>(victim->blocks.size()) - 1;
   kv.release_tail(*victim, left);
-  victim->num_computed = std::min(victim->num_computed, left * kv.block_size());
+  victim->num_computed_tokens = std::min(victim->num_computed_tokens, left * kv.block_size());
   if (left == 0) suspended.remove(*victim);
   return true;
 }

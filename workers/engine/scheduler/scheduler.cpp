@@ -42,7 +42,7 @@ bool Scheduler::idle() const {
 int Scheduler::unwritten_slots() const {
   int slots = batching_->ended().unwritten_slots;
   for (const Request* r = state_.running.front(); r != nullptr; r = RunningList::next(*r))
-    slots += static_cast<int>(r->blocks.size()) * state_.kv.block_size() - r->num_computed;
+    slots += static_cast<int>(r->blocks.size()) * state_.kv.block_size() - r->num_computed_tokens;
   return slots;
 }
 
@@ -68,9 +68,10 @@ void Scheduler::commit(StepPlan& plan) const {
   assert(static_cast<int>(state_.running.size()) <= state_.config.max_num_seqs);
   for (const ScheduledRequest& share : plan.scheduled) {
     Request& request = *share.request;
-    request.num_computed += share.num_tokens;
-    assert(static_cast<int>(request.blocks.size()) >= state_.kv.blocks_for(request.num_computed));
-    assert(request.num_computed <= request.num_tokens());
+    request.num_computed_tokens += share.num_tokens;
+    assert(static_cast<int>(request.blocks.size()) >=
+           state_.kv.blocks_for(request.num_computed_tokens));
+    assert(request.num_computed_tokens <= request.num_tokens());
   }
 }
 

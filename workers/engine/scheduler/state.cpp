@@ -27,13 +27,14 @@ void SchedulerState::abort(Request& request, Nanos now) {
 }
 
 void Step::add(Request& request, ScheduleKind kind, int num_tokens, int num_new_blocks) {
-  plan.scheduled.push_back({.request = &request,
-                            .kind = kind,
-                            .num_tokens = num_tokens,
-                            .computed_before = request.num_computed,
-                            .num_new_blocks = num_new_blocks,
-                            .samples = request.num_computed + num_tokens == request.num_tokens(),
-                            .decode = kind == ScheduleKind::running && request.decoding()});
+  plan.scheduled.push_back(
+      {.request = &request,
+       .kind = kind,
+       .num_tokens = num_tokens,
+       .computed_before = request.num_computed_tokens,
+       .num_new_blocks = num_new_blocks,
+       .samples = request.num_computed_tokens + num_tokens == request.num_tokens(),
+       .decode = kind == ScheduleKind::running && request.decoding()});
   plan.total_tokens += num_tokens;
   request.scheduled_in_step = plan.step;
 }

@@ -18,8 +18,9 @@ void V1Batching::fill(Step& step) {
 void V1Batching::schedule_running(Step& step) {
   Request* request = state_.running.front();
   while (request != nullptr && step.budget_left() > 0) {
-    const int num_tokens = std::min({wanted(*request, request->num_computed), step.budget_left(),
-                                     state_.config.max_model_len - 1 - request->num_computed});
+    const int num_tokens =
+        std::min({wanted(*request, request->num_computed_tokens), step.budget_left(),
+                  state_.config.max_model_len - 1 - request->num_computed_tokens});
     if (num_tokens > 0) {
       const auto blocks_before = request->blocks.size();
       if (!grow(*request, num_tokens, step)) return;
@@ -73,8 +74,8 @@ bool V1Batching::admit_head(Step& step) {
          : full                  ? StopReason::max_seqs
                                  : try_admit(head, step);
   if (stop == StopReason::none) return true;
-  // With nothing running, only pins and blocks held with loaded KV can be in the way. Progress
-  // comes before promises.
+  // With nothing running, only pins and blocks held with loaded KV can be in the way. Making
+  // progress matters more than keeping them.
   if (!state_.running.empty() || stop == StopReason::chunking_off) return false;
   return state_.release_prefetched(KvReason::pressure_admit, step.now) ||
          state_.release_held(&head, KvReason::pressure_admit, step.now) ||
@@ -90,7 +91,7 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
   if (!holds_blocks && still_blocked(request, step)) return StopReason::sequence_reserved;
   const auto hits = holds_blocks ? std::span<const BlockId>() : kv.find_prefix(request);
   const auto gpu_blocks = static_cast<int>(request.blocks.size() + hits.size());
-  const int on_gpu = holds_blocks ? request.num_computed : gpu_blocks * kv.block_size();
+  const int on_gpu = holds_blocks ? request.num_computed_tokens : gpu_blocks * kv.block_size();
   const HostHit host = may_load ? state_.tier.find(request, on_gpu) : HostHit{};
   if (host.coming) return state_.await_copy(request, step.now);
   if (host.tokens > 0 && !host.blocking) return start_load(request, hits, host.tokens, step.now);
@@ -103,7 +104,7 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
       kv.try_admit(request, hits, host.tokens + num_tokens, reserved.must_fit);
   if (admission.fit != Fit::ok) return refusal(request, admission);
   if (!holds_blocks) request.record_hits(on_gpu, host.tokens);
-  request.num_computed = known;
+  request.num_computed_tokens = known;
   kv.extend(request, reserved.allocated);
   if (host.tokens > 0) state_.tier.load(request, gpu_blocks, kv.blocks_for(known) - gpu_blocks);
   admit(request, step, num_tokens);
@@ -128,8 +129,8 @@ StopReason V1Batching::start_load(Request& request, std::span<const BlockId> hit
   const auto num_hits = static_cast<int>(hits.size());
   const int on_gpu = num_hits * state_.kv.block_size();
   request.record_hits(on_gpu, tokens);
-  request.num_computed = on_gpu + tokens;
-  state_.tier.load(request, num_hits, state_.kv.blocks_for(request.num_computed) - num_hits);
+  request.num_computed_tokens = on_gpu + tokens;
+  state_.tier.load(request, num_hits, state_.kv.blocks_for(request.num_computed_tokens) - num_hits);
   state_.pins.on_admitted(request);
   return state_.await_copy(request, now);
 }

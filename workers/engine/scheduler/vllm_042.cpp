@@ -65,10 +65,10 @@ class Vllm042Batching final : public V1Batching {
     bool decodes = false;
     for (const Request* r = state_.running.front(); r != nullptr; r = RunningList::next(*r)) {
       decodes = decodes || r->decoding();
-      if (!r->decoding()) prompts += wanted(*r, r->num_computed);
+      if (!r->decoding()) prompts += wanted(*r, r->num_computed_tokens);
     }
     const Request* head = state_.order.front();
-    if (head != nullptr && !head->swapped_out) prompts += wanted(*head, head->num_computed);
+    if (head != nullptr && !head->swapped_out) prompts += wanted(*head, head->num_computed_tokens);
     if (prompts == 0) return false;
     return !decodes || !rates_.knows_decodes() || rates_.prompt_s(prompts) > rates_.decode_s();
   }

@@ -53,7 +53,7 @@ class Prefetching {
   /// When the tier must be called even if nothing else happens.
   virtual Nanos wakeup() const = 0;
   /// Releases the blocks of a load that no turn has used yet. False when there is none.
-  virtual bool give_way(KvReason pressure, Nanos now) = 0;
+  virtual bool release_prefetched(KvReason pressure, Nanos now) = 0;
   /// References to the block by loads that no turn has used yet.
   virtual int kept(BlockId block) const = 0;
 };

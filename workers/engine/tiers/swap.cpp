@@ -40,13 +40,13 @@ void SwapTier::store_first(Swapped& entry, const Request& request, int count) {
 }
 
 bool SwapTier::keep_preempted(Request& request) {
-  const int wanted = kv_.blocks_for(request.num_computed);
+  const int wanted = kv_.blocks_for(request.num_computed_tokens);
   const int count = std::min(wanted, static_cast<int>(free_.size()));
   if (count == 0 || (count < wanted && !config_.swap_partially)) return false;
-  if (config_.swap_if_cheaper &&
-      !rates_.swap_is_cheaper(count, static_cast<int>(going_out_.size()), request.num_computed))
+  if (config_.swap_if_cheaper && !rates_.swap_is_cheaper(count, static_cast<int>(going_out_.size()),
+                                                         request.num_computed_tokens))
     return false;
-  Swapped entry{&request, request.spec.job, request.num_computed};
+  Swapped entry{&request, request.spec.job, request.num_computed_tokens};
   store_first(entry, request, count);
   if (count < wanted) entry.tokens = count * kv_.block_size();
   swapped_.push_back(std::move(entry));
@@ -59,7 +59,7 @@ bool SwapTier::keep_tail(Request& request) {
   if (free_.empty()) return false;
   Entry entry = entry_of(request);
   if (entry == swapped_.end()) {
-    swapped_.push_back({&request, request.spec.job, request.num_computed});
+    swapped_.push_back({&request, request.spec.job, request.num_computed_tokens});
     entry = swapped_.end() - 1;
   }
   entry->slots.insert(entry->slots.begin(), store(request.blocks.back()));
@@ -70,7 +70,7 @@ bool SwapTier::keep_tail(Request& request) {
 
 /// Stores all full blocks of the turn, or nothing.
 bool SwapTier::keep_finished(Request& request) {
-  const int count = request.num_computed / kv_.block_size();
+  const int count = request.num_computed_tokens / kv_.block_size();
   if (count == 0 || count > static_cast<int>(free_.size())) return false;
   Swapped gap{nullptr, request.spec.job, count * kv_.block_size()};
   for (int block = 0; block < count; ++block) gap.hashes.push_back(request.block_hash(block));

@@ -142,18 +142,18 @@ void Forward::mlp_half(int i, const StepArrays& step) {
 void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
   const model::ModelShape& shape = weights_.config().shape;
   if (takes_gated(tokens)) {
-    return gpu::few_rows({.type = to_.type,
-                          .out = to_.type,
-                          .gated = true,
-                          .rows = tokens,
-                          .n = shape.intermediate,
-                          .k = shape.hidden,
-                          .y_stride = shape.intermediate,
-                          .x = to_.normed,
-                          .w = weights_.at(p.up_weight),
-                          .y = to_.activated,
-                          .workspace = to_.product_workspace},
-                         stream_.get());
+    return gpu::small_gemm({.type = to_.type,
+                            .out = to_.type,
+                            .gated = true,
+                            .rows = tokens,
+                            .n = shape.intermediate,
+                            .k = shape.hidden,
+                            .y_stride = shape.intermediate,
+                            .x = to_.normed,
+                            .w = weights_.at(p.up_weight),
+                            .y = to_.activated,
+                            .workspace = to_.product_workspace},
+                           stream_.get());
   }
   project(tokens, p.up_weight, to_.normed, to_.up);
   activate(p, tokens);
@@ -218,25 +218,25 @@ void Forward::project(int rows, int weight, const void* x, void* y) {
 
 /// Small-M products use specialized kernels, which read the weights faster than the library.
 void Forward::multiply(const GemmShape& shape, const void* x, const void* w, void* y) {
-  if (!gpu::takes_few_rows(shape.rows, shape.n, shape.k)) return gemm_.multiply(shape, x, w, y);
-  gpu::few_rows({.type = shape.in,
-                 .out = shape.out,
-                 .gated = false,
-                 .rows = shape.rows,
-                 .n = shape.n,
-                 .k = shape.k,
-                 .y_stride = shape.y_stride,
-                 .x = x,
-                 .w = w,
-                 .y = y,
-                 .workspace = to_.product_workspace},
-                stream_.get());
+  if (!gpu::prefers_small_gemm(shape.rows, shape.n, shape.k)) return gemm_.multiply(shape, x, w, y);
+  gpu::small_gemm({.type = shape.in,
+                   .out = shape.out,
+                   .gated = false,
+                   .rows = shape.rows,
+                   .n = shape.n,
+                   .k = shape.k,
+                   .y_stride = shape.y_stride,
+                   .x = x,
+                   .w = w,
+                   .y = y,
+                   .workspace = to_.product_workspace},
+                  stream_.get());
 }
 
 /// Whether one kernel computes gate, up and SwiGLU of this many tokens.
 bool Forward::takes_gated(int tokens) const {
   const model::ModelShape& shape = weights_.config().shape;
-  return shape.gated_mlp && gpu::takes_few_rows(tokens, shape.intermediate, shape.hidden, true);
+  return shape.gated_mlp && gpu::prefers_small_gemm(tokens, shape.intermediate, shape.hidden, true);
 }
 
 GemmShape Forward::projection(int rows, int weight) const {
@@ -300,7 +300,7 @@ void Forward::tune_layers(int rows) {
 
 void Forward::tune_product(const GemmShape& shape, const void* x,
                            std::span<const void* const> weights, void* y) {
-  if (!gpu::takes_few_rows(shape.rows, shape.n, shape.k)) gemm_.tune(shape, x, weights, y);
+  if (!gpu::prefers_small_gemm(shape.rows, shape.n, shape.k)) gemm_.tune(shape, x, weights, y);
 }
 
 }  // namespace backends::cuda

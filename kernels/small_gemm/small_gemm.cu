@@ -16,7 +16,7 @@
 #include "kernels/device/mma.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/layers/layers.hpp"
-#include "kernels/small_gemm/few_rows_wgmma.hpp"
+#include "kernels/small_gemm/small_gemm_wgmma.hpp"
 
 namespace kernels::gpu {
 namespace {
@@ -26,7 +26,7 @@ constexpr int kThreads = 32 * kWarps;
 constexpr int kTileRows = 16;
 constexpr int kChunk = 32;       // columns per warp at a time
 constexpr int kCopyBytes = 512;  // per warp: 16 bytes per lane
-constexpr int kTileOutputs = kTileRows * kFewRows;
+constexpr int kTileOutputs = kTileRows * kSmallGemmRows;
 
 /// `kParts`: 2 if the product is gated, so that each tile of gate rows has its tile of up rows.
 template <int kParts>
@@ -61,7 +61,7 @@ class Queue {
   using S = Shared<kParts>;
 
  public:
-  __device__ Queue(const FewRows& op, const Slots& slots, std::uint32_t shared)
+  __device__ Queue(const SmallGemm& op, const Slots& slots, std::uint32_t shared)
       : op_(op),
         slots_(slots),
         place_(shared + slots.warp * S::kStages * S::kStageBytes + threadIdx.x % 32 * 16),
@@ -101,7 +101,7 @@ class Queue {
     return place_ + stage * S::kStageBytes + (2 * part + half) * kCopyBytes;
   }
 
-  const FewRows& op_;
+  const SmallGemm& op_;
   const Slots& slots_;
   std::uint32_t place_;
   int tile_, slot_ = 0;
@@ -109,7 +109,7 @@ class Queue {
 
 /// This lane's numbers of x in a slot: eight of row lane / 4, the same for all tiles.
 template <class T>
-__device__ uint4 load_x(const FewRows& op, const Slots& slots, int slot) {
+__device__ uint4 load_x(const SmallGemm& op, const Slots& slots, int slot) {
   if (slot >= slots.count) slot -= slots.count;  // of the next tile
   const int lane = threadIdx.x % 32, row = lane / 4;
   if (row >= op.rows || !slots.full(slot)) return {};
@@ -135,7 +135,7 @@ __device__ float sum_of_warps(const float* sums, int stride, int row, int token)
 }
 
 template <class Out, int kParts>
-__device__ void store_tile(const FewRows& op, int tile, const float* sums) {
+__device__ void store_tile(const SmallGemm& op, int tile, const float* sums) {
   constexpr int kStride = kParts * kTileOutputs;  // between warps' sums
   const int row = threadIdx.x % kTileRows, token = threadIdx.x / kTileRows;
   if (token >= op.rows) return;
@@ -146,11 +146,12 @@ __device__ void store_tile(const FewRows& op, int tile, const float* sums) {
 }
 
 template <class T, class Out, int kParts>
-__global__ __launch_bounds__(kThreads, 2) void few_rows_kernel(const __grid_constant__ FewRows op) {
+__global__ __launch_bounds__(kThreads,
+                             2) void small_gemm_kernel(const __grid_constant__ SmallGemm op) {
   using S = Shared<kParts>;
   constexpr int kStages = S::kStages;
   extern __shared__ __align__(16) unsigned char shared[];
-  release_successor();
+  launch_dependents();
   const Slots slots(op.k, kStages);
   Queue<T, kParts> queue(op, slots, shared_address(shared));
 #pragma unroll
@@ -190,44 +191,44 @@ __global__ __launch_bounds__(kThreads, 2) void few_rows_kernel(const __grid_cons
 }
 
 template <class T, class Out, int kParts>
-void launch_few_rows(const FewRows& op, cudaStream_t stream) {
-  const auto kernel = few_rows_kernel<T, Out, kParts>;
+void launch_small_gemm(const SmallGemm& op, cudaStream_t stream) {
+  const auto kernel = small_gemm_kernel<T, Out, kParts>;
   constexpr int kBytes = Shared<kParts>::kBytes;
-  static const int resident = resident_ctas("few_rows", kernel, kThreads, kBytes);
+  static const int resident = resident_ctas("small_gemm", kernel, kThreads, kBytes);
   const int tiles = op.n / kTileRows;
   const Grid grid = {static_cast<unsigned>(tiles < resident ? tiles : resident), kThreads, kBytes};
-  launch_overlapping("few_rows", kernel, grid, stream, op);
+  launch_overlapping("small_gemm", kernel, grid, stream, op);
 }
 
 bool tiles_divide(int n, int k) { return n % kTileRows == 0 && k % kChunk == 0; }
 
 /// Whether a kernel for compute capability 9.0 computes the product: if it can and, for up to
-/// kFewRows rows, is also faster.
+/// kSmallGemmRows rows, is also faster.
 bool by_wgmma(int rows, int n, int k, bool gated) {
-  return has_few_rows_wgmma(rows, n, k, gated) &&
-         (rows > kFewRows || prefers_few_rows_wgmma(n, k, gated));
+  return has_small_gemm_wgmma(rows, n, k, gated) &&
+         (rows > kSmallGemmRows || prefers_small_gemm_wgmma(n, k, gated));
 }
 
 }  // namespace
 
-bool takes_few_rows(int rows, int n, int k, bool gated) {
-  if (rows <= kFewRows) return tiles_divide(n, k);
-  return has_few_rows_wgmma(rows, n, k, gated) && prefers_few_rows_wgmma(n, k, gated);
+bool prefers_small_gemm(int rows, int n, int k, bool gated) {
+  if (rows <= kSmallGemmRows) return tiles_divide(n, k);
+  return has_small_gemm_wgmma(rows, n, k, gated) && prefers_small_gemm_wgmma(n, k, gated);
 }
 
-void few_rows(const FewRows& op, cudaStream_t stream) {
-  require(!op.gated || op.out == op.type, "few_rows: a gated product has the type of its input");
+void small_gemm(const SmallGemm& op, cudaStream_t stream) {
+  require(!op.gated || op.out == op.type, "small_gemm: a gated product has the type of its input");
   require(op.out == op.type || op.out == Type::f32,
-          "few_rows: the output is neither of x's type nor float32");
-  if (op.rows > 0 && by_wgmma(op.rows, op.n, op.k, op.gated)) return few_rows_wgmma(op, stream);
-  require(op.rows <= kFewRows && tiles_divide(op.n, op.k),
-          "few_rows: more rows than this device takes, or n or k that tiles do not divide");
+          "small_gemm: the output is neither of x's type nor float32");
+  if (op.rows > 0 && by_wgmma(op.rows, op.n, op.k, op.gated)) return small_gemm_wgmma(op, stream);
+  require(op.rows <= kSmallGemmRows && tiles_divide(op.n, op.k),
+          "small_gemm: more rows than this device takes, or n or k that tiles do not divide");
   if (op.rows == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (op.gated) return launch_few_rows<T, T, 2>(op, stream);
-    if (op.out == Type::f32) return launch_few_rows<T, float, 1>(op, stream);
-    launch_few_rows<T, T, 1>(op, stream);
+    if (op.gated) return launch_small_gemm<T, T, 2>(op, stream);
+    if (op.out == Type::f32) return launch_small_gemm<T, float, 1>(op, stream);
+    launch_small_gemm<T, T, 1>(op, stream);
   });
 }
 

@@ -1,6 +1,6 @@
 // Small-M GEMMs of at most 64 rows on compute capability 9.0: selects and launches the kernel; see
 // rows_split.cuh and rows_gated.cuh.
-#include "kernels/small_gemm/few_rows_wgmma.hpp"
+#include "kernels/small_gemm/small_gemm_wgmma.hpp"
 
 #include "kernels/device/capability.hpp"
 #include "kernels/small_gemm/rows_gated.cuh"
@@ -22,7 +22,7 @@ int ctas_of(int n, bool gated) {
 }
 
 template <class S>
-rows::Launch launch_of(const FewRows& op) {
+rows::Launch launch_of(const SmallGemm& op) {
   const auto count = static_cast<std::uint64_t>(op.rows), k = static_cast<std::uint64_t>(op.k);
   rows::Launch l = {};
   l.op = op;
@@ -32,18 +32,18 @@ rows::Launch launch_of(const FewRows& op) {
 }
 
 template <class S>
-void launch_split(const FewRows& op, cudaStream_t stream) {
+void launch_split(const SmallGemm& op, cudaStream_t stream) {
   const auto k = static_cast<std::uint64_t>(op.k), n = static_cast<std::uint64_t>(op.n);
   rows::Launch l = launch_of<S>(op);
   l.w = tensor_map<2>(
       {op.type, op.w, {k, n}, {k}, {rows::kChunk, S::kTileRows}, CU_TENSOR_MAP_L2_PROMOTION_NONE});
   const Grid grid = {static_cast<unsigned>(ctas_of(op.n, false)), S::R::kThreads, S::R::kBytes};
-  launch_overlapping("few_rows", rows::rows_split_kernel<S>, grid, stream, l);
+  launch_overlapping("small_gemm", rows::rows_split_kernel<S>, grid, stream, l);
 }
 
 /// Tensor map of w in groups of eight rows, gate and up alternating.
 template <class S>
-void launch_gated(const FewRows& op, cudaStream_t stream) {
+void launch_gated(const SmallGemm& op, cudaStream_t stream) {
   const auto k = static_cast<std::uint64_t>(op.k), n = static_cast<std::uint64_t>(op.n);
   rows::Launch l = launch_of<S>(op);
   l.w = tensor_map<4>({op.type,
@@ -53,11 +53,11 @@ void launch_gated(const FewRows& op, cudaStream_t stream) {
                        {rows::kChunk, 8, 2, rows::kGatedOutputs / 8},
                        CU_TENSOR_MAP_L2_PROMOTION_NONE});
   const Grid grid = {static_cast<unsigned>(ctas_of(op.n, true)), S::R::kThreads, S::R::kBytes};
-  launch_overlapping("few_rows", rows::rows_gated_kernel<S>, grid, stream, l);
+  launch_overlapping("small_gemm", rows::rows_gated_kernel<S>, grid, stream, l);
 }
 
 template <class T, int kTokens>
-void launch_tokens(const FewRows& op, cudaStream_t stream) {
+void launch_tokens(const SmallGemm& op, cudaStream_t stream) {
   if (op.gated) return launch_gated<rows::Gated<T, kTokens>>(op, stream);
   const auto launch_out = [&](auto tag) {
     using Out = typename decltype(tag)::type;
@@ -71,27 +71,27 @@ void launch_tokens(const FewRows& op, cudaStream_t stream) {
 
 }  // namespace
 
-bool has_few_rows_wgmma(int rows, int n, int k, bool gated) {
-  return has_wgmma() && rows <= kSomeRows && n % 8 == 0 && k % 8 == 0 &&
+bool has_small_gemm_wgmma(int rows, int n, int k, bool gated) {
+  return has_wgmma() && rows <= kSmallGemmRowsWgmma && n % 8 == 0 && k % 8 == 0 &&
          ctas_of(n, gated) <= multiprocessors();
 }
 
-bool prefers_few_rows_wgmma(int n, int k, bool gated) {
+bool prefers_small_gemm_wgmma(int n, int k, bool gated) {
   constexpr std::int64_t kSmall = std::int64_t{1} << 22;  // elements of w
   return 10 * ctas_of(n, gated) >= 9 * multiprocessors() || std::int64_t{n} * k <= kSmall;
 }
 
-std::size_t few_rows_workspace_bytes() {
-  return static_cast<std::size_t>(multiprocessors()) * kLargeGroups * rows::kGroupRows * kSomeRows *
-         sizeof(float);
+std::size_t small_gemm_workspace_bytes() {
+  return static_cast<std::size_t>(multiprocessors()) * kLargeGroups * rows::kGroupRows *
+         kSmallGemmRowsWgmma * sizeof(float);
 }
 
-void few_rows_wgmma(const FewRows& op, cudaStream_t stream) {
+void small_gemm_wgmma(const SmallGemm& op, cudaStream_t stream) {
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (op.rows <= 16) return launch_tokens<T, 16>(op, stream);
     if (op.rows <= 32) return launch_tokens<T, 32>(op, stream);
-    launch_tokens<T, kSomeRows>(op, stream);
+    launch_tokens<T, kSmallGemmRowsWgmma>(op, stream);
   });
 }
 
