@@ -88,7 +88,7 @@ void Scheduler::apply(const StepPlan& plan, const StepResult& result, Nanos star
     ++sample;
     if (position == 0) request.first_token = end;
     const FinishReason reason =
-        append_outputs(request, {&token, 1}, state_.config.max_model_len, state_.kv.block_size());
+        append_output(request, token, state_.config.max_model_len, state_.kv.block_size());
     if (reason == FinishReason::none) continue;
     finish(request, reason, end);
     finished.push_back(&request);
