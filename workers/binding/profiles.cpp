@@ -278,10 +278,6 @@ model::ModelConfig load_model_config(const fs::path& dir, const std::string& nam
   return config;
 }
 
-model::ModelShape load_model_shape(const fs::path& dir, const std::string& name) {
-  return load_model_config(dir, name).shape;
-}
-
 const backends::GpuProfile& Profiles::gpu(const std::string& name) {
   return kept(gpus_, dir_, name, load_gpu_profile);
 }
