@@ -28,12 +28,10 @@ void hash_full_blocks(Request& request, int block_size) {
   }
 }
 
-FinishReason append_output(Request& request, TokenId token, int max_model_len, int block_size) {
+bool append_output(Request& request, TokenId token, int max_model_len, int block_size) {
   request.outputs.push_back(token);
   hash_full_blocks(request, block_size);
-  const bool complete =
-      request.num_tokens() >= max_model_len || request.num_outputs() >= request.spec.max_tokens;
-  return complete ? FinishReason::length : FinishReason::none;
+  return request.num_tokens() >= max_model_len || request.num_outputs() >= request.spec.max_tokens;
 }
 
 }  // namespace engine

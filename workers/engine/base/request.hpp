@@ -37,7 +37,6 @@ enum class RequestStatus : std::uint8_t {
   finished,
   aborted
 };
-enum class FinishReason : std::uint8_t { none, length, abort };
 
 /// Breakdown of a turn's time. The parts add up to finish - arrival.
 struct TimeSplit {
@@ -61,7 +60,6 @@ struct Request {
   RequestId id{};
   RequestSpec spec;
   RequestStatus status = RequestStatus::waiting;
-  FinishReason finish = FinishReason::none;
 
   std::vector<TokenId> outputs;
   std::vector<BlockHash> own_hashes;  // empty when spec.known_hashes is given
@@ -124,6 +122,6 @@ using LoadingList = IntrusiveList<Request, &Request::loading_link>;
 void hash_full_blocks(Request& request, int block_size);
 
 /// Appends a sampled token. Returns whether it ends the request.
-FinishReason append_output(Request& request, TokenId token, int max_model_len, int block_size);
+bool append_output(Request& request, TokenId token, int max_model_len, int block_size);
 
 }  // namespace engine
