@@ -7,7 +7,6 @@
 #include <initializer_list>
 #include <iostream>
 #include <sstream>
-#include <string_view>
 
 #include "driver/command_line/command_table.hpp"
 #include "driver/version.hpp"

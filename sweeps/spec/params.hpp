@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <set>
 #include <stdexcept>
