@@ -2,7 +2,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analysis/cell/statistics.hpp"

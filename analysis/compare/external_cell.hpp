@@ -1,5 +1,4 @@
 #pragma once
-#include <deque>
 #include <string>
 
 #include "sweeps/archive/cells_table.hpp"

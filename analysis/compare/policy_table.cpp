@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "analysis/cell/statistics.hpp"
 #include "analysis/compare/groups.hpp"

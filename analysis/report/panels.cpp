@@ -1,7 +1,6 @@
 #include "analysis/report/panels.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "analysis/compare/groups.hpp"
 

@@ -1,7 +1,6 @@
 #include "analysis/report/study_charts.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>

@@ -4,7 +4,6 @@
 #include <ext/stdio_filebuf.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <random>
 #include <system_error>
 

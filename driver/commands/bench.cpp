@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <iostream>
 
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/exit_codes.hpp"

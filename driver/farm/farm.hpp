@@ -1,8 +1,6 @@
 #pragma once
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Whole blocks as bytes, 16 at a time: copies, poison and checksums.
+// Whole blocks as bytes, 16 at a time: poison and checksums.
 #include "kernels/blocks/blocks.hpp"
 
 #include "kernels/device/launch.cuh"
@@ -7,24 +7,6 @@ namespace kernels::gpu {
 namespace {
 
 constexpr int kThreads = 512;
-constexpr int kCtas = 64;  // enough to fill a PCIe link, few enough to leave the rest to computing
-
-__global__ void copy_blocks_kernel(CopyBlocks op) {
-  const std::int64_t pieces = op.block_bytes / 16, step = kThreads;
-  for (int i = blockIdx.x; i < op.count; i += gridDim.x) {
-    const uint4* from = static_cast<const uint4*>(op.source) + op.from[i] * pieces;
-    uint4* to = static_cast<uint4*>(op.target) + op.to[i] * pieces;
-    std::int64_t piece = threadIdx.x;
-    for (; piece + 3 * step < pieces; piece += 4 * step) {
-      uint4 data[4];  // four loads in flight hide more of the link's latency
-#pragma unroll
-      for (int k = 0; k < 4; ++k) data[k] = from[piece + k * step];
-#pragma unroll
-      for (int k = 0; k < 4; ++k) to[piece + k * step] = data[k];
-    }
-    for (; piece < pieces; piece += step) to[piece] = from[piece];
-  }
-}
 
 __global__ void poison_blocks_kernel(void* arena, std::int64_t block_bytes,
                                      const std::int32_t* blocks) {
@@ -58,13 +40,6 @@ __global__ void checksum_blocks_kernel(const void* arena, std::int64_t block_byt
 }
 
 }  // namespace
-
-void copy_blocks(const CopyBlocks& op, cudaStream_t stream) {
-  require(op.block_bytes % 16 == 0, "copy_blocks: blocks are not multiples of 16 bytes");
-  if (op.count == 0) return;
-  const unsigned ctas = static_cast<unsigned>(op.count < kCtas ? op.count : kCtas);
-  launch("copy_blocks", copy_blocks_kernel, {ctas, kThreads}, stream, op);
-}
 
 void poison_blocks(void* arena, std::int64_t block_bytes, const std::int32_t* blocks, int count,
                    cudaStream_t stream) {

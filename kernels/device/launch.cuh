@@ -3,7 +3,6 @@
 #include <cuda_fp16.h>
 
 #include <stdexcept>
-#include <string>
 
 #include "kernels/device/capability.hpp"
 #include "kernels/device/types.hpp"

@@ -83,16 +83,6 @@ struct BiasRelu {
 };
 void bias_relu(const BiasRelu& op, cudaStream_t stream);
 
-/// out[r] = in[row_ids[r]], 16-bit elements.
-struct GatherRows {
-  int rows = 0;
-  int width = 0;
-  const std::int32_t* row_ids = nullptr;  // [rows]
-  const void* in = nullptr;               // [T][width]
-  void* out = nullptr;                    // [rows][width]; may not alias in
-};
-void gather_rows(const GatherRows& op, cudaStream_t stream);
-
 /// The greedy token of every row: the lowest index of the largest logit. NaNs are skipped and
 /// flagged; a row of nothing but NaN gives 0.
 struct Argmax {

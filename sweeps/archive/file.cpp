@@ -1,7 +1,6 @@
 #include "sweeps/archive/file.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/format.hpp"

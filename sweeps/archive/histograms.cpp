@@ -1,7 +1,6 @@
 #include "sweeps/archive/histograms.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <vector>
 
 #include "sweeps/files/mapped_file.hpp"
 #include "sweeps/hdf5/h5.hpp"

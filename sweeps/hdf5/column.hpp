@@ -1,6 +1,5 @@
 #pragma once
 // The layout of a column's values in a file and in packed memory.
-#include <span>
 
 #include "sweeps/hdf5/h5.hpp"
 

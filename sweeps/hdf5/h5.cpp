@@ -1,7 +1,5 @@
 #include "sweeps/hdf5/h5.hpp"
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 
 namespace sweep {

@@ -2,7 +2,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sweeps/spec/spec.hpp"

@@ -100,55 +100,7 @@ std::span<const Names> enum_names(HostMemoryClass) { return kHostMemoryClasses; 
 std::span<const Names> enum_names(bool) { return kBooleans; }
 
 template <>
-Names table_name<JobRow>() {
-  return "jobs";
-}
-template <>
-Names table_name<TurnRow>() {
-  return "turns";
-}
-template <>
-Names table_name<StepRow>() {
-  return "steps";
-}
-template <>
-Names table_name<SchedRow>() {
-  return "sched";
-}
-template <>
-Names table_name<KvEventRow>() {
-  return "kv_events";
-}
-
-template <>
-Names table_name<EvictionRow>() {
-  return "evictions";
-}
-
-template <>
-Names table_name<KvAccessRow>() {
-  return "kv_access";
-}
-template <>
-Names table_name<AccessRowRow>() {
-  return "access_rows";
-}
-template <>
-Names table_name<AccessKernelRow>() {
-  return "access_kernels";
-}
-template <>
-Names table_name<KvCopyRow>() {
-  return "kv_copies";
-}
-
-template <>
-Names table_name<TelemetryRow>() {
-  return "telemetry";
-}
-
-template <>
-std::span<const Field<JobRow>> fields<JobRow>() {
+Schema<JobRow> schema<JobRow>() {
   using R = JobRow;
   static const std::array kFields = {
       field<&R::job>("job", "", "position of the job in the workload"),
@@ -162,11 +114,11 @@ std::span<const Field<JobRow>> fields<JobRow>() {
       field<&R::queue_s>("queue_s", "s", "time in queue, all turns together"),
       field<&R::preemptions>("preemptions", "", "times that a turn of the job was preempted"),
   };
-  return kFields;
+  return {"jobs", kFields};
 }
 
 template <>
-std::span<const Field<TurnRow>> fields<TurnRow>() {
+Schema<TurnRow> schema<TurnRow>() {
   using R = TurnRow;
   static const std::array kFields = {
       field<&R::job>("job", "", "position of the job in the workload"),
@@ -194,11 +146,11 @@ std::span<const Field<TurnRow>> fields<TurnRow>() {
       field<&R::tool>("tool", "", "tool that the turn calls"),
       field<&R::last>("last", "", "whether no turn follows"),
   };
-  return kFields;
+  return {"turns", kFields};
 }
 
 template <>
-std::span<const Field<StepRow>> fields<StepRow>() {
+Schema<StepRow> schema<StepRow>() {
   using R = StepRow;
   static const std::array kFields = {
       field<&R::step>("step", "", "engine step, from 1"),
@@ -236,11 +188,11 @@ std::span<const Field<StepRow>> fields<StepRow>() {
       field<&R::h2d_busy_s>("h2d_busy_s", "s", "link time of the bytes copied to the device"),
       field<&R::d2h_busy_s>("d2h_busy_s", "s", "link time of the bytes copied to the host"),
   };
-  return kFields;
+  return {"steps", kFields};
 }
 
 template <>
-std::span<const Field<SchedRow>> fields<SchedRow>() {
+Schema<SchedRow> schema<SchedRow>() {
   using R = SchedRow;
   static const std::array kFields = {
       field<&R::step>("step", "", "engine step, from 1"),
@@ -251,11 +203,11 @@ std::span<const Field<SchedRow>> fields<SchedRow>() {
       field<&R::computed_before>("computed_before", "tok",
                                  "tokens whose KV was there before the step"),
   };
-  return kFields;
+  return {"sched", kFields};
 }
 
 template <>
-std::span<const Field<KvEventRow>> fields<KvEventRow>() {
+Schema<KvEventRow> schema<KvEventRow>() {
   using R = KvEventRow;
   static const std::array kFields = {
       field<&R::step>("step", "", "engine step, from 1"),
@@ -270,11 +222,11 @@ std::span<const Field<KvEventRow>> fields<KvEventRow>() {
       field<&R::by_turn>("by_turn", "", "turn that caused it; -1: none"),
       field<&R::deadline_s>("deadline_s", "s", "end of a pin's time to live"),
   };
-  return kFields;
+  return {"kv_events", kFields};
 }
 
 template <>
-std::span<const Field<EvictionRow>> fields<EvictionRow>() {
+Schema<EvictionRow> schema<EvictionRow>() {
   using R = EvictionRow;
   static const std::array kFields = {
       field<&R::job>("job", "", "position of the job in the workload"),
@@ -292,11 +244,11 @@ std::span<const Field<EvictionRow>> fields<EvictionRow>() {
                              "the turn's time in steps on tokens computed before, from then until "
                              "its next preemption or its end"),
   };
-  return kFields;
+  return {"evictions", kFields};
 }
 
 template <>
-std::span<const Field<KvAccessRow>> fields<KvAccessRow>() {
+Schema<KvAccessRow> schema<KvAccessRow>() {
   using R = KvAccessRow;
   static const std::array kFields = {
       field<&R::step>("step", "", "engine step, from 1"),
@@ -315,11 +267,11 @@ std::span<const Field<KvAccessRow>> fields<KvAccessRow>() {
       field<&R::saturated>("saturated", "", "whether the time exceeds what a record holds",
                            kVolatile),
   };
-  return kFields;
+  return {"kv_access", kFields};
 }
 
 template <>
-std::span<const Field<AccessRowRow>> fields<AccessRowRow>() {
+Schema<AccessRowRow> schema<AccessRowRow>() {
   using R = AccessRowRow;
   static const std::array kFields = {
       field<&R::step>("step", "", "engine step, from 1"),
@@ -333,11 +285,11 @@ std::span<const Field<AccessRowRow>> fields<AccessRowRow>() {
                             "slots that a logged layer has to read, for each head, of keys and of "
                             "values: by the schedule, not by the log"),
   };
-  return kFields;
+  return {"access_rows", kFields};
 }
 
 template <>
-std::span<const Field<AccessKernelRow>> fields<AccessKernelRow>() {
+Schema<AccessKernelRow> schema<AccessKernelRow>() {
   using R = AccessKernelRow;
   static const std::array kFields = {
       field<&R::step>("step", "", "engine step, from 1"),
@@ -346,11 +298,11 @@ std::span<const Field<AccessKernelRow>> fields<AccessKernelRow>() {
       field<&R::t_start_s>("t_start_s", "s", "when its first warp began", kVolatile),
       field<&R::t_end_s>("t_end_s", "s", "when its last warp was through with KV", kVolatile),
   };
-  return kFields;
+  return {"access_kernels", kFields};
 }
 
 template <>
-std::span<const Field<KvCopyRow>> fields<KvCopyRow>() {
+Schema<KvCopyRow> schema<KvCopyRow>() {
   using R = KvCopyRow;
   static const std::array kFields = {
       field<&R::direction>("direction", "", "where the block went"),
@@ -361,11 +313,11 @@ std::span<const Field<KvCopyRow>> fields<KvCopyRow>() {
       field<&R::t_start_s>("t_start_s", "s", "when it began", kVolatile),
       field<&R::t_end_s>("t_end_s", "s", "when it was through", kVolatile),
   };
-  return kFields;
+  return {"kv_copies", kFields};
 }
 
 template <>
-std::span<const Field<TelemetryRow>> fields<TelemetryRow>() {
+Schema<TelemetryRow> schema<TelemetryRow>() {
   using R = TelemetryRow;
   static const std::array kFields = {
       field<&R::t_s>("t_s", "s", "time of the sample", kVolatile),
@@ -382,7 +334,7 @@ std::span<const Field<TelemetryRow>> fields<TelemetryRow>() {
                                   kVolatile),
       field<&R::mem_used_bytes>("mem_used_bytes", "B", "device memory in use", kVolatile),
   };
-  return kFields;
+  return {"telemetry", kFields};
 }
 
 }  // namespace sweep

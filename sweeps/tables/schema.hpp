@@ -310,18 +310,23 @@ struct Field {
   ColumnData (*gather)(std::span<const Row> rows);
 };
 
-/// The name of the table with rows of this type, and its columns in order. Defined for the row
-/// types above.
+/// The table with rows of this type: its name and its columns in order.
 template <class Row>
-std::string_view table_name();
+struct Schema {
+  std::string_view name;
+  std::span<const Field<Row>> fields;
+};
+
+/// Defined for the row types above.
 template <class Row>
-std::span<const Field<Row>> fields();
+Schema<Row> schema();
 
 /// Converts rows to columns. Without rows the table has every column, empty.
 template <class Row>
 Table to_table(std::span<const Row> rows) {
-  Table table{std::string(table_name<Row>()), {}};
-  for (const Field<Row>& field : fields<Row>()) {
+  const auto [name, fields] = schema<Row>();
+  Table table{std::string(name), {}};
+  for (const Field<Row>& field : fields) {
     table.columns.push_back({std::string(field.name),
                              std::string(field.unit),
                              std::string(field.long_name),

@@ -22,7 +22,7 @@ const std::vector<std::string> kPublishedGpus = {"a100-40gb", "a100-80gb", "h100
 std::unique_ptr<CostModel> cost(const std::string& name, const std::string& gpu,
                                 const std::string& model = "llama-3.1-8b") {
   return backends::make_cost_model(name, worker::load_gpu_profile(kDir, gpu),
-                                   worker::load_model_shape(kDir, model));
+                                   worker::load_model_config(kDir, model).shape);
 }
 
 double ms(const CostModel& model, const StepShape& step) {
@@ -146,7 +146,7 @@ TEST_CASE(
   backends::GpuProfile gpu = worker::load_gpu_profile(kDir, "l40s-48gb");
   gpu.measured = {
       .model = "llama-3.1-8b", .base_ms = 4, .token_us = 30, .kv_token_ns = 50, .pair_ps = 100};
-  const model::ModelShape shape = worker::load_model_shape(kDir, "llama-3.1-8b");
+  const model::ModelShape shape = worker::load_model_config(kDir, "llama-3.1-8b").shape;
   const auto model = backends::make_cost_model("measured", gpu, shape);
   using engine::Nanos;
   CHECK(model->step_time({}) == Nanos{4'000'000});
@@ -221,7 +221,7 @@ TEST_CASE("no step is faster than the card's datasheet allows") {
   for (const std::string& gpu : worker::profile_names(kDir / "gpus")) {
     const backends::GpuProfile profile = worker::load_gpu_profile(kDir, gpu);
     for (const std::string& name : worker::profile_names(kDir / "models")) {
-      const model::ModelShape shape = worker::load_model_shape(kDir, name);
+      const model::ModelShape shape = worker::load_model_config(kDir, name).shape;
       const auto model = backends::make_cost_model("kernels", profile, shape);
       for (int i = 0; i < support::scaled(1000); ++i) {
         StepShape step = random_step(random);
@@ -285,7 +285,7 @@ TEST_CASE("a model with more KV heads pays for the KV it reads") {
 
 TEST_CASE("the host overhead of a step is added to its kernels") {
   backends::GpuProfile gpu = worker::load_gpu_profile(kDir, "h100-80gb");
-  const model::ModelShape shape = worker::load_model_shape(kDir, "llama-3.1-8b");
+  const model::ModelShape shape = worker::load_model_config(kDir, "llama-3.1-8b").shape;
   const auto without = backends::make_cost_model("kernels", gpu, shape);
   gpu.kernels.step_overhead_us = 570;
   const auto with = backends::make_cost_model("kernels", gpu, shape);

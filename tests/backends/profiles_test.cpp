@@ -42,7 +42,7 @@ class ProfileFolder {
     return error([&] { worker::load_gpu_profile(path(), name); });
   }
   std::string model_error(const std::string& name) const {
-    return error([&] { worker::load_model_shape(path(), name); });
+    return error([&] { worker::load_model_config(path(), name); });
   }
 
  private:
@@ -85,7 +85,7 @@ TEST_CASE("every shipped profile loads") {
   for (const std::string& name : kGpus)
     CHECK(worker::load_gpu_profile(kProfiles, name).name == name);
   for (const std::string& name : kModels)
-    CHECK(worker::load_model_shape(kProfiles, name).name == name);
+    CHECK(worker::load_model_config(kProfiles, name).shape.name == name);
 }
 
 TEST_CASE("a device's name and memory tell its SKU, whatever the driver reports of the memory") {
@@ -124,7 +124,7 @@ TEST_CASE("no two profiles of one name pattern overlap in memory") {
 }
 
 TEST_CASE("published KV pools are whole blocks within a block of the published figure") {
-  const model::ModelShape llama = worker::load_model_shape(kProfiles, "llama-3.1-8b");
+  const model::ModelShape llama = worker::load_model_config(kProfiles, "llama-3.1-8b").shape;
   const std::vector<std::pair<std::string, std::int64_t>> published = {{"h100-80gb", 458'000},
                                                                        {"a100-40gb", 90'000},
                                                                        {"a100-80gb", 200'000},
@@ -144,7 +144,7 @@ TEST_CASE("published KV pools are whole blocks within a block of the published f
 TEST_CASE("without a published pool the KV gets the memory that the model leaves") {
   const auto pool = [](const std::string& gpu, const std::string& model) {
     return backends::kv_pool_tokens(worker::load_gpu_profile(kProfiles, gpu),
-                                    worker::load_model_shape(kProfiles, model));
+                                    worker::load_model_config(kProfiles, model).shape);
   };
   // 40,960 MiB x 0.95 - 2 GiB - 16,060,522,496 B of weights, at 131,072 B per token.
   CHECK(pool("a100-sxm-40gb", "llama-3.1-8b") == 172'368);
@@ -160,20 +160,23 @@ TEST_CASE("without a published pool the KV gets the memory that the model leaves
 TEST_CASE("a card that the weights alone fill has no KV pool") {
   backends::GpuProfile small = worker::load_gpu_profile(kProfiles, "rtx5090-32gb");
   small.memory_mib = 24 * 1024;
-  CHECK(backends::kv_pool_tokens(small, worker::load_model_shape(kProfiles, "opt-13b")) == 0);
+  CHECK(backends::kv_pool_tokens(small, worker::load_model_config(kProfiles, "opt-13b").shape) ==
+        0);
 }
 
 TEST_CASE("model shapes count the parameters of the published checkpoints") {
-  CHECK(model::total_params(worker::load_model_shape(kProfiles, "llama-3.1-8b")) == 8'030'261'248);
-  CHECK(model::total_params(worker::load_model_shape(kProfiles, "yarn-llama-2-7b")) ==
+  CHECK(model::total_params(worker::load_model_config(kProfiles, "llama-3.1-8b").shape) ==
+        8'030'261'248);
+  CHECK(model::total_params(worker::load_model_config(kProfiles, "yarn-llama-2-7b").shape) ==
         6'738'415'616);
-  CHECK(model::total_params(worker::load_model_shape(kProfiles, "opt-13b")) == 12'853'473'280);
+  CHECK(model::total_params(worker::load_model_config(kProfiles, "opt-13b").shape) ==
+        12'853'473'280);
 }
 
 TEST_CASE("model shapes give the bytes and the arithmetic of a token") {
-  const model::ModelShape llama = worker::load_model_shape(kProfiles, "llama-3.1-8b");
-  const model::ModelShape yarn = worker::load_model_shape(kProfiles, "yarn-llama-2-7b");
-  const model::ModelShape opt = worker::load_model_shape(kProfiles, "opt-13b");
+  const model::ModelShape llama = worker::load_model_config(kProfiles, "llama-3.1-8b").shape;
+  const model::ModelShape yarn = worker::load_model_config(kProfiles, "yarn-llama-2-7b").shape;
+  const model::ModelShape opt = worker::load_model_config(kProfiles, "opt-13b").shape;
   CHECK(model::kv_bytes_per_token(llama) == 131'072);
   CHECK(model::kv_bytes_per_token(yarn) == 524'288);
   CHECK(model::kv_bytes_per_token(opt) == 819'200);
@@ -192,7 +195,7 @@ TEST_CASE("an unknown profile is refused with the known ones and the nearest") {
                     "unknown gpu \"h100-80g\" (did you mean \"h100-80gb\"?), sweeps/gpus has: "
                     "a100-40gb, a100-80gb, a100-sxm-40gb, a100-sxm-80gb, h100-80gb, h200-141gb, "
                     "l40s-48gb, rtx5090-32gb");
-  CHECK_THROWS_WITH(worker::load_model_shape(kProfiles, "llama-3.1-8"),
+  CHECK_THROWS_WITH(worker::load_model_config(kProfiles, "llama-3.1-8"),
                     "unknown model \"llama-3.1-8\" (did you mean \"llama-3.1-8b\"?), "
                     "sweeps/models has: llama-3.1-8b, opt-13b, tiny-llama-3, tiny-opt, "
                     "tiny-yarn-llama-2, yarn-llama-2-7b");

@@ -186,7 +186,7 @@ class Service {
     spec.arrival = client.arrival;
     spec.job_arrival = script.arrival;
     spec.prompt = client.prompt;
-    spec.stop.max_tokens = turn.max_tokens;
+    spec.max_tokens = turn.max_tokens;
     if (replayed_ != nullptr) spec.forced = replayed_->answers.at({job, spec.turn});
     engine_.submit(spec);
     names_.emplace_back(job, static_cast<int>(client.turn));

@@ -16,7 +16,7 @@ struct Sampling {
   Sampling(std::size_t given, std::size_t generated) : answer(given, 7) {
     request.spec.prompt = prompt;
     request.spec.forced = answer;
-    request.spec.stop.max_tokens = 9;
+    request.spec.max_tokens = 9;
     request.outputs.assign(generated, 7);
     plan.total_tokens = 1;
     plan.scheduled.push_back(

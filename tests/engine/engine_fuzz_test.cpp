@@ -109,7 +109,7 @@ class EngineRun {
     spec.job_arrival = client.job_arrival;
     spec.prompt = client.context;
     spec.forced = turn.outputs;
-    spec.stop.max_tokens = static_cast<int>(turn.outputs.size());
+    spec.max_tokens = static_cast<int>(turn.outputs.size());
     spec.computed_by_earlier_turns = std::max(0, computed - 1);
     world_.engine.submit(spec);
   }

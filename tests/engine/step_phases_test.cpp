@@ -43,7 +43,7 @@ TEST_CASE("a backend is notified when each step is planned, executed and done", 
   const support::Tokens prompt(20, 7);
   engine::RequestSpec spec;
   spec.prompt = prompt;
-  spec.stop.max_tokens = 2;
+  spec.max_tokens = 2;
   world.engine.submit(spec);
   world.engine.step();
   CHECK(world.backend.heard == "p1 x1 e1 d1 ");
@@ -56,7 +56,7 @@ TEST_CASE("a step's trace has what its backend says of where the time went, if i
   const support::Tokens prompt(20, 7);
   engine::RequestSpec spec;
   spec.prompt = prompt;
-  spec.stop.max_tokens = 2;
+  spec.max_tokens = 2;
   world.engine.submit(spec);
   CHECK_FALSE(world.engine.step().split);
   world.backend.split = {engine::Nanos{1}, engine::Nanos{2}, engine::Nanos{3}};

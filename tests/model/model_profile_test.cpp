@@ -70,7 +70,7 @@ TEST_CASE("the shipped profiles hold what the published configurations say") {
 }
 
 TEST_CASE("the dimensions of a profile are those of its configuration") {
-  const model::ModelShape shape = worker::load_model_shape("sweeps", "tiny-llama-3");
+  const model::ModelShape shape = worker::load_model_config("sweeps", "tiny-llama-3").shape;
   CHECK(shape.name == "tiny-llama-3");
   CHECK(shape.heads == 4);
   CHECK(shape.kv_heads == 2);

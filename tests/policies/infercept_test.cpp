@@ -50,19 +50,12 @@ TEST_CASE("preserving wastes a turn's memory for as long as its tool runs", "[wa
   CHECK(policies::waste_of_preserving(published_example(), 0) == 0);
 }
 
-TEST_CASE("discarding wastes the memory of all requests while the turn is recomputed", "[waste]") {
-  const double prefill_s = 7'000 * 25.8e-6;
-  CHECK(policies::waste_of_discarding(published_example()) == Approx(prefill_s * 207'000));
-}
-
 TEST_CASE("chunk by chunk the turn's own memory grows with what is computed", "[waste]") {
   Interception turn{
       .context_tok = 2500, .other_tok = 100, .chunk_tok = 1000, .reload = {0, 1e-3, 0}};
-  CHECK(policies::waste_of_discarding_in_chunks(turn) ==
-        Approx(1.0 * 1100 + 1.0 * 2100 + 0.5 * 2600));
-  turn.chunk_tok = 2500;
-  CHECK(policies::waste_of_discarding_in_chunks(turn) ==
-        Approx(policies::waste_of_discarding(turn)));
+  CHECK(policies::waste_of_discarding(turn) == Approx(1.0 * 1100 + 1.0 * 2100 + 0.5 * 2600));
+  turn.chunk_tok = 2500;  // in one step
+  CHECK(policies::waste_of_discarding(turn) == Approx(2.5 * 2600));
 }
 
 TEST_CASE("the smaller the chunks, the less of the turn's own memory is wasted", "[waste]") {
@@ -72,12 +65,14 @@ TEST_CASE("the smaller the chunks, the less of the turn's own memory is wasted",
                       .other_tok = static_cast<double>(dice.between(0, 300'000)),
                       .chunk_tok = dice.between(64, 8192),
                       .reload = {0, 1e-5 * dice.between(1, 10), 1e-9 * dice.between(0, 5)}};
-    const double chunked = policies::waste_of_discarding_in_chunks(turn);
-    CHECK(chunked <= policies::waste_of_discarding(turn) * (1 + 1e-12));
-    CHECK(chunked >= policies::waste_of_discarding(turn) / 2 * (1 - 1e-12));
+    const double chunked = policies::waste_of_discarding(turn);
+    const double in_one_step =
+        turn.reload.seconds(turn.context_tok) * (turn.context_tok + turn.other_tok);
+    CHECK(chunked <= in_one_step * (1 + 1e-12));
+    CHECK(chunked >= in_one_step / 2 * (1 - 1e-12));
     Interception finer = turn;
     finer.chunk_tok = std::max(1, turn.chunk_tok / 2);
-    CHECK(policies::waste_of_discarding_in_chunks(finer) <= chunked * (1 + 1e-12));
+    CHECK(policies::waste_of_discarding(finer) <= chunked * (1 + 1e-12));
   }
 }
 
@@ -114,7 +109,7 @@ TEST_CASE("keeping until break-even wastes at most twice the least possible", "[
                             .chunk_tok = 2048,
                             .reload = {0, 2.58e-5, 0}};
     const double gap_s = 0.01 * dice.between(1, 3000), ttl_s = policies::break_even_s(turn);
-    const double discard = policies::waste_of_discarding_in_chunks(turn);
+    const double discard = policies::waste_of_discarding(turn);
     const double best = std::min(policies::waste_of_preserving(turn, gap_s), discard);
     const double paid =
         policies::waste_of_preserving(turn, std::min(gap_s, ttl_s)) + (gap_s > ttl_s ? discard : 0);

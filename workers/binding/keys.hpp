@@ -3,9 +3,7 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 

@@ -21,8 +21,6 @@ backends::GpuProfile load_gpu_profile(const std::filesystem::path& dir, const st
 
 /// Reads dir/models/NAME.toml, with the same errors.
 model::ModelConfig load_model_config(const std::filesystem::path& dir, const std::string& name);
-/// The dimensions alone.
-model::ModelShape load_model_shape(const std::filesystem::path& dir, const std::string& name);
 
 /// Reads dir/policies/NAME.toml: a named policy is a choice on the axes of the policy space.
 sweep::ParamMap load_policy_profile(const std::filesystem::path& dir, const std::string& name);

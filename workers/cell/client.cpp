@@ -43,7 +43,7 @@ engine::RequestSpec Client::spec_of(const Due& due) const {
   spec.tool = turn.tool;
   spec.arrival = due.at;
   spec.job_arrival = arrivals_[due.job];
-  spec.stop.max_tokens = turn.output_tokens;
+  spec.max_tokens = turn.output_tokens;
   spec.prompt = tokens.first(prompt);
   spec.forced = tokens.subspan(prompt, output);
   spec.known_hashes = hashes_[due.job];

@@ -1,7 +1,6 @@
 #include "workers/cell/estimate.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "workers/backends/sim/cost_model.hpp"
 

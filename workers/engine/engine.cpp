@@ -79,9 +79,9 @@ RequestId Engine::submit(const RequestSpec& spec) {
   request.spec = spec;
   request.last_seen = spec.arrival;
   request.computed_before = spec.computed_by_earlier_turns;
-  request.outputs.reserve(static_cast<std::size_t>(spec.stop.max_tokens));
+  request.outputs.reserve(static_cast<std::size_t>(spec.max_tokens));
   request.blocks.reserve(
-      static_cast<std::size_t>(kv_.blocks_for(request.num_prompt() + spec.stop.max_tokens)));
+      static_cast<std::size_t>(kv_.blocks_for(request.num_prompt() + spec.max_tokens)));
   if (spec.known_hashes.empty()) request.own_hashes.reserve(request.blocks.capacity());
   hash_full_blocks(request, kv_.block_size());
   scheduler_.submit(request);

@@ -1,5 +1,4 @@
 #pragma once
-#include <tuple>
 #include <vector>
 
 #include "workers/engine/step/queue_order.hpp"

@@ -10,10 +10,6 @@ double waste_of_preserving(const Interception& turn, double gap_s) {
 }
 
 double waste_of_discarding(const Interception& turn) {
-  return turn.reload.seconds(turn.context_tok) * (turn.context_tok + turn.other_tok);
-}
-
-double waste_of_discarding_in_chunks(const Interception& turn) {
   double waste = 0, done_tok = 0, done_s = 0;
   while (done_tok < turn.context_tok) {
     done_tok = std::min(done_tok + turn.chunk_tok, turn.context_tok);
@@ -30,14 +26,14 @@ double waste_of_swapping(const Interception& turn) {
 }
 
 GapAction least_waste(const Interception& turn, double gap_s) {
-  const double preserve = waste_of_preserving(turn, gap_s),
-               discard = waste_of_discarding_in_chunks(turn), swap = waste_of_swapping(turn);
+  const double preserve = waste_of_preserving(turn, gap_s), discard = waste_of_discarding(turn),
+               swap = waste_of_swapping(turn);
   if (preserve <= std::min(discard, swap)) return GapAction::preserve;
   return discard <= swap ? GapAction::discard : GapAction::swap;
 }
 
 double break_even_s(const Interception& turn) {
-  return turn.context_tok > 0 ? waste_of_discarding_in_chunks(turn) / turn.context_tok : 0;
+  return turn.context_tok > 0 ? waste_of_discarding(turn) / turn.context_tok : 0;
 }
 
 }  // namespace policies

@@ -17,12 +17,9 @@ struct Interception {
 /// The turn's memory is unused while the tool runs.
 double waste_of_preserving(const Interception& turn, double gap_s);
 
-/// The whole context is recomputed in one step: its memory is held without use meanwhile, and all
-/// other requests wait.
+/// The context is recomputed chunk by chunk: what is computed is held without use meanwhile, and
+/// all other requests wait.
 double waste_of_discarding(const Interception& turn);
-
-/// As above, chunk by chunk: the held memory grows with each chunk. least_waste() uses this one.
-double waste_of_discarding_in_chunks(const Interception& turn);
 
 /// Swapping out and in while all requests wait. Infinite without swapping.
 double waste_of_swapping(const Interception& turn);

@@ -64,7 +64,7 @@ class Replay {
       request.spec.priority = scripted.priority;
       request.spec.prompt = scripted.prompt;
       request.spec.forced = scripted.outputs;
-      request.spec.stop.max_tokens = static_cast<int>(scripted.outputs.size());
+      request.spec.max_tokens = static_cast<int>(scripted.outputs.size());
       engine::hash_full_blocks(request, kv_.block_size());
     }
     for (std::size_t rank = 0; rank < by_arrival_.size(); ++rank) {

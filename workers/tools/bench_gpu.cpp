@@ -297,7 +297,7 @@ void Measurement::serve_offline() {
     engine::RequestSpec spec;
     spec.job = engine::JobId{static_cast<std::uint32_t>(i)};
     spec.prompt = prompts[i];
-    spec.stop.max_tokens = bench_.offline[i].output;
+    spec.max_tokens = bench_.offline[i].output;
     engine.submit(spec);
     tokens += bench_.offline[i].prompt + bench_.offline[i].output;
   }

@@ -1,7 +1,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <functional>
 #include <optional>
 #include <string_view>

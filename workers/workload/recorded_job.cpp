@@ -1,7 +1,6 @@
 #include "workers/workload/recorded_job.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 #include "sweeps/files/strict_json.hpp"
 

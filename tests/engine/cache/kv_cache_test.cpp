@@ -183,24 +183,6 @@ TEST_CASE("a salt enters at the root of the chain alone", "[P10]") {
   CHECK_FALSE(hashes[1] == engine::hash_blocks(prompt, 16, 6)[1]);
 }
 
-TEST_CASE("the cache is reset only while no block is in use", "[P11]") {
-  KvWorld world(11);
-  auto& r0 = world.admitted(tokens(48) + tokens(7, 1));
-  auto& r1 = world.admitted(tokens(48) + tokens(5, 2));
-  CHECK(table(r1) == Ids{1, 2, 3, 5});
-  CHECK_FALSE(world.kv.reset_prefix_cache());
-  CHECK(world.kv.prefix_cache().num_hashes() == 3);
-  world.free(r0);
-  CHECK_FALSE(world.kv.reset_prefix_cache());
-  world.free(r1);
-  const Ids order = world.free_list();
-  CHECK(world.kv.reset_prefix_cache());
-  CHECK(world.kv.prefix_cache().num_blocks() == 0);
-  CHECK(world.hits(world.sequence(tokens(48))).empty());
-  CHECK(world.free_list() == order);
-  CHECK(world.kv.census().empty == 10);
-}
-
 TEST_CASE("a sequence that does not fit as a whole is not begun", "[P15]") {
   KvWorld world(5);
   auto& r = world.sequence(tokens(256));

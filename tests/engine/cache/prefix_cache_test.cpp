@@ -54,16 +54,6 @@ TEST_CASE("both halves of a hash are compared", "[prefix_cache]") {
   CHECK_FALSE(cache.find({1, 2}));
 }
 
-TEST_CASE("clearing forgets all content and blocks can be registered again", "[prefix_cache]") {
-  PrefixCache cache(4);
-  cache.insert(kKey, kFirst);
-  cache.clear();
-  CHECK_FALSE(cache.find(kKey));
-  CHECK(cache.num_blocks() + cache.num_hashes() == 0);
-  cache.insert(kOther, kFirst);
-  CHECK(cache.find(kOther) == kFirst);
-}
-
 TEST_CASE("the table agrees with a map through random insertions and erasures", "[prefix_cache]") {
   support::Dice dice(11);
   PrefixCache cache(33);

@@ -60,7 +60,7 @@ class EngineWorld {
   /// outlive the request.
   engine::RequestId submit(const Tokens& prompt, int max_tokens, engine::RequestSpec spec = {}) {
     spec.prompt = prompt;
-    spec.stop.max_tokens = max_tokens;
+    spec.max_tokens = max_tokens;
     spec.arrival = clock.now();
     return engine.submit(spec);
   }

@@ -87,7 +87,7 @@ Request& SchedulerWorld::add(const std::string& name, const Ask& ask) {
   spec.job_arrival = ask.job_arrival_s ? engine::from_seconds(*ask.job_arrival_s) : spec.arrival;
   spec.prompt = client.ask.prompt;
   spec.forced = client.ask.outputs;
-  spec.stop.max_tokens = static_cast<int>(client.ask.outputs.size());
+  spec.max_tokens = static_cast<int>(client.ask.outputs.size());
   engine::hash_full_blocks(request, kv.block_size());
   scheduler_.submit(request);
   if (engine::Prefetching* prefetching = tier.prefetching())

@@ -38,7 +38,10 @@ struct ChunkWorld : SchedulerWorld {
   }
   void forget_gpu() {
     run_until_idle();
-    kv.reset_prefix_cache();
+    engine::Request filler;
+    REQUIRE(kv.try_admit_loading(filler, {}, kv.num_free() * 16, 0).fit == engine::Fit::ok);
+    kv.release(filler);
+    kv.clear_evictions();
   }
   int saved() const { return blocks_of(KvEventKind::store, KvReason::write_through); }
 };

@@ -101,7 +101,7 @@ struct Service {
       engine::RequestSpec spec;
       spec.job = engine::JobId{static_cast<std::uint32_t>(i)};
       spec.prompt = prompts[i];
-      spec.stop.max_tokens = lengths[i];
+      spec.max_tokens = lengths[i];
       engine.submit(spec);
     }
     int preempted = 0;

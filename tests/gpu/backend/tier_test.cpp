@@ -101,7 +101,7 @@ class TierServing {
     spec.job = engine::JobId{static_cast<std::uint32_t>(job)};
     spec.turn = turn;
     spec.prompt = script[at].prompt;
-    spec.stop.max_tokens = 12;
+    spec.max_tokens = 12;
     if (recorded != nullptr) spec.forced = (*recorded)[at].answer;
     engine.submit(spec);
   }

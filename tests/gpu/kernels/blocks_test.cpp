@@ -18,33 +18,6 @@ Halves random_blocks(std::int64_t bytes, int count) {
 
 }  // namespace
 
-TEST_CASE("copied blocks are equal and all others stay", "[gpu]") {
-  NEEDS_DEVICE;
-  for (const std::int64_t bytes : kSizes) {
-    const Halves from = random_blocks(bytes, 5);
-    const auto step = static_cast<std::size_t>(bytes / 2);
-    const Device<std::uint16_t> source(from), target(7 * step);
-    const Device<std::int32_t> d_from(Ints{4, 0, 2}), d_to(Ints{1, 6, 3});
-    gpu::copy_blocks({source.get(), target.get(), bytes, 3, d_from.get(), d_to.get()}, nullptr);
-    Halves expected(7 * step, 0xffff);
-    const auto block = [&](std::size_t i) { return from.begin() + static_cast<long>(i * step); };
-    std::copy_n(block(4), step, expected.begin() + static_cast<long>(step));
-    std::copy_n(block(0), step, expected.begin() + static_cast<long>(6 * step));
-    std::copy_n(block(2), step, expected.begin() + static_cast<long>(3 * step));
-    CHECK(target.host() == expected);
-  }
-}
-
-TEST_CASE("more blocks than CTAs are all copied", "[gpu]") {
-  NEEDS_DEVICE;
-  const Halves from = random_blocks(64, 1000);
-  const Device<std::uint16_t> source(from), target(from.size());
-  const Ints order = Numbers(31).shuffled(1000);
-  const Device<std::int32_t> blocks(order);
-  gpu::copy_blocks({source.get(), target.get(), 64, 1000, blocks.get(), blocks.get()}, nullptr);
-  CHECK(target.host() == from);
-}
-
 TEST_CASE("poisoned blocks are what the reference leaves, their neighbours stay", "[gpu]") {
   NEEDS_DEVICE;
   for (const std::int64_t bytes : kSizes) {

@@ -250,26 +250,6 @@ TEST_CASE("ReLU lets a NaN through", "[gpu]") {
   CHECK(std::isnan(to_floats(Type::f16, x.host())[3]));
 }
 
-TEST_CASE("gathered rows are the chosen ones, bit for bit", "[gpu]") {
-  NEEDS_DEVICE;
-  Numbers numbers(17);
-  const int rows = 70, width = 1032;
-  const Halves in = numbers.halves(Type::f16, rows * width);
-  for (const int count : kTokenCounts) {
-    Ints chosen;
-    Halves expected;
-    for (int i = 0; i < count; ++i) {
-      chosen.push_back(numbers.below(rows));
-      const auto from = in.begin() + chosen.back() * width;
-      expected.insert(expected.end(), from, from + width);
-    }
-    const Device<std::uint16_t> d_in(in), out(expected.size());
-    const Device<std::int32_t> d_chosen(chosen);
-    gpu::gather_rows({count, width, d_chosen.get(), d_in.get(), out.get()}, nullptr);
-    CHECK(out.host() == expected);
-  }
-}
-
 TEST_CASE("the greedy token is the lowest index of the largest logit", "[gpu]") {
   NEEDS_DEVICE;
   for (const Type type : {Type::f32, Type::bf16, Type::f16})

@@ -1,7 +1,6 @@
 #include "workers/backends/cuda/cuda_copier.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "workers/backends/cuda/gpu_backend.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/blocks/blocks.hpp"
 #include "workers/backends/cuda/device/kernel_errors.hpp"

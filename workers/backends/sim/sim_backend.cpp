@@ -16,7 +16,7 @@ void require_answer(const engine::Request& request) {
                            std::to_string(index(request.spec.job)) + " turn " +
                            std::to_string(request.spec.turn) + " ends after " +
                            std::to_string(given) + " of up to " +
-                           std::to_string(request.spec.stop.max_tokens) + " tokens");
+                           std::to_string(request.spec.max_tokens) + " tokens");
 }
 
 }  // namespace

@@ -28,29 +28,10 @@ void hash_full_blocks(Request& request, int block_size) {
   }
 }
 
-FinishReason check_stop(const Request& request, int max_model_len) {
-  const StopRule& rule = request.spec.stop;
-  if (request.num_outputs() < rule.min_tokens) return FinishReason::none;
-  const TokenId last = request.outputs.back();
-  if (!rule.ignore_eos && last == rule.eos) return FinishReason::stop;
-  if (std::ranges::find(rule.stop_tokens, last) != rule.stop_tokens.end())
-    return FinishReason::stop;
-  if (request.num_tokens() >= max_model_len || request.num_outputs() >= rule.max_tokens) {
-    return FinishReason::length;
-  }
-  return FinishReason::none;
-}
-
-FinishReason append_outputs(Request& request, std::span<const TokenId> sampled, int max_model_len,
-                            int block_size) {
-  FinishReason finish = FinishReason::none;
-  for (const TokenId token : sampled) {
-    request.outputs.push_back(token);
-    finish = check_stop(request, max_model_len);
-    if (finish != FinishReason::none) break;
-  }
+bool append_output(Request& request, TokenId token, int max_model_len, int block_size) {
+  request.outputs.push_back(token);
   hash_full_blocks(request, block_size);
-  return finish;
+  return request.num_tokens() >= max_model_len || request.num_outputs() >= request.spec.max_tokens;
 }
 
 }  // namespace engine

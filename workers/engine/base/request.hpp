@@ -10,15 +10,6 @@
 
 namespace engine {
 
-/// When generation ends. Checked after every sampled token, in the order of check_stop().
-struct StopRule {
-  int max_tokens = 1;
-  int min_tokens = 0;
-  bool ignore_eos = true;
-  TokenId eos = 0;
-  std::span<const TokenId> stop_tokens;  // borrowed
-};
-
 /// One LLM call as a client submits it. Spans are borrowed and must outlive the request.
 struct RequestSpec {
   JobId job{};
@@ -28,7 +19,7 @@ struct RequestSpec {
   int priority = 0;            // smaller is more urgent; read by the priority order alone
   Nanos arrival{0};
   Nanos job_arrival{0};  // arrival of the job's first turn
-  StopRule stop;
+  int max_tokens = 1;    // ends generation, unless the longest sequence of the model ends it first
   std::span<const TokenId> prompt;
   std::span<const TokenId> forced;  // replayed answer; replaces sampled tokens where given
   std::span<const BlockHash>
@@ -46,7 +37,6 @@ enum class RequestStatus : std::uint8_t {
   finished,
   aborted
 };
-enum class FinishReason : std::uint8_t { none, stop, length, abort };
 
 /// Breakdown of a turn's time. The parts add up to finish - arrival.
 struct TimeSplit {
@@ -70,7 +60,6 @@ struct Request {
   RequestId id{};
   RequestSpec spec;
   RequestStatus status = RequestStatus::waiting;
-  FinishReason finish = FinishReason::none;
 
   std::vector<TokenId> outputs;
   std::vector<BlockHash> own_hashes;  // empty when spec.known_hashes is given
@@ -128,16 +117,11 @@ using RunningList = IntrusiveList<Request, &Request::running_link>;
 /// issued.
 using LoadingList = IntrusiveList<Request, &Request::loading_link>;
 
-/// Decides after the last token of `outputs` whether generation ends. Checks the minimum length
-/// first, then end of sequence, stop tokens and length.
-FinishReason check_stop(const Request& request, int max_model_len);
-
 /// Extends the request's own hash chain over newly full blocks. Does nothing when the hashes are
 /// known in advance.
 void hash_full_blocks(Request& request, int block_size);
 
-/// Appends sampled tokens one at a time until one ends the request; drops the rest.
-FinishReason append_outputs(Request& request, std::span<const TokenId> sampled, int max_model_len,
-                            int block_size);
+/// Appends a sampled token. Returns whether it ends the request.
+bool append_output(Request& request, TokenId token, int max_model_len, int block_size);
 
 }  // namespace engine

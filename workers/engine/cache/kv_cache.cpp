@@ -230,13 +230,6 @@ void KvCache::release_block(BlockId block) {
   }
 }
 
-bool KvCache::reset_prefix_cache() {
-  if (pool_.num_free() != pool_.num_usable()) return false;
-  cache_.clear();
-  num_cached_free_ = 0;
-  return true;
-}
-
 int KvCache::common_prefix_blocks(const Request& request, int holders) const {
   const auto differs = std::ranges::find_if(
       request.blocks, [&](BlockId block) { return pool_.refs(block) != holders; });

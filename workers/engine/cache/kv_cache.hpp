@@ -144,9 +144,6 @@ class KvCache {
   /// effect while a block is in use.
   void restore_order();
 
-  /// Drops all cached content. Returns false and changes nothing while any block is in use.
-  bool reset_prefix_cache();
-
   /// Leading blocks of `request` that all `holders` requests share (the common prefix of cascade
   /// attention).
   int common_prefix_blocks(const Request& request, int holders) const;

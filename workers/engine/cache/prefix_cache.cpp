@@ -1,6 +1,5 @@
 #include "workers/engine/cache/prefix_cache.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cassert>
 
@@ -55,12 +54,6 @@ void PrefixCache::erase(BlockId block) {
   registered_[b] = 0;
   --num_blocks_;
   num_hashes_ -= duplicate ? 0 : 1;
-}
-
-void PrefixCache::clear() {
-  std::ranges::fill(buckets_, 0u);
-  std::ranges::fill(registered_, std::uint8_t{0});
-  num_blocks_ = num_hashes_ = 0;
 }
 
 }  // namespace engine

@@ -25,7 +25,6 @@ class PrefixCache {
   void insert(const BlockHash& hash, BlockId block);
   /// The block must be registered.
   void erase(BlockId block);
-  void clear();
 
   int num_blocks() const { return num_blocks_; }
   /// Number of different hashes.

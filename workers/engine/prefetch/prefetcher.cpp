@@ -1,9 +1,7 @@
 #include "workers/engine/prefetch/prefetcher.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <tuple>
-#include <utility>
 
 namespace engine {
 namespace {

@@ -1,7 +1,5 @@
 #include "workers/engine/prefetch/victims.hpp"
 
-#include <algorithm>
-
 namespace engine {
 
 PrefetchVictims::PrefetchVictims(KvCache& kv, HostPool& host)

@@ -41,7 +41,7 @@ class FixedBatching final : public V1Batching {
  private:
   Reservation reserve(const Request& request) const override {
     const SchedulerConfig& config = state_.config;
-    const int output = std::max(config.buffer_output_tokens, request.spec.stop.max_tokens);
+    const int output = std::max(config.buffer_output_tokens, request.spec.max_tokens);
     const int buffer = config.buffer_output_tokens == 0
                            ? config.max_model_len
                            : std::min(request.num_prompt() + output, config.max_model_len);

@@ -88,17 +88,15 @@ void Scheduler::apply(const StepPlan& plan, const StepResult& result, Nanos star
     const TokenId token = forced ? request.spec.forced[position] : result.sampled[sample];
     ++sample;
     if (position == 0) request.first_token = end;
-    const FinishReason reason =
-        append_outputs(request, {&token, 1}, state_.config.max_model_len, state_.kv.block_size());
-    if (reason == FinishReason::none) continue;
-    finish(request, reason, end);
+    if (!append_output(request, token, state_.config.max_model_len, state_.kv.block_size()))
+      continue;
+    finish(request, end);
     finished.push_back(&request);
   }
 }
 
-void Scheduler::finish(Request& request, FinishReason reason, Nanos now) {
+void Scheduler::finish(Request& request, Nanos now) {
   request.status = RequestStatus::finished;
-  request.finish = reason;
   state_.running.remove(request);
   batching_->on_finish(request);
   state_.tier.on_turn_finish(request, now);

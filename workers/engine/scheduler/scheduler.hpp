@@ -51,7 +51,7 @@ class Scheduler {
 
  private:
   void commit(StepPlan& plan) const;
-  void finish(Request& request, FinishReason reason, Nanos now);
+  void finish(Request& request, Nanos now);
 
   SchedulerState state_;
   std::unique_ptr<V1Batching> batching_;

@@ -23,7 +23,6 @@ void SchedulerState::abort(Request& request, Nanos now) {
   }
   kv.release(request);
   request.status = RequestStatus::aborted;
-  request.finish = FinishReason::abort;
 }
 
 void Step::add(Request& request, ScheduleKind kind, int num_tokens, int num_new_blocks) {

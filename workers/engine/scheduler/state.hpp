@@ -1,6 +1,5 @@
 #pragma once
 #include <span>
-#include <vector>
 
 #include "workers/engine/cache/kv_cache.hpp"
 #include "workers/engine/scheduler/config.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 #include <span>
-#include <vector>
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/base/request.hpp"

@@ -1,7 +1,6 @@
 #include "workers/engine/tiers/lmcache.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <ranges>
 
 namespace engine {

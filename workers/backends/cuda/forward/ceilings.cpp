@@ -1,7 +1,6 @@
 #include "workers/backends/cuda/forward/ceilings.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "kernels/blocks/blocks.hpp"
 #include "kernels/layers/layers.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <optional>
 
 #include "kernels/device/types.hpp"
 #include "workers/backends/cuda/device/handles.hpp"
