@@ -156,11 +156,9 @@ std::vector<std::string> claim_sets(const fs::path& folder) {
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
                        const fs::path& folder) {
   const std::vector<std::string> sets = claim_sets(folder);
-  if (!set.empty() && std::ranges::find(sets, set) == sets.end()) {
-    std::string known;
-    for (const std::string& name : sets) known += (known.empty() ? "" : ", ") + name;
-    throw sweep::SpecError("no set of claims is called " + set + "; there are: " + known);
-  }
+  if (!set.empty() && std::ranges::find(sets, set) == sets.end())
+    throw sweep::SpecError("no set of claims is called " + set +
+                           "; there are: " + sweep::joined(sets));
   ClaimReport report;
   for (const std::string& name : sets) {
     if (!set.empty() && name != set) continue;

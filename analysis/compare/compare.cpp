@@ -102,9 +102,8 @@ void require_keys(std::span<const ConfiguredCell> cells, const std::vector<std::
     for (const ConfiguredCell& cell : cells) {
       for (const auto& [name, value] : cell.config) known.push_back(name);
     }
-    const std::string near = sweep::did_you_mean(key, known);
     throw CompareError("no cell has the key \"" + key + "\" of --by" +
-                       (near.empty() ? "" : " (did you mean \"" + near + "\"?)"));
+                       sweep::suggestion(key, known));
   }
 }
 

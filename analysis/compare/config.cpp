@@ -168,12 +168,9 @@ std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::st
   for (const std::string& candidate : {name, name + "_mean_s"}) {
     if (names.contains(candidate)) return candidate;
   }
-  std::string all;
-  for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
-  const std::string near = sweep::did_you_mean(name, {names.begin(), names.end()});
   throw std::invalid_argument("no cell with a result has the figure \"" + name + '"' +
-                              (near.empty() ? "" : " (did you mean \"" + near + "\"?)") +
-                              (all.empty() ? "" : "; there are " + all));
+                              sweep::suggestion(name, {names.begin(), names.end()}) +
+                              (names.empty() ? "" : "; there are " + sweep::joined(names)));
 }
 
 }  // namespace analysis

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <iostream>
-#include <sstream>
 
 #include "driver/command_line/command_table.hpp"
 #include "driver/version.hpp"
@@ -150,18 +149,11 @@ void read_archive_values(Options& options, const po::variables_map& given) {
     if (given.count(part)) options.trace_parts.emplace_back(part);
 }
 
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  std::istringstream in(list);
-  for (std::string word; std::getline(in, word, ',');) words.push_back(word);
-  return words;
-}
-
 SubmitOptions read_submit_values(const po::variables_map& given) {
   SubmitOptions submit;
   submit.scripts = default_scripts();
   submit.program = this_program();
-  submit.skus = words_of(optional<std::string>(given, "sku").value_or(""));
+  submit.skus = sweep::split(optional<std::string>(given, "sku").value_or(""), ",");
   submit.cluster = optional<std::string>(given, "cluster").value_or(submit.cluster);
   submit.launcher = optional<std::string>(given, "launcher").value_or(submit.launcher);
   submit.account = optional<std::string>(given, "account");
@@ -256,12 +248,9 @@ const Command& command_named(const std::string& name) {
   const auto command = std::ranges::find(commands(), name, &Command::name);
   if (command != commands().end()) return *command;
   std::vector<std::string> names;
-  std::string list;
-  for (const Command& each : commands()) {
-    names.emplace_back(each.name);
-    list += (list.empty() ? "" : ", ") + names.back();
-  }
-  throw UsageError("unknown command \"" + name + '"' + hint(name, names) + ", there are: " + list);
+  for (const Command& each : commands()) names.emplace_back(each.name);
+  throw UsageError("unknown command \"" + name + '"' + hint(name, names) +
+                   ", there are: " + sweep::joined(names));
 }
 
 /// What is wrong with an option that a command does not take.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <sstream>
 
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -16,19 +15,11 @@ namespace {
 
 using analysis::ConfiguredCell;
 
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  std::istringstream in(list);
-  for (std::string word; std::getline(in, word, ',');) {
-    if (!word.empty()) words.push_back(word);
-  }
-  return words;
-}
-
 analysis::CompareQuestion question_of(const Options& options,
                                       const std::vector<ConfiguredCell>& cells) {
   analysis::CompareQuestion question;
-  question.by = options.by ? words_of(*options.by) : analysis::axes_to_compare(cells);
+  question.by = options.by ? sweep::split(*options.by, ",") : analysis::axes_to_compare(cells);
+  std::erase(question.by, "");
   question.metric = analysis::known_metric(cells, options.metric);
   if (!options.base) return question;
   const sweep::Assignment base = sweep::parse_assignment(*options.base, "--base");

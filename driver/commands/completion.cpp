@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <map>
+#include <ranges>
 
 #include "driver/command_line/command_table.hpp"
 #include "driver/command_line/exit_codes.hpp"
@@ -68,18 +69,6 @@ void replace(std::string& script, const std::string& mark, const std::string& te
   script.replace(script.find(mark), mark.size(), text);
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
-std::vector<std::string> command_names() {
-  std::vector<std::string> names;
-  for (const Command& command : commands()) names.emplace_back(command.name);
-  return names;
-}
-
 /// "--output -o" of "output,o".
 std::string dashed(const std::string& name) {
   const std::size_t comma = name.find(',');
@@ -94,7 +83,8 @@ std::string option_cases() {
     std::vector<std::string> names;
     for (const Option& option : options())
       if (takes(command, option.name)) names.push_back(dashed(option.name));
-    lines += "      " + std::string(command.name) + ") options=\"" + joined(names) + "\";;\n";
+    lines += "      " + std::string(command.name) + ") options=\"" + sweep::joined(names, " ") +
+             "\";;\n";
   }
   return lines;
 }
@@ -104,7 +94,7 @@ std::string value_cases(const worker::KeyTable& table) {
   std::map<std::string, std::string> words;
   for (const worker::Key& key : table.keys()) {
     if (const auto* choice = std::get_if<worker::OneOf>(&key.row.type))
-      words[key.row.name] = joined(choice->words);
+      words[key.row.name] = sweep::joined(choice->words, " ");
     if (std::holds_alternative<worker::Flag>(key.row.type)) words[key.row.name] = "true false";
   }
   std::string lines;
@@ -120,8 +110,9 @@ std::string completion_script(const std::string& shell, const worker::KeyTable& 
     throw UsageError("completion is for bash or zsh, found \"" + shell + '"');
   std::string script = shell == "bash" ? kBash : kZsh;
   replace(script, "@VALUES@", value_cases(table));
-  replace(script, "@KEYS@", joined(table.names()));
-  replace(script, "@COMMANDS@", joined(command_names()));
+  replace(script, "@KEYS@", sweep::joined(table.names(), " "));
+  replace(script, "@COMMANDS@",
+          sweep::joined(std::views::transform(commands(), &Command::name), " "));
   replace(script, "@OPTIONS@", option_cases());
   return script;
 }

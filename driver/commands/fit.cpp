@@ -20,10 +20,9 @@ using analysis::ConfiguredCell;
 /// The one value that all cells have; UsageError otherwise: a fit over two cards is none of either.
 std::string only_one(const std::string& what, const std::set<std::string>& values) {
   if (values.size() == 1) return *values.begin();
-  std::string found;
-  for (const std::string& value : values) found += (found.empty() ? "" : ", ") + value;
   throw UsageError("fit needs cells of one " + what + ", found " +
-                   (values.empty() ? "none with a result" : found) + ": choose with --only");
+                   (values.empty() ? "none with a result" : sweep::joined(values)) +
+                   ": choose with --only");
 }
 
 struct Measured {

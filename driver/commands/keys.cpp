@@ -21,12 +21,6 @@ std::string short_number(double number) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, number, format).ptr};
 }
 
-std::string listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 /// A limit that only keeps arithmetic in bounds is no news.
 std::string range(const worker::Whole& whole) {
   if (whole.max >= worker::kMostOf32Bits) return "at least " + std::to_string(whole.min);
@@ -40,7 +34,7 @@ struct InWords {
     return short_number(real.min) + "-" + short_number(real.max);
   }
   std::string operator()(const worker::AnyText&) const { return "text"; }
-  std::string operator()(const worker::OneOf& choice) const { return listed(choice.words); }
+  std::string operator()(const worker::OneOf& choice) const { return sweep::joined(choice.words); }
   std::string operator()(const worker::ProfileIn& profile) const {
     return std::string("a name in ") + profile.folder + "/";
   }
@@ -98,9 +92,8 @@ std::vector<const Key*> keys_with_prefix(const worker::KeyTable& table, const st
   for (const Key& key : table.keys())
     if (key.row.name.starts_with(prefix)) keys.push_back(&key);
   if (!keys.empty()) return keys;
-  const std::string near = sweep::did_you_mean(prefix, table.names());
   throw UsageError("no key begins with \"" + prefix + '"' +
-                   (near.empty() ? "" : " (did you mean \"" + near + "\"?)"));
+                   sweep::suggestion(prefix, table.names()));
 }
 
 void print_keys(const std::vector<const Key*>& keys, std::ostream& out) {

@@ -48,12 +48,8 @@ void check_options(const Options& options, const Plan& plan, const Cluster& clus
     if (std::ranges::count(submit.skus, sku) > 1)
       throw UsageError("--sku " + sku + " is named more than once: one job has one archive");
     if (std::ranges::find(planned, sku) != planned.end()) continue;
-    std::string list;
-    for (const std::string& each : planned) list += (list.empty() ? "" : ", ") + each;
     throw UsageError("--sku " + sku + ": no cell of " + plan.spec.path +
-                     " is pinned to it; its "
-                     "GPUs are: " +
-                     list);
+                     " is pinned to it; its GPUs are: " + sweep::joined(planned));
   }
   for (const std::string& only : options.only) {
     if (only.starts_with("gpu=") || only.find(",gpu=") != std::string::npos)

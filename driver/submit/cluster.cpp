@@ -1,5 +1,6 @@
 #include "driver/submit/cluster.hpp"
 
+#include <ranges>
 #include <set>
 
 #include "driver/submit/words.hpp"
@@ -150,12 +151,8 @@ fs::path cluster_file(const fs::path& folder, const std::string& name) {
   const std::vector<std::string> known = worker::profile_names(folder);
   for (const std::string& each : known)
     if (each == name) return folder / (name + ".toml");
-  std::string list;
-  for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
-  const std::string near = sweep::did_you_mean(name, known);
-  throw sweep::SpecError("unknown cluster \"" + name + '"' +
-                         (near.empty() ? "" : " (did you mean \"" + near + "\"?)") + ", " +
-                         folder.string() + " has: " + list +
+  throw sweep::SpecError("unknown cluster \"" + name + '"' + sweep::suggestion(name, known) + ", " +
+                         folder.string() + " has: " + sweep::joined(known) +
                          "; a profile of your own is given by its path, FILE.toml");
 }
 
@@ -164,16 +161,11 @@ fs::path cluster_file(const fs::path& folder, const std::string& name) {
 const SkuNodes& Cluster::nodes_of(const std::string& sku) const {
   const auto found = skus.find(sku);
   if (found != skus.end()) return found->second;
-  std::vector<std::string> known;
-  std::string list;
-  for (const auto& [each, nodes] : skus) {
-    known.push_back(each);
-    list += (list.empty() ? "" : ", ") + each;
-  }
-  const std::string near = sweep::did_you_mean(sku, known);
+  const auto names = std::views::keys(skus);
+  const std::vector<std::string> known(names.begin(), names.end());
   throw sweep::SpecError(file + ": there is no table [sku." + sku + ']' +
-                         (near.empty() ? "" : " (did you mean \"" + near + "\"?)") +
-                         "; the cluster has: " + list);
+                         sweep::suggestion(sku, known) +
+                         "; the cluster has: " + sweep::joined(known));
 }
 
 std::string Cluster::place_of(const std::string& key) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ranges>
 
 #include "analysis/text/text_table.hpp"
 #include "driver/farm/memory_ledger.hpp"
@@ -124,12 +125,9 @@ double max_hours(const Cluster& cluster, const Options& options, std::string* pl
   const std::string qos = options.submit.qos.value_or(cluster.qos);
   const auto found = cluster.qos_hours.find(qos);
   const bool known = found != cluster.qos_hours.end();
-  if (!known && !cluster.qos_hours.empty() && !qos.empty()) {
-    std::string list;
-    for (const auto& [name, hours] : cluster.qos_hours) list += (list.empty() ? "" : ", ") + name;
+  if (!known && !cluster.qos_hours.empty() && !qos.empty())
     throw UsageError("--qos " + qos + ": " + cluster.file + " has no table [qos." + qos +
-                     "]; it has: " + list);
-  }
+                     "]; it has: " + sweep::joined(std::views::keys(cluster.qos_hours)));
   if (place != nullptr)
     *place = cluster.place_of(known ? "qos." + qos + ".max_hours" : "cluster.max_hours");
   return known ? found->second : cluster.max_hours;

@@ -6,35 +6,25 @@ namespace sweep {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& names) {
+std::string lines_of(const std::vector<std::string>& names) {
   std::string lines;
   for (const std::string& name : names) lines += name + '\n';
-  return lines;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = text.find('\n', start);
-    lines.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
   return lines;
 }
 
 }  // namespace
 
 void write_packed_cells(hid_t parent, const CellsTable& cells, std::size_t chunk_rows) {
-  write_fixed_attribute(parent, "axes", joined(cells.axes));
-  write_fixed_attribute(parent, "figures", joined(cells.figures));
-  write_fixed_attribute(parent, "notes", joined(cells.notes));
+  write_fixed_attribute(parent, "axes", lines_of(cells.axes));
+  write_fixed_attribute(parent, "figures", lines_of(cells.figures));
+  write_fixed_attribute(parent, "notes", lines_of(cells.notes));
   write_packed_table(parent, cells.table, chunk_rows);
 }
 
 CellsTable read_packed_cells(hid_t parent) {
-  return {read_packed_table(parent, "cells"), lines_of(read_fixed_attribute(parent, "axes")),
-          lines_of(read_fixed_attribute(parent, "figures")),
-          lines_of(read_fixed_attribute(parent, "notes"))};
+  return {read_packed_table(parent, "cells"), split(read_fixed_attribute(parent, "axes"), "\n"),
+          split(read_fixed_attribute(parent, "figures"), "\n"),
+          split(read_fixed_attribute(parent, "notes"), "\n")};
 }
 
 void check_schema(std::int64_t major, const std::string& path) {

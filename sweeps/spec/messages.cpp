@@ -75,14 +75,13 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string must_be_one_of(const std::vector<Value>& allowed, const Value& found) {
-  std::string list;
-  std::vector<std::string> words;
+  std::vector<std::string> values, words;
   for (const Value& value : allowed) {
-    list += (list.empty() ? "" : ", ") + to_text(value);
+    values.push_back(to_text(value));
     words.push_back(text_of(value));
   }
   const std::string one_of = allowed.size() > 1 ? "must be one of " : "must be ";
-  return one_of + list + ", found " + to_text(found) + suggestion(text_of(found), words);
+  return one_of + joined(values) + ", found " + to_text(found) + suggestion(text_of(found), words);
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
@@ -94,6 +93,16 @@ std::string listed(const std::vector<std::string>& words) {
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : ", ") + in_quotes(word);
   return list;
+}
+
+std::vector<std::string> split(std::string_view text, std::string_view separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + separator.size(), text.size()));
+  }
+  return parts;
 }
 
 std::string describe(const Value& value) {

@@ -18,9 +18,6 @@ std::string in_quotes(std::string_view text);
 /// texts are as TOML writes them.
 std::string must_be_one_of(const std::vector<Value>& allowed, const Value& found);
 
-/// " (did you mean "x"?)", or nothing.
-std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
-
 /// "a", "b", "c"
 std::string listed(const std::vector<std::string>& words);
 

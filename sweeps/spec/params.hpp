@@ -43,6 +43,21 @@ std::string to_text(const Location& where);  // "file:line:column"
 bool same_value(const Value& a, const Value& b);
 /// The candidate nearest to `word` by edit distance, or empty when nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+/// " (did you mean "x"?)", or nothing.
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+/// The parts of a text between separators; none behind the last one.
+std::vector<std::string> split(std::string_view text, std::string_view separator);
+
+/// The words one after another.
+template <class Words>
+std::string joined(const Words& words, const char* separator = ", ") {
+  std::string text;
+  for (const auto& word : words) {
+    if (!text.empty()) text += separator;
+    text += word;
+  }
+  return text;
+}
 
 /// Reads a TOML file of scalars in (nested) tables, e.g. a GPU profile. Arrays and dates are errors
 /// here.

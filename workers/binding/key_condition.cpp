@@ -7,22 +7,6 @@
 namespace worker {
 namespace {
 
-std::vector<std::string> split(std::string_view text, std::string_view separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + separator.size(), text.size()));
-  }
-  return parts;
-}
-
-std::string joined(const std::vector<std::string>& parts, const char* between) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
-  return text;
-}
-
 /// A number matches however it is written: 0 and 0.0 are one.
 bool is_word(const sweep::Value& value, const std::string& word) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text == word;
@@ -37,9 +21,10 @@ bool is_set(const sweep::Value* value) {
 }  // namespace
 
 KeyCondition::KeyCondition(std::string_view text) {
-  for (const std::string& clause : split(text, "; ")) {
+  for (const std::string& clause : sweep::split(text, "; ")) {
     clauses_.emplace_back();
-    for (const std::string& each : split(clause, " or ")) clauses_.back().push_back(parse(each));
+    for (const std::string& each : sweep::split(clause, " or "))
+      clauses_.back().push_back(parse(each));
   }
 }
 
@@ -51,7 +36,7 @@ KeyCondition::Alternative KeyCondition::parse(const std::string& text) {
   if (test == "unset") return {key, Test::unset, {}};
   if ((test != "=" && test != "!=") || words.empty())
     throw std::logic_error("no condition: " + text);
-  return {key, test == "=" ? Test::equals : Test::differs, split(words, "|")};
+  return {key, test == "=" ? Test::equals : Test::differs, sweep::split(words, "|")};
 }
 
 bool KeyCondition::Alternative::holds(const ValueOf& value_of) const {
@@ -92,7 +77,7 @@ bool KeyCondition::rules_out_backend(const std::string& backend) const {
 std::string KeyCondition::Alternative::in_words() const {
   if (test == Test::set) return key + " is set";
   if (test == Test::unset) return key + " is not set";
-  return key + (test == Test::equals ? " is " : " is not ") + joined(words, " or ");
+  return key + (test == Test::equals ? " is " : " is not ") + sweep::joined(words, " or ");
 }
 
 std::string KeyCondition::in_words() const {
@@ -101,9 +86,9 @@ std::string KeyCondition::in_words() const {
     std::vector<std::string> any;
     for (const Alternative& each : clause) any.push_back(each.in_words());
     const bool in_brackets = any.size() > 1 && clauses_.size() > 1;
-    all.push_back((in_brackets ? "(" : "") + joined(any, " or ") + (in_brackets ? ")" : ""));
+    all.push_back((in_brackets ? "(" : "") + sweep::joined(any, " or ") + (in_brackets ? ")" : ""));
   }
-  return joined(all, " and ");
+  return sweep::joined(all, " and ");
 }
 
 }  // namespace worker

@@ -60,20 +60,12 @@ class ProfileReader {
   sweep::ParamReader reader_;
 };
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
-  return list;
-}
-
 /// The file of a named profile; `kind` is "gpu", "model" or "policy".
 fs::path profile_file(const fs::path& folder, const std::string& kind, const std::string& name) {
   const std::vector<std::string> known = profile_names(folder);
   if (std::find(known.begin(), known.end(), name) != known.end()) return folder / (name + ".toml");
-  const std::string near = sweep::did_you_mean(name, known);
-  const std::string hint = near.empty() ? "" : " (did you mean \"" + near + "\"?)";
-  throw sweep::SpecError("unknown " + kind + " \"" + name + "\"" + hint + ", " + folder.string() +
-                         " has: " + joined(known));
+  throw sweep::SpecError("unknown " + kind + " \"" + name + '"' + sweep::suggestion(name, known) +
+                         ", " + folder.string() + " has: " + sweep::joined(known));
 }
 
 void read_device(ProfileReader& in, backends::GpuProfile& gpu) {
