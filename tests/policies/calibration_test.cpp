@@ -1,4 +1,4 @@
-#include "workers/policies/estimators/calibration.hpp"
+#include "tests/policies/calibration.hpp"
 
 #include <cmath>
 #include <cstdio>
