@@ -44,11 +44,6 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double sample_standard_deviation(std::span<const double> values) {
-  if (values.size() < 2) return kUndefined;
-  return std::sqrt(co_deviation(values, values) / static_cast<double>(values.size() - 1));
-}
-
 double percentile(std::span<const double> values, double percent) {
   if (values.empty() || !(percent >= 0 && percent <= 100) || has_nan(values)) return kUndefined;
   std::vector<double> sorted(values.begin(), values.end());

@@ -18,9 +18,6 @@ std::vector<double> observed(std::span<const double> values);
 
 double mean(std::span<const double> values);
 
-/// Uses n - 1 in the denominator; NaN for fewer than two values.
-double sample_standard_deviation(std::span<const double> values);
-
 /// Linear interpolation between order statistics, numpy's default; percent in [0, 100].
 double percentile(std::span<const double> values, double percent);
 
