@@ -46,32 +46,32 @@ double at(const sweep::Table& table, const char* column, std::size_t row) {
 }
 
 void read_turns(const sweep::Table& turns, std::size_t left, std::size_t next, int block_tok,
-                GapStory& story) {
+                GapTimeline& timeline) {
   // The last generated token is never fed back, so it has no KV.
   const double context = at(turns, "prompt_tok", left) + at(turns, "output_tok", left) - 1;
-  story.context_tok = std::floor(context / block_tok) * block_tok;
-  story.finish_s = at(turns, "t_finish_s", left);
-  story.return_s = at(turns, "t_arrive_s", next);
-  story.admit_s = at(turns, "t_admit_s", next);
-  story.first_s = at(turns, "t_first_token_s", next);
-  story.end_s = at(turns, "t_finish_s", next);
-  story.found_gpu_tok = at(turns, "cached_gpu_tok", next);
-  story.found_host_tok = at(turns, "cached_host_tok", next);
-  story.computed_tok =
-      std::max(0.0, at(turns, "prompt_tok", next) - story.found_gpu_tok - story.found_host_tok);
-  story.load_stall_s = at(turns, "load_stall_s", next);
-  story.recompute_s = at(turns, "recompute_s", next);
+  timeline.context_tok = std::floor(context / block_tok) * block_tok;
+  timeline.finish_s = at(turns, "t_finish_s", left);
+  timeline.return_s = at(turns, "t_arrive_s", next);
+  timeline.admit_s = at(turns, "t_admit_s", next);
+  timeline.first_s = at(turns, "t_first_token_s", next);
+  timeline.end_s = at(turns, "t_finish_s", next);
+  timeline.found_gpu_tok = at(turns, "cached_gpu_tok", next);
+  timeline.found_host_tok = at(turns, "cached_host_tok", next);
+  timeline.computed_tok = std::max(
+      0.0, at(turns, "prompt_tok", next) - timeline.found_gpu_tok - timeline.found_host_tok);
+  timeline.load_stall_s = at(turns, "load_stall_s", next);
+  timeline.recompute_s = at(turns, "recompute_s", next);
 }
 
 /// Replays the events of one job between two instants.
 class GapReplay {
  public:
-  GapReplay(const ChosenGap& gap, int block_tok, GapStory& story)
+  GapReplay(const ChosenGap& gap, int block_tok, GapTimeline& timeline)
       : gap_(gap),
         block_tok_(block_tok),
-        story_(story),
-        gpu_(story.context_tok),
-        host_(story.context_tok) {}
+        timeline_(timeline),
+        gpu_(timeline.context_tok),
+        host_(timeline.context_tok) {}
 
   void follow(const sweep::Table& events) {
     const Values job = numbers_of(events, "job"), turn = numbers_of(events, "turn"),
@@ -84,27 +84,29 @@ class GapReplay {
            blocks[i] * block_tok_);
     }
     begin_at(until());
-    if (pinned_from_ >= 0) story_.pinned.emplace_back(pinned_from_, until());
+    if (pinned_from_ >= 0) timeline_.pinned.emplace_back(pinned_from_, until());
     meet_next_turn();
-    story_.gpu = gpu_.finish();
-    story_.host = host_.finish();
+    timeline_.gpu = gpu_.finish();
+    timeline_.host = host_.finish();
   }
 
  private:
   /// Before the end of the turn only the sums matter, not the times of events.
-  double until() const { return std::isnan(story_.admit_s) ? story_.return_s : story_.admit_s; }
+  double until() const {
+    return std::isnan(timeline_.admit_s) ? timeline_.return_s : timeline_.admit_s;
+  }
   void begin_at(double now_s) {
-    if (begun_ || now_s < story_.finish_s) return;
+    if (begun_ || now_s < timeline_.finish_s) return;
     begun_ = true;
-    gpu_.begin(story_.finish_s, story_.context_tok);
-    host_.begin(story_.finish_s, host_.now());
+    gpu_.begin(timeline_.finish_s, timeline_.context_tok);
+    host_.begin(timeline_.finish_s, host_.now());
   }
 
   void take(KvEventKind kind, int turn, double time_s, double tokens) {
     if (kind == KvEventKind::pin && turn == gap_.turn)
-      pinned_from_ = std::max(time_s, story_.finish_s);
+      pinned_from_ = std::max(time_s, timeline_.finish_s);
     if (kind == KvEventKind::unpin && turn == gap_.turn && pinned_from_ >= 0) {
-      story_.pinned.emplace_back(pinned_from_, time_s);
+      timeline_.pinned.emplace_back(pinned_from_, time_s);
       pinned_from_ = -1;
     }
     if (kind == KvEventKind::store) change(host_, time_s, tokens);
@@ -123,15 +125,15 @@ class GapReplay {
 
   /// The hits of the next turn are recorded; at its first token all its KV is on the GPU.
   void meet_next_turn() {
-    if (std::isnan(story_.admit_s)) return;
-    gpu_.set(story_.admit_s, story_.found_gpu_tok);
-    if (std::isnan(story_.first_s)) return;
-    gpu_.set(story_.first_s, story_.context_tok);
+    if (std::isnan(timeline_.admit_s)) return;
+    gpu_.set(timeline_.admit_s, timeline_.found_gpu_tok);
+    if (std::isnan(timeline_.first_s)) return;
+    gpu_.set(timeline_.first_s, timeline_.context_tok);
   }
 
   const ChosenGap& gap_;
   int block_tok_;
-  GapStory& story_;
+  GapTimeline& timeline_;
   Level gpu_, host_;
   bool begun_ = false;
   double pinned_from_ = -1;
@@ -153,14 +155,14 @@ ChosenGap choose_gap(const sweep::Table& jobs, const sweep::Table& turns) {
   return {chosen, (n_turns - 1) / 2, jobs.values<std::string>("id")[row]};
 }
 
-bool tell_gap(const ChosenGap& gap, const sweep::Table& turns, const sweep::Table& events,
-              int block_tok, GapStory& story) {
+bool replay_gap(const ChosenGap& gap, const sweep::Table& turns, const sweep::Table& events,
+                int block_tok, GapTimeline& timeline) {
   const std::size_t left = row_of(turns, gap.job, gap.turn),
                     next = row_of(turns, gap.job, gap.turn + 1);
   if (gap.turn < 0 || std::max(left, next) >= turns.rows()) return false;
-  read_turns(turns, left, next, block_tok, story);
-  if (std::isnan(story.finish_s) || std::isnan(story.return_s)) return false;
-  GapReplay(gap, block_tok, story).follow(events);
+  read_turns(turns, left, next, block_tok, timeline);
+  if (std::isnan(timeline.finish_s) || std::isnan(timeline.return_s)) return false;
+  GapReplay(gap, block_tok, timeline).follow(events);
   return true;
 }
 

@@ -9,7 +9,7 @@ namespace analysis {
 
 /// A job's KV during the gap in which its tool runs, under one policy: from the last token of a
 /// turn to the last token of the next.
-struct GapStory {
+struct GapTimeline {
   std::string variant;
   double finish_s = 0, return_s = 0;           // the turn ended; the tool returned
   double admit_s = 0, first_s = 0, end_s = 0;  // of the next turn; NaN if it did not occur
@@ -24,7 +24,7 @@ struct GapStory {
 struct OneGap {
   std::string jps, job;
   int turn = 0;  // the turn before the gap, from 0
-  std::vector<GapStory> stories;
+  std::vector<GapTimeline> timelines;
 };
 
 /// The gap of a cell to show: the middle gap of the middle job. turn is -1 when no job has two
@@ -38,7 +38,7 @@ ChosenGap choose_gap(const sweep::Table& jobs, const sweep::Table& turns);
 /// Follows a job's KV by the events of its cell. The hits of the next turn are recorded. In
 /// between, the level is what the job had minus the recorded evictions. Returns false when the cell
 /// lacks one of the two turns.
-bool tell_gap(const ChosenGap& gap, const sweep::Table& turns, const sweep::Table& events,
-              int block_tok, GapStory& story);
+bool replay_gap(const ChosenGap& gap, const sweep::Table& turns, const sweep::Table& events,
+                int block_tok, GapTimeline& timeline);
 
 }  // namespace analysis

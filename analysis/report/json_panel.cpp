@@ -158,30 +158,30 @@ void add_pairs(JsonLine& json, std::string_view key,
   json.close(']');
 }
 
-void add_story(JsonLine& json, const GapStory& story) {
-  json.open('{').key("variant").text(story.variant);
-  const std::pair<const char*, double> numbers[] = {{"finish", story.finish_s},
-                                                    {"return", story.return_s},
-                                                    {"admit", story.admit_s},
-                                                    {"first", story.first_s},
-                                                    {"end", story.end_s},
-                                                    {"context", story.context_tok},
-                                                    {"found_gpu", story.found_gpu_tok},
-                                                    {"found_host", story.found_host_tok},
-                                                    {"computed", story.computed_tok},
-                                                    {"load_stall", story.load_stall_s},
-                                                    {"recompute", story.recompute_s}};
+void add_timeline(JsonLine& json, const GapTimeline& timeline) {
+  json.open('{').key("variant").text(timeline.variant);
+  const std::pair<const char*, double> numbers[] = {{"finish", timeline.finish_s},
+                                                    {"return", timeline.return_s},
+                                                    {"admit", timeline.admit_s},
+                                                    {"first", timeline.first_s},
+                                                    {"end", timeline.end_s},
+                                                    {"context", timeline.context_tok},
+                                                    {"found_gpu", timeline.found_gpu_tok},
+                                                    {"found_host", timeline.found_host_tok},
+                                                    {"computed", timeline.computed_tok},
+                                                    {"load_stall", timeline.load_stall_s},
+                                                    {"recompute", timeline.recompute_s}};
   for (const auto& [name, value] : numbers) add_brief(json.key(name), value);
-  add_pairs(json, "gpu", story.gpu);
-  add_pairs(json, "host", story.host);
-  add_pairs(json, "pinned", story.pinned);
+  add_pairs(json, "gpu", timeline.gpu);
+  add_pairs(json, "host", timeline.host);
+  add_pairs(json, "pinned", timeline.pinned);
   json.close('}');
 }
 
 void add_gap(JsonLine& json, const OneGap& gap) {
   json.open('{').key("jps").text(gap.jps).key("job").text(gap.job).key("turn").integer(gap.turn);
   json.key("stories").open('[');
-  for (const GapStory& story : gap.stories) add_story(json, story);
+  for (const GapTimeline& timeline : gap.timelines) add_timeline(json, timeline);
   json.close(']').close('}');
 }
 

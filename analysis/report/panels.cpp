@@ -176,15 +176,15 @@ class PanelBuilder {
     if (is_first) chosen->second = choose_gap(load(cell, "jobs"), turns);
     const auto size = cell.value("engine.block_size");
     const auto* block_tok = size ? std::get_if<std::int64_t>(&*size) : nullptr;
-    GapStory story;
-    story.variant = group.variant;
+    GapTimeline timeline;
+    timeline.variant = group.variant;
     const int tokens = block_tok != nullptr ? static_cast<int>(*block_tok) : 16;
-    if (!tell_gap(chosen->second, turns, load(cell, "kv_events"), tokens, story)) return;
+    if (!replay_gap(chosen->second, turns, load(cell, "kv_events"), tokens, timeline)) return;
     auto gap = std::ranges::find(panel.gaps, group.jps, &OneGap::jps);
     if (gap == panel.gaps.end()) {
       gap = panel.gaps.insert(gap, OneGap{group.jps, chosen->second.id, chosen->second.turn, {}});
     }
-    gap->stories.push_back(std::move(story));
+    gap->timelines.push_back(std::move(timeline));
   }
 
   const Keys& keys_;

@@ -17,7 +17,7 @@
 #include "sweeps/upkeep/check.hpp"
 #include "workers/rank/cell_job.hpp"
 #include "workers/rank/channel.hpp"
-#include "workers/rank/seat.hpp"
+#include "workers/rank/ready_worker.hpp"
 
 namespace driver {
 namespace {
@@ -84,10 +84,10 @@ FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* 
   farm.on_stuck = on_stuck;
   if (channel == nullptr) {
     constexpr int kRank = 0, kLocalWorker = 0;
-    const worker::Seat seat = worker::take_seat(worker_hello(options), run.plan.backend,
-                                                kLocalWorker, options.profiles, options.cache);
-    return run_alone(run.tasks, sink, farm, seat.hello,
-                     worker::make_cell_runner(seat.hello, kRank, seat.executor));
+    const worker::ReadyWorker self = worker::prepare_worker(
+        worker_hello(options), run.plan.backend, kLocalWorker, options.profiles, options.cache);
+    return run_alone(run.tasks, sink, farm, self.hello,
+                     worker::make_cell_runner(self.hello, kRank, self.executor));
   }
   const bool loads_model = run.plan.backend == "cuda" && !run.tasks.empty();
   welcome_workers(*channel, run.plan.backend,

@@ -10,7 +10,7 @@
 #include "driver/farm/drain.hpp"
 #include "driver/run/setup.hpp"
 #include "workers/rank/cell_job.hpp"
-#include "workers/rank/seat.hpp"
+#include "workers/rank/ready_worker.hpp"
 
 namespace driver {
 namespace {
@@ -46,14 +46,14 @@ std::optional<worker::Welcome> wait_for_welcome(worker::Channel& channel) {
 int serve_until_dismissed(const Options& options, worker::MpiChannel& channel) {
   const auto welcome = wait_for_welcome(channel);
   if (!welcome) return kOk;
-  const worker::Seat seat =
-      worker::take_seat(worker_hello(options), welcome->backend, channel.place().local_worker,
-                        options.profiles, options.cache);
-  worker::load_model(*welcome, *seat.executor);
+  const worker::ReadyWorker self =
+      worker::prepare_worker(worker_hello(options), welcome->backend, channel.place().local_worker,
+                             options.profiles, options.cache);
+  worker::load_model(*welcome, *self.executor);
   const worker::RunCell runner =
-      worker::make_cell_runner(seat.hello, channel.place().rank, seat.executor);
+      worker::make_cell_runner(self.hello, channel.place().rank, self.executor);
   engine::WallClock clock;
-  const worker::WorkerEnd end = worker::run_worker(channel, clock, seat.hello, runner);
+  const worker::WorkerEnd end = worker::run_worker(channel, clock, self.hello, runner);
   if (end == worker::WorkerEnd::stuck) wait_for_the_end();
   return kOk;
 }

@@ -239,14 +239,14 @@ TEST_CASE("KV of a job is followed from the end of a turn to what the next one f
   const ChosenGap gap = choose_gap(result.jobs, result.turns);
   CHECK(gap.job == 0);
   CHECK(gap.turn == 0);
-  GapStory story;
-  REQUIRE(tell_gap(gap, result.turns, result.kv_events, 16, story));
+  GapTimeline timeline;
+  REQUIRE(replay_gap(gap, result.turns, result.kv_events, 16, timeline));
   using Line = std::vector<std::pair<double, double>>;
-  CHECK(story.context_tok == 160);
-  CHECK(story.gpu == Line{{3, 160}, {5, 32}, {7, 160}});
-  CHECK(story.host == Line{{3, 96}, {5.5, 64}});
-  CHECK(story.pinned == Line{{3, 4.5}});
-  CHECK(story.computed_tok == 104);
+  CHECK(timeline.context_tok == 160);
+  CHECK(timeline.gpu == Line{{3, 160}, {5, 32}, {7, 160}});
+  CHECK(timeline.host == Line{{3, 96}, {5.5, 64}});
+  CHECK(timeline.pinned == Line{{3, 4.5}});
+  CHECK(timeline.computed_tok == 104);
 }
 
 TEST_CASE("no gap is told of jobs with one turn", "[report]") {
@@ -254,10 +254,10 @@ TEST_CASE("no gap is told of jobs with one turn", "[report]") {
   cell.job("a");
   cell.turn(0, 0, 0, 1);
   const sweep::CellResult result = cell.result();
-  GapStory story;
+  GapTimeline timeline;
   CHECK(choose_gap(result.jobs, result.turns).turn == -1);
-  CHECK_FALSE(
-      tell_gap(choose_gap(result.jobs, result.turns), result.turns, result.kv_events, 16, story));
+  CHECK_FALSE(replay_gap(choose_gap(result.jobs, result.turns), result.turns, result.kv_events, 16,
+                         timeline));
 }
 
 TEST_CASE(

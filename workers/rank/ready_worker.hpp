@@ -8,7 +8,7 @@
 namespace worker {
 
 /// A worker ready to serve: its description and the executor of its cells.
-struct Seat {
+struct ReadyWorker {
   Hello hello;
   std::shared_ptr<Executor> executor;
 };
@@ -17,8 +17,9 @@ struct Seat {
 /// `hello` has one. When a launcher shows each process one GPU, opens that one. `cache` is the
 /// folder of measured algorithms, as for open_cuda_device(). Throws engine::InputError when no GPU
 /// is left for this worker, or when the card matches no SKU.
-Seat take_seat(Hello hello, const std::string& backend, int local_worker,
-               const std::filesystem::path& profiles, const std::filesystem::path& cache = {});
+ReadyWorker prepare_worker(Hello hello, const std::string& backend, int local_worker,
+                           const std::filesystem::path& profiles,
+                           const std::filesystem::path& cache = {});
 
 /// A 128-byte id of a group of workers that receive their weights from the first; empty when NCCL
 /// is not built in or cannot start.

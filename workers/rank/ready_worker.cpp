@@ -1,4 +1,4 @@
-#include "workers/rank/seat.hpp"
+#include "workers/rank/ready_worker.hpp"
 
 #include <cstring>
 
@@ -36,8 +36,9 @@ void identify_as(Hello& hello, const backends::DeviceInfo& info,
 
 }  // namespace
 
-Seat take_seat(Hello hello, const std::string& backend, int local_worker,
-               const std::filesystem::path& profiles, const std::filesystem::path& cache) {
+ReadyWorker prepare_worker(Hello hello, const std::string& backend, int local_worker,
+                           const std::filesystem::path& profiles,
+                           const std::filesystem::path& cache) {
   hello.backend = backend;
   if (backend != "cuda") return {std::move(hello), std::make_shared<Executor>()};
   auto device = backends::open_cuda_device(ordinal_for(local_worker), cache);
