@@ -2,7 +2,7 @@
 """The share of Continuum's gain over FCFS that queue order brings alone, and a rule that predicts it before a run.
 
     kvsweep export ARCHIVE --table cells --format csv -o cells.csv
-    order_or_pins.py [--fit | --rule F X0 K] [--by SEED] cells.csv ...
+    order_or_pins.py [--fit | --rule F X0 K] [--by-seed] cells.csv ...
 
 share = (fcfs - job_fcfs) / (fcfs - continuum) of the mean completion time: the part of the gain that order brings alone.
 rule:  share = F + (1 - F) / (1 + (X0 / x)^K),  x = pool / (B * (a + gap / s)),
@@ -108,7 +108,7 @@ def main():
         most = sum(p[4] > 0.5 for p in found)
         rms = math.sqrt(sum((share_by(rule, p[2]) - p[4]) ** 2 for p in found) / len(found))
         print(f"rule {rule}: {len(found)} comparisons, share within 15 points in {close}, rms {rms:.3f}, more than half of the gain "
-              f"told rightly in {right}; order has more than half in {most}; pins alone slower than fcfs in "
+              f"predicted correctly in {right}; order has more than half in {most}; pins alone slower than fcfs in "
               f"{sum(p[5] < 0 for p in found)}")
 
 

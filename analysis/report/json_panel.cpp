@@ -130,7 +130,7 @@ void add_group(JsonLine& json, const ReportGroup& group) {
   json.close('}');
 }
 
-/// Adds all rates of a variant together, as in the published panels.
+/// Pools all rates of a variant, as the published panels do.
 void add_pooled(JsonLine& json, const ReportPanel& panel, const std::string& variant) {
   StepDigest steps;
   JobDigest jobs;

@@ -15,8 +15,8 @@
 namespace driver {
 namespace {
 
-/// Messages quote files and archives: what would steer a terminal is spelled out. Their lines stay
-/// lines, indented, so that none of them passes for another message.
+/// Messages quote files and archives, so control characters are escaped. Continuation lines are
+/// indented, so that none looks like another message.
 ExitCode fail(ExitCode code, const std::string& message) {
   std::istringstream lines(message);
   const char* lead = "kvsweep: ";
@@ -25,14 +25,15 @@ ExitCode fail(ExitCode code, const std::string& message) {
   return code;
 }
 
-/// With what can be done about it, where it is an archive at all.
+/// Adds what to do about it, unless the file is not an archive at all.
 ExitCode fail_damaged(const std::string& message) {
   if (message.find("damaged") == std::string::npos) return fail(kBadArchive, message);
-  return fail(kBadArchive,
-              message +
-                  "; `kvsweep check ARCHIVE` lists what is damaged, `kvsweep salvage ARCHIVE -o "
-                  "NEW.h5` saves what is whole, also of the archive before (.prev) and of results "
-                  "beside it (.d), and `kvsweep run ... --fresh` sets all of that aside");
+  return fail(
+      kBadArchive,
+      message +
+          "; `kvsweep check ARCHIVE` lists what is damaged, `kvsweep salvage ARCHIVE -o "
+          "NEW.h5` saves what is intact there, in the previous archive (.prev) and in results "
+          "not yet merged (.d), and `kvsweep run ... --fresh` moves all three aside");
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ ExitCode report_failure() {
     return fail_damaged(error.what());
   } catch (const sweep::ArchiveNoSpace& error) {
     return fail(kIncomplete, std::string(error.what()) +
-                                 "; with space the same command goes on where this run ends");
+                                 "; when there is space, run the same command again to continue");
   } catch (const sweep::ArchiveError& error) {
     return fail(kBadArchive, error.what());
   } catch (const std::exception& error) {
@@ -64,7 +65,7 @@ ExitCode report_crash(const std::vector<std::string>& archives, int signal) {
   std::string files;
   for (const std::string& each : archives) files += ' ' + each;
   return fail_damaged("reading" + files + " ended with signal " + std::to_string(signal) +
-                      ": an archive is damaged where HDF5 does not notice");
+                      ": an archive is damaged in a way that HDF5 does not detect");
 }
 
 void check_standard_output() {

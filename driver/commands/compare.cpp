@@ -46,7 +46,7 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
   std::cout << '\n' << analysis::terminal_text(report.metric) << "; ratio: value / base";
   if (std::ranges::any_of(report.rows,
                           [](const auto& row) { return std::isnan(row.interval.low); }))
-    std::cout << "; no interval where there is one repeat: [repeat] n = 2 or more gives it";
+    std::cout << "; no interval for one repeat: set n = 2 or more in [repeat]";
   if (report.without_result > 0)
     std::cout << "; " << report.without_result << " cells without a result";
   if (report.without_partner > 0)

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that goes when this does.
+/// A temporary folder, removed by the destructor.
 class ScratchFolder {
  public:
   explicit ScratchFolder(const fs::path& parent) {
@@ -40,7 +40,7 @@ class ScratchFolder {
   fs::path path_;
 };
 
-/// In the source tree of the program, or where it was installed.
+/// kvsweep-figures in the program's source tree, or where it was installed.
 std::optional<fs::path> find_script() {
   std::error_code none;
   const fs::path bin = fs::read_symlink("/proc/self/exe", none).parent_path();
@@ -49,7 +49,7 @@ std::optional<fs::path> find_script() {
   return std::nullopt;
 }
 
-/// Waits for a program, its output in a file; true when it ended with 0.
+/// Runs a program with its output in a file; true when it exits with 0.
 bool succeeds(std::vector<std::string> words, const fs::path& log) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -99,7 +99,7 @@ Figures draw_figures(const std::vector<std::string>& archives, const fs::path& s
   if (!script) return {{}, "kvsweep-figures is not beside the program"};
   const ScratchFolder folder(scratch);
   const fs::path log = folder.path() / "log.txt";
-  // The first Python of PATH need not be the one that the system's packages are for.
+  // The first python3 in PATH may not be the one that the system's packages belong to.
   for (const char* python : {"python3", "/usr/bin/python3"}) {
     std::vector<std::string> words = {python, script->string()};
     for (const std::string& archive : archives) words.push_back(fs::absolute(archive).string());

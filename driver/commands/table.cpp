@@ -43,8 +43,7 @@ int table(const Options& options) {
     const auto tables = analysis::policy_tables(cells, metric, published);
     print_policy_tables(tables, format, std::cout);
     if (format != analysis::GridFormat::csv && lacks_repeats(tables))
-      std::cout
-          << "\nno interval (+-) where there is one repeat: [repeat] n = 2 or more gives it\n";
+      std::cout << "\nno interval (+-) for one repeat: set n = 2 or more in [repeat]\n";
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }

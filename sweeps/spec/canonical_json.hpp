@@ -7,11 +7,11 @@
 
 namespace sweep {
 
-/// One JSON object on one line that is the same for the same parameters, however they were written
-/// or ordered: keys sorted by their bytes and left dotted, no spaces, strings as UTF-8 with only
-/// what JSON must escape escaped, numbers as the shortest text that reads back to the same value,
-/// integral ones below 2^53 without point or exponent (so 1 and 1.0 are the same parameter),
-/// infinities as "Infinity" and "-Infinity". Throws SpecError for a NaN, which is equal to nothing.
+/// A JSON object on one line. Equal parameters give equal text, however they were written or
+/// ordered: dotted keys sorted by bytes, no spaces, UTF-8 with only the escapes that JSON requires,
+/// and numbers as the shortest text that reads back to the same value. Integers below 2^53 have no
+/// point or exponent, so 1 and 1.0 are the same parameter; infinities are "Infinity" and
+/// "-Infinity". Throws SpecError for a NaN, which equals nothing.
 std::string canonical_json(const std::map<std::string, Value>& values);
 std::string canonical_json(const ParamMap& params);
 

@@ -34,7 +34,7 @@ void check_same(const LineFit& a, const LineFit& b) {
 
 }  // namespace
 
-TEST_CASE("a line through a stream of steps is numpy's", "[regression]") {
+TEST_CASE("the line fitted to a stream of steps is numpy's", "[regression]") {
   const LineFit fit = sums_of(0, kTokens.size()).fit();
   CHECK(fit.slope == Approx(2.574820493003258e-05));
   CHECK(fit.intercept == Approx(0.022918667183698446));
@@ -69,7 +69,7 @@ TEST_CASE("sums give the line of fit_line for any points", "[regression]") {
   }
 }
 
-TEST_CASE("there is no line through points of one size", "[regression]") {
+TEST_CASE("points of equal size have no fitted line", "[regression]") {
   LineSums sums;
   CHECK(std::isnan(sums.fit().slope));
   sums.add(4, 1);

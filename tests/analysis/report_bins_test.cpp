@@ -87,12 +87,12 @@ TEST_CASE("spans before the first step have no level", "[report]") {
   CHECK(bucket_levels({}, {}, 10, 2).mean.empty());
 }
 
-TEST_CASE("bytes flow over the time that their step takes", "[report]") {
+TEST_CASE("a step's bytes are spread over its duration", "[report]") {
   const Values rates = bucket_rates(Values{0, 2}, Values{2, 2}, Values{8, 0}, 4, 4);
   CHECK(rates == Values{4, 4, 0, 0});
 }
 
-TEST_CASE("what flows in all spans together is what was moved", "[report]") {
+TEST_CASE("the bytes of all spans add up to the bytes moved", "[report]") {
   std::mt19937 random(2);
   Values start, duration, amount;
   double at = 0, sum = 0;

@@ -87,7 +87,7 @@ TEST_CASE("what is undefined is NaN") {
   CHECK(fit_line(Values{1, 2}, Values{3, 3}).intercept == 3);
 }
 
-TEST_CASE("only observed values are left of values with gaps") {
+TEST_CASE("values that were not observed are dropped") {
   CHECK(observed(Values{1, kNan, 3, kNan}) == Values{1, 3});
 }
 

@@ -46,7 +46,7 @@ TEST_CASE(
         std::vector<std::string>{"step_snapshot", "prefix_cache_lookup", "step_decision"});
 }
 
-TEST_CASE("a snapshot names who runs, who waits and who holds a pin") {
+TEST_CASE("a snapshot lists the running and waiting requests and the pinned jobs") {
   const auto snapshots = lines_of(three_jobs(), write_steps, "step_snapshot");
   REQUIRE(snapshots.size() == 5);
   const json& third = snapshots[2];
@@ -95,7 +95,7 @@ TEST_CASE("times that were not observed are null, the others are milliseconds") 
   CHECK(durations.at("forward").is_null());
 }
 
-TEST_CASE("a lookup states what was found and what the turn before had left") {
+TEST_CASE("a lookup has the tokens found and the tokens that the previous turn left") {
   const auto lookups = lines_of(evicted_between_turns(), write_steps, "prefix_cache_lookup");
   REQUIRE(lookups.size() == 4);
   const json& second_turn = lookups[3];
@@ -109,7 +109,8 @@ TEST_CASE("a lookup states what was found and what the turn before had left") {
   CHECK(lookups[0].at("miss_cause") == "none");
 }
 
-TEST_CASE("a miss is put down to the tier that lost blocks of the job since its turn before") {
+TEST_CASE(
+    "a miss is attributed to the tier that evicted the job's blocks since its previous turn") {
   const auto cause = [](const HandMadeCell& cell) {
     return lines_of(cell, write_steps, "prefix_cache_lookup").at(3).at("miss_cause");
   };
@@ -137,7 +138,7 @@ TEST_CASE("policy and cell come from the notes, and are left out when the notes 
   CHECK(lines_of(cell, write_requests).at(0).at("policy") == "continuum");
 }
 
-TEST_CASE("an event names its request, its reason and who caused it") {
+TEST_CASE("an event names its request, its reason and the request that caused it") {
   HandMadeCell cell = three_jobs();
   cell.kv_events[0].by_job = 2;
   cell.kv_events[0].by_turn = 0;
@@ -203,7 +204,7 @@ TEST_CASE("no step is left out, however many there are") {
   CHECK(lines_of(cell, write_steps, "step_decision").size() == kSteps);
 }
 
-TEST_CASE("job ids of any content come back from the JSON as they were") {
+TEST_CASE("job ids with any content survive a round trip through JSON") {
   const std::string hostile = "a\"b\\c\n\x1b[31m\x01,{}";
   HandMadeCell cell = three_jobs();
   cell.jobs[0].id = hostile;

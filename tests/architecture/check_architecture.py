@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Which room may include which, and what may stand only in one place: the source tree against the tables below.
+"""Checks the source tree against the tables below: what each room may include, and what may occur in one place only.
 
     check_architecture.py ROOT [--expect FILE]
 
-A room is a folder with code. Prints `file:line: rule: what` for every violation; exits with 0 when there are none or, with
-FILE, when they are exactly its lines and a trespasser in any room would be one more.
+A room is a folder with code. Prints `file:line: rule: what` for every violation and exits with 0 when there are none. With FILE,
+exits with 0 when the violations are exactly its lines and a forbidden include in any room would be found.
 """
 import re
 import sys
@@ -78,7 +78,7 @@ MAY_INCLUDE = {
                        "sweeps/upkeep workers/binding workers/rank workers/tools version posix",
     "driver": "driver/command_line driver/commands sweeps/files mpi",
 }
-# Libraries that stand in few files of a room.
+# Libraries that only these files of a room include.
 MAY_ALSO_INCLUDE = {
     "sweeps/files/strict_json.hpp": "json",
     "workers/rank/channel.cpp": "mpi",
@@ -87,7 +87,7 @@ MAY_ALSO_INCLUDE = {
     "tests/support/main.cpp": "catch2",
 }
 MOST_FILES = 30  # of a room
-# What no room may include all of.
+# Includes of which every room forbids at least one.
 TRESPASS = '#include "driver/main.hpp"\n#include "kernels/device/wgmma.cuh"\n#include "analysis/report/report.hpp"\n'
 # How an included header is named in the tables above (the first that matches); our own are named by their path.
 HEADERS = {
@@ -158,7 +158,7 @@ def main(root, expected):
     if expected is None:
         return found != []
     blind = [room for room in MAY_INCLUDE if not list(violations(root, f"{room}/trespasser.cpp", TRESPASS))]
-    print("".join(f"a trespasser in {room} would not be seen\n" for room in blind), end="")
+    print("".join(f"a forbidden include in {room} would not be found\n" for room in blind), end="")
     return found != expected or blind != []
 
 

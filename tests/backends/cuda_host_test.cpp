@@ -26,7 +26,7 @@ namespace {
 constexpr std::int64_t kGib = std::int64_t{1} << 30;
 constexpr std::size_t kMib = std::size_t{1} << 20;
 
-/// The record of a test's page locker, which it outlives.
+/// What a test's page locker did; outlives the locker.
 struct Locks {
   std::atomic<int> locked{0};
   std::atomic<int> unlocked{0};
@@ -56,7 +56,7 @@ HostMemory memory_of(Locks& locks, std::size_t piece_mib = 4) {
 
 }  // namespace
 
-TEST_CASE("a pool takes what utilization leaves beside everything that is there already") {
+TEST_CASE("a pool takes the memory that utilization allows, less what is already in use") {
   const PoolPlan plan =
       plan_pool({.memory_utilization = 0.9}, {100 * kGib, 20 * kGib}, 2 << 20, 16);
   CHECK(plan.bytes() <= 70 * kGib);
@@ -64,13 +64,13 @@ TEST_CASE("a pool takes what utilization leaves beside everything that is there 
   CHECK(plan.tokens() == std::int64_t{plan.num_blocks - 1} * 16);
 }
 
-TEST_CASE("a pool of tokens has so many whole blocks and the null block, whatever else is there") {
+TEST_CASE("a pool sized in tokens has the whole blocks of these tokens and the null block") {
   const PoolPlan plan = plan_pool({.kv_tokens = 1000}, {kGib, kGib}, 2 << 20, 16);
   CHECK(plan.num_blocks == 63);
   CHECK(plan.tokens() == 992);
 }
 
-TEST_CASE("no room for two blocks is an error that names what is in the way") {
+TEST_CASE("too little memory for two blocks is an error that says how much may be used") {
   CHECK_THROWS_WITH(plan_pool({.memory_utilization = 0.5}, {16 * kGib, 8 * kGib}, 2 << 20, 16),
                     Contains("8192 MiB of the device's memory may be used"));
   CHECK_THROWS_AS(
@@ -125,7 +125,7 @@ TEST_CASE("a wait for host memory can be stopped") {
   CHECK(memory.ready_slots() == 64);
 }
 
-TEST_CASE("a later cell's slots use the pieces that are there, and only a larger tier takes more") {
+TEST_CASE("a later cell reuses reserved pieces, and only a larger tier reserves more") {
   Locks locks;
   {
     HostMemory memory = memory_of(locks);
@@ -146,7 +146,7 @@ TEST_CASE("a later cell's slots use the pieces that are there, and only a larger
 }
 
 TEST_CASE(
-    "memory that cannot be locked is an error at the next look, and what was locked is freed") {
+    "memory that cannot be locked is an error of every later call, and locked memory is freed") {
   Locks locks;
   locks.fail_at = 2;
   {
@@ -160,8 +160,7 @@ TEST_CASE(
   CHECK(locks.unlocked == 2);
 }
 
-TEST_CASE(
-    "a slot larger than a piece is refused, and memory that was never asked for ends quietly") {
+TEST_CASE("a slot larger than a piece is refused, and waiting without a reservation does nothing") {
   Locks locks;
   HostMemory memory = memory_of(locks);
   CHECK_THROWS_AS(memory.reserve(1, 5 * kMib), engine::InputError);
@@ -198,7 +197,7 @@ TEST_CASE("telemetry has a first sample however short the cell, and leaves out w
   CHECK(brief.stop().size() == 1);
 }
 
-TEST_CASE("form factors are read from names where they say, and from nowhere else") {
+TEST_CASE("a form factor is read from a device name that states one") {
   const std::map<std::string, std::string> known = {
       {"NVIDIA A100-SXM4-40GB", "sxm"},    {"NVIDIA A100-PCIE-40GB", "pcie"},
       {"NVIDIA A100 80GB PCIe", "pcie"},   {"NVIDIA H100 80GB HBM3", "sxm"},
@@ -233,7 +232,7 @@ constexpr GemmTable::Algorithm kAlgorithm = {1, 0xfedcba9876543210, 3, 0, 5, 6, 
 
 }  // namespace
 
-TEST_CASE("measured algorithms are there again for the next process, of the same GPU alone") {
+TEST_CASE("measured algorithms are kept for later processes, for the same GPU only") {
   const Folder folder;
   GemmTable measured = folder.table();
   measured.insert(kShape, kAlgorithm);
@@ -245,7 +244,7 @@ TEST_CASE("measured algorithms are there again for the next process, of the same
   CHECK(folder.table("NVIDIA H100 80GB HBM3").size() == 0);
 }
 
-TEST_CASE("a table of nowhere keeps what it learns to itself") {
+TEST_CASE("a table without a folder keeps its entries but has no file") {
   GemmTable table;
   table.insert(kShape, kAlgorithm);
   table.save();

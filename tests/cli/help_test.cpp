@@ -6,7 +6,7 @@ using Catch::Matchers::StartsWith;
 using support::Outcome;
 using support::Program;
 
-TEST_CASE("without words, and with --help, the program lists its commands") {
+TEST_CASE("without arguments, and with --help, the program lists its commands") {
   const Program program;
   const Outcome outcome = program.run({});
   CHECK(outcome.exit_code == 0);

@@ -10,7 +10,7 @@ using support::Program;
 
 namespace {
 
-/// Lines that are no JSON.
+/// Number of lines that are not JSON.
 int broken_lines(const std::string& text) {
   int broken = 0;
   for (const std::string& line : lines_of(text)) broken += nlohmann::json::accept(line) ? 0 : 1;
@@ -19,15 +19,14 @@ int broken_lines(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE(
-    "the flag --jsonl leaves steps, events and requests of each cell as complete JSON lines") {
+TEST_CASE("--jsonl writes the steps, events and requests of each cell as complete JSON lines") {
   const Program program;
   REQUIRE(program.run({"run", "tiny.toml", "--jsonl", "deep/traces"}).exit_code == 0);
   for (const std::string cell : {"cell-000", "cell-001"}) {
     for (const std::string table : {"steps", "events", "requests"}) {
       const std::string text = program.read("deep/traces/" + cell + "." + table + ".jsonl");
       INFO(cell << ' ' << table);
-      // First come, first served with room to spare keeps and loses nothing.
+      // With FCFS and free blocks to spare, nothing is pinned or evicted.
       const bool eventful = cell == "cell-001" || table != "events";
       CHECK(text.empty() != eventful);
       CHECK(broken_lines(text) == 0);
@@ -37,7 +36,7 @@ TEST_CASE(
     CHECK_THAT(name, !Contains("partial"));
 }
 
-TEST_CASE("the same sweep leaves the same traces") {
+TEST_CASE("the same sweep writes the same traces") {
   const Program one, other;
   REQUIRE(one.run({"run", "tiny.toml", "--jsonl", "t"}).exit_code == 0);
   REQUIRE(other.run({"run", "tiny.toml", "--jsonl", "t"}).exit_code == 0);

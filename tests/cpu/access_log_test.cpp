@@ -163,7 +163,7 @@ TEST_CASE("a stale entry of a block table is found in the log, though every resu
   }
 }
 
-TEST_CASE("every block that is copied is logged, and what is too much is counted", "[cpu]") {
+TEST_CASE("every copied block is logged, and copies beyond the limit are counted", "[cpu]") {
   const kernels::KvLayout layout{.layers = 1, .kv_heads = 1, .block_size = 4, .head_dim = 8};
   backends::KvArena device(layout, model::DType::f32, 6), host(layout, model::DType::f32, 6);
   const engine::WallClock clock;

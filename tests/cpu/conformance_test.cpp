@@ -7,7 +7,7 @@
 using namespace cpu_test;
 using support::Dice;
 
-TEST_CASE("the simulator takes every decision that is taken when the model is computed",
+TEST_CASE("the simulator makes the same decisions as a run that computes the model",
           "[conformance]") {
   int steps = 0, preemptions = 0, hits = 0, pins = 0, evictions = 0;
   support::for_each_seed(300, [&](std::uint64_t seed) {
@@ -30,9 +30,8 @@ TEST_CASE("the simulator takes every decision that is taken when the model is co
   for (const int count : {preemptions, hits, pins, evictions}) CHECK(count > 0);
 }
 
-TEST_CASE(
-    "one token of an answer less, or one more block in the pool, is enough to decide otherwise",
-    "[conformance]") {
+TEST_CASE("an answer shorter by one token, or a pool larger by one block, changes decisions",
+          "[conformance]") {
   int by_token = 0, by_block = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Dice dice(seed);

@@ -12,7 +12,7 @@ namespace {
 using Tokens = std::vector<std::int32_t>;
 
 /// Requests by Zipf's law, all at once, as the paper draws them.
-Cell batch(int requests, int shortest, double prompt_to_output, int window) {
+Cell batch(int requests, int shortest, double prompt_to_output, int budget) {
   Cell cell;
   cell.without("jps")
       .set("gpu", "a100-sxm-40gb")
@@ -23,21 +23,21 @@ Cell batch(int requests, int shortest, double prompt_to_output, int window) {
       .set("workload.max", 2048)
       .set("workload.seed", 1234)
       .set("workload.prompt_to_output", prompt_to_output)
-      .set("engine.max_num_batched_tokens", window)
+      .set("engine.max_num_batched_tokens", budget)
       .set("engine.max_num_seqs", 256);
   return cell;
 }
 
 /// 20 requests of long prompts and short answers.
-Cell scheduled(const std::string& scheduler, int window, int chunk = 0) {
-  Cell cell = batch(20, 128, 20, window).set("engine.scheduler", scheduler);
+Cell scheduled(const std::string& scheduler, int budget, int chunk = 0) {
+  Cell cell = batch(20, 128, 20, budget).set("engine.scheduler", scheduler);
   if (chunk > 0) cell.set("engine.chunk_tokens", chunk);
   return cell;
 }
 
 /// 128 requests of short prompts and long answers, over a small pool.
-Cell crowded(const std::string& preemption, int blocks, int window) {
-  Cell cell = batch(128, 512, 0.5, window)
+Cell crowded(const std::string& preemption, int blocks, int budget) {
+  Cell cell = batch(128, 512, 0.5, budget)
                   .set("engine.scheduler", "prefill_first")
                   .set("engine.kv_tokens", blocks * 16)
                   .set("policy.preemption", preemption);
@@ -56,30 +56,29 @@ int forwards(const Cell& cell) { return static_cast<int>(tokens_of_forwards(cell
 TEST_CASE("whole prompts, apart from decodes or beside them, need the published forward passes",
           "[published]") {
   struct Row {
-    int window, prefill_first, mixed;
+    int budget, prefill_first, mixed;
   };
-  for (const auto& [window, prefill_first, mixed] :
+  for (const auto& [budget, prefill_first, mixed] :
        {Row{2048, 98, 93}, Row{4096, 93, 90}, Row{8192, 90, 89}, Row{16384, 89, 89}}) {
-    INFO("window " << window);
-    CHECK(forwards(scheduled("prefill_first", window)) == prefill_first);
-    CHECK(forwards(scheduled("mixed", window)) == mixed);
+    INFO("budget " << budget);
+    CHECK(forwards(scheduled("prefill_first", budget)) == prefill_first);
+    CHECK(forwards(scheduled("mixed", budget)) == mixed);
   }
 }
 
-TEST_CASE("chunks need the published forward passes, whatever the window", "[published]") {
+TEST_CASE("chunks need the published forward passes, whatever the token budget", "[published]") {
   struct Row {
     int chunk, forwards;
   };
   for (const auto& [chunk, expected] : {Row{4096, 90}, Row{2048, 92}, Row{1024, 95}, Row{512, 104}})
-    for (const int window : {2048, 4096, 8192, 16384}) {
-      if (chunk > window) continue;
-      INFO("window " << window << ", chunk " << chunk);
-      CHECK(forwards(scheduled("chunked", window, chunk)) == expected);
+    for (const int budget : {2048, 4096, 8192, 16384}) {
+      if (chunk > budget) continue;
+      INFO("budget " << budget << ", chunk " << chunk);
+      CHECK(forwards(scheduled("chunked", budget, chunk)) == expected);
     }
 }
 
-TEST_CASE("what a model is changes none of the forward passes, where its pool holds the batch",
-          "[published]") {
+TEST_CASE("every model whose pool holds the batch needs the same forward passes", "[published]") {
   for (const char* model : {"yarn-llama-2-7b", "llama-3.1-8b", "opt-13b"}) {
     INFO(model);
     const auto of_model = [&](const char* scheduler, int chunk = 0) {
@@ -93,7 +92,7 @@ TEST_CASE("what a model is changes none of the forward passes, where its pool ho
   }
 }
 
-TEST_CASE("one long prompt takes a forward pass a chunk", "[published]") {
+TEST_CASE("one long prompt takes one forward pass per chunk", "[published]") {
   Cell prompt = scheduled("chunked", 8192, 8192);
   for (const char* key : {"n", "min", "max", "seed", "prompt_to_output"})
     prompt.without(std::string("workload.") + key);
@@ -132,7 +131,7 @@ TEST_CASE("the first twenty forward passes hold the published tokens", "[publish
       if (ours[i] == tokens[i]) continue;
       ++differ;
       INFO(scheduler << " " << chunk << ", forward " << i + 1 << ": " << ours[i]);
-      // The one value in which our rules differ: where the artifact counts 14, a request more runs.
+      // The only value in which our rules differ: one more request runs than in the artifact.
       CHECK((std::string(scheduler) == "mixed" && i + 1 == 19 && ours[i] == 15));
     }
   }
@@ -151,10 +150,10 @@ TEST_CASE("preemption by recompute and by swap need the published forward passes
 
 // What the trace behind figure 11a (plots_script/util_csv_recmp_swap/Q4_a_16K of the artifact)
 // tells of its two requests: prompts of 16,160 tokens together; a block for each in forward 2 and
-// in every 16th after it, until all 1,062 blocks are taken in forward 402; 61 blocks in use when
-// one of them has given way; the other ends with forward 1,024; 16,002 tokens are computed in
+// in every 16th after it, until all 1,062 blocks are taken in forward 402; 61 blocks in use once
+// one of them is preempted; the other ends with forward 1,024; 16,002 tokens are computed in
 // forward 1,025.
-TEST_CASE("a request of 16,001 tokens gives way and comes back in the published forward passes",
+TEST_CASE("a request of 16,001 tokens is preempted and resumes in the published forward passes",
           "[published]") {
   for (const char* preemption : {"recompute", "swap"}) {
     INFO(preemption);

@@ -135,14 +135,14 @@ def escaped_message():
             expect(line.startswith("  "), f"a line that passes for a message: {line!r}")
 
 
-@case("where there is one repeat, compare and table say why no interval is there")
+@case("with one repeat, compare and table say why there is no interval")
 def one_repeat():
     with Folder(SMALL) as folder:
         finished(folder)
         for command in "compare", "table":
             outcome = folder.start(command, "a.h5").wait()
             expect_equal(outcome.code, 0, f"exit code of {command}, {outcome}")
-            expect_in("where there is one repeat: [repeat] n = 2 or more gives it", outcome.out,
+            expect_in("for one repeat: set n = 2 or more in [repeat]", outcome.out,
                       command)
         folder.write("farm.toml", SMALL.replace("n = 1", "n = 2"))
         expect_equal(folder.run("--archive", "b.h5").code, 0, "exit code of the run")

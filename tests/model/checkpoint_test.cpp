@@ -98,7 +98,7 @@ TEST_CASE("a checkpoint stored in any type is read as any type, rounded once") {
     }
 }
 
-TEST_CASE("what transformers wrote opens as it is") {
+TEST_CASE("a checkpoint written by transformers opens unchanged") {
   for (const std::string& name : model_fixtures::kCheckpoints) {
     CAPTURE(name);
     const model_fixtures::Reference reference(name);
@@ -117,7 +117,7 @@ TEST_CASE("what transformers wrote opens as it is") {
   }
 }
 
-TEST_CASE("a tied head needs no tensor, and one that is there all the same is not used") {
+TEST_CASE("a tied head needs no tensor, and ignores one that is there") {
   CheckpointFolder folder("opt");
   REQUIRE(folder.config.shape.tied_embeddings);
   const std::string digest = folder.open()->digest();
@@ -127,7 +127,7 @@ TEST_CASE("a tied head needs no tensor, and one that is there all the same is no
   CHECK(checkpoint->digest() == digest);
 }
 
-TEST_CASE("a digest tells values, types and the configuration apart, not files and places") {
+TEST_CASE("a digest depends on values, types and configuration, not on files and tensor prefixes") {
   CheckpointFolder folder;
   const CheckpointFolder elsewhere("llama-3", DType::f32, "");
   const std::string digest = folder.open()->digest();
@@ -189,7 +189,7 @@ TEST_CASE("a folder without weights is refused") {
         ": found neither model.safetensors nor model.safetensors.index.json");
 }
 
-TEST_CASE("an index that names what is not there, or reaches out of its folder, is refused") {
+TEST_CASE("an index that names a missing file, or one outside its folder, is refused") {
   const CheckpointFolder folder;
   folder.open_shards(5);
   const std::string index = (folder.dir.path() / "model.safetensors.index.json").string();

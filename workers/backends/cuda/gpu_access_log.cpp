@@ -107,8 +107,8 @@ gpu::LoggedWork GpuAccessLog::work_of(const engine::StepPlan& plan) const {
   return work;
 }
 
-/// An upper bound that no single step reaches: every sequence decodes at its longest, and a full
-/// token budget of prompts follows the longest context.
+/// An upper bound, which no step reaches: every sequence decodes at its longest, beside a full
+/// token budget of prompts at the longest context.
 gpu::LoggedWork GpuAccessLog::largest_work(const LargestStep& largest) const {
   gpu::LoggedWork work = work_of_tokens(largest.tokens);
   const int length = gpu::decode_split_length(largest.context);
@@ -146,7 +146,7 @@ void GpuAccessLog::lay_out(Buffer& buffer, const engine::StepPlan& plan) {
   buffer.plan.step = static_cast<std::uint16_t>(plan.step);
 }
 
-/// The previous step has ended, so nothing reads what the copy overwrites on either side.
+/// The previous step has ended, so neither the device nor an earlier copy still reads the old plan.
 void GpuAccessLog::upload_plan(const Buffer& buffer, const engine::StepPlan& plan,
                                const Stream& stream) {
   std::memcpy(plan_source_.data(), &buffer.plan, sizeof buffer.plan);
@@ -204,8 +204,8 @@ void GpuAccessLog::use_clock(const engine::Clock& cell) {
   tie_clocks();
 }
 
-/// Called between steps, when the device is idle. Of several exchanges the shortest counts: the
-/// device's time is its middle, with an error of at most half of it.
+/// Called between steps, when the device is idle. Uses the shortest of several exchanges and
+/// assigns the device's time to its middle. The error is at most half of its duration.
 void GpuAccessLog::tie_clocks() {
   constexpr engine::Nanos kPatience{500'000'000};
   check(cudaSetDevice(device_), "choosing the device");

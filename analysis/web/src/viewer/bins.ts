@@ -64,8 +64,8 @@ function edgesOf(trace: Trace, from: number, to: number, points: number): number
 }
 
 /**
- * The steps between two times in at most `points` points: tokens are means over a point's steps, requests the
- * most of any of its steps, blocks those of its last step, bytes a rate over its time.
+ * The steps between two times in at most `points` points. Tokens are means over a point's steps, requests their
+ * maximum, blocks the value of the last step, and bytes a rate.
  */
 export function timeline(trace: Trace, from: number, to: number, points: number): Timeline {
   const { steps } = trace;
