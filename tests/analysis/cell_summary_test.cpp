@@ -54,7 +54,7 @@ TEST_CASE("a summary has a row per cell, with what varies and the main figures")
         "   1  continuum   10     280.0  108518\n");
 }
 
-TEST_CASE("what came from host memory is shown where anything did") {
+TEST_CASE("host hits and loaded bytes are shown if any cell has some") {
   CellReport none = cell(0, "fcfs", 1, 41), some = cell(1, "cpu_offload", 1, 40);
   none.figures.push_back({"host_hit_rate", 0, ""});
   none.figures.push_back({"h2d_bytes", 0, "B"});
@@ -68,7 +68,7 @@ TEST_CASE("what came from host memory is shown where anything did") {
         "   1  cpu_offload    1        40         0.2500       4096  108518\n");
 }
 
-TEST_CASE("policy and jps are shown also where they do not vary or are no axes") {
+TEST_CASE("policy and jps are shown even if they do not vary or are not axes") {
   CellReport single = cell(0, "fcfs", 1, 41);
   single.axes.clear();
   single.policy = Value(std::string("fcfs"));
@@ -144,7 +144,7 @@ TEST_CASE("cells that agree on every axis but are planned apart are not averaged
 
 TEST_CASE("a summary of no cells is a header") { CHECK(summary({}) == "cell\n\n"); }
 
-TEST_CASE("numbers have four significant digits, whole ones all of theirs") {
+TEST_CASE("numbers have four significant digits, whole numbers all digits") {
   CHECK(four_digits(0.026134) == "0.02613");
   CHECK(four_digits(0.98765) == "0.9877");
   CHECK(four_digits(41.0312) == "41.03");

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kParityBlock = 16;
 
-/// Prompts as jobs of one turn, all at once and then all of them again.
+/// Each prompt as a job of one turn: all at once, then all a second time.
 std::vector<Job> twice(const std::vector<ModelFixture::Prompt>& prompts) {
   std::vector<Job> jobs;
   for (int round = 0; round < 2; ++round)
@@ -118,9 +118,7 @@ TEST_CASE("the highest logits choose the same 64 tokens as with transformers", "
   }
 }
 
-TEST_CASE(
-    "weights and KV in 16 bits lead no further from float32 than transformers' own arithmetic",
-    "[parity]") {
+TEST_CASE("16-bit weights and KV deviate from float32 no more than transformers does", "[parity]") {
   for (const char* name : kFixtures) {
     const ModelFixture fixture(name);
     for (const model::DType type : {model::DType::bf16, model::DType::f16}) {

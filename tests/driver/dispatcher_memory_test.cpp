@@ -22,7 +22,7 @@ TEST_CASE("two 128-GiB cells on a 200-GiB node never overlap") {
 }
 
 TEST_CASE(
-    "a blocked big cell reserves: small ones run beside it, but do not overtake it for ever") {
+    "a blocked big cell reserves memory: small cells run meanwhile, but cannot delay it forever") {
   std::vector<CellTask> cells = {big_cell(0, 128, 9), big_cell(1, 128, 8)};
   for (int i = 2; i < 30; ++i) cells.push_back(big_cell(i, 40, 1));
   World world(cells, {.workers = 3});
@@ -36,7 +36,7 @@ TEST_CASE(
   CHECK(std::count(world.started().begin(), world.started().end(), 1) == 1);
 }
 
-TEST_CASE("a reserving cell starts although small ones would keep the node full for ever") {
+TEST_CASE("a cell with a reservation starts even if small cells could keep the node full forever") {
   std::vector<CellTask> cells;
   for (int i = 0; i < 40; ++i) cells.push_back(big_cell(i, 50, 10));
   cells.push_back(big_cell(40, 100, 5));
@@ -52,7 +52,7 @@ TEST_CASE("a reserving cell starts although small ones would keep the node full 
   world.check_end();
 }
 
-TEST_CASE("a cell that has reserved comes before a longer one that waits again") {
+TEST_CASE("a cell with a reservation starts before a longer one that is retried") {
   World world({big_cell(0, 150, 9), big_cell(1, 150, 8), cell(2, 1), cell(3, 20)}, {.workers = 3});
   world.join(3, "", "n1", 200);
   world.join(1, "", "n1", 200);
@@ -65,7 +65,7 @@ TEST_CASE("a cell that has reserved comes before a longer one that waits again")
   CHECK(world.cell_of(1) == 1);
 }
 
-TEST_CASE("a reservation goes with the worker that would have used it") {
+TEST_CASE("a reservation ends with the worker that would have used it") {
   // Worker 1 is the only one for cell 1, which reserves while worker 2 holds 100 of 200 GiB.
   std::vector<CellTask> cells = {big_cell(0, 100, 9), big_cell(1, 150, 8), big_cell(2, 100, 1),
                                  cell(3, 1)};
@@ -105,7 +105,7 @@ TEST_CASE("a large node without the cell's SKU does not make the cell feasible")
   CHECK_THAT(world.reason(0), Contains("n1, has 200 GiB"));
 }
 
-TEST_CASE("workers of a node that disagree about its memory share the least") {
+TEST_CASE("if workers of a node disagree about its memory, the smallest value counts") {
   World world({big_cell(0, 100), big_cell(1, 100)}, {.workers = 2});
   world.join(1, "", "n1", 300);
   world.join(2, "", "n1", 150);
@@ -134,14 +134,14 @@ TEST_CASE("GPU workers keep their tiers between cells while any cell still fits 
   CHECK(world.most_held_gib() == 384);
 }
 
-TEST_CASE("a worker on the host keeps nothing") {
+TEST_CASE("a worker of the cpu backend keeps no host memory") {
   World world({big_cell(0, 100), big_cell(1, 100)}, {.backend = "cpu", .workers = 2});
   world.join(1, "", "n1", 500);
   world.done(1);
   CHECK(world.kept_gib(1) == 0);
 }
 
-TEST_CASE("a GPU worker whose cell failed keeps nothing") {
+TEST_CASE("a GPU worker keeps no host memory of a failed cell") {
   World world({big_cell(0, 100), big_cell(1, 100)}, {.backend = "cuda", .workers = 1});
   world.join(1, "", "n1", 500);
   world.fail(1);

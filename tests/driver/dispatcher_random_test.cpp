@@ -1,4 +1,4 @@
-// Random histories. What must hold at every command is checked by World::obey.
+// Random histories. World::obey checks the invariants at every command.
 #include <random>
 
 #include "tests/driver/dispatcher_world.hpp"
@@ -46,7 +46,7 @@ void join_random(World& world, Random& random, int worker) {
   world.join(worker, sku, node, node == "n0" ? 150 : 240);
 }
 
-/// One thing that may happen to the farm.
+/// A random event.
 void happen(World& world, Random& random) {
   const std::vector<int> busy = world.busy();
   const int kind = draw(random, 100);
@@ -68,7 +68,7 @@ void happen(World& world, Random& random) {
 
 }  // namespace
 
-TEST_CASE("in random histories every promise holds, and every cell is over once or left") {
+TEST_CASE("random histories keep all invariants and end or leave every cell exactly once") {
   const int histories = support::scaled(3000);
   int finished_alone = 0;
   for (int seed = 0; seed < histories; ++seed) {
@@ -84,7 +84,7 @@ TEST_CASE("in random histories every promise holds, and every cell is over once 
     for (int i = draw(random, 120); i > 0 && !world.dispatcher.finished(); --i)
       happen(world, random);
     if (world.dispatcher.finished()) ++finished_alone;
-    // From here on the workers behave: it has to come to an end.
+    // From here on the workers behave, so the run must end.
     for (int i = 0; i < 200 && !world.dispatcher.finished(); ++i) {
       if (!world.busy().empty()) world.done(world.busy().front());
       world.pass(seconds(1));
@@ -115,10 +115,9 @@ TEST_CASE("with honest workers and room for each, every cell is done") {
   }
 }
 
-TEST_CASE("the next cell in line is overtaken by no more starts than its node's room for others") {
-  // A stream of small cells that could keep the node full: of those that start after the big cell
-  // is first in line, only as many run at once as fit beside it, and once the earlier ones have
-  // ended it starts.
+TEST_CASE("cells that overtake the next cell in line leave room for it on its node") {
+  // Small cells could keep the node full. Of those that start once the big cell is first in line,
+  // only as many run at once as fit beside it, so it starts when the earlier ones have ended.
   for (int seed = 0; seed < support::scaled(300); ++seed) {
     INFO("seed " << seed);
     Random random(static_cast<unsigned>(seed));

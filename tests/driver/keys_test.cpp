@@ -83,7 +83,7 @@ std::string text_of(const std::string& path) {
   return std::move(text).str();
 }
 
-/// Every key in a condition, as far as words tell.
+/// The words of a condition that look like keys.
 std::vector<std::string> keys_in(const std::string& condition) {
   std::istringstream in(condition);
   std::vector<std::string> keys;
@@ -107,7 +107,8 @@ TEST_CASE("a key that is one row of the table is bound with its default, range a
         "(did you mean \"calm\"?)");
 }
 
-TEST_CASE("a key is part of a cell's identity where it counts, but for its neutral value") {
+TEST_CASE(
+    "a key is part of a cell's identity where it has an effect, unless its value is neutral") {
   using Identity = std::map<std::string, sweep::Value>;
   CHECK(TestCell().identity() == Identity{{"test.mood", text("calm")}, {"test.patience_s", 5.0}});
   CHECK(TestCell().set("test.patience_s", 7.0).identity() == Identity{{"test.mood", text("calm")}});
@@ -168,7 +169,7 @@ TEST_CASE("every row has a sentence, a default that it allows, and a condition o
   }
 }
 
-TEST_CASE("a condition holds by the values of other keys, and can be read aloud") {
+TEST_CASE("a condition depends on the values of other keys and can be put into words") {
   const worker::KeyCondition condition("a.kind = x|y; a.size != 0 or a.file set");
   CHECK(condition.in_words() == "a.kind is x or y and (a.size is not 0 or a.file is set)");
   const auto holds = [&](std::map<std::string, sweep::Value> values) {
@@ -184,8 +185,8 @@ TEST_CASE("a condition holds by the values of other keys, and can be read aloud"
   CHECK(holds({{"a.kind", text("x")}, {"a.size", 0.0}, {"a.file", text("f")}}));
 }
 
-TEST_CASE("docs/keys.md is what the key table says") {
-  INFO("write it anew: build/dev/bin/kvsweep keys --format md > docs/keys.md");
+TEST_CASE("docs/keys.md is generated from the key table") {
+  INFO("regenerate it: build/dev/bin/kvsweep keys --format md > docs/keys.md");
   const bool is_current =
       text_of("docs/keys.md") == printed(driver::print_keys_markdown, worker::sweep_keys(), "");
   CHECK(is_current);

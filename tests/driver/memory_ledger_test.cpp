@@ -13,7 +13,7 @@ MemoryLedger node_of(double gib) {
 }
 }  // namespace
 
-TEST_CASE("a node gives out what it has and takes it back") {
+TEST_CASE("a node's memory is charged up to its size and released") {
   MemoryLedger ledger = node_of(100);
   ledger.charge("n", 1, {10, 60});
   CHECK(ledger.fits("n", 9, {11, 40}));
@@ -24,7 +24,7 @@ TEST_CASE("a node gives out what it has and takes it back") {
   CHECK(ledger.fits("n", 9, {12, 60}));
 }
 
-TEST_CASE("what starts beside a reservation leaves room for it") {
+TEST_CASE("cells that start beside a reservation leave room for it") {
   MemoryLedger ledger = node_of(100);
   ledger.charge("n", 1, {10, 50});
   ledger.reserve("n", {20, 70});
@@ -39,7 +39,7 @@ TEST_CASE("what starts beside a reservation leaves room for it") {
   CHECK_FALSE(ledger.fits("n", 9, {12, 20}));
 }
 
-TEST_CASE("a reservation ends when its cell starts, and then binds nobody") {
+TEST_CASE("a reservation ends when its cell starts, and no longer limits other cells") {
   MemoryLedger ledger = node_of(100);
   ledger.reserve("n", {20, 70});
   CHECK(ledger.reserved_for("n") == 20);
@@ -60,7 +60,7 @@ TEST_CASE("a node has one reservation and a cell reserves on one node") {
   CHECK_FALSE(ledger.reserved_for("n"));
 }
 
-TEST_CASE("what ran before a reservation does not count against the room beside it") {
+TEST_CASE("cells that started before a reservation do not take up the room beside it") {
   MemoryLedger ledger = node_of(100);
   ledger.reserve("n", {20, 50});
   ledger.charge("n", 1, {10, 40});
@@ -69,13 +69,14 @@ TEST_CASE("what ran before a reservation does not count against the room beside 
   CHECK(ledger.fits("n", 9, {11, 30}));
 }
 
-TEST_CASE("a cell without host memory fits always") {
+TEST_CASE("a cell without host memory always fits") {
   MemoryLedger ledger = node_of(0);
   CHECK(ledger.fits("n", 9, {1, 0}));
   CHECK_FALSE(ledger.fits("n", 9, {1, 0.5}));
 }
 
-TEST_CASE("what a worker keeps counts towards its next cell, and against those of others") {
+TEST_CASE(
+    "memory that a worker keeps is there for its next cell, but not for those of other workers") {
   MemoryLedger ledger = node_of(100);
   ledger.charge("n", 1, {10, 60}, true);
   ledger.end(1);
@@ -90,18 +91,18 @@ TEST_CASE("what a worker keeps counts towards its next cell, and against those o
   CHECK(ledger.used_gib("n") == 0);
 }
 
-TEST_CASE("a worker may keep what leaves room for the largest cell on any other worker") {
+TEST_CASE("a worker may keep memory if the largest cell still fits on any other worker") {
   MemoryLedger ledger = node_of(100);
   CHECK(ledger.may_keep("n", 1, 40, 60));
   CHECK_FALSE(ledger.may_keep("n", 1, 41, 60));
   ledger.charge("n", 1, {10, 30}, true);
   CHECK(ledger.may_keep("n", 2, 10, 60));
   CHECK_FALSE(ledger.may_keep("n", 2, 11, 60));
-  ledger.charge("n", 2, {11, 50});  // given back when it is done: no matter
+  ledger.charge("n", 2, {11, 50});  // freed when its cell is done, so it does not count
   CHECK(ledger.may_keep("n", 3, 10, 60));
 }
 
-TEST_CASE("what cells take of a node at once: the largest first, as many as fit") {
+TEST_CASE("the peak memory use of a node is that of its largest cells which fit together") {
   CHECK(most_at_once_gib({}, 200) == 0);
   CHECK(most_at_once_gib({128, 128}, 200) == 128);
   CHECK(most_at_once_gib({40, 128, 128, 20}, 200) == 188);

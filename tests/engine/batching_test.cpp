@@ -49,7 +49,7 @@ TEST_CASE("mixed, whole prompts join decodes as far as the token budget allows",
   CHECK(world.step() == "a:1 b:1 c:4");
 }
 
-TEST_CASE("chunked, a step computes a chunk at most, decodes first", "[chunked]") {
+TEST_CASE("chunked, a step computes at most one chunk, decodes first", "[chunked]") {
   SchedulerWorld world(chunked(64, 8));
   world.add("a", 6);
   world.add("b", 20);
@@ -61,7 +61,7 @@ TEST_CASE("chunked, a step computes a chunk at most, decodes first", "[chunked]"
   CHECK(world.step() == "a:1 b:1");
 }
 
-TEST_CASE("a prompt that is computed in chunks has all its blocks from the first", "[chunked]") {
+TEST_CASE("a chunked prompt has all its blocks from its first chunk on", "[chunked]") {
   SchedulerWorld world(chunked(64, 8));
   world.add("a", 20);
   CHECK(world.step() == "a:8");
@@ -87,7 +87,7 @@ TEST_CASE("adaptively, prompts are split only where they would take longer than 
   CHECK(world.plan().token_budget == 4);
 }
 
-TEST_CASE("adaptively, prompts are split until a step has shown what decodes take alone",
+TEST_CASE("adaptively, prompts are split until a step of decodes alone has been timed",
           "[chunked]") {
   SchedulerWorld world(chunked(64, 4, true));
   world.add("a", 9, 3);
@@ -102,7 +102,8 @@ TEST_CASE("adaptively, prompts are split until a step has shown what decodes tak
   CHECK(world.step() == "b:1 c:9");
 }
 
-TEST_CASE("a request goes on only while a block is free, needed or not", "[ahead]") {
+TEST_CASE("a running request needs a free block in every step, even if it does not use it",
+          "[ahead]") {
   SchedulerWorld world(ahead(4, 64));
   world.add("a", 5);
   world.add("b", 5);
@@ -111,7 +112,7 @@ TEST_CASE("a request goes on only while a block is free, needed or not", "[ahead
   CHECK(world.preempted() == "b");
 }
 
-TEST_CASE("alone, a request goes on to the last slot of the pool", "[ahead]") {
+TEST_CASE("a request that runs alone may fill the last slot of the pool", "[ahead]") {
   SchedulerWorld world(ahead(2, 64));
   world.add("a", 5, 3);
   CHECK(world.step() == "a:5");
@@ -120,7 +121,7 @@ TEST_CASE("alone, a request goes on to the last slot of the pool", "[ahead]") {
   CHECK(world.finished() == "a");
 }
 
-TEST_CASE("admissions leave the watermark free, but for the first", "[ahead]") {
+TEST_CASE("every admission but the first leaves the watermark free", "[ahead]") {
   WorldConfig config = ahead(6, 64);
   config.scheduler.watermark_blocks = 2;
   SchedulerWorld world(config);
@@ -147,7 +148,7 @@ TEST_CASE("a fixed batch runs until its last sequence ends, and admits no reques
   CHECK(world.step() == "c:4");
 }
 
-TEST_CASE("a sequence of a fixed batch has one run of blocks for all that it may become",
+TEST_CASE("a sequence of a fixed batch has contiguous blocks for its greatest possible length",
           "[fixed]") {
   SchedulerWorld world(fixed_batches(100, 2, 20));
   for (int round = 0; round < 3; ++round) {

@@ -34,7 +34,7 @@ struct PoolWorld {
 
 }  // namespace
 
-TEST_CASE("a new pool hands out its blocks from 1 on and never the null block", "[P14]") {
+TEST_CASE("a new pool allocates its blocks from 1 on, and never the null block", "[P14]") {
   PoolWorld world(5);
   CHECK(world.pool.num_usable() == 5);
   CHECK(world.free_list() == Ids{1, 2, 3, 4, 5});
@@ -53,7 +53,7 @@ TEST_CASE("a block leaves the middle of the free list and returns at its tail", 
   CHECK(world.free_list().empty());
 }
 
-TEST_CASE("blocks are handed out in the order in which they were released", "[P14]") {
+TEST_CASE("blocks are allocated in the order in which they were released", "[P14]") {
   PoolWorld world(6);
   world.take(6);
   world.release({2, 4, 6, 5, 1, 3});
@@ -62,7 +62,7 @@ TEST_CASE("blocks are handed out in the order in which they were released", "[P1
   CHECK(world.take(3) == Ids{5, 1, 3});
 }
 
-TEST_CASE("releases in several portions line up behind each other", "[P14]") {
+TEST_CASE("each release appends to the free list", "[P14]") {
   PoolWorld world(6);
   world.take(6);
   world.release({1});
@@ -83,7 +83,7 @@ TEST_CASE("the head and the tail of the free list can be touched", "[block_pool]
   CHECK(world.free_list() == Ids{3, 1, 2});
 }
 
-TEST_CASE("a block is free again only when its last holder has released it", "[block_pool]") {
+TEST_CASE("a block is free only once its last reference is released", "[block_pool]") {
   PoolWorld world(2);
   world.take(1);
   world.touch(1);

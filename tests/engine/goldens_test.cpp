@@ -199,8 +199,7 @@ TEST_CASE("a request that can never be served is refused", "[goldens]") {
   CHECK(says(refusal_with("/requests/0/output_len", 3), "output_tokens must give output_len"));
 }
 
-TEST_CASE("an id given twice, an unknown policy and limits that contradict are refused",
-          "[goldens]") {
+TEST_CASE("a repeated id, an unknown policy and contradictory limits are refused", "[goldens]") {
   json twice = kWorkload;
   twice["requests"].push_back(twice["requests"][0]);
   CHECK(says(refusal_of(twice), "requests[1].id must be unique, found \"a\" again"));

@@ -44,7 +44,7 @@ struct LoadWorld : MockTier, SchedulerWorld {
 
 }  // namespace
 
-TEST_CASE("KV of a blocking tier is there in the step that admits the request", "[C1]") {
+TEST_CASE("a blocking tier loads KV within the step that admits the request", "[C1]") {
   LoadWorld world({.match = 32, .blocking = true});
   world.add("a", 64, 3);
   world.add("b", 64, 3);
@@ -73,7 +73,7 @@ TEST_CASE("a loading request waits outside the queue, and returns with its KV", 
   CHECK(world["a"].host_hit_tokens == 32);
 }
 
-TEST_CASE("without room for its sequence a request does not begin to load", "[C3]") {
+TEST_CASE("a request does not begin to load until its sequence has room", "[C3]") {
   LoadWorld world({.match = 8, .blocking = true, .block_size = 4, .blocks = 10});
   world.add("a", 24, 3);
   world.add("b", 24, 3);
@@ -102,7 +102,7 @@ TEST_CASE("a preempted request resumes with what the GPU kept and what the tier 
   CHECK(world.plan().scheduled[0].kind == ScheduleKind::resumed);
 }
 
-TEST_CASE("of a prompt that is loaded whole the last token is recomputed", "[C5]") {
+TEST_CASE("the last token of a fully loaded prompt is recomputed", "[C5]") {
   LoadWorld world({.match = 40});
   world.add("a", 40, 3);
   world.step();
@@ -196,20 +196,20 @@ TEST_CASE("a request with a failed load continues behind the last intact block",
   world.run_until_idle();
 }
 
-TEST_CASE("a request of which nothing could be loaded starts over", "[C11]") {
+TEST_CASE("a request whose whole load failed starts over", "[C11]") {
   LoadWorld world({.match = 32});
   world.add("a", 64, 3);
   world.step();
   world.fails_at[world["a"].id] = 0;
   world.arrived = true;
   world.schedule();
-  CHECK(world.loading() == "a");  // what a tier has twice is loaded twice
+  CHECK(world.loading() == "a");  // the tier still has the KV, so it is loaded again
   world.apply();
   world.fails_at.clear();
   CHECK(world.step() == "a:32");
 }
 
-TEST_CASE("a failed load of a blocking tier takes the request out of its step alone", "[C12]") {
+TEST_CASE("a failed load of a blocking tier removes only its request from the step", "[C12]") {
   LoadWorld world({.match = 99 * 16, .blocking = true});
   for (const char* name : {"1", "2", "3"}) world.add(name, 100 * 16, 1);
   world.fails_at[world["2"].id] = 50;

@@ -74,7 +74,7 @@ TEST_CASE("without chunked prefill a prompt over the budget holds up shorter one
   CHECK(world.step() == "a:1 b:800 c:10");
 }
 
-TEST_CASE("a victim that was scheduled in the step gives its tokens and blocks back", "[S5]") {
+TEST_CASE("a victim that was scheduled in the step releases its tokens and blocks", "[S5]") {
   World world({.blocks = 6, .order = "priority"});
   world.add("lo", 32, 100, 5);
   CHECK(world.step() == "lo:32");

@@ -33,8 +33,7 @@ function zoom(chart: Chart, factor: number): void {
 }
 
 /**
- * ECharts counts places of a series from 0: the arrow keys walk over those of the first, and a
- * tooltip follows.
+ * The arrow keys move over the points of the first series, and a tooltip follows.
  */
 function walkByKeys(chart: Chart, box: HTMLElement): void {
   let at = -1;
