@@ -193,7 +193,7 @@ ComparisonReport compare_archives(std::span<const ConfiguredCell> a,
     report.rows.push_back(compare_groups(*base, other, question));
     report.rows.back().over = "first archive";
   }
-  require_rows(report, "no cell of the second archive has its like in the first");
+  require_rows(report, "no cell of the second archive has a counterpart in the first");
   return report;
 }
 

@@ -12,9 +12,9 @@ using FileBytes = std::span<unsigned char>;
 /// access ends the process with SIGBUS.
 class MappedFile {
  public:
-  /// Maps a file whose bytes may be changed. Throws FileError, as the next one does.
+  /// Maps a file whose bytes may be changed. Throws FileError, as does the next constructor.
   explicit MappedFile(const std::string& path);
-  /// Maps an open file whose bytes may only be read, whatever file has its name by now.
+  /// Maps an open file read-only, even if another file has taken its name.
   explicit MappedFile(int descriptor);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

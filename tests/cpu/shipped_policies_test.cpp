@@ -43,7 +43,7 @@ int times(const Way& way) {
 }  // namespace
 
 TEST_CASE(
-    "tokens and logits have the same bits under every shipped policy and every way to give way",
+    "tokens and logits have the same bits under every shipped policy and every kind of preemption",
     "[tier][policies]") {
   std::map<std::string, Moved> all;
   support::for_each_seed(1, [&](std::uint64_t seed) {
@@ -64,7 +64,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("blocks that are not copied are noticed under every kind of tier", "[tier][policies]") {
+TEST_CASE("blocks that are not copied are detected under every kind of tier", "[tier][policies]") {
   HostBench bench;
   for (const Way& way : ways_of_tiers()) {
     INFO(way.text());
@@ -78,7 +78,7 @@ TEST_CASE("blocks that are not copied are noticed under every kind of tier", "[t
 // Such a copy races with the next use of the block, which the thread sanitizer would rightly
 // report.
 #ifndef __SANITIZE_THREAD__
-TEST_CASE("blocks that are used again before they are copied are noticed under every kind of tier",
+TEST_CASE("blocks that are reused before they are copied are detected under every kind of tier",
           "[tier][policies]") {
   HostBench bench;
   for (const Way& way : ways_of_tiers()) {

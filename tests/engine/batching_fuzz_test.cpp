@@ -87,7 +87,7 @@ void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
 
 }  // namespace
 
-TEST_CASE("whatever the batching and the preemption, nothing stalls and all KV read is right",
+TEST_CASE("whatever the batching and the preemption, nothing stalls and all KV read is correct",
           "[fuzz][batching]") {
   Totals totals;
   for_each_seed(3000, [&](std::uint64_t seed) {

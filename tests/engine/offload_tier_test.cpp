@@ -303,7 +303,7 @@ TEST_CASE("stored content is found when its copy is done, not before", "[O12]") 
   CHECK(world.lookup(kA) == 32);
 }
 
-TEST_CASE("blocks that a turn's last step completed are stored, if so ruled", "[offload]") {
+TEST_CASE("blocks that a turn's last step completed are stored if tail_store is set", "[offload]") {
   for (const bool tail : {true, false}) {
     OffloadWorld world({.tail_store = tail});
     Request& request = world.admitted(kA);
@@ -348,7 +348,7 @@ TEST_CASE("content that could not be loaded is not hit again", "[offload]") {
 }
 
 // As in the simple connector. Waiting for a prefetch: see the prefetch tests.
-TEST_CASE("of two requests for the same content each loads its own, and neither loses it", "[M7]") {
+TEST_CASE("two requests for the same content each load a copy, and neither loses it", "[M7]") {
   OffloadWorld world;
   world.copier.latency = 2;
   world.store(kA);

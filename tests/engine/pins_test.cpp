@@ -86,7 +86,7 @@ TEST_CASE("a pin ends at its deadline exactly", "[pins]") {
   CHECK(world.pins.count() == 0);
 }
 
-TEST_CASE("the next expiry is the earliest deadline of the pins that are there", "[pins]") {
+TEST_CASE("the next expiry is the earliest deadline of all pins", "[pins]") {
   PinWorld world(20, {.release_on_handoff = true});
   CHECK(world.pins.next_expiry() == engine::Nanos::max());
   world.pinned_turn(0, 0, 8);
@@ -265,7 +265,7 @@ TEST_CASE("with others running a request is preempted before a pin is released",
   CHECK(world.pins.count() == 1);
 }
 
-TEST_CASE("under pressure the pin of the job that came last goes first", "[pins]") {
+TEST_CASE("under pressure the pin of the latest job is released first", "[pins]") {
   PinWorld world(6, {.pressure_victim = engine::PressureVictim::latest_job}, 1h);
   world.pinned_turn(3, 0, 8);
   world.pinned_turn(1, 0, 8);
@@ -274,7 +274,8 @@ TEST_CASE("under pressure the pin of the job that came last goes first", "[pins]
   CHECK(world.pin_events()[2] == "unpin 3.0 pressure_admit");
 }
 
-TEST_CASE("under pressure the pin of the latest deadline goes first if so ruled", "[pins]") {
+TEST_CASE("under pressure the pin with the latest deadline is released first if configured",
+          "[pins]") {
   PinWorld world(6, {.pressure_victim = engine::PressureVictim::latest_deadline}, 1h);
   world.pinned_turn(3, 0, 8);
   world.pinned_turn(1, 0, 8);

@@ -81,7 +81,7 @@ TEST_CASE("among prefetches the earliest deadline goes first", "[transfer]") {
   CHECK(world.copier.pending() == Texts{"load 2>2 3>3", "load 4>4 5>5", "load 0>0 1>1"});
 }
 
-TEST_CASE("something urgent overtakes quanta that have not begun", "[transfer]") {
+TEST_CASE("an urgent transfer overtakes quanta that have not begun", "[transfer]") {
   QueueWorld world;
   world.load(0, 6, Urgency::background);
   world.hand_over();
@@ -131,7 +131,7 @@ TEST_CASE("a cancelled transfer keeps the quanta that have begun", "[transfer]")
   CHECK_FALSE(world.queue.busy());
 }
 
-TEST_CASE("cancelling what has not begun at all reports it without a copy", "[transfer]") {
+TEST_CASE("a transfer cancelled before it begins is reported without a copy", "[transfer]") {
   QueueWorld world;
   world.load(0, 2, Urgency::demand);
   const auto id = world.load(2, 4, Urgency::demand);
@@ -144,7 +144,7 @@ TEST_CASE("cancelling what has not begun at all reports it without a copy", "[tr
   CHECK(world.poll() == Texts{"3:2"});
 }
 
-TEST_CASE("what lies before a failed quantum has landed", "[transfer]") {
+TEST_CASE("copies before a failed quantum have landed", "[transfer]") {
   QueueWorld world;
   world.copier.fails = [](const auto& batch) {
     return batch.copies[0].slot == engine::HostSlot{2};

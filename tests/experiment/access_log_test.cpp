@@ -105,7 +105,7 @@ TEST_CASE("a cell that logs accesses logs the copies of its tier as well") {
   CHECK(figure(result, "access_copies_left_out") == 0);
 }
 
-TEST_CASE("keys of the access log are refused where they say nothing") {
+TEST_CASE("keys of the access log are refused where they have no effect") {
   CHECK_THAT(logged().on("sim").refusal(), Contains("a cost model accesses nothing"));
   CHECK_THAT(logged().set("record.access_layers", "0-").refusal(),
              Contains("record.access_layers must be \"all\", or numbers and ranges"));

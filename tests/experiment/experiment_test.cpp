@@ -54,7 +54,7 @@ TEST_CASE("the parts of a turn's time add up to its latency, to the nanosecond")
   }
 }
 
-TEST_CASE("a turn is admitted, answers and ends in this order, and its waits are its own") {
+TEST_CASE("a turn is admitted, answers and ends in this order, and its waits fit its times") {
   const sweep::CellResult result = crowded("fcfs").run();
   const auto &arrive = reals(result.turns, "t_arrive_s"), &admit = reals(result.turns, "t_admit_s"),
              &first = reals(result.turns, "t_first_token_s"),
@@ -142,7 +142,7 @@ TEST_CASE("steps are numbered from 1 and follow each other without overlap") {
   CHECK(longs(result.steps, "step").back() == static_cast<std::int64_t>(result.steps.rows()));
 }
 
-TEST_CASE("progress is told after every step, and as not serving in the end") {
+TEST_CASE("progress is reported after every step, and finally as not serving") {
   const worker::BoundCell bound = crowded("fcfs").bind();
   std::vector<worker::Progress> told;
   worker::WorkloadCache workloads;
@@ -158,7 +158,7 @@ TEST_CASE("progress is told after every step, and as not serving in the end") {
   CHECK(told.back().finished_jobs == told.back().jobs);
 }
 
-TEST_CASE("an idle engine tells progress every few seconds of its clock, and can be stopped") {
+TEST_CASE("an idle engine reports progress every few seconds of its clock, and can be stopped") {
   const worker::BoundCell bound = alone().set("workload.gap_s", 100.0).bind();
   std::stop_source stop;
   int told = 0;
@@ -265,7 +265,7 @@ TEST_CASE("a window decides the number of jobs from the rate and the seed") {
   CHECK(load.arrivals.back() <= engine::from_seconds(45));
 }
 
-TEST_CASE("a window in which nobody arrives is refused") {
+TEST_CASE("a window without arrivals is refused") {
   Cell cell;
   cell.set("workload.window_s", 0.001).set("jps", 0.001);
   CHECK_THROWS_AS(cell.run(), worker::InputError);

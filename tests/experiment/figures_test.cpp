@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kBlockBytes = 1000;
 
-/// Steps one behind the other, on a pool of 100 blocks.
+/// Consecutive steps, on a pool of 100 blocks.
 class HandMade {
  public:
   StepRow& step(ForwardKind forward, double seconds, int prefill, int decodes) {
@@ -59,7 +59,7 @@ class HandMade {
 
 }  // namespace
 
-TEST_CASE("prefill's share of a mixed step is what it takes beyond decodes of that number alone") {
+TEST_CASE("prefill's share of a mixed step is its duration less that of as many decodes alone") {
   HandMade cell;
   cell.decode(0.010, 4);
   cell.decode(0.030, 4);
@@ -76,24 +76,24 @@ TEST_CASE("prefill's share of a mixed step is what it takes beyond decodes of th
   CHECK(cell.figure("forwards") == 8);
 }
 
-TEST_CASE("the variation of a phase is that of the steps with nothing else in them") {
+TEST_CASE("the variation of a phase is that of steps with this phase alone") {
   HandMade cell;
   cell.decode(1, 4);
   cell.decode(3, 4);
   cell.mixed(50, 100, 4);
-  cell.prefill(2, 10).stall_s = 1;  // waits are not the forward pass's
+  cell.prefill(2, 10).stall_s = 1;  // waits are not part of the forward pass
   cell.prefill(1, 10);
   CHECK(cell.figure("cv_decode") == Approx(0.5));
   CHECK(cell.figure("cv_prefill") == Approx(0));
 }
 
-TEST_CASE("resuming costs what swaps hold up and prefill repeats, once a step for all requests") {
+TEST_CASE("resuming costs stalls for swaps and repeated prefill, counted once per step") {
   HandMade cell;
   cell.decode(0.010, 2);
-  cell.decode(0.060, 2).stall_s = 0.050;  // two go out
-  cell.decode(0.020, 2).stall_s = 0.010;  // something else's copies
+  cell.decode(0.060, 2).stall_s = 0.050;  // two are swapped out
+  cell.decode(0.020, 2).stall_s = 0.010;  // stalled by other copies
   cell.mixed(0.030, 100, 2).n_again_tok = 60;
-  cell.decode(0.050, 2).stall_s = 0.040;  // one comes back
+  cell.decode(0.050, 2).stall_s = 0.040;  // one is swapped in
   const auto evict = [&](EvictionMode mode, double from, double to) {
     sweep::EvictionRow& row = cell.evictions.emplace_back();
     row.mode = mode;
@@ -107,7 +107,7 @@ TEST_CASE("resuming costs what swaps hold up and prefill repeats, once a step fo
   CHECK(cell.figure("stall_s") == Approx(0.100));
 }
 
-TEST_CASE("who gives way block by block holds up every step in which a block goes out") {
+TEST_CASE("preemption by block counts the stall of every step that swaps out a block") {
   HandMade cell;
   for (int i = 0; i < 5; ++i) cell.decode(0.050, 2).stall_s = 0.010;
   sweep::EvictionRow& row = cell.evictions.emplace_back();
@@ -122,12 +122,14 @@ TEST_CASE("who gives way block by block holds up every step in which a block goe
   };
   goes_out(2, sweep::KvEventReason::partial);
   goes_out(2, sweep::KvEventReason::partial);
-  goes_out(3, sweep::KvEventReason::waste);  // a finished turn's
+  goes_out(3, sweep::KvEventReason::waste);  // of a finished turn
   goes_out(4, sweep::KvEventReason::partial);
   CHECK(cell.figure("resume_overhead_s") == Approx(4 * 0.010));
 }
 
-TEST_CASE("a tier is worth the prefill that its hits save at this cell's pace, less its stalls") {
+TEST_CASE(
+    "a tier's benefit is the prefill time that its hits save, at this cell's rate, less its "
+    "stalls") {
   HandMade cell;
   cell.prefill(2.0, 1000).host_blk_total = 50;
   cell.decode(1.5, 1).stall_s = 0.5;
@@ -145,7 +147,7 @@ TEST_CASE("a tier is worth the prefill that its hits save at this cell's pace, l
   CHECK(std::isnan(cell.figure("tier_benefit_s")));
 }
 
-TEST_CASE("what pins hold counts until the next step begins, however long nothing runs") {
+TEST_CASE("pinned blocks count until the next step begins, even if the engine is idle") {
   HandMade cell;
   cell.decode(1, 1).blk_pinned = 10;
   cell.decode(1, 1).blk_pinned = 5;
@@ -162,7 +164,7 @@ TEST_CASE("the running peak is the most requests that ran at once") {
   CHECK(HandMade().figure("running_peak") == 0);
 }
 
-TEST_CASE("content of the host that gave way unread was copied for nothing") {
+TEST_CASE("host content that is evicted unread was stored for nothing") {
   HandMade cell;
   const auto evict = [&](sweep::KvEventKind kind, sweep::KvEventReason reason, int bytes) {
     sweep::KvEventRow& row = cell.events.emplace_back();

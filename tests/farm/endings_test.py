@@ -1,4 +1,4 @@
-"""How commands end that read archives: the reader leaves, no driver lives, something is damaged."""
+"""How commands that read archives end when their reader closes the pipe, no driver runs, or something is damaged."""
 import os
 import signal
 import subprocess
@@ -16,7 +16,7 @@ def finished(folder):
     expect_equal(folder.run("--archive", "a.h5").code, 0, "exit code of the run")
 
 
-@case("a reader that has seen enough ends an export without a word")
+@case("an export ends without a message when its reader closes the pipe")
 def closed_pipe():
     with Folder(SMALL) as folder:
         finished(folder)
@@ -29,7 +29,7 @@ def closed_pipe():
         expect_equal(err, b"", "standard error")
 
 
-@case("a closed pipe ends no run: its results are stored")
+@case("a closed pipe does not end a run: its results are stored")
 def closed_pipe_of_a_run():
     with Folder(SMALL) as folder:
         process = subprocess.Popen([PROGRAM, "run", "farm.toml", "--archive", "a.h5"],
@@ -102,7 +102,7 @@ def damage_chunk(path, dataset):
         file.write(bytes([byte[0] ^ 4]))
 
 
-@case("a damaged chunk in an archive that looks whole is called that, with what to do about it")
+@case("a damaged chunk in an otherwise intact archive is reported, with what to do about it")
 def damaged_chunk():
     archives.need_h5py()
     with Folder(SMALL) as folder:
@@ -124,7 +124,7 @@ def damaged_chunk():
         expect_equal(fresh.code, 0, f"exit code with --fresh, {fresh}")
 
 
-@case("messages spell out what would steer a terminal, and keep to their lines")
+@case("messages escape control characters and indent continuation lines")
 def escaped_message():
     with Folder(SMALL) as folder:
         outcome = folder.start("plan", "no\x1b[2Jsuch\nfile.toml").wait()

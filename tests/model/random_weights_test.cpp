@@ -118,7 +118,8 @@ TEST_CASE("an error while weights are read on several threads reaches the caller
                   std::invalid_argument);
 }
 
-TEST_CASE("a linear layer's random weights keep the order of its inputs, and the head spreads") {
+TEST_CASE(
+    "a linear layer's random weights keep the magnitude of its inputs, and the head's spread it") {
   const model::ModelConfig config = shipped("llama-3.1-8b");
   const model::WeightLayout layout = model::weight_layout(config, config.dtype);
   // The variance of a uniform value is a third of its squared amplitude.
@@ -147,7 +148,7 @@ TEST_CASE("random values are spread evenly over the whole interval") {
     CHECK(count == Approx(static_cast<double>(all.size()) / 10).epsilon(0.03));
 }
 
-TEST_CASE("random weights are named by their seed, never by a place") {
+TEST_CASE("random weights are named by their seed, never by a path") {
   const auto a = model::random_weights(shipped("tiny-opt"), 1);
   CHECK(a->describe() == "random, seed 1");
   CHECK(a->digest() == model::random_weights(shipped("tiny-opt"), 1)->digest());

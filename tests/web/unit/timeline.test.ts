@@ -8,7 +8,7 @@ describe("the timeline", () => {
   for (let i = 0; i < 8; ++i) lines.next({ "a:0": 1, ...(i === 5 ? { "b:0": 11 } : {}) }, i === 2 ? ["c:0"] : []);
   const trace = lines.trace();
 
-  it("has a point for every step, and the end of the last, where they are few", () => {
+  it("has a point for every step and for the end of the last if there are few", () => {
     const all = timeline(trace, 0, 9, 100);
     expect(all.stepsPerPoint).toBe(1);
     expect(values(all.decode)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1]);
@@ -16,7 +16,7 @@ describe("the timeline", () => {
     expect(all.decode.at(-1)?.[0]).toBe(9);
   });
 
-  it("shows means of tokens and the most of requests where steps share points", () => {
+  it("shows the mean of tokens and the maximum of requests if steps share a point", () => {
     const few = timeline(trace, 1, 9, 2);
     expect(few.stepsPerPoint).toBeGreaterThan(1);
     const mean = values(few.prefill).slice(0, -1).reduce((sum, value) => sum + value, 0);

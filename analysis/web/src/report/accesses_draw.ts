@@ -170,7 +170,7 @@ function byBlock(chart: AccessChart, name: string, column: string, of: (block: B
 
 export const idleDrawing = (chart: AccessChart): Drawing => byBlock(
   chart, "idle [%]", "idle_percent", ([, share]) => (share === null ? null : share * 100),
-  "Share of the time in which nobody touched the block.");
+  "Share of the time in which the block was not accessed.");
 
 export const sinceWriteDrawing = (chart: AccessChart): Drawing => byBlock(
   chart, "since the last write [ms]", "since_last_write_ms",
@@ -184,7 +184,7 @@ export function windowDrawing(chart: AccessChart): Drawing {
   return {
     option: frame({
       xAxis: xAxis("forward pass", { minInterval: 1, scale: true }),
-      yAxis: yAxis("of the window [%]", { min: 0, max: 100 }),
+      yAxis: yAxis("of the token budget [%]", { min: 0, max: 100 }),
       tooltip: axisTip((at) => `forward pass ${at}`, (value) => `${num(value, 4)} %`),
       series: [{
         type: "line", name: "window use", color: colorOf(0), symbolSize: 4, showSymbol: rows.length <= 60,
@@ -193,6 +193,6 @@ export function windowDrawing(chart: AccessChart): Drawing {
     }),
     keys: [],
     csv: table(rows, { forward: (row) => row.forward, window_use_percent: (row) => row.use, ...sourced(chart) }),
-    note: `Tokens of each forward pass, of those that its window allows.${first}`,
+    note: `Tokens of each forward pass, as a share of the token budget.${first}`,
   };
 }

@@ -68,8 +68,8 @@ export const yAxis = (name: string, more: object = {}) => ({
 });
 
 /**
- * Lines between the powers of ten too: without them a logarithmic axis of one decade has two
- * numbers.
+ * Also labels lines between the powers of ten: a logarithmic axis of one decade would otherwise
+ * have two numbers.
  */
 export const LOG = {
   type: "log", minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true },
