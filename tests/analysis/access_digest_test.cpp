@@ -69,7 +69,8 @@ Log many(int accesses) {
 
 }  // namespace
 
-TEST_CASE("an access knows its time from the first, and the request that it served", "[access]") {
+TEST_CASE("an access has its time since the first access and the request that it served",
+          "[access]") {
   const AccessDigest digest =
       Log().access(1, kWriteKey, 7, 1000, 0, 0).access(2, kReadValue, 9, 1003, 2, 1).digest();
   REQUIRE(digest.marks.size() == 2);
@@ -82,7 +83,7 @@ TEST_CASE("an access knows its time from the first, and the request that it serv
   CHECK(digest.steps == std::vector<std::int64_t>{1, 2});
 }
 
-TEST_CASE("only the first layer logged and its first steps are shown, and all are counted",
+TEST_CASE("only the first logged layer and its first steps are shown, but all records are counted",
           "[access]") {
   Log log;
   for (int step = 1; step <= 8; ++step) {
@@ -111,7 +112,7 @@ TEST_CASE("pauses of more than half of the busy time are cut to it", "[access]")
   CHECK(digest.cuts[0].lost_ns == 80'000);
 }
 
-TEST_CASE("a block is idle while nobody touches its keys, whoever touches its values", "[access]") {
+TEST_CASE("a block is idle while its keys are not accessed, even if its values are", "[access]") {
   const AccessDigest digest = Log()
                                   .access(1, kWriteKey, 1, 0)
                                   .access(1, kWriteValue, 1, 0)
@@ -127,7 +128,7 @@ TEST_CASE("a block is idle while nobody touches its keys, whoever touches its va
   CHECK(digest.values[0].idle_share == Approx(0.9));
 }
 
-TEST_CASE("a block that the log saw nobody write has no time since its last write", "[access]") {
+TEST_CASE("a block without a logged write has no time since its last write", "[access]") {
   const AccessDigest digest =
       Log().access(1, kReadKey, 1, 0, 1).access(1, kWriteValue, 2, 5).digest();
   CHECK(std::isnan(digest.keys[0].since_last_write_s));
@@ -150,7 +151,7 @@ TEST_CASE("a large log is thinned to what a page holds, evenly over time and req
   CHECK(many(500).digest({5, 500, 100}).marks.size() == 500);
 }
 
-TEST_CASE("accesses that are not in the order of time are put into it", "[access]") {
+TEST_CASE("accesses are sorted by time", "[access]") {
   const AccessDigest digest =
       Log().access(2, kReadKey, 1, 50, 1).access(1, kReadKey, 2, 10, 1).digest();
   CHECK(digest.marks[0].block == 2);

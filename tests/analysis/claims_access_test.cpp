@@ -77,7 +77,7 @@ TEST_CASE("values are behind keys block by block and head by head", "[claims]") 
   CHECK(cell("behind_keys") == Approx(2.0 / 3));
 }
 
-TEST_CASE("a warp's reads ascend by themselves, whatever others read meanwhile", "[claims]") {
+TEST_CASE("the order of a warp's reads does not depend on those of other warps", "[claims]") {
   Accessed cell;
   cell.row(1, 0, AccessPhase::decode);
   for (const int block : {1, 1, 2, 5}) cell.touch(1, 0, KvAccessKind::read_key, block, block);
@@ -115,7 +115,7 @@ TEST_CASE("blocks that a prefill writes one after the other are spread over its 
   CHECK(cell("write_spread") == Approx(0.75));
 }
 
-TEST_CASE("a block is idle while nobody touches it", "[claims]") {
+TEST_CASE("a block is idle while it is not accessed", "[claims]") {
   Accessed cell;
   cell.row(1, 0, AccessPhase::decode);
   cell.touch(1, 0, KvAccessKind::read_key, 1, 0).dur_s = 1;
@@ -123,7 +123,7 @@ TEST_CASE("a block is idle while nobody touches it", "[claims]") {
   CHECK(cell("idle") == Approx(0.8));
 }
 
-TEST_CASE("a cell without a log of accesses says nothing of them", "[claims]") {
+TEST_CASE("a cell without an access log has no figures of accesses", "[claims]") {
   const Accessed cell;
   for (const std::string name :
        {"prefill_reads", "behind_keys", "ascending", "read_spread", "write_spread", "idle"})

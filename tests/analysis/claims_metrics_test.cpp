@@ -48,7 +48,7 @@ TEST_CASE("a figure is the mean over the cells, or their sum", "[claims]") {
   CHECK(std::isnan(tables("no_such_figure")));
 }
 
-TEST_CASE("a tool's share is that of all turns, those without a call too", "[claims]") {
+TEST_CASE("a tool's share is its share of all turns, including those without a call", "[claims]") {
   Tables tables;
   HandMadeCell& cell = tables.add();
   turn(cell, 0, 0, 2).tool = "grep";
@@ -151,7 +151,7 @@ TEST_CASE("the copy rate is over the time from the first step to the last", "[cl
   CHECK(tables("h2d_gb_per_s") == Approx(2));  // 4 s
 }
 
-TEST_CASE("pins are held against the decisions that could have gone either way", "[claims]") {
+TEST_CASE("pins are compared with the decisions that could have gone either way", "[claims]") {
   Tables tables;
   HandMadeCell& cell = tables.add();
   CHECK(std::isnan(tables("pin_share")));

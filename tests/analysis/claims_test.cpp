@@ -145,7 +145,7 @@ TEST_CASE("fewer than three repeats decide nothing", "[claims]") {
   CHECK_THAT(row.reason, Contains("2 of 3 repeats; so far within the limits"));
 }
 
-TEST_CASE("what no arrival can change is decided by one repeat", "[claims]") {
+TEST_CASE("one repeat decides what does not depend on arrivals", "[claims]") {
   Court court(std::string(kRatio) + "repeats = 1\n");
   court.add("fcfs", {350});
   court.add("continuum", {100});
@@ -187,7 +187,7 @@ TEST_CASE("without results a claim says what is missing and which experiment run
   CHECK_THAT(court.row().reason, Contains("no result with jps=3, policy=continuum"));
 }
 
-TEST_CASE("cells that cannot be judged are told about before cells of another kind that lack",
+TEST_CASE("cells that cannot be judged are reported before missing cells of another kind",
           "[claims]") {
   // Kinds are judged in order of their names: cuda's cells, of other policies, come first.
   Court court(kRatio);
@@ -340,7 +340,7 @@ TEST_CASE("limits lie around the published table's own number", "[claims]") {
              Contains("has a tolerance and no published value"));
 }
 
-TEST_CASE("a file of claims with a slip is refused with its place", "[claims]") {
+TEST_CASE("an invalid file of claims is refused with the place of the error", "[claims]") {
   CHECK(refusal(kRatio) == "accepted");
   CHECK_THAT(refusal(std::string(kRatio) + "experimant = \"a\"\n"),
              Contains("page.toml:10:") && Contains("did you mean experiment?"));

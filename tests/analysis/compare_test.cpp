@@ -67,7 +67,7 @@ TEST_CASE(
         "there is nothing to compare: no two cells differ in policy and agree in the rest");
 }
 
-TEST_CASE("cells that would be one group but for a key that was not named are refused") {
+TEST_CASE("cells that differ within a group in a key that was not named are refused") {
   ArchivedCells archive;
   archive.add({{"policy", text("fcfs")}, {"jps", whole(1)}}, 40);
   archive.add({{"policy", text("fcfs")}, {"jps", whole(3)}}, 200);

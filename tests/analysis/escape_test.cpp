@@ -32,7 +32,7 @@ TEST_CASE("bytes that are not UTF-8 become replacement characters in JSON") {
   CHECK(json("\xf4\x90\x80\x80").size() == 2 + 4 * kReplaced.size());            // above U+10FFFF
 }
 
-TEST_CASE("a terminal is shown control characters, not steered by them") {
+TEST_CASE("control characters are escaped for a terminal") {
   CHECK(terminal_text("\x1b[31mred\x07") == R"(\x1b[31mred\x07)");
   CHECK(terminal_text("two\nlines\r\t") == R"(two\nlines\r\t)");
   CHECK(terminal_text("\xc2\x9b"

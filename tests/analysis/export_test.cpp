@@ -55,7 +55,7 @@ TEST_CASE("JSON lines have names of enumerations, booleans, and null for NaN") {
   CHECK_FALSE(std::getline(lines, line));
 }
 
-TEST_CASE("a text that a spreadsheet would run is a text in CSV, and itself in JSON lines") {
+TEST_CASE("a text that a spreadsheet would evaluate is quoted in CSV and unchanged in JSON lines") {
   const std::vector<std::string> texts = {
       "=HYPERLINK(\"x\")", "+1", "-1", "@a", "\tb", "\rc", "a=b"};
   sweep::Table table{"t", {}};

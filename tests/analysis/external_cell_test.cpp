@@ -40,7 +40,7 @@ class ResultFile {
 
 }  // namespace
 
-TEST_CASE("a result from elsewhere has a name, a source, and a cell's configuration and figures",
+TEST_CASE("an external result has a name, a source, and a cell's configuration and figures",
           "[external]") {
   const ResultFile file(kGood);
   const ExternalCell found = load_external(file.path());
@@ -56,7 +56,7 @@ TEST_CASE("a result from elsewhere has a name, a source, and a cell's configurat
   CHECK(found.record.backend == "external");
 }
 
-TEST_CASE("what is wrong in a result from elsewhere is named with its file and key", "[external]") {
+TEST_CASE("an error in an external result is named with its file and key", "[external]") {
   struct Wrong {
     std::string text, said;
   };
@@ -92,16 +92,16 @@ TEST_CASE("a whole number beyond 64 signed bits keeps its value", "[external]") 
              Catch::Matchers::StartsWith("18446744073709551616"));
 }
 
-TEST_CASE("a result from elsewhere that is not there is the fault of who named it", "[external]") {
+TEST_CASE("a missing external result is a usage error", "[external]") {
   CHECK_THROWS_AS(load_external("/nowhere/hf.json"), sweep::FileError);
 }
 
-TEST_CASE("results from elsewhere alone make no report", "[external]") {
+TEST_CASE("external results alone make no report", "[external]") {
   const ResultFile file(kGood);
   CHECK_THROWS_AS(analysis::make_report({file.path()}, "/nowhere"), sweep::SpecError);
 }
 
-TEST_CASE("a result from elsewhere counts as no cell of a report", "[external]") {
+TEST_CASE("an external result does not count as a cell of a report", "[external]") {
   ArchiveWorld world(2);
   world.open();
   world.run_all({0, 1});

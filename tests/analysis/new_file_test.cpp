@@ -57,7 +57,7 @@ TEST_CASE("two files for one path have two names until they are committed", "[ne
   CHECK(sweep::file_bytes((folder.path() / "out").string()) == "2");
 }
 
-TEST_CASE("what is not committed leaves no file, and the one that was there as it was",
+TEST_CASE("a file that is not committed disappears, and the existing one stays unchanged",
           "[new_file]") {
   const support::TempDir folder;
   folder.write("out", "before");

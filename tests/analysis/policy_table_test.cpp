@@ -86,7 +86,7 @@ TEST_CASE("higher is better for rates") {
   CHECK_FALSE(tables.at(0).rows.at(0).entries.at(0).best);
 }
 
-TEST_CASE("backends, cards and further axes have tables of their own, headed by what they are") {
+TEST_CASE("each backend, card and value of a further axis has its own table with a heading") {
   ArchivedCells archive;
   archive.add({{"policy", text("fcfs")}}, 40);
   archive.add({{"policy", text("fcfs")}, {"backend", text("cuda")}}, 41);
@@ -174,7 +174,7 @@ TEST_CASE("the shipped values are the 72 of the published table") {
   CHECK(shipped == published_values(*csv));
 }
 
-TEST_CASE("a file of published values with a slip is refused with its place") {
+TEST_CASE("an invalid file of published values is refused with the place of the error") {
   const support::TempDir folder;
   const std::string head = "source = \"s\"\nmetric = \"m\"\n";
   const auto message = [&](const std::string& text) {
@@ -206,7 +206,7 @@ TEST_CASE("as CSV every entry of all tables is a row with exact numbers") {
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 3);
 }
 
-TEST_CASE("texts of an archive cannot steer a terminal or break a table") {
+TEST_CASE("control characters of an archive are escaped in a table") {
   ArchivedCells archive;
   archive.add({{"policy", text("a|b\x1b[2J")}, {"gpu", text("x\ny")}}, 40);
   const auto tables = tables_of(archive);

@@ -82,8 +82,7 @@ TEST_CASE("a request without a share of the step keeps running") {
   CHECK(replay(cell)[1].running == Names{"\"astropy__astropy-12907:0\"", "\"b:0\""});
 }
 
-TEST_CASE(
-    "a number of running or waiting requests that the schedule does not bear out is refused") {
+TEST_CASE("numbers of running or waiting requests that contradict the schedule are refused") {
   HandMadeCell cell = three_jobs();
   cell.steps[3].n_running = 3;
   CHECK(complaint(cell) == "step 4: n_running is 3, but sched and turns give 2");
@@ -92,7 +91,7 @@ TEST_CASE(
   CHECK(complaint(cell) == "step 3: n_waiting + n_loading is 1, but sched and turns give 2");
 }
 
-TEST_CASE("a schedule of requests that are not there is refused") {
+TEST_CASE("a schedule of missing requests is refused") {
   HandMadeCell cell = three_jobs();
   cell.sched[0].kind = SchedKind::running;
   CHECK(complaint(cell) ==
@@ -129,7 +128,7 @@ TEST_CASE("pins count from the step after the one whose end made them") {
   CHECK(kv.pinned_jobs().empty());
 }
 
-TEST_CASE("a number of pins that the events do not bear out is refused") {
+TEST_CASE("a number of pins that contradicts the events is refused") {
   HandMadeCell cell = three_jobs();
   cell.steps[4].pinned_jobs = 1;
   const sweep::CellResult result = cell.result();

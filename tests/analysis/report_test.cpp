@@ -141,7 +141,8 @@ TEST_CASE("a regime is decided among those that need no host memory and those wi
   CHECK(large.repeats == 3);
 }
 
-TEST_CASE("figures say whether they are modelled or measured, and on whose pool", "[report]") {
+TEST_CASE("figures say whether they are modelled or measured, and with the pool of which card",
+          "[report]") {
   ArchivedCells cells;
   cells.add({{"policy", text("fcfs")}, {"sim.cost_model", text("published")}}, 1);
   cells.add(
@@ -249,7 +250,7 @@ TEST_CASE("KV of a job is followed from the end of a turn to what the next one f
   CHECK(timeline.computed_tok == 104);
 }
 
-TEST_CASE("no gap is told of jobs with one turn", "[report]") {
+TEST_CASE("jobs with one turn have no gap", "[report]") {
   HandMadeCell cell;
   cell.job("a");
   cell.turn(0, 0, 0, 1);

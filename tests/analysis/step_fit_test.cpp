@@ -74,7 +74,7 @@ Plane plane_of(const StepFit& fit, std::size_t variables = StepFit::count) {
 
 }  // namespace
 
-TEST_CASE("what steps were made from is found again, over several cells", "[fit]") {
+TEST_CASE("the fit finds the coefficients that generated the steps of several cells", "[fit]") {
   StepFit fit;
   for (unsigned cell = 1; cell <= 3; ++cell) made_steps(cell, 200, 0).add_to(fit);
   const Plane plane = plane_of(fit);
@@ -87,7 +87,7 @@ TEST_CASE("what steps were made from is found again, over several cells", "[fit]
   CHECK(fit.steps() == 600);
 }
 
-TEST_CASE("time that copies held a step up is none of the step's", "[fit]") {
+TEST_CASE("time in which copies stalled a step is subtracted", "[fit]") {
   Steps steps = made_steps(1, 200, 0);
   steps.hold_up(0.5);
   StepFit fit;
@@ -135,7 +135,7 @@ TEST_CASE("steps that are all alike determine no plane", "[fit]") {
   CHECK_FALSE(StepFit().plane(1));
 }
 
-TEST_CASE("variables that always go together determine only the first of them", "[fit]") {
+TEST_CASE("of variables that are proportional only the first is determined", "[fit]") {
   Steps steps;
   for (int i = 0; i < 10; ++i) steps.add({{i + 1, 0}}, 1e-3 * i);  // KV tokens are the tokens
   StepFit fit;

@@ -127,7 +127,8 @@ std::vector<std::int64_t> unpacked(const nlohmann::json& packed, std::size_t row
 
 }  // namespace
 
-TEST_CASE("stretches say of every step who runs and who waits, as the replay of the queue does") {
+TEST_CASE(
+    "stretches give the running and waiting turns of every step, as the replay of the queue does") {
   const sweep::CellResult result = GENERATE(two_jobs(), three_jobs()).result();
   const TurnSpans spans = turn_spans(result);
   const TurnNames names(result);
@@ -221,7 +222,7 @@ TEST_CASE("a table says of every column how to read it") {
   CHECK(columns.at("tool").at("texts") == nlohmann::json({"ls"}));
 }
 
-TEST_CASE("of a column that follows from others nothing remains; one with gaps is written whole") {
+TEST_CASE("a column that follows from others is left out; one with gaps is written in full") {
   sweep::Table table;
   table.columns = {
       column_of<double>("begin", {1, 2}, "s"),    column_of<double>("end", {1.5, 4}, "s"),
@@ -269,7 +270,7 @@ TEST_CASE("base64 pads to whole groups of four") {
   CHECK(text({0xff, 0xfe, 0xfd, 0x00}) == "//79AA==");
 }
 
-TEST_CASE("much that is alike shrinks") {
+TEST_CASE("repetitive data shrinks") {
   const std::vector<double> alike(1000, 0.1), one(1, 0.1);
   CHECK(nlohmann::json::parse(packed_small(one)).contains("data"));
   CHECK(packed_small(alike).size() <= 8 * alike.size());

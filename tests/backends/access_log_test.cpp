@@ -279,7 +279,7 @@ TEST_CASE("a producer without a free buffer waits, and the wait is counted", "[a
   CHECK(made.waited() > Nanos{0});
 }
 
-TEST_CASE("what goes wrong when a buffer is emptied comes out where it is filled", "[access]") {
+TEST_CASE("an error while a buffer is emptied is thrown where buffers are filled", "[access]") {
   BufferRing<int> ring({}, [](int&) { throw AccessMismatch("wrong"); });
   ring.pass_on(ring.take());
   CHECK_THROWS_AS(ring.finish(), AccessMismatch);
@@ -301,7 +301,7 @@ TEST_CASE("work is left to a backlog without waiting, and taken in its order", "
   CHECK(taken == wanted);
 }
 
-TEST_CASE("what goes wrong in a backlog comes out where it is filled, and ends it", "[access]") {
+TEST_CASE("an error in a backlog is thrown where it is filled, and ends it", "[access]") {
   std::vector<int> taken;
   Backlog<int> backlog([&](int& item) {
     taken.push_back(item);

@@ -79,7 +79,7 @@ TEST_CASE("an infinite link is through at once", "[link]") {
   CHECK(world.done_at(7us) == Ids{1});
 }
 
-TEST_CASE("what has begun to move is not given back", "[link]") {
+TEST_CASE("a batch that has begun cannot be withdrawn", "[link]") {
   LinkWorld world;
   const CopyId first = world.load(1, 0us), second = world.load(1, 0us), third = world.load(1, 0us);
   CHECK_FALSE(world.link.withdraw(first, 0us));
@@ -151,7 +151,7 @@ TEST_CASE("without duplex one direction waits for the other", "[link]") {
   CHECK((done[1].id == load && done[1].busy == std::chrono::milliseconds{1}));
 }
 
-TEST_CASE("without duplex a batch that waits for the other direction can be taken back", "[link]") {
+TEST_CASE("without duplex a batch that waits for the other direction can be withdrawn", "[link]") {
   LinkCopier link({1, 1, 1, false, 1'000'000, false});
   const engine::BlockCopy copy[] = {{engine::BlockId{1}, engine::HostSlot{0}}};
   const auto store = link.submit(engine::CopyDirection::store, copy, engine::Nanos{0});

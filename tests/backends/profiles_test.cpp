@@ -102,7 +102,7 @@ TEST_CASE("a device's name and memory tell its SKU, whatever the driver reports 
   CHECK(profiles_of("NVIDIA GeForce RTX 5090", 32607) == Names{"rtx5090-32gb"});
 }
 
-TEST_CASE("a card that is nearly but not quite a SKU is none") {
+TEST_CASE("a card that matches a SKU only in part has none") {
   CHECK(profiles_of("NVIDIA A100-SXM4-80GB", 40960).empty());
   CHECK(profiles_of("NVIDIA A100-SXM-64GB", 65536).empty());
   CHECK(profiles_of("NVIDIA H100 PCIe", 81559).empty());

@@ -74,7 +74,7 @@ std::vector<std::string> on(std::vector<std::string> words, const std::string& a
 
 }  // namespace
 
-TEST_CASE("an archive that is missing is a usage error, one that is none is a bad archive") {
+TEST_CASE("a missing archive is a usage error, a file of another kind is a bad archive") {
   const FinishedRun run;
   run.write("none.h5", "not an archive\n");
   for (const auto& words : kReadingCommands) {

@@ -51,7 +51,7 @@ void check_jobs_refused(const std::string& jobs, const std::string& complaint,
 
 }  // namespace
 
-TEST_CASE("a sweep file that is not there is named") {
+TEST_CASE("a missing sweep file is named") {
   check_refused(Program(), {"run", "none.toml", "--jsonl", "traces"},
                 "none.toml: cannot be read: No such file");
 }
@@ -161,7 +161,7 @@ TEST_CASE("a filter that no cell can match is refused") {
   check_refused(program, {"run", "tiny.toml", "--skip", "polcy=fcfs"}, "polcy");
 }
 
-TEST_CASE("what every cell lacks is said before cells are formed and compared") {
+TEST_CASE("a key that every cell lacks is reported before cells are formed and compared") {
   const std::string sweep =
       replacing(support::kTinySweep, "policy = [\"fcfs\", \"continuum\"]\n", "");
   check_sweep_refused(sweep + "[[include]]\ngpu = \"h100-80gb\"\njps = 3\n",

@@ -28,7 +28,7 @@ TEST_CASE("policies are listed with a sentence from their files and what these s
                                    "    order = job_fcfs, retention = free\n"));
 }
 
-TEST_CASE("one policy shows the parameters that it looks at, and who set them") {
+TEST_CASE("a policy is shown with the parameters that it uses and what set them") {
   const auto row = [](const std::string& policy, const std::string& key) -> std::string {
     for (const std::string& line : support::lines_of(Program().run({"policies", policy}).out))
       if (line.starts_with(key + ' ')) return line;

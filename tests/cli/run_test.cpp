@@ -77,7 +77,7 @@ reason = "measured elsewhere"
   CHECK_THAT(outcome.out, Contains("holds 992 tokens in whole blocks"));
 }
 
-TEST_CASE("a key that the backend makes nothing of is named with its place, and the cells run") {
+TEST_CASE("a key without an effect on the backend is reported with its place, and the cells run") {
   const Program program;
   program.write("tiny.toml", support::kTinySweep + "[weights]\ncheckpoint = \".\"\n");
   const std::string notice =
@@ -133,8 +133,7 @@ TEST_CASE("what is wrong with a cell that --only leaves out does not stop the ot
   CHECK(none.exit_code == 2);
 }
 
-TEST_CASE(
-    "cells that are one experiment on the backend are refused with the axis that names them") {
+TEST_CASE("cells that are equal on the backend are refused with the axis in which they differ") {
   const Program program;
   program.write("chunks.toml", R"(schema = 1
 [sweep]
@@ -203,7 +202,7 @@ TEST_CASE("naive batches run as any policy does") {
   CHECK(outcome.exit_code == 0);
 }
 
-TEST_CASE("output that nobody can receive is an error") {
+TEST_CASE("output that cannot be written is an error") {
   const Program program;
   for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "tiny.toml"},
                                                 {"workload", "tiny.toml"},

@@ -51,7 +51,7 @@ TEST_CASE("a job or a turn that is not there is refused with those that are") {
   }
 }
 
-TEST_CASE("names from files cannot steer the terminal that workload prints to") {
+TEST_CASE("workload escapes control characters in names from files") {
   Program program;
   program.write(
       "jobs.jsonl",

@@ -131,7 +131,7 @@ TEST_CASE("waiting for nothing returns at once, and nothing completes by itself"
   CHECK_FALSE(world.copier.next_completion().has_value());
 }
 
-TEST_CASE("a copier that goes away leaves what it has not begun", "[copier]") {
+TEST_CASE("a destroyed copier skips copies that it has not begun", "[copier]") {
   for (int i = 0; i < 20; ++i) {
     CopyWorld world;
     for (std::uint32_t block = 0; block < 8; ++block) world.store(block, block);
@@ -155,7 +155,7 @@ TEST_CASE("a batch that is withdrawn is neither copied nor reported", "[copier]"
   CHECK(content(world.host, 3) == 3);
 }
 
-TEST_CASE("withdrawing any batch behind it leaves the one alone that is being copied", "[copier]") {
+TEST_CASE("withdrawing later batches does not disturb the one that is being copied", "[copier]") {
   HeldWorld world;
   for (std::uint32_t block = 1; block <= 6; ++block) world.store(block, block);
   world.begun.wait();

@@ -33,7 +33,7 @@ struct Sampling {
 
 }  // namespace
 
-TEST_CASE("an answer that ends before its request may is refused where its tokens run out") {
+TEST_CASE("an answer that is shorter than its request allows is refused where its tokens run out") {
   CHECK(Sampling(3, 2).execute().duration == engine::Nanos{1});
   CHECK_THROWS_AS(Sampling(3, 3).execute(), engine::InputError);
   CHECK_THROWS_WITH(Sampling(0, 0).execute(),

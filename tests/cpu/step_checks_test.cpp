@@ -120,7 +120,7 @@ TEST_CASE("the cpu backend takes blocks and heads of any size, and refuses what 
   CHECK_THROWS_AS(make(0), engine::InputError);
 }
 
-TEST_CASE("the cpu backend holds steps against the limits of its scheduler", "[step_checks]") {
+TEST_CASE("the cpu backend checks steps against the limits of its scheduler", "[step_checks]") {
   const CpuWeights weights = random_model(small_model(model::Architecture::llama));
   CpuOptions options;
   options.limits.tokens = 8;

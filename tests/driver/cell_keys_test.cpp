@@ -47,7 +47,7 @@ std::string line_of(const fs::path& sweep, const std::string& jobs) {
 
 }  // namespace
 
-TEST_CASE("every cell of every sweep in the tree has the key that it always had") {
+TEST_CASE("the keys of all cells of all sweeps in the tree are unchanged") {
   const TempDir folder;
   const std::string jobs = folder.write("jobs.jsonl", kJobs);
   std::vector<fs::path> sweeps;

@@ -30,7 +30,7 @@ TEST_CASE(
     CHECK(world.left(0) == LeftCell::Why::machine_fault);
     CHECK(world.dispatcher.left().front().reason == "disk full");
   }
-  SECTION("failures of its own are counted apart") {
+  SECTION("failures of the cell are counted separately") {
     world.fail(2);
     const int next = world.busy().front();
     CHECK(world.attempt_of(next) == 3);
@@ -56,7 +56,7 @@ TEST_CASE("a worker takes only cells of the SKU that it is") {
   CHECK(world.cell_of(2) == 0);
 }
 
-TEST_CASE("a worker that is no SKU plays any") {
+TEST_CASE("a worker without a SKU takes cells of any") {
   World world({cell(0, 9, "a100-40gb"), cell(1, 1, "h100-80gb")}, {.workers = 1});
   world.join(1);
   CHECK(world.cell_of(1) == 0);
@@ -112,7 +112,7 @@ TEST_CASE("a failed cell is tried once more, on another worker where there is on
   world.fail(1);
   REQUIRE(world.cell_of(2) == 0);
   CHECK(world.attempt_of(2) == 2);
-  SECTION("and may succeed there") {
+  SECTION("it may succeed there") {
     world.done(2);
     CHECK(world.fate(0) == "done");
   }

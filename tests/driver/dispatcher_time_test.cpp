@@ -33,7 +33,7 @@ TEST_CASE("a cell whose workers fall silent, one after the other, has not failed
   CHECK(world.left(0) == Why::machine_fault);
 }
 
-TEST_CASE("a pause of the driver itself is no silence of the workers") {
+TEST_CASE("a pause of the driver does not count as silence of the workers") {
   World world({cell(0)}, {.workers = 1, .silence = seconds(60)});
   world.join(1);
   world.now += seconds(1000);  // no tick in between: the driver slept
@@ -111,7 +111,7 @@ TEST_CASE("a cell that makes no progress for ten minutes is ended, tried once mo
   CHECK(world.reason(0) == "made no progress for 600 s");
 }
 
-TEST_CASE("a cell that comes on may last for days") {
+TEST_CASE("a cell that makes progress may last for days") {
   World world({cell(0, 9)}, {.workers = 1});
   world.join(1);
   for (int i = 0; i < 500; ++i) {
@@ -135,7 +135,7 @@ TEST_CASE("before and after its steps a cell may show no progress for an hour") 
   CHECK(world.asked_to_abandon(1));
 }
 
-TEST_CASE("a pause of the driver itself is no lack of progress") {
+TEST_CASE("a pause of the driver does not count as lack of progress") {
   World world({cell(0)}, {.workers = 1});
   world.join(1);
   world.pass(seconds(1));
@@ -144,7 +144,7 @@ TEST_CASE("a pause of the driver itself is no lack of progress") {
   CHECK_FALSE(world.asked_to_abandon(1));
 }
 
-TEST_CASE("a cell timeout stands in for the rule of progress") {
+TEST_CASE("a cell timeout replaces the rule of progress") {
   World world({cell(0)}, {.workers = 1, .cell_timeout = seconds(2000)});
   world.join(1);
   world.pass(seconds(1));

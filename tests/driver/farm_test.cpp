@@ -180,7 +180,7 @@ TEST_CASE("a stop that is asked for names the cell that runs alone, if one does"
     run_with(1, 3, notes, run_until_asked, options);
     CHECK(notes.asked_to_stop == std::vector<std::optional<int>>{0, 0});
   }
-  SECTION("two workers: nobody can say whose process went first") {
+  SECTION("two workers: unknown which process ends first") {
     options.interruptions = [&] { return notes.starts.size() < 2 ? 0 : std::min(++asked, 2); };
     run_with(2, 3, notes, run_until_asked, options);
     CHECK(notes.asked_to_stop == std::vector<std::optional<int>>{std::nullopt, std::nullopt});

@@ -49,7 +49,7 @@ TEST_CASE("a line that was cut is erased as far as it went") {
   CHECK(out.str().substr(19) == '\r' + std::string(19, ' ') + '\r');
 }
 
-TEST_CASE("elsewhere than on a terminal lines are whole") {
+TEST_CASE("lines are not truncated unless the output is a terminal") {
   std::ostringstream out;
   ProgressLine line(out, false, [] { return 20; });
   FarmStatus status = ten_of_many();
@@ -77,7 +77,7 @@ TEST_CASE("plain counts come every ten seconds, and at once when the run begins 
   CHECK(lines_at(41) == 4);
 }
 
-TEST_CASE("what a cell's label or reason says cannot steer the terminal") {
+TEST_CASE("control characters in a cell's label or reason are escaped") {
   std::ostringstream out;
   ProgressLine line(out, true, [] { return 80; });
   line.report("gpu=\x1b[2Jh100: failed");

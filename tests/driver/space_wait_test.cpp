@@ -33,7 +33,7 @@ struct Patience {
 
 }  // namespace
 
-TEST_CASE("what finds no space is repeated until there is some, and that is said once") {
+TEST_CASE("an action without space is repeated until there is some, with one message") {
   Patience patience;
   FullDisk disk{.full_for = 5};
   CHECK(patience.wait(1000)([&] { return disk.store(); }) == 7);

@@ -29,7 +29,7 @@ TEST_CASE("wall time starts near zero and never goes back", "[clock]") {
   CHECK(second >= first);
 }
 
-TEST_CASE("wall time does not pass by being told so", "[clock]") {
+TEST_CASE("advancing a wall clock has no effect", "[clock]") {
   engine::WallClock clock;
   clock.advance(1h);
   CHECK(clock.now() < 1h);

@@ -150,7 +150,7 @@ TEST_CASE("evictions are reported once for each evicted job and allocating turn"
   CHECK(trace.kv_events[1].job == engine::JobId{1});
 }
 
-TEST_CASE("a preemption is reported with the blocks it gave up", "[engine]") {
+TEST_CASE("a preemption is reported with the blocks that it released", "[engine]") {
   EngineWorld world(tight(5, 4));
   const Tokens first = tokens(8), second = tokens(8, 1);
   world.submit(first, 2, turn_of(0));
@@ -221,7 +221,7 @@ TEST_CASE("a request that takes over the memory of an ended one starts afresh", 
   CHECK(request.time.prefill == world.backend.step_duration);
 }
 
-TEST_CASE("hashes that the client knows serve like those of the engine", "[engine]") {
+TEST_CASE("hashes from the client serve like those of the engine", "[engine]") {
   EngineWorld world;
   const Tokens prompt = tokens(100), forced = tokens(20, 1), all = prompt + forced;
   const auto hashes = engine::hash_blocks(all, 16);

@@ -72,7 +72,7 @@ TEST_CASE("a turn that is still on the GPU is not loaded, and its slots are free
   CHECK(world.tier.usage().used_blocks == 0);
 }
 
-TEST_CASE("without space for the whole turn it is given up", "[gap]") {
+TEST_CASE("a turn without space for all its KV is dropped", "[gap]") {
   GapWorld world(2);
   world.first_turn();
   CHECK(world.tier.usage().used_blocks == 0);
@@ -80,7 +80,7 @@ TEST_CASE("without space for the whole turn it is given up", "[gap]") {
   CHECK(world.step() == "second:16");
 }
 
-TEST_CASE("a job that is aborted gives the space of its gap back", "[gap]") {
+TEST_CASE("aborting a job frees the swap space of its gap", "[gap]") {
   GapWorld world(8);
   world.first_turn();
   world.second_turn(GapWorld::kPrompt + GapWorld::kAnswer + tokens(3, 3));

@@ -58,7 +58,7 @@ struct Slots {
 
 }  // namespace
 
-TEST_CASE("content on its way is not found, and is when it has arrived", "[M1]") {
+TEST_CASE("content is found once its copy has arrived, not before", "[M1]") {
   Slots slots;
   CHECK(slots.begin_store({1, 2}) == Ids{0, 1});
   CHECK_FALSE((slots.has(1) || slots.has(2)));
@@ -76,7 +76,7 @@ TEST_CASE("a store takes empty slots first, then the oldest content's, and leave
   CHECK(slots.has(2));
 }
 
-TEST_CASE("what is on its way is never evicted", "[M3]") {
+TEST_CASE("content that is being copied is never evicted", "[M3]") {
   Slots slots;
   slots.store({1, 2});
   slots.begin_store({3, 4, 5});

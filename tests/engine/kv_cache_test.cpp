@@ -248,7 +248,8 @@ TEST_CASE("the census splits the pool by what its blocks are good for", "[kv_cac
   CHECK(census.empty == 6);
 }
 
-TEST_CASE("a pinned block that a request hits counts as allocated until it lets go", "[kv_cache]") {
+TEST_CASE("a pinned block that a request hits counts as allocated until the request releases it",
+          "[kv_cache]") {
   KvWorld world(11, 4);
   const auto pin = world.kv.pin(world.admitted(tokens(9)));
   CHECK(world.kv.census().pinned == 3);

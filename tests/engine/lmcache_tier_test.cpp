@@ -45,7 +45,8 @@ struct ChunkWorld : SchedulerWorld {
 
 }  // namespace
 
-TEST_CASE("whole chunks of a prompt are saved within the step and found in the next", "[lmcache]") {
+TEST_CASE("whole chunks of a prompt are stored within the step and found in the next",
+          "[lmcache]") {
   ChunkWorld world;
   world.ask("a", tokens(150));
   CHECK(world.step() == "a:150");
@@ -59,14 +60,14 @@ TEST_CASE("whole chunks of a prompt are saved within the step and found in the n
   CHECK(world.saved() == 8);
 }
 
-TEST_CASE("a prompt below a chunk is neither saved nor found", "[lmcache]") {
+TEST_CASE("a prompt below a chunk is neither stored nor found", "[lmcache]") {
   ChunkWorld world;
   world.ask("a", tokens(63));
   world.step();
   CHECK(world.saved() == 0);
 }
 
-TEST_CASE("of a prompt that is wholly in the host tier the last token is recomputed", "[lmcache]") {
+TEST_CASE("the last token of a prompt that is fully in the host tier is recomputed", "[lmcache]") {
   ChunkWorld world;
   world.ask("a", tokens(128));
   world.forget_gpu();
@@ -88,7 +89,7 @@ TEST_CASE("chunks behind what the GPU has are loaded", "[lmcache]") {
   CHECK(world["b"].host_hit_tokens == 191 - on_gpu);
 }
 
-TEST_CASE("a long prompt saves its chunks as its steps complete them", "[lmcache]") {
+TEST_CASE("a long prompt stores its chunks as its steps complete them", "[lmcache]") {
   ChunkWorld world({.budget = 100});
   world.ask("a", tokens(250));
   world.step();
@@ -99,7 +100,7 @@ TEST_CASE("a long prompt saves its chunks as its steps complete them", "[lmcache
   CHECK(world.saved() == 12);
 }
 
-TEST_CASE("KV of generated tokens is saved only if so ruled", "[lmcache]") {
+TEST_CASE("KV of generated tokens is saved only if configured", "[lmcache]") {
   for (const bool save_decode : {false, true}) {
     ChunkWorld world({.save_decode = save_decode});
     world.ask("a", tokens(60), 10);

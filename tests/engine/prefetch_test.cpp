@@ -138,7 +138,7 @@ void give_up(PrefetchWorld& world, const Tokens& prompt = kA) {
 
 }  // namespace
 
-TEST_CASE("KV that was given up is back just before its turn", "[prefetch]") {
+TEST_CASE("evicted KV is loaded just before its turn", "[prefetch]") {
   PrefetchWorld world;
   world.timetable.returns[JobId{0}] = 200ms;
   give_up(world);
@@ -190,7 +190,7 @@ TEST_CASE("a turn that comes before its KV waits for the rest of the same load",
   CHECK(world.clock().now() < begun + 13ms);
 }
 
-TEST_CASE("KV that is there long before its turn is kept, and said to be early", "[prefetch]") {
+TEST_CASE("KV that arrives long before its turn is held and reported as early", "[prefetch]") {
   PrefetchWorld world;
   world.timetable.returns[JobId{0}] = 100ms;
   give_up(world);
@@ -211,7 +211,7 @@ TEST_CASE("KV of a turn that does not come is kept no longer than its time", "[p
   CHECK(world.serve(0, kA).prefix_hit_tokens == 32);  // no other request wanted the blocks
 }
 
-TEST_CASE("a job that is awaited in vain is not brought back for ever", "[prefetch]") {
+TEST_CASE("the KV of a job that does not return is not loaded again forever", "[prefetch]") {
   PrefetchWorld world;
   world.timetable.returns[JobId{0}] = 100ms;
   give_up(world);
@@ -222,7 +222,7 @@ TEST_CASE("a job that is awaited in vain is not brought back for ever", "[prefet
   CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::deadline) <= 3 * 2);
 }
 
-TEST_CASE("what moves is given up when nothing else could run", "[prefetch]") {
+TEST_CASE("loads in flight are cancelled when nothing else could run", "[prefetch]") {
   PrefetchWorld world({.quantum = 1});
   world.timetable.returns[JobId{0}] = 200ms;
   give_up(world);
@@ -261,7 +261,7 @@ TEST_CASE("held blocks are released before a running request is preempted", "[pr
   CHECK(world.blocks_of(KvEventKind::preempt, KvReason::out_of_blocks) == 0);
 }
 
-TEST_CASE("the job that is wanted last gives up its end, and keeps a prefix", "[prefetch]") {
+TEST_CASE("the job that is served last loses the tail of its KV and keeps a prefix", "[prefetch]") {
   PrefetchWorld world({.gpu_blocks = 8});
   world.timetable.returns[JobId{0}] = 300ms;
   world.timetable.returns[JobId{1}] = 900ms;
@@ -275,7 +275,7 @@ TEST_CASE("the job that is wanted last gives up its end, and keeps a prefix", "[
   CHECK((soon.prefix_hit_tokens == 48 && soon.host_hit_tokens == 0));
 }
 
-TEST_CASE("of a job that gave up its end the rest alone is loaded", "[prefetch]") {
+TEST_CASE("only the evicted tail of a job is loaded", "[prefetch]") {
   PrefetchWorld world({.gpu_blocks = 8});
   world.timetable.returns[JobId{0}] = 300ms;
   world.serve(0, tokens(65, 2));
@@ -330,7 +330,7 @@ TEST_CASE("nothing is loaded that does not pay, or without a prediction", "[pref
   }
 }
 
-TEST_CASE("with the link taken for longer than computing again would take nothing is loaded",
+TEST_CASE("nothing is loaded while the link is busy for longer than a recomputation takes",
           "[prefetch]") {
   PrefetchWorld world({.gpu_blocks = 12});
   world.timetable.recompute = 1e-6;

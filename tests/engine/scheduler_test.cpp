@@ -332,7 +332,8 @@ TEST_CASE("a refused head is admitted in the very step in which it fits", "[sche
   CHECK(world.step() == "b:1 large:12");
 }
 
-TEST_CASE("a refused head is admitted when others came to compute its prefix", "[scheduler]") {
+TEST_CASE("a refused head is admitted once other requests have computed its prefix",
+          "[scheduler]") {
   World world({.blocks = 7, .block_size = 4, .budget = 8, .seqs = 3});
   world.add("same", {.prompt = tokens(16) + tokens(1, 1), .outputs = tokens(3, 2)});
   world.step();

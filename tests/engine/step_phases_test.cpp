@@ -38,7 +38,7 @@ struct ListenedTo {
 
 }  // namespace
 
-TEST_CASE("a backend hears of each step when it is planned, executed and done", "[engine]") {
+TEST_CASE("a backend is notified when each step is planned, executed and done", "[engine]") {
   ListenedTo world;
   const support::Tokens prompt(20, 7);
   engine::RequestSpec spec;

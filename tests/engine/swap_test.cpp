@@ -123,7 +123,7 @@ TEST_CASE("a request that does not fit yet stays swapped out", "[V6]") {
   CHECK(world.step() == "b:1");
 }
 
-TEST_CASE("without swap space for all of it a request computes again", "[swap]") {
+TEST_CASE("a request without swap space for all its KV is recomputed", "[swap]") {
   SwapWorld world({.blocks = 5, .swap_blocks = 1});
   world.add("a", 8, 2);
   world.add("b", 8, 2);
@@ -178,7 +178,7 @@ TEST_CASE("swap space of an aborted request is freed", "[swap]") {
   CHECK(world.tier.usage().used_blocks == 0);
 }
 
-TEST_CASE("a request that could not be swapped out whole computes again", "[swap]") {
+TEST_CASE("a request that could not be swapped out in full is recomputed", "[swap]") {
   SwapWorld world({.blocks = 5, .swap_blocks = 8});
   world.copier.fails = [](const auto&) { return true; };
   world.add("a", 8, 2);
@@ -248,7 +248,7 @@ TEST_CASE("by blocks, a suspended request that cannot resume is evicted for the 
   CHECK(world.tier.usage().used_blocks == 0);
 }
 
-TEST_CASE("an aborted request gives back what it kept, on either side", "[partial]") {
+TEST_CASE("an aborted request frees its blocks on the GPU and on the host", "[partial]") {
   SwapWorld world({.blocks = 7, .swap_blocks = 8, .by_block = true});
   world.add("a", 12, 3);
   world.add("b", 12, 3);
@@ -307,7 +307,8 @@ TEST_CASE("what is on the link already counts against swapping", "[adaptive]") {
   CHECK(!rates.swap_is_cheaper(2, 3, 8));
 }
 
-TEST_CASE("beside decodes, computing again costs what the step takes longer for it", "[adaptive]") {
+TEST_CASE("beside decodes, recomputation costs the time by which it prolongs the step",
+          "[adaptive]") {
   SeenRates rates;
   rates.copied(1, 10);
   rates.computed({}, 4, 100);
@@ -326,7 +327,7 @@ TEST_CASE("prompts that share a step share its cost by their tokens", "[adaptive
   CHECK(rates.swap_is_cheaper(4, 0, 24));   // 80
 }
 
-TEST_CASE("what prompts took beside decodes is not told before decodes have been seen alone",
+TEST_CASE("the time of prompts beside decodes is unknown until decodes have been timed alone",
           "[adaptive]") {
   SeenRates rates;
   rates.copied(1, 10);

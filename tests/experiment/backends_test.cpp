@@ -74,7 +74,7 @@ TEST_CASE("a card that emulates another has that one's pool") {
   CHECK(blocks(emulating) != blocks(Cell()));
 }
 
-TEST_CASE("a simulated cell is the same whatever is said about executing the model") {
+TEST_CASE("a simulated cell does not depend on how the model would be executed") {
   for (const auto& settings : {kOfModels, kOfGpus})
     for (const Setting& setting : settings) {
       INFO(setting.key);
@@ -82,7 +82,7 @@ TEST_CASE("a simulated cell is the same whatever is said about executing the mod
     }
 }
 
-TEST_CASE("what is said about executing the model makes another cell where it is executed") {
+TEST_CASE("settings for executing the model make another cell where it is executed") {
   for (const Setting& setting : kOfModels) {
     INFO(setting.key);
     CHECK(matters(on_cpu(), setting));

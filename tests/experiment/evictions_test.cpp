@@ -62,7 +62,7 @@ TEST_CASE("a step says what its forward pass was, by the tokens of it") {
   CHECK(seen[sweep::ForwardKind::mixed] > 0);
 }
 
-TEST_CASE("tokens that preempted requests compute again are told by step, and cost overhead") {
+TEST_CASE("recomputed tokens of preempted requests are recorded by step and count as overhead") {
   const sweep::CellResult result = crowded("fcfs").run();
   const auto& again = ints(result.steps, "n_again_tok");
   CHECK(support::sum(again) > 0);
@@ -76,7 +76,7 @@ TEST_CASE("tokens that preempted requests compute again are told by step, and co
   CHECK(figure(roomy.set("engine.kv_tokens", 400'000).run(), "resume_overhead_s") == 0);
 }
 
-TEST_CASE("a swapped request's copies are told by its row: bytes, link time out and back") {
+TEST_CASE("the row of a swapped request has its copies: bytes, and link time out and back") {
   const sweep::CellResult result = crowded("swap").set("dram_gib", 64).run();
   const sweep::Table& rows = result.evictions;
   REQUIRE(rows.rows() > 0);

@@ -56,7 +56,7 @@ TEST_CASE("a turn without a recorded tool time is an error that names line and t
   CHECK_THAT(message, Contains("gap_fallback_s"));
 }
 
-TEST_CASE("jobs of a file that are left out are told with the result") {
+TEST_CASE("the result lists the jobs of the file that were left out") {
   Recorded recorded;
   recorded.cell.set("workload.gap", "constant").set("workload.jobs", 1);
   const sweep::CellResult result = recorded.cell.run();

@@ -45,7 +45,7 @@ TEST_CASE("requests arrive at once, unless arrivals are asked for") {
              Contains("jps has no effect here: it counts where workload.arrivals is poisson"));
 }
 
-TEST_CASE("lists of requests that cannot be are refused at their place") {
+TEST_CASE("impossible lists of requests are refused at their place") {
   Cell fixed = Cell().without("jps").set("workload.kind", "fixed");
   CHECK_THAT(fixed.refusal(), Contains("workload.prompt"));
   CHECK(fixed.set("workload.prompt", 100).set("workload.output", 10).refusal() == "accepted");
@@ -58,7 +58,7 @@ TEST_CASE("lists of requests that cannot be are refused at their place") {
              Contains("workload.requests found \"4\", allowed prompt+output"));
 }
 
-TEST_CASE("a file of lengths is what it holds, not where it lies") {
+TEST_CASE("a file of lengths is identified by its content, not its path") {
   const auto cell_of = [](const std::string& path, const char* text) {
     std::ofstream(path) << text;
     return Cell().without("jps").set("workload.kind", "lengths").set("workload.path", path);
@@ -87,7 +87,7 @@ TEST_CASE("keys that a scheduler does not look at are refused") {
   CHECK(with("chunked", "engine.chunk_tokens", std::int64_t{0}) == "accepted");
 }
 
-TEST_CASE("the plain scheduler's cells are what they were before there were others") {
+TEST_CASE("the plain scheduler's cells have no keys of other schedulers") {
   const std::string plain = requests().identity();
   CHECK(requests().set("engine.scheduler", "v1").identity() == plain);
   for (const char* key :
@@ -110,7 +110,7 @@ TEST_CASE("host memory for KV is given by bytes or by tokens") {
         crowded("recompute").identity());
 }
 
-TEST_CASE("by blocks, far less is copied than by whole requests, and nothing computed again") {
+TEST_CASE("by blocks, far less is copied than by whole requests, and nothing is recomputed") {
   const auto whole = crowded("swap").run(), by_block = crowded("partial").run();
   CHECK(figure(by_block, "evictions") > 0);
   CHECK(figure(by_block, "recomputed_tok") == 0);
@@ -122,7 +122,7 @@ TEST_CASE("by blocks, far less is copied than by whole requests, and nothing com
         Approx(support::sum(support::reals(steps, "d2h_busy_s"))));
 }
 
-TEST_CASE("adaptively, requests are swapped over a fast link and compute again over a slow one") {
+TEST_CASE("adaptively, requests are swapped over a fast link and recomputed with a slow one") {
   const auto swapped = [](double block_us) {
     return figure(crowded("adaptive").set("sim.block_copy_us", block_us).run(), "d2h_bytes") /
            figure(crowded("swap").run(), "d2h_bytes");
@@ -147,7 +147,7 @@ TEST_CASE("contiguous buffers waste what is reserved and never written") {
   CHECK(figure(paged, "kv_waste_pct") < 25);
 }
 
-TEST_CASE("of gaps that are long, KV goes to the host and comes back") {
+TEST_CASE("in long gaps, KV is swapped to the host and back") {
   Cell cell;
   cell.set("policy", "infercept_swap")
       .set("dram_gib", 64)

@@ -144,12 +144,12 @@ def killed_farm_again():
     killed_at_random(SEED + 1, ranks=3, kills=scaled(25))
 
 
-@case("a farm killed at a third 25 random instants and resumed each time loses no cell and runs none twice")
+@case("a farm killed at a third set of 25 random instants and resumed each time loses no cell and runs none twice")
 def killed_farm_a_third_time():
     killed_at_random(SEED + 2, ranks=3, kills=scaled(25))
 
 
-@case("a farm killed at a fourth 25 random instants and resumed each time loses no cell and runs none twice")
+@case("a farm killed at a fourth set of 25 random instants and resumed each time loses no cell and runs none twice")
 def killed_farm_a_fourth_time():
     killed_at_random(SEED + 3, ranks=3, kills=scaled(25))
 

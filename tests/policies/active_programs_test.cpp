@@ -59,7 +59,7 @@ TEST_CASE("turns of jobs under way are never held back", "[active_programs]") {
   CHECK(world.drain() == "2 ");
 }
 
-TEST_CASE("held jobs are let in by the order's own rule", "[active_programs]") {
+TEST_CASE("held jobs are admitted by the order's own rule", "[active_programs]") {
   Limited world(1, "priority");
   world.wait({.job = 0, .priority = 5, .last = true});
   world.wait({.job = 1, .priority = 9});

@@ -43,7 +43,7 @@ TEST_CASE("everything that is named can be made", "[factory]") {
   }
 }
 
-TEST_CASE("what a policy must know to decide is asked for when it is made", "[factory]") {
+TEST_CASE("a parameter that a policy needs is required when it is made", "[factory]") {
   CHECK(refusal({.retention = "infercept"}).find("what a prefill costs") != std::string::npos);
   for (const std::string rule : {"utility", "ski_rental"}) {
     const std::string message = refusal({.retention = "pin", .ttl_rule = rule});

@@ -130,7 +130,7 @@ TEST_CASE("the switches between published pinning rules are passed on", "[pin]")
   CHECK(passed.pressure_victim == engine::PressureVictim::latest_deadline);
 }
 
-TEST_CASE("the free retention keeps nothing and says nothing", "[free]") {
+TEST_CASE("the free retention keeps nothing and records no event", "[free]") {
   const auto policy = policies::make_retention({.retention = "free"});
   Requests requests;
   const GapDecision decision = policy->on_turn_finish(requests.make({.tool = kLs}), 1s);

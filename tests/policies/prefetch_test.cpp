@@ -67,7 +67,7 @@ TEST_CASE("a recomputation covers the end of the context", "[prefetch]") {
   CHECK(prefetch->recompute_s(1000, 500) == Approx(0.75));
 }
 
-TEST_CASE("a return is told from the end of the turn on, and never lies in the past",
+TEST_CASE("a return is predicted once the turn has ended, and never lies in the past",
           "[prefetch]") {
   Requests requests;
   const auto prefetch = policies::make_prefetch(config("oracle"));

@@ -42,7 +42,7 @@ std::string text(const FuzzCase& fuzz) {
 
 }  // namespace
 
-TEST_CASE("whatever decides about gaps, invariants hold and every job ends", "[retention]") {
+TEST_CASE("with any retention policy, invariants hold and every job ends", "[retention]") {
   for_each_seed(2000, [&](std::uint64_t seed) {
     const FuzzCase fuzz = gap_case(seed);
     try {

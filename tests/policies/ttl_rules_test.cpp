@@ -105,7 +105,8 @@ TEST_CASE("a decaying queue wait is forgotten, another is not", "[utility]") {
   CHECK(decaying.ttl_s(0, {}, 1000s) == 0);
 }
 
-TEST_CASE("jobs of equal length have full memory, of geometric length none", "[memoryfulness]") {
+TEST_CASE("jobs of equal length have memoryfulness one, of geometric length zero",
+          "[memoryfulness]") {
   policies::Memoryfulness memory;
   CHECK(memory.value() == 0);
   memory.on_job_end(2);

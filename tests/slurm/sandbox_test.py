@@ -5,7 +5,7 @@ from sandbox import SHARED, command_lines, find_tool, subprocess
 from cases import case, expect, expect_equal, main
 
 
-@case("the make-believe cluster goes down with all that ran for it")
+@case("the sandbox cluster shuts down with all its processes")
 def down():
     done = subprocess.run([find_tool(), "down", "-r", SHARED], check=False)
     expect_equal(done.returncode, 0, "exit code")

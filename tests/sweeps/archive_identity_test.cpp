@@ -49,7 +49,7 @@ TEST_CASE("an archive that is replaced while a run goes on is left alone, and th
   CHECK(results_in(world.path() + ".prev") == 1);
 }
 
-TEST_CASE("an archive that is replaced while it is opened is the one before or the one after",
+TEST_CASE("an archive that is replaced while it is opened is read as the old or the new one",
           "[archive]") {
   ArchiveWorld few(3), many(3);
   few.open();

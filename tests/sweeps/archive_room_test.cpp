@@ -140,7 +140,7 @@ TEST_CASE("only what may write beside an archive may open its lock", "[archive]"
   }
 }
 
-TEST_CASE("a driver's sign of life is seen from outside", "[archive]") {
+TEST_CASE("a driver's heartbeat is visible to other processes", "[archive]") {
   ArchiveWorld world(1);
   world.open();
   const timespec long_ago[2] = {{1000, 0}, {1000, 0}};

@@ -72,7 +72,7 @@ TEST_CASE("a runtime newer than the driver serves fails, an older one is ok") {
   CHECK(row(examined(probe), "CUDA").verdict == Verdict::ok);
 }
 
-TEST_CASE("without devices the reason is told: a failure where there should be some") {
+TEST_CASE("without devices the reason is given: a failure where there should be some") {
   backends::CudaProbe probe = healthy_h200();
   probe.devices.clear();
   probe.problem = "no CUDA-capable device is detected";
@@ -83,7 +83,7 @@ TEST_CASE("without devices the reason is told: a failure where there should be s
   CHECK(row(examined(probe), "CUDA").verdict == Verdict::warn);
 }
 
-TEST_CASE("what only costs a feature is a warning: NVML its telemetry, NCCL the broadcast") {
+TEST_CASE("a lack that only costs a feature is a warning: NVML its telemetry, NCCL the broadcast") {
   backends::CudaProbe probe = healthy_h200();
   probe.nvml_driver.clear();
   probe.nvml_problem = "libnvidia-ml.so.1: cannot open shared object file";

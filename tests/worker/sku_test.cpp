@@ -71,7 +71,7 @@ TEST_CASE("a card held below the SKU's power limit is not that SKU") {
                     Contains("is limited to 500 W, h200-141gb has 700 W"));
 }
 
-TEST_CASE("what a device does not say of itself is not held against it") {
+TEST_CASE("properties that a device does not report are not checked") {
   CHECK(detect_sku("sweeps", {"NVIDIA H200", 143771, "", 0, ""}) == "h200-141gb");
 }
 

@@ -158,7 +158,7 @@ TEST_CASE("what is thrown decides the verdict") {
       CHECK(crew.next<Failed>().machine_fault == machine_fault);
     }
   }
-  SECTION("something that is no exception class is caught too") {
+  SECTION("a thrown value of any type is caught") {
     Crew crew(throwing([] { throw 42; }));
     crew.say(Assign{{1, 1}, ""});
     CHECK(crew.next<Failed>().reason == "an exception of unknown type");
@@ -214,7 +214,7 @@ TEST_CASE("a stop abandons the running cell and says so before the goodbye") {
   CHECK_FALSE(crew.next<Goodbye>().stuck);
 }
 
-TEST_CASE("a cell that does not stop leaves its worker stuck, which it says") {
+TEST_CASE("a cell that does not stop leaves its worker stuck, and the worker reports it") {
   // Static: the thread that is left behind may use it after the test case.
   static Gate release;
   static Gate released;

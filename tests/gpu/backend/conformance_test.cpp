@@ -52,7 +52,7 @@ void require_same_decisions(const Served& a, const Served& b, const Serving& ser
 
 }  // namespace
 
-TEST_CASE("simulator, host and device take every decision alike when their steps take as long") {
+TEST_CASE("simulator, host and device make the same decisions when their steps take equally long") {
   NEEDS_DEVICE;
   const auto architecture = GENERATE(model::Architecture::llama, model::Architecture::opt);
   const Conformance world(architecture);
@@ -74,7 +74,7 @@ TEST_CASE("simulator, host and device take every decision alike when their steps
   for (const int count : {preemptions, hits, pins, evictions}) CHECK(count > 0);
 }
 
-TEST_CASE("the simulator takes every decision of a device that samples freely") {
+TEST_CASE("the simulator makes the same decisions as a device that samples freely") {
   NEEDS_DEVICE;
   const Conformance world(model::Architecture::llama);
   support::for_each_seed(40, [&](std::uint64_t seed) {
@@ -85,7 +85,7 @@ TEST_CASE("the simulator takes every decision of a device that samples freely") 
   });
 }
 
-TEST_CASE("one more block in the device's pool is enough to decide otherwise") {
+TEST_CASE("a device's pool larger by one block changes decisions") {
   NEEDS_DEVICE;
   const Conformance world(model::Architecture::llama);
   int differing = 0;

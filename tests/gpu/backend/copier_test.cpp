@@ -185,7 +185,7 @@ TEST_CASE("a copy that is left out of a load is noticed, whatever the block held
   CHECK_THROWS_AS(world.move(CopyDirection::load, scattered(0, 8)), backends::CorruptBlock);
 }
 
-TEST_CASE("a block that is given away before its store is through is noticed when it is loaded") {
+TEST_CASE("a block that is reallocated before its store is done is detected when it is loaded") {
   NEEDS_DEVICE;
   CopyWorld world(2 << 20, {.debug = true, .skip_copy = {}});
   world.move(CopyDirection::store, scattered(0, kArenaBlocks));

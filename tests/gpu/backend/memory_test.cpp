@@ -134,7 +134,7 @@ TEST_CASE("a pool that does not fit is out of memory, and a smaller cell works a
   CHECK(first_token(*cell) == before);
 }
 
-TEST_CASE("cells one after the other get the same tokens, and the pool of each is as large") {
+TEST_CASE("consecutive cells sample the same tokens and have pools of the same size") {
   NEEDS_DEVICE;
   DeviceWorld world;
   CudaCellOptions options = small_cell(0);

@@ -60,7 +60,7 @@ TEST_CASE("a device's blocks that are not copied are noticed under every kind of
   }
 }
 
-TEST_CASE("a device's blocks that are given away before they are stored are noticed") {
+TEST_CASE("a device's blocks that are reallocated before they are stored are detected") {
   NEEDS_DEVICE;
   DeviceBench bench = bench_of(model::Architecture::llama);
   for (const Way& way : ways_of_tiers()) {

@@ -168,7 +168,7 @@ TEST_CASE("sums that are zero cross from CTA to CTA like all others", "[gpu]") {
   CHECK(std::all_of(y.begin(), y.end(), [](float x) { return x == 0.f; }));
 }
 
-TEST_CASE("more rows than a few, and shapes that kernels do not know, are refused", "[gpu]") {
+TEST_CASE("too many rows, and shapes that kernels do not know, are refused", "[gpu]") {
   NEEDS_DEVICE;
   const auto refused = [](const gpu::SmallGemm& op) {
     CHECK_THROWS_AS(gpu::small_gemm(op, nullptr), std::invalid_argument);

@@ -17,7 +17,7 @@ describe("a job", () => {
     expect(job.turns[0]?.parts).toMatchObject({ queue: 0.5, decode: 1 });
   });
 
-  it("names who took its KV", () => {
+  it("names the jobs that evicted its KV", () => {
     expect(viewJob(indexed, indexed.jobOfId.get("a")!).losses).toMatchObject([{ kind: "evict_gpu", blocks: 7, by: "b, turn 1" }]);
     expect(viewJob(indexed, indexed.jobOfId.get("b")!).losses).toEqual([]);
   });

@@ -198,7 +198,7 @@ describe("one gap", () => {
   });
 });
 
-it("a CSV of a chart says whose its numbers are, of which kind, and over how many repeats", () => {
+it("a CSV of a chart has the source and kind of its numbers, and how many repeats", () => {
   const columns = sourced(panel("a"), table([5, 6], { s: (row) => row }), () => "10", (row) => row + 1);
   expect(Object.fromEntries(columns.map((each) => [each.name, each.values]))).toEqual({
     s: [5, 6], gpu: ["a", "a"], settings: ["", ""], jps: ["10", "10"], figures: ["MODELLED (sim)", "MODELLED (sim)"], repeats: [1, 2],

@@ -26,7 +26,7 @@ describe("spans of rows", () => {
 });
 
 describe("groups", () => {
-  it("keep the order of their rows and leave out rows of nobody", () => {
+  it("keep the order of their rows and leave out rows without a group", () => {
     const groups = new Groups(groupsOf(Int32Array.of(1, -1, 0, 1), 2));
     expect([[...groups.of(0)], [...groups.of(1)]]).toEqual([[2], [0, 3]]);
   });

@@ -13,7 +13,7 @@ describe("a step", () => {
     .next({ "a:0": 1, "b:0": 40 }, [], { fresh: ["b:0"] })
     .next({ "a:0": 1, "b:0": 1 });
 
-  it("lists who runs with the tokens of each, and who waits", () => {
+  it("lists running turns with their tokens, and waiting turns", () => {
     const first = seen(lines, 0);
     expect(names(first.running)).toEqual(["a:0"]);
     expect(names(first.waiting)).toEqual(["b:0"]);
@@ -72,7 +72,7 @@ describe("copies", () => {
     expect(inFlight).toEqual([[150], [150], [50], []]);
   });
 
-  it("that failed are none", () => {
+  it("that failed are not in flight", () => {
     const lines = new Lines().next({}).event("load", "a", { bytes: 5, reason: "load_failed" });
     expect(seen(lines, 0).transfers).toEqual([]);
   });

@@ -30,7 +30,7 @@ describe("the places of a figure", () => {
 
 describe("what stands at a place", () => {
   const one = series("a", [["1", 5]], [["2", 7]]);
-  it("is ours, theirs, or nothing", () => {
+  it("is our value, the published one, or nothing", () => {
     expect(ours(one, "1")?.[1]).toBe(5);
     expect(theirs(one, "1")).toBeNull();
     expect(ours(one, "2")).toBeUndefined();
@@ -39,7 +39,7 @@ describe("what stands at a place", () => {
 });
 
 describe("the foot of a figure", () => {
-  it("names who published what is drawn, and only then", () => {
+  it("names the publication if published values are drawn, and only then", () => {
     expect(footOf(chart([panel(series("a", [["1", 5]], [["1", 7]]))]))).toContain("Published: somebody, 2025.");
     expect(footOf(chart([panel(series("a", [["1", 5]]))]))).toBe("");
   });
