@@ -82,11 +82,12 @@ std::vector<DraftClaim> drafts_of(const std::string& path) {
   for (const auto* entry : in_order) {
     const auto& [key, param] = *entry;
     const std::size_t dot = key.find('.');
-    if (dot == std::string::npos) fail(key, param, "must stand in the table of a claim");
+    if (dot == std::string::npos) fail(key, param, "must be in the table of a claim");
     const std::string id = key.substr(0, dot), rest = key.substr(dot + 1);
     if (claims.empty() || claims.back().id != id) {
       if (std::ranges::find(claims, id, &DraftClaim::id) != claims.end())
-        fail(param.where, "claim " + id + " is torn apart by another");
+        fail(param.where,
+             "claim " + id + " must be written in one piece, without another claim in between");
       claims.push_back({id, param.where, {}, {}});
     }
     DraftClaim& claim = claims.back();

@@ -90,7 +90,7 @@ class ExternalFile {
     for (const auto& [key, value] : keys.items()) {
       const auto scalar = as_scalar(value);
       if (!scalar)
-        fail("config." + key + " must be a text, a number or a truth value, found " + value.dump());
+        fail("config." + key + " must be a text, a number or a boolean, found " + value.dump());
       values[key] = *scalar;
     }
     return values;

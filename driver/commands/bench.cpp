@@ -14,7 +14,8 @@ namespace {
 
 void print_sim_header() {
   std::printf(
-      "One core; workload generation and prompt hashing excluded. Blocks touched: taken, shared, "
+      "One core; workload generation and prompt hashing excluded. Blocks touched: allocated, "
+      "shared, "
       "released or registered.\n");
   std::printf("%8s %10s %12s %12s %14s %14s %16s %16s\n", "jobs", "steps", "requests", "blocks",
               "engine", "recorded", "per request", "per block");
@@ -70,7 +71,7 @@ void print_gpu(const worker::GpuFigure& figure, bool json) {
   std::fflush(stdout);
 }
 
-/// A time's bound is its floor on this device, a rate's its ceiling.
+/// The bound of a time is the least that this device can reach, that of a rate the most.
 int bench_gpu(const Options& options) {
   Options real = options;
   real.backend = "cuda";

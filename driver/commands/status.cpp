@@ -31,7 +31,7 @@ struct Counts {
   int over() const { return done + failed + not_run; }
 };
 
-// A driver says every ten seconds that it lives.
+// A driver sends a heartbeat every ten seconds.
 constexpr double kLongestSilence = 60;
 
 struct Status {
@@ -41,7 +41,7 @@ struct Status {
   std::vector<CellRecord> failed;
   std::vector<std::pair<CellRecord, sweep::RunMark>> running;
   std::optional<sweep::LiveDriver> driver;  // that runs its cells
-  double silent_s = 0;                      // since the driver's last sign of life
+  double silent_s = 0;                      // since the driver's last heartbeat
   bool is_over() const { return all.running == 0 && all.left == 0; }
   bool driver_is_silent() const { return driver && silent_s > kLongestSilence; }
 };
@@ -70,7 +70,7 @@ void count(Counts& counts, const CellRecord& cell, bool runs) {
 Status read_status(const std::string& path) {
   Status status;
   using_files([&path] { sweep::resolved(path); });  // refuses links that lead to themselves
-  // First of all: a driver that ends after this has left what is read below.
+  // Read first: a driver that ends after this has written everything that is read below.
   status.driver = sweep::live_driver(path);
   if (status.driver) status.silent_s = std::max(0.0, -seconds_until(status.driver->heard));
   if (status.driver_is_silent() && !status.driver->is_certain) status.driver.reset();
@@ -95,8 +95,8 @@ Status read_status(const std::string& path) {
   return status;
 }
 
-/// Seconds until the cells of a SKU are over, if they take what those before took; NaN where none
-/// has a time.
+/// Seconds until the cells of a SKU are over, if they take as long as earlier ones; NaN if no time
+/// is known.
 double seconds_left(const Counts& counts) {
   const int left = counts.left + counts.running;
   if (left == 0) return 0;
@@ -189,8 +189,7 @@ void print_json(const Status& status, std::ostream& out) {
   line.close(']').close('}').end_line(out);
 }
 
-/// A line whenever the counts change, until nothing is left to do or no driver lives; the caller
-/// says the rest.
+/// Prints a line whenever the counts change, until nothing is left to do or no driver runs.
 Status watch(const Options& options) {
   std::string shown;
   for (;;) {

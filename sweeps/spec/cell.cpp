@@ -78,7 +78,7 @@ Expansion::Lists Expansion::lists_of_axes() const {
   return lists;
 }
 
-/// Before a cell is formed: a million take gigabytes and a minute.
+/// Checked before any cell is formed, since a million cells take gigabytes and a minute.
 void Expansion::check_size() const {
   double points = 1;
   for (const Axis& axis : spec_.axes) points *= static_cast<double>(axis.values.size());
@@ -114,8 +114,8 @@ void Expansion::for_each_point(const Lists& lists, Action action) const {
   }
 }
 
-/// Not where an [[exclude]] or an [[override]] tells the axis's values apart: they are the author's
-/// cells then.
+/// Not if an [[exclude]] or an [[override]] distinguishes the axis's values: then the author wants
+/// these cells.
 bool Expansion::collapses(std::size_t at, const Point& point) const {
   const std::string& axis = spec_.axes[at].name;
   if (!may_collapse(axis) || counts_(cell_at(point).params, axis)) return false;
@@ -129,8 +129,7 @@ bool Expansion::collapses(std::size_t at, const Point& point) const {
                                std::ranges::none_of(spec_.overrides, tells_apart));
 }
 
-/// Takes axes that do not count out of a point. True when an earlier point has become the same by
-/// that.
+/// Removes axes that do not count from a point. True when an earlier point is then equal to it.
 bool Expansion::drop_unused(const Lists& lists, Point& point) const {
   bool is_repeated = false;
   for (std::size_t i = 0; i < point.size(); ++i) {
@@ -174,7 +173,7 @@ void Expansion::add_repeats(Cell cell) {
   }
 }
 
-/// With the seed of its first repeat.
+/// The cell of a point, with the seed of its first repeat.
 Cell Expansion::product_cell(const Point& point) const {
   Cell cell = cell_at(point);
   cell.seed = spec_.repeat.seed;
@@ -218,8 +217,8 @@ void Expansion::add_include(const Include& include) {
   });
 }
 
-/// An include that names an excluded cell plans it after all; one that names a planned cell is a
-/// slip.
+/// An include that names an excluded cell plans it after all; one that names a planned cell is an
+/// error.
 void Expansion::add_included(const Include& include, const Cell& cell) {
   const auto [known, added] = known_.emplace(canonical_json(cell.params), cells_.size());
   if (added) return add_repeats(cell);
@@ -245,7 +244,7 @@ std::optional<Cell> first_planned(const SweepSpec& spec, const Counts& counts) {
 }
 
 std::string label(const Cell& cell) {
-  // Another card's pool must not pass for the card's own, wherever the cell is named.
+  // The label always says when a cell has another card's pool.
   static const std::string kEmulate = "engine.emulate";
   std::string text;
   const auto add = [&](const std::string& key, const Value& value) {

@@ -344,7 +344,7 @@ TEST_CASE("an invalid file of claims is refused with the place of the error", "[
   CHECK(refusal(kRatio) == "accepted");
   CHECK_THAT(refusal(std::string(kRatio) + "experimant = \"a\"\n"),
              Contains("page.toml:10:") && Contains("did you mean experiment?"));
-  CHECK_THAT(refusal("says = \"x\"\n"), Contains("must stand in the table of a claim"));
+  CHECK_THAT(refusal("says = \"x\"\n"), Contains("must be in the table of a claim"));
   CHECK_THAT(refusal("[A]\nsays = \"x\"\nsource = \"y\"\nhigh = 1\n"), Contains("lacks metric"));
   CHECK_THAT(refusal("[A]\nsays = \"x\"\nsource = \"y\"\nmetric = \"m\"\n"),
              Contains("needs low, high, or a tolerance"));

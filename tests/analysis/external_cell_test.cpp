@@ -69,7 +69,7 @@ TEST_CASE("an error in an external result is named with its file and key", "[ext
       {with("\"lab-naive\"", "7"), "experiment must be a text that is not empty, found 7"},
       {with("MEASURED", "GUESSED"),
        "kind must begin with MEASURED ( or MODELLED (, found \"GUESSED"},
-      {with("0.5", "[1]"), "config.scale must be a text, a number or a truth value, found [1]"},
+      {with("0.5", "[1]"), "config.scale must be a text, a number or a boolean, found [1]"},
       {with("293.5", "\"fast\""), "figures.output_tok_per_s must be a number, found \"fast\""},
       {with("{\"output_tok_per_s\": 293.5, \"jobs\": 16}", "{}"),
        "figures must be a table that is not empty, found {}"},

@@ -6,7 +6,7 @@ namespace worker {
 
 std::vector<KeyRow> rows_of_cell();    // what runs on what: gpu, model, weights.*, sim.*, record.*
 std::vector<KeyRow> rows_of_engine();  // engine.*
-std::vector<KeyRow> rows_of_policy();  // policy and policy.*, but for the host tier's
+std::vector<KeyRow> rows_of_policy();  // policy and policy.*, except the host tier's
 std::vector<KeyRow> rows_of_tier();    // the host tier and preemption
 std::vector<KeyRow> rows_of_workload();  // workload.* and jps
 

@@ -10,10 +10,10 @@ namespace worker {
 engine::SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape);
 /// Schedulers that have no prefix cache refuse one.
 bool bind_prefix_caching(ParamBinder& in, const engine::SchedulerConfig& scheduler);
-/// What admissions leave free of the pool that `engine` has.
+/// The blocks of `engine`'s pool that admissions leave free.
 void bind_watermark(ParamBinder& in, engine::EngineConfig& engine);
 
-/// The keys policy.*, but for the host tier's.
+/// The keys policy.*, except the host tier's.
 policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& engine);
 
 /// The host tier: policy.tier with its keys, policy.preemption, dram_gib or engine.host_kv_tokens,
@@ -24,7 +24,7 @@ HostLink bind_tier(ParamBinder& in, ExperimentConfig& config);
 WorkloadConfig bind_workload(ParamBinder& in, const ExperimentConfig& config,
                              std::int64_t arrival_seed, int vocabulary);
 
-/// The keys weights.* and those of engine.* that only a backend with a real model looks at; empty
+/// The keys weights.* and those of engine.* that only a backend with a real model uses; empty
 /// for sim, where they make no difference.
 std::optional<Transformer> bind_transformer(ParamBinder& in, const std::string& backend,
                                             const model::ModelConfig& model, Profiles& profiles);

@@ -23,8 +23,8 @@ struct DoctorInput {
   std::filesystem::path profiles;        // folder of SKU profiles
 };
 
-/// Checks everything that runs are known to fail on, and changes nothing: the only file is a
-/// temporary one in the archive's folder. Never throws because of a finding.
+/// Checks everything that is known to make runs fail. Changes nothing, apart from a temporary file
+/// in the archive's folder. Never throws because of a finding.
 std::vector<DoctorRow> examine(const DoctorInput& input);
 
 /// The rows about devices, their driver and their libraries.

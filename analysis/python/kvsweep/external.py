@@ -44,7 +44,7 @@ def load(path):
             raise ValueError(f"{path}: figure {name} must be a number, found {value!r}")
     for key, value in found["config"].items():
         if not isinstance(value, (str, int, float)):
-            raise ValueError(f"{path}: config.{key} must be a text, a number or a truth value, found {value!r}")
+            raise ValueError(f"{path}: config.{key} must be a text, a number or a boolean, found {value!r}")
     figures = {name: float(value) for name, value in found["figures"].items()}
     return External(found["name"], found["experiment"], found["kind"], found["config"], figures)
 

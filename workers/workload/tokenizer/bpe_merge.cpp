@@ -92,7 +92,7 @@ void BpeMerger::offer(std::uint32_t at) {
   std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
 }
 
-/// Merges the part with its right neighbor, which leaves the list.
+/// Merges the part with its right neighbor and removes the neighbor from the list.
 void BpeMerger::join(std::uint32_t at) {
   auto& part = parts_[at];
   auto& gone = parts_[part.next];

@@ -25,7 +25,7 @@ export const interval = (value: Interval, digits = 4): string =>
   value === null ? "" : `${num(value[0], digits)} … ${num(value[1], digits)}`;
 
 /**
- * A cell of a table; on narrow screens, where rows are lists, the head of its column stands before
+ * A cell of a table. On narrow screens, which show rows as lists, the head of its column precedes
  * it.
  */
 export interface Cell {
@@ -63,8 +63,8 @@ function cellElement(cell: Cell, column: Column | undefined): HTMLElement {
 }
 
 /**
- * A table that scrolls in its own box, reachable by the keyboard; its roles survive that rows
- * become lists.
+ * A table that scrolls in its own box and is reachable by keyboard. Explicit roles keep it a table
+ * when rows are shown as lists.
  */
 export function dataTable(label: string, columns: Column[], rows: Cell[][]): HTMLElement {
   const heads = columns.map(({ name, is_number }) =>

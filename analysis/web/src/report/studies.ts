@@ -65,7 +65,7 @@ function studySection(study: string, charts: StudyChart[]): Card {
   const element = h("section", { class: "study", "aria-label": `Figures of ${study}` },
     h("h2", {}, `Figures: ${study}`),
     h("p", { class: "small muted" }, "Filled: what the cells of these archives gave, median over the repeats. ",
-      "Hollow or dashed: published values. EXTERNAL: what something else got."),
+      "Hollow or dashed: published values. EXTERNAL: results of other programs."),
     h("div", { class: "nine" }, ...cards.map((card) => card.element)));
   return { element, refresh: () => cards.forEach((card) => card.refresh()) };
 }
