@@ -6,9 +6,9 @@
     python3 hf_baseline.py --gpu h200-141gb --random-weights -o hf.json   # without a checkpoint
     analysis/python/kvsweep-figures lab-naive.h5 --external hf.json -o figs/
 
-Needs torch and transformers, a GPU with room for the model, and access to its weights, or none of them: a model of the same shape
-with random weights takes as long for each token, as no sequence ends early. The result is an external cell
-(analysis/python/kvsweep/external.py) that stands beside those of sweeps/experiments/lab-naive.toml. Tokens count up to each
+Needs torch and transformers, a GPU with room for the model, and access to its weights. A model of the same shape with random
+weights takes as long for each token, since no sequence ends early. The result is an external cell
+(analysis/python/kvsweep/external.py) that is shown beside those of sweeps/experiments/lab-naive.toml. Tokens count up to each
 sequence's end; what a batch pads does not. One pass warms up; the rate is the median of the passes that follow.
 """
 import argparse

@@ -96,7 +96,8 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
     }
   }
   if (archives.empty())
-    throw sweep::SpecError("a report needs an archive: results from elsewhere stand beside cells");
+    throw sweep::SpecError(
+        "a report needs an archive: external results are only shown beside its cells");
   for (const std::string& path : archives) {
     report.readers.emplace_back(path);
     report.archives.push_back(describe(report.readers.back(), path));

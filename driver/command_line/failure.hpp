@@ -6,14 +6,15 @@
 
 namespace driver {
 
-/// To be called where an exception is being handled: says on standard error what is wrong, with
-/// what can be done about it. The exit code that it means.
+/// Call while an exception is being handled. Prints to standard error what is wrong and what to do
+/// about it, and returns the exit code.
 ExitCode report_failure();
 
-/// Says that reading these archives crashed a process, and the exit code of that.
+/// Prints that reading these archives crashed a process, and returns the exit code.
 ExitCode report_crash(const std::vector<std::string>& archives, int signal);
 
-/// A full disk or a closed pipe shows in the last write at the latest. Throws then.
+/// Flushes standard output. Throws when something could not be written, e.g. because the disk is
+/// full.
 void check_standard_output();
 
 }  // namespace driver

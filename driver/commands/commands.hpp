@@ -4,13 +4,13 @@
 
 namespace driver {
 
-/// What is wrong with the archive that `run` would go on with; "" when nothing is, or when this is
-/// not the process that drives. To be called ahead of MPI: looking takes a fork.
+/// Describes the damage of the archive that `run` would resume; empty if there is none or if this
+/// process is not the driver. Call before MPI starts, since the check forks.
 std::string damage_before_run(const Options& options);
 
 // One function a subcommand, each in the file of its name. They return the exit code.
 int plan(const Options& options);
-/// `damage`, where not empty, is what is wrong with the archive, and ends the run.
+/// Text in `damage` describes a damaged archive and ends the run.
 int run(const Options& options, const DrainSignals& signals, const std::string& damage);
 int salvage(const Options& options);
 int status(const Options& options);

@@ -27,7 +27,7 @@ std::string listed(const std::vector<std::string>& words) {
   return text;
 }
 
-/// A limit that only keeps arithmetic in bounds is no news.
+/// Omits a maximum that only keeps arithmetic in bounds.
 std::string range(const worker::Whole& whole) {
   if (whole.max >= worker::kMostOf32Bits) return "at least " + std::to_string(whole.min);
   return std::to_string(whole.min) + "-" + std::to_string(whole.max);

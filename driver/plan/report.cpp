@@ -88,7 +88,7 @@ PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const P
   return line;
 }
 
-/// Of a backend whose tiers are memory, and not numbers.
+/// Whether host tiers take real memory. The simulator only counts their blocks.
 bool has_real_tiers(const Plan& plan) { return plan.backend != "sim"; }
 
 /// JSON has no NaN.

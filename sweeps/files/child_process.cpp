@@ -62,7 +62,7 @@ ChildProcess::ChildProcess(const std::function<int()>& work) {
   int exit_code = 1;
   try {
     exit_code = work();
-  } catch (...) {  // `work` itself reports what is to be known
+  } catch (...) {  // errors are reported by `work` itself
   }
   ::_exit(exit_code);
 }

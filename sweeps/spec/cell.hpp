@@ -26,7 +26,7 @@ struct Cell {
   std::string reason;  // why it is excluded
 };
 
-/// Whether cells may differ in that `key` counts: a parameter of policies, or dram_gib.
+/// Whether `key` may count in some cells and not in others: a parameter of policies, or dram_gib.
 inline bool may_collapse(std::string_view key) {
   return key.starts_with("policy.") || key == kDramAxis;
 }
@@ -41,9 +41,8 @@ using Counts = std::function<bool(const ParamMap&, const std::string& key)>;
 /// kMostCells.
 std::vector<Cell> expand(const SweepSpec& spec, const Counts& counts);
 
-/// The first cell of the cross product that is not excluded, without the others being formed: what
-/// is wrong with it whatever the axes say is wrong with all. Throws SpecError when there are too
-/// many cells.
+/// The first cell of the cross product that is not excluded. Forms no other cell, so that an error
+/// that all cells have is found early. Throws SpecError when there are too many cells.
 std::optional<Cell> first_planned(const SweepSpec& spec, const Counts& counts);
 
 /// "gpu=h100-80gb policy=fcfs jps=1", with " engine.emulate=a100-40gb" behind it for a pool that is

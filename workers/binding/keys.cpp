@@ -35,7 +35,7 @@ std::vector<KeyRow> rows_of_sweep() {
                "digits, '.', '_' and '-'."},
       {.name = "sweep.backend",
        .type = OneOf{{"sim", "cpu", "cuda"}},
-       .fallback = optional("--backend says it"),
+       .fallback = optional("from --backend"),
        .says = "What executes the steps: a cost model, the model in plain C++, or the model on a "
                "GPU; --backend overrides it."},
       {.name = "repeat.n",

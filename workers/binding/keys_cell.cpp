@@ -22,7 +22,7 @@ std::vector<KeyRow> rows_of_hardware() {
        .fallback = optional("random weights"),
        .where = "backend != sim",
        .says = "Hugging Face folder whose config.json and tensors are those of the model; its "
-               "weights count, not where it lies."},
+               "weights count, not its path."},
       {.name = "weights.seed",
        .type = Whole{0, kMostOf64Bits},
        .fallback = value("1"),

@@ -50,7 +50,7 @@ std::vector<KeyRow> rows_of_prefill() {
        .fallback = value("true"),
        .where = "engine.scheduler = v1",
        .says = "Admits a request only when blocks for its whole current sequence are free, and "
-               "not for its first chunk alone."},
+               "not just for its first chunk."},
       {.name = "engine.chunking",
        .type = OneOf{{"off", "fixed", "adaptive"}},
        .fallback = computed("fixed where engine.chunk_tokens is above 0, otherwise off"),
@@ -68,7 +68,7 @@ std::vector<KeyRow> rows_of_prefill() {
        .type = Flag{},
        .fallback = computed("true for engine.scheduler v1 with policy.layout paged, otherwise "
                             "false"),
-       .says = "Whether blocks of computed prefixes are shared and found again, as in vLLM."},
+       .says = "Whether requests share the blocks of common prefixes, as in vLLM."},
       {.name = "engine.watermark_tokens",
        .type = Whole{0, kMostTokens},
        .fallback = value("0"),

@@ -28,8 +28,8 @@ std::vector<KeyRow> rows_of_order() {
        .fallback = value("last_unpinned"),
        .where = "policy.order = job_fcfs|cache_ttl",
        .says = "Which running request is preempted: the one admitted last whose job is not "
-               "pinned, one of the job that came last unless the turn ends it, or one of the "
-               "job that came last whatever its turn."},
+               "pinned, one of the latest job but not a job's last turn, or one of the latest "
+               "job whatever its turn."},
       {.name = "policy.max_active_programs",
        .type = Whole{0, kMostOf32Bits},
        .fallback = value("0"),

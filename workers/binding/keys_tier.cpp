@@ -85,12 +85,12 @@ std::vector<KeyRow> rows_of_tiers() {
        .fallback = value("recompute"),
        .neutral = "recompute",
        .says = "What happens to a preempted request's KV: recomputed, swapped to host memory, "
-               "swapped block by block as far as needed, or whichever of the two is faster."},
+               "swapped block by block as needed, or recomputed or swapped, whichever is faster."},
       {.name = "policy.swap_partially",
        .type = Flag{},
        .fallback = value("false"),
        .where = "policy.preemption != recompute",
-       .says = "Swaps the blocks that fit where host memory does not hold all of a request."},
+       .says = "If host memory has no room for all blocks of a request, swaps those that fit."},
   };
 }
 

@@ -140,7 +140,7 @@ std::vector<KeyRow> rows_of_recordings() {
                "prompt and output, one request a line."},
       {.name = "workload.tokenizer",
        .type = FilePath{},
-       .fallback = optional("token counts stand in the file"),
+       .fallback = optional("token counts are in the file"),
        .where = kRecorded,
        .says = "A tiktoken vocabulary or Hugging Face tokenizer.json, for trajectories that are "
                "recorded as text."},

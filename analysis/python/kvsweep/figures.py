@@ -51,7 +51,7 @@ def main(words=None):
     externals = given.external + [path for path in given.archives if path.endswith(".json")]
     archives = [path for path in given.archives if not path.endswith(".json")]
     if not archives:
-        parser.error("there is no archive: results from elsewhere stand beside cells")
+        parser.error("there is no archive: external results are only shown beside its cells")
     formats = given.formats.split(",")
     if unknown := set(formats) - {"pdf", "svg", "png"}:
         parser.error(f"unknown format {', '.join(sorted(unknown))}; there are pdf, svg and png")

@@ -74,8 +74,8 @@ bool V1Batching::admit_head(Step& step) {
          : full                  ? StopReason::max_seqs
                                  : try_admit(head, step);
   if (stop == StopReason::none) return true;
-  // With nothing running, only pins and blocks held with loaded KV can be in the way. Progress
-  // comes before promises.
+  // With nothing running, only pins and blocks held with loaded KV can be in the way. Making
+  // progress matters more than keeping them.
   if (!state_.running.empty() || stop == StopReason::chunking_off) return false;
   return state_.release_prefetched(KvReason::pressure_admit, step.now) ||
          state_.release_held(&head, KvReason::pressure_admit, step.now) ||

@@ -44,8 +44,8 @@ export function externalsSection(report: Report): HTMLElement | null {
     config: (row) => configOf(row.cell), file: (row) => row.cell.file,
   });
   return section("externals", "Results from elsewhere",
-    h("p", {}, "kvsweep did not run these. They count in no table, claim or median of this page but here, and ",
-      "stand as series of their own in the figures that show what they stand beside."),
+    h("p", {}, "kvsweep did not run these. No other table, claim or median of this page includes them. ",
+      "Figures show them as series of their own."),
     bar("externals.csv", csv),
     ...externals.map((cell, position) => tableOf(report, cell, position)));
 }

@@ -113,7 +113,7 @@ export function queueChart(store: Store): Drawing {
   };
 }
 
-const STALL = "Stall: time in which everybody waited for copies";
+const STALL = "Stall: time in which the whole batch waited for copies";
 const NO_STALL = "Stalls by step are not recorded here; those of turns are, in where the time of a job goes";
 
 const moves = (rates: Maybe[]): boolean => rates.some((rate) => rate !== null && rate > 0);

@@ -166,7 +166,7 @@ export class JobPanel {
     const when = (time: number) => h("button", { type: "button", class: "link", onclick: () => this.use.seek(time) }, seconds(time));
     const cells = (loss: Loss): Child[] => [when(loss.time), loss.kind, loss.reason, loss.by, num(loss.blocks)];
     const { losses } = view;
-    const note = losses === null ? "being read ..." : losses.length === 0 ? "nobody: the job kept its KV" : `${num(losses.length)} losses`;
+    const note = losses === null ? "being read ..." : losses.length === 0 ? "none: the job kept its KV" : `${num(losses.length)} losses`;
     replace(
       this.losses,
       h("h3", {}, "Evicted by ", h("small", { class: "muted" }, note)),
