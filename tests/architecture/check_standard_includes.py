@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every name of the standard library has its header, though files are compiled several at a time.
+"""Every file includes the headers of the standard names that it uses, although files are compiled several at a time.
 
     check_standard_includes.py ROOT [--expect FILE]
 

@@ -7,7 +7,7 @@
 
 namespace support {
 
-/// How a program ended and what it said.
+/// Exit code and output of a program.
 struct Outcome {
   int exit_code;  // 128 + the signal's number when one ended it
   std::string out, err;
@@ -23,7 +23,7 @@ class Program {
   /// Runs `kvsweep` with these words. Standard output goes to `out_path` where one is given.
   Outcome run(const std::vector<std::string>& words, const std::string& out_path = "") const;
 
-  /// Writes a file into the folder; what the program is given may name it without a folder.
+  /// Writes a file into the folder, which is the working directory of the program.
   void write(const std::string& name, const std::string& text) const { folder_.write(name, text); }
   std::string read(const std::string& name) const;
   std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
@@ -37,7 +37,7 @@ class Program {
   TempDir folder_;
 };
 
-/// Two cells of three small jobs each; the lines of workload.jobs and jps are counted on by tests.
+/// Two cells of three small jobs each; tests rely on the line numbers of workload.jobs and jps.
 inline const std::string kTinySweep = R"(schema = 1
 [sweep]
 name = "tiny"

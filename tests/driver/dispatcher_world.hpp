@@ -22,8 +22,8 @@ inline driver::CellTask big_cell(int index, double host_gib, double estimate_s =
   return {.cell = index, .sku = "h100-80gb", .estimate_s = estimate_s, .host_gib = host_gib};
 }
 
-/// The workers of a dispatcher: does what its commands say and holds each against what must
-/// always be true. A broken promise throws std::logic_error.
+/// The workers of a dispatcher. Executes its commands and checks each against the invariants. A
+/// violation throws std::logic_error.
 class World {
  public:
   World(std::vector<driver::CellTask> cells, driver::DispatchRules rules)
@@ -53,7 +53,7 @@ class World {
     const Running run = end(worker);
     on(driver::CellFailed{worker, run.attempt, kind, "broke"});
   }
-  /// The machine fails the cell.
+  /// The cell ends by a fault of the machine.
   void fault_machine(int worker) {
     const Running run = end(worker);
     on(driver::CellFailed{worker, run.attempt, sweep::CellStatus::failed, "disk full", false,
@@ -79,8 +79,8 @@ class World {
   }
   void drain() { on(driver::Drain{}); }
   void stop_now() { on(driver::StopNow{}); }
-  /// Lets time pass, with a tick a second. Busy workers are heard of, unless they are `silent`, and
-  /// their cells come on, unless they are `stalled`.
+  /// Lets time pass, with a tick a second. Busy workers send heartbeats, unless they are `silent`,
+  /// and their cells progress, unless they are `stalled`.
   void pass(seconds span, std::set<int> silent = {}, std::set<int> stalled = {}) {
     for (; span > seconds(0); span -= seconds(1)) {
       now += seconds(1);

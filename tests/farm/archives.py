@@ -1,4 +1,4 @@
-"""What archives and shards hold, read with h5py and nothing of kvsweep's own."""
+"""The contents of archives and shards, read with h5py alone."""
 import glob
 import os
 
@@ -11,7 +11,7 @@ except ImportError:
     h5py = None
 
 STATUS = ("planned", "ok", "failed", "timeout", "infeasible", "excluded", "quarantined")
-# Written by the run that had the cell, at the end of it: another run would leave another value.
+# Written when the cell ends, so a second run of the cell would write other values.
 RUN_COLUMNS = ("t_start_utc", "t_end_utc", "wall_s", "digest", "rank", "attempts")
 
 
@@ -36,8 +36,8 @@ def cells(path):
 
 
 def finished_cells(path):
-    """Label -> what tells one run of a cell from another, of every committed cell with a result:
-    those in the archive and those in shards beside it."""
+    """Label -> values that differ between two runs of a cell, for every committed cell with a result
+    in the archive or in a shard."""
     found = {}
     if os.path.exists(path):
         for label, row in cells(path).items():
@@ -58,7 +58,7 @@ def shard_row(path):
 
 
 def datasets(archive):
-    """Path -> dataset, of what must be equal in archives of equal cells."""
+    """Path -> dataset, for all datasets that must be equal in archives of the same cells."""
     found = {}
 
     def visit(path, item):
@@ -81,7 +81,7 @@ def same(a, b):
 
 
 def differences(path_a, path_b):
-    """Names of datasets in which two archives differ, whatever is volatile aside."""
+    """Names of the non-volatile datasets in which two archives differ."""
     need_h5py()
     with h5py.File(path_a, "r") as a, h5py.File(path_b, "r") as b:
         in_a, in_b = datasets(a), datasets(b)

@@ -1,4 +1,4 @@
-"""A cell that goes wrong is recorded with its reason and stops no other."""
+"""A cell that fails is recorded with its reason, and the others run."""
 import base64
 import json
 import os
@@ -75,7 +75,7 @@ def timeout():
 
 
 def kill_worker(folder, number, ranks=2):
-    """Sends a signal to a worker while all of them are at cells; what the marks say then."""
+    """Sends a signal to a worker while every worker runs a cell. Returns the marks after that."""
     run = folder.start_run("--archive", "a.h5", ranks=ranks)
     os.kill(run.until_workers_are_at_cells(ranks, folder.marks), number)
     outcome = run.wait()
@@ -171,7 +171,7 @@ def one_process_alone():
 @case("a worker that somebody else kills counts against no cell, and the run can be resumed")
 def killed_worker():
     archives.need_h5py()
-    # More cells than the first kill and what runs on behind it leave to end: in the second there is company again.
+    # Enough cells that other cells still run at the second kill.
     with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=6, jobs=800)) as folder:
         for _ in range(2):
             mark = kill_worker(folder, signal.SIGKILL, ranks=3)

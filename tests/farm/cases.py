@@ -1,4 +1,4 @@
-"""Test cases whose names are sentences: `python3 FILE "sentence"` runs one, without it all."""
+"""Test cases whose names are sentences: `python3 FILE "sentence"` runs one, `python3 FILE` all."""
 import os
 import sys
 import time

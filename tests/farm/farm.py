@@ -12,7 +12,7 @@ from cases import expect, skip
 
 PROGRAM = os.environ["KVSWEEP_PROGRAM"]
 MPIEXEC = os.environ.get("KVSWEEP_MPIEXEC") or "mpirun"
-PATIENCE_S = 120  # with a machine that does other work
+PATIENCE_S = 120  # on a machine that also does other work
 
 
 def sweep(name="farm", gpus=("h100-80gb", "a100-40gb"), policies=("fcfs", "job_fcfs", "continuum"),
@@ -67,7 +67,7 @@ class Outcome:
 
 
 class Running:
-    """A command and all that it starts: a session of its own."""
+    """A command and its child processes, in a session of their own."""
 
     def __init__(self, words, folder, env):
         self.out, self.err = (open(tempfile.mkstemp(dir=folder.scratch)[1], "w+b")
@@ -123,7 +123,7 @@ class Running:
         return pid
 
     def until_workers_are_at_cells(self, ranks, marks):
-        """Each works at one that is marked as started; an earlier run may have left marks behind. Returns a worker's process."""
+        """Waits until each worker runs a cell that is marked as started; earlier runs may have left marks. Returns a worker's process."""
         pids = []
 
         def all_marked():
@@ -170,7 +170,7 @@ class Running:
 
 
 class Folder:
-    """A temporary folder with a sweep file, and runs of kvsweep in it. Nothing outlives it."""
+    """A temporary folder with a sweep file, and runs of kvsweep in it. Removes the folder and ends the runs at its exit."""
 
     def __init__(self, text=None):
         # In memory where possible: these tests are about what is written when, not about the disk.
@@ -206,7 +206,7 @@ class Folder:
         return sorted(os.path.relpath(found, self.path) for found in glob.glob(self.file(pattern)))
 
     def marks(self, archive="a.h5"):
-        """What is noted of cells that have started and not ended."""
+        """The marks of cells that have started and not ended."""
         found = []
         for name in self.names(archive + ".d/*.run"):
             with contextlib.suppress(FileNotFoundError):
@@ -223,7 +223,7 @@ class Folder:
         return env
 
     def start(self, *words, ranks=1, mpi_options=(), more=(), prefix=()):
-        """One rank is a process without mpirun. `more` of the environment; `prefix`: a command that runs it."""
+        """One rank runs without mpirun. `more` is added to the environment; `prefix` is a command that starts kvsweep."""
         launcher = [] if ranks == 1 else [MPIEXEC, "--oversubscribe", "--bind-to", "none",
                                           *mpi_options, "-n", str(ranks)]
         return Running([*prefix, *launcher, PROGRAM, *words], self, self.environment(more))
@@ -241,7 +241,7 @@ def need_root():
 
 
 def fill(disk):
-    """Takes the space that a disk has left; returns the file to remove."""
+    """Fills the disk; returns the file to remove."""
     path = os.path.join(disk, "filler")
     with open(path, "wb", buffering=0) as filler, contextlib.suppress(OSError):
         while filler.write(bytes(4096)):

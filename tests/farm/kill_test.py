@@ -14,7 +14,7 @@ MANY = sweep(name="many", repeats=11, jobs=1)
 
 
 class Reader(threading.Thread):
-    """Opens an archive ten times a second from when it is first there."""
+    """Opens an archive ten times a second once it exists."""
 
     def __init__(self, path):
         super().__init__(daemon=True)
@@ -62,20 +62,20 @@ def archives_of_any_number_of_ranks():
 
 
 class Chain:
-    """An archive that is made by runs which are killed, until one gets to its end."""
+    """An archive made by runs that are killed, until one completes."""
 
     def __init__(self, folder, name, ranks):
         self.folder, self.name, self.ranks = folder, name, ranks
         self.path = folder.file(name)
-        self.stored = {}  # label -> what tells its run from another
+        self.stored = {}  # label -> values that differ between runs
         self.reported = set()
 
     def run_for(self, seconds):
-        """True when the run got to its end."""
+        """True when the run completed."""
         dead = self.folder.names(self.name + ".d/*.run")
         run = self.folder.start_run("--archive", self.name, ranks=self.ranks)
         if self.ranks == 1 and dead:
-            # The same cell comes first again. A second death in it would put it into quarantine, and rightly so.
+            # The same cell runs first again, and a second death would rightly quarantine it.
             while run.process.poll() is None and not run.outcome().finished():
                 time.sleep(0.005)
         ended = run.ended_within(seconds)
@@ -99,7 +99,7 @@ class Chain:
 
 
 def torture(folder, seed, ranks, kills, lasted):
-    """Kills runs at random instants of what an uninterrupted one takes; returns opened archives."""
+    """Kills runs at random instants within the duration of an uninterrupted run. Returns how often the archives were opened."""
     instants = random.Random(seed)
     opened = number = 0
     while kills > 0:
@@ -121,7 +121,7 @@ def torture(folder, seed, ranks, kills, lasted):
 
 
 def killed_at_random(seed, ranks, kills):
-    """How often the archives were opened meanwhile."""
+    """Returns how often the archives were opened meanwhile."""
     archives.need_h5py()
     with Folder(MANY) as folder:
         started = time.monotonic()
@@ -133,7 +133,7 @@ def killed_at_random(seed, ranks, kills):
         return opened
 
 
-# A hundred kills in four cases: with other work on the machine each stays far from its time limit.
+# A hundred kills in four cases, so that each stays within its time limit on a busy machine.
 @case("a farm killed at 25 random instants and resumed each time loses no cell and runs none twice")
 def killed_farm():
     killed_at_random(SEED, ranks=3, kills=scaled(25))

@@ -33,7 +33,7 @@ gap_s = 0.5
 
 
 def spans(node_gib):
-    """When each of the two cells started and ended, on a node of so much memory with two workers."""
+    """Start and end of each of the two cells, on a node with this much memory and two workers."""
     with Folder(TWO_TIERS) as folder:
         outcome = folder.run("--archive", "a.h5", "--node-memory-gib", str(node_gib), ranks=3)
         expect_equal(outcome.code, 0, f"exit code, {outcome}")

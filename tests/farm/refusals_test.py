@@ -1,4 +1,4 @@
-"""What cannot be used or written is refused with one message, and nothing that was there changes."""
+"""Input that cannot be used and output that cannot be written are refused with one message, and no existing file changes."""
 import os
 import re
 import subprocess
@@ -16,7 +16,7 @@ def messages(outcome):
 
 
 def expect_refused(outcome, code, *words):
-    """Ended with this code and one message that has all the words."""
+    """Checks the exit code, and that there is one message which contains all the words."""
     expect_equal(outcome.code, code, f"exit code, {outcome}")
     expect_equal(len(messages(outcome)), 1, f"messages, {outcome}")
     for word in words:

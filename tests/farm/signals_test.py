@@ -1,6 +1,6 @@
 """Asking a run to stop: it says how to go on, and the next run does.
 
-What Open MPI 4.1 makes of signals to mpirun. USR1 and USR2 go to every rank. INT, TERM and HUP end
+How Open MPI 4.1 treats signals to mpirun: USR1 and USR2 go to every rank. INT, TERM and HUP end
 the job: after a SIGCONT and a second the ranks get SIGTERM, after another second SIGKILL
 (odls_base_sigkill_timeout is that second), and mpirun returns 1 whatever the ranks return."""
 import errno
@@ -31,7 +31,7 @@ def finished(folder):
 
 
 def expect_resumable(folder, stored):
-    """The next run has what is left, and nothing else, to run."""
+    """The next run executes exactly the cells that are left."""
     resumed = folder.run("--archive", "a.h5", ranks=3)
     expect_equal(resumed.code, 0, f"exit code of the resumed run, {resumed}")
     left = {label: run for label, run in finished(folder).items() if label not in stored}

@@ -1,5 +1,5 @@
-"""Processes that are stopped, or dead under another one's number: nothing waits for them, and nothing is said of them
-that is not so."""
+"""Stopped processes, and dead ones whose process id is in use again: nothing waits for them, and reports about them
+are correct."""
 import contextlib
 import ctypes
 import os
@@ -40,7 +40,7 @@ MANY_TICKS = 50
 
 
 def stop_cell(run, pid):
-    """Stops the thread of a worker which computes its cell, and no other: the cell hangs."""
+    """Stops only the thread of a worker that computes its cell, so that the cell hangs."""
     def ticks(thread):
         with contextlib.suppress(OSError):
             with open(f"/proc/{pid}/task/{thread}/stat", encoding="ascii", errors="replace") as stat:

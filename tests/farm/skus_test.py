@@ -1,4 +1,4 @@
-"""A worker takes only cells of the SKU that it is."""
+"""A worker takes only cells of its own SKU."""
 import os
 
 import archives
@@ -25,7 +25,7 @@ def no_worker_of_the_sku():
             if archives.h5py:
                 statuses = {row["status"] for row in archives.cells(folder.file("a.h5")).values()}
                 expect_equal(statuses, {"planned"}, "statuses")
-            # The right workers have everything to do.
+            # Only the workers with the right SKU run cells.
             rest = folder.run("--archive", "a.h5", "--as-sku", "a100-40gb", ranks=ranks)
             expect_equal(rest.code, 0, f"exit code, {rest}")
             expect_equal(len(rest.finished()), 6, f"cells, {rest}")

@@ -1,4 +1,4 @@
-"""Disks that are full, small or missing: the run's trouble, and no cell's."""
+"""Full, small and missing disks are problems of the run, not of a cell."""
 import os
 import signal
 
@@ -103,7 +103,7 @@ def reader_with_a_lock():
         run.kill()
         reader = Running(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "flock", "--shared",
                           "a.h5.d/lock", "sleep", "1000"], folder, folder.environment())
-        reader.ended_within(1)  # refused; if it was not, it has the lock
+        reader.ended_within(1)  # the command is refused; otherwise it now holds the lock
         outcome = folder.run("--archive", "a.h5")
         expect_equal(outcome.code, 0, f"exit code, {outcome}, {reader.outcome()}")
 

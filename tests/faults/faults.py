@@ -1,4 +1,4 @@
-"""Runs kvsweep with one failing system call, or a kill at one, and says what became of its results.
+"""Runs kvsweep with one failing system call, or kills it at one, and reports whether results were lost.
 
     KVSWEEP_PROGRAM=... KVSWEEP_INJECTOR=... python3 -B faults.py [COUNT] [NAME...] [--log FILE]
 
@@ -43,7 +43,7 @@ jobs = 3
 
 
 class Folder:
-    """A sweep and its archive, as an undisturbed run of part of it left them."""
+    """A sweep, and the archive that an undisturbed run of a part of it left."""
 
     def __init__(self, made):
         self.path = tempfile.mkdtemp(prefix="kvsweep-faults-")
@@ -95,13 +95,13 @@ def results(folder, archive):
 
 
 class Scenario:
-    """A command, the files that faults strike, and what must hold whatever fails."""
+    """A command, the files in which calls fail, and what must hold whichever call fails."""
 
     def __init__(self, name, words, archive=None, output=None, strikes=""):
         self.name, self.words, self.archive, self.output, self.strikes = name, words, archive, output, strikes
 
     def judge(self, folder, before, whole, code, err):
-        """What is wrong, a sentence; None when nothing is."""
+        """A sentence that says what is wrong; None if nothing is."""
         if code not in LISTED_CODES | {KILLED}:
             return f"exit code {code}"
         if code > 0 and "kvsweep:" not in err:

@@ -1,4 +1,4 @@
-"""Whatever single system call fails, below every library, no result is lost and no damage passes for success."""
+"""Whichever single system call fails, below every library, no result is lost and no damage is reported as success."""
 import os
 import sys
 

@@ -1,4 +1,4 @@
-"""What a campaign has done already, a line of JSON for each trial: killed at any instant, it goes on where it was."""
+"""The finished trials of a campaign, one line of JSON each, so that a campaign killed at any instant can continue."""
 import json
 import os
 
@@ -14,7 +14,7 @@ class Journal:
                         self.done[json.dumps(key)] = found
 
     def once(self, key, trial):
-        """What the trial of this name finds, or found before."""
+        """The result of the trial with this name, from the journal or by running it."""
         name = json.dumps(key)
         if name not in self.done:
             found = json.loads(json.dumps(trial()))

@@ -1,4 +1,4 @@
-"""Flips bits of archives and lets every command that reads them try.
+"""Flips bits of archives and runs every command that reads them.
 
     KVSWEEP_PROGRAM=... python3 -B mutations.py [COUNT] [--log FILE]
 

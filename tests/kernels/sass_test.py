@@ -1,4 +1,4 @@
-"""The machine code of the kernels that access KV, launched without an access log, is that of a build that has none.
+"""Without an access log, the kernels that access KV have the same machine code as in a build that has no log.
 
 Usage: sass_test.py KERNEL NVCC ROOT: compiles kernels/attention/KERNEL.cu twice for sm_90a, as it is and with the log's headers
 replaced by those in without_log/. Compares the code of every kernel that does not log, byte by byte; of those that log, it only

@@ -1,4 +1,4 @@
-"""Jobs of `kvsweep submit` in a real Slurm: where they land, how they stop, and what is there when they are done."""
+"""Jobs of `kvsweep submit` in a real Slurm: where they run, how they stop, and which files they leave."""
 import os
 import signal
 
@@ -59,7 +59,7 @@ def time_limit():
         job, merge = cluster.submit("--sku", "a100-40gb", "--time", "1", cluster="early.toml")
         job.until_logged(FINISHED)
         frozen = cluster.until(job.worker, "a cell that runs")
-        os.kill(frozen, signal.SIGSTOP)  # however fast the machine is, Slurm's signal finds the job busy
+        os.kill(frozen, signal.SIGSTOP)  # so that the job is busy when Slurm's signal arrives, however fast the machine is
         job.until_logged("(draining)")
         os.kill(frozen, signal.SIGCONT)
         expect_equal(job.wait(), 0, job.log())

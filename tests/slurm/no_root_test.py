@@ -13,13 +13,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "farm"))
 from cases import case, expect, expect_equal, expect_in, main, skip  # noqa: E402
 
 SOURCE = os.path.dirname(os.path.dirname(HERE))
-# What any login node has; no apt, dpkg, sudo, compiler or library.
+# Commands of any login node: no apt, dpkg, sudo, compiler or library.
 BASE_TOOLS = ("bash", "cat", "cut", "dirname", "env", "grep", "head", "id", "mkdir", "nproc", "printf", "sed", "sort", "tr", "uname")
 FETCHED = {"boost": "Boost::program_options", "pcre2": "pcre2-8-static", "xz": "liblzma"}
 
 
 class Account:
-    """A folder, and commands that find nothing but what is put there."""
+    """A folder, and commands that find only the programs put there."""
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="kvs")
@@ -61,7 +61,7 @@ kvsweep_fetch_compiled({name} {target} {theirs})
                               capture_output=True, text=True, check=False)
 
     def configure(self, *options):
-        """With the libraries of FETCHED as good as not installed."""
+        """Hides the installed libraries of FETCHED."""
         modules = self.file("pkgconfig")
         os.makedirs(modules, exist_ok=True)
         for found in glob.glob("/usr/lib/*/pkgconfig/openblas.pc") + glob.glob("/usr/lib/pkgconfig/openblas.pc"):

@@ -1,4 +1,4 @@
-"""A folder with a sweep file, and jobs of `kvsweep submit` in a real Slurm of make-believe nodes on this machine."""
+"""A folder with a sweep file, and jobs of `kvsweep submit` in a real Slurm with simulated nodes on this machine."""
 import contextlib
 import glob
 import os
@@ -19,7 +19,7 @@ from cases import expect, expect_equal, skip  # noqa: E402
 PROGRAM = os.environ["KVSWEEP_PROGRAM"]
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 PATIENCE_S = 240
-# Of a cluster that cases share, one after the other; without it each case starts its own and takes it down.
+# The folder of a cluster that cases share, one after another. Without it each case starts and stops its own.
 SHARED = os.environ.get("KVSWEEP_SLURM_SANDBOX", "")
 
 
@@ -73,11 +73,11 @@ class Job:
         return self.fields().get("JobState", "")
 
     def is_over(self):
-        """With its last process gone, too: until then the state is COMPLETING."""
+        """Waits until the last process is gone, too: until then the state is COMPLETING."""
         return self.state() in ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT")
 
     def wait(self):
-        """Until it is over for good; returns its exit code."""
+        """Waits until the job has ended for good; returns its exit code."""
         self.cluster.until(self.is_over, f"end of job {self.number}")
         return int(self.fields()["ExitCode"].split(":")[0])
 
@@ -118,7 +118,7 @@ def command_lines():
 
 
 class Cluster:
-    """Slurm with an empty queue, and a folder of one case; open, it takes both with it when it closes."""
+    """Slurm with an empty queue, and the folder of one case. Both end when it closes."""
 
     def __init__(self, text=None):
         self.sandbox = find_tool()
@@ -210,11 +210,11 @@ class Cluster:
         return "".join(f"\n--- {name}\n{self.read('out/' + name)}" for name in names)
 
     def finished(self, name):
-        """Label -> which run had it, of every cell of an archive with a result."""
+        """Label -> the run that computed it, for every cell of an archive with a result."""
         return archives.finished_cells(self.file("out/" + name))
 
     def expect_same_results(self, name, *run_options):
-        """An archive of jobs holds what one process makes of the sweep alone."""
+        """Checks that the archive of the jobs equals the one that a single process makes of the sweep."""
         run = self.kvsweep("run", "small.toml", "--archive", "reference.h5", *run_options)
         expect_equal(run.returncode, 0, f"exit code of the reference, {run}")
         equal = self.kvsweep("check", "--equal", "reference.h5", "out/" + name)

@@ -1,4 +1,4 @@
-"""What the scripts of `kvsweep submit` do, run by bash with stand-ins for Slurm and mpirun. Needs no Slurm."""
+"""The scripts of `kvsweep submit`, run by bash with substitutes for Slurm and mpirun. Needs no Slurm."""
 import os
 import shutil
 import subprocess

@@ -14,7 +14,7 @@ import lzma
 import random
 import sys
 
-FEWEST = 5  # below, a tool's own times say less than everybody's
+FEWEST = 5  # with fewer, a tool's own times say less than those of all tools
 
 
 def opened(path):
