@@ -27,7 +27,7 @@ constexpr Command kCommands[] = {
      "bash)\"",
      1, 1, ""},
     {"doctor", "doctor",
-     "looks at what runs depend on here: MPI, GPUs, driver, NCCL, pinned memory, file locks", 0, 0,
+     "checks what runs depend on here: MPI, GPUs, driver, NCCL, pinned memory, file locks", 0, 0,
      "archive profiles"},
     {"export", "export A.h5 --table TABLE",
      "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry, "
@@ -47,7 +47,7 @@ constexpr Command kCommands[] = {
      "shows the cells of a sweep, what each is expected to take, and which would run", 1, 1,
      "backend archive retry-quarantined set only skip cell node-memory-gib json profiles", true},
     {"policies", "policies [NAME]",
-     "the named policies, or the parameters that one of them looks at, with their values", 0, 1,
+     "the named policies, or the parameters that one of them uses, with their values", 0, 1,
      "json profiles"},
     {"report", "report A.h5 [B.h5...] [F.json...] -o DIR",
      "writes a page to look at, DIR/index.html: tables, figures, claims and what is missing", 1,

@@ -19,7 +19,7 @@ struct NamedPolicy {
   sweep::ParamMap settings;  // of the file
 };
 
-/// A parameter that the policy looks at.
+/// A parameter that the policy uses.
 struct Parameter {
   const worker::Key* key;
   std::string value;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kEvictions = "expect.evictions", kEvictedJob = "expect.evicted_job";
 
-/// What the result shows in its stead; empty when it shows what is expected.
+/// The value that the result has instead; empty if the expectation is met.
 std::string found_instead(const Expectation& expected, const CellResult& result) {
   const auto rows = static_cast<std::int64_t>(result.evictions.rows());
   if (expected.what == kEvictions) return rows == expected.value ? "" : std::to_string(rows);

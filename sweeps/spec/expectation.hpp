@@ -10,8 +10,8 @@ namespace sweep {
 
 struct CellResult;
 
-/// What every cell of a sweep must show, or it has failed: a line of the table [expect] of a sweep
-/// file. It judges results and is no part of what a cell is.
+/// A line of the table [expect] of a sweep file. A cell with another result has failed. Not part of
+/// the identity of a cell.
 struct Expectation {
   std::string what;
   std::int64_t value = 0;
@@ -22,8 +22,8 @@ struct Expectation {
 /// anything else is an unknown key. Throws SpecError.
 std::vector<Expectation> expectations_of(const ParamMap& params, const std::string& document);
 
-/// What the result does not show, with the places of the file that ask for it; empty when it shows
-/// all of them.
+/// Describes the expectations that the result does not meet, with their places in the file; empty
+/// if it meets all.
 std::string unmet(std::span<const Expectation> expected, const CellResult& result);
 
 }  // namespace sweep

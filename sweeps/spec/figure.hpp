@@ -9,8 +9,8 @@
 
 namespace sweep {
 
-/// How values are shown, in the order written. One '*' in a pattern stands for any text, and in
-/// what it becomes for that text.
+/// How values are shown, in the order written. One '*' in a pattern stands for any text, and one in
+/// its replacement for the same text.
 class Renames {
  public:
   void add(std::string pattern, std::string text);
@@ -43,7 +43,7 @@ struct FigureSpec {
   std::map<std::string, std::vector<std::string>> where;  // key to the values that count
   Over over = Over::cells;
   Draw draw = Draw::lines;
-  std::vector<std::string> x, series, panel;  // keys, shown behind each other
+  std::vector<std::string> x, series, panel;  // keys, shown one after another
   Renames x_value, series_name, panel_name;
   std::string x_name, y, y_name;
   bool log_x = false, log_y = false;

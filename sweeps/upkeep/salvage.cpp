@@ -253,7 +253,8 @@ std::string sentence_of(const CellRecord& cell) {
 Salvage write_salvaged(const std::string& temporary, ArchiveIndex& index, const Findings& found) {
   Salvage salvage;
   for (const std::string& each : found.unlisted) {
-    salvage.lost.push_back("whatever was only in " + each + ": its list of cells cannot be read");
+    salvage.lost.push_back("any result that only " + each +
+                           " had: its list of cells cannot be read");
   }
   std::vector<int> from(found.extracts.size(), 0);
   const std::vector<CellRecord> claimed = index.cells;

@@ -67,7 +67,7 @@ TEST_CASE("the result lists the jobs of the file that were left out") {
   CHECK(result.jobs.values<std::string>("id") == std::vector<std::string>{"timed"});
 }
 
-TEST_CASE("a recorded arrival for every job is asked for") {
+TEST_CASE("recorded arrivals must cover every job") {
   const support::TempDir folder;
   Recorded recorded;
   recorded.cell.without("jps")

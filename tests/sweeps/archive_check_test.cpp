@@ -149,7 +149,7 @@ TEST_CASE("any flipped bit that says where a heap's texts and its free space lie
   CHECK(free_spaces > 0);
 }
 
-TEST_CASE("a heap with a hole of zeros is reported, and does not keep its reader for ever",
+TEST_CASE("a heap with a hole of zeros is reported, and does not keep its reader forever",
           "[archive]") {
   const Finished world;
   const FlippedBits bits(world.path());

@@ -20,7 +20,7 @@ struct BoundCell {
   ExperimentConfig config;
   /// Every value that the result depends on, defaults included: what a cell is.
   std::map<std::string, sweep::Value> identity;
-  /// The keys given, by the cell or its policy's file, whose values the experiment looks at.
+  /// The keys given, by the cell or its policy's file, whose values the experiment uses.
   std::set<std::string> counting;
   /// The values that the cell gives to keys of its policy in place of those of the named policy.
   std::map<std::string, sweep::Value> policy_changes;
@@ -37,7 +37,7 @@ struct BoundCell {
 BoundCell bind(const sweep::ParamMap& params, const std::string& backend, std::int64_t arrival_seed,
                Profiles& profiles);
 
-/// Whether the policy among these parameters looks at `key`, a key of policies or dram_gib. Other
+/// Whether the policy among these parameters uses `key`, a key of policies or dram_gib. Other
 /// keys always count.
 bool counts(const sweep::ParamMap& params, const std::string& key, Profiles& profiles);
 

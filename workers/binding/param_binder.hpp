@@ -11,19 +11,19 @@
 
 namespace worker {
 
-/// Takes typed values out of a cell's parameters: the key table says type, range and default, and
-/// what of them is the cell's identity. A default that the table calls computed is passed in. Keys
-/// in another key's condition must be taken first where that key has several rows. All functions
-/// throw sweep::SpecError at the value's place.
+/// Takes typed values out of a cell's parameters. The key table gives type, range and default, and
+/// which values are part of the cell's identity. The caller passes defaults that the table calls
+/// computed. If a key has several rows, the keys in their conditions must be taken first. All
+/// functions throw sweep::SpecError at the value's place.
 class ParamBinder {
  public:
-  /// `document` is what lacks a key that is missing. `params` and `table` must outlive this.
+  /// `document` is named in messages about missing keys. `params` and `table` must outlive this.
   ParamBinder(const sweep::ParamMap& params, const std::string& document,
               const KeyTable& table = sweep_keys())
       : params_(params), table_(table), reader_(params, document, &table.names()) {}
 
   bool has(const std::string& key) const { return reader_.has(key); }
-  /// The key must be there; `why` stands behind the message that it is missing.
+  /// Throws if the key is missing; `why` is appended to the message.
   void require(const std::string& key, const std::string& why = "") const {
     reader_.require(key, why);
   }
@@ -39,19 +39,19 @@ class ParamBinder {
     return static_cast<int>(integer(key, computed));
   }
   double number(const std::string& key);
-  /// Of any text, one of several words, or a profile's name.
+  /// A key whose value is any text, one of several words, or a profile's name.
   std::string text(const std::string& key, const std::string& computed = "");
-  /// Absent means something else than any value.
+  /// For keys whose absence means something that no value does.
   std::optional<int> optional_small(const std::string& key);
   std::optional<double> optional_number(const std::string& key);
 
-  /// A path, made absolute; empty when absent. What counts is the file's content, so that its
-  /// digest is recorded.
+  /// A path, made absolute; empty when absent. The identity has the digest of the file's content
+  /// instead of the path.
   std::string file(const std::string& key);
-  /// The same for a folder; what it holds is the caller's to record.
+  /// The same for a folder, but the caller must record() its content.
   std::string folder(const std::string& key);
 
-  /// What `load` makes of a profile's name. An unknown name is refused at its place.
+  /// Returns load(name) for the profile that the key names. Refuses an unknown name at its place.
   template <class Load>
   auto profile(const std::string& key, Load load) {
     const std::string name = text(key);
@@ -63,9 +63,9 @@ class ParamBinder {
     }
   }
 
-  /// Something of the identity that is no key.
+  /// Adds a part of the identity that is not a key.
   void record(const std::string& key, sweep::Value value) { facts_[key] = std::move(value); }
-  /// What was recorded, and the values taken that count.
+  /// The recorded parts, and the values taken that count.
   std::map<std::string, sweep::Value> identity() const;
   /// The keys given that count, whatever their values.
   std::set<std::string> counting() const;

@@ -45,7 +45,7 @@ class Replay {
     int step = 0;
     for (; next_arrival_ < by_arrival_.size() || !scheduler_.idle(); ++step) {
       if (step > most_steps())
-        throw engine::InputError("the requests take each other's blocks for ever");
+        throw engine::InputError("the requests evict each other's blocks forever");
       out << line(step).dump() << '\n';
     }
     out << last_line(step).dump() << '\n';

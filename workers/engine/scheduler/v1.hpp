@@ -9,8 +9,8 @@ namespace engine {
 
 /// Tokens whose blocks a request needs at its admission, besides those of its first step.
 struct Reservation {
-  int must_fit = 0;   // there must be room for so many, although they are not allocated
-  int allocated = 0;  // so many are allocated at once
+  int must_fit = 0;   // that must fit, although they are not allocated
+  int allocated = 0;  // that are allocated at once
 };
 
 /// Blocks of sequences that ended before the rest of their batch.
