@@ -35,7 +35,7 @@ struct QueueWorld {
   TransferId store(int first, int count) {
     return queue.submit({CopyDirection::store, Urgency::background}, copies(first, count));
   }
-  void hand_over() { queue.hand_over(0ns); }
+  void submit_next() { queue.submit_next(0ns); }
   /// "1:4" for transfer 1 with four landed copies, "2:0!" for one that failed.
   Texts poll() {
     Texts all;
@@ -54,7 +54,7 @@ struct QueueWorld {
 TEST_CASE("a transfer moves in quanta and is over with its last", "[transfer]") {
   QueueWorld world;
   world.load(0, 5, Urgency::demand);
-  world.hand_over();
+  world.submit_next();
   CHECK(world.copier.pending() == Texts{"load 0>0 1>1", "load 2>2 3>3", "load 4>4"});
   CHECK(world.poll().empty());
   CHECK(world.poll().empty());
@@ -68,7 +68,7 @@ TEST_CASE("demand goes before prefetches, and these before background copies", "
   world.load(0, 2, Urgency::background);
   world.load(2, 2, Urgency::prefetch);
   world.load(4, 2, Urgency::demand);
-  world.hand_over();
+  world.submit_next();
   CHECK(world.copier.pending() == Texts{"load 4>4 5>5", "load 2>2 3>3", "load 0>0 1>1"});
 }
 
@@ -77,16 +77,16 @@ TEST_CASE("among prefetches the earliest deadline goes first", "[transfer]") {
   world.load(0, 2, Urgency::prefetch, 30ms);
   world.load(2, 2, Urgency::prefetch, 10ms);
   world.load(4, 2, Urgency::prefetch, 20ms);
-  world.hand_over();
+  world.submit_next();
   CHECK(world.copier.pending() == Texts{"load 2>2 3>3", "load 4>4 5>5", "load 0>0 1>1"});
 }
 
 TEST_CASE("an urgent transfer overtakes quanta that have not begun", "[transfer]") {
   QueueWorld world;
   world.load(0, 6, Urgency::background);
-  world.hand_over();
+  world.submit_next();
   world.load(8, 2, Urgency::demand);
-  world.hand_over();
+  world.submit_next();
   CHECK(world.copier.pending() ==
         Texts{"load 0>0 1>1", "load 8>8 9>9", "load 2>2 3>3", "load 4>4 5>5"});
   world.poll();
@@ -99,9 +99,9 @@ TEST_CASE("a copier that cannot withdraw gets no more than max_ahead quanta", "[
   QueueWorld world(1);
   world.copier.can_withdraw = false;
   world.load(0, 6, Urgency::background);
-  world.hand_over();
+  world.submit_next();
   world.load(8, 2, Urgency::demand);
-  world.hand_over();
+  world.submit_next();
   CHECK(world.copier.pending() == Texts{"load 0>0 1>1"});
   world.poll();
   CHECK(world.copier.pending() == Texts{"load 8>8 9>9"});
@@ -112,9 +112,9 @@ TEST_CASE("a prefetch that a request waits for overtakes others", "[transfer]") 
   world.load(0, 2, Urgency::prefetch, 10ms);
   world.load(2, 2, Urgency::prefetch, 20ms);
   const auto late = world.load(4, 4, Urgency::prefetch, 30ms);
-  world.hand_over();
+  world.submit_next();
   world.queue.raise(late, Urgency::demand, 0ns);
-  world.hand_over();
+  world.submit_next();
   CHECK(world.copier.pending() ==
         Texts{"load 0>0 1>1", "load 4>4 5>5", "load 6>6 7>7", "load 2>2 3>3"});
 }
@@ -122,10 +122,10 @@ TEST_CASE("a prefetch that a request waits for overtakes others", "[transfer]") 
 TEST_CASE("a cancelled transfer keeps the quanta that have begun", "[transfer]") {
   QueueWorld world;
   const auto id = world.load(0, 6, Urgency::prefetch);
-  world.hand_over();
+  world.submit_next();
   world.poll();
   world.queue.cancel(id, 0ns);
-  world.hand_over();
+  world.submit_next();
   CHECK(world.copier.pending() == Texts{"load 2>2 3>3"});
   CHECK(world.poll() == Texts{"1:4"});
   CHECK_FALSE(world.queue.busy());
@@ -136,9 +136,9 @@ TEST_CASE("a transfer cancelled before it begins is reported without a copy", "[
   world.load(0, 2, Urgency::demand);
   const auto id = world.load(2, 4, Urgency::demand);
   world.load(6, 2, Urgency::demand);
-  world.hand_over();
+  world.submit_next();
   world.queue.cancel(id, 0ns);
-  world.hand_over();
+  world.submit_next();
   CHECK(world.copier.pending() == Texts{"load 0>0 1>1", "load 6>6 7>7"});
   CHECK(world.poll() == Texts{"2:0", "1:2"});
   CHECK(world.poll() == Texts{"3:2"});
@@ -150,7 +150,7 @@ TEST_CASE("copies before a failed quantum have landed", "[transfer]") {
     return batch.copies[0].slot == engine::HostSlot{2};
   };
   world.load(0, 6, Urgency::demand);
-  world.hand_over();
+  world.submit_next();
   world.poll();
   world.poll();
   CHECK(world.poll() == Texts{"1:2!"});
@@ -161,7 +161,7 @@ TEST_CASE("both directions run concurrently, and their blocks and time are count
   QueueWorld world;
   world.load(0, 2, Urgency::demand);
   world.store(2, 4);
-  world.hand_over();
+  world.submit_next();
   CHECK(world.poll() == Texts{"1:2"});
   CHECK(world.poll() == Texts{"2:4"});
   const auto stats = world.queue.take_stats();

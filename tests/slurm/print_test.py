@@ -32,7 +32,7 @@ def printed(*words):
 
 def expect_golden(name, text):
     """The text is that of a file in golden/, wherever program and sources are, and whatever the plan expects of cells
-    and their keys are. Where the output was meant to change: KVSWEEP_WRITE_GOLDENS=1 writes the files anew."""
+    and their keys are. After an intended change, KVSWEEP_WRITE_GOLDENS=1 rewrites the files."""
     text = text.replace(PROGRAM, "/opt/kvsweep/bin/kvsweep").replace(SOURCE + "/", "/opt/kvsweep/")
     text = re.sub(r"about [0-9.]+ (s|min|h)\b", "about TIME", text)
     text = re.sub(r"^  [0-9a-f]{12}  # ", "  KEY_OF_A_CELL  # ", text, flags=re.MULTILINE)
@@ -93,7 +93,7 @@ def pace():
         "--sku", "h100-80gb,a100-40gb,h200-141gb", "--time", "12:00:00"))
 
 
-@case("a cluster of which nothing is known is asked for the feature of the SKU's name")
+@case("on an unknown cluster a job requests the feature with the SKU's name")
 def generic():
     expect_golden("generic.txt", printed(
         "--sku", "a100-40gb", "--backend", "cuda", "--launcher", "srun", "--time", "720"))
@@ -182,7 +182,7 @@ def contradictions():
         profile.expect_refused("cluster.mpirun", "is empty", line=profile.line_of('mpirun = ""'))
 
 
-@case("a cell that cannot end within the longest job, or fit a node's memory, is refused with the key that stands against it")
+@case("a cell that cannot end within the longest job, or fit a node's memory, is refused with the key that forbids it")
 def too_large():
     with Profile("generic", ("max_hours = 24", "max_hours = 0.3")) as profile:
         profile.expect_refused("cluster.max_hours", line=profile.line_of("max_hours = 0.3"),
@@ -221,7 +221,7 @@ def unknown_skus():
     expect_in("pace-phoenix", refused("--sku", "a100-40gb", "--cluster", "pace-pheonix"), "message")
 
 
-@case("what the run is told beside the SKU is handed on, quoted for the shell where it has to be")
+@case("options for the run are passed on, quoted for the shell where necessary")
 def handed_on():
     folder = tempfile.mkdtemp(prefix="kvs sweep ")
     try:
@@ -260,7 +260,7 @@ def odd_words():
     expect_in("more than once", refused("--sku", "a100-40gb,a100-40gb"), "message")
 
 
-@case("what would begin a line of its own in a script, or is no name of Slurm's, is refused with the option or key that has it")
+@case("text with a line break, and names that Slurm does not allow, are refused with their option or key")
 def injections():
     for option in "--account", "--qos":
         for word in "me\n#SBATCH --partition=all", "me; rm -rf ~", "$(id)", "a b":
@@ -301,7 +301,7 @@ def even_gpus():
         expect_in(f"--gpus must be from 1 to 100000, found {gpus}", message, "message")
 
 
-@case("modules are loaded before the script insists that variables are set")
+@case("modules are loaded before `set -u`")
 def modules_first():
     with Profile("generic", ('modules = ""', 'modules = "gcc openmpi"')) as profile:
         for words in (), ("--array",):

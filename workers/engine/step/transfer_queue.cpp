@@ -67,8 +67,8 @@ TransferQueue::Transfer* TransferQueue::find(TransferId id) {
 void TransferQueue::raise(TransferId id, Urgency urgency, Nanos now) {
   Transfer* transfer = find(id);
   if (transfer == nullptr || transfer->kind.urgency <= urgency) return;
-  // Its quanta may be queued behind others: withdraws all that it can, and hand_over() orders them
-  // again.
+  // Its quanta may be queued behind others: withdraws all that it can, and submit_next() orders
+  // them again.
   Direction& direction = direction_of(*transfer);
   while (!direction.ahead.empty() && withdraw_last(direction, now)) {
   }
@@ -81,7 +81,7 @@ void TransferQueue::raise(TransferId id, Urgency urgency, Nanos now) {
 void TransferQueue::cancel(TransferId id, Nanos now) {
   Transfer* transfer = find(id);
   if (transfer == nullptr) return;
-  // Quanta behind it must be withdrawn first; the next hand_over() submits them again.
+  // Quanta behind it must be withdrawn first; the next submit_next() submits them again.
   auto& ahead = direction_of(*transfer).ahead;
   while (std::ranges::find(ahead, transfer, &Quantum::transfer) != ahead.end()) {
     if (!withdraw_last(direction_of(*transfer), now)) break;
@@ -108,7 +108,7 @@ void TransferQueue::withdraw_less_urgent(Direction& direction, Nanos now) {
   }
 }
 
-void TransferQueue::hand_over(Nanos now) {
+void TransferQueue::submit_next(Nanos now) {
   for (Direction& direction : directions_) {
     withdraw_less_urgent(direction, now);
     fill(direction, now);
@@ -142,7 +142,7 @@ std::span<const TransferDone> TransferQueue::poll(Nanos now) {
         }
       }
     }
-    hand_over(now);
+    submit_next(now);
   }
   reported_.swap(over_);
   over_.clear();
@@ -189,7 +189,7 @@ int TransferQueue::count(CopyDirection direction) const {
 }
 
 void TransferQueue::wait(Clock& clock, Nanos until) {
-  hand_over(clock.now());
+  submit_next(clock.now());
   if (const auto next = copier_.next_completion()) {
     clock.wait_until(std::min(*next, until));
   } else {

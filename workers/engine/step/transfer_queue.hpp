@@ -53,7 +53,7 @@ class TransferQueue {
  public:
   TransferQueue(const TransferConfig& config, BlockCopier& copier);
 
-  /// Queues the copies; they start after the next hand_over(). At least one copy.
+  /// Queues the copies; they start after the next submit_next(). At least one copy.
   TransferId submit(const TransferKind& kind, std::span<const BlockCopy> copies);
   /// Raises the urgency, because a request waits for this prefetch. No effect on a transfer that is
   /// over.
@@ -62,7 +62,7 @@ class TransferQueue {
   void cancel(TransferId id, Nanos now);
 
   /// Submits the next quanta to the copier. Called before a step is executed, and after a poll.
-  void hand_over(Nanos now);
+  void submit_next(Nanos now);
   /// Transfers that ended since the last call. Valid until the next.
   std::span<const TransferDone> poll(Nanos now);
 

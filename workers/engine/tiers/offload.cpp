@@ -79,7 +79,7 @@ void OffloadTier::on_turn_finish(Request& request, Nanos now) {
   if (config_.store_mode == StoreMode::eager && config_.tail_store) {
     store_computed(request, request.num_computed_tokens / kv_.block_size(), KvReason::tail);
     submit_stores();
-    transfers_.hand_over(now);
+    transfers_.submit_next(now);
   }
   if (prefetcher_) prefetcher_->on_turn_finish(request, now);
   release_found(request);
@@ -99,7 +99,7 @@ std::span<const LoadedKv> OffloadTier::before_execution(const StepPlan& plan, Cl
   }
   submit_stores();
   if (prefetcher_) prefetcher_->plan(plan, clock.now());
-  transfers_.hand_over(clock.now());
+  transfers_.submit_next(clock.now());
   return {};
 }
 
