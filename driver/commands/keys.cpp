@@ -132,8 +132,8 @@ void print_keys_markdown(const std::vector<const Key*>& keys, std::ostream& out)
   out << "# Keys of a sweep file\n\n"
          "Every key that a sweep file, `[axes]` or `--set` may set; `kvsweep keys PREFIX` prints "
          "the same. A key\ncounts where its condition holds, and is no part of a cell's identity "
-         "elsewhere: an axis of a policy's\nparameter collapses to one cell beside a policy that "
-         "does not look at it, and `plan` names keys that\ncount in no cell. `backend` stands for "
+         "elsewhere: an axis of a policy's\nparameter collapses to one cell for a policy that "
+         "does not use it, and `plan` names keys that\ncount in no cell. `backend` stands for "
          "`sweep.backend` or `--backend`.\n\n"
          "This page is written by `kvsweep keys --format md > docs/keys.md`.\n";
   std::vector<std::string> sections;

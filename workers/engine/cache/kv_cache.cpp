@@ -108,7 +108,7 @@ void KvCache::register_full_blocks(Request& request, int tokens) {
   request.num_hashed_blocks = std::max(request.num_hashed_blocks, tokens / config_.block_size);
 }
 
-std::vector<BlockId> KvCache::submit_next(Request& request) {
+std::vector<BlockId> KvCache::take_blocks(Request& request) {
   std::vector<BlockId> blocks(request.blocks);
   request.blocks.clear();
   request.num_hashed_blocks = 0;
@@ -183,7 +183,7 @@ void KvCache::count_kept(BlockId block, int by) {
 }
 
 std::vector<BlockId> KvCache::pin(Request& request) {
-  std::vector<BlockId> blocks = submit_next(request);
+  std::vector<BlockId> blocks = take_blocks(request);
   for (const BlockId block : blocks) {
     ++keepers_[index(block)].pins;
     count_kept(block, 1);

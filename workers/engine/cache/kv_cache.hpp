@@ -94,7 +94,7 @@ class KvCache {
   bool try_grow(Request& request, int new_tokens);
 
   /// Moves the request's references to the caller, which must release() them.
-  std::vector<BlockId> submit_next(Request& request);
+  std::vector<BlockId> take_blocks(Request& request);
   void release(std::span<const BlockId> blocks);
   /// Drops the request's references, last block first: a prefix is useful without its tail, but a
   /// tail is useless without its prefix.

@@ -30,7 +30,7 @@ class FixedBatching final : public V1Batching {
   }
 
   void on_finish(Request& request) override {
-    const std::vector<BlockId> blocks = state_.kv.submit_next(request);
+    const std::vector<BlockId> blocks = state_.kv.take_blocks(request);
     ended_.insert(ended_.end(), blocks.begin(), blocks.end());
     unwritten_slots_ +=
         static_cast<int>(blocks.size()) * state_.kv.block_size() - request.num_computed_tokens;
