@@ -19,7 +19,8 @@ int broken_lines(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("--jsonl writes the steps, events and requests of each cell as complete JSON lines") {
+TEST_CASE(
+    "the flag --jsonl writes the steps, events and requests of each cell as complete JSON lines") {
   const Program program;
   REQUIRE(program.run({"run", "tiny.toml", "--jsonl", "deep/traces"}).exit_code == 0);
   for (const std::string cell : {"cell-000", "cell-001"}) {

@@ -301,7 +301,7 @@ def even_gpus():
         expect_in(f"--gpus must be from 1 to 100000, found {gpus}", message, "message")
 
 
-@case("modules are loaded before `set -u`")
+@case("modules are loaded before the script sets -u")
 def modules_first():
     with Profile("generic", ('modules = ""', 'modules = "gcc openmpi"')) as profile:
         for words in (), ("--array",):
