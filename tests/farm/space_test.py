@@ -72,7 +72,7 @@ def waiting_in_vain():
             outcome = run.wait(60)
             expect_equal(outcome.code, INCOMPLETE, f"exit code, {outcome}")
             expect_equal(outcome.err.count(WAITING), 1, f"messages, {outcome}")
-            expect_in("with space the same command goes on", outcome.err, "message")
+            expect_in("when there is space, run the same command again", outcome.err, "message")
             stored = archives.finished_cells(path)
             expect_equal(set(outcome.finished()) - set(stored), set(), "lost")
             expect({row["status"] for row in archives.cells(path).values()} <= {"ok", "planned"}, "a cell is blamed")
