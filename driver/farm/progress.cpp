@@ -80,4 +80,14 @@ void ProgressLine::erase() {
   shown_ = 0;
 }
 
+void MergeReporter::operator()(std::string_view what, std::size_t done, std::size_t of) {
+  constexpr Nanos kShort = std::chrono::seconds(2);
+  const Nanos now = now_();
+  const bool begins = done == 0 && what != "verifying cells";
+  if (begins) next_ = now + kShort;
+  if (now < next_) return;
+  next_ = now + kPlainPeriod;
+  out_ << what << ": " << done << " of " << of << std::endl;
+}
+
 }  // namespace driver

@@ -2,6 +2,7 @@
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 
 #include "driver/farm/farm.hpp"
 
@@ -37,6 +38,20 @@ class ProgressLine {
   std::size_t shown_ = 0;  // length of the line on the terminal, in characters
   Nanos last_counts_{0};   // when a plain line last gave the counts, on the farm's clock
   bool said_draining_ = false;
+};
+
+/// Says what a merge is at, since one of very many rows takes minutes: nothing in its first two
+/// seconds, then a line every ten.
+class MergeReporter {
+ public:
+  MergeReporter(std::ostream& out, std::function<Nanos()> now) : out_(out), now_(std::move(now)) {}
+
+  void operator()(std::string_view what, std::size_t done, std::size_t of);
+
+ private:
+  std::ostream& out_;
+  std::function<Nanos()> now_;
+  Nanos next_{0};  // when to say something
 };
 
 }  // namespace driver

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iostream>
 #include <thread>
 
 #include "analysis/text/escape.hpp"
@@ -101,6 +102,8 @@ sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan,
   archive.warn = [](const std::string& text) {
     std::fprintf(stderr, "kvsweep: %s\n", analysis::terminal_text(text).c_str());
   };
+  archive.progress =
+      MergeReporter(std::cerr, [clock = engine::WallClock()] { return clock.now(); });
   return archive;
 }
 
@@ -147,7 +150,8 @@ worker::Hello worker_hello(const Options& options) {
 }
 
 analysis::CellReport report_of(const PlannedCell& planned, const sweep::CellRecord& record) {
-  analysis::CellReport report = analysis::report_of(planned.cell, planned.key);
+  analysis::CellReport report =
+      analysis::report_of(planned.cell, planned.key, worker::label(planned.cell));
   if (planned.bound) report.policy = planned.bound->policy_label(planned.cell.axes);
   report.status = record.status;
   report.reason = record.reason;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sweeps/archive/cells_table.hpp"
@@ -22,6 +23,9 @@ enum class OpenMode {
   fresh,   // an existing archive is moved aside
 };
 
+/// "merging cells", "sorting tables", "verifying cells": how many are done, of how many.
+using MergeProgress = std::function<void(std::string_view what, std::size_t done, std::size_t of)>;
+
 struct ArchiveOptions {
   std::string sweep_name;
   std::string spec_text;
@@ -32,6 +36,7 @@ struct ArchiveOptions {
   KeepWaiting keep_waiting;
   std::vector<Note> provenance;                       // this run's row of /provenance
   std::function<void(const std::string&)> warn = {};  // told what was set aside, and why
+  MergeProgress progress = {};                        // told what a merge is at
   bool keep_previous = true;  // keep the archive before the last change as "<path>.prev"
 };
 
@@ -129,6 +134,7 @@ class Archive {
   std::vector<int> rewrite(const std::string& temporary, ArchiveIndex& to) const;
   void add_stored_provenance(const std::vector<std::string>& files);
   bool in_plan_order() const;
+  void say(std::string_view what, std::size_t done, std::size_t of) const;
   std::uint64_t pending_bytes() const;
   std::uint64_t largest_expected_shard() const;
   CellRecord& planned(const std::string& key);

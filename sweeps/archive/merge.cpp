@@ -48,6 +48,7 @@ std::vector<int> Archive::form(const std::string& temporary, ArchiveIndex& to,
                                const Rewrite& write) const {
   try {
     std::vector<int> written = write(temporary, to);
+    say("verifying cells", 0, written.size());
     verify_archive_file(temporary, to, written);
     return written;
   } catch (const ArchiveWriteFailed&) {
@@ -110,6 +111,10 @@ void Archive::keep_previous() {
   files_.remove(name);  // rename keeps both names if they are links to one file
 }
 
+void Archive::say(std::string_view what, std::size_t done, std::size_t of) const {
+  if (options_.progress) options_.progress(what, done, of);
+}
+
 std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveIndex& to) {
   H5File file = open_h5_for_writing(temporary);
   check_source(file.get());
@@ -118,7 +123,9 @@ std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveInd
   {
     CellAppender tables(file.get());
     std::sort(pending_.begin(), pending_.end());
+    std::size_t done = 0;
     for (const int row : pending_) {
+      say("merging cells", done++, pending_.size());
       CellRecord& cell = to.cells[static_cast<std::size_t>(row)];
       std::optional<ShardContents> shard;
       try {
@@ -146,6 +153,7 @@ std::vector<int> Archive::rewrite(const std::string& temporary, ArchiveIndex& to
   std::vector<int> written;
   for (const CellRecord& cell : to.cells) written.push_back(cell.index);
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    say("sorting tables", i, kCellTables.size());
     std::vector<MovedRows> moved;
     std::int64_t next = 0;
     for (CellRecord& cell : to.cells) {
