@@ -54,11 +54,11 @@ void add_cell(JsonLine& line, const CellReport& cell) {
 
 }  // namespace
 
-CellReport report_of(const sweep::Cell& cell, const std::string& key) {
+CellReport report_of(const sweep::Cell& cell, const std::string& key, const std::string& label) {
   CellReport report;
   report.index = cell.index;
   report.key = key;
-  report.label = sweep::label(cell);
+  report.label = label;
   report.status = cell.status;
   report.reason = cell.reason;
   report.axes = cell.axes;

@@ -26,7 +26,7 @@ struct CellReport {
 };
 
 /// The report of a cell that did not run, with the status and reason of its plan.
-CellReport report_of(const sweep::Cell& cell, const std::string& key);
+CellReport report_of(const sweep::Cell& cell, const std::string& key, const std::string& label);
 
 /// The value of this figure; NaN if the cell has no figure of this name.
 double figure_value(const CellReport& report, std::string_view name);

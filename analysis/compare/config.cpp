@@ -128,8 +128,7 @@ std::vector<ConfigDifference> config_differences(const Config& a, const Config& 
 
 std::string shown(const std::optional<sweep::Value>& value) {
   if (!value) return "-";
-  const auto* word = std::get_if<std::string>(&*value);
-  return word != nullptr ? *word : sweep::to_text(*value);
+  return sweep::bare_text(*value);
 }
 
 ConfiguredCell::ConfiguredCell(const sweep::CellRecord& cell)
@@ -147,9 +146,7 @@ std::optional<sweep::Value> ConfiguredCell::written(const std::string& key) cons
   // The column of an axis that some cells lack is floating point; the configuration has the value
   // as written.
   if (const auto written = find(config, key)) return written;
-  for (const auto& [axis, value] : record->axes) {
-    if (axis == key) return value;
-  }
+  if (const sweep::Value* value = sweep::value_on(record->axes, key)) return *value;
   return std::nullopt;
 }
 

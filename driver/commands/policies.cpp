@@ -39,22 +39,18 @@ NamedPolicy policy_named(const std::string& name, worker::Profiles& profiles) {
   return {name, opening_sentence(profiles.dir() / "policies" / (name + ".toml")), settings};
 }
 
-std::string bare(const sweep::Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text != nullptr ? *text : sweep::to_text(value);
-}
-
 /// In the order of the key table.
 std::vector<Parameter> parameters_of(const NamedPolicy& policy, worker::Profiles& profiles) {
   const sweep::ParamMap cell = {{"policy", {policy.name, {}}}};
+  const sweep::KeyRules rules = worker::key_rules(profiles);
   std::vector<Parameter> parameters;
   for (const worker::Key& key : worker::sweep_keys().keys()) {
     const std::string& name = key.row.name;
-    if (!name.starts_with("policy.") || !worker::counts(cell, name, profiles)) continue;
+    if (!name.starts_with("policy.") || !rules.counts(cell, name)) continue;
     const auto set = policy.settings.find(name.substr(std::string("policy.").size()));
     const bool from_file = set != policy.settings.end();
     parameters.push_back(
-        {&key, from_file ? bare(set->second.value) : key.row.fallback.text, from_file});
+        {&key, from_file ? sweep::bare_text(set->second.value) : key.row.fallback.text, from_file});
   }
   return parameters;
 }
@@ -63,7 +59,7 @@ void print_list(const std::vector<NamedPolicy>& policies, std::ostream& out) {
   for (const NamedPolicy& policy : policies) {
     std::string settings;
     for (const auto& [key, param] : policy.settings)
-      settings += (settings.empty() ? "" : ", ") + key + " = " + bare(param.value);
+      settings += (settings.empty() ? "" : ", ") + key + " = " + sweep::bare_text(param.value);
     out << policy.name << "\n    " << analysis::terminal_text(policy.sentence) << "\n    "
         << analysis::terminal_text(settings) << '\n';
   }

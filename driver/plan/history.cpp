@@ -83,7 +83,7 @@ std::string PlanHistory::why_it_runs(const PlannedCell& planned) const {
   if (const CellRecord* record = find(planned.key)) {
     return record->status == CellStatus::planned ? "not run yet" : outcome(*record);
   }
-  const auto like = by_label_.find(sweep::label(planned.cell));
+  const auto like = by_label_.find(worker::label(planned.cell));
   if (like == by_label_.end()) return "not in the archive";
   if (was_kept_out(like->second->status)) return outcome(*like->second);
   return changes(like->second->config_json, planned.config_json);

@@ -23,8 +23,7 @@ std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
     backend = *options.backend;
   } else if (spec.backend) {
     where = sweep::to_text(spec.backend->where) + ": sweep.backend";
-    const auto* text = std::get_if<std::string>(&spec.backend->value);
-    backend = text != nullptr ? *text : sweep::to_text(spec.backend->value);
+    backend = sweep::bare_text(spec.backend->value);
   } else {
     throw sweep::SpecError(
         spec.path + ": no backend: give [sweep] backend or --backend, one of sim, cpu, cuda");
@@ -110,7 +109,7 @@ void require_distinct(const Plan& plan) {
     const bool known = value != planned.cell.params.end();
     throw sweep::SpecError(
         (known ? sweep::to_text(value->second.where) : plan.spec.path) + ": the cells \"" +
-        sweep::label(*first->second) + "\" and \"" + sweep::label(planned.cell) +
+        worker::label(*first->second) + "\" and \"" + worker::label(planned.cell) +
         "\" are one experiment on backend " + plan.backend +
         (known ? ", where " + axis + " has no effect: --set it to one value" : ""));
   }
@@ -125,13 +124,11 @@ Plan make_plan(const std::string& path, const Options& options) {
     sweep::assign(plan.spec, sweep::parse_assignment(text));
   plan.backend = backend_of(plan.spec, options);
   worker::Profiles profiles(options.profiles);
-  const auto counts = [&](const sweep::ParamMap& params, const std::string& key) {
-    return worker::counts(params, key, profiles);
-  };
+  const sweep::KeyRules rules = worker::key_rules(profiles);
   const bool all = options.only.empty() && options.skip.empty();
-  if (const auto first = sweep::first_planned(plan.spec, counts); first && all)
+  if (const auto first = sweep::first_planned(plan.spec, rules); first && all)
     plan_cell(*first, all, plan.backend, profiles);
-  const std::vector<sweep::Cell> cells = sweep::expand(plan.spec, counts);
+  const std::vector<sweep::Cell> cells = sweep::expand(plan.spec, rules);
   const sweep::Selection selection(cells, options.only, options.skip);
   for (const sweep::Cell& cell : cells)
     plan.cells.push_back(plan_cell(cell, selection.contains(cell), plan.backend, profiles));

@@ -112,7 +112,7 @@ void print_cells(const PlanReport& report, std::ostream& out) {
     table.add_row({std::to_string(line.cell->cell.index), line.cell->key.substr(0, 8),
                    line.runs ? "yes" : "no", timed ? analysis::four_digits(line.served_s) : "-",
                    timed ? analysis::four_digits(line.busy_s) : "-",
-                   sweep::label(line.cell->cell) + (line.why.empty() ? "" : ": " + line.why)});
+                   worker::label(line.cell->cell) + (line.why.empty() ? "" : ": " + line.why)});
   }
   table.print(out);
 }
@@ -187,7 +187,7 @@ void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& o
   for (const PlanLine& line : report.lines) {
     const sweep::Cell& cell = line.cell->cell;
     out << comma << "{\"cell\":" << cell.index << ",\"key\":" << text(line.cell->key)
-        << ",\"label\":" << text(sweep::label(cell)) << ",\"gpu\":" << text(gpu_of(*line.cell))
+        << ",\"label\":" << text(worker::label(cell)) << ",\"gpu\":" << text(gpu_of(*line.cell))
         << ",\"status\":" << text(std::string(sweep::to_text(cell.status)))
         << ",\"runs\":" << (line.runs ? "true" : "false") << ",\"why\":" << text(line.why)
         << ",\"estimated\":" << (line.estimated ? "true" : "false")

@@ -38,7 +38,7 @@ std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
     sweep::CellRecord& record = records.emplace_back();
     record.key = planned.key;
     record.index = planned.cell.index;
-    record.label = sweep::label(planned.cell);
+    record.label = worker::label(planned.cell);
     record.axes = planned.cell.axes;
     record.config_json = planned.config_json;
     record.backend = plan.backend;

@@ -107,7 +107,7 @@ std::string cell_list(const SkuJob& job) {
   std::string text;
   for (const PlanLine& line : job.cells) {
     text += (text.empty() ? "  " : "\n  ") + line.cell->key.substr(0, kDigits) + "  # " +
-            one_line(sweep::label(line.cell->cell));
+            one_line(worker::label(line.cell->cell));
   }
   return text;
 }

@@ -166,13 +166,6 @@ const Part* find_named(const std::vector<Part>& parts, const std::string& name) 
   return found == parts.end() ? nullptr : &*found;
 }
 
-const Value* find_axis(const CellRecord& cell, const std::string& name) {
-  for (const auto& [axis, value] : cell.axes) {
-    if (axis == name) return &value;
-  }
-  return nullptr;
-}
-
 // ---- axes
 
 /// What the values of an axis have in common.
@@ -183,7 +176,7 @@ struct AxisKind {
 AxisKind kind_of(Cells cells, const std::string& axis) {
   AxisKind kind;
   for (const CellRecord& cell : cells) {
-    const Value* value = find_axis(cell, axis);
+    const Value* value = value_on(cell.axes, axis);
     if (value == nullptr) {
       kind.everywhere = false;
       continue;
@@ -202,23 +195,19 @@ double as_number(const Value* value) {
   return std::get<double>(*value);
 }
 
-std::string as_text(const Value* value) {
-  if (value == nullptr) return "";
-  const auto* text = std::get_if<std::string>(value);
-  return text != nullptr ? *text : to_text(*value);
-}
+std::string as_text(const Value* value) { return value != nullptr ? bare_text(*value) : ""; }
 
 template <class T, class Convert>
 ColumnData gather_axis(Cells cells, const std::string& axis, Convert convert) {
   std::vector<T> values;
   values.reserve(cells.size());
-  for (const CellRecord& cell : cells) values.push_back(convert(find_axis(cell, axis)));
+  for (const CellRecord& cell : cells) values.push_back(convert(value_on(cell.axes, axis)));
   return values;
 }
 
 Column axis_column(Cells cells, const std::string& axis, const std::string& name) {
   const AxisKind kind = kind_of(cells, axis);
-  Column column{name, axis == kDramAxis ? "GiB" : "", "axis " + axis, false, {}, {}};
+  Column column{name, axis.ends_with("_gib") ? "GiB" : "", "axis " + axis, false, {}, {}};
   if (kind.whole && kind.everywhere) {
     column.data = gather_axis<std::int64_t>(
         cells, axis, [](const Value* value) { return std::get<std::int64_t>(*value); });

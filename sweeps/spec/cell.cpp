@@ -17,7 +17,7 @@ using Point = std::vector<const Param*>;
 
 class Expansion {
  public:
-  Expansion(const SweepSpec& spec, const Counts& counts) : spec_(spec), counts_(counts) {}
+  Expansion(const SweepSpec& spec, const KeyRules& rules) : spec_(spec), rules_(rules) {}
 
   std::vector<Cell> cells() {
     check_size();
@@ -62,7 +62,7 @@ class Expansion {
   void remember_all();
 
   const SweepSpec& spec_;
-  const Counts& counts_;
+  const KeyRules& rules_;
   std::vector<Cell> cells_;
   std::map<std::string, std::size_t> known_;  // canonical parameters -> repeat 0 of the cell
 };
@@ -114,19 +114,18 @@ void Expansion::for_each_point(const Lists& lists, Action action) const {
   }
 }
 
-/// Not if an [[exclude]] or an [[override]] distinguishes the axis's values: then the author wants
-/// these cells.
 bool Expansion::collapses(std::size_t at, const Point& point) const {
   const std::string& axis = spec_.axes[at].name;
-  if (!may_collapse(axis) || counts_(cell_at(point).params, axis)) return false;
+  const Scope scope = rules_.scope(axis);
+  if (scope == Scope::all_cells || rules_.counts(cell_at(point).params, axis)) return false;
   const auto tells_apart = [&](const auto& block) {
     std::vector<Condition> others = block.when;
     const auto removed =
         std::erase_if(others, [&](const Condition& each) { return each.axis == axis; });
     return removed > 0 && on(others, point);
   };
-  return axis == kDramAxis || (std::ranges::none_of(spec_.excludes, tells_apart) &&
-                               std::ranges::none_of(spec_.overrides, tells_apart));
+  return scope == Scope::some_cells || (std::ranges::none_of(spec_.excludes, tells_apart) &&
+                                        std::ranges::none_of(spec_.overrides, tells_apart));
 }
 
 /// Removes axes that do not count from a point. True when an earlier point is then equal to it.
@@ -208,7 +207,8 @@ void Expansion::add_include(const Include& include) {
     Cell cell = cell_at(point);
     for (std::size_t i = 0; i < point.size(); ++i) {
       const std::string& axis = spec_.axes[i].name;
-      if (point[i] == nullptr && (!may_collapse(axis) || counts_(cell.params, axis)))
+      if (point[i] == nullptr &&
+          (rules_.scope(axis) == Scope::all_cells || rules_.counts(cell.params, axis)))
         fail_at(include.where, "[[include]] must give every axis; " + axis + " is missing");
     }
     for (const auto& [key, param] : include.set) cell.params[key] = param;
@@ -226,7 +226,7 @@ void Expansion::add_included(const Include& include, const Cell& cell) {
        ++i) {
     if (cells_[i].status == CellStatus::planned) {
       fail_at(include.where,
-              "[[include]] repeats cell " + std::to_string(i) + ": " + label(cells_[i]));
+              "[[include]] repeats cell " + std::to_string(i) + ": " + to_text(cells_[i].axes));
     }
     cells_[i].status = CellStatus::planned;
     cells_[i].reason.clear();
@@ -235,29 +235,12 @@ void Expansion::add_included(const Include& include, const Cell& cell) {
 
 }  // namespace
 
-std::vector<Cell> expand(const SweepSpec& spec, const Counts& counts) {
-  return Expansion(spec, counts).cells();
+std::vector<Cell> expand(const SweepSpec& spec, const KeyRules& rules) {
+  return Expansion(spec, rules).cells();
 }
 
-std::optional<Cell> first_planned(const SweepSpec& spec, const Counts& counts) {
-  return Expansion(spec, counts).first_planned();
-}
-
-std::string label(const Cell& cell) {
-  // The label always says when a cell has another card's pool.
-  static const std::string kEmulate = "engine.emulate";
-  std::string text;
-  const auto add = [&](const std::string& key, const Value& value) {
-    const auto* word = std::get_if<std::string>(&value);
-    text += (text.empty() ? "" : " ") + key + '=' + (word != nullptr ? *word : to_text(value));
-  };
-  for (const auto& [axis, value] : cell.axes) add(axis, value);
-  const auto emulated = cell.params.find(kEmulate);
-  const bool is_axis =
-      std::ranges::any_of(cell.axes, [](const auto& axis) { return axis.first == kEmulate; });
-  if (emulated != cell.params.end() && !is_axis) add(kEmulate, emulated->second.value);
-  if (cell.repeat > 0) add("repeat", Value{std::int64_t{cell.repeat}});
-  return text;
+std::optional<Cell> first_planned(const SweepSpec& spec, const KeyRules& rules) {
+  return Expansion(spec, rules).first_planned();
 }
 
 }  // namespace sweep

@@ -11,9 +11,6 @@ namespace sweep {
 
 inline constexpr std::size_t kMostCells = 1'000'000;
 
-/// The size of the host tier.
-inline constexpr std::string_view kDramAxis = "dram_gib";
-
 /// One experiment of a sweep.
 struct Cell {
   int index = 0;    // position in the plan
@@ -25,27 +22,33 @@ struct Cell {
   std::string reason;  // why it is excluded
 };
 
-/// Whether `key` may count in some cells and not in others: a parameter of policies, or dram_gib.
-inline bool may_collapse(std::string_view key) {
-  return key.starts_with("policy.") || key == kDramAxis;
-}
+/// Where a key counts, and so where an axis of it stays. Elsewhere it collapses to one cell without
+/// it: the time to live of a pin does for a policy without pins.
+enum class Scope {
+  all_cells,
+  some_cells,
+  /// Like some_cells, but it stays where an [[exclude]] or an [[override]] tells its values apart:
+  /// the author wants these cells.
+  some_cells_or_named
+};
 
-/// Whether a key that may collapse counts among these parameters, whatever its value: policy.ttl_s
-/// does not for a policy without pins.
-using Counts = std::function<bool(const ParamMap&, const std::string& key)>;
+/// What the sweep file does not say of its keys. By default all count in all cells.
+struct KeyRules {
+  std::function<Scope(std::string_view key)> scope = [](std::string_view) {
+    return Scope::all_cells;
+  };
+  /// Whether a key counts among these parameters, whatever its value; asked for keys of another
+  /// scope than all_cells.
+  std::function<bool(const ParamMap&, const std::string& key)> counts = {};
+};
 
 /// The cells of a sweep in plan order: the cross product with the last axis fastest, then the
-/// includes; repeats innermost. Where `counts` says no, an axis collapses to one cell without it.
-/// Throws SpecError, e.g. when an include repeats a cell, and when there would be more than
-/// kMostCells.
-std::vector<Cell> expand(const SweepSpec& spec, const Counts& counts);
+/// includes; repeats innermost. Throws SpecError, e.g. when an include repeats a cell, and when
+/// there would be more than kMostCells.
+std::vector<Cell> expand(const SweepSpec& spec, const KeyRules& rules);
 
 /// The first cell of the cross product that is not excluded. Forms no other cell, so that an error
 /// that all cells have is found early. Throws SpecError when there are too many cells.
-std::optional<Cell> first_planned(const SweepSpec& spec, const Counts& counts);
-
-/// "gpu=h100-80gb policy=fcfs jps=1", with " engine.emulate=a100-40gb" behind it for a pool that is
-/// not the card's own, axis or not, and " repeat=2" from repeat 1 on.
-std::string label(const Cell& cell);
+std::optional<Cell> first_planned(const SweepSpec& spec, const KeyRules& rules);
 
 }  // namespace sweep

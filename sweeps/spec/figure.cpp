@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::string_view kFigure = "figure.", kWhere = "where.", kPublished = "published.";
 
-std::string shown(const Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text != nullptr ? *text : to_text(value);
-}
-
 /// "a | b" is two alternatives.
 std::vector<std::string> alternatives(const std::string& text) {
   std::vector<std::string> parts;
@@ -49,7 +44,7 @@ class FigureParser {
 
   void add(const std::string& key, const Param& param) {
     if (key.starts_with(kWhere)) {
-      figure_.where[key.substr(kWhere.size())] = alternatives(shown(param.value));
+      figure_.where[key.substr(kWhere.size())] = alternatives(bare_text(param.value));
     } else if (key.starts_with(kPublished)) {
       add_published(key, param);
     } else if (!add_name(key, param, "x_value.", figure_.x_value) &&
@@ -92,7 +87,7 @@ class FigureParser {
   static bool add_name(const std::string& key, const Param& param, std::string_view prefix,
                        Renames& names) {
     if (!key.starts_with(prefix)) return false;
-    names.add(key.substr(prefix.size()), shown(param.value));
+    names.add(key.substr(prefix.size()), bare_text(param.value));
     return true;
   }
 

@@ -40,6 +40,24 @@ std::string to_text(const Value& value) {
   return in_quotes(std::get<std::string>(value));
 }
 
+std::string bare_text(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text != nullptr ? *text : to_text(value);
+}
+
+std::string to_text(const AxisValues& axes) {
+  std::string text;
+  for (const auto& [axis, value] : axes)
+    text += (text.empty() ? "" : " ") + axis + '=' + bare_text(value);
+  return text;
+}
+
+const Value* value_on(const AxisValues& axes, std::string_view axis) {
+  for (const auto& [name, value] : axes)
+    if (name == axis) return &value;
+  return nullptr;
+}
+
 bool same_value(const Value& a, const Value& b) {
   const auto* integer = std::get_if<std::int64_t>(&a);
   const auto* number = std::get_if<double>(&b);

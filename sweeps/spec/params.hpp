@@ -37,8 +37,12 @@ struct SpecError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-std::string to_text(const Value& value);     // as TOML would print it
-std::string to_text(const Location& where);  // "file:line:column"
+std::string to_text(const Value& value);      // as TOML would print it
+std::string bare_text(const Value& value);    // the same without quotes around a text
+std::string to_text(const Location& where);   // "file:line:column"
+std::string to_text(const AxisValues& axes);  // "gpu=h100-80gb policy=fcfs jps=1"
+/// The value on an axis; null if the cell lacks the axis.
+const Value* value_on(const AxisValues& axes, std::string_view axis);
 /// Whether both are the same value; 1 and 1.0 are.
 bool same_value(const Value& a, const Value& b);
 /// The candidate nearest to `word` by edit distance, or empty when nothing is near.

@@ -160,14 +160,14 @@ TEST_CASE("a policy with a host tier has the blocks that fit into host memory") 
     CHECK(tier.kind == kind);
     CHECK(tier.host_blocks == 8192);  // of 16 tokens, 128 KiB each
     CHECK(cell.identity() != Cell(without).set("dram_gib", 32).identity());
-    CHECK(support::counts(cell.params(), "dram_gib"));
+    CHECK(support::key_rules().counts(cell.params(), "dram_gib"));
   }
 }
 
 TEST_CASE("policies without a host tier have none") {
   for (const std::string policy : {"fcfs", "job_fcfs", "continuum", "continuum_preview"}) {
     const Cell cell = Cell().set("policy", policy);
-    CHECK_FALSE(support::counts(cell.params(), "dram_gib"));
+    CHECK_FALSE(support::key_rules().counts(cell.params(), "dram_gib"));
     CHECK(cell.config().engine.tier.kind == engine::TierKind::none);
   }
 }

@@ -18,9 +18,9 @@ inline worker::BoundCell bind(const sweep::ParamMap& params, std::int64_t arriva
   return worker::bind(params, backend, arrival_seed, profiles);
 }
 
-inline bool counts(const sweep::ParamMap& params, const std::string& key) {
-  worker::Profiles profiles(kProfiles);
-  return worker::counts(params, key, profiles);
+inline sweep::KeyRules key_rules() {
+  static worker::Profiles profiles(kProfiles);
+  return worker::key_rules(profiles);
 }
 
 /// The settings of one cell as a sweep file gives them: the n-th setting stands on line n,

@@ -14,7 +14,7 @@ class OrderOnH100 {
     const auto spec = sweep::load_spec("sweeps/experiments/order-h100.toml");
     repeats_ = static_cast<double>(spec.repeat.n);
     worker::WorkloadCache workloads;
-    for (const sweep::Cell& cell : sweep::expand(spec, support::counts)) {
+    for (const sweep::Cell& cell : sweep::expand(spec, support::key_rules())) {
       const auto policy = std::get<std::string>(cell.params.at("policy").value);
       if (policy != "fcfs" && policy != "job_fcfs") continue;
       const auto bound = support::bind(cell.params, cell.seed);

@@ -164,7 +164,8 @@ std::map<std::string, sweep::Value> policy_changes(const sweep::ParamMap& cell,
     const auto own = named.find(key.substr(kPolicyKeys.size()));
     const sweep::Value* usual =
         own != named.end() ? &own->second.value : sweep_keys().fallback(key);
-    if (usual != nullptr && *usual != param.value) changes.emplace(key, param.value);
+    if (usual != nullptr && !sweep::same_value(*usual, param.value))
+      changes.emplace(key, param.value);
   }
   return changes;
 }
@@ -208,25 +209,38 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
 std::string BoundCell::policy_label(const sweep::AxisValues& axes) const {
   std::string label = config.policy_name;
   for (const auto& [key, value] : policy_changes) {
-    const bool is_axis =
-        std::ranges::any_of(axes, [&](const auto& axis) { return axis.first == key; });
-    if (is_axis) continue;
-    const auto* word = std::get_if<std::string>(&value);
-    label += '+' + key.substr(kPolicyKeys.size()) + '=' + (word ? *word : sweep::to_text(value));
+    if (sweep::value_on(axes, key) != nullptr) continue;
+    label += '+' + key.substr(kPolicyKeys.size()) + '=' + sweep::bare_text(value);
   }
   return label;
 }
 
-bool counts(const sweep::ParamMap& cell, const std::string& key, Profiles& profiles) {
-  if (!sweep::may_collapse(key)) return true;
-  const sweep::ParamMap params = with_policy_profile(cell, profiles);
-  const KeyTable& table = sweep_keys();
-  const auto value_of = [&](const std::string& name) -> const sweep::Value* {
-    const auto given = params.find(name);
-    if (given != params.end()) return &given->second.value;
-    return table.fallback(name);
+std::string label(const sweep::Cell& cell) {
+  static const std::string kEmulate = "engine.emulate";
+  std::string text = sweep::to_text(cell.axes);
+  const auto emulated = cell.params.find(kEmulate);
+  if (emulated != cell.params.end() && sweep::value_on(cell.axes, kEmulate) == nullptr)
+    text += ' ' + kEmulate + '=' + sweep::bare_text(emulated->second.value);
+  return cell.repeat > 0 ? text + " repeat=" + std::to_string(cell.repeat) : text;
+}
+
+sweep::KeyRules key_rules(Profiles& profiles) {
+  using sweep::Scope;
+  const auto scope = [](std::string_view key) {
+    if (key == "dram_gib") return Scope::some_cells;
+    return key.starts_with(kPolicyKeys) ? Scope::some_cells_or_named : Scope::all_cells;
   };
-  return table.may_count(key, value_of);
+  const auto counts = [&profiles](const sweep::ParamMap& cell, const std::string& key) {
+    const sweep::ParamMap params = with_policy_profile(cell, profiles);
+    const KeyTable& table = sweep_keys();
+    const auto value_of = [&](const std::string& name) -> const sweep::Value* {
+      const auto given = params.find(name);
+      if (given != params.end()) return &given->second.value;
+      return table.fallback(name);
+    };
+    return table.may_count(key, value_of);
+  };
+  return {scope, counts};
 }
 
 }  // namespace worker

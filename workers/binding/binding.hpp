@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "sweeps/spec/params.hpp"
+#include "sweeps/spec/cell.hpp"
 #include "workers/binding/profiles.hpp"
 #include "workers/cell/experiment.hpp"
 
@@ -37,8 +37,12 @@ struct BoundCell {
 BoundCell bind(const sweep::ParamMap& params, const std::string& backend, std::int64_t arrival_seed,
                Profiles& profiles);
 
-/// Whether the policy among these parameters uses `key`, a key of policies or dram_gib. Other
-/// keys always count.
-bool counts(const sweep::ParamMap& params, const std::string& key, Profiles& profiles);
+/// A policy's parameters and dram_gib count where the policy uses them, all other keys everywhere.
+/// Keeps a reference to `profiles`.
+sweep::KeyRules key_rules(Profiles& profiles);
+
+/// "gpu=h100-80gb policy=fcfs jps=1", with " engine.emulate=a100-40gb" behind it for a pool that is
+/// not the card's own, axis or not, and " repeat=2" from repeat 1 on.
+std::string label(const sweep::Cell& cell);
 
 }  // namespace worker

@@ -50,8 +50,41 @@ kind = "swe_smith_like"
 )");
   REQUIRE(plan.cells.size() == 4);
   // The order is an axis and shown beside; continuum pins by itself.
-  CHECK(sweep::label(plan.cells[0].cell) ==
+  CHECK(worker::label(plan.cells[0].cell) ==
         "gpu=h100-80gb policy=fcfs+retention=pin+ttl_s=5 policy.order=fcfs jps=1");
-  CHECK(sweep::label(plan.cells[3].cell) ==
+  CHECK(worker::label(plan.cells[3].cell) ==
         "gpu=h100-80gb policy=continuum+ttl_s=5 policy.order=job_fcfs jps=1");
+}
+
+TEST_CASE("the value that a policy has anyway is no change, whole or with a point") {
+  const driver::Plan plan = plan_of(R"(schema = 1
+[sweep]
+name = "a"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["continuum"]
+jps = [1]
+[policy]
+ttl_s = 2
+threshold_s = 2.0
+[workload]
+kind = "swe_smith_like"
+)");
+  CHECK(worker::label(plan.cells.at(0).cell) == "gpu=h100-80gb policy=continuum jps=1");
+}
+
+TEST_CASE("a pool of another card stands in a cell's name, once, whether it is an axis or not") {
+  const auto label_of = [](const std::string& rest) {
+    const driver::Plan plan = plan_of(
+        "schema = 1\nsweep.name = \"a\"\nsweep.backend = \"sim\"\n"
+        "policy = \"fcfs\"\nworkload.kind = \"swe_smith_like\"\n" +
+        rest);
+    return worker::label(plan.cells.back().cell);
+  };
+  const std::string axes = "[axes]\ngpu = [\"h100-80gb\"]\njps = [1]\n";
+  CHECK(label_of("engine.emulate = \"a100-40gb\"\nrepeat.n = 2\n" + axes) ==
+        "gpu=h100-80gb jps=1 engine.emulate=a100-40gb repeat=1");
+  CHECK(label_of(axes + "\"engine.emulate\" = [\"a100-40gb\"]\n") ==
+        "gpu=h100-80gb jps=1 engine.emulate=a100-40gb");
 }

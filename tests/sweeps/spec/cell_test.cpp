@@ -23,8 +23,17 @@ bool counts(const ParamMap& params, const std::string& key) {
   return key == "policy.ttl_s" ? name == "continuum" : name == "lmcache" || name == "cpu_offload";
 }
 
+Scope scope(std::string_view key) {
+  if (key == "dram_gib") return Scope::some_cells;
+  return key.starts_with("policy.") ? Scope::some_cells_or_named : Scope::all_cells;
+}
+
+std::string label(const Cell& cell) {
+  return to_text(cell.axes) + (cell.repeat > 0 ? " repeat=" + std::to_string(cell.repeat) : "");
+}
+
 std::vector<Cell> cells_of(const std::string& body) {
-  return expand(parse_spec("schema = 1\nsweep.name = \"s\"\n" + body, "m.toml"), counts);
+  return expand(parse_spec("schema = 1\nsweep.name = \"s\"\n" + body, "m.toml"), {scope, counts});
 }
 
 std::vector<std::string> labels(const std::vector<Cell>& cells) {
@@ -74,15 +83,6 @@ TEST_CASE("repeats are innermost and count the seed up") {
   CHECK(cells[3].index == 3);
   CHECK(cells[3].repeat == 1);
   CHECK(cells[3].seed == 11);
-}
-
-TEST_CASE("a pool of another card stands in a cell's name, once, whether it is an axis or not") {
-  const std::string body = "[axes]\njps = [1]\n", pool = "[engine]\nemulate = \"a100-40gb\"\n";
-  CHECK(labels(cells_of(body + "[repeat]\nn = 2\n" + pool)) ==
-        std::vector<std::string>{"jps=1 engine.emulate=a100-40gb",
-                                 "jps=1 engine.emulate=a100-40gb repeat=1"});
-  CHECK(labels(cells_of("[axes]\n\"engine.emulate\" = [\"a100-40gb\"]\njps = [1]\n")) ==
-        std::vector<std::string>{"engine.emulate=a100-40gb jps=1"});
 }
 
 TEST_CASE("the matrix of three cards, four policies, four rates and two tiers has 72 cells") {
@@ -215,8 +215,8 @@ TEST_CASE("the first cell that is not excluded is found without forming the othe
                            "]\ndram_gib = [1]\n[[exclude]]\na = [0]\nreason = \"x\"\n";
   int asked = 0;
   const auto counting = [&](const ParamMap&, const std::string&) { return ++asked > 0; };
-  const auto first =
-      first_planned(parse_spec("schema = 1\nsweep.name = \"s\"\n" + body, "m.toml"), counting);
+  const auto first = first_planned(parse_spec("schema = 1\nsweep.name = \"s\"\n" + body, "m.toml"),
+                                   {scope, counting});
   REQUIRE(first);
   CHECK(label(*first) == "a=1 b=0 dram_gib=1");
   CHECK(asked == 1001);
