@@ -28,18 +28,11 @@ bool is_shown(const sweep::Figure& figure) {
   return !of_tier || figure.value > 0;
 }
 
-std::string plain(const sweep::Value& value) {
-  const auto* word = std::get_if<std::string>(&value);
-  return word != nullptr ? *word : sweep::to_text(value);
-}
-
 /// The cell's value on an axis, or of policy or jps if they are no axes; "-" if it has none.
 std::string setting(const CellReport& cell, const std::string& name) {
-  for (const auto& [axis, value] : cell.axes) {
-    if (axis == name) return plain(value);
-  }
-  if (name == "policy" && cell.policy) return plain(*cell.policy);
-  if (name == "jps" && cell.jps) return plain(*cell.jps);
+  if (const sweep::Value* value = sweep::value_on(cell.axes, name)) return sweep::bare_text(*value);
+  if (name == "policy" && cell.policy) return sweep::bare_text(*cell.policy);
+  if (name == "jps" && cell.jps) return sweep::bare_text(*cell.jps);
   return "-";
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
-#include <random>
 #include <stdexcept>
 #include <string>
 
@@ -25,13 +25,6 @@ double co_deviation(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-double percentile_of_sorted(std::span<const double> sorted, double percent) {
-  const double position = percent / 100 * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
-}
-
 }  // namespace
 
 std::vector<double> observed(std::span<const double> values) {
@@ -48,23 +41,33 @@ double percentile(std::span<const double> values, double percent) {
   if (values.empty() || !(percent >= 0 && percent <= 100) || has_nan(values)) return kUndefined;
   std::vector<double> sorted(values.begin(), values.end());
   std::ranges::sort(sorted);
-  return percentile_of_sorted(sorted, percent);
+  const double position = percent / 100 * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
 }
 
-Interval bootstrap_mean_interval(std::span<const double> values, const BootstrapConfig& config) {
-  if (values.empty() || config.resamples < 1 || has_nan(values)) return {kUndefined, kUndefined};
-  std::mt19937_64 random(config.seed);
-  std::vector<double> means;
-  for (int resample = 0; resample < config.resamples; ++resample) {
-    double sum = 0;
-    // Distributions of the standard library differ between implementations; a remainder does not.
-    // Its bias is below 2^-32 for any sample that fits into memory.
-    for (std::size_t i = 0; i < values.size(); ++i) sum += values[random() % values.size()];
-    means.push_back(sum / static_cast<double>(values.size()));
+double student_t_tails(double t, int freedom) {
+  const double angle = std::atan(std::abs(t) / std::sqrt(freedom));
+  const double cosine = std::cos(angle);
+  const bool odd = freedom % 2 == 1;
+  // Terms cos^k times (k - 1)!! / k!! for even freedom, k!!'s neighbors the other way for odd.
+  double term = odd ? cosine : 1, sum = 0;
+  for (int k = odd ? 1 : 0; k <= freedom - 2; k += 2) {
+    sum += term;
+    term *= cosine * cosine * (k + 1) / (k + 2);
   }
-  std::ranges::sort(means);
-  const double tail = 50 * (1 - config.confidence);
-  return {percentile_of_sorted(means, tail), percentile_of_sorted(means, 100 - tail)};
+  const double inside = std::sin(angle) * sum;
+  return std::max(0.0, 1 - (odd ? (angle + inside) * 2 / std::numbers::pi : inside));
+}
+
+double student_t_quantile(int freedom) {
+  double low = 0, high = 13;  // 12.71 for one degree, less for more
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (student_t_tails(middle, freedom) > 0.05 ? low : high) = middle;
+  }
+  return high;
 }
 
 LineFit fit_line(std::span<const double> x, std::span<const double> y) {

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -25,16 +24,12 @@ struct Interval {
   double low, high;
 };
 
-struct BootstrapConfig {
-  double confidence = 0.95;
-  int resamples = 10'000;
-  std::uint64_t seed = 42;
-};
+/// The probability that Student's t with `freedom` degrees of freedom (1 or more) is beyond
+/// -|t| or |t|. Closed form: Abramowitz and Stegun 26.7.3 and 26.7.4.
+double student_t_tails(double t, int freedom);
 
-/// Percentile bootstrap interval of the mean. Deterministic: the same values and config give the
-/// same interval on every machine.
-Interval bootstrap_mean_interval(std::span<const double> values,
-                                 const BootstrapConfig& config = {});
+/// The t with tails of 5 % together, for intervals of 95 %.
+double student_t_quantile(int freedom);
 
 /// y = slope x + intercept by least squares. r_squared is NaN if y does not vary; all are NaN if x
 /// does not vary.

@@ -12,6 +12,7 @@
 
 #include "analysis/cell/statistics.hpp"
 #include "analysis/compare/config.hpp"
+#include "analysis/compare/estimate.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/text/export_grid.hpp"
 
@@ -66,9 +67,7 @@ struct ClaimRow {
   std::string kind;  // "MODELLED (sim, published)", "MEASURED (cuda)"; empty without cells
   Verdict verdict = Verdict::undecided;
   std::string reason{};  // set for every verdict except confirmed
-  double ours = sweep::kNotObserved;
-  Interval interval{sweep::kNotObserved, sweep::kNotObserved};  // 95 %; NaN for a single repeat
-  std::size_t repeats = 0;
+  Estimate ours{};
   std::string card{};  // the card of its cells, if it is not the publication's
 };
 

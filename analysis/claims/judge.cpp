@@ -6,8 +6,9 @@
 
 #include "analysis/claims/claims.hpp"
 #include "analysis/claims/metrics.hpp"
-#include "analysis/compare/compare.hpp"
+#include "analysis/compare/estimate.hpp"
 #include "analysis/compare/groups.hpp"
+#include "analysis/compare/kind.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -29,23 +30,6 @@ bool is_one_of(const std::optional<sweep::Value>& value, const std::vector<std::
   return std::ranges::any_of(texts, [&](const std::string& text) {
     return text == own || (number && as_number(text) == number);
   });
-}
-
-/// Figures of one kind are comparable: the same backend, emulation and cost model.
-struct Kind {
-  std::string backend, emulate, cost_model;
-  auto operator<=>(const Kind&) const = default;
-};
-
-Kind kind_of(const ConfiguredCell& cell) {
-  return {cell.record->backend, shown(cell.value("engine.emulate")),
-          shown(cell.value("sim.cost_model"))};
-}
-
-std::string kind_text(const Kind& kind) {
-  const std::string emulated = kind.emulate == "-" ? "" : ", pool of " + kind.emulate;
-  if (kind.backend != "sim") return "MEASURED (" + kind.backend + emulated + ')';
-  return "MODELLED (sim" + (kind.cost_model == "-" ? "" : ", " + kind.cost_model) + emulated + ')';
 }
 
 /// A claim cannot be judged with these cells; what() says why.
@@ -93,24 +77,14 @@ Repeats select(const ClaimRow& row, const CellFilter& filter, const Cells& cells
   return repeats;
 }
 
-std::vector<double> values_of(const Claim& claim, const Repeats& repeats, const LoadTable& load) {
-  std::vector<double> values;
+BySeed values_of(const Claim& claim, const Repeats& repeats, const LoadTable& load) {
+  BySeed values;
   for (const auto& [seed, cells] : repeats) {
-    values.push_back(claim_metric(claim.metric, cells, load));
-    if (std::isnan(values.back())) throw CannotJudge("the cells have no " + claim.metric);
+    const double value = claim_metric(claim.metric, cells, load);
+    if (std::isnan(value)) throw CannotJudge("the cells have no " + claim.metric);
+    values[seed] = value;
   }
   return values;
-}
-
-/// Repeats with equal seeds are pairs. Without a common seed the two sides are independent samples.
-bool keep_common_seeds(Repeats& a, Repeats& b) {
-  std::set<std::int64_t> common;
-  for (const auto& [seed, cells] : a)
-    if (b.contains(seed)) common.insert(seed);
-  if (common.empty()) return false;
-  for (Repeats* side : {&a, &b})
-    std::erase_if(*side, [&](const auto& entry) { return !common.contains(entry.first); });
-  return true;
 }
 
 void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadTable& load) {
@@ -121,20 +95,14 @@ void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadT
     throw CannotJudge("the two sides differ in " + difference->key + ": " + shown(difference->a) +
                       " and " + shown(difference->b));
   }
-  const bool paired = keep_common_seeds(value, base);
-  const std::vector<double> bases = values_of(*row.claim, base, load),
-                            values = values_of(*row.claim, value, load);
-  if (mean(bases) == 0) throw CannotJudge("the base of the ratio is 0");
-  row.ours = mean(values) / mean(bases);
-  row.interval = bootstrap_ratio_interval(bases, values, paired);
-  row.repeats = std::min(bases.size(), values.size());
+  const Ratio ratio =
+      ratio_of(values_of(*row.claim, value, load), values_of(*row.claim, base, load));
+  if (std::isnan(ratio.value)) throw CannotJudge("the base of the ratio is 0");
+  row.ours = ratio;
 }
 
 void measure(ClaimRow& row, const Repeats& value, const LoadTable& load) {
-  const std::vector<double> values = values_of(*row.claim, value, load);
-  row.ours = mean(values);
-  row.repeats = values.size();
-  if (values.size() > 1) row.interval = bootstrap_mean_interval(values);
+  row.ours = mean_of(values_of(*row.claim, value, load));
 }
 
 bool within(const ClaimPoint& point, double value) {
@@ -151,19 +119,21 @@ std::string limit_text(const ClaimPoint& point, double value) {
 
 void decide(ClaimRow& row) {
   const ClaimPoint& point = *row.point;
-  if (row.repeats < row.claim->repeats) {
-    row.reason = std::to_string(row.repeats) + " of " + std::to_string(row.claim->repeats) +
+  const double ours = row.ours.value;
+  if (row.ours.repeats < row.claim->repeats) {
+    row.reason = std::to_string(row.ours.repeats) + " of " + std::to_string(row.claim->repeats) +
                  " repeats; so far " +
-                 (within(point, row.ours) ? "within the limits" : limit_text(point, row.ours));
+                 (within(point, ours) ? "within the limits" : limit_text(point, ours));
     return;
   }
-  const Interval interval = row.repeats > 1 ? row.interval : Interval{row.ours, row.ours};
+  const Interval interval =
+      std::isnan(row.ours.interval.low) ? Interval{ours, ours} : row.ours.interval;
   const bool low_in = within(point, interval.low), high_in = within(point, interval.high);
   if (low_in && high_in) {
     row.verdict = Verdict::confirmed;
   } else if (interval.high < point.low || interval.low > point.high) {
     row.verdict = Verdict::refuted;
-    row.reason = limit_text(point, row.ours);
+    row.reason = limit_text(point, ours);
   } else {
     row.reason = "the interval crosses " +
                  four_digits(low_in || interval.low > point.low ? point.high : point.low);
@@ -176,13 +146,13 @@ struct Judged {
   bool lacks_cells = false;
 };
 
-Judged judge(const Claim& claim, const ClaimPoint& point, const Kind& kind, const Cells& cells,
-             const LoadTable& load) {
+Judged judge(const Claim& claim, const ClaimPoint& point, const FiguresKind& kind,
+             const Cells& cells, const LoadTable& load) {
   Judged judged;
   ClaimRow& row = judged.row;
   row.claim = &claim;
   row.point = &point;
-  row.kind = kind_text(kind);
+  row.kind = to_text(kind);
   try {
     const Repeats value = select(row, point.cells, cells);
     if (point.is_ratio) {
@@ -220,8 +190,8 @@ std::vector<std::pair<std::string, Cells>> by_card(const Claim& claim, const Cla
   return cards;
 }
 
-std::map<Kind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
-  std::map<Kind, Cells> kinds;
+std::map<FiguresKind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
+  std::map<FiguresKind, Cells> kinds;
   std::set<std::string> seen;
   for (const ConfiguredCell& cell : cells) {
     if (cell.record->status != sweep::CellStatus::ok) continue;
@@ -230,11 +200,11 @@ std::map<Kind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
   return kinds;
 }
 
-bool has_figure(const Judged& judged) { return !std::isnan(judged.row.ours); }
+bool has_figure(const Judged& judged) { return !std::isnan(judged.row.ours.value); }
 
 /// The rows with figures; if no kind of figures and no card has one, a single row with the reason.
 std::vector<ClaimRow> rows_of(const Claim& claim, const ClaimPoint& point,
-                              const std::map<Kind, Cells>& kinds, const LoadTable& load) {
+                              const std::map<FiguresKind, Cells>& kinds, const LoadTable& load) {
   std::vector<Judged> judged;
   for (const auto& [kind, of_kind] : kinds) {
     for (const auto& [card, of_card] : by_card(claim, point, of_kind)) {
@@ -276,7 +246,7 @@ std::string_view verdict_name(Verdict verdict) {
 
 std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
                                    std::span<const ConfiguredCell> cells, const LoadTable& load) {
-  const std::map<Kind, Cells> kinds = by_kind(cells);
+  const std::map<FiguresKind, Cells> kinds = by_kind(cells);
   std::vector<ClaimRow> rows;
   for (const Claim& claim : claims) {
     for (const ClaimPoint& point : claim.points) {

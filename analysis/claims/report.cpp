@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "analysis/claims/claims.hpp"
+#include "analysis/compare/published.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -13,16 +14,6 @@ namespace analysis {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> toml_files(const fs::path& folder) {
-  std::vector<std::string> paths;
-  if (fs::is_directory(folder)) {
-    for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.path().extension() == ".toml") paths.push_back(entry.path().string());
-  }
-  std::ranges::sort(paths);
-  return paths;
-}
 
 /// Open archives, their cells, and the archive of each cell.
 class OpenArchives {
@@ -74,9 +65,9 @@ Grid grid_for_people(const Rows& rows, GridFormat format) {
                   {"claimed", "", false}, {"repeats", ""},     {"because", "", false}};
   for (const ClaimRow& row : rows) {
     grid.rows.push_back({row.claim->id, place_of(row), verdict_text(row, format),
-                         four_digits(row.ours), interval_text(row.interval),
+                         four_digits(row.ours.value), interval_text(row.ours.interval),
                          four_digits(row.point->published), limits_text(*row.point),
-                         std::to_string(row.repeats), row.reason});
+                         std::to_string(row.ours.repeats), row.reason});
   }
   return grid;
 }
@@ -92,10 +83,10 @@ Grid grid_for_programs(const ClaimReport& report) {
     const Claim& claim = *row.claim;
     const ClaimPoint& point = *row.point;
     grid.rows.push_back({claim.set, claim.id, place_of(row), std::string(verdict_name(row.verdict)),
-                         exact_number(row.ours), exact_number(row.interval.low),
-                         exact_number(row.interval.high), exact_number(point.published),
-                         limit(point.low), limit(point.high), std::to_string(row.repeats), row.kind,
-                         row.reason, claim.metric, claim.says, claim.source});
+                         exact_number(row.ours.value), exact_number(row.ours.interval.low),
+                         exact_number(row.ours.interval.high), exact_number(point.published),
+                         limit(point.low), limit(point.high), std::to_string(row.ours.repeats),
+                         row.kind, row.reason, claim.metric, claim.says, claim.source});
   }
   return grid;
 }
@@ -128,8 +119,23 @@ void print_words(const Rows& of_kind, const Rows& without_result, GridFormat for
   out << '\n';
 }
 
+bool is_undecided(const Claim* claim, const Rows& rows) {
+  Rows own;
+  std::ranges::copy_if(rows, std::back_inserter(own),
+                       [&](const ClaimRow& row) { return row.claim == claim; });
+  return overall(own) == Verdict::undecided;
+}
+
+void put_decided_first(Rows& rows) {
+  std::map<const Claim*, bool> undecided;
+  for (const ClaimRow& row : rows) undecided[row.claim] = is_undecided(row.claim, rows);
+  std::ranges::stable_partition(rows,
+                                [&](const ClaimRow& row) { return !undecided.at(row.claim); });
+}
+
 /// Rows by kind, since modelled and measured figures, and those of different cost models, never
-/// share a table. Rows without a result come last, under the empty name.
+/// share a table. Rows without a result come last, under the empty name. In each kind undecided
+/// claims follow the others.
 std::vector<std::pair<std::string, Rows>> by_kind(const std::vector<ClaimRow>& all,
                                                   const std::string& set) {
   std::vector<std::pair<std::string, Rows>> kinds;
@@ -141,15 +147,20 @@ std::vector<std::pair<std::string, Rows>> by_kind(const std::vector<ClaimRow>& a
       known->second.push_back(row);
     }
   }
+  for (auto& [kind, rows] : kinds) put_decided_first(rows);
   return kinds;
+}
+
+std::size_t count_of(const std::vector<ClaimRow>& rows, const std::string& set) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(rows, [&](const ClaimRow& row) { return row.claim->set == set; }));
 }
 
 }  // namespace
 
 std::vector<std::string> claim_sets(const fs::path& folder) {
   std::vector<std::string> names;
-  for (const std::string& path : toml_files(folder / "claims"))
-    names.push_back(fs::path(path).stem().string());
+  for (const fs::path& path : toml_files(folder / "claims")) names.push_back(path.stem().string());
   return names;
 }
 
@@ -186,6 +197,10 @@ void print_claims(const ClaimReport& report, GridFormat format, std::ostream& ou
   for (const std::string& set : sets) {
     const auto kinds = by_kind(report.rows, set);
     const Rows without_result = kinds.back().first.empty() ? kinds.back().second : Rows{};
+    if (without_result.size() == count_of(report.rows, set)) {
+      out << gap << "no claim of " << terminal_text(set) << " concerns these cells\n";
+      continue;
+    }
     for (const auto& [kind, rows] : kinds) {
       const std::string heading =
           "claims of " + set + ", " + (kind.empty() ? "without results" : kind);

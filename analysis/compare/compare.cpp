@@ -1,9 +1,7 @@
 #include "analysis/compare/compare.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <random>
 #include <set>
 
 #include "analysis/compare/groups.hpp"
@@ -12,50 +10,23 @@
 namespace analysis {
 namespace {
 
-constexpr double kUndefined = sweep::kNotObserved;
-
-struct Samples {
-  std::vector<double> base, value;
-  bool paired = true;
-};
-
-std::map<std::int64_t, double> by_seed(const RepeatGroup& group, const std::string& metric) {
-  std::map<std::int64_t, double> values;
-  for (const ConfiguredCell* cell : group.repeats) {
-    const double value = cell->figure(metric);
-    if (!std::isnan(value)) values[cell->record->seed] = value;
-  }
-  return values;
-}
-
-/// Repeats with equal seeds are pairs, since their jobs arrive at the same times. Without a common
-/// seed all repeats count.
-Samples samples_of(const RepeatGroup& base, const RepeatGroup& other, const std::string& metric) {
-  const auto a = by_seed(base, metric), b = by_seed(other, metric);
-  Samples samples;
-  for (const auto& [seed, value] : a) {
-    if (!b.contains(seed)) continue;
-    samples.base.push_back(value);
-    samples.value.push_back(b.at(seed));
-  }
-  if (!samples.base.empty()) return samples;
-  samples.paired = false;
-  for (const auto& [seed, value] : a) samples.base.push_back(value);
-  for (const auto& [seed, value] : b) samples.value.push_back(value);
-  return samples;
+/// The values of `a` with seeds that `b` has, too.
+BySeed common(BySeed a, const BySeed& b) {
+  std::erase_if(a, [&](const auto& entry) { return !b.contains(entry.first); });
+  return a;
 }
 
 Comparison compare_groups(const RepeatGroup& base, const RepeatGroup& other,
                           const CompareQuestion& question) {
   require_comparable(*base.repeats.front(), *other.repeats.front(), question.by);
-  const Samples samples = samples_of(base, other, question.metric);
+  const BySeed bases = by_seed(base.repeats, question.metric),
+               values = by_seed(other.repeats, question.metric);
+  const Ratio ratio = ratio_of(values, bases);
   Comparison row;
   row.at = other.at;
-  row.base = mean(samples.base);
-  row.value = mean(samples.value);
-  row.ratio = row.base == 0 ? kUndefined : row.value / row.base;
-  row.interval = bootstrap_ratio_interval(samples.base, samples.value, samples.paired);
-  row.repeats = std::min(samples.base.size(), samples.value.size());
+  row.base = mean_of(ratio.paired ? common(bases, values) : bases).value;
+  row.value = mean_of(ratio.paired ? common(values, bases) : values).value;
+  row.ratio = ratio;
   return row;
 }
 
@@ -111,33 +82,7 @@ void require_rows(const ComparisonReport& report, const std::string& why) {
   if (report.rows.empty()) throw CompareError("there is nothing to compare: " + why);
 }
 
-double random_mean(std::span<const double> values, const std::vector<std::size_t>& chosen) {
-  double sum = 0;
-  for (const std::size_t i : chosen) sum += values[i];
-  return sum / static_cast<double>(chosen.size());
-}
-
 }  // namespace
-
-Interval bootstrap_ratio_interval(std::span<const double> base, std::span<const double> value,
-                                  bool paired, const BootstrapConfig& config) {
-  if (base.size() < 2 || value.size() < 2) return {kUndefined, kUndefined};
-  std::mt19937_64 random(config.seed);
-  const auto draw = [&](std::size_t n) {
-    std::vector<std::size_t> chosen(n);
-    for (std::size_t& each : chosen) each = random() % n;
-    return chosen;
-  };
-  std::vector<double> ratios;
-  for (int i = 0; i < config.resamples; ++i) {
-    const std::vector<std::size_t> of_base = draw(base.size());
-    const double divisor = random_mean(base, of_base);
-    const double mean = random_mean(value, paired ? of_base : draw(value.size()));
-    ratios.push_back(mean / divisor);
-  }
-  const double tail = 50 * (1 - config.confidence);
-  return {percentile(ratios, tail), percentile(ratios, 100 - tail)};
-}
 
 ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
                                 const CompareQuestion& question) {
@@ -197,12 +142,7 @@ ComparisonReport compare_archives(std::span<const ConfiguredCell> a,
 }
 
 std::vector<std::string> axes_to_compare(std::span<const ConfiguredCell> cells) {
-  std::vector<std::string> axes;
-  for (const ConfiguredCell& cell : cells) {
-    for (const auto& [name, value] : cell.record->axes) {
-      if (std::ranges::find(axes, name) == axes.end()) axes.push_back(name);
-    }
-  }
+  std::vector<std::string> axes = with_axes({}, cells);
   std::ranges::stable_partition(axes, [](const std::string& name) { return name == "policy"; });
   return axes;
 }
@@ -219,9 +159,10 @@ Grid to_grid(const ComparisonReport& report, GridFormat format) {
     std::vector<std::string> texts;
     for (const auto& value : row.at) texts.push_back(shown(value));
     texts.push_back(row.over);
-    for (const double each : {row.base, row.value, row.ratio, row.interval.low, row.interval.high})
+    for (const double each :
+         {row.base, row.value, row.ratio.value, row.ratio.interval.low, row.ratio.interval.high})
       texts.push_back(format == GridFormat::csv ? exact_number(each) : four_digits(each));
-    texts.push_back(std::to_string(row.repeats));
+    texts.push_back(std::to_string(row.ratio.repeats));
     grid.rows.push_back(std::move(texts));
   }
   return grid;

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/cell/statistics.hpp"
-#include "analysis/compare/config.hpp"
+#include "analysis/compare/estimate.hpp"
 #include "analysis/text/export_grid.hpp"
 
 namespace analysis {
@@ -28,10 +27,8 @@ struct CompareQuestion {
 struct Comparison {
   std::vector<std::optional<sweep::Value>> at;  // the compared cells' value of each named key
   double base = 0, value = 0;                   // means over the compared repeats
-  double ratio = 0;                             // value / base
-  Interval interval{};                          // of the ratio, 95 %; NaN for a single repeat
-  std::size_t repeats = 0;
-  std::string over;  // name of the base, e.g. "fcfs"
+  Ratio ratio;                                  // value / base
+  std::string over;                             // name of the base, e.g. "fcfs"
 };
 
 struct ComparisonReport {
@@ -60,12 +57,6 @@ std::vector<std::string> axes_to_compare(std::span<const ConfiguredCell> cells);
 
 /// Numbers are rounded to four digits, except in CSV.
 Grid to_grid(const ComparisonReport& report, GridFormat format);
-
-/// Bootstrap interval of the ratio of the means of `value` and `base`. Resamples pairs if `paired`,
-/// otherwise each side independently. The same on every machine; NaN if a side has fewer than two
-/// values.
-Interval bootstrap_ratio_interval(std::span<const double> base, std::span<const double> value,
-                                  bool paired, const BootstrapConfig& config = {});
 
 /// Throws CompareError when two repeats of a cell differ in more than their seed.
 void require_same_config(const ConfiguredCell& a, const ConfiguredCell& b);

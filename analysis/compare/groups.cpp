@@ -75,6 +75,15 @@ std::string key_text(const std::optional<sweep::Value>& value) {
   return sweep::canonical_json(std::map<std::string, sweep::Value>{{"", *value}});
 }
 
+std::vector<std::string> with_axes(std::vector<std::string> keys,
+                                   std::span<const ConfiguredCell> cells) {
+  for (const ConfiguredCell& cell : cells) {
+    for (const auto& [name, value] : cell.record->axes)
+      if (std::ranges::find(keys, name) == keys.end()) keys.push_back(name);
+  }
+  return keys;
+}
+
 std::vector<RepeatGroup> groups_by(std::span<const ConfiguredCell> cells,
                                    const std::vector<std::string>& keys) {
   std::vector<RepeatGroup> groups;

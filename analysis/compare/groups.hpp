@@ -16,6 +16,10 @@ struct RepeatGroup {
   std::vector<const ConfiguredCell*> repeats;
 };
 
+/// The keys and, behind them, the axes of the cells that are not among them.
+std::vector<std::string> with_axes(std::vector<std::string> keys,
+                                   std::span<const ConfiguredCell> cells);
+
 /// Groups in plan order. Throws CompareError when cells of a group differ in more than their seed.
 std::vector<RepeatGroup> groups_by(std::span<const ConfiguredCell> cells,
                                    const std::vector<std::string>& keys);

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/cell/statistics.hpp"
 #include "analysis/compare/groups.hpp"
+#include "analysis/compare/kind.hpp"
 
 namespace analysis {
 namespace {
@@ -13,21 +13,7 @@ namespace {
 /// The keys that define tables, rows and columns; further axes split tables.
 const std::vector<std::string> kKeys = {"backend", "engine.emulate", "gpu",
                                         "jps",     "policy",         "dram_gib"};
-constexpr std::size_t kJps = 3, kFirstFurther = 6;
-
-bool higher_is_better(const std::string& metric) {
-  return metric.ends_with("_rate") || metric.ends_with("_per_s");
-}
-
-std::vector<std::string> keys_of(std::span<const ConfiguredCell> cells) {
-  std::vector<std::string> keys = kKeys;
-  for (const ConfiguredCell& cell : cells) {
-    for (const auto& [name, value] : cell.record->axes) {
-      if (std::ranges::find(keys, name) == keys.end()) keys.push_back(name);
-    }
-  }
-  return keys;
-}
+constexpr std::size_t kJps = 3, kDram = 5, kFirstFurther = 6;
 
 /// "engine.block_size=32, engine.emulate=a100-40gb": the further settings of a table's cells.
 std::string settings_of(const RepeatGroup& group, const std::vector<std::string>& keys) {
@@ -45,18 +31,20 @@ std::string unit_of(const ConfiguredCell& cell, const std::string& metric) {
 }
 
 PolicyEntry entry_of(const RepeatGroup& group, const std::string& metric) {
-  std::vector<double> all;
-  for (const ConfiguredCell* cell : group.repeats) all.push_back(cell->figure(metric));
-  const std::vector<double> values = observed(all);
   PolicyEntry entry;
   entry.variant = variant_of(*group.repeats.front());
-  entry.repeats = values.size();
-  entry.mean = mean(values);
-  if (values.size() > 1) {
-    const Interval interval = bootstrap_mean_interval(values);
-    entry.half_interval = (interval.high - interval.low) / 2;
-  }
+  entry.dram = shown(group.at[kDram]);
+  entry.repeats = group.repeats;
+  entry.values = by_seed(group.repeats, metric);
+  entry.mean = mean_of(entry.values);
   return entry;
+}
+
+std::vector<Contender> contenders_of(const PolicyRow& row) {
+  std::vector<Contender> contenders;
+  for (const PolicyEntry& entry : row.entries)
+    contenders.push_back({entry.variant, entry.dram, entry.values});
+  return contenders;
 }
 
 /// Collects the groups of one table.
@@ -66,6 +54,7 @@ class TableBuilder {
                const std::string& metric) {
     table_.gpu = shown(first.repeats.front()->value("gpu"));
     table_.backend = shown(first.at[0]);
+    table_.kind = figures_kind(*first.repeats.front());
     table_.settings = settings_of(first, keys);
     table_.metric = metric;
     table_.unit = unit_of(*first.repeats.front(), metric);
@@ -118,22 +107,19 @@ class TableBuilder {
     std::vector<PolicyEntry> entries;
     for (const std::string& variant : table_.variants) {
       const auto found = std::ranges::find(row.entries, variant, &PolicyEntry::variant);
-      entries.push_back(found == row.entries.end() ? PolicyEntry{.variant = variant} : *found);
+      entries.push_back(found == row.entries.end() ? PolicyEntry() : *found);
+      entries.back().variant = variant;
     }
     row.entries = std::move(entries);
   }
 
   void rate(PolicyRow& row) const {
-    const double sign = higher_is_better(table_.metric) ? -1 : 1;
-    double best = std::numeric_limits<double>::infinity(), base = sweep::kNotObserved;
-    for (const PolicyEntry& entry : row.entries) {
-      if (sign * entry.mean < best) best = sign * entry.mean;
-      if (entry.variant == "fcfs") base = entry.mean;
-    }
-    for (PolicyEntry& entry : row.entries) {
-      entry.best = sign * entry.mean == best;
-      if (base != 0) entry.ratio = entry.mean / base;
-    }
+    for (const Decision& decision : decide(contenders_of(row), direction_of(table_.metric)))
+      for (std::size_t i = 0; i < row.entries.size(); ++i)
+        row.entries[i].standing = better(row.entries[i].standing, decision.standings[i]);
+    const auto fcfs = std::ranges::find(row.entries, "fcfs", &PolicyEntry::variant);
+    if (fcfs == row.entries.end()) return;
+    for (PolicyEntry& entry : row.entries) entry.ratio = ratio_of(entry.values, fcfs->values);
   }
 
   PolicyTable table_;
@@ -154,7 +140,7 @@ std::string table_key(const RepeatGroup& group) {
 std::vector<PolicyTable> policy_tables(std::span<const ConfiguredCell> cells,
                                        const std::string& metric,
                                        std::span<const Published> published) {
-  const std::vector<std::string> keys = keys_of(cells);
+  const std::vector<std::string> keys = with_axes(kKeys, cells);
   std::vector<TableBuilder> builders;
   std::map<std::string, std::size_t> position;
   for (const RepeatGroup& group : groups_by(cells, keys)) {
@@ -165,6 +151,28 @@ std::vector<PolicyTable> policy_tables(std::span<const ConfiguredCell> cells,
   std::vector<PolicyTable> tables;
   for (TableBuilder& builder : builders) tables.push_back(builder.finish());
   return tables;
+}
+
+std::vector<Regime> regimes_of(std::span<const PolicyTable> tables) {
+  std::vector<Regime> regimes;
+  for (const PolicyTable& table : tables) {
+    for (const PolicyRow& row : table.rows)
+      std::ranges::move(regimes_of({table.kind, table.gpu, table.settings}, row.jps,
+                                   contenders_of(row), direction_of(table.metric)),
+                        std::back_inserter(regimes));
+  }
+  return regimes;
+}
+
+std::vector<PolicyCells> policy_cells(std::span<const PolicyTable> tables) {
+  std::vector<PolicyCells> policies;
+  for (const PolicyTable& table : tables)
+    for (const PolicyRow& row : table.rows)
+      for (const PolicyEntry& entry : row.entries)
+        if (!entry.repeats.empty())
+          policies.push_back(
+              {{table.kind, table.gpu, table.settings}, row.jps, entry.variant, entry.repeats});
+  return policies;
 }
 
 }  // namespace analysis

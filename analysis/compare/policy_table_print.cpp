@@ -11,12 +11,8 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-std::string two_decimals(double ratio) {
-  if (std::isnan(ratio)) return "-";
-  char text[32];
-  const auto [end, error] =
-      std::to_chars(text, text + sizeof text, ratio, std::chars_format::fixed, 2);
-  return {text, end};
+double half_interval(const PolicyEntry& entry) {
+  return (entry.mean.interval.high - entry.mean.interval.low) / 2;
 }
 
 /// The published value, with at least one decimal.
@@ -26,17 +22,13 @@ std::string published_text(double value) {
   return text.find('.') == std::string::npos ? text + ".0" : text;
 }
 
-/// Figures of sim are modelled; the other backends run the model.
-std::string kind_of(const PolicyTable& table) {
-  return table.backend == "sim" ? "MODELLED (sim, virtual time)"
-                                : "MEASURED (" + table.backend + ')';
-}
-
+/// A star for the best, an equals sign for those that tie with it; in Markdown both are bold.
 std::string value_text(const PolicyEntry& entry, GridFormat format) {
-  std::string text = four_digits(entry.mean);
-  if (!std::isnan(entry.half_interval)) text += " +- " + four_digits(entry.half_interval);
-  if (format == GridFormat::md) return entry.best ? "**" + text + "**" : text;
-  return text + (entry.best ? '*' : ' ');
+  std::string text = four_digits(entry.mean.value);
+  if (!std::isnan(entry.mean.interval.low)) text += " +- " + four_digits(half_interval(entry));
+  const bool best = entry.standing == Standing::best, tied = entry.standing == Standing::tied;
+  if (format == GridFormat::md) return best || tied ? "**" + text + "**" : text;
+  return text + (best ? '*' : tied ? '=' : ' ');
 }
 
 const PolicyEntry* fcfs_of(const PolicyRow& row) {
@@ -70,9 +62,9 @@ void add_row(Grid& grid, const PolicyTable& table, const PolicyRow& row, GridFor
   lines.add(row.jps, "mean", row, false,
             [&](const PolicyEntry& entry) { return value_text(entry, format); });
   const PolicyEntry* fcfs = fcfs_of(row);
-  if (fcfs != nullptr && !std::isnan(fcfs->mean)) {
+  if (fcfs != nullptr && !std::isnan(fcfs->mean.value)) {
     lines.add("", "/ fcfs", row, true,
-              [](const PolicyEntry& entry) { return two_decimals(entry.ratio); });
+              [](const PolicyEntry& entry) { return two_decimals(entry.ratio.value); });
   }
   if (table.sources.empty()) return;
   lines.add("", "published", row, true,
@@ -95,7 +87,7 @@ Grid grid_of(const PolicyTable& table, GridFormat format) {
 void print_one(const PolicyTable& table, GridFormat format, std::ostream& out) {
   const std::string heading =
       table.gpu + (table.settings.empty() ? "" : ", " + table.settings) + ": " + table.metric +
-      (table.unit.empty() ? "" : " [" + table.unit + ']') + ", " + kind_of(table);
+      (table.unit.empty() ? "" : " [" + table.unit + ']') + ", " + table.kind;
   out << (format == GridFormat::md ? "### " : "") << terminal_text(heading) << "\n\n";
   print_grid(grid_of(table, format), format, out);
   for (const auto* notes : {&table.sources, &table.remarks}) {
@@ -109,17 +101,16 @@ Grid long_grid(std::span<const PolicyTable> tables) {
   Grid grid;
   for (const char* name :
        {"gpu", "settings", "backend", "kind", "jps", "variant", "metric", "unit", "repeats", "mean",
-        "half_interval95", "ratio_to_fcfs", "best", "published"})
+        "half_interval95", "ratio_to_fcfs", "standing", "published"})
     grid.columns.push_back({name, ""});
   for (const PolicyTable& table : tables) {
-    const std::string kind = table.backend == "sim" ? "modelled" : "measured";
     for (const PolicyRow& row : table.rows) {
       for (const PolicyEntry& entry : row.entries) {
-        grid.rows.push_back({table.gpu, table.settings, table.backend, kind, row.jps, entry.variant,
-                             table.metric, table.unit, std::to_string(entry.repeats),
-                             exact_number(entry.mean), exact_number(entry.half_interval),
-                             exact_number(entry.ratio), entry.best ? "1" : "0",
-                             exact_number(entry.published)});
+        grid.rows.push_back({table.gpu, table.settings, table.backend, table.kind, row.jps,
+                             entry.variant, table.metric, table.unit,
+                             std::to_string(entry.mean.repeats), exact_number(entry.mean.value),
+                             exact_number(half_interval(entry)), exact_number(entry.ratio.value),
+                             std::string(name_of(entry.standing)), exact_number(entry.published)});
       }
     }
   }

@@ -1,5 +1,6 @@
 #include "analysis/compare/published.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace analysis {
@@ -77,6 +78,23 @@ Published load_published(const std::string& path) {
   if (published.source.empty() || (published.metric.empty() && !has_figures))
     throw sweep::SpecError(path + ": source and metric must be given");
   return published;
+}
+
+std::vector<std::filesystem::path> toml_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> paths;
+  if (std::filesystem::is_directory(folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".toml") paths.push_back(entry.path());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+std::vector<Published> all_published(const std::filesystem::path& folder) {
+  std::vector<Published> all;
+  for (const std::filesystem::path& path : toml_files(folder))
+    all.push_back(load_published(path.string()));
+  return all;
 }
 
 std::string variant_of(const ConfiguredCell& cell) {

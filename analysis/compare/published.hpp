@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,11 @@ struct Published {
 
 /// Reads a file of sweeps/published. Throws sweep::SpecError.
 Published load_published(const std::string& path);
+/// Those of all files of a folder, by name; none if there is no such folder.
+std::vector<Published> all_published(const std::filesystem::path& folder);
+
+/// The files *.toml of a folder by name; none if there is no such folder.
+std::vector<std::filesystem::path> toml_files(const std::filesystem::path& folder);
 
 /// "cpu_offload-16G", or only the policy if it has no host tier.
 std::string variant_of(const ConfiguredCell& cell);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/compare/kind.hpp"
 #include "analysis/report/panels.hpp"
 #include "analysis/report/study_timelines.hpp"
 

@@ -32,16 +32,18 @@ void add_archive(JsonLine& json, const ReportArchive& archive) {
 }
 
 void add_regime(JsonLine& json, const Regime& regime) {
-  json.open('{').key("kind").text(regime.kind).key("settings").text(regime.settings);
-  json.key("gpu").text(regime.gpu).key("dram").text(regime.dram).key("jps").text(regime.jps);
-  json.key("winner").text(regime.winner).key("runner_up").text(regime.runner_up);
+  const Ratio& ratio = regime.next_over_winner;
+  json.open('{').key("kind").text(regime.place.kind);
+  json.key("settings").text(regime.place.settings).key("gpu").text(regime.place.gpu);
+  json.key("dram").text(regime.dram).key("jps").text(regime.jps);
+  json.key("winner").text(regime.winner).key("runner_up").text(regime.next);
   add_texts(json.key("tied"), regime.tied);
-  add_brief(json.key("value"), regime.value);
-  add_brief(json.key("runner_value"), regime.runner_value);
-  add_brief(json.key("margin"), regime.margin);
+  add_brief(json.key("value"), regime.value.value);
+  add_brief(json.key("runner_value"), regime.next_value.value);
+  add_brief(json.key("margin"), ratio.value - 1);
   json.key("margin_interval");
-  add_interval(json, regime.margin_interval);
-  json.key("repeats").integer(static_cast<std::int64_t>(regime.repeats)).close('}');
+  add_interval(json, {ratio.interval.low - 1, ratio.interval.high - 1});
+  json.key("repeats").integer(static_cast<std::int64_t>(regime.value.repeats)).close('}');
 }
 
 void add_claim(JsonLine& json, const ClaimRow& row) {
@@ -51,13 +53,13 @@ void add_claim(JsonLine& json, const ClaimRow& row) {
   json.key("metric").text(claim.metric).key("is_ratio").boolean(row.point->is_ratio);
   json.key("kind").text(row.kind);
   json.key("verdict").text(verdict_name(row.verdict)).key("reason").text(row.reason);
-  add_brief(json.key("ours"), row.ours);
+  add_brief(json.key("ours"), row.ours.value);
   json.key("interval");
-  add_interval(json, row.interval);
+  add_interval(json, row.ours.interval);
   add_brief(json.key("published"), row.point->published);
   add_brief(json.key("low"), row.point->low);
   add_brief(json.key("high"), row.point->high);
-  json.key("repeats").integer(static_cast<std::int64_t>(row.repeats)).close('}');
+  json.key("repeats").integer(static_cast<std::int64_t>(row.ours.repeats)).close('}');
 }
 
 void add_missing(JsonLine& json, const MissingCell& cell) {
@@ -124,6 +126,9 @@ std::string report_json(const Report& report, const std::string& program) {
   json.open('{').key("format").text("kvsweep-report").key("version").integer(1);
   json.key("program").text(program);
   add_list(json, "archives", report.archives, add_archive);
+  add_texts(json.key("answer"), report.answer);
+  json.key("answer_heading").text(answer_heading(report.regimes));
+  add_texts(json.key("idle"), report.idle);
   add_list(json, "panels", report.panels, add_panel);
   add_list(json, "regimes", report.regimes, add_regime);
   add_list(json, "claims", report.claims.rows, add_claim);

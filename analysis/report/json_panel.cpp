@@ -16,16 +16,16 @@ void add_figures(JsonLine& json, const ReportGroup& group) {
   json.key("figures").open('{');
   for (const std::string_view metric : kReportMetrics) {
     const Repeated& figure = group.figures.find(metric)->second;
-    if (std::isnan(figure.mean)) continue;
+    if (std::isnan(figure.mean.value)) continue;
     json.key(metric).open('{').key("unit").text(figure.unit);
-    add_brief(json.key("mean"), figure.mean);
+    add_brief(json.key("mean"), figure.mean.value);
     json.key("interval");
-    add_interval(json, figure.interval);
-    add_brief(json.key("ratio"), figure.ratio);
+    add_interval(json, figure.mean.interval);
+    add_brief(json.key("ratio"), figure.ratio.value);
     json.key("ratio_interval");
-    add_interval(json, figure.ratio_interval);
+    add_interval(json, figure.ratio.interval);
     add_brief(json.key("published"), figure.published);
-    json.key("best").boolean(figure.best).key("tied").boolean(figure.tied).close('}');
+    json.key("standing").text(figure.standing).close('}');
   }
   json.close('}');
 }

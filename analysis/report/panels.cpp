@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/compare/groups.hpp"
+#include "analysis/compare/kind.hpp"
 
 namespace analysis {
 namespace {
@@ -194,18 +195,7 @@ class PanelBuilder {
   std::map<std::string, ChosenGap> chosen_;
 };
 
-bool is_emulated(const ConfiguredCell& cell) { return cell.value("engine.emulate").has_value(); }
-
 }  // namespace
-
-std::string figures_kind(const ConfiguredCell& cell) {
-  const std::string& backend = cell.record->backend;
-  const auto model = cell.value("sim.cost_model");
-  std::string text = backend == "sim" ? "MODELLED (sim" : "MEASURED (" + backend;
-  if (backend == "sim" && model) text += ", " + shown(model);
-  if (is_emulated(cell)) text += ", pool of " + shown(cell.value("engine.emulate"));
-  return text + ')';
-}
 
 std::vector<ReportPanel> make_panels(const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,

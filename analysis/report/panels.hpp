@@ -30,5 +30,6 @@ void rate_panel(ReportPanel& panel, std::span<const Published> published);
 
 /// One entry per panel, size of host memory and rate, by jct_wall_mean_s.
 std::vector<Regime> regimes_of(std::span<const ReportPanel> panels);
+std::vector<PolicyCells> policy_cells(std::span<const ReportPanel> panels);
 
 }  // namespace analysis

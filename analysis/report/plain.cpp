@@ -97,11 +97,22 @@ void write_archive(const ReportArchive& archive, std::ostream& out) {
       << " by kvsweep " << escaped(archive.tool_version) << "</p></section>\n";
 }
 
+void write_answer(const Report& report, std::ostream& out) {
+  if (report.answer.empty()) return;
+  out << "<section><h2>Answer</h2>\n<p class=\"muted\">" << escaped(answer_heading(report.regimes))
+      << "</p>\n";
+  for (const std::string& line : report.answer) out << "<p>" << escaped(line) << "</p>\n";
+  for (const std::string& line : report.idle)
+    out << "<p class=\"warn\">" << escaped(line) << "</p>\n";
+  out << "</section>\n";
+}
+
 }  // namespace
 
 void write_plain_report(const Report& report, std::span<const ReportPicture> pictures,
                         const std::string& why, std::ostream& out) {
   out << kHead << "<h1>kvsweep report</h1>\n<p class=\"warn\">" << escaped(why) << "</p>\n";
+  write_answer(report, out);
   for (const ReportArchive& archive : report.archives) write_archive(archive, out);
   for (const ReportTable& table : report_tables(report)) write_table(table, out);
   for (const ReportPicture& picture : pictures) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/compare/kind.hpp"
 #include "analysis/report/panels.hpp"
 #include "sweeps/spec/params.hpp"
 
@@ -23,18 +24,6 @@ ReportArchive describe(const sweep::ArchiveReader& reader, const std::string& pa
   archive.ok = static_cast<int>(
       std::ranges::count(reader.cells(), sweep::CellStatus::ok, &sweep::CellRecord::status));
   return archive;
-}
-
-std::vector<Published> published_in(const std::filesystem::path& folder) {
-  std::vector<std::string> paths;
-  if (std::filesystem::is_directory(folder)) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
-      if (entry.path().extension() == ".toml") paths.push_back(entry.path().string());
-  }
-  std::ranges::sort(paths);
-  std::vector<Published> published;
-  for (const std::string& path : paths) published.push_back(load_published(path));
-  return published;
 }
 
 /// Collects cells with results first: a result that one archive lacks may be in another.
@@ -102,11 +91,13 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
     report.readers.emplace_back(path);
     report.archives.push_back(describe(report.readers.back(), path));
   }
-  report.published = published_in(profiles / "published");
+  report.published = all_published(profiles / "published");
   PanelSources sources;
   collect_cells(report, sources);
   report.panels = make_panels(report.cells, sources, report.published);
   report.regimes = regimes_of(report.panels);
+  report.answer = answer_lines(report.regimes);
+  report.idle = idle_mechanisms(policy_cells(report.panels));
   report.claims = run_claims(archives, "", profiles);
   report.studies = make_study_charts(report.readers, report.externals, profiles);
   report.accesses = make_access_charts(report.cells, sources);

@@ -8,6 +8,7 @@
 #include "analysis/cell/gap.hpp"
 #include "analysis/cell/statistics.hpp"
 #include "analysis/claims/claims.hpp"
+#include "analysis/compare/answer.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/report/access_charts.hpp"
 #include "analysis/report/study_charts.hpp"
@@ -31,12 +32,9 @@ struct ReportArchive {
 /// A figure over the repeats of a cell.
 struct Repeated {
   std::string unit;
-  double mean = sweep::kNotObserved;
-  Interval interval{sweep::kNotObserved, sweep::kNotObserved};  // 95 %; NaN for a single repeat
-  double ratio = sweep::kNotObserved;                           // to fcfs at the same rate
-  Interval ratio_interval{sweep::kNotObserved, sweep::kNotObserved};
-  bool best = false;  // among the variants at this rate
-  bool tied = false;  // ties with the best; true for the best itself if another one ties with it
+  Estimate mean;
+  Ratio ratio;           // to fcfs at the same rate
+  std::string standing;  // among the variants at this rate: standing_text()
   double published = sweep::kNotObserved;
 };
 
@@ -63,18 +61,6 @@ struct ReportPanel {
   std::vector<std::string> remarks;  // what the reader must know to compare the columns
 };
 
-/// The best policy on a card at a rate with a given size of host memory. Policies without a host
-/// tier and policies with that size compete.
-struct Regime {
-  std::string kind, settings, gpu, dram, jps;
-  std::string winner, runner_up;
-  std::vector<std::string> tied;  // policies that tie with the winner, best first
-  double value = sweep::kNotObserved, runner_value = sweep::kNotObserved;
-  double margin = sweep::kNotObserved;  // runner_value / value - 1
-  Interval margin_interval{sweep::kNotObserved, sweep::kNotObserved};
-  std::size_t repeats = 0;
-};
-
 /// A planned cell without a result.
 struct MissingCell {
   std::string archive, label, status, reason, kind;
@@ -85,6 +71,7 @@ struct Report {
   std::vector<ReportArchive> archives;
   std::vector<ReportPanel> panels;
   std::vector<Regime> regimes;
+  std::vector<std::string> answer, idle;  // answer_lines(), idle_mechanisms()
   std::vector<MissingCell> missing;
   std::vector<StudyChart> studies;
   std::deque<ExternalCell> externals;
@@ -106,9 +93,6 @@ struct Report {
 /// `profiles` is sweeps/ with its claims/ and published/. Throws what ArchiveReader and
 /// load_external() throw, and SpecError if there is no archive.
 Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles);
-
-/// "MODELLED (sim, published)". Only figures of equal kind are comparable.
-std::string figures_kind(const ConfiguredCell& cell);
 
 /// The published value of a metric of the step time line, such as "slope_us:max_tok", for a panel's
 /// card; NaN if the panel has no cells that the claim is about.

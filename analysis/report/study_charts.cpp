@@ -8,6 +8,8 @@
 #include "analysis/cell/statistics.hpp"
 #include "analysis/claims/claims.hpp"
 #include "analysis/compare/config.hpp"
+#include "analysis/compare/kind.hpp"
+#include "analysis/compare/published.hpp"
 #include "analysis/report/report.hpp"
 #include "analysis/report/study_timelines.hpp"
 #include "sweeps/spec/spec.hpp"
@@ -235,16 +237,6 @@ void add_charts(std::vector<StudyChart>& charts, const std::string& study, const
     builder.finish();
     for (std::size_t i = 0; i < externals.size(); ++i) builder.add_external(externals[i], i);
   }
-}
-
-std::vector<fs::path> toml_files(const fs::path& folder) {
-  std::vector<fs::path> paths;
-  if (fs::is_directory(folder)) {
-    for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.path().extension() == ".toml") paths.push_back(entry.path());
-  }
-  std::ranges::sort(paths);
-  return paths;
 }
 
 std::vector<FigureSpec> published_figures(const fs::path& path) {

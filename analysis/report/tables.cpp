@@ -22,11 +22,6 @@ std::string place_of(const std::string& gpu, const std::string& settings) {
   return gpu + (settings.empty() ? "" : ", " + settings);
 }
 
-std::string standing(const Repeated& figure) {
-  if (figure.tied) return "tie";
-  return figure.best ? "best" : "";
-}
-
 /// "continuum = fcfs" if the two tie.
 std::string winners(const Regime& regime) {
   std::string names = regime.winner;
@@ -47,8 +42,8 @@ ReportTable summary_of(const ReportPanel& panel) {
       if (group.jps != rate) continue;
       const Repeated& figure = group.figures.find(metric)->second;
       table.grid.rows.push_back(
-          {rate, group.variant, four_digits(figure.mean), interval_text(figure.interval),
-           four_digits(figure.ratio), interval_text(figure.ratio_interval), standing(figure),
+          {rate, group.variant, four_digits(figure.mean.value), interval_text(figure.mean.interval),
+           four_digits(figure.ratio.value), interval_text(figure.ratio.interval), figure.standing,
            four_digits(figure.published), std::to_string(group.repeats.size())});
     }
   }
@@ -76,10 +71,13 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
   table.grid.columns.push_back({"95 %", "", false});
   table.grid.columns.push_back({"repeats", ""});
   for (const Regime& each : report.regimes) {
-    if (each.kind != kind) continue;
-    table.grid.rows.push_back({place_of(each.gpu, each.settings), each.dram, each.jps,
-                               winners(each), each.runner_up, percent_text(each.margin),
-                               interval_text(each.margin_interval), std::to_string(each.repeats)});
+    if (each.place.kind != kind) continue;
+    const Ratio& ratio = each.next_over_winner;
+    table.grid.rows.push_back({place_of(each.place.gpu, each.place.settings), each.dram, each.jps,
+                               winners(each), each.next.empty() ? "-" : each.next,
+                               percent_text(ratio.value - 1),
+                               interval_text({ratio.interval.low - 1, ratio.interval.high - 1}),
+                               std::to_string(each.value.repeats)});
   }
   return table;
 }
@@ -130,8 +128,8 @@ ReportTable claim_table(const Report& report, const std::string& kind) {
   for (const ClaimRow& row : report.claims.rows) {
     if (row.kind != kind) continue;
     table.grid.rows.push_back({row.claim->set, row.claim->id, place_of(row),
-                               std::string(verdict_name(row.verdict)), four_digits(row.ours),
-                               four_digits(row.point->published), std::to_string(row.repeats),
+                               std::string(verdict_name(row.verdict)), four_digits(row.ours.value),
+                               four_digits(row.point->published), std::to_string(row.ours.repeats),
                                row.claim->says, row.reason});
   }
   return table;

@@ -53,6 +53,10 @@ void TextTable::print(std::ostream& out) const {
   }
 }
 
+std::string two_decimals(double value) {
+  return std::isnan(value) ? "-" : formatted(value, std::chars_format::fixed, 2);
+}
+
 std::string four_digits(double value) {
   if (std::isnan(value)) return "-";
   if (std::trunc(value) == value && std::abs(value) < kExactIntegers) {

@@ -29,5 +29,7 @@ class TextTable {
 
 /// A number with four significant digits; whole numbers have all digits; "-" for NaN.
 std::string four_digits(double value);
+/// "-" for NaN.
+std::string two_decimals(double value);
 
 }  // namespace analysis

@@ -34,10 +34,12 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
   const analysis::GridFormat format = grid_format(options);
   print_grid(analysis::to_grid(report, format), format, std::cout);
   if (format == analysis::GridFormat::csv) return;
-  std::cout << '\n' << analysis::terminal_text(report.metric) << "; ratio: value / base";
+  std::cout << '\n'
+            << analysis::terminal_text(report.metric)
+            << "; ratio: value / base, geometric mean over equal seeds";
   if (std::ranges::any_of(report.rows,
-                          [](const auto& row) { return std::isnan(row.interval.low); }))
-    std::cout << "; no interval for one repeat: set n = 2 or more in [repeat]";
+                          [](const auto& row) { return std::isnan(row.ratio.interval.low); }))
+    std::cout << "; no interval below three repeats: set n = 3 or more in [repeat]";
   if (report.without_result > 0)
     std::cout << "; " << report.without_result << " cells without a result";
   if (report.without_partner > 0)

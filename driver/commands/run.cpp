@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "analysis/cell/cell_summary.hpp"
+#include "analysis/compare/compare.hpp"
+#include "analysis/compare/policy_table.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
@@ -116,6 +118,32 @@ void print_left(const OpenRun& run, const FarmResult& result) {
     std::cout << "left: cell " << cell << ": " << analysis::terminal_text(reason) << '\n';
 }
 
+/// Which policy is best where, as `report` says it.
+void print_answer(std::span<const sweep::CellRecord> records) {
+  constexpr std::size_t kMost = 12;
+  const std::vector<analysis::ConfiguredCell> cells(records.begin(), records.end());
+  std::vector<std::string> lines, idle;
+  std::string heading;
+  try {
+    const auto tables = analysis::policy_tables(cells, std::string(analysis::kAnswerFigure), {});
+    const auto regimes = analysis::regimes_of(tables);
+    lines = analysis::answer_lines(regimes);
+    heading = analysis::answer_heading(regimes);
+    idle = analysis::idle_mechanisms(analysis::policy_cells(tables));
+  } catch (const analysis::CompareError&) {
+    return;  // cells of one setting differ in more than their seed, by an [[include]]
+  }
+  if (lines.empty()) return;
+  std::cout << heading << ":\n";
+  for (std::size_t i = 0; i < std::min(kMost, lines.size()); ++i)
+    std::cout << "  " << analysis::terminal_text(lines[i]) << '\n';
+  if (lines.size() > kMost)
+    std::cout << "  and " << lines.size() - kMost << " more settings: see kvsweep report\n";
+  for (std::size_t i = 0; i < std::min(kMost, idle.size()); ++i)
+    std::cout << "note: " << analysis::terminal_text(idle[i]) << '\n';
+  std::cout << '\n';
+}
+
 void print_results(const OpenRun& run, const FarmResult& result) {
   std::vector<analysis::CellReport> reports;
   for (std::size_t i = 0; i < run.plan.cells.size(); ++i) {
@@ -136,6 +164,7 @@ void print_results(const OpenRun& run, const FarmResult& result) {
     std::cout << "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.\n";
   }
   std::cout << '\n';
+  print_answer(run.archive.cells());
   print_left(run, result);
   std::cout << "Results: " << analysis::terminal_text(run.path) << std::endl;
 }

@@ -9,17 +9,21 @@ using support::lines_of;
 using support::Outcome;
 using support::Program;
 
-TEST_CASE("run says first what it runs on, and ends with a row for each cell") {
+TEST_CASE(
+    "run says first what it runs on, and ends with a row for each cell and which policy is best") {
   const Outcome outcome = Program().run({"run", "tiny.toml"});
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
   const auto lines = lines_of(outcome.out);
   CHECK(lines.front() == "tiny: 2 cells, backend sim (modelled, virtual time)");
   CHECK_THAT(outcome.out, Contains("jct_wall"));
-  REQUIRE(lines.size() == 10);
+  REQUIRE(lines.size() == 13);
   CHECK_THAT(lines[4], StartsWith("   0  fcfs "));
   CHECK_THAT(lines[5], StartsWith("   1  continuum "));
   CHECK(lines[7] == "2 of 2 cells have a result");
+  CHECK(lines[9] ==
+        "By mean job completion time; MODELLED (sim, kernels); 1 seed, no intervals below three:");
+  CHECK(lines[10] == "  h100-80gb: at 3 jobs/s continuum and fcfs tie");
   CHECK(lines.back() == "Results: tiny.h5");
 }
 

@@ -142,13 +142,14 @@ def one_repeat():
         for command in "compare", "table":
             outcome = folder.start(command, "a.h5").wait()
             expect_equal(outcome.code, 0, f"exit code of {command}, {outcome}")
-            expect_in("for one repeat: set n = 2 or more in [repeat]", outcome.out,
+            expect_in("below three repeats: set n = 3 or more in [repeat]", outcome.out,
                       command)
-        folder.write("farm.toml", SMALL.replace("n = 1", "n = 2"))
+        folder.write("farm.toml", SMALL.replace("n = 1", "n = 3"))
         expect_equal(folder.run("--archive", "b.h5").code, 0, "exit code of the run")
         for command in "compare", "table":
             outcome = folder.start(command, "b.h5").wait()
-            expect("one repeat" not in outcome.out, f"{command} with two repeats: {outcome}")
+            expect("below three repeats" not in outcome.out,
+                   f"{command} with three repeats: {outcome}")
 
 
 if __name__ == "__main__":

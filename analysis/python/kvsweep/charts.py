@@ -6,7 +6,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 (after the choice of the backend)
 from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 
-from .panels import bootstrap_interval, fit_line  # noqa: E402
+from .estimates import mean_interval
+from .panels import fit_line  # noqa: E402
 
 # Okabe and Ito's colors, which color-blind readers can distinguish.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#b4468f", "#b07a00", "#2b8fcc", "#6a5acd", "#6b7280"]
@@ -152,7 +153,7 @@ def jct(panel):
 
 
 def jct_over_rate(panel):
-    """Mean job completion time over arrival rate, with 95 % intervals over the repeats."""
+    """Mean job completion time over arrival rate, with 95 % intervals from three repeats on."""
     figure, axis = _start(panel, "job completion time over arrival rate")
     for variant in panel.variants:
         rates, means, low, high = [], [], [], []
@@ -160,11 +161,11 @@ def jct_over_rate(panel):
             values = panel.of(variant, rate).jct_wall_mean_s.dropna()
             if not len(values):
                 continue
-            interval = bootstrap_interval(values)
+            interval = mean_interval(values)
             rates.append(str(rate))
             means.append(values.mean())
-            low.append(max(0, values.mean() - interval[0]) if len(values) > 1 else 0)
-            high.append(max(0, interval[1] - values.mean()) if len(values) > 1 else 0)
+            low.append(np.nan_to_num(values.mean() - interval[0]))
+            high.append(np.nan_to_num(interval[1] - values.mean()))
         axis.errorbar(rates, means, yerr=[low, high], marker="o", markersize=3.5, capsize=2, label=variant, **look(panel, variant))
     axis.set(yscale="log", xlabel="jobs per second", ylabel="mean job completion time [s]")
     _log(axis.yaxis)

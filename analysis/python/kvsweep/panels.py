@@ -1,8 +1,11 @@
 """The cells of archives in panels: groups that may share a figure or a table."""
 import dataclasses
+import math
 
 import numpy as np
 import pandas as pd
+
+from .estimates import decide
 
 # Keys in which cells of one panel differ.
 WITHIN = {"gpu", "policy", "jps", "dram_gib"}
@@ -13,7 +16,6 @@ COLUMNS = {
     "turns": ("turn", "t_arrive_s", "t_finish_s", "prompt_tok", "cached_gpu_tok", "cached_host_tok", "recomputed_tok"),
     "jobs": ("jct_wall_s",),
 }
-NOISE = 0.01  # smaller relative differences are ties
 
 
 @dataclasses.dataclass
@@ -42,6 +44,17 @@ class Panel:
     @property
     def repeats(self):
         return int(self.cells.groupby(["variant", "jps"], dropna=False).size().max())
+
+    def by_seed(self, variant, rate, metric):
+        return self.of(variant, rate).set_index("seed")[metric].dropna()
+
+    def decisions(self, rate, metric):
+        """By size of host memory (NaN: no policy has any): the decision among the policies without a host tier and those with that size."""
+        cells = self.cells[self.cells.jps == rate]
+        size_of = {cell.variant: cell.config.get("dram_gib", math.nan) for cell in cells.itertuples()}
+        sizes = sorted({size for size in size_of.values() if not math.isnan(size)}) or [math.nan]
+        rivals = {size: [v for v in size_of if math.isnan(size_of[v]) or size_of[v] == size] for size in sizes}
+        return {size: decide({v: self.by_seed(v, rate, metric) for v in rivals[size]}, metric) for size in sizes}
 
     def of(self, variant, rate=None):
         chosen = self.cells[self.cells.variant == variant]
@@ -80,28 +93,3 @@ def fit_line(x, y):
     slope, intercept = np.polyfit(x, y, 1)
     r = np.corrcoef(x, y)[0, 1] if np.ptp(y) > 0 else np.nan
     return float(slope), float(intercept), float(r * r), len(x)
-
-
-def ties(best, other):
-    """Whether values by seed tie with the best: within NOISE, or equal seeds give ratios on both sides of 1."""
-    seeds = best.index.intersection(other.index)
-    ratio = other[seeds].mean() / best[seeds].mean() if len(seeds) else np.nan
-    if not np.isfinite(ratio):
-        return False
-    if abs(ratio - 1) < NOISE:
-        return True
-    if len(seeds) < 2:
-        return False
-    picks = np.random.default_rng(42).choice(len(seeds), (10_000, len(seeds)))
-    ratios = other[seeds].to_numpy()[picks].mean(axis=1) / best[seeds].to_numpy()[picks].mean(axis=1)
-    low, high = np.percentile(ratios, [2.5, 97.5])
-    return bool(low <= 1 <= high)
-
-
-def bootstrap_interval(values, seed=42, resamples=10_000):
-    """95 % percentile bootstrap interval of the mean; NaN for fewer than two values."""
-    values = np.asarray(values, float)
-    if len(values) < 2:
-        return np.nan, np.nan
-    means = np.random.default_rng(seed).choice(values, (resamples, len(values))).mean(axis=1)
-    return tuple(np.percentile(means, [2.5, 97.5]))

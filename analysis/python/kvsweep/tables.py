@@ -1,7 +1,8 @@
 """Tables of a panel as LaTeX: tabular environments for \\input."""
 import numpy as np
 
-from .panels import bootstrap_interval, fit_line, ties
+from .estimates import mean_interval
+from .panels import fit_line
 
 _SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
             "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
@@ -24,27 +25,20 @@ def tabular(head, rows, note):
     return "\n".join(lines + [r"\hline", r"\end{tabular}", ""])
 
 
-def by_seed(panel, variant, rate, metric):
-    cells = panel.of(variant, rate)
-    return cells.set_index("seed")[metric].dropna()
-
-
 def summary(panel, metric="jct_wall_mean_s"):
-    """Arrival rate by policy; the best in bold, with the 95 % interval if there are several repeats."""
+    """Arrival rate by policy; the best in bold, with the 95 % interval from three repeats on."""
     rows = []
     for rate in panel.rates:
-        values = {variant: panel.of(variant, rate)[metric].dropna() for variant in panel.variants}
-        means = {variant: own.mean() for variant, own in values.items() if len(own)}
-        best = min(means, key=means.get, default=None)
+        decisions = [each for each in panel.decisions(rate, metric).values() if each]
+        winners = {name for each in decisions for name in (each.best, *each.tied)}
         texts = [escape(rate)]
         for variant in panel.variants:
-            own = values[variant]
-            text = number(means.get(variant))
-            if len(own) > 1:
-                low, high = bootstrap_interval(own)
+            own = panel.by_seed(variant, rate, metric)
+            text = number(own.mean())
+            low, high = mean_interval(own)
+            if np.isfinite(low):
                 text += rf" $\pm$ {number((high - low) / 2, 2)}"
-            is_best = len(own) and (variant == best or ties(by_seed(panel, best, rate, metric), by_seed(panel, variant, rate, metric)))
-            texts.append(rf"\textbf{{{text}}}" if is_best else text)
+            texts.append(rf"\textbf{{{text}}}" if variant in winners else text)
         rows.append(texts)
     note = (f"{panel.name}: {metric}\n{panel.kind}, repeats: {panel.repeats}\n"
             "bold: the best, and those that differ by less than 1 % or that repeats with equal seeds do not tell from it")
@@ -67,18 +61,13 @@ def regimes(panels, metric="jct_wall_mean_s"):
     """The best policy by GPU, host memory and rate, and how much slower the next one is."""
     rows = []
     for panel in panels:
-        sizes = sorted({cell.config.get("dram_gib") for cell in panel.cells.itertuples()} - {None}) or [None]
-        for size in sizes:
-            allowed = [each in (None, size) for each in (cell.config.get("dram_gib") for cell in panel.cells.itertuples())]
-            for rate in panel.rates:
-                cells = panel.cells[np.array(allowed) & (panel.cells.jps == rate)]
-                means = cells.groupby("variant")[metric].mean().dropna().sort_values()
-                if len(means) > 1:
-                    margin = means.iloc[1] / means.iloc[0] - 1
-                    best = by_seed(panel, means.index[0], rate, metric)
-                    equal = [each for each in means.index[1:] if ties(best, by_seed(panel, each, rate, metric))]
-                    winners = escape(" = ".join([means.index[0], *equal]))
-                    rows.append([escape(panel.name), "none" if size is None else f"{size:g} GiB", escape(rate), winners,
-                                 escape(means.index[1]), rf"{100 * margin:.1f}\,\%"])
+        for rate in panel.rates:
+            for size, decision in panel.decisions(rate, metric).items():
+                if not decision or not (decision.tied or decision.next):
+                    continue
+                host = "none" if np.isnan(size) else f"{size:g} GiB"
+                margin = rf"{100 * (decision.next_over_best.value - 1):.1f}\,\%" if decision.next else "--"
+                rows.append([escape(panel.name), host, escape(rate), escape(" = ".join([decision.best, *decision.tied])),
+                             escape(decision.next or "--"), margin])
     note = f"{panels[0].kind}, repeats: {max(panel.repeats for panel in panels)}"
     return tabular(["GPU", "host memory", "jobs/s", "best", "next", "margin"], rows, note)

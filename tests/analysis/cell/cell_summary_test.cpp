@@ -182,12 +182,12 @@ TEST_CASE("a report of a cell begins with its plan") {
   planned.params["policy"] = {Value(std::string("lmcache")), {}};
   planned.status = CellStatus::excluded;
   planned.reason = "not built yet";
-  CHECK(report_of(planned, "").status == CellStatus::excluded);
-  CHECK(report_of(planned, "").reason == "not built yet");
-  CHECK(report_of(planned, "").policy == Value(std::string("lmcache")));
-  CHECK_FALSE(report_of(planned, "").jps.has_value());
+  CHECK(report_of(planned, "", "").status == CellStatus::excluded);
+  CHECK(report_of(planned, "", "").reason == "not built yet");
+  CHECK(report_of(planned, "", "").policy == Value(std::string("lmcache")));
+  CHECK_FALSE(report_of(planned, "", "").jps.has_value());
 
-  CellReport ran = report_of(planned, "cd34");
+  CellReport ran = report_of(planned, "cd34", "");
   ran.figures = {{"steps", 12, ""}};
   CHECK(figure_value(ran, "steps") == 12);
   CHECK(std::isnan(figure_value(ran, "step")));

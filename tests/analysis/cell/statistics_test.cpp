@@ -52,25 +52,35 @@ TEST_CASE("a line through points on a line explains everything") {
   CHECK(fit.r_squared == Approx(1));
 }
 
-TEST_CASE("the bootstrap interval agrees with a million resamples in numpy") {
-  const Interval wide = bootstrap_mean_interval(kY);
-  CHECK(wide.low == Approx(24.325).margin(0.05));
-  CHECK(wide.high == Approx(29.0125).margin(0.1));
-  const Interval narrow = bootstrap_mean_interval(kY, {.confidence = 0.90});
-  CHECK(narrow.low == Approx(24.5375).margin(0.05));
-  CHECK(narrow.high == Approx(28.58125).margin(0.1));
+TEST_CASE("quantiles of Student's t are those of the printed tables") {
+  // Abramowitz and Stegun, table 26.10.
+  CHECK(student_t_quantile(1) == Approx(12.706).margin(5e-4));
+  CHECK(student_t_quantile(2) == Approx(4.303).margin(5e-4));
+  CHECK(student_t_quantile(9) == Approx(2.262).margin(5e-4));
+  CHECK(student_t_quantile(30) == Approx(2.042).margin(5e-4));
+  CHECK(student_t_quantile(120) == Approx(1.980).margin(5e-4));
 }
 
-TEST_CASE("the bootstrap interval depends on the seed alone") {
-  const auto interval = [](std::uint64_t seed) {
-    return bootstrap_mean_interval(kY, {.resamples = 100, .seed = seed});
-  };
-  CHECK(interval(1).low == interval(1).low);
-  CHECK(interval(1).high == interval(1).high);
-  CHECK(interval(1).low != interval(2).low);
-  const Interval constant = bootstrap_mean_interval(Values{4, 4, 4});
-  CHECK(constant.low == 4);
-  CHECK(constant.high == 4);
+TEST_CASE("the tails of Student's t are those of its density, integrated") {
+  for (const int freedom : {1, 2, 3, 4, 7, 10}) {
+    const auto density = [&](double t) {
+      return std::pow(1 + t * t / freedom, -(freedom + 1) / 2.0);
+    };
+    // Midpoint rule over t = x / (1 - x), which reaches infinity at x = 1.
+    const auto integral = [&](double from) {
+      const double start = from / (1 + from);
+      double sum = 0;
+      const int n = 20'000;
+      for (int i = 0; i < n; ++i) {
+        const double x = start + (1 - start) * (i + 0.5) / n;
+        sum += density(x / (1 - x)) / ((1 - x) * (1 - x)) * (1 - start) / n;
+      }
+      return sum;
+    };
+    for (const double t : {0.5, 2.0, 5.0})
+      CHECK(student_t_tails(-t, freedom) == Approx(integral(t) / integral(0)).epsilon(1e-5));
+    CHECK(student_t_tails(0, freedom) == Approx(1));
+  }
 }
 
 TEST_CASE("what is undefined is NaN") {
@@ -78,8 +88,6 @@ TEST_CASE("what is undefined is NaN") {
   CHECK(std::isnan(percentile({}, 50)));
   CHECK(std::isnan(percentile(kY, 101)));
   CHECK(std::isnan(percentile(Values{1, kNan, 2}, 50)));
-  CHECK(std::isnan(bootstrap_mean_interval({}).low));
-  CHECK(std::isnan(bootstrap_mean_interval(Values{1, kNan}).high));
   CHECK(std::isnan(fit_line(Values{2, 2}, Values{1, 3}).slope));
   CHECK(std::isnan(fit_line(Values{1, 2}, Values{3, 3}).r_squared));
   CHECK(fit_line(Values{1, 2}, Values{3, 3}).intercept == 3);

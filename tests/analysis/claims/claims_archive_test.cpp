@@ -46,7 +46,8 @@ TEST_CASE("claims are judged over the figures and tables of archives", "[claims]
         Verdict::confirmed);
   double sum = 0;
   for (int i = 0; i < 23; ++i) sum += 1 + (i * 37 + 3) % 2048;
-  CHECK(judged(claim("step_mean:n_tok", "where.jps = 3\nlow = 0\n")).ours == Approx(sum / 23));
+  CHECK(judged(claim("step_mean:n_tok", "where.jps = 3\nlow = 0\n")).ours.value ==
+        Approx(sum / 23));
   CHECK(judged(claim("cells", "pooled = true\nlow = 6\nhigh = 6\n")).verdict == Verdict::confirmed);
 }
 

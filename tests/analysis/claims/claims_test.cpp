@@ -110,9 +110,9 @@ TEST_CASE("a claim is confirmed when its interval lies within the limits", "[cla
   court.add("continuum", {100, 100, 100});
   const ClaimRow row = court.row();
   CHECK(row.verdict == Verdict::confirmed);
-  CHECK(row.ours == Approx(3.5));
-  CHECK(row.repeats == 3);
-  CHECK((row.interval.low >= 3.4 - 1e-9 && row.interval.high <= 3.6 + 1e-9));
+  CHECK(row.ours.value == Approx(std::cbrt(3.4 * 3.5 * 3.6)));
+  CHECK(row.ours.repeats == 3);
+  CHECK((row.ours.interval.low == Approx(3.2592) && row.ours.interval.high == Approx(3.7565)));
   CHECK(row.reason.empty());
   CHECK(row.kind == "MODELLED (sim)");
 }
@@ -141,7 +141,7 @@ TEST_CASE("fewer than three repeats decide nothing", "[claims]") {
   court.add("continuum", {100, 100, 100});
   const ClaimRow row = court.row();
   CHECK(row.verdict == Verdict::undecided);
-  CHECK(row.ours == Approx(3.5));
+  CHECK(row.ours.value == Approx(3.5));
   CHECK_THAT(row.reason, Contains("2 of 3 repeats; so far within the limits"));
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("repeats of one seed are compared with each other", "[claims]") {
   court.add("fcfs", {350, 700, 35});
   court.add("continuum", {100, 200, 10, 100'000});  // the fourth has no partner
   CHECK(court.row().verdict == Verdict::confirmed);
-  CHECK(court.row().repeats == 3);
+  CHECK(court.row().ours.repeats == 3);
 }
 
 TEST_CASE("a number that the cost model was given is circular, and shown", "[claims]") {
@@ -165,7 +165,7 @@ TEST_CASE("a number that the cost model was given is circular, and shown", "[cla
   court.add("fcfs", {350, 350, 350}, {{"sim.cost_model", text("published")}});
   court.add("continuum", {100, 100, 100}, {{"sim.cost_model", text("published")}});
   CHECK(court.row().verdict == Verdict::circular);
-  CHECK(court.row().ours == Approx(3.5));
+  CHECK(court.row().ours.value == Approx(3.5));
   CHECK_THAT(court.row().reason, Contains("an input: sim.cost_model=published"));
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("an emulated pool and the real one are judged apart", "[claims]") {
   court.add("continuum", {100, 100, 100},
             {{"backend", text("cuda")}, {"engine.emulate", text("a100-40gb")}});
   CHECK(court.row().verdict == Verdict::undecided);
-  CHECK(std::isnan(court.row().ours));
+  CHECK(std::isnan(court.row().ours.value));
 }
 
 TEST_CASE("the same cell in two archives counts once", "[claims]") {
@@ -243,7 +243,7 @@ TEST_CASE("the same cell in two archives counts once", "[claims]") {
     court.add("fcfs", {350});
     court.add("continuum", {100});
   }
-  CHECK(court.row().repeats == 1);
+  CHECK(court.row().ours.repeats == 1);
   Court pool(
       "[S]\nsays = \"x\"\nsource = \"y\"\nmetric = \"cells\"\npooled = true\nrepeats = 1\n"
       "low = 1\nhigh = 1\n");
@@ -279,7 +279,7 @@ TEST_CASE("a pool takes all of a repeat's cells together, and must be whole", "[
   CHECK_THAT(court.row().reason, Contains("a repeat has 1 cells of the 2"));
   court.add("continuum", {20, 18, 22});
   CHECK(court.row().verdict == Verdict::confirmed);
-  CHECK(court.row().ours == Approx(30));
+  CHECK(court.row().ours.value == Approx(30));
 }
 
 TEST_CASE("points of a claim have conditions and limits of their own", "[claims]") {
@@ -291,8 +291,8 @@ TEST_CASE("points of a claim have conditions and limits of their own", "[claims]
   court.add("fcfs", {150, 150, 150}, {{"jps", whole(6)}});
   const auto rows = court.rows();
   REQUIRE(rows.size() == 2);
-  CHECK((rows[0].point->name == "jps-3" && rows[0].ours == Approx(50)));
-  CHECK((rows[1].point->name == "jps-6" && rows[1].ours == Approx(150)));
+  CHECK((rows[0].point->name == "jps-3" && rows[0].ours.value == Approx(50)));
+  CHECK((rows[1].point->name == "jps-6" && rows[1].ours.value == Approx(150)));
   CHECK(analysis::overall(rows) == Verdict::confirmed);
 }
 
@@ -368,8 +368,25 @@ TEST_CASE("tables show verdict, numbers, limits and words", "[claims]") {
                              Contains("3 .. 4") && Contains("1 confirmed"));
   CHECK_THAT(text.str(), Contains("R-5 confirmed: pinning is 3.5 times as fast (a page"));
   CHECK_THAT(md.str(), Contains("### claims of page") && Contains("**confirmed**"));
-  CHECK_THAT(csv.str(), Contains("set,claim,at,verdict,") && Contains("page,R-5,,confirmed,3.5,") &&
-                            Contains(",3.38,3,4,3,"));
+  CHECK_THAT(csv.str(), Contains("set,claim,at,verdict,") &&
+                            Contains("page,R-5,,confirmed,3.499") && Contains(",3.38,3,4,3,"));
+}
+
+TEST_CASE("decided claims come first, and a set that no cell concerns is one line", "[claims]") {
+  Court court(
+      "[A]\nsays = \"x\"\nsource = \"y\"\nmetric = \"jct_wall_mean_s\"\nwhere.policy = \"fcfs\"\n"
+      "low = 99\nhigh = 101\n[B]\nsays = \"x\"\nsource = \"y\"\nmetric = \"jct_wall_mean_s\"\n"
+      "where.policy = \"fcfs\"\nlow = 50\n");
+  court.add("fcfs", {90, 100, 110});
+  const ClaimReport report{court.claims, court.rows(), {}};
+  std::ostringstream text;
+  print_claims(report, GridFormat::text, text);
+  CHECK(text.str().find("B confirmed") < text.str().find("A undecided"));
+  const Court empty(kRatio);
+  const ClaimReport none{empty.claims, empty.rows(), {}};
+  std::ostringstream line;
+  print_claims(none, GridFormat::text, line);
+  CHECK(line.str() == "no claim of page concerns these cells\n");
 }
 
 TEST_CASE("modelled and measured figures have tables of their own, each with its verdicts",

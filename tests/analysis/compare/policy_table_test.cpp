@@ -12,6 +12,7 @@
 using analysis::GridFormat;
 using analysis::PolicyTable;
 using analysis::Published;
+using analysis::Standing;
 using Catch::Matchers::Contains;
 
 namespace {
@@ -68,11 +69,11 @@ TEST_CASE("the best policy of each rate is marked, and every policy has its rati
   const std::vector<PolicyTable> tables = tables_of(archive);
   REQUIRE(tables.size() == 1);
   REQUIRE(tables[0].rows.size() == 2);
-  CHECK(tables[0].rows[0].entries[0].best);
-  CHECK_FALSE(tables[0].rows[0].entries[1].best);
-  CHECK(tables[0].rows[0].entries[1].ratio == Approx(1.1));
-  CHECK(tables[0].rows[1].entries[1].best);
-  CHECK(tables[0].rows[1].entries[1].ratio == Approx(0.25));
+  CHECK(tables[0].rows[0].entries[0].standing == Standing::best);
+  CHECK(tables[0].rows[0].entries[1].standing == Standing::behind);
+  CHECK(tables[0].rows[0].entries[1].ratio.value == Approx(1.1));
+  CHECK(tables[0].rows[1].entries[1].standing == Standing::best);
+  CHECK(tables[0].rows[1].entries[1].ratio.value == Approx(0.25));
   CHECK_THAT(printed(tables), Contains(" 50*") && Contains("0.25") && !Contains("published"));
   CHECK_THAT(printed(tables, GridFormat::md), Contains("| **50** |") && Contains("| 200 |"));
 }
@@ -82,8 +83,8 @@ TEST_CASE("higher is better for rates") {
   archive.add({{"policy", text("fcfs")}}, 1).figures = {{"prefix_hit_rate", 0.3, ""}};
   archive.add({{"policy", text("continuum")}}, 1).figures = {{"prefix_hit_rate", 0.9, ""}};
   const auto tables = policy_tables(archive.cells(), "prefix_hit_rate", {});
-  CHECK(tables.at(0).rows.at(0).entries.at(1).best);
-  CHECK_FALSE(tables.at(0).rows.at(0).entries.at(0).best);
+  CHECK(tables.at(0).rows.at(0).entries.at(1).standing == Standing::best);
+  CHECK(tables.at(0).rows.at(0).entries.at(0).standing == Standing::behind);
 }
 
 TEST_CASE("each backend, card and value of a further axis has its own table with a heading") {
@@ -97,7 +98,7 @@ TEST_CASE("each backend, card and value of a further axis has its own table with
   const auto tables = tables_of(archive);
   REQUIRE(tables.size() == 4);
   const std::string text = printed(tables);
-  CHECK_THAT(text, Contains("h100-80gb: jct_wall_mean_s [s], MODELLED (sim, virtual time)"));
+  CHECK_THAT(text, Contains("h100-80gb: jct_wall_mean_s [s], MODELLED (sim"));
   CHECK_THAT(text, Contains("h100-80gb: jct_wall_mean_s [s], MEASURED (cuda)"));
   CHECK_THAT(text, Contains("h200-141gb: "));
   CHECK_THAT(text, Contains("h100-80gb, engine.block_size=32: "));
@@ -110,9 +111,9 @@ TEST_CASE("sizes of a host tier are columns, and what has no result is a dash") 
   archive.add({{"policy", text("lmcache")}, {"jps", whole(3)}, {"dram_gib", whole(128)}}, 50);
   const PolicyTable table = tables_of(archive).at(0);
   CHECK(table.variants == std::vector<std::string>{"fcfs", "lmcache-16G", "lmcache-128G"});
-  CHECK(table.rows.at(0).entries.at(1).repeats == 0);
-  CHECK(std::isnan(table.rows.at(1).entries.at(1).ratio));  // no fcfs at this rate
-  CHECK(table.rows.at(1).entries.at(2).best);
+  CHECK(table.rows.at(0).entries.at(1).mean.repeats == 0);
+  CHECK(std::isnan(table.rows.at(1).entries.at(1).ratio.value));  // no fcfs at this rate
+  CHECK(table.rows.at(1).entries.at(2).standing == Standing::best);
 }
 
 TEST_CASE("repeats are averaged, with half of the interval of the mean behind it") {
@@ -120,10 +121,10 @@ TEST_CASE("repeats are averaged, with half of the interval of the mean behind it
   for (std::int64_t r = 0; r < 4; ++r)
     archive.add({{"policy", text("fcfs")}}, 40 + static_cast<double>(r % 2), 42 + r);
   const PolicyTable table = tables_of(archive).at(0);
-  CHECK(table.rows.at(0).entries.at(0).repeats == 4);
-  CHECK(table.rows.at(0).entries.at(0).mean == Approx(40.5));
-  CHECK(table.rows.at(0).entries.at(0).half_interval == Approx(0.5));
-  CHECK_THAT(printed({table}), Contains("40.50 +- 0.5000*"));
+  CHECK(table.rows.at(0).entries.at(0).mean.repeats == 4);
+  CHECK(table.rows.at(0).entries.at(0).mean.value == Approx(40.5));
+  CHECK(table.rows.at(0).entries.at(0).mean.interval.high == Approx(40.5 + 0.918693));
+  CHECK_THAT(printed({table}), Contains("40.50 +- 0.9187*"));
 }
 
 TEST_CASE("columns that differ in more than the policy carry a remark") {
@@ -201,8 +202,9 @@ TEST_CASE("as CSV every entry of all tables is a row with exact numbers") {
   archive.add({{"policy", text("fcfs")}, {"gpu", text("h200-141gb")}}, 30);
   const std::string csv = printed(tables_of(archive), GridFormat::csv);
   CHECK_THAT(csv, Contains("gpu,settings,backend,kind,jps,variant,"));
-  CHECK_THAT(csv,
-             Contains("h100-80gb,,sim,modelled,1,fcfs,jct_wall_mean_s,s,1,40.123456789,,1,1,"));
+  CHECK_THAT(
+      csv,
+      Contains("h100-80gb,,sim,MODELLED (sim),1,fcfs,jct_wall_mean_s,s,1,40.123456789,,1,best,"));
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 3);
 }
 

@@ -32,7 +32,8 @@ import pandas as pd  # noqa: E402
 import kvsweep  # noqa: E402
 from kvsweep import charts, figures, saving, tables  # noqa: E402
 from kvsweep.charts import CHARTS, _rates, _spans  # noqa: E402
-from kvsweep.panels import fit_line, panels_of, ties  # noqa: E402
+from kvsweep.estimates import decide, mean_interval, ratio_of  # noqa: E402
+from kvsweep.panels import fit_line, panels_of  # noqa: E402
 from page_data import PageData  # noqa: E402
 
 SWEEP = """# Who is best?
@@ -46,7 +47,7 @@ policy = ["fcfs", "lmcache"]
 jps = [2, 8]
 dram_gib = [16]
 [repeat]
-n = 2
+n = 3
 [sim]
 cost_model = "published"
 [workload]
@@ -77,7 +78,7 @@ class Package(unittest.TestCase):
     def test_tables_are_data_frames_with_names_for_enumerations(self):
         cells = self.archive.cells
         self.assertEqual(set(cells.status), {"ok", "excluded"})
-        self.assertEqual(len(self.archive.ok), 12)
+        self.assertEqual(len(self.archive.ok), 18)
         self.assertEqual(set(cells.variant), {"fcfs", "lmcache-16G"})
         self.assertTrue((self.archive.turns.t_finish_s > self.archive.turns.t_arrive_s).all())
         self.assertIn("pin", set(self.archive.kv_events.kind) | {"pin"})
@@ -101,7 +102,7 @@ class Package(unittest.TestCase):
     def test_panels_hold_cells_of_one_gpu_and_kind(self):
         self.assertEqual([panel.gpu for panel in self.panels], ["h100-80gb", "h200-141gb"])
         self.assertEqual({panel.kind for panel in self.panels}, {"MODELLED (sim, published)"})
-        self.assertEqual([panel.repeats for panel in self.panels], [2, 2])
+        self.assertEqual([panel.repeats for panel in self.panels], [3, 3])
 
     def test_means_over_spans_keep_the_integral_of_a_level(self):
         steps = self.archive.table("steps", 0)
@@ -128,7 +129,7 @@ class Package(unittest.TestCase):
                 self.assertTrue(base.with_name(base.name + ".png").read_bytes().startswith(b"\x89PNG"))
                 svg = base.with_name(base.name + ".svg").read_text()
                 self.assertTrue(xml.etree.ElementTree.fromstring(svg).tag.endswith("svg"))
-                self.assertIn("MODELLED (sim, published), 2 repeats", svg)
+                self.assertIn("MODELLED (sim, published), 3 repeats", svg)
                 self.assertNotIn("mathdefault", svg)
             table = (out / f"py-test-{gpu}-summary.tex").read_text()
             self.assertGreaterEqual(table.count(r"\textbf"), 2)
@@ -183,11 +184,13 @@ class Package(unittest.TestCase):
 
     def test_nobody_wins_by_less_than_one_per_cent_or_where_equal_seeds_do_not_agree(self):
         best = pd.Series([100.0, 102.0, 98.0], index=[42, 43, 44])
-        self.assertTrue(ties(best, best * 1.009))
-        self.assertFalse(ties(best, best * 1.02))
-        self.assertTrue(ties(best, best + [10, -8, 9]))
-        self.assertFalse(ties(best, best[[42]] * 1.02))
-        self.assertFalse(ties(best, pd.Series([100.0], index=[7])))
+
+        def ties(other):
+            return decide({"best": best, "other": other}, "jct_wall_mean_s").tied == ["other"]
+        self.assertTrue(ties(best * 1.009))
+        self.assertFalse(ties(best * 1.02))
+        self.assertTrue(ties(best + [10, -8, 9]))
+        self.assertFalse(ties(best[[42]] * 1.02))
 
     def test_the_command_names_the_package_that_its_python_lacks(self):
         script = str(source / "analysis/python/kvsweep-figures")
@@ -226,7 +229,7 @@ class Package(unittest.TestCase):
             for group in ours["groups"]:
                 cells = panel.of(group["variant"], int(group["jps"]))
                 jobs, turns = panel.rows("jobs", cells), panel.rows("turns", cells)
-                close(group["figures"]["jct_wall_mean_s"]["mean"], cells.jct_wall_mean_s.mean())
+                self.check_figure(group, panel)
                 for percent in (0, 1, 50, 95, 100):
                     close(group["jct"][percent], np.percentile(jobs.jct_wall_s, percent))
                 close(sum(group["parts"]), jobs.jct_wall_s.mean())
@@ -234,6 +237,18 @@ class Package(unittest.TestCase):
                 for index, turn in enumerate(group["turns"]):
                     close(turn[1], mean[index])
                 self.check_times(group, cells)
+
+    def check_figure(self, group, panel):
+        """Mean, interval, ratio to fcfs and standing are those of the C++ core."""
+        name, figure, rate = "jct_wall_mean_s", group["figures"]["jct_wall_mean_s"], int(group["jps"])
+        own, fcfs = (panel.by_seed(variant, rate, name) for variant in (group["variant"], "fcfs"))
+        ratio = ratio_of(own, fcfs)
+        low_high = lambda pair: [math.nan, math.nan] if pair is None else pair  # noqa: E731
+        for ours, theirs in zip([figure["mean"], *low_high(figure["interval"]), figure["ratio"], *low_high(figure["ratio_interval"])],
+                                [own.mean(), *mean_interval(own), ratio.value, ratio.low, ratio.high]):
+            self.assertTrue(math.isclose(ours, theirs, rel_tol=2e-5) or math.isnan(ours) and math.isnan(theirs), f"{ours} and {theirs}")
+        wins = [group["variant"] in (each.best, *each.tied) for each in panel.decisions(rate, name).values()]
+        self.assertEqual(any(wins), figure["standing"] != "")
 
     def check_times(self, group, cells):
         for times, cell in zip(group["times"], cells.index):

@@ -1,4 +1,5 @@
 #include "analysis/report/report.hpp"
+#include "analysis/compare/kind.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -79,12 +80,12 @@ ArchivedCells three_policies() {
 TEST_CASE("a summary has the mean over repeats, its interval, the ratio to fcfs and the best",
           "[report]") {
   const PaperReport paper(three_policies());
-  CHECK(paper.jct("continuum").mean == Approx(51));
-  CHECK(paper.jct("continuum").ratio == Approx(51.0 / 101));
-  CHECK(paper.jct("continuum").interval.low >= 50);
-  CHECK(paper.jct("continuum").interval.high <= 52);
-  CHECK_FALSE(paper.jct("continuum").best);
-  CHECK(paper.jct("lmcache-128G").best);
+  CHECK(paper.jct("continuum").mean.value == Approx(51));
+  CHECK(paper.jct("continuum").ratio.value == Approx(std::cbrt(50.0 * 51 * 52 / 100 / 101 / 102)));
+  CHECK(paper.jct("continuum").mean.interval.low == Approx(51 - 2.484));
+  CHECK(paper.jct("continuum").mean.interval.high == Approx(51 + 2.484));
+  CHECK(paper.jct("continuum").standing == "best with 16 GiB");
+  CHECK(paper.jct("lmcache-128G").standing == "best");
 }
 
 TEST_CASE("policies whose repeats do not tell them apart tie, and so do those within one per cent",
@@ -98,12 +99,10 @@ TEST_CASE("policies whose repeats do not tell them apart tie, and so do those wi
     cells.add({{"policy", text("lmcache")}, {"dram_gib", whole(128)}}, 103, seed);
   }
   const PaperReport paper(cells);
-  CHECK(paper.jct("fcfs").best);
-  CHECK(paper.jct("fcfs").tied);
-  CHECK(paper.jct("continuum").tied);
-  CHECK(paper.jct("lmcache-16G").tied);
-  CHECK_FALSE(paper.jct("continuum").best);
-  CHECK_FALSE(paper.jct("lmcache-128G").tied);
+  CHECK(paper.jct("fcfs").standing == "tie");
+  CHECK(paper.jct("continuum").standing == "tie");
+  CHECK(paper.jct("lmcache-16G").standing == "tie");
+  CHECK(paper.jct("lmcache-128G").standing.empty());
   REQUIRE(paper.report.regimes.size() == 2);
   CHECK(paper.report.regimes[0].tied == std::vector<std::string>{"continuum", "lmcache-16G"});
   CHECK(paper.report.regimes[1].tied == std::vector<std::string>{"continuum"});
@@ -114,15 +113,14 @@ TEST_CASE("a single repeat wins by one per cent or more", "[report]") {
   cells.add({{"policy", text("fcfs")}}, 100);
   cells.add({{"policy", text("continuum")}}, 98.5);
   const PaperReport paper(cells);
-  CHECK(paper.jct("continuum").best);
-  CHECK_FALSE(paper.jct("continuum").tied);
+  CHECK(paper.jct("continuum").standing == "best");
   CHECK(paper.report.regimes[0].tied.empty());
 }
 
 TEST_CASE("one repeat has no interval", "[report]") {
   ArchivedCells cells;
   cells.add({{"policy", text("fcfs")}}, 100);
-  CHECK(std::isnan(PaperReport(cells).jct("fcfs").interval.low));
+  CHECK(std::isnan(PaperReport(cells).jct("fcfs").mean.interval.low));
 }
 
 TEST_CASE("a regime is decided among those that need no host memory and those with this much",
@@ -132,13 +130,14 @@ TEST_CASE("a regime is decided among those that need no host memory and those wi
   const Regime &small = paper.report.regimes[0], &large = paper.report.regimes[1];
   CHECK(small.dram == "16");
   CHECK(small.winner == "continuum");
-  CHECK(small.runner_up == "fcfs");
-  CHECK(small.margin == Approx(101.0 / 51 - 1));
+  CHECK(small.next == "fcfs");
+  CHECK(small.next_over_winner.value - 1 ==
+        Approx(std::cbrt(100.0 * 101 * 102 / 50 / 51 / 52) - 1));
   CHECK(large.winner == "lmcache-128G");
-  CHECK(large.runner_up == "continuum");
-  CHECK(large.margin_interval.low > 0.2);
-  CHECK(large.margin_interval.high < 0.3);
-  CHECK(large.repeats == 3);
+  CHECK(large.next == "continuum");
+  CHECK(large.next_over_winner.interval.low > 1.2);
+  CHECK(large.next_over_winner.interval.high < 1.3);
+  CHECK(large.value.repeats == 3);
 }
 
 TEST_CASE("figures say whether they are modelled or measured, and with the pool of which card",

@@ -25,8 +25,7 @@ sweep::CellResult crowded_cell(const std::string& policy) {
           "reserve_full_sequence = false\n"
           "[workload]\nkind = 'swe_smith_like'\njobs = 20\ngap_s = 1.0\n",
       "crowded.toml");
-  const auto cells =
-      sweep::expand(spec, [](const sweep::ParamMap&, const std::string&) { return true; });
+  const auto cells = sweep::expand(spec, {});
   worker::Profiles profiles("sweeps");
   const auto bound = worker::bind(cells.at(0).params, "sim", cells[0].seed, profiles);
   worker::WorkloadCache workloads;

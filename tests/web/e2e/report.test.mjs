@@ -15,7 +15,7 @@ const EVIL = `<img src=x onerror="window.hacked=1">`;
 const NINE = ["tokens", "step-time", "turns", "jct", "jct-rate", "pool", "queue", "hits", "traffic"];
 const CHARTS = ["why", ...NINE, "one-gap"];
 const LATENCIES = ["latency-0-left", "latency-0-right", "latency-1-left", "latency-1-right"];
-const TABLES = ["question", "summary", "regimes", "fits", "claims", "missing"];
+const TABLES = ["answer", "provenance", "summary", "regimes", "fits", "claims", "missing"];
 
 const SWEEP = `# Which policy is <b>best</b>?
 # And why?
@@ -182,14 +182,15 @@ kind = "swe_smith_like"
 jobs = 3
 `;
 
-in_browser("more than a dozen settings stay behind a line that says what they share, below the claims", async () => {
+in_browser("more than a dozen settings stay behind a line that says what they share, below the answer", async () => {
   writeFileSync(join(folder, "ladder.toml"), LADDER);
   const single = LADDER.replace(/"engine.*\n/g, "").replace("ladder", "single").replace("jobs = 3", "jobs = 4");
   writeFileSync(join(folder, "single.toml"), single);
   for (const name of ["ladder", "single"]) kvsweep("run", `${name}.toml`, "--archive", `${name}.h5`);
   const page = await openReport(["ladder.h5", "single.h5"]);
   const order = await page.locator("#app > section").evaluateAll((all) => all.map((each) => each.id));
-  assert.ok(order.indexOf("claims") < order.indexOf("summary"), order.join(" "));
+  assert.deepEqual(order.slice(0, 2), ["answer", "regimes"]);
+  assert.ok(order.indexOf("claims") > order.indexOf("panel"), order.join(" "));
   for (const [id, items] of [["summary", "article"], ["regimes", "article"], ["fits", "tbody tr"]]) {
     const lines = page.locator(`#${id} .fold > summary`), line = lines.first();
     assert.equal(await lines.count(), 2, id);
@@ -234,8 +235,9 @@ in_browser("the page is one small file with the question, the summary and what i
     assert.ok(text.includes(wanted), `the page says ${wanted}`);
   }
   assert.equal(await page.locator("#summary article").count(), 2);
-  assert.match(await page.locator("#summary td.best, #summary td.tied").first().innerText(), /^(★|tie)[^]*n=2/);
+  assert.match(await page.locator("#summary td.best, #summary td.tie").first().innerText(), /^(★|tie)[^]*n=2/);
   assert.match(await page.locator("#regimes").innerText(), /n=2/);
+  assert.match(await page.locator("#answer").innerText(), /By mean job completion time; MODELLED[^]*2 seeds, no intervals below three[^]*h100-80gb[^]*30 of 32 planned cells/);
   await page.close();
 });
 

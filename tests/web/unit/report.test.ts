@@ -20,7 +20,7 @@ function pool(variant: string, latencies: number[]): Pool {
 }
 
 function group(jps: string, variant: string, dram: string, latencies: number[]): Group {
-  return { ...pool(variant, latencies), jps, dram, cells: [], figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, best: false, tied: false } }, times: [] };
+  return { ...pool(variant, latencies), jps, dram, cells: [], figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } }, times: [] };
 }
 
 function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
@@ -36,7 +36,7 @@ function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
 
 function report(): Report {
   return {
-    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], regimes: [], claims: [],
+    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", idle: [], regimes: [], claims: [],
     claim_sources: [], missing: [], published_fits: [], studies: [], externals: [], accesses: [], accesses_left_out: [],
   };
 }

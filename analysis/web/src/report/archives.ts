@@ -1,7 +1,7 @@
-// The question of the report, the provenance of its numbers, and missing cells.
+// The provenance of the numbers, and missing cells.
 import { h } from "@/shared/dom";
 
-import { questionsOf, repeatsText, type Archive, type Report } from "./data";
+import { repeatsText, type Archive, type Report } from "./data";
 import { badge, bar, dataTable, number, section, text, texts } from "./elements";
 import { table } from "./parts";
 
@@ -18,7 +18,7 @@ function provenance(archive: Archive): HTMLElement {
     h("pre", { class: "scroll", tabindex: 0, "aria-label": "sweep file" }, archive.spec));
 }
 
-export function questionSection(report: Report): HTMLElement {
+export function provenanceSection(report: Report): HTMLElement {
   const { archives, panels } = report;
   const kinds = [...new Set(panels.map((panel) => panel.kind))];
   const sum = (of: (archive: Archive) => number) =>
@@ -26,9 +26,8 @@ export function questionSection(report: Report): HTMLElement {
   const gpus = new Set(panels.map((panel) => panel.gpu)).size;
   const groups = panels.flatMap((panel) => panel.groups);
   const repeats = repeatsText(Math.max(0, ...groups.map((group) => group.repeats)));
-  const asked = questionsOf(archives).map((each) => h("p", { class: "question" }, each));
   const badges = kinds.flatMap((kind, i) => [i > 0 ? ", " : "", badge(kind)]);
-  return section("question", "Question and provenance", ...asked,
+  return section("provenance", "Provenance",
     h("p", {}, "Figures here are ", ...badges,
       ". MODELLED: computed by a cost model in virtual time. MEASURED: a model ran. ",
       "Kinds never share a table or a chart."),

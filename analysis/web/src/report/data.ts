@@ -26,9 +26,8 @@ export interface Figure {
   ratio: Maybe;
   ratio_interval: Interval;
   published: Maybe;
-  best: boolean;
-  /** Ties with the best: less than 1 % behind, or repeats do not separate them. */
-  tied: boolean;
+  /** "best", "tie", "best with 16 GiB"; empty if it is behind everywhere. */
+  standing: string;
 }
 
 export interface Fit {
@@ -137,6 +136,7 @@ export interface Regime {
   dram: string;
   jps: string;
   winner: string;
+  /** The best of those that do not tie with the winner; empty if there is none. */
   runner_up: string;
   /** Policies that tie with the winner, best first. */
   tied: string[];
@@ -200,6 +200,11 @@ export interface Report {
   version: number;
   program: string;
   archives: Archive[];
+  /** Which policy is best where, in sentences, and by which figure. */
+  answer: string[];
+  answer_heading: string;
+  /** Policies whose mechanism did nothing. */
+  idle: string[];
   panels: Panel[];
   regimes: Regime[];
   claims: ClaimRow[];

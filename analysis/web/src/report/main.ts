@@ -5,7 +5,8 @@ import { h, replace } from "@/shared/dom";
 import { startTheme, themeToggle } from "@/shared/theme";
 
 import { accessesSection } from "./accesses";
-import { missingSection, questionSection } from "./archives";
+import { answerSection, contents } from "./answer";
+import { missingSection, provenanceSection } from "./archives";
 import type { Card } from "./card";
 import { claimsSection } from "./claims";
 import { sweepsOf, type Report } from "./data";
@@ -29,24 +30,26 @@ const still = (element: HTMLElement): Card => ({ element, refresh: () => undefin
 function sections(store: Store): Card[] {
   const externals = externalsSection(store.report);
   return [
-    still(questionSection(store.report)),
+    still(answerSection(store.report)),
+    still(regimesSection(store)),
     ...studiesSection(store.report),
     ...accessesSection(store.report),
     ...(externals ? [still(externals)] : []),
-    still(claimsSection(store)),
     still(summarySection(store)),
-    still(regimesSection(store)),
     panelSection(store),
     latencySection(store),
     still(fitsSection(store)),
+    still(claimsSection(store)),
     still(missingSection(store.report)),
+    still(provenanceSection(store.report)),
   ];
 }
 
 function show(app: HTMLElement, report: Report): void {
   const store = new Store(report, location.hash);
   const parts = sections(store);
-  replace(app, top(titleOf(report)), ...parts.map((part) => part.element));
+  const elements = parts.map((part) => part.element);
+  replace(app, top(titleOf(report)), contents(elements), ...elements);
   store.onChange(() => {
     history.replaceState(null, "", store.address());
     for (const part of parts) part.refresh();
@@ -60,7 +63,7 @@ const data = pageData<Report>();
 if (!data) {
   replace(app, h("p", {}, "This page has no data: kvsweep report puts them in."));
 } else if (data.panels.length === 0) {
-  replace(app, top("kvsweep report"), questionSection(data), missingSection(data));
+  replace(app, top("kvsweep report"), provenanceSection(data), missingSection(data));
 } else {
   document.title = `${titleOf(data)}: kvsweep report`;
   show(app, data);

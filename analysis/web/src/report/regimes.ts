@@ -30,10 +30,12 @@ function regimeCell(regime: Regime | undefined, variants: string[]): Cell {
   const names = tied.length > 0 && h("div", { class: "small" }, [winner, ...tied].join(", "));
   return {
     class: "regime",
-    title: `${winner} ${seconds(regime.value)}, then ${runner_up} ${seconds(regime.runner_value)}`,
+    title: `${winner} ${seconds(regime.value)}` +
+      (runner_up === "" ? "" : `, then ${runner_up} ${seconds(regime.runner_value)}`),
     content: [
       h("b", {}, winnerText(regime)), names,
-      h("div", { class: "small" }, `next ${runner_up}: +${percent(regime.margin)}`),
+      runner_up !== "" &&
+        h("div", { class: "small" }, `next ${runner_up}: +${percent(regime.margin)}`),
       h("div", { class: "small" }, `n=${repeats}${range}`),
     ],
     ...(tied.length > 0

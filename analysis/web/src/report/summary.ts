@@ -14,12 +14,9 @@ import { table } from "./parts";
 import type { Store } from "./state";
 
 /** A star for the best, and a word for those that tie with it. */
-function standing({ best, tied }: Figure): HTMLElement | null {
-  if (tied) {
-    const why = "less than 1 % from the best, or the repeats do not tell them apart";
-    return h("span", { class: "mark", title: why }, "tie ");
-  }
-  return best ? h("span", { class: "mark", title: "best of the row" }, "★ ") : null;
+function mark({ standing }: Figure): HTMLElement | null {
+  if (standing === "") return null;
+  return h("span", { class: "mark", title: standing }, standing.startsWith("best") ? "★ " : "tie ");
 }
 
 function summaryCell(panel: Panel, jps: string, variant: string, metric: string): Cell {
@@ -33,11 +30,10 @@ function summaryCell(panel: Panel, jps: string, variant: string, metric: string)
     note("muted", "95 % over the repeats", interval(figure.interval));
   const published = figure.published !== null &&
     note("published", "published value", `pub. ${num(figure.published)}`);
-  const won = figure.best || figure.tied;
   return {
-    class: `n${figure.tied ? " tied" : figure.best ? " best" : ""}`,
+    class: `n ${figure.standing.split(" ")[0] ?? ""}`,
     content: [
-      h("div", { class: `value${won ? " won" : ""}` }, standing(figure), even(figure.mean)),
+      h("div", { class: `value${figure.standing === "" ? "" : " won"}` }, mark(figure), even(figure.mean)),
       note("muted", `ratio to fcfs; ${repeatsText(group.repeats)}`, `${ratio}n=${group.repeats}`),
       range, published,
     ],
@@ -55,8 +51,7 @@ function summaryCsv(panel: Panel, metric: string): CsvColumn[] {
     unit: ({ figure }) => figure.unit, mean: ({ figure }) => figure.mean,
     low95: ({ figure }) => figure.interval?.[0], high95: ({ figure }) => figure.interval?.[1],
     ratio_to_fcfs: ({ figure }) => figure.ratio, published: ({ figure }) => figure.published,
-    best: ({ figure }) => figure.best, tied: ({ figure }) => figure.tied,
-    repeats: ({ group }) => group.repeats,
+    standing: ({ figure }) => figure.standing, repeats: ({ group }) => group.repeats,
   });
 }
 
@@ -90,7 +85,7 @@ export function summarySection(store: Store): HTMLElement {
     : [live(store, () => [tables(panels)])];
   return section("summary", "Summary: arrival rate by policy, for each GPU",
     h("p", { class: "small muted" },
-      "★ best of the row; tie: less than 1 % from the best, or repeats with " +
-      "equal seeds do not tell the two apart."),
+      "★ best of the row, with its host memory; tie: less than 1 % from the best, or repeats with " +
+      "equal seeds do not tell the two apart. 95 %: Student's t over the seeds, from three on."),
     metricSelect(store), ...all);
 }

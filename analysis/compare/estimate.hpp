@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "analysis/cell/statistics.hpp"
+#include "analysis/compare/config.hpp"
+
+namespace analysis {
+
+// Numbers over the repeats of a cell, and how sure they are. A seed draws the arrivals (and, with
+// generated agents, which jobs there are); on hardware a repeat is also another run of the machine.
+// Intervals are 95 %, Student's t, not adjusted for the number of comparisons. Fewer than three
+// repeats have none.
+
+/// Values by seed.
+using BySeed = std::map<std::int64_t, double>;
+
+/// The figure of each repeat that has it.
+BySeed by_seed(std::span<const ConfiguredCell* const> repeats, std::string_view figure);
+
+/// NaN without values; an interval of NaN below three.
+struct Estimate {
+  double value = sweep::kNotObserved;
+  Interval interval{sweep::kNotObserved, sweep::kNotObserved};
+  std::size_t repeats = 0;
+};
+
+/// The mean over the seeds.
+Estimate mean_of(const BySeed& values);
+
+/// `value` over `base`. Repeats with equal seeds are pairs, since their jobs arrive at the same
+/// times; the others do not count. Without a common seed the two sides are independent samples.
+struct Ratio : Estimate {
+  bool paired = true;
+  double p = sweep::kNotObserved;  // of a ratio of 1, two-sided; NaN below three repeats
+};
+
+/// The geometric mean of the pairs' ratios; of independent samples, the ratio of their geometric
+/// means with the degrees of freedom of the smaller one. If a value is not positive, as counts may
+/// be, the ratio of the means, with the interval of its linearization if there are pairs. NaN if
+/// the base's mean is 0.
+Ratio ratio_of(const BySeed& value, const BySeed& base);
+
+/// Which way a figure is better.
+enum class Direction : std::uint8_t { lower, higher, neither };
+Direction direction_of(std::string_view figure);
+
+}  // namespace analysis

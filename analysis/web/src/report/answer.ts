@@ -1,0 +1,46 @@
+// The answer in sentences, and what a reader must know before believing it.
+import { h } from "@/shared/dom";
+
+import { questionsOf, type Report } from "./data";
+import { section } from "./elements";
+
+/** "30 of 32 planned cells have a result", "one seed: no intervals". */
+function cautions({ archives, regimes }: Report): string[] {
+  const cells = archives.reduce((all, each) => all + each.cells, 0);
+  const ok = archives.reduce((all, each) => all + each.ok, 0);
+  const fewest = Math.min(...regimes.map(({ repeats }) => repeats));
+  return [
+    ok < cells && `${ok} of ${cells} planned cells have a result.`,
+    fewest < 3 && `Some winners rest on ${fewest} ${fewest === 1 ? "seed" : "seeds"}: ` +
+      "there are intervals from three on.",
+  ].filter((each) => each !== false);
+}
+
+export function answerSection(report: Report): HTMLElement {
+  const { answer, idle, archives } = report;
+  const asked = questionsOf(archives).map((each) => h("p", { class: "question" }, each));
+  const answers = answer.length === 0
+    ? [h("p", { class: "muted" }, "No two policies ran at the same GPU, rate and setting.")]
+    : [
+      h("p", { class: "small muted" }, report.answer_heading),
+      h("ul", { class: "answer" }, ...answer.map((each) => h("li", {}, each))),
+      ...cautions(report).map((each) => h("p", { class: "warn" }, each)),
+      ...idle.map((each) => h("p", { class: "small warn" }, `${each}.`)),
+    ];
+  return section("answer", "Answer", ...asked, ...answers);
+}
+
+/** Links to the sections of the page; its address holds the choices and stays as it is. */
+export function contents(sections: HTMLElement[]): HTMLElement {
+  const links = sections.flatMap((each) => {
+    const title = each.querySelector("h2")?.textContent;
+    if (each.id === "" || !title) return [];
+    const link = h("a", { href: `#${each.id}` }, title);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      each.scrollIntoView();
+    });
+    return [link];
+  });
+  return h("nav", { class: "contents", "aria-label": "contents" }, ...links);
+}
