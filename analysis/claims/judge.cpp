@@ -87,6 +87,16 @@ BySeed values_of(const Claim& claim, const Repeats& repeats, const LoadTable& lo
   return values;
 }
 
+/// Leaves the repeats with seeds that the other side has, too, if there are any: only these count.
+void keep_pairs(Repeats& a, Repeats& b) {
+  const auto lacks = [](const Repeats& other) {
+    return [&other](const auto& entry) { return !other.contains(entry.first); };
+  };
+  if (std::ranges::all_of(a, lacks(b))) return;
+  std::erase_if(a, lacks(b));
+  std::erase_if(b, lacks(a));
+}
+
 void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadTable& load) {
   Repeats base = select(row, row.point->base, cells);
   const auto difference = first_incomparable(*base.begin()->second.front(),
@@ -95,9 +105,10 @@ void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadT
     throw CannotJudge("the two sides differ in " + difference->key + ": " + shown(difference->a) +
                       " and " + shown(difference->b));
   }
+  keep_pairs(value, base);
   const Ratio ratio =
       ratio_of(values_of(*row.claim, value, load), values_of(*row.claim, base, load));
-  if (std::isnan(ratio.value)) throw CannotJudge("the base of the ratio is 0");
+  if (!std::isfinite(ratio.value)) throw CannotJudge("the base of the ratio is 0");
   row.ours = ratio;
 }
 
@@ -126,8 +137,12 @@ void decide(ClaimRow& row) {
                  (within(point, ours) ? "within the limits" : limit_text(point, ours));
     return;
   }
-  const Interval interval =
-      std::isnan(row.ours.interval.low) ? Interval{ours, ours} : row.ours.interval;
+  const bool has_interval = !std::isnan(row.ours.interval.low);
+  if (!has_interval && row.ours.repeats >= kFewestRepeats) {
+    row.reason = "no seeds are equal, and some values are 0: no interval";
+    return;
+  }
+  const Interval interval = has_interval ? row.ours.interval : Interval{ours, ours};
   const bool low_in = within(point, interval.low), high_in = within(point, interval.high);
   if (low_in && high_in) {
     row.verdict = Verdict::confirmed;

@@ -12,6 +12,7 @@ namespace analysis {
 namespace {
 
 using Texts = std::vector<std::string>;
+using Others = std::vector<Regime::Other>;
 
 /// "1", "1 and 3", "1, 3 and 6".
 std::string listed(const Texts& texts) {
@@ -31,44 +32,93 @@ std::string ratio_text(const Ratio& ratio) {
          ')';
 }
 
-std::string place_text(const Place& place) {
-  return place.gpu + (place.settings.empty() ? "" : ", " + place.settings);
+void add_once(Texts& texts, const std::string& text) {
+  if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
 }
+
+/// Names places; their kind only where there are several.
+class PlaceNames {
+ public:
+  void add(const Place& place) { add_once(kinds_, place.kind); }
+  const Texts& kinds() const { return kinds_; }
+
+  std::string operator()(const Place& place) const {
+    return (kinds_.size() > 1 ? place.kind + ", " : "") + place.gpu +
+           (place.settings.empty() ? "" : ", " + place.settings);
+  }
+
+ private:
+  Texts kinds_;
+};
+
+Texts sorted(Texts texts) {
+  std::ranges::sort(texts);
+  return texts;
+}
+
+Texts sorted_names(const Others& others) { return sorted(names_of(others)); }
 
 /// The best policies, in the order of their names: means of those that tie say nothing.
 Texts winners_of(const Regime& regime) {
   Texts winners = regime.tied;
   winners.push_back(regime.winner);
-  std::ranges::sort(winners);
-  return winners;
+  return sorted(std::move(winners));
 }
 
 bool same_outcome(const Regime& a, const Regime& b) {
-  return winners_of(a) == winners_of(b) && a.next == b.next;
+  return winners_of(a) == winners_of(b) && sorted_names(a.next) == sorted_names(b.next) &&
+         sorted_names(a.undecided) == sorted_names(b.undecided);
 }
 
-std::string jobs_per_second(const Texts& rates) {
-  return listed(rates) + (rates == Texts{"1"} ? " job/s" : " jobs/s");
+/// "at 1 job/s", "at 1 and 3 jobs/s"; empty for jobs that do not arrive at a rate.
+std::string at_rates(const Texts& rates) {
+  if (rates == Texts{"-"}) return "";
+  return "at " + listed(rates) + (rates == Texts{"1"} ? " job/s" : " jobs/s");
+}
+
+using Span = std::span<const Regime>;
+
+/// "fcfs, 4.00 and 4.02": a policy over the winner in each regime.
+std::string with_ratios(Span regimes, const std::string& name, Others Regime::*group) {
+  Texts ratios;
+  for (const Regime& each : regimes)
+    for (const Regime::Other& other : each.*group)
+      if (other.name == name) ratios.push_back(ratio_text(other.over_winner));
+  return ", " + listed(ratios);
+}
+
+/// How the others compare: " (undecided: pin, 1.20 (0.90 .. 1.60) times as long; next: fcfs, 4.01
+/// (3.90 .. 4.10))".
+std::string others_text(Span regimes) {
+  const Regime& first = regimes.front();
+  Texts others;
+  for (const std::string& name : sorted_names(first.undecided))
+    others.push_back((others.empty() ? "undecided: " : "") + name +
+                     with_ratios(regimes, name, &Regime::undecided));
+  if (!first.next.empty())
+    others.push_back("next: " + listed(sorted_names(first.next)) +
+                     with_ratios(regimes, first.next.front().name, &Regime::next));
+  if (others.empty()) return "";
+  others.front() += " times as long";
+  std::string text;
+  for (const std::string& each : others) text += (text.empty() ? " (" : "; ") + each;
+  return text + ')';
 }
 
 /// Regimes of one line with the same outcome.
-std::string outcome_text(std::span<const Regime> regimes) {
+std::string outcome_text(Span regimes) {
   const Regime& first = regimes.front();
-  Texts rates, ratios;
-  for (const Regime& each : regimes) {
-    rates.push_back(each.jps);
-    ratios.push_back(ratio_text(each.next_over_winner));
-  }
-  std::string text = "at " + jobs_per_second(rates) + ' ' + listed(winners_of(first)) +
-                     (first.tied.empty() ? " is best" : " tie");
-  if (!first.next.empty())
-    text += " (" + first.next + ", the next, takes " + listed(ratios) + " times as long)";
-  return text;
+  Texts rates;
+  for (const Regime& each : regimes) rates.push_back(each.jps);
+  std::string text = at_rates(rates);
+  text += (text.empty() ? "" : " ") + listed(winners_of(first));
+  text += !first.undecided.empty() ? " may be best" : first.tied.empty() ? " is best" : " tie";
+  return text + others_text(regimes);
 }
 
-std::string line_of(std::span<const Regime> regimes) {
+std::string line_of(Span regimes, const PlaceNames& names) {
   const Regime& first = regimes.front();
-  std::string line = place_text(first.place);
+  std::string line = names(first.place);
   if (first.dram != "-") line += " with " + first.dram + " GiB";
   const char* separator = ": ";
   for (std::size_t from = 0, to = 0; from < regimes.size(); from = to) {
@@ -84,30 +134,30 @@ bool all_zero(const BySeed& values) {
          std::ranges::all_of(values, [](const auto& entry) { return entry.second == 0; });
 }
 
-/// All figures of all repeats that do not depend on the machine, and where they are comparable.
+/// All figures of all repeats that do not depend on the machine.
 std::string results_of(const PolicyCells& policy) {
-  std::string text = policy.place.kind + '\n' + policy.place.gpu + '\n' + policy.place.settings +
-                     '\n' + policy.jps + '\n';
+  std::string text;
   for (const ConfiguredCell* cell : policy.repeats)
     for (const sweep::Figure& figure : cell->record->figures)
       if (!figure.is_volatile) text += exact_number(figure.value) + ' ';
   return text;
 }
 
-/// What is to be said, once, with the rates at which it holds.
+/// Sentences, each with the rates at which it holds.
 class Remarks {
  public:
   void add(const std::string& text, const std::string& jps) {
     const auto known = std::ranges::find(remarks_, text, &std::pair<std::string, Texts>::first);
-    Texts& rates =
-        known == remarks_.end() ? remarks_.emplace_back(text, Texts{}).second : known->second;
-    if (std::ranges::find(rates, jps) == rates.end()) rates.push_back(jps);
+    add_once(known == remarks_.end() ? remarks_.emplace_back(text, Texts{}).second : known->second,
+             jps);
   }
 
   Texts lines() const {
     Texts lines;
-    for (const auto& [text, rates] : remarks_)
-      lines.push_back(text + " at " + jobs_per_second(rates));
+    for (const auto& [text, rates] : remarks_) {
+      const std::string where = at_rates(rates);
+      lines.push_back(text + (where.empty() ? "" : " " + where));
+    }
     return lines;
   }
 
@@ -115,32 +165,77 @@ class Remarks {
   std::vector<std::pair<std::string, Texts>> remarks_;
 };
 
+/// What is within 1 % of the first.
+Others nearest(const Others& behind) {
+  constexpr double kEqual = 0.01;
+  Others next;
+  for (const Regime::Other& each : behind) {
+    const double apart = each.over_winner.value / behind.front().over_winner.value - 1;
+    if (next.empty() || std::abs(apart) < kEqual) next.push_back(each);
+  }
+  return next;
+}
+
+Regime regime_of(const Decision& decision, std::span<const Contender> contenders) {
+  const Contender& best = contenders[decision.best];
+  Regime regime;
+  regime.dram = decision.dram;
+  regime.winner = best.name;
+  regime.value = mean_of(best.values);
+  regime.repeats = best.values.size();
+  Others behind;
+  for (const Rival& rival : decision.rivals) {
+    const Regime::Other other{contenders[rival.at].name, rival.over_best};
+    regime.repeats = std::min(regime.repeats, rival.over_best.repeats);
+    if (rival.standing == Standing::tied) regime.tied.push_back(other.name);
+    if (rival.standing == Standing::undecided) regime.undecided.push_back(other);
+    if (rival.standing == Standing::behind) behind.push_back(other);
+  }
+  if (!behind.empty()) regime.next = nearest(behind);
+  return regime;
+}
+
 }  // namespace
+
+Texts names_of(std::span<const Regime::Other> others) {
+  Texts names;
+  for (const Regime::Other& each : others) names.push_back(each.name);
+  return names;
+}
 
 std::vector<Regime> regimes_of(const Place& place, const std::string& jps,
                                std::span<const Contender> contenders, Direction direction) {
   std::vector<Regime> regimes;
   for (const Decision& decision : decide(contenders, direction)) {
-    if (!decision.next && decision.tied.empty()) continue;
-    const Contender& best = contenders[decision.best];
-    Regime& regime = regimes.emplace_back();
+    if (decision.rivals.empty()) continue;
+    Regime& regime = regimes.emplace_back(regime_of(decision, contenders));
     regime.place = place;
-    regime.dram = decision.dram;
     regime.jps = jps;
-    regime.winner = best.name;
-    regime.value = mean_of(best.values);
-    for (const std::size_t at : decision.tied) regime.tied.push_back(contenders[at].name);
-    if (!decision.next) continue;
-    regime.next = contenders[*decision.next].name;
-    regime.next_value = mean_of(contenders[*decision.next].values);
-    regime.next_over_winner = decision.next_over_best;
   }
   return regimes;
 }
 
+std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure) {
+  std::vector<Contender> contenders;
+  for (const PolicyCells& policy : row.policies)
+    contenders.push_back({policy.variant, policy.dram, by_seed(policy.repeats, figure)});
+  return contenders;
+}
+
+std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view figure) {
+  std::vector<Regime> regimes;
+  for (const RateRow& row : rows)
+    std::ranges::move(
+        regimes_of(row.place, row.jps, contenders_of(row, figure), direction_of(figure)),
+        std::back_inserter(regimes));
+  return regimes;
+}
+
 std::vector<std::string> answer_lines(std::span<const Regime> regimes) {
+  PlaceNames names;
   std::vector<std::pair<const Regime*, std::vector<Regime>>> lines;
   for (const Regime& each : regimes) {
+    names.add(each.place);
     auto line = std::ranges::find_if(lines, [&](const auto& known) {
       return known.first->place == each.place && known.first->dram == each.dram;
     });
@@ -148,41 +243,52 @@ std::vector<std::string> answer_lines(std::span<const Regime> regimes) {
     line->second.push_back(each);
   }
   Texts texts;
-  for (const auto& [first, own] : lines) texts.push_back(line_of(own));
+  for (const auto& [first, own] : lines) texts.push_back(line_of(own, names));
   return texts;
 }
 
 std::string answer_heading(std::span<const Regime> regimes) {
-  Texts kinds;
+  if (regimes.empty()) return "";
+  PlaceNames names;
   std::size_t least = SIZE_MAX, most = 0;
   for (const Regime& each : regimes) {
-    if (std::ranges::find(kinds, each.place.kind) == kinds.end()) kinds.push_back(each.place.kind);
-    least = std::min(least, each.value.repeats);
-    most = std::max(most, each.value.repeats);
+    names.add(each.place);
+    least = std::min(least, each.repeats);
+    most = std::max(most, each.repeats);
   }
-  if (regimes.empty()) return "";
-  std::string text = "By mean job completion time; " + listed(kinds) + "; ";
+  std::string text = "By mean job completion time; " + listed(names.kinds()) + "; ";
   text += (least < most ? std::to_string(least) + " to " : "") + std::to_string(most);
-  text += most == 1 ? " seed" : " seeds";
-  return text + (most < 3 ? ", no intervals below three" : ", 95 % intervals");
+  text += most == 1 ? " seed, " : " seeds, ";
+  return text + (most < kFewestRepeats
+                     ? "no intervals below three"
+                     : "95 % intervals, unadjusted; what is best, by Holm's rule at 5 %");
 }
 
-std::vector<std::string> idle_mechanisms(std::span<const PolicyCells> policies) {
+std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
+  PlaceNames names;
+  for (const RateRow& row : rows) names.add(row.place);
   Remarks remarks;
-  std::map<std::string, std::string> first_with;  // results -> policy
-  for (const PolicyCells& each : policies) {
-    const ConfiguredCell& cell = *each.repeats.front();
-    const std::string subject = place_text(each.place) + ": " + each.policy;
-    const std::string retention = shown(cell.value("policy.retention"));
-    if (retention != "-" && retention != "free" &&
-        all_zero(by_seed(each.repeats, "gap_held_tok_s")))
-      remarks.add(subject + " pins no KV", each.jps);
-    if (cell.value("dram_gib") && all_zero(by_seed(each.repeats, "host_hit_tok")))
-      remarks.add(subject + " finds nothing in host memory", each.jps);
-    const auto [twin, is_new] = first_with.emplace(results_of(each), each.policy);
-    if (!is_new) remarks.add(subject + " and " + twin->second + " have equal results", each.jps);
+  for (const RateRow& row : rows) {
+    std::map<std::string, std::string> first_with;  // results -> policy
+    for (const PolicyCells& each : row.policies) {
+      const ConfiguredCell& cell = *each.repeats.front();
+      const std::string subject = names(row.place) + ": " + each.variant;
+      const std::string retention = shown(cell.value("policy.retention"));
+      if (retention != "-" && retention != "free" &&
+          all_zero(by_seed(each.repeats, "gap_held_tok_s")))
+        remarks.add(subject + " pins no KV", row.jps);
+      if (each.dram != "-" && all_zero(by_seed(each.repeats, "host_hit_tok")))
+        remarks.add(subject + " finds nothing in host memory", row.jps);
+      const auto [twin, is_new] = first_with.emplace(results_of(each), each.variant);
+      if (!is_new) remarks.add(subject + " and " + twin->second + " have equal results", row.jps);
+    }
   }
   return remarks.lines();
+}
+
+Answer answer_of(std::span<const RateRow> rows) {
+  const std::vector<Regime> regimes = regimes_of(rows, kAnswerFigure);
+  return {answer_heading(regimes), answer_lines(regimes), idle_mechanisms(rows)};
 }
 
 }  // namespace analysis

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/compare/arrangement.hpp"
 #include "analysis/compare/decision.hpp"
 
 namespace analysis {
@@ -10,45 +11,52 @@ namespace analysis {
 /// The figure by which policies are compared unless another is asked for.
 inline constexpr std::string_view kAnswerFigure = "jct_wall_mean_s";
 
-/// Where policies compete: figures of one kind, on one card, with equal settings.
-struct Place {
-  std::string kind, gpu, settings;  // settings: "workload.gap_s=1", or empty
-  friend bool operator==(const Place&, const Place&) = default;
-};
-
-/// The best policy at a rate with a given size of host memory. Policies without a host tier and
-/// policies with that size compete.
+/// The best policy at a place and rate with a given amount of host memory.
 struct Regime {
+  /// Another policy, and its figure over the winner's.
+  struct Other {
+    std::string name;
+    Ratio over_winner;
+  };
+
   Place place;
   std::string dram, jps;
   std::string winner;
-  std::vector<std::string> tied;  // policies that tie with the winner, best first
-  std::string next;               // the best of the others; empty if all tie
-  Estimate value, next_value;     // means of the winner and the next
-  Ratio next_over_winner;         // empty without a next
+  std::vector<std::string> tied;  // policies that tie with the winner, nearest first
+  std::vector<Other> undecided;   // policies that the repeats do not tell from the winner
+  std::vector<Other> next;        // the best of those behind, and what is within 1 % of it
+  Estimate value;                 // the winner's mean
+  std::size_t repeats = 0;        // the fewest that two policies have in common
 };
 
-/// One for each size of host memory for which there are at least two contenders.
+std::vector<std::string> names_of(std::span<const Regime::Other> others);
+
+/// One for each amount of host memory for which there are at least two contenders.
 std::vector<Regime> regimes_of(const Place& place, const std::string& jps,
                                std::span<const Contender> contenders, Direction direction);
+/// Of all rows, by one figure.
+std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view figure);
 
-/// The regimes in sentences, a line for each place and size of host memory:
-/// "h100-80gb with 16 GiB: at 3 and 6 jobs/s continuum is best (fcfs, the next, takes 4.01 (3.90 ..
-/// 4.10) and 4.02 (...) times as long)". By kAnswerFigure.
-std::vector<std::string> answer_lines(std::span<const Regime> regimes);
-/// What these lines compare, of which kind and over how many seeds; empty without regimes.
-std::string answer_heading(std::span<const Regime> regimes);
+/// The contenders of a row, in its order.
+std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure);
 
-/// The repeats of a policy at one place and rate.
-struct PolicyCells {
-  Place place;
-  std::string jps, policy;
-  std::vector<const ConfiguredCell*> repeats;
+/// Which policy is best where, in texts for readers.
+struct Answer {
+  /// What is compared, of which kind and over how many seeds; empty without regimes.
+  std::string heading;
+  /// A line for each place and amount of host memory: "h100-80gb with 16 GiB: at 3 and 6 jobs/s
+  /// continuum is best (next: fcfs, 4.01 (3.90 .. 4.10) and 4.02 (...) times as long)".
+  std::vector<std::string> lines;
+  /// Policies whose mechanism did nothing in some cells: pins that held no KV, a host tier in which
+  /// nothing was found; and policies with equal results.
+  std::vector<std::string> idle;
 };
 
-/// Policies whose mechanism did nothing in some cells with results, so that nothing there is its
-/// doing: pins that held no KV, a host tier in which nothing was found; and policies with equal
-/// results.
-std::vector<std::string> idle_mechanisms(std::span<const PolicyCells> policies);
+/// By kAnswerFigure.
+Answer answer_of(std::span<const RateRow> rows);
+
+std::vector<std::string> answer_lines(std::span<const Regime> regimes);
+std::string answer_heading(std::span<const Regime> regimes);
+std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows);
 
 }  // namespace analysis

@@ -9,18 +9,16 @@ namespace {
 constexpr double kEqual = 0.01;  // smaller relative differences do not count
 constexpr double kSignificance = 0.05;
 
-/// The other contenders of a family with their ratios to the best one.
-struct Rival {
-  std::size_t at;
-  Ratio to_best;
-};
+bool is_worse(const Ratio& ratio, Direction direction) {
+  return direction == Direction::higher ? ratio.sign < 0 : ratio.sign > 0;
+}
 
 /// Holm's rule: the k-th smallest of m p-values counts m - k + 1 fold, and no less than a smaller
 /// one.
 void adjust(std::vector<Rival>& rivals) {
   std::vector<double*> values;
   for (Rival& rival : rivals)
-    if (!std::isnan(rival.to_best.p)) values.push_back(&rival.to_best.p);
+    if (!std::isnan(rival.over_best.p)) values.push_back(&rival.over_best.p);
   std::ranges::sort(values, {}, [](const double* p) { return *p; });
   double largest = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -29,94 +27,120 @@ void adjust(std::vector<Rival>& rivals) {
   }
 }
 
-bool is_tie(const Ratio& ratio) {
-  return std::abs(ratio.value - 1) < kEqual || (!std::isnan(ratio.p) && ratio.p > kSignificance);
+Standing standing_of(const Ratio& over_best, Direction direction) {
+  if (std::abs(over_best.value - 1) < kEqual) return Standing::tied;
+  if (over_best.repeats < kFewestRepeats) return Standing::behind;
+  // With unequal seeds two others can beat each other in turn, so that the best one is beaten.
+  const bool is_told = over_best.p <= kSignificance && is_worse(over_best, direction);
+  return is_told ? Standing::behind : Standing::undecided;
 }
 
-/// Positions in the order of their means, the best first.
-std::vector<std::size_t> ranked(std::span<const Contender> contenders, const std::string& dram,
-                                Direction direction) {
-  std::vector<double> means;
-  std::vector<std::size_t> order;
+/// Positions of those that compete, in the order of the contenders.
+std::vector<std::size_t> family_of(std::span<const Contender> contenders, const std::string& dram) {
+  std::vector<std::size_t> family;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const Contender& each = contenders[i];
-    const double value = mean_of(each.values).value;
-    means.push_back(direction == Direction::higher ? -value : value);
-    if (!std::isnan(value) && (each.dram == "-" || each.dram == dram)) order.push_back(i);
+    if (!each.values.empty() && (each.dram == "-" || each.dram == dram)) family.push_back(i);
   }
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return means[i]; });
-  return order;
+  return family;
 }
 
-std::optional<Decision> decide_one(std::span<const Contender> contenders, const std::string& dram,
-                                   Direction direction) {
-  const std::vector<std::size_t> order = ranked(contenders, dram, direction);
-  if (order.empty()) return std::nullopt;
+std::size_t best_of(std::span<const std::size_t> family, std::span<const Contender> contenders,
+                    Direction direction) {
+  std::size_t best = family.front();
+  for (const std::size_t at : family.subspan(1))
+    if (is_worse(ratio_of(contenders[best].values, contenders[at].values), direction)) best = at;
+  return best;
+}
+
+Decision decide_one(std::span<const std::size_t> family, std::span<const Contender> contenders,
+                    Direction direction) {
   Decision decision;
-  decision.dram = dram;
+  decision.best = best_of(family, contenders, direction);
   decision.standings.assign(contenders.size(), Standing::absent);
-  decision.best = order.front();
-  decision.standings[decision.best] = Standing::best;
-  std::vector<Rival> rivals;
-  for (const std::size_t at : std::span(order).subspan(1))
-    rivals.push_back({at, ratio_of(contenders[at].values, contenders[decision.best].values)});
-  adjust(rivals);
-  for (const Rival& rival : rivals) {
-    const bool tied = is_tie(rival.to_best);
-    decision.standings[rival.at] = tied ? Standing::tied : Standing::behind;
-    if (tied) {
-      decision.tied.push_back(rival.at);
-    } else if (!decision.next) {
-      decision.next = rival.at;
-      decision.next_over_best = rival.to_best;
-    }
+  Standing& best = decision.standings[decision.best] = Standing::best;
+  for (const std::size_t at : family) {
+    if (at == decision.best) continue;
+    decision.rivals.push_back(
+        {at, ratio_of(contenders[at].values, contenders[decision.best].values)});
+  }
+  std::ranges::stable_sort(decision.rivals, {}, [&](const Rival& rival) {
+    return direction == Direction::higher ? -rival.over_best.value : rival.over_best.value;
+  });
+  adjust(decision.rivals);
+  for (Rival& rival : decision.rivals) {
+    rival.standing = standing_of(rival.over_best, direction);
+    decision.standings[rival.at] = rival.standing;
+    if (rival.standing == Standing::tied) best = Standing::tied;
   }
   return decision;
 }
 
+struct Word {
+  Standing standing;
+  const char *text, *mark;
+};
+constexpr Word kWords[] = {{Standing::best, "best", "*"},
+                           {Standing::tied, "tie", "="},
+                           {Standing::undecided, "undecided", "?"}};
+
+/// Of each word of kWords that says how the contender stands somewhere: the amounts of host memory
+/// with which it does, none if it does in all decisions that it is part of.
+template <class Add>
+void for_each_standing(std::span<const Decision> decisions, std::size_t contender, Add add) {
+  const auto taken = std::ranges::count_if(decisions, [&](const Decision& each) {
+    return each.standings[contender] != Standing::absent;
+  });
+  for (const Word& word : kWords) {
+    std::vector<std::string> sizes;
+    for (const Decision& each : decisions)
+      if (each.standings[contender] == word.standing) sizes.push_back(each.dram);
+    if (sizes.empty()) continue;
+    if (std::ssize(sizes) == taken) sizes.clear();
+    add(word, sizes);
+  }
+}
+
 }  // namespace
-
-std::string_view name_of(Standing standing) {
-  constexpr std::string_view kNames[] = {"", "best", "tie", "behind"};
-  return kNames[static_cast<std::size_t>(standing)];
-}
-
-Standing better(Standing a, Standing b) {
-  if (a == Standing::absent || b == Standing::absent) return std::max(a, b);
-  return std::min(a, b);
-}
 
 std::vector<Decision> decide(std::span<const Contender> contenders, Direction direction) {
   std::vector<Decision> decisions;
   if (direction == Direction::neither) return decisions;
   std::vector<std::string> sizes;
   for (const Contender& each : contenders)
-    if (each.dram != "-" && std::ranges::find(sizes, each.dram) == sizes.end())
+    if (each.dram != "-" && !each.values.empty() &&
+        std::ranges::find(sizes, each.dram) == sizes.end())
       sizes.push_back(each.dram);
   if (sizes.empty()) sizes.emplace_back("-");
-  for (const std::string& dram : sizes)
-    if (auto decision = decide_one(contenders, dram, direction))
-      decisions.push_back(std::move(*decision));
+  for (const std::string& dram : sizes) {
+    const std::vector<std::size_t> family = family_of(contenders, dram);
+    if (family.empty()) continue;
+    decisions.push_back(decide_one(family, contenders, direction));
+    decisions.back().dram = dram;
+  }
   return decisions;
 }
 
 std::string standing_text(std::span<const Decision> decisions, std::size_t contender) {
   std::string text;
-  for (const bool shared : {false, true}) {
-    std::string sizes;
-    std::size_t count = 0, family = 0;
-    for (const Decision& decision : decisions) {
-      const Standing standing = decision.standings[contender];
-      family += standing != Standing::absent;
-      const bool wins = standing == Standing::tied || standing == Standing::best;
-      if (!wins || shared == decision.tied.empty()) continue;
-      sizes += (count++ > 0 ? ", " : "") + decision.dram;
-    }
-    if (count == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::string(shared ? "tie" : "best");
-    if (count < family) text += " with " + sizes + " GiB";
-  }
+  for_each_standing(decisions, contender,
+                    [&](const Word& word, const std::vector<std::string>& sizes) {
+                      text += (text.empty() ? "" : ", ") + std::string(word.text);
+                      for (const std::string& size : sizes)
+                        text += (&size == sizes.data() ? " with " : ", ") + size;
+                      if (!sizes.empty()) text += " GiB";
+                    });
   return text;
+}
+
+std::string standing_mark(std::span<const Decision> decisions, std::size_t contender) {
+  std::string mark;
+  for_each_standing(decisions, contender,
+                    [&](const Word& word, const std::vector<std::string>& sizes) {
+                      if (sizes.empty()) mark += word.mark;
+                      for (const std::string& size : sizes) mark += word.mark + size + 'G';
+                    });
+  return mark;
 }
 
 }  // namespace analysis

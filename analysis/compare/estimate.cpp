@@ -9,8 +9,6 @@
 namespace analysis {
 namespace {
 
-constexpr std::size_t kFewest = 3;  // repeats of an interval
-
 using Values = std::vector<double>;
 
 /// The sum of squared deviations from the mean.
@@ -27,16 +25,18 @@ double error_of(const Values& values) {
   return std::sqrt(deviation(values) / (n - 1) / n);
 }
 
-/// What an estimate with this standard error says of `null`.
-double p_of(double estimate, double null, double error, int freedom) {
-  if (error > 0) return student_t_tails(std::abs(estimate - null) / error, freedom);
-  return estimate == null ? 1 : 0;
+/// What an estimate with this standard error says of a true value of 0.
+double p_of(double estimate, double error, int freedom) {
+  if (error > 0) return student_t_tails(std::abs(estimate) / error, freedom);
+  return estimate == 0 ? 1 : 0;
 }
 
 Interval around(double center, double error, int freedom) {
   const double half = student_t_quantile(freedom) * error;
   return {center - half, center + half};
 }
+
+int sign_of(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
 
 int freedom_of(std::size_t repeats) { return static_cast<int>(repeats) - 1; }
 
@@ -77,11 +77,12 @@ Samples samples_of(const BySeed& base, const BySeed& value) {
 /// The ratio from its logarithm and the standard error of that.
 void from_log(Ratio& ratio, double log, double error) {
   ratio.value = std::exp(log);
-  if (ratio.repeats < kFewest) return;
+  ratio.sign = sign_of(log);
+  if (ratio.repeats < kFewestRepeats) return;
   const int freedom = freedom_of(ratio.repeats);
   const Interval interval = around(log, error, freedom);
   ratio.interval = {std::exp(interval.low), std::exp(interval.high)};
-  ratio.p = p_of(log, 0, error, freedom);
+  ratio.p = p_of(log, error, freedom);
 }
 
 void from_pairs(Ratio& ratio, const Samples& samples) {
@@ -97,17 +98,19 @@ void from_independent(Ratio& ratio, const Samples& samples) {
 }
 
 void from_means(Ratio& ratio, const Samples& samples) {
-  const double divisor = mean(samples.base);
-  if (divisor == 0) return;
-  ratio.value = mean(samples.value) / divisor;
-  if (ratio.repeats < kFewest || !samples.paired) return;
-  Values residuals;
-  for (std::size_t i = 0; i < samples.base.size(); ++i)
+  const double value = mean(samples.value), base = mean(samples.base);
+  ratio.value = value == base ? 1 : value / base;
+  ratio.sign = sign_of(value - base);
+  if (ratio.repeats < kFewestRepeats || !samples.paired) return;
+  Values residuals, differences;
+  for (std::size_t i = 0; i < samples.base.size(); ++i) {
     residuals.push_back(samples.value[i] - ratio.value * samples.base[i]);
-  const double error = error_of(residuals) / std::abs(divisor);
+    differences.push_back(samples.value[i] - samples.base[i]);
+  }
   const int freedom = freedom_of(ratio.repeats);
-  ratio.interval = around(ratio.value, error, freedom);
-  ratio.p = p_of(ratio.value, 1, error, freedom);
+  ratio.p = p_of(value - base, error_of(differences), freedom);
+  if (base != 0)
+    ratio.interval = around(ratio.value, error_of(residuals) / std::abs(base), freedom);
 }
 
 }  // namespace
@@ -126,7 +129,7 @@ Estimate mean_of(const BySeed& by_seed) {
   Estimate estimate;
   estimate.value = mean(values);
   estimate.repeats = values.size();
-  if (values.size() >= kFewest)
+  if (values.size() >= kFewestRepeats)
     estimate.interval = around(estimate.value, error_of(values), freedom_of(values.size()));
   return estimate;
 }

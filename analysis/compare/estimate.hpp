@@ -15,6 +15,9 @@ namespace analysis {
 // Intervals are 95 %, Student's t, not adjusted for the number of comparisons. Fewer than three
 // repeats have none.
 
+/// The fewest repeats that have an interval.
+inline constexpr std::size_t kFewestRepeats = 3;
+
 /// Values by seed.
 using BySeed = std::map<std::int64_t, double>;
 
@@ -35,13 +38,14 @@ Estimate mean_of(const BySeed& values);
 /// times; the others do not count. Without a common seed the two sides are independent samples.
 struct Ratio : Estimate {
   bool paired = true;
-  double p = sweep::kNotObserved;  // of a ratio of 1, two-sided; NaN below three repeats
+  int sign = 0;                    // of `value` - `base`
+  double p = sweep::kNotObserved;  // of no difference, two-sided; NaN below three repeats
 };
 
 /// The geometric mean of the pairs' ratios; of independent samples, the ratio of their geometric
 /// means with the degrees of freedom of the smaller one. If a value is not positive, as counts may
-/// be, the ratio of the means, with the interval of its linearization if there are pairs. NaN if
-/// the base's mean is 0.
+/// be, the ratio of the means: 1 if both are 0, infinite if only the base is. Of pairs it has the
+/// interval of its linearization and the p-value of their differences. NaN without values.
 Ratio ratio_of(const BySeed& value, const BySeed& base);
 
 /// Which way a figure is better.

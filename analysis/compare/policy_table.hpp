@@ -4,51 +4,34 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/answer.hpp"
-#include "analysis/compare/published.hpp"
+#include "analysis/compare/rating.hpp"
 #include "analysis/text/export_grid.hpp"
 
 namespace analysis {
 
-/// One arrival rate under one policy: the mean over the repeats that have a result.
-struct PolicyEntry {
-  std::string variant;                         // "fcfs", "cpu_offload-16G"
-  std::string dram;                            // "-": no host tier
-  std::vector<const ConfiguredCell*> repeats;  // with a result; empty: none has
-  BySeed values;                               // of the figure
-  Estimate mean;
-  Ratio ratio;                           // to fcfs
-  Standing standing = Standing::absent;  // the better one, of several sizes of host memory
-  double published = sweep::kNotObserved;
-};
-
-struct PolicyRow {
+/// The policies at one arrival rate.
+struct PolicyTableRow {
   std::string jps;
-  std::vector<PolicyEntry> entries;  // in the order of the table's variants; no values: no result
+  std::vector<Rated> entries;  // in the order of the table's variants; no values: no result
 };
 
-/// Arrival rates by policies on one card, with one backend and equal values of every further axis.
+/// Arrival rates by policies at one place, in one figure.
 struct PolicyTable {
-  std::string gpu, backend, kind;  // kind: to_text(FiguresKind)
-  std::string settings;            // "engine.block_size=32", or empty
-  std::string metric, unit;
+  Place place;
+  std::string figure, unit;
   std::vector<std::string> variants;
-  std::vector<PolicyRow> rows;
+  std::vector<PolicyTableRow> rows;
   std::vector<std::string> sources;  // sources of the published values shown
-  std::vector<std::string> remarks;  // what the reader must know to compare the columns
+  std::vector<std::string> remarks;  // remarks_on() the rows
 };
 
-/// Tables in plan order.
-std::vector<PolicyTable> policy_tables(std::span<const ConfiguredCell> cells,
-                                       const std::string& metric,
+/// Tables in the order of their first rows.
+std::vector<PolicyTable> policy_tables(std::span<const RateRow> rows, const std::string& figure,
                                        std::span<const Published> published);
 
-/// One for each row and size of host memory with at least two contenders.
-std::vector<Regime> regimes_of(std::span<const PolicyTable> tables);
-std::vector<PolicyCells> policy_cells(std::span<const PolicyTable> tables);
-
 /// Text and Markdown have a table with a heading that says whether its figures are modelled or
-/// measured; CSV has a row for each entry of all tables.
+/// measured, and below the last one what the marks mean; CSV has a row for each entry of all
+/// tables.
 void print_policy_tables(std::span<const PolicyTable> tables, GridFormat format, std::ostream& out);
 
 }  // namespace analysis

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <ostream>
@@ -11,7 +12,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-double half_interval(const PolicyEntry& entry) {
+double half_interval(const Rated& entry) {
   return (entry.mean.interval.high - entry.mean.interval.low) / 2;
 }
 
@@ -22,72 +23,79 @@ std::string published_text(double value) {
   return text.find('.') == std::string::npos ? text + ".0" : text;
 }
 
-/// A star for the best, an equals sign for those that tie with it; in Markdown both are bold.
-std::string value_text(const PolicyEntry& entry, GridFormat format) {
+/// The mean, with its mark in a text as wide as the widest mark of the table; in Markdown the best
+/// and those that tie are bold.
+std::string value_text(const Rated& entry, GridFormat format, std::size_t width) {
   std::string text = four_digits(entry.mean.value);
   if (!std::isnan(entry.mean.interval.low)) text += " +- " + four_digits(half_interval(entry));
-  const bool best = entry.standing == Standing::best, tied = entry.standing == Standing::tied;
-  if (format == GridFormat::md) return best || tied ? "**" + text + "**" : text;
-  return text + (best ? '*' : tied ? '=' : ' ');
+  if (format == GridFormat::text)
+    return text + entry.mark + std::string(width - entry.mark.size(), ' ');
+  const bool wins = entry.standing.starts_with("best") || entry.standing.starts_with("tie");
+  return (wins ? "**" + text + "**" : text) + (entry.mark.ends_with('G') ? ' ' + entry.mark : "");
 }
 
-const PolicyEntry* fcfs_of(const PolicyRow& row) {
-  for (const PolicyEntry& entry : row.entries) {
-    if (entry.variant == "fcfs") return &entry;
-  }
-  return nullptr;
+std::size_t fcfs_column(const PolicyTable& table) {
+  return static_cast<std::size_t>(std::ranges::find(table.variants, "fcfs") -
+                                  table.variants.begin());
 }
 
-/// Appends a blank to entries without a winner mark, so that digits align.
+/// Adds the lines of a rate. Blanks stand for the marks that only means have.
 class RowAdder {
  public:
-  RowAdder(Grid& grid, GridFormat format) : grid_(grid), pad_(format == GridFormat::text) {}
+  RowAdder(Grid& grid, const PolicyTableRow& row, std::size_t width)
+      : grid_(grid), row_(row), blanks_(width, ' ') {}
 
   template <class TextOf>
-  void add(const std::string& jps, const std::string& what, const PolicyRow& row, bool padded,
-           TextOf text_of) {
-    Texts texts = {jps, what};
-    for (const PolicyEntry& entry : row.entries)
-      texts.push_back(text_of(entry) + (pad_ && padded ? " " : ""));
+  void add(const std::string& what, TextOf text_of) {
+    Texts texts = {what == "mean" ? row_.jps : "", what};
+    for (const Rated& entry : row_.entries)
+      texts.push_back(text_of(entry) + (what == "mean" ? "" : blanks_));
     grid_.rows.push_back(std::move(texts));
   }
 
  private:
   Grid& grid_;
-  bool pad_;
+  const PolicyTableRow& row_;
+  std::string blanks_;
 };
 
-void add_row(Grid& grid, const PolicyTable& table, const PolicyRow& row, GridFormat format) {
-  RowAdder lines(grid, format);
-  lines.add(row.jps, "mean", row, false,
-            [&](const PolicyEntry& entry) { return value_text(entry, format); });
-  const PolicyEntry* fcfs = fcfs_of(row);
-  if (fcfs != nullptr && !std::isnan(fcfs->mean.value)) {
-    lines.add("", "/ fcfs", row, true,
-              [](const PolicyEntry& entry) { return two_decimals(entry.ratio.value); });
-  }
+void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, GridFormat format,
+             std::size_t width) {
+  RowAdder lines(grid, row, width);
+  lines.add("mean", [&](const Rated& entry) { return value_text(entry, format, width); });
+  const std::size_t column = fcfs_column(table);
+  const Rated* fcfs = column < row.entries.size() ? &row.entries[column] : nullptr;
+  if (fcfs != nullptr && !std::isnan(fcfs->mean.value))
+    lines.add("/ fcfs", [](const Rated& entry) { return two_decimals(entry.over_fcfs.value); });
   if (table.sources.empty()) return;
-  lines.add("", "published", row, true,
-            [](const PolicyEntry& entry) { return published_text(entry.published); });
+  lines.add("published", [](const Rated& entry) { return published_text(entry.published); });
   if (fcfs == nullptr || std::isnan(fcfs->published)) return;
-  lines.add("", "  / fcfs", row, true, [&](const PolicyEntry& entry) {
-    return two_decimals(entry.published / fcfs->published);
-  });
+  lines.add("  / fcfs",
+            [&](const Rated& entry) { return two_decimals(entry.published / fcfs->published); });
+}
+
+/// Of the widest mark of a table.
+std::size_t mark_width(const PolicyTable& table) {
+  std::size_t width = 0;
+  for (const PolicyTableRow& row : table.rows)
+    for (const Rated& entry : row.entries) width = std::max(width, entry.mark.size());
+  return width;
 }
 
 Grid grid_of(const PolicyTable& table, GridFormat format) {
+  const std::size_t width = format == GridFormat::text ? mark_width(table) : 0;
   Grid grid;
   grid.columns = {{"jps", ""}, {"", "", false}};
   for (const std::string& variant : table.variants)
-    grid.columns.push_back({variant + (format == GridFormat::text ? " " : ""), ""});
-  for (const PolicyRow& row : table.rows) add_row(grid, table, row, format);
+    grid.columns.push_back({variant + std::string(width, ' '), ""});
+  for (const PolicyTableRow& row : table.rows) add_row(grid, table, row, format, width);
   return grid;
 }
 
 void print_one(const PolicyTable& table, GridFormat format, std::ostream& out) {
   const std::string heading =
-      table.gpu + (table.settings.empty() ? "" : ", " + table.settings) + ": " + table.metric +
-      (table.unit.empty() ? "" : " [" + table.unit + ']') + ", " + table.kind;
+      table.place.gpu + (table.place.settings.empty() ? "" : ", " + table.place.settings) + ": " +
+      table.figure + (table.unit.empty() ? "" : " [" + table.unit + ']') + ", " + table.place.kind;
   out << (format == GridFormat::md ? "### " : "") << terminal_text(heading) << "\n\n";
   print_grid(grid_of(table, format), format, out);
   for (const auto* notes : {&table.sources, &table.remarks}) {
@@ -99,22 +107,53 @@ void print_one(const PolicyTable& table, GridFormat format, std::ostream& out) {
 
 Grid long_grid(std::span<const PolicyTable> tables) {
   Grid grid;
-  for (const char* name :
-       {"gpu", "settings", "backend", "kind", "jps", "variant", "metric", "unit", "repeats", "mean",
-        "half_interval95", "ratio_to_fcfs", "standing", "published"})
+  for (const char* name : {"gpu", "settings", "kind", "jps", "variant", "metric", "unit", "repeats",
+                           "mean", "half_interval95", "ratio_to_fcfs", "standing", "published"})
     grid.columns.push_back({name, ""});
   for (const PolicyTable& table : tables) {
-    for (const PolicyRow& row : table.rows) {
-      for (const PolicyEntry& entry : row.entries) {
-        grid.rows.push_back({table.gpu, table.settings, table.backend, table.kind, row.jps,
-                             entry.variant, table.metric, table.unit,
-                             std::to_string(entry.mean.repeats), exact_number(entry.mean.value),
-                             exact_number(half_interval(entry)), exact_number(entry.ratio.value),
-                             std::string(name_of(entry.standing)), exact_number(entry.published)});
+    for (const PolicyTableRow& row : table.rows) {
+      for (std::size_t i = 0; i < row.entries.size(); ++i) {
+        const Rated& entry = row.entries[i];
+        grid.rows.push_back(
+            {table.place.gpu, table.place.settings, table.place.kind, row.jps, table.variants[i],
+             table.figure, table.unit, std::to_string(entry.mean.repeats),
+             exact_number(entry.mean.value), exact_number(half_interval(entry)),
+             exact_number(entry.over_fcfs.value), entry.standing, exact_number(entry.published)});
       }
     }
   }
   return grid;
+}
+
+/// What the marks mean.
+void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
+  std::size_t most = 0;
+  bool has_ratios = false;
+  std::string marks;
+  for (const PolicyTable& table : tables) {
+    has_ratios = has_ratios || fcfs_column(table) < table.variants.size();
+    for (const PolicyTableRow& row : table.rows) {
+      for (const Rated& entry : row.entries) {
+        most = std::max(most, entry.mean.repeats);
+        marks += entry.mark;
+      }
+    }
+  }
+  const bool has_sizes = marks.find('G') != std::string::npos;
+  const auto has = [&](char mark) { return marks.find(mark) != std::string::npos; };
+  out << '\n';
+  if (has('*') || has('=') || has('?')) {
+    out << "* best at its rate; = best, with others less than 1 % apart";
+    if (has('?')) out << "; ? undecided: the repeats do not tell it from the best (Holm, 5 %)";
+    if (has_sizes) out << "; *16G: best with 16 GiB of host memory";
+    out << '\n';
+  }
+  if (most < kFewestRepeats) {
+    out << "no interval (+-) below three repeats: set n = 3 or more in [repeat]\n";
+  } else {
+    out << "+- 95 % interval of the mean over the seeds (Student's t, unadjusted)\n";
+    if (has_ratios) out << "/ fcfs: geometric mean over equal seeds\n";
+  }
 }
 
 }  // namespace
@@ -128,6 +167,7 @@ void print_policy_tables(std::span<const PolicyTable> tables, GridFormat format,
     print_one(table, format, out);
     gap = "\n";
   }
+  print_legend(tables, out);
 }
 
 }  // namespace analysis

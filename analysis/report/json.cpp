@@ -32,18 +32,19 @@ void add_archive(JsonLine& json, const ReportArchive& archive) {
 }
 
 void add_regime(JsonLine& json, const Regime& regime) {
-  const Ratio& ratio = regime.next_over_winner;
+  const Ratio ratio = regime.next.empty() ? Ratio() : regime.next.front().over_winner;
   json.open('{').key("kind").text(regime.place.kind);
   json.key("settings").text(regime.place.settings).key("gpu").text(regime.place.gpu);
   json.key("dram").text(regime.dram).key("jps").text(regime.jps);
-  json.key("winner").text(regime.winner).key("runner_up").text(regime.next);
+  json.key("winner").text(regime.winner);
   add_texts(json.key("tied"), regime.tied);
+  add_texts(json.key("undecided"), names_of(regime.undecided));
+  add_texts(json.key("next"), names_of(regime.next));
   add_brief(json.key("value"), regime.value.value);
-  add_brief(json.key("runner_value"), regime.next_value.value);
   add_brief(json.key("margin"), ratio.value - 1);
   json.key("margin_interval");
   add_interval(json, {ratio.interval.low - 1, ratio.interval.high - 1});
-  json.key("repeats").integer(static_cast<std::int64_t>(regime.value.repeats)).close('}');
+  json.key("repeats").integer(static_cast<std::int64_t>(regime.repeats)).close('}');
 }
 
 void add_claim(JsonLine& json, const ClaimRow& row) {
@@ -75,9 +76,10 @@ void add_published_fits(JsonLine& json, const Report& report) {
     for (const char* x : {"max_tok", "n_tok"}) {
       const std::string name(x);
       const double slope = published_fit(report.claims, "slope_us:" + name, panel);
-      if (std::isnan(slope) || last == panel.kind + panel.gpu + name) continue;
-      last = panel.kind + panel.gpu + name;
-      json.open('{').key("kind").text(panel.kind).key("gpu").text(panel.gpu).key("x").text(name);
+      if (std::isnan(slope) || last == panel.place.kind + panel.place.gpu + name) continue;
+      last = panel.place.kind + panel.place.gpu + name;
+      json.open('{').key("kind").text(panel.place.kind).key("gpu").text(panel.place.gpu);
+      json.key("x").text(name);
       add_brief(json.key("slope_us"), slope);
       add_brief(json.key("intercept_ms"),
                 published_fit(report.claims, "intercept_ms:" + name, panel));
@@ -126,9 +128,9 @@ std::string report_json(const Report& report, const std::string& program) {
   json.open('{').key("format").text("kvsweep-report").key("version").integer(1);
   json.key("program").text(program);
   add_list(json, "archives", report.archives, add_archive);
-  add_texts(json.key("answer"), report.answer);
-  json.key("answer_heading").text(answer_heading(report.regimes));
-  add_texts(json.key("idle"), report.idle);
+  add_texts(json.key("answer"), report.answer.lines);
+  json.key("answer_heading").text(report.answer.heading);
+  add_texts(json.key("idle"), report.answer.idle);
   add_list(json, "panels", report.panels, add_panel);
   add_list(json, "regimes", report.regimes, add_regime);
   add_list(json, "claims", report.claims.rows, add_claim);

@@ -15,15 +15,15 @@ void add_numbers(JsonLine& json, std::span<const double> values) {
 void add_figures(JsonLine& json, const ReportGroup& group) {
   json.key("figures").open('{');
   for (const std::string_view metric : kReportMetrics) {
-    const Repeated& figure = group.figures.find(metric)->second;
+    const Rated& figure = group.figures.find(metric)->second;
     if (std::isnan(figure.mean.value)) continue;
     json.key(metric).open('{').key("unit").text(figure.unit);
     add_brief(json.key("mean"), figure.mean.value);
     json.key("interval");
     add_interval(json, figure.mean.interval);
-    add_brief(json.key("ratio"), figure.ratio.value);
+    add_brief(json.key("ratio"), figure.over_fcfs.value);
     json.key("ratio_interval");
-    add_interval(json, figure.ratio.interval);
+    add_interval(json, figure.over_fcfs.interval);
     add_brief(json.key("published"), figure.published);
     json.key("standing").text(figure.standing).close('}');
   }
@@ -188,8 +188,8 @@ void add_gap(JsonLine& json, const OneGap& gap) {
 }  // namespace
 
 void add_panel(JsonLine& json, const ReportPanel& panel) {
-  json.open('{').key("kind").text(panel.kind).key("gpu").text(panel.gpu);
-  json.key("settings").text(panel.settings).key("devices").text(panel.devices);
+  json.open('{').key("kind").text(panel.place.kind).key("gpu").text(panel.place.gpu);
+  json.key("settings").text(panel.place.settings).key("devices").text(panel.devices);
   add_texts(json.key("rates"), panel.rates);
   add_texts(json.key("variants"), panel.variants);
   json.key("groups").open('[');

@@ -2,89 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/compare/groups.hpp"
-#include "analysis/compare/kind.hpp"
-
 namespace analysis {
 namespace {
-
-using Cells = std::vector<const ConfiguredCell*>;
-
-bool is_of_policy(const std::string& key) { return key.starts_with("policy."); }
-
-/// The keys in which cells of one card, policy and rate differ. Keys of the policy make variants,
-/// the others make panels.
-struct Keys {
-  std::vector<std::string> panel, variant;
-
-  bool add(const std::string& key) {
-    std::vector<std::string>& keys = is_of_policy(key) ? variant : panel;
-    if (std::ranges::find(keys, key) != keys.end()) return false;
-    keys.push_back(key);
-    return true;
-  }
-};
-
-std::string settings_text(const ConfiguredCell& cell, const std::vector<std::string>& keys,
-                          std::string_view prefix) {
-  std::string text;
-  for (const std::string& key : keys) {
-    const auto value = cell.value(key);
-    if (!value) continue;
-    text += (text.empty() ? "" : ", ") + key.substr(prefix.size()) + '=' + shown(value);
-  }
-  return text;
-}
-
-std::string variant_text(const ConfiguredCell& cell, const Keys& keys) {
-  const std::string more = settings_text(cell, keys.variant, "policy.");
-  return variant_of(cell) + (more.empty() ? "" : " (" + more + ')');
-}
-
-/// What a group of repeats has in common, as a text.
-std::string group_key(const ConfiguredCell& cell, const Keys& keys) {
-  return figures_kind(cell) + '\n' + key_text(cell.value("gpu")) + '\n' +
-         settings_text(cell, keys.panel, "") + '\n' + variant_text(cell, keys) + '\n' +
-         key_text(cell.value("jps"));
-}
-
-void add_axes(Keys& keys, const Cells& cells) {
-  for (const ConfiguredCell* cell : cells) {
-    for (const auto& [axis, value] : cell->record->axes) {
-      if (axis != "gpu" && axis != "policy" && axis != "jps" && axis != "dram_gib") keys.add(axis);
-    }
-  }
-}
-
-/// Adds workload keys that differ: these do not follow from a card or policy.
-void add_workloads(Keys& keys, const Cells& cells) {
-  for (const ConfiguredCell* cell : cells) {
-    for (const auto& difference : config_differences(cells.front()->config, cell->config)) {
-      if (difference.key == "model" || difference.key.starts_with("workload."))
-        keys.add(difference.key);
-    }
-  }
-}
-
-/// Adds keys until the cells of every group differ only in their seed.
-Keys telling_apart(const Cells& cells) {
-  Keys keys;
-  if (cells.empty()) return keys;
-  add_axes(keys, cells);
-  add_workloads(keys, cells);
-  for (bool grown = true; grown;) {
-    grown = false;
-    std::map<std::string, const ConfiguredCell*> first;
-    for (const ConfiguredCell* cell : cells) {
-      const auto [place, is_new] = first.emplace(group_key(*cell, keys), cell);
-      if (is_new) continue;
-      for (const auto& difference : config_differences(place->second->config, cell->config)) {
-        if (difference.key != "repeat.seed") grown = keys.add(difference.key) || grown;
-      }
-    }
-  }
-  return keys;
-}
 
 std::string device_text(const sweep::CellRun& run) {
   if (run.gpu_name.empty()) return "";
@@ -105,55 +24,57 @@ int spans_for(std::size_t cells) {
   return std::max(kFewest, static_cast<int>(CellTimes::kSpans * kInFull / cells));
 }
 
-/// Collects cells into panels, reading the tables of each once.
+/// Forms panels from rows, then reads the tables of each cell once.
 class PanelBuilder {
  public:
-  PanelBuilder(const Keys& keys, const PanelSources& sources)
-      : keys_(keys), sources_(sources), spans_(spans_for(sources.size())) {}
+  explicit PanelBuilder(const PanelSources& sources)
+      : sources_(sources), spans_(spans_for(sources.size())) {}
 
-  void add(const ConfiguredCell& cell) {
-    const std::size_t at = panel_of(cell);
-    ReportPanel& panel = panels_[at];
-    const std::string jps = shown(cell.value("jps"));
-    add_once(panel.rates, jps);
-    add_once(panel.variants, variant_text(cell, keys_));
+  void add(const RateRow& row, std::span<const Published> published) {
+    auto panel = std::ranges::find(panels_, row.place, &ReportPanel::place);
+    if (panel == panels_.end()) {
+      panel = panels_.insert(panels_.end(), ReportPanel());
+      panel->place = row.place;
+    }
+    add_once(panel->rates, row.jps);
+    for (const std::string& remark : remarks_on(row)) add_once(panel->remarks, remark);
+    const std::size_t first = panel->groups.size();
+    for (const PolicyCells& policy : row.policies) {
+      add_once(panel->variants, policy.variant);
+      const Spot spot{static_cast<std::size_t>(panel - panels_.begin()), panel->groups.size()};
+      for (const ConfiguredCell* cell : policy.repeats) spots_[cell] = spot;
+      ReportGroup& group = panel->groups.emplace_back();
+      group.jps = row.jps;
+      group.variant = policy.variant;
+      group.dram = policy.dram;
+      group.repeats = policy.repeats;
+    }
+    for (const std::string_view metric : kReportMetrics) {
+      const std::vector<Rated> rated = rate(row, std::string(metric), published, panel->sources);
+      for (std::size_t i = 0; i < rated.size(); ++i)
+        panel->groups[first + i].figures[std::string(metric)] = rated[i];
+    }
+  }
+
+  void read(const ConfiguredCell& cell) {
+    const auto spot = spots_.find(&cell);
+    if (spot == spots_.end()) return;
+    ReportPanel& panel = panels_[spot->second.panel];
+    ReportGroup& group = panel.groups[spot->second.group];
     const std::string device = device_text(cell.record->run);
     if (!device.empty() && panel.devices.find(device) == std::string::npos)
       panel.devices += (panel.devices.empty() ? "" : "; ") + device;
-    ReportGroup& group = group_of(panel, cell, jps);
-    group.repeats.push_back(&cell);
     digest(cell, group);
-    if (group.repeats.size() == 1) tell(cell, panel, group);
+    if (group.repeats.front() == &cell) tell(cell, panel, group);
   }
 
   std::vector<ReportPanel> finish() { return std::move(panels_); }
 
  private:
-  std::size_t panel_of(const ConfiguredCell& cell) {
-    const std::string kind = figures_kind(cell), gpu = shown(cell.value("gpu")),
-                      settings = settings_text(cell, keys_.panel, "");
-    const auto [place, is_new] =
-        positions_.emplace(kind + '\n' + gpu + '\n' + settings, panels_.size());
-    if (is_new) {
-      ReportPanel& panel = panels_.emplace_back();
-      panel.kind = kind;
-      panel.gpu = gpu;
-      panel.settings = settings;
-    }
-    return place->second;
-  }
-
-  ReportGroup& group_of(ReportPanel& panel, const ConfiguredCell& cell, const std::string& jps) {
-    const std::string variant = variant_text(cell, keys_);
-    const auto [place, is_new] =
-        groups_.emplace(group_key(cell, keys_), panel.groups.size());  // index in its panel
-    if (!is_new) return panel.groups[place->second];
-    ReportGroup& group = panel.groups.emplace_back();
-    group.jps = jps;
-    group.variant = variant;
-    group.dram = shown(cell.value("dram_gib"));
-    return group;
-  }
+  /// Where the results of a cell go.
+  struct Spot {
+    std::size_t panel, group;
+  };
 
   sweep::Table load(const ConfiguredCell& cell, std::string_view table) const {
     const PanelSource& source = sources_.at(&cell);
@@ -170,9 +91,7 @@ class PanelBuilder {
   /// The first policy at a rate chooses the gap; the others show the same one.
   void tell(const ConfiguredCell& cell, ReportPanel& panel, const ReportGroup& group) {
     const sweep::Table turns = load(cell, "turns");
-    const std::string key =
-        panel.kind + '\n' + panel.gpu + '\n' + panel.settings + '\n' + group.jps;
-    const auto [chosen, is_first] = chosen_.try_emplace(key);
+    const auto [chosen, is_first] = chosen_.try_emplace({&panel - panels_.data(), group.jps});
     if (is_first) chosen->second = choose_gap(load(cell, "jobs"), turns);
     const auto size = cell.value("engine.block_size");
     const auto* block_tok = size ? std::get_if<std::int64_t>(&*size) : nullptr;
@@ -187,28 +106,23 @@ class PanelBuilder {
     gap->timelines.push_back(std::move(timeline));
   }
 
-  const Keys& keys_;
   const PanelSources& sources_;
   int spans_;
   std::vector<ReportPanel> panels_;
-  std::map<std::string, std::size_t> positions_, groups_;
-  std::map<std::string, ChosenGap> chosen_;
+  std::map<const ConfiguredCell*, Spot> spots_;
+  std::map<std::pair<std::ptrdiff_t, std::string>, ChosenGap> chosen_;  // by panel and rate
 };
 
 }  // namespace
 
-std::vector<ReportPanel> make_panels(const std::deque<ConfiguredCell>& cells,
+std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
+                                     const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,
                                      std::span<const Published> published) {
-  Cells with_results;
-  for (const ConfiguredCell& cell : cells)
-    if (sources.contains(&cell)) with_results.push_back(&cell);
-  const Keys keys = telling_apart(with_results);
-  PanelBuilder builder(keys, sources);
-  for (const ConfiguredCell* cell : with_results) builder.add(*cell);
-  std::vector<ReportPanel> panels = builder.finish();
-  for (ReportPanel& panel : panels) rate_panel(panel, published);
-  return panels;
+  PanelBuilder builder(sources);
+  for (const RateRow& row : rows) builder.add(row, published);
+  for (const ConfiguredCell& cell : cells) builder.read(cell);
+  return builder.finish();
 }
 
 }  // namespace analysis

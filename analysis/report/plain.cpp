@@ -98,11 +98,11 @@ void write_archive(const ReportArchive& archive, std::ostream& out) {
 }
 
 void write_answer(const Report& report, std::ostream& out) {
-  if (report.answer.empty()) return;
-  out << "<section><h2>Answer</h2>\n<p class=\"muted\">" << escaped(answer_heading(report.regimes))
-      << "</p>\n";
-  for (const std::string& line : report.answer) out << "<p>" << escaped(line) << "</p>\n";
-  for (const std::string& line : report.idle)
+  const Answer& answer = report.answer;
+  if (answer.lines.empty()) return;
+  out << "<section><h2>Answer</h2>\n<p class=\"muted\">" << escaped(answer.heading) << "</p>\n";
+  for (const std::string& line : answer.lines) out << "<p>" << escaped(line) << "</p>\n";
+  for (const std::string& line : answer.idle)
     out << "<p class=\"warn\">" << escaped(line) << "</p>\n";
   out << "</section>\n";
 }

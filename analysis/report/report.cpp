@@ -65,10 +65,11 @@ std::string question_of(const std::string& spec) {
 double published_fit(const ClaimReport& claims, const std::string& metric,
                      const ReportPanel& panel) {
   for (const ClaimRow& row : claims.rows) {
-    if (row.claim->metric != metric || row.kind != panel.kind || row.point->is_ratio) continue;
+    if (row.claim->metric != metric || row.kind != panel.place.kind || row.point->is_ratio)
+      continue;
     const auto card = row.point->cells.find("gpu");
     const bool is_card = card != row.point->cells.end() && card->second.size() == 1 &&
-                         card->second.front() == panel.gpu;
+                         card->second.front() == panel.place.gpu;
     if (is_card && !std::isnan(row.point->published)) return row.point->published;
   }
   return sweep::kNotObserved;
@@ -94,10 +95,10 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   report.published = all_published(profiles / "published");
   PanelSources sources;
   collect_cells(report, sources);
-  report.panels = make_panels(report.cells, sources, report.published);
-  report.regimes = regimes_of(report.panels);
-  report.answer = answer_lines(report.regimes);
-  report.idle = idle_mechanisms(policy_cells(report.panels));
+  const std::vector<RateRow> rows = arrange(with_results(report.cells));
+  report.panels = make_panels(rows, report.cells, sources, report.published);
+  report.regimes = regimes_of(rows, kAnswerFigure);
+  report.answer = answer_of(rows);
   report.claims = run_claims(archives, "", profiles);
   report.studies = make_study_charts(report.readers, report.externals, profiles);
   report.accesses = make_access_charts(report.cells, sources);

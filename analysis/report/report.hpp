@@ -8,8 +8,7 @@
 #include "analysis/cell/gap.hpp"
 #include "analysis/cell/statistics.hpp"
 #include "analysis/claims/claims.hpp"
-#include "analysis/compare/answer.hpp"
-#include "analysis/compare/config.hpp"
+#include "analysis/compare/rating.hpp"
 #include "analysis/report/access_charts.hpp"
 #include "analysis/report/study_charts.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -29,31 +28,20 @@ struct ReportArchive {
   int cells = 0, ok = 0;
 };
 
-/// A figure over the repeats of a cell.
-struct Repeated {
-  std::string unit;
-  Estimate mean;
-  Ratio ratio;           // to fcfs at the same rate
-  std::string standing;  // among the variants at this rate: standing_text()
-  double published = sweep::kNotObserved;
-};
-
 /// The repeats of one policy variant at one arrival rate.
 struct ReportGroup {
-  std::string jps, variant, dram;                        // dram "-": no host tier
-  std::vector<const ConfiguredCell*> repeats;            // those with a result, by seed
-  std::map<std::string, Repeated, std::less<>> figures;  // by metric
+  std::string jps, variant, dram;                     // dram "-": no host tier
+  std::vector<const ConfiguredCell*> repeats;         // those with a result, by seed
+  std::map<std::string, Rated, std::less<>> figures;  // by metric
   StepDigest steps;
   JobDigest jobs;
   std::vector<CellTimes> times;  // of each repeat
 };
 
-/// Cells with comparable numbers: one kind of figures, one card, equal settings.
+/// Cells of one place.
 struct ReportPanel {
-  std::string kind;      // "MODELLED (sim, published)", "MEASURED (cuda)"
-  std::string gpu;       // profile name
-  std::string settings;  // "workload.gap_s=1", or empty
-  std::string devices;   // detected by the workers: "NVIDIA H200, 141 GiB"; empty in simulations
+  Place place;
+  std::string devices;  // detected by the workers: "NVIDIA H200, 141 GiB"; empty in simulations
   std::vector<std::string> rates, variants;
   std::vector<ReportGroup> groups;   // in plan order, without groups that have no results
   std::vector<OneGap> gaps;          // at most one per rate
@@ -71,7 +59,7 @@ struct Report {
   std::vector<ReportArchive> archives;
   std::vector<ReportPanel> panels;
   std::vector<Regime> regimes;
-  std::vector<std::string> answer, idle;  // answer_lines(), idle_mechanisms()
+  Answer answer;
   std::vector<MissingCell> missing;
   std::vector<StudyChart> studies;
   std::deque<ExternalCell> externals;

@@ -18,21 +18,28 @@ std::string percent_text(double fraction) {
   return std::isnan(fraction) ? "-" : four_digits(std::round(fraction * 1000) / 10) + " %";
 }
 
-std::string place_of(const std::string& gpu, const std::string& settings) {
-  return gpu + (settings.empty() ? "" : ", " + settings);
+std::string text_of(const Place& place) {
+  return place.gpu + (place.settings.empty() ? "" : ", " + place.settings);
 }
 
-/// "continuum = fcfs" if the two tie.
+/// "continuum = fcfs" if the two tie, "continuum ? pin" if the repeats do not tell them apart.
 std::string winners(const Regime& regime) {
   std::string names = regime.winner;
   for (const std::string& each : regime.tied) names += " = " + each;
+  for (const Regime::Other& each : regime.undecided) names += " ? " + each.name;
   return names;
+}
+
+std::string next_text(const Regime& regime) {
+  std::string names;
+  for (const std::string& each : names_of(regime.next))
+    names += (names.empty() ? "" : " = ") + each;
+  return names.empty() ? "-" : names;
 }
 
 ReportTable summary_of(const ReportPanel& panel) {
   const std::string metric(kReportMetrics.front());
-  ReportTable table{
-      place_of(panel.gpu, panel.settings) + ": " + metric, panel.kind, {}, panel.remarks};
+  ReportTable table{text_of(panel.place) + ": " + metric, panel.place.kind, {}, panel.remarks};
   for (const std::string& source : panel.sources) table.notes.push_back("published: " + source);
   table.grid.columns = {{"jps", ""},         {"policy", "", false}, {"mean", "s"},
                         {"95 %", "", false}, {"/ fcfs", ""},        {"95 %", "", false},
@@ -40,11 +47,11 @@ ReportTable summary_of(const ReportPanel& panel) {
   for (const std::string& rate : panel.rates) {
     for (const ReportGroup& group : panel.groups) {
       if (group.jps != rate) continue;
-      const Repeated& figure = group.figures.find(metric)->second;
+      const Rated& figure = group.figures.find(metric)->second;
       table.grid.rows.push_back(
           {rate, group.variant, four_digits(figure.mean.value), interval_text(figure.mean.interval),
-           four_digits(figure.ratio.value), interval_text(figure.ratio.interval), figure.standing,
-           four_digits(figure.published), std::to_string(group.repeats.size())});
+           four_digits(figure.over_fcfs.value), interval_text(figure.over_fcfs.interval),
+           figure.standing, four_digits(figure.published), std::to_string(group.repeats.size())});
     }
   }
   return table;
@@ -60,11 +67,11 @@ Texts kinds_of(const Items& items, KindOf kind_of) {
 }
 
 ReportTable regime_table(const Report& report, const std::string& kind) {
-  ReportTable table{"Who is best where",
+  ReportTable table{"What is best where",
                     kind,
                     {},
-                    {"margin: by how much the next best is slower; =: below 1 %, or repeats do not "
-                     "tell them apart"}};
+                    {"margin: by how much the next is slower; =: less than 1 % apart; ?: the "
+                     "repeats do not tell it from the winner (Holm's rule, 5 %)"}};
   for (const char* name : {"gpu", "host memory [GiB]", "jps", "winner", "next"})
     table.grid.columns.push_back({name, "", false});
   table.grid.columns.push_back({"margin", ""});
@@ -72,12 +79,11 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
   table.grid.columns.push_back({"repeats", ""});
   for (const Regime& each : report.regimes) {
     if (each.place.kind != kind) continue;
-    const Ratio& ratio = each.next_over_winner;
-    table.grid.rows.push_back({place_of(each.place.gpu, each.place.settings), each.dram, each.jps,
-                               winners(each), each.next.empty() ? "-" : each.next,
-                               percent_text(ratio.value - 1),
+    const Ratio ratio = each.next.empty() ? Ratio() : each.next.front().over_winner;
+    table.grid.rows.push_back({text_of(each.place), each.dram, each.jps, winners(each),
+                               next_text(each), percent_text(ratio.value - 1),
                                interval_text({ratio.interval.low - 1, ratio.interval.high - 1}),
-                               std::to_string(each.value.repeats)});
+                               std::to_string(each.repeats)});
   }
   return table;
 }
@@ -87,7 +93,7 @@ void add_fit(Grid& grid, const ReportPanel& panel, const std::string& x, const s
   const auto published = [&](const std::string& what) {
     return policy.empty() ? four_digits(published_fit(report.claims, what + ':' + x, panel)) : "";
   };
-  grid.rows.push_back({place_of(panel.gpu, panel.settings), x, policy.empty() ? "all" : policy,
+  grid.rows.push_back({text_of(panel.place), x, policy.empty() ? "all" : policy,
                        std::to_string(fit.n), four_digits(fit.slope * 1e6), published("slope_us"),
                        four_digits(fit.intercept * 1e3), published("intercept_ms"),
                        four_digits(fit.r_squared), published("r2")});
@@ -100,7 +106,7 @@ ReportTable fit_table(const Report& report, const std::string& kind) {
                         {"intercept", "ms"}, {"published", ""},   {"R^2", ""},
                         {"published", ""}};
   for (const ReportPanel& panel : report.panels) {
-    if (panel.kind != kind) continue;
+    if (panel.place.kind != kind) continue;
     Texts variants = panel.variants;
     variants.insert(variants.begin(), "");
     for (const std::string& variant : variants) {
@@ -168,7 +174,8 @@ ReportTable external_table(const Report& report) {
 std::vector<ReportTable> report_tables(const Report& report) {
   std::vector<ReportTable> tables;
   for (const ReportPanel& panel : report.panels) tables.push_back(summary_of(panel));
-  const Texts kinds = kinds_of(report.panels, [](const ReportPanel& panel) { return panel.kind; });
+  const Texts kinds =
+      kinds_of(report.panels, [](const ReportPanel& panel) { return panel.place.kind; });
   for (const std::string& kind : kinds) tables.push_back(regime_table(report, kind));
   for (const std::string& kind : kinds) tables.push_back(fit_table(report, kind));
   const Texts judged = kinds_of(report.claims.rows, [](const ClaimRow& row) { return row.kind; });

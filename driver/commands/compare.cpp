@@ -1,7 +1,6 @@
 #include "analysis/compare/compare.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
@@ -30,15 +29,24 @@ analysis::CompareQuestion question_of(const Options& options,
   return question;
 }
 
+/// What the ratios are means of.
+std::string ratio_text(const analysis::ComparisonReport& report) {
+  const auto is_paired = [](const analysis::Comparison& row) { return row.ratio.paired; };
+  if (std::ranges::all_of(report.rows, is_paired)) return "geometric mean over equal seeds";
+  if (std::ranges::none_of(report.rows, is_paired)) return "of geometric means: no seeds are equal";
+  return "geometric mean over equal seeds, if there are any";
+}
+
 void print(const analysis::ComparisonReport& report, const Options& options) {
   const analysis::GridFormat format = grid_format(options);
   print_grid(analysis::to_grid(report, format), format, std::cout);
   if (format == analysis::GridFormat::csv) return;
   std::cout << '\n'
-            << analysis::terminal_text(report.metric)
-            << "; ratio: value / base, geometric mean over equal seeds";
-  if (std::ranges::any_of(report.rows,
-                          [](const auto& row) { return std::isnan(row.ratio.interval.low); }))
+            << analysis::terminal_text(report.metric) << "; ratio: value / base, "
+            << ratio_text(report) << ", 95 % interval, unadjusted";
+  if (std::ranges::any_of(report.rows, [](const auto& row) {
+        return row.ratio.repeats < analysis::kFewestRepeats;
+      }))
     std::cout << "; no interval below three repeats: set n = 3 or more in [repeat]";
   if (report.without_result > 0)
     std::cout << "; " << report.without_result << " cells without a result";

@@ -6,8 +6,7 @@
 #include <memory>
 
 #include "analysis/cell/cell_summary.hpp"
-#include "analysis/compare/compare.hpp"
-#include "analysis/compare/policy_table.hpp"
+#include "analysis/compare/answer.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
@@ -118,29 +117,24 @@ void print_left(const OpenRun& run, const FarmResult& result) {
     std::cout << "left: cell " << cell << ": " << analysis::terminal_text(reason) << '\n';
 }
 
+/// At most twelve lines; of the others their number.
+void print_some(const std::vector<std::string>& lines, const std::string& before) {
+  constexpr std::size_t kMost = 12;
+  for (std::size_t i = 0; i < std::min(kMost, lines.size()); ++i)
+    std::cout << before << analysis::terminal_text(lines[i]) << '\n';
+  if (lines.size() > kMost)
+    std::cout << before << "and " << lines.size() - kMost << " more: see kvsweep report\n";
+}
+
 /// Which policy is best where, as `report` says it.
 void print_answer(std::span<const sweep::CellRecord> records) {
-  constexpr std::size_t kMost = 12;
   const std::vector<analysis::ConfiguredCell> cells(records.begin(), records.end());
-  std::vector<std::string> lines, idle;
-  std::string heading;
-  try {
-    const auto tables = analysis::policy_tables(cells, std::string(analysis::kAnswerFigure), {});
-    const auto regimes = analysis::regimes_of(tables);
-    lines = analysis::answer_lines(regimes);
-    heading = analysis::answer_heading(regimes);
-    idle = analysis::idle_mechanisms(analysis::policy_cells(tables));
-  } catch (const analysis::CompareError&) {
-    return;  // cells of one setting differ in more than their seed, by an [[include]]
-  }
-  if (lines.empty()) return;
-  std::cout << heading << ":\n";
-  for (std::size_t i = 0; i < std::min(kMost, lines.size()); ++i)
-    std::cout << "  " << analysis::terminal_text(lines[i]) << '\n';
-  if (lines.size() > kMost)
-    std::cout << "  and " << lines.size() - kMost << " more settings: see kvsweep report\n";
-  for (std::size_t i = 0; i < std::min(kMost, idle.size()); ++i)
-    std::cout << "note: " << analysis::terminal_text(idle[i]) << '\n';
+  const auto rows = analysis::arrange(analysis::with_results(cells));
+  const analysis::Answer answer = analysis::answer_of(rows);
+  if (answer.lines.empty()) return;
+  std::cout << answer.heading << ":\n";
+  print_some(answer.lines, "  ");
+  print_some(answer.idle, "note: ");
   std::cout << '\n';
 }
 

@@ -85,7 +85,7 @@ void MergeReporter::operator()(std::string_view what, std::size_t done, std::siz
   const Nanos now = now_();
   const bool begins = done == 0 && what != "verifying cells";
   if (begins) next_ = now + kShort;
-  if (now < next_) return;
+  if (of == 0 || now < next_) return;
   next_ = now + kPlainPeriod;
   out_ << what << ": " << done << " of " << of << std::endl;
 }

@@ -217,11 +217,12 @@ std::string BoundCell::policy_label(const sweep::AxisValues& axes) const {
 
 std::string label(const sweep::Cell& cell) {
   static const std::string kEmulate = "engine.emulate";
-  std::string text = sweep::to_text(cell.axes);
+  sweep::AxisValues shown = cell.axes;
   const auto emulated = cell.params.find(kEmulate);
-  if (emulated != cell.params.end() && sweep::value_on(cell.axes, kEmulate) == nullptr)
-    text += ' ' + kEmulate + '=' + sweep::bare_text(emulated->second.value);
-  return cell.repeat > 0 ? text + " repeat=" + std::to_string(cell.repeat) : text;
+  if (emulated != cell.params.end() && sweep::value_on(shown, kEmulate) == nullptr)
+    shown.emplace_back(kEmulate, emulated->second.value);
+  if (cell.repeat > 0) shown.emplace_back("repeat", std::int64_t{cell.repeat});
+  return sweep::to_text(shown);
 }
 
 sweep::KeyRules key_rules(Profiles& profiles) {

@@ -1,4 +1,4 @@
-"""Numbers over repeats and who is best: the rules of `kvsweep table` and `kvsweep report` (analysis/compare/estimate.hpp, decision.hpp).
+"""Numbers over repeats and which policy is best: the rules of `kvsweep table` and `kvsweep report` (analysis/compare/estimate.hpp, decision.hpp).
 
 Values are Series by seed. Intervals are 95 %, Student's t, unadjusted, and NaN below three repeats.
 """
@@ -9,8 +9,10 @@ import numpy as np
 
 FEWEST = 3  # repeats of an interval
 EQUAL = 0.01  # smaller relative differences are ties
+SIGNIFICANCE = 0.05
 HIGHER = {"prefix_hit_rate", "host_hit_rate", "gpu_hit_tok", "host_hit_tok", "tier_benefit_s", "output_tok_per_s", "total_tok_s",
           "prefill_tok_s", "decode_tok_s"}
+NEITHER = {"jobs", "turns", "steps", "forwards", "computed_tok", "running_peak", "kv_used_pct", "gpu_blocks", "peak_device_mem"}
 
 
 def tails(t, freedom):
@@ -45,17 +47,18 @@ def mean_interval(values):
 
 @dataclasses.dataclass
 class Ratio:
-    """Over a base: the estimate, its interval, and the two-sided p-value of a ratio of 1."""
+    """Over a base: the estimate, its interval, the two-sided p-value of no difference, and the sign of the difference."""
 
     value: float = math.nan
     low: float = math.nan
     high: float = math.nan
     p: float = math.nan
     repeats: int = 0
+    sign: int = 0
 
 
 def ratio_of(value, base):
-    """The geometric mean over equal seeds. If a value is not positive, the ratio of the means."""
+    """The geometric mean over equal seeds. If a value is not positive, the ratio of the means: 1 if both are 0."""
     seeds = base.index.intersection(value.index)
     paired = len(seeds) > 0
     a, b = (value[seeds], base[seeds]) if paired else (value, base)
@@ -63,23 +66,26 @@ def ratio_of(value, base):
     ratio = Ratio(repeats=min(len(a), len(b)))
     if ratio.repeats == 0:
         return ratio
-    logarithmic = bool((a > 0).all() and (b > 0).all())
-    if logarithmic:
-        center, error = _log_ratio(a, b, paired)
-    elif b.mean() == 0:
+    if (a > 0).all() and (b > 0).all():
+        log, error = _log_ratio(a, b, paired)
+        ratio.value, ratio.sign = math.exp(log), int(np.sign(log))
+        if ratio.repeats >= FEWEST:
+            half = quantile(ratio.repeats - 1) * error
+            ratio.low, ratio.high, ratio.p = math.exp(log - half), math.exp(log + half), _p(log, error, ratio.repeats - 1)
         return ratio
-    else:
-        center = a.mean() / b.mean()
-        error = _error(a - center * b) / abs(b.mean()) if paired else math.nan
-    back = math.exp if logarithmic else float
-    ratio.value = back(center)
-    if ratio.repeats >= FEWEST and not math.isnan(error):
-        freedom = ratio.repeats - 1
-        half = quantile(freedom) * error
-        ratio.low, ratio.high = back(center - half), back(center + half)
-        away = abs(center - (0 if logarithmic else 1))
-        ratio.p = tails(away / error, freedom) if error > 0 else float(away == 0)
+    over, under = a.mean(), b.mean()
+    ratio.value = 1.0 if over == under else over / under if under else math.copysign(math.inf, over)
+    ratio.sign = int(np.sign(over - under))
+    if ratio.repeats >= FEWEST and paired:
+        ratio.p = _p(over - under, _error(a - b), ratio.repeats - 1)
+        if under != 0:
+            half = quantile(ratio.repeats - 1) * _error(a - ratio.value * b) / abs(under)
+            ratio.low, ratio.high = ratio.value - half, ratio.value + half
     return ratio
+
+
+def _p(estimate, error, freedom):
+    return tails(estimate / error, freedom) if error > 0 else float(estimate == 0)
 
 
 def _error(values):
@@ -95,27 +101,50 @@ def _log_ratio(a, b, paired):
 
 @dataclasses.dataclass
 class Decision:
-    """The best of some policies, those that tie with it, and the best of the others with its ratio to the best."""
+    """The best of some policies; those less than 1 % from it; those that the repeats do not tell from it; those behind, with the nearest
+    first, and the ratio of each of the others to the best."""
 
     best: str
     tied: list
-    next: str | None
-    next_over_best: Ratio
+    undecided: list
+    behind: list
+    over_best: dict
+
+    @property
+    def next(self):
+        return self.behind[0] if self.behind else None
+
+
+def _is_worse(ratio, metric):
+    return ratio.sign < 0 if metric in HIGHER else ratio.sign > 0
+
+
+def _standing(ratio, metric):
+    if abs(ratio.value - 1) < EQUAL:
+        return "tied"
+    if ratio.repeats < FEWEST or ratio.p <= SIGNIFICANCE and _is_worse(ratio, metric):
+        return "behind"
+    return "undecided"
 
 
 def decide(values, metric):
-    """`values`: by policy. Holm's rule adjusts the p-values of the others against the best."""
-    sign = -1 if metric in HIGHER else 1
-    order = sorted((name for name in values if len(values[name])), key=lambda name: sign * values[name].mean())
-    if not order:
+    """`values`: by policy. Holm's rule adjusts the p-values of the others against the best. None without values, and for a figure that
+    is better neither way."""
+    names = [name for name in values if len(values[name])]
+    if not names or metric in NEITHER:
         return None
-    ratios = {name: ratio_of(values[name], values[order[0]]) for name in order[1:]}
-    known = sorted((ratio for ratio in ratios.values() if not math.isnan(ratio.p)), key=lambda ratio: ratio.p)
+    best = names[0]
+    for name in names[1:]:
+        if _is_worse(ratio_of(values[best], values[name]), metric):
+            best = name
+    sign = -1 if metric in HIGHER else 1
+    ratios = sorted(((name, ratio_of(values[name], values[best])) for name in names if name != best), key=lambda pair: sign * pair[1].value)
+    known = sorted((ratio for _, ratio in ratios if not math.isnan(ratio.p)), key=lambda ratio: ratio.p)
     largest = 0.0
     for at, ratio in enumerate(known):
         largest = max(largest, min(1.0, (len(known) - at) * ratio.p))
         ratio.p = largest
-    tied = [name for name, ratio in ratios.items() if abs(ratio.value - 1) < EQUAL or ratio.p > 0.05]
-    behind = [name for name in ratios if name not in tied]
-    first = behind[0] if behind else None
-    return Decision(order[0], tied, first, ratios.get(first, Ratio()))
+    groups = {"tied": [], "undecided": [], "behind": []}
+    for name, ratio in ratios:
+        groups[_standing(ratio, metric)].append(name)
+    return Decision(best, **groups, over_best=dict(ratios))

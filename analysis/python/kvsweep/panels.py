@@ -49,7 +49,7 @@ class Panel:
         return self.of(variant, rate).set_index("seed")[metric].dropna()
 
     def decisions(self, rate, metric):
-        """By size of host memory (NaN: no policy has any): the decision among the policies without a host tier and those with that size."""
+        """By amount of host memory (NaN: no policy has any): the decision among the policies without a host tier and those with that amount."""
         cells = self.cells[self.cells.jps == rate]
         size_of = {cell.variant: cell.config.get("dram_gib", math.nan) for cell in cells.itertuples()}
         sizes = sorted({size for size in size_of.values() if not math.isnan(size)}) or [math.nan]

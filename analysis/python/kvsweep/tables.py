@@ -41,7 +41,7 @@ def summary(panel, metric="jct_wall_mean_s"):
             texts.append(rf"\textbf{{{text}}}" if variant in winners else text)
         rows.append(texts)
     note = (f"{panel.name}: {metric}\n{panel.kind}, repeats: {panel.repeats}\n"
-            "bold: the best, and those that differ by less than 1 % or that repeats with equal seeds do not tell from it")
+            "bold: the best, and those less than 1 % from it")
     return tabular(["jobs/s", *map(escape, panel.variants)], rows, note)
 
 
@@ -63,11 +63,13 @@ def regimes(panels, metric="jct_wall_mean_s"):
     for panel in panels:
         for rate in panel.rates:
             for size, decision in panel.decisions(rate, metric).items():
-                if not decision or not (decision.tied or decision.next):
+                if not decision or not decision.over_best:
                     continue
                 host = "none" if np.isnan(size) else f"{size:g} GiB"
-                margin = rf"{100 * (decision.next_over_best.value - 1):.1f}\,\%" if decision.next else "--"
-                rows.append([escape(panel.name), host, escape(rate), escape(" = ".join([decision.best, *decision.tied])),
+                margin = rf"{100 * (decision.over_best[decision.next].value - 1):.1f}\,\%" if decision.next else "--"
+                best = " = ".join([decision.best, *decision.tied]) + "".join(f" ? {name}" for name in decision.undecided)
+                rows.append([escape(panel.name), host, escape(rate), escape(best),
                              escape(decision.next or "--"), margin])
-    note = f"{panels[0].kind}, repeats: {max(panel.repeats for panel in panels)}"
+    note = (f"{panels[0].kind}, repeats: {max(panel.repeats for panel in panels)}\n"
+            "=: less than 1 % apart; ?: the repeats do not tell it from the best (Holm's rule, 5 %)")
     return tabular(["GPU", "host memory", "jobs/s", "best", "next", "margin"], rows, note)

@@ -28,8 +28,7 @@ std::vector<std::string> idle(const Settings& settings, const std::vector<sweep:
   ArchivedCells archive;
   archive.add(settings, 1).figures = figures;
   const auto cells = archive.cells();
-  const std::vector<analysis::PolicyCells> policies = {{kH100, "3", "this", {&cells.front()}}};
-  return idle_mechanisms(policies);
+  return idle_mechanisms(arrange(analysis::with_results(cells)));
 }
 
 }  // namespace
@@ -37,8 +36,7 @@ std::vector<std::string> idle(const Settings& settings, const std::vector<sweep:
 TEST_CASE("rates with the same outcome share a sentence") {
   CHECK(answer_lines(regimes({{"1", {41, 41}}, {"3", {222, 55.5}}, {"6", {243, 60.75}}})) ==
         std::vector<std::string>{"h100-80gb: at 1 job/s continuum and fcfs tie; at 3 and 6 jobs/s "
-                                 "continuum is best (fcfs, the next, takes 4.00 and 4.00 times as "
-                                 "long)"});
+                                 "continuum is best (next: fcfs, 4.00 and 4.00 times as long)"});
 }
 
 TEST_CASE("each size of host memory has a line of its own") {
@@ -47,10 +45,45 @@ TEST_CASE("each size of host memory has a line of its own") {
                                       {"lmcache-128G", "128", {{42, 40}}}};
   CHECK(answer_lines(regimes_of(kH100, "3", row, Direction::lower)) ==
         std::vector<std::string>{
-            "h100-80gb with 16 GiB: at 3 jobs/s fcfs is best (lmcache-16G, the next, takes 1.20 "
-            "times as long)",
-            "h100-80gb with 128 GiB: at 3 jobs/s lmcache-128G is best (fcfs, the next, takes 1.25 "
-            "times as long)"});
+            "h100-80gb with 16 GiB: at 3 jobs/s fcfs is best (next: lmcache-16G, 1.20 times "
+            "as long)",
+            "h100-80gb with 128 GiB: at 3 jobs/s lmcache-128G is best (next: fcfs, 1.25 times "
+            "as long)"});
+}
+
+TEST_CASE("what the repeats do not tell from the best is named with its interval") {
+  const std::vector<Contender> row = {{"a", "-", {{42, 10}, {43, 10}, {44, 10}}},
+                                      {"b", "-", {{42, 9}, {43, 12}, {44, 14}}},
+                                      {"c", "-", {{42, 30}, {43, 31}, {44, 32}}}};
+  CHECK(answer_lines(regimes_of(kH100, "3", row, Direction::lower)) ==
+        std::vector<std::string>{"h100-80gb: at 3 jobs/s a may be best (undecided: b, 1.15 (0.66 "
+                                 ".. 2.00) times as long; next: c, 3.10 (2.86 .. 3.36))"});
+}
+
+TEST_CASE("policies that are equally far behind are next together") {
+  const auto at = [](const std::string& jps, double fcfs, double offload) {
+    const std::vector<Contender> row = {
+        {"continuum", "-", {{42, 10}}}, {"fcfs", "-", {{42, fcfs}}}, {"job", "-", {{42, offload}}}};
+    return regimes_of(kH100, jps, row, Direction::lower).front();
+  };
+  CHECK(answer_lines(std::vector<Regime>{at("3", 40, 40.1), at("6", 40.1, 40)}) ==
+        std::vector<std::string>{"h100-80gb: at 3 and 6 jobs/s continuum is best (next: fcfs and "
+                                 "job, 4.00 and 4.01 times as long)"});
+}
+
+TEST_CASE("jobs that do not arrive at a rate have none in the sentence") {
+  CHECK(answer_lines(regimes({{"-", {41, 82}}})) ==
+        std::vector<std::string>{"h100-80gb: fcfs is best (next: continuum, 2.00 times as long)"});
+}
+
+TEST_CASE("where figures are of several kinds each line says of which") {
+  const std::vector<Contender> two = {{"a", "-", {{42, 1}}}, {"b", "-", {{42, 2}}}};
+  std::vector<Regime> both = regimes_of(kH100, "1", two, Direction::lower);
+  both.push_back(regimes_of({"MEASURED (cuda)", "h100-80gb", ""}, "1", two, Direction::lower)[0]);
+  const std::vector<std::string> lines = answer_lines(both);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].starts_with("MODELLED (sim), h100-80gb: at 1 job/s a is best"));
+  CHECK(lines[1].starts_with("MEASURED (cuda), h100-80gb: at 1 job/s a is best"));
 }
 
 TEST_CASE("the heading says of which kind the figures are and whether there are intervals") {
@@ -62,13 +95,13 @@ TEST_CASE("the heading says of which kind the figures are and whether there are 
 TEST_CASE("a policy that pins nothing, or finds nothing in host memory, is named") {
   CHECK(idle({{"policy", text("continuum")}, {"policy.retention", text("pin")}},
              {{"gap_held_tok_s", 0, "tok s"}}) ==
-        std::vector<std::string>{"h100-80gb: this pins no KV at 3 jobs/s"});
+        std::vector<std::string>{"h100-80gb: continuum pins no KV at 1 job/s"});
   CHECK(idle({{"policy", text("continuum")}, {"policy.retention", text("pin")}},
              {{"gap_held_tok_s", 5, "tok s"}})
             .empty());
   CHECK(
       idle({{"policy", text("lmcache")}, {"dram_gib", whole(16)}}, {{"host_hit_tok", 0, "tok"}}) ==
-      std::vector<std::string>{"h100-80gb: this finds nothing in host memory at 3 jobs/s"});
+      std::vector<std::string>{"h100-80gb: lmcache-16G finds nothing in host memory at 1 job/s"});
   CHECK(idle({{"policy", text("fcfs")}, {"policy.retention", text("free")}},
              {{"gap_held_tok_s", 0, "tok s"}})
             .empty());
@@ -79,9 +112,6 @@ TEST_CASE("policies with equal results are named as twins") {
   for (const char* policy : {"fcfs", "continuum", "job_fcfs"})
     archive.add({{"policy", text(policy)}}, policy == std::string("job_fcfs") ? 2 : 1);
   const auto cells = archive.cells();
-  std::vector<analysis::PolicyCells> policies;
-  for (const auto& cell : cells)
-    policies.push_back({kH100, "1", analysis::shown(cell.value("policy")), {&cell}});
-  CHECK(idle_mechanisms(policies) ==
+  CHECK(idle_mechanisms(arrange(analysis::with_results(cells))) ==
         std::vector<std::string>{"h100-80gb: continuum and fcfs have equal results at 1 job/s"});
 }

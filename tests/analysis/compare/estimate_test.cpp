@@ -50,10 +50,21 @@ TEST_CASE("a ratio of counts of which some are zero is that of their means") {
   const Ratio ratio = ratio_of({{42, 0}, {43, 10}, {44, 20}}, base);
   CHECK(ratio.value == Approx(0.5));
   CHECK((ratio.interval.low < 0.5 && ratio.interval.high > 0.5));
-  CHECK(std::isnan(ratio_of(base, {{42, 0}, {43, 0}, {44, 0}}).value));
 }
 
-TEST_CASE("nine of ten intervals of three repeats contain the ratio that they estimate, and more") {
+TEST_CASE("two figures that are 0 in every repeat do not differ, and any is above one that is 0") {
+  const BySeed zero = {{42, 0}, {43, 0}, {44, 0}}, some = {{42, 10}, {43, 20}, {44, 30}};
+  const Ratio equal = ratio_of(zero, zero);
+  CHECK(equal.value == 1);
+  CHECK(equal.p == 1);
+  const Ratio above = ratio_of(some, zero);
+  CHECK(std::isinf(above.value));
+  CHECK(above.sign == 1);
+  CHECK(above.p == Approx(0.0742).margin(1e-4));  // t = sqrt(12), two degrees of freedom
+  CHECK(std::isnan(above.interval.low));
+}
+
+TEST_CASE("of the intervals of three repeats 95 % contain the ratio that they estimate") {
   std::mt19937 random(7);
   std::normal_distribution<double> load(3, 0.4), noise(0, 0.1);
   int inside = 0;

@@ -12,16 +12,21 @@
 using analysis::GridFormat;
 using analysis::PolicyTable;
 using analysis::Published;
-using analysis::Standing;
 using Catch::Matchers::Contains;
 
 namespace {
 
 constexpr const char* kShipped = "sweeps/published/seeds-000.toml";
 
+std::vector<PolicyTable> tables_of(const ArchivedCells& archive, const std::string& figure,
+                                   const std::vector<Published>& published) {
+  const auto cells = archive.cells();
+  return policy_tables(arrange(analysis::with_results(cells)), figure, published);
+}
+
 std::vector<PolicyTable> tables_of(const ArchivedCells& archive,
                                    const std::vector<Published>& published = {}) {
-  return policy_tables(archive.cells(), "jct_wall_mean_s", published);
+  return tables_of(archive, "jct_wall_mean_s", published);
 }
 
 std::string printed(const std::vector<PolicyTable>& tables, GridFormat format = GridFormat::text) {
@@ -69,11 +74,11 @@ TEST_CASE("the best policy of each rate is marked, and every policy has its rati
   const std::vector<PolicyTable> tables = tables_of(archive);
   REQUIRE(tables.size() == 1);
   REQUIRE(tables[0].rows.size() == 2);
-  CHECK(tables[0].rows[0].entries[0].standing == Standing::best);
-  CHECK(tables[0].rows[0].entries[1].standing == Standing::behind);
-  CHECK(tables[0].rows[0].entries[1].ratio.value == Approx(1.1));
-  CHECK(tables[0].rows[1].entries[1].standing == Standing::best);
-  CHECK(tables[0].rows[1].entries[1].ratio.value == Approx(0.25));
+  CHECK(tables[0].rows[0].entries[0].standing == "best");
+  CHECK(tables[0].rows[0].entries[1].standing.empty());
+  CHECK(tables[0].rows[0].entries[1].over_fcfs.value == Approx(1.1));
+  CHECK(tables[0].rows[1].entries[1].standing == "best");
+  CHECK(tables[0].rows[1].entries[1].over_fcfs.value == Approx(0.25));
   CHECK_THAT(printed(tables), Contains(" 50*") && Contains("0.25") && !Contains("published"));
   CHECK_THAT(printed(tables, GridFormat::md), Contains("| **50** |") && Contains("| 200 |"));
 }
@@ -82,9 +87,9 @@ TEST_CASE("higher is better for rates") {
   ArchivedCells archive;
   archive.add({{"policy", text("fcfs")}}, 1).figures = {{"prefix_hit_rate", 0.3, ""}};
   archive.add({{"policy", text("continuum")}}, 1).figures = {{"prefix_hit_rate", 0.9, ""}};
-  const auto tables = policy_tables(archive.cells(), "prefix_hit_rate", {});
-  CHECK(tables.at(0).rows.at(0).entries.at(1).standing == Standing::best);
-  CHECK(tables.at(0).rows.at(0).entries.at(0).standing == Standing::behind);
+  const auto tables = tables_of(archive, "prefix_hit_rate", {});
+  CHECK(tables.at(0).rows.at(0).entries.at(1).standing == "best");
+  CHECK(tables.at(0).rows.at(0).entries.at(0).standing.empty());
 }
 
 TEST_CASE("each backend, card and value of a further axis has its own table with a heading") {
@@ -112,8 +117,35 @@ TEST_CASE("sizes of a host tier are columns, and what has no result is a dash") 
   const PolicyTable table = tables_of(archive).at(0);
   CHECK(table.variants == std::vector<std::string>{"fcfs", "lmcache-16G", "lmcache-128G"});
   CHECK(table.rows.at(0).entries.at(1).mean.repeats == 0);
-  CHECK(std::isnan(table.rows.at(1).entries.at(1).ratio.value));  // no fcfs at this rate
-  CHECK(table.rows.at(1).entries.at(2).standing == Standing::best);
+  CHECK(std::isnan(table.rows.at(1).entries.at(1).over_fcfs.value));  // no fcfs at this rate
+  CHECK(table.rows.at(1).entries.at(2).standing == "best");
+}
+
+TEST_CASE("a policy with a host tier that has no result yet makes no regime of its own") {
+  ArchivedCells archive;
+  archive.add({{"policy", text("fcfs")}, {"jps", whole(1)}}, 40);
+  archive.add({{"policy", text("continuum")}, {"jps", whole(1)}}, 50);
+  archive.add({{"policy", text("lmcache")}, {"jps", whole(3)}, {"dram_gib", whole(16)}}, 60);
+  const PolicyTable table = tables_of(archive).at(0);
+  CHECK(table.rows.at(0).entries.at(0).mark == "*");
+  CHECK(table.rows.at(0).entries.at(2).mark.empty());
+}
+
+TEST_CASE("a mark says with how much host memory a policy is best, unless it is with any") {
+  ArchivedCells archive;
+  archive.add({{"policy", text("fcfs")}}, 50);
+  archive.add({{"policy", text("lmcache")}, {"dram_gib", whole(16)}}, 60);
+  archive.add({{"policy", text("lmcache")}, {"dram_gib", whole(128)}}, 40);
+  const std::string table = printed(tables_of(archive));
+  CHECK_THAT(table, Contains(" 50*16G ") && Contains(" 40*\n") &&
+                        Contains("*16G: best with 16 GiB of host memory"));
+}
+
+TEST_CASE("a figure that is better neither way has no marks, and the legend explains none") {
+  ArchivedCells archive;
+  archive.add({{"policy", text("fcfs")}}, 1).figures = {{"steps", 10, ""}};
+  archive.add({{"policy", text("continuum")}}, 1).figures = {{"steps", 20, ""}};
+  CHECK_THAT(printed(tables_of(archive, "steps", {})), !Contains("*") && !Contains("best"));
 }
 
 TEST_CASE("repeats are averaged, with half of the interval of the mean behind it") {
@@ -155,10 +187,12 @@ TEST_CASE("published values stand beside runs of the published workload alone") 
   Settings fewer = published_run("h100-80gb", "continuum", 1);
   fewer["workload.jobs"] = whole(10);
   archive.add(fewer, 40);
-  const PolicyTable table = tables_of(archive, published).at(0);
-  CHECK(table.rows[0].entries[0].published == Approx(41.0));
-  CHECK(std::isnan(table.rows[0].entries[1].published));
-  const auto other = policy_tables(archive.cells(), "jct_turns_mean_s", published);
+  const std::vector<PolicyTable> tables = tables_of(archive, published);
+  REQUIRE(tables.size() == 2);
+  CHECK(tables[0].rows[0].entries[0].published == Approx(41.0));
+  CHECK(tables[1].place.settings == "workload.jobs=10");
+  CHECK(std::isnan(tables[1].rows[0].entries[0].published));
+  const auto other = tables_of(archive, "jct_turns_mean_s", published);
   CHECK(std::isnan(other.at(0).rows.at(0).entries.at(0).published));
 }
 
@@ -201,10 +235,9 @@ TEST_CASE("as CSV every entry of all tables is a row with exact numbers") {
   archive.add({{"policy", text("fcfs")}}, 40.123456789);
   archive.add({{"policy", text("fcfs")}, {"gpu", text("h200-141gb")}}, 30);
   const std::string csv = printed(tables_of(archive), GridFormat::csv);
-  CHECK_THAT(csv, Contains("gpu,settings,backend,kind,jps,variant,"));
+  CHECK_THAT(csv, Contains("gpu,settings,kind,jps,variant,"));
   CHECK_THAT(
-      csv,
-      Contains("h100-80gb,,sim,MODELLED (sim),1,fcfs,jct_wall_mean_s,s,1,40.123456789,,1,best,"));
+      csv, Contains("h100-80gb,,MODELLED (sim),1,fcfs,jct_wall_mean_s,s,1,40.123456789,,1,best,"));
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 3);
 }
 

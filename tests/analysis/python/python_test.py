@@ -32,11 +32,11 @@ import pandas as pd  # noqa: E402
 import kvsweep  # noqa: E402
 from kvsweep import charts, figures, saving, tables  # noqa: E402
 from kvsweep.charts import CHARTS, _rates, _spans  # noqa: E402
-from kvsweep.estimates import decide, mean_interval, ratio_of  # noqa: E402
+from kvsweep.estimates import HIGHER, NEITHER, decide, mean_interval, ratio_of  # noqa: E402
 from kvsweep.panels import fit_line, panels_of  # noqa: E402
 from page_data import PageData  # noqa: E402
 
-SWEEP = """# Who is best?
+SWEEP = """# Which policy is best?
 schema = 1
 [sweep]
 name = "py-test"
@@ -67,7 +67,7 @@ class Package(unittest.TestCase):
         cls.dir = pathlib.Path(cls.folder.name)
         (cls.dir / "s.toml").write_text(SWEEP)
         cls.path = cls.dir / "s.h5"
-        subprocess.run([program, "run", "s.toml", "--archive", "s.h5"], cwd=cls.dir, check=True, stdout=subprocess.DEVNULL)
+        cls.printed = subprocess.run([program, "run", "s.toml", "--archive", "s.h5"], cwd=cls.dir, check=True, capture_output=True, text=True).stdout
         cls.archive = kvsweep.open(cls.path)
         cls.panels = panels_of(cls.archive)
 
@@ -182,15 +182,24 @@ class Package(unittest.TestCase):
             self.assertEqual(said in title if said else "drawn" not in title, True, title)
             self.assertEqual(drawn, steps if said is None else sum(-(-len(panel.rows("steps", panel.of(variant))) // 4) for variant in panel.variants))
 
-    def test_nobody_wins_by_less_than_one_per_cent_or_where_equal_seeds_do_not_agree(self):
+    def test_policies_within_one_per_cent_tie_and_those_whose_seeds_disagree_are_undecided(self):
         best = pd.Series([100.0, 102.0, 98.0], index=[42, 43, 44])
 
-        def ties(other):
-            return decide({"best": best, "other": other}, "jct_wall_mean_s").tied == ["other"]
-        self.assertTrue(ties(best * 1.009))
-        self.assertFalse(ties(best * 1.02))
-        self.assertTrue(ties(best + [10, -8, 9]))
-        self.assertFalse(ties(best[[42]] * 1.02))
+        def decided(other):
+            made = decide({"best": best, "other": other}, "jct_wall_mean_s")
+            return "tied" if made.tied else "undecided" if made.undecided else made.next
+        self.assertEqual(decided(best * 1.009), "tied")
+        self.assertEqual(decided(best * 1.02), "other")
+        self.assertEqual(decided(best + [10, -8, 9]), "undecided")
+        self.assertEqual(decided(best[[42]] * 1.02), "other")
+        self.assertEqual(decided(best * 0), "best")
+        self.assertIsNone(decide({"best": best, "other": best * 2}, "steps"))
+
+    def test_figures_are_better_in_the_same_direction_as_in_the_program(self):
+        rules = (source / "analysis/compare/estimate.cpp").read_text()
+        for name, ours in (("kHigher", HIGHER), ("kNeither", NEITHER)):
+            listed = re.search(name + r" = \{([^}]*)\}", rules)
+            self.assertEqual(set(re.findall(r'"(\w+)"', listed[1])), ours)
 
     def test_the_command_names_the_package_that_its_python_lacks(self):
         script = str(source / "analysis/python/kvsweep-figures")
@@ -210,6 +219,9 @@ class Package(unittest.TestCase):
         if not parser.text:
             self.skipTest("kvsweep was built without its web pages, so the report holds no data")
         report = json.loads(parser.text)
+        self.assertTrue(report["answer"])
+        for line in [report["answer_heading"] + ":", *report["answer"], *report["idle"]]:
+            self.assertIn(line, self.printed)
         self.assertEqual(len(report["panels"]), len(self.panels))
         close = lambda a, b: self.assertTrue(math.isclose(a, b, rel_tol=2e-5, abs_tol=1e-9), f"{a} and {b}")  # noqa: E731
         for ours, panel in zip(report["panels"], self.panels):
@@ -247,8 +259,11 @@ class Package(unittest.TestCase):
         for ours, theirs in zip([figure["mean"], *low_high(figure["interval"]), figure["ratio"], *low_high(figure["ratio_interval"])],
                                 [own.mean(), *mean_interval(own), ratio.value, ratio.low, ratio.high]):
             self.assertTrue(math.isclose(ours, theirs, rel_tol=2e-5) or math.isnan(ours) and math.isnan(theirs), f"{ours} and {theirs}")
-        wins = [group["variant"] in (each.best, *each.tied) for each in panel.decisions(rate, name).values()]
-        self.assertEqual(any(wins), figure["standing"] != "")
+        words = set()
+        for each in panel.decisions(rate, name).values():
+            words |= {"tie"} if each.tied and group["variant"] in (each.best, *each.tied) else {"best"} if group["variant"] == each.best else set()
+            words |= {"undecided"} if group["variant"] in each.undecided else set()
+        self.assertEqual(words, set(re.findall("best|tie|undecided", figure["standing"])))
 
     def check_times(self, group, cells):
         for times, cell in zip(group["times"], cells.index):

@@ -25,3 +25,10 @@ TEST_CASE("a merge of a moment says nothing, and a long one what it is at, every
         "merging cells: 2 of 72\nmerging cells: 12 of 72\nmerging cells: 22 of 72\n"
         "verifying cells: 0 of 72\n");
 }
+
+TEST_CASE("a merge without new cells says nothing") {
+  std::ostringstream out;
+  MergeReporter report(out, [] { return engine::Nanos(seconds(100)); });
+  report("verifying cells", 0, 0);
+  CHECK(out.str().empty());
+}

@@ -87,4 +87,6 @@ TEST_CASE("a pool of another card stands in a cell's name, once, whether it is a
         "gpu=h100-80gb jps=1 engine.emulate=a100-40gb repeat=1");
   CHECK(label_of(axes + "\"engine.emulate\" = [\"a100-40gb\"]\n") ==
         "gpu=h100-80gb jps=1 engine.emulate=a100-40gb");
+  CHECK(label_of("gpu = \"h100-80gb\"\njps = 1\nengine.emulate = \"a100-40gb\"\n") ==
+        "engine.emulate=a100-40gb");
 }

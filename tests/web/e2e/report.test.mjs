@@ -153,10 +153,10 @@ function in_browser(name, body) {
 
 in_browser("claims are closed by their sets on a narrow screen, counted by verdict, and open there too", async () => {
   const wide = await openReport(["small.h5"]);
-  await wide.locator("#claims .check input").check();
+  await wide.locator("#claims .check input").press("Space");
   assert.ok(await wide.locator("#claims .claim-set").evaluateAll((all) => all.length > 1 && all.every((each) => each.open)));
   const narrow = await openReport(["small.h5"], { width: 390 });
-  await narrow.locator("#claims .check input").check();
+  await narrow.locator("#claims .check input").press("Space");
   const sets = narrow.locator("#claims .claim-set");
   assert.ok(await sets.evaluateAll((all) => all.every((each) => !each.open)));
   const shut = await narrow.locator("#claims").evaluate((element) => element.offsetHeight);
@@ -403,7 +403,7 @@ in_browser("without the web build the page has the tables, and the figures of kv
   assert.match(said, /built without its web pages/);
   const page = await openPage(join(folder, "plain/index.html"), "h1");
   const text = await page.locator("body").innerText();
-  for (const wanted of ["MODELLED (sim, published)", "Who is best where", "Cells without results"]) assert.ok(text.includes(wanted), wanted);
+  for (const wanted of ["MODELLED (sim, published)", "What is best where", "Cells without results"]) assert.ok(text.includes(wanted), wanted);
   const widths = await page.locator("img").evaluateAll(async (all) => Promise.all(all.map((each) => each.decode().then(() => each.naturalWidth))));
   // Where no Python has the packages of the figures, the page says which is missing.
   if (widths.length === 0) assert.match(text, /There are no figures either: kvsweep-figures failed: .* has no \w+/);

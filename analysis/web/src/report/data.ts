@@ -136,12 +136,13 @@ export interface Regime {
   dram: string;
   jps: string;
   winner: string;
-  /** The best of those that do not tie with the winner; empty if there is none. */
-  runner_up: string;
-  /** Policies that tie with the winner, best first. */
+  /** Policies less than 1 % from the winner, nearest first. */
   tied: string[];
+  /** Policies that the repeats do not tell from the winner. */
+  undecided: string[];
+  /** The best of the others; several within 1 % of each other. */
+  next: string[];
   value: Maybe;
-  runner_value: Maybe;
   margin: Maybe;
   margin_interval: Interval;
   repeats: number;

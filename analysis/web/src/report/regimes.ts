@@ -21,24 +21,24 @@ function winnerText({ winner, tied }: Regime): string {
 
 function regimeCell(regime: Regime | undefined, variants: string[]): Cell {
   if (!regime) return text(h("span", { class: "muted" }, "–"));
-  const { winner, tied, runner_up, margin_interval, repeats } = regime;
+  const { winner, tied, undecided, next, margin_interval, repeats } = regime;
   const range = margin_interval === null
     ? ""
     : ` (95 %: ${percent(margin_interval[0])} … ${percent(margin_interval[1])})`;
   const color = palette()[variants.indexOf(winner) % 8] ?? "";
   const strength = Math.min(STRONGEST, 10 + 60 * Math.max(0, regime.margin ?? 0));
-  const names = tied.length > 0 && h("div", { class: "small" }, [winner, ...tied].join(", "));
+  const small = (words: string) => h("div", { class: "small" }, words);
   return {
     class: "regime",
-    title: `${winner} ${seconds(regime.value)}` +
-      (runner_up === "" ? "" : `, then ${runner_up} ${seconds(regime.runner_value)}`),
+    title: `${winner} ${seconds(regime.value)}`,
     content: [
-      h("b", {}, winnerText(regime)), names,
-      runner_up !== "" &&
-        h("div", { class: "small" }, `next ${runner_up}: +${percent(regime.margin)}`),
-      h("div", { class: "small" }, `n=${repeats}${range}`),
+      h("b", {}, winnerText(regime)),
+      tied.length > 0 && small([winner, ...tied].join(", ")),
+      undecided.length > 0 && small(`undecided: ${undecided.join(", ")}`),
+      next.length > 0 && small(`next ${next.join(", ")}: +${percent(regime.margin)}`),
+      small(`n=${repeats}${range}`),
     ],
-    ...(tied.length > 0
+    ...(tied.length + undecided.length > 0
       ? {}
       : { background: `color-mix(in srgb, ${color} ${strength}%, transparent)` }),
   };
@@ -76,7 +76,7 @@ export function regimeCsv(report: Report): CsvColumn[] {
   return table(report.regimes, {
     figures: (r) => r.kind, settings: (r) => r.settings, gpu: (r) => r.gpu, dram_gib: (r) => r.dram,
     jps: (r) => r.jps, winner: (r) => r.winner, tied_with: (r) => r.tied.join(" "),
-    jct_s: (r) => r.value, runner_up: (r) => r.runner_up, runner_up_jct_s: (r) => r.runner_value,
+    undecided: (r) => r.undecided.join(" "), jct_s: (r) => r.value, next: (r) => r.next.join(" "),
     margin: (r) => r.margin, margin_low95: (r) => r.margin_interval?.[0],
     margin_high95: (r) => r.margin_interval?.[1], repeats: (r) => r.repeats,
   });
@@ -96,10 +96,10 @@ export function regimesSection(store: Store): HTMLElement {
       mapped(report, design.panels).map((panel) => regimeMap(
         regimesOf(report, panel), shortened(panel, design).settings, store.variants)))
     : [live(store, maps)];
-  return section("regimes", "Regime map: who is best where",
+  return section("regimes", "Regime map: what is best where",
     h("p", { class: "muted" },
       "By mean job completion time, among the policies without a host tier and those with this " +
-      "much host memory; by how much the next one is slower. A tie: less than 1 %, or repeats " +
-      "with equal seeds do not tell them apart."),
+      "much host memory; by how much the next one is slower. A tie: less than 1 % apart. " +
+      "Undecided: the repeats do not tell it from the best (Holm's rule, 5 %)."),
     bar("regimes.csv", () => regimeCsv(report)), ...all);
 }

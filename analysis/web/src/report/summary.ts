@@ -13,10 +13,11 @@ import { designFolds, MANY_PANELS, shortened } from "./folds";
 import { table } from "./parts";
 import type { Store } from "./state";
 
-/** A star for the best, and a word for those that tie with it. */
+/** A star for the best, and a word for those that tie with it or are not told from it. */
 function mark({ standing }: Figure): HTMLElement | null {
   if (standing === "") return null;
-  return h("span", { class: "mark", title: standing }, standing.startsWith("best") ? "★ " : "tie ");
+  const words = standing.startsWith("best") ? "★ " : `${standing.split(" ")[0]} `;
+  return h("span", { class: "mark", title: standing }, words);
 }
 
 function summaryCell(panel: Panel, jps: string, variant: string, metric: string): Cell {
@@ -33,7 +34,7 @@ function summaryCell(panel: Panel, jps: string, variant: string, metric: string)
   return {
     class: `n ${figure.standing.split(" ")[0] ?? ""}`,
     content: [
-      h("div", { class: `value${figure.standing === "" ? "" : " won"}` }, mark(figure), even(figure.mean)),
+      h("div", { class: `value${/^(best|tie)/.test(figure.standing) ? " won" : ""}` }, mark(figure), even(figure.mean)),
       note("muted", `ratio to fcfs; ${repeatsText(group.repeats)}`, `${ratio}n=${group.repeats}`),
       range, published,
     ],
@@ -85,7 +86,8 @@ export function summarySection(store: Store): HTMLElement {
     : [live(store, () => [tables(panels)])];
   return section("summary", "Summary: arrival rate by policy, for each GPU",
     h("p", { class: "small muted" },
-      "★ best of the row, with its host memory; tie: less than 1 % from the best, or repeats with " +
-      "equal seeds do not tell the two apart. 95 %: Student's t over the seeds, from three on."),
+      "★ best at its rate, with its host memory; tie: less than 1 % from the best; undecided: the " +
+      "repeats do not tell it from the best (Holm's rule, 5 %). 95 %: Student's t over the seeds, " +
+      "unadjusted, from three on."),
     metricSelect(store), ...all);
 }
