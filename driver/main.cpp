@@ -47,6 +47,7 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
   if (options.command == "export") return driver::export_table(options);
   if (options.command == "fit") return driver::fit(options);
   if (options.command == "trace") return driver::trace(options);
+  if (options.command == "diff") return driver::diff(options);
   if (options.command == "workload") return driver::describe_workload(options);
   if (options.command == "bench") return driver::bench(options);
   if (options.command == "claims") return driver::claims(options);

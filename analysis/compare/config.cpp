@@ -131,6 +131,14 @@ std::string shown(const std::optional<sweep::Value>& value) {
   return sweep::bare_text(*value);
 }
 
+double number_of(const std::optional<sweep::Value>& value) {
+  if (!value) return sweep::kNotObserved;
+  if (const auto* real = std::get_if<double>(&*value)) return *real;
+  if (const auto* integer = std::get_if<std::int64_t>(&*value))
+    return static_cast<double>(*integer);
+  return sweep::kNotObserved;
+}
+
 ConfiguredCell::ConfiguredCell(const sweep::CellRecord& cell)
     : record(&cell), config(parse_config(cell.config_json)) {}
 

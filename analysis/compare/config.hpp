@@ -25,6 +25,9 @@ std::vector<ConfigDifference> config_differences(const Config& a, const Config& 
 /// The value as text for display: a string without quotes, "-" for an empty value.
 std::string shown(const std::optional<sweep::Value>& value);
 
+/// NaN if it is no number.
+double number_of(const std::optional<sweep::Value>& value);
+
 /// A cell of an archive with its parsed configuration.
 struct ConfiguredCell {
   explicit ConfiguredCell(const sweep::CellRecord& cell);

@@ -14,12 +14,6 @@ constexpr std::string_view kApplies = "applies.", kRate = "jps-", kFigure = "fig
                          sweep::to_text(param.value));
 }
 
-double number_of(const sweep::Value& value) {
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  return sweep::kNotObserved;
-}
-
 /// "h100-80gb.jps-3.cpu_offload-16G"
 Published::Entry entry_of(const std::string& key, const sweep::Param& param) {
   const std::size_t rate = key.find('.'), variant = key.rfind('.');
@@ -53,7 +47,7 @@ double Published::value(const ConfiguredCell& cell, const std::string& wanted) c
   if (!rate) return sweep::kNotObserved;
   const std::string card = shown(cell.value("gpu")), variant = variant_of(cell);
   for (const Entry& entry : entries) {
-    if (entry.gpu == card && entry.variant == variant && entry.jps == number_of(*rate))
+    if (entry.gpu == card && entry.variant == variant && entry.jps == number_of(rate))
       return entry.value;
   }
   return sweep::kNotObserved;

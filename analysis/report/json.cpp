@@ -47,6 +47,18 @@ void add_regime(JsonLine& json, const Regime& regime) {
   json.key("repeats").integer(static_cast<std::int64_t>(regime.repeats)).close('}');
 }
 
+void add_effect(JsonLine& json, const Effect& effect) {
+  json.open('{').key("kind").text(effect.place.kind).key("gpu").text(effect.place.gpu);
+  json.key("settings").text(effect.place.settings).key("jps").text(effect.jps);
+  json.key("part").text(effect.part).key("value").text(effect.value);
+  json.key("beside").text(effect.beside).key("without").text(effect.without);
+  json.key("with_part").text(effect.with);
+  add_brief(json.key("ratio"), effect.ratio.value);
+  json.key("interval");
+  add_interval(json, effect.ratio.interval);
+  json.key("repeats").integer(static_cast<std::int64_t>(effect.ratio.repeats)).close('}');
+}
+
 void add_claim(JsonLine& json, const ClaimRow& row) {
   const Claim& claim = *row.claim;
   json.open('{').key("set").text(claim.set).key("id").text(claim.id).key("at");
@@ -130,9 +142,11 @@ std::string report_json(const Report& report, const std::string& program) {
   add_list(json, "archives", report.archives, add_archive);
   add_texts(json.key("answer"), report.answer.lines);
   json.key("answer_heading").text(report.answer.heading);
+  add_texts(json.key("why"), report.answer.why);
   add_texts(json.key("idle"), report.answer.idle);
   add_list(json, "panels", report.panels, add_panel);
   add_list(json, "regimes", report.regimes, add_regime);
+  add_list(json, "effects", report.effects, add_effect);
   add_list(json, "claims", report.claims.rows, add_claim);
   add_texts(json.key("claim_sources"), report.claims.sources);
   add_list(json, "missing", report.missing, add_missing);

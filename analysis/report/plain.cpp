@@ -102,6 +102,7 @@ void write_answer(const Report& report, std::ostream& out) {
   if (answer.lines.empty()) return;
   out << "<section><h2>Answer</h2>\n<p class=\"muted\">" << escaped(answer.heading) << "</p>\n";
   for (const std::string& line : answer.lines) out << "<p>" << escaped(line) << "</p>\n";
+  for (const std::string& line : answer.why) out << "<p>Why: " << escaped(line) << "</p>\n";
   for (const std::string& line : answer.idle)
     out << "<p class=\"warn\">" << escaped(line) << "</p>\n";
   out << "</section>\n";

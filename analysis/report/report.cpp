@@ -98,6 +98,7 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   const std::vector<RateRow> rows = arrange(with_results(report.cells));
   report.panels = make_panels(rows, report.cells, sources, report.published);
   report.regimes = regimes_of(rows, kAnswerFigure);
+  report.effects = effects_of(rows, kAnswerFigure);
   report.answer = answer_of(rows);
   report.claims = run_claims(archives, "", profiles);
   report.studies = make_study_charts(report.readers, report.externals, profiles);

@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "analysis/answer/effects.hpp"
+#include "analysis/answer/rating.hpp"
 #include "analysis/cell/digest.hpp"
 #include "analysis/cell/gap.hpp"
 #include "analysis/cell/statistics.hpp"
 #include "analysis/claims/claims.hpp"
-#include "analysis/compare/rating.hpp"
 #include "analysis/report/access_charts.hpp"
 #include "analysis/report/study_charts.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -59,6 +60,7 @@ struct Report {
   std::vector<ReportArchive> archives;
   std::vector<ReportPanel> panels;
   std::vector<Regime> regimes;
+  std::vector<Effect> effects;
   Answer answer;
   std::vector<MissingCell> missing;
   std::vector<StudyChart> studies;

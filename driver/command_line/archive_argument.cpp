@@ -92,6 +92,18 @@ int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& wo
                    " cells, from 0");
 }
 
+const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
+                                       const std::string& word) {
+  const int row = find_cell(reader.cells(), word);
+  const sweep::CellRecord& cell = reader.cells()[static_cast<std::size_t>(row)];
+  if (cell.status != sweep::CellStatus::ok) {
+    throw UsageError("cell " + std::to_string(row) + " (" + cell.label +
+                     ") has no result: " + std::string(sweep::to_text(cell.status)) +
+                     (cell.reason.empty() ? "" : ": " + cell.reason));
+  }
+  return cell;
+}
+
 analysis::GridFormat grid_format(const Options& options) {
   const std::string format = options.format.value_or("text");
   if (format == "text") return analysis::GridFormat::text;

@@ -28,6 +28,9 @@ std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::Ce
 /// UsageError when no cell or more than one is meant.
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word);
 
+/// The cell that a word names. Throws UsageError unless it has a result.
+const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader, const std::string& word);
+
 /// --format text, md or csv; text by default.
 analysis::GridFormat grid_format(const Options& options);
 

@@ -27,6 +27,10 @@ constexpr Command kCommands[] = {
      "completion "
      "bash)\"",
      1, 1, ""},
+    {"diff", "diff A.h5 CELL CELL",
+     "prints the first step at which two cells schedule or keep KV differently, with queue and "
+     "pool",
+     3, 3, "", true},
     {"doctor", "doctor",
      "checks what runs depend on here: MPI, GPUs, driver, NCCL, pinned memory, file locks", 0, 0,
      "archive profiles"},
@@ -69,7 +73,7 @@ constexpr Command kCommands[] = {
      "profiles"},
     {"table", "table A.h5",
      "prints a figure by arrival rate and policy for each GPU, beside published values", 1, 1,
-     "metric only skip format profiles", true},
+     "metric effects only skip format profiles", true},
     {"trace", "trace A.h5 CELL",
      "prints the trace of a cell as JSON lines, or writes it as a page; CELL is its "
      "number or the start of its key",
@@ -115,6 +119,8 @@ constexpr Option kOptions[] = {
     {"equal", Kind::flag, "", "compares two archives, except volatile columns"},
     {"by", Kind::text, "KEY,KEY", "the keys that cells may differ in; the first is compared"},
     {"metric", Kind::text, "NAME", "a figure of the cells (jct_wall_mean_s)"},
+    {"effects", Kind::flag, "",
+     "prints instead what each part of a policy changes where everything else is equal"},
     {"base", Kind::text, "KEY=VALUE",
      "the value that the others are divided by; by default the first"},
     {"table", Kind::text, "TABLE", "which table"},

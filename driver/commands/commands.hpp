@@ -22,6 +22,7 @@ int export_table(const Options& options);
 int fit(const Options& options);
 int report(const Options& options);
 int trace(const Options& options);
+int diff(const Options& options);
 int describe_workload(const Options& options);
 int bench(const Options& options);
 int claims(const Options& options);

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <memory>
 
+#include "analysis/answer/answer.hpp"
 #include "analysis/cell/cell_summary.hpp"
-#include "analysis/compare/answer.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
@@ -134,6 +134,7 @@ void print_answer(std::span<const sweep::CellRecord> records) {
   if (answer.lines.empty()) return;
   std::cout << answer.heading << ":\n";
   print_some(answer.lines, "  ");
+  print_some(answer.why, "why: ");
   print_some(answer.idle, "note: ");
   std::cout << '\n';
 }

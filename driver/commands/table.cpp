@@ -1,6 +1,7 @@
 #include <iostream>
 
-#include "analysis/compare/policy_table.hpp"
+#include "analysis/answer/effects.hpp"
+#include "analysis/answer/policy_table.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
@@ -16,7 +17,11 @@ int table(const Options& options) {
     const std::string figure = analysis::known_metric(cells, options.metric);
     const auto with_result = analysis::with_results(cells);
     const auto rows = analysis::arrange(with_result);
-    print_policy_tables(analysis::policy_tables(rows, figure, published), format, std::cout);
+    if (options.effects) {
+      print_grid(to_grid(analysis::effects_of(rows, figure), format), format, std::cout);
+    } else {
+      print_policy_tables(analysis::policy_tables(rows, figure, published), format, std::cout);
+    }
     if (format != analysis::GridFormat::csv && with_result.size() < cells.size())
       std::cout << with_result.size() << " of " << cells.size() << " cells have a result\n";
   } catch (const std::invalid_argument& error) {

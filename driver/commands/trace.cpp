@@ -14,19 +14,6 @@
 namespace driver {
 namespace {
 
-/// The cell that a word names. Throws UsageError unless it has a result.
-const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
-                                       const std::string& word) {
-  const int row = find_cell(reader.cells(), word);
-  const sweep::CellRecord& cell = reader.cells()[static_cast<std::size_t>(row)];
-  if (cell.status != sweep::CellStatus::ok) {
-    throw UsageError("cell " + std::to_string(row) + " (" + cell.label +
-                     ") has no result: " + std::string(sweep::to_text(cell.status)) +
-                     (cell.reason.empty() ? "" : ": " + cell.reason));
-  }
-  return cell;
-}
-
 std::filesystem::path viewer_page() {
   const auto page = find_web_page("viewer.html");
   if (!page)

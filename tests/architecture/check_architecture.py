@@ -63,9 +63,10 @@ MAY_INCLUDE = {
     "analysis/text": "zlib posix",
     "analysis/cell": "analysis/text sweeps/tables sweeps/spec",
     "analysis/compare": "analysis/text analysis/cell sweeps/files sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/answer": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/claims": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
-    "analysis/report": "analysis/text analysis/cell analysis/compare analysis/claims sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/claims sweeps/tables sweeps/spec sweeps/archive",
     "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive workers/cell version boost",
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
     "driver/plan": "driver/command_line driver/farm analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive "
@@ -74,7 +75,7 @@ MAY_INCLUDE = {
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/spec sweeps/archive "
                   "workers/binding workers/cell workers/rank version posix",
     "driver/commands": "driver/command_line driver/farm driver/plan driver/submit driver/run analysis/text analysis/cell "
-                       "analysis/compare analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive "
+                       "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive "
                        "sweeps/upkeep workers/binding workers/rank workers/tools version posix",
     "driver": "driver/command_line driver/commands sweeps/files mpi",
 }

@@ -17,13 +17,15 @@ function cautions({ archives, regimes }: Report): string[] {
 }
 
 export function answerSection(report: Report): HTMLElement {
-  const { answer, idle, archives } = report;
+  const { answer, why, idle, archives } = report;
   const asked = questionsOf(archives).map((each) => h("p", { class: "question" }, each));
   const answers = answer.length === 0
     ? [h("p", { class: "muted" }, "No two policies ran at the same GPU, rate and setting.")]
     : [
       h("p", { class: "small muted" }, report.answer_heading),
       h("ul", { class: "answer" }, ...answer.map((each) => h("li", {}, each))),
+      why.length > 0 && h("p", { class: "small muted" }, "Why:"),
+      why.length > 0 && h("ul", { class: "answer small" }, ...why.map((each) => h("li", {}, each))),
       ...cautions(report).map((each) => h("p", { class: "warn" }, each)),
       ...idle.map((each) => h("p", { class: "small warn" }, `${each}.`)),
     ];

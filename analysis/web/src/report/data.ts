@@ -148,6 +148,23 @@ export interface Regime {
   repeats: number;
 }
 
+/** Mean job completion time with a part of a policy over that without it. */
+export interface Effect {
+  kind: string;
+  gpu: string;
+  settings: string;
+  jps: string;
+  part: string;
+  value: string;
+  /** The other parts of both policies; empty if there are none. */
+  beside: string;
+  without: string;
+  with_part: string;
+  ratio: Maybe;
+  interval: Interval;
+  repeats: number;
+}
+
 export interface ClaimRow {
   set: string;
   id: string;
@@ -204,10 +221,13 @@ export interface Report {
   /** Which policy is best where, in sentences, and by which figure. */
   answer: string[];
   answer_heading: string;
+  /** How fast the parts of the best policies are alone. */
+  why: string[];
   /** Policies whose mechanism did nothing. */
   idle: string[];
   panels: Panel[];
   regimes: Regime[];
+  effects: Effect[];
   claims: ClaimRow[];
   claim_sources: string[];
   missing: MissingCell[];

@@ -10,6 +10,7 @@ import { missingSection, provenanceSection } from "./archives";
 import type { Card } from "./card";
 import { claimsSection } from "./claims";
 import { sweepsOf, type Report } from "./data";
+import { effectsSection } from "./effects";
 import { externalsSection } from "./externals";
 import { fitsSection } from "./fits";
 import { latencySection } from "./latency";
@@ -28,10 +29,11 @@ const still = (element: HTMLElement): Card => ({ element, refresh: () => undefin
 
 /** From top to bottom. */
 function sections(store: Store): Card[] {
-  const externals = externalsSection(store.report);
+  const externals = externalsSection(store.report), effects = effectsSection(store.report);
   return [
     still(answerSection(store.report)),
     still(regimesSection(store)),
+    ...(effects ? [still(effects)] : []),
     ...studiesSection(store.report),
     ...accessesSection(store.report),
     ...(externals ? [still(externals)] : []),

@@ -1,4 +1,4 @@
-#include "analysis/compare/policy_table.hpp"
+#include "analysis/answer/policy_table.hpp"
 
 #include <cmath>
 #include <fstream>

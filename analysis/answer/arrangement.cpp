@@ -1,4 +1,4 @@
-#include "analysis/compare/arrangement.hpp"
+#include "analysis/answer/arrangement.hpp"
 
 #include <algorithm>
 

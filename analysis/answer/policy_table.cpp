@@ -1,15 +1,11 @@
-#include "analysis/compare/policy_table.hpp"
+#include "analysis/answer/policy_table.hpp"
 
 #include <algorithm>
 
+#include "analysis/answer/sentences.hpp"
+
 namespace analysis {
 namespace {
-
-using Texts = std::vector<std::string>;
-
-void add_once(Texts& texts, const std::string& text) {
-  if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
-}
 
 PolicyTable make_table(const std::vector<const RateRow*>& rows, const std::string& figure,
                        std::span<const Published> published) {

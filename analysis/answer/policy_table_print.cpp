@@ -3,7 +3,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "analysis/compare/policy_table.hpp"
+#include "analysis/answer/policy_table.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
 

@@ -1,4 +1,4 @@
-#include "analysis/compare/answer.hpp"
+#include "analysis/answer/answer.hpp"
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/support/catch.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/arrangement.hpp"
+#include "analysis/answer/arrangement.hpp"
 #include "analysis/compare/decision.hpp"
 
 namespace analysis {
@@ -47,8 +47,10 @@ struct Answer {
   /// A line for each place and amount of host memory: "h100-80gb with 16 GiB: at 3 and 6 jobs/s
   /// continuum is best (next: fcfs, 4.01 (3.90 .. 4.10) and 4.02 (...) times as long)".
   std::vector<std::string> lines;
-  /// Policies whose mechanism did nothing in some cells: pins that held no KV, a host tier in which
-  /// nothing was found; and policies with equal results.
+  /// How much of it the parts of the best policies have alone: explain() of effects.hpp.
+  std::vector<std::string> why;
+  /// Policies whose mechanism did nothing, or almost nothing, in some cells: pins that hold no KV,
+  /// a host tier in which nothing is found; and policies with equal results.
   std::vector<std::string> idle;
 };
 

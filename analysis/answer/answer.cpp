@@ -1,55 +1,19 @@
-#include "analysis/compare/answer.hpp"
+#include "analysis/answer/answer.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
 
+#include "analysis/answer/effects.hpp"
+#include "analysis/answer/sentences.hpp"
 #include "analysis/text/export_grid.hpp"
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {
 
 using Texts = std::vector<std::string>;
 using Others = std::vector<Regime::Other>;
-
-/// "1", "1 and 3", "1, 3 and 6".
-std::string listed(const Texts& texts) {
-  std::string list;
-  for (std::size_t i = 0; i < texts.size(); ++i)
-    list += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
-  return list;
-}
-
-/// "4.01 (3.9 .. 4.1)".
-std::string ratio_text(const Ratio& ratio) {
-  const auto text = [](double value) {
-    return value < 10 ? two_decimals(value) : four_digits(value);
-  };
-  if (std::isnan(ratio.interval.low)) return text(ratio.value);
-  return text(ratio.value) + " (" + text(ratio.interval.low) + " .. " + text(ratio.interval.high) +
-         ')';
-}
-
-void add_once(Texts& texts, const std::string& text) {
-  if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
-}
-
-/// Names places; their kind only where there are several.
-class PlaceNames {
- public:
-  void add(const Place& place) { add_once(kinds_, place.kind); }
-  const Texts& kinds() const { return kinds_; }
-
-  std::string operator()(const Place& place) const {
-    return (kinds_.size() > 1 ? place.kind + ", " : "") + place.gpu +
-           (place.settings.empty() ? "" : ", " + place.settings);
-  }
-
- private:
-  Texts kinds_;
-};
 
 Texts sorted(Texts texts) {
   std::ranges::sort(texts);
@@ -68,12 +32,6 @@ Texts winners_of(const Regime& regime) {
 bool same_outcome(const Regime& a, const Regime& b) {
   return winners_of(a) == winners_of(b) && sorted_names(a.next) == sorted_names(b.next) &&
          sorted_names(a.undecided) == sorted_names(b.undecided);
-}
-
-/// "at 1 job/s", "at 1 and 3 jobs/s"; empty for jobs that do not arrive at a rate.
-std::string at_rates(const Texts& rates) {
-  if (rates == Texts{"-"}) return "";
-  return "at " + listed(rates) + (rates == Texts{"1"} ? " job/s" : " jobs/s");
 }
 
 using Span = std::span<const Regime>;
@@ -132,6 +90,29 @@ std::string line_of(Span regimes, const PlaceNames& names) {
 bool all_zero(const BySeed& values) {
   return !values.empty() &&
          std::ranges::all_of(values, [](const auto& entry) { return entry.second == 0; });
+}
+
+/// The share of the KV pool that pins hold, averaged over time and repeats.
+double pinned_share(const PolicyCells& policy) {
+  const double pool_tok = mean_of(by_seed(policy.repeats, "gpu_blocks")).value *
+                          number_of(policy.repeats.front()->value("engine.block_size"));
+  const double held_tok_s = mean_of(by_seed(policy.repeats, "gap_held_tok_s")).value;
+  return held_tok_s / mean_of(by_seed(policy.repeats, "makespan_s")).value / pool_tok;
+}
+
+/// "pins no KV", "pins almost no KV (less than 2 % of the pool; its tools take longer than
+/// policy.threshold_s)"; empty if pins do hold some.
+std::string pins_text(const PolicyCells& policy) {
+  constexpr double kAlmostNone = 0.02;
+  const ConfiguredCell& cell = *policy.repeats.front();
+  const std::string retention = shown(cell.value("policy.retention"));
+  if (retention == "-" || retention == "free") return "";
+  if (all_zero(by_seed(policy.repeats, "gap_held_tok_s"))) return "pins no KV";
+  if (!(pinned_share(policy) < kAlmostNone)) return "";
+  const bool is_too_long =
+      number_of(cell.value("workload.gap_s")) > number_of(cell.value("policy.threshold_s"));
+  return std::string("pins almost no KV (less than 2 % of the pool") +
+         (is_too_long ? "; its tools take longer than policy.threshold_s)" : ")");
 }
 
 /// All figures of all repeats that do not depend on the machine.
@@ -271,12 +252,9 @@ std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
   for (const RateRow& row : rows) {
     std::map<std::string, std::string> first_with;  // results -> policy
     for (const PolicyCells& each : row.policies) {
-      const ConfiguredCell& cell = *each.repeats.front();
       const std::string subject = names(row.place) + ": " + each.variant;
-      const std::string retention = shown(cell.value("policy.retention"));
-      if (retention != "-" && retention != "free" &&
-          all_zero(by_seed(each.repeats, "gap_held_tok_s")))
-        remarks.add(subject + " pins no KV", row.jps);
+      const std::string pins = pins_text(each);
+      if (!pins.empty()) remarks.add(subject + ' ' + pins, row.jps);
       if (each.dram != "-" && all_zero(by_seed(each.repeats, "host_hit_tok")))
         remarks.add(subject + " finds nothing in host memory", row.jps);
       const auto [twin, is_new] = first_with.emplace(results_of(each), each.variant);
@@ -288,7 +266,8 @@ std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
 
 Answer answer_of(std::span<const RateRow> rows) {
   const std::vector<Regime> regimes = regimes_of(rows, kAnswerFigure);
-  return {answer_heading(regimes), answer_lines(regimes), idle_mechanisms(rows)};
+  return {answer_heading(regimes), answer_lines(regimes), explain(rows, regimes),
+          idle_mechanisms(rows)};
 }
 
 }  // namespace analysis

@@ -1,4 +1,4 @@
-#include "analysis/compare/answer.hpp"
+#include "analysis/answer/answer.hpp"
 
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/support/catch.hpp"
@@ -105,6 +105,23 @@ TEST_CASE("a policy that pins nothing, or finds nothing in host memory, is named
   CHECK(idle({{"policy", text("fcfs")}, {"policy.retention", text("free")}},
              {{"gap_held_tok_s", 0, "tok s"}})
             .empty());
+}
+
+TEST_CASE("a policy that pins almost nothing is named, with the reason if tools take too long") {
+  Settings settings = {{"policy", text("continuum")},
+                       {"policy.retention", text("pin")},
+                       {"policy.threshold_s", whole(2)},
+                       {"workload.gap_s", whole(5)},
+                       {"engine.block_size", whole(16)}};
+  const auto held = [](double tok_s) {
+    return std::vector<sweep::Figure>{
+        {"gap_held_tok_s", tok_s, "tok s"}, {"makespan_s", 100, "s"}, {"gpu_blocks", 1000, ""}};
+  };
+  CHECK(
+      idle(settings, held(0.01 * 100 * 16000)) ==
+      std::vector<std::string>{"h100-80gb: continuum pins almost no KV (less than 2 % of the "
+                               "pool; its tools take longer than policy.threshold_s) at 1 job/s"});
+  CHECK(idle(settings, held(0.1 * 100 * 16000)).empty());
 }
 
 TEST_CASE("policies with equal results are named as twins") {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/answer.hpp"
+#include "analysis/answer/answer.hpp"
 #include "analysis/compare/published.hpp"
 
 namespace analysis {

@@ -1,4 +1,4 @@
-#include "analysis/compare/rating.hpp"
+#include "analysis/answer/rating.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/rating.hpp"
+#include "analysis/answer/rating.hpp"
 #include "analysis/text/export_grid.hpp"
 
 namespace analysis {

@@ -1,0 +1,38 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/answer/answer.hpp"
+#include "analysis/text/export_grid.hpp"
+
+namespace analysis {
+
+// Which part of a policy makes it fast. The parts of a policy are its order, retention, tier,
+// prefetch, preemption and layout; each is what the keys of that part say, and off if it is as in
+// fcfs.
+
+/// What a part changes where everything else stays as it is: the figure of `with` over that of
+/// `without`, two policies of a row that differ in this part alone, off in `without`.
+struct Effect {
+  Place place;
+  std::string jps;
+  std::string part, value;  // "order", "job_fcfs"
+  std::string beside;       // the parts that both have on: "retention pin"; empty: none
+  std::string without, with;
+  Ratio ratio;
+};
+
+/// Of all rows, by one figure, in their order.
+std::vector<Effect> effects_of(std::span<const RateRow> rows, std::string_view figure);
+
+/// Numbers are rounded to four digits, except in CSV.
+Grid to_grid(std::span<const Effect> effects, GridFormat format);
+
+/// Where the best policy is ahead of fcfs by more than one part: how many times as fast as fcfs it
+/// is, and how fast each of these parts is alone, or which policy would tell. A line for each place
+/// and amount of host memory: "h100-80gb: continuum is 4.01 and 3.91 times as fast as fcfs at 3 and
+/// 10 jobs/s; order alone (job_fcfs) 3.40 and 3.28, retention alone (pin) 1.02 and 1.01".
+std::vector<std::string> explain(std::span<const RateRow> rows, std::span<const Regime> regimes);
+
+}  // namespace analysis

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <iostream>
+
+#include "analysis/cell/first_difference.hpp"
+#include "analysis/compare/config.hpp"
+#include "analysis/text/escape.hpp"
+#include "analysis/text/text_table.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
+#include "driver/commands/commands.hpp"
+
+namespace driver {
+namespace {
+
+/// One of the two cells.
+struct Side {
+  const sweep::CellRecord& record;
+  sweep::CellResult result;
+
+  std::string name() const { return "cell " + std::to_string(record.index); }
+};
+
+/// In which keys the two experiments differ.
+void print_keys(const Side& a, const Side& b) {
+  const analysis::ConfiguredCell in_a(a.record), in_b(b.record);
+  analysis::TextTable table;
+  for (const std::string& column : {std::string("differ in"), a.name(), b.name()})
+    table.add_column(column, "", analysis::TextTable::Align::left);
+  for (const auto& each : analysis::config_differences(in_a.config, in_b.config))
+    table.add_row({each.key, analysis::shown(each.a), analysis::shown(each.b)});
+  table.print(std::cout);
+}
+
+void print_actions(const Side& side, const analysis::OwnActions& own, bool has_none) {
+  constexpr std::size_t kMost = 8;
+  for (std::size_t i = 0; i < std::min(kMost, own.actions.size()); ++i)
+    std::cout << "only " << side.name() << ": " << own.actions[i] << '\n';
+  if (own.actions.size() > kMost)
+    std::cout << "only " << side.name() << ": and " << own.actions.size() - kMost << " more\n";
+  if (has_none) std::cout << "only " << side.name() << ": nothing\n";
+}
+
+/// The queue and the pool of both cells at the step of a difference, and what each does there.
+void print_difference(const std::string& what, const analysis::FirstDifference& first,
+                      const Side& a, const Side& b) {
+  std::cout << '\n';
+  if (first.step == 0) {
+    std::cout << what << ": the same in all steps\n";
+    return;
+  }
+  std::cout << what << ": first different at step " << first.step << "\n\n";
+  analysis::TextTable table;
+  table.add_column("", "", analysis::TextTable::Align::left);
+  for (const Side* side : {&a, &b})
+    table.add_column(side->name(), "", analysis::TextTable::Align::right);
+  for (const char* column : {"t_s", "n_running", "n_waiting", "n_tok", "blk_used", "blk_pinned",
+                             "blk_cached", "blk_free", "host_blk_used"})
+    table.add_row({column, analysis::at_step(a.result, first.a, column),
+                   analysis::at_step(b.result, first.b, column)});
+  table.print(std::cout);
+  std::cout << '\n';
+  print_actions(a, first.a, first.a.actions.empty());
+  print_actions(b, first.b, first.b.actions.empty());
+}
+
+}  // namespace
+
+int diff(const Options& options) {
+  sweep::ArchiveReader reader = open_archive(options.arguments[0]);
+  const auto side = [&](const std::string& word) {
+    const sweep::CellRecord& record = finished_cell(reader, word);
+    return Side{record, reader.load(record.index).result};
+  };
+  const Side a = side(options.arguments[1]), b = side(options.arguments[2]);
+  for (const Side* each : {&a, &b})
+    std::cout << each->name() << ": " << analysis::terminal_text(each->record.label) << '\n';
+  std::cout << '\n';
+  print_keys(a, b);
+  print_difference("KV events", analysis::first_kv_apart(a.result, b.result), a, b);
+  print_difference("Scheduling", analysis::first_scheduled_apart(a.result, b.result), a, b);
+  return kOk;
+}
+
+}  // namespace driver

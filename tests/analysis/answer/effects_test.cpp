@@ -1,0 +1,94 @@
+#include "analysis/answer/effects.hpp"
+
+#include "tests/analysis/archived_cells.hpp"
+#include "tests/support/catch.hpp"
+
+using analysis::Effect;
+using analysis::RateRow;
+
+namespace {
+
+/// Cells of the policies that fcfs, its parts and continuum are, with one job completion time each.
+class Policies {
+ public:
+  Policies& add(const std::string& name, const std::string& order, const std::string& retention,
+                double jct_s) {
+    Settings settings = {{"policy", text(name)},
+                         {"jps", whole(3)},
+                         {"policy.order", text(order)},
+                         {"policy.retention", text(retention)},
+                         {"policy.tier", text("none")}};
+    if (order == "job_fcfs") settings["policy.victim"] = text("last_unpinned");
+    if (retention == "pin") settings["policy.ttl_s"] = whole(2);
+    archive_.add(settings, jct_s);
+    return *this;
+  }
+
+  std::vector<Effect> effects() const {
+    const auto cells = archive_.cells();
+    return effects_of(arrange(analysis::with_results(cells)), analysis::kAnswerFigure);
+  }
+
+  std::vector<std::string> why() const {
+    const auto cells = archive_.cells();
+    return analysis::answer_of(arrange(analysis::with_results(cells))).why;
+  }
+
+ private:
+  ArchivedCells archive_;
+};
+
+Policies all_four() {
+  Policies policies;
+  policies.add("fcfs", "fcfs", "free", 200).add("job_fcfs", "job_fcfs", "free", 80);
+  policies.add("pin", "fcfs", "pin", 190).add("continuum", "job_fcfs", "pin", 50);
+  return policies;
+}
+
+}  // namespace
+
+TEST_CASE("a part's effect is that of policies which differ in it alone, beside each other part") {
+  const std::vector<Effect> effects = all_four().effects();
+  REQUIRE(effects.size() == 4);
+  const auto ratio = [&](const std::string& with, const std::string& without) {
+    for (const Effect& each : effects)
+      if (each.with == with && each.without == without) return each.ratio.value;
+    return sweep::kNotObserved;
+  };
+  CHECK(ratio("job_fcfs", "fcfs") == Approx(0.4));
+  CHECK(ratio("pin", "fcfs") == Approx(0.95));
+  CHECK(ratio("continuum", "job_fcfs") == Approx(50.0 / 80));
+  CHECK(ratio("continuum", "pin") == Approx(50.0 / 190));
+  CHECK((effects[0].part == "order" && effects[0].value == "job_fcfs"));
+  CHECK(effects[0].beside.empty());
+  CHECK(effects.back().beside == "retention pin");
+}
+
+TEST_CASE("policies that differ in two parts, or in the parameters of one, have no effect") {
+  Policies policies;
+  policies.add("fcfs", "fcfs", "free", 200).add("continuum", "job_fcfs", "pin", 50);
+  CHECK(policies.effects().empty());
+}
+
+TEST_CASE("the best policy is explained by what its parts are worth alone") {
+  CHECK(all_four().why() ==
+        std::vector<std::string>{"h100-80gb: at 3 jobs/s continuum is 4.00 times as fast as fcfs; "
+                                 "order alone (job_fcfs) 2.50, retention alone (pin) 1.05"});
+}
+
+TEST_CASE("what would explain the best policy and did not run is named") {
+  Policies policies;
+  policies.add("fcfs", "fcfs", "free", 200).add("job_fcfs", "job_fcfs", "free", 80);
+  policies.add("continuum", "job_fcfs", "pin", 50);
+  CHECK(policies.why() ==
+        std::vector<std::string>{
+            "h100-80gb: at 3 jobs/s continuum is 4.00 times as fast as fcfs; order alone "
+            "(job_fcfs) 2.50, retention alone did not run (policy pin)"});
+}
+
+TEST_CASE("a policy that ties with one of fewer parts is not explained by its further parts") {
+  Policies policies;
+  policies.add("fcfs", "fcfs", "free", 200).add("job_fcfs", "job_fcfs", "free", 50.1);
+  policies.add("continuum", "job_fcfs", "pin", 50);
+  CHECK(policies.why().empty());
+}
