@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,7 +37,7 @@ struct ClaimPoint {
   double high = std::numeric_limits<double>::infinity();  // inclusive
 };
 
-/// A statement of a publication that archived cells can confirm or refute.
+/// A statement of a publication that archived cells reproduce or not.
 struct Claim {
   std::string id, set;
   std::string says, source;
@@ -44,7 +45,7 @@ struct Claim {
   std::string experiment;   // the file of sweeps/experiments that runs the cells; may be empty
   bool pooled = false;      // compute the metric over all matching cells of a repeat together
   std::size_t repeats = 3;  // needed for a verdict; 1 if arrivals do not affect the number
-  CellFilter circular;      // cells with a cost model that takes the claimed quantity as input
+  CellFilter assumed;       // cells with a cost model that takes the claimed quantity as input
   std::vector<ClaimPoint> points;
 };
 
@@ -53,10 +54,10 @@ struct Claim {
 std::vector<Claim> load_claims(const std::string& path, std::span<const Published> published);
 
 enum class Verdict : std::uint8_t {
-  confirmed,  // the interval of the number lies within the claimed limits
-  refuted,    // it lies outside
-  undecided,  // it crosses a limit, or there are too few repeats or no cells
-  circular,   // the number is an input of the cost model
+  reproduced,      // the interval of the number lies within the claimed limits
+  not_reproduced,  // it lies outside
+  undecided,       // it crosses a limit, or there are too few repeats or no cells
+  assumed,         // the number follows from an input of the model
 };
 std::string_view verdict_name(Verdict verdict);
 
@@ -66,7 +67,9 @@ struct ClaimRow {
   const ClaimPoint* point;
   std::string kind;  // "MODELLED (sim, published)", "MEASURED (cuda)"; empty without cells
   Verdict verdict = Verdict::undecided;
-  std::string reason{};  // set for every verdict except confirmed
+  /// Of a ratio that is claimed to lie above or below 1: whether it does, whatever its size.
+  std::optional<Verdict> direction{};
+  std::string reason{};  // set for every verdict except reproduced
   Estimate ours{};
   std::string card{};  // the card of its cells, if it is not the publication's
 };
@@ -83,9 +86,11 @@ using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_
 std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
                                    std::span<const ConfiguredCell> cells, const LoadTable& load);
 
-/// The verdict over all rows of a claim and kind: refuted if one is, else undecided if one is, else
-/// circular if one is, else confirmed.
+/// The verdict over all rows of a claim and kind: not reproduced if one is, else undecided if one
+/// is, else assumed if one is, else reproduced.
 Verdict overall(std::span<const ClaimRow> rows);
+/// The same over the directions; empty if no row has one.
+std::optional<Verdict> overall_direction(std::span<const ClaimRow> rows);
 
 /// Claims with their verdicts over some archives.
 struct ClaimReport {

@@ -145,14 +145,38 @@ void decide(ClaimRow& row) {
   const Interval interval = has_interval ? row.ours.interval : Interval{ours, ours};
   const bool low_in = within(point, interval.low), high_in = within(point, interval.high);
   if (low_in && high_in) {
-    row.verdict = Verdict::confirmed;
+    row.verdict = Verdict::reproduced;
   } else if (interval.high < point.low || interval.low > point.high) {
-    row.verdict = Verdict::refuted;
+    row.verdict = Verdict::not_reproduced;
     row.reason = limit_text(point, ours);
   } else {
     row.reason = "the interval crosses " +
                  four_digits(low_in || interval.low > point.low ? point.high : point.low);
   }
+}
+
+/// Whether the claimed ratio lies above 1 or below; none within 1 % of it.
+int claimed_side(const ClaimPoint& point) {
+  constexpr double kEqual = 0.01;
+  if (!point.is_ratio) return 0;
+  if (!std::isnan(point.published)) {
+    if (std::abs(point.published - 1) < kEqual) return 0;
+    return point.published > 1 ? 1 : -1;
+  }
+  return point.low >= 1 ? 1 : point.high <= 1 ? -1 : 0;
+}
+
+std::optional<Verdict> direction_of(const ClaimRow& row) {
+  const int side = claimed_side(*row.point);
+  if (side == 0) return std::nullopt;
+  if (row.verdict == Verdict::assumed) return Verdict::assumed;
+  if (row.ours.repeats < row.claim->repeats) return Verdict::undecided;
+  const bool has_interval = !std::isnan(row.ours.interval.low);
+  if (!has_interval && row.ours.repeats >= kFewestRepeats) return Verdict::undecided;
+  const double low = has_interval ? row.ours.interval.low : row.ours.value,
+               high = has_interval ? row.ours.interval.high : row.ours.value;
+  if (low <= 1 && high >= 1) return Verdict::undecided;
+  return (low > 1) == (side > 0) ? Verdict::reproduced : Verdict::not_reproduced;
 }
 
 /// A row, and whether it has no figure because there are no cells, not because of their contents.
@@ -175,9 +199,9 @@ Judged judge(const Claim& claim, const ClaimPoint& point, const FiguresKind& kin
     } else {
       measure(row, value, load);
     }
-    if (!claim.circular.empty() && matches(*value.begin()->second.front(), claim.circular)) {
-      row.verdict = Verdict::circular;
-      row.reason = "an input: " + shown_filter(claim.circular);
+    if (!claim.assumed.empty() && matches(*value.begin()->second.front(), claim.assumed)) {
+      row.verdict = Verdict::assumed;
+      row.reason = "an input: " + shown_filter(claim.assumed);
     } else {
       decide(row);
     }
@@ -187,6 +211,7 @@ Judged judge(const Claim& claim, const ClaimPoint& point, const FiguresKind& kin
   } catch (const CannotJudge& why) {
     row.reason = why.what();
   }
+  row.direction = direction_of(row);
   return judged;
 }
 
@@ -213,6 +238,12 @@ std::map<FiguresKind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
     if (seen.insert(cell.record->key).second) kinds[kind_of(cell)].push_back(&cell);
   }
   return kinds;
+}
+
+Verdict together(const std::vector<Verdict>& verdicts) {
+  for (const Verdict decisive : {Verdict::not_reproduced, Verdict::undecided, Verdict::assumed})
+    if (std::ranges::find(verdicts, decisive) != verdicts.end()) return decisive;
+  return Verdict::reproduced;
 }
 
 bool has_figure(const Judged& judged) { return !std::isnan(judged.row.ours.value); }
@@ -255,7 +286,7 @@ std::string place_of(const ClaimRow& row) {
 }
 
 std::string_view verdict_name(Verdict verdict) {
-  constexpr std::string_view kNames[] = {"confirmed", "refuted", "undecided", "circular"};
+  constexpr std::string_view kNames[] = {"reproduced", "not reproduced", "undecided", "assumed"};
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
@@ -273,9 +304,17 @@ std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
 }
 
 Verdict overall(std::span<const ClaimRow> rows) {
-  for (const Verdict decisive : {Verdict::refuted, Verdict::undecided, Verdict::circular})
-    if (std::ranges::find(rows, decisive, &ClaimRow::verdict) != rows.end()) return decisive;
-  return Verdict::confirmed;
+  std::vector<Verdict> verdicts;
+  for (const ClaimRow& row : rows) verdicts.push_back(row.verdict);
+  return together(verdicts);
+}
+
+std::optional<Verdict> overall_direction(std::span<const ClaimRow> rows) {
+  std::vector<Verdict> verdicts;
+  for (const ClaimRow& row : rows)
+    if (row.direction) verdicts.push_back(*row.direction);
+  if (verdicts.empty()) return std::nullopt;
+  return together(verdicts);
 }
 
 }  // namespace analysis

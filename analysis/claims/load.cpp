@@ -13,11 +13,11 @@ constexpr std::string_view kAt = "at.";
 const std::vector<std::string> kWords = {"says",   "source",    "metric",   "experiment",
                                          "pooled", "cells",     "repeats",  "low",
                                          "high",   "tolerance", "published"};
-const std::vector<std::string> kFilters = {"where.", "value.", "base.", "circular."};
+const std::vector<std::string> kFilters = {"where.", "value.", "base.", "assumed."};
 
 /// The settings of a claim, or those of one of its points.
 struct Draft {
-  CellFilter where, value, base, circular;
+  CellFilter where, value, base, assumed;
   sweep::ParamMap words;
 };
 
@@ -53,7 +53,7 @@ void set(Draft& draft, const std::string& key, const sweep::Param& param) {
     CellFilter& filter = prefix == "where."   ? draft.where
                          : prefix == "value." ? draft.value
                          : prefix == "base."  ? draft.base
-                                              : draft.circular;
+                                              : draft.assumed;
     filter[key.substr(prefix.size())] = alternatives(param.value);
     return;
   }
@@ -212,7 +212,7 @@ Claim finished(const DraftClaim& draft, std::span<const Published> published) {
   claim.experiment = text(draft, "experiment", false);
   claim.pooled = word<bool>(draft.common, "pooled", "true or false").value_or(false);
   claim.repeats = count(draft.common, "repeats", 3);
-  claim.circular = draft.common.circular;
+  claim.assumed = draft.common.assumed;
   for (const auto& [name, own] : draft.points)
     claim.points.push_back(finished_point(draft, name, own, claim.metric, published));
   if (claim.points.empty())

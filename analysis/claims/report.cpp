@@ -56,18 +56,23 @@ std::string verdict_text(const ClaimRow& row, GridFormat format) {
   return format == GridFormat::md ? "**" + name + "**" : name;
 }
 
+std::string direction_text(std::optional<Verdict> direction) {
+  return direction ? std::string(verdict_name(*direction)) : "";
+}
+
 using Rows = std::vector<ClaimRow>;
 
 Grid grid_for_people(const Rows& rows, GridFormat format) {
   Grid grid;
-  grid.columns = {{"claim", "", false},   {"at", "", false},   {"verdict", "", false},
-                  {"ours", ""},           {"95 %", "", false}, {"published", ""},
-                  {"claimed", "", false}, {"repeats", ""},     {"because", "", false}};
+  grid.columns = {{"claim", "", false},     {"at", "", false},      {"verdict", "", false},
+                  {"direction", "", false}, {"ours", ""},           {"95 %", "", false},
+                  {"published", ""},        {"claimed", "", false}, {"repeats", ""},
+                  {"because", "", false}};
   for (const ClaimRow& row : rows) {
     grid.rows.push_back({row.claim->id, place_of(row), verdict_text(row, format),
-                         four_digits(row.ours.value), interval_text(row.ours.interval),
-                         four_digits(row.point->published), limits_text(*row.point),
-                         std::to_string(row.ours.repeats), row.reason});
+                         direction_text(row.direction), four_digits(row.ours.value),
+                         interval_text(row.ours.interval), four_digits(row.point->published),
+                         limits_text(*row.point), std::to_string(row.ours.repeats), row.reason});
   }
   return grid;
 }
@@ -75,24 +80,25 @@ Grid grid_for_people(const Rows& rows, GridFormat format) {
 Grid grid_for_programs(const ClaimReport& report) {
   Grid grid;
   for (const char* name :
-       {"set", "claim", "at", "verdict", "ours", "low95", "high95", "published", "claimed_low",
-        "claimed_high", "repeats", "figures", "because", "metric", "says", "source"})
+       {"set", "claim", "at", "verdict", "direction", "ours", "low95", "high95", "published",
+        "claimed_low", "claimed_high", "repeats", "figures", "because", "metric", "says", "source"})
     grid.columns.push_back({name, ""});
   const auto limit = [](double value) { return std::isinf(value) ? "" : exact_number(value); };
   for (const ClaimRow& row : report.rows) {
     const Claim& claim = *row.claim;
     const ClaimPoint& point = *row.point;
     grid.rows.push_back({claim.set, claim.id, place_of(row), std::string(verdict_name(row.verdict)),
-                         exact_number(row.ours.value), exact_number(row.ours.interval.low),
-                         exact_number(row.ours.interval.high), exact_number(point.published),
-                         limit(point.low), limit(point.high), std::to_string(row.ours.repeats),
-                         row.kind, row.reason, claim.metric, claim.says, claim.source});
+                         direction_text(row.direction), exact_number(row.ours.value),
+                         exact_number(row.ours.interval.low), exact_number(row.ours.interval.high),
+                         exact_number(point.published), limit(point.low), limit(point.high),
+                         std::to_string(row.ours.repeats), row.kind, row.reason, claim.metric,
+                         claim.says, claim.source});
   }
   return grid;
 }
 
-/// Prints "R-5 refuted: Continuum is ...", and the number of each verdict. A claim with a point
-/// without results stays open.
+/// Prints "R-5 not reproduced, its direction is: Continuum is ...", and the number of each verdict.
+/// A claim with a point without results stays open.
 void print_words(const Rows& of_kind, const Rows& without_result, GridFormat format,
                  std::ostream& out) {
   std::map<Verdict, int> counts;
@@ -106,8 +112,10 @@ void print_words(const Rows& of_kind, const Rows& without_result, GridFormat for
                            [&](const ClaimRow& row) { return row.claim == &claim; });
     const Verdict verdict = overall(rows);
     ++counts[verdict];
-    out << bullet << terminal_text(claim.id) << ' ' << verdict_name(verdict) << ": "
-        << terminal_text(claim.says) << " (" << terminal_text(claim.source) << "; "
+    out << bullet << terminal_text(claim.id) << ' ' << verdict_name(verdict);
+    if (const auto direction = overall_direction(rows); direction && *direction != verdict)
+      out << " (direction " << verdict_name(*direction) << ')';
+    out << ": " << terminal_text(claim.says) << " (" << terminal_text(claim.source) << "; "
         << terminal_text(claim.metric) << ")\n";
   }
   out << '\n';

@@ -65,7 +65,11 @@ void add_claim(JsonLine& json, const ClaimRow& row) {
   json.text(place_of(row)).key("says").text(claim.says).key("source").text(claim.source);
   json.key("metric").text(claim.metric).key("is_ratio").boolean(row.point->is_ratio);
   json.key("kind").text(row.kind);
-  json.key("verdict").text(verdict_name(row.verdict)).key("reason").text(row.reason);
+  json.key("verdict").text(verdict_name(row.verdict));
+  json.key("direction")
+      .text(row.direction ? verdict_name(*row.direction) : "")
+      .key("reason")
+      .text(row.reason);
   add_brief(json.key("ours"), row.ours.value);
   json.key("interval");
   add_interval(json, row.ours.interval);

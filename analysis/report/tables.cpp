@@ -138,7 +138,7 @@ ReportTable fit_table(const Report& report, const std::string& kind) {
 
 ReportTable claim_table(const Report& report, const std::string& kind) {
   ReportTable table{"Claims", kind.empty() ? "without results" : kind, {}, report.claims.sources};
-  for (const char* name : {"set", "claim", "at", "verdict"})
+  for (const char* name : {"set", "claim", "at", "verdict", "direction"})
     table.grid.columns.push_back({name, "", false});
   for (const char* name : {"ours", "published", "repeats"})
     table.grid.columns.push_back({name, ""});
@@ -147,9 +147,10 @@ ReportTable claim_table(const Report& report, const std::string& kind) {
   for (const ClaimRow& row : report.claims.rows) {
     if (row.kind != kind) continue;
     table.grid.rows.push_back({row.claim->set, row.claim->id, place_of(row),
-                               std::string(verdict_name(row.verdict)), four_digits(row.ours.value),
-                               four_digits(row.point->published), std::to_string(row.ours.repeats),
-                               row.claim->says, row.reason});
+                               std::string(verdict_name(row.verdict)),
+                               std::string(row.direction ? verdict_name(*row.direction) : ""),
+                               four_digits(row.ours.value), four_digits(row.point->published),
+                               std::to_string(row.ours.repeats), row.claim->says, row.reason});
   }
   return table;
 }

@@ -17,7 +17,8 @@ constexpr Command kCommands[] = {
      "checks an archive (exit code 5: damaged), or whether two hold the same results (3: not)", 1,
      2, "equal", true},
     {"claims", "claims A.h5 [B.h5...]",
-     "judges published claims by the cells of archives: confirmed, refuted, undecided or circular",
+     "judges published claims by the cells of archives: reproduced, not reproduced, undecided, or "
+     "assumed by the model",
      1, kManyArchives, "set format profiles", true},
     {"compare", "compare A.h5 [B.h5]",
      "prints the ratios of a figure between cells that differ only in the named keys", 1, 2,

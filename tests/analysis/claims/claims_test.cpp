@@ -92,9 +92,9 @@ TEST_CASE("cards that a claim is decided for have rows of their own, the publica
   const auto rows = court.rows();
   REQUIRE(rows.size() == 2);
   CHECK(place_of(rows[0]) == "");
-  CHECK(rows[0].verdict == Verdict::confirmed);
+  CHECK(rows[0].verdict == Verdict::reproduced);
   CHECK(place_of(rows[1]) == "on h200");
-  CHECK(rows[1].verdict == Verdict::refuted);
+  CHECK(rows[1].verdict == Verdict::not_reproduced);
 }
 
 TEST_CASE("a claim says nothing about a card without results where another has some", "[claims]") {
@@ -104,12 +104,12 @@ TEST_CASE("a claim says nothing about a card without results where another has s
   CHECK(place_of(court.row()) == "on h200");
 }
 
-TEST_CASE("a claim is confirmed when its interval lies within the limits", "[claims]") {
+TEST_CASE("a claim is reproduced when its interval lies within the limits", "[claims]") {
   Court court(kRatio);
   court.add("fcfs", {350, 340, 360});
   court.add("continuum", {100, 100, 100});
   const ClaimRow row = court.row();
-  CHECK(row.verdict == Verdict::confirmed);
+  CHECK(row.verdict == Verdict::reproduced);
   CHECK(row.ours.value == Approx(std::cbrt(3.4 * 3.5 * 3.6)));
   CHECK(row.ours.repeats == 3);
   CHECK((row.ours.interval.low == Approx(3.2592) && row.ours.interval.high == Approx(3.7565)));
@@ -117,14 +117,34 @@ TEST_CASE("a claim is confirmed when its interval lies within the limits", "[cla
   CHECK(row.kind == "MODELLED (sim)");
 }
 
-TEST_CASE("a claim is refuted when its interval lies outside", "[claims]") {
+TEST_CASE("a claim is not reproduced when its interval lies outside", "[claims]") {
   for (const double fcfs : {290.0, 410.0}) {
     Court court(kRatio);
     court.add("fcfs", {fcfs - 2, fcfs, fcfs + 2});
     court.add("continuum", {100, 100, 100});
-    CHECK(court.row().verdict == Verdict::refuted);
+    CHECK(court.row().verdict == Verdict::not_reproduced);
     CHECK_THAT(court.row().reason, Contains(fcfs < 300 ? "below 3" : "above 4"));
   }
+}
+
+TEST_CASE("a ratio's direction is judged apart from its size", "[claims]") {
+  const auto judged = [](double fcfs, double spread) {
+    Court court(kRatio);
+    court.add("fcfs", {fcfs - spread, fcfs, fcfs + spread});
+    court.add("continuum", {100, 100, 100});
+    return court.row();
+  };
+  CHECK(judged(200, 1).verdict == Verdict::not_reproduced);
+  CHECK(judged(200, 1).direction == Verdict::reproduced);
+  CHECK(judged(50, 1).direction == Verdict::not_reproduced);
+  CHECK(judged(110, 30).direction == Verdict::undecided);
+}
+
+TEST_CASE("a claim that two figures are about equal has no direction", "[claims]") {
+  Court court(std::string(kRatio) + "published = 1.0\n");
+  court.add("fcfs", {350, 340, 360});
+  court.add("continuum", {100, 100, 100});
+  CHECK_FALSE(court.row().direction);
 }
 
 TEST_CASE("a claim is undecided when its interval crosses a limit", "[claims]") {
@@ -149,31 +169,31 @@ TEST_CASE("one repeat decides what does not depend on arrivals", "[claims]") {
   Court court(std::string(kRatio) + "repeats = 1\n");
   court.add("fcfs", {350});
   court.add("continuum", {100});
-  CHECK(court.row().verdict == Verdict::confirmed);
+  CHECK(court.row().verdict == Verdict::reproduced);
 }
 
 TEST_CASE("repeats of one seed are compared with each other", "[claims]") {
   Court court(kRatio);
   court.add("fcfs", {350, 700, 35});
   court.add("continuum", {100, 200, 10, 100'000});  // the fourth has no partner
-  CHECK(court.row().verdict == Verdict::confirmed);
+  CHECK(court.row().verdict == Verdict::reproduced);
   CHECK(court.row().ours.repeats == 3);
 }
 
-TEST_CASE("a number that the cost model was given is circular, and shown", "[claims]") {
-  Court court(std::string(kRatio) + "circular.sim.cost_model = \"published\"\n");
+TEST_CASE("a number that the cost model was given is assumed, and shown", "[claims]") {
+  Court court(std::string(kRatio) + "assumed.sim.cost_model = \"published\"\n");
   court.add("fcfs", {350, 350, 350}, {{"sim.cost_model", text("published")}});
   court.add("continuum", {100, 100, 100}, {{"sim.cost_model", text("published")}});
-  CHECK(court.row().verdict == Verdict::circular);
+  CHECK(court.row().verdict == Verdict::assumed);
   CHECK(court.row().ours.value == Approx(3.5));
   CHECK_THAT(court.row().reason, Contains("an input: sim.cost_model=published"));
 }
 
-TEST_CASE("a circular claim is decided where the model has other sources", "[claims]") {
-  Court court(std::string(kRatio) + "circular.sim.cost_model = \"published\"\n");
+TEST_CASE("an assumed claim is decided where the model has other sources", "[claims]") {
+  Court court(std::string(kRatio) + "assumed.sim.cost_model = \"published\"\n");
   court.add("fcfs", {350, 350, 350}, {{"sim.cost_model", text("kernels")}});
   court.add("continuum", {100, 100, 100}, {{"sim.cost_model", text("kernels")}});
-  CHECK(court.row().verdict == Verdict::confirmed);
+  CHECK(court.row().verdict == Verdict::reproduced);
   CHECK(court.row().kind == "MODELLED (sim, kernels)");
 }
 
@@ -224,8 +244,8 @@ TEST_CASE("measured and modelled figures are judged apart", "[claims]") {
   }
   const auto rows = court.rows();
   REQUIRE(rows.size() == 2);
-  CHECK((rows[0].kind == "MEASURED (cuda)" && rows[0].verdict == Verdict::refuted));
-  CHECK((rows[1].kind == "MODELLED (sim)" && rows[1].verdict == Verdict::confirmed));
+  CHECK((rows[0].kind == "MEASURED (cuda)" && rows[0].verdict == Verdict::not_reproduced));
+  CHECK((rows[1].kind == "MODELLED (sim)" && rows[1].verdict == Verdict::reproduced));
 }
 
 TEST_CASE("an emulated pool and the real one are judged apart", "[claims]") {
@@ -248,7 +268,7 @@ TEST_CASE("the same cell in two archives counts once", "[claims]") {
       "[S]\nsays = \"x\"\nsource = \"y\"\nmetric = \"cells\"\npooled = true\nrepeats = 1\n"
       "low = 1\nhigh = 1\n");
   for (int copy = 0; copy < 3; ++copy) pool.add("fcfs", {350});
-  CHECK(pool.row().verdict == Verdict::confirmed);
+  CHECK(pool.row().verdict == Verdict::reproduced);
 }
 
 TEST_CASE("cells that differ in more than their seed are not mixed", "[claims]") {
@@ -278,7 +298,7 @@ TEST_CASE("a pool takes all of a repeat's cells together, and must be whole", "[
   court.add("lmcache", {1, 1, 1});
   CHECK_THAT(court.row().reason, Contains("a repeat has 1 cells of the 2"));
   court.add("continuum", {20, 18, 22});
-  CHECK(court.row().verdict == Verdict::confirmed);
+  CHECK(court.row().verdict == Verdict::reproduced);
   CHECK(court.row().ours.value == Approx(30));
 }
 
@@ -293,20 +313,21 @@ TEST_CASE("points of a claim have conditions and limits of their own", "[claims]
   REQUIRE(rows.size() == 2);
   CHECK((rows[0].point->name == "jps-3" && rows[0].ours.value == Approx(50)));
   CHECK((rows[1].point->name == "jps-6" && rows[1].ours.value == Approx(150)));
-  CHECK(analysis::overall(rows) == Verdict::confirmed);
+  CHECK(analysis::overall(rows) == Verdict::reproduced);
 }
 
-TEST_CASE("one refuted point refutes a claim, one undecided leaves it open", "[claims]") {
+TEST_CASE("one point that is not reproduced decides a claim, one undecided leaves it open",
+          "[claims]") {
   const auto together = [](std::initializer_list<Verdict> verdicts) {
     std::vector<ClaimRow> rows;
     for (const Verdict verdict : verdicts) rows.push_back({nullptr, nullptr, "", verdict});
     return analysis::overall(rows);
   };
   using enum Verdict;
-  CHECK(together({confirmed, confirmed}) == confirmed);
-  CHECK(together({confirmed, undecided}) == undecided);
-  CHECK(together({undecided, refuted, circular}) == refuted);
-  CHECK(together({circular, confirmed}) == circular);
+  CHECK(together({reproduced, reproduced}) == reproduced);
+  CHECK(together({reproduced, undecided}) == undecided);
+  CHECK(together({undecided, not_reproduced, assumed}) == not_reproduced);
+  CHECK(together({assumed, reproduced}) == assumed);
 }
 
 TEST_CASE("a key that a cell lacks is asked for with a dash", "[claims]") {
@@ -365,11 +386,12 @@ TEST_CASE("tables show verdict, numbers, limits and words", "[claims]") {
   print_claims(report, GridFormat::md, md);
   print_claims(report, GridFormat::csv, csv);
   CHECK_THAT(text.str(), Contains("claims of page, MODELLED (sim)") && Contains("3.380") &&
-                             Contains("3 .. 4") && Contains("1 confirmed"));
-  CHECK_THAT(text.str(), Contains("R-5 confirmed: pinning is 3.5 times as fast (a page"));
-  CHECK_THAT(md.str(), Contains("### claims of page") && Contains("**confirmed**"));
-  CHECK_THAT(csv.str(), Contains("set,claim,at,verdict,") &&
-                            Contains("page,R-5,,confirmed,3.499") && Contains(",3.38,3,4,3,"));
+                             Contains("3 .. 4") && Contains("1 reproduced"));
+  CHECK_THAT(text.str(), Contains("R-5 reproduced: pinning is 3.5 times as fast (a page"));
+  CHECK_THAT(md.str(), Contains("### claims of page") && Contains("**reproduced**"));
+  CHECK_THAT(csv.str(), Contains("set,claim,at,verdict,direction,") &&
+                            Contains("page,R-5,,reproduced,reproduced,3.499") &&
+                            Contains(",3.38,3,4,3,"));
 }
 
 TEST_CASE("decided claims come first, and a set that no cell concerns is one line", "[claims]") {
@@ -381,7 +403,7 @@ TEST_CASE("decided claims come first, and a set that no cell concerns is one lin
   const ClaimReport report{court.claims, court.rows(), {}};
   std::ostringstream text;
   print_claims(report, GridFormat::text, text);
-  CHECK(text.str().find("B confirmed") < text.str().find("A undecided"));
+  CHECK(text.str().find("B reproduced") < text.str().find("A undecided"));
   const Court empty(kRatio);
   const ClaimReport none{empty.claims, empty.rows(), {}};
   std::ostringstream line;
@@ -406,7 +428,7 @@ TEST_CASE("modelled and measured figures have tables of their own, each with its
   CHECK((cuda < sim && sim < none && none != std::string::npos));
   const std::string modelled = text.substr(sim, none - sim);
   CHECK_THAT(modelled, Contains("now") && !Contains("never "));
-  CHECK(modelled.find("confirmed") == modelled.rfind("confirmed"));
+  CHECK_THAT(modelled, Contains("now  reproduced"));
   CHECK_THAT(modelled, Contains("R-5 undecided:"));  // a point has no result
 }
 

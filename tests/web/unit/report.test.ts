@@ -212,8 +212,8 @@ it("turns add up, and what was not observed stays a gap", () => {
 });
 
 it("verdicts are counted, most first", () => {
-  const rows = ["undecided", "confirmed", "undecided"].map((verdict) => ({ verdict }) as ClaimRow);
-  expect(verdicts(rows)).toBe("2 undecided, 1 confirmed");
+  const rows = ["undecided", "reproduced", "undecided"].map((verdict) => ({ verdict }) as ClaimRow);
+  expect(verdicts(rows)).toBe("2 undecided, 1 reproduced");
 });
 
 it("numbers of a column line up, and margins have a decimal", () => {

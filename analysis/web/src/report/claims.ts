@@ -52,12 +52,15 @@ const maybe = (value: string): Cell =>
 
 function claimCells(row: ClaimRow, before: ClaimRow | undefined): Cell[] {
   const is_first = before === undefined || nameOf(before) !== nameOf(row);
-  const reason = row.reason !== "" && h("div", { class: "small muted" }, row.reason);
+  const small = (words: string) => h("div", { class: "small muted" }, words);
+  const reason = row.reason !== "" && small(row.reason);
+  const direction = row.direction !== "" && row.direction !== row.verdict &&
+    small(`direction: ${row.direction}`);
   return [
     claimHead(row, is_first), row.at === "" ? { ...text("–"), class: "none" } : text(row.at),
     {
       class: "wrap",
-      content: [h("span", { class: `verdict ${row.verdict}` }, row.verdict), reason],
+      content: [h("span", { class: `verdict ${row.verdict}` }, row.verdict), direction, reason],
     },
     number(num(row.ours)), maybe(interval(row.interval)), number(num(row.published)),
     maybe(limits(row)), number(row.repeats),
@@ -83,7 +86,7 @@ function claimSets(rows: ClaimRow[]): HTMLElement {
   }));
 }
 
-/** "41 undecided, 5 confirmed", most first. */
+/** "41 undecided, 5 reproduced", most first. */
 export function verdicts(rows: ClaimRow[]): string {
   const counts = new Map<string, number>();
   for (const { verdict } of rows) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
@@ -93,7 +96,7 @@ export function verdicts(rows: ClaimRow[]): string {
 
 function claimsCsv(report: Report): CsvColumn[] {
   return table(report.claims, {
-    set: (r) => r.set, id: (r) => r.id, at: (r) => r.at, verdict: (r) => r.verdict,
+    set: (r) => r.set, id: (r) => r.id, at: (r) => r.at, verdict: (r) => r.verdict, direction: (r) => r.direction,
     figures: (r) => r.kind, ours: (r) => r.ours, low95: (r) => r.interval?.[0],
     high95: (r) => r.interval?.[1], published: (r) => r.published, claimed_low: (r) => r.low,
     claimed_high: (r) => r.high, repeats: (r) => r.repeats, reason: (r) => r.reason,

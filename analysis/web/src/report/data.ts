@@ -176,6 +176,8 @@ export interface ClaimRow {
   is_ratio: boolean;
   kind: string;
   verdict: string;
+  /** Of a ratio that is claimed to lie above or below 1, whether it does; else empty. */
+  direction: string;
   reason: string;
   ours: Maybe;
   interval: Interval;
