@@ -264,10 +264,11 @@ std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
   return remarks.lines();
 }
 
-Answer answer_of(std::span<const RateRow> rows) {
+Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts) {
   const std::vector<Regime> regimes = regimes_of(rows, kAnswerFigure);
-  return {answer_heading(regimes), answer_lines(regimes), explain(rows, regimes),
-          idle_mechanisms(rows)};
+  const std::vector<ContrastResult> results = contrast_results(contrasts, rows, kAnswerFigure);
+  return {answer_heading(regimes), contrast_lines(contrasts, results), answer_lines(regimes),
+          explain(rows, regimes), idle_mechanisms(rows)};
 }
 
 }  // namespace analysis

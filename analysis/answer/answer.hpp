@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/answer/arrangement.hpp"
+#include "analysis/answer/contrasts.hpp"
 #include "analysis/compare/decision.hpp"
 
 namespace analysis {
@@ -44,6 +45,8 @@ std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure
 struct Answer {
   /// What is compared, of which kind and over how many seeds; empty without regimes.
   std::string heading;
+  /// The comparisons that the sweep declared: contrast_lines(); empty if it declared none.
+  std::vector<std::string> declared;
   /// A line for each place and amount of host memory: "h100-80gb with 16 GiB: at 3 and 6 jobs/s
   /// continuum is best (next: fcfs, 4.01 (3.90 .. 4.10) and 4.02 (...) times as long)".
   std::vector<std::string> lines;
@@ -55,7 +58,7 @@ struct Answer {
 };
 
 /// By kAnswerFigure.
-Answer answer_of(std::span<const RateRow> rows);
+Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts = {});
 
 std::vector<std::string> answer_lines(std::span<const Regime> regimes);
 std::string answer_heading(std::span<const Regime> regimes);

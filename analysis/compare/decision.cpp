@@ -13,20 +13,6 @@ bool is_worse(const Ratio& ratio, Direction direction) {
   return direction == Direction::higher ? ratio.sign < 0 : ratio.sign > 0;
 }
 
-/// Holm's rule: the k-th smallest of m p-values counts m - k + 1 fold, and no less than a smaller
-/// one.
-void adjust(std::vector<Rival>& rivals) {
-  std::vector<double*> values;
-  for (Rival& rival : rivals)
-    if (!std::isnan(rival.over_best.p)) values.push_back(&rival.over_best.p);
-  std::ranges::sort(values, {}, [](const double* p) { return *p; });
-  double largest = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    largest = std::max(largest, std::min(1.0, static_cast<double>(values.size() - i) * *values[i]));
-    *values[i] = largest;
-  }
-}
-
 Standing standing_of(const Ratio& over_best, Direction direction) {
   if (std::abs(over_best.value - 1) < kEqual) return Standing::tied;
   if (over_best.repeats < kFewestRepeats) return Standing::behind;
@@ -67,7 +53,9 @@ Decision decide_one(std::span<const std::size_t> family, std::span<const Contend
   std::ranges::stable_sort(decision.rivals, {}, [&](const Rival& rival) {
     return direction == Direction::higher ? -rival.over_best.value : rival.over_best.value;
   });
-  adjust(decision.rivals);
+  std::vector<double*> p_values;
+  for (Rival& rival : decision.rivals) p_values.push_back(&rival.over_best.p);
+  adjust_by_holm(p_values);
   for (Rival& rival : decision.rivals) {
     rival.standing = standing_of(rival.over_best, direction);
     decision.standings[rival.at] = rival.standing;
@@ -102,6 +90,17 @@ void for_each_standing(std::span<const Decision> decisions, std::size_t contende
 }
 
 }  // namespace
+
+void adjust_by_holm(std::vector<double*> p_values) {
+  std::erase_if(p_values, [](const double* p) { return std::isnan(*p); });
+  std::ranges::sort(p_values, {}, [](const double* p) { return *p; });
+  double largest = 0;
+  for (std::size_t i = 0; i < p_values.size(); ++i) {
+    const auto left = static_cast<double>(p_values.size() - i);
+    largest = std::max(largest, std::min(1.0, left * *p_values[i]));
+    *p_values[i] = largest;
+  }
+}
 
 std::vector<Decision> decide(std::span<const Contender> contenders, Direction direction) {
   std::vector<Decision> decisions;

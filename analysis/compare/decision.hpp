@@ -40,6 +40,10 @@ struct Decision {
   std::vector<Standing> standings;  // of each contender
 };
 
+/// Holm's rule, in place: the k-th smallest of m p-values counts m - k + 1 fold, and no less than a
+/// smaller one. NaN stays and does not count.
+void adjust_by_holm(std::vector<double*> p_values);
+
 /// A decision for each amount of host memory, in the order of the contenders, where one of them has
 /// values. None for a figure that is better neither way.
 std::vector<Decision> decide(std::span<const Contender> contenders, Direction direction);

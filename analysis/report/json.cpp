@@ -146,6 +146,7 @@ std::string report_json(const Report& report, const std::string& program) {
   add_list(json, "archives", report.archives, add_archive);
   add_texts(json.key("answer"), report.answer.lines);
   json.key("answer_heading").text(report.answer.heading);
+  add_texts(json.key("declared"), report.answer.declared);
   add_texts(json.key("why"), report.answer.why);
   add_texts(json.key("idle"), report.answer.idle);
   add_list(json, "panels", report.panels, add_panel);

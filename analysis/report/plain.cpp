@@ -101,6 +101,8 @@ void write_answer(const Report& report, std::ostream& out) {
   const Answer& answer = report.answer;
   if (answer.lines.empty()) return;
   out << "<section><h2>Answer</h2>\n<p class=\"muted\">" << escaped(answer.heading) << "</p>\n";
+  for (const std::string& line : answer.declared)
+    out << "<p>Declared: " << escaped(line) << "</p>\n";
   for (const std::string& line : answer.lines) out << "<p>" << escaped(line) << "</p>\n";
   for (const std::string& line : answer.why) out << "<p>Why: " << escaped(line) << "</p>\n";
   for (const std::string& line : answer.idle)

@@ -6,7 +6,7 @@
 
 #include "analysis/compare/kind.hpp"
 #include "analysis/report/panels.hpp"
-#include "sweeps/spec/params.hpp"
+#include "sweeps/spec/spec.hpp"
 
 namespace analysis {
 namespace {
@@ -24,6 +24,24 @@ ReportArchive describe(const sweep::ArchiveReader& reader, const std::string& pa
   archive.ok = static_cast<int>(
       std::ranges::count(reader.cells(), sweep::CellStatus::ok, &sweep::CellRecord::status));
   return archive;
+}
+
+/// The comparisons that a sweep file declares; none if this version cannot parse the file.
+std::vector<Contrast> declared_by(const ReportArchive& archive) {
+  try {
+    return contrasts_of(sweep::parse_spec(archive.spec, archive.name));
+  } catch (const sweep::SpecError&) {
+    return {};
+  }
+}
+
+/// Those of all archives, each once.
+std::vector<Contrast> declared_in(const std::vector<ReportArchive>& archives) {
+  std::vector<Contrast> all;
+  for (const ReportArchive& archive : archives)
+    for (const Contrast& each : declared_by(archive))
+      if (std::ranges::find(all, each) == all.end()) all.push_back(each);
+  return all;
 }
 
 /// Collects cells with results first: a result that one archive lacks may be in another.
@@ -99,7 +117,7 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   report.panels = make_panels(rows, report.cells, sources, report.published);
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.effects = effects_of(rows, kAnswerFigure);
-  report.answer = answer_of(rows);
+  report.answer = answer_of(rows, declared_in(report.archives));
   report.claims = run_claims(archives, "", profiles);
   report.studies = make_study_charts(report.readers, report.externals, profiles);
   report.accesses = make_access_charts(report.cells, sources);

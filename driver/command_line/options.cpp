@@ -139,6 +139,7 @@ void read_archive_values(Options& options, const po::variables_map& given) {
   options.equal = given.count("equal") > 0;
   options.by = optional<std::string>(given, "by");
   options.metric = optional<std::string>(given, "metric").value_or("jct_wall_mean_s");
+  options.power = optional<double>(given, "power");
   options.effects = given.count("effects") > 0;
   options.base = optional<std::string>(given, "base");
   options.table = optional<std::string>(given, "table");

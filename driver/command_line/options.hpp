@@ -49,6 +49,7 @@ struct Options {
   std::optional<std::string> by, base, table, format;
   std::string metric;
   bool effects = false;
+  std::optional<double> power;  // percent
   std::optional<std::filesystem::path> output;
   bool view = false;                     // trace as a page
   std::optional<std::string> beside;     // another CELL in it

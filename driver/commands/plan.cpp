@@ -3,12 +3,25 @@
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/plan/contrasts.hpp"
 #include "driver/plan/report.hpp"
 
 namespace driver {
+namespace {
+
+int print_repeats_needed(const Plan& plan, const Options& options) {
+  if (!(*options.power > 0) || !options.archive || options.json)
+    throw UsageError("--power PERCENT must be above 0, needs --archive, and has no --json");
+  const sweep::ArchiveReader archive = open_archive(options.archive->string());
+  print_power(plan, selected_cells(archive.cells(), options), *options.power, std::cout);
+  return kOk;
+}
+
+}  // namespace
 
 int plan(const Options& options) {
   const Plan plan = make_plan(options.arguments.front(), options);
+  if (options.power) return print_repeats_needed(plan, options);
   const PlanRules rules{options.retry_quarantined, options.node_memory_gib};
   PlanReport report;
   if (options.archive) {

@@ -127,12 +127,14 @@ void print_some(const std::vector<std::string>& lines, const std::string& before
 }
 
 /// Which policy is best where, as `report` says it.
-void print_answer(std::span<const sweep::CellRecord> records) {
+void print_answer(std::span<const sweep::CellRecord> records,
+                  std::span<const analysis::Contrast> contrasts) {
   const std::vector<analysis::ConfiguredCell> cells(records.begin(), records.end());
   const auto rows = analysis::arrange(analysis::with_results(cells));
-  const analysis::Answer answer = analysis::answer_of(rows);
+  const analysis::Answer answer = analysis::answer_of(rows, contrasts);
   if (answer.lines.empty()) return;
   std::cout << answer.heading << ":\n";
+  print_some(answer.declared, "  declared: ");
   print_some(answer.lines, "  ");
   print_some(answer.why, "why: ");
   print_some(answer.idle, "note: ");
@@ -159,7 +161,7 @@ void print_results(const OpenRun& run, const FarmResult& result) {
     std::cout << "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.\n";
   }
   std::cout << '\n';
-  print_answer(run.archive.cells());
+  print_answer(run.archive.cells(), analysis::contrasts_of(run.plan.spec));
   print_left(run, result);
   std::cout << "Results: " << analysis::terminal_text(run.path) << std::endl;
 }

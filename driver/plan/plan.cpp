@@ -7,6 +7,7 @@
 
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
+#include "driver/plan/contrasts.hpp"
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/spec/assignment.hpp"
 #include "sweeps/spec/canonical_json.hpp"
@@ -78,12 +79,7 @@ PlannedCell plan_cell(const sweep::Cell& cell, bool selected, const std::string&
 
 /// Leaves the one cell that an index or the start of a key names.
 void select_cell(Plan& plan, const std::string& word) {
-  std::vector<sweep::CellRecord> records;
-  for (const PlannedCell& planned : plan.cells) {
-    records.emplace_back().key = planned.key;
-    records.back().index = planned.cell.index;
-  }
-  const int cell = find_cell(records, word);
+  const int cell = find_cell(planned_records(plan), word);
   for (PlannedCell& planned : plan.cells)
     planned.selected = planned.selected && planned.cell.index == cell;
 }
@@ -133,6 +129,7 @@ Plan make_plan(const std::string& path, const Options& options) {
   for (const sweep::Cell& cell : cells)
     plan.cells.push_back(plan_cell(cell, selection.contains(cell), plan.backend, profiles));
   require_distinct(plan);
+  check_contrasts(plan);
   if (options.cell) select_cell(plan, *options.cell);
   if (std::ranges::none_of(plan.cells, &PlannedCell::selected)) {
     throw sweep::SpecError(path + ": --only and --skip leave no cell");
@@ -173,6 +170,24 @@ double host_gib(const PlannedCell& planned) {
     return static_cast<double>(*whole);
   const auto* real = std::get_if<double>(&dram->second.value);
   return real != nullptr ? *real : 0;
+}
+
+std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
+  std::vector<sweep::CellRecord> records;
+  for (const PlannedCell& planned : plan.cells) {
+    sweep::CellRecord& record = records.emplace_back();
+    record.key = planned.key;
+    record.index = planned.cell.index;
+    record.label = worker::label(planned.cell);
+    record.axes = planned.cell.axes;
+    record.config_json = planned.config_json;
+    record.backend = plan.backend;
+    record.repeat = planned.cell.repeat;
+    record.seed = planned.cell.seed;
+    record.status = planned.cell.status;
+    record.reason = planned.cell.reason;
+  }
+  return records;
 }
 
 }  // namespace driver

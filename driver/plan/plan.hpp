@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "driver/command_line/options.hpp"
+#include "sweeps/archive/cells_table.hpp"
 #include "sweeps/spec/cell.hpp"
 #include "workers/binding/binding.hpp"
 
@@ -31,6 +32,9 @@ struct Plan {
 /// sweep::SpecError for what is wrong with the file or a selected cell; other cells that are wrong
 /// are infeasible.
 Plan make_plan(const std::string& path, const Options& options);
+
+/// The archive's rows for the cells of a plan, before any cell has run.
+std::vector<sweep::CellRecord> planned_records(const Plan& plan);
 
 /// A line for each key that is set and counts in none of the selected cells: on this backend, or
 /// for these policies. A checkpoint named for a simulation is one.

@@ -32,24 +32,6 @@ std::map<std::string, sweep::RunMark> earlier_starts(const sweep::Archive& archi
 
 }  // namespace
 
-std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
-  std::vector<sweep::CellRecord> records;
-  for (const PlannedCell& planned : plan.cells) {
-    sweep::CellRecord& record = records.emplace_back();
-    record.key = planned.key;
-    record.index = planned.cell.index;
-    record.label = worker::label(planned.cell);
-    record.axes = planned.cell.axes;
-    record.config_json = planned.config_json;
-    record.backend = plan.backend;
-    record.repeat = planned.cell.repeat;
-    record.seed = planned.cell.seed;
-    record.status = planned.cell.status;
-    record.reason = planned.cell.reason;
-  }
-  return records;
-}
-
 std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::string>& done) {
   std::map<int, double> expected;
   worker::WorkloadCache workloads;

@@ -13,9 +13,6 @@
 
 namespace driver {
 
-/// The archive's rows for the cells of a plan, before any cell has run.
-std::vector<sweep::CellRecord> planned_records(const Plan& plan);
-
 /// Expected run time in seconds of each selected cell of the plan, by plan index, without the keys
 /// in `done`. Reads or generates the workloads, so wrong input is refused before anything is
 /// written.

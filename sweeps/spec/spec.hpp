@@ -30,6 +30,8 @@ struct Condition {
 inline constexpr std::int64_t kMostRepeats = 100'000;
 inline constexpr std::int64_t kLargestSeed = std::int64_t{1} << 53;  // JSON readers keep it exact
 
+inline constexpr std::size_t kMostContrasts = 6;
+
 struct Repeat {
   std::int64_t n = 1;
   std::int64_t seed = 42;  // of repeat 0; repeat r uses seed + r
@@ -69,6 +71,7 @@ struct SweepSpec {
   std::vector<Include> includes;
   std::vector<Override> overrides;
   std::vector<Expectation> expected;
+  std::vector<Param> contrasts;  // texts: comparisons declared before the sweep runs
   std::vector<FigureSpec> figures;
   ParamMap base;  // every other scalar, dotted
 

@@ -69,7 +69,7 @@ MAY_INCLUDE = {
     "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/claims sweeps/tables sweeps/spec sweeps/archive",
     "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive workers/cell version boost",
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
-    "driver/plan": "driver/command_line driver/farm analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive "
+    "driver/plan": "driver/command_line driver/farm analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive "
                    "workers/binding workers/cell",
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/binding",
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/spec sweeps/archive "

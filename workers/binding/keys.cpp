@@ -38,6 +38,11 @@ std::vector<KeyRow> rows_of_sweep() {
        .fallback = optional("from --backend"),
        .says = "What executes the steps: a cost model, the model in plain C++, or the model on a "
                "GPU; --backend overrides it."},
+      {.name = "sweep.contrasts",
+       .type = AnyText{},
+       .fallback = optional("none"),
+       .says = "A list of one to six comparisons that the sweep declares before it runs, each "
+               "\"POLICY / POLICY\" or \"POLICY / POLICY at jps=3,6\"; they enter no cell."},
       {.name = "repeat.n",
        .type = Whole{1, sweep::kMostRepeats},
        .fallback = value("1"),

@@ -2,6 +2,9 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
+#include "tests/sweeps/messages.hpp"
+
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -89,4 +92,42 @@ TEST_CASE("a pool of another card stands in a cell's name, once, whether it is a
         "gpu=h100-80gb jps=1 engine.emulate=a100-40gb");
   CHECK(label_of("gpu = \"h100-80gb\"\njps = 1\nengine.emulate = \"a100-40gb\"\n") ==
         "engine.emulate=a100-40gb");
+}
+
+namespace {
+
+/// Three policies, one of them with a host tier, and a line of the sweep file beside.
+driver::Plan three_policies(const std::string& line) {
+  return plan_of("schema = 1\nsweep.name = \"a\"\nsweep.backend = \"sim\"\n" + line + R"(
+dram_gib = 16
+[axes]
+gpu = ["h100-80gb"]
+jps = [3]
+policy = ["fcfs", "continuum", "lmcache"]
+[workload]
+kind = "swe_smith_like"
+)");
+}
+
+}  // namespace
+
+TEST_CASE("a contrast that no planned cells can answer is refused with its place") {
+  const auto complaint = [](const char* contrasts) {
+    return message_of([&] { three_policies(std::string("sweep.contrasts = ") + contrasts); });
+  };
+  CHECK(complaint(R"(["continuum / fcfs at jps=3"])") == "no error");
+  CHECK(complaint(R"(["lmcache-16G / fcfs"])") == "no error");
+  CHECK_THAT(complaint(R"(["continum / fcfs"])"),
+             Contains("sweep.toml:4:20: sweep.contrasts: no cell runs \"continum\" (did you mean "
+                      "\"continuum\"?); there are fcfs, continuum, lmcache-16G"));
+  CHECK_THAT(complaint(R"(["continuum / fcfs at jps=6"])"),
+             Contains("\"continuum / fcfs at jps=6\" finds no place with cells of both"));
+  CHECK_THAT(complaint(R"(["continuum over fcfs"])"), Contains("must be of the form"));
+}
+
+TEST_CASE("declared contrasts are no part of what a cell is") {
+  const driver::Plan without = three_policies("");
+  const driver::Plan with = three_policies(R"(sweep.contrasts = ["continuum / fcfs"])");
+  REQUIRE(with.spec.contrasts.size() == 1);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(with.cells.at(i).key == without.cells.at(i).key);
 }

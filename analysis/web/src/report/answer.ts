@@ -17,12 +17,15 @@ function cautions({ archives, regimes }: Report): string[] {
 }
 
 export function answerSection(report: Report): HTMLElement {
-  const { answer, why, idle, archives } = report;
+  const { answer, declared, why, idle, archives } = report;
   const asked = questionsOf(archives).map((each) => h("p", { class: "question" }, each));
   const answers = answer.length === 0
     ? [h("p", { class: "muted" }, "No two policies ran at the same GPU, rate and setting.")]
     : [
       h("p", { class: "small muted" }, report.answer_heading),
+      declared.length > 0 && h("p", { class: "small muted" },
+        "Declared before the sweep ran (value / base, p adjusted over all of them by Holm's rule):"),
+      declared.length > 0 && h("ul", { class: "answer" }, ...declared.map((each) => h("li", {}, each))),
       h("ul", { class: "answer" }, ...answer.map((each) => h("li", {}, each))),
       why.length > 0 && h("p", { class: "small muted" }, "Why:"),
       why.length > 0 && h("ul", { class: "answer small" }, ...why.map((each) => h("li", {}, each))),

@@ -223,6 +223,8 @@ export interface Report {
   /** Which policy is best where, in sentences, and by which figure. */
   answer: string[];
   answer_heading: string;
+  /** The comparisons that sweeps declared before they ran. */
+  declared: string[];
   /** How fast the parts of the best policies are alone. */
   why: string[];
   /** Policies whose mechanism did nothing. */
