@@ -105,6 +105,7 @@ int main(int argc, char** argv) {
   const driver::DrainSignals* signals = nullptr;
   if (argc > 1 && std::strcmp(argv[1], "run") == 0) signals = new driver::DrainSignals;
   set_signals();
+  driver::allow_wanted_colors();
   driver::Options options;
   try {
     options = driver::parse_options(argc, argv);

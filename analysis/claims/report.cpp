@@ -6,6 +6,7 @@
 
 #include "analysis/claims/claims.hpp"
 #include "analysis/compare/published.hpp"
+#include "analysis/text/color.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -97,6 +98,11 @@ Grid grid_for_programs(const ClaimReport& report) {
   return grid;
 }
 
+Colored in_color(Verdict verdict) {
+  constexpr Color kColors[] = {Color::good, Color::bad, Color::unsure, Color::unsure};
+  return {kColors[static_cast<std::size_t>(verdict)], verdict_name(verdict)};
+}
+
 /// Prints "R-5 not reproduced, its direction is: Continuum is ...", and the number of each verdict.
 /// A claim with a point without results stays open.
 void print_words(const Rows& of_kind, const Rows& without_result, GridFormat format,
@@ -112,7 +118,7 @@ void print_words(const Rows& of_kind, const Rows& without_result, GridFormat for
                            [&](const ClaimRow& row) { return row.claim == &claim; });
     const Verdict verdict = overall(rows);
     ++counts[verdict];
-    out << bullet << terminal_text(claim.id) << ' ' << verdict_name(verdict);
+    out << bullet << terminal_text(claim.id) << ' ' << in_color(verdict);
     if (const auto direction = overall_direction(rows); direction && *direction != verdict)
       out << " (direction " << verdict_name(*direction) << ')';
     out << ": " << terminal_text(claim.says) << " (" << terminal_text(claim.source) << "; "

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
+#include <system_error>
 
 #include "analysis/text/new_file.hpp"
 #include "sweeps/files/durable_file.hpp"
@@ -114,9 +116,15 @@ analysis::GridFormat grid_format(const Options& options) {
 
 void write_output(const Options& options, const std::function<void(std::ostream&)>& write) {
   if (!options.output) return write(std::cout);
-  analysis::NewFile file(*options.output);
-  file.fill(write);
-  file.commit();
+  const auto file = [&] {
+    try {
+      return std::make_unique<analysis::NewFile>(*options.output);
+    } catch (const std::system_error& error) {
+      throw UsageError(error.what());  // a wrong path, before anything was written
+    }
+  }();
+  file->fill(write);
+  file->commit();
 }
 
 }  // namespace driver

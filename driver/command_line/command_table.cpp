@@ -33,8 +33,10 @@ constexpr Command kCommands[] = {
      "pool",
      3, 3, "", true},
     {"doctor", "doctor",
-     "checks what runs depend on here: MPI, GPUs, driver, NCCL, pinned memory, file locks", 0, 0,
-     "archive profiles"},
+     "checks what runs depend on here: MPI, GPUs, driver, NCCL, pinned memory, file locks; a GPU "
+     "is "
+     "optional unless --backend cuda says that runs need one",
+     0, 0, "backend archive profiles"},
     {"export", "export A.h5 --table TABLE",
      "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry, "
      "evictions, kv_access, access_rows, access_kernels or kv_copies",

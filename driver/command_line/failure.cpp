@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "analysis/text/color.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/options.hpp"
 #include "sweeps/archive/errors.hpp"
@@ -19,9 +20,10 @@ namespace {
 /// indented, so that none looks like another message.
 ExitCode fail(ExitCode code, const std::string& message) {
   std::istringstream lines(message);
-  const char* lead = "kvsweep: ";
+  std::string_view lead = "kvsweep: ";
   for (std::string line; std::getline(lines, line); lead = "  ")
-    std::cerr << lead << analysis::terminal_text(line) << '\n';
+    std::cerr << analysis::Colored{analysis::Color::bad, lead} << analysis::terminal_text(line)
+              << '\n';
   return code;
 }
 

@@ -1,5 +1,7 @@
 #include "driver/command_line/options.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
@@ -7,6 +9,8 @@
 #include <initializer_list>
 #include <iostream>
 
+#include "analysis/text/color.hpp"
+#include "analysis/text/escape.hpp"
 #include "driver/command_line/command_table.hpp"
 #include "driver/version.hpp"
 #include "sweeps/spec/params.hpp"
@@ -107,12 +111,13 @@ std::int64_t seconds_since_1970(const char* variable, const std::string& text) {
   return seconds;
 }
 
-/// What the environment says about this process: the one place that reads it.
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// What the environment says about this process.
 void read_environment(Options& options) {
-  const auto variable = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value != nullptr ? value : "";
-  };
   for (const char* launcher : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
     options.in_mpi_job = options.in_mpi_job || !variable(launcher).empty();
   }
@@ -296,7 +301,18 @@ Options read(const Command& command, const std::vector<std::string>& words) {
   return options;
 }
 
+/// Options may be shortened.
+bool is_fresh(std::string_view word) {
+  return word.size() > 3 && std::string_view("--fresh").starts_with(word);
+}
+
 }  // namespace
+
+void allow_wanted_colors() {
+  if (!variable("NO_COLOR").empty() || variable("TERM") == "dumb") return;
+  if (isatty(STDOUT_FILENO) != 0) analysis::allow_colors(std::cout);
+  if (isatty(STDERR_FILENO) != 0) analysis::allow_colors(std::cerr);
+}
 
 Options parse_options(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
@@ -312,8 +328,12 @@ Options parse_options(int argc, char** argv) {
   const Command& command = command_named(first);
   try {
     Options options = read(command, {words.begin() + 1, words.end()});
-    for (const std::string& word : words)
+    for (const std::string& word : words) {
       options.command_line += (options.command_line.empty() ? "" : " ") + word;
+      if (is_fresh(word)) continue;
+      options.command_to_resume +=
+          (options.command_to_resume.empty() ? "" : " ") + analysis::shell_word(word);
+    }
     return options;
   } catch (const po::unknown_option& error) {
     throw UsageError(unknown_option(command, error.get_option_name()));

@@ -44,6 +44,7 @@ struct Options {
   std::filesystem::path scratch;         // $TMPDIR, for what `report` draws
   std::filesystem::path cache;           // what is measured once a machine; empty: nowhere
   std::string command_line;
+  std::string command_to_resume;  // quoted for a shell, without --fresh
   bool watch = false;
   bool equal = false;
   std::optional<std::string> by, base, table, format;
@@ -59,6 +60,10 @@ struct Options {
   std::optional<std::filesystem::path> lengths;  // requests of the offline mix
   SubmitOptions submit;
 };
+
+/// Colors on standard output and standard error where each is a terminal, unless NO_COLOR is set
+/// (no-color.org).
+void allow_wanted_colors();
 
 /// Reads the command line; prints help or version when asked to. Throws UsageError.
 Options parse_options(int argc, char** argv);

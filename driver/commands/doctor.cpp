@@ -3,6 +3,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "analysis/text/color.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
@@ -11,16 +12,16 @@
 namespace driver {
 namespace {
 
-const char* word(worker::Verdict verdict) {
+analysis::Colored word(worker::Verdict verdict) {
   switch (verdict) {
     case worker::Verdict::ok:
-      return "ok";
+      return {analysis::Color::good, "ok"};
     case worker::Verdict::warn:
-      return "warn";
+      return {analysis::Color::unsure, "warn"};
     case worker::Verdict::fail:
-      return "FAIL";
+      return {analysis::Color::bad, "FAIL"};
   }
-  return "";
+  return {};
 }
 
 }  // namespace
@@ -28,8 +29,10 @@ const char* word(worker::Verdict verdict) {
 int doctor(const Options& options) {
   const std::filesystem::path archive = options.archive.value_or("");
   const std::filesystem::path folder = archive.has_parent_path() ? archive.parent_path() : ".";
+  const bool needs_gpu = options.backend == "cuda";
   bool failed = false;
-  for (const worker::DoctorRow& row : worker::examine({kMpiVersion, folder, options.profiles})) {
+  for (const worker::DoctorRow& row :
+       worker::examine({kMpiVersion, folder, options.profiles, needs_gpu})) {
     std::cout << std::left << std::setw(5) << word(row.verdict) << ' ' << std::setw(16) << row.check
               << ' ' << analysis::terminal_text(row.text) << '\n';
     failed = failed || row.verdict == worker::Verdict::fail;

@@ -10,6 +10,7 @@
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/plan/report.hpp"
 #include "driver/run/archive_sink.hpp"
 #include "driver/run/serve.hpp"
 #include "driver/run/setup.hpp"
@@ -23,6 +24,20 @@
 namespace driver {
 namespace {
 
+/// Throws SpecError, which says why, if no selected cell can run.
+void require_a_cell_to_run(const Plan& plan) {
+  std::map<std::string, int> reasons;
+  for (const PlannedCell& planned : plan.cells) {
+    if (planned.selected && planned.bound) return;
+    if (planned.selected)
+      ++reasons[std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason];
+  }
+  std::string text = plan.spec.path + ": no cell can run";
+  for (const auto& [reason, cells] : reasons)
+    text += "\n" + std::to_string(cells) + (cells == 1 ? " cell is " : " cells are ") + reason;
+  throw sweep::SpecError(text);
+}
+
 /// The plan of a command line whose workers are known to be able to serve.
 Plan checked_plan(const Options& options) {
   check_device(options);
@@ -30,6 +45,7 @@ Plan checked_plan(const Options& options) {
   Plan plan = make_plan(options.arguments.front(), options);
   if (plan.backend == "cuda" && options.as_sku)
     throw UsageError("--as-sku is for sim and cpu: on cuda a worker is what its GPU is");
+  require_a_cell_to_run(plan);
   return plan;
 }
 
@@ -104,8 +120,19 @@ bool estimates_tokens(const analysis::CellReport& report) {
   });
 }
 
-/// Cells that the next run has, and why.
-void print_left(const OpenRun& run, const FarmResult& result) {
+/// "3", or "3 to 5, 9"
+std::string ranges_of(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t i = 0, next; i < numbers.size(); i = next) {
+    for (next = i + 1; next < numbers.size() && numbers[next] == numbers[next - 1] + 1;) ++next;
+    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
+    if (next - i > 1) text += " to " + std::to_string(numbers[next - 1]);
+  }
+  return text;
+}
+
+/// Cells that the next run has, and why; and how to run them.
+void print_left(const OpenRun& run, const FarmResult& result, const Options& options) {
   std::map<int, std::string> left;
   for (const sweep::CellRecord& record : run.archive.cells()) {
     const PlannedCell& planned = run.plan.cells[static_cast<std::size_t>(record.index)];
@@ -113,8 +140,15 @@ void print_left(const OpenRun& run, const FarmResult& result) {
       left[planned.cell.index] = "its result was damaged and is set aside";
   }
   for (const LeftCell& cell : result.left) left[cell.cell] = cell.reason;
-  for (const auto& [cell, reason] : left)
-    std::cout << "left: cell " << cell << ": " << analysis::terminal_text(reason) << '\n';
+  std::map<std::string, std::vector<int>> by_reason;
+  for (const auto& [cell, reason] : left) by_reason[reason].push_back(cell);
+  for (const auto& [reason, cells] : by_reason)
+    std::cout << "left: "
+              << (cells.size() == 1 ? "cell " : std::to_string(cells.size()) + " cells, ")
+              << ranges_of(cells) << ": " << analysis::terminal_text(reason) << '\n';
+  if (!left.empty())
+    std::cout << "To go on" << (options.in_mpi_job ? ", under mpirun as before" : "")
+              << ": kvsweep " << analysis::terminal_text(options.command_to_resume) << '\n';
 }
 
 /// At most twelve lines; of the others their number.
@@ -141,7 +175,7 @@ void print_answer(std::span<const sweep::CellRecord> records,
   std::cout << '\n';
 }
 
-void print_results(const OpenRun& run, const FarmResult& result) {
+void print_results(const OpenRun& run, const FarmResult& result, const Options& options) {
   std::vector<analysis::CellReport> reports;
   for (std::size_t i = 0; i < run.plan.cells.size(); ++i) {
     const PlannedCell& planned = run.plan.cells[i];
@@ -158,11 +192,11 @@ void print_results(const OpenRun& run, const FarmResult& result) {
   if (excluded > 0) std::cout << "; " << excluded << " excluded";
   std::cout << '\n';
   if (std::ranges::any_of(reports, estimates_tokens)) {
-    std::cout << "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.\n";
+    std::cout << kTokensFromBytes << '\n';
   }
   std::cout << '\n';
   print_answer(run.archive.cells(), analysis::contrasts_of(run.plan.spec));
-  print_left(run, result);
+  print_left(run, result, options);
   std::cout << "Results: " << analysis::terminal_text(run.path) << std::endl;
 }
 
@@ -190,7 +224,7 @@ int drive(
   print_keys_without_effect(run->plan, std::cerr);
   const FarmResult result = farm_cells(options, *run, channel, signals, on_stuck);
   store_the_rest(*run, result);
-  print_results(*run, result);
+  print_results(*run, result, options);
   if (options.jsonl) write_trace_folder(*options.jsonl, run->plan, run->path);
   const ExitCode code = run_code(result, run->plan, run->archive);
   // What hangs in a cell can neither be joined nor take part in MPI_Finalize; all results are safe.

@@ -35,7 +35,7 @@ LeftCell Dispatcher::why_left(const Cell& cell) const {
     had_worker |= able;
     has_worker |= able && is_alive(worker);
   }
-  if (draining_) return left(Why::drained, "the run was stopped before it");
+  if (draining_) return left(Why::drained, "not started, since the run was stopped");
   if (!had_worker)
     return left(Why::no_worker, "no " + rules_.backend + " worker is a " + cell.task.sku +
                                     "; the workers are: " + worker_skus());

@@ -50,6 +50,7 @@ void estimate(PlanLine& line, worker::WorkloadCache& workloads) {
   const worker::CellEstimate expected = worker::estimate_cell(config, workloads);
   line.served_s = expected.served_s;
   line.busy_s = worker::busy_seconds(config, expected);
+  line.from_bytes = expected.from_bytes;
 }
 
 /// Why a cell that could run is not going to; empty when it is.
@@ -176,6 +177,7 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
          " from the cost model, except for cells that are done. The second table counts what is to "
          "run.\n";
   if (has_real_tiers(plan)) print_host_memory(report, out);
+  if (std::ranges::any_of(report.lines, &PlanLine::from_bytes)) out << kTokensFromBytes << '\n';
   if (!report.notes.empty()) out << report.notes << '\n';
 }
 

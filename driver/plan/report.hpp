@@ -10,16 +10,21 @@
 
 namespace driver {
 
+/// What plan and run say where a workload's text has no vocabulary.
+inline constexpr const char* kTokensFromBytes =
+    "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.";
+
 /// What a plan says of one cell.
 struct PlanLine {
   const PlannedCell* cell = nullptr;
   bool runs = false;  // false: done already, excluded, infeasible or quarantined
   std::string
       why;  // "new", "done", "failed before: ...", "changed: engine.block_size 16 -> 32", ...
-  double served_s = 0;    // on the cell's clock
-  double busy_s = 0;      // of a worker
-  double host_gib = 0;    // host memory that the cell takes; a simulated tier takes none
-  bool estimated = true;  // false: as an earlier run took
+  double served_s = 0;      // on the cell's clock
+  double busy_s = 0;        // of a worker
+  double host_gib = 0;      // host memory that the cell takes; a simulated tier takes none
+  bool estimated = true;    // false: as an earlier run took
+  bool from_bytes = false;  // its token counts are estimated from bytes
 };
 
 struct PlanRules {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/submit/template.hpp"
 #include "sweeps/spec/cell.hpp"
@@ -18,16 +19,6 @@ std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
   return text;
-}
-
-/// The word, quoted for the shell if it needs quotes.
-std::string shell_word(const std::string& word) {
-  constexpr char kPlain[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+=,:@-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + '\'';
 }
 
 std::string about(double seconds) {
@@ -75,9 +66,9 @@ std::string launcher(const Submission& submission, const SkuJob& job) {
 std::string selection(const Options& options, const std::string& sku) {
   std::string text;
   for (const std::string& only : options.only)
-    text += "--only " + shell_word(only + ",gpu=" + sku) + ' ';
+    text += "--only " + analysis::shell_word(only + ",gpu=" + sku) + ' ';
   if (options.only.empty()) text = "--only gpu=" + sku + ' ';
-  for (const std::string& skip : options.skip) text += "--skip " + shell_word(skip) + ' ';
+  for (const std::string& skip : options.skip) text += "--skip " + analysis::shell_word(skip) + ' ';
   return text;
 }
 
@@ -85,9 +76,10 @@ std::string run_options(const Submission& submission, const SkuJob& job) {
   const Options& options = submission.options;
   std::string text = options.submit.array ? "" : selection(options, job.sku);
   text += "--backend " + submission.plan.backend;
-  for (const std::string& each : options.set) text += " --set " + shell_word(each);
+  for (const std::string& each : options.set) text += " --set " + analysis::shell_word(each);
   if (options.submit.profiles_given)
-    text += " --profiles " + shell_word(fs::absolute(options.profiles).lexically_normal().string());
+    text += " --profiles " +
+            analysis::shell_word(fs::absolute(options.profiles).lexically_normal().string());
   if (job.tier_gib > 0) text += " --node-memory-gib " + analysis::four_digits(job.tier_gib);
   if (!submission.cluster.fake_devices.empty()) text += " --fake-device \"$device\"";
   return text;
@@ -98,7 +90,7 @@ std::string fake_devices(const Cluster& cluster) {
   if (cluster.fake_devices.empty()) return "";
   std::string text = "# Nothing here is a GPU; each node claims one.\ncase $SLURMD_NODENAME in\n";
   for (const auto& [node, device] : cluster.fake_devices)
-    text += "  " + node + ") device=" + shell_word(device) + " ;;\n";
+    text += "  " + node + ") device=" + analysis::shell_word(device) + " ;;\n";
   return text + "esac";
 }
 
@@ -120,14 +112,14 @@ std::string array_range(const SkuJob& job, const SubmitOptions& options) {
 /// The values that every template may use.
 TemplateValues common_values(const Submission& submission) {
   const Options& options = submission.options;
-  return {
-      {"account", options.submit.account.value_or("")},
-      {"qos", options.submit.qos.value_or(submission.cluster.qos)},
-      {"kvsweep", shell_word(options.submit.program.string())},
-      {"modules", submission.cluster.modules},
-      {"scratch", submission.cluster.scratch},
-      {"sweep", shell_word(fs::absolute(options.arguments.front()).lexically_normal().string())},
-      {"sweep_name", submission.plan.spec.name}};
+  return {{"account", options.submit.account.value_or("")},
+          {"qos", options.submit.qos.value_or(submission.cluster.qos)},
+          {"kvsweep", analysis::shell_word(options.submit.program.string())},
+          {"modules", submission.cluster.modules},
+          {"scratch", submission.cluster.scratch},
+          {"sweep", analysis::shell_word(
+                        fs::absolute(options.arguments.front()).lexically_normal().string())},
+          {"sweep_name", submission.plan.spec.name}};
 }
 
 TemplateValues sku_values(const Submission& submission, const SkuJob& job) {

@@ -384,3 +384,13 @@ TEST_CASE("a plan says how many repeats each declared contrast needs") {
   run.check_refused({"plan", "tiny.toml", "--archive", "tiny.h5", "--power", "5"}, 2,
                     "declare sweep.contrasts");
 }
+
+TEST_CASE("an output that cannot be written there is a wrong argument, and nothing is left") {
+  const FinishedRun run;
+  run.check_refused(
+      {"export", "tiny.h5", "--table", "cells", "--format", "csv", "-o", "missing/x.csv"}, 2,
+      "cannot write missing/x.csv: No such file or directory");
+  run.check_refused({"export", "tiny.h5", "--table", "cells", "--format", "csv", "-o", "."}, 2,
+                    "cannot write .");
+  CHECK_FALSE(run.exists("missing"));
+}

@@ -64,21 +64,49 @@ TEST_CASE("the flags --only, --skip and --set choose and change cells") {
   CHECK_THAT(set, StartsWith("gpu=h100-80gb policy=fcfs jps=1: "));
 }
 
-TEST_CASE("cells that cannot run stay in the summary with their reason") {
-  Program program;
-  program.write("mixed.toml", support::kTinySweep + R"([[override]]
+/// The tiny sweep with the policy pin beside; the other two cannot run.
+constexpr char kOneOfThreeRuns[] = R"(schema = 1
+[sweep]
+name = "tiny"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["fcfs", "continuum", "pin"]
+jps = [3]
+[workload]
+kind = "swe_smith_like"
+jobs = 3
+[[override]]
 policy = ["continuum"]
 engine.kv_tokens = 1000
 [[exclude]]
 policy = ["fcfs"]
 reason = "measured elsewhere"
-)");
-  const Outcome outcome = program.run({"run", "mixed.toml", "--set", "workload.jobs=2"});
+)";
+
+TEST_CASE("cells that cannot run stay in the summary with their reason") {
+  Program program;
+  program.write("mixed.toml", kOneOfThreeRuns);
+  const Outcome outcome = program.run({"run", "mixed.toml"});
   INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, Contains("\nexcluded: 1 cell: measured elsewhere\n"));
-  CHECK_THAT(outcome.out, Contains("\n0 of 1 cells have a result; 1 excluded\n"));
+  CHECK_THAT(outcome.out, Contains("\n1 of 2 cells have a result; 1 excluded\n"));
   CHECK_THAT(outcome.out, Contains("infeasible"));
   CHECK_THAT(outcome.out, Contains("holds 992 tokens in whole blocks"));
+}
+
+TEST_CASE("a run of which no cell can run is refused with the reasons, and leaves no archive") {
+  Program program;
+  program.write("mixed.toml", kOneOfThreeRuns);
+  const Outcome outcome = program.run({"run", "mixed.toml", "--skip", "policy=pin"});
+  CHECK(outcome.exit_code == 2);
+  const auto lines = lines_of(outcome.err);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0] == "kvsweep: mixed.toml: no cell can run");
+  CHECK(lines[1] == "  1 cell is excluded: measured elsewhere");
+  CHECK_THAT(lines[2], StartsWith("  1 cell is infeasible: the KV pool of h100-80gb"));
+  CHECK_FALSE(program.exists("tiny.h5"));
 }
 
 TEST_CASE("a key without an effect on the backend is reported with its place, and the cells run") {

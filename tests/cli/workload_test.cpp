@@ -38,6 +38,18 @@ TEST_CASE("workload says that an estimate of tokens is one") {
   CHECK_THAT(outcome.out, Contains("byte estimate (no tokenizer file)"));
 }
 
+TEST_CASE("plan and run say that token counts are an estimate") {
+  Program program;
+  program.write("jobs.jsonl", support::kGoodRow);
+  for (const std::string command : {"plan", "run"}) {
+    const Outcome outcome =
+        program.run({command, "tiny.toml", "--set", "workload.kind=trajectories", "--set",
+                     "workload.path=jobs.jsonl", "--set", "workload.jobs=1"});
+    CHECK_THAT(outcome.out, Contains("Token counts are estimated from bytes"));
+    CHECK_THAT(program.run({command, "tiny.toml"}).out, !Contains("estimated from bytes"));
+  }
+}
+
 TEST_CASE("a job or a turn that is not there is refused with those that are") {
   const Program program;
   const Outcome job = program.run({"workload", "tiny.toml", "--job", "3"});

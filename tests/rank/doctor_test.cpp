@@ -40,8 +40,8 @@ const DoctorRow& row(const std::vector<DoctorRow>& rows, const std::string& chec
   throw std::runtime_error("no row about " + check);
 }
 
-std::vector<DoctorRow> examined(const backends::CudaProbe& probe) {
-  return examine_devices(probe, "sweeps");
+std::vector<DoctorRow> examined(const backends::CudaProbe& probe, bool needs_gpu = false) {
+  return examine_devices(probe, "sweeps", needs_gpu);
 }
 
 }  // namespace
@@ -81,6 +81,17 @@ TEST_CASE("without devices the reason is given: a failure where there should be 
   probe.built_in = false;
   CHECK(row(examined(probe), "GPU").verdict == Verdict::warn);
   CHECK(row(examined(probe), "CUDA").verdict == Verdict::warn);
+}
+
+TEST_CASE("a machine without GPU and driver fails only if runs are to use one") {
+  backends::CudaProbe probe = healthy_h200();
+  probe.devices.clear();
+  probe.driver_cuda.clear();
+  for (const char* check : {"GPU", "CUDA"}) {
+    CHECK(row(examined(probe), check).verdict == Verdict::warn);
+    CHECK(row(examined(probe, true), check).verdict == Verdict::fail);
+  }
+  CHECK_THAT(row(examined(probe), "CUDA").text, Contains("sim and cpu need none"));
 }
 
 TEST_CASE("a lack that only costs a feature is a warning: NVML its telemetry, NCCL the broadcast") {

@@ -85,7 +85,8 @@ CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& worklo
       prefill_steps * prefill_step_s(*model, budget, demand.context) +
       decode_steps * decode_step_s(*model, static_cast<int>(batch), demand.context);
   return {std::max(busy_s, last_arrival_s + alone_s),
-          prefill_steps + demand.output / std::max(1.0, batch / 2)};
+          prefill_steps + demand.output / std::max(1.0, batch / 2),
+          load.workload.tokenizer.starts_with("byte estimate")};
 }
 
 double busy_seconds(const ExperimentConfig& config, const CellEstimate& estimate) {

@@ -69,11 +69,13 @@ DoctorRow device_row(const backends::DeviceInfo& info, const fs::path& profiles)
 
 int major_of(const std::string& version) { return std::atoi(version.c_str()); }
 
-DoctorRow runtime_row(const backends::CudaProbe& probe) {
+constexpr const char* kOthersWork = "; the backends sim and cpu need none";
+
+DoctorRow runtime_row(const backends::CudaProbe& probe, Verdict absent) {
   if (!probe.built_in)
-    return {"CUDA", Verdict::warn, "this program has no cuda backend; sim and cpu work"};
+    return {"CUDA", absent, std::string("this program has no backend cuda") + kOthersWork};
   if (probe.driver_cuda.empty())
-    return {"CUDA", Verdict::fail, "runtime " + probe.runtime + ", no driver"};
+    return {"CUDA", absent, "runtime " + probe.runtime + ", no driver" + kOthersWork};
   const std::string both = "runtime " + probe.runtime + ", the driver serves " + probe.driver_cuda;
   if (major_of(probe.runtime) > major_of(probe.driver_cuda))
     return {"CUDA", Verdict::fail, both + ": build with an older toolkit or take a newer driver"};
@@ -97,12 +99,16 @@ DoctorRow locked_memory_row() {
 
 }  // namespace
 
-std::vector<DoctorRow> examine_devices(const backends::CudaProbe& probe, const fs::path& profiles) {
+std::vector<DoctorRow> examine_devices(const backends::CudaProbe& probe, const fs::path& profiles,
+                                       bool needs_gpu) {
   std::vector<DoctorRow> rows;
-  const Verdict missing = probe.built_in ? Verdict::fail : Verdict::warn;
+  const Verdict absent = needs_gpu ? Verdict::fail : Verdict::warn;
+  // Where a driver serves the program and shows no device, something is out of order.
+  const bool may_lack = !probe.built_in || probe.driver_cuda.empty();
+  const Verdict missing = may_lack ? absent : Verdict::fail;
   for (const backends::DeviceInfo& info : probe.devices) rows.push_back(device_row(info, profiles));
   if (probe.devices.empty()) rows.push_back({"GPU", missing, probe.problem});
-  rows.push_back(runtime_row(probe));
+  rows.push_back(runtime_row(probe, absent));
   if (probe.nvml_driver.empty())
     rows.push_back({"NVML", Verdict::warn, "no telemetry: " + probe.nvml_problem});
   else
@@ -142,7 +148,7 @@ std::vector<DoctorRow> examine(const DoctorInput& input) {
     rows.push_back({"MPI", Verdict::warn, "not in use: one process drives and works"});
   else
     rows.push_back({"MPI", Verdict::ok, input.mpi});
-  for (DoctorRow& row : examine_devices(backends::probe_cuda(), input.profiles))
+  for (DoctorRow& row : examine_devices(backends::probe_cuda(), input.profiles, input.needs_gpu))
     rows.push_back(std::move(row));
   rows.push_back(locked_memory_row());
   rows.push_back(examine_locks(input.archive_folder));

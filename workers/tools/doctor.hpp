@@ -21,15 +21,17 @@ struct DoctorInput {
   std::string mpi;                       // the library's version text; empty without MPI
   std::filesystem::path archive_folder;  // where results are to be written
   std::filesystem::path profiles;        // folder of SKU profiles
+  bool needs_gpu = false;                // runs are to use backend cuda
 };
 
 /// Checks everything that is known to make runs fail. Changes nothing, apart from a temporary file
 /// in the archive's folder. Never throws because of a finding.
 std::vector<DoctorRow> examine(const DoctorInput& input);
 
-/// The rows about devices, their driver and their libraries.
+/// The rows about devices, their driver and their libraries. A machine without any of them, or a
+/// program without the backend cuda, fails only with `needs_gpu`.
 std::vector<DoctorRow> examine_devices(const backends::CudaProbe& probe,
-                                       const std::filesystem::path& profiles);
+                                       const std::filesystem::path& profiles, bool needs_gpu);
 
 /// Whether locks work in a folder: HDF5 and the archive rely on flock().
 DoctorRow examine_locks(const std::filesystem::path& folder);
