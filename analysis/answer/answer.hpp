@@ -52,8 +52,7 @@ struct Answer {
   std::vector<std::string> lines;
   /// How much of it the parts of the best policies have alone: explain() of effects.hpp.
   std::vector<std::string> why;
-  /// Policies whose mechanism did nothing, or almost nothing, in some cells: pins that hold no KV,
-  /// a host tier in which nothing is found; and policies with equal results.
+  /// Mechanisms that did nothing, or almost nothing: idle_mechanisms() of mechanisms.hpp.
   std::vector<std::string> idle;
 };
 
@@ -62,6 +61,5 @@ Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contra
 
 std::vector<std::string> answer_lines(std::span<const Regime> regimes);
 std::string answer_heading(std::span<const Regime> regimes);
-std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows);
 
 }  // namespace analysis

@@ -63,7 +63,8 @@ constexpr Command kCommands[] = {
      "writes a page, DIR/index.html: tables, figures, claims and missing cells", 1, kManyArchives,
      "output,o profiles", true},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
-     "backend archive resume fresh no-prev retry-quarantined wait wait-space set only skip cell "
+     "backend quick archive resume fresh no-prev retry-quarantined wait wait-space set only skip "
+     "cell "
      "cell-timeout time-limit node-memory-gib as-sku fake-device jsonl profiles"},
     {"salvage", "salvage A.h5 -o B.h5",
      "saves the intact results of a damaged archive, of its previous version (A.h5.prev) and of "
@@ -89,6 +90,9 @@ constexpr Command kCommands[] = {
 
 constexpr Option kOptions[] = {
     {"backend", Kind::text, "sim", "what executes the steps; overrides [sweep] backend"},
+    {"quick", Kind::flag, "",
+     "runs the sweep on sim first, into <sweep name>-quick.h5: what to expect, and where policies "
+     "cannot differ"},
     {"archive", Kind::text, "A.h5", "where the results are; by default <sweep name>.h5"},
     {"resume", Kind::flag, "", "fails if there is no archive"},
     {"no-prev", Kind::flag, "", "keeps no A.h5.prev, the archive before its last change"},

@@ -184,6 +184,7 @@ void read_values(Options& options, const po::variables_map& given) {
   options.skip = list(given, "skip");
   options.archive = optional<fs::path, std::string>(given, "archive");
   options.resume = given.count("resume") > 0;
+  options.quick = given.count("quick") > 0;
   options.fresh = given.count("fresh") > 0;
   options.keep_previous = given.count("no-prev") == 0;
   options.retry_quarantined = given.count("retry-quarantined") > 0;
@@ -219,6 +220,8 @@ void check_submit(const SubmitOptions& submit) {
 void check(const Options& options) {
   check_submit(options.submit);
   if (options.resume && options.fresh) throw UsageError("--resume and --fresh exclude each other");
+  if (options.quick && options.backend)
+    throw UsageError("--quick is on sim, it excludes --backend");
   if (options.as_sku && options.fake_device)
     throw UsageError("--as-sku and --fake-device exclude each other");
   if (options.command == "trace" && !options.view && (options.beside || options.output))
@@ -297,6 +300,7 @@ Options read(const Command& command, const std::vector<std::string>& words) {
     throw UsageError(std::string("usage: kvsweep ") + command.usage);
   }
   check(options);
+  if (options.quick) options.backend = "sim";
   read_environment(options);
   return options;
 }

@@ -30,6 +30,7 @@ struct Options {
   int turn = 1;  // of the job, from 1
   std::optional<std::filesystem::path> archive;
   bool resume = false;        // insist on an archive that is there
+  bool quick = false;         // on sim first, into an archive of its own
   bool fresh = false;         // move one that is there aside
   bool keep_previous = true;  // the archive before its last change
   bool retry_quarantined = false;

@@ -17,13 +17,16 @@ TEST_CASE(
   const auto lines = lines_of(outcome.out);
   CHECK(lines.front() == "tiny: 2 cells, backend sim (modelled, virtual time)");
   CHECK_THAT(outcome.out, Contains("jct_wall"));
-  REQUIRE(lines.size() == 13);
+  REQUIRE(lines.size() == 14);
   CHECK_THAT(lines[4], StartsWith("   0  fcfs "));
   CHECK_THAT(lines[5], StartsWith("   1  continuum "));
   CHECK(lines[7] == "2 of 2 cells have a result");
   CHECK(lines[9] ==
         "By mean job completion time; MODELLED (sim, kernels); 1 seed, no intervals below three:");
   CHECK(lines[10] == "  h100-80gb: at 3 jobs/s continuum and fcfs tie");
+  CHECK(lines[11] ==
+        "note: h100-80gb: no KV is lost before it is read again, so a policy that keeps it has "
+        "nothing to gain at 3 jobs/s");
   CHECK(lines.back() == "Results: tiny.h5");
 }
 
@@ -107,6 +110,22 @@ TEST_CASE("a run of which no cell can run is refused with the reasons, and leave
   CHECK(lines[1] == "  1 cell is excluded: measured elsewhere");
   CHECK_THAT(lines[2], StartsWith("  1 cell is infeasible: the KV pool of h100-80gb"));
   CHECK_FALSE(program.exists("tiny.h5"));
+}
+
+TEST_CASE("a quick look runs the sweep of another backend on sim, into an archive of its own") {
+  Program program;
+  std::string on_gpus = support::kTinySweep;
+  on_gpus.replace(on_gpus.find("\"sim\""), 5, "\"cuda\"");
+  program.write("gpus.toml", on_gpus);
+  const Outcome outcome = program.run({"run", "gpus.toml", "--quick"});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, Contains("2 cells, backend sim (modelled, virtual time)"));
+  CHECK_THAT(outcome.out, Contains("note: h100-80gb: no KV is lost before it is read again"));
+  CHECK(lines_of(outcome.out).back() == "Results: tiny-quick.h5");
+  CHECK_FALSE(program.exists("tiny.h5"));
+  CHECK_THAT(program.run({"run", "gpus.toml", "--quick", "--backend", "cpu"}).err,
+             Contains("--quick is on sim, it excludes --backend"));
 }
 
 TEST_CASE("a key without an effect on the backend is reported with its place, and the cells run") {

@@ -23,14 +23,6 @@ std::vector<Regime> regimes(const std::map<std::string, std::pair<double, double
   return all;
 }
 
-/// What is said of the mechanism of one cell.
-std::vector<std::string> idle(const Settings& settings, const std::vector<sweep::Figure>& figures) {
-  ArchivedCells archive;
-  archive.add(settings, 1).figures = figures;
-  const auto cells = archive.cells();
-  return idle_mechanisms(arrange(analysis::with_results(cells)));
-}
-
 }  // namespace
 
 TEST_CASE("rates with the same outcome share a sentence") {
@@ -90,45 +82,4 @@ TEST_CASE("the heading says of which kind the figures are and whether there are 
   CHECK(answer_heading(regimes({{"1", {41, 82}}})) ==
         "By mean job completion time; MODELLED (sim); 1 seed, no intervals below three");
   CHECK(analysis::answer_heading({}).empty());
-}
-
-TEST_CASE("a policy that pins nothing, or finds nothing in host memory, is named") {
-  CHECK(idle({{"policy", text("continuum")}, {"policy.retention", text("pin")}},
-             {{"gap_held_tok_s", 0, "tok s"}}) ==
-        std::vector<std::string>{"h100-80gb: continuum pins no KV at 1 job/s"});
-  CHECK(idle({{"policy", text("continuum")}, {"policy.retention", text("pin")}},
-             {{"gap_held_tok_s", 5, "tok s"}})
-            .empty());
-  CHECK(
-      idle({{"policy", text("lmcache")}, {"dram_gib", whole(16)}}, {{"host_hit_tok", 0, "tok"}}) ==
-      std::vector<std::string>{"h100-80gb: lmcache-16G finds nothing in host memory at 1 job/s"});
-  CHECK(idle({{"policy", text("fcfs")}, {"policy.retention", text("free")}},
-             {{"gap_held_tok_s", 0, "tok s"}})
-            .empty());
-}
-
-TEST_CASE("a policy that pins almost nothing is named, with the reason if tools take too long") {
-  Settings settings = {{"policy", text("continuum")},
-                       {"policy.retention", text("pin")},
-                       {"policy.threshold_s", whole(2)},
-                       {"workload.gap_s", whole(5)},
-                       {"engine.block_size", whole(16)}};
-  const auto held = [](double tok_s) {
-    return std::vector<sweep::Figure>{
-        {"gap_held_tok_s", tok_s, "tok s"}, {"makespan_s", 100, "s"}, {"gpu_blocks", 1000, ""}};
-  };
-  CHECK(
-      idle(settings, held(0.01 * 100 * 16000)) ==
-      std::vector<std::string>{"h100-80gb: continuum pins almost no KV (less than 2 % of the "
-                               "pool; its tools take longer than policy.threshold_s) at 1 job/s"});
-  CHECK(idle(settings, held(0.1 * 100 * 16000)).empty());
-}
-
-TEST_CASE("policies with equal results are named as twins") {
-  ArchivedCells archive;
-  for (const char* policy : {"fcfs", "continuum", "job_fcfs"})
-    archive.add({{"policy", text(policy)}}, policy == std::string("job_fcfs") ? 2 : 1);
-  const auto cells = archive.cells();
-  CHECK(idle_mechanisms(arrange(analysis::with_results(cells))) ==
-        std::vector<std::string>{"h100-80gb: continuum and fcfs have equal results at 1 job/s"});
 }

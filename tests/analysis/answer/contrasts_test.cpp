@@ -111,7 +111,7 @@ TEST_CASE("the repeats needed are those with which the interval is narrow enough
   const analysis::Ratio wide = ratio(0.5 / 1.1, 0.5 * 1.1, 3);
   CHECK(repeats_for(wide, 0.1) == 3);
   CHECK(repeats_for(wide, 0.05) == 5);   // t(4) 2.776 * 0.0384 / sqrt(5) = 0.0477
-  CHECK(repeats_for(wide, 0.01) == 59);  // t(58) 2.002 * 0.0384 / sqrt(59) = 0.00999
+  CHECK(repeats_for(wide, 0.01) == 60);  // t(59) 2.001 * 0.0384 / sqrt(60) = 0.0099
   CHECK(repeats_for(ratio(0.5, 0.5, 3), 0.01) == 3);
   CHECK(repeats_for(ratio(sweep::kNotObserved, sweep::kNotObserved, 2), 0.05) == 0);
 }

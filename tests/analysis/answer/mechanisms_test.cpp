@@ -1,0 +1,72 @@
+#include "analysis/answer/mechanisms.hpp"
+
+#include "tests/analysis/archived_cells.hpp"
+#include "tests/support/catch.hpp"
+
+namespace {
+
+/// What is said of the mechanism of one cell.
+std::vector<std::string> idle(const Settings& settings, const std::vector<sweep::Figure>& figures) {
+  ArchivedCells archive;
+  archive.add(settings, 1).figures = figures;
+  const auto cells = archive.cells();
+  return idle_mechanisms(arrange(analysis::with_results(cells)));
+}
+
+}  // namespace
+
+TEST_CASE("a policy that pins nothing, or finds nothing in host memory, is named") {
+  CHECK(idle({{"policy", text("continuum")}, {"policy.retention", text("pin")}},
+             {{"gap_held_tok_s", 0, "tok s"}}) ==
+        std::vector<std::string>{"h100-80gb: continuum pins no KV at 1 job/s"});
+  CHECK(idle({{"policy", text("continuum")}, {"policy.retention", text("pin")}},
+             {{"gap_held_tok_s", 5, "tok s"}})
+            .empty());
+  CHECK(
+      idle({{"policy", text("lmcache")}, {"dram_gib", whole(16)}}, {{"host_hit_tok", 0, "tok"}}) ==
+      std::vector<std::string>{"h100-80gb: lmcache-16G finds nothing in host memory at 1 job/s"});
+  CHECK(idle({{"policy", text("fcfs")}, {"policy.retention", text("free")}},
+             {{"gap_held_tok_s", 0, "tok s"}})
+            .empty());
+}
+
+TEST_CASE("a policy that pins almost nothing is named, with the reason if tools take too long") {
+  Settings settings = {{"policy", text("continuum")},
+                       {"policy.retention", text("pin")},
+                       {"policy.threshold_s", whole(2)},
+                       {"workload.gap_s", whole(5)},
+                       {"engine.block_size", whole(16)}};
+  const auto held = [](double tok_s) {
+    return std::vector<sweep::Figure>{
+        {"gap_held_tok_s", tok_s, "tok s"}, {"makespan_s", 100, "s"}, {"gpu_blocks", 1000, ""}};
+  };
+  CHECK(
+      idle(settings, held(0.01 * 100 * 16000)) ==
+      std::vector<std::string>{"h100-80gb: continuum pins almost no KV (less than 2 % of the "
+                               "pool; its tools take longer than policy.threshold_s) at 1 job/s"});
+  CHECK(idle(settings, held(0.1 * 100 * 16000)).empty());
+}
+
+TEST_CASE("where no KV is lost the answer says that keeping it has nothing to gain") {
+  const auto said = [](double recomputed_tok, double preemptions) {
+    return idle({{"policy", text("fcfs")}, {"engine.block_size", whole(16)}},
+                {{"turns", 100, ""},
+                 {"recomputed_tok", recomputed_tok, "tok"},
+                 {"preemptions", preemptions, ""}});
+  };
+  // A hundred turns leave up to fifteen tokens each in blocks that are not full.
+  CHECK(said(1500, 0) ==
+        std::vector<std::string>{"h100-80gb: no KV is lost before it is read again, so a policy "
+                                 "that keeps it has nothing to gain at 1 job/s"});
+  CHECK(said(1600, 0).empty());
+  CHECK(said(0, 1).empty());
+}
+
+TEST_CASE("policies with equal results are named as twins") {
+  ArchivedCells archive;
+  for (const char* policy : {"fcfs", "continuum", "job_fcfs"})
+    archive.add({{"policy", text(policy)}}, policy == std::string("job_fcfs") ? 2 : 1);
+  const auto cells = archive.cells();
+  CHECK(idle_mechanisms(arrange(analysis::with_results(cells))) ==
+        std::vector<std::string>{"h100-80gb: continuum and fcfs have equal results at 1 job/s"});
+}
