@@ -147,6 +147,7 @@ worker::Hello worker_hello(const Options& options) {
   hello.cores = host.cores;
   hello.memory_gib = host.memory_gib;
   hello.slurm_job = options.slurm_job;
+  hello.engine_digest = kEngineDigest;
   return hello;
 }
 

@@ -20,7 +20,8 @@ std::vector<Message> one_of_each() {
                     .sku = "h100-80gb",
                     .sku_source = "--fake-device",
                     .device_name = "NVIDIA H100 80GB HBM3",
-                    .device_mib = 81559};
+                    .device_mib = 81559,
+                    .engine_digest = std::string(64, '5')};
   const Progress progress{
       .finished_jobs = 3, .jobs = 100, .steps = 1'000'000'000'000, .now_s = 1.5, .serving = true};
   return {hello,
@@ -70,15 +71,15 @@ TEST_CASE("the fields of a message keep their values") {
 }
 
 TEST_CASE("the bytes of a frame are fixed, so that two builds understand each other") {
-  // version 3, kind 5, 8 bytes of payload, cell 10, attempt 1, all little-endian
-  const std::string expected("\3\0\5\0\10\0\0\0\0\0\0\0\12\0\0\0\1\0\0\0", 20);
+  // version 4, kind 5, 8 bytes of payload, cell 10, attempt 1, all little-endian
+  const std::string expected("\4\0\5\0\10\0\0\0\0\0\0\0\12\0\0\0\1\0\0\0", 20);
   CHECK(encode(Abandoned{{10, 1}}) == expected);
 }
 
 TEST_CASE("another protocol version is refused with both numbers") {
   CHECK_THROWS_MATCHES(
       decode(frame_with(0, std::string("\7\0", 2))), ProtocolError,
-      Catch::Matchers::Message("message of protocol version 7, this program speaks version 3"));
+      Catch::Matchers::Message("message of protocol version 7, this program speaks version 4"));
 }
 
 TEST_CASE("an unknown kind, an impossible length, flag or status is refused") {

@@ -92,6 +92,8 @@ class CellRunner {
     contents.result.notes.push_back({"cell", contents.record.label});
     if (!self_.sku_source.empty())
       contents.result.notes.push_back({"sku_source", self_.sku_source, true});
+    if (bound.config.backend == "cuda")
+      contents.result.notes.push_back({"engine_digest", self_.engine_digest, true});
     return sweep::shard_bytes(std::move(contents));
   }
 

@@ -17,7 +17,7 @@ struct ProtocolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr std::uint16_t kProtocolVersion = 3;
+inline constexpr std::uint16_t kProtocolVersion = 4;
 /// Version, kind, payload length.
 inline constexpr std::size_t kFrameHeaderBytes = 2 + 2 + 8;
 /// A longer payload means a damaged length, not a result.
@@ -37,9 +37,10 @@ struct Hello {
   std::string sku_source{};   // "device", "--fake-device", "--as-sku" or empty
   std::string device_name{};  // by CUDA or NVML; empty without a device
   std::int64_t device_mib = 0;
-  std::string device_id{};    // PCI bus id of the worker's GPU; empty without one
-  std::string device_uuid{};  // NVML's; empty without one
-  std::string slurm_job{};    // SLURM job of the worker, if any
+  std::string device_id{};      // PCI bus id of the worker's GPU; empty without one
+  std::string device_uuid{};    // NVML's; empty without one
+  std::string slurm_job{};      // SLURM job of the worker, if any
+  std::string engine_digest{};  // SHA-256 over the sources that execute cells
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
