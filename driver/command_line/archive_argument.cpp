@@ -94,6 +94,13 @@ int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& wo
                    " cells, from 0");
 }
 
+void require_steps(const sweep::CellRecord& cell) {
+  const auto is_summary = [](const sweep::Note& note) { return note.name == "summary_of"; };
+  if (std::ranges::none_of(cell.notes, is_summary)) return;
+  throw UsageError("cell " + std::to_string(cell.index) + " (" + cell.label +
+                   ") is a summary, whose steps are in the whole archive alone");
+}
+
 const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
                                        const std::string& word) {
   const int row = find_cell(reader.cells(), word);
@@ -103,6 +110,7 @@ const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
                      ") has no result: " + std::string(sweep::to_text(cell.status)) +
                      (cell.reason.empty() ? "" : ": " + cell.reason));
   }
+  require_steps(cell);
   return cell;
 }
 

@@ -28,7 +28,10 @@ std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::Ce
 /// UsageError when no cell or more than one is meant.
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word);
 
-/// The cell that a word names. Throws UsageError unless it has a result.
+/// Throws UsageError for a cell of a summary, which has no rows of its steps.
+void require_steps(const sweep::CellRecord& cell);
+
+/// The cell that a word names. Throws UsageError unless it has a result with its steps.
 const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader, const std::string& word);
 
 /// --format text, md or csv; text by default.

@@ -39,8 +39,9 @@ constexpr Command kCommands[] = {
      0, 0, "backend archive profiles"},
     {"export", "export A.h5 --table TABLE",
      "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry, "
-     "evictions, kv_access, access_rows, access_kernels or kv_copies",
-     1, 1, "table format only skip output,o", true},
+     "evictions, kv_access, access_rows, access_kernels or kv_copies; with --to-archive summary "
+     "-o B.h5 an archive with the cells, jobs and turns alone",
+     1, 1, "table format to-archive only skip output,o", true},
     {"fit", "fit A.h5 [SIM.h5]",
      "fits a cost model to the time of steps by the tokens that they compute and read; with SIM.h5 "
      "also prints the errors of simulated cells",
@@ -137,6 +138,7 @@ constexpr Option kOptions[] = {
     {"table", Kind::text, "TABLE", "which table"},
     {"format", Kind::text, "FORMAT",
      "text, md or csv; for export: csv or jsonl; for keys: text or md"},
+    {"to-archive", Kind::text, "summary", "writes a small archive to keep, in place of a table"},
     {"output,o", Kind::text, "FILE", "the file to write; for report: the folder"},
     {"steps", Kind::flag, "", "only the steps"},
     {"events", Kind::flag, "", "only the KV events"},

@@ -149,6 +149,7 @@ void read_archive_values(Options& options, const po::variables_map& given) {
   options.base = optional<std::string>(given, "base");
   options.table = optional<std::string>(given, "table");
   options.format = optional<std::string>(given, "format");
+  options.to_archive = optional<std::string>(given, "to-archive");
   options.output = optional<fs::path, std::string>(given, "output");
   options.view = given.count("view") > 0;
   options.beside = optional<std::string>(given, "beside");

@@ -7,6 +7,7 @@
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
+#include "sweeps/upkeep/check.hpp"
 
 namespace driver {
 namespace {
@@ -62,9 +63,23 @@ void export_rows(sweep::ArchiveReader& reader, const std::vector<int>& rows,
   }
 }
 
+int export_summary(const Options& options) {
+  if (*options.to_archive != "summary")
+    throw UsageError("--to-archive must be summary, found \"" + *options.to_archive + '"');
+  if (options.table || options.format || !options.only.empty() || !options.skip.empty())
+    throw UsageError(
+        "--to-archive writes all cells of an archive, without --table, --format, --only or --skip");
+  if (!options.output) throw UsageError("--to-archive needs -o B.h5, the archive to write");
+  if (std::filesystem::exists(std::filesystem::symlink_status(*options.output)))
+    throw UsageError(options.output->string() + " exists already");
+  using_files([&] { sweep::write_summary(options.arguments.front(), options.output->string()); });
+  return kOk;
+}
+
 }  // namespace
 
 int export_table(const Options& options) {
+  if (options.to_archive) return export_summary(options);
   const std::string table = table_of(options);
   const ExportFormat format = format_of(options);
   sweep::ArchiveReader reader = open_archive(options.arguments.front());

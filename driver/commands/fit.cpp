@@ -43,6 +43,7 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   std::set<std::string> gpus, models, backends;
   std::vector<int> rows;  // reading may replace the reader's cells
   for (const ConfiguredCell& cell : finished(reader, options)) {
+    require_steps(*cell.record);
     rows.push_back(cell.record->index);
     gpus.insert(analysis::shown(cell.value("gpu")));
     models.insert(analysis::shown(cell.value("model")));

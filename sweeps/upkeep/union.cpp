@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
-#include "sweeps/archive/file.hpp"
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/archive/tables.hpp"
-#include "sweeps/archive/writing.hpp"
-#include "sweeps/files/durable_file.hpp"
 #include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/new_archive.hpp"
 
 namespace sweep {
 
@@ -99,21 +95,6 @@ void check_mergeable(const ArchiveReader& a, const ArchiveReader& b) {
   }
 }
 
-void write_union(const std::string& path, ArchiveIndex& index, const std::vector<Origin>& origins) {
-  create_archive_file(path, index);
-  H5File file = open_h5_for_writing(path);
-  std::array<RowRange, kCellTables.size()> rows;
-  {
-    CellAppender tables(file.get());
-    for (std::size_t i = 0; i < origins.size(); ++i) {
-      tables.append(index.cells[i], origins[i].archive->load(origins[i].row));
-    }
-    rows = tables.finish();
-  }
-  write_index(file.get(), index, rows);
-  file.close_checked("close " + path);
-}
-
 }  // namespace
 
 void merge_archives(const std::string& a, const std::string& b, const std::string& target) {
@@ -130,24 +111,8 @@ void merge_archives(const std::string& a, const std::string& b, const std::strin
     index.cells.push_back(origin.cell());
     index.cells.back().index = static_cast<int>(index.cells.size()) - 1;
   }
-  const std::string temporary = temporary_name(target);
-  try {
-    write_union(temporary, index, origins);
-    std::vector<int> all(index.cells.size());
-    std::iota(all.begin(), all.end(), 0);
-    verify_archive_file(temporary, index, all);
-    FileOps files;
-    publish_new(files, temporary, target);
-  } catch (const H5Error& error) {
-    discard(temporary);
-    throw ArchiveWriteFailed("cannot write " + target + ": " + reason_of(error));
-  } catch (const FileError& error) {
-    discard(temporary);
-    throw ArchiveWriteFailed("cannot write " + target + ": " + reason_of(error));
-  } catch (...) {
-    discard(temporary);
-    throw;
-  }
+  write_new_archive(target, std::move(index),
+                    [&](std::size_t i) { return origins[i].archive->load(origins[i].row); });
 }
 
 }  // namespace sweep

@@ -1,0 +1,18 @@
+#pragma once
+// Private to this room.
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/shard.hpp"
+
+namespace sweep {
+
+/// Writes a complete archive under a name that must not exist: `contents_of(i)` are the record and
+/// tables of index.cells[i]. The file is read back before it gets its name. Throws
+/// ArchiveWriteFailed, and what `contents_of` throws; then there is no file.
+void write_new_archive(const std::string& target, ArchiveIndex index,
+                       const std::function<ShardContents(std::size_t)>& contents_of);
+
+}  // namespace sweep

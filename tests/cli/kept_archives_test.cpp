@@ -1,0 +1,72 @@
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/program.hpp"
+#include "tests/support/catch.hpp"
+
+using nlohmann::json;
+using support::Outcome;
+using support::Program;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kSource = KVSWEEP_SOURCE_DIR;
+
+std::vector<std::string> kept_archives() {
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(kSource / "sweeps/measured"))
+    if (entry.path().extension() == ".h5") paths.push_back(entry.path().string());
+  return paths;
+}
+
+std::string text_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return std::move(text).str();
+}
+
+std::string with_one_decimal(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", value);
+  return text.data();
+}
+
+Outcome must_run(const Program& program, const std::vector<std::string>& words) {
+  Outcome outcome = program.run(words);
+  INFO(words[0] << ' ' << words[1] << ": " << outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("every kept archive is whole, and claims and the report read it") {
+  const Program program;
+  REQUIRE_FALSE(kept_archives().empty());
+  for (const std::string& archive : kept_archives()) {
+    must_run(program, {"check", archive});
+    must_run(program, {"claims", archive, "--set", "seeds-000"});
+    must_run(program, {"report", archive, "-o", fs::path(archive).stem().string()});
+  }
+}
+
+TEST_CASE("the findings state the mean completion time of every kept cell") {
+  const Program program;
+  const std::string findings = text_of(kSource / "docs/findings.md");
+  for (const std::string& archive : kept_archives()) {
+    const Outcome cells =
+        must_run(program, {"export", archive, "--table", "cells", "--format", "jsonl"});
+    for (const std::string& line : support::lines_of(cells.out)) {
+      const json cell = json::parse(line);
+      if (cell.at("status") != "ok") continue;
+      const std::string mean = with_one_decimal(cell.at("jct_wall_mean_s"));
+      INFO(archive << ", cell " << cell.at("cell") << ": " << mean << " s");
+      CHECK(findings.find(mean) != std::string::npos);
+    }
+  }
+}
