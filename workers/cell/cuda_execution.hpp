@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "workers/backends/cuda/cuda_cell.hpp"
 #include "workers/backends/cuda/cuda_device.hpp"
 #include "workers/cell/execution.hpp"
 

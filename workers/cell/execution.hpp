@@ -6,8 +6,11 @@
 #include "sweeps/tables/result.hpp"
 #include "workers/backends/cuda/cuda_device.hpp"
 #include "workers/engine/base/clock.hpp"
-#include "workers/engine/step/backend.hpp"
 #include "workers/engine/step/block_copier.hpp"
+
+namespace engine {
+class Backend;
+}
 
 namespace worker {
 

@@ -1,6 +1,7 @@
 #include "workers/cell/experiment.hpp"
 
 #include "workers/cell/client.hpp"
+#include "workers/cell/execution.hpp"
 #include "workers/cell/policy_knowledge.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/factory.hpp"

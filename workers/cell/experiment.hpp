@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "sweeps/tables/result.hpp"
-#include "workers/backends/access_log.hpp"
+#include "workers/backends/access_log_options.hpp"
 #include "workers/backends/sim/gpu_profile.hpp"
 #include "workers/backends/sim/link_copier.hpp"
-#include "workers/cell/client.hpp"
-#include "workers/cell/execution.hpp"
+#include "workers/cell/progress.hpp"
 #include "workers/cell/transformer.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/engine/engine.hpp"
+#include "workers/engine/config.hpp"
 #include "workers/model/shape.hpp"
 #include "workers/policies/config.hpp"
 #include "workers/workload/agent8.hpp"
@@ -22,6 +21,8 @@
 #include "workers/workload/trajectories.hpp"
 
 namespace worker {
+
+class Executor;
 
 /// The user's input is wrong; what() is a complete message.
 using engine::InputError;

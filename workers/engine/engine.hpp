@@ -4,17 +4,11 @@
 #include <vector>
 
 #include "workers/engine/base/clock.hpp"
+#include "workers/engine/config.hpp"
 #include "workers/engine/scheduler/scheduler.hpp"
 #include "workers/engine/step/backend.hpp"
-#include "workers/engine/tiers/config.hpp"
 
 namespace engine {
-
-struct EngineConfig {
-  KvConfig kv;
-  SchedulerConfig scheduler;
-  TierConfig tier{};
-};
 
 /// Serves requests step by step: scheduler, paged KV cache, pins and host tier. Borrows the
 /// backend, the clock and the copier.

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "workers/engine/base/clock.hpp"
-#include "workers/engine/step/retention.hpp"
+#include "workers/engine/step/pin_rules.hpp"
 #include "workers/policies/estimators/config.hpp"
 
 namespace policies {

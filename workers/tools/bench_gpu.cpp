@@ -6,6 +6,7 @@
 
 #include "workers/backends/sim/sim_backend.hpp"
 #include "workers/cell/cuda_execution.hpp"
+#include "workers/engine/engine.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/tools/step_floor.hpp"
 #include "workers/workload/request_sizes.hpp"

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "workers/backends/sim/sim_backend.hpp"
+#include "workers/cell/client.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/record/recorder.hpp"
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "workers/backends/cuda/cuda_cell.hpp"
 #include "workers/backends/cuda/device/nvml.hpp"
 #include "workers/backends/cuda/device/telemetry.hpp"
 #include "workers/backends/cuda/forward/weights.hpp"
@@ -15,6 +14,9 @@
 /// The interface of the cuda backend to the rest of the program. Needs no CUDA headers. In a
 /// program built without CUDA, opening a device throws.
 namespace backends {
+
+class CudaCell;
+struct CudaCellOptions;
 
 struct DeviceInfo {
   int ordinal = 0;         // among the devices that CUDA shows this process

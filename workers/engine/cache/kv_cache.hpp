@@ -5,15 +5,10 @@
 
 #include "workers/engine/base/request.hpp"
 #include "workers/engine/cache/block_pool.hpp"
+#include "workers/engine/cache/config.hpp"
 #include "workers/engine/cache/prefix_cache.hpp"
 
 namespace engine {
-
-struct KvConfig {
-  int num_blocks = 0;   // including the null block 0
-  int block_size = 16;  // tokens a block
-  bool prefix_caching = true;
-};
 
 /// Blocks by state. The five counts add up to the usable blocks of the pool.
 struct BlockCensus {

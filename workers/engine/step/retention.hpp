@@ -1,4 +1,5 @@
 #pragma once
+#include "workers/engine/step/pin_rules.hpp"
 #include "workers/engine/step/step.hpp"
 
 namespace engine {
@@ -9,17 +10,6 @@ struct GapDecision {
   KvReason reason = KvReason::none;
   Nanos deadline{-1};  // end of the pin's time to live
   bool swap = false;   // swap to the host tier if it has room; otherwise the KV is released
-};
-
-/// Which pin is released first when nothing else can run.
-enum class PressureVictim : std::uint8_t { latest_job, latest_deadline };
-
-/// Options in which published pinning policies differ.
-struct PinRules {
-  bool protect_waiting = false;     // an expired pin stays while its job's next turn waits
-  bool release_on_handoff = false;  // the pin ends when the next turn is admitted, since that turn
-                                    // holds the blocks itself
-  PressureVictim pressure_victim = PressureVictim::latest_job;
 };
 
 class RetentionPolicy {

@@ -3,11 +3,14 @@
 #include <memory>
 #include <vector>
 
-#include "workers/engine/cache/kv_cache.hpp"
-#include "workers/engine/prefetch/policy.hpp"
-#include "workers/engine/step/host_tier.hpp"
+#include "workers/engine/step/transfer_queue.hpp"
 
 namespace engine {
+
+class HostTier;
+class KvCache;
+class PrefetchPolicy;
+struct KvEvent;
 
 enum class TierKind : std::uint8_t { none, offload, lmcache, swap };
 enum class StoreMode : std::uint8_t {

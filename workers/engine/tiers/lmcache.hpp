@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "workers/engine/cache/host_pool.hpp"
+#include "workers/engine/step/host_tier.hpp"
 #include "workers/engine/step/tier_events.hpp"
 #include "workers/engine/tiers/config.hpp"
 

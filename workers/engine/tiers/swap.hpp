@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "workers/engine/step/host_tier.hpp"
 #include "workers/engine/step/tier_events.hpp"
 #include "workers/engine/tiers/config.hpp"
 #include "workers/engine/tiers/swap_rates.hpp"

@@ -1,0 +1,14 @@
+#pragma once
+#include "workers/engine/cache/config.hpp"
+#include "workers/engine/scheduler/config.hpp"
+#include "workers/engine/tiers/config.hpp"
+
+namespace engine {
+
+struct EngineConfig {
+  KvConfig kv;
+  SchedulerConfig scheduler;
+  TierConfig tier{};
+};
+
+}  // namespace engine
