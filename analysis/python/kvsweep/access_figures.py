@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .charts import COLORS
+from .layout import TEXT, legend_below, title
 
 _CACHES = (("K", ("read_key", "write_key")), ("V", ("read_value", "write_value")))
 _GAP = 0.5  # a pause of all accesses that is longer than this share of the time with accesses is cut to it
@@ -64,7 +65,7 @@ def accesses(archive, cell, layer=None, steps=None, most=60_000):
     # At random: every n-th row would always be of the same head or request.
     rows = rows.iloc[np.sort(np.random.default_rng(42).choice(total, -(-total // every), replace=False))] if every > 1 else rows
     blocks = {block: i for i, block in enumerate(sorted(rows.block.unique()))}
-    figure, axes = plt.subplots(2, 1, figsize=(8, 4.6), sharex=True, sharey=True)
+    figure, axes = plt.subplots(2, 1, figsize=(TEXT, 4.4), sharex=True, sharey=True)
     for axis, (name, kinds) in zip(axes, _CACHES):
         own = rows[rows.kind.isin(kinds)]
         for i, (job, part) in enumerate(own.groupby("job", sort=True)):
@@ -77,11 +78,10 @@ def accesses(archive, cell, layer=None, steps=None, most=60_000):
             axis.axvline(cut * 1e6, color="#9aa3ad", linewidth=0.8, linestyle=":")
         axis.set(ylabel=f"{name}: block (offset within)")
     axes[1].set_xlabel("time [us], pauses cut")
-    handles = dict(zip(*reversed(axes[0].get_legend_handles_labels())))
-    figure.legend(handles.values(), handles.keys(), loc="upper center", bbox_to_anchor=(0.5, 0), ncol=4, fontsize=7)
+    legend_below(figure, axes[0], marks=2)
     kind = archive.cells.kind[cell]
     shown = "" if every == 1 else f", one access in {every}, picked at random"
-    figure.suptitle(f"KV accesses of layer {rows.layer.iloc[0]}, cell {cell}{shown}\n{kind}", fontsize=9)
+    title(figure, f"KV accesses of layer {rows.layer.iloc[0]}, cell {cell}{shown}", kind)
     return figure
 
 

@@ -1,6 +1,7 @@
 """Reads archives. Tables are groups of 1-D datasets; docs/archive.md describes them."""
 import functools
 import json
+import pathlib
 
 import h5py
 import pandas as pd
@@ -88,6 +89,25 @@ class Archive:
         row = self.cells.loc[cell]
         first, count = int(row[f"{name}_off"]), int(row[f"{name}_n"])
         return self._read(name, slice(first, first + count), columns)
+
+    def xarray(self, *figures):
+        """Figures of the cells with results, as an xarray.Dataset over `kind`, `gpu`, `variant`, `jps`, `seed` and those further axes in
+        which cells differ; NaN where no cell is. Needs xarray."""
+        cells, own = self.ok, {"gpu", "policy", "jps", "dram_gib"}
+        further = [axis for axis in self.axes if axis not in own and cells[axis].nunique() > 1]
+        return cells.set_index(["kind", "gpu", "variant", "jps", "seed", *further])[list(figures or self.figures)].to_xarray()
+
+    def to_parquet(self, folder):
+        """Writes every table that is not empty as FOLDER/TABLE.parquet. Needs pyarrow. Single tables are data frames, which have
+        to_parquet() themselves; `cells` has the configurations as JSON beside it."""
+        folder = pathlib.Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        tables = {"cells": self.cells.drop(columns="config")}
+        with h5py.File(self.path, "r") as file:
+            names = [name for name in CELL_TABLES if name in file]
+        tables |= {name: table for name in names if len(table := self._read(name, slice(None)))}
+        for name, table in tables.items():
+            table.to_parquet(folder / f"{name}.parquet", index=False)
 
     def nsight(self, cell, path, **more):
         """A cell in a capture of Nsight Systems that was exported to SQLite: kvsweep.nsight.read()."""

@@ -4,9 +4,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 (after the choice of the backend)
-from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
 from .estimates import mean_interval
+from .layout import COLUMN, LEGEND, TEXT, legend_below, title
 from .panels import fit_line  # noqa: E402
 
 # Okabe and Ito's colors, which color-blind readers can distinguish.
@@ -16,8 +17,8 @@ POINTS = 20_000  # in a scatter plot; more are indistinguishable
 SPANS = 240
 
 plt.rcParams.update({
-    "font.size": 9, "axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False,
-    "legend.frameon": False, "legend.fontsize": 8, "figure.figsize": (4.8, 3.2), "figure.constrained_layout.use": True,
+    "font.size": 8, "axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False,
+    "legend.frameon": False, "legend.fontsize": LEGEND, "figure.figsize": (COLUMN, 2.5), "figure.constrained_layout.use": True,
     "axes.titley": 1,  # fixed: matplotlib would otherwise measure what is above the axes for every title
     "svg.hashsalt": "kvsweep", "svg.fonttype": "none", "text.parse_math": False, "pdf.fonttype": 42,
 })
@@ -31,12 +32,17 @@ def look(panel, variant):
 def _start(panel, what, **more):
     figure, axes = plt.subplots(**more)
     repeats = f"{panel.repeats} repeat{'s' if panel.repeats > 1 else ''}"
-    figure.suptitle(f"{panel.name}: {what}\n{panel.kind}, {repeats}", fontsize=9)
+    title(figure, f"{panel.name}: {what}", f"{panel.kind}, {repeats}")
     return figure, axes
 
 
 def _log(axis):
-    """Plain numbers at powers of ten, without mathtext, since names from archives may contain dollar signs."""
+    """Plain numbers, without mathtext, since names from archives may contain dollar signs; over less than a decade and a half also at 2
+    and 5."""
+    low, high = axis.get_view_interval()
+    few = high / low < 30
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    axis.set_minor_locator(LogLocator(subs=range(1, 10)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
@@ -71,7 +77,7 @@ def _multiples(panel, what, draw):
     columns = min(3, len(variants))
     rows = -(-len(variants) // columns)
     figure, axes = _start(panel, f"{what}, {rate} jobs/s", nrows=rows, ncols=columns, squeeze=False, sharex=True, sharey=True,
-                          figsize=(2.6 * columns + 0.6, 2.0 * rows + 0.6))
+                          figsize=(COLUMN if columns == 1 else TEXT, 1.6 * rows + 0.8))
     for axis in axes.flat[len(variants):]:
         axis.set_visible(False)
     for axis, variant in zip(axes.flat, variants):
@@ -79,14 +85,13 @@ def _multiples(panel, what, draw):
         cells = panel.of(variant, rate)
         if len(cells):
             draw(axis, panel.rows("steps", cells.head(1)) if draw in (_pool, _traffic) else panel.rows("turns", cells))
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncol=len(labels))
+    legend_below(figure, *axes.flat)
     return figure
 
 
 def tokens(panel):
     """Forward tokens per step: log histograms of the largest request's and of all tokens."""
-    figure, axes = _start(panel, "forward tokens per step", ncols=2, sharey=True, figsize=(8, 3.2))
+    figure, axes = _start(panel, "forward tokens per step", ncols=2, sharey=True, figsize=(TEXT, 2.7))
     for axis, column, name in zip(axes, ("max_tok", "n_tok"), ("largest request", "whole step")):
         for variant in panel.variants:
             values = panel.rows("steps", panel.of(variant))[column].to_numpy()
@@ -98,7 +103,7 @@ def tokens(panel):
         _log(axis.xaxis)
         _log(axis.yaxis)
     axes[0].set_ylabel("steps")
-    axes[1].legend(loc="upper right")
+    legend_below(figure, axes[1])
     return figure
 
 
@@ -107,7 +112,7 @@ def step_time(panel):
     parts = {variant: panel.rows("steps", panel.of(variant)) for variant in panel.variants}
     every = max(1, -(-sum(len(steps) for steps in parts.values()) // POINTS))
     drawn = "" if every == 1 else f", one step in {every} drawn, lines over all"
-    figure, axes = _start(panel, f"step time over tokens{drawn}", ncols=2, sharey=True, figsize=(8, 3.4))
+    figure, axes = _start(panel, f"step time over tokens{drawn}", ncols=2, sharey=True, figsize=(TEXT, 2.9))
     for axis, column, name in zip(axes, ("max_tok", "n_tok"), ("largest request", "whole step")):
         for variant, steps in parts.items():
             some = steps.iloc[::every]
@@ -122,13 +127,13 @@ def step_time(panel):
             axis.set_title(f"y = {slope:.4g} x + {intercept:.4g} ms, R² = {r2:.3f}, n = {n:,}", fontsize=8)
         axis.set_xlabel(f"tokens, {name}")
     axes[0].set_ylabel("step duration [ms]")
-    axes[1].legend(markerscale=3, loc="upper left")
+    legend_below(figure, axes[1], marks=3)
     return figure
 
 
 def turns(panel):
     """Mean turn duration by turn, including queue time, and its cumulative sum."""
-    figure, axes = _start(panel, "turn duration by turn", ncols=2, figsize=(8, 3.2))
+    figure, axes = _start(panel, "turn duration by turn", ncols=2, figsize=(TEXT, 2.7))
     for variant in panel.variants:
         rows = panel.rows("turns", panel.of(variant))
         mean = (rows.t_finish_s - rows.t_arrive_s).groupby(rows.turn).mean()
@@ -136,7 +141,7 @@ def turns(panel):
             axis.plot(mean.index + 1, values, marker=".", label=variant, **look(panel, variant))
     for axis, name in zip(axes, ("mean turn duration [s]", "duration of the turns so far [s]")):
         axis.set(xlabel="turn", ylabel=name, ylim=(0, None))
-    axes[1].legend(loc="upper left")
+    legend_below(figure, axes[1])
     return figure
 
 
@@ -148,7 +153,7 @@ def jct(panel):
         axis.step(values, np.arange(1, len(values) + 1) / max(1, len(values)) * 100, where="post", label=variant, **look(panel, variant))
     axis.set(xscale="log", xlabel="job completion time [s]", ylabel="jobs that took no longer [%]", ylim=(0, 100))
     _log(axis.xaxis)
-    axis.legend(loc="upper left")
+    legend_below(figure, axis)
     return figure
 
 
@@ -156,20 +161,17 @@ def jct_over_rate(panel):
     """Mean job completion time over arrival rate, with 95 % intervals from three repeats on."""
     figure, axis = _start(panel, "job completion time over arrival rate")
     for variant in panel.variants:
-        rates, means, low, high = [], [], [], []
-        for rate in panel.rates:
-            values = panel.of(variant, rate).jct_wall_mean_s.dropna()
-            if not len(values):
-                continue
-            interval = mean_interval(values)
-            rates.append(str(rate))
-            means.append(values.mean())
-            low.append(np.nan_to_num(values.mean() - interval[0]))
-            high.append(np.nan_to_num(interval[1] - values.mean()))
-        axis.errorbar(rates, means, yerr=[low, high], marker="o", markersize=3.5, capsize=2, label=variant, **look(panel, variant))
+        own = [(str(rate), values) for rate in panel.rates if len(values := panel.of(variant, rate).jct_wall_mean_s.dropna())]
+        axis.plot([rate for rate, _ in own], [values.mean() for _, values in own], marker="o", markersize=3, linewidth=1, label=variant,
+                  **look(panel, variant))
+        for rate, values in own:
+            low, high = mean_interval(values)
+            if np.isfinite(low):
+                axis.errorbar([rate], [values.mean()], yerr=[[values.mean() - low], [high - values.mean()]], fmt="none", capsize=2,
+                              color=look(panel, variant)["color"])
     axis.set(yscale="log", xlabel="jobs per second", ylabel="mean job completion time [s]")
     _log(axis.yaxis)
-    axis.legend(loc="upper left")
+    legend_below(figure, axis)
     return figure
 
 
@@ -224,7 +226,7 @@ def queue(panel):
         if len(cells):
             axis.plot(*_spans(panel.rows("steps", cells), "n_waiting"), label=variant, linewidth=1, **look(panel, variant))
     axis.set(xlabel="time [s]", ylabel="waiting requests", ylim=(0, None))
-    axis.legend(loc="upper right")
+    legend_below(figure, axis)
     return figure
 
 

@@ -65,10 +65,9 @@ def save(figure, path, formats):
             axis.set_label_coords(0, 0)  # skips measuring the ticks to place the label
     figure.get_layout_engine().execute(figure)
     keep_ticks(figure)
-    box = figure.get_tightbbox(figure.canvas.get_renderer()).padded(0.1)
     with plt.rc_context({"figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)
         for each in formats:
             metadata = {"Date": None} if each == "svg" else {"CreationDate": None} if each == "pdf" else None
-            figure.savefig(path.with_name(f"{path.name}.{each}"), dpi=200, bbox_inches=box, metadata=metadata)
+            figure.savefig(path.with_name(f"{path.name}.{each}"), dpi=200, metadata=metadata)
     plt.close(figure)

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from .charts import COLORS
+from .layout import COLUMN, TEXT, legend_below, title
 from .studies import median
 from .tables import escape, number, tabular
 
@@ -22,15 +23,17 @@ def draw(chart):
     panels = chart.panels
     columns = 1 if chart.figure.over in ("time", "requests") else min(3, len(panels))
     rows = -(-len(panels) // columns)
-    wide, high = {"time": (7.5, 2.2), "requests": (7.5, 1.6)}.get(chart.figure.over, (5.6 if len(panels) == 1 else 3.6, 3.4 if len(panels) == 1 else 2.7))
-    grid, axes = plt.subplots(rows, columns, squeeze=False, figsize=(wide * columns, high * rows + 0.7), sharex=chart.figure.over in ("time", "requests"))
-    grid.suptitle("\n".join([_title(chart), chart.kind + (f", {chart.gpu}" if chart.gpu else "")]), fontsize=9)
+    in_time = chart.figure.over in ("time", "requests")
+    high = {"time": 2.0, "requests": 1.5}.get(chart.figure.over, 2.2)
+    grid, axes = plt.subplots(rows, columns, squeeze=False, sharex=in_time,
+                              figsize=(COLUMN if columns == 1 and not in_time else TEXT, high * rows + 0.9))
+    title(grid, _title(chart), chart.kind + (f", {chart.gpu}" if chart.gpu else ""))
     for axis in axes.flat[len(panels):]:
         axis.set_visible(False)
     for axis, panel in zip(axes.flat, panels):
         axis.set_title(panel.name, fontsize=8)
         _DRAW[chart.figure.over](axis, chart, panel)
-    _legend(grid, axes)
+    legend_below(grid, *axes.flat)
     return grid
 
 
@@ -43,14 +46,6 @@ def foot(chart):
     published = any(series.published for panel in chart.panels for series in panel.series)
     theirs = "Behind the slash" if chart.figure.draw == "table" else "Hollow"
     return " ".join([f"{theirs}: published ({chart.figure.source})." if published else "", chart.figure.note, *(f"{each}." for each in chart.remarks)]).strip()
-
-
-def _legend(grid, axes):
-    found = {}
-    for axis in axes.flat:
-        found |= dict(zip(*reversed(axis.get_legend_handles_labels())))
-    if found:
-        grid.legend(found.values(), found.keys(), loc="upper center", bbox_to_anchor=(0.5, 0), ncol=min(4, len(found)), fontsize=7)
 
 
 def _is_number(text):

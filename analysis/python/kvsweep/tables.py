@@ -1,4 +1,4 @@
-"""Tables of a panel as LaTeX: tabular environments for \\input."""
+"""Tables of a panel as LaTeX: tabular environments for \\input, with the rules of the package booktabs."""
 import numpy as np
 
 from .estimates import mean_interval
@@ -20,9 +20,9 @@ def number(value, digits=4):
 def tabular(head, rows, note):
     """Texts must be LaTeX. The note becomes a comment on top that states the kind of the numbers."""
     lines = [f"% {line}" for line in note.splitlines()]
-    lines += [r"\begin{tabular}{l" + "r" * (len(head) - 1) + "}", r"\hline", " & ".join(head) + r" \\", r"\hline"]
+    lines += [r"\begin{tabular}{l" + "r" * (len(head) - 1) + "}", r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
     lines += [" & ".join(row) + r" \\" for row in rows]
-    return "\n".join(lines + [r"\hline", r"\end{tabular}", ""])
+    return "\n".join(lines + [r"\bottomrule", r"\end{tabular}", ""])
 
 
 def summary(panel, metric="jct_wall_mean_s"):

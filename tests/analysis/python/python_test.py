@@ -3,6 +3,8 @@
 
     python_test.py KVSWEEP SOURCE_DIR
 """
+import dataclasses
+import importlib.util
 import json
 import math
 import pathlib
@@ -84,6 +86,26 @@ class Package(unittest.TestCase):
         self.assertIn("pin", set(self.archive.kv_events.kind) | {"pin"})
         self.assertIsInstance(self.archive.jobs.id[0], str)
 
+    def test_figures_are_arrays_over_the_axes_in_which_cells_differ(self):
+        if importlib.util.find_spec("xarray") is None:
+            self.skipTest("Python has no xarray")
+        means = self.archive.xarray("jct_wall_mean_s").jct_wall_mean_s.mean("seed")
+        self.assertEqual(set(means.dims), {"kind", "gpu", "variant", "jps"})
+        ours = float(means.sel(gpu="h100-80gb", variant="fcfs", jps=8).squeeze())
+        self.assertAlmostEqual(ours, self.panels[0].of("fcfs", 8).jct_wall_mean_s.mean())
+
+    def test_every_table_with_rows_is_written_as_parquet(self):
+        written = {}
+
+        def write(frame, path, index):
+            self.assertFalse(any(isinstance(value, dict) for value in frame.iloc[0]), path)
+            written[path.name] = len(frame)
+        with unittest.mock.patch.object(pd.DataFrame, "to_parquet", write):  # pyarrow may be absent
+            self.archive.to_parquet(self.dir / "parquet")
+        self.assertEqual(written["cells.parquet"], len(self.archive.cells))
+        self.assertEqual(written["turns.parquet"], len(self.archive.turns))
+        self.assertNotIn("telemetry.parquet", written)  # none on sim
+
     def test_rows_of_a_cell_are_those_of_the_whole_table(self):
         whole = self.archive.steps
         for cell in self.archive.ok.index:
@@ -129,11 +151,13 @@ class Package(unittest.TestCase):
                 self.assertTrue(base.with_name(base.name + ".png").read_bytes().startswith(b"\x89PNG"))
                 svg = base.with_name(base.name + ".svg").read_text()
                 self.assertTrue(xml.etree.ElementTree.fromstring(svg).tag.endswith("svg"))
-                self.assertIn("MODELLED (sim, published), 3 repeats", svg)
+                self.assertIn("MODELLED (sim, published), 3 repeats", " ".join(re.findall(">([^<>]+)</", svg)))
+                self.assertIn(re.search('width="([0-9.]+)pt"', svg)[1], ("240", "504"), chart)
                 self.assertNotIn("mathdefault", svg)
             table = (out / f"py-test-{gpu}-summary.tex").read_text()
             self.assertGreaterEqual(table.count(r"\textbf"), 2)
             self.assertIn(r"$\pm$", table)
+            self.assertLess(table.index(r"\toprule"), table.index(r"\midrule"))
         self.assertIn("whole step", (out / "py-test-regression.tex").read_text())
         self.assertIn("lmcache-16G", (out / "py-test-regimes.tex").read_text())
 
@@ -170,6 +194,13 @@ class Package(unittest.TestCase):
         for processes in (1, 2):
             with self.assertRaisesRegex(ValueError, "nothing can be drawn"):
                 saving.do_all([lambda: None, fails], processes)
+
+    def test_bars_of_intervals_are_drawn_from_three_repeats_on(self):
+        panel = self.panels[0]
+        one = dataclasses.replace(panel, cells=panel.cells[panel.cells.repeat == 0])
+        for shown, bars in ((panel, 4), (one, 0)):  # two policies at two rates
+            axis = charts.jct_over_rate(shown).axes[0]
+            self.assertEqual(len(axis.collections), bars)
 
     def test_a_scatter_that_leaves_steps_out_says_so(self):
         panel = panels_of(kvsweep.open(self.path))[0]

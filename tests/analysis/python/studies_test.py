@@ -122,7 +122,7 @@ class AddingAStudy(Folder):
         self.assertEqual(max(value for (value,) in passes.panels[0].series[0].points.values()), 32)
         svg = next((self.dir / "figures").glob("answer-length-rate*.svg")).read_text()
         for text in ("Output rate by length of the answers", "MODELLED (sim, kernels)", "A100, published", "answer [tok]"):
-            self.assertIn(text, svg)
+            self.assertIn(text, " ".join(re.findall(">([^<>]+)</text", svg)))
         self.assertIn("made up for this page", next((self.dir / "figures").glob("answer-length-rate*.txt")).read_text())
         page = [chart for chart in self.page_of("answer-length")["studies"] if chart["study"] == "answer-length"]
         self.agree(page, [chart for chart in studies.charts_of([kvsweep.open(self.dir / "answer-length.h5")]) if chart.figure.study == "answer-length"])
