@@ -80,11 +80,16 @@ std::string place_of(const ClaimRow& row);
 /// A table of a cell, e.g. "steps".
 using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_view table)>;
 
+/// Factors on the constants of the simulator, by key: {"sim.token_scale", 1.06}.
+using Factors = std::map<std::string, double>;
+
 /// A row per point, kind of figures and card among the cells. A point without any result has one
 /// row without figures. Cards have separate rows if where.gpu names several, with the publication's
-/// first, and the claim is not pooled. Cells that appear twice count once.
+/// first, and the claim is not pooled. Cells that appear twice count once. Simulated cells count
+/// if their constants have exactly these factors; cells without a tier need none of the tier's.
 std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
-                                   std::span<const ConfiguredCell> cells, const LoadTable& load);
+                                   std::span<const ConfiguredCell> cells, const LoadTable& load,
+                                   const Factors& factors = {});
 
 /// The verdict over all rows of a claim and kind: not reproduced if one is, else undecided if one
 /// is, else assumed if one is, else reproduced.
@@ -97,6 +102,7 @@ struct ClaimReport {
   std::vector<Claim> claims;
   std::vector<ClaimRow> rows;        // point into claims: move a report, never copy it
   std::vector<std::string> sources;  // sources of the published tables
+  std::vector<std::string> band{};   // judge_sensitivity(): what holds, and what is missing
 };
 
 /// The names of the sets in `folder`/claims.
@@ -104,10 +110,10 @@ std::vector<std::string> claim_sets(const std::filesystem::path& folder);
 
 /// Judges the claims of one set, or of all when `set` is empty, over the cells of all archives.
 /// `folder` is sweeps/ with its claims/ and published/; the published numbers of a set are in the
-/// file of the same name. Throws what ArchiveReader throws, and sweep::SpecError for an unknown
-/// set, which lists the known ones.
+/// file of the same name. `over_band`: also by judge_sensitivity(). Throws what ArchiveReader
+/// throws, and sweep::SpecError for an unknown set, which lists the known ones.
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
-                       const std::filesystem::path& folder);
+                       const std::filesystem::path& folder, bool over_band = false);
 
 /// Prints the claims' texts below the table, or everything in columns as CSV.
 void print_claims(const ClaimReport& report, GridFormat format, std::ostream& out);

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "analysis/claims/claims.hpp"
+#include "analysis/claims/sensitivity.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/text/color.hpp"
 #include "analysis/text/escape.hpp"
@@ -179,7 +180,7 @@ std::vector<std::string> claim_sets(const fs::path& folder) {
 }
 
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
-                       const fs::path& folder) {
+                       const fs::path& folder, bool over_band) {
   const std::vector<std::string> sets = claim_sets(folder);
   if (!set.empty() && std::ranges::find(sets, set) == sets.end())
     throw sweep::SpecError("no set of claims is called " + set +
@@ -196,9 +197,11 @@ ClaimReport run_claims(const std::vector<std::string>& archives, const std::stri
       report.claims.push_back(std::move(claim));
   }
   OpenArchives open(archives);
-  report.rows = judge_claims(
-      report.claims, open.cells(),
-      [&](const ConfiguredCell& cell, std::string_view table) { return open.load(cell, table); });
+  const LoadTable load = [&](const ConfiguredCell& cell, std::string_view table) {
+    return open.load(cell, table);
+  };
+  report.rows = judge_claims(report.claims, open.cells(), load);
+  if (over_band) judge_sensitivity(report, open.cells(), load);
   return report;
 }
 
@@ -224,6 +227,10 @@ void print_claims(const ClaimReport& report, GridFormat format, std::ostream& ou
       print_words(rows, without_result, format, out);
       gap = "\n";
     }
+  }
+  for (const std::string& line : report.band) {
+    out << gap << terminal_text(line) << '\n';
+    gap = "";
   }
 }
 

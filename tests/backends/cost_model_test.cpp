@@ -120,6 +120,25 @@ TEST_CASE("the published step time depends on nothing but the tokens of the step
     CHECK(model->step_time(raised(step, field, 1000)) == model->step_time(step));
 }
 
+TEST_CASE("factors on the card's constants change the fixed and the token part of each model") {
+  const auto gpu = worker::load_gpu_profile(kDir, "h200-141gb");
+  const auto shape = worker::load_model_config(kDir, "llama-3.1-8b").shape;
+  const StepShape step = decode_step(64, 8192);
+  for (const std::string& name : backends::cost_model_names()) {
+    CAPTURE(name);
+    const auto time = [&](const backends::CostScale& scale) {
+      return ms(*backends::make_cost_model(name, backends::scaled(gpu, scale), shape), step);
+    };
+    const double plain = time({});
+    CHECK(plain == ms(*backends::make_cost_model(name, gpu, shape), step));
+    CHECK(time({.fixed = 1.06, .token = 1.06}) == Approx(1.06 * plain));
+    CHECK(time({.fixed = 1.06}) > plain);
+    CHECK(time({.token = 1.06}) > plain);
+    CHECK(time({.link = 2}) == plain);
+  }
+  CHECK(backends::scaled(gpu, {.link = 2}).link.pinned_h2d_gb_s == gpu.link.pinned_h2d_gb_s / 2);
+}
+
 TEST_CASE("published exists exactly where step times were published, and the error says where") {
   for (const std::string& gpu : worker::profile_names(kDir / "gpus")) {
     for (const std::string& model : worker::profile_names(kDir / "models")) {

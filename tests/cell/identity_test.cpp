@@ -143,3 +143,17 @@ TEST_CASE("the identity holds the constants of the cost model") {
 TEST_CASE("host memory makes no other cell of a policy without a host tier") {
   CHECK(Cell().set("dram_gib", 16).identity() == Cell().identity());
 }
+
+TEST_CASE("factors on costs identify a cell where they change something") {
+  for (const char* key : {"sim.fixed_scale", "sim.token_scale", "sim.tier_scale"}) {
+    CAPTURE(key);
+    CHECK(Cell().set(key, 1).identity() == Cell().identity());
+    const bool matters = std::string(key) != "sim.tier_scale";  // there is no tier
+    CHECK((Cell().set(key, 1.06).identity() != Cell().identity()) == matters);
+  }
+  Cell tiered = Cell().set("policy", "lmcache").set("dram_gib", 16);
+  const auto plain = tiered.config();
+  const auto scaled = tiered.set("sim.tier_scale", 2).config();
+  CHECK(scaled.gpu.link.pinned_h2d_gb_s == plain.gpu.link.pinned_h2d_gb_s / 2);
+  CHECK(scaled.engine.tier.save_overhead == 2 * plain.engine.tier.save_overhead);
+}

@@ -112,6 +112,13 @@ std::string content_key(const std::map<std::string, sweep::Value>& identity) {
   return sweep::canonical_json(content);
 }
 
+/// How a sweep changes the card's constants of steps, to see what depends on them.
+backends::CostScale bind_scale(ParamBinder& in, const std::string& backend) {
+  const backends::CostScale scale{.fixed = in.number("sim.fixed_scale"),
+                                  .token = in.number("sim.token_scale")};
+  return backend == "sim" ? scale : backends::CostScale();
+}
+
 ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
                                  std::int64_t arrival_seed, Profiles& profiles) {
   ExperimentConfig config;
@@ -120,6 +127,7 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
   const model::ModelConfig model =
       in.profile("model", [&](const std::string& name) { return profiles.model_config(name); });
   config.model = model.shape;
+  config.gpu = backends::scaled(config.gpu, bind_scale(in, backend));
   config.cost_model = in.text("sim.cost_model");
   if (backend != "sim") config.cost_model = "kernels";  // for plans alone
   config.transformer = bind_transformer(in, backend, model, profiles);

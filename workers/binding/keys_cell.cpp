@@ -48,6 +48,26 @@ std::vector<KeyRow> rows_of_hardware() {
        .where = kOnSimulatedTier,
        .neutral = "0",
        .says = "Time that each copied block takes beyond its bytes over the link."},
+      {.name = "sim.fixed_scale",
+       .type = Real{0.1, 10},
+       .fallback = value("1"),
+       .where = "backend = sim",
+       .neutral = "1",
+       .says = "Factor on the constants of a step's time that do not grow with its tokens: "
+               "intercepts and launches."},
+      {.name = "sim.token_scale",
+       .type = Real{0.1, 10},
+       .fallback = value("1"),
+       .where = "backend = sim",
+       .neutral = "1",
+       .says = "Factor on the constants that grow with tokens, KV read and bytes of weights."},
+      {.name = "sim.tier_scale",
+       .type = Real{0.1, 10},
+       .fallback = value("1"),
+       .where = kOnSimulatedTier,
+       .neutral = "1",
+       .says = "Factor on the time of copies over the host link and on policy.schedule_cost_s and "
+               "policy.save_cost_s."},
   };
 }
 

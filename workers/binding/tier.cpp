@@ -51,6 +51,17 @@ HostLink bind_link(ParamBinder& in) {
   return link;
 }
 
+/// How a sweep changes the cost of the tier: copies, and the connector's time.
+void bind_scale(ParamBinder& in, ExperimentConfig& config, HostLink& link) {
+  const double factor = in.number("sim.tier_scale");
+  if (config.backend != "sim" || factor == 1) return;
+  config.gpu = backends::scaled(config.gpu, {.link = factor});
+  link.block_us *= factor;
+  engine::TierConfig& tier = config.engine.tier;
+  for (engine::Nanos* each : {&tier.schedule_overhead, &tier.save_overhead})
+    *each = engine::from_seconds(engine::to_seconds(*each) * factor);
+}
+
 std::int64_t blocks_of_tokens(ParamBinder& in, int block_size) {
   if (in.has("dram_gib"))
     in.fail("engine.host_kv_tokens", "sets the host tier's size, and so does dram_gib");
@@ -94,7 +105,8 @@ HostLink bind_tier(ParamBinder& in, ExperimentConfig& config) {
   tier.swap_partially = in.boolean("policy.swap_partially");
   bind_offload(in, tier);
   bind_lmcache(in, tier, block_size);
-  const HostLink link = bind_link(in);
+  HostLink link = bind_link(in);
+  bind_scale(in, config, link);
   if (tier.kind != TierKind::none) {
     tier.host_blocks = bind_size(in, config.policy_name, block_size, bytes_per_block(config));
   } else {

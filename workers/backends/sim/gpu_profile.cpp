@@ -12,6 +12,31 @@ constexpr double kGib = 1024.0 * kMib;
 
 }  // namespace
 
+GpuProfile scaled(GpuProfile gpu, const CostScale& scale) {
+  if (gpu.published) {
+    gpu.published->intercept_ms *= scale.fixed;
+    gpu.published->slope_us_per_token *= scale.token;
+  }
+  if (gpu.measured) {
+    gpu.measured->base_ms *= scale.fixed;
+    for (double* each :
+         {&gpu.measured->token_us, &gpu.measured->kv_token_ns, &gpu.measured->pair_ps})
+      *each *= scale.token;
+  }
+  KernelFit& kernels = gpu.kernels;
+  for (double* each : {&kernels.gemm_launch_us, &kernels.prefill_launch_us,
+                       &kernels.decode_launch_us, &kernels.step_overhead_us})
+    *each *= scale.fixed;
+  for (double* each : {&kernels.prefill_token_ns, &kernels.decode_row_ns}) *each *= scale.token;
+  for (double* rate :
+       {&kernels.gemm_gb_s, &kernels.gemm_tflops, &kernels.prefill_tflops, &kernels.decode_gb_s})
+    *rate /= scale.token;
+  for (double* rate : {&gpu.link.pinned_h2d_gb_s, &gpu.link.pinned_d2h_gb_s,
+                       &gpu.link.pageable_h2d_gb_s, &gpu.link.pageable_d2h_gb_s})
+    *rate /= scale.link;
+  return gpu;
+}
+
 bool is_device(const GpuProfile& gpu, const std::string& device_name, std::int64_t memory_mib) {
   return memory_mib >= gpu.memory_min_mib && memory_mib <= gpu.memory_max_mib &&
          std::regex_match(device_name, std::regex(gpu.name_pattern));

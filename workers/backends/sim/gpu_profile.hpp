@@ -77,6 +77,14 @@ struct GpuProfile {
   KernelFit kernels;
 };
 
+/// Factors on the constants of a profile from which step and copy times come.
+struct CostScale {
+  double fixed = 1;  // constants of a step: intercepts, launches, host time
+  double token = 1;  // constants by token, KV read and byte
+  double link = 1;   // copies over the host link
+};
+GpuProfile scaled(GpuProfile gpu, const CostScale& scale);
+
 /// Whether a device with this NVML or CUDA name and total memory is a card of this profile.
 bool is_device(const GpuProfile& gpu, const std::string& device_name, std::int64_t memory_mib);
 

@@ -1,0 +1,110 @@
+#include "analysis/claims/sensitivity.hpp"
+
+#include "tests/analysis/archived_cells.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
+
+using analysis::Factors;
+using analysis::Verdict;
+using Catch::Matchers::Contains;
+
+namespace {
+
+sweep::Table without_tables(const analysis::ConfiguredCell&, std::string_view) { return {}; }
+
+/// A claim that fcfs takes 3 to 4 times as long as pinning, and cells that say so.
+struct BandCourt {
+  analysis::ClaimReport report;
+  ArchivedCells archive;
+
+  BandCourt() {
+    const support::TempDir folder;
+    report.claims = analysis::load_claims(
+        folder.write(
+            "page.toml",
+            "[R-5]\nsays = \"pinning is 3.5 times as fast\"\nsource = \"a page\"\n"
+            "metric = \"jct_wall_mean_s\"\nexperiment = \"matrix-72\"\nwhere.jps = 3\n"
+            "value.policy = \"fcfs\"\nbase.policy = \"continuum\"\nlow = 3.0\nhigh = 4.0\n"),
+        {});
+    add(3.5, {});
+  }
+
+  /// Three repeats in which fcfs takes this many times as long, with these factors.
+  void add(double ratio, const Factors& factors, const std::string& backend = "sim") {
+    for (std::int64_t seed = 42; seed < 45; ++seed) {
+      Settings settings = {{"jps", whole(3)}, {"backend", text(backend)}};
+      for (const auto& [key, value] : factors) settings[key] = value;
+      settings["policy"] = text("fcfs");
+      archive.add(settings, 100 * ratio, seed);
+      settings["policy"] = text("continuum");
+      archive.add(settings, 100, seed);
+    }
+  }
+
+  /// Cells of the whole band; those of the tier's costs are the same, since there is no tier.
+  void add_band(double ratio) {
+    for (const Factors& factors : analysis::sensitivity_band())
+      if (!factors.contains("sim.tier_scale")) add(ratio, factors);
+  }
+
+  const analysis::ClaimRow& judge() {
+    cells_ = archive.cells();
+    report.rows = analysis::judge_claims(report.claims, cells_, without_tables);
+    analysis::judge_sensitivity(report, cells_, without_tables);
+    REQUIRE(report.rows.size() == 1);
+    return report.rows.front();
+  }
+
+ private:
+  std::vector<analysis::ConfiguredCell> cells_;
+};
+
+}  // namespace
+
+TEST_CASE("a verdict that holds with all costs of the band stays", "[claims]") {
+  BandCourt court;
+  court.add_band(3.8);
+  CHECK(court.judge().verdict == Verdict::reproduced);
+  CHECK_THAT(court.report.band.at(0), Contains("of 1 decided numbers on sim 1 hold"));
+  CHECK(court.report.band.size() == 1);
+}
+
+TEST_CASE("a verdict that turns within the band is undecided, on an edge", "[claims]") {
+  BandCourt court;
+  court.add(4.2, {{"sim.token_scale", 1.06}});
+  const analysis::ClaimRow& row = court.judge();
+  CHECK(row.verdict == Verdict::undecided);
+  CHECK(row.direction == Verdict::reproduced);  // still slower, whatever its size
+  CHECK_THAT(row.reason, Contains("on an edge: with sim.token_scale=1.06 4.200, not reproduced"));
+}
+
+TEST_CASE("a direction that turns within the band is undecided", "[claims]") {
+  BandCourt court;
+  court.add(0.5, {{"sim.fixed_scale", 0.94}});
+  CHECK(court.judge().direction == Verdict::undecided);
+}
+
+TEST_CASE("cells that the band lacks are named with the commands that run them", "[claims]") {
+  BandCourt court;
+  court.add(3.5, {{"sim.fixed_scale", 0.94}});
+  CHECK(court.judge().verdict == Verdict::reproduced);
+  const std::vector<std::string>& lines = court.report.band;
+  CHECK_THAT(lines.at(0), Contains("1 lack cells"));
+  REQUIRE(lines.size() == 6);  // five variations; the tier's costs change nothing without one
+  CHECK(lines.at(4) ==
+        "  kvsweep run sweeps/experiments/matrix-72.toml --set repeat.n=3 "
+        "--set sim.fixed_scale=0.94 --set sim.token_scale=0.94 --only jps=3,policy=continuum,fcfs "
+        "--archive matrix-72-fixed_scale-0.94-token_scale-0.94.h5");
+}
+
+TEST_CASE("cells with other costs never count as those of the card, nor measured ones as simulated",
+          "[claims]") {
+  BandCourt court;
+  court.add(9, {{"sim.token_scale", 1.5}});
+  CHECK(court.judge().ours.value == Approx(3.5));
+  BandCourt measured;
+  measured.archive = ArchivedCells();
+  measured.add(3.5, {}, "cuda");
+  CHECK(measured.judge().verdict == Verdict::reproduced);
+  CHECK_THAT(measured.report.band.at(0), Contains("of 0 decided numbers on sim"));
+}
