@@ -89,7 +89,6 @@ std::string line_of(Span regimes, const PlaceNames& names) {
 
 /// What is within 1 % of the first.
 Others nearest(const Others& behind) {
-  constexpr double kEqual = 0.01;
   Others next;
   for (const Regime::Other& each : behind) {
     const double apart = each.over_winner.value / behind.front().over_winner.value - 1;

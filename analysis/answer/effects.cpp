@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <map>
+#include <sstream>
 
+#include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/sentences.hpp"
 #include "analysis/text/text_table.hpp"
 
@@ -109,8 +113,9 @@ void add_effects(std::vector<Effect>& effects, const RateRow& row, std::string_v
 
 /// How fast one part of a policy is alone.
 struct Alone {
-  std::string text;   // "order alone (job_fcfs)", "retention alone did not run (policy pin)"
-  std::string speed;  // "3.40"; empty if it did not run
+  std::string text;          // "order alone (job_fcfs)", "retention alone did not run (policy pin)"
+  std::string speed;         // "3.40"; empty if it did not run, or is as fast as the whole policy
+  std::string missing = {};  // the policy that would tell
 };
 
 Alone alone_of(const RateRow& row, const PolicyCells& best, std::string_view part,
@@ -119,6 +124,10 @@ Alone alone_of(const RateRow& row, const PolicyCells& best, std::string_view par
   const std::string name(part);
   for (const PolicyCells& each : row.policies) {
     if (parts_of(cell_of(each)) != wanted) continue;
+    const double behind =
+        ratio_of(by_seed(each.repeats, kAnswerFigure), by_seed(best.repeats, kAnswerFigure)).value;
+    if (std::abs(behind - 1) < kEqual)
+      return {name + " alone (" + each.variant + ") is as fast", ""};
     return {name + " alone (" + each.variant + ")",
             ratio_text(ratio_of(by_seed(fcfs.repeats, kAnswerFigure),
                                 by_seed(each.repeats, kAnswerFigure)))};
@@ -127,19 +136,22 @@ Alone alone_of(const RateRow& row, const PolicyCells& best, std::string_view par
   const std::string value = value_of(cell_of(best), part);
   for (const auto& [known, policy] : keys->alone)
     if (value == known)
-      return {name + " alone did not run (policy " + std::string(policy) + ")", ""};
+      return {name + " alone did not run (policy " + std::string(policy) + ")", "",
+              std::string(policy)};
   return {name + " alone did not run", ""};
 }
 
 /// An explanation that holds at some rates.
 struct Explanation {
-  std::string place, policy;
+  std::string place, gpu, policy;
+  std::string mechanism;  // what it hardly does
   Texts rates, speeds;
+  Texts missing;  // policies that would tell
   std::vector<std::pair<std::string, Texts>> parts;
 
   /// Whether another one says the same of its rate.
   bool matches(const Explanation& other) const {
-    return place == other.place && policy == other.policy &&
+    return place == other.place && policy == other.policy && mechanism == other.mechanism &&
            std::ranges::equal(parts, other.parts, {}, &std::pair<std::string, Texts>::first,
                               &std::pair<std::string, Texts>::first);
   }
@@ -156,6 +168,7 @@ struct Explanation {
     const std::string where = at_rates(rates);
     std::string line = place + ": " + (where.empty() ? "" : where + ' ') + policy + " is " +
                        listed(speeds) + " times as fast as fcfs";
+    if (!mechanism.empty()) line += "; it " + mechanism;
     const char* separator = "; ";
     for (const auto& [name, own] : parts) {
       line += separator + name + (own.empty() ? "" : ' ' + listed(own));
@@ -171,25 +184,30 @@ const RateRow* row_of(std::span<const RateRow> rows, const Regime& regime) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// Of the best policies, the one with the fewest parts.
-const PolicyCells* simplest(const RateRow& row, const Regime& regime) {
-  const PolicyCells* best = row.find(regime.winner);
-  for (const std::string& tied : regime.tied) {
-    const PolicyCells* other = row.find(tied);
-    if (parts_of(cell_of(*other)).size() < parts_of(cell_of(*best)).size()) best = other;
+/// The best policies that are more than one part ahead of fcfs, in the order of the row; none if
+/// fcfs is among the best.
+std::vector<const PolicyCells*> to_explain(const RateRow& row, const Regime& regime) {
+  std::vector<const PolicyCells*> best;
+  for (const PolicyCells& each : row.policies) {
+    const bool is_best = each.variant == regime.winner ||
+                         std::ranges::find(regime.tied, each.variant) != regime.tied.end();
+    if (is_best && each.variant == "fcfs") return {};
+    if (is_best && parts_of(cell_of(each)).size() > 1) best.push_back(&each);
   }
   return best;
 }
 
-/// Without parts if there is nothing to explain.
-Explanation explanation_of(const RateRow& row, const Regime& regime, const PlaceNames& names) {
+/// Why `best` is faster than fcfs; without parts if fcfs did not run, or has parts itself.
+Explanation explanation_of(const RateRow& row, const PolicyCells* best, const Regime& regime,
+                           const PlaceNames& names) {
   Explanation made;
-  const PolicyCells *best = simplest(row, regime), *fcfs = row.find("fcfs");
-  if (fcfs == nullptr || best == fcfs) return made;
+  const PolicyCells* fcfs = row.find("fcfs");
+  if (fcfs == nullptr || !parts_of(cell_of(*fcfs)).empty()) return made;
   const Parts parts = parts_of(cell_of(*best));
-  if (parts.size() < 2 || !parts_of(cell_of(*fcfs)).empty()) return made;
   made.place = names(row.place) + (regime.dram == "-" ? "" : " with " + regime.dram + " GiB");
+  made.gpu = row.place.gpu;
   made.policy = best->variant;
+  made.mechanism = idle_pins(*best);
   made.rates = {row.jps};
   made.speeds = {ratio_text(
       ratio_of(by_seed(fcfs->repeats, kAnswerFigure), by_seed(best->repeats, kAnswerFigure)))};
@@ -197,8 +215,34 @@ Explanation explanation_of(const RateRow& row, const Regime& regime, const Place
     if (!parts.contains(part.name)) continue;
     const Alone alone = alone_of(row, *best, part.name, *fcfs);
     made.parts.emplace_back(alone.text, alone.speed.empty() ? Texts{} : Texts{alone.speed});
+    if (!alone.missing.empty()) made.missing.push_back(alone.missing);
   }
   return made;
+}
+
+/// One for each policy and place that is best by more than one part, with all rates at which the
+/// same is said.
+std::vector<Explanation> explanations(std::span<const RateRow> rows,
+                                      std::span<const Regime> regimes) {
+  PlaceNames names;
+  for (const Regime& regime : regimes) names.add(regime.place);
+  std::vector<Explanation> all;
+  for (const Regime& regime : regimes) {
+    const RateRow* row = row_of(rows, regime);
+    if (row == nullptr) continue;
+    for (const PolicyCells* best : to_explain(*row, regime)) {
+      const Explanation made = explanation_of(*row, best, regime, names);
+      if (made.parts.empty()) continue;
+      const auto known =
+          std::ranges::find_if(all, [&](const Explanation& each) { return each.matches(made); });
+      if (known == all.end()) {
+        all.push_back(made);
+      } else {
+        known->add(made);
+      }
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -229,25 +273,45 @@ Grid to_grid(std::span<const Effect> effects, GridFormat format) {
 }
 
 std::vector<std::string> explain(std::span<const RateRow> rows, std::span<const Regime> regimes) {
-  PlaceNames names;
-  for (const Regime& regime : regimes) names.add(regime.place);
-  std::vector<Explanation> all;
-  for (const Regime& regime : regimes) {
-    const RateRow* row = row_of(rows, regime);
-    if (row == nullptr) continue;
-    const Explanation made = explanation_of(*row, regime, names);
-    if (made.parts.empty()) continue;
-    const auto known =
-        std::ranges::find_if(all, [&](const Explanation& each) { return each.matches(made); });
-    if (known == all.end()) {
-      all.push_back(made);
-    } else {
-      known->add(made);
+  Texts lines;
+  for (const Explanation& each : explanations(rows, regimes)) lines.push_back(each.text());
+  return lines;
+}
+
+std::vector<Ablation> missing_ablations(std::span<const RateRow> rows,
+                                        std::span<const Regime> regimes) {
+  std::vector<Ablation> ablations;
+  for (const Explanation& each : explanations(rows, regimes)) {
+    for (const std::string& policy : each.missing) {
+      auto known = std::ranges::find(ablations, policy, &Ablation::policy);
+      if (known == ablations.end()) known = ablations.insert(known, Ablation{policy, {}, {}});
+      add_once(known->gpus, each.gpu);
+      for (const std::string& rate : each.rates) add_once(known->rates, rate);
     }
   }
-  Texts lines;
-  for (const Explanation& each : all) lines.push_back(each.text());
-  return lines;
+  for (Ablation& each : ablations)
+    std::ranges::sort(each.rates, {},
+                      [](const std::string& rate) { return std::atof(rate.c_str()); });
+  return ablations;
+}
+
+std::string ablation_command(const Ablation& ablation, const std::string& run) {
+  const auto joined = [](const Texts& texts) {
+    std::string text;
+    for (const std::string& each : texts) text += (text.empty() ? "" : ",") + each;
+    return text;
+  };
+  std::istringstream words(run);
+  std::string command = "kvsweep", word;
+  while (words >> word) {
+    const bool has_value = word == "--archive" || word == "--only" || word == "--skip" ||
+                           word == "--cell" || word == "--jsonl" || word == "--wait";
+    if (has_value && words >> word) continue;
+    if (word != "--resume" && word != "--fresh" && word != "--quick") command += ' ' + word;
+  }
+  command += " --set policy=" + ablation.policy + " --only gpu=" + joined(ablation.gpus);
+  if (ablation.rates != Texts{"-"}) command += ",jps=" + joined(ablation.rates);
+  return command + " --archive " + ablation.policy + ".h5";
 }
 
 }  // namespace analysis

@@ -33,6 +33,19 @@ Grid to_grid(std::span<const Effect> effects, GridFormat format);
 /// is, and how fast each of these parts is alone, or which policy would tell. A line for each place
 /// and amount of host memory: "h100-80gb: continuum is 4.01 and 3.91 times as fast as fcfs at 3 and
 /// 10 jobs/s; order alone (job_fcfs) 3.40 and 3.28, retention alone (pin) 1.02 and 1.01".
+/// If its pins hold almost nothing, or a part alone is as fast, it says so.
 std::vector<std::string> explain(std::span<const RateRow> rows, std::span<const Regime> regimes);
+
+/// A policy that would tell what one part of the best one is worth, and where it is the best.
+struct Ablation {
+  std::string policy;
+  std::vector<std::string> gpus, rates;
+};
+std::vector<Ablation> missing_ablations(std::span<const RateRow> rows,
+                                        std::span<const Regime> regimes);
+
+/// The command that runs it, from that of the sweep ("run s.toml --set x=1 --archive s.h5"), into
+/// an archive of its own.
+std::string ablation_command(const Ablation& ablation, const std::string& run);
 
 }  // namespace analysis

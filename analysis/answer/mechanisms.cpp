@@ -16,29 +16,6 @@ bool all_zero(const BySeed& values) {
          std::ranges::all_of(values, [](const auto& entry) { return entry.second == 0; });
 }
 
-/// The share of the KV pool that pins hold, averaged over time and repeats.
-double pinned_share(const PolicyCells& policy) {
-  const double pool_tok = mean_of(by_seed(policy.repeats, "gpu_blocks")).value *
-                          number_of(policy.repeats.front()->value("engine.block_size"));
-  const double held_tok_s = mean_of(by_seed(policy.repeats, "gap_held_tok_s")).value;
-  return held_tok_s / mean_of(by_seed(policy.repeats, "makespan_s")).value / pool_tok;
-}
-
-/// "pins no KV", "pins almost no KV (less than 2 % of the pool; its tools take longer than
-/// policy.threshold_s)"; empty if pins do hold some.
-std::string pins_text(const PolicyCells& policy) {
-  constexpr double kAlmostNone = 0.02;
-  const ConfiguredCell& cell = *policy.repeats.front();
-  const std::string retention = shown(cell.value("policy.retention"));
-  if (retention == "-" || retention == "free") return "";
-  if (all_zero(by_seed(policy.repeats, "gap_held_tok_s"))) return "pins no KV";
-  if (!(pinned_share(policy) < kAlmostNone)) return "";
-  const bool is_too_long =
-      number_of(cell.value("workload.gap_s")) > number_of(cell.value("policy.threshold_s"));
-  return std::string("pins almost no KV (less than 2 % of the pool") +
-         (is_too_long ? "; its tools take longer than policy.threshold_s)" : ")");
-}
-
 /// Whether KV was computed again. A turn may leave a last block that is not full, which no prefix
 /// cache keeps.
 bool loses_kv(const ConfiguredCell* cell) {
@@ -67,49 +44,91 @@ std::string results_of(const PolicyCells& policy) {
   return text;
 }
 
-/// Sentences, each with the rates at which it holds.
+/// What is said of policies at rates: "nothing is found in host memory under cpu_offload-16G".
 class Remarks {
  public:
-  void add(const std::string& text, const std::string& jps) {
-    const auto known = std::ranges::find(remarks_, text, &std::pair<std::string, Texts>::first);
-    add_once(known == remarks_.end() ? remarks_.emplace_back(text, Texts{}).second : known->second,
-             jps);
+  /// `after` may be empty, as may the policy of a remark about all of them.
+  void add(const std::string& before, const std::string& policy, const std::string& after,
+           const std::string& jps) {
+    for (Remark& known : remarks_)
+      if (known.before == before && known.after == after && known.policies == Texts{policy})
+        return add_once(known.rates, jps);
+    remarks_.push_back({before, after, {policy}, {jps}});
   }
 
+  /// A line for all policies of which the same is said at the same rates.
   Texts lines() const {
+    std::vector<Remark> merged;
+    for (const Remark& each : remarks_) {
+      const auto same = std::ranges::find_if(merged, [&](const Remark& other) {
+        return other.before == each.before && other.after == each.after &&
+               other.rates == each.rates;
+      });
+      if (same == merged.end()) {
+        merged.push_back(each);
+      } else {
+        add_once(same->policies, each.policies.front());
+      }
+    }
     Texts lines;
-    for (const auto& [text, rates] : remarks_) {
-      const std::string where = at_rates(rates);
-      lines.push_back(text + (where.empty() ? "" : " " + where));
+    for (const Remark& each : merged) {
+      const std::string where = at_rates(each.rates);
+      lines.push_back(each.before + listed(each.policies) + each.after +
+                      (where.empty() ? "" : " " + where));
     }
     return lines;
   }
 
  private:
-  std::vector<std::pair<std::string, Texts>> remarks_;
+  struct Remark {
+    std::string before, after;
+    Texts policies, rates;
+  };
+  std::vector<Remark> remarks_;
 };
 
 }  // namespace
+
+double pinned_share_of(std::span<const ConfiguredCell* const> repeats) {
+  const double pool_tok = mean_of(by_seed(repeats, "gpu_blocks")).value *
+                          number_of(repeats.front()->value("engine.block_size"));
+  const double held_tok_s = mean_of(by_seed(repeats, "gap_held_tok_s")).value;
+  return held_tok_s / mean_of(by_seed(repeats, "makespan_s")).value / pool_tok;
+}
+
+std::string idle_pins(const PolicyCells& policy) {
+  constexpr double kAlmostNone = 0.02;
+  const ConfiguredCell& cell = *policy.repeats.front();
+  const std::string retention = shown(cell.value("policy.retention"));
+  if (retention == "-" || retention == "free") return "";
+  if (all_zero(by_seed(policy.repeats, "gap_held_tok_s"))) return "pins no KV";
+  if (!(pinned_share_of(policy.repeats) < kAlmostNone)) return "";
+  const auto gap = cell.value("workload.gap_s"), limit = cell.value("policy.threshold_s");
+  if (!(number_of(gap) > number_of(limit))) return "pins almost no KV (less than 2 % of the pool)";
+  return "pins almost no KV (less than 2 % of the pool; tools of " + shown(gap) +
+         " s exceed its policy.threshold_s of " + shown(limit) + " s)";
+}
 
 std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
   PlaceNames names;
   for (const RateRow& row : rows) names.add(row.place);
   Remarks remarks;
   for (const RateRow& row : rows) {
+    const std::string place = names(row.place) + ": ";
     if (has_no_pressure(row))
-      remarks.add(names(row.place) +
-                      ": no KV is lost before it is read again, so a policy that "
-                      "keeps it has nothing to gain",
-                  row.jps);
+      remarks.add(place +
+                      "no KV is lost before it is read again, so a policy that keeps it has "
+                      "nothing to gain",
+                  "", "", row.jps);
     std::map<std::string, std::string> first_with;  // results -> policy
     for (const PolicyCells& each : row.policies) {
-      const std::string subject = names(row.place) + ": " + each.variant;
-      const std::string pins = pins_text(each);
-      if (!pins.empty()) remarks.add(subject + ' ' + pins, row.jps);
+      const std::string pins = idle_pins(each);
+      if (!pins.empty()) remarks.add(place, each.variant, ' ' + pins, row.jps);
       if (each.dram != "-" && all_zero(by_seed(each.repeats, "host_hit_tok")))
-        remarks.add(subject + " finds nothing in host memory", row.jps);
+        remarks.add(place + "nothing is found in host memory under ", each.variant, "", row.jps);
       const auto [twin, is_new] = first_with.emplace(results_of(each), each.variant);
-      if (!is_new) remarks.add(subject + " and " + twin->second + " have equal results", row.jps);
+      if (!is_new)
+        remarks.add(place, each.variant, " and " + twin->second + " have equal results", row.jps);
     }
   }
   return remarks.lines();

@@ -6,7 +6,6 @@
 namespace analysis {
 namespace {
 
-constexpr double kEqual = 0.01;  // smaller relative differences do not count
 constexpr double kSignificance = 0.05;
 
 bool is_worse(const Ratio& ratio, Direction direction) {

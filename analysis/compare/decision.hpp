@@ -7,6 +7,9 @@
 
 namespace analysis {
 
+/// Smaller relative differences are ties.
+inline constexpr double kEqual = 0.01;
+
 /// A policy at one GPU and rate.
 struct Contender {
   std::string name;

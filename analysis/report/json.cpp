@@ -149,6 +149,8 @@ std::string report_json(const Report& report, const std::string& program) {
   add_texts(json.key("declared"), report.answer.declared);
   add_texts(json.key("why"), report.answer.why);
   add_texts(json.key("idle"), report.answer.idle);
+  add_texts(json.key("commands"), report.commands);
+  json.key("goals").text(report.goals.text());
   add_list(json, "panels", report.panels, add_panel);
   add_list(json, "regimes", report.regimes, add_regime);
   add_list(json, "effects", report.effects, add_effect);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/answer/mechanisms.hpp"
 #include "analysis/report/json.hpp"
 
 namespace analysis {
@@ -116,6 +117,54 @@ void add_cells(JsonLine& json, const ReportGroup& group) {
   json.close(']');
 }
 
+/// Of a number of each repeat: the mean, and the interval.
+template <class Of>
+void add_mean(JsonLine& json, const ReportGroup& group, Of of) {
+  BySeed values;
+  for (std::size_t i = 0; i < group.service.size(); ++i) {
+    const double value = of(group.service[i]);
+    if (!std::isnan(value)) values[group.repeats[i]->record->seed] = value;
+  }
+  const Estimate mean = mean_of(values);
+  add_brief(json.open('['), mean.value);
+  add_interval(json, mean.interval);
+  json.close(']');
+}
+
+void add_service(JsonLine& json, const ReportGroup& group) {
+  json.key("service").open('{');
+  for (std::size_t latency = 0; latency < kLatencyNames.size(); ++latency) {
+    json.key(kLatencyNames[latency]).open('[');
+    for (std::size_t i = 0; i < kLatencyPercents.size(); ++i)
+      add_mean(json, group, [&](const Service& each) { return each.percentiles_s[latency][i]; });
+    json.close(']');
+  }
+  json.key("attained");
+  add_mean(json, group, [](const Service& each) { return each.attained; });
+  json.key("goodput");
+  add_mean(json, group, [](const Service& each) { return each.goodput_per_s; });
+  json.close('}');
+}
+
+/// What the policy did: counts of the first repeat, and means of figures over all.
+void add_acts(JsonLine& json, const ReportGroup& group) {
+  const auto figure = [&](const char* name) { return mean_of(by_seed(group.repeats, name)).value; };
+  const Conduct& conduct = group.conduct;
+  json.key("acts").open('{');
+  json.key("pins").integer(conduct.pins).key("pins_used").integer(conduct.pins_used);
+  json.key("evicted_blocks").integer(conduct.evicted_blocks);
+  json.key("host_evicted_blocks").integer(conduct.host_evicted_blocks);
+  json.key("prefetches").integer(conduct.prefetches);
+  add_brief(json.key("overtaking"), conduct.overtaking);
+  add_brief(json.key("pinned"), pinned_share_of(group.repeats));
+  add_brief(json.key("gpu_hits"), figure("prefix_hit_rate"));
+  add_brief(json.key("host_hits"), figure("host_hit_rate"));
+  add_brief(json.key("recomputed_tok"), figure("recomputed_tok"));
+  add_brief(json.key("preemptions"), figure("preemptions"));
+  add_brief(json.key("stalled"), figure("stall_s") / figure("makespan_s"));
+  json.close('}');
+}
+
 void add_group(JsonLine& json, const ReportGroup& group) {
   json.open('{').key("jps").text(group.jps).key("variant").text(group.variant);
   json.key("dram").text(group.dram);
@@ -127,6 +176,8 @@ void add_group(JsonLine& json, const ReportGroup& group) {
   add_turns(json, group.jobs.by_turn);
   add_jct(json, group.jobs);
   add_times(json, group.times);
+  add_service(json, group);
+  add_acts(json, group);
   json.close('}');
 }
 

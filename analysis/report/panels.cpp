@@ -27,8 +27,8 @@ int spans_for(std::size_t cells) {
 /// Forms panels from rows, then reads the tables of each cell once.
 class PanelBuilder {
  public:
-  explicit PanelBuilder(const PanelSources& sources)
-      : sources_(sources), spans_(spans_for(sources.size())) {}
+  PanelBuilder(const PanelSources& sources, const ServiceGoals& goals)
+      : sources_(sources), goals_(goals), spans_(spans_for(sources.size())) {}
 
   void add(const RateRow& row, std::span<const Published> published) {
     auto panel = std::ranges::find(panels_, row.place, &ReportPanel::place);
@@ -82,15 +82,18 @@ class PanelBuilder {
   }
 
   void digest(const ConfiguredCell& cell, ReportGroup& group) const {
-    group.jobs.add(digest_jobs(load(cell, "jobs"), load(cell, "turns")));
+    const sweep::Table jobs = load(cell, "jobs"), turns = load(cell, "turns");
+    group.jobs.add(digest_jobs(jobs, turns));
+    group.service.push_back(service_of(jobs, turns, goals_));
     const sweep::Table steps = load(cell, "steps");
     group.steps.add(digest_steps(steps));
     group.times.push_back(digest_times(steps, spans_));
   }
 
   /// The first policy at a rate chooses the gap; the others show the same one.
-  void tell(const ConfiguredCell& cell, ReportPanel& panel, const ReportGroup& group) {
-    const sweep::Table turns = load(cell, "turns");
+  void tell(const ConfiguredCell& cell, ReportPanel& panel, ReportGroup& group) {
+    const sweep::Table turns = load(cell, "turns"), events = load(cell, "kv_events");
+    group.conduct = conduct_of(turns, events);
     const auto [chosen, is_first] = chosen_.try_emplace({&panel - panels_.data(), group.jps});
     if (is_first) chosen->second = choose_gap(load(cell, "jobs"), turns);
     const auto size = cell.value("engine.block_size");
@@ -98,7 +101,7 @@ class PanelBuilder {
     GapTimeline timeline;
     timeline.variant = group.variant;
     const int tokens = block_tok != nullptr ? static_cast<int>(*block_tok) : 16;
-    if (!replay_gap(chosen->second, turns, load(cell, "kv_events"), tokens, timeline)) return;
+    if (!replay_gap(chosen->second, turns, events, tokens, timeline)) return;
     auto gap = std::ranges::find(panel.gaps, group.jps, &OneGap::jps);
     if (gap == panel.gaps.end()) {
       gap = panel.gaps.insert(gap, OneGap{group.jps, chosen->second.id, chosen->second.turn, {}});
@@ -107,6 +110,7 @@ class PanelBuilder {
   }
 
   const PanelSources& sources_;
+  ServiceGoals goals_;
   int spans_;
   std::vector<ReportPanel> panels_;
   std::map<const ConfiguredCell*, Spot> spots_;
@@ -118,8 +122,9 @@ class PanelBuilder {
 std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,
-                                     std::span<const Published> published) {
-  PanelBuilder builder(sources);
+                                     std::span<const Published> published,
+                                     const ServiceGoals& goals) {
+  PanelBuilder builder(sources, goals);
   for (const RateRow& row : rows) builder.add(row, published);
   for (const ConfiguredCell& cell : cells) builder.read(cell);
   return builder.finish();

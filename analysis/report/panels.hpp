@@ -20,7 +20,8 @@ using PanelSources = std::map<const ConfiguredCell*, PanelSource>;
 std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,
-                                     std::span<const Published> published);
+                                     std::span<const Published> published,
+                                     const ServiceGoals& goals = {});
 
 /// Charts of the first cells that logged accesses. Throws what ArchiveReader throws.
 AccessCharts make_access_charts(const std::deque<ConfiguredCell>& cells,

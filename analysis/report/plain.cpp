@@ -105,6 +105,8 @@ void write_answer(const Report& report, std::ostream& out) {
     out << "<p>Declared: " << escaped(line) << "</p>\n";
   for (const std::string& line : answer.lines) out << "<p>" << escaped(line) << "</p>\n";
   for (const std::string& line : answer.why) out << "<p>Why: " << escaped(line) << "</p>\n";
+  for (const std::string& line : report.commands)
+    out << "<p>What would tell: <code>" << escaped(line) << "</code></p>\n";
   for (const std::string& line : answer.idle)
     out << "<p class=\"warn\">" << escaped(line) << "</p>\n";
   out << "</section>\n";

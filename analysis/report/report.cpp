@@ -35,6 +35,14 @@ std::vector<Contrast> declared_by(const ReportArchive& archive) {
   }
 }
 
+/// The first command that ran cells of the archive; by the name of its sweep if none is known.
+std::string command_of(const ReportArchive& archive) {
+  const std::string by_name = "run " + archive.sweep + ".toml";
+  if (!archive.provenance.has("command") || archive.provenance.rows() == 0) return by_name;
+  const std::string& known = archive.provenance.values<std::string>("command").front();
+  return known.starts_with("run ") ? known : by_name;
+}
+
 /// Those of all archives, each once.
 std::vector<Contrast> declared_in(const std::vector<ReportArchive>& archives) {
   std::vector<Contrast> all;
@@ -93,8 +101,10 @@ double published_fit(const ClaimReport& claims, const std::string& metric,
   return sweep::kNotObserved;
 }
 
-Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles) {
+Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles,
+                   const ServiceGoals& goals) {
   Report report;
+  report.goals = goals;
   std::vector<std::string> archives;
   for (const std::string& path : files) {
     if (names_external(path)) {
@@ -114,10 +124,12 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   PanelSources sources;
   collect_cells(report, sources);
   const std::vector<RateRow> rows = arrange(with_results(report.cells));
-  report.panels = make_panels(rows, report.cells, sources, report.published);
+  report.panels = make_panels(rows, report.cells, sources, report.published, goals);
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.effects = effects_of(rows, kAnswerFigure);
   report.answer = answer_of(rows, declared_in(report.archives));
+  for (const Ablation& each : missing_ablations(rows, report.regimes))
+    report.commands.push_back(ablation_command(each, command_of(report.archives.front())));
   report.claims = run_claims(archives, "", profiles);
   report.studies = make_study_charts(report.readers, report.externals, profiles);
   report.accesses = make_access_charts(report.cells, sources);

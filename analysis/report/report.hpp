@@ -6,8 +6,10 @@
 
 #include "analysis/answer/effects.hpp"
 #include "analysis/answer/rating.hpp"
+#include "analysis/cell/conduct.hpp"
 #include "analysis/cell/digest.hpp"
 #include "analysis/cell/gap.hpp"
+#include "analysis/cell/service.hpp"
 #include "analysis/cell/statistics.hpp"
 #include "analysis/claims/claims.hpp"
 #include "analysis/report/access_charts.hpp"
@@ -37,6 +39,8 @@ struct ReportGroup {
   StepDigest steps;
   JobDigest jobs;
   std::vector<CellTimes> times;  // of each repeat
+  std::vector<Service> service;  // of each repeat
+  Conduct conduct;               // of the first
 };
 
 /// Cells of one place.
@@ -62,6 +66,8 @@ struct Report {
   std::vector<Regime> regimes;
   std::vector<Effect> effects;
   Answer answer;
+  std::vector<std::string> commands;  // that run what would explain the answer
+  ServiceGoals goals;
   std::vector<MissingCell> missing;
   std::vector<StudyChart> studies;
   std::deque<ExternalCell> externals;
@@ -80,9 +86,10 @@ struct Report {
 
 /// Reads archives, every table once. A cell in several archives counts once. Files for which
 /// names_external() is true are external results; they are shown only beside studies' figures.
-/// `profiles` is sweeps/ with its claims/ and published/. Throws what ArchiveReader and
-/// load_external() throw, and SpecError if there is no archive.
-Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles);
+/// `profiles` is sweeps/ with its claims/ and published/; goodput is under `goals`. Throws what
+/// ArchiveReader and load_external() throw, and SpecError if there is no archive.
+Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles,
+                   const ServiceGoals& goals = {});
 
 /// The published value of a metric of the step time line, such as "slope_us:max_tok", for a panel's
 /// card; NaN if the panel has no cells that the claim is about.

@@ -19,7 +19,7 @@ constexpr Command kCommands[] = {
     {"claims", "claims A.h5 [B.h5...]",
      "judges published claims by the cells of archives: reproduced, not reproduced, undecided, or "
      "assumed by the model",
-     1, kManyArchives, "set format profiles", true},
+     1, kManyArchives, "set sensitivity format profiles", true},
     {"compare", "compare A.h5 [B.h5]",
      "prints the ratios of a figure between cells that differ only in the named keys", 1, 2,
      "by metric base only skip format", true},
@@ -62,7 +62,7 @@ constexpr Command kCommands[] = {
      "json profiles"},
     {"report", "report A.h5 [B.h5...] [F.json...] -o DIR",
      "writes a page, DIR/index.html: tables, figures, claims and missing cells", 1, kManyArchives,
-     "output,o profiles", true},
+     "slo output,o profiles", true},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
      "backend quick archive resume fresh no-prev retry-quarantined wait wait-space set only skip "
      "cell "
@@ -83,7 +83,7 @@ constexpr Command kCommands[] = {
     {"trace", "trace A.h5 CELL",
      "prints the trace of a cell as JSON lines, or writes it as a page; CELL is its "
      "number or the start of its key",
-     2, 2, "steps events requests view beside output,o", true},
+     2, 2, "steps events requests view beside format output,o", true},
     {"workload", "workload SWEEP.toml",
      "describes the jobs that a sweep replays, or the tokens of one turn", 1, 1,
      "set only skip job turn profiles"},
@@ -133,11 +133,17 @@ constexpr Option kOptions[] = {
      "of +-PERCENT"},
     {"effects", Kind::flag, "",
      "prints instead what each part of a policy changes where everything else is equal"},
+    {"slo", Kind::text, "NAME=S,...",
+     "the most seconds of jct, ttft, tpot or queue for a turn to count as good (ttft=2,tpot=0.05)"},
+    {"sensitivity", Kind::flag, "",
+     "also judges decided claims on sim over a band of the model's costs (fixed and token costs of "
+     "steps 6 % off, the tier's 12 %), and names the cells that are missing"},
     {"base", Kind::text, "KEY=VALUE",
      "the value that the others are divided by; by default the first"},
     {"table", Kind::text, "TABLE", "which table"},
     {"format", Kind::text, "FORMAT",
-     "text, md or csv; for export: csv or jsonl; for keys: text or md"},
+     "text, md or csv; for export: csv or jsonl; for keys: text or md; for trace: jsonl or "
+     "perfetto"},
     {"to-archive", Kind::text, "summary", "writes a small archive to keep, in place of a table"},
     {"output,o", Kind::text, "FILE", "the file to write; for report: the folder"},
     {"steps", Kind::flag, "", "only the steps"},

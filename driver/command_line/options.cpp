@@ -143,9 +143,11 @@ void read_archive_values(Options& options, const po::variables_map& given) {
   options.watch = given.count("watch") > 0;
   options.equal = given.count("equal") > 0;
   options.by = optional<std::string>(given, "by");
+  options.slo = optional<std::string>(given, "slo");
   options.metric = optional<std::string>(given, "metric").value_or("jct_wall_mean_s");
   options.power = optional<double>(given, "power");
   options.effects = given.count("effects") > 0;
+  options.sensitivity = given.count("sensitivity") > 0;
   options.base = optional<std::string>(given, "base");
   options.table = optional<std::string>(given, "table");
   options.format = optional<std::string>(given, "format");
@@ -225,8 +227,12 @@ void check(const Options& options) {
     throw UsageError("--quick is on sim, it excludes --backend");
   if (options.as_sku && options.fake_device)
     throw UsageError("--as-sku and --fake-device exclude each other");
-  if (options.command == "trace" && !options.view && (options.beside || options.output))
-    throw UsageError("--beside and --output belong to --view");
+  if (options.command == "trace" && !options.view && options.beside)
+    throw UsageError("--beside belongs to --view");
+  if (options.command == "trace" && !options.view && !options.format && options.output)
+    throw UsageError("--output belongs to --view or --format");
+  if (options.command == "trace" && options.view && options.format)
+    throw UsageError("--view and --format exclude each other");
   if (options.view && !options.trace_parts.empty())
     throw UsageError("--view shows everything: --steps, --events and --requests exclude it");
   if (options.repeats < 1)

@@ -52,6 +52,8 @@ struct Options {
   std::string metric;
   bool effects = false;
   std::optional<double> power;  // percent
+  bool sensitivity = false;
+  std::optional<std::string> slo;
   std::optional<std::filesystem::path> output;
   bool view = false;                     // trace as a page
   std::optional<std::string> beside;     // another CELL in it

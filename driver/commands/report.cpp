@@ -39,12 +39,22 @@ void write_without_page(const analysis::Report& report, const Options& options,
       [&](std::ostream& out) { analysis::write_plain_report(report, figures.pictures, why, out); });
 }
 
+analysis::ServiceGoals goals_of(const Options& options) {
+  if (!options.slo) return {};
+  try {
+    return analysis::parse_goals(*options.slo);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError("--slo: " + std::string(error.what()));
+  }
+}
+
 }  // namespace
 
 int report(const Options& options) {
   if (!options.output) throw UsageError("report needs a folder to write to: -o DIR");
   analysis::Report report;
-  using_files([&] { report = analysis::make_report(options.arguments, options.profiles); });
+  const analysis::ServiceGoals goals = goals_of(options);
+  using_files([&] { report = analysis::make_report(options.arguments, options.profiles, goals); });
   std::error_code failed;
   fs::create_directories(*options.output, failed);
   if (failed || !fs::is_directory(*options.output)) {

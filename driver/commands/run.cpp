@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "analysis/answer/answer.hpp"
+#include "analysis/answer/effects.hpp"
 #include "analysis/cell/cell_summary.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
@@ -162,7 +163,7 @@ void print_some(const std::vector<std::string>& lines, const std::string& before
 
 /// Which policy is best where, as `report` says it.
 void print_answer(std::span<const sweep::CellRecord> records,
-                  std::span<const analysis::Contrast> contrasts) {
+                  std::span<const analysis::Contrast> contrasts, const std::string& command) {
   const std::vector<analysis::ConfiguredCell> cells(records.begin(), records.end());
   const auto rows = analysis::arrange(analysis::with_results(cells));
   const analysis::Answer answer = analysis::answer_of(rows, contrasts);
@@ -171,6 +172,10 @@ void print_answer(std::span<const sweep::CellRecord> records,
   print_some(answer.declared, "  declared: ");
   print_some(answer.lines, "  ");
   print_some(answer.why, "why: ");
+  const auto regimes = analysis::regimes_of(rows, analysis::kAnswerFigure);
+  for (const analysis::Ablation& each : analysis::missing_ablations(rows, regimes))
+    std::cout << "what would tell: "
+              << analysis::terminal_text(analysis::ablation_command(each, command)) << '\n';
   print_some(answer.idle, "note: ");
   std::cout << '\n';
 }
@@ -195,7 +200,7 @@ void print_results(const OpenRun& run, const FarmResult& result, const Options& 
     std::cout << kTokensFromBytes << '\n';
   }
   std::cout << '\n';
-  print_answer(run.archive.cells(), analysis::contrasts_of(run.plan.spec));
+  print_answer(run.archive.cells(), analysis::contrasts_of(run.plan.spec), options.command_line);
   print_left(run, result, options);
   std::cout << "Results: " << analysis::terminal_text(run.path) << std::endl;
 }

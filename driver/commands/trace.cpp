@@ -6,6 +6,7 @@
 #include "analysis/text/web_page.hpp"
 #include "analysis/trace/jsonl.hpp"
 #include "analysis/trace/page.hpp"
+#include "analysis/trace/perfetto.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
@@ -42,6 +43,31 @@ int view(const Options& options, sweep::ArchiveReader& reader) {
   return kOk;
 }
 
+/// --format perfetto: to -o, or standard output.
+int write_in_format(const Options& options, const sweep::CellResult& result) {
+  if (*options.format != "perfetto" && *options.format != "jsonl")
+    throw UsageError("--format must be jsonl or perfetto, found " + *options.format);
+  if (!options.trace_parts.empty())
+    throw UsageError("--format takes the whole trace, without --steps, --events or --requests");
+  const bool is_perfetto = *options.format == "perfetto";
+  const auto write = [&](std::ostream& out) {
+    if (is_perfetto) return analysis::write_perfetto(result, out);
+    analysis::write_steps(result, out);
+    analysis::write_events(result, out);
+    analysis::write_requests(result, out);
+  };
+  if (!options.output) {
+    write(std::cout);
+    return kOk;
+  }
+  analysis::NewFile file(*options.output);
+  file.fill(write);
+  file.commit();
+  std::cout << "Trace: " << analysis::terminal_text(options.output->string())
+            << (is_perfetto ? ", open it at ui.perfetto.dev\n" : "\n");
+  return kOk;
+}
+
 }  // namespace
 
 int trace(const Options& options) {
@@ -49,6 +75,7 @@ int trace(const Options& options) {
   if (options.view) return view(options, reader);
   const int row = finished_cell(reader, options.arguments[1]).index;
   const sweep::CellResult result = reader.load(row).result;
+  if (options.format) return write_in_format(options, result);
   const auto wanted = [&](const char* part) {
     return options.trace_parts.empty() || std::ranges::count(options.trace_parts, part) > 0;
   };

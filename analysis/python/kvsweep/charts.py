@@ -7,12 +7,12 @@ import matplotlib.pyplot as plt  # noqa: E402 (after the choice of the backend)
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
 from .estimates import mean_interval
+from .looks import COLORS, DASHES, policy_look
 from .layout import COLUMN, LEGEND, TEXT, legend_below, title
 from .panels import fit_line  # noqa: E402
 
-# Okabe and Ito's colors, which color-blind readers can distinguish.
-COLORS = ["#0072b2", "#d55e00", "#009e73", "#b4468f", "#b07a00", "#2b8fcc", "#6a5acd", "#6b7280"]
-DASHES = ["-", (0, (6, 2.5)), (0, (1.5, 1.5))]
+# Of states of blocks and shares of time, as on the pages: no policy's colors.
+SHARES = ["#332288", "#b5455a", "#2a8a7b", "#8f3580", "#9a7d20", "#3a86b4", "#117733", "#858b95"]
 POINTS = 20_000  # in a scatter plot; more are indistinguishable
 SPANS = 240
 
@@ -25,8 +25,8 @@ plt.rcParams.update({
 
 
 def look(panel, variant):
-    at = panel.variants.index(variant)
-    return {"color": COLORS[at % len(COLORS)], "linestyle": DASHES[at % len(DASHES)]}
+    color, dash = policy_look(panel.variants, variant)
+    return {"color": COLORS[color], "linestyle": DASHES[dash]}
 
 
 def _start(panel, what, **more):
@@ -179,18 +179,18 @@ def _pool(axis, steps):
     columns = ["blk_used", "blk_pinned", "blk_cached", "blk_free"]
     lines = [_spans(steps, column) for column in columns]
     axis.stackplot(lines[0][0], [line[1] for line in lines], labels=["allocated", "pinned", "cached", "free"],
-                   colors=[COLORS[0], COLORS[3], COLORS[2], "#828e9d"], linewidth=0)
+                   colors=[SHARES[0], SHARES[3], SHARES[2], "#828e9d"], linewidth=0)
     axis.set(xlabel="time [s]", ylabel="KV blocks")
     axis.label_outer()
 
 
 def _traffic(axis, steps):
-    for column, name, color in (("h2d_bytes", "to the device", COLORS[0]), ("d2h_bytes", "to the host", COLORS[3])):
+    for column, name, color in (("h2d_bytes", "to the device", SHARES[0]), ("d2h_bytes", "to the host", SHARES[3])):
         t, rate = _rates(steps, column)
         axis.plot(t, rate / 1e9, label=f"{name} [GB/s]", color=color, linewidth=0.9)
     if "stall_s" in steps and steps.stall_s.notna().any():
         t, rate = _rates(steps, "stall_s")
-        axis.plot(t, rate, label="stalled [s/s]", color=COLORS[1], linewidth=0.9)
+        axis.plot(t, rate, label="stalled [s/s]", color=SHARES[1], linewidth=0.9)
     axis.set(xlabel="time [s]", ylabel="GB/s, s/s")
     axis.label_outer()
 
@@ -198,8 +198,8 @@ def _traffic(axis, steps):
 def _hits(axis, rows):
     computed = (rows.prompt_tok - rows.cached_gpu_tok - rows.cached_host_tok).clip(lower=0)
     again = rows.recomputed_tok.clip(upper=computed)
-    parts = [("in VRAM", rows.cached_gpu_tok, COLORS[2]), ("in DRAM", rows.cached_host_tok, COLORS[5]),
-             ("computed again", again, COLORS[4]), ("computed, new", computed - again, COLORS[7])]
+    parts = [("in VRAM", rows.cached_gpu_tok, SHARES[2]), ("in DRAM", rows.cached_host_tok, SHARES[5]),
+             ("computed again", again, SHARES[4]), ("computed, new", computed - again, SHARES[7])]
     means = [tokens_of.groupby(rows.turn).mean() for _, tokens_of, _ in parts]
     # One area each instead of a bar per turn takes a tenth of the time to write.
     edges = np.append(means[0].index + 0.5, means[0].index[-1] + 1.5)

@@ -29,6 +29,12 @@ class Policies {
     return effects_of(arrange(analysis::with_results(cells)), analysis::kAnswerFigure);
   }
 
+  std::vector<analysis::Ablation> missing() const {
+    const auto cells = archive_.cells();
+    const auto rows = arrange(analysis::with_results(cells));
+    return analysis::missing_ablations(rows, analysis::regimes_of(rows, analysis::kAnswerFigure));
+  }
+
   std::vector<std::string> why() const {
     const auto cells = archive_.cells();
     return analysis::answer_of(arrange(analysis::with_results(cells))).why;
@@ -86,9 +92,49 @@ TEST_CASE("what would explain the best policy and did not run is named") {
             "(job_fcfs) 2.50, retention alone did not run (policy pin)"});
 }
 
-TEST_CASE("a policy that ties with one of fewer parts is not explained by its further parts") {
+TEST_CASE("a policy that ties with one of its parts is explained by that one, and none with fcfs") {
   Policies policies;
   policies.add("fcfs", "fcfs", "free", 200).add("job_fcfs", "job_fcfs", "free", 50.1);
   policies.add("continuum", "job_fcfs", "pin", 50);
-  CHECK(policies.why().empty());
+  REQUIRE(policies.why().size() == 1);
+  CHECK_THAT(policies.why().front(),
+             Catch::Matchers::Contains("order alone (job_fcfs) is as fast"));
+  Policies none_faster;
+  none_faster.add("fcfs", "fcfs", "free", 50).add("continuum", "job_fcfs", "pin", 50);
+  CHECK(none_faster.why().empty());
+}
+
+TEST_CASE(
+    "a part that is as fast alone as the whole policy, and pins that hold nothing, are named") {
+  ArchivedCells archive;
+  Settings settings = {{"jps", whole(3)}, {"policy.retention", text("free")}};
+  for (const char* name : {"fcfs", "job_fcfs", "continuum"}) {
+    settings["policy"] = text(name);
+    settings["policy.order"] = text(name == std::string("fcfs") ? "fcfs" : "job_fcfs");
+    if (name == std::string("continuum")) settings["policy.retention"] = text("pin");
+    const double jct_s = name == std::string("fcfs")       ? 176
+                         : name == std::string("job_fcfs") ? 100.2
+                                                           : 100;
+    archive.add(settings, jct_s).figures.push_back({"gap_held_tok_s", 0, "tok s"});
+  }
+  const auto cells = archive.cells();
+  CHECK(analysis::answer_of(arrange(analysis::with_results(cells))).why ==
+        std::vector<std::string>{
+            "h100-80gb: at 3 jobs/s continuum is 1.76 times as fast as fcfs; it pins "
+            "no KV; order alone (job_fcfs) is as fast, retention alone did not run "
+            "(policy pin)"});
+}
+
+TEST_CASE(
+    "a policy that would tell is offered with the command that runs it, in an archive of its own") {
+  Policies policies;
+  policies.add("fcfs", "fcfs", "free", 200).add("continuum", "job_fcfs", "pin", 50);
+  const std::vector<analysis::Ablation> missing = policies.missing();
+  REQUIRE(missing.size() == 2);
+  CHECK(analysis::ablation_command(missing[0],
+                                   "run s.toml --set x=1 --only jps=3 --fresh --archive s.h5") ==
+        "kvsweep run s.toml --set x=1 --set policy=job_fcfs --only gpu=h100-80gb,jps=3 --archive "
+        "job_fcfs.h5");
+  CHECK(missing[1].policy == "pin");
+  CHECK(all_four().missing().empty());
 }

@@ -24,7 +24,8 @@ TEST_CASE("a policy that pins nothing, or finds nothing in host memory, is named
             .empty());
   CHECK(
       idle({{"policy", text("lmcache")}, {"dram_gib", whole(16)}}, {{"host_hit_tok", 0, "tok"}}) ==
-      std::vector<std::string>{"h100-80gb: lmcache-16G finds nothing in host memory at 1 job/s"});
+      std::vector<std::string>{
+          "h100-80gb: nothing is found in host memory under lmcache-16G at 1 job/s"});
   CHECK(idle({{"policy", text("fcfs")}, {"policy.retention", text("free")}},
              {{"gap_held_tok_s", 0, "tok s"}})
             .empty());
@@ -40,10 +41,10 @@ TEST_CASE("a policy that pins almost nothing is named, with the reason if tools 
     return std::vector<sweep::Figure>{
         {"gap_held_tok_s", tok_s, "tok s"}, {"makespan_s", 100, "s"}, {"gpu_blocks", 1000, ""}};
   };
-  CHECK(
-      idle(settings, held(0.01 * 100 * 16000)) ==
-      std::vector<std::string>{"h100-80gb: continuum pins almost no KV (less than 2 % of the "
-                               "pool; its tools take longer than policy.threshold_s) at 1 job/s"});
+  CHECK(idle(settings, held(0.01 * 100 * 16000)) ==
+        std::vector<std::string>{
+            "h100-80gb: continuum pins almost no KV (less than 2 % of the "
+            "pool; tools of 5 s exceed its policy.threshold_s of 2 s) at 1 job/s"});
   CHECK(idle(settings, held(0.1 * 100 * 16000)).empty());
 }
 
@@ -69,4 +70,16 @@ TEST_CASE("policies with equal results are named as twins") {
   const auto cells = archive.cells();
   CHECK(idle_mechanisms(arrange(analysis::with_results(cells))) ==
         std::vector<std::string>{"h100-80gb: continuum and fcfs have equal results at 1 job/s"});
+}
+
+TEST_CASE("the same remark on several policies is one line") {
+  ArchivedCells archive;
+  for (const std::int64_t gib : {16, 128})
+    for (const std::int64_t jps : {1, 3})
+      archive.add({{"policy", text("lmcache")}, {"dram_gib", whole(gib)}, {"jps", whole(jps)}}, 1)
+          .figures = {{"host_hit_tok", 0, "tok"}, {"size", static_cast<double>(gib), ""}};
+  const auto cells = archive.cells();
+  CHECK(idle_mechanisms(arrange(analysis::with_results(cells))) ==
+        std::vector<std::string>{"h100-80gb: nothing is found in host memory under lmcache-16G and "
+                                 "lmcache-128G at 1 and 3 jobs/s"});
 }

@@ -32,7 +32,7 @@ import numpy as np  # noqa: E402 (known to be there)
 import pandas as pd  # noqa: E402
 
 import kvsweep  # noqa: E402
-from kvsweep import charts, figures, saving, tables  # noqa: E402
+from kvsweep import charts, figures, looks, saving, tables  # noqa: E402
 from kvsweep.charts import CHARTS, _rates, _spans  # noqa: E402
 from kvsweep.estimates import HIGHER, NEITHER, decide, mean_interval, ratio_of  # noqa: E402
 from kvsweep.panels import fit_line, panels_of  # noqa: E402
@@ -231,6 +231,17 @@ class Package(unittest.TestCase):
         for name, ours in (("kHigher", HIGHER), ("kNeither", NEITHER)):
             listed = re.search(name + r" = \{([^}]*)\}", rules)
             self.assertEqual(set(re.findall(r'"(\w+)"', listed[1])), ours)
+
+    def test_policies_have_the_colors_of_the_pages(self):
+        pages = source / "analysis/web/src/shared"
+        looks_of_pages, theme = ((pages / name).read_text() for name in ("policy_looks.ts", "theme.css"))
+        listed = re.search(r"POLICIES = \[(.*?)\]", looks_of_pages, re.DOTALL)[1]
+        self.assertEqual(re.findall(r'"(\w+)"', listed), looks.POLICIES)
+        light = theme[:theme.index("data-theme")]
+        for name, colors in (("series", looks.COLORS), ("share", charts.SHARES)):
+            self.assertEqual(re.findall(rf"--{name}-\d: (#\w+)", light), colors)
+        variants = ["fcfs", "cpu_offload-16G", "cpu_offload-128G"]
+        self.assertEqual([looks.policy_look(variants, each) for each in variants], [(0, 0), (2, 0), (2, 1)])
 
     def test_the_command_names_the_package_that_its_python_lacks(self):
         script = str(source / "analysis/python/kvsweep-figures")

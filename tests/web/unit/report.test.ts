@@ -1,15 +1,18 @@
 import { verdicts } from "@/report/claims";
 import { highestTurn, withDram } from "@/report/compare";
 import {
-  ALL, dramSizes, poolOf, questionsOf, rateText, repeatsOf, sweepsOf, type ClaimRow, type Group, type Panel, type Pool, type Report, type Story,
+  ALL, dramSizes, poolOf, questionsOf, rateText, repeatsOf, sweepsOf, type Acts, type ClaimRow, type Group, type Mean, type Panel, type Pool, type Report,
+  type Service, type Story,
 } from "@/report/data";
 import { designsOf, shortened } from "@/report/folds";
 import { gapRows, spansOf } from "@/report/gap";
 import { durations, niceBelow } from "@/report/jobs";
 import { brief, sourced, table } from "@/report/parts";
+import { highestRate, onFront } from "@/report/service";
 import { Store } from "@/report/state";
 import { outline } from "@/report/steps";
 import { even, percent } from "@/shared/format";
+import { policyLook } from "@/shared/policy_looks";
 
 const sizes = () => ({ histogram: [], fit: { slope_us: null, intercept_ms: null, r2: null, n: 0 } });
 
@@ -19,8 +22,18 @@ function pool(variant: string, latencies: number[]): Pool {
   };
 }
 
+const acts: Acts = {
+  pins: 0, pins_used: 0, evicted_blocks: 0, host_evicted_blocks: 0, prefetches: 0, overtaking: 0, pinned: 0, gpu_hits: 0, host_hits: 0,
+  recomputed_tok: 0, preemptions: 0, stalled: 0,
+};
+
+function service(attained: number): Service {
+  const all = (): [Mean, Mean, Mean] => [[1, null], [2, null], [3, null]];
+  return { jct: all(), ttft: all(), tpot: all(), queue: all(), attained: [attained, null], goodput: [attained, null] };
+}
+
 function group(jps: string, variant: string, dram: string, latencies: number[]): Group {
-  return { ...pool(variant, latencies), jps, dram, cells: [], figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } }, times: [] };
+  return { ...pool(variant, latencies), jps, dram, cells: [], figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } }, times: [], service: service(1), acts };
 }
 
 function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
@@ -36,7 +49,7 @@ function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
 
 function report(): Report {
   return {
-    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", declared: [], why: [], idle: [], regimes: [], effects: [], claims: [],
+    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", declared: [], why: [], idle: [], commands: [], goals: "", regimes: [], effects: [], claims: [],
     claim_sources: [], missing: [], published_fits: [], studies: [], externals: [], accesses: [], accesses_left_out: [],
   };
 }
@@ -115,7 +128,7 @@ describe("the state of the page", () => {
   it("survives an address that means nothing here", () => {
     const { state } = new Store(report(), "#panel=7&rate=99&focus=none&repeat=5&metric=<b>&left=9&right=x&less=7&more=&at=2");
     expect(state).toMatchObject({
-      panel: 0, rate: ALL, focus: "lmcache-128G", repeat: 0, metric: "jct_wall_mean_s", left: 0, right: 1, less: "16", more: "128", at: "10",
+      panel: 0, rate: "10", focus: "lmcache-128G", repeat: 0, metric: "jct_wall_mean_s", left: 0, right: 1, less: "16", more: "128", at: "10",
     });
   });
 
@@ -234,4 +247,40 @@ it("rates and repeats are said in words", () => {
 
 it("labels of axes are short", () => {
   expect([0, 950, 5000, 20_000, 1_500_000, 2e9].map(brief)).toEqual(["0", "950", "5,000", "20k", "1.5M", "2G"]);
+});
+
+describe("objectives", () => {
+  const served = (shares: Record<string, number>): Panel => {
+    const groups = Object.entries(shares).map(([jps, share]) => ({ ...group(jps, "fcfs", "-", []), service: service(share) }));
+    return { ...panel("a"), rates: Object.keys(shares), groups };
+  };
+
+  it("are kept up to the highest rate below which none fails", () => {
+    expect(highestRate(served({ 1: 1, 3: 0.95, 6: 0.5, 10: 0.99 }), "fcfs")).toBe("3");
+    expect(highestRate(served({ 1: 0.2, 3: 0.95 }), "fcfs")).toBe("");
+  });
+});
+
+describe("the front of throughput and latency", () => {
+  it("has what no other beats in both", () => {
+    const places = [{ x: 1, y: 1 }, { x: 2, y: 2 }, { x: 1.5, y: 3 }];
+    expect(places.map((each) => onFront(each, places))).toEqual([true, true, false]);
+  });
+});
+
+describe("the look of a policy", () => {
+  it("is the same whatever else a report shows", () => {
+    expect(policyLook(["lmcache-16G", "fcfs"], "fcfs")).toEqual(policyLook(["fcfs"], "fcfs"));
+  });
+
+  it("has one color for the variants of a policy, and a dash for each", () => {
+    const variants = ["cpu_offload-16G", "fcfs", "cpu_offload-128G"];
+    const [small, large] = ["cpu_offload-16G", "cpu_offload-128G"].map((each) => policyLook(variants, each));
+    expect(small?.color).toBe(large?.color);
+    expect(small?.dash).not.toBe(large?.dash);
+  });
+
+  it("of an unknown policy follows from its name", () => {
+    expect(policyLook(["mine", "fcfs"], "mine")).toEqual(policyLook(["mine"], "mine"));
+  });
 });

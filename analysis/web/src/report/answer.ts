@@ -17,7 +17,7 @@ function cautions({ archives, regimes }: Report): string[] {
 }
 
 export function answerSection(report: Report): HTMLElement {
-  const { answer, declared, why, idle, archives } = report;
+  const { answer, declared, why, idle, commands, archives } = report;
   const asked = questionsOf(archives).map((each) => h("p", { class: "question" }, each));
   const answers = answer.length === 0
     ? [h("p", { class: "muted" }, "No two policies ran at the same GPU, rate and setting.")]
@@ -29,6 +29,9 @@ export function answerSection(report: Report): HTMLElement {
       h("ul", { class: "answer" }, ...answer.map((each) => h("li", {}, each))),
       why.length > 0 && h("p", { class: "small muted" }, "Why:"),
       why.length > 0 && h("ul", { class: "answer small" }, ...why.map((each) => h("li", {}, each))),
+      commands.length > 0 && h("p", { class: "small muted" },
+        "What would tell the rest (run these, and give all archives to the report):"),
+      ...commands.map((each) => h("pre", { class: "command" }, each)),
       ...cautions(report).map((each) => h("p", { class: "warn" }, each)),
       ...idle.map((each) => h("p", { class: "small warn" }, `${each}.`)),
     ];

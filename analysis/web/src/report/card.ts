@@ -59,9 +59,13 @@ function walkByKeys(chart: Chart, box: HTMLElement): void {
 }
 
 /** A sample of the chart's style for the item that the text beside it names. */
-function swatch({ color, dash, fill, mark }: Key): HTMLElement {
+function swatch({ color, dash, fill, mark, dot }: Key): HTMLElement {
   const element = h("span", { class: "swatch", "aria-hidden": "true" });
-  if (mark) {
+  if (dot) {
+    element.classList.add("dotted");
+    element.textContent = { triangle: "▲", diamond: "◆" }[dot] ?? "●";
+    element.style.color = color;
+  } else if (mark) {
     element.classList.add("mark");
   } else if (dash) {
     const style = dash === "solid" ? "solid" : (dash[0] ?? 0) > 4 ? "dashed" : "dotted";
@@ -126,14 +130,18 @@ export function chartCard(
     view.show(drawing, name(), fileName());
     return drawing.option;
   };
-  // Charts outside the viewport are drawn when the reader scrolls near them.
-  const watcher = new IntersectionObserver((entries) => {
-    if (!entries.some((entry) => entry.isIntersecting) || chart) return;
+  const start = () => {
+    if (chart) return;
     watcher.disconnect();
     chart = createChart(view.box, redraw);
     walkByKeys(chart, view.box);
+  };
+  // Charts outside the viewport are drawn when the reader scrolls near them, or prints the page.
+  const watcher = new IntersectionObserver((entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) start();
   }, { rootMargin: "400px" });
   watcher.observe(view.box);
+  window.addEventListener("beforeprint", start);
   return {
     element: view.element,
     refresh() {

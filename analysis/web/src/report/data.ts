@@ -81,12 +81,39 @@ export interface Times {
   lines: TimeLine[];
 }
 
+/** A mean over the repeats, and its interval. */
+export type Mean = [Maybe, Interval];
+
+/** Percentiles 50, 90 and 99 of latencies, the share of the turns that met every objective, and such turns by second. */
+export type Service = Record<"jct" | "ttft" | "tpot" | "queue", [Mean, Mean, Mean]> &
+  Record<"attained" | "goodput", Mean>;
+
+/** What the policy did. Pins, evictions and prefetches of the first repeat, means otherwise. */
+export interface Acts {
+  pins: number;
+  pins_used: number;
+  evicted_blocks: number;
+  host_evicted_blocks: number;
+  prefetches: number;
+  /** Shares: turns admitted before one that arrived earlier; the pool that pins hold; hits of prompt tokens. */
+  overtaking: Maybe;
+  pinned: Maybe;
+  gpu_hits: Maybe;
+  host_hits: Maybe;
+  recomputed_tok: Maybe;
+  preemptions: Maybe;
+  /** Seconds of stalls by second. */
+  stalled: Maybe;
+}
+
 export interface Group extends Pool {
   jps: string;
   dram: string;
   cells: { index: number; key: string; label: string; seed: number }[];
   figures: Record<string, Figure>;
   times: Times[];
+  service: Service;
+  acts: Acts;
 }
 
 export interface Story {
@@ -229,6 +256,10 @@ export interface Report {
   why: string[];
   /** Policies whose mechanism did nothing. */
   idle: string[];
+  /** Commands that run the policies that would explain the answer. */
+  commands: string[];
+  /** The objectives of goodput: "ttft <= 2 s, tpot <= 0.05 s". */
+  goals: string;
   panels: Panel[];
   regimes: Regime[];
   effects: Effect[];

@@ -5,6 +5,7 @@ import { h, replace } from "@/shared/dom";
 import { startTheme, themeToggle } from "@/shared/theme";
 
 import { accessesSection } from "./accesses";
+import { actsSection } from "./acts";
 import { answerSection, contents } from "./answer";
 import { missingSection, provenanceSection } from "./archives";
 import type { Card } from "./card";
@@ -17,6 +18,7 @@ import { latencySection } from "./latency";
 import { panelSection } from "./panel";
 import { regimesSection } from "./regimes";
 import { Store } from "./state";
+import { serviceSection } from "./service";
 import { studiesSection } from "./studies";
 import { summarySection } from "./summary";
 
@@ -33,11 +35,13 @@ function sections(store: Store): Card[] {
   return [
     still(answerSection(store.report)),
     still(regimesSection(store)),
-    ...(effects ? [still(effects)] : []),
     ...studiesSection(store.report),
     ...accessesSection(store.report),
     ...(externals ? [still(externals)] : []),
     still(summarySection(store)),
+    serviceSection(store),
+    ...(effects ? [still(effects)] : []),
+    still(actsSection(store)),
     panelSection(store),
     latencySection(store),
     still(fitsSection(store)),

@@ -3,6 +3,7 @@ import type { CsvColumn, CsvValue } from "@/shared/csv";
 import { escapeHtml } from "@/shared/escape";
 import { num } from "@/shared/format";
 import { meanings } from "@/shared/meanings";
+import { policyLook } from "@/shared/policy_looks";
 import { cssVar, palette } from "@/shared/theme";
 
 import type { Panel } from "./data";
@@ -19,6 +20,8 @@ export interface Key {
   fill?: number;
   /** A hollow diamond. */
   mark?: boolean;
+  /** A dot of a scatter plot. */
+  dot?: string;
 }
 
 /**
@@ -35,18 +38,17 @@ export interface Drawing {
 export { echarts, meanings };
 export type { Option };
 
-/**
- * One color per variant, the same in every chart, and a dash, so that overlapping lines
- * can be distinguished.
- */
-export function looks(variants: string[], variant: string): { color: string; type: Dash } {
-  const colors = palette();
-  const at = Math.max(0, variants.indexOf(variant));
+/** One color per policy, the same in every report, and a dash for its variants. */
+export function looks(
+  variants: string[], variant: string,
+): { color: string; type: Dash; symbol: string } {
+  const { color, dash } = policyLook(variants, variant);
   const types = ["solid", [9, 4], [3, 3]] as const;
-  const type = types[at % types.length] ?? "solid";
+  const type = types[dash] ?? "solid";
   return {
-    color: colors[at % colors.length] ?? cssVar("--text"),
+    color: palette()[color] ?? cssVar("--text"),
     type: type === "solid" ? type : [...type],
+    symbol: ["circle", "triangle", "diamond"][dash] ?? "circle",
   };
 }
 

@@ -46,6 +46,13 @@ export function lineKeys(store: Store, variants: string[]): Key[] {
   });
 }
 
+export function dotKeys(store: Store, variants: string[]): Key[] {
+  return variants.map((variant) => {
+    const { color, symbol } = looks(store.variants, variant);
+    return { name: variant, color, dot: symbol };
+  });
+}
+
 /** A line of a variant, in its color and dash. */
 export function lineSeries(
   store: Store, variant: string, data: unknown[], symbols = false,

@@ -2,14 +2,13 @@
 import type { CsvColumn } from "@/shared/csv";
 import { h } from "@/shared/dom";
 import { percent, seconds } from "@/shared/format";
-import { palette } from "@/shared/theme";
 
 import { rateText, type Panel, type Regime, type Report } from "./data";
 import {
   badge, bar, dataTable, live, rowHead, section, text, texts, type Cell,
 } from "./elements";
 import { designFolds, MANY_PANELS, shortened } from "./folds";
-import { table } from "./parts";
+import { looks, table } from "./parts";
 import type { Store } from "./state";
 
 const STRONGEST = 34; // percent of a color at which text on it is still readable
@@ -25,7 +24,7 @@ function regimeCell(regime: Regime | undefined, variants: string[]): Cell {
   const range = margin_interval === null
     ? ""
     : ` (95 %: ${percent(margin_interval[0])} … ${percent(margin_interval[1])})`;
-  const color = palette()[variants.indexOf(winner) % 8] ?? "";
+  const color = looks(variants, winner).color;
   const strength = Math.min(STRONGEST, 10 + 60 * Math.max(0, regime.margin ?? 0));
   const small = (words: string) => h("div", { class: "small" }, words);
   return {

@@ -11,6 +11,8 @@ export interface State {
   /** Duration of each turn, or of all turns up to it. */
   turns: "each" | "sum";
   focus: string;
+  /** "jct 99": the latency and its percentile that are set against throughput. */
+  tail: string;
   repeat: number;
   /** Latency by turn: panels side by side, sizes of host memory below each other, at a rate. */
   left: number;
@@ -100,9 +102,9 @@ function stateOf(report: Report, address: string): State {
   const text = (name: string, otherwise = "") => words.get(name) ?? otherwise;
   const number = (name: string, otherwise = 0) => Number(words.get(name) ?? otherwise);
   const state: State = {
-    panel: number("panel"), rate: text("rate", ALL), metric: text("metric", METRIC),
+    panel: number("panel"), rate: text("rate"), metric: text("metric", METRIC),
     hidden: new Set(words.getAll("hide")), x: text("x") === "total" ? "total" : "largest",
-    turns: text("turns") === "sum" ? "sum" : "each", focus: text("focus"), repeat: number("repeat"),
+    turns: text("turns") === "sum" ? "sum" : "each", tail: text("tail", "jct 99"), focus: text("focus"), repeat: number("repeat"),
     left: number("left"), right: number("right", -1), less: text("less"), more: text("more"),
     at: text("at"), all_turns: words.has("all_turns"), each_fit: words.has("each_fit"),
     all_claims: words.has("all_claims"),
@@ -111,12 +113,15 @@ function stateOf(report: Report, address: string): State {
   return state;
 }
 
+const middleOf = (rates: string[]): string => rates[Math.floor(rates.length / 2)] ?? "";
+
 /** Resets every value that the address or a change of the panel made invalid to its first choice. */
 function repair(report: Report, state: State): void {
   if (!report.panels[state.panel]) state.panel = 0;
   const panel = report.panels[state.panel];
   if (!panel) return;
-  if (state.rate !== ALL && !panel.rates.includes(state.rate)) state.rate = ALL;
+  // Rates are pooled only if the reader asks for it.
+  if (state.rate !== ALL && !panel.rates.includes(state.rate)) state.rate = middleOf(panel.rates);
   if (!panel.variants.includes(state.focus)) state.focus = mostTelling(panel);
   if (!panel.groups.some((group) => group.repeats > state.repeat)) state.repeat = 0;
   if (!panel.groups.some((group) => state.metric in group.figures)) state.metric = METRIC;
@@ -150,6 +155,5 @@ function repairLatency(report: Report, state: State): void {
   const sizes = [...new Set(panels.flatMap(dramSizes))].sort((a, b) => Number(a) - Number(b));
   if (!sizes.includes(state.less)) state.less = sizes[0] ?? "-";
   if (!sizes.includes(state.more)) state.more = sizes[sizes.length - 1] ?? "-";
-  const middle = left.rates[Math.floor(left.rates.length / 2)] ?? "";
-  if (!left.rates.includes(state.at)) state.at = middle;
+  if (!left.rates.includes(state.at)) state.at = middleOf(left.rates);
 }

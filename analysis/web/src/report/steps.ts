@@ -7,7 +7,7 @@ import { ALL, type Fit, type Pool, type Sizes } from "./data";
 import {
   LOG, axisTip, brief, frame, looks, nothing, xAxis, yAxis, type Drawing, type Key,
 } from "./parts";
-import { about, asPublished, lineKeys, long, poolsOf, type Row } from "./pools";
+import { about, asPublished, dotKeys, lineKeys, long, poolsOf, type Row } from "./pools";
 import type { Store } from "./state";
 
 const FLOOR = 0.5; // below one step, where bins of a log histogram are empty
@@ -122,6 +122,7 @@ function fitSeries({ name, fit, color }: NamedFit, end: number): object[] {
 function pointSeries(store: Store, variant: string, data: Point[]): object {
   return {
     type: "scatter", name: variant, data, color: looks(store.variants, variant).color,
+    symbol: looks(store.variants, variant).symbol,
     symbolSize: (value: number[]) => 3 + Math.min(9, Math.log10(value[2] ?? 1) * 2.2),
     itemStyle: { opacity: 0.5 },
   };
@@ -154,9 +155,7 @@ export function stepTimeChart(store: Store): Drawing {
   const rows = series.flatMap(({ pool, points }) =>
     points.map((values): Row => ({ of: pool, values })),
   );
-  const keys: Key[] = list.map((pool) => ({
-    name: pool.variant, color: looks(store.variants, pool.variant).color,
-  }));
+  const keys: Key[] = dotKeys(store, list.map((pool) => pool.variant));
   if (fits.length === 1) {
     keys.push({ name: "least squares", color: cssVar("--text"), dash: [6, 4] });
   }

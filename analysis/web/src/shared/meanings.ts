@@ -5,11 +5,11 @@ import { cssVar } from "./theme";
  * of the states of KV blocks, and of what a job waits for.
  */
 export const MEANING = {
-  vram: "--series-3", dram: "--series-6",
-  allocated: "--series-1", pinned: "--series-4", cached: "--series-3", free: "--edge",
-  queue: "--series-2", load: "--series-4", again: "--series-5", fresh: "--series-8",
-  prefill: "--series-1", decode: "--series-7", tool: "--edge", other: "--series-8",
-  to_device: "--series-1", to_host: "--series-4", stall: "--series-2",
+  vram: "--share-3", dram: "--share-6",
+  allocated: "--share-1", pinned: "--share-4", cached: "--share-3", free: "--edge",
+  queue: "--share-2", load: "--share-4", again: "--share-5", fresh: "--share-8",
+  prefill: "--share-1", decode: "--share-7", tool: "--edge", other: "--share-8",
+  to_device: "--share-1", to_host: "--share-4", stall: "--share-2",
 } as const;
 
 export type Meaning = keyof typeof MEANING;

@@ -41,7 +41,10 @@ function choose(theme: Theme): void {
 
 /** The choice, or what the system prefers, in the attribute that theme.css follows. */
 function apply(): void {
-  const theme = chosen ?? (dark().matches ? "dark" : "light");
+  show(chosen ?? (dark().matches ? "dark" : "light"));
+}
+
+function show(theme: Theme): void {
   document.documentElement.dataset["theme"] = theme;
   for (const listener of listeners) listener(theme);
 }
@@ -59,6 +62,9 @@ export function startTheme(): void {
   const stored = remembered();
   chosen = stored === "light" || stored === "dark" ? stored : null;
   dark().addEventListener("change", apply);
+  // Paper is light, whatever the screen shows.
+  window.addEventListener("beforeprint", () => show("light"));
+  window.addEventListener("afterprint", apply);
   apply();
 }
 

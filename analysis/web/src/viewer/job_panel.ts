@@ -21,7 +21,7 @@ export class JobPanel {
   private readonly count = h("small", { class: "muted" });
   private readonly about = h("div", { "data-part": "job-facts" });
   private readonly losses = h("div", { "data-part": "losses" });
-  private readonly more = h("button", { type: "button", class: "more", onclick: () => this.showMore() }, `Show ${num(MORE)} more`);
+  private readonly more = h("button", { type: "button", class: "more", onclick: () => this.showMore() });
   private shown = SHOWN;
   private order: Order = "jct";
   private filter = "";
@@ -86,6 +86,7 @@ export class JobPanel {
     const { jobs } = this.indexed.trace;
     const found = this.ordered();
     this.more.hidden = found.length <= this.shown;
+    this.more.textContent = `Show ${num(Math.min(MORE, found.length - this.shown))} more`;
     replace(this.count, found.length > this.shown ? `${num(this.shown)} of ${num(found.length)}` : num(found.length));
     replace(this.list, ...found.slice(0, this.shown).map((job) => {
       const id = jobs.id[job] as string;

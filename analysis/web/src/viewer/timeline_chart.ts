@@ -24,7 +24,7 @@ const LANES: Lane[] = [
   {
     title: "Requests",
     series: [
-      { name: "running", key: "running", color: "--series-3", stack: false },
+      { name: "running", key: "running", color: "--share-3", stack: false },
       { name: "waiting", key: "waiting", color: MEANING.queue, stack: false },
       { name: "preempted", key: "preempted", color: "--warn", stack: false },
     ],

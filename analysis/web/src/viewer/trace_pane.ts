@@ -5,6 +5,7 @@ import { index, type Indexed } from "./indexed";
 import { JobPanel } from "./job_panel";
 import { KvHistory } from "./kv_history";
 import { endOf, stepAt, type Trace } from "./model";
+import { SwimLanes } from "./swim_lanes";
 import { StepPanel, stepSummary } from "./step_panel";
 import { TimelineChart } from "./timeline_chart";
 
@@ -22,6 +23,7 @@ export class TracePane {
   private readonly timeline: TimelineChart;
   private readonly step: StepPanel;
   private readonly jobs: JobPanel;
+  private readonly lanes: SwimLanes;
   private readonly summary = h("small", { class: "muted", "data-part": "summary" });
 
   private readonly element: HTMLElement;
@@ -31,13 +33,15 @@ export class TracePane {
     const chart = h("div", { class: "timeline", role: "img" });
     const [step, jobs] = [h("div", { class: "card step" }), h("div", { class: "card jobs-card" })];
     const save = csvButton("timeline.csv", () => this.columns());
+    this.lanes = new SwimLanes(this.indexed, window, use);
     replace(
       element,
       h("div", { class: "card" },
         h("h2", {}, trace.title, " ", h("span", { class: `badge ${trace.origin}` }, ORIGINS[trace.origin])),
         h("p", { class: "muted facts-line" }, trace.facts.map(([name, text]) => `${name} ${text}`).join(" · ")),
         chart,
-        h("p", { class: "under" }, this.summary, save)),
+        h("p", { class: "under" }, this.summary, save),
+        h("details", { class: "lanes-fold" }, h("summary", {}, "All jobs: what each did or waited for"), this.lanes.element)),
       h("div", { class: "details" }, step, jobs),
     );
     this.timeline = new TimelineChart(chart, trace, end, window, use);
@@ -75,6 +79,7 @@ export class TracePane {
     const row = stepAt(this.trace, time);
     this.timeline.setTime(time);
     this.jobs.setTime(time);
+    this.lanes.setTime(time);
     this.step.show(row);
     const ended = time > endOf(this.trace) ? `, ended at ${seconds(endOf(this.trace))}` : "";
     this.summary.textContent =
@@ -83,6 +88,7 @@ export class TracePane {
 
   setWindow(from: number, to: number): void {
     this.timeline.setWindow(from, to);
+    this.lanes.setWindow(from, to);
   }
 
   spanOfJob(id: string): [number, number] {

@@ -15,7 +15,7 @@ export const PART_NAMES: Record<Part, string> = {
   gap: "gap (tool)",
 };
 
-const PART_COLORS: Record<Part, string> = {
+export const PART_COLORS: Record<Part, string> = {
   queue: MEANING.queue,
   load: MEANING.load,
   recompute: MEANING.again,

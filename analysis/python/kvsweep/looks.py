@@ -1,0 +1,33 @@
+"""One color and dash for each policy, the same as on the pages of kvsweep (analysis/web/src/shared/policy_looks.ts)."""
+import re
+
+# Okabe and Ito's colors, which color-blind readers can distinguish.
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#b4468f", "#b07a00", "#2b8fcc", "#6a5acd", "#6b7280"]
+DASHES = ["-", (0, (6, 2.5)), (0, (1.5, 1.5))]
+POLICIES = [
+    "fcfs", "continuum", "cpu_offload", "lmcache", "job_fcfs", "pin", "infercept", "swap",
+    "recompute", "continuum_offload", "job_fcfs_offload", "predictive_prefetch", "cache_ttl", "ski_rental", "infercept_swap", "partial",
+    "contiguous", "continuum_preview", "swap_pageable", "adaptive",
+]
+
+
+def policy_of(variant):
+    """"cpu_offload" of "cpu_offload-16G" and "cpu_offload (ttl_s=2)"."""
+    return re.match(r"[^+\- (]*", variant)[0]
+
+
+def place_of(policy):
+    if policy in POLICIES:
+        return POLICIES.index(policy)
+    place = 0
+    for letter in policy:
+        place = (place * 31 + ord(letter)) % (len(COLORS) * len(DASHES))
+    return place
+
+
+def policy_look(variants, variant):
+    """The numbers of the color and the dash; variants of one policy share its color."""
+    policy = policy_of(variant)
+    place = place_of(policy)
+    siblings = [each for each in variants if policy_of(each) == policy]
+    return place % len(COLORS), (place // len(COLORS) + siblings.index(variant)) % len(DASHES)

@@ -1,0 +1,196 @@
+// How jobs are served: percentiles of latencies, goodput under objectives, and what is reached at which throughput.
+import type { CsvColumn } from "@/shared/csv";
+import { h } from "@/shared/dom";
+import { even, num, percent, seconds } from "@/shared/format";
+import { escapeHtml } from "@/shared/escape";
+
+import { chartCard, type Card } from "./card";
+import { policyToggles, select } from "./controls";
+import { groupOf, panelName, rateText, type Group, type Maybe, type Panel } from "./data";
+import {
+  badge, bar, dataTable, interval, live, number, numbers, rowHead, safeName, section, text, texts, type Cell,
+} from "./elements";
+import { niceBelow } from "./jobs";
+import { LOG, frame, looks, nothing, sourced, table, xAxis, yAxis, type Drawing } from "./parts";
+import { dotKeys } from "./pools";
+import type { Store } from "./state";
+
+const LATENCIES = ["jct", "ttft", "tpot", "queue"] as const;
+const PERCENTS = [50, 90, 99] as const;
+const KEEPS = 0.9; // share of the turns that must meet the objectives at a rate
+
+type Latency = (typeof LATENCIES)[number];
+
+const NAMES: Record<Latency, string> = {
+  jct: "JCT", ttft: "TTFT", tpot: "TPOT", queue: "queue",
+};
+
+const shownGroups = (store: Store): Group[] =>
+  store.panel.groups.filter(({ variant }) => !store.state.hidden.has(variant));
+
+// --- percentiles and goodput ----------------------------------------------------------------------
+
+const of = (group: Group, latency: Latency, at: number): Maybe => group.service[latency][at]?.[0] ?? null;
+
+/** Milliseconds for times between tokens, seconds otherwise. */
+function latencyCell(group: Group, latency: Latency): Cell {
+  const scale = latency === "tpot" ? 1000 : 1;
+  const values = PERCENTS.map((_, at) => of(group, latency, at));
+  return number(values.map((each) => even(each === null ? null : each * scale, 3)).join(" / "));
+}
+
+function serviceRow(group: Group): Cell[] {
+  const { attained, goodput } = group.service;
+  const note = (range: string) => range !== "" && h("div", { class: "small muted" }, range);
+  return [
+    rowHead(group.jps), text(group.variant), ...LATENCIES.map((each) => latencyCell(group, each)),
+    number(percent(attained[0])),
+    number(even(goodput[0], 3), note(interval(goodput[1], 3))),
+  ];
+}
+
+export function serviceCsv(panel: Panel, groups: Group[]): CsvColumn[] {
+  const columns = table(groups, {
+    policy: (group) => group.variant,
+    ...Object.fromEntries(LATENCIES.flatMap((latency) => PERCENTS.map((percentile, at) => [
+      `${latency}_p${percentile}_s`, (group: Group) => of(group, latency, at),
+    ]))),
+    attained: (group) => group.service.attained[0],
+    goodput_turns_per_s: (group) => group.service.goodput[0],
+  });
+  return sourced(panel, columns, (i) => groups[i]?.jps ?? "", (i) => groups[i]?.repeats ?? 0);
+}
+
+// --- the highest rate that keeps the objectives ---------------------------------------------------
+
+/** The highest rate up to which, at every rate that ran, enough turns meet the objectives. */
+export function highestRate(panel: Panel, variant: string): string {
+  const rates = [...panel.rates].sort((a, b) => Number(a) - Number(b));
+  let highest = "";
+  for (const jps of rates) {
+    const group = groupOf(panel, jps, variant);
+    if (!group) continue;
+    if ((group.service.attained[0] ?? 0) < KEEPS) break;
+    highest = jps;
+  }
+  return highest;
+}
+
+function rateTable(store: Store): HTMLElement {
+  const { panel, visible } = store;
+  const cells = visible.map((variant) => {
+    const highest = highestRate(panel, variant);
+    return number(highest === "" ? h("span", { class: "muted" }, "none") : rateText(highest));
+  });
+  return dataTable("highest rate that keeps the objectives", [...texts("GPU"), ...numbers(...visible)],
+    [[rowHead(panelName(panel)), ...cells]]);
+}
+
+// --- throughput against latency -------------------------------------------------------------------
+
+interface Place {
+  group: Group;
+  x: number;
+  y: number;
+}
+
+/** Whether no other place has as much throughput at as little latency, and more of one of them. */
+export function onFront(place: { x: number; y: number }, all: { x: number; y: number }[]): boolean {
+  return !all.some(({ x, y }) =>
+    x >= place.x && y <= place.y && (x > place.x || y < place.y));
+}
+
+function chosen(store: Store): { latency: Latency; at: number } {
+  const [name, percentile] = store.state.tail.split(" ");
+  return {
+    latency: LATENCIES.find((each) => each === name) ?? "jct",
+    at: Math.max(0, PERCENTS.findIndex((each) => String(each) === percentile)),
+  };
+}
+
+function placesOf(store: Store): Place[] {
+  const { latency, at } = chosen(store);
+  return shownGroups(store).flatMap((group) => {
+    const x = group.figures["output_tok_per_s"]?.mean, y = of(group, latency, at);
+    return typeof x === "number" && y !== null && y > 0 ? [{ group, x, y }] : [];
+  });
+}
+
+export function frontChart(store: Store): Drawing {
+  const places = placesOf(store);
+  if (places.length === 0) return nothing("No policy is shown.");
+  const { latency, at } = chosen(store);
+  const front = places.filter((place) => onFront(place, places)).sort((a, b) => a.x - b.x);
+  const variants = [...new Set(places.map(({ group }) => group.variant))];
+  const dot = ({ group, x, y }: Place) => {
+    const { color } = looks(store.variants, group.variant);
+    const is_front = front.some((each) => each.group === group);
+    return {
+      value: [x, y], name: `${group.variant} at ${rateText(group.jps)}`,
+      itemStyle: is_front ? { color } : { color: "transparent", borderColor: color, borderWidth: 1.6 },
+    };
+  };
+  const name = `${NAMES[latency]} p${PERCENTS[at]}`;
+  return {
+    option: frame({
+      zoom: "xy",
+      xAxis: xAxis("output tokens/s of a GPU", { scale: true }),
+      yAxis: yAxis(`${name} [s]`, { ...LOG, min: (v: { min: number }) => niceBelow(v.min) }),
+      tooltip: {
+        formatter: (item: { name?: string; value?: [number, number] }) =>
+          `${escapeHtml(item.name ?? "")}<br>${num(item.value?.[0])} tokens/s, ${name} ${seconds(item.value?.[1])}`,
+      },
+      series: [
+        {
+          type: "line", name: "front", symbol: "none", silent: true, color: "#888",
+          lineStyle: { width: 1, type: "dashed" }, data: front.map(({ x, y }) => [x, y]), tooltip: { show: false },
+        },
+        ...variants.map((variant) => ({
+          type: "scatter", name: variant, symbolSize: 10, color: looks(store.variants, variant).color,
+          symbol: looks(store.variants, variant).symbol,
+          data: places.filter(({ group }) => group.variant === variant).map(dot),
+        })),
+      ],
+    }),
+    keys: dotKeys(store, variants),
+    csv: sourced(store.panel, table(places, {
+      policy: ({ group }) => group.variant, output_tok_per_s: ({ x }) => x, latency_s: ({ y }) => y,
+      front: (place) => Number(onFront(place, places)),
+    }), (i) => places[i]?.group.jps ?? "", (i) => places[i]?.group.repeats ?? 0),
+    note: "A dot for each policy and rate; filled: on the front, since none shown has more throughput at less latency. " +
+      `${store.panel.kind}.`,
+  };
+}
+
+const TAILS = LATENCIES.flatMap((latency) => PERCENTS.map((each) => (
+  { value: `${latency} ${each}`, text: `${NAMES[latency]} p${each}` })));
+
+export function serviceSection(store: Store): Card {
+  const { goals, panels } = store.report;
+  const gpus = panels.map((panel, i) => ({ value: String(i), text: `${panelName(panel)}: ${panel.kind}` }));
+  const front = chartCard("front", "Throughput against latency", () => safeName(`${store.panel.gpu}-front.csv`),
+    () => frontChart(store), {
+      wide: true,
+      controls: [select(store, "latency", () => TAILS, () => store.state.tail, (tail) => store.set({ tail }))],
+    });
+  const rows = () => shownGroups(store);
+  const heads = LATENCIES.map((each) => `${NAMES[each]} [${each === "tpot" ? "ms" : "s"}]`);
+  const element = section("service", "Latency, throughput and goodput",
+    h("p", { class: "small muted" },
+      "Percentiles 50 / 90 / 99: of jobs (JCT) and of turns (time to the first token, time per further token, queue), " +
+      `means over the repeats. In time: the share of the turns with ${goals}; goodput: such turns by second. ` +
+      "kvsweep report --slo ttft=2,tpot=0.05 sets other objectives."),
+    h("div", { class: "controls still" },
+      select(store, "GPU", () => gpus, () => String(store.state.panel), (at) => store.set({ panel: Number(at) })),
+      policyToggles(store)),
+    h("h3", {}, `The highest rate at which, as at all lower ones, ${KEEPS * 100} % of the turns are in time`),
+    live(store, () => [rateTable(store)]),
+    front.element,
+    bar("service.csv", () => serviceCsv(store.panel, rows())),
+    live(store, () => [
+      h("h3", {}, panelName(store.panel), " ", badge(store.panel.kind)),
+      dataTable("latencies and goodput",
+        [...texts("jobs/s", "policy"), ...numbers(...heads, "in time", "goodput [1/s]")], rows().map(serviceRow)),
+    ]));
+  return { element, refresh: () => front.refresh() };
+}
