@@ -6,7 +6,7 @@
 #include "tests/workload/tokenizer_fixture.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/arrivals.hpp"
-#include "workers/workload/json_lines.hpp"
+#include "workers/workload/input/json_lines.hpp"
 #include "workers/workload/request_sizes.hpp"
 #include "workers/workload/tokenizer/tokenizer.hpp"
 #include "workers/workload/trajectories.hpp"

@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "workers/policies/estimators/gap_forecast.hpp"
-#include "workers/workload/json_lines.hpp"
+#include "workers/workload/input/json_lines.hpp"
 
 using policies::Calibration;
 using policies::TimedCall;

@@ -1,4 +1,4 @@
-#include "workers/workload/json_lines.hpp"
+#include "workers/workload/input/json_lines.hpp"
 
 #include <lzma.h>
 

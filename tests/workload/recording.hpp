@@ -6,7 +6,7 @@
 #include "tests/support/shared.hpp"
 #include "tests/workload/word_tokenizer.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/workload/json_lines.hpp"
+#include "workers/workload/input/json_lines.hpp"
 #include "workers/workload/trajectories.hpp"
 
 namespace support {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "workers/workload/chat_format.hpp"
-#include "workers/workload/json_lines.hpp"
+#include "workers/workload/input/json_lines.hpp"
 
 namespace workload {
 

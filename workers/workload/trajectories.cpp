@@ -5,7 +5,7 @@
 
 #include "sweeps/files/input_text.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/workload/json_lines.hpp"
+#include "workers/workload/input/json_lines.hpp"
 #include "workers/workload/recorded_job.hpp"
 
 namespace workload {

@@ -1,0 +1,23 @@
+#pragma once
+// Private to this room.
+#include <string>
+
+#include "workers/workload/trace/session.hpp"
+
+namespace workload {
+
+// One reader a format. Each adds the sessions of the file at `path` to `set`, with notes about what
+// it took, and throws engine::InputError at file and line.
+
+/// Claude Code sessions as in kv-cache-tester: a JSON object a session.
+void read_weka(const std::string& path, TraceSet& set);
+/// A request a line with ids of blocks; sessions and waits where the lines name them.
+void read_mooncake(const std::string& path, TraceSet& set);
+/// Qwen-Bailian: a request a line, linked by chat_id and parent_chat_id.
+void read_qwen(const std::string& path, TraceSet& set);
+/// CSV with times and lengths: Azure's traces and BurstGPT.
+void read_request_csv(const std::string& path, TraceSet& set);
+/// A round a line, with tools.
+void read_tracelab(const std::string& path, TraceSet& set);
+
+}  // namespace workload

@@ -1,0 +1,118 @@
+#include "workers/workload/trace/read_trace.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+
+#include "sweeps/files/input_text.hpp"
+#include "workers/engine/base/errors.hpp"
+#include "workers/workload/trace/documents.hpp"
+#include "workers/workload/trace/formats.hpp"
+
+namespace workload {
+namespace {
+
+struct Format {
+  const char* name;
+  void (*read)(const std::string& path, TraceSet& set);
+};
+constexpr std::array<Format, 5> kFormats = {{{"weka", read_weka},
+                                             {"mooncake", read_mooncake},
+                                             {"qwen", read_qwen},
+                                             {"azure", read_request_csv},
+                                             {"tracelab", read_tracelab}}};
+
+bool has(std::string_view text, const char* key) {
+  return text.find('"' + std::string(key) + '"') != text.npos;
+}
+
+/// The format that the keys of the first document belong to.
+const char* format_of_document(const std::string& path) {
+  std::string head = first_line(path);
+  if (head.empty() || head.back() != '}') {
+    constexpr std::size_t kEnough = 1 << 16;
+    LineReader lines(path);
+    head.clear();
+    while (const auto line = lines.next()) {
+      head.append(*line);
+      if (head.size() > kEnough) break;
+    }
+  }
+  if (has(head, "requests") && has(head, "hash_ids")) return "weka";
+  if (has(head, "chat_id") && has(head, "hash_ids")) return "qwen";
+  if (has(head, "hash_ids")) return "mooncake";
+  if (has(head, "round_index") && has(head, "session_id")) return "tracelab";
+  if (has(head, "messages") || has(head, "conversations") || has(head, "trajectory"))
+    refuse({path, 0},
+           "holds texts, which need a tokenizer: set workload.kind = \"trajectories\" for OpenAI "
+           "messages");
+  return nullptr;
+}
+
+std::string detected(const std::string& path) {
+  const std::string line = first_line(path);
+  const char* format = nullptr;
+  if (line.starts_with('{')) {
+    format = format_of_document(path);
+  } else if (line.find("ContextTokens") != line.npos || line.find("Request tokens") != line.npos) {
+    format = "azure";
+  }
+  if (format == nullptr) {
+    std::string known;
+    for (const Format& each : kFormats) known += std::string(known.empty() ? "" : ", ") + each.name;
+    refuse({path, 0}, "is of no known format of traces; allowed: " + known);
+  }
+  return format;
+}
+
+void check_unique(const TraceSet& set) {
+  std::set<std::string_view> ids;
+  for (const TraceSession& session : set.sessions)
+    if (!ids.insert(session.id).second)
+      refuse({session.file, session.line},
+             "session \"" + session.id + "\" occurs twice; ids must be unique");
+}
+
+void read_file(const std::string& path, const std::string& format, TraceSet& set) {
+  const std::string name = format == "auto" ? detected(path) : format;
+  if (set.format.empty()) set.format = name;
+  if (set.format != name)
+    refuse({path, 0}, "is " + name + ", but the folder's first file is " + set.format +
+                          "; allowed: one format in a folder");
+  const auto* reader =
+      std::ranges::find_if(kFormats, [&](const Format& each) { return name == each.name; });
+  TraceSet part;
+  std::swap(part.tools, set.tools);
+  reader->read(path, part);
+  std::swap(part.tools, set.tools);
+  for (TraceSession& session : part.sessions) set.sessions.push_back(std::move(session));
+  for (std::string& note : part.notes)
+    if (std::ranges::find(set.notes, note) == set.notes.end()) set.notes.push_back(std::move(note));
+}
+
+}  // namespace
+
+const std::vector<std::string>& trace_formats() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Format& each : kFormats) names.emplace_back(each.name);
+    return names;
+  }();
+  return kNames;
+}
+
+TraceSet read_trace(const std::string& path, const std::string& format) {
+  if (format != "auto" && std::ranges::find(trace_formats(), format) == trace_formats().end())
+    throw engine::InputError(path + ": no such format of traces: " + format);
+  return sweep::fitting_memory<engine::InputError>(path, [&] {
+    TraceSet set;
+    set.source = std::filesystem::path(path).filename().string();
+    for (const std::string& file : trace_files(path)) read_file(file, format, set);
+    if (set.sessions.empty()) refuse({path, 0}, "holds no session");
+    check_unique(set);
+    return set;
+  });
+}
+
+}  // namespace workload
