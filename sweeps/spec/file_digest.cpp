@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <vector>
 
 #include "sweeps/files/sha256.hpp"
@@ -24,6 +25,20 @@ std::string sha256_of_file(const std::string& path) {
   }
   if (in.bad()) throw SpecError(path + ": cannot be read: " + std::strerror(errno));
   return sha.hex();
+}
+
+std::string sha256_of_folder(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::string> digests;
+  std::error_code problem;
+  for (fs::directory_iterator entry(path, problem), end; !problem && entry != end;
+       entry.increment(problem))
+    if (entry->is_regular_file(problem))
+      digests[entry->path().filename().string()] = sha256_of_file(entry->path().string());
+  if (problem) throw SpecError(path + ": cannot be read: " + problem.message());
+  std::string all;
+  for (const auto& [name, digest] : digests) all += name + ' ' + digest + '\n';
+  return sha256_of(all);
 }
 
 }  // namespace sweep

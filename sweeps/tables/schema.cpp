@@ -144,7 +144,9 @@ Schema<TurnRow> schema<TurnRow>() {
       field<&R::ttft_s>("ttft_s", "s", "arrival to first token"),
       field<&R::tpot_s>("tpot_s", "s", "mean time of a token after the first"),
       field<&R::tool>("tool", "", "tool that the turn calls"),
-      field<&R::last>("last", "", "whether no turn follows"),
+      field<&R::last>("last", "", "whether no turn of the agent follows"),
+      field<&R::agent>("agent", "", "number of the agent in its job; 0 is the root"),
+      field<&R::parent>("parent", "", "the agent that spawned it; 0 for the root itself"),
   };
   return {"turns", kFields};
 }

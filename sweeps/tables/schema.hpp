@@ -143,6 +143,8 @@ struct TurnRow {
   double tpot_s = kNotObserved;
   std::string tool;
   bool last = false;
+  std::int32_t agent = 0;
+  std::int32_t parent = 0;
 };
 
 struct StepRow {

@@ -106,7 +106,8 @@ engine::EngineConfig bind_engine(ParamBinder& in, ExperimentConfig& config, Prof
 std::string content_key(const std::map<std::string, sweep::Value>& identity) {
   std::map<std::string, sweep::Value> content;
   for (const auto& [key, value] : identity) {
-    const bool counts = key.starts_with("workload.") || key == "engine.max_model_len";
+    const bool counts =
+        (key.starts_with("workload.") && key != "workload.live") || key == "engine.max_model_len";
     if (counts) content.emplace(key, value);
   }
   return sweep::canonical_json(content);

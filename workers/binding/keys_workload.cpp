@@ -8,6 +8,8 @@ constexpr const char* kEightTurns = "workload.kind = agent8";
 constexpr const char* kRecorded = "workload.kind = trajectories";
 constexpr const char* kFixed = "workload.kind = fixed";
 constexpr const char* kZipf = "workload.kind = zipf";
+constexpr const char* kTraced = "workload.kind = trace";
+constexpr const char* kFromFile = "workload.kind = trajectories|trace";
 constexpr const char* kListed = "workload.kind = pair|lengths";
 constexpr std::int64_t kMostRequests = 100'000;
 constexpr std::int64_t kMostRequestTokens = 1 << 24;
@@ -17,15 +19,22 @@ constexpr const char* kSaysGap = "Time that a tool runs after each turn but a jo
 std::vector<KeyRow> rows_of_arrivals() {
   return {
       {.name = "workload.kind",
-       .type =
-           OneOf{{"swe_smith_like", "agent8", "trajectories", "fixed", "zipf", "pair", "lengths"}},
-       .says = "What is replayed: generated coding agents, an eight-turn agent, recorded "
-               "trajectories, or lists of single requests."},
+       .type = OneOf{{"swe_smith_like", "agent8", "trajectories", "trace", "fixed", "zipf", "pair",
+                      "lengths"}},
+       .says = "What is replayed: generated coding agents, an eight-turn agent, recorded texts of "
+               "trajectories, traces (docs/traces.md), or lists of single requests."},
       {.name = "workload.arrivals",
-       .type = OneOf{{"poisson", "closed", "trace"}},
-       .fallback = computed("closed for fixed, zipf, pair and lengths, otherwise poisson"),
-       .says = "How jobs arrive: at random with the rate jps, all at once, or at recorded "
-               "times."},
+       .type = OneOf{{"poisson", "closed", "live", "trace", "recorded"}},
+       .fallback = computed("closed for fixed, zipf, pair and lengths, live for the preset agentx, "
+                            "otherwise poisson"),
+       .says = "How jobs arrive: at random with the rate jps, all at once, workload.live of them "
+               "and another whenever one ends, at the times of a file, or at those of the trace "
+               "that is replayed."},
+      {.name = "workload.live",
+       .type = Whole{1, 100'000},
+       .unit = "jobs",
+       .where = "workload.arrivals = live",
+       .says = "Jobs in progress: the next begins when one ends."},
       {.name = "jps",
        .type = Real{1e-6, 1e6},
        .unit = "jobs/s",
@@ -58,6 +67,12 @@ std::vector<KeyRow> rows_of_agents() {
        .unit = "jobs",
        .where = kRecorded,
        .says = "How many of the recorded jobs are replayed."},
+      {.name = "workload.jobs",
+       .type = Whole{1, 100'000},
+       .fallback = optional("each session once"),
+       .unit = "jobs",
+       .where = kTraced,
+       .says = "How many sessions are replayed; more than the trace has: some again."},
       {.name = "workload.gap_s",
        .type = Real{0, 1e6},
        .fallback = value("1"),
@@ -117,6 +132,13 @@ std::vector<KeyRow> rows_of_job_sizes() {
        .unit = "tokens",
        .where = kRecorded,
        .says = "Recorded jobs with more tokens are left out."},
+      {.name = "workload.max_context",
+       .type = Whole{1, kMostOf32Bits},
+       .fallback = optional("engine.max_model_len alone limits them"),
+       .unit = "tokens",
+       .where = kTraced,
+       .says = "Most tokens of a turn, prompt and answer; workload.too_long says what happens to "
+               "sessions with more."},
       {.name = "workload.tool_hint",
        .type = Flag{},
        .fallback = value("false"),
@@ -138,6 +160,10 @@ std::vector<KeyRow> rows_of_recordings() {
        .where = "workload.kind = trajectories|lengths",
        .says = "File of recorded trajectories (JSON lines, .xz too), or of request lengths: "
                "prompt and output, one request a line."},
+      {.name = "workload.path",
+       .type = FilePath{},
+       .where = kTraced,
+       .says = "A trace: a file, plain or compressed, or a folder of files."},
       {.name = "workload.tokenizer",
        .type = FilePath{},
        .fallback = optional("token counts are in the file"),
@@ -147,7 +173,7 @@ std::vector<KeyRow> rows_of_recordings() {
       {.name = "workload.order",
        .type = OneOf{{"file", "id", "shuffled"}},
        .fallback = value("file"),
-       .where = kRecorded,
+       .where = kFromFile,
        .says = "Order in which recorded jobs are taken."},
       {.name = "workload.gap",
        .type = OneOf{{"constant", "recorded"}},
@@ -166,6 +192,66 @@ std::vector<KeyRow> rows_of_recordings() {
        .where = kRecorded,
        .says = "Where the name of a tool comes from in answers without a bash block: the last "
                "<function=NAME>, or nowhere."},
+  };
+}
+
+std::vector<KeyRow> rows_of_traces() {
+  return {
+      {.name = "workload.format",
+       .type = OneOf{{"auto", "weka", "mooncake", "qwen", "azure", "tracelab"}},
+       .fallback = value("auto"),
+       .where = kTraced,
+       .neutral = "auto",
+       .says = "Format of the trace; auto looks at what the file begins with."},
+      {.name = "workload.preset",
+       .type = OneOf{{"none", "agentx"}},
+       .fallback = value("none"),
+       .where = kTraced,
+       .neutral = "none",
+       .says = "Defaults of the keys of traces: those of the AgentX benchmark, or ours."},
+      {.name = "workload.pacing",
+       .type = OneOf{{"think", "recorded", "end_to_start"}},
+       .fallback = computed("think, or end_to_start for the preset agentx"),
+       .where = kTraced,
+       .says = "When a turn starts after what it waits for: after the client's recorded time, as "
+               "long after the start of the turn before as it did, or after the recorded server's "
+               "idle time."},
+      {.name = "workload.gap_cap_s",
+       .type = Real{0, 1e9},
+       .fallback = optional("no cap, or 10 s for the preset agentx"),
+       .unit = "s",
+       .where = kTraced,
+       .says = "Longest time before a turn; longer recorded ones are cut to it."},
+      {.name = "workload.time_scale",
+       .type = Real{1e-6, 1e6},
+       .fallback = value("1"),
+       .where = kTraced,
+       .neutral = "1",
+       .says = "Factor on all recorded times, before the cap."},
+      {.name = "workload.too_long",
+       .type = OneOf{{"drop", "cut"}},
+       .fallback = value("drop"),
+       .where = kTraced,
+       .says = "What happens to a session with a turn that does not fit: it is left out, or its "
+               "agent ends before that turn."},
+      {.name = "workload.start",
+       .type = OneOf{{"beginning", "random"}},
+       .fallback = computed("beginning, or random for the preset agentx"),
+       .where = kTraced,
+       .says = "Where a session begins: at its first turn, or at a random one behind a turn of one "
+               "token that computes the prefix."},
+      {.name = "workload.window_turns",
+       .type = Whole{1, kMostOf32Bits},
+       .fallback = optional("up to the session's last"),
+       .unit = "turns",
+       .where = kTraced,
+       .says = "Most turns of a session's root, from its start on."},
+      {.name = "workload.fresh_replays",
+       .type = Flag{},
+       .fallback = value("true"),
+       .where = kTraced,
+       .neutral = "true",
+       .says = "A session that is replayed again shares no tokens with the first time."},
   };
 }
 
@@ -249,7 +335,7 @@ std::vector<KeyRow> rows_of_random_requests() {
 
 std::vector<KeyRow> rows_of_workload() {
   std::vector<KeyRow> rows = rows_of_arrivals();
-  for (const auto more : {rows_of_agents, rows_of_job_sizes, rows_of_recordings,
+  for (const auto more : {rows_of_agents, rows_of_job_sizes, rows_of_recordings, rows_of_traces,
                           rows_of_request_lists, rows_of_random_requests})
     for (KeyRow& row : more()) rows.push_back(std::move(row));
   return rows;

@@ -101,6 +101,13 @@ std::string ParamBinder::file(const std::string& key) {
   return path;
 }
 
+std::string ParamBinder::file_or_folder(const std::string& key) {
+  const std::string path = path_of(key);
+  if (path.empty() || !std::filesystem::is_directory(path)) return file(key);
+  record(key + ".sha256", sweep::sha256_of_folder(path));
+  return path;
+}
+
 void ParamBinder::reject_unknown() const {
   for (const auto& [key, param] : params_) {
     if (reader_.asked(key) || !table_.has(key)) continue;

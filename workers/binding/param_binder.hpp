@@ -48,6 +48,8 @@ class ParamBinder {
   /// A path, made absolute; empty when absent. The identity has the digest of the file's content
   /// instead of the path.
   std::string file(const std::string& key);
+  /// The same for a file or a folder of files.
+  std::string file_or_folder(const std::string& key);
   /// The same for a folder, but the caller must record() its content.
   std::string folder(const std::string& key);
 

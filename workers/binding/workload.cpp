@@ -38,18 +38,55 @@ workload::Agent8Config bind_agent8(ParamBinder& in) {
   return config;
 }
 
+workload::JobOrder bind_order(ParamBinder& in) {
+  const std::string order = in.text("workload.order");
+  return order == "file" ? workload::JobOrder::file
+         : order == "id" ? workload::JobOrder::id
+                         : workload::JobOrder::shuffled;
+}
+
 workload::Curation bind_curation(ParamBinder& in) {
   workload::Curation rule;
   rule.count = in.optional_small("workload.jobs");
   rule.min_turns = in.small("workload.min_turns");
   rule.max_turns = in.optional_small("workload.max_turns");
   rule.max_context = in.optional_small("workload.max_context");
-  const std::string order = in.text("workload.order");
-  rule.order = order == "file" ? workload::JobOrder::file
-               : order == "id" ? workload::JobOrder::id
-                               : workload::JobOrder::shuffled;
+  rule.order = bind_order(in);
   rule.seed = static_cast<std::uint64_t>(in.integer("workload.seed"));
   return rule;
+}
+
+workload::Pacing pacing_named(const std::string& name) {
+  return name == "think"      ? workload::Pacing::think
+         : name == "recorded" ? workload::Pacing::recorded
+                              : workload::Pacing::end_to_start;
+}
+
+bool plays_agentx(ParamBinder& in) { return in.text("workload.preset") == "agentx"; }
+
+RecordedTrace bind_trace(ParamBinder& in, const engine::SchedulerConfig& scheduler) {
+  const bool agentx = plays_agentx(in);
+  RecordedTrace trace;
+  trace.path = in.file_or_folder("workload.path");
+  trace.format = in.text("workload.format");
+  workload::PlayRules& rules = trace.rules;
+  rules.pacing = pacing_named(in.text("workload.pacing", agentx ? "end_to_start" : "think"));
+  constexpr double kAgentxCap_s = 10;
+  const auto cap = in.optional_number("workload.gap_cap_s");
+  if (cap || agentx) rules.gap_cap_s = cap.value_or(kAgentxCap_s);
+  rules.time_scale = in.number("workload.time_scale");
+  rules.too_long =
+      in.text("workload.too_long") == "cut" ? workload::TooLong::cut : workload::TooLong::drop;
+  rules.max_context =
+      std::min(in.optional_small("workload.max_context").value_or(scheduler.max_model_len),
+               scheduler.max_model_len);
+  rules.random_start = in.text("workload.start", agentx ? "random" : "beginning") == "random";
+  rules.turns = in.optional_small("workload.window_turns");
+  rules.sessions = in.optional_small("workload.jobs");
+  rules.fresh_again = in.boolean("workload.fresh_replays");
+  rules.order = bind_order(in);
+  rules.seed = static_cast<std::uint64_t>(in.integer("workload.seed"));
+  return trace;
 }
 
 RecordedTrajectories bind_trajectories(ParamBinder& in, const engine::SchedulerConfig& scheduler) {
@@ -128,10 +165,18 @@ void bind_rate(ParamBinder& in, ArrivalConfig& arrivals, const std::string& kind
 
 ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::string& kind) {
   ArrivalConfig arrivals;
-  const std::string process =
-      in.text("workload.arrivals", lists_requests(kind) ? "closed" : "poisson");
+  const bool agentx = kind == "trace" && plays_agentx(in);
+  const std::string process = in.text("workload.arrivals", lists_requests(kind) ? "closed"
+                                                           : agentx             ? "live"
+                                                                                : "poisson");
   if (process == "closed") {
     arrivals.kind = ArrivalConfig::Kind::closed;
+  } else if (process == "live") {
+    arrivals.kind = ArrivalConfig::Kind::closed;
+    arrivals.most_live = in.small("workload.live");
+  } else if (process == "recorded") {
+    if (kind != "trace") in.fail("workload.arrivals", "\"recorded\" needs workload.kind \"trace\"");
+    arrivals.kind = ArrivalConfig::Kind::recorded;
   } else if (process == "trace") {
     arrivals.kind = ArrivalConfig::Kind::trace;
     arrivals.trace_path = in.file("workload.arrival_trace");
@@ -155,6 +200,8 @@ WorkloadConfig bind_workload(ParamBinder& in, const ExperimentConfig& cell,
     config.content = bind_agent8(in);
   } else if (lists_requests(kind)) {
     config.content = bind_requests(in, kind);
+  } else if (kind == "trace") {
+    config.content = bind_trace(in, cell.engine.scheduler);
   } else {
     config.content = bind_trajectories(in, cell.engine.scheduler);
   }

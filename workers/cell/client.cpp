@@ -7,17 +7,41 @@ namespace worker {
 
 using engine::Nanos;
 
-Client::Client(const workload::Workload& workload, std::span<const Nanos> arrivals, int block_size,
-               engine::Engine& engine)
+Client::Client(const workload::Workload& workload, std::span<const Nanos> arrivals, int most_live,
+               int block_size, engine::Engine& engine)
     : workload_(workload),
       arrivals_(arrivals),
       engine_(engine),
+      prompts_(workload, block_size),
+      started_(static_cast<std::size_t>(workload.programs())),
+      latest_start_(workload.jobs.size()),
+      ended_(workload.jobs.size()),
+      most_live_(most_live),
       unfinished_jobs_(static_cast<int>(workload.jobs.size())) {
-  assert(arrivals.size() == workload.jobs.size());
+  assert(arrivals.size() == started_.size());
   for (std::uint32_t job = 0; job < workload.jobs.size(); ++job) {
-    hashes_.push_back(engine::hash_blocks(workload.jobs[job].tokens, block_size));
-    due_.push({arrivals[job], job, 0});
+    if (workload.root_of(job) == job) roots_.push_back(job);
+    if (workload.agents.empty()) continue;
+    for (const workload::TurnWait& wait : workload.agents[job].waits) {
+      waiters_[{wait.job, wait.on}].push_back({job, wait.turn});
+      ++waits_[{job, wait.turn}];
+    }
   }
+  start_programs(Nanos{0});
+}
+
+/// Starts programs in order of arrival, as many as may be live.
+void Client::start_programs(Nanos now) {
+  for (; next_program_ < roots_.size(); ++next_program_) {
+    const int live = static_cast<int>(next_program_) - finished_programs_;
+    if (most_live_ > 0 && live >= most_live_) return;
+    start(roots_[next_program_], std::max(now, arrivals_[next_program_]));
+  }
+}
+
+void Client::start(std::uint32_t root, Nanos at) {
+  started_[workload_.program_of(root)] = at;
+  due_.push({at, {root, 0}});
 }
 
 std::optional<Nanos> Client::next_due() const {
@@ -26,43 +50,70 @@ std::optional<Nanos> Client::next_due() const {
 }
 
 void Client::submit_due(Nanos now) {
-  for (; !due_.empty() && due_.top().at <= now; due_.pop()) engine_.submit(spec_of(due_.top()));
+  for (; !due_.empty() && due_.top().at <= now; due_.pop()) {
+    latest_start_[due_.top().turn.job] = due_.top().at;
+    engine_.submit(spec_of(due_.top()));
+  }
 }
 
-engine::RequestSpec Client::spec_of(const Due& due) const {
-  const workload::Job& job = workload_.jobs[due.job];
-  const auto at = static_cast<std::size_t>(due.turn);
-  const workload::Turn& turn = job.turns[at];
-  const std::span tokens(job.tokens);
-  const auto prompt = static_cast<std::size_t>(turn.prompt_tokens);
-  const auto output = static_cast<std::size_t>(turn.output_tokens);
+engine::RequestSpec Client::spec_of(const Due& due) {
+  const auto [job_index, number] = due.turn;
+  const workload::Job& job = workload_.jobs[job_index];
+  const auto at = static_cast<std::size_t>(number);
   engine::RequestSpec spec;
-  spec.job = engine::JobId{due.job};
-  spec.turn = due.turn;
+  spec.job = engine::JobId{job_index};
+  if (workload_.root_of(job_index) != job_index)
+    spec.subagent_of = engine::JobId{workload_.root_of(job_index)};
+  spec.turn = number;
   spec.last_turn = at + 1 == job.turns.size();
-  spec.tool = turn.tool;
+  spec.tool = job.turns[at].tool;
   spec.arrival = due.at;
-  spec.job_arrival = arrivals_[due.job];
-  spec.max_tokens = turn.output_tokens;
-  spec.prompt = tokens.first(prompt);
-  spec.forced = tokens.subspan(prompt, output);
-  spec.known_hashes = hashes_[due.job];
-  if (at > 0) {
-    // The last token of an answer is sampled, never fed back.
-    spec.computed_by_earlier_turns =
-        job.turns[at - 1].prompt_tokens + job.turns[at - 1].output_tokens - 1;
-  }
+  spec.job_arrival = started_[workload_.program_of(job_index)];
+  spec.max_tokens = job.turns[at].output_tokens;
+  spec.computed_by_earlier_turns = workload::computed_before(job, at);
+  prompts_.begin(job_index, number, spec);
   return spec;
 }
 
 void Client::on_finished(const engine::Request& request, Nanos now) {
+  const TurnAt ended{engine::index(request.spec.job), request.spec.turn};
+  prompts_.end(ended.job, ended.turn);
+  ++ended_[ended.job];
   if (request.spec.last_turn) {
     --unfinished_jobs_;
-    return;
+    if (workload_.root_of(ended.job) == ended.job) {
+      ++finished_programs_;
+      start_programs(now);
+    }
+  } else {
+    end_wait({ended.job, ended.turn + 1}, now);
   }
-  const auto job = engine::index(request.spec.job);
-  const auto turn = static_cast<std::size_t>(request.spec.turn);
-  due_.push({now + workload_.jobs[job].turns[turn].gap, job, request.spec.turn + 1});
+  const auto waiters = waiters_.find(ended);
+  if (waiters == waiters_.end()) return;
+  for (const TurnAt& turn : waiters->second) {
+    --waits_[turn];
+    end_wait(turn, now);
+  }
+}
+
+/// One of the turns that `turn` waits for has ended. It is due once all of them have.
+void Client::end_wait(const TurnAt& turn, Nanos now) {
+  const auto waits = waits_.find(turn);
+  if (waits != waits_.end() && waits->second > 0) return;
+  const bool first = turn.turn == 0;
+  const bool own_ended = first || ended_[turn.job] >= turn.turn;
+  if (own_ended) due_.push({due_at(turn, now), turn});
+}
+
+/// Of a turn whose last wait has just ended.
+Nanos Client::due_at(const TurnAt& turn, Nanos now) const {
+  const workload::Job& job = workload_.jobs[turn.job];
+  const auto at = static_cast<std::size_t>(turn.turn);
+  if (workload_.agents.empty()) return now + job.turns[at - 1].gap;
+  const workload::AgentPlace& place = workload_.agents[turn.job];
+  if (at == 0) return now + place.lead;
+  if (place.since_start.empty()) return now + job.turns[at - 1].gap;
+  return std::max(now, latest_start_[turn.job] + place.since_start[at]);
 }
 
 namespace {
@@ -85,8 +136,8 @@ void serve(Client& client, engine::Engine& engine, engine::Clock& clock, const R
   std::uint64_t steps = 0;
   const auto report = [&](bool serving) {
     if (!hooks.progress) return;
-    hooks.progress(
-        {client.finished_jobs(), client.jobs(), steps, engine::to_seconds(clock.now()), serving});
+    hooks.progress({client.finished_programs(), client.programs(), steps,
+                    engine::to_seconds(clock.now()), serving});
   };
   report(true);
   while (!client.done()) {

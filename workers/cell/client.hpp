@@ -1,48 +1,70 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <queue>
 #include <span>
 #include <vector>
 
 #include "workers/cell/progress.hpp"
+#include "workers/cell/prompts.hpp"
 #include "workers/engine/engine.hpp"
 #include "workers/workload/trajectory.hpp"
 
 namespace worker {
 
-/// Plays the agents: each job's first turn arrives at its arrival time, every further turn when its
-/// tool has run, `gap` after the last token of the previous turn. Borrows workload and engine.
+/// Plays the agents: each program's first turn arrives at its arrival time, every further turn when
+/// all that it waits for has ended and its gap has passed: for a chain, `gap` after the last token
+/// of the previous turn. Borrows workload and engine.
 ///
-/// All prompts are hashed at construction. Turns due at the same instant arrive in the order of
-/// their jobs.
+/// Turns due at the same instant arrive in the order of their jobs.
 class Client {
  public:
-  Client(const workload::Workload& workload, std::span<const engine::Nanos> arrivals,
+  /// `arrivals`: by program. `most_live`: a program which arrives while so many are unfinished
+  /// starts when one of them ends; 0: no limit.
+  Client(const workload::Workload& workload, std::span<const engine::Nanos> arrivals, int most_live,
          int block_size, engine::Engine& engine);
 
+  /// Every turn has ended, also those of subagents that nothing waits for.
   bool done() const { return unfinished_jobs_ == 0; }
-  int jobs() const { return static_cast<int>(workload_.jobs.size()); }
-  int finished_jobs() const { return jobs() - unfinished_jobs_; }
+  int programs() const { return workload_.programs(); }
+  int finished_programs() const { return finished_programs_; }
   /// When the next turn is due; empty while every job waits for the engine.
   std::optional<engine::Nanos> next_due() const;
   void submit_due(engine::Nanos now);
   void on_finished(const engine::Request& request, engine::Nanos now);
 
  private:
-  struct Due {
-    engine::Nanos at;
+  struct TurnAt {
     std::uint32_t job;
     int turn;
+    friend auto operator<=>(const TurnAt&, const TurnAt&) = default;
+  };
+  struct Due {
+    engine::Nanos at;
+    TurnAt turn;
     friend auto operator<=>(const Due&, const Due&) = default;
   };
-  engine::RequestSpec spec_of(const Due& due) const;
+  void start_programs(engine::Nanos now);
+  void start(std::uint32_t root, engine::Nanos at);
+  void end_wait(const TurnAt& turn, engine::Nanos now);
+  engine::Nanos due_at(const TurnAt& turn, engine::Nanos now) const;
+  engine::RequestSpec spec_of(const Due& due);
 
   const workload::Workload& workload_;
   std::span<const engine::Nanos> arrivals_;
   engine::Engine& engine_;
-  std::vector<std::vector<engine::BlockHash>> hashes_;  // by job, over all its tokens
+  Prompts prompts_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  std::vector<std::uint32_t> roots_;               // by program
+  std::vector<engine::Nanos> started_;             // by program
+  std::vector<engine::Nanos> latest_start_;        // by job: of its latest turn
+  std::vector<int> ended_;                         // by job: turns that have ended
+  std::map<TurnAt, std::vector<TurnAt>> waiters_;  // turns of other jobs that wait for a turn
+  std::map<TurnAt, int> waits_;                    // how many turns of other jobs are awaited still
+  int most_live_;
+  std::size_t next_program_ = 0;  // the first that has not started
+  int finished_programs_ = 0;
   int unfinished_jobs_;
 };
 

@@ -22,14 +22,16 @@ struct Demand {
 Demand demand_of(const workload::Workload& workload) {
   Demand sum;
   for (const workload::Job& job : workload.jobs) {
-    int computed = 0;
-    for (const workload::Turn& turn : job.turns) {
+    int before = 0;
+    for (std::size_t i = 0; i < job.turns.size(); ++i) {
+      const workload::Turn& turn = job.turns[i];
+      const int computed = turn.reused_tokens < 0 ? before : workload::computed_before(job, i);
       sum.prompt += turn.prompt_tokens;
       sum.new_tokens += turn.prompt_tokens - computed;
       sum.output += turn.output_tokens;
       sum.gaps_s += to_seconds(turn.gap);
       sum.turns += 1;
-      computed = turn.prompt_tokens + turn.output_tokens;
+      before = turn.prompt_tokens + turn.output_tokens;
     }
   }
   sum.context = sum.prompt / std::max(1.0, sum.turns);
@@ -60,7 +62,7 @@ CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& worklo
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
   const auto model = backends::make_cost_model(config.cost_model, config.gpu, config.model);
   const Demand demand = demand_of(load.workload);
-  const auto jobs = static_cast<double>(load.workload.jobs.size());
+  const auto jobs = static_cast<double>(load.workload.programs());
   const int budget = config.engine.scheduler.max_num_batched_tokens;
   const double pool =
       static_cast<double>(config.engine.kv.num_blocks - 1) * config.engine.kv.block_size;
@@ -70,7 +72,9 @@ CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& worklo
        demand.new_tokens / budget * prefill_step_s(*model, budget, demand.context)) /
       jobs;
   const double last_arrival_s = to_seconds(load.arrivals.back());
-  const double alive = std::clamp(jobs * alone_s / std::max(last_arrival_s, 1e-9), 1.0, jobs);
+  const int most_live = config.workload.arrivals.most_live;
+  const double most = most_live > 0 ? std::min<double>(most_live, jobs) : jobs;
+  const double alive = std::clamp(jobs * alone_s / std::max(last_arrival_s, 1e-9), 1.0, most);
   // KV that does not fit the pool is evicted between turns, as in an LRU cache that is accessed
   // cyclically.
   const double kept = std::min(1.0, pool / (alive * demand.context));
@@ -84,7 +88,7 @@ CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& worklo
   const double busy_s =
       prefill_steps * prefill_step_s(*model, budget, demand.context) +
       decode_steps * decode_step_s(*model, static_cast<int>(batch), demand.context);
-  return {std::max(busy_s, last_arrival_s + alone_s),
+  return {std::max(busy_s, last_arrival_s + alone_s * (jobs / most)),
           prefill_steps + demand.output / std::max(1.0, batch / 2),
           load.workload.tokenizer.starts_with("byte estimate")};
 }

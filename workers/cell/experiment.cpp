@@ -1,5 +1,8 @@
 #include "workers/cell/experiment.hpp"
 
+#include <cmath>
+#include <limits>
+
 #include "workers/cell/client.hpp"
 #include "workers/cell/execution.hpp"
 #include "workers/cell/policy_knowledge.hpp"
@@ -8,11 +11,28 @@
 #include "workers/record/figures.hpp"
 #include "workers/record/recorder.hpp"
 #include "workers/workload/arrivals.hpp"
+#include "workers/workload/trace/read_trace.hpp"
 
 namespace worker {
 namespace {
 
 using engine::Nanos;
+
+/// The recorded times, counted from the first.
+std::vector<Nanos> recorded_arrivals(const std::vector<double>& times_s,
+                                     const std::string& source) {
+  std::vector<Nanos> arrivals;
+  double first_s = std::numeric_limits<double>::infinity();
+  for (const double t_s : times_s) first_s = std::min(first_s, t_s);
+  for (const double t_s : times_s) {
+    if (std::isnan(t_s))
+      throw InputError(source +
+                       ": does not say when its sessions began, so workload.arrivals must not be "
+                       "\"recorded\"; allowed: poisson, closed, live, trace");
+    arrivals.push_back(engine::from_seconds(t_s - first_s));
+  }
+  return arrivals;
+}
 
 std::vector<Nanos> arrivals_for(const ArrivalConfig& config, std::size_t jobs) {
   switch (config.kind) {
@@ -21,6 +41,7 @@ std::vector<Nanos> arrivals_for(const ArrivalConfig& config, std::size_t jobs) {
     case ArrivalConfig::Kind::closed:
       return workload::closed_batch(jobs);
     case ArrivalConfig::Kind::trace:
+    case ArrivalConfig::Kind::recorded:
       break;
   }
   std::vector<Nanos> arrivals = workload::trace_arrivals(config.trace_path);
@@ -35,12 +56,22 @@ std::vector<Nanos> arrivals_for(const ArrivalConfig& config, std::size_t jobs) {
 struct MadeContent {
   workload::Workload workload;
   std::string curation;
+  std::vector<double> arrivals_s{};
 };
 
 /// `jobs` is set when the arrivals determine the number of generated jobs.
 struct MakeContent {
   std::optional<int> jobs;
+  std::uint32_t vocabulary;
 
+  MadeContent operator()(const RecordedTrace& config) const {
+    auto set =
+        std::make_shared<workload::TraceSet>(workload::read_trace(config.path, config.format));
+    const std::string taken = std::to_string(set->sessions.size()) + " sessions of format " +
+                              set->format + "; left out: ";
+    workload::PlayedTrace played = workload::play(std::move(set), config.rules, vocabulary);
+    return {std::move(played.workload), taken + played.left_out, std::move(played.arrivals_s)};
+  }
   MadeContent operator()(workload::SweSmithLikeConfig config) const {
     config.jobs = jobs.value_or(config.jobs);
     return {workload::make_swe_smith_like(config), {}};
@@ -69,11 +100,11 @@ void fold_tokens(workload::Workload& workload, std::uint32_t vocabulary) {
 
 void check_lengths(const workload::Workload& workload, int max_model_len) {
   for (const workload::Job& job : workload.jobs) {
-    if (static_cast<int>(job.tokens.size()) <= max_model_len) continue;
+    const int longest = workload::longest_turn(job);
+    if (longest <= max_model_len) continue;
     throw InputError(
-        workload.source + ": job " + job.id + " has a context of " +
-        std::to_string(job.tokens.size()) + " tokens; engine.max_model_len allows " +
-        std::to_string(max_model_len) +
+        workload.source + ": job " + job.id + " has a context of " + std::to_string(longest) +
+        " tokens; engine.max_model_len allows " + std::to_string(max_model_len) +
         ": raise it, or make jobs shorter (workload.scale of agent8, workload.max_context)");
   }
 }
@@ -101,13 +132,16 @@ Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
                           std::to_string(config.vocabulary);
   if (!last_ || last_->key != key) {
     last_.reset();  // never two workloads in memory
-    MadeContent made = std::visit(MakeContent{jobs}, config.content);
+    MadeContent made = std::visit(MakeContent{jobs, config.vocabulary}, config.content);
     if (config.vocabulary > 0) fold_tokens(made.workload, config.vocabulary);
-    last_ =
-        std::make_unique<Content>(Content{key, std::move(made.workload), std::move(made.curation)});
+    last_ = std::make_unique<Content>(Content{
+        key, std::move(made.workload), std::move(made.curation), std::move(made.arrivals_s)});
   }
   check_lengths(last_->workload, max_model_len);
-  if (!arrivals) arrivals = arrivals_for(arrival, last_->workload.jobs.size());
+  if (arrival.kind == ArrivalConfig::Kind::recorded)
+    arrivals = recorded_arrivals(last_->recorded_arrivals_s, last_->workload.source);
+  if (!arrivals)
+    arrivals = arrivals_for(arrival, static_cast<std::size_t>(last_->workload.programs()));
   return {last_->workload, *std::move(arrivals), last_->curation};
 }
 
@@ -128,7 +162,8 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   engine::Clock& clock = execution->clock();
   engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,
                         execution->copier());
-  Client client(load.workload, load.arrivals, engine_config.kv.block_size, engine);
+  Client client(load.workload, load.arrivals, config.workload.arrivals.most_live,
+                engine_config.kv.block_size, engine);
 
   serve(client, engine, clock, hooks);
 

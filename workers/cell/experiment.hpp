@@ -18,6 +18,7 @@
 #include "workers/workload/agent8.hpp"
 #include "workers/workload/request_list.hpp"
 #include "workers/workload/swe_smith_like.hpp"
+#include "workers/workload/trace/play.hpp"
 #include "workers/workload/trajectories.hpp"
 
 namespace worker {
@@ -33,19 +34,27 @@ struct RecordedTrajectories {
   std::string tokenizer_path;  // empty: estimated from bytes
 };
 
+/// A trace, and how it is replayed.
+struct RecordedTrace {
+  std::string path;
+  std::string format = "auto";
+  workload::PlayRules rules;
+};
+
 struct ArrivalConfig {
-  enum class Kind { poisson, closed, trace };
+  enum class Kind { poisson, closed, trace, recorded };
   Kind kind = Kind::poisson;
   double rate_per_s = 1;   // poisson
   std::int64_t seed = 42;  // poisson
   std::optional<double>
       window_s;  // poisson: the arrivals within this many seconds determine the number of jobs
   std::string trace_path;
+  int most_live = 0;  // unfinished jobs at a time; 0: no limit
 };
 
 struct WorkloadConfig {
   std::variant<workload::SweSmithLikeConfig, workload::Agent8Config, RecordedTrajectories,
-               workload::RequestListConfig>
+               workload::RequestListConfig, RecordedTrace>
       content;
   std::string content_key;  // equal exactly for equal content
   ArrivalConfig arrivals;
@@ -80,7 +89,7 @@ struct ExperimentConfig {
 /// Bytes of a KV block as the backend holds it.
 std::int64_t bytes_per_block(const ExperimentConfig& config);
 
-/// Jobs and their arrival times.
+/// Jobs and the arrival times of their programs.
 struct Load {
   const workload::Workload& workload;  // owned by the cache
   std::vector<engine::Nanos> arrivals;
@@ -100,6 +109,7 @@ class WorkloadCache {
     std::string key;
     workload::Workload workload;
     std::string curation;
+    std::vector<double> recorded_arrivals_s;
   };
   std::unique_ptr<Content> last_;
 };

@@ -14,7 +14,9 @@ ActivePrograms::ActivePrograms(std::unique_ptr<engine::QueueOrder> served,
     : served_(std::move(served)), held_(std::move(held)), limit_(static_cast<std::size_t>(limit)) {}
 
 void ActivePrograms::push(Request& request) {
-  if (place_of(request.spec.job) == Place::active) {
+  if (request.spec.subagent_of) {
+    served_->push(request);
+  } else if (place_of(request.spec.job) == Place::active) {
     follow(request);
     served_->push(request);
   } else {

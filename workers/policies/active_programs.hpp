@@ -8,7 +8,8 @@ namespace policies {
 
 /// Limits the number of active jobs. A job is active from the time when its first turn may be
 /// served until its last turn ends. Further jobs are held back, invisible to the scheduler, in an
-/// order of the same kind. Turns of active jobs are never held back.
+/// order of the same kind. Turns of active jobs are never held back, and neither are subagents,
+/// which the program's root may wait for: they belong to a program that is active already.
 class ActivePrograms final : public engine::QueueOrder {
  public:
   /// `served` and `held` are two orders of one kind. `limit` is at least 1.

@@ -11,8 +11,6 @@ using engine::index;
 using engine::Nanos;
 using engine::to_seconds;
 
-std::int32_t as_int(engine::JobId job) { return static_cast<std::int32_t>(index(job)); }
-
 sweep::ForwardKind forward_of(const sweep::StepRow& row) {
   if (row.n_tok == 0) return sweep::ForwardKind::none;
   if (row.n_decode == 0) return sweep::ForwardKind::prefill;
@@ -58,13 +56,24 @@ Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_bl
       bytes_per_block_(bytes_per_block),
       block_size_(block_size),
       open_(workload.jobs.size()) {
-  for (const workload::Job& job : workload.jobs) {
-    sweep::JobRow& row = jobs_.emplace_back();
-    row.job = static_cast<std::int32_t>(jobs_.size() - 1);
-    row.id = job.id;
-    row.n_turns = static_cast<std::int32_t>(job.turns.size());
-    row.jct_turns_s = row.queue_s = 0;
+  for (std::uint32_t job = 0; job < workload.jobs.size(); ++job) {
+    if (workload.root_of(job) == job) {
+      sweep::JobRow& row = jobs_.emplace_back();
+      row.job = static_cast<std::int32_t>(jobs_.size() - 1);
+      row.id = workload.jobs[job].id;
+      row.jct_turns_s = row.queue_s = 0;
+    }
+    jobs_.back().n_turns += static_cast<std::int32_t>(workload.jobs[job].turns.size());
   }
+}
+
+/// Rows name a job by its program, and a turn by its number there.
+std::int32_t Recorder::program_of(engine::JobId job) const {
+  return static_cast<std::int32_t>(workload_.program_of(index(job)));
+}
+
+std::int32_t Recorder::number_of(engine::JobId job, int turn) const {
+  return workload_.number_of(index(job), turn);
 }
 
 void Recorder::on_step(const engine::StepTrace& trace) {
@@ -125,12 +134,13 @@ void Recorder::record_schedule(const engine::StepPlan& plan) {
   const auto step = static_cast<std::int64_t>(plan.step);
   for (const engine::ScheduledRequest& share : plan.scheduled) {
     const engine::RequestSpec& spec = share.request->spec;
-    sched_.add({step, as_int(spec.job), spec.turn, recorded(share.kind), share.num_tokens,
-                share.computed_before});
+    sched_.add({step, program_of(spec.job), number_of(spec.job, spec.turn), recorded(share.kind),
+                share.num_tokens, share.computed_before});
   }
   for (const engine::Request* victim : plan.preempted) {
-    sched_.add(
-        {step, as_int(victim->spec.job), victim->spec.turn, sweep::SchedKind::preempted, 0, 0});
+    const engine::RequestSpec& spec = victim->spec;
+    sched_.add({step, program_of(spec.job), number_of(spec.job, spec.turn),
+                sweep::SchedKind::preempted, 0, 0});
   }
 }
 
@@ -139,14 +149,14 @@ void Recorder::record_kv_events(const engine::StepTrace& trace) {
     sweep::KvEventRow row;
     row.step = static_cast<std::int64_t>(trace.plan->step);
     row.t_s = to_seconds(event.at);
-    row.job = as_int(event.job);
-    row.turn = event.turn;
+    row.job = program_of(event.job);
+    row.turn = number_of(event.job, event.turn);
     row.kind = recorded(event.kind);
     row.reason = recorded(event.reason);
     row.blocks = event.blocks;
     row.bytes = event.blocks * bytes_per_block_;
-    row.by_job = as_int(event.by_job);
-    row.by_turn = event.by_turn;
+    row.by_job = program_of(event.by_job);
+    row.by_turn = number_of(event.by_job, event.by_turn);
     if (event.deadline >= Nanos{0}) row.deadline_s = to_seconds(event.deadline);
     kv_events_.add(row);
     record_swap(event, trace.transfers);
@@ -158,8 +168,8 @@ void Recorder::record_evictions(const engine::StepTrace& trace) {
   for (const engine::Request* victim : trace.plan->preempted) {
     end_eviction(*victim);
     sweep::EvictionRow& row = evictions_.emplace_back();
-    row.job = as_int(victim->spec.job);
-    row.turn = victim->spec.turn;
+    row.job = program_of(victim->spec.job);
+    row.turn = number_of(victim->spec.job, victim->spec.turn);
     row.step = static_cast<std::int64_t>(trace.plan->step);
     row.tokens = victim->preempted_tokens;
     row.t_evict_s = to_seconds(trace.start);
@@ -206,8 +216,12 @@ void Recorder::record_turn(const engine::Request& request, double finish_s) {
   const engine::RequestSpec& spec = request.spec;
   end_eviction(request);
   sweep::TurnRow row;
-  row.job = as_int(spec.job);
-  row.turn = spec.turn;
+  row.job = program_of(spec.job);
+  row.turn = number_of(spec.job, spec.turn);
+  if (!workload_.agents.empty()) {
+    row.agent = workload_.agents[index(spec.job)].agent;
+    row.parent = workload_.agents[index(spec.job)].parent;
+  }
   row.t_arrive_s = to_seconds(spec.arrival);
   row.t_admit_s = to_seconds(request.admitted);
   row.t_first_token_s = to_seconds(request.first_token);
@@ -237,15 +251,16 @@ void Recorder::record_turn(const engine::Request& request, double finish_s) {
 }
 
 void Recorder::record_job(const engine::RequestSpec& spec, const sweep::TurnRow& turn) {
-  sweep::JobRow& job = jobs_[index(spec.job)];
-  if (spec.turn == 0) {
+  sweep::JobRow& job = jobs_[workload_.program_of(index(spec.job))];
+  const bool root = !spec.subagent_of;
+  if (root && spec.turn == 0) {
     job.t_arrive_s = turn.t_arrive_s;
     job.t_first_token_s = turn.t_first_token_s;
   }
   job.jct_turns_s += turn.t_finish_s - turn.t_arrive_s;
   job.queue_s += turn.queue_s;
   job.preemptions += turn.preemptions;
-  if (!spec.last_turn) return;
+  if (!root || !spec.last_turn) return;
   job.t_finish_s = turn.t_finish_s;
   job.jct_wall_s = job.t_finish_s - job.t_arrive_s;
 }

@@ -26,6 +26,8 @@ class Recorder final : public engine::TraceSink {
     engine::Nanos recomputed_until{0};  // the turn's recompute time when it was preempted
   };
 
+  std::int32_t program_of(engine::JobId job) const;
+  std::int32_t number_of(engine::JobId job, int turn) const;
   void record_step(const engine::StepTrace& trace);
   void record_shares(const engine::StepPlan& plan, sweep::StepRow& row) const;
   void record_schedule(const engine::StepPlan& plan);
@@ -39,7 +41,7 @@ class Recorder final : public engine::TraceSink {
   const workload::Workload& workload_;
   std::int64_t bytes_per_block_;
   int block_size_;
-  std::vector<sweep::JobRow> jobs_;  // by job
+  std::vector<sweep::JobRow> jobs_;  // by program
   sweep::TableBuilder<sweep::TurnRow> turns_;
   sweep::TableBuilder<sweep::StepRow> steps_;
   sweep::TableBuilder<sweep::SchedRow> sched_;

@@ -29,7 +29,8 @@ struct Samples {
     int held = 0;  // prompt and answer of the previous turn
     for (const Turn& turn : job.turns) {
       prompt.push_back(turn.prompt_tokens);
-      (held == 0 ? first_prompt : fresh).push_back(turn.prompt_tokens - held);
+      const int old = turn.reused_tokens < 0 ? held : turn.reused_tokens;
+      (held == 0 ? first_prompt : fresh).push_back(turn.prompt_tokens - old);
       output.push_back(turn.output_tokens);
       held = turn.prompt_tokens + turn.output_tokens;
       if (&turn != &job.turns.back()) gap_s.push_back(engine::to_seconds(turn.gap));

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace engine {
 /// One LLM call as a client submits it. Spans are borrowed and must outlive the request.
 struct RequestSpec {
   JobId job{};
+  std::optional<JobId> subagent_of;  // the root of the program that the job is a subagent of
   int turn = 0;
   bool last_turn = false;
   ToolId tool = ToolId::none;  // tool that the recorded answer calls

@@ -1,0 +1,52 @@
+#include "workers/cell/prompts.hpp"
+
+#include <algorithm>
+
+namespace worker {
+
+Prompts::Prompts(const workload::Workload& workload, int block_size)
+    : workload_(workload),
+      block_size_(static_cast<std::size_t>(block_size)),
+      made_(workload.jobs.size()) {
+  if (workload.prompts) return;
+  for (std::size_t job = 0; job < made_.size(); ++job)
+    made_[job].hashes = engine::hash_blocks(workload.jobs[job].tokens, block_size);
+}
+
+void Prompts::begin(std::uint32_t job, int turn, engine::RequestSpec& spec) {
+  const workload::Turn& of = workload_.jobs[job].turns[static_cast<std::size_t>(turn)];
+  Made& made = made_[job];
+  if (workload_.prompts) make(job, turn, made);
+  const std::span tokens(workload_.prompts ? made.tokens : workload_.jobs[job].tokens);
+  const auto prompt = static_cast<std::size_t>(of.prompt_tokens);
+  spec.prompt = tokens.first(prompt);
+  spec.forced = tokens.subspan(prompt, static_cast<std::size_t>(of.output_tokens));
+  spec.known_hashes = made.hashes;
+}
+
+/// Hashes only what the previous turn's prompt does not have.
+void Prompts::make(std::uint32_t job, int turn, Made& made) {
+  if (!unused_.empty()) {
+    made.tokens = std::move(unused_.back());
+    unused_.pop_back();
+  }
+  workload_.prompts->make(job, turn, made.tokens);
+  const int same = computed_before(workload_.jobs[job], static_cast<std::size_t>(turn));
+  made.hashes.resize(std::min(made.hashes.size(), static_cast<std::size_t>(same) / block_size_));
+  made.hashes.reserve(made.tokens.size() / block_size_);
+  engine::BlockHash parent = made.hashes.empty() ? engine::root_hash() : made.hashes.back();
+  const std::span tokens(made.tokens);
+  for (std::size_t at = made.hashes.size() * block_size_; at + block_size_ <= tokens.size();
+       at += block_size_)
+    made.hashes.push_back(parent = engine::chain_hash(parent, tokens.subspan(at, block_size_)));
+}
+
+void Prompts::end(std::uint32_t job, int turn) {
+  if (!workload_.prompts) return;
+  Made& made = made_[job];
+  unused_.push_back(std::move(made.tokens));
+  made.tokens = {};
+  if (static_cast<std::size_t>(turn) + 1 == workload_.jobs[job].turns.size()) made.hashes = {};
+}
+
+}  // namespace worker

@@ -1,0 +1,294 @@
+#include "workers/workload/trace/play.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "workers/engine/base/errors.hpp"
+#include "workers/workload/random.hpp"
+#include "workers/workload/trace/mix.hpp"
+#include "workers/workload/trace/prompts.hpp"
+
+namespace workload {
+namespace {
+
+using engine::Nanos;
+
+/// What remains of a session under the rules: which turns, and where they stand.
+struct Excerpt {
+  std::vector<bool> kept;   // by turn
+  int prefix_turn = -1;     // replayed with an answer of one token, to compute the prefix
+  std::vector<int> number;  // by turn: among the kept ones
+  std::vector<int> job;     // by agent: which of the session's jobs; -1: none
+  int jobs = 0;
+  bool empty() const { return jobs == 0; }
+};
+
+bool fits(const TraceTurn& turn, const PlayRules& rules) {
+  return std::int64_t{turn.prompt_tokens} + turn.output_tokens <= rules.max_context;
+}
+
+/// Chooses the turns of one session.
+class Excerpting {
+ public:
+  Excerpting(const TraceSession& session, const PlayRules& rules, std::uint64_t replay)
+      : session_(session), rules_(rules), replay_(replay) {}
+
+  Excerpt make() {
+    made_.kept.assign(session_.turns.size(), false);
+    made_.job.assign(session_.agents.size(), -1);
+    made_.number.assign(session_.turns.size(), -1);
+    if (rules_.too_long == TooLong::drop &&
+        !std::ranges::all_of(session_.turns, [&](const TraceTurn& t) { return fits(t, rules_); }))
+      return made_;
+    choose_root_turns();
+    choose_turns_of_subagents();
+    return made_;
+  }
+
+ private:
+  void choose_root_turns() {
+    std::vector<int> root;
+    for (std::size_t t = 0; t < session_.turns.size(); ++t)
+      if (session_.turns[t].agent == 0) root.push_back(static_cast<int>(t));
+    const auto too_long = std::ranges::find_if(
+        root, [&](int t) { return !fits(session_.turns[static_cast<std::size_t>(t)], rules_); });
+    root.erase(too_long, root.end());
+    if (root.empty()) return;
+    std::size_t first = 0;
+    if (rules_.random_start && root.size() > 1) {
+      const auto seed =
+          mixed(mixed(rules_.seed, session_.scope), mixed(session_.turns.size(), replay_));
+      first = Random(static_cast<std::int64_t>(seed >> 1)).below(root.size());
+    }
+    const std::size_t most =
+        static_cast<std::size_t>(rules_.turns.value_or(std::numeric_limits<int>::max()));
+    for (std::size_t i = first; i < root.size() && i - first < most; ++i) keep(root[i]);
+    if (first == 0) return;
+    made_.prefix_turn = root[first - 1];
+    keep(made_.prefix_turn);
+  }
+
+  /// A subagent plays when what its first turn waits for does, as far as its turns fit.
+  void choose_turns_of_subagents() {
+    std::vector<bool> ended(session_.agents.size(), false);
+    for (std::size_t t = 0; t < session_.turns.size(); ++t) {
+      const TraceTurn& turn = session_.turns[t];
+      const auto agent = static_cast<std::size_t>(turn.agent);
+      if (turn.agent != 0 && !ended[agent]) {
+        // What only the computed prefix had spawned is over when the excerpt begins.
+        const bool plays = std::ranges::any_of(turn.waits_for, [&](int wait) {
+          return made_.kept[static_cast<std::size_t>(wait)] && wait != made_.prefix_turn;
+        });
+        ended[agent] = !plays || !fits(turn, rules_);
+        if (!ended[agent]) keep(static_cast<int>(t));
+      }
+      if (made_.kept[t]) place(t);
+    }
+  }
+
+  void keep(int turn) { made_.kept[static_cast<std::size_t>(turn)] = true; }
+
+  void place(std::size_t t) {
+    made_.number[t] = count_++;
+    int& job = made_.job[static_cast<std::size_t>(session_.turns[t].agent)];
+    if (job < 0) job = made_.jobs++;
+  }
+
+  const TraceSession& session_;
+  const PlayRules& rules_;
+  std::uint64_t replay_;
+  Excerpt made_;
+  int count_ = 0;
+};
+
+/// Times before turns.
+class Pace {
+ public:
+  Pace(const TraceSession& session, const PlayRules& rules) : session_(session), rules_(rules) {}
+
+  /// After what the turn waits for has ended.
+  Nanos gap(int turn) const {
+    return time(std::min(uncapped_s(turn) * rules_.time_scale, rules_.gap_cap_s));
+  }
+
+  /// After the start of `before`, of which a time beyond the cap is left out.
+  Nanos since(int before, int turn) const {
+    const double between = at(turn).start_s - at(before).start_s;
+    if (std::isnan(between)) return Nanos{0};
+    const double idle = uncapped_s(turn) * rules_.time_scale;
+    return time(std::max(0.0, between * rules_.time_scale - idle) +
+                std::min(idle, rules_.gap_cap_s));
+  }
+
+ private:
+  const TraceTurn& at(int t) const { return session_.turns[static_cast<std::size_t>(t)]; }
+  static Nanos time(double s) { return engine::from_seconds(std::min(s, 1e9)); }
+
+  double uncapped_s(int turn) const {
+    const double think = at(turn).think_s, idle = idle_s(turn);
+    const bool by_think = rules_.pacing == Pacing::think;
+    const double first = by_think ? think : idle, second = by_think ? idle : think;
+    return !std::isnan(first) ? first : !std::isnan(second) ? second : 0;
+  }
+
+  /// From the last end of what the turn waits for to its start; unknown without their durations.
+  double idle_s(int turn) const {
+    double latest = kUnrecorded;
+    for (const int wait : at(turn).waits_for) {
+      const double end = at(wait).start_s + at(wait).api_s;
+      if (std::isnan(end)) return kUnrecorded;
+      latest = std::isnan(latest) ? end : std::max(latest, end);
+    }
+    return std::max(0.0, at(turn).start_s - latest);  // the NaN of a first turn becomes 0
+  }
+
+  const TraceSession& session_;
+  const PlayRules& rules_;
+};
+
+/// Adds the programs of sessions, one after the other.
+class Player {
+ public:
+  Player(std::shared_ptr<const TraceSet> set, const PlayRules& rules)
+      : set_(std::move(set)), rules_(rules) {
+    Workload& workload = played_.workload;
+    workload.source = set_->source;
+    workload.tokenizer = "counts of the trace";
+    workload.tools = set_->tools;
+  }
+
+  /// False when nothing of the session is left.
+  bool add(std::size_t session, std::uint64_t replay) {
+    const TraceSession& from = set_->sessions[session];
+    const Excerpt excerpt = Excerpting(from, rules_, replay).make();
+    if (excerpt.empty()) return false;
+    add_jobs(from, excerpt, session, replay);
+    const Pace pace(from, rules_);
+    for (std::size_t t = 0; t < from.turns.size(); ++t)
+      if (excerpt.kept[t]) add_turn(from, excerpt, static_cast<int>(t), pace);
+    played_.arrivals_s.push_back(from.arrival_s * rules_.time_scale);
+    ++played_.workload.num_programs;
+    return true;
+  }
+
+  PlayedTrace take(std::uint32_t vocabulary, std::string left_out) && {
+    played_.workload.prompts =
+        std::make_shared<TracePrompts>(set_, std::move(replayed_), vocabulary);
+    played_.left_out = std::move(left_out);
+    return std::move(played_);
+  }
+
+ private:
+  void add_jobs(const TraceSession& from, const Excerpt& excerpt, std::size_t session,
+                std::uint64_t replay) {
+    Workload& workload = played_.workload;
+    first_job_ = static_cast<std::uint32_t>(workload.jobs.size());
+    const auto count = static_cast<std::size_t>(excerpt.jobs);
+    workload.jobs.resize(first_job_ + count);
+    workload.agents.resize(first_job_ + count);
+    replayed_.resize(first_job_ + count);
+    last_turn_.assign(count, -1);
+    for (std::size_t agent = 0; agent < excerpt.job.size(); ++agent) {
+      if (excerpt.job[agent] < 0) continue;
+      const std::size_t job = first_job_ + static_cast<std::size_t>(excerpt.job[agent]);
+      const std::string again = replay > 0 ? "#" + std::to_string(replay + 1) : "";
+      const std::string& name = from.agents[agent].name;
+      workload.jobs[job].id = from.id + again + (agent > 0 ? "/" + name : "");
+      AgentPlace& place = workload.agents[job];
+      place.program = static_cast<std::uint32_t>(workload.num_programs);
+      place.root = first_job_;
+      place.agent = static_cast<int>(agent);
+      place.parent = from.agents[agent].parent;
+      replayed_[job] = {session, rules_.fresh_again ? replay : 0, {}, {}};
+    }
+  }
+
+  std::uint32_t job_of(const Excerpt& excerpt, int agent) const {
+    return first_job_ + static_cast<std::uint32_t>(excerpt.job[static_cast<std::size_t>(agent)]);
+  }
+
+  void add_turn(const TraceSession& from, const Excerpt& excerpt, int number, const Pace& pace) {
+    const TraceTurn& recorded = from.turns[static_cast<std::size_t>(number)];
+    const std::uint32_t index = job_of(excerpt, recorded.agent);
+    Job& job = played_.workload.jobs[index];
+    AgentPlace& place = played_.workload.agents[index];
+    int& last = last_turn_[index - first_job_];
+    Turn turn{recorded.prompt_tokens, recorded.output_tokens, engine::ToolId::none, Nanos{0}};
+    if (recorded.tool >= 0) turn.tool = engine::ToolId{recorded.tool};
+    if (number == excerpt.prefix_turn) turn.output_tokens = 1;
+    turn.reused_tokens = last >= 0 && recorded.base == last ? recorded.shared_tokens : 0;
+    const auto position = static_cast<int>(job.turns.size());
+    if (last >= 0) {
+      job.turns.back().gap = pace.gap(number);
+    } else if (index != place.root) {
+      place.lead = pace.gap(number);
+    }
+    if (rules_.pacing == Pacing::recorded)
+      place.since_start.push_back(last >= 0 ? pace.since(last, number) : Nanos{0});
+    add_waits(from, excerpt, recorded, last, position, place);
+    job.turns.push_back(turn);
+    place.numbers.push_back(excerpt.number[static_cast<std::size_t>(number)]);
+    replayed_[index].turns.push_back(number);
+    replayed_[index].outputs.push_back(turn.output_tokens);
+    last = number;
+  }
+
+  /// Waits for kept turns of other agents.
+  void add_waits(const TraceSession& from, const Excerpt& excerpt, const TraceTurn& turn, int last,
+                 int position, AgentPlace& place) const {
+    for (const int wait : turn.waits_for) {
+      if (wait == last || !excerpt.kept[static_cast<std::size_t>(wait)]) continue;
+      const int agent = from.turns[static_cast<std::size_t>(wait)].agent;
+      if (agent == turn.agent) continue;  // an earlier turn of its own chain
+      const std::uint32_t job = job_of(excerpt, agent);
+      const auto& turns = replayed_[job].turns;
+      const auto on = std::ranges::lower_bound(turns, wait) - turns.begin();
+      place.waits.push_back({position, job, static_cast<int>(on)});
+    }
+  }
+
+  std::shared_ptr<const TraceSet> set_;
+  const PlayRules& rules_;
+  PlayedTrace played_;
+  std::vector<ReplayedAgent> replayed_;
+  std::uint32_t first_job_ = 0;
+  std::vector<int> last_turn_;  // of the session, by its jobs; -1: none yet
+};
+
+}  // namespace
+
+PlayedTrace play(std::shared_ptr<const TraceSet> set, const PlayRules& rules,
+                 std::uint32_t vocabulary) {
+  std::vector<std::string> ids;
+  for (const TraceSession& session : set->sessions) ids.push_back(session.id);
+  Curation choice;
+  choice.order = rules.order;
+  choice.seed = rules.seed;
+  std::vector<std::size_t> order = order_of_choice(choice, ids);
+  const std::size_t wanted =
+      static_cast<std::size_t>(rules.sessions.value_or(static_cast<int>(set->sessions.size())));
+  Player player(set, rules);
+  std::size_t added = 0, too_long = 0;
+  for (std::uint64_t replay = 0; added < wanted; ++replay) {
+    std::vector<std::size_t> playable;
+    for (const std::size_t session : order) {
+      if (added == wanted) break;
+      if (!player.add(session, replay)) {
+        ++too_long;
+        continue;
+      }
+      playable.push_back(session);
+      ++added;
+    }
+    order = std::move(playable);
+    if (order.empty())
+      throw engine::InputError(set->source + ": no session fits into " +
+                               std::to_string(rules.max_context) +
+                               " tokens; allow more, or set workload.too_long = \"cut\"");
+    if (!rules.sessions) break;
+  }
+  return std::move(player).take(
+      vocabulary, too_long > 0 ? std::to_string(too_long) + " too long" : "none left out");
+}
+
+}  // namespace workload
