@@ -1,0 +1,211 @@
+// Recorded programs, replayed by whole cells.
+#include <filesystem>
+#include <map>
+
+#include "tests/cell/cell.hpp"
+#include "tests/cell/tables.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
+#include "tests/workload/trace/random_sessions.hpp"
+#include "workers/workload/trace/read_trace.hpp"
+#include "workers/workload/trace/sharing.hpp"
+
+using support::Cell;
+using support::ints;
+using support::reals;
+
+namespace {
+
+/// One session at a time, on a pool that never evicts.
+Cell one_after_the_other(const std::string& path) {
+  Cell cell;
+  cell.set("workload.kind", "trace").set("workload.path", path).without("jps");
+  cell.set("workload.arrivals", "live").set("workload.live", 1);
+  return cell.set("engine.kv_tokens", 2'000'000).set("engine.max_model_len", 131'072);
+}
+
+/// Compares the prefix hit of each turn with that of a cache which never forgets.
+void check_ideal_hits(const sweep::CellResult& result, const std::string& path, int block_size) {
+  workload::TraceSet set = workload::read_trace(path);
+  const auto& played = result.jobs.values<std::string>("id");
+  std::erase_if(set.sessions, [&](const workload::TraceSession& session) {
+    return std::ranges::find(played, session.id) == played.end();
+  });
+  REQUIRE(set.sessions.size() == played.size());
+  const auto ideal = workload::ideal_sharing(set, block_size);
+  const auto& job = ints(result.turns, "job");
+  const auto& turn = ints(result.turns, "turn");
+  const auto& hit = ints(result.turns, "cached_gpu_tok");
+  std::size_t turns = 0;
+  for (const auto& session : ideal) turns += session.size();
+  REQUIRE(job.size() == turns);
+  double found = 0;
+  for (std::size_t i = 0; i < job.size(); ++i) {
+    INFO("session " << job[i] << ", turn " << turn[i]);
+    const auto& of = ideal[static_cast<std::size_t>(job[i])][static_cast<std::size_t>(turn[i])];
+    REQUIRE(hit[i] == of.from_all);
+    found += hit[i];
+  }
+  CHECK(found > 0);
+}
+
+using Turn = std::pair<int, int>;  // job and turn
+
+/// One request of a random program of the agentic Mooncake format.
+struct Row {
+  std::string id;
+  std::vector<int> waits;
+  int blocks;
+  double gap_s;
+};
+
+/// Programs whose requests wait for up to three earlier ones.
+std::vector<std::vector<Row>> random_graphs(unsigned seed, int programs) {
+  std::mt19937 random(seed);
+  const auto below = [&](std::size_t n) { return static_cast<int>(random() % n); };
+  std::vector<std::vector<Row>> all(static_cast<std::size_t>(programs));
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    const int rows = 2 + below(12);
+    for (int r = 0; r < rows; ++r) {
+      Row row{"p" + std::to_string(p) + "r" + std::to_string(r), {}, 1 + below(4), 0.25 * below(8)};
+      for (int waits = r == 0 ? 0 : 1 + below(3); waits > 0; --waits) {
+        const int wait = below(static_cast<std::size_t>(r));
+        if (std::ranges::find(row.waits, wait) == row.waits.end()) row.waits.push_back(wait);
+      }
+      all[p].push_back(row);
+    }
+  }
+  return all;
+}
+
+std::string lines(const std::vector<std::vector<Row>>& graphs) {
+  std::string text;
+  int id = 1;
+  for (const auto& program : graphs) {
+    for (const Row& row : program) {
+      text += R"({"request_id": ")" + row.id + R"(", "wait_for": [)";
+      for (const int wait : row.waits)
+        text += (text.ends_with('[') ? "" : ", ") +
+                ('"' + program[static_cast<std::size_t>(wait)].id) + '"';
+      text += R"(], "tool_wait_ms": )" + std::to_string(1000 * row.gap_s) + R"(, "hash_ids": [)";
+      for (int i = 0; i < row.blocks; ++i) text += (i > 0 ? ", " : "") + std::to_string(id++);
+      text += R"(], "input_length": )" + std::to_string(512 * row.blocks) +
+              R"(, "output_length": 9})" + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a pool that never evicts finds of each prompt what the trace shares") {
+  const support::TempDir folder;
+  const std::string path = folder.write("t.jsonl", trace_test::RandomSessions(7).lines(12));
+  for (const int block_size : {16, 64}) {
+    INFO(block_size);
+    const auto result = one_after_the_other(path).set("engine.block_size", block_size).run();
+    check_ideal_hits(result, path, block_size);
+  }
+}
+
+TEST_CASE("a model executed on the host finds the same") {
+  const support::TempDir folder;
+  const std::string path = folder.write("t.jsonl", trace_test::RandomSessions(8, 64, 28).lines(2));
+  for (const int block_size : {16, 64}) {
+    INFO(block_size);
+    Cell cell = one_after_the_other(path).on("cpu").set("model", "tiny-llama-3");
+    cell.set("engine.kv_tokens", 40'000).set("engine.max_model_len", 2048);
+    cell.set("workload.time_scale", 1e-3).set("engine.block_size", block_size);
+    check_ideal_hits(cell.run(), path, block_size);
+  }
+}
+
+TEST_CASE("real traces find what they share") {
+  for (const std::string name : {"mooncake_conversation_trace", "weka_claude_code_473"}) {
+    const auto path = support::shared_path("data/traces/" + name + ".jsonl.xz");
+    if (!path) SKIP_TEST("no shared folder with traces");
+    INFO(name);
+    Cell cell = one_after_the_other(path->string());
+    cell.set("engine.kv_tokens", 150'000'000).set("engine.block_size", 64);
+    cell.set("workload.jobs", name.starts_with("weka") ? 25 : 1500);
+    check_ideal_hits(cell.run(), path->string(), 64);
+  }
+}
+
+TEST_CASE("turns start when all that they wait for has ended and their gap has passed") {
+  for (const unsigned seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
+    INFO("seed " << seed);
+    const auto graphs = random_graphs(seed, 20);
+    const support::TempDir folder;
+    Cell cell;
+    cell.set("workload.kind", "trace").set("workload.path", folder.write("t.jsonl", lines(graphs)));
+    cell.set("jps", 2.0).set("engine.kv_tokens", 4096).set("engine.max_model_len", 4096);
+    cell.set("policy", seed % 2 == 0 ? "job_fcfs" : "continuum");
+    if (seed > 2) cell.set("policy.max_active_programs", seed > 4 ? 1 : 3);
+    const sweep::CellResult result = cell.run();
+
+    const auto rows = support::turn_rows(result);
+    const auto &arrive = reals(result.turns, "t_arrive_s"),
+               &finish = reals(result.turns, "t_finish_s");
+    for (std::size_t p = 0; p < graphs.size(); ++p) {
+      for (std::size_t r = 0; r < graphs[p].size(); ++r) {
+        INFO("program " << p << ", request " << r);
+        const auto row = rows.find({static_cast<int>(p), static_cast<int>(r)});
+        REQUIRE(row != rows.end());
+        double latest = -1;
+        for (const int wait : graphs[p][r].waits)
+          latest = std::max(latest, finish[rows.at({static_cast<int>(p), wait})]);
+        if (latest >= 0)
+          CHECK(arrive[row->second] == Approx(latest + graphs[p][r].gap_s).margin(1e-8));
+      }
+    }
+  }
+}
+
+TEST_CASE("a job with subagents ends with its root, and its rows name the agents") {
+  const support::TempDir folder;
+  Cell cell = one_after_the_other(folder.write("t.jsonl", trace_test::RandomSessions(7).lines(12)));
+  const sweep::CellResult result = cell.run();
+  const auto &job = ints(result.turns, "job"), &agent = ints(result.turns, "agent"),
+             &parent = ints(result.turns, "parent");
+  const auto &finish = reals(result.turns, "t_finish_s"),
+             &arrive = reals(result.turns, "t_arrive_s");
+  std::map<int, double> root_end, begin;
+  int subagents = 0;
+  for (std::size_t i = 0; i < job.size(); ++i) {
+    CHECK(parent[i] == 0);
+    subagents += agent[i] > 0 ? 1 : 0;
+    if (agent[i] == 0) root_end[job[i]] = std::max(root_end[job[i]], finish[i]);
+    const auto first = begin.emplace(job[i], arrive[i]).first;
+    first->second = std::min(first->second, arrive[i]);
+  }
+  CHECK(subagents > 0);
+  CHECK(result.jobs.rows() == 12);
+  for (std::size_t i = 0; i < 12; ++i) {
+    const int number = static_cast<int>(i);
+    CHECK(reals(result.jobs, "t_finish_s")[i] == root_end[number]);
+    CHECK(reals(result.jobs, "t_arrive_s")[i] == begin[number]);
+    // One at a time: the next begins when this one has ended.
+    if (i > 0) CHECK(begin[number] >= root_end[number - 1]);
+  }
+}
+
+TEST_CASE("sessions replayed again share nothing with the first time, unless told to") {
+  const support::TempDir folder;
+  Cell cell = one_after_the_other(folder.write("t.jsonl", trace_test::RandomSessions(9).lines(3)));
+  cell.set("workload.jobs", 6);
+  const auto hits = [](const sweep::CellResult& result) {
+    std::map<Turn, int> hits;
+    for (const auto& [turn, row] : support::turn_rows(result))
+      hits[turn] = ints(result.turns, "cached_gpu_tok")[row];
+    return hits;
+  };
+  auto fresh = hits(cell.run());
+  for (int session = 0; session < 3; ++session) {
+    CHECK(fresh[{session, 0}] == 0);
+    CHECK(fresh[{session + 3, 0}] == 0);
+    CHECK(fresh[{session, 1}] == fresh[{session + 3, 1}]);
+  }
+  auto same = hits(cell.set("workload.fresh_replays", false).run());
+  CHECK(same[{3, 0}] > 0);
+}
