@@ -7,6 +7,7 @@
 #include "workers/engine/cache/block_pool.hpp"
 #include "workers/engine/cache/config.hpp"
 #include "workers/engine/cache/prefix_cache.hpp"
+#include "workers/engine/cache/prefix_lookup.hpp"
 
 namespace engine {
 
@@ -156,6 +157,8 @@ class KvCache {
   void take_hits(Request& request, std::span<const BlockId> hits);
   void unregister_from(Request& request, int first_block);
   BlockId take_block(const Request& by);
+  void erase(BlockId block);
+  void add_reference(BlockId block);
   void touch(BlockId block);
   void release_block(BlockId block);
   void append_new_blocks(Request& request, int tokens);
@@ -175,7 +178,7 @@ class KvCache {
   PrefixCache cache_;
   std::vector<TurnRef> owners_;   // by block: the turn that registered its content
   std::vector<Keepers> keepers_;  // by block
-  std::vector<BlockId> hits_;
+  PrefixLookup lookup_;
   std::vector<Eviction> evictions_;
   EvictionOrder* eviction_order_ = nullptr;
   std::uint64_t num_changes_ = 0;
