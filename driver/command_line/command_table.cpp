@@ -84,9 +84,10 @@ constexpr Command kCommands[] = {
      "prints the trace of a cell as JSON lines, or writes it as a page; CELL is its "
      "number or the start of its key",
      2, 2, "steps events requests view beside format output,o", true},
-    {"workload", "workload SWEEP.toml",
-     "describes the jobs that a sweep replays, or the tokens of one turn", 1, 1,
-     "set only skip job turn profiles"},
+    {"workload", "workload SWEEP.toml | --check TRACE | --to FORMAT SWEEP.toml|TRACE",
+     "describes the jobs that a sweep replays, the tokens of one turn, or a trace; writes them as "
+     "a trace",
+     1, 1, "set only skip job turn check to output,o profiles"},
 };
 
 constexpr Option kOptions[] = {
@@ -120,6 +121,9 @@ constexpr Option kOptions[] = {
     {"jsonl", Kind::text, "DIR", "writes the trace of each cell that ran as JSON lines"},
     {"job", Kind::text, "J", "a job, by its id or its number from 0"},
     {"turn", Kind::integer, "T", "a turn of the job, counted from 1"},
+    {"check", Kind::flag, "",
+     "reads a trace, and says what is wrong with it or how it was understood"},
+    {"to", Kind::text, "FORMAT", "writes the jobs as a trace: weka or mooncake"},
     {"repeats", Kind::integer, "N", "measures N times (3) and reports the best"},
     {"json", Kind::flag, "", "prints JSON"},
     {"lengths", Kind::text, "FILE",

@@ -202,6 +202,8 @@ void read_values(Options& options, const po::variables_map& given) {
   options.fake_device = optional<std::string>(given, "fake-device");
   options.jsonl = optional<fs::path, std::string>(given, "jsonl");
   options.job = optional<std::string>(given, "job");
+  options.check = given.count("check") > 0;
+  options.to = optional<std::string>(given, "to");
   options.turn = optional<int>(given, "turn").value_or(1);
   options.repeats = optional<int>(given, "repeats").value_or(3);
   options.json = given.count("json") > 0;

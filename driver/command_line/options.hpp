@@ -27,7 +27,9 @@ struct Options {
   std::optional<std::string> cell;  // the only one to run: an index or the start of a key
   std::optional<std::filesystem::path> jsonl;
   std::optional<std::string> job;
-  int turn = 1;  // of the job, from 1
+  int turn = 1;                   // of the job, from 1
+  bool check = false;             // workload: the argument is a trace
+  std::optional<std::string> to;  // format to write the workload in
   std::optional<std::filesystem::path> archive;
   bool resume = false;        // insist on an archive that is there
   bool quick = false;         // on sim first, into an archive of its own

@@ -4,6 +4,9 @@
 #include <charconv>
 
 #include "workers/engine/base/errors.hpp"
+#include "workers/workload/trace/read_trace.hpp"
+#include "workers/workload/trace/trace_report.hpp"
+#include "workers/workload/trace/write_trace.hpp"
 #include "workers/workload/workload_report.hpp"
 
 namespace worker {
@@ -20,7 +23,39 @@ const workload::Job& find_job(const workload::Workload& workload, const std::str
                            std::to_string(workload.jobs.size() - 1) + ", found \"" + name + '"');
 }
 
+/// The trace as it is in the file, beside the cell's pool.
+void describe_whole_trace(const ExperimentConfig& config, const RecordedTrace& trace,
+                          ShownText shown, std::ostream& out) {
+  workload::TraceSet set = workload::read_trace(trace.path, trace.format);
+  set.source = shown(set.source);
+  const engine::KvConfig& kv = config.engine.kv;
+  const double pool = static_cast<double>(kv.num_blocks - 1) * kv.block_size;
+  out << "\nThe whole trace, before sessions are left out or cut:\n\n";
+  workload::describe_trace(out, set, {kv.block_size, 4 * kv.block_size}, {{config.gpu.name, pool}});
+}
+
 }  // namespace
+
+void describe_trace(const std::string& path, ShownText shown, std::ostream& out) {
+  workload::TraceSet set = workload::read_trace(path);
+  set.source = shown(set.source);
+  workload::describe_trace(out, set, {16, 64}, {});
+}
+
+void write_workload(const ExperimentConfig& config, const std::string& format, std::ostream& out) {
+  if (const auto* trace = std::get_if<RecordedTrace>(&config.workload.content))
+    return write_trace(trace->path, format, out);
+  WorkloadCache workloads;
+  const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
+  workload::TraceSet set = workload::trace_of(load.workload);
+  for (std::size_t i = 0; i < set.sessions.size(); ++i)
+    set.sessions[i].arrival_s = engine::to_seconds(load.arrivals[i]);
+  workload::write_trace(set, format, out);
+}
+
+void write_trace(const std::string& path, const std::string& format, std::ostream& out) {
+  workload::write_trace(workload::read_trace(path), format, out);
+}
 
 void describe_workload(const ExperimentConfig& config, const std::optional<std::string>& job,
                        int turn, ShownText shown, std::ostream& out) {
@@ -32,6 +67,9 @@ void describe_workload(const ExperimentConfig& config, const std::optional<std::
     table.tokenizer = shown(table.tokenizer);
     for (workload::ToolShare& tool : table.tools) tool.tool = shown(tool.tool);
     workload::print(out, table);
+    if (!load.curation.empty()) out << '\n' << load.curation << '\n';
+    if (const auto* trace = std::get_if<RecordedTrace>(&config.workload.content))
+      describe_whole_trace(config, *trace, shown, out);
     return;
   }
   const workload::BudgetSettings settings{config.engine.kv.block_size,

@@ -17,4 +17,11 @@ using ShownText = std::string (*)(std::string_view);
 void describe_workload(const ExperimentConfig& config, const std::optional<std::string>& job,
                        int turn, ShownText shown, std::ostream& out);
 
+/// Prints what the trace at `path` was taken for, and what it demands.
+void describe_trace(const std::string& path, ShownText shown, std::ostream& out);
+
+/// Writes the experiment's workload, or the trace at `path`, in a format of traces.
+void write_workload(const ExperimentConfig& config, const std::string& format, std::ostream& out);
+void write_trace(const std::string& path, const std::string& format, std::ostream& out);
+
 }  // namespace worker

@@ -54,14 +54,6 @@ std::vector<ToolShare> tool_shares(const std::vector<std::string>& names, const 
   return shares;
 }
 
-void print_row(std::ostream& out, const char* name, const Distribution& d, int decimals) {
-  std::array<char, 160> row{};
-  std::snprintf(row.data(), row.size(), "%-26s%10.*f%10.*f%10.*f%10.*f%10.*f%10.*f%10.*f\n", name,
-                std::max(decimals, 1), d.mean, decimals, d.min, decimals, d.p10, decimals, d.p50,
-                decimals, d.p90, decimals, d.p99, decimals, d.max);
-  out << row.data();
-}
-
 void print_tools(std::ostream& out, const std::vector<ToolShare>& tools) {
   std::size_t width = 0;
   for (const ToolShare& tool : tools) width = std::max(width, tool.tool.size());
@@ -191,6 +183,21 @@ Distribution distribution_of(std::vector<double> values) {
   return d;
 }
 
+void print_row(std::ostream& out, const char* name, const Distribution& d, int decimals) {
+  std::array<char, 160> row{};
+  std::snprintf(row.data(), row.size(), "%-26s%10.*f%10.*f%10.*f%10.*f%10.*f%10.*f%10.*f\n", name,
+                std::max(decimals, 1), d.mean, decimals, d.min, decimals, d.p10, decimals, d.p50,
+                decimals, d.p90, decimals, d.p99, decimals, d.max);
+  out << row.data();
+}
+
+void print_heading(std::ostream& out) {
+  std::array<char, 160> head{};
+  std::snprintf(head.data(), head.size(), "%-26s%10s%10s%10s%10s%10s%10s%10s\n", "", "mean", "min",
+                "p10", "p50", "p90", "p99", "max");
+  out << head.data();
+}
+
 DatasetTable dataset_table(const Workload& workload) {
   Samples samples(workload.tools.size());
   for (const Job& job : workload.jobs) samples.add(job);
@@ -213,10 +220,7 @@ DatasetTable dataset_table(const Workload& workload) {
 void print(std::ostream& out, const DatasetTable& table) {
   out << "workload   " << table.source << "\ntokenizer  " << table.tokenizer << "\njobs       "
       << table.jobs << "\nturns      " << table.turns << "\n\n";
-  std::array<char, 160> head{};
-  std::snprintf(head.data(), head.size(), "%-26s%10s%10s%10s%10s%10s%10s%10s\n", "", "mean", "min",
-                "p10", "p50", "p90", "p99", "max");
-  out << head.data();
+  print_heading(out);
   print_row(out, "turns per job", table.turns_per_job, 0);
   print_row(out, "prompt tokens per turn", table.prompt_tokens, 0);
   print_row(out, "first prompt per job", table.first_prompt, 0);

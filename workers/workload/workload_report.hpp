@@ -13,6 +13,9 @@ struct Distribution {
   double mean = 0, min = 0, p10 = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
 };
 Distribution distribution_of(std::vector<double> values);
+/// A line of a table of distributions, and the line above them.
+void print_heading(std::ostream& out);
+void print_row(std::ostream& out, const char* name, const Distribution& d, int decimals);
 
 struct ToolShare {
   std::string tool;  // "(none)": no tool call could be read from the answer

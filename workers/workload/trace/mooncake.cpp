@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <map>
 #include <optional>
 
@@ -18,79 +17,78 @@ struct Row {
   InputPlace place;
   std::string id;
   std::string session;
-  std::vector<std::string> waits;
+  std::string agent;               // as named; empty: not said
+  std::vector<std::string> waits;  // ids of requests
+  std::vector<int> waits_for;      // rows of its session
   std::vector<std::uint64_t> ids;
   TraceTurn turn;
   double arrival_s = kUnrecorded;
   int block = kMooncakeBlock;
 };
+using Rows = std::vector<Row>;
 
 int leading_equal(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
   return static_cast<int>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-/// A session that grows row by row. A row without waits continues the root; one with waits
-/// continues the agent of the turn among them which it shares most with and which nothing
-/// continues yet, or it is a new agent's first.
-class GrowingSession {
- public:
-  GrowingSession(const Row& row, bool of_one_request)
-      : made_(of_one_request ? row.id : row.session, kGlobalScope, row.block, row.place) {
-    made_.session().arrival_s = row.arrival_s;
+/// Which row each row continues, as the next turn of the same agent; -1: none. A named agent's rows
+/// continue each other. Of those that wait for a row, the one that shares most with it continues
+/// it, and it continues the one that it shares most with.
+std::vector<int> continued_by(const Rows& rows) {
+  const auto at = [&](int row) -> const Row& { return rows[static_cast<std::size_t>(row)]; };
+  const auto shared = [&](int row, int wait) { return leading_equal(at(row).ids, at(wait).ids); };
+  std::vector<int> claim(rows.size(), -1), before(rows.size(), -1);
+  const int count = static_cast<int>(rows.size());
+  for (int row = 0; row < count; ++row) {
+    for (const int wait : at(row).waits_for) {
+      int& best = claim[static_cast<std::size_t>(wait)];
+      if (at(row).agent == at(wait).agent && (best < 0 || shared(row, wait) > shared(best, wait)))
+        best = row;
+    }
   }
+  for (int row = 0; row < count; ++row) {
+    int& best = before[static_cast<std::size_t>(row)];
+    for (const int wait : at(row).waits_for)
+      if (claim[static_cast<std::size_t>(wait)] == row &&
+          (best < 0 || shared(row, wait) > shared(row, best)))
+        best = wait;
+  }
+  return before;
+}
 
-  int add(Row row, const std::vector<int>& waits) {
-    TraceSession& session = made_.session();
-    if (!std::isnan(row.arrival_s)) row.turn.start_s = row.arrival_s - session.arrival_s;
-    row.turn.waits_for = waits;
-    const int before = before_of(row, waits);
-    row.turn.agent = agent_of(row, before, waits);
-    if (before >= 0 && row.turn.waits_for.empty()) row.turn.waits_for = {before};
-    IdLists::Split split{0, std::move(row.ids)};
-    if (before >= 0) {
-      split.shared = leading_equal(split.fresh, ids_of(session, before));
+TraceSession session_of(Rows rows) {
+  const bool alone = rows.front().session.empty();
+  SessionBuilder made(alone ? rows.front().id : rows.front().session, kGlobalScope,
+                      rows.front().block, rows.front().place);
+  made.session().arrival_s = rows.front().arrival_s;
+  const std::vector<int> before = continued_by(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Row& row = rows[i];
+    if (std::isnan(row.turn.start_s)) row.turn.start_s = row.arrival_s - rows.front().arrival_s;
+    row.turn.waits_for = row.waits_for;
+    const auto agent_of = [&](int turn) {
+      return made.session().turns[static_cast<std::size_t>(turn)].agent;
+    };
+    if (before[i] >= 0) {
+      row.turn.agent = agent_of(before[i]);
+    } else if (i > 0) {
+      row.turn.agent =
+          made.add_agent(row.agent.empty() ? row.id : row.agent, agent_of(row.waits_for.front()));
+    }
+    IdLists::Split split{0, row.ids};
+    if (before[i] >= 0) {
+      split.shared = leading_equal(row.ids, rows[static_cast<std::size_t>(before[i])].ids);
       split.fresh.erase(split.fresh.begin(), split.fresh.begin() + split.shared);
     }
-    continued_.push_back(false);
-    if (before >= 0) continued_[static_cast<std::size_t>(before)] = true;
-    return made_.add_turn(std::move(row.turn), before, split, row.place);
+    made.add_turn(std::move(row.turn), before[i], split, row.place);
   }
-
-  TraceSession take() && { return std::move(made_).take(); }
-
- private:
-  bool made_empty() const { return continued_.empty(); }
-
-  /// The turn that the row continues; -1: none.
-  int before_of(const Row& row, const std::vector<int>& waits) const {
-    if (made_empty()) return -1;
-    if (waits.empty()) return made_.last_turn(0);
-    int best = -1, most = -1;
-    for (const int wait : waits) {
-      if (continued_[static_cast<std::size_t>(wait)]) continue;
-      const int same = leading_equal(row.ids, ids_of(session(), wait));
-      if (same > most) best = wait, most = same;
-    }
-    return best;
-  }
-
-  int agent_of(const Row& row, int before, const std::vector<int>& waits) {
-    if (made_empty()) return 0;
-    if (before >= 0) return agent(before);
-    return made_.add_agent(row.id, agent(waits.front()));
-  }
-
-  int agent(int turn) const { return session().turns[static_cast<std::size_t>(turn)].agent; }
-  const TraceSession& session() const { return made_.session(); }
-
-  SessionBuilder made_;
-  std::vector<bool> continued_;  // by turn
-};
+  return std::move(made).take();
+}
 
 /// Where a request that others may wait for has been put.
 struct Placed {
   std::size_t session;
-  int turn;
+  int row;
 };
 
 /// Collects rows into sessions: those of a session_id, and those which wait for each other.
@@ -99,26 +97,29 @@ class RequestRows {
   explicit RequestRows(TraceSet& set) : set_(set) {}
 
   void add(Row row) {
-    if (row.waits.empty() && row.session.empty()) return open(std::move(row));
-    std::vector<int> waits;
     std::optional<std::size_t> session;
     for (const std::string& wait : row.waits) {
       const Placed& placed = find(wait, row);
       if (session && *session != placed.session)
         refuse(row.place, "request " + row.id + " waits for requests of different sessions");
       session = placed.session;
-      waits.push_back(placed.turn);
+      if (std::ranges::find(row.waits_for, placed.row) == row.waits_for.end())
+        row.waits_for.push_back(placed.row);
     }
     if (!session && !row.session.empty()) {
       const auto known = by_name_.find(row.session);
       if (known != by_name_.end()) session = known->second;
     }
-    if (!session) return open(std::move(row));
-    put(std::move(row), *session, waits);
+    if (!session) session = open(row);
+    Rows& rows = sessions_[*session];
+    if (row.waits_for.empty() && !rows.empty()) row.waits_for = {static_cast<int>(rows.size()) - 1};
+    if (!placed_.emplace(row.id, Placed{*session, static_cast<int>(rows.size())}).second)
+      refuse(row.place, "request_id " + row.id + " stands on an earlier line already");
+    rows.push_back(std::move(row));
   }
 
   void finish() && {
-    for (GrowingSession& session : sessions_) set_.sessions.push_back(std::move(session).take());
+    for (Rows& rows : sessions_) set_.sessions.push_back(session_of(std::move(rows)));
   }
 
  private:
@@ -131,22 +132,14 @@ class RequestRows {
     return placed->second;
   }
 
-  void open(Row row) {
-    sessions_.emplace_back(row, row.session.empty());
+  std::size_t open(const Row& row) {
+    sessions_.emplace_back();
     if (!row.session.empty()) by_name_.emplace(row.session, sessions_.size() - 1);
-    put(std::move(row), sessions_.size() - 1, {});
-  }
-
-  void put(Row row, std::size_t session, const std::vector<int>& waits) {
-    const InputPlace place = row.place;
-    const std::string id = row.id;
-    const Placed placed{session, sessions_[session].add(std::move(row), waits)};
-    if (!placed_.emplace(id, placed).second)
-      refuse(place, "request_id " + id + " stands on an earlier line already");
+    return sessions_.size() - 1;
   }
 
   TraceSet& set_;
-  std::deque<GrowingSession> sessions_;
+  std::vector<Rows> sessions_;
   std::map<std::string, std::size_t> by_name_;
   std::map<std::string, Placed> placed_;
 };
@@ -165,9 +158,11 @@ class RowReader {
     const std::string number = std::to_string(document.place.line);
     row.id = name_in(line, "request_id", "line " + number);
     row.session = name_in(line, "session_id", "");
+    row.agent = name_in(line, "agent", "");
     row.turn.prompt_tokens = token_count(line, {"input_length", "input_tokens", "in"}, 1);
     row.turn.output_tokens = token_count(line, {"output_length", "output_tokens", "out"}, 1);
     row.arrival_s = arrival(line);
+    row.turn.start_s = seconds(line, "start_ms", 1e-3);
     row.turn.think_s = delay(line);
     row.turn.api_s = seconds(line, "api_ms", 1e-3);
     row.turn.tool = tools_.of(name_in(line, "tool", ""));

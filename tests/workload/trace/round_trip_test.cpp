@@ -1,0 +1,116 @@
+#include <cmath>
+#include <sstream>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/shared.hpp"
+#include "tests/workload/trace/random_sessions.hpp"
+#include "workers/engine/base/errors.hpp"
+#include "workers/workload/trace/prompts.hpp"
+#include "workers/workload/trace/read_trace.hpp"
+#include "workers/workload/trace/sharing.hpp"
+#include "workers/workload/trace/write_trace.hpp"
+
+namespace {
+
+workload::TraceSet written_and_read(const workload::TraceSet& set, const std::string& format) {
+  const support::TempDir folder;
+  std::ostringstream out;
+  workload::write_trace(set, format, out);
+  return workload::read_trace(folder.write("t.jsonl", out.str()), format);
+}
+
+bool same_time(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || std::abs(a - b) < 1e-9;
+}
+
+/// The same programs, whatever the ids are called.
+void check_same(const workload::TraceSet& a, const workload::TraceSet& b) {
+  REQUIRE(a.sessions.size() == b.sessions.size());
+  for (std::size_t s = 0; s < a.sessions.size(); ++s) {
+    const workload::TraceSession &x = a.sessions[s], &y = b.sessions[s];
+    INFO("session " << x.id);
+    CHECK(x.id == y.id);
+    REQUIRE(x.turns.size() == y.turns.size());
+    REQUIRE(x.agents.size() == y.agents.size());
+    for (std::size_t t = 0; t < x.turns.size(); ++t) {
+      INFO("turn " << t);
+      const workload::TraceTurn &m = x.turns[t], &n = y.turns[t];
+      CHECK(m.agent == n.agent);
+      CHECK(m.prompt_tokens == n.prompt_tokens);
+      CHECK(m.output_tokens == n.output_tokens);
+      CHECK(m.waits_for == n.waits_for);
+      CHECK(m.shared_tokens == n.shared_tokens);
+      CHECK(same_time(m.think_s, n.think_s));
+      CHECK(same_time(m.start_s, n.start_s));
+      CHECK(same_time(m.api_s, n.api_s));
+    }
+    for (std::size_t i = 0; i < x.agents.size(); ++i)
+      CHECK(x.agents[i].parent == y.agents[i].parent);
+  }
+  for (const int size : {16, 64}) {
+    const auto first = workload::ideal_sharing(a, size), second = workload::ideal_sharing(b, size);
+    for (std::size_t s = 0; s < first.size(); ++s)
+      for (std::size_t t = 0; t < first[s].size(); ++t)
+        CHECK(first[s][t].from_all == second[s][t].from_all);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("programs with subagents are read as they were written, in both formats", "[trace]") {
+  const support::TempDir folder;
+  const auto set =
+      workload::read_trace(folder.write("t.jsonl", trace_test::RandomSessions(3).lines(40)));
+  std::size_t agents = 0;
+  for (const auto& session : set.sessions) agents += session.agents.size();
+  REQUIRE(agents > set.sessions.size());
+  check_same(set, written_and_read(set, "mooncake"));
+  check_same(set, written_and_read(set, "weka"));
+  check_same(set, written_and_read(written_and_read(set, "mooncake"), "weka"));
+}
+
+TEST_CASE("a graph that is no tree of subagents is refused by the format of trees", "[trace]") {
+  const support::TempDir folder;
+  std::string rows;
+  for (const std::string waits : {"", "\"a\"", "\"a\"", "\"b\", \"c\"", "\"b\", \"d\""}) {
+    const std::string id(1, static_cast<char>('a' + std::ranges::count(rows, '\n')));
+    rows += R"({"request_id": ")" + id + R"(", "wait_for": [)" + waits +
+            R"(], "input_length": 5, "output_length": 1, "hash_ids": [)" +
+            std::to_string(rows.size()) + "]}\n";
+  }
+  const auto set = workload::read_trace(folder.write("t.jsonl", rows));
+  REQUIRE(set.sessions.size() == 1);
+  check_same(set, written_and_read(set, "mooncake"));
+  std::ostringstream out;
+  CHECK_THROWS_WITH(workload::write_trace(set, "weka", out),
+                    Catch::Matchers::Contains("is no tree of subagents"));
+}
+
+TEST_CASE("two prompts have exactly the tokens in common that their ids say", "[trace]") {
+  const support::TempDir folder;
+  const auto set = std::make_shared<workload::TraceSet>(
+      workload::read_trace(folder.write("t.jsonl", trace_test::RandomSessions(5).lines(10))));
+  for (std::size_t s = 0; s < set->sessions.size(); ++s) {
+    const workload::TraceSession& session = set->sessions[s];
+    workload::ReplayedAgent all{s, 0, {}, {}};
+    for (std::size_t t = 0; t < session.turns.size(); ++t) {
+      all.turns.push_back(static_cast<int>(t));
+      all.outputs.push_back(1);
+    }
+    const workload::TracePrompts prompts(set, {all}, 1000);
+    std::vector<std::vector<engine::TokenId>> made(session.turns.size());
+    for (std::size_t t = 0; t < made.size(); ++t) {
+      prompts.make(0, static_cast<int>(t), made[t]);
+      CHECK(std::ranges::max(made[t]) < 1000);
+    }
+    for (std::size_t t = 1; t < made.size(); ++t) {
+      const auto one = workload::ids_of(session, static_cast<int>(t));
+      const auto two = workload::ids_of(session, static_cast<int>(t) - 1);
+      const auto blocks = std::ranges::mismatch(one, two).in1 - one.begin();
+      const auto tokens = std::ranges::mismatch(made[t], made[t - 1]).in1 - made[t].begin();
+      // By chance, one token in a thousand is equal.
+      CHECK(tokens >= 64 * blocks);
+      CHECK(tokens < 64 * blocks + 5);
+    }
+  }
+}

@@ -1,0 +1,20 @@
+#pragma once
+#include <iosfwd>
+#include <vector>
+
+#include "workers/workload/trace/session.hpp"
+
+namespace workload {
+
+/// A pool of KV blocks that the trace is compared with.
+struct KvPool {
+  std::string name;
+  double tokens = 0;
+};
+
+/// Prints what a trace demands: lengths, times, what prompts share by block size, and how much KV
+/// the sessions in progress have, over time where the trace says when they began.
+void describe_trace(std::ostream& out, const TraceSet& set, const std::vector<int>& block_sizes,
+                    const std::vector<KvPool>& pools);
+
+}  // namespace workload
