@@ -2,6 +2,7 @@
 
 #include "tests/gpu/backend/gpu_world.hpp"
 #include "workers/backends/cuda/cuda_device.hpp"
+#include "workers/backends/cuda/device/cublas_lt.hpp"
 #include "workers/backends/errors.hpp"
 #include "workers/engine/base/errors.hpp"
 
@@ -257,4 +258,12 @@ TEST_CASE("telemetry has a sample of the card however short the cell") {
             << rows[0].sample.sm_clock_mhz << " MHz, " << rows[0].sample.power_w << " W, "
             << rows[0].sample.temperature_c << " C\n";
   CHECK(rows[0].sample.memory_used_bytes > 0);
+}
+
+TEST_CASE("the library of matrix products is opened when it is needed, also without a device") {
+  CHECK(backends::cuda::cublas_lt().GetVersion() / 10000 == CUBLAS_VER_MAJOR);
+  cublasLtMatrixLayout_t layout = nullptr;
+  CHECK(backends::cuda::cublas_lt().MatrixLayoutCreate(&layout, CUDA_R_16BF, 8, 8, 8) ==
+        CUBLAS_STATUS_SUCCESS);
+  backends::cuda::cublas_lt().MatrixLayoutDestroy(layout);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workers/backends/cuda/cuda_copier.hpp"
+#include "workers/backends/cuda/device/cublas_lt.hpp"
 #include "workers/backends/cuda/device_info.hpp"
 #include "workers/backends/cuda/forward/device_weights.hpp"
 #include "workers/backends/cuda/forward/gemm_table.hpp"
@@ -30,7 +31,7 @@ class CudaPageLocker final : public PageLocker {
   int device_;
 };
 
-std::string gemm_library() { return "cublasLt " + std::to_string(cublasLtGetVersion()); }
+std::string gemm_library() { return "cublasLt " + std::to_string(cublas_lt().GetVersion()); }
 
 DeviceMemoryUse memory_use() {
   std::size_t free = 0, total = 0;

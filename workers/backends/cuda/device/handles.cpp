@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "workers/backends/cuda/device/cublas_lt.hpp"
+
 namespace backends::cuda {
 namespace {
 
@@ -60,7 +62,7 @@ void check(cublasStatus_t status, const char* what, std::source_location where) 
   if (status == CUBLAS_STATUS_SUCCESS) return;
   // The underlying CUDA error tells whether the device is still usable.
   check(cudaPeekAtLastError(), what, where);
-  const std::string text = message(what, cublasLtGetStatusName(status), where);
+  const std::string text = message(what, cublas_lt().GetStatusName(status), where);
   if (status == CUBLAS_STATUS_ALLOC_FAILED) throw DeviceOutOfMemory(text);
   throw DeviceError(text);
 }
@@ -145,8 +147,5 @@ void Graph::end(const Stream& stream) {
 void Graph::launch(const Stream& stream) const {
   check(cudaGraphLaunch(raw_, stream.get()), "launching a graph");
 }
-
-CublasLt::CublasLt() { check(cublasLtCreate(&raw_), "creating a cublasLt handle"); }
-CublasLt::~CublasLt() { cublasLtDestroy(raw_); }
 
 }  // namespace backends::cuda

@@ -1,5 +1,5 @@
 #pragma once
-#include <cublasLt.h>
+#include <cublas_api.h>
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -129,17 +129,6 @@ class Graph {
   void end(const Stream& stream);
 
   cudaGraphExec_t raw_ = nullptr;
-};
-
-class CublasLt {
- public:
-  CublasLt();
-  CublasLt(CublasLt&&) = delete;
-  ~CublasLt();
-  cublasLtHandle_t get() const { return raw_; }
-
- private:
-  cublasLtHandle_t raw_ = nullptr;
 };
 
 }  // namespace backends::cuda

@@ -27,12 +27,12 @@ class Layout {
  public:
   /// Column-major, as cublasLt sees it.
   Layout(kernels::gpu::Type type, int rows, int cols, int stride) {
-    check(cublasLtMatrixLayoutCreate(&raw_, cuda_type(type), static_cast<std::uint64_t>(rows),
-                                     static_cast<std::uint64_t>(cols), stride),
+    check(cublas_lt().MatrixLayoutCreate(&raw_, cuda_type(type), static_cast<std::uint64_t>(rows),
+                                         static_cast<std::uint64_t>(cols), stride),
           "describing a matrix");
   }
   Layout(const Layout&) = delete;
-  ~Layout() { cublasLtMatrixLayoutDestroy(raw_); }
+  ~Layout() { cublas_lt().MatrixLayoutDestroy(raw_); }
   cublasLtMatrixLayout_t get() const { return raw_; }
 
  private:
@@ -42,7 +42,7 @@ class Layout {
 class Preference {
  public:
   Preference() {
-    check(cublasLtMatmulPreferenceCreate(&raw_), "cublasLt preferences");
+    check(cublas_lt().MatmulPreferenceCreate(&raw_), "cublasLt preferences");
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{Gemm::kWorkspaceBytes});
     // Partial sums of a split-K product stay float32 and are added in a fixed order.
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
@@ -53,13 +53,13 @@ class Preference {
       set(operand, kPointerAlignment);
   }
   Preference(const Preference&) = delete;
-  ~Preference() { cublasLtMatmulPreferenceDestroy(raw_); }
+  ~Preference() { cublas_lt().MatmulPreferenceDestroy(raw_); }
   cublasLtMatmulPreference_t get() const { return raw_; }
 
  private:
   template <class T>
   void set(cublasLtMatmulPreferenceAttributes_t attribute, T value) {
-    check(cublasLtMatmulPreferenceSetAttribute(raw_, attribute, &value, sizeof value),
+    check(cublas_lt().MatmulPreferenceSetAttribute(raw_, attribute, &value, sizeof value),
           "cublasLt preferences");
   }
   cublasLtMatmulPreference_t raw_ = nullptr;
@@ -68,14 +68,15 @@ class Preference {
 class Operation {
  public:
   Operation() {
-    check(cublasLtMatmulDescCreate(&raw_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describing a product");
+    check(cublas_lt().MatmulDescCreate(&raw_, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+          "describing a product");
     const cublasOperation_t transposed = CUBLAS_OP_T;
-    check(cublasLtMatmulDescSetAttribute(raw_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
-                                         sizeof transposed),
+    check(cublas_lt().MatmulDescSetAttribute(raw_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
+                                             sizeof transposed),
           "describing a product");
   }
   Operation(const Operation&) = delete;
-  ~Operation() { cublasLtMatmulDescDestroy(raw_); }
+  ~Operation() { cublas_lt().MatmulDescDestroy(raw_); }
   cublasLtMatmulDesc_t get() const { return raw_; }
 
  private:
@@ -124,8 +125,8 @@ std::vector<cublasLtMatmulAlgo_t> Gemm::Product::proposals(cublasLtHandle_t hand
   const Preference preference;
   std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
   int results = 0;
-  check(cublasLtMatmulAlgoGetHeuristic(handle, operation.get(), w.get(), x.get(), y.get(), y.get(),
-                                       preference.get(), most, found.data(), &results),
+  check(cublas_lt().MatmulAlgoGetHeuristic(handle, operation.get(), w.get(), x.get(), y.get(),
+                                           y.get(), preference.get(), most, found.data(), &results),
         ("an algorithm for " + text(shape)).c_str());
   std::vector<cublasLtMatmulAlgo_t> usable;
   for (int i = 0; i < results; ++i) {
@@ -148,9 +149,9 @@ bool Gemm::choose_measured(const GemmShape& shape, Product& product) {
   static_assert(sizeof(*known) == sizeof(product.algorithm));
   std::memcpy(&product.algorithm, known->data(), sizeof(product.algorithm));
   cublasLtMatmulHeuristicResult_t needs{};
-  return cublasLtMatmulAlgoCheck(handle_.get(), product.operation.get(), product.w.get(),
-                                 product.x.get(), product.y.get(), product.y.get(),
-                                 &product.algorithm, &needs) == CUBLAS_STATUS_SUCCESS &&
+  return cublas_lt().MatmulAlgoCheck(handle_.get(), product.operation.get(), product.w.get(),
+                                     product.x.get(), product.y.get(), product.y.get(),
+                                     &product.algorithm, &needs) == CUBLAS_STATUS_SUCCESS &&
          needs.workspaceSize <= kWorkspaceBytes;
 }
 
@@ -170,9 +171,9 @@ void Gemm::multiply(const GemmShape& shape, const void* x, const void* w, void* 
 
 void Gemm::run(Product& p, const void* x, const void* w, void* y) {
   const float one = 1, zero = 0;
-  check(cublasLtMatmul(handle_.get(), p.operation.get(), &one, w, p.w.get(), x, p.x.get(), &zero, y,
-                       p.y.get(), y, p.y.get(), &p.algorithm, workspace_.data(), kWorkspaceBytes,
-                       stream_.get()),
+  check(cublas_lt().Matmul(handle_.get(), p.operation.get(), &one, w, p.w.get(), x, p.x.get(),
+                           &zero, y, p.y.get(), y, p.y.get(), &p.algorithm, workspace_.data(),
+                           kWorkspaceBytes, stream_.get()),
         "a matrix product");
 }
 

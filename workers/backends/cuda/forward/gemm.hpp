@@ -4,6 +4,7 @@
 #include <span>
 
 #include "kernels/device/types.hpp"
+#include "workers/backends/cuda/device/cublas_lt.hpp"
 #include "workers/backends/cuda/device/handles.hpp"
 #include "workers/backends/cuda/forward/gemm_table.hpp"
 
