@@ -241,9 +241,33 @@ in_browser("the page is one small file with the question, the summary and what i
   await page.close();
 });
 
+in_browser("latencies, goodput and what the policies did are those of the chosen GPU and rate", async () => {
+  const page = await openReport(["small.h5"]);
+  assert.match(await page.locator("#service").innerText(), /ttft <= 2 s, tpot <= 0.05 s/);
+  assert.equal(await page.locator("#service table").last().locator("tbody tr").count(), 8, "four policies at two rates");
+  await drawn(page, "front");
+  const rows = await csvOf(page, "#service .bar");
+  assert.match(rows[0], /policy,jct_p50_s,jct_p90_s,jct_p99_s,ttft_p50_s/);
+  assert.match(await page.locator("#acts").innerText(), /pins used[^]*continuum/);
+  await page.locator('select[aria-label="arrival rate of what policies did"]').selectOption("1");
+  assert.match(await page.locator("#acts h3").innerText(), /1 job\/s/);
+  await page.close();
+});
+
+in_browser("a printed page has every chart drawn, in light colors", async () => {
+  const page = await openReport(["small.h5"], { dark: true });
+  await page.pdf({ path: join(shots, "report.pdf") });
+  const blank = await page.evaluate(() => [...document.querySelectorAll(".chart")].filter((box) => !box.querySelector("canvas")).length);
+  assert.equal(blank, 0);
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark", "and is dark again on the screen");
+  await page.close();
+});
+
 in_browser("each control changes what the charts show, and the address keeps it", async () => {
   const page = await openReport(["small.h5"]);
   await drawn(page, "turns");
+  assert.match(await note(page, "turns"), /6 jobs\/s, 2 repeats/, "rates are pooled only if the reader asks for it");
+  await page.locator('select[aria-label="arrival rate"]').selectOption("all");
   assert.match(await note(page, "turns"), /all rates together, 2 repeats/);
   await page.locator('select[aria-label="arrival rate"]').selectOption("6");
   assert.match(await note(page, "turns"), /6 jobs\/s/);

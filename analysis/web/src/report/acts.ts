@@ -67,8 +67,9 @@ export function actsSection(store: Store): HTMLElement {
       "A result is a policy's only if its mechanism acted. Pins, evictions and prefetches are those of the first " +
       "repeat, the rest are means."),
     h("div", { class: "controls still" },
-      select(store, "GPU", () => gpus, () => String(store.state.panel), (at) => store.set({ panel: Number(at) })),
-      select(store, "arrival rate", rates, () => rateOf(store), (rate) => store.set({ rate }))),
+      select(store, "GPU", () => gpus, () => String(store.state.panel), (at) => store.set({ panel: Number(at) }), "GPU of what policies did"),
+      select(store, "arrival rate", rates, () => rateOf(store), (rate) => store.set({ rate }),
+        "arrival rate of what policies did")),
     bar("acts.csv", () => actsCsv(store.panel, groupsOf(store.panel, rateOf(store)))),
     live(store, () => [
       h("h3", {}, `${panelName(store.panel)}, ${rateText(rateOf(store))} `, badge(store.panel.kind)),

@@ -11,12 +11,12 @@ interface Choice {
   text: string;
 }
 
-/** A labelled select that follows the state. */
+/** A labelled select that follows the state; `spoken` tells it from others with the same label. */
 export function select(
   store: Store, label: string, choices: () => Choice[], value: () => string,
-  choose: (value: string) => void,
+  choose: (value: string) => void, spoken = label,
 ): HTMLElement {
-  const box = h("select", { "aria-label": label, onchange: () => choose(box.value) });
+  const box = h("select", { "aria-label": spoken, onchange: () => choose(box.value) });
   const fill = () => {
     const options = choices().map((each) => h("option", { value: each.value }, each.text));
     replace(box, ...options);

@@ -181,7 +181,7 @@ export function serviceSection(store: Store): Card {
       `means over the repeats. In time: the share of the turns with ${goals}; goodput: such turns by second. ` +
       "kvsweep report --slo ttft=2,tpot=0.05 sets other objectives."),
     h("div", { class: "controls still" },
-      select(store, "GPU", () => gpus, () => String(store.state.panel), (at) => store.set({ panel: Number(at) })),
+      select(store, "GPU", () => gpus, () => String(store.state.panel), (at) => store.set({ panel: Number(at) }), "GPU of latencies"),
       policyToggles(store)),
     h("h3", {}, `The highest rate at which, as at all lower ones, ${KEEPS * 100} % of the turns are in time`),
     live(store, () => [rateTable(store)]),
