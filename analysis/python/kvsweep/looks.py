@@ -30,4 +30,4 @@ def policy_look(variants, variant):
     policy = policy_of(variant)
     place = place_of(policy)
     siblings = [each for each in variants if policy_of(each) == policy]
-    return place % len(COLORS), (place // len(COLORS) + siblings.index(variant)) % len(DASHES)
+    return place % len(COLORS), (place + siblings.index(variant)) % len(DASHES)

@@ -1,4 +1,5 @@
 import { timeline } from "@/viewer/bins";
+import { added } from "@/viewer/timeline_chart";
 import { Lines } from "./traces";
 
 const values = (points: [number, number][]) => points.map(([, value]) => value);
@@ -32,5 +33,12 @@ describe("the timeline", () => {
 
   it("of a trace without steps is empty", () => {
     expect(timeline(new Lines().trace(), 0, 1, 10).running).toEqual([]);
+  });
+});
+
+describe("stacked areas", () => {
+  it("reach from 0 to the sum so far", () => {
+    expect(added(null, [[0, 1], [1, 2]])).toEqual([[0, 1], [1, 2]]);
+    expect(added([[0, 1], [1, 2]], [[0, 10], [1, 20]])).toEqual([[0, 11], [1, 22]]);
   });
 });

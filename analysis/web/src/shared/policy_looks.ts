@@ -1,6 +1,6 @@
 // One color and dash for each policy, the same on every page and in kvsweep-figures (analysis/python/kvsweep/looks.py).
 
-/** Colors go round: the ninth policy has the first one's color and another dash. */
+/** Colors and dashes go round, so that 24 policies differ and neighbors do in both: equal curves show below each other. */
 export const POLICIES = [
   "fcfs", "continuum", "cpu_offload", "lmcache", "job_fcfs", "pin", "infercept", "swap",
   "recompute", "continuum_offload", "job_fcfs_offload", "predictive_prefetch", "cache_ttl", "ski_rental", "infercept_swap", "partial",
@@ -24,5 +24,5 @@ export function policyLook(variants: string[], variant: string): { color: number
   const policy = policyOf(variant), place = placeOf(policy);
   const siblings = [...new Set(variants.filter((each) => policyOf(each) === policy))];
   const among = Math.max(0, siblings.indexOf(variant));
-  return { color: place % COLORS, dash: (Math.floor(place / COLORS) + among) % DASHES };
+  return { color: place % COLORS, dash: (place + among) % DASHES };
 }

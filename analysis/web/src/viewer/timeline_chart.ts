@@ -163,28 +163,38 @@ export class TimelineChart {
     };
   }
 
+  /** Stacked areas lie behind each other, each from 0 to the sum so far: areas on top of each other would show gaps. */
   private series() {
-    return this.lanes.flatMap((lane, i) =>
-      lane.series.map((series) => ({
-        id: `${i}-${series.key}`,
-        name: series.name,
-        type: "line",
-        step: "end",
-        symbol: "none",
-        xAxisIndex: i,
-        yAxisIndex: i,
-        stack: series.stack ? `lane-${i}` : null,
-        color: cssVar(series.color),
-        lineStyle: { width: series.stack ? 0 : 1.4 },
-        areaStyle: series.stack ? { opacity: 0.75 } : null,
-        data: someOf(this.shown[series.key]),
-        emphasis: { disabled: true },
-      })),
-    );
+    return this.lanes.flatMap((lane, i) => {
+      let below: Point[] | null = null;
+      return lane.series.map((series, position) => {
+        const own = this.shown[series.key];
+        const data: Point[] = series.stack ? (below = added(below, own)) : own;
+        return {
+          id: `${i}-${series.key}`,
+          name: series.name,
+          type: "line",
+          step: "end",
+          symbol: "none",
+          xAxisIndex: i,
+          yAxisIndex: i,
+          z: 2 + lane.series.length - position,
+          color: cssVar(series.color),
+          lineStyle: { width: series.stack ? 0 : 1.4 },
+          areaStyle: series.stack ? { opacity: 1 } : null,
+          data: someOf(own).length > 0 ? data : [],
+          emphasis: { disabled: true },
+        };
+      });
+    });
   }
 
   private tooltip(shown: unknown): string {
-    const items = (Array.isArray(shown) ? shown : [shown]) as { seriesName: string; value: Point; color: string }[];
+    const items = (Array.isArray(shown) ? shown : [shown]) as {
+      seriesId: string; seriesName: string; value: Point; color: string; dataIndex: number;
+    }[];
+    const own = ({ seriesId, dataIndex }: (typeof items)[number]) =>
+      this.shown[seriesId.slice(seriesId.indexOf("-") + 1) as keyof Omit<Timeline, "stepsPerPoint">][dataIndex]?.[1];
     const time = items[0]?.value[0];
     if (time === undefined) return "";
     const row = Math.max(0, lastNotAbove(this.trace.steps.start, time));
@@ -192,7 +202,7 @@ export class TimelineChart {
     const head = `step ${num(this.trace.steps.number[row])}${per > 1 ? `, up to ${num(per)} steps a point` : ""}`;
     const lines = items.map((item) => {
       const dot = `<span style="color:${escapeHtml(item.color)}">■</span>`;
-      return `${dot} ${escapeHtml(item.seriesName)} <b>${escapeHtml(num(item.value[1], 3))}</b>`;
+      return `${dot} ${escapeHtml(item.seriesName)} <b>${escapeHtml(num(own(item), 3))}</b>`;
     });
     return [`${escapeHtml(seconds(time))}, ${head}`, ...lines].join("<br>");
   }
@@ -262,6 +272,11 @@ export class TimelineChart {
 /** Empty if all points are zero, so that nothing is drawn. */
 function someOf(points: Point[]): Point[] {
   return points.some(([, value]) => value > 0) ? points : [];
+}
+
+/** Points with the values of both. */
+export function added(below: Point[] | null, own: Point[]): Point[] {
+  return own.map(([time, value], i) => [time, value + (below?.[i]?.[1] ?? 0)]);
 }
 
 export function compact(value: number): string {
