@@ -4,6 +4,7 @@ import {
   ALL, dramSizes, poolOf, questionsOf, rateText, repeatsOf, sweepsOf, type Acts, type ClaimRow, type Group, type Mean, type Panel, type Pool, type Report,
   type Service, type Story,
 } from "@/report/data";
+import { axesOf, fixed, itemsOf, valuesOf } from "@/report/explore";
 import { designsOf, shortened } from "@/report/folds";
 import { gapRows, spansOf } from "@/report/gap";
 import { durations, niceBelow } from "@/report/jobs";
@@ -282,5 +283,23 @@ describe("the look of a policy", () => {
 
   it("of an unknown policy follows from its name", () => {
     expect(policyLook(["mine", "fcfs"], "mine")).toEqual(policyLook(["mine"], "mine"));
+  });
+});
+
+describe("a chart of any figure", () => {
+  const items = itemsOf([panel("a"), { ...panel("b"), settings: "workload.gap_s=5" }]);
+
+  it("has every axis in which cells differ, with numbers in their order", () => {
+    expect(axesOf(items)).toEqual(["policy", "policy without its memory", "arrival rate", "host memory", "GPU", "workload.gap_s"]);
+    expect(valuesOf(items, "arrival rate")).toEqual(["1", "10"]);
+    expect(valuesOf(items, "host memory")).toEqual(["-", "16", "128"]);
+  });
+
+  it("averages over no other axis: these have one value, which it names", () => {
+    const shown = fixed(items, ["arrival rate", "policy"], { GPU: "b" });
+    expect(shown.items.length).toBe(6);
+    expect(shown.note).toBe("GPU b");
+    const memory = fixed(items, ["host memory", "policy without its memory"], { GPU: "a", "arrival rate": "10" });
+    expect(memory.items.map(({ group }) => group.variant)).toEqual(["fcfs", "lmcache-16G", "lmcache-128G"]);
   });
 });

@@ -71,11 +71,11 @@ export function turnsSwitch(store: Store): HTMLElement {
   ]);
 }
 
-export function metricSelect(store: Store): HTMLElement {
+export function metricSelect(store: Store, spoken = "figure"): HTMLElement {
   const groups = store.report.panels.flatMap((panel) => panel.groups);
   const metrics = [...new Set(groups.flatMap((group) => Object.keys(group.figures)))];
   return select(store, "figure", () => metrics.map((value) => ({ value, text: value })),
-    () => store.state.metric, (metric) => store.set({ metric }));
+    () => store.state.metric, (metric) => store.set({ metric }), spoken);
 }
 
 function policyButton(store: Store, variant: string): HTMLElement {

@@ -12,6 +12,7 @@ import type { Card } from "./card";
 import { claimsSection } from "./claims";
 import { sweepsOf, type Report } from "./data";
 import { effectsSection } from "./effects";
+import { exploreSection } from "./explore";
 import { externalsSection } from "./externals";
 import { fitsSection } from "./fits";
 import { latencySection } from "./latency";
@@ -31,6 +32,7 @@ const still = (element: HTMLElement): Card => ({ element, refresh: () => undefin
 
 /** From top to bottom. */
 function sections(store: Store): Card[] {
+  const explore = exploreSection(store);
   const externals = externalsSection(store.report), effects = effectsSection(store.report);
   return [
     still(answerSection(store.report)),
@@ -43,6 +45,7 @@ function sections(store: Store): Card[] {
     ...(effects ? [still(effects)] : []),
     still(actsSection(store)),
     panelSection(store),
+    ...(explore ? [explore] : []),
     latencySection(store),
     still(fitsSection(store)),
     still(claimsSection(store)),

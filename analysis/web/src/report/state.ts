@@ -13,6 +13,10 @@ export interface State {
   focus: string;
   /** "jct 99": the latency and its percentile that are set against throughput. */
   tail: string;
+  /** The chart of any figure: its x axis, series and facets. */
+  over: string;
+  series: string;
+  facet: string;
   repeat: number;
   /** Latency by turn: panels side by side, sizes of host memory below each other, at a rate. */
   left: number;
@@ -88,7 +92,7 @@ export class Store {
   address(): string {
     const { hidden, all_turns, each_fit, all_claims, ...plain } = this.state;
     const words = new URLSearchParams();
-    for (const [name, value] of Object.entries(plain)) words.set(name, String(value));
+    for (const [name, value] of Object.entries(plain)) if (value !== "") words.set(name, String(value));
     for (const [name, is_set] of Object.entries({ all_turns, each_fit, all_claims })) {
       if (is_set) words.set(name, "1");
     }
@@ -104,7 +108,7 @@ function stateOf(report: Report, address: string): State {
   const state: State = {
     panel: number("panel"), rate: text("rate"), metric: text("metric", METRIC),
     hidden: new Set(words.getAll("hide")), x: text("x") === "total" ? "total" : "largest",
-    turns: text("turns") === "sum" ? "sum" : "each", tail: text("tail", "jct 99"), focus: text("focus"), repeat: number("repeat"),
+    turns: text("turns") === "sum" ? "sum" : "each", tail: text("tail", "jct 99"), over: text("over"), series: text("series"), facet: text("facet", "GPU"), focus: text("focus"), repeat: number("repeat"),
     left: number("left"), right: number("right", -1), less: text("less"), more: text("more"),
     at: text("at"), all_turns: words.has("all_turns"), each_fit: words.has("each_fit"),
     all_claims: words.has("all_claims"),
