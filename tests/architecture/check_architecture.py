@@ -39,7 +39,7 @@ MAY_INCLUDE = {
     "workers/policies/estimators": "workers/engine/base",
     "workers/policies": "workers/policies/estimators workers/engine/base workers/engine/step workers/engine/prefetch",
     "workers/workload/tokenizer": "workers/engine/base sweeps/files json pcre2",
-    "workers/workload/input": "workers/engine/base sweeps/files json lzma",
+    "workers/workload/input": "workers/engine/base sweeps/files json lzma zlib",
     "workers/workload": "workers/workload/input workers/workload/tokenizer workers/engine/base sweeps/files json",
     "workers/workload/trace": "workers/workload/input workers/workload workers/engine/base sweeps/files",
     "workers/model": "workers/engine/base kernels sweeps/files json posix",

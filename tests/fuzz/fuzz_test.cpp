@@ -106,6 +106,12 @@ TEST_CASE("a mangled list of arrivals is read or refused with its file", "[fuzz]
   check("arrivals");
 }
 
+TEST_CASE("a mangled trace is read or refused with its file", "[fuzz]") { check("trace"); }
+
+TEST_CASE("a mangled CSV of requests is read or refused with its file", "[fuzz]") {
+  check("trace_csv");
+}
+
 TEST_CASE("a mangled rank file is a tokenizer or refused with its file", "[fuzz]") {
   check("tiktoken");
 }

@@ -60,6 +60,8 @@ Target trajectories_target();
 Target xz_target();
 Target requests_target();
 Target arrivals_target();
+Target trace_target();
+Target trace_csv_target();
 Target tiktoken_target();
 Target tokenizer_json_target();
 Target safetensors_target();

@@ -9,6 +9,8 @@
 #include "workers/workload/input/json_lines.hpp"
 #include "workers/workload/request_sizes.hpp"
 #include "workers/workload/tokenizer/tokenizer.hpp"
+#include "workers/workload/trace/read_trace.hpp"
+#include "workers/workload/trace/sharing.hpp"
 #include "workers/workload/trajectories.hpp"
 
 namespace fuzz {
@@ -89,6 +91,12 @@ bool arrivals(std::string_view bytes) {
   return accepted<InputError>(path, [&] { workload::trace_arrivals(path); });
 }
 
+bool trace(std::string_view bytes) {
+  const std::string& path = file().holding(bytes);
+  return accepted<InputError>(path,
+                              [&] { workload::published_sharing(workload::read_trace(path)); });
+}
+
 bool tokenizer(std::string_view bytes) {
   const std::string& path = file().holding(bytes);
   return accepted<InputError>(path, [&] {
@@ -143,6 +151,51 @@ Target arrivals_target() {
                 "a,t_s\n1,0.25\n2,\"0.5\"\n"};
           },
           words};
+}
+
+/// One seed for each format of JSON lines.
+Target trace_target() {
+  std::vector<std::string> words = kJsonWords;
+  for (const char* word :
+       {"\"hash_ids\": [1]", "\"hash_ids\"", "\"wait_for\"", "\"subagent\"", "\"t\"", "1e12",
+        "\"request_id\"", "\"local\"", "\"global\"", "512", "hash_\\u0069ds"})
+    words.push_back(word);
+  return {
+      "trace", trace,
+      [] {
+        const std::string request = R"({"t": 1, "type": "n", "in": 130, "out": 5, )"
+                                    R"("hash_ids": [1, 2], "api_time": 1, "think_time": 2})";
+        return std::vector<std::string>{
+            R"({"id": "a", "block_size": 64, "hash_id_scope": "local", "requests": [)" + request +
+                R"(, {"type": "subagent", "t": 3, "duration_ms": 1000, "agent_id": "b", )" +
+                R"("requests": [)" + request + "]}, " + request + "]}\n",
+            R"({"timestamp": 0, "input_length": 600, "output_length": 8, "hash_ids": [1, 2]})"
+            "\n"
+            R"({"timestamp": 5, "input_length": 600, "output_length": 8, "hash_ids": [1, 3]})",
+            R"({"request_id": "a", "input_length": 600, "output_length": 8, "hash_ids": [1, 2]})"
+            "\n"
+            R"({"request_id": "b", "input_length": 600, "output_length": 8, "hash_ids": [1], )"
+            R"("wait_for": ["a"], "tool_wait_ms": 5})",
+            R"({"chat_id": 1, "parent_chat_id": -1, "timestamp": 1.5, "input_length": 20, )"
+            R"("output_length": 8, "hash_ids": [1, 2]})",
+            R"({"session_id": "s", "round_index": 0, "input_tokens_total": 30, "prefix_tokens": )"
+            R"(20, "output_tokens": 9, "timing_events": [{"event_type": "text", "timestamp": )"
+            R"("2026-06-01T05:40:20.151Z"}], "tools": [{"tool_name": "ls"}]})"};
+      },
+      words};
+}
+
+Target trace_csv_target() {
+  return {"trace_csv",
+          trace,
+          [] {
+            return std::vector<std::string>{
+                "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,4808,10\n"
+                "2023-11-16 18:17:04.0319600,3180,8\n",
+                "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+                "5,ChatGPT,472,18,490,Conversation log\n"};
+          },
+          {",", "\n", "-1", "1e12", "nan", "inf", "\"", "2023-11-16", "ContextTokens", "\xff"}};
 }
 
 Target tiktoken_target() {

@@ -29,14 +29,21 @@ std::string text_of(const fs::path& path) {
   return std::move(text).str();
 }
 
+/// The same for sweeps of traces.
+constexpr const char* kTrace =
+    R"({"timestamp": 0, "input_length": 600, "output_length": 8, "hash_ids": [1, 2]})"
+    "\n";
+
 /// "NAME CELLS DIGEST": the digest is of the keys, one a line, in plan order; of the labels where
 /// cells do not run, since the path of the jobs is in their keys.
-std::string line_of(const fs::path& sweep, const std::string& jobs) {
+std::string line_of(const fs::path& sweep, const std::string& jobs, const std::string& trace) {
   driver::Options options;
   options.profiles = kSource / "sweeps";
-  const bool lacks_path = text_of(sweep).find("\"trajectories\"") != std::string::npos &&
-                          text_of(sweep).find("\npath = ") == std::string::npos;
-  if (lacks_path) options.set = {"workload.path=\"" + jobs + '"'};
+  const std::string text = text_of(sweep);
+  const bool of_jobs = text.find("\"trajectories\"") != text.npos;
+  const bool of_trace = text.find("kind = \"trace\"") != text.npos;
+  if ((of_jobs || of_trace) && text.find("\npath = ") == text.npos)
+    options.set = {"workload.path=\"" + (of_jobs ? jobs : trace) + '"'};
   const driver::Plan plan = driver::make_plan(sweep.string(), options);
   std::string keys;
   for (const driver::PlannedCell& cell : plan.cells)
@@ -50,13 +57,14 @@ std::string line_of(const fs::path& sweep, const std::string& jobs) {
 TEST_CASE("the keys of all cells of all sweeps in the tree are unchanged") {
   const TempDir folder;
   const std::string jobs = folder.write("jobs.jsonl", kJobs);
+  const std::string trace = folder.write("trace.jsonl", kTrace);
   std::vector<fs::path> sweeps;
   for (const auto& entry : fs::directory_iterator(kSource / "sweeps/experiments"))
     if (entry.path().extension() == ".toml") sweeps.push_back(entry.path());
   std::ranges::sort(sweeps);
   REQUIRE(sweeps.size() > 40);
   std::string found;
-  for (const fs::path& sweep : sweeps) found += line_of(sweep, jobs) + '\n';
+  for (const fs::path& sweep : sweeps) found += line_of(sweep, jobs, trace) + '\n';
   const fs::path written = fs::temp_directory_path() / "kvsweep_cell_keys.txt";
   if (found != text_of(kStored)) std::ofstream(written) << found;
   INFO("found is in " << written << "; a key may change only with engine_abi, or with its sweep");

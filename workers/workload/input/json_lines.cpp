@@ -11,6 +11,7 @@
 #include "sweeps/files/input_text.hpp"
 #include "sweeps/files/strict_json.hpp"
 #include "workers/engine/base/errors.hpp"
+#include "workers/workload/input/byte_source.hpp"
 
 namespace workload {
 namespace {
@@ -24,14 +25,8 @@ constexpr std::string_view kGzipMagic{"\x1F\x8B"};
 constexpr std::string_view kZstdMagic{"\x28\xB5\x2F\xFD"};
 constexpr std::string_view kParquetMagic{"PAR1"};
 
-/// A defect of the compressed bytes; the reader adds file and line.
-struct DamagedInput : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 void refuse_binary_kinds(const std::string& head, const InputPlace& place) {
-  const std::string allowed = "; allowed: JSON lines, plain or .xz";
-  if (head.starts_with(kGzipMagic)) refuse(place, "the file is gzip" + allowed);
+  const std::string allowed = "; allowed: text, plain, .xz or .gz";
   if (head.starts_with(kZstdMagic)) refuse(place, "the file is zstd" + allowed);
   if (head.starts_with(kParquetMagic)) {
     refuse(place, "the file is parquet" + allowed +
@@ -70,14 +65,14 @@ void refuse(const InputPlace& place, const std::string& problem) {
   throw engine::InputError(place.file + line + ": " + problem);
 }
 
-class LineReader::ByteSource {
- public:
-  virtual ~ByteSource() = default;
-  /// Fills `out` from its start; 0 bytes means the end. Returns the bytes before a defect first.
-  virtual std::size_t read(std::span<char> out) = 0;
-};
+void check_expansion(const char* kind, std::uint64_t bytes_in, std::uint64_t bytes_out) {
+  if (bytes_out <= kFreeXzBytes + kMostXzExpansion * bytes_in) return;
+  throw DamagedInput(std::string("the ") + kind +
+                     " data expands too far; allowed: " + std::to_string(kMostXzExpansion) +
+                     " times its size, and " + sweep::size_text(kFreeXzBytes) + " beside");
+}
 
-class LineReader::PlainSource final : public LineReader::ByteSource {
+class LineReader::PlainSource final : public ByteSource {
  public:
   explicit PlainSource(std::ifstream file) : file_(std::move(file)) {}
 
@@ -91,7 +86,7 @@ class LineReader::PlainSource final : public LineReader::ByteSource {
   std::ifstream file_;
 };
 
-class LineReader::XzSource final : public LineReader::ByteSource {
+class LineReader::XzSource final : public ByteSource {
  public:
   explicit XzSource(std::ifstream file) : file_(std::move(file)) {
     if (lzma_stream_decoder(&stream_, kMostXzMemory, LZMA_CONCATENATED) != LZMA_OK)
@@ -103,7 +98,7 @@ class LineReader::XzSource final : public LineReader::ByteSource {
     stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
     stream_.avail_out = out.size();
     while (stream_.avail_out > 0 && !finished_ && damage_ == nullptr) decode_some();
-    check_expansion();
+    check_expansion(".xz", stream_.total_in, stream_.total_out);
     const std::size_t decoded = out.size() - stream_.avail_out;
     if (decoded == 0 && damage_ != nullptr) throw DamagedInput(damage_);
     return decoded;
@@ -128,13 +123,6 @@ class LineReader::XzSource final : public LineReader::ByteSource {
                                        : "the .xz data is damaged";
   }
 
-  void check_expansion() const {
-    if (stream_.total_out <= kFreeXzBytes + kMostXzExpansion * stream_.total_in) return;
-    throw DamagedInput(
-        "the .xz data expands too far; allowed: " + std::to_string(kMostXzExpansion) +
-        " times its size, and " + sweep::size_text(kFreeXzBytes) + " beside");
-  }
-
   std::ifstream file_;
   lzma_stream stream_ = LZMA_STREAM_INIT;
   std::array<char, 64 * 1024> input_;
@@ -153,6 +141,12 @@ LineReader::LineReader(std::string path) : place_{std::move(path), 0} {
   file.seekg(0);
   if (head == kXzMagic) {
     source_ = std::make_unique<XzSource>(std::move(file));
+  } else if (head.starts_with(kGzipMagic)) {
+    source_ = gzip_source(std::move(file));
+    if (!source_)
+      refuse(place_,
+             "the file is gzip, which this program was built without; allowed: text, "
+             "plain or .xz");
   } else {
     source_ = std::make_unique<PlainSource>(std::move(file));
   }

@@ -14,22 +14,25 @@ struct InputPlace {
   int line;  // from 1; 0: the file as a whole
 };
 
+class ByteSource;
+
 /// Throws engine::InputError with the place in front of `problem`.
 [[noreturn]] void refuse(const InputPlace& place, const std::string& problem);
 
 /// Longest line of an input file: room for 8 million tokens of text.
 inline constexpr std::size_t kLongestLineBytes = std::size_t{32} << 20;
 
-/// An .xz file may expand to kMostXzExpansion bytes per byte of its own, plus kFreeXzBytes: text
-/// compresses 5 to 100 times, a file made to exhaust memory 5000 times.
+/// An .xz or .gz file may expand to kMostXzExpansion bytes per byte of its own, plus kFreeXzBytes:
+/// text compresses 5 to 100 times, a file made to exhaust memory 5000 times.
 inline constexpr std::uint64_t kMostXzExpansion = 400;
 inline constexpr std::uint64_t kFreeXzBytes = std::uint64_t{64} << 20;
 /// Memory of the .xz decoder; `xz -9` asks for 65 MiB.
 inline constexpr std::uint64_t kMostXzMemory = std::uint64_t{256} << 20;
 
-/// Reads a text file line by line, plain or .xz, as its first bytes tell. Holds one line at a time,
-/// so files may be larger than memory. Throws engine::InputError for a file that is missing, empty,
-/// of a known binary format or beyond the limits above, and for a damaged or truncated .xz.
+/// Reads a text file line by line, plain, .xz or .gz, as its first bytes tell. Holds one line at a
+/// time, so files may be larger than memory. Throws engine::InputError for a file that is missing,
+/// empty, of a known binary format or beyond the limits above, and for damaged or truncated
+/// compressed data.
 class LineReader {
  public:
   explicit LineReader(std::string path);
@@ -44,7 +47,6 @@ class LineReader {
   const InputPlace& place() const { return place_; }
 
  private:
-  class ByteSource;
   class PlainSource;
   class XzSource;
 
