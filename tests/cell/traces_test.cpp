@@ -209,3 +209,102 @@ TEST_CASE("sessions replayed again share nothing with the first time, unless tol
   auto same = hits(cell.set("workload.fresh_replays", false).run());
   CHECK(same[{3, 0}] > 0);
 }
+
+namespace {
+
+/// A session of `turns` turns which start every 100 s, take 30 s, and have a think time of 20 s.
+std::string steady_session(const std::string& id, int turns) {
+  std::string requests, ids;
+  for (int turn = 0; turn < turns; ++turn) {
+    ids += (turn > 0 ? ", " : "") + std::to_string(turn);
+    requests += std::string(turn > 0 ? ", " : "") + R"({"type": "n", "t": )" +
+                std::to_string(100 * turn) + R"(, "in": )" + std::to_string(64 * (turn + 1)) +
+                R"(, "out": 5, "api_time": 30, "think_time": 20, "hash_ids": [)" + ids + "]}";
+  }
+  return R"({"id": ")" + id + R"(", "block_size": 64, "requests": [)" + requests + "]}\n";
+}
+
+/// Times from the end of each turn to the arrival of the next, or from arrival to arrival.
+std::vector<double> times_between(const sweep::CellResult& result, const std::string& from) {
+  std::vector<double> times;
+  for (std::size_t i = 1; i < result.turns.rows(); ++i)
+    times.push_back(reals(result.turns, "t_arrive_s")[i] - reals(result.turns, from)[i - 1]);
+  return times;
+}
+
+bool all_near(const std::vector<double>& times, double expected) {
+  return !times.empty() &&
+         std::ranges::all_of(times, [&](double t) { return std::abs(t - expected) < 1e-6; });
+}
+
+}  // namespace
+
+TEST_CASE("the pacing decides what a gap is; then come the scale and the cap") {
+  const support::TempDir folder;
+  const Cell cell = one_after_the_other(folder.write("t.jsonl", steady_session("a", 5)));
+  const auto paced = [&](const char* pacing) { return Cell(cell).set("workload.pacing", pacing); };
+  CHECK(all_near(times_between(paced("think").run(), "t_finish_s"), 20));
+  CHECK(all_near(times_between(paced("end_to_start").run(), "t_finish_s"), 70));
+  CHECK(all_near(times_between(paced("recorded").run(), "t_arrive_s"), 100));
+  CHECK(all_near(times_between(paced("think").set("workload.time_scale", 2.0).run(), "t_finish_s"),
+                 40));
+  CHECK(all_near(times_between(paced("think").set("workload.gap_cap_s", 7.0).run(), "t_finish_s"),
+                 7));
+  // Of the 100 s, 70 s are idle; the cap leaves 10 s of them.
+  CHECK(all_near(
+      times_between(paced("recorded").set("workload.gap_cap_s", 10.0).run(), "t_arrive_s"), 40));
+}
+
+TEST_CASE("a session that is too long is left out, or cut before the turn that is") {
+  const support::TempDir folder;
+  const std::string path =
+      folder.write("t.jsonl", steady_session("long", 40) + steady_session("short", 10));
+  Cell cell = one_after_the_other(path).set("workload.max_context", 1024);
+  const sweep::CellResult dropped = cell.run();
+  REQUIRE(dropped.jobs.rows() == 1);
+  CHECK(dropped.jobs.values<std::string>("id")[0] == "short");
+  const sweep::CellResult cut = cell.set("workload.too_long", "cut").run();
+  REQUIRE(cut.jobs.rows() == 2);
+  CHECK(ints(cut.jobs, "n_turns")[0] == 15);  // 64 * 15 + 5 tokens fit, 64 * 16 + 5 do not
+}
+
+TEST_CASE("a session that starts inside first computes the prefix of its first turn") {
+  const support::TempDir folder;
+  std::string sessions;
+  for (int i = 0; i < 8; ++i) sessions += steady_session("s" + std::to_string(i), 30);
+  Cell cell = one_after_the_other(folder.write("t.jsonl", sessions));
+  cell.set("workload.start", "random").set("workload.window_turns", 4);
+  const sweep::CellResult result = cell.run();
+  const auto &turn = ints(result.turns, "turn"), &prompt = ints(result.turns, "prompt_tok"),
+             &output = ints(result.turns, "output_tok"),
+             &hit = ints(result.turns, "cached_gpu_tok");
+  int inside = 0;
+  for (std::size_t i = 0; i < turn.size(); ++i) {
+    if (turn[i] > 0) CHECK(hit[i] == prompt[i] - 64);
+    if (turn[i] != 0 || prompt[i] == 64) continue;
+    ++inside;
+    CHECK(hit[i] == 0);
+    CHECK(output[i] == 1);
+  }
+  CHECK(inside >= 6);
+  for (const std::int32_t turns : ints(result.jobs, "n_turns")) CHECK(turns <= 5);
+  CHECK(ints(cell.run().turns, "prompt_tok") == prompt);
+  CHECK(ints(cell.set("workload.seed", 43).run().turns, "prompt_tok") != prompt);
+}
+
+TEST_CASE("the preset of AgentX is what its keys say one by one") {
+  const support::TempDir folder;
+  const std::string path = folder.write("t.jsonl", steady_session("a", 20));
+  Cell preset = one_after_the_other(path).without("workload.arrivals");
+  preset.set("workload.preset", "agentx");
+  Cell spelled = one_after_the_other(path).set("workload.pacing", "end_to_start");
+  spelled.set("workload.gap_cap_s", 10.0).set("workload.start", "random");
+  CHECK(reals(preset.run().turns, "t_arrive_s") == reals(spelled.run().turns, "t_arrive_s"));
+}
+
+TEST_CASE("a trace without times of its sessions has no recorded arrivals") {
+  const support::TempDir folder;
+  Cell cell = one_after_the_other(folder.write("t.jsonl", steady_session("a", 2)));
+  cell.set("workload.arrivals", "recorded").without("workload.live");
+  CHECK_THROWS_WITH(cell.run(), Catch::Matchers::Contains("does not say when its sessions began"));
+}
