@@ -153,7 +153,9 @@ export function exploreChart(store: Store): Drawing {
 /** Null if the cells differ in one axis at most. */
 export function exploreSection(store: Store): Card | null {
   if (axesOf(itemsOf(store.report.panels)).length < 2) return null;
-  const choices = (more: string[] = []) => [...more, ...itemsShown(store).axes].map((value) => ({ value, text: value }));
+  // An axis has one role; of a policy's name and its memory each may have its own.
+  const choices = (taken: string[], more: string[] = []) =>
+    [...more, ...itemsShown(store).axes.filter((axis) => !taken.includes(axis))].map((value) => ({ value, text: value }));
   const card = chartCard("explore-chart", "", () => "figure.csv", () => exploreChart(store), {
     wide: true,
     height: () => {
@@ -164,9 +166,9 @@ export function exploreSection(store: Store): Card | null {
   const element = section("explore", "Any figure over any axis",
     h("div", { class: "controls still" },
       metricSelect(store, "figure to explore"),
-      select(store, "x", () => choices(), () => itemsShown(store).x, (over) => store.set({ over })),
-      select(store, "series", () => choices(), () => itemsShown(store).series, (series) => store.set({ series })),
-      select(store, "facet", () => choices([NONE]), () => itemsShown(store).facet, (facet) => store.set({ facet }))),
+      select(store, "x", () => choices([]), () => itemsShown(store).x, (over) => store.set({ over })),
+      select(store, "series", () => choices([itemsShown(store).x]), () => itemsShown(store).series, (series) => store.set({ series })),
+      select(store, "facet", () => choices([itemsShown(store).x, itemsShown(store).series], [NONE]), () => itemsShown(store).facet, (facet) => store.set({ facet }))),
     card.element);
   return { element, refresh: () => card.refresh() };
 }
