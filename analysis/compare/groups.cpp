@@ -25,16 +25,22 @@ bool follows(const std::string& key, const std::string& named) {
   return false;
 }
 
-/// Whether the difference is only that a policy without a host tier has no dram_gib.
-bool is_missing_tier(const ConfigDifference& difference, const std::string& named) {
-  return named == "policy" && difference.key == "dram_gib" &&
-         difference.a.has_value() != difference.b.has_value();
+/// Whether the difference is only that a policy without a host tier has no key of the tier.
+bool is_missing_tier(const ConfigDifference& difference, const ConfiguredCell& a,
+                     const ConfiguredCell& b) {
+  if (difference.a.has_value() == difference.b.has_value()) return false;
+  if (difference.key == "dram_gib") return true;
+  const bool is_simulated = difference.key == "sim.tier_scale" || difference.key == "sim.link" ||
+                            difference.key == "sim.block_copy_us";
+  const Config& without = difference.a ? b.config : a.config;
+  return is_simulated && !without.contains("policy.host_memory");
 }
 
-bool may_differ(const ConfigDifference& difference, const std::vector<std::string>& named) {
+bool may_differ(const ConfigDifference& difference, const ConfiguredCell& a,
+                const ConfiguredCell& b, const std::vector<std::string>& named) {
   if (difference.key == kSeed) return true;
   return std::ranges::any_of(named, [&](const std::string& key) {
-    return follows(difference.key, key) || is_missing_tier(difference, key);
+    return follows(difference.key, key) || (key == "policy" && is_missing_tier(difference, a, b));
   });
 }
 
@@ -56,7 +62,7 @@ std::string name_of(const ConfiguredCell& cell) {
 std::optional<ConfigDifference> first_incomparable(const ConfiguredCell& a, const ConfiguredCell& b,
                                                    const std::vector<std::string>& named) {
   for (ConfigDifference& difference : config_differences(a.config, b.config)) {
-    if (never_compared(difference.key) || !may_differ(difference, named)) return difference;
+    if (never_compared(difference.key) || !may_differ(difference, a, b, named)) return difference;
   }
   return std::nullopt;
 }

@@ -108,3 +108,28 @@ TEST_CASE("cells with other costs never count as those of the card, nor measured
   CHECK(measured.judge().verdict == Verdict::reproduced);
   CHECK_THAT(measured.report.band.at(0), Contains("of 0 decided numbers on sim"));
 }
+
+TEST_CASE("a policy with a tier of other costs is compared with one that has no tier") {
+  BandCourt court;
+  const support::TempDir folder;
+  court.report.claims = analysis::load_claims(
+      folder.write("page.toml",
+                   "[A]\nsays = \"a tier halves it\"\nsource = \"a page\"\n"
+                   "metric = \"jct_wall_mean_s\"\nexperiment = \"matrix-72\"\nwhere.jps = 3\n"
+                   "value.policy = \"lmcache\"\nbase.policy = \"fcfs\"\nhigh = 0.5\n"),
+      {});
+  for (const double scale : {1.0, 0.88, 1.12}) {
+    for (std::int64_t seed = 42; seed < 45; ++seed) {
+      Settings settings = {{"jps", whole(3)},
+                           {"policy", text("lmcache")},
+                           {"dram_gib", whole(16)},
+                           {"policy.host_memory", text("pinned")}};
+      if (scale != 1) settings["sim.tier_scale"] = scale;
+      court.archive.add(settings, scale > 1 ? 300 : 150, seed);
+    }
+  }
+  const analysis::ClaimRow& row = court.judge();
+  CHECK(row.ours.value == Approx(150.0 / 350));
+  CHECK(row.verdict == Verdict::undecided);
+  CHECK_THAT(row.reason, Contains("on an edge: with sim.tier_scale=1.12"));
+}

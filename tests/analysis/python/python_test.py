@@ -237,7 +237,7 @@ class Package(unittest.TestCase):
         looks_of_pages, theme = ((pages / name).read_text() for name in ("policy_looks.ts", "theme.css"))
         listed = re.search(r"POLICIES = \[(.*?)\]", looks_of_pages, re.DOTALL)[1]
         self.assertEqual(re.findall(r'"(\w+)"', listed), looks.POLICIES)
-        light = theme[:theme.index("data-theme")]
+        light = theme[:theme.index(":root[data-theme")]
         for name, colors in (("series", looks.COLORS), ("share", charts.SHARES)):
             self.assertEqual(re.findall(rf"--{name}-\d: (#\w+)", light), colors)
         variants = ["fcfs", "cpu_offload-16G", "cpu_offload-128G"]
