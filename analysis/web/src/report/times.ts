@@ -24,7 +24,10 @@ function cellText(store: Store): string {
   const cell = group?.cells[repeat] ?? group?.cells[0];
   const seed = cell ? `, seed ${cell.seed}` : "";
   const which = `repeat ${repeat + 1} of ${group?.repeats ?? 0}`;
-  return `${focus} at ${rateText(store.cellRate)}${seed} (${which})`;
+  const [archive, ...others] = store.report.archives;
+  const trace = cell && archive && others.length === 0
+    ? `; its trace: kvsweep trace ${archive.name} ${cell.index} --view` : "";
+  return `${focus} at ${rateText(store.cellRate)}${seed} (${which})${trace}`;
 }
 
 function timesOf(store: Store, variant: string): Times | undefined {
@@ -124,7 +127,7 @@ export function trafficChart(store: Store): Drawing {
   if (!times || !h2d || !d2h) return noSteps(store);
   if (!moves([...h2d, ...d2h])) {
     return nothing(`${store.state.focus} moved no KV between host and device here. ` +
-      "Policies with a host tier do: choose one above.");
+      "Policies with a host tier do: choose one as policy in detail.");
   }
   const t = middles(times.end, h2d.length);
   const color = meanings();
