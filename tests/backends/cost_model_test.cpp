@@ -181,8 +181,8 @@ TEST_CASE(
 
 TEST_CASE("measured exists where steps of the model were measured, and the error says what to do") {
   CHECK_NOTHROW(cost("measured", "h200-141gb"));
-  CHECK_THROWS_WITH(cost("measured", "h100-80gb"),
-                    Catch::Matchers::Contains("llama-3.1-8b on h100-80gb") &&
+  CHECK_THROWS_WITH(cost("measured", "l40s-48gb"),
+                    Catch::Matchers::Contains("llama-3.1-8b on l40s-48gb") &&
                         Catch::Matchers::Contains("kvsweep fit"));
   CHECK_THROWS_AS(cost("measured", "h200-141gb", "opt-13b"), engine::InputError);
 }
