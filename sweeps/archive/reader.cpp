@@ -48,9 +48,20 @@ ArchiveReader::ArchiveReader(ArchiveReader&&) noexcept = default;
 ArchiveReader& ArchiveReader::operator=(ArchiveReader&&) noexcept = default;
 
 void ArchiveReader::open() {
+  // Shards that a merge takes while they are read are in the archive that replaces this one. Merges
+  // are seconds apart, so that a few attempts suffice.
+  for (int attempt = 0; attempt < 5; ++attempt)
+    if (open_once()) return;
+}
+
+/// Returns whether every listed shard was still there.
+bool ArchiveReader::open_once() {
+  bool complete = true;
   // Shards are listed first: a shard that disappears before the archive is opened is merged in it.
   const std::vector<std::string> names = names_in(path_ + ".d");
-  source_ = std::make_unique<Source>(Source{open_archive_file(path_), {}});
+  Source opened{open_archive_file(path_), {}};
+  if (source_) replaced_.push_back(std::move(source_));
+  source_ = std::make_unique<Source>(std::move(opened));
   try {
     // HDF5 reads zeros for a chunk that a damaged index hides.
     check_chunk_indices(source_->archive.file.get());
@@ -70,9 +81,10 @@ void ArchiveReader::open() {
     } catch (const ArchiveDamaged&) {
       // Damaged: its driver will run the cell again.
     } catch (const FileError&) {
-      // Merged since the listing; the next reader sees it.
+      complete = false;  // merged since the listing
     }
   }
+  return complete;
 }
 
 const std::vector<CellRecord>& ArchiveReader::cells() const { return source_->archive.index.cells; }

@@ -23,7 +23,7 @@ class ArchiveReader {
   ArchiveReader(ArchiveReader&&) noexcept;
   ArchiveReader& operator=(ArchiveReader&&) noexcept;
 
-  /// Every planned cell, in plan order.
+  /// Every planned cell, in plan order. The records live as long as the reader.
   const std::vector<CellRecord>& cells() const;
   const std::string& sweep_name() const;
   const std::string& spec_text() const;
@@ -44,10 +44,12 @@ class ArchiveReader {
  private:
   struct Source;
   void open();
+  bool open_once();
 
   std::string path_;
   std::unique_ptr<Source> source_;
-  std::vector<bool> in_shard_;  // by row
+  std::vector<std::unique_ptr<Source>> replaced_;  // callers may still point to their records
+  std::vector<bool> in_shard_;                     // by row
   int n_shards_ = 0;
 };
 

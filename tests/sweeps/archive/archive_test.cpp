@@ -377,8 +377,12 @@ TEST_CASE("a reader goes on with a cell whose shard is merged while it reads", "
   world.commit(0);
   ArchiveReader reader(world.path());
   CHECK(reader.shards() == 1);
+  const CellRecord& record = reader.cells()[0];
+  const std::string label = record.label;
   world.archive().merge();
   CHECK(reader.load(0).result.steps.rows() == 20);
+  CHECK(&reader.cells()[0] != &record);  // callers may still point to the earlier records
+  CHECK(record.label == label);
 }
 
 TEST_CASE("the archive of a sweep can be replaced while HDF5 readers hold it open", "[archive]") {
