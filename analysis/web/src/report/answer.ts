@@ -16,6 +16,21 @@ function cautions({ archives, regimes }: Report): string[] {
   ].filter((each) => each !== false);
 }
 
+const IDLE_SHOWN = 6;
+
+/** Mechanisms that did nothing: a sweep of many settings has hundreds, and the first are shown. */
+function idleNotes(idle: string[]): HTMLElement[] {
+  const note = (each: string) => h("p", { class: "small warn" }, `${each}.`);
+  const more = idle.slice(IDLE_SHOWN);
+  return [
+    ...idle.slice(0, IDLE_SHOWN).map(note),
+    ...(more.length > 0
+      ? [h("details", { class: "fold" },
+        h("summary", {}, `${more.length} more of what did nothing`), ...more.map(note))]
+      : []),
+  ];
+}
+
 export function answerSection(report: Report): HTMLElement {
   const { answer, declared, why, idle, commands, archives } = report;
   const asked = questionsOf(archives).map((each) => h("p", { class: "question" }, each));
@@ -33,7 +48,7 @@ export function answerSection(report: Report): HTMLElement {
         "What would tell the rest (run these, and give all archives to the report):"),
       ...commands.map((each) => h("pre", { class: "command" }, each)),
       ...cautions(report).map((each) => h("p", { class: "warn" }, each)),
-      ...idle.map((each) => h("p", { class: "small warn" }, `${each}.`)),
+      ...idleNotes(idle),
     ];
   return section("answer", "Answer", ...asked, ...answers);
 }

@@ -45,6 +45,9 @@ function topOf(store: Store, side: Side) {
   return highestTurn(places, store.state.at, turnsShown(store), store.state.hidden);
 }
 
+/** Whether two cards can show different sizes of host memory. */
+const hasSizes = (panels: Panel[]): boolean => panels.some((panel) => dramSizes(panel).length > 1);
+
 const sizesDiffer = (store: Store): boolean =>
   SIDES.some((side) => sizeOn(store, side, "less") !== sizeOn(store, side, "more"));
 
@@ -72,6 +75,7 @@ function latencyCard(store: Store, side: Side, place: Place): Card {
 
 function latencyControls(store: Store): HTMLElement {
   const { panels } = store.report;
+  const isOne = panels.length === 1, sized = hasSizes(panels);
   const choices = (at: number[]) => at.map((i) => {
     const panel = panels[i] as Panel;
     return { value: String(i), text: `${panelName(panel)}: ${panel.kind}` };
@@ -84,20 +88,23 @@ function latencyControls(store: Store): HTMLElement {
     panelAt(store, "left").rates.map((value) => ({ value, text: rateText(value) }));
   return h("div", { class: "controls" },
     // Kinds are never mixed: the right card follows the left one's kind.
-    select(store, "left GPU", () => choices(panels.map((_, i) => i)),
+    select(store, isOne ? "GPU" : "left GPU", () => choices(panels.map((_, i) => i)),
       () => String(store.state.left), (value) => store.set({ left: Number(value), right: -1 })),
-    select(store, "right GPU", () => choices(sameKind(store.report, store.state.left)),
+    !isOne && select(store, "right GPU", () => choices(sameKind(store.report, store.state.left)),
       () => String(store.state.right), (value) => store.set({ right: Number(value) })),
-    select(store, "less host memory", sizes, () => store.state.less, (less) => store.set({ less })),
-    select(store, "more host memory", sizes, () => store.state.more, (more) => store.set({ more })),
+    sized && select(store, "less host memory", sizes, () => store.state.less, (less) => store.set({ less })),
+    sized && select(store, "more host memory", sizes, () => store.state.more, (more) => store.set({ more })),
     select(store, "rate", rates, () => store.state.at, (at) => store.set({ at })),
     check(store, "all turns", "all_turns"),
     policyToggles(store));
 }
 
+/** No card without a chart: a sweep of one GPU has no right side, one size of memory no second row. */
 export function latencySection(store: Store): Card {
-  const cards = PLACES.flatMap((place) => SIDES.map((side) => latencyCard(store, side, place)));
-  const element = section("latency", "Latency by turn, on two GPUs with two sizes of host memory",
+  const { panels } = store.report;
+  const sides = SIDES.slice(0, panels.length), places = PLACES.slice(0, hasSizes(panels) ? 2 : 1);
+  const cards = places.flatMap((place) => sides.map((side) => latencyCard(store, side, place)));
+  const element = section("latency", "Latency by turn",
     latencyControls(store),
     h("div", { class: "two" }, ...cards.map((card) => card.element)));
   return { element, refresh: () => cards.forEach((card) => card.refresh()) };

@@ -62,7 +62,7 @@ function cardOf(chart: StudyChart, panel: StudyPanel, id: string): Card {
 function studySection(study: string, charts: StudyChart[]): Card {
   const cards = charts.flatMap((chart, at) =>
     chart.panels.map((panel, k) => cardOf(chart, panel, `study-${study}-${at}-${k}`)));
-  const element = h("section", { class: "study", "aria-label": `Figures of ${study}` },
+  const element = h("section", { class: "study", id: `figures-${study}`, "aria-label": `Figures of ${study}` },
     h("h2", {}, `Figures: ${study}`),
     h("p", { class: "small muted" }, "Filled: what the cells of these archives gave, median over the repeats. ",
       "Hollow or dashed: published values. EXTERNAL: results of other programs."),
