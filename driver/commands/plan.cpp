@@ -1,5 +1,11 @@
 #include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
 
+#include "analysis/answer/answer.hpp"
+#include "analysis/answer/effects.hpp"
+#include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
@@ -17,6 +23,17 @@ int print_repeats_needed(const Plan& plan, const Options& options) {
   return kOk;
 }
 
+/// The runs that would tell why the best policies of the archive are fast, as `run` names them.
+void print_ablations(const sweep::ArchiveReader& archive, const Options& options) {
+  const std::vector<analysis::ConfiguredCell> cells = selected_cells(archive.cells(), options);
+  const auto rows = analysis::arrange(analysis::with_results(cells));
+  const auto regimes = analysis::regimes_of(rows, analysis::kAnswerFigure);
+  const std::string command = "run" + options.command_line.substr(std::string_view("plan").size());
+  for (const analysis::Ablation& each : analysis::missing_ablations(rows, regimes))
+    std::cout << "what would tell: "
+              << analysis::terminal_text(analysis::ablation_command(each, command)) << '\n';
+}
+
 }  // namespace
 
 int plan(const Options& options) {
@@ -24,16 +41,18 @@ int plan(const Options& options) {
   if (options.power) return print_repeats_needed(plan, options);
   const PlanRules rules{options.retry_quarantined, options.node_memory_gib};
   PlanReport report;
+  std::optional<sweep::ArchiveReader> archive;
   if (options.archive) {
     const std::string path = options.archive->string();
-    const sweep::ArchiveReader archive = open_archive(path);
-    const PlanHistory history(archive, path, plan.spec.name);
+    archive.emplace(open_archive(path));
+    const PlanHistory history(*archive, path, plan.spec.name);
     report = report_plan(plan, rules, &history);
   } else {
     report = report_plan(plan, rules);
   }
   print_keys_without_effect(plan, std::cerr);
   options.json ? print_plan_json(plan, report, std::cout) : print_plan(plan, report, std::cout);
+  if (archive && !options.json) print_ablations(*archive, options);
   return kOk;
 }
 
