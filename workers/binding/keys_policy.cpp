@@ -1,6 +1,6 @@
 #include "workers/binding/key_rows.hpp"
 #include "workers/policies/estimators/factory.hpp"
-#include "workers/policies/factory.hpp"
+#include "workers/policies/names.hpp"
 
 namespace worker {
 namespace {
