@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "workers/engine/cache/kv_cache.hpp"
+#include "workers/engine/base/ids.hpp"
+#include "workers/engine/cache/config.hpp"
 #include "workers/engine/scheduler/config.hpp"
 
 namespace worker {
