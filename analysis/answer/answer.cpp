@@ -192,4 +192,11 @@ Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contra
           explain(rows, regimes), idle_mechanisms(rows)};
 }
 
+std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run) {
+  std::vector<std::string> commands;
+  for (const Ablation& each : missing_ablations(rows, regimes_of(rows, kAnswerFigure)))
+    commands.push_back(ablation_command(each, run));
+  return commands;
+}
+
 }  // namespace analysis

@@ -59,6 +59,10 @@ struct Answer {
 /// By kAnswerFigure.
 Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts = {});
 
+/// The commands that run what would tell why the best policies are fast, from the command that ran
+/// the sweep: those of missing_ablations() of effects.hpp.
+std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run);
+
 std::vector<std::string> answer_lines(std::span<const Regime> regimes);
 std::string answer_heading(std::span<const Regime> regimes);
 

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "analysis/answer/answer.hpp"
-#include "analysis/answer/effects.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
@@ -27,11 +26,9 @@ int print_repeats_needed(const Plan& plan, const Options& options) {
 void print_ablations(const sweep::ArchiveReader& archive, const Options& options) {
   const std::vector<analysis::ConfiguredCell> cells = selected_cells(archive.cells(), options);
   const auto rows = analysis::arrange(analysis::with_results(cells));
-  const auto regimes = analysis::regimes_of(rows, analysis::kAnswerFigure);
   const std::string command = "run" + options.command_line.substr(std::string_view("plan").size());
-  for (const analysis::Ablation& each : analysis::missing_ablations(rows, regimes))
-    std::cout << "what would tell: "
-              << analysis::terminal_text(analysis::ablation_command(each, command)) << '\n';
+  for (const std::string& each : analysis::commands_that_tell(rows, command))
+    std::cout << "what would tell: " << analysis::terminal_text(each) << '\n';
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "analysis/answer/answer.hpp"
-#include "analysis/answer/effects.hpp"
 #include "analysis/cell/cell_summary.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
@@ -172,10 +171,8 @@ void print_answer(std::span<const sweep::CellRecord> records,
   print_some(answer.declared, "  declared: ");
   print_some(answer.lines, "  ");
   print_some(answer.why, "why: ");
-  const auto regimes = analysis::regimes_of(rows, analysis::kAnswerFigure);
-  for (const analysis::Ablation& each : analysis::missing_ablations(rows, regimes))
-    std::cout << "what would tell: "
-              << analysis::terminal_text(analysis::ablation_command(each, command)) << '\n';
+  for (const std::string& each : analysis::commands_that_tell(rows, command))
+    std::cout << "what would tell: " << analysis::terminal_text(each) << '\n';
   print_some(answer.idle, "note: ");
   std::cout << '\n';
 }

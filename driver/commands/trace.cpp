@@ -50,19 +50,13 @@ int write_in_format(const Options& options, const sweep::CellResult& result) {
   if (!options.trace_parts.empty())
     throw UsageError("--format takes the whole trace, without --steps, --events or --requests");
   const bool is_perfetto = *options.format == "perfetto";
-  const auto write = [&](std::ostream& out) {
+  write_output(options, [&](std::ostream& out) {
     if (is_perfetto) return analysis::write_perfetto(result, out);
     analysis::write_steps(result, out);
     analysis::write_events(result, out);
     analysis::write_requests(result, out);
-  };
-  if (!options.output) {
-    write(std::cout);
-    return kOk;
-  }
-  analysis::NewFile file(*options.output);
-  file.fill(write);
-  file.commit();
+  });
+  if (!options.output) return kOk;
   std::cout << "Trace: " << analysis::terminal_text(options.output->string())
             << (is_perfetto ? ", open it at ui.perfetto.dev\n" : "\n");
   return kOk;

@@ -1,7 +1,7 @@
-#include <fstream>
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
+#include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/plan.hpp"
@@ -29,21 +29,12 @@ int with_first_cell(const Options& options, Use use) {
 /// Writes the workload of a sweep, or another trace.
 int convert(const Options& options) {
   const std::string& from = options.arguments.front();
-  std::ofstream file;
-  if (options.output) {
-    file.open(*options.output);
-    if (!file) throw UsageError(options.output->string() + ": cannot be written");
-  }
-  std::ostream& out = options.output ? file : std::cout;
-  if (from.ends_with(".toml")) {
+  write_output(options, [&](std::ostream& out) {
+    if (!from.ends_with(".toml")) return worker::write_trace(from, *options.to, out);
     with_first_cell(options, [&](const worker::ExperimentConfig& config) {
       worker::write_workload(config, *options.to, out);
     });
-  } else {
-    worker::write_trace(from, *options.to, out);
-  }
-  out.flush();
-  if (!out) throw std::runtime_error("the trace could not be written completely");
+  });
   return kOk;
 }
 

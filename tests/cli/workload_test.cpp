@@ -84,3 +84,16 @@ TEST_CASE("workload escapes control characters in names from files") {
   CHECK_THAT(budget.out, Contains(R"(job \x1b[2J, )"));
   CHECK(budget.out.find('\x1b') == std::string::npos);
 }
+
+TEST_CASE("a trace may be written over the file that it is read from") {
+  const Program program;
+  program.write("rows.jsonl",
+                R"({"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [1, 2]})"
+                "\n");
+  const Outcome outcome =
+      program.run({"workload", "--to", "mooncake", "rows.jsonl", "-o", "rows.jsonl"});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK(program.run({"workload", "--check", "rows.jsonl"}).exit_code == 0);
+  CHECK(program.run({"workload", "--to", "mooncake", "rows.jsonl", "-o", "no/x"}).exit_code == 2);
+}
