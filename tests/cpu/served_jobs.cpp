@@ -104,8 +104,10 @@ std::string decisions_of(const engine::StepTrace& trace, const Names& names) {
   return text.str();
 }
 
-engine::EngineConfig with_prefetch(engine::EngineConfig config, engine::PrefetchPolicy* prefetch) {
+engine::EngineConfig with_forecasts(engine::EngineConfig config, engine::PrefetchPolicy* prefetch,
+                                    engine::ReturnForecast* eviction) {
   config.tier.prefetch = prefetch;
+  config.next_use = eviction;
   return config;
 }
 
@@ -121,8 +123,9 @@ class Service {
         order_(policies::make_order(serving.policy)),
         retention_(policies::make_retention(serving.policy)),
         prefetch_(policies::make_prefetch(serving.policy)),
-        engine_(with_prefetch(serving.engine, prefetch_.get()), clock_, backend, *order_,
-                *retention_, sink_, copier) {
+        eviction_(policies::make_eviction(serving.policy)),
+        engine_(with_forecasts(serving.engine, prefetch_.get(), eviction_.get()), clock_, backend,
+                *order_, *retention_, sink_, copier) {
     for (std::size_t j = 0; j < jobs.size(); ++j) clients_[j].arrival = jobs[j].arrival;
   }
 
@@ -223,6 +226,7 @@ class Service {
   std::unique_ptr<engine::QueueOrder> order_;
   std::unique_ptr<engine::RetentionPolicy> retention_;
   std::unique_ptr<engine::PrefetchPolicy> prefetch_;
+  std::unique_ptr<engine::ReturnForecast> eviction_;
   engine::Engine engine_;
 };
 

@@ -23,6 +23,7 @@ const std::vector<const char*> kPreemptions = {"as shipped", "recompute", "swap"
                                                "adaptive"};
 const std::vector<const char*> kSchedulers = {"v1", "prefill_first", "mixed", "chunked"};
 const std::vector<const char*> kStores = {"eager", "lazy"};
+const std::vector<const char*> kEvictions = {"lru", "partial_first", "next_use", "oracle"};
 
 template <class T>
 const T& any_of(Dice& dice, const std::vector<T>& values) {
@@ -59,6 +60,7 @@ support::Cell cell_of(const Way& way, const Target& target, Dice& dice) {
   cell.without("jps").set("workload.kind", "fixed").set("workload.prompt", 8);
   set_policy(cell, way, block, pool, dice);
   set_engine(cell, way, block, pool, dice);
+  cell.set("policy.eviction", way.eviction);
   return cell;
 }
 
@@ -67,6 +69,8 @@ bool contradicts(const std::string& refusal) {
   const auto says = [&](const char* words) { return refusal.find(words) != std::string::npos; };
   return says("swaps into host memory of its own and cannot go with tier") ||
          says("must be \"v1\" with policy.layout \"contiguous\"") ||
+         says("must be \"lru\" with policy.prefetch") ||
+         says("must be \"lru\" or \"partial_first\" with policy.store") ||
          says("needs policy.tier \"offload\" and policy.store \"eager\"");
 }
 
@@ -83,7 +87,8 @@ std::optional<worker::ExperimentConfig> config_of(const Way& way, const Target& 
 }
 
 Way random_way(const std::string& policy, Dice& dice) {
-  return {policy, any_of(dice, kPreemptions), any_of(dice, kSchedulers), any_of(dice, kStores)};
+  return {policy, any_of(dice, kPreemptions), any_of(dice, kSchedulers), any_of(dice, kStores),
+          any_of(dice, kEvictions)};
 }
 
 void play(Bench& bench, const Serving& serving, Outcomes& outcomes) {

@@ -62,7 +62,7 @@ class EngineRun {
   static EngineWorldConfig engine_config(const FuzzCase& fuzz) {
     EngineWorldConfig config{{fuzz.config.kv, fuzz.config.scheduler, fuzz.config.tier},
                              fuzz.config.policy};
-    auto& [kv, s, tier] = config.engine;
+    auto& [kv, s, tier, next_use] = config.engine;
     // The engine requires room for a sequence of any permitted length.
     kv.num_blocks = std::max(kv.num_blocks, 2 + s.max_model_len / kv.block_size);
     return config;

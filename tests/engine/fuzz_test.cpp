@@ -52,6 +52,7 @@ naive::Config naive_config(const WorldConfig& config) {
   return {.num_blocks = kv.num_blocks,
           .block_size = kv.block_size,
           .prefix_caching = kv.prefix_caching,
+          .partial_blocks_first = kv.partial_blocks_first,
           .token_budget = s.max_num_batched_tokens,
           .max_num_seqs = s.max_num_seqs,
           .max_model_len = s.max_model_len,
@@ -142,6 +143,20 @@ TEST_CASE("the random workloads reach every rule", "[fuzz]") {
 
 TEST_CASE("every decision equals that of a naive model of the rules", "[fuzz]") {
   require_all_pass({"fcfs", "priority"}, Retained::nothing, play_beside_naive_model);
+}
+
+TEST_CASE("evicting what is used last keeps the invariants and computes what it reads", "[fuzz]") {
+  for_each_seed(2000, [](std::uint64_t seed) {
+    const auto retained = seed % 4 == 0 ? Retained::pins : Retained::nothing;
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    if (seed % 3 == 0) add_tier(fuzz, seed);
+    add_eviction(fuzz, seed);
+    try {
+      play(fuzz);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
+  });
 }
 
 TEST_CASE("job order keeps the invariants, makes progress and computes what it reads", "[fuzz]") {

@@ -145,7 +145,10 @@ bool Model::allocate(Request& request, int num_tokens, const std::vector<int>& h
 void Model::free(Request& request) {
   std::ranges::reverse(request.table);
   for (const int block : request.table) {
-    if (--refs_[block] == 0) free_.push_back(block);
+    if (--refs_[block] > 0) continue;
+    const bool cached =
+        std::ranges::find(cached_, block, &std::pair<Content, int>::second) != cached_.end();
+    free_.insert(config_.partial_blocks_first && !cached ? free_.begin() : free_.end(), block);
   }
   request.table.clear();
   request.cached_blocks = 0;

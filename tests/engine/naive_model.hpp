@@ -12,6 +12,7 @@ struct Config {
   int num_blocks;  // including the null block 0
   int block_size;
   bool prefix_caching;
+  bool partial_blocks_first;
   int token_budget;
   int max_num_seqs;
   int max_model_len;

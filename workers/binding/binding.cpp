@@ -137,6 +137,7 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
   config.workload = bind_workload(in, config, arrival_seed, vocabulary);
   config.policy_name = in.text("policy");
   config.policy = bind_policy(in, config.engine);
+  config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first";
   config.link = bind_tier(in, config);
   config.access_log = bind_access_log(in, config);
   return config;
@@ -151,6 +152,18 @@ void check_order(const ParamBinder& in, const ExperimentConfig& config) {
   // Among equals the oldest is preempted: two long prefills would evict each other forever.
   in.fail("policy.order",
           "needs engine.reserve_full_sequence, since equal requests could starve each other");
+}
+
+void check_eviction(const ParamBinder& in, const ExperimentConfig& config) {
+  const std::string& eviction = config.policy.eviction;
+  const bool ranked = eviction == "next_use" || eviction == "oracle";
+  if (ranked && config.policy.prefetch != "none")
+    in.fail("policy.eviction", "must be \"lru\" with policy.prefetch, which ranks KV itself");
+  if (ranked && config.engine.tier.kind == engine::TierKind::offload &&
+      config.engine.tier.store_mode == engine::StoreMode::lazy)
+    in.fail("policy.eviction",
+            "must be \"lru\" or \"partial_first\" with policy.store \"lazy\", which stores what is "
+            "evicted next in that order");
 }
 
 void check_prefetch(const ParamBinder& in, const ExperimentConfig& config) {
@@ -204,6 +217,7 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   in.record("engine_abi", engine_abi(bound.config));
   const std::optional<Infeasible> problem = infeasible(bound.config);
   check_order(in, bound.config);
+  check_eviction(in, bound.config);
   check_prefetch(in, bound.config);
   in.reject_unknown();
   if (backend == "sim") record_constants(in, bound.config);

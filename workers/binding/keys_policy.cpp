@@ -7,10 +7,12 @@ namespace {
 
 constexpr const char* kWherePinned = "policy.retention = pin";
 constexpr const char* kWhereKept = "policy.retention = pin|infercept";
+constexpr const char* kWhereEstimated =
+    "policy.retention = pin|infercept or policy.eviction = next_use";
 constexpr const char* kWhereFixed = "policy.retention = pin; policy.ttl_rule = fixed";
 constexpr const char* kWhereForecast =
     "policy.error_bias != 1 or policy.error_sigma != 0; "
-    "policy.retention = pin|infercept or policy.prefetch != none";
+    "policy.retention = pin|infercept or policy.prefetch != none or policy.eviction = next_use";
 
 std::vector<KeyRow> rows_of_order() {
   return {
@@ -60,6 +62,15 @@ std::vector<KeyRow> rows_of_retention() {
        .says = "What happens to a finished turn's KV while its tool runs: left to the prefix "
                "cache (free), pinned for a time to live (pin), or kept, dropped or swapped by "
                "least waste (infercept)."},
+      {.name = "policy.eviction",
+       .type = OneOf{policies::eviction_names()},
+       .fallback = value("lru"),
+       .where = "policy.layout = paged",
+       .neutral = "lru",
+       .says =
+           "Which unreferenced KV on the GPU is evicted first: the blocks released first (lru), "
+           "the same after blocks without content (partial_first), the KV that is used last by "
+           "policy.estimator (next_use) or by the true return of each job (oracle)."},
       {.name = "policy.ttl_rule",
        .type = OneOf{policies::ttl_rule_names()},
        .fallback = value("fixed"),
@@ -111,7 +122,7 @@ std::vector<KeyRow> rows_of_forecasts() {
       {.name = "policy.estimator",
        .type = OneOf{policies::estimator_names()},
        .fallback = value("tool_mean"),
-       .where = kWhereKept,
+       .where = kWhereEstimated,
        .neutral = "tool_mean",
        .says = "Forecast of how long a tool runs, from past calls of the tool (tool_mean, "
                "tool_cdf, lognormal), the client's hint or the true time (oracle)."},
@@ -120,7 +131,8 @@ std::vector<KeyRow> rows_of_forecasts() {
        .fallback = value("100"),
        .unit = "calls",
        .where = "policy.estimator = tool_cdf or policy.prefetch = tool_cdf; "
-                "policy.retention = pin|infercept or policy.prefetch != none",
+                "policy.retention = pin|infercept or policy.prefetch != none or "
+                "policy.eviction = next_use",
        .says = "A tool's own distribution is used once more than this many calls of it are "
                "known; until then that of all tools."},
       {.name = "policy.error_bias",

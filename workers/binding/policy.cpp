@@ -43,6 +43,7 @@ policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& 
   policies::PolicyConfig policy;
   bind_order(in, policy);
   policy.retention = in.text("policy.retention");
+  policy.eviction = in.text("policy.eviction");
   bind_ttl(in, policy);
   policy.prefetch = in.text("policy.prefetch");
   policy.scoring = in.text("policy.scoring");

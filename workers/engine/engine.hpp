@@ -1,6 +1,7 @@
 #pragma once
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "workers/engine/base/clock.hpp"
@@ -58,6 +59,7 @@ class Engine {
   KvCache kv_;
   Pins pins_;
   std::unique_ptr<HostTier> tier_;
+  std::optional<NextUse> next_use_;
   Scheduler scheduler_;
   StepPlan plan_;
   StepTrace trace_;

@@ -24,6 +24,7 @@ struct ReloadCost {
 struct PolicyConfig {
   std::string order = "fcfs";
   std::string retention = "free";
+  std::string eviction = "lru";
 
   VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl
   int max_active_programs = 0;                    // most active jobs; 0: no limit

@@ -15,6 +15,9 @@ namespace policies {
 std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config);
 std::unique_ptr<engine::RetentionPolicy> make_retention(const PolicyConfig& config);
 std::unique_ptr<TtlRule> make_ttl_rule(const PolicyConfig& config);
+/// By which KV is evicted that is used last. Null for the evictions lru and partial_first, which
+/// look at no forecast.
+std::unique_ptr<engine::ReturnForecast> make_eviction(const PolicyConfig& config);
 /// Null when nothing is prefetched.
 std::unique_ptr<engine::PrefetchPolicy> make_prefetch(const PolicyConfig& config);
 

@@ -56,13 +56,8 @@ class Predictive final : public engine::PrefetchPolicy {
 
   bool can_predict(JobId job) const override { return calls_.forecast(job).has_value(); }
 
-  /// Without a forecast, assumes the mean over all tools.
   Nanos returns_by(JobId job, double probability, Nanos now) const override {
-    const auto forecast = calls_.forecast(job);
-    const GapForecast gap =
-        forecast ? *forecast : GapForecast::exponential(calls_.mean(), Evidence::prior);
-    const Nanos elapsed = now - calls_.started(job);
-    return now - elapsed + gap.quantile_after(elapsed, probability);
+    return calls_.returns_by(job, probability, now);
   }
 
   double recompute_s(int context_tokens, int missing_tokens) const override {

@@ -56,6 +56,28 @@ TEST_CASE("the least recently freed sequence is evicted first and its prefix las
   CHECK(world.kv.num_free() == 7);
 }
 
+TEST_CASE("with partial blocks first no content is evicted while a block without any is free") {
+  // Of two sequences of a full and a partial block each, the second takes the partial block of the
+  // first, and an allocation of two blocks then destroys nothing.
+  const auto free_list_with = [](bool partial_first) {
+    KvWorld world({.num_blocks = 5, .block_size = 4, .partial_blocks_first = partial_first});
+    world.free(world.admitted(tokens(6)));
+    world.free(world.admitted(tokens(6, 1)));
+    return world.free_list();
+  };
+  CHECK(free_list_with(false) == Ids{2, 1, 4, 3});
+  CHECK(free_list_with(true) == Ids{3, 4, 1, 2});
+  const auto evicted_with = [](bool partial_first) {
+    KvWorld world({.num_blocks = 5, .block_size = 4, .partial_blocks_first = partial_first});
+    world.free(world.admitted(tokens(6)));
+    world.free(world.admitted(tokens(6, 1)));
+    world.admitted(tokens(8, 2));
+    return world.kv.evictions().size();
+  };
+  CHECK(evicted_with(false) == 1);
+  CHECK(evicted_with(true) == 0);
+}
+
 TEST_CASE("a request never evicts its own hits", "[P3]") {
   KvWorld world(3);
   auto& r0 = world.admitted(tokens(16));

@@ -81,6 +81,15 @@ void add_pins(Dice& dice, policies::PolicyConfig& policy) {
       dice.any({engine::PressureVictim::latest_job, engine::PressureVictim::latest_deadline});
 }
 
+/// The true gaps, in steps of 10 ms.
+policies::GapSource gaps_of(const FuzzCase& fuzz) {
+  return [jobs = fuzz.jobs](engine::JobId job, int turn) {
+    const auto& turns = jobs[engine::index(job)].turns;
+    const auto next = static_cast<std::size_t>(turn) + 1;
+    return next < turns.size() ? milliseconds(10 * (1 + turns[next].gap_steps)) : engine::Nanos{-1};
+  };
+}
+
 }  // namespace
 
 FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> orders,
@@ -93,6 +102,7 @@ FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> o
   fuzz.config.policy.victim =
       dice.any({policies::VictimRule::last_unpinned, policies::VictimRule::latest_job});
   if (retained == Retained::pins) add_pins(dice, fuzz.config.policy);
+  fuzz.config.kv.partial_blocks_first = dice.one_in(3);
   return fuzz;
 }
 
@@ -129,13 +139,17 @@ void add_prefetch(FuzzCase& fuzz, std::uint64_t seed) {
   estimator.enough_calls = dice.between(0, 3);
   estimator.error.bias = dice.any({1.0, 0.1, 10.0});
   estimator.error.sigma = dice.any({0.0, 0.5, 2.0});
-  const auto jobs = fuzz.jobs;
-  estimator.truth = [jobs](engine::JobId job, int turn) {
-    const auto& turns = jobs[engine::index(job)].turns;
-    const auto next = static_cast<std::size_t>(turn) + 1;
-    return next < turns.size() ? milliseconds(10 * (1 + turns[next].gap_steps)) : engine::Nanos{-1};
-  };
+  estimator.truth = gaps_of(fuzz);
   estimator.hints = estimator.truth;
+}
+
+void add_eviction(FuzzCase& fuzz, std::uint64_t seed) {
+  Dice dice(seed * 15485863);
+  policies::PolicyConfig& policy = fuzz.config.policy;
+  policy.eviction = dice.any({"next_use", "oracle"});
+  policy.estimator.name = dice.any({"tool_mean", "tool_cdf", "lognormal"});
+  policy.estimator.truth = gaps_of(fuzz);
+  fuzz.config.tier.store_mode = engine::StoreMode::eager;
 }
 
 std::string describe(const FuzzCase& fuzz) {
@@ -155,6 +169,8 @@ std::string describe(const FuzzCase& fuzz) {
   add("reserve", s.reserve_full_sequence);
   add("jobs", fuzz.jobs.size());
   add("tier", static_cast<int>(tier.kind));
+  add("partial blocks first", kv.partial_blocks_first);
+  text += ", eviction " + policy.eviction;
   text += ", prefetch " + policy.prefetch + " " + policy.scoring;
   return text;
 }

@@ -60,6 +60,9 @@ void add_tier(FuzzCase& fuzz, std::uint64_t seed);
 /// Adds prefetching with a possibly wrong estimator, over an eager offload tier.
 void add_prefetch(FuzzCase& fuzz, std::uint64_t seed);
 
+/// Evicts the KV that is used last, by a forecast or by the truth.
+void add_eviction(FuzzCase& fuzz, std::uint64_t seed);
+
 std::string describe(const FuzzCase& fuzz);
 
 }  // namespace support

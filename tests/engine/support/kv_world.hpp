@@ -12,7 +12,8 @@ namespace support {
 class KvWorld {
  public:
   explicit KvWorld(int num_blocks, int block_size = 16, bool prefix_caching = true)
-      : kv({num_blocks, block_size, prefix_caching}) {}
+      : KvWorld(engine::KvConfig{num_blocks, block_size, prefix_caching}) {}
+  explicit KvWorld(const engine::KvConfig& config) : kv(config) {}
 
   engine::Request& sequence(const Tokens& prompt, std::uint64_t salt = 0) {
     Stored& stored = sequences_.emplace_back();

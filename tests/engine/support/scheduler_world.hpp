@@ -115,6 +115,8 @@ class SchedulerWorld {
   engine::HostTier& tier;
 
  private:
+  std::unique_ptr<engine::ReturnForecast> forecast_;
+  std::optional<engine::NextUse> next_use_;
   engine::Scheduler scheduler_;
   engine::StepPlan plan_;
   std::deque<Client> clients_;

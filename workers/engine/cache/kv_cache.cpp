@@ -229,7 +229,7 @@ void KvCache::release_block(BlockId block) {
     lookup_.on_freed(block);
     const bool cached = cache_.contains(block);
     num_cached_free_ += cached ? 1 : 0;
-    if (!cached && eviction_order_ != nullptr) pool_.move_to_free_head(block);
+    if (!cached && config_.partial_blocks_first) pool_.move_to_free_head(block);
   } else {
     count_kept(block, 1);
   }

@@ -123,7 +123,10 @@ class KvCache {
 
   /// Evicts content in this order, and allocates blocks without content first. Without an order,
   /// the block released first is evicted first. Borrowed.
-  void set_eviction_order(EvictionOrder& order) { eviction_order_ = &order; }
+  void set_eviction_order(EvictionOrder& order) {
+    eviction_order_ = &order;
+    config_.partial_blocks_first = true;
+  }
   /// Makes the free block the next to be allocated.
   void move_to_free_head(BlockId block) { pool_.move_to_free_head(block); }
 

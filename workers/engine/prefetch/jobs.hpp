@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "workers/engine/base/request.hpp"
+#include "workers/engine/cache/block_watch.hpp"
 #include "workers/engine/step/transfer_queue.hpp"
 
 namespace engine {
@@ -32,7 +33,7 @@ struct Fetch {
 };
 
 /// A job between two turns, and what is cached of it.
-struct PausedJob {
+struct PausedJob : WatchedKv {
   JobId id{};
   JobPhase phase = JobPhase::unknown;
   int turn = 0;                      // the last finished turn
@@ -41,9 +42,7 @@ struct PausedJob {
   const Request* request = nullptr;  // back
   RequestId request_id{};
 
-  std::vector<BlockHash> hashes;  // of the full blocks of that turn
-  std::vector<BlockId> cached;    // the leading ones that are on the GPU
-  int stored = 0;                 // the host has none of them from this index on
+  int stored = 0;  // the host has none of its blocks from this index on
 
   Fetch fetch;
   int num_fetches = 0;     // in this gap

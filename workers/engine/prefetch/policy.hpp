@@ -1,5 +1,5 @@
 #pragma once
-#include "workers/engine/base/request.hpp"
+#include "workers/engine/step/return_forecast.hpp"
 
 namespace engine {
 
@@ -27,19 +27,10 @@ struct Scarcity {
 
 /// Predicts when jobs return and estimates what their KV is worth. The engine asks it, and decides
 /// when copies run and which blocks are evicted.
-class PrefetchPolicy {
+class PrefetchPolicy : public ReturnForecast {
  public:
-  virtual ~PrefetchPolicy() = default;
-  /// A turn has arrived: the job's tool, if one ran, has finished.
-  virtual void on_arrival(const Request& request) = 0;
-  /// The turn has finished, another follows, and its tool starts.
-  virtual void on_turn_finish(const Request& request, Nanos now) = 0;
-
   /// Whether the job's return can be predicted. Otherwise its KV is loaded only on demand.
   virtual bool can_predict(JobId job) const = 0;
-  /// The time by which the job's next turn arrives with this probability, in (0, 1), given that it
-  /// has not arrived by `now`. Never earlier than `now`.
-  virtual Nanos returns_by(JobId job, double probability, Nanos now) const = 0;
 
   /// Seconds to recompute the last `missing_tokens` tokens of a context of `context_tokens`.
   virtual double recompute_s(int context_tokens, int missing_tokens) const = 0;

@@ -131,7 +131,7 @@ StopReason V1Batching::start_load(Request& request, std::span<const BlockId> hit
   request.record_hits(on_gpu, tokens);
   request.num_computed_tokens = on_gpu + tokens;
   state_.tier.load(request, num_hits, state_.kv.blocks_for(request.num_computed_tokens) - num_hits);
-  state_.pins.on_admitted(request);
+  state_.on_admitted(request);
   return state_.await_copy(request, now);
 }
 
@@ -140,7 +140,7 @@ void V1Batching::admit(Request& request, Step& step, int num_tokens) {
   const bool was_loaded = request.status == RequestStatus::loaded;
   const bool fresh = request.num_preemptions == 0;
   state_.leave_queue(request);
-  if (!was_loaded) state_.pins.on_admitted(request);
+  if (!was_loaded) state_.on_admitted(request);
   state_.running.push_back(request);
   request.status = RequestStatus::running;
   request.no_more_loads = false;

@@ -24,6 +24,14 @@ class ToolCalls {
     if (engine::index(job) >= calls_.size()) return std::nullopt;
     return estimator_->forecast(calls_[engine::index(job)].call);
   }
+  /// The time by which the tool has returned with this probability, given that it runs at `now`.
+  /// Without a forecast, as if tools took their mean time.
+  engine::Nanos returns_by(engine::JobId job, double probability, engine::Nanos now) const {
+    const auto known = forecast(job);
+    const GapForecast gap = known ? *known : GapForecast::exponential(mean(), Evidence::prior);
+    const engine::Nanos elapsed = now - started(job);
+    return now - elapsed + gap.quantile_after(elapsed, probability);
+  }
   engine::Nanos started(engine::JobId job) const { return calls_.at(engine::index(job)).started; }
   /// Mean duration of all tools that have returned; 1 s before the first.
   engine::Nanos mean() const {
