@@ -17,21 +17,11 @@ constexpr std::string_view kSteps[] = {
     "h2d_bytes", "d2h_bytes",   "stop_reason", "host_blk_used", "host_blk_total", "n_loading"};
 constexpr std::string_view kJobs[] = {"id",         "t_arrive_s", "t_finish_s", "n_turns",
                                       "jct_wall_s", "queue_s",    "preemptions"};
-constexpr std::string_view kTurns[] = {"job",
-                                       "turn",
-                                       "t_arrive_s",
-                                       "prompt_tok",
-                                       "output_tok",
-                                       "cached_gpu_tok",
-                                       "cached_host_tok",
-                                       "recomputed_tok",
-                                       "queue_s",
-                                       "load_stall_s",
-                                       "recompute_s",
-                                       "prefill_s",
-                                       "decode_s",
-                                       "gap_s",
-                                       "tool"};
+constexpr std::string_view kTurns[] = {
+    "job",        "turn",         "agent",          "parent",          "t_arrive_s",
+    "prompt_tok", "output_tok",   "cached_gpu_tok", "cached_host_tok", "recomputed_tok",
+    "queue_s",    "load_stall_s", "recompute_s",    "prefill_s",       "decode_s",
+    "gap_s",      "tool"};
 constexpr std::string_view kEvents[] = {"step", "job", "kind", "blocks", "by_job", "deadline_s"};
 
 template <class Row, class Get>

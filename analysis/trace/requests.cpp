@@ -59,6 +59,8 @@ class RequestWriter {
     line_.key("req_id").raw(names_.request_of_row(row));
     line_.key("job_id").raw(names_.job_of_row(row));
     line_.key("turn").integer(count("turn"));
+    if (count("agent") > 0)
+      line_.key("agent").integer(count("agent")).key("parent").integer(count("parent"));
     line_.key("status").text(std::isnan(seconds("t_finish_s")) ? "unfinished" : "finished");
     add_numbers(kTurnTimes);
     add_tokens();

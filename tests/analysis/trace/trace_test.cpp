@@ -177,6 +177,16 @@ TEST_CASE("a request record holds the token counts of the turn") {
   CHECK(requests[0].at("is_last_step") == false);
 }
 
+TEST_CASE("a request record of a subagent names it and its parent") {
+  HandMadeCell cell = three_jobs();
+  cell.turns[3].agent = 2;
+  cell.turns[3].parent = 1;
+  const auto requests = lines_of(cell, write_requests, "request");
+  CHECK(requests[3].at("agent") == 2);
+  CHECK(requests[3].at("parent") == 1);
+  CHECK_FALSE(requests[0].contains("agent"));
+}
+
 TEST_CASE("a job record lists the turns of the job in their order") {
   HandMadeCell cell = three_jobs();
   std::swap(cell.turns[0], cell.turns[3]);

@@ -24,6 +24,30 @@ gap_s = 1.0
 [engine]
 kv_tokens = 160000
 `;
+/** Agents of two jobs: each spawns two subagents after its second turn, and one of these another one. */
+const AGENTS = ["a", "b"].flatMap((job) => {
+  const rows = [
+    ["0", "", [], 0], ["1", "", ["0"], 2000],
+    ["2", "search", ["1"], 0], ["3", "search", ["2"], 1500], ["4", "test", ["1"], 500], ["5", "test", ["4"], 1000],
+    ["6", "deep", ["3"], 0], ["7", "search", ["3", "6"], 500], ["8", "", ["1", "5", "7"], 0], ["9", "", ["8"], 3000],
+  ];
+  return rows.map(([id, agent, waits, wait], i) => ({
+    request_id: job + id, session_id: job, wait_for: waits.map((each) => job + each), delay_ms: wait, ...(agent && { agent }),
+    input_length: 2048, output_length: 60, hash_ids: [i, 1, 2, 3].map((each) => 1 + i * 100 + each + (job === "b" ? 10_000 : 0)),
+  }));
+});
+const AGENT_SWEEP = `schema = 1
+[sweep]
+name = "agents"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["continuum"]
+jps = [0.5]
+[workload]
+kind = "trace"
+path = "agents.jsonl"
+`;
 const place = new Workplace("viewer");
 let pages;
 let page;
@@ -161,6 +185,31 @@ test("a job is found by its name, and its waterfall, losses and link follow", as
   assert.match(await text(part("job-facts")), /swe-smith-like-00017[\s\S]*turns in[\s\S]*queue .* decode .* gap/);
   assert.ok(await page.locator(".waterfall canvas").isVisible());
   assert.match(await text(part("losses")), /Evicted by/);
+});
+
+test("subagents are drawn below the turn that spawned them", async () => {
+  place.write("agents.jsonl", AGENTS.map((row) => JSON.stringify(row)).join("\n"));
+  place.write("agents.toml", AGENT_SWEEP);
+  place.kvsweep("run", "agents.toml", "--archive", "agents.h5", "--jsonl", "agents");
+  place.kvsweep("trace", "agents.h5", "0", "--view", "-o", "agents.html");
+  const csvOf = async (where) => {
+    await ready(where);
+    const [download] = await Promise.all([where.waitForEvent("download"), where.locator(`${part("job-facts")} .csv`).click()]);
+    const rows = readFileSync(await download.path(), "utf8").trim().split("\r\n").slice(1);
+    return rows.map((row) => row.split(",").slice(0, 2).map(Number));
+  };
+  const tree = [[1, 0], [2, 0], [3, 1], [4, 1], [7, 3], [8, 1], [5, 2], [6, 2], [9, 0], [10, 0]];
+  const agents = await pages.open(place.path("agents.html"), "#job=a");
+  assert.deepEqual(await csvOf(agents), tree);
+  await agents.getByText("All jobs: what").click();
+  await drawn(agents);
+  assert.match(await agents.locator("canvas.lanes").getAttribute("aria-label"), /2 jobs/);
+  await shot("agents", agents);
+  await agents.close();
+  const lines = await pages.open(join(process.env.KVSWEEP_PAGES, "viewer.html"), "#job=a");
+  await lines.getByLabel("Open files of JSON lines").setInputFiles(["steps", "requests", "events"].map((kind) => place.path(`agents/cell-000.${kind}.jsonl`)));
+  assert.deepEqual(await csvOf(lines), tree);
+  await lines.close();
 });
 
 test("a long list of jobs grows when more are asked for", async () => {

@@ -32,8 +32,8 @@ export class Lines {
     return this;
   }
 
-  turn(request: string, arrive: number, finish: number): this {
-    this.lines.push({ event: "request", req_id: request, job_id: request.split(":")[0], arrival_time: arrive, finish_time: finish, queue_s: 0.5, decode_s: 1 });
+  turn(request: string, arrive: number, finish: number, more: object = {}): this {
+    this.lines.push({ event: "request", req_id: request, job_id: request.split(":")[0], arrival_time: arrive, finish_time: finish, queue_s: 0.5, decode_s: 1, ...more });
     return this;
   }
 

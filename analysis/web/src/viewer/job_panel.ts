@@ -184,6 +184,7 @@ function csvOf(view: JobView) {
   const column = <T extends string | number>(name: string, get: (turn: JobView["turns"][number]) => T) => ({ name, values: view.turns.map(get) });
   return [
     column("turn", (turn) => turn.number),
+    column("agent", (turn) => turn.agent),
     column("arrive_s", (turn) => turn.arrive),
     column("finish_s", (turn) => turn.finish),
     ...PARTS.map((part) => column(`${part}_s`, (turn) => turn.parts[part])),

@@ -1,3 +1,4 @@
+import { underParents } from "./agents";
 import type { Indexed } from "./indexed";
 import type { KvHistory } from "./kv_history";
 import { codesOf, kindOf, PARTS, reasonOf, shownTurn, type Part } from "./model";
@@ -14,6 +15,8 @@ export interface Loss {
 export interface TurnView {
   row: number; // of Turns
   number: number; // in its job, from 1
+  agent: number; // 0: the root
+  depth: number; // agents between its own and the root, its own included
   arrive: number;
   finish: number;
   prompt: number;
@@ -33,15 +36,16 @@ export interface JobView {
 
 const LOSSES = ["evict_gpu", "evict_host", "preempt", "drop", "swap_out"];
 
-/** The turns of a job in order, and the causes of its KV losses. */
+/** The turns of a job in order, those of subagents behind the turn that spawned them, and the causes of its KV losses. */
 export function viewJob(indexed: Indexed, job: number): JobView {
   const { jobs, turns } = indexed.trace;
-  const rows = [...indexed.turnsOfJob.of(job)].sort((a, b) => (turns.turn[a] as number) - (turns.turn[b] as number));
   return {
     id: jobs.id[job] ?? "?",
-    turns: rows.map((row) => ({
+    turns: underParents(turns, indexed.turnsOfJob.of(job)).map(({ row, depth }) => ({
       row,
       number: shownTurn(turns.turn[row] as number),
+      agent: turns.agent[row] as number,
+      depth,
       arrive: turns.arrive[row] as number,
       finish: turns.finish[row] as number,
       prompt: turns.prompt[row] as number,

@@ -12,7 +12,7 @@ const or = (value: number, otherwise: number): number => (Number.isNaN(value) ? 
 
 const STEP = ["number", "start", "duration", "tokens", "largest", "prefill", "decodes", "running", "waiting", "preempted",
   "used", "pinned", "cached", "empty", "toDevice", "toHost", "stop"] as const;
-const TURN = ["job", "turn", "arrive", "admit", "firstToken", "finish", "prompt", "output", "cachedGpu", "cachedHost",
+const TURN = ["job", "turn", "agent", "parent", "arrive", "admit", "firstToken", "finish", "prompt", "output", "cachedGpu", "cachedHost",
   "recomputed", ...PARTS] as const;
 const JOB = ["arrive", "finish", "turns", "jct", "queue", "preemptions"] as const;
 const SHARE = ["turn", "kind", "first", "count", "tokens", "before"] as const;
@@ -105,7 +105,7 @@ export class JsonlTrace {
     const told = colon > 0 ? Number(name.slice(colon + 1)) : NaN;
     const turn = Number.isInteger(told) ? told : (this.turnsOfJob[row] as number);
     this.turnsOfJob[row] = (this.turnsOfJob[row] as number) + 1;
-    const made = this.turns.add({ ...empty(TURN), job: row, turn });
+    const made = this.turns.add({ ...empty(TURN), job: row, turn, agent: 0, parent: 0 });
     this.tools.push("");
     this.turnOfRequest.set(name, made);
     return made;
@@ -234,6 +234,8 @@ export class JsonlTrace {
     const turn = this.turnRow(String(line["req_id"]), line["job_id"]);
     const set = (name: (typeof TURN)[number], value: number) => this.turns.set(turn, name, value);
     set("turn", or(number(line["turn"]), this.turns.get(turn, "turn")));
+    set("agent", or(number(line["agent"]), 0));
+    set("parent", or(number(line["parent"]), 0));
     set("arrive", this.time(line["arrival_time"]));
     set("admit", this.time(line["admit_time"]));
     set("firstToken", this.time(line["first_token_time"]));
@@ -344,8 +346,8 @@ export class JsonlTrace {
     const column = (name: (typeof TURN)[number]) => this.turns.numbers(name);
     const parts = Object.fromEntries(PARTS.map((part) => [part, column(part)])) as Turns["parts"];
     const [cachedGpu, cachedHost] = [column("cachedGpu"), column("cachedHost")];
-    return { n: this.turns.n, job: column("job"), turn: column("turn"), arrive: column("arrive"), admit: column("admit"),
-      firstToken: column("firstToken"), finish: column("finish"), prompt: column("prompt"), output: column("output"),
+    return { n: this.turns.n, job: column("job"), turn: column("turn"), agent: column("agent"), parent: column("parent"), arrive: column("arrive"),
+      admit: column("admit"), firstToken: column("firstToken"), finish: column("finish"), prompt: column("prompt"), output: column("output"),
       cachedGpu, cachedHost, recomputed: column("recomputed"), parts, tool: [...this.tools] };
   }
 

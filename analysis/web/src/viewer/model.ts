@@ -45,6 +45,8 @@ export interface Turns {
   n: number;
   job: Numbers; // row of Jobs
   turn: Numbers;
+  agent: Numbers; // number in its job; 0: the root
+  parent: Numbers; // the agent that spawned it
   arrive: Numbers;
   admit: Numbers;
   firstToken: Numbers;

@@ -84,6 +84,8 @@ function turnsOf(table: TableReader): Turns {
     n: table.rows,
     job: table.numbers("job"),
     turn: table.numbers("turn"),
+    agent: table.numbers("agent"),
+    parent: table.numbers("parent"),
     arrive: table.numbers("t_arrive_s"),
     admit: table.numbers("t_admit_s"),
     firstToken: table.numbers("t_first_token_s"),

@@ -2,6 +2,7 @@ import { html } from "@/shared/escape";
 import { h } from "@/shared/dom";
 import { num, seconds } from "@/shared/format";
 import { cssVar, onThemeChange } from "@/shared/theme";
+import { lanesOf } from "./agents";
 import type { Indexed } from "./indexed";
 import { PARTS, shownTurn, stepAt, type Part } from "./model";
 import { PART_COLORS, PART_NAMES } from "./waterfall_chart";
@@ -19,12 +20,18 @@ interface Span {
   to: number;
 }
 
-/** All jobs below each other, in the order of their arrivals: what each did, or waited for, at which time. */
+/** A line of the picture: the root of a job, or subagents that run below it. */
+interface Lane {
+  job: number; // row of Jobs
+  turns: number[]; // rows of Turns
+}
+
+/** All jobs below each other, in the order of their arrivals, subagents below their parent: what each did, or waited for, at which time. */
 export class SwimLanes {
   readonly element: HTMLElement;
   private readonly canvas = h("canvas", { class: "lanes", role: "img" });
   private readonly tip = h("div", { class: "lane-tip", hidden: true });
-  private readonly rows: number[]; // of Jobs
+  private readonly lanes: Lane[];
   private readonly row_height: number;
   private time = 0;
   private is_queued = false;
@@ -34,13 +41,13 @@ export class SwimLanes {
     private window: [number, number],
     private readonly use: { seek: (time: number) => void; openJob: (id: string) => void },
   ) {
-    const { jobs } = indexed.trace;
+    const { jobs, turns } = indexed.trace;
     const order = [...jobs.id.keys()].sort((a, b) => (jobs.arrive[a] as number) - (jobs.arrive[b] as number));
-    this.rows = order.slice(0, MOST);
-    this.row_height = Math.max(2, Math.min(12, Math.floor(HEIGHT / Math.max(1, this.rows.length))));
-    const shown = this.rows.length < order.length ? `the first ${num(MOST)} of ${num(order.length)} jobs` : `${num(order.length)} jobs`;
+    this.lanes = order.slice(0, MOST).flatMap((job) => lanesOf(turns, indexed.turnsOfJob.of(job)).map((own) => ({ job, turns: own })));
+    this.row_height = Math.max(2, Math.min(12, Math.floor(HEIGHT / Math.max(1, this.lanes.length))));
+    const shown = MOST < order.length ? `the first ${num(MOST)} of ${num(order.length)} jobs` : `${num(order.length)} jobs`;
     this.canvas.setAttribute("aria-label", `What ${shown} did or waited for over time`);
-    this.canvas.style.height = `${this.rows.length * this.row_height}px`;
+    this.canvas.style.height = `${this.lanes.length * this.row_height}px`;
     const keys = PARTS.map((part) => {
       const swatch = h("span", { class: "lane-key" });
       swatch.style.background = `var(${PART_COLORS[part]})`;
@@ -75,9 +82,9 @@ export class SwimLanes {
     });
   }
 
-  private spansOf(job: number): Span[] {
+  private spansOf(lane: Lane): Span[] {
     const { turns } = this.indexed.trace;
-    return [...this.indexed.turnsOfJob.of(job)].flatMap((turn) => {
+    return lane.turns.flatMap((turn) => {
       let at = turns.arrive[turn] as number;
       return PARTS.flatMap((part): Span[] => {
         const length = turns.parts[part][turn] || 0;
@@ -99,7 +106,7 @@ export class SwimLanes {
 
   private draw(): void {
     const scale = window.devicePixelRatio || 1;
-    const [wide, high] = [this.canvas.clientWidth, this.rows.length * this.row_height];
+    const [wide, high] = [this.canvas.clientWidth, this.lanes.length * this.row_height];
     if (wide === 0) return;
     [this.canvas.width, this.canvas.height] = [wide * scale, high * scale];
     const context = this.canvas.getContext("2d");
@@ -107,8 +114,8 @@ export class SwimLanes {
     context.scale(scale, scale);
     const colors = Object.fromEntries(PARTS.map((part) => [part, cssVar(PART_COLORS[part])]));
     const bar = Math.max(1, this.row_height - 1);
-    this.rows.forEach((job, row) => {
-      for (const { part, from, to } of this.spansOf(job)) {
+    this.lanes.forEach((lane, row) => {
+      for (const { part, from, to } of this.spansOf(lane)) {
         const [left, right] = [Math.max(LEFT, this.place(from)), Math.min(LEFT + this.width, this.place(to))];
         if (right <= left) continue;
         context.globalAlpha = part === "gap" ? 0.35 : 1;
@@ -122,19 +129,19 @@ export class SwimLanes {
     if (x >= LEFT && x <= LEFT + this.width) context.fillRect(x, 0, 1, high);
   }
 
-  /** The job and the time below the pointer. */
-  private under(event: MouseEvent): { job: number | undefined; time: number } {
+  /** The lane and the time below the pointer. */
+  private under(event: MouseEvent): { lane: Lane | undefined; time: number } {
     const box = this.canvas.getBoundingClientRect();
     const [from, to] = this.window;
     return {
-      job: this.rows[Math.floor((event.clientY - box.top) / this.row_height)],
+      lane: this.lanes[Math.floor((event.clientY - box.top) / this.row_height)],
       time: from + ((event.clientX - box.left - LEFT) / this.width) * (to - from),
     };
   }
 
   private open(event: MouseEvent): void {
-    const { job, time } = this.under(event);
-    const id = job === undefined ? undefined : this.indexed.trace.jobs.id[job];
+    const { lane, time } = this.under(event);
+    const id = lane === undefined ? undefined : this.indexed.trace.jobs.id[lane.job];
     if (id === undefined) return;
     this.use.openJob(id);
     this.use.seek(Math.max(0, time));
@@ -143,14 +150,16 @@ export class SwimLanes {
   /** "queue 3.2 s: no free block" of the part at that time. */
   private showTip(event: MouseEvent): void {
     const { trace } = this.indexed;
-    const { job, time } = this.under(event);
-    const span = job === undefined ? undefined : this.spansOf(job).find(({ from, to }) => from <= time && time < to);
-    this.tip.hidden = job === undefined || span === undefined;
-    if (job === undefined || span === undefined) return;
+    const { lane, time } = this.under(event);
+    const span = lane === undefined ? undefined : this.spansOf(lane).find(({ from, to }) => from <= time && time < to);
+    this.tip.hidden = lane === undefined || span === undefined;
+    if (lane === undefined || span === undefined) return;
     const { steps, turns, jobs } = trace;
     const stop = span.part === "queue" && steps.n > 0 ? steps.stopNames[steps.stop[stepAt(trace, time)] as number] ?? "" : "";
     const why = stop === "" || stop === "none" ? "" : `; admission stopped: ${stop.replaceAll("_", " ")}`;
-    this.tip.innerHTML = html`<b>${jobs.id[job] ?? "?"}</b>, turn ${shownTurn(turns.turn[span.turn] as number)}: ` +
+    const agent = turns.agent[span.turn] as number;
+    const of = agent > 0 ? ` of subagent ${agent}` : "";
+    this.tip.innerHTML = html`<b>${jobs.id[lane.job] ?? "?"}</b>, turn ${shownTurn(turns.turn[span.turn] as number)}${of}: ` +
       html`${PART_NAMES[span.part]} ${seconds(span.to - span.from)}${why}`;
     const box = this.element.getBoundingClientRect();
     this.tip.style.left = `${Math.min(event.clientX - box.left + 12, box.width - 260)}px`;

@@ -28,9 +28,10 @@ const ROW = 17;
 const TOP = 56;
 const MARKS = 250; // that fit side by side
 
+const label = (turn: TurnView) => `${"↳".repeat(turn.depth)}${turn.depth > 0 ? " " : ""}${turn.number}`;
 const part = (turn: TurnView, name: Part) => turn.parts[name] || 0;
 
-/** A job's turns from top to bottom; each begins at its arrival and is divided into the parts of its time. */
+/** A job's turns from top to bottom, those of subagents below the turn that spawned them; each begins at its arrival and is divided into the parts of its time. */
 export class WaterfallChart {
   private readonly chart: Chart;
   private readonly cursor: HTMLElement;
@@ -70,7 +71,7 @@ export class WaterfallChart {
       yAxis: {
         type: "category",
         inverse: true,
-        data: turns.map((turn) => String(turn.number)),
+        data: turns.map(label),
         name: "turn",
         nameLocation: "start",
         nameGap: 4,
@@ -105,7 +106,7 @@ export class WaterfallChart {
 
   /** Marks of KV losses, below the turn after which they occurred. */
   private losses(job: JobView) {
-    const row = (time: number) => Math.max(0, job.turns.filter((turn) => turn.arrive <= time).length - 1);
+    const latest = (time: number) => job.turns.reduce((last, turn, row) => (turn.arrive <= time && turn.arrive >= (job.turns[last]?.arrive ?? 0) ? row : last), 0);
     const place = (time: number) => Math.round((MARKS * (time - this.range[0])) / (this.range[1] - this.range[0]));
     const marks = new Map((job.losses ?? []).map(({ time }) => [place(time), time])); // marks that lie on each other are one
     return {
@@ -116,7 +117,7 @@ export class WaterfallChart {
       symbolSize: 7,
       symbolOffset: [0, 6],
       color: cssVar("--text"),
-      data: [...marks.values()].map((time) => [time, row(time)]),
+      data: [...marks.values()].map((time) => [time, latest(time)]),
       z: 5,
     };
   }
@@ -128,7 +129,7 @@ export class WaterfallChart {
     if (turn === undefined) return "";
     const parts = PARTS.filter((name) => part(turn, name) > 0);
     return [
-      html`<b>turn ${turn.number}</b>${turn.tool ? `, then ${turn.tool}` : ""}, at ${seconds(turn.arrive)}`,
+      html`<b>turn ${turn.number}</b>${turn.agent > 0 ? ` of subagent ${turn.agent}` : ""}${turn.tool ? `, then ${turn.tool}` : ""}, at ${seconds(turn.arrive)}`,
       ...parts.map((name) => html`${PART_NAMES[name]} <b>${seconds(turn.parts[name])}</b>`),
       html`prompt ${num(turn.prompt)} tok, found ${num(turn.cachedGpu)} on the GPU and ${num(turn.cachedHost)} on the host`,
       html`output ${num(turn.output)} tok, recomputed ${num(turn.recomputed)}`,
