@@ -41,7 +41,7 @@ MAY_INCLUDE = {
     "workers/workload/tokenizer": "workers/engine/base sweeps/files json pcre2",
     "workers/workload/input": "workers/engine/base sweeps/files json lzma zlib",
     "workers/workload": "workers/workload/input workers/workload/tokenizer workers/engine/base sweeps/files json",
-    "workers/workload/trace": "workers/workload/input workers/workload workers/engine/base sweeps/files",
+    "workers/workload/trace": "workers/workload/input workers/workload/tokenizer workers/workload workers/engine/base sweeps/files",
     "workers/model": "workers/engine/base kernels sweeps/files json posix",
     "workers/backends": "workers/engine/base workers/engine/step workers/model kernels",
     "workers/backends/sim": "workers/engine/base workers/engine/step workers/model",

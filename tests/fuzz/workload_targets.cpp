@@ -180,7 +180,11 @@ Target trace_target() {
             R"("output_length": 8, "hash_ids": [1, 2]})",
             R"({"session_id": "s", "round_index": 0, "input_tokens_total": 30, "prefix_tokens": )"
             R"(20, "output_tokens": 9, "timing_events": [{"event_type": "text", "timestamp": )"
-            R"("2026-06-01T05:40:20.151Z"}], "tools": [{"tool_name": "ls"}]})"};
+            R"("2026-06-01T05:40:20.151Z"}], "tools": [{"tool_name": "ls"}]})",
+            R"({"id": "a", "messages": [{"role": "user", "content": "go"}, {"role": )"
+            R"("assistant", "content": "look"}], "turns": [{"exec_s": 1}]})",
+            R"([{"id": "a", "conversations": [{"from": "human", "value": "go"}, {"from": "gpt", )"
+            R"("value": "look"}]}, {"conversations": []}])"};
       },
       words};
 }

@@ -166,10 +166,10 @@ std::vector<KeyRow> rows_of_recordings() {
        .says = "A trace: a file, plain or compressed, or a folder of files."},
       {.name = "workload.tokenizer",
        .type = FilePath{},
-       .fallback = optional("token counts are in the file"),
-       .where = kRecorded,
-       .says = "A tiktoken vocabulary or Hugging Face tokenizer.json, for trajectories that are "
-               "recorded as text."},
+       .fallback = optional("an estimate of four bytes a token"),
+       .where = kFromFile,
+       .says = "A tiktoken vocabulary or Hugging Face tokenizer.json, for what is recorded as "
+               "text."},
       {.name = "workload.order",
        .type = OneOf{{"file", "id", "shuffled"}},
        .fallback = value("file"),
@@ -198,7 +198,8 @@ std::vector<KeyRow> rows_of_recordings() {
 std::vector<KeyRow> rows_of_traces() {
   return {
       {.name = "workload.format",
-       .type = OneOf{{"auto", "weka", "mooncake", "qwen", "azure", "tracelab"}},
+       .type =
+           OneOf{{"auto", "weka", "mooncake", "qwen", "azure", "tracelab", "messages", "sharegpt"}},
        .fallback = value("auto"),
        .where = kTraced,
        .neutral = "auto",
@@ -222,6 +223,13 @@ std::vector<KeyRow> rows_of_traces() {
        .unit = "s",
        .where = kTraced,
        .says = "Longest time before a turn; longer recorded ones are cut to it."},
+      {.name = "workload.gap_fallback_s",
+       .type = Real{0, 1e6},
+       .fallback = value("0"),
+       .unit = "s",
+       .where = kTraced,
+       .neutral = "0",
+       .says = "Time before turns of which the trace does not say it."},
       {.name = "workload.time_scale",
        .type = Real{1e-6, 1e6},
        .fallback = value("1"),

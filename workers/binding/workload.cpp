@@ -69,11 +69,13 @@ RecordedTrace bind_trace(ParamBinder& in, const engine::SchedulerConfig& schedul
   RecordedTrace trace;
   trace.path = in.file_or_folder("workload.path");
   trace.format = in.text("workload.format");
+  trace.tokenizer_path = in.file("workload.tokenizer");
   workload::PlayRules& rules = trace.rules;
   rules.pacing = pacing_named(in.text("workload.pacing", agentx ? "end_to_start" : "think"));
   constexpr double kAgentxCap_s = 10;
   const auto cap = in.optional_number("workload.gap_cap_s");
   if (cap || agentx) rules.gap_cap_s = cap.value_or(kAgentxCap_s);
+  rules.unrecorded_gap_s = in.number("workload.gap_fallback_s");
   rules.time_scale = in.number("workload.time_scale");
   rules.too_long =
       in.text("workload.too_long") == "cut" ? workload::TooLong::cut : workload::TooLong::drop;

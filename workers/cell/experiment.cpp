@@ -65,8 +65,8 @@ struct MakeContent {
   std::uint32_t vocabulary;
 
   MadeContent operator()(const RecordedTrace& config) const {
-    auto set =
-        std::make_shared<workload::TraceSet>(workload::read_trace(config.path, config.format));
+    auto set = std::make_shared<workload::TraceSet>(
+        workload::read_trace(config.path, config.format, config.tokenizer_path));
     const std::string taken = std::to_string(set->sessions.size()) + " sessions of format " +
                               set->format + "; left out: ";
     workload::PlayedTrace played = workload::play(std::move(set), config.rules, vocabulary);

@@ -38,6 +38,7 @@ struct RecordedTrajectories {
 struct RecordedTrace {
   std::string path;
   std::string format = "auto";
+  std::string tokenizer_path;  // of texts; empty: estimated from bytes
   workload::PlayRules rules;
 };
 

@@ -103,7 +103,6 @@ TEST_CASE("a subagent needs a parent, requests and one convention of time", "[tr
 TEST_CASE("what is no trace is refused with the formats that are", "[trace]") {
   check_refused("hello\n", "is of no known format of traces; allowed: weka, mooncake");
   check_refused(R"({"a": 1})", "is of no known format of traces");
-  check_refused(R"({"messages": []})", "workload.kind = \"trajectories\"");
   check_refused(session(request()) + session(request()), "session \"a\" occurs twice");
   check_refused(session(""), "is of no known format");
   check_refused(R"({"requests": [], "hash_ids": []})", "has no requests");

@@ -2,6 +2,7 @@
 // Private to this room.
 #include <string>
 
+#include "workers/workload/tokenizer/tokenizer.hpp"
 #include "workers/workload/trace/session.hpp"
 
 namespace workload {
@@ -19,5 +20,9 @@ void read_qwen(const std::string& path, TraceSet& set);
 void read_request_csv(const std::string& path, TraceSet& set);
 /// A round a line, with tools.
 void read_tracelab(const std::string& path, TraceSet& set);
+/// OpenAI messages: a chat a line, as parse_job() reads it. Texts become ids of blocks.
+void read_messages(const std::string& path, const Tokenizer& tokenizer, TraceSet& set);
+/// ShareGPT: objects with conversations, a line each or in one list.
+void read_sharegpt(const std::string& path, const Tokenizer& tokenizer, TraceSet& set);
 
 }  // namespace workload

@@ -128,7 +128,7 @@ class Pace {
     const double think = at(turn).think_s, idle = idle_s(turn);
     const bool by_think = rules_.pacing == Pacing::think;
     const double first = by_think ? think : idle, second = by_think ? idle : think;
-    return !std::isnan(first) ? first : !std::isnan(second) ? second : 0;
+    return !std::isnan(first) ? first : !std::isnan(second) ? second : rules_.unrecorded_gap_s;
   }
 
   /// From the last end of what the turn waits for to its start; unknown without their durations.
@@ -216,7 +216,8 @@ class Player {
     Turn turn{recorded.prompt_tokens, recorded.output_tokens, engine::ToolId::none, Nanos{0}};
     if (recorded.tool >= 0) turn.tool = engine::ToolId{recorded.tool};
     if (number == excerpt.prefix_turn) turn.output_tokens = 1;
-    turn.reused_tokens = last >= 0 && recorded.base == last ? recorded.shared_tokens : 0;
+    if (!from.is_transcript)
+      turn.reused_tokens = last >= 0 && recorded.base == last ? recorded.shared_tokens : 0;
     const auto position = static_cast<int>(job.turns.size());
     if (last >= 0) {
       job.turns.back().gap = pace.gap(number);

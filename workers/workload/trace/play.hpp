@@ -28,7 +28,8 @@ enum class TooLong : std::uint8_t {
 struct PlayRules {
   Pacing pacing = Pacing::think;
   double gap_cap_s = std::numeric_limits<double>::infinity();  // longest time before a turn
-  double time_scale = 1;                                       // factor on all recorded times
+  double unrecorded_gap_s = 0;  // before turns of which the trace does not say it
+  double time_scale = 1;        // factor on all recorded times
   TooLong too_long = TooLong::drop;
   int max_context = std::numeric_limits<int>::max();  // most tokens of a turn, prompt and answer
   bool random_start = false;    // inside the session, behind a turn that computes the prefix

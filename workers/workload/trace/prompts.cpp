@@ -101,8 +101,12 @@ void TracePrompts::make(std::uint32_t job, int turn, std::vector<engine::TokenId
       static_cast<std::size_t>(session.turns[static_cast<std::size_t>(number)].prompt_tokens);
   tokens.resize(prompt + static_cast<std::size_t>(agent.outputs[at]));
   const PromptFiller filler(session, agent.replay, vocabulary_);
-  filler.prompt(number, std::span(tokens).first(prompt));
-  filler.answer(number, std::span(tokens).subspan(prompt));
+  const auto last = static_cast<int>(session.turns.size()) - 1;
+  const bool continues = session.is_transcript && number < last;
+  // The last prompt of a transcript holds all turns in front of it.
+  const std::size_t known = continues ? tokens.size() : prompt;
+  filler.prompt(session.is_transcript ? last : number, std::span(tokens).first(known));
+  filler.answer(number, std::span(tokens).subspan(known));
 }
 
 }  // namespace workload

@@ -17,7 +17,8 @@ struct ReplayedAgent {
 
 /// Token ids for prompts that are known by the ids of their blocks. A block's tokens are a pure
 /// function of its id and what ids mean there; tokens without an id are a function of the session,
-/// the turn which they first occur in, and their position; answers occur nowhere else.
+/// the turn which they first occur in, and their position. Answers occur nowhere else, except in
+/// the later prompts of a transcript.
 class TracePrompts final : public PromptSource {
  public:
   /// `vocabulary`: ids are below it; 0: below 2^17.

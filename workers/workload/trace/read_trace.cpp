@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <set>
+#include <variant>
 
 #include "sweeps/files/input_text.hpp"
 #include "workers/engine/base/errors.hpp"
@@ -13,15 +14,19 @@
 namespace workload {
 namespace {
 
+using Reader = void (*)(const std::string& path, TraceSet& set);
+using TextReader = void (*)(const std::string& path, const Tokenizer& tokenizer, TraceSet& set);
 struct Format {
   const char* name;
-  void (*read)(const std::string& path, TraceSet& set);
+  std::variant<Reader, TextReader> read;
 };
-constexpr std::array<Format, 5> kFormats = {{{"weka", read_weka},
+constexpr std::array<Format, 7> kFormats = {{{"weka", read_weka},
                                              {"mooncake", read_mooncake},
                                              {"qwen", read_qwen},
                                              {"azure", read_request_csv},
-                                             {"tracelab", read_tracelab}}};
+                                             {"tracelab", read_tracelab},
+                                             {"messages", read_messages},
+                                             {"sharegpt", read_sharegpt}}};
 
 bool has(std::string_view text, const char* key) {
   return text.find('"' + std::string(key) + '"') != text.npos;
@@ -43,17 +48,15 @@ const char* format_of_document(const std::string& path) {
   if (has(head, "chat_id") && has(head, "hash_ids")) return "qwen";
   if (has(head, "hash_ids")) return "mooncake";
   if (has(head, "round_index") && has(head, "session_id")) return "tracelab";
-  if (has(head, "messages") || has(head, "conversations") || has(head, "trajectory"))
-    refuse({path, 0},
-           "holds texts, which need a tokenizer: set workload.kind = \"trajectories\" for OpenAI "
-           "messages");
+  if (has(head, "messages")) return "messages";
+  if (has(head, "conversations")) return "sharegpt";
   return nullptr;
 }
 
 std::string detected(const std::string& path) {
   const std::string line = first_line(path);
   const char* format = nullptr;
-  if (line.starts_with('{')) {
+  if (line.starts_with('{') || line.starts_with('[')) {
     format = format_of_document(path);
   } else if (line.find("ContextTokens") != line.npos || line.find("Request tokens") != line.npos) {
     format = "azure";
@@ -74,7 +77,15 @@ void check_unique(const TraceSet& set) {
              "session \"" + session.id + "\" occurs twice; ids must be unique");
 }
 
-void read_file(const std::string& path, const std::string& format, TraceSet& set) {
+void read_part(const Format& format, const std::string& path, const std::string& tokenizer,
+               TraceSet& part) {
+  if (const auto* read = std::get_if<Reader>(&format.read)) return (*read)(path, part);
+  const auto counts = tokenizer.empty() ? byte_estimate_tokenizer() : load_tokenizer(tokenizer);
+  std::get<TextReader>(format.read)(path, *counts, part);
+}
+
+void read_file(const std::string& path, const std::string& format, const std::string& tokenizer,
+               TraceSet& set) {
   const std::string name = format == "auto" ? detected(path) : format;
   if (set.format.empty()) set.format = name;
   if (set.format != name)
@@ -84,7 +95,7 @@ void read_file(const std::string& path, const std::string& format, TraceSet& set
       std::ranges::find_if(kFormats, [&](const Format& each) { return name == each.name; });
   TraceSet part;
   std::swap(part.tools, set.tools);
-  reader->read(path, part);
+  read_part(*reader, path, tokenizer, part);
   std::swap(part.tools, set.tools);
   for (TraceSession& session : part.sessions) set.sessions.push_back(std::move(session));
   for (std::string& note : part.notes)
@@ -102,13 +113,14 @@ const std::vector<std::string>& trace_formats() {
   return kNames;
 }
 
-TraceSet read_trace(const std::string& path, const std::string& format) {
+TraceSet read_trace(const std::string& path, const std::string& format,
+                    const std::string& tokenizer) {
   if (format != "auto" && std::ranges::find(trace_formats(), format) == trace_formats().end())
     throw engine::InputError(path + ": no such format of traces: " + format);
   return sweep::fitting_memory<engine::InputError>(path, [&] {
     TraceSet set;
     set.source = std::filesystem::path(path).filename().string();
-    for (const std::string& file : trace_files(path)) read_file(file, format, set);
+    for (const std::string& file : trace_files(path)) read_file(file, format, tokenizer, set);
     if (set.sessions.empty()) refuse({path, 0}, "holds no session");
     check_unique(set);
     return set;

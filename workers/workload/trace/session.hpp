@@ -44,6 +44,9 @@ struct TraceSession {
   int line = 0;
   std::uint64_t scope = 0;  // what ids mean: sessions of equal scope share the blocks of equal ids
   int block_tokens = 0;     // tokens of a block that an id names; 0: the trace has no ids
+  /// Each prompt begins with the turn in front of it, answer included. Otherwise answers occur in
+  /// no prompt.
+  bool is_transcript = false;
   double arrival_s = kUnrecorded;  // on the clock of the whole trace
   std::vector<TraceAgent> agents;  // agent 0 is the root
   std::vector<TraceTurn> turns;

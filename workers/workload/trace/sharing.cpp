@@ -44,7 +44,8 @@ class Walk {
     std::uint64_t key = chain.empty() ? mixed(session_->scope, 0) : chain.back();
     for (int i = 0; i < turn.num_ids; ++i)
       chain.push_back(key = mixed(key, session_->ids[turn.first_id + static_cast<std::size_t>(i)]));
-    const Found found = look_up(chain, shared, turn.prompt_tokens);
+    Found found = look_up(chain, shared, turn.prompt_tokens);
+    if (session_->is_transcript && number > 0) continue_transcript(number, found);
     for (std::size_t i = shared; i < chain.size(); ++i) {
       own_.insert(chain[i]);
       if (session_->scope == 0) all_.insert(chain[i]);
@@ -76,6 +77,14 @@ class Walk {
     found.tokens = std::min(prompt, found.blocks * session_->block_tokens);
     found.tokens_own = std::min(prompt, found.blocks_own * session_->block_tokens);
     return found;
+  }
+
+  /// The last token of an answer is sampled, and its KV is not computed.
+  void continue_transcript(std::size_t number, Found& found) const {
+    const TraceTurn& before = session_->turns[number - 1];
+    const int known = before.prompt_tokens + before.output_tokens - 1;
+    found.tokens_own = std::max(found.tokens_own, known);
+    found.tokens = std::max(found.tokens, known);
   }
 
   const TraceSession* session_ = nullptr;
