@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
@@ -18,7 +19,7 @@ int with_first_cell(const Options& options, Use use) {
   const Plan plan = make_plan(options.arguments.front(), simulated);
   for (const PlannedCell& planned : plan.cells) {
     if (!planned.selected || !planned.bound) continue;
-    use(planned.bound->config);
+    use(planned);
     return kOk;
   }
   throw sweep::SpecError(
@@ -26,13 +27,31 @@ int with_first_cell(const Options& options, Use use) {
       (plan.cells.empty() ? "" : "; the first: " + plan.cells.front().cell.reason));
 }
 
+/// The pools that the cell would have on each GPU that its model fits, smallest first.
+std::vector<workload::KvPool> pools_of(const PlannedCell& planned, const Options& options) {
+  worker::Profiles profiles(options.profiles);
+  std::vector<workload::KvPool> pools;
+  for (const std::string& gpu : worker::profile_names(options.profiles / "gpus")) {
+    sweep::ParamMap params = planned.cell.params;
+    params["gpu"].value = gpu;
+    try {
+      pools.push_back(
+          worker::pool_of(worker::bind(params, "sim", planned.cell.seed, profiles).config));
+    } catch (const worker::Infeasible&) {
+    } catch (const sweep::SpecError&) {  // no costs for this model on this GPU
+    }
+  }
+  std::ranges::stable_sort(pools, {}, &workload::KvPool::tokens);
+  return pools;
+}
+
 /// Writes the workload of a sweep, or another trace.
 int convert(const Options& options) {
   const std::string& from = options.arguments.front();
   write_output(options, [&](std::ostream& out) {
     if (!from.ends_with(".toml")) return worker::write_trace(from, *options.to, out);
-    with_first_cell(options, [&](const worker::ExperimentConfig& config) {
-      worker::write_workload(config, *options.to, out);
+    with_first_cell(options, [&](const PlannedCell& planned) {
+      worker::write_workload(planned.bound->config, *options.to, out);
     });
   });
   return kOk;
@@ -46,8 +65,12 @@ int describe_workload(const Options& options) {
     worker::describe_trace(options.arguments.front(), analysis::terminal_text, std::cout);
     return kOk;
   }
-  return with_first_cell(options, [&](const worker::ExperimentConfig& config) {
-    worker::describe_workload(config, options.job, options.turn - 1, analysis::terminal_text,
+  return with_first_cell(options, [&](const PlannedCell& planned) {
+    const worker::ExperimentConfig& config = planned.bound->config;
+    if (options.job)
+      return worker::describe_turn(config, *options.job, options.turn - 1, analysis::terminal_text,
+                                   std::cout);
+    worker::describe_workload(config, pools_of(planned, options), analysis::terminal_text,
                               std::cout);
   });
 }

@@ -26,12 +26,11 @@ const workload::Job& find_job(const workload::Workload& workload, const std::str
 /// The trace as it is in the file, beside the cell's pool.
 void describe_whole_trace(const ExperimentConfig& config, const RecordedTrace& trace,
                           ShownText shown, std::ostream& out) {
-  workload::TraceSet set = workload::read_trace(trace.path, trace.format);
+  workload::TraceSet set = workload::read_trace(trace.path, trace.format, trace.tokenizer_path);
   set.source = shown(set.source);
-  const engine::KvConfig& kv = config.engine.kv;
-  const double pool = static_cast<double>(kv.num_blocks - 1) * kv.block_size;
+  const int block_size = config.engine.kv.block_size;
   out << "\nThe whole trace, before sessions are left out or cut:\n\n";
-  workload::describe_trace(out, set, {kv.block_size, 4 * kv.block_size}, {{config.gpu.name, pool}});
+  workload::describe_trace(out, set, {block_size, 4 * block_size}, {pool_of(config)});
 }
 
 }  // namespace
@@ -44,7 +43,8 @@ void describe_trace(const std::string& path, ShownText shown, std::ostream& out)
 
 void write_workload(const ExperimentConfig& config, const std::string& format, std::ostream& out) {
   if (const auto* trace = std::get_if<RecordedTrace>(&config.workload.content))
-    return write_trace(trace->path, format, out);
+    return workload::write_trace(
+        workload::read_trace(trace->path, trace->format, trace->tokenizer_path), format, out);
   WorkloadCache workloads;
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
   workload::TraceSet set = workload::trace_of(load.workload);
@@ -57,27 +57,43 @@ void write_trace(const std::string& path, const std::string& format, std::ostrea
   workload::write_trace(workload::read_trace(path), format, out);
 }
 
-void describe_workload(const ExperimentConfig& config, const std::optional<std::string>& job,
-                       int turn, ShownText shown, std::ostream& out) {
+void describe_workload(const ExperimentConfig& config, const std::vector<workload::KvPool>& pools,
+                       ShownText shown, std::ostream& out) {
   WorkloadCache workloads;
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
-  if (!job) {
-    workload::DatasetTable table = workload::dataset_table(load.workload);
-    table.source = shown(table.source);
-    table.tokenizer = shown(table.tokenizer);
-    for (workload::ToolShare& tool : table.tools) tool.tool = shown(tool.tool);
-    workload::print(out, table);
-    if (!load.curation.empty()) out << '\n' << load.curation << '\n';
-    if (const auto* trace = std::get_if<RecordedTrace>(&config.workload.content))
-      describe_whole_trace(config, *trace, shown, out);
-    return;
-  }
+  workload::DatasetTable table = workload::dataset_table(load.workload);
+  table.source = shown(table.source);
+  table.tokenizer = shown(table.tokenizer);
+  for (workload::ToolShare& tool : table.tools) tool.tool = shown(tool.tool);
+  workload::print(out, table);
+  if (!load.curation.empty()) out << '\n' << load.curation << '\n';
+  out << "\nKV of the jobs in progress for " << config.model.name
+      << ", were every turn served at once, 25 ms a token of its answer: most at a time\n\n";
+  constexpr engine::Nanos kTokenTime = std::chrono::milliseconds(25);
+  constexpr int kParts = 16;
+  workload::print(out,
+                  workload::working_set(load.workload, load.arrivals,
+                                        config.workload.arrivals.most_live, kTokenTime, kParts),
+                  pools);
+  if (const auto* trace = std::get_if<RecordedTrace>(&config.workload.content))
+    describe_whole_trace(config, *trace, shown, out);
+}
+
+void describe_turn(const ExperimentConfig& config, const std::string& job, int turn,
+                   ShownText shown, std::ostream& out) {
+  WorkloadCache workloads;
+  const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
   const workload::BudgetSettings settings{config.engine.kv.block_size,
                                           config.engine.scheduler.max_num_batched_tokens};
   workload::TokenBudget budget =
-      workload::token_budget(find_job(load.workload, *job), turn, settings);
+      workload::token_budget(find_job(load.workload, job), turn, settings);
   budget.job = shown(budget.job);
   workload::print(out, budget);
+}
+
+workload::KvPool pool_of(const ExperimentConfig& config) {
+  const engine::KvConfig& kv = config.engine.kv;
+  return {config.gpu.name, static_cast<double>(kv.num_blocks - 1) * kv.block_size};
 }
 
 }  // namespace worker

@@ -3,19 +3,28 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "workers/cell/experiment.hpp"
+#include "workers/workload/trace/working_set.hpp"
 
 namespace worker {
 
 /// Converts a text from a file into a form that may be written to the output stream.
 using ShownText = std::string (*)(std::string_view);
 
-/// Prints the dataset table of the experiment's workload; with a job (id, or number from 0), the
-/// token budget of one of its turns instead. Names from files go through `shown`. Throws
-/// engine::InputError when there is no such job or turn.
-void describe_workload(const ExperimentConfig& config, const std::optional<std::string>& job,
-                       int turn, ShownText shown, std::ostream& out);
+/// Prints the dataset table of the experiment's workload, and its working set beside `pools`.
+/// Names from files go through `shown`.
+void describe_workload(const ExperimentConfig& config, const std::vector<workload::KvPool>& pools,
+                       ShownText shown, std::ostream& out);
+
+/// Prints the token budget of a turn of a job (id, or number from 0). Throws engine::InputError
+/// when there is no such job or turn.
+void describe_turn(const ExperimentConfig& config, const std::string& job, int turn,
+                   ShownText shown, std::ostream& out);
+
+/// The experiment's KV pool under the name of its GPU.
+workload::KvPool pool_of(const ExperimentConfig& config);
 
 /// Prints what the trace at `path` was taken for, and what it demands.
 void describe_trace(const std::string& path, ShownText shown, std::ostream& out);

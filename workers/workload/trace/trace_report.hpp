@@ -3,14 +3,9 @@
 #include <vector>
 
 #include "workers/workload/trace/session.hpp"
+#include "workers/workload/trace/working_set.hpp"
 
 namespace workload {
-
-/// A pool of KV blocks that the trace is compared with.
-struct KvPool {
-  std::string name;
-  double tokens = 0;
-};
 
 /// Prints what a trace demands: lengths, times, what prompts share by block size, and how much KV
 /// the sessions in progress have, over time where the trace says when they began.

@@ -1,0 +1,183 @@
+#include "workers/workload/trace/working_set.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <ostream>
+#include <queue>
+
+namespace workload {
+namespace {
+
+using engine::Nanos;
+
+/// A change of what is in progress.
+struct Change {
+  Nanos at;
+  int programs;
+  int tokens;
+  friend auto operator<=>(const Change&, const Change&) = default;
+};
+
+/// Plays programs on an engine which serves every turn at once.
+class IdealPlay {
+ public:
+  IdealPlay(const Workload& workload, Nanos token_time)
+      : workload_(workload), token_time_(token_time), ends_(workload.jobs.size()) {
+    jobs_.resize(static_cast<std::size_t>(workload.programs()));
+    for (std::uint32_t job = 0; job < workload.jobs.size(); ++job)
+      jobs_[workload.program_of(job)].push_back(job);
+  }
+
+  /// Returns the end of the program's root.
+  Nanos play(std::size_t program, Nanos start) {
+    changes_.push_back({start, 1, 0});
+    const std::uint32_t root = jobs_[program].front();
+    for (const auto& [job, turn] : in_order(program)) serve(job, turn, start);
+    for (const std::uint32_t job : jobs_[program])
+      if (!ends_[job].empty()) changes_.push_back({ends_[job].back(), 0, -size_of(job, -1)});
+    const Nanos end = ends_[root].back();
+    changes_.push_back({end, -1, 0});
+    for (const std::uint32_t job : jobs_[program]) ends_[job] = {};
+    return end;
+  }
+
+  std::vector<Change> take() && {
+    std::ranges::sort(changes_);  // what ends makes room for what begins
+    return std::move(changes_);
+  }
+
+ private:
+  using TurnAt = std::pair<std::uint32_t, int>;
+
+  /// Every turn behind those that it waits for.
+  std::vector<TurnAt> in_order(std::size_t program) const {
+    std::vector<TurnAt> turns;
+    for (const std::uint32_t job : jobs_[program])
+      for (int turn = 0; turn < static_cast<int>(workload_.jobs[job].turns.size()); ++turn)
+        turns.emplace_back(job, turn);
+    std::ranges::stable_sort(turns, {}, [&](const TurnAt& turn) {
+      return workload_.number_of(turn.first, turn.second);
+    });
+    return turns;
+  }
+
+  /// Tokens of a turn, or of the job's last one (-1).
+  int size_of(std::uint32_t job, int turn) const {
+    const std::vector<Turn>& turns = workload_.jobs[job].turns;
+    const Turn& of = turn < 0 ? turns.back() : turns[static_cast<std::size_t>(turn)];
+    return of.prompt_tokens + of.output_tokens;
+  }
+
+  void serve(std::uint32_t job, int turn, Nanos program_start) {
+    std::vector<Nanos>& ends = ends_[job];
+    Nanos at = turn > 0 ? ends.back() : program_start;
+    Nanos gap =
+        turn > 0 ? workload_.jobs[job].turns[static_cast<std::size_t>(turn) - 1].gap : Nanos{0};
+    if (!workload_.agents.empty()) {
+      const AgentPlace& place = workload_.agents[job];
+      if (turn == 0) gap = place.lead;
+      for (const TurnWait& wait : place.waits)
+        if (wait.turn == turn)
+          at = std::max(at, ends_[wait.job][static_cast<std::size_t>(wait.on)]);
+    }
+    at += gap;
+    changes_.push_back({at, 0, size_of(job, turn) - (turn > 0 ? size_of(job, turn - 1) : 0)});
+    const int outputs = workload_.jobs[job].turns[static_cast<std::size_t>(turn)].output_tokens;
+    ends.push_back(at + outputs * token_time_);
+  }
+
+  const Workload& workload_;
+  Nanos token_time_;
+  std::vector<std::vector<std::uint32_t>> jobs_;  // by program, the root first
+  std::vector<std::vector<Nanos>> ends_;          // by job, of the turns played so far
+  std::vector<Change> changes_;
+};
+
+std::vector<Change> changes_of(const Workload& workload, std::span<const Nanos> arrivals,
+                               int most_live, Nanos token_time) {
+  IdealPlay play(workload, token_time);
+  std::priority_queue<Nanos, std::vector<Nanos>, std::greater<>> live;  // ends
+  for (std::size_t program = 0; program < arrivals.size(); ++program) {
+    Nanos start = arrivals[program];
+    if (most_live > 0 && static_cast<int>(live.size()) == most_live) {
+      start = std::max(start, live.top());
+      live.pop();
+    }
+    live.push(play.play(program, start));
+  }
+  return std::move(play).take();
+}
+
+template <class... Values>
+std::string text(const char* format, Values... values) {
+  std::array<char, 200> text{};
+  std::snprintf(text.data(), text.size(), format, values...);
+  return text.data();
+}
+
+/// "####A####B", with the letter of each pool where it is full.
+std::string bar(double tokens, double most, const std::vector<KvPool>& pools) {
+  constexpr double kWidth = 72;
+  std::string bar(static_cast<std::size_t>(kWidth), ' ');
+  const auto at = [&](double t) { return static_cast<std::size_t>(kWidth * t / most); };
+  std::fill_n(bar.begin(), std::min(at(tokens), bar.size()), '#');
+  for (std::size_t i = 0; i < pools.size(); ++i)
+    if (at(pools[i].tokens) < bar.size())
+      bar[at(pools[i].tokens)] = static_cast<char>('A' + static_cast<int>(i));
+  return bar.substr(0, bar.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+std::vector<WorkingSet> working_set(const Workload& workload, std::span<const Nanos> arrivals,
+                                    int most_live, Nanos token_time, int parts) {
+  const std::vector<Change> changes = changes_of(workload, arrivals, most_live, token_time);
+  const Nanos end = std::max(changes.back().at, Nanos{1});
+  std::vector<WorkingSet> sets(static_cast<std::size_t>(parts));
+  WorkingSet now;
+  auto next = changes.begin();
+  const auto apply = [&] {
+    now.programs += next->programs;
+    now.tokens += next->tokens;
+    ++next;
+  };
+  for (int i = 0; i < parts; ++i) {
+    const Nanos from = end / parts * i, until = i + 1 < parts ? from + end / parts : end;
+    while (next != changes.end() && next->at <= from) apply();
+    WorkingSet& set = sets[static_cast<std::size_t>(i)] = now;
+    set.from_s = engine::to_seconds(from);
+    while (next != changes.end() && next->at < until) {
+      apply();
+      set.programs = std::max(set.programs, now.programs);
+      set.tokens = std::max(set.tokens, now.tokens);
+    }
+  }
+  return sets;
+}
+
+void print(std::ostream& out, const std::vector<WorkingSet>& sets,
+           const std::vector<KvPool>& pools) {
+  out << text("%-10s%8s%14s", "time (s)", "jobs", "tokens");
+  for (const KvPool& pool : pools) out << text("%15s", pool.name.c_str());
+  out << '\n' << text("%-18s%14s", "pool", "");
+  for (const KvPool& pool : pools) out << text("%15.0f", pool.tokens);
+  out << '\n';
+  for (const WorkingSet& set : sets) {
+    out << text("%-10.0f%8d%14.0f", set.from_s, set.programs, set.tokens);
+    for (const KvPool& pool : pools) out << text("%14.2fx", set.tokens / pool.tokens);
+    out << '\n';
+  }
+  const double most = std::ranges::max(sets, {}, &WorkingSet::tokens).tokens;
+  if (!(most > 0)) return;
+  out << '\n' << text("%-10s0 to %.0f tokens; a pool is full at its letter:", "time (s)", most);
+  for (std::size_t i = 0; i < pools.size(); ++i)
+    out << text(" %c %s", static_cast<char>('A' + static_cast<int>(i)), pools[i].name.c_str());
+  out << '\n';
+  for (const WorkingSet& set : sets)
+    out << text("%-10.0f", set.from_s) << bar(set.tokens, most, pools) << '\n';
+}
+
+}  // namespace workload
