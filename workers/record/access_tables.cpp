@@ -4,6 +4,8 @@
 #include <iterator>
 #include <variant>
 
+#include "workers/record/growing_table.hpp"
+
 namespace worker {
 namespace {
 
@@ -40,30 +42,10 @@ sweep::KvAccessRow row_of(const backends::Access& access, const ClockTie& tie) {
   return row;
 }
 
-void append(sweep::Table& to, const sweep::Table& rows) {
-  for (std::size_t i = 0; i < to.columns.size(); ++i) {
-    std::visit(
-        [&](auto& all) {
-          const auto& more = std::get<std::decay_t<decltype(all)>>(rows.columns[i].data);
-          all.insert(all.end(), more.begin(), more.end());
-        },
-        to.columns[i].data);
-  }
-}
-
-/// Converts some rows at a time: 20 million rows at once would take as much memory as the columns.
 sweep::Table access_table(const AccessLog& log) {
-  constexpr std::size_t kRowsAtOnce = 1 << 16;
-  sweep::Table table = sweep::to_table<sweep::KvAccessRow>({});
-  std::vector<sweep::KvAccessRow> rows;
-  const auto& all = log.accesses();
-  for (std::size_t first = 0; first < all.size(); first += rows.size()) {
-    rows.clear();
-    const std::size_t end = std::min(all.size(), first + kRowsAtOnce);
-    for (std::size_t i = first; i < end; ++i) rows.push_back(row_of(all[i], log.tie()));
-    append(table, sweep::to_table<sweep::KvAccessRow>(rows));
-  }
-  return table;
+  GrowingTable<sweep::KvAccessRow> table;  // there are 20 million rows
+  for (const backends::Access& access : log.accesses()) table.add(row_of(access, log.tie()));
+  return std::move(table).take();
 }
 
 sweep::Table row_table(const AccessLog& log) {

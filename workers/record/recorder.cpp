@@ -265,13 +265,13 @@ void Recorder::record_job(const engine::RequestSpec& spec, const sweep::TurnRow&
   job.jct_wall_s = job.t_finish_s - job.t_arrive_s;
 }
 
-sweep::CellResult Recorder::take_tables() const {
+sweep::CellResult Recorder::take_tables() {
   sweep::CellResult result;
   result.jobs = sweep::to_table<sweep::JobRow>(jobs_);
-  result.turns = turns_.build();
-  result.steps = steps_.build();
-  result.sched = sched_.build();
-  result.kv_events = kv_events_.build();
+  result.turns = std::move(turns_).take();
+  result.steps = std::move(steps_).take();
+  result.sched = std::move(sched_).take();
+  result.kv_events = std::move(kv_events_).take();
   result.evictions = sweep::to_table<sweep::EvictionRow>(evictions_);
   return result;
 }

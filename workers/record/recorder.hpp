@@ -4,6 +4,7 @@
 
 #include "sweeps/tables/result.hpp"
 #include "workers/engine/step/step.hpp"
+#include "workers/record/growing_table.hpp"
 #include "workers/workload/trajectory.hpp"
 
 namespace worker {
@@ -15,8 +16,8 @@ class Recorder final : public engine::TraceSink {
 
   void on_step(const engine::StepTrace& trace) override;
 
-  /// The tables so far; the caller adds figures and notes.
-  sweep::CellResult take_tables() const;
+  /// The tables, once; the caller adds figures and notes.
+  sweep::CellResult take_tables();
 
  private:
   /// The last preemption of a job's turn, until the turn is preempted again or ends.
@@ -42,10 +43,10 @@ class Recorder final : public engine::TraceSink {
   std::int64_t bytes_per_block_;
   int block_size_;
   std::vector<sweep::JobRow> jobs_;  // by program
-  sweep::TableBuilder<sweep::TurnRow> turns_;
-  sweep::TableBuilder<sweep::StepRow> steps_;
-  sweep::TableBuilder<sweep::SchedRow> sched_;
-  sweep::TableBuilder<sweep::KvEventRow> kv_events_;
+  GrowingTable<sweep::TurnRow> turns_;
+  GrowingTable<sweep::StepRow> steps_;
+  GrowingTable<sweep::SchedRow> sched_;
+  GrowingTable<sweep::KvEventRow> kv_events_;
   std::vector<sweep::EvictionRow> evictions_;
   std::vector<OpenEviction> open_;  // by job
 };
