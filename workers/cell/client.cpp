@@ -8,11 +8,11 @@ namespace worker {
 using engine::Nanos;
 
 Client::Client(const workload::Workload& workload, std::span<const Nanos> arrivals, int most_live,
-               int block_size, engine::Engine& engine)
+               int block_size, TokenUse use, engine::Engine& engine)
     : workload_(workload),
       arrivals_(arrivals),
       engine_(engine),
-      prompts_(workload, block_size),
+      prompts_(workload, block_size, use),
       started_(static_cast<std::size_t>(workload.programs())),
       latest_start_(workload.jobs.size()),
       ended_(workload.jobs.size()),

@@ -23,7 +23,7 @@ class Client {
   /// `arrivals`: by program. `most_live`: a program which arrives while so many are unfinished
   /// starts when one of them ends; 0: no limit.
   Client(const workload::Workload& workload, std::span<const engine::Nanos> arrivals, int most_live,
-         int block_size, engine::Engine& engine);
+         int block_size, TokenUse use, engine::Engine& engine);
 
   /// Every turn has ended, also those of subagents that nothing waits for.
   bool done() const { return unfinished_jobs_ == 0; }

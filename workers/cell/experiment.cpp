@@ -164,8 +164,9 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   engine::Clock& clock = execution->clock();
   engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,
                         execution->copier());
+  const TokenUse use = config.backend == "sim" ? TokenUse::counted : TokenUse::read;
   Client client(load.workload, load.arrivals, config.workload.arrivals.most_live,
-                engine_config.kv.block_size, engine);
+                engine_config.kv.block_size, use, engine);
 
   serve(client, engine, clock, hooks);
 

@@ -32,7 +32,8 @@ Run run_once(const ExperimentConfig& config, const Load& load, engine::TraceSink
   const auto order = policies::make_order(config.policy);
   const auto retention = policies::make_retention(config.policy);
   engine::Engine engine(config.engine, clock, backend, *order, *retention, sink);
-  Client client(load.workload, load.arrivals, 0, config.engine.kv.block_size, engine);
+  Client client(load.workload, load.arrivals, 0, config.engine.kv.block_size, TokenUse::counted,
+                engine);
   const engine::WallClock wall;
   serve(client, engine, clock, {});
   return {engine::to_seconds(wall.now()), engine.kv().num_changes()};
