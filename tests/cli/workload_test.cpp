@@ -15,6 +15,15 @@ TEST_CASE("workload describes the jobs of a sweep: turns, tokens and tools") {
   CHECK(outcome.err.empty());
 }
 
+TEST_CASE("workload shows KV over time beside the pool of each GPU that the model fits") {
+  const Outcome outcome = Program().run({"workload", "tiny.toml"});
+  for (const std::string part :
+       {"h200-141gb", "l40s-48gb", "458000", "a pool is full at its letter"})
+    CHECK_THAT(outcome.out, Contains(part));
+  CHECK_THAT(Program().run({"workload", "tiny.toml", "--set", "engine.kv_tokens=32000"}).out,
+             !Contains("458000"));
+}
+
 TEST_CASE("workload shows the token budget of one turn, the job named by number or id") {
   const Program program;
   const Outcome by_number = program.run({"workload", "tiny.toml", "--job", "1", "--turn", "2"});
