@@ -7,7 +7,7 @@
 
 #include "analysis/text/escape.hpp"
 #include "driver/version.hpp"
-#include "workers/binding/profiles.hpp"
+#include "workers/profiles/profiles.hpp"
 #include "workers/rank/host.hpp"
 #include "workers/rank/sku_detector.hpp"
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "driver/submit/words.hpp"
-#include "workers/binding/profiles.hpp"
+#include "workers/profiles/profiles.hpp"
 
 namespace driver {
 namespace {

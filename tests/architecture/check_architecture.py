@@ -55,9 +55,10 @@ MAY_INCLUDE = {
     "workers/cell": "workers/record workers/engine/base workers/engine/step workers/engine workers/policies workers/workload "
                     "workers/workload/trace workers/model "
                     "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/tables",
-    "workers/binding": "workers/cell workers/engine/base workers/policies workers/policies/estimators workers/model "
+    "workers/profiles": "workers/model workers/backends/sim sweeps/spec",
+    "workers/binding": "workers/profiles workers/cell workers/engine/base workers/policies workers/policies/estimators workers/model "
                        "workers/backends/sim sweeps/spec",
-    "workers/rank": "workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
+    "workers/rank": "workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
                     "sweeps/files sweeps/tables sweeps/spec sweeps/archive json posix",
     "workers/tools": "workers/rank workers/cell workers/record workers/engine workers/engine/base workers/policies workers/workload "
                      "workers/workload/tokenizer workers/workload/trace workers/model workers/backends/sim workers/backends/cuda "
@@ -74,9 +75,9 @@ MAY_INCLUDE = {
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
     "driver/plan": "driver/command_line driver/farm analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive "
                    "workers/binding workers/cell",
-    "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/binding",
+    "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/profiles workers/binding",
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/spec sweeps/archive "
-                  "workers/binding workers/cell workers/rank version posix",
+                  "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/commands": "driver/command_line driver/farm driver/plan driver/submit driver/run analysis/text analysis/cell "
                        "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive "
                        "sweeps/upkeep workers/binding workers/rank workers/tools version posix",

@@ -7,8 +7,8 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/binding/profiles.hpp"
 #include "workers/engine/base/errors.hpp"
+#include "workers/profiles/profiles.hpp"
 
 using backends::CostModel;
 using backends::StepShape;

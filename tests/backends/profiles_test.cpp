@@ -1,4 +1,4 @@
-#include "workers/binding/profiles.hpp"
+#include "workers/profiles/profiles.hpp"
 
 #include <fstream>
 #include <sstream>

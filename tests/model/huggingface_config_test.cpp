@@ -1,9 +1,9 @@
 #include "tests/model/reference.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/binding/profiles.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/model/same_model.hpp"
+#include "workers/profiles/profiles.hpp"
 
 using Catch::Matchers::Contains;
 using nlohmann::json;

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/binding/profiles.hpp"
+#include "workers/profiles/profiles.hpp"
 
 using Kind = model::RopeScaling::Kind;
 

@@ -4,8 +4,8 @@
 #include "kernels/random_weight.hpp"
 #include "tests/model/reference.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/binding/profiles.hpp"
 #include "workers/model/convert.hpp"
+#include "workers/profiles/profiles.hpp"
 
 using model::DType;
 using model::Parameter;

@@ -2,7 +2,7 @@
 
 #include "tests/model/reference.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/binding/profiles.hpp"
+#include "workers/profiles/profiles.hpp"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "tests/support/catch.hpp"
-#include "workers/binding/profiles.hpp"
 #include "workers/model/weights.hpp"
+#include "workers/profiles/profiles.hpp"
 
 using model::DType;
 using model::Parameter;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sweeps/spec/cell.hpp"
-#include "workers/binding/profiles.hpp"
+#include "workers/binding/profile_cache.hpp"
 #include "workers/cell/experiment.hpp"
 
 namespace worker {

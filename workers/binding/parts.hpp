@@ -1,7 +1,7 @@
 #pragma once
 // Private to this room: each part takes its keys out of a cell's parameters.
 #include "workers/binding/param_binder.hpp"
-#include "workers/binding/profiles.hpp"
+#include "workers/binding/profile_cache.hpp"
 #include "workers/cell/experiment.hpp"
 
 namespace worker {

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <vector>
 
-#include "workers/binding/profiles.hpp"
 #include "workers/engine/base/errors.hpp"
+#include "workers/profiles/profiles.hpp"
 
 namespace worker {
 

@@ -1,4 +1,4 @@
-#include "workers/binding/profiles.hpp"
+#include "workers/profiles/profiles.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -145,15 +145,6 @@ backends::KernelFit read_kernels(ProfileReader& in, const std::vector<std::strin
   return fit;
 }
 
-/// The value of `name`, loaded once.
-template <class Profile>
-const Profile& kept(std::map<std::string, Profile>& known, const fs::path& dir,
-                    const std::string& name, Profile (*load)(const fs::path&, const std::string&)) {
-  const auto found = known.find(name);
-  if (found != known.end()) return found->second;
-  return known.emplace(name, load(dir, name)).first->second;
-}
-
 model::ModelShape read_shape(ProfileReader& in, const std::string& name) {
   return {.name = name,
           .layers = in.count("layers", 1),
@@ -268,24 +259,6 @@ model::ModelConfig load_model_config(const fs::path& dir, const std::string& nam
   in.reject_unknown();
   check_consistent(in, config);
   return config;
-}
-
-const backends::GpuProfile& Profiles::gpu(const std::string& name) {
-  return kept(gpus_, dir_, name, load_gpu_profile);
-}
-
-const model::ModelConfig& Profiles::model_config(const std::string& name) {
-  return kept(models_, dir_, name, load_model_config);
-}
-
-const sweep::ParamMap& Profiles::policy(const std::string& name) {
-  return kept(policies_, dir_, name, load_policy_profile);
-}
-
-const std::string& Profiles::weights_digest(const Transformer& transformer) {
-  std::string& digest = digests_[weights_key(transformer)];
-  if (digest.empty()) digest = open_weights(transformer)->digest();
-  return digest;
 }
 
 }  // namespace worker
