@@ -15,7 +15,7 @@ function(kvsweep_target_defaults target)
     foreach(flag -fsanitize=${KVSWEEP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flag}>)
     endforeach()
-    # GCC's instrumented code looks uninitialised to itself, std::regex for one; the other presets keep the warning.
+    # GCC's instrumented code looks uninitialized to itself, std::regex for one; the other presets keep the warning.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PRIVATE -fsanitize=${KVSWEEP_SANITIZE})
   endif()

@@ -14,14 +14,14 @@
 
 namespace {
 
-/// MPI is up while this lives.
+/// Initializes MPI; the destructor finalizes it.
 class MpiSession {
  public:
   MpiSession() {
     int provided = 0;
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_FUNNELED) {
-      throw std::runtime_error("MPI cannot be initialised with MPI_THREAD_FUNNELED");
+      throw std::runtime_error("MPI cannot be initialized with MPI_THREAD_FUNNELED");
     }
   }
   ~MpiSession() { MPI_Finalize(); }
@@ -59,21 +59,21 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
   return driver::kOk;
 }
 
-/// What a parent process may have left otherwise: a file that grows over the limit (`ulimit -f`) is
-/// an error that can be told, no death; and how a child process ended can be asked.
+/// Sets what a parent process may have changed. Writing beyond `ulimit -f` returns an error instead
+/// of killing the process, and children can be waited for.
 void set_signals() {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);
 }
 
-/// A reader that has seen enough, as `head` has, ends the command without a word, as it ends any
-/// other program; a run goes on, and files that are being written are finished.
+/// A closed pipe (`| head`) ends a command that only prints, silently. Runs go on, and output files
+/// are completed.
 void expect_readers(const driver::Options& options) {
   const bool only_prints = options.command != "run" && !options.output;
   std::signal(SIGPIPE, only_prints ? SIG_DFL : SIG_IGN);
 }
 
-/// Runs a command. Whatever ends it early becomes a message and the exit code.
+/// Runs a command. An exception becomes a message and an exit code.
 int run_reporting(const driver::Options& options, const driver::DrainSignals* signals) {
   try {
     const int exit_code = run_command(options, signals);
@@ -85,8 +85,8 @@ int run_reporting(const driver::Options& options, const driver::DrainSignals* si
   }
 }
 
-/// HDF5 may crash over a damaged archive, so commands that read archives run in a child process and
-/// what kills it is reported here.
+/// Runs a command in a child process and reports a crash of it: HDF5 may crash on a damaged
+/// archive.
 int run_in_child(const driver::Options& options) {
   const sweep::ChildEnd end =
       sweep::ChildProcess([&options] { return run_reporting(options, nullptr); }).wait();
@@ -100,8 +100,8 @@ int run_in_child(const driver::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // First of all, since a signal that comes before it kills. Never destroyed: one that comes when
-  // all is done changes nothing.
+  // Comes first, since an earlier signal would kill the run. Never destroyed, so that a signal
+  // after the run's end changes nothing.
   const driver::DrainSignals* signals = nullptr;
   if (argc > 1 && std::strcmp(argv[1], "run") == 0) signals = new driver::DrainSignals;
   set_signals();

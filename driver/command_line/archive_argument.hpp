@@ -13,14 +13,14 @@ namespace driver {
 
 // What the commands that read archives have in common.
 
-/// Calls `use`; a file that is not there or cannot be opened is the fault of the command line.
-/// Throws UsageError for it, and whatever else `use` throws.
+/// Calls `use`. A file that is missing or cannot be opened becomes a UsageError; other exceptions
+/// pass through.
 void using_files(const std::function<void()>& use);
 
 /// Opens an archive named on the command line. Throws UsageError when there is none.
 sweep::ArchiveReader open_archive(const std::string& path);
 
-/// The cells that --only and --skip leave, in plan order. They point into the reader's.
+/// The cells that --only and --skip leave, in plan order. They point into `cells`.
 std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,
                                                      const Options& options);
 

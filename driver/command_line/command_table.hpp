@@ -27,7 +27,7 @@ struct Option {
   const char* help;
 };
 
-/// What the command line knows, in the order of the help text.
+/// All commands, in the order of the help text.
 std::span<const Command> commands();
 
 /// All options; a command takes those that it names.

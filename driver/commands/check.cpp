@@ -9,7 +9,7 @@
 namespace driver {
 namespace {
 
-/// Done, and not everything was as it should be: like a run with failed cells.
+/// The exit code when archives differ.
 constexpr int kDifferent = kSomeCellsFailed;
 
 void print(const std::vector<std::string>& sentences) {

@@ -10,7 +10,7 @@ std::string damage_before_run(const Options& options);
 
 // One function a subcommand, each in the file of its name. They return the exit code.
 int plan(const Options& options);
-/// Text in `damage` describes a damaged archive and ends the run.
+/// Ends at once if `damage`, the result of damage_before_run(), is not empty.
 int run(const Options& options, const DrainSignals& signals, const std::string& damage);
 int salvage(const Options& options);
 int status(const Options& options);

@@ -29,7 +29,7 @@ analysis::CompareQuestion question_of(const Options& options,
   return question;
 }
 
-/// What the ratios are means of.
+/// The kind of mean that the ratios are.
 std::string ratio_text(const analysis::ComparisonReport& report) {
   const auto is_paired = [](const analysis::Comparison& row) { return row.ratio.paired; };
   if (std::ranges::all_of(report.rows, is_paired)) return "geometric mean over equal seeds";

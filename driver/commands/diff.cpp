@@ -12,7 +12,7 @@
 namespace driver {
 namespace {
 
-/// One of the two cells.
+/// One of the two cells, with its tables.
 struct Side {
   const sweep::CellRecord& record;
   sweep::CellResult result;
@@ -20,7 +20,7 @@ struct Side {
   std::string name() const { return "cell " + std::to_string(record.index); }
 };
 
-/// In which keys the two experiments differ.
+/// Prints the keys in which the two experiments differ.
 void print_keys(const Side& a, const Side& b) {
   const analysis::ConfiguredCell in_a(a.record), in_b(b.record);
   analysis::TextTable table;
@@ -40,7 +40,8 @@ void print_actions(const Side& side, const analysis::OwnActions& own, bool has_n
   if (has_none) std::cout << "only " << side.name() << ": nothing\n";
 }
 
-/// The queue and the pool of both cells at the step of a difference, and what each does there.
+/// Prints the first step that differs: queue and pool of both cells, and the actions that only one
+/// of them takes.
 void print_difference(const std::string& what, const analysis::FirstDifference& first,
                       const Side& a, const Side& b) {
   std::cout << '\n';

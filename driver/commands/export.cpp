@@ -32,7 +32,7 @@ std::string table_of(const Options& options) {
   throw UsageError("--table must be one of " + known + ", found \"" + *options.table + '"');
 }
 
-/// Files get texts as they are; a terminal would act on some.
+/// Escapes control characters, for output to a terminal; files get the texts unchanged.
 void make_printable(sweep::Table& table) {
   for (sweep::Column& column : table.columns) {
     if (auto* texts = std::get_if<std::vector<std::string>>(&column.data)) {

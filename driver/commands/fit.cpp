@@ -17,7 +17,8 @@ namespace {
 
 using analysis::ConfiguredCell;
 
-/// The one value that all cells have; UsageError otherwise: a fit over two cards is none of either.
+/// The value that all cells share. Throws UsageError when there are several: a fit over two cards
+/// describes neither.
 std::string only_one(const std::string& what, const std::set<std::string>& values) {
   if (values.size() == 1) return *values.begin();
   throw UsageError("fit needs cells of one " + what + ", found " +
@@ -66,7 +67,7 @@ std::string formatted(const char* format, double value) {
   return text.data();
 }
 
-/// A plane on the first of these, term by term.
+/// The fitted plane as a sum; it may have only the first of the terms.
 std::string formula(const analysis::Plane& plane) {
   struct Term {
     const char *format, *of;
@@ -84,7 +85,7 @@ std::string formula(const analysis::Plane& plane) {
          formatted("%.2f", plane.rms * 1e3) + " ms (root mean square)";
 }
 
-/// The table of a card's profile.
+/// Prints the table [measured] for the profile of the card.
 void print_constants(const Measured& found, const analysis::Plane& plane, std::ostream& out) {
   const auto slope = [&](std::size_t i, double unit) {
     return formatted("%.4g", i < plane.slopes.size() ? plane.slopes[i] * unit : 0.0);
@@ -106,7 +107,8 @@ void print(const Measured& found, std::ostream& out) {
       out << formula(*plane) << '\n';
       finest = plane;
     }
-  // What a processor plays the part of is only a label, and a fit that is undetermined is none.
+  // Constants of a card come from that card alone: on other backends `gpu` is only a label. Without
+  // the term for KV the steps do not determine them.
   if (found.backend == "cuda" && finest && finest->slopes.size() > analysis::StepFit::kv_tokens)
     print_constants(found, *finest, out);
 }

@@ -21,7 +21,7 @@ std::string short_number(double number) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, number, format).ptr};
 }
 
-/// Omits a maximum that only keeps arithmetic in bounds.
+/// The range as text, without a maximum that only prevents overflow.
 std::string range(const worker::Whole& whole) {
   if (whole.max >= worker::kMostOf32Bits) return "at least " + std::to_string(whole.min);
   return std::to_string(whole.min) + "-" + std::to_string(whole.max);

@@ -10,7 +10,7 @@
 namespace driver {
 namespace {
 
-/// Files that are gone when this is.
+/// Files that the destructor removes.
 struct TemporaryFiles {
   std::vector<std::string> paths;
   TemporaryFiles() = default;

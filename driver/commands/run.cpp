@@ -38,7 +38,7 @@ void require_a_cell_to_run(const Plan& plan) {
   throw sweep::SpecError(text);
 }
 
-/// The plan of a command line whose workers are known to be able to serve.
+/// The plan of the run. Throws UsageError when the workers of this command line cannot serve it.
 Plan checked_plan(const Options& options) {
   check_device(options);
   if (options.jsonl) make_trace_folder(*options.jsonl);
@@ -49,19 +49,19 @@ Plan checked_plan(const Options& options) {
   return plan;
 }
 
-/// Keys of what is done already, unless everything starts anew.
+/// Keys of the cells that the archive has results for; none with --fresh.
 std::set<std::string> results_to_keep(const Options& options, const std::string& path) {
   return options.fresh ? std::set<std::string>() : sweep::merged_results(path);
 }
 
-/// The path. Throws ArchiveDamaged where there is damage.
+/// `path`. Throws ArchiveDamaged when `damage` is not empty.
 const std::string& undamaged(const std::string& path, const std::string& damage) {
   if (damage.empty()) return path;
   throw sweep::ArchiveDamaged(damage);
 }
 
-/// A plan, the archive that it goes into, open, and what is left to do. Whatever a user can get
-/// wrong shows before the archive is touched, and what a disk lacks before anything is computed.
+/// A plan, its archive, opened, and the cells left to run. Members are in an order that reports
+/// wrong input before the archive is touched, and a full disk before a cell runs.
 struct OpenRun {
   Plan plan;
   std::string path;
@@ -131,7 +131,7 @@ std::string ranges_of(const std::vector<int>& numbers) {
   return text;
 }
 
-/// Cells that the next run has, and why; and how to run them.
+/// Prints the cells left for the next run, with reasons, and the command that runs them.
 void print_left(const OpenRun& run, const FarmResult& result, const Options& options) {
   std::map<int, std::string> left;
   for (const sweep::CellRecord& record : run.archive.cells()) {
@@ -203,7 +203,7 @@ void print_results(const OpenRun& run, const FarmResult& result, const Options& 
 }
 
 void store_the_rest(OpenRun& run, const FarmResult& result) {
-  // The archive, too, says which GPUs there were instead of those that these cells need.
+  // For cells without a worker, the description tells which GPUs there were instead.
   if (std::ranges::any_of(
           result.left, [](const LeftCell& cell) { return cell.why == LeftCell::Why::no_worker; }))
     run.with_space([&] { run.archive.keep_description(); });
@@ -229,17 +229,18 @@ int drive(
   print_results(*run, result, options);
   if (options.jsonl) write_trace_folder(*options.jsonl, run->plan, run->path);
   const ExitCode code = run_code(result, run->plan, run->archive);
-  // What hangs in a cell can neither be joined nor take part in MPI_Finalize; all results are safe.
+  // A worker that hangs in a cell cannot be joined and would block MPI_Finalize. All results are
+  // stored by now.
   if (!result.stuck_workers.empty()) {
     check_standard_output();
     if (channel == nullptr) std::_Exit(code);
-    run.reset();  // gives the archive free
+    run.reset();  // releases the lock of the archive
     channel->abort(code);
   }
   return code;
 }
 
-/// Of rank 0. MPI_Finalize would wait for a worker that hangs, after an error, too.
+/// Rank 0. After an error, too, MPI_Finalize would wait for a worker that hangs.
 int drive_farm(const Options& options, const DrainSignals& signals, const std::string& damage,
                worker::MpiChannel& channel) {
   bool stuck = false;

@@ -77,8 +77,8 @@ std::vector<PlanLine> cells_left(const Plan& plan, const std::string& sku,
   return report.lines;
 }
 
-/// What an array has done is in archives of its own, which a job of the SKU does not read: it would
-/// run their cells again.
+/// Throws UsageError when an array has run cells of the SKU: their results are in archives that a
+/// job does not read, so it would run them again.
 void check_no_array(const SubmitPaths& paths, const std::string& sku) {
   const fs::path folder = paths.cells_of(sku);
   if (!fs::exists(folder) || fs::is_empty(folder)) return;
@@ -86,7 +86,9 @@ void check_no_array(const SubmitPaths& paths, const std::string& sku) {
                    " would run again: go on with --array, or name another archive");
 }
 
-/// A job goes on from its own archive; the merged one it takes only where it has none.
+/// Throws UsageError when the merged archive has `cells` results that the archive of the SKU's job
+/// lacks. A job with an archive of its own does not read the merged one, so it would run them
+/// again.
 void check_nothing_beside(const SubmitPaths& paths, const std::string& sku, std::size_t cells) {
   const fs::path own = paths.of_sku(sku);
   if (cells == 0 || !fs::exists(own)) return;
@@ -96,7 +98,8 @@ void check_nothing_beside(const SubmitPaths& paths, const std::string& sku, std:
                    paths.of(".merge.sbatch").string() + " and move " + own.string() + " away");
 }
 
-/// The cells that are left for the job of a SKU, or for its array, which goes on from a job, too.
+/// The cells left for the job of a SKU, or for its array. An array continues from the archive of a
+/// job.
 std::vector<PlanLine> cells_left(const Submission& submission, const std::string& sku) {
   const SubmitPaths& paths = submission.paths;
   std::vector<PlanLine> cells = cells_left(submission.plan, sku, paths.of_sku(sku));
@@ -157,8 +160,8 @@ void write_script(const BatchScript& script) {
   file.commit();
 }
 
-/// What a command prints, without the end of the line. Its errors go to ours. Throws
-/// std::runtime_error unless it succeeds.
+/// The first line that a command prints. Its standard error is ours. Throws std::runtime_error
+/// unless it exits with 0.
 std::string output_of(const std::string& command) {
   FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run: " + command);

@@ -33,7 +33,7 @@ void check_variant(const sweep::Param& contrast, const std::string& name, const 
          "no cell runs \"" + name + '"' + sweep::suggestion(name, known) + "; there are " + list);
 }
 
-/// Seconds that a repeat of the cells took its worker, on average.
+/// Mean run time of one repeat, in seconds.
 double seconds_a_repeat(const analysis::PolicyCells& policy) {
   double sum = 0;
   for (const analysis::ConfiguredCell* cell : policy.repeats) sum += cell->record->run.wall_s;

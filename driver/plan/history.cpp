@@ -60,16 +60,16 @@ std::optional<CellRecord> PlanHistory::result_of(const PlannedCell& planned) con
     if (record->status == CellStatus::ok) return *record;
     return std::nullopt;
   }
-  // A result of an earlier plan waits as a shard for a plan that has the cell again.
+  // A result that an earlier plan dropped stays as a shard until a plan has its cell again.
   const std::string shard = sweep::resolved(path_) + ".d/" + planned.key + ".h5";
   if (!std::filesystem::exists(shard)) return std::nullopt;
   try {
     const CellRecord record = sweep::read_shard_record(shard, planned.key);
     if (record.status == CellStatus::ok) return record;
   } catch (const sweep::ArchiveDamaged&) {
-    // A run will set it aside.
+    // The next run sets it aside.
   } catch (const sweep::FileError&) {
-    // Merged in this instant.
+    // Another process has just merged it.
   }
   return std::nullopt;
 }

@@ -46,7 +46,7 @@ void bind_cell(PlannedCell& planned, const std::string& backend, worker::Profile
   }
 }
 
-/// What a cell is that does not run: its parameters as written.
+/// The identity of a cell that does not run: its parameters as written.
 std::string bare_config(const sweep::Cell& cell, const std::string& backend) {
   sweep::ParamMap params = cell.params;
   params["backend"].value = backend;
@@ -54,7 +54,7 @@ std::string bare_config(const sweep::Cell& cell, const std::string& backend) {
   return sweep::canonical_json(params);
 }
 
-/// What is wrong with a cell that --only or --skip leaves out concerns the runs that select it.
+/// Like bind_cell(), but an error makes the cell infeasible: it concerns only runs that select it.
 void bind_unselected(PlannedCell& planned, const std::string& backend, worker::Profiles& profiles) {
   try {
     bind_cell(planned, backend, profiles);
@@ -93,8 +93,8 @@ std::string differing_axis(const sweep::Cell& one, const sweep::Cell& other) {
   return {};
 }
 
-/// Throws SpecError where two cells are one experiment, since what tells them apart has no effect
-/// on the backend: an archive has one row for it.
+/// Throws SpecError when two cells are the same experiment, because the keys in which they differ
+/// have no effect on this backend. An archive has only one row per experiment.
 void require_distinct(const Plan& plan) {
   std::map<std::string, const sweep::Cell*> cells;
   for (const PlannedCell& planned : plan.cells) {

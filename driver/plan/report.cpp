@@ -92,7 +92,7 @@ PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const P
 /// Whether host tiers take real memory. The simulator only counts their blocks.
 bool has_real_tiers(const Plan& plan) { return plan.backend != "sim"; }
 
-/// JSON has no NaN.
+/// The number as JSON; NaN, which JSON lacks, as null.
 std::string json_number(double value) {
   analysis::JsonLine line;
   line.number(value);

@@ -23,7 +23,7 @@ struct Cell {
 };
 
 /// Where a key counts, and so where an axis of it stays. Elsewhere it collapses to one cell without
-/// it: the time to live of a pin does for a policy without pins.
+/// it, as a parameter of one method does in the cells of another.
 enum class Scope {
   all_cells,
   some_cells,

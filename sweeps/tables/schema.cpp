@@ -167,7 +167,7 @@ Schema<StepRow> schema<StepRow>() {
       field<&R::n_preempted>("n_preempted", "", "requests preempted in this step"),
       field<&R::blk_used>("blk_used", "blk", "blocks that running requests hold"),
       field<&R::blk_pinned>("blk_pinned", "blk", "blocks that only pins hold"),
-      field<&R::blk_cached>("blk_cached", "blk", "blocks nobody holds, with reusable content"),
+      field<&R::blk_cached>("blk_cached", "blk", "blocks with reusable content that nothing holds"),
       field<&R::blk_free>("blk_free", "blk", "empty blocks"),
       field<&R::pinned_jobs>("pinned_jobs", "", "jobs with a pin"),
       field<&R::kv_waste_tok>("kv_waste_tok", "tok",
@@ -186,7 +186,8 @@ Schema<StepRow> schema<StepRow>() {
       field<&R::n_loading>("n_loading", "", "requests whose KV is on its way from the host"),
       field<&R::n_again_tok>("n_again_tok", "tok",
                              "scheduled tokens of preempted requests that were computed before"),
-      field<&R::stall_s>("stall_s", "s", "part of the step in which everybody waited for copies"),
+      field<&R::stall_s>("stall_s", "s",
+                         "part of the step in which the whole batch waited for copies"),
       field<&R::h2d_busy_s>("h2d_busy_s", "s", "link time of the bytes copied to the device"),
       field<&R::d2h_busy_s>("d2h_busy_s", "s", "link time of the bytes copied to the host"),
   };

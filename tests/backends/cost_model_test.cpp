@@ -194,7 +194,7 @@ TEST_CASE("an unknown cost model is refused with the ones that exist") {
     CHECK_NOTHROW(cost(name, "h200-141gb"));
 }
 
-TEST_CASE("only cards and shapes with measured kernels are not labelled estimated") {
+TEST_CASE("only cards and shapes with measured kernels are not labeled estimated") {
   for (const std::string& gpu : worker::profile_names(kDir / "gpus")) {
     CAPTURE(gpu);
     const bool measured = gpu == "h100-80gb" || gpu == "h200-141gb" || gpu == "a100-sxm-80gb";

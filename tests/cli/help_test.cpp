@@ -32,7 +32,7 @@ TEST_CASE("every command explains itself and its own options") {
   CHECK(Program().run({"help", "workload"}).out == Program().run({"workload", "--help"}).out);
 }
 
-TEST_CASE("a misspelt command or option is refused with the nearest one") {
+TEST_CASE("a misspelled command or option is refused with the nearest one") {
   const auto refusal = [](const std::vector<std::string>& words) {
     const Outcome outcome = Program().run(words);
     CHECK(outcome.exit_code == 2);

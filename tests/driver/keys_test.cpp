@@ -115,7 +115,7 @@ TEST_CASE(
   CHECK(TestCell().set("test.mood", text("angry")).identity() == Identity{});
 }
 
-TEST_CASE("a misspelt key is compared with the whole table") {
+TEST_CASE("a misspelled key is compared with the whole table") {
   CHECK(TestCell().set("test.patence_s", 1.0).refusal() ==
         "cell.toml:1:1: unknown key \"test.patence_s\" (did you mean \"test.patience_s\"?)");
   CHECK_THAT(TestCell().set("workload.job", std::int64_t{1}).refusal(),

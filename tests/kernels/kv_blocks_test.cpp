@@ -64,7 +64,7 @@ TEMPLATE_TEST_CASE("every token's keys and values go to its own slot and nowhere
   }
 }
 
-TEST_CASE("a copied block equals its source and its neighbours stay", "[kernels]") {
+TEST_CASE("a copied block equals its source and its neighbors stay", "[kernels]") {
   const Ints from{1, 2, 3};
   Ints to{9, 9, 9, 9, 9};
   reference::copy_block(to.data() + 1, from.data(), 12);

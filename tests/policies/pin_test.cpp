@@ -109,7 +109,7 @@ TEST_CASE("an arrival ends one call and not a second time", "[pin]") {
   CHECK(world.reason(kLs) == KvReason::known_tool);
 }
 
-TEST_CASE("a slow tool's duration is learnt although its turn was not kept", "[pin]") {
+TEST_CASE("a slow tool's duration is learned although its turn was not kept", "[pin]") {
   PinPolicy world(1s);
   world.call(kLs, 1.5);
   world.call(kLs, 0.1);

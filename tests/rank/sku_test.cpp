@@ -9,7 +9,7 @@
 using namespace worker;
 using Catch::Matchers::Contains;
 
-TEST_CASE("devices are recognised by name and memory, as NVML and CUDA say them") {
+TEST_CASE("devices are recognized by name and memory, as NVML and CUDA say them") {
   struct Known {
     const char* name;
     std::int64_t mib;

@@ -70,7 +70,7 @@ std::optional<Infeasible> infeasible(const ExperimentConfig& config) {
                     std::to_string(length) + " for one sequence");
 }
 
-/// Whose KV pool the engine is limited to: the card's own, or that of engine.emulate.
+/// Tokens of the KV pool that the engine is limited to: the card's own, or that of engine.emulate.
 std::int64_t usual_pool(ParamBinder& in, const ExperimentConfig& config, Profiles& profiles) {
   if (in.text("engine.emulate").empty()) return backends::kv_pool_tokens(config.gpu, config.model);
   if (in.has("engine.kv_tokens"))

@@ -9,7 +9,7 @@ model::DType type_named(const std::string& name) {
   return name == "bfloat16" ? model::DType::bf16 : model::DType::f16;
 }
 
-/// Type of weights and KV. Kernels on a GPU compute in the model's own.
+/// Type of weights and KV. Kernels on a GPU compute in the model's own type.
 model::DType bind_dtype(ParamBinder& in, const std::string& backend, model::DType of_model) {
   const model::DType usual = backend == "cpu" ? model::DType::f32 : of_model;
   const model::DType type = type_named(in.text("engine.dtype", model::to_text(usual)));
@@ -26,7 +26,7 @@ void bind_weights(ParamBinder& in, Transformer& transformer) {
   transformer.seed = in.integer("weights.seed");
 }
 
-/// What counts is what the weights are, not where they lie.
+/// A checkpoint enters the identity of a cell by a digest of its weights, not by its path.
 void record_weights(ParamBinder& in, const Transformer& transformer, Profiles& profiles) {
   if (transformer.checkpoint.empty()) return;
   try {

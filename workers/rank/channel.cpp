@@ -72,7 +72,7 @@ MPI_Comm world_copy() {
   int initialized = 0;
   int level = MPI_THREAD_SINGLE;
   check(MPI_Initialized(&initialized), -1, "MPI_Initialized");
-  if (initialized == 0) throw ChannelError(-1, "MPI is not initialised");
+  if (initialized == 0) throw ChannelError(-1, "MPI is not initialized");
   check(MPI_Query_thread(&level), -1, "MPI_Query_thread");
   if (level < MPI_THREAD_FUNNELED)
     throw ChannelError(-1, "this MPI does not allow threads (MPI_THREAD_FUNNELED)");

@@ -35,7 +35,7 @@ kind = "swe_smith_like"
   CHECK(driver::host_gib(plan.cells[1]) == 64);
 }
 
-TEST_CASE("a policy that the sweep changes is labelled with the change") {
+TEST_CASE("a policy that the sweep changes is labeled with the change") {
   const driver::Plan plan = plan_of(R"(schema = 1
 [sweep]
 name = "a"

@@ -18,7 +18,7 @@ Halves random_blocks(std::int64_t bytes, int count) {
 
 }  // namespace
 
-TEST_CASE("poisoned blocks are what the reference leaves, their neighbours stay", "[gpu]") {
+TEST_CASE("poisoned blocks are what the reference leaves, their neighbors stay", "[gpu]") {
   NEEDS_DEVICE;
   for (const std::int64_t bytes : kSizes) {
     Halves blocks = random_blocks(bytes, 3);

@@ -128,7 +128,7 @@ TEST_CASE("a parameter is a single value") {
         "m.toml:6:3: a.c.d is set twice, first at m.toml:5:1");
 }
 
-TEST_CASE("a table that looks like a misspelt section is one message") {
+TEST_CASE("a table that looks like a misspelled section is one message") {
   CHECK(complaint("[repaet]\nn = 2\n") ==
         "m.toml:3:2: unknown section \"repaet\" (did you mean \"repeat\"?)");
   CHECK(complaint("[[overide]]\njps = 1\n") ==
