@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -121,8 +122,13 @@ class Reference {
  public:
   Reference() : world_(kCells) {
     world_.files = &files_;
-    run(world_, all_bytes(world_), [](int) {});
+    const auto bytes = all_bytes(world_);
+    const auto begin = std::chrono::steady_clock::now();
+    run(world_, bytes, [](int) {});
+    took_ = std::chrono::steady_clock::now() - begin;
   }
+  /// Run time, in microseconds; at least 1.
+  int micros() const { return std::max(1, static_cast<int>(took_ / std::chrono::microseconds(1))); }
   void check_equal(const std::string& path) const {
     CHECK(archive_differences(world_.path(), path) == std::vector<std::string>{});
     CHECK(check_archive(path) == std::vector<std::string>{});
@@ -139,6 +145,7 @@ class Reference {
  private:
   WatchedFiles files_;
   ArchiveWorld world_;
+  std::chrono::steady_clock::duration took_{};
 };
 
 /// A disk that forgets, when the power fails, what it was not told to keep: bytes of files that
@@ -276,9 +283,9 @@ TEST_CASE("a run killed at random instants and resumed each time ends as one tha
     std::set<int> acknowledged;
     int kills = 0, status = -1;
     while (status != 0) {
-      // Longer each time, so that the run ends.
-      const auto micros =
-          static_cast<suseconds_t>(1 + random() % static_cast<unsigned>(4000 * ++kills));
+      // Longer each time, so that the run ends: after some twenty kills, however slow the machine.
+      const auto most = static_cast<unsigned>(reference.micros() * ++kills / 16 + 1);
+      const auto micros = static_cast<suseconds_t>(1 + random() % most);
       for (const int cell : acknowledged_by(
                [&](const auto& say) {
                  ::signal(SIGALRM, [](int) { ::kill(::getpid(), SIGKILL); });
