@@ -203,7 +203,3 @@ TEST_CASE("a block that is reallocated before its store is done is detected when
   CHECK_THROWS_AS(world.move(CopyDirection::load, scattered(0, kArenaBlocks)),
                   backends::CorruptBlock);
 }
-
-TEST_CASE("copies are one call of the driver from CUDA 12.8 on") {
-  CHECK(backends::cuda::has_batched_copies() == (CUDART_VERSION >= 12080));
-}

@@ -55,7 +55,6 @@ class GpuBackend final : public engine::Backend {
   std::int64_t activation_bytes() const { return static_cast<std::int64_t>(activations_.bytes()); }
   /// Null without an access log.
   AccessLogger* access_log() { return access_log_ ? &*access_log_ : nullptr; }
-  const StepCost& last_step() const { return cost_; }
   const StepCost& all_steps() const { return total_; }
   /// Logits of the last step, [rows that sampled][vocab], for tests.
   std::vector<float> logits() const;

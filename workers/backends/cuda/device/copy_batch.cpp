@@ -46,6 +46,4 @@ void copy_one_by_one(const CopyList& list, const Stream& stream) {
           "copying a KV block");
 }
 
-bool has_batched_copies() { return CUDART_VERSION >= 12080; }
-
 }  // namespace backends::cuda

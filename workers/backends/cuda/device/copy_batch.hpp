@@ -21,7 +21,4 @@ void copy_batch(const CopyList& list, engine::CopyDirection direction, const Str
 /// One driver call per copy; with pageable memory each returns when the copy is done.
 void copy_one_by_one(const CopyList& list, const Stream& stream);
 
-/// Whether copy_batch() is a single driver call.
-bool has_batched_copies();
-
 }  // namespace backends::cuda
