@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <span>
 
 namespace sweep {
 
@@ -36,14 +37,14 @@ hid_t number_type(const ColumnData& data) {
 }
 
 template <class T>
-void put(const std::vector<T>& values, std::size_t, char* out, std::size_t stride) {
+void put(std::span<const T> values, std::size_t, char* out, std::size_t stride) {
   for (const T& value : values) {
     std::memcpy(out, &value, sizeof(T));
     out += stride;
   }
 }
 
-void put(const std::vector<std::string>& values, std::size_t width, char* out, std::size_t stride) {
+void put(std::span<const std::string> values, std::size_t width, char* out, std::size_t stride) {
   for (const std::string& value : values) {
     const std::size_t kept = std::min(value.size(), width);
     std::memcpy(out, value.data(), kept);
@@ -95,7 +96,16 @@ H5Type stored_type(const Column& column, std::size_t width) {
 }
 
 void put_values(const Column& column, std::size_t width, char* out, std::size_t stride) {
-  std::visit([&](const auto& values) { put(values, width, out, stride); }, column.data);
+  put_values(column, {0, column.size()}, width, out, stride);
+}
+
+void put_values(const Column& column, RowSlice rows, std::size_t width, char* out,
+                std::size_t stride) {
+  std::visit(
+      [&](const auto& values) {
+        put(std::span(values).subspan(rows.first, rows.count), width, out, stride);
+      },
+      column.data);
 }
 
 ColumnData take_values(hid_t type, const char* bytes, std::size_t rows, std::size_t stride,

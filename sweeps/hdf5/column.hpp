@@ -15,8 +15,15 @@ std::size_t text_width(const Column& column);
 /// `width`.
 H5Type stored_type(const Column& column, std::size_t width);
 
+/// Some rows of a table that follow each other.
+struct RowSlice {
+  std::size_t first, count;
+};
+
 /// Copies the values to out, out + stride, ...; truncates texts longer than `width`.
 void put_values(const Column& column, std::size_t width, char* out, std::size_t stride);
+void put_values(const Column& column, RowSlice rows, std::size_t width, char* out,
+                std::size_t stride);
 /// The inverse, for `rows` values of this stored type.
 ColumnData take_values(hid_t type, const char* bytes, std::size_t rows, std::size_t stride,
                        const std::string& name);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <iterator>
+#include <type_traits>
 
 #include "sweeps/hdf5/column.hpp"
 
@@ -38,11 +40,19 @@ H5Type row_type(const Table& table, const PackedLayout& layout) {
   return row;
 }
 
-std::vector<char> packed_rows(const Table& table, const PackedLayout& layout) {
-  std::vector<char> bytes(table.rows() * layout.row_bytes);
-  if (bytes.empty()) return bytes;
+/// Most rows that are packed in memory at a time, a multiple of the rows of a chunk.
+constexpr std::size_t kSliceRows = std::size_t{1} << 16;
+
+template <class Do>
+void for_each_slice(std::size_t rows, Do do_slice) {
+  for (std::size_t first = 0; first < rows; first += kSliceRows)
+    do_slice(RowSlice{first, std::min(kSliceRows, rows - first)});
+}
+
+std::vector<char> packed_rows(const Table& table, const PackedLayout& layout, RowSlice rows) {
+  std::vector<char> bytes(rows.count * layout.row_bytes);
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    put_values(table.columns[i], layout.slots[i].width, bytes.data() + layout.slots[i].offset,
+    put_values(table.columns[i], rows, layout.slots[i].width, bytes.data() + layout.slots[i].offset,
                layout.row_bytes);
   }
   return bytes;
@@ -66,21 +76,38 @@ std::string take_until(std::string& text, char end) {
   return front;
 }
 
-Column column_at(hid_t row, unsigned index, std::string meaning, const std::vector<char>& bytes,
-                 std::size_t rows) {
+/// The column without its rows.
+Column column_at(hid_t row, unsigned index, std::string meaning) {
   char* member = H5Tget_member_name(row, index);
   const std::string name = member;
   H5free_memory(member);
   const H5Type type(H5Tget_member_type(row, index), "get the type of a column");
-  Column column{name,
-                take_until(meaning, '\t'),
-                take_until(meaning, '\t'),
-                meaning == "volatile",
-                enum_names_of(type.get()),
-                {}};
-  const char* first = rows > 0 ? bytes.data() + H5Tget_member_offset(row, index) : nullptr;
-  column.data = take_values(type.get(), first, rows, H5Tget_size(row), name);
-  return column;
+  return {name,
+          take_until(meaning, '\t'),
+          take_until(meaning, '\t'),
+          meaning == "volatile",
+          enum_names_of(type.get()),
+          take_values(type.get(), nullptr, 0, 0, name)};
+}
+
+void append(ColumnData& data, ColumnData more) {
+  std::visit(
+      [&](auto& values) {
+        auto& next = std::get<std::remove_reference_t<decltype(values)>>(more);
+        values.insert(values.end(), std::make_move_iterator(next.begin()),
+                      std::make_move_iterator(next.end()));
+      },
+      data);
+}
+
+void append_rows(Table& table, hid_t row, const std::vector<char>& bytes, std::size_t count) {
+  const std::size_t row_bytes = H5Tget_size(row);
+  for (unsigned i = 0; i < table.columns.size(); ++i) {
+    Column& column = table.columns[i];
+    const H5Type type(H5Tget_member_type(row, i), "get the type of a column");
+    append(column.data, take_values(type.get(), bytes.data() + H5Tget_member_offset(row, i), count,
+                                    row_bytes, column.name));
+  }
 }
 
 }  // namespace
@@ -96,8 +123,10 @@ void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows
   H5Dataset dataset(H5Dcreate2(parent, table.name.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                properties.get(), H5P_DEFAULT),
                     "create the table " + table.name);
-  const std::vector<char> bytes = packed_rows(table, layout);
-  write_bytes(dataset.get(), type.get(), 0, rows, bytes.data(), table.name);
+  for_each_slice(rows, [&](RowSlice slice) {
+    const std::vector<char> bytes = packed_rows(table, layout, slice);
+    write_bytes(dataset.get(), type.get(), slice.first, slice.count, bytes.data(), table.name);
+  });
   write_fixed_attribute(dataset.get(), "meanings", meanings(table));
   dataset.close_checked("close the table " + table.name);
 }
@@ -108,13 +137,16 @@ Table read_packed_table(hid_t parent, const std::string& name) {
   const int columns =
       static_cast<int>(h5_check(H5Tget_nmembers(type.get()), "count the columns of " + name));
   const hsize_t rows = rows_of(dataset.get());
-  const std::vector<char> bytes = read_bytes(dataset.get(), type.get(), 0, rows, name);
   std::string lines = read_fixed_attribute(dataset.get(), "meanings");
   Table table{name, {}};
   for (int i = 0; i < columns; ++i) {
     table.columns.push_back(
-        column_at(type.get(), static_cast<unsigned>(i), take_until(lines, '\n'), bytes, rows));
+        column_at(type.get(), static_cast<unsigned>(i), take_until(lines, '\n')));
   }
+  for_each_slice(rows, [&](RowSlice slice) {
+    append_rows(table, type.get(),
+                read_bytes(dataset.get(), type.get(), slice.first, slice.count, name), slice.count);
+  });
   return table;
 }
 
