@@ -119,6 +119,9 @@ Plan make_plan(const std::string& path, const Options& options) {
   for (const std::string& text : options.set)
     sweep::assign(plan.spec, sweep::parse_assignment(text));
   plan.backend = backend_of(plan.spec, options);
+  const bool is_modelled = plan.backend == "sim";
+  if (is_modelled && !plan.spec.repeat.is_given && !plan.spec.contrasts.empty())
+    plan.spec.repeat.n = sweep::kModelledRepeats;
   worker::Profiles profiles(options.profiles);
   const sweep::KeyRules rules = worker::key_rules(profiles);
   const bool all = options.only.empty() && options.skip.empty();

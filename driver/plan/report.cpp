@@ -152,8 +152,11 @@ PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHisto
 }
 
 void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
-  out << plan.spec.name << ": " << plan.cells.size() << " cells, backend " << plan.backend << '\n'
-      << '\n';
+  out << plan.spec.name << ": " << plan.cells.size() << " cells, backend " << plan.backend << '\n';
+  if (!plan.spec.repeat.is_given && plan.spec.repeat.n > 1)
+    out << "repeats: " << plan.spec.repeat.n
+        << " of each, the default on sim with sweep.contrasts; repeat.n sets another number\n";
+  out << '\n';
   print_cells(report, out);
   out << '\n';
   using Align = analysis::TextTable::Align;

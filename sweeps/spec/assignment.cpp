@@ -32,7 +32,8 @@ void assign_axis(SweepSpec& spec, const Assignment& given) {
 }
 
 void assign_repeat(SweepSpec& spec, const Assignment& given) {
-  ParamMap params = {{"repeat.n", {spec.repeat.n, {}}}, {"repeat.seed", {spec.repeat.seed, {}}}};
+  ParamMap params = {{"repeat.seed", {spec.repeat.seed, {}}}};
+  if (spec.repeat.is_given) params["repeat.n"] = {spec.repeat.n, {}};
   params[given.key] = given.param;
   spec.repeat = repeat_of(params, spec.path);
 }

@@ -32,8 +32,12 @@ inline constexpr std::int64_t kLargestSeed = std::int64_t{1} << 53;  // JSON rea
 
 inline constexpr std::size_t kMostContrasts = 6;
 
+/// Repeats of each cell of a modelled sweep that declares contrasts and no number of repeats.
+inline constexpr std::int64_t kModelledRepeats = 20;
+
 struct Repeat {
   std::int64_t n = 1;
+  bool is_given = false;   // n: by the file or an assignment
   std::int64_t seed = 42;  // of repeat 0; repeat r uses seed + r
 };
 

@@ -46,7 +46,8 @@ std::vector<KeyRow> rows_of_sweep() {
       {.name = "repeat.n",
        .type = Whole{1, sweep::kMostRepeats},
        .fallback = value("1"),
-       .says = "How often each cell is repeated, each time with another seed of arrivals."},
+       .says = "How often each cell is repeated, each time with another seed of arrivals; 20 times "
+               "unless given on backend sim with sweep.contrasts."},
       {.name = "repeat.seed",
        .type = Whole{0, sweep::kLargestSeed},
        .fallback = value("42"),

@@ -1,5 +1,9 @@
 #include "driver/plan/plan.hpp"
 
+#include <filesystem>
+#include <sstream>
+
+#include "driver/plan/report.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/messages.hpp"
@@ -8,10 +12,9 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-driver::Plan plan_of(const std::string& text) {
+driver::Plan plan_of(const std::string& text, driver::Options options = {}) {
   const support::TempDir folder;
-  driver::Options options;
-  options.profiles = std::string(KVSWEEP_SOURCE_DIR) + "/sweeps";
+  options.profiles = std::filesystem::path(KVSWEEP_SOURCE_DIR) / "sweeps";
   return driver::make_plan(folder.write("sweep.toml", text), options);
 }
 
@@ -97,7 +100,7 @@ TEST_CASE("a pool of another card stands in a cell's name, once, whether it is a
 namespace {
 
 /// Three policies, one of them with a host tier, and a line of the sweep file beside.
-driver::Plan three_policies(const std::string& line) {
+driver::Plan three_policies(const std::string& line, const driver::Options& options = {}) {
   return plan_of("schema = 1\nsweep.name = \"a\"\nsweep.backend = \"sim\"\n" + line + R"(
 dram_gib = 16
 [axes]
@@ -106,7 +109,8 @@ jps = [3]
 policy = ["fcfs", "continuum", "lmcache"]
 [workload]
 kind = "swe_smith_like"
-)");
+)",
+                 options);
 }
 
 }  // namespace
@@ -125,9 +129,38 @@ TEST_CASE("a contrast that no planned cells can answer is refused with its place
   CHECK_THAT(complaint(R"(["continuum over fcfs"])"), Contains("must be of the form"));
 }
 
+TEST_CASE("a modelled sweep with contrasts repeats its cells 20 times unless it says how often") {
+  const auto repeats = [](const std::string& lines) {
+    return three_policies(lines).cells.size() / 3;
+  };
+  const std::string contrasts = "sweep.contrasts = [\"continuum / fcfs\"]\n";
+  CHECK(repeats("") == 1);
+  CHECK(repeats(contrasts) == 20);
+  CHECK(repeats(contrasts + "repeat.seed = 7") == 20);
+  CHECK(repeats(contrasts + "repeat.n = 1") == 1);
+  driver::Options options;
+  options.set = {"repeat.seed=7", "sweep.backend=cuda"};
+  CHECK(three_policies(contrasts, options).cells.size() == 3);
+  options.set = {"repeat.seed=7", "repeat.n=2", "repeat.seed=8"};
+  CHECK(three_policies(contrasts, options).cells.size() == 6);
+}
+
+TEST_CASE("a plan says when its number of repeats is the default of contrasts") {
+  const auto printed = [](const std::string& lines) {
+    const driver::Plan plan = three_policies("sweep.contrasts = [\"continuum / fcfs\"]\n" + lines);
+    std::ostringstream out;
+    print_plan(plan, report_plan(plan, {}), out);
+    return out.str();
+  };
+  CHECK_THAT(printed(""), Contains("backend sim\nrepeats: 20 of each, the default on sim with "
+                                   "sweep.contrasts; repeat.n sets another number\n"));
+  CHECK_THAT(printed("repeat.n = 20"), !Contains("the default"));
+}
+
 TEST_CASE("declared contrasts are no part of what a cell is") {
   const driver::Plan without = three_policies("");
-  const driver::Plan with = three_policies(R"(sweep.contrasts = ["continuum / fcfs"])");
+  const driver::Plan with = three_policies(R"(sweep.contrasts = ["continuum / fcfs"]
+repeat.n = 1)");
   REQUIRE(with.spec.contrasts.size() == 1);
   for (std::size_t i = 0; i < 3; ++i) CHECK(with.cells.at(i).key == without.cells.at(i).key);
 }
