@@ -11,7 +11,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 
 program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
@@ -23,6 +22,7 @@ try:
 except ImportError as error:
     print(f"SKIPPED: {error}")
     sys.exit(0)
+from folder import Folder  # noqa: E402
 from page_data import PageData  # noqa: E402
 
 # Policies, repeats, gap of the tools, cost model, pool in tokens: few repeats and many, ties, pressure and none.
@@ -51,16 +51,7 @@ def words_of(standing):
     return set(re.findall("best|tie|undecided", standing))
 
 
-class Agreement(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.dir = pathlib.Path(cls.folder.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
+class Agreement(Folder):
     def say(self, *words):
         done = subprocess.run([program, *map(str, words)], cwd=self.dir, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -11,7 +11,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 import unittest
 
 program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
@@ -24,6 +23,7 @@ except ImportError as missing:
 
 import kvsweep  # noqa: E402
 from kvsweep import external, studies  # noqa: E402
+from folder import Folder  # noqa: E402
 from page_data import PageData  # noqa: E402
 
 PAGE = (source / "docs/adding-a-study.md").read_text()
@@ -60,16 +60,7 @@ published.yarn-llama-2-7b = { recompute = 7 }
 """
 
 
-class Folder(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.dir = pathlib.Path(cls.folder.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
+class Studies(Folder):
     def sweep(self, name, text):
         (self.dir / f"{name}.toml").write_text(text)
         return subprocess.run([program, "run", f"{name}.toml", "--archive", f"{name}.h5", "--profiles", source / "sweeps"], cwd=self.dir,
@@ -107,7 +98,7 @@ class Folder(unittest.TestCase):
         np.testing.assert_allclose([span[2:] for span in theirs["spans"]], [span[2:] for span in ours.spans], rtol=1e-5, atol=1e-6)
 
 
-class AddingAStudy(Folder):
+class AddingAStudy(Studies):
     def test_the_page_followed_literally_gives_a_sweep_a_report_and_figures(self):
         for name, text in re.findall(r"^```toml file=(\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
             (self.dir / name).write_text(text)
@@ -142,7 +133,7 @@ class AddingAStudy(Folder):
         self.assertIn("must give x", self.sweep("wrong", PAIR + "[figure.wrong]\ny = \"forwards\"\n").stderr)
 
 
-class OverTime(Folder):
+class OverTime(Studies):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -211,7 +202,7 @@ class Names(unittest.TestCase):
         self.assertEqual(chart.panels[0].series[0].published, {"llama-3.1-8b": 4})
 
 
-class Baseline(Folder):
+class Baseline(Studies):
     """analysis/python/hf_baseline.py with a model that is none: torch and a GPU are not at hand here."""
 
     @classmethod

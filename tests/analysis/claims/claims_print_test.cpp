@@ -1,0 +1,63 @@
+#include <sstream>
+
+#include "tests/analysis/claims/court.hpp"
+
+using analysis::ClaimReport;
+using analysis::GridFormat;
+using Catch::Matchers::Contains;
+
+TEST_CASE("tables show verdict, numbers, limits and words", "[claims]") {
+  Court court(std::string(kRatio) + "published = 3.38\n");
+  court.add("fcfs", {350, 340, 360});
+  court.add("continuum", {100, 100, 100});
+  const ClaimReport report{court.claims, court.rows(), {}};
+  std::ostringstream text, md, csv;
+  print_claims(report, GridFormat::text, text);
+  print_claims(report, GridFormat::md, md);
+  print_claims(report, GridFormat::csv, csv);
+  CHECK_THAT(text.str(), Contains("claims of page, MODELLED (sim)") && Contains("3.380") &&
+                             Contains("3 .. 4") && Contains("1 reproduced"));
+  CHECK_THAT(text.str(), Contains("R-5 reproduced: pinning is 3.5 times as fast (a page"));
+  CHECK_THAT(md.str(), Contains("### claims of page") && Contains("**reproduced**"));
+  CHECK_THAT(csv.str(), Contains("set,claim,at,verdict,direction,") &&
+                            Contains("page,R-5,,reproduced,reproduced,3.499") &&
+                            Contains(",3.38,3,4,3,"));
+}
+
+TEST_CASE("decided claims come first, and a set that no cell concerns is one line", "[claims]") {
+  Court court(
+      "[A]\nsays = \"x\"\nsource = \"y\"\nmetric = \"jct_wall_mean_s\"\nwhere.policy = \"fcfs\"\n"
+      "low = 99\nhigh = 101\n[B]\nsays = \"x\"\nsource = \"y\"\nmetric = \"jct_wall_mean_s\"\n"
+      "where.policy = \"fcfs\"\nlow = 50\n");
+  court.add("fcfs", {90, 100, 110});
+  const ClaimReport report{court.claims, court.rows(), {}};
+  std::ostringstream text;
+  print_claims(report, GridFormat::text, text);
+  CHECK(text.str().find("B reproduced") < text.str().find("A undecided"));
+  const Court empty(kRatio);
+  const ClaimReport none{empty.claims, empty.rows(), {}};
+  std::ostringstream line;
+  print_claims(none, GridFormat::text, line);
+  CHECK(line.str() == "no claim of page concerns these cells\n");
+}
+
+TEST_CASE("modelled and measured figures have tables of their own, each with its verdicts",
+          "[claims]") {
+  Court court(std::string(kRatio) + "at.now.where.model = \"llama-3.1-8b\"\n" +
+              "at.never.where.model = \"opt-13b\"\n");
+  for (const char* backend : {"sim", "cuda"}) {
+    court.add("fcfs", {350, 350, 350}, {{"backend", text(backend)}});
+    court.add("continuum", {100, 100, 100}, {{"backend", text(backend)}});
+  }
+  std::ostringstream out;
+  print_claims({court.claims, court.rows(), {}}, GridFormat::text, out);
+  const std::string text = out.str();
+  const auto cuda = text.find("claims of page, MEASURED (cuda)"),
+             sim = text.find("claims of page, MODELLED (sim)"),
+             none = text.find("claims of page, without results");
+  CHECK((cuda < sim && sim < none && none != std::string::npos));
+  const std::string modelled = text.substr(sim, none - sim);
+  CHECK_THAT(modelled, Contains("now") && !Contains("never "));
+  CHECK_THAT(modelled, Contains("now  reproduced"));
+  CHECK_THAT(modelled, Contains("R-5 undecided:"));  // a point has no result
+}
