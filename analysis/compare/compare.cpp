@@ -78,6 +78,36 @@ void require_keys(std::span<const ConfiguredCell> cells, const std::vector<std::
   }
 }
 
+/// The simulated cells to compare with, by the named keys.
+class Controls {
+ public:
+  Controls(std::span<const ConfiguredCell> simulated, const CompareQuestion& question)
+      : question_(question) {
+    for (const ConfiguredCell& cell : simulated)
+      if (cell.record->backend != "sim")
+        throw CompareError("control variates are cells of sim, found " + cell.record->backend);
+    if (simulated.empty()) return;
+    require_keys(simulated, question.by);
+    groups_ = groups_by(simulated, question.by);
+  }
+
+  std::optional<Controlled> of(const RepeatGroup& base, const RepeatGroup& other) const {
+    const RepeatGroup *own_base = find(base), *own = find(other);
+    if (own_base == nullptr || own == nullptr) return {};
+    return controlled_ratio(values(other), values(base), values(*own), values(*own_base));
+  }
+
+ private:
+  const RepeatGroup* find(const RepeatGroup& measured) const {
+    const auto found = std::ranges::find(groups_, measured.texts, &RepeatGroup::texts);
+    return found == groups_.end() ? nullptr : &*found;
+  }
+  BySeed values(const RepeatGroup& group) const { return by_seed(group.repeats, question_.metric); }
+
+  const CompareQuestion& question_;
+  std::vector<RepeatGroup> groups_;
+};
+
 void require_rows(const ComparisonReport& report, const std::string& why) {
   if (report.rows.empty()) throw CompareError("there is nothing to compare: " + why);
 }
@@ -85,8 +115,10 @@ void require_rows(const ComparisonReport& report, const std::string& why) {
 }  // namespace
 
 ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
-                                const CompareQuestion& question) {
+                                const CompareQuestion& question,
+                                std::span<const ConfiguredCell> simulated) {
   require_keys(cells, question.by);
+  const Controls controls(simulated, question);
   const std::string& compared = question.by.front();
   const std::vector<RepeatGroup> groups = groups_by(cells, question.by);
   ComparisonReport report = empty_report(cells, question);
@@ -110,6 +142,7 @@ ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
     }
     report.rows.push_back(compare_groups(*base, group, question));
     report.rows.back().over = shown(base->at[0]);
+    report.rows.back().controlled = controls.of(*base, group);
   }
   require_rows(report, "no two cells differ in " + compared + " and agree in the rest");
   return report;
@@ -155,14 +188,28 @@ Grid to_grid(const ComparisonReport& report, GridFormat format) {
   grid.columns.push_back({"value", report.unit});
   for (const char* name : {"ratio", "low95", "high95", "repeats"})
     grid.columns.push_back({name, ""});
+  const auto is_controlled = [](const Comparison& row) { return row.controlled.has_value(); };
+  const bool controlled = std::ranges::any_of(report.rows, is_controlled);
+  if (controlled)
+    for (const char* name : {"controlled", "controlled_low95", "controlled_high95", "controls"})
+      grid.columns.push_back({name, ""});
+  const auto number = [&](double value) {
+    return format == GridFormat::csv ? exact_number(value) : four_digits(value);
+  };
   for (const Comparison& row : report.rows) {
     std::vector<std::string> texts;
     for (const auto& value : row.at) texts.push_back(shown(value));
     texts.push_back(row.over);
     for (const double each :
          {row.base, row.value, row.ratio.value, row.ratio.interval.low, row.ratio.interval.high})
-      texts.push_back(format == GridFormat::csv ? exact_number(each) : four_digits(each));
+      texts.push_back(number(each));
     texts.push_back(std::to_string(row.ratio.repeats));
+    if (controlled) {
+      const Estimate own = row.controlled.value_or(Controlled()).ratio;
+      for (const double each : {own.value, own.interval.low, own.interval.high})
+        texts.push_back(number(each));
+      texts.push_back(std::to_string(row.controlled ? row.controlled->controls : 0));
+    }
     grid.rows.push_back(std::move(texts));
   }
   return grid;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/estimate.hpp"
+#include "analysis/compare/control.hpp"
 #include "analysis/text/export_grid.hpp"
 
 namespace analysis {
@@ -29,6 +29,7 @@ struct Comparison {
   double base = 0, value = 0;                   // means over the compared repeats
   Ratio ratio;                                  // value / base
   std::string over;                             // name of the base, e.g. "fcfs"
+  std::optional<Controlled> controlled{};       // by the same cells, simulated
 };
 
 struct ComparisonReport {
@@ -41,9 +42,11 @@ struct ComparisonReport {
 
 /// Ratios of the cells with every other value of the first key to the cells with its base value.
 /// The remaining named keys must be equal; one that the base lacks (dram_gib of a policy without a
-/// tier) matches any value. Throws CompareError.
+/// tier) matches any value. `simulated`: cells of sim with equal named keys are control variates of
+/// measured ones, by seed. Throws CompareError.
 ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
-                                const CompareQuestion& question);
+                                const CompareQuestion& question,
+                                std::span<const ConfiguredCell> simulated = {});
 
 /// Ratios of the cells of `b` to those of `a` with equal named keys. A named key of which no value
 /// occurs in both archives is what they are compared by, so it need not be equal; one that the cell

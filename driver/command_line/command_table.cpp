@@ -22,7 +22,7 @@ constexpr Command kCommands[] = {
      1, kManyArchives, "set sensitivity format profiles", true},
     {"compare", "compare A.h5 [B.h5]",
      "prints the ratios of a figure between cells that differ only in the named keys", 1, 2,
-     "by metric base only skip format", true},
+     "by metric base control only skip format", true},
     {"completion", "completion bash|zsh",
      "prints a script that completes commands, options and the keys of --set: eval \"$(kvsweep "
      "completion "
@@ -144,6 +144,8 @@ constexpr Option kOptions[] = {
      "steps 6 % off, the tier's 12 %), and names the cells that are missing"},
     {"base", Kind::text, "KEY=VALUE",
      "the value that the others are divided by; by default the first"},
+    {"control", Kind::text, "SIM.h5",
+     "the same cells on sim over more seeds: also prints ratios with them as control variates"},
     {"table", Kind::text, "TABLE", "which table"},
     {"format", Kind::text, "FORMAT",
      "text, md or csv; for export: csv or jsonl; for keys: text or md; for trace: jsonl or "

@@ -149,6 +149,7 @@ void read_archive_values(Options& options, const po::variables_map& given) {
   options.effects = given.count("effects") > 0;
   options.sensitivity = given.count("sensitivity") > 0;
   options.base = optional<std::string>(given, "base");
+  options.control = optional<std::string>(given, "control");
   options.table = optional<std::string>(given, "table");
   options.format = optional<std::string>(given, "format");
   options.to_archive = optional<std::string>(given, "to-archive");

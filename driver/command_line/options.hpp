@@ -50,7 +50,7 @@ struct Options {
   std::string command_to_resume;  // quoted for a shell, without --fresh
   bool watch = false;
   bool equal = false;
-  std::optional<std::string> by, base, table, format, to_archive;
+  std::optional<std::string> by, base, control, table, format, to_archive;
   std::string metric;
   bool effects = false;
   std::optional<double> power;  // percent

@@ -48,6 +48,9 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
         return row.ratio.repeats < analysis::kFewestRepeats;
       }))
     std::cout << "; no interval below three repeats: set n = 3 or more in [repeat]";
+  if (options.control)
+    std::cout << "; controlled: moved to the mean of the same ratio in sim, over the seeds "
+                 "(controls) that were simulated alone";
   if (report.without_result > 0)
     std::cout << "; " << report.without_result << " cells without a result";
   if (report.without_partner > 0)
@@ -57,6 +60,7 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
 
 void compare_two(sweep::ArchiveReader& a, const Options& options) {
   const sweep::ArchiveReader b = open_archive(options.arguments[1]);
+  if (options.control) throw UsageError("--control is for one archive of measured cells");
   if (options.base) throw UsageError("--base is for one archive; of two the first is the base");
   const auto first = selected_cells(a.cells(), options);
   const auto second = selected_cells(b.cells(), options);
@@ -65,7 +69,14 @@ void compare_two(sweep::ArchiveReader& a, const Options& options) {
 
 void compare_one(sweep::ArchiveReader& archive, const Options& options) {
   const auto cells = selected_cells(archive.cells(), options);
-  print(compare_within(cells, question_of(options, cells)), options);
+  const analysis::CompareQuestion question = question_of(options, cells);
+  if (!options.control) return print(compare_within(cells, question), options);
+  if (std::ranges::any_of(cells, [](const auto& cell) { return cell.record->backend == "sim"; }))
+    throw UsageError("--control is for measured cells; " + options.arguments[0] +
+                     " holds cells of sim");
+  const sweep::ArchiveReader simulated = open_archive(*options.control);
+  const auto controls = selected_cells(simulated.cells(), options);
+  print(compare_within(cells, question, controls), options);
 }
 
 }  // namespace
