@@ -7,8 +7,8 @@
 namespace analysis {
 
 /// The report as one JSON object, described in analysis/web/src/report/data.ts. Numbers have six
-/// significant digits; null is a value that was not observed. `program` is the version that wrote
-/// it.
+/// significant digits, values over time four; null is a value that was not observed. `program` is
+/// the version that wrote it.
 std::string report_json(const Report& report, const std::string& program);
 
 // Parts of it.

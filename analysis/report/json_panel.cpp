@@ -3,15 +3,10 @@
 
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/report/json.hpp"
+#include "analysis/text/packed_column.hpp"
 
 namespace analysis {
 namespace {
-
-void add_numbers(JsonLine& json, std::span<const double> values) {
-  json.open('[');
-  for (const double value : values) add_brief(json, value);
-  json.close(']');
-}
 
 void add_figures(JsonLine& json, const ReportGroup& group) {
   json.key("figures").open('{');
@@ -96,11 +91,13 @@ void add_times(JsonLine& json, const std::vector<CellTimes>& repeats) {
   for (const CellTimes& times : repeats) {
     json.open('{');
     add_brief(json.key("end"), times.end_s);
-    json.key("lines").open('[');
+    const std::size_t spans = times.lines.empty() ? 0 : times.lines.front().values.size();
+    json.key("spans").integer(static_cast<std::int64_t>(spans)).key("lines").open('[');
     for (const TimeLine& line : times.lines) {
-      json.open('{').key("name").text(line.name).key("unit").text(line.unit).key("values");
-      add_numbers(json, line.values);
-      json.close('}');
+      const ScaledLine scaled = scaled_line(line.values);
+      json.open('{').key("name").text(line.name).key("unit").text(line.unit);
+      add_brief(json.key("largest"), scaled.largest);
+      json.key("codes").text(scaled.codes).close('}');
     }
     json.close(']').close('}');
   }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
 #include <string_view>
 
 #include "analysis/text/deflate.hpp"
@@ -37,6 +40,26 @@ std::string packed_small(std::span<const double> values) {
   const std::span bytes(reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes());
   const auto small = deflated(bytes);
   return small && small->size() < bytes.size() ? object("deflated", *small) : object("data", bytes);
+}
+
+ScaledLine scaled_line(std::span<const double> values) {
+  constexpr int kLevels = 4094, kNotObserved = 4095, kBase = 64;
+  ScaledLine line{std::numeric_limits<double>::quiet_NaN(), ""};
+  for (const double value : values) {
+    if (value < 0 || std::isinf(value))
+      throw std::invalid_argument(std::to_string(value) + " cannot be scaled for a page");
+    line.largest = std::fmax(line.largest, value);
+  }
+  const auto is_largest = [&](double value) { return value == line.largest; };
+  if (std::isnan(line.largest) || std::ranges::all_of(values, is_largest)) return line;
+  for (const double value : values) {
+    const int code = std::isnan(value)
+                         ? kNotObserved
+                         : static_cast<int>(std::lround(value / line.largest * kLevels));
+    line.codes += kDigits[static_cast<std::size_t>(code / kBase)];
+    line.codes += kDigits[static_cast<std::size_t>(code % kBase)];
+  }
+  return line;
 }
 
 }  // namespace analysis

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
@@ -259,6 +260,19 @@ TEST_CASE("times of steps and events are what remains of the clock of the steps"
   CHECK(unpacked(columns.at("ended").at("ints"), 4) == std::vector<std::int64_t>{0, 1, 0, 1});
   CHECK(unpacked(columns.at("t_s").at("ints"), 4) ==
         std::vector<std::int64_t>{0, 0, 0, 500'000'000});
+}
+
+TEST_CASE("a line of a chart takes two characters a value, and none where all are the same") {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> line = {0, 4094, none, 2, 65.4};
+  CHECK(scaled_line(line).largest == 4094);
+  CHECK(scaled_line(line).codes == "AA/+//ACBB");
+  const std::vector<double> alike = {3, 3}, unknown = {none, none}, zeros = {0, 0};
+  CHECK((scaled_line(alike).largest == 3 && scaled_line(alike).codes.empty()));
+  CHECK((std::isnan(scaled_line(unknown).largest) && scaled_line(unknown).codes.empty()));
+  CHECK((scaled_line(zeros).largest == 0 && scaled_line(zeros).codes.empty()));
+  const std::vector<double> below = {1, -1};
+  CHECK_THROWS_AS(scaled_line(below), std::invalid_argument);
 }
 
 TEST_CASE("base64 pads to whole groups of four") {

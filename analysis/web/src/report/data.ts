@@ -70,14 +70,19 @@ export const PARTS = [
   "queue", "load stall", "recompute", "prefill", "decode", "gap", "other",
 ] as const;
 
+/** Values in two base64 digits each, as written by scaled_line() of analysis/text/packed_column.hpp. */
 export interface TimeLine {
   name: string;
   unit: string;
-  values: Maybe[];
+  largest: Maybe;
+  /** 4094ths of the largest value, 4095 if not observed; "": all are the largest. */
+  codes: string;
 }
 
 export interface Times {
   end: Maybe;
+  /** The number of values of each line. */
+  spans: number;
   lines: TimeLine[];
 }
 
@@ -298,8 +303,21 @@ export function deviceOf(panel: Panel): string {
 
 export const isMeasured = (kind: string): boolean => kind.startsWith("MEASURED");
 
-export const timeLine = (times: Times | undefined, name: string): Maybe[] | undefined =>
-  times?.lines.find((line) => line.name === name)?.values;
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/** The values of a line, one a span. */
+export function valuesOf({ spans }: Times, { largest, codes }: TimeLine): Maybe[] {
+  return Array.from({ length: spans }, (_, i) => {
+    if (codes === "" || largest === null) return largest;
+    const code = 64 * DIGITS.indexOf(codes.charAt(2 * i)) + DIGITS.indexOf(codes.charAt(2 * i + 1));
+    return code === 4095 ? null : Number(((code / 4094) * largest).toPrecision(4));
+  });
+}
+
+export function timeLine(times: Times | undefined, name: string): Maybe[] | undefined {
+  const line = times?.lines.find((each) => each.name === name);
+  return times && line && valuesOf(times, line);
+}
 
 /** "1 repeat", "3 repeats". */
 export const repeatsText = (repeats: number): string =>

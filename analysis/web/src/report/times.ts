@@ -2,7 +2,7 @@
 import { num } from "@/shared/format";
 import type { CsvColumn } from "@/shared/csv";
 
-import { groupOf, rateText, timeLine, type Maybe, type Times } from "./data";
+import { groupOf, rateText, timeLine, valuesOf, type Maybe, type Times } from "./data";
 import {
   axisTip, brief, column, frame, meanings, nothing, sourced, xAxis, yAxis, type Drawing,
 } from "./parts";
@@ -79,7 +79,7 @@ export function poolChart(store: Store): Drawing {
     }),
     keys: lines,
     csv: ofCell(store, [
-      column("t_s", t), ...blocks.map((line) => column(`${line.name}_blk`, line.values)),
+      column("t_s", t), ...blocks.map((line) => column(`${line.name}_blk`, valuesOf(times, line))),
     ]),
     note: `KV blocks by state, ${spansText(t.length)}; extremes are in the CSV. ` +
       `${store.panel.kind}: ${cellText(store)}.`,
