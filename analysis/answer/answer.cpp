@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <sstream>
 
 #include "analysis/answer/effects.hpp"
 #include "analysis/answer/mechanisms.hpp"
+#include "analysis/answer/place_names.hpp"
 #include "analysis/answer/sentences.hpp"
 
 namespace analysis {
@@ -36,13 +39,18 @@ bool same_outcome(const Regime& a, const Regime& b) {
 
 using Span = std::span<const Regime>;
 
-/// "fcfs, 4.00 and 4.02": a policy over the winner in each regime.
-std::string with_ratios(Span regimes, const std::string& name, Others Regime::*group) {
-  Texts ratios;
-  for (const Regime& each : regimes)
-    for (const Regime::Other& other : each.*group)
-      if (other.name == name) ratios.push_back(ratio_text(other.over_winner));
-  return ", " + listed(ratios);
+/// ", 4.00 times as long at 3 and 4.02 at 6": a policy over the winner in each regime.
+std::string with_ratios(Span regimes, const std::string& name, Others Regime::*group,
+                        bool is_first) {
+  Texts ratios, rates;
+  for (const Regime& each : regimes) {
+    for (const Regime::Other& other : each.*group) {
+      if (other.name != name) continue;
+      ratios.push_back(ratio_text(other.over_winner));
+      rates.push_back(each.jps);
+    }
+  }
+  return ", " + per_rate(ratios, rates, is_first ? " times as long" : "");
 }
 
 /// How the others compare: " (undecided: pin, 1.20 (0.90 .. 1.60) times as long; next: fcfs, 4.01
@@ -52,12 +60,11 @@ std::string others_text(Span regimes) {
   Texts others;
   for (const std::string& name : sorted_names(first.undecided))
     others.push_back((others.empty() ? "undecided: " : "") + name +
-                     with_ratios(regimes, name, &Regime::undecided));
+                     with_ratios(regimes, name, &Regime::undecided, others.empty()));
   if (!first.next.empty())
     others.push_back("next: " + listed(sorted_names(first.next)) +
-                     with_ratios(regimes, first.next.front().name, &Regime::next));
+                     with_ratios(regimes, first.next.front().name, &Regime::next, others.empty()));
   if (others.empty()) return "";
-  others.front() += " times as long";
   std::string text;
   for (const std::string& each : others) text += (text.empty() ? " (" : "; ") + each;
   return text + ')';
@@ -85,6 +92,21 @@ std::string line_of(Span regimes, const PlaceNames& names) {
     separator = "; ";
   }
   return line;
+}
+
+/// The words of a label: "gpu=h100-80gb", "policy=pin".
+Texts words_of(const std::string& label) {
+  std::istringstream stream(label);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+/// The words of a label that are, or are not, among these.
+std::string words_in(const std::string& label, const Texts& those, bool are_in) {
+  std::string text;
+  for (const std::string& word : words_of(label))
+    if ((std::ranges::find(those, word) != those.end()) == are_in)
+      text += (text.empty() ? "" : " ") + word;
+  return text;
 }
 
 /// What is within 1 % of the first.
@@ -190,6 +212,30 @@ Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contra
   const std::vector<ContrastResult> results = contrast_results(contrasts, rows, kAnswerFigure);
   return {answer_heading(regimes), contrast_lines(contrasts, results), answer_lines(regimes),
           explain(rows, regimes), idle_mechanisms(rows)};
+}
+
+std::string coverage_text(std::size_t planned, const std::vector<std::string>& missing) {
+  constexpr std::size_t kMostNamed = 4;
+  std::string text = std::to_string(planned - missing.size()) + " of " + std::to_string(planned) +
+                     " cells have a result";
+  if (missing.empty()) return text;
+  Texts common = missing.size() > 1 ? words_of(missing.front()) : Texts{};
+  for (const std::string& label : missing) {
+    const Texts own = words_of(label);
+    std::erase_if(
+        common, [&](const std::string& word) { return std::ranges::find(own, word) == own.end(); });
+  }
+  text += "; missing";
+  if (!common.empty()) text += " with " + words_in(missing.front(), common, true);
+  Texts named;
+  for (const std::string& label : missing) {
+    if (named.size() == kMostNamed) break;
+    named.push_back(words_in(label, common, false));
+    if (named.back().empty()) named.back() = "repeat=0";
+  }
+  const std::size_t more = missing.size() - named.size();
+  if (more > 0) named.push_back(std::to_string(more) + " more");
+  return text + ": " + listed(named);
 }
 
 std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run) {

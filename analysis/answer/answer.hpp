@@ -48,7 +48,7 @@ struct Answer {
   /// The comparisons that the sweep declared: contrast_lines(); empty if it declared none.
   std::vector<std::string> declared;
   /// A line for each place and amount of host memory: "h100-80gb with 16 GiB: at 3 and 6 jobs/s
-  /// continuum is best (next: fcfs, 4.01 (3.90 .. 4.10) and 4.02 (...) times as long)".
+  /// continuum is best (next: fcfs, 4.01 (3.90 .. 4.10) times as long at 3 and 4.02 (...) at 6)".
   std::vector<std::string> lines;
   /// How much of it the parts of the best policies have alone: explain() of effects.hpp.
   std::vector<std::string> why;
@@ -58,6 +58,11 @@ struct Answer {
 
 /// By kAnswerFigure.
 Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts = {});
+
+/// "30 of 32 cells have a result; missing with gpu=h100-80gb: policy=pin jps=3 and policy=pin
+/// jps=6", from the labels of the cells without a result: what all have in common comes first, and
+/// of many the first are named.
+std::string coverage_text(std::size_t planned, const std::vector<std::string>& missing);
 
 /// The commands that run what would tell why the best policies are fast, from the command that ran
 /// the sweep: those of missing_ablations() of effects.hpp.

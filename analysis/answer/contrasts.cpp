@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "analysis/answer/place_names.hpp"
 #include "analysis/answer/sentences.hpp"
 #include "analysis/cell/statistics.hpp"
 #include "analysis/compare/decision.hpp"

@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <sstream>
 
 #include "analysis/answer/mechanisms.hpp"
+#include "analysis/answer/place_names.hpp"
 #include "analysis/answer/sentences.hpp"
 #include "analysis/text/text_table.hpp"
 
@@ -165,13 +167,13 @@ struct Explanation {
   }
 
   std::string text() const {
-    const std::string where = at_rates(rates);
+    const std::string where = rates.size() == 1 ? at_rates(rates) : "";
     std::string line = place + ": " + (where.empty() ? "" : where + ' ') + policy + " is " +
-                       listed(speeds) + " times as fast as fcfs";
+                       per_rate(speeds, rates, " times as fast as fcfs", " jobs/s");
     if (!mechanism.empty()) line += "; it " + mechanism;
     const char* separator = "; ";
     for (const auto& [name, own] : parts) {
-      line += separator + name + (own.empty() ? "" : ' ' + listed(own));
+      line += separator + name + (own.empty() ? "" : ' ' + per_rate(own, rates, ""));
       separator = ", ";
     }
     return line;
@@ -184,17 +186,26 @@ const RateRow* row_of(std::span<const RateRow> rows, const Regime& regime) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// The best policies that are more than one part ahead of fcfs, in the order of the row; none if
-/// fcfs is among the best.
+/// The best policies, in the order of the row, without those that are a part of another one; none
+/// if fcfs is among them.
 std::vector<const PolicyCells*> to_explain(const RateRow& row, const Regime& regime) {
   std::vector<const PolicyCells*> best;
   for (const PolicyCells& each : row.policies) {
     const bool is_best = each.variant == regime.winner ||
                          std::ranges::find(regime.tied, each.variant) != regime.tied.end();
     if (is_best && each.variant == "fcfs") return {};
-    if (is_best && parts_of(cell_of(each)).size() > 1) best.push_back(&each);
+    if (is_best) best.push_back(&each);
   }
-  return best;
+  const auto is_part_of_another = [&](const PolicyCells* one) {
+    const Parts parts = parts_of(cell_of(*one));
+    return std::ranges::any_of(best, [&](const PolicyCells* other) {
+      const Parts more = parts_of(cell_of(*other));
+      return more.size() > parts.size() && std::ranges::includes(more, parts);  // which names it
+    });
+  };
+  std::vector<const PolicyCells*> whole;
+  std::ranges::remove_copy_if(best, std::back_inserter(whole), is_part_of_another);
+  return whole;
 }
 
 /// Why `best` is faster than fcfs; without parts if fcfs did not run, or has parts itself.
@@ -213,6 +224,12 @@ Explanation explanation_of(const RateRow& row, const PolicyCells* best, const Re
       ratio_of(by_seed(fcfs->repeats, kAnswerFigure), by_seed(best->repeats, kAnswerFigure)))};
   for (const PartKeys& part : part_keys()) {
     if (!parts.contains(part.name)) continue;
+    if (parts.size() == 1) {
+      made.parts.emplace_back("they differ in " + std::string(part.name) + " alone (" +
+                                  value_of(cell_of(*best), part.name) + ')',
+                              Texts{});
+      continue;
+    }
     const Alone alone = alone_of(row, *best, part.name, *fcfs);
     made.parts.emplace_back(alone.text, alone.speed.empty() ? Texts{} : Texts{alone.speed});
     if (!alone.missing.empty()) made.missing.push_back(alone.missing);
@@ -220,12 +237,10 @@ Explanation explanation_of(const RateRow& row, const PolicyCells* best, const Re
   return made;
 }
 
-/// One for each policy and place that is best by more than one part, with all rates at which the
-/// same is said.
+/// One for each policy and place that is best, with all rates at which the same is said.
 std::vector<Explanation> explanations(std::span<const RateRow> rows,
                                       std::span<const Regime> regimes) {
-  PlaceNames names;
-  for (const Regime& regime : regimes) names.add(regime.place);
+  const PlaceNames names = place_names(regimes);
   std::vector<Explanation> all;
   for (const Regime& regime : regimes) {
     const RateRow* row = row_of(rows, regime);

@@ -29,11 +29,11 @@ std::vector<Effect> effects_of(std::span<const RateRow> rows, std::string_view f
 /// Numbers are rounded to four digits, except in CSV.
 Grid to_grid(std::span<const Effect> effects, GridFormat format);
 
-/// Where the best policy is ahead of fcfs by more than one part: how many times as fast as fcfs it
-/// is, and how fast each of these parts is alone, or which policy would tell. A line for each place
-/// and amount of host memory: "h100-80gb: continuum is 4.01 and 3.91 times as fast as fcfs at 3 and
-/// 10 jobs/s; order alone (job_fcfs) 3.40 and 3.28, retention alone (pin) 1.02 and 1.01".
-/// If its pins hold almost nothing, or a part alone is as fast, it says so.
+/// How many times as fast as fcfs the best policy is, and how fast each of its parts is alone, or
+/// which policy would tell. A line for each place and amount of host memory: "h100-80gb: continuum
+/// is 4.01 times as fast as fcfs at 3 jobs/s and 3.91 at 10; order alone (job_fcfs) 3.40 at 3 and
+/// 3.28 at 10, retention alone (pin) 1.02 at 3 and 1.01 at 10". It says so if a policy has one part
+/// alone, its pins hold almost nothing, or a part alone is as fast.
 std::vector<std::string> explain(std::span<const RateRow> rows, std::span<const Regime> regimes);
 
 /// A policy that would tell what one part of the best one is worth, and where it is the best.

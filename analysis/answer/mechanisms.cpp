@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/answer/place_names.hpp"
 #include "analysis/answer/sentences.hpp"
 #include "analysis/text/export_grid.hpp"
 
@@ -110,8 +111,7 @@ std::string idle_pins(const PolicyCells& policy) {
 }
 
 std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
-  PlaceNames names;
-  for (const RateRow& row : rows) names.add(row.place);
+  const PlaceNames names = place_names(rows);
   Remarks remarks;
   for (const RateRow& row : rows) {
     const std::string place = names(row.place) + ": ";

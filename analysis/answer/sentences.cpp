@@ -29,15 +29,16 @@ std::string ratio_text(const Ratio& ratio) {
          ')';
 }
 
-void add_once(std::vector<std::string>& texts, const std::string& text) {
-  if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
+std::string per_rate(std::vector<std::string> values, const std::vector<std::string>& rates,
+                     const std::string& unit, const std::string& rate_unit) {
+  if (values.size() == 1) return values.front() + unit;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] += (i == 0 ? unit : "") + " at " + rates[i] + (i == 0 ? rate_unit : "");
+  return listed(values);
 }
 
-void PlaceNames::add(const Place& place) { add_once(kinds_, place.kind); }
-
-std::string PlaceNames::operator()(const Place& place) const {
-  return (kinds_.size() > 1 ? place.kind + ", " : "") + place.gpu +
-         (place.settings.empty() ? "" : ", " + place.settings);
+void add_once(std::vector<std::string>& texts, const std::string& text) {
+  if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
 }
 
 }  // namespace analysis

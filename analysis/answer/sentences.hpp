@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/answer/arrangement.hpp"
 #include "analysis/compare/estimate.hpp"
 
 namespace analysis {
@@ -17,17 +16,11 @@ std::string at_rates(const std::vector<std::string>& rates);
 /// "4.01 (3.90 .. 4.10)"; without an interval the ratio alone.
 std::string ratio_text(const Ratio& ratio);
 
+/// A value for each rate: "1.18 times as long at 3, 1.21 at 6 and 1.19 at 10"; of a single rate
+/// "1.18 times as long". `unit` is " times as long", `rate_unit` "" or " jobs/s".
+std::string per_rate(std::vector<std::string> values, const std::vector<std::string>& rates,
+                     const std::string& unit, const std::string& rate_unit = "");
+
 void add_once(std::vector<std::string>& texts, const std::string& text);
-
-/// Names places; their kind only where there are several.
-class PlaceNames {
- public:
-  void add(const Place& place);
-  const std::vector<std::string>& kinds() const { return kinds_; }
-  std::string operator()(const Place& place) const;
-
- private:
-  std::vector<std::string> kinds_;
-};
 
 }  // namespace analysis

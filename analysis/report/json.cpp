@@ -150,6 +150,9 @@ std::string report_json(const Report& report, const std::string& program) {
   add_texts(json.key("why"), report.answer.why);
   add_texts(json.key("idle"), report.answer.idle);
   add_texts(json.key("commands"), report.commands);
+  std::vector<std::string> missing;
+  for (const MissingCell& cell : report.missing) missing.push_back(cell.label);
+  json.key("coverage").text(coverage_text(report.cells.size(), missing));
   json.key("goals").text(report.goals.text());
   add_list(json, "panels", report.panels, add_panel);
   add_list(json, "regimes", report.regimes, add_regime);

@@ -237,6 +237,7 @@ void add_gap(JsonLine& json, const OneGap& gap) {
 
 void add_panel(JsonLine& json, const ReportPanel& panel) {
   json.open('{').key("kind").text(panel.place.kind).key("gpu").text(panel.place.gpu);
+  json.key("name").text(panel.name);
   json.key("settings").text(panel.place.settings).key("devices").text(panel.devices);
   add_texts(json.key("rates"), panel.rates);
   add_texts(json.key("variants"), panel.variants);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/answer/place_names.hpp"
+
 namespace analysis {
 namespace {
 
@@ -68,7 +70,11 @@ class PanelBuilder {
     if (group.repeats.front() == &cell) tell(cell, panel, group);
   }
 
-  std::vector<ReportPanel> finish() { return std::move(panels_); }
+  std::vector<ReportPanel> finish() {
+    const PlaceNames names = place_names(panels_);
+    for (ReportPanel& panel : panels_) panel.name = names(panel.place);
+    return std::move(panels_);
+  }
 
  private:
   /// Where the results of a cell go.

@@ -46,6 +46,7 @@ struct ReportGroup {
 /// Cells of one place.
 struct ReportPanel {
   Place place;
+  std::string name;     // of the place, by what tells it from the other panels'
   std::string devices;  // detected by the workers: "NVIDIA H200, 141 GiB"; empty in simulations
   std::vector<std::string> rates, variants;
   std::vector<ReportGroup> groups;   // in plan order, without groups that have no results

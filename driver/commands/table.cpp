@@ -2,11 +2,23 @@
 
 #include "analysis/answer/effects.hpp"
 #include "analysis/answer/policy_table.hpp"
+#include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
 
 namespace driver {
+namespace {
+
+/// How many of the cells have a result, and which have none.
+std::string coverage(const std::vector<analysis::ConfiguredCell>& cells) {
+  std::vector<std::string> missing;
+  for (const analysis::ConfiguredCell& cell : cells)
+    if (cell.record->status != sweep::CellStatus::ok) missing.push_back(cell.record->label);
+  return analysis::terminal_text(analysis::coverage_text(cells.size(), missing));
+}
+
+}  // namespace
 
 int table(const Options& options) {
   const analysis::GridFormat format = grid_format(options);
@@ -23,7 +35,7 @@ int table(const Options& options) {
       print_policy_tables(analysis::policy_tables(rows, figure, published), format, std::cout);
     }
     if (format != analysis::GridFormat::csv && with_result.size() < cells.size())
-      std::cout << with_result.size() << " of " << cells.size() << " cells have a result\n";
+      std::cout << coverage(cells) << '\n';
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }

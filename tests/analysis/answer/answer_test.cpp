@@ -27,8 +27,9 @@ std::vector<Regime> regimes(const std::map<std::string, std::pair<double, double
 
 TEST_CASE("rates with the same outcome share a sentence") {
   CHECK(answer_lines(regimes({{"1", {41, 41}}, {"3", {222, 55.5}}, {"6", {243, 60.75}}})) ==
-        std::vector<std::string>{"h100-80gb: at 1 job/s continuum and fcfs tie; at 3 and 6 jobs/s "
-                                 "continuum is best (next: fcfs, 4.00 and 4.00 times as long)"});
+        std::vector<std::string>{
+            "h100-80gb: at 1 job/s continuum and fcfs tie; at 3 and 6 jobs/s "
+            "continuum is best (next: fcfs, 4.00 times as long at 3 and 4.00 at 6)"});
 }
 
 TEST_CASE("each size of host memory has a line of its own") {
@@ -60,7 +61,7 @@ TEST_CASE("policies that are equally far behind are next together") {
   };
   CHECK(answer_lines(std::vector<Regime>{at("3", 40, 40.1), at("6", 40.1, 40)}) ==
         std::vector<std::string>{"h100-80gb: at 3 and 6 jobs/s continuum is best (next: fcfs and "
-                                 "job, 4.00 and 4.01 times as long)"});
+                                 "job, 4.00 times as long at 3 and 4.01 at 6)"});
 }
 
 TEST_CASE("jobs that do not arrive at a rate have none in the sentence") {
@@ -82,4 +83,18 @@ TEST_CASE("the heading says of which kind the figures are and whether there are 
   CHECK(answer_heading(regimes({{"1", {41, 82}}})) ==
         "By mean job completion time; MODELLED (sim); 1 seed, no intervals below three");
   CHECK(analysis::answer_heading({}).empty());
+}
+
+TEST_CASE("cells without a result are named, what they have in common first") {
+  using analysis::coverage_text;
+  CHECK(coverage_text(24, {}) == "24 of 24 cells have a result");
+  CHECK(coverage_text(24, {"gpu=h200 policy=lmcache jps=6"}) ==
+        "23 of 24 cells have a result; missing: gpu=h200 policy=lmcache jps=6");
+  CHECK(coverage_text(24, {"gpu=h200 jps=6", "gpu=h200 jps=6 repeat=1", "gpu=h200 jps=3"}) ==
+        "21 of 24 cells have a result; missing with gpu=h200: jps=6, jps=6 repeat=1 and jps=3");
+  std::vector<std::string> many;
+  for (int jps = 1; jps <= 9; ++jps) many.push_back("policy=pin jps=" + std::to_string(jps));
+  CHECK(coverage_text(9, many) ==
+        "0 of 9 cells have a result; missing with policy=pin: jps=1, jps=2, jps=3, jps=4 and 5 "
+        "more");
 }

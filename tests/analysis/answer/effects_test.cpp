@@ -82,6 +82,15 @@ TEST_CASE("the best policy is explained by what its parts are worth alone") {
                                  "order alone (job_fcfs) 2.50, retention alone (pin) 1.05"});
 }
 
+TEST_CASE("a best policy of one part is explained by that part") {
+  Policies policies;
+  policies.add("fcfs", "fcfs", "free", 200).add("job_fcfs", "job_fcfs", "free", 50);
+  CHECK(policies.why() ==
+        std::vector<std::string>{"h100-80gb: at 3 jobs/s job_fcfs is 4.00 times as fast as fcfs; "
+                                 "they differ in order alone (job_fcfs)"});
+  CHECK(policies.missing().empty());
+}
+
 TEST_CASE("what would explain the best policy and did not run is named") {
   Policies policies;
   policies.add("fcfs", "fcfs", "free", 200).add("job_fcfs", "job_fcfs", "free", 80);

@@ -1,14 +1,14 @@
 import { verdicts } from "@/report/claims";
 import { highestTurn, withDram } from "@/report/compare";
 import {
-  ALL, dramSizes, poolOf, questionsOf, rateText, repeatsOf, sweepsOf, type Acts, type ClaimRow, type Group, type Mean, type Panel, type Pool, type Report,
+  ALL, dramSizes, poolOf, questionsOf, rateText, repeatsOf, sweepsOf, timeLine, type Acts, type ClaimRow, type Group, type Mean, type Panel, type Pool, type Report,
   type Service, type Story,
 } from "@/report/data";
 import { axesOf, fixed, itemsOf, valuesOf } from "@/report/explore";
 import { designsOf, shortened } from "@/report/folds";
 import { gapRows, spansOf } from "@/report/gap";
 import { durations, niceBelow } from "@/report/jobs";
-import { brief, sourced, table } from "@/report/parts";
+import { axisTip, brief, sourced, table } from "@/report/parts";
 import { highestRate, onFront } from "@/report/service";
 import { Store } from "@/report/state";
 import { outline } from "@/report/steps";
@@ -43,7 +43,7 @@ function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
   ]);
   const variants = ["fcfs", "lmcache-16G", "lmcache-128G"];
   return {
-    kind, gpu, settings: "", devices: "", rates: ["1", "10"], variants, groups, pooled: variants.map((name) => pool(name, [9])),
+    kind, gpu, name: gpu, settings: "", devices: "", rates: ["1", "10"], variants, groups, pooled: variants.map((name) => pool(name, [9])),
     all: [pool("", [])], gaps: [], sources: [], remarks: [],
   };
 }
@@ -51,7 +51,7 @@ function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
 function report(): Report {
   return {
     format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", declared: [], why: [], idle: [], commands: [], goals: "", regimes: [], effects: [], claims: [],
-    claim_sources: [], missing: [], published_fits: [], studies: [], externals: [], accesses: [], accesses_left_out: [],
+    claim_sources: [], missing: [], coverage: "", published_fits: [], studies: [], externals: [], accesses: [], accesses_left_out: [],
   };
 }
 
@@ -233,6 +233,22 @@ it("verdicts are counted, most first", () => {
 it("numbers of a column line up, and margins have a decimal", () => {
   expect([43.1, 1151.2, 0, 0.12345, null].map((value) => even(value))).toEqual(["43.10", "1,151", "0", "0.1235", "–"]);
   expect([3.01, 0.128, 0.00041, null].map((value) => percent(value))).toEqual(["301 %", "12.8 %", "0.04 %", "–"]);
+});
+
+it("a line over time is read from two digits a value, and from none where all are the same", () => {
+  const line = (name: string, largest: number | null, codes: string) => ({ name, unit: "blk", largest, codes });
+  const times = { end: 9, spans: 3, lines: [line("used", 8188, "AA//AB"), line("host", 7, ""), line("pinned", null, "")] };
+  expect(timeLine(times, "used")).toEqual([0, null, 2]);
+  expect(timeLine(times, "host")).toEqual([7, 7, 7]);
+  expect(timeLine(times, "pinned")).toEqual([null, null, null]);
+  expect(timeLine(times, "free")).toBe(undefined);
+});
+
+it("the tooltip of a place without a name has no title", () => {
+  const { formatter } = axisTip((at) => `rate ${at}`, String);
+  const item = (axisValueLabel: string) => ({ axisValueLabel, seriesName: "fcfs", value: 4, marker: "" });
+  expect(formatter(item("3"))).toBe("rate 3<br> fcfs <b>4</b>");
+  expect(formatter(item("-"))).toBe(" fcfs <b>4</b>");
 });
 
 it("a logarithmic axis begins at 1, 2 or 5 times a power of ten", () => {

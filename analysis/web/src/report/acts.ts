@@ -5,7 +5,7 @@ import { num, percent } from "@/shared/format";
 import type { CsvColumn } from "@/shared/csv";
 import { ALL, groupOf, panelName, rateText, type Acts, type Group, type Panel } from "./data";
 import { badge, bar, dataTable, live, number, numbers, rowHead, section, texts, type Cell } from "./elements";
-import { select } from "./controls";
+import { gpuSelect, select } from "./controls";
 import { brief, sourced, table } from "./parts";
 import type { Store } from "./state";
 
@@ -59,15 +59,13 @@ function actsTable(panel: Panel, jps: string): HTMLElement {
 }
 
 export function actsSection(store: Store): HTMLElement {
-  const { panels } = store.report;
-  const gpus = panels.map((panel, i) => ({ value: String(i), text: `${panelName(panel)}: ${panel.kind}` }));
   const rates = () => store.panel.rates.map((value) => ({ value, text: rateText(value) }));
   return section("acts", "What the policies did",
     h("p", { class: "muted" },
       "A result is a policy's only if its mechanism acted. Pins, evictions and prefetches are those of the first " +
       "repeat, the rest are means."),
     h("div", { class: "controls still" },
-      select(store, "GPU", () => gpus, () => String(store.state.panel), (at) => store.set({ panel: Number(at) }), "GPU of what policies did"),
+      gpuSelect(store, "GPU of what policies did"),
       select(store, "arrival rate", rates, () => rateOf(store), (rate) => store.set({ rate }),
         "arrival rate of what policies did")),
     bar("acts.csv", () => actsCsv(store.panel, groupsOf(store.panel, rateOf(store)))),

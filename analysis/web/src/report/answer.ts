@@ -4,13 +4,11 @@ import { h } from "@/shared/dom";
 import { questionsOf, type Report } from "./data";
 import { section } from "./elements";
 
-/** "30 of 32 planned cells have a result", "one seed: no intervals". */
-function cautions({ archives, regimes }: Report): string[] {
-  const cells = archives.reduce((all, each) => all + each.cells, 0);
-  const ok = archives.reduce((all, each) => all + each.ok, 0);
+/** "30 of 32 cells have a result; missing: ...", "one seed: no intervals". */
+function cautions({ coverage, missing, regimes }: Report): string[] {
   const fewest = Math.min(...regimes.map(({ repeats }) => repeats));
   return [
-    ok < cells && `${ok} of ${cells} planned cells have a result.`,
+    missing.length > 0 && `${coverage}.`,
     fewest < 3 && `Some winners rest on ${fewest} ${fewest === 1 ? "seed" : "seeds"}: ` +
       "there are intervals from three on.",
   ].filter((each) => each !== false);

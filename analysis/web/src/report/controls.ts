@@ -1,7 +1,7 @@
 import { h, replace } from "@/shared/dom";
 import { onThemeChange } from "@/shared/theme";
 
-import { ALL, deviceOf, panelName, rateText } from "./data";
+import { ALL, deviceOf, rateText } from "./data";
 import { badge } from "./elements";
 import { looks } from "./parts";
 import type { State, Store } from "./state";
@@ -25,6 +25,13 @@ export function select(
   store.onChange(fill);
   fill();
   return h("label", { class: "choice" }, h("span", { class: "small muted" }, label), box);
+}
+
+/** Chooses the panel; `spoken` tells it from others. */
+export function gpuSelect(store: Store, spoken: string): HTMLElement {
+  const choices = store.report.panels.map(({ name }, i) => ({ value: String(i), text: name }));
+  return select(store, "GPU", () => choices, () => String(store.state.panel),
+    (panel) => store.set({ panel: Number(panel) }), spoken);
 }
 
 type Flag = { [K in keyof State]: State[K] extends boolean ? K : never }[keyof State];
@@ -119,8 +126,6 @@ function kindOfPanel(store: Store): HTMLElement {
 
 /** Selectors of the card, the rate, the policies, and the cell of the charts over time. */
 export function controls(store: Store): HTMLElement {
-  const panels = store.report.panels.map((panel, i) => (
-    { value: String(i), text: `${panelName(panel)}: ${panel.kind}` }));
   const rates = () =>
     [ALL, ...store.panel.rates].map((value) => ({ value, text: rateText(value) }));
   const policies = () => store.panel.variants.map((value) => ({ value, text: value }));
@@ -129,8 +134,7 @@ export function controls(store: Store): HTMLElement {
     return Array.from({ length: most }, (_, i) => ({ value: String(i), text: String(i + 1) }));
   };
   return h("div", { class: "controls", role: "region", "aria-label": "what the charts show" },
-    select(store, "GPU", () => panels, () => String(store.state.panel),
-      (panel) => store.set({ panel: Number(panel) })),
+    gpuSelect(store, "GPU"),
     select(store, "arrival rate", rates, () => store.state.rate, (rate) => store.set({ rate })),
     select(store, "policy in detail", policies, () => store.state.focus,
       (focus) => store.set({ focus })),

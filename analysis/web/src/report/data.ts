@@ -149,6 +149,8 @@ export interface Gap {
 export interface Panel {
   kind: string;
   gpu: string;
+  /** The card, and what else tells the panel from the others. */
+  name: string;
   settings: string;
   devices: string;
   rates: string[];
@@ -271,6 +273,8 @@ export interface Report {
   claims: ClaimRow[];
   claim_sources: string[];
   missing: MissingCell[];
+  /** How many cells have a result, and which have none. */
+  coverage: string;
   published_fits: PublishedFit[];
   studies: StudyChart[];
   externals: ExternalCell[];

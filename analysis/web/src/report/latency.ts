@@ -76,10 +76,8 @@ function latencyCard(store: Store, side: Side, place: Place): Card {
 function latencyControls(store: Store): HTMLElement {
   const { panels } = store.report;
   const isOne = panels.length === 1, sized = hasSizes(panels);
-  const choices = (at: number[]) => at.map((i) => {
-    const panel = panels[i] as Panel;
-    return { value: String(i), text: `${panelName(panel)}: ${panel.kind}` };
-  });
+  const choices = (at: number[]) =>
+    at.map((i) => ({ value: String(i), text: panels[i]?.name ?? "" }));
   const sizes = () =>
     [...new Set(SIDES.flatMap((side) => dramSizes(panelAt(store, side))))]
       .sort((a, b) => Number(a) - Number(b))

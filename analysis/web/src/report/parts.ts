@@ -123,7 +123,7 @@ interface TipItem {
 }
 
 /**
- * A tooltip over all series at a place. Names come from archives, so they are escaped; markers are
+ * A tooltip over all series at a place; "-" is a place without a name. Names come from archives, so they are escaped; markers are
  * ECharts' own.
  */
 export function axisTip(head: (label: string) => string, y: (value: number) => string) {
@@ -138,7 +138,8 @@ export function axisTip(head: (label: string) => string, y: (value: number) => s
       });
       const first = list[0];
       const x = Array.isArray(first?.value) ? num(Number(first.value[0])) : first?.axisValueLabel;
-      return [escapeHtml(head(x ?? "")), ...lines].join("<br>");
+      const title = x === undefined || x === "-" ? [] : [escapeHtml(head(x))];
+      return [...title, ...lines].join("<br>");
     },
   };
 }

@@ -5,13 +5,14 @@ import { even, num, percent, seconds } from "@/shared/format";
 import { escapeHtml } from "@/shared/escape";
 
 import { chartCard, type Card } from "./card";
-import { policyToggles, select } from "./controls";
-import { groupOf, panelName, rateText, type Group, type Maybe, type Panel } from "./data";
+import { gpuSelect, policyToggles, select } from "./controls";
+import { groupOf, rateText, type Group, type Maybe, type Panel } from "./data";
 import {
   badge, bar, dataTable, interval, live, number, numbers, rowHead, safeName, section, text, texts, type Cell,
 } from "./elements";
+import { MANY_PANELS } from "./folds";
 import { niceBelow } from "./jobs";
-import { LOG, frame, looks, nothing, sourced, table, xAxis, yAxis, type Drawing } from "./parts";
+import { LOG, column, frame, looks, nothing, sourced, table, xAxis, yAxis, type Drawing } from "./parts";
 import { dotKeys } from "./pools";
 import type { Store } from "./state";
 
@@ -25,8 +26,8 @@ const NAMES: Record<Latency, string> = {
   jct: "JCT", ttft: "TTFT", tpot: "TPOT", queue: "queue",
 };
 
-const shownGroups = (store: Store): Group[] =>
-  store.panel.groups.filter(({ variant }) => !store.state.hidden.has(variant));
+const shownGroups = (store: Store, panel = store.panel): Group[] =>
+  panel.groups.filter(({ variant }) => !store.state.hidden.has(variant));
 
 // --- percentiles and goodput ----------------------------------------------------------------------
 
@@ -61,6 +62,10 @@ export function serviceCsv(panel: Panel, groups: Group[]): CsvColumn[] {
   return sourced(panel, columns, (i) => groups[i]?.jps ?? "", (i) => groups[i]?.repeats ?? 0);
 }
 
+/** Tables with the same columns below each other. */
+const joined = ([first = [], ...rest]: CsvColumn[][]): CsvColumn[] =>
+  first.map(({ name, values }, i) => column(name, [values, ...rest.map((each) => each[i]?.values ?? [])].flatMap((each) => Array.from(each))));
+
 // --- the highest rate that keeps the objectives ---------------------------------------------------
 
 /** The highest rate up to which, at every rate that ran, enough turns meet the objectives. */
@@ -76,14 +81,21 @@ export function highestRate(panel: Panel, variant: string): string {
   return highest;
 }
 
+/** All panels, or the chosen one of many. */
+const panelsOf = (store: Store): Panel[] =>
+  store.report.panels.length > MANY_PANELS ? [store.panel] : store.report.panels;
+
 function rateTable(store: Store): HTMLElement {
-  const { panel, visible } = store;
-  const cells = visible.map((variant) => {
+  const shown = panelsOf(store), { hidden } = store.state;
+  const variants = store.variants.filter((variant) =>
+    !hidden.has(variant) && shown.some((panel) => panel.variants.includes(variant)));
+  const cellOf = (panel: Panel, variant: string) => {
     const highest = highestRate(panel, variant);
-    return number(highest === "" ? h("span", { class: "muted" }, "none") : rateText(highest));
-  });
-  return dataTable("highest rate that keeps the objectives", [...texts("GPU"), ...numbers(...visible)],
-    [[rowHead(panelName(panel)), ...cells]]);
+    const none = panel.variants.includes(variant) ? "none" : "–";
+    return number(highest === "" ? h("span", { class: "muted" }, none) : rateText(highest));
+  };
+  return dataTable("highest rate that keeps the objectives", [...texts("GPU"), ...numbers(...variants)],
+    shown.map((panel) => [rowHead(panel.name), ...variants.map((variant) => cellOf(panel, variant))]));
 }
 
 // --- throughput against latency -------------------------------------------------------------------
@@ -166,14 +178,12 @@ const TAILS = LATENCIES.flatMap((latency) => PERCENTS.map((each) => (
   { value: `${latency} ${each}`, text: `${NAMES[latency]} p${each}` })));
 
 export function serviceSection(store: Store): Card {
-  const { goals, panels } = store.report;
-  const gpus = panels.map((panel, i) => ({ value: String(i), text: `${panelName(panel)}: ${panel.kind}` }));
+  const { goals } = store.report;
   const front = chartCard("front", "Throughput against latency", () => safeName(`${store.panel.gpu}-front.csv`),
     () => frontChart(store), {
       wide: true,
       controls: [select(store, "latency", () => TAILS, () => store.state.tail, (tail) => store.set({ tail }))],
     });
-  const rows = () => shownGroups(store);
   const heads = LATENCIES.map((each) => `${NAMES[each]} [${each === "tpot" ? "ms" : "s"}]`);
   const element = section("service", "Latency, throughput and goodput",
     h("p", { class: "small muted" },
@@ -181,16 +191,17 @@ export function serviceSection(store: Store): Card {
       `means over the repeats. In time: the share of the turns with ${goals}; goodput: such turns by second. ` +
       "kvsweep report --slo ttft=2,tpot=0.05 sets other objectives."),
     h("div", { class: "controls still" },
-      select(store, "GPU", () => gpus, () => String(store.state.panel), (at) => store.set({ panel: Number(at) }), "GPU of latencies"),
+      gpuSelect(store, "GPU of latencies"),
       policyToggles(store)),
     h("h3", {}, `The highest rate at which, as at all lower ones, ${KEEPS * 100} % of the turns are in time`),
     live(store, () => [rateTable(store)]),
     front.element,
-    bar("service.csv", () => serviceCsv(store.panel, rows())),
-    live(store, () => [
-      h("h3", {}, panelName(store.panel), " ", badge(store.panel.kind)),
-      dataTable("latencies and goodput",
-        [...texts("jobs/s", "policy"), ...numbers(...heads, "in time", "goodput [1/s]")], rows().map(serviceRow)),
-    ]));
+    bar("service.csv", () => joined(panelsOf(store).map((panel) => serviceCsv(panel, shownGroups(store, panel))))),
+    live(store, () => panelsOf(store).flatMap((panel) => [
+      h("h3", {}, panel.name, " ", badge(panel.kind)),
+      dataTable(`latencies and goodput: ${panel.name}`,
+        [...texts("jobs/s", "policy"), ...numbers(...heads, "in time", "goodput [1/s]")],
+        shownGroups(store, panel).map(serviceRow)),
+    ])));
   return { element, refresh: () => front.refresh() };
 }

@@ -142,7 +142,8 @@ export function trafficChart(store: Store): Drawing {
   };
   return {
     option: frame({
-      grid: { left: 58, right: stall ? 52 : 16, top: 30, bottom: 42 },
+      // The right axis begins below the toolbox.
+      grid: { left: 58, right: stall ? 52 : 16, top: stall ? 46 : 30, bottom: 42 },
       xAxis: timeAxis(times),
       yAxis: stall ? [yAxis("moved [GB/s]"), right] : yAxis("moved [GB/s]"),
       tooltip: axisTip((at) => `${at} s`, (y) => num(y, 3)),
