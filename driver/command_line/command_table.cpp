@@ -55,7 +55,8 @@ constexpr Command kCommands[] = {
      1, kManyArchives, "output,o", true},
     {"plan", "plan SWEEP.toml",
      "prints the cells of a sweep, their expected times, and which would run", 1, 1,
-     "backend archive retry-quarantined set only skip cell node-memory-gib power json profiles",
+     "backend archive retry-quarantined set only skip cell node-memory-gib power sensitivity json "
+     "profiles",
      true},
     {"policies", "policies [NAME]",
      "prints the named policies, or the parameters of one of them with their values", 0, 1,
@@ -141,7 +142,8 @@ constexpr Option kOptions[] = {
      "the most seconds of jct, ttft, tpot or queue for a turn to count as good (ttft=2,tpot=0.05)"},
     {"sensitivity", Kind::flag, "",
      "also judges decided claims on sim over a band of the model's costs (fixed and token costs of "
-     "steps 6 % off, the tier's 12 %), and names the cells that are missing"},
+     "steps 6 % off, the tier's 12 %), and names the cells that are missing; plan names only "
+     "those"},
     {"base", Kind::text, "KEY=VALUE",
      "the value that the others are divided by; by default the first"},
     {"control", Kind::text, "SIM.h5",

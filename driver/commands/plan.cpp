@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "analysis/answer/answer.hpp"
+#include "analysis/claims/claims.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
@@ -31,6 +32,16 @@ void print_ablations(const sweep::ArchiveReader& archive, const Options& options
     std::cout << "what would tell: " << analysis::terminal_text(each) << '\n';
 }
 
+/// The cells that `claims --sensitivity` lacks, as commands that run them.
+void print_sensitivity(const Options& options) {
+  if (!options.archive || options.json)
+    throw UsageError("--sensitivity needs --archive, and has no --json");
+  const analysis::ClaimReport report =
+      analysis::run_claims({options.archive->string()}, "", options.profiles, true);
+  std::cout << '\n';
+  for (const std::string& line : report.band) std::cout << analysis::terminal_text(line) << '\n';
+}
+
 }  // namespace
 
 int plan(const Options& options) {
@@ -50,6 +61,7 @@ int plan(const Options& options) {
   print_keys_without_effect(plan, std::cerr);
   options.json ? print_plan_json(plan, report, std::cout) : print_plan(plan, report, std::cout);
   if (archive && !options.json) print_ablations(*archive, options);
+  if (options.sensitivity) print_sensitivity(options);
   return kOk;
 }
 
