@@ -265,6 +265,21 @@ in_browser("a printed page has every chart drawn, in light colors", async () => 
   await page.close();
 });
 
+in_browser("a printed chart is drawn for the paper before the next frame, then for the screen again", async () => {
+  const page = await openReport(["small.h5"]);
+  await drawn(page, "jct");
+  const print = (event) => page.evaluate(async (name) => {
+    window.dispatchEvent(new Event(name));
+    const canvas = document.querySelector("#jct .chart canvas"), at_once = canvas.toDataURL();
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    return { width: parseFloat(canvas.style.width), room: canvas.closest(".chart").clientWidth, is_final: canvas.toDataURL() === at_once };
+  }, event);
+  const on_paper = await print("beforeprint"), after = await print("afterprint");
+  assert.ok(on_paper.width < 360 && on_paper.is_final, JSON.stringify(on_paper));
+  assert.equal(after.width, after.room);
+  await page.close();
+});
+
 in_browser("each control changes what the charts show, and the address keeps it", async () => {
   const page = await openReport(["small.h5"]);
   await drawn(page, "turns");

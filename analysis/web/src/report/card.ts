@@ -16,6 +16,10 @@ export const KEYS =
   "Arrow keys walk along a chart in focus, + and - zoom, 0 shows all of it, " +
   "Escape hides the tooltip.";
 
+/** What a sheet of A4 has room for, CSS pixels. */
+const PAGE_PX = 700;
+const HALF_PAGE = { width: 340, height: 250 };
+
 interface Shown {
   series?: { data?: unknown[] }[];
   dataZoom?: { start?: number; end?: number }[];
@@ -141,7 +145,13 @@ export function chartCard(
     if (entries.some((entry) => entry.isIntersecting)) start();
   }, { rootMargin: "400px" });
   watcher.observe(view.box);
-  window.addEventListener("beforeprint", start);
+  window.addEventListener("beforeprint", () => {
+    start();
+    const is_half = view.element.parentElement?.matches(".nine, .two") ?? false;
+    chart?.echart.resize(is_half ? HALF_PAGE : { width: PAGE_PX });
+    chart?.echart.getZr().flush();  // the page is printed before the next frame
+  });
+  window.addEventListener("afterprint", () => chart?.echart.resize({ width: "auto", height: "auto" }));
   return {
     element: view.element,
     refresh() {
