@@ -143,17 +143,36 @@ Alone alone_of(const RateRow& row, const PolicyCells& best, std::string_view par
   return {name + " alone did not run", ""};
 }
 
+/// The share of the prompt tokens whose KV was found, in percent; NaN if it was not observed.
+double found_percent(const PolicyCells& policy) {
+  const auto rate = [&](const char* figure) {
+    return mean_of(by_seed(policy.repeats, figure)).value;
+  };
+  const double on_host = rate("host_hit_rate");
+  return 100 * (rate("prefix_hit_rate") + (std::isnan(on_host) ? 0 : on_host));
+}
+
+/// "92 % (fcfs 37 %)": what keeping KV comes to; empty if it was not observed.
+std::string found_text(const PolicyCells& best, const PolicyCells& fcfs) {
+  const double own = found_percent(best), other = found_percent(fcfs);
+  if (std::isnan(own) || std::isnan(other)) return "";
+  const auto text = [](double percent) { return std::to_string(std::lround(percent)) + " %"; };
+  return text(own) + " (fcfs " + text(other) + ')';
+}
+
 /// An explanation that holds at some rates.
 struct Explanation {
   std::string place, gpu, policy;
   std::string mechanism;  // what it hardly does
   Texts rates, speeds;
   Texts missing;  // policies that would tell
+  Texts found;    // found_text() at each rate; empty if it was not observed
   std::vector<std::pair<std::string, Texts>> parts;
 
   /// Whether another one says the same of its rate.
   bool matches(const Explanation& other) const {
     return place == other.place && policy == other.policy && mechanism == other.mechanism &&
+           found.empty() == other.found.empty() &&
            std::ranges::equal(parts, other.parts, {}, &std::pair<std::string, Texts>::first,
                               &std::pair<std::string, Texts>::first);
   }
@@ -161,6 +180,7 @@ struct Explanation {
   void add(const Explanation& other) {
     rates.push_back(other.rates.front());
     speeds.push_back(other.speeds.front());
+    found.insert(found.end(), other.found.begin(), other.found.end());
     for (std::size_t i = 0; i < parts.size(); ++i)
       parts[i].second.insert(parts[i].second.end(), other.parts[i].second.begin(),
                              other.parts[i].second.end());
@@ -169,13 +189,14 @@ struct Explanation {
   std::string text() const {
     const std::string where = rates.size() == 1 ? at_rates(rates) : "";
     std::string line = place + ": " + (where.empty() ? "" : where + ' ') + policy + " is " +
-                       per_rate(speeds, rates, " times as fast as fcfs", " jobs/s");
+                       per_rate(speeds, rates, " times as fast as fcfs");
     if (!mechanism.empty()) line += "; it " + mechanism;
     const char* separator = "; ";
     for (const auto& [name, own] : parts) {
       line += separator + name + (own.empty() ? "" : ' ' + per_rate(own, rates, ""));
       separator = ", ";
     }
+    if (!found.empty()) line += "; prompt tokens found in a cache: " + per_rate(found, rates, "");
     return line;
   }
 };
@@ -234,6 +255,8 @@ Explanation explanation_of(const RateRow& row, const PolicyCells* best, const Re
     made.parts.emplace_back(alone.text, alone.speed.empty() ? Texts{} : Texts{alone.speed});
     if (!alone.missing.empty()) made.missing.push_back(alone.missing);
   }
+  const std::string found = found_text(*best, *fcfs);
+  if (!found.empty()) made.found.push_back(found);
   return made;
 }
 

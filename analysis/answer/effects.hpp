@@ -33,7 +33,8 @@ Grid to_grid(std::span<const Effect> effects, GridFormat format);
 /// which policy would tell. A line for each place and amount of host memory: "h100-80gb: continuum
 /// is 4.01 times as fast as fcfs at 3 jobs/s and 3.91 at 10; order alone (job_fcfs) 3.40 at 3 and
 /// 3.28 at 10, retention alone (pin) 1.02 at 3 and 1.01 at 10". It says so if a policy has one part
-/// alone, its pins hold almost nothing, or a part alone is as fast.
+/// alone, its pins hold almost nothing, or a part alone is as fast, and how much of the prompts is
+/// found in a cache: "prompt tokens found in a cache: 91 % (fcfs 37 %) at 3 and ...".
 std::vector<std::string> explain(std::span<const RateRow> rows, std::span<const Regime> regimes);
 
 /// A policy that would tell what one part of the best one is worth, and where it is the best.

@@ -30,10 +30,10 @@ std::string ratio_text(const Ratio& ratio) {
 }
 
 std::string per_rate(std::vector<std::string> values, const std::vector<std::string>& rates,
-                     const std::string& unit, const std::string& rate_unit) {
+                     const std::string& unit) {
   if (values.size() == 1) return values.front() + unit;
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] += (i == 0 ? unit : "") + " at " + rates[i] + (i == 0 ? rate_unit : "");
+    values[i] += i == 0 && !unit.empty() ? unit + ' ' + at_rates({rates[i]}) : " at " + rates[i];
   return listed(values);
 }
 

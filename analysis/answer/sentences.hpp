@@ -16,10 +16,10 @@ std::string at_rates(const std::vector<std::string>& rates);
 /// "4.01 (3.90 .. 4.10)"; without an interval the ratio alone.
 std::string ratio_text(const Ratio& ratio);
 
-/// A value for each rate: "1.18 times as long at 3, 1.21 at 6 and 1.19 at 10"; of a single rate
-/// "1.18 times as long". `unit` is " times as long", `rate_unit` "" or " jobs/s".
+/// A value for each rate: "1.18 times as long at 3 jobs/s, 1.21 at 6 and 1.19 at 10"; of a single
+/// rate "1.18 times as long". `unit` is " times as long"; without one "1.18 at 3, 1.21 at 6".
 std::string per_rate(std::vector<std::string> values, const std::vector<std::string>& rates,
-                     const std::string& unit, const std::string& rate_unit = "");
+                     const std::string& unit);
 
 void add_once(std::vector<std::string>& texts, const std::string& text);
 

@@ -29,7 +29,7 @@ TEST_CASE("rates with the same outcome share a sentence") {
   CHECK(answer_lines(regimes({{"1", {41, 41}}, {"3", {222, 55.5}}, {"6", {243, 60.75}}})) ==
         std::vector<std::string>{
             "h100-80gb: at 1 job/s continuum and fcfs tie; at 3 and 6 jobs/s "
-            "continuum is best (next: fcfs, 4.00 times as long at 3 and 4.00 at 6)"});
+            "continuum is best (next: fcfs, 4.00 times as long at 3 jobs/s and 4.00 at 6)"});
 }
 
 TEST_CASE("each size of host memory has a line of its own") {
@@ -61,7 +61,7 @@ TEST_CASE("policies that are equally far behind are next together") {
   };
   CHECK(answer_lines(std::vector<Regime>{at("3", 40, 40.1), at("6", 40.1, 40)}) ==
         std::vector<std::string>{"h100-80gb: at 3 and 6 jobs/s continuum is best (next: fcfs and "
-                                 "job, 4.00 times as long at 3 and 4.01 at 6)"});
+                                 "job, 4.00 times as long at 3 jobs/s and 4.01 at 6)"});
 }
 
 TEST_CASE("jobs that do not arrive at a rate have none in the sentence") {

@@ -91,6 +91,26 @@ TEST_CASE("a best policy of one part is explained by that part") {
   CHECK(policies.missing().empty());
 }
 
+TEST_CASE("an explanation says how much of the prompts is found in a cache") {
+  ArchivedCells archive;
+  for (const int jps : {3, 6}) {
+    for (const char* order : {"fcfs", "job_fcfs"}) {
+      const bool is_fast = order == std::string("job_fcfs");
+      sweep::CellRecord& cell =
+          archive.add({{"jps", whole(jps)}, {"policy", text(order)}, {"policy.order", text(order)}},
+                      is_fast ? 50 : 200);
+      cell.figures.push_back({"prefix_hit_rate", is_fast ? 0.4 : 0.1 * jps, ""});
+      if (is_fast) cell.figures.push_back({"host_hit_rate", 0.516, ""});
+    }
+  }
+  const auto cells = archive.cells();
+  CHECK(analysis::answer_of(arrange(analysis::with_results(cells))).why ==
+        std::vector<std::string>{
+            "h100-80gb: job_fcfs is 4.00 times as fast as fcfs at 3 jobs/s and 4.00 at 6; they "
+            "differ in order alone (job_fcfs); prompt tokens found in a cache: 92 % (fcfs 30 %) at "
+            "3 and 92 % (fcfs 60 %) at 6"});
+}
+
 TEST_CASE("what would explain the best policy and did not run is named") {
   Policies policies;
   policies.add("fcfs", "fcfs", "free", 200).add("job_fcfs", "job_fcfs", "free", 80);

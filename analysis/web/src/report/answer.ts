@@ -35,7 +35,8 @@ export function answerSection(report: Report): HTMLElement {
   const answers = answer.length === 0
     ? [h("p", { class: "muted" }, "No two policies ran at the same GPU, rate and setting.")]
     : [
-      h("p", { class: "small muted" }, report.answer_heading),
+      h("p", { class: "small muted" }, report.answer_heading,
+        report.missing.length === 0 && `; ${report.coverage}`),
       declared.length > 0 && h("p", { class: "small muted" },
         "Declared before the sweep ran (value / base, p adjusted over all of them by Holm's rule):"),
       declared.length > 0 && h("ul", { class: "answer" }, ...declared.map((each) => h("li", {}, each))),

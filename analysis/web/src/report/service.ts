@@ -170,7 +170,7 @@ export function frontChart(store: Store): Drawing {
       front: (place) => Number(onFront(place, places)),
     }), (i) => places[i]?.group.jps ?? "", (i) => places[i]?.group.repeats ?? 0),
     note: "A dot for each policy and rate; filled: on the front, since none shown has more throughput at less latency. " +
-      `${store.panel.kind}.`,
+      `${store.panel.name}, ${store.panel.kind}.`,
   };
 }
 
@@ -178,11 +178,12 @@ const TAILS = LATENCIES.flatMap((latency) => PERCENTS.map((each) => (
   { value: `${latency} ${each}`, text: `${NAMES[latency]} p${each}` })));
 
 export function serviceSection(store: Store): Card {
-  const { goals } = store.report;
+  const { goals, panels } = store.report;
+  const many = panels.length > MANY_PANELS;
   const front = chartCard("front", "Throughput against latency", () => safeName(`${store.panel.gpu}-front.csv`),
     () => frontChart(store), {
       wide: true,
-      controls: [select(store, "latency", () => TAILS, () => store.state.tail, (tail) => store.set({ tail }))],
+      controls: [...(many ? [] : [gpuSelect(store, "GPU of latencies")]), select(store, "latency", () => TAILS, () => store.state.tail, (tail) => store.set({ tail }))],
     });
   const heads = LATENCIES.map((each) => `${NAMES[each]} [${each === "tpot" ? "ms" : "s"}]`);
   const element = section("service", "Latency, throughput and goodput",
@@ -191,7 +192,7 @@ export function serviceSection(store: Store): Card {
       `means over the repeats. In time: the share of the turns with ${goals}; goodput: such turns by second. ` +
       "kvsweep report --slo ttft=2,tpot=0.05 sets other objectives."),
     h("div", { class: "controls still" },
-      gpuSelect(store, "GPU of latencies"),
+      many && gpuSelect(store, "GPU of latencies"),
       policyToggles(store)),
     h("h3", {}, `The highest rate at which, as at all lower ones, ${KEEPS * 100} % of the turns are in time`),
     live(store, () => [rateTable(store)]),
