@@ -48,7 +48,8 @@ struct Answer {
   /// The comparisons that the sweep declared: contrast_lines(); empty if it declared none.
   std::vector<std::string> declared;
   /// A line for each place and amount of host memory: "h100-80gb with 16 GiB: at 3 and 6 jobs/s
-  /// continuum is best (next: fcfs, 4.01 (3.90 .. 4.10) times as long at 3 jobs/s and 4.02 (...) at 6)".
+  /// continuum is best (next: fcfs, 4.01 (3.90 .. 4.10) times as long at 3 jobs/s and 4.02 (...) at
+  /// 6)".
   std::vector<std::string> lines;
   /// How much of it the parts of the best policies have alone: explain() of effects.hpp.
   std::vector<std::string> why;

@@ -115,7 +115,7 @@ std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
   Remarks remarks;
   for (const RateRow& row : rows) {
     const std::string place = names(row.place) + ": ";
-    if (has_no_pressure(row))
+    if (row.policies.size() > 1 && has_no_pressure(row))
       remarks.add(place +
                       "no KV is lost before it is read again, so a policy that keeps it has "
                       "nothing to gain",

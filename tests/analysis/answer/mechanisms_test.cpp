@@ -49,11 +49,19 @@ TEST_CASE("a policy that pins almost nothing is named, with the reason if tools 
 }
 
 TEST_CASE("where no KV is lost the answer says that keeping it has nothing to gain") {
-  const auto said = [](double recomputed_tok, double preemptions) {
-    return idle({{"policy", text("fcfs")}, {"engine.block_size", whole(16)}},
-                {{"turns", 100, ""},
-                 {"recomputed_tok", recomputed_tok, "tok"},
-                 {"preemptions", preemptions, ""}});
+  const auto said = [](double recomputed_tok, double preemptions, bool has_rival = true) {
+    ArchivedCells archive;
+    double size = 0;  // so that the policies are no twins
+    for (const char* policy : {"fcfs", "continuum"}) {
+      if (size > 0 && !has_rival) continue;
+      archive.add({{"policy", text(policy)}, {"engine.block_size", whole(16)}}, 1).figures = {
+          {"turns", 100, ""},
+          {"recomputed_tok", recomputed_tok, "tok"},
+          {"preemptions", preemptions, ""},
+          {"size", ++size, ""}};
+    }
+    const auto cells = archive.cells();
+    return idle_mechanisms(arrange(analysis::with_results(cells)));
   };
   // A hundred turns leave up to fifteen tokens each in blocks that are not full.
   CHECK(said(1500, 0) ==
@@ -61,6 +69,7 @@ TEST_CASE("where no KV is lost the answer says that keeping it has nothing to ga
                                  "that keeps it has nothing to gain at 1 job/s"});
   CHECK(said(1600, 0).empty());
   CHECK(said(0, 1).empty());
+  CHECK(said(0, 0, false).empty());  // a policy alone is compared with none
 }
 
 TEST_CASE("policies with equal results are named as twins") {

@@ -3,7 +3,7 @@ import { h } from "@/shared/dom";
 import { num, percent } from "@/shared/format";
 
 import type { CsvColumn } from "@/shared/csv";
-import { ALL, groupOf, panelName, rateText, type Acts, type Group, type Panel } from "./data";
+import { ALL, groupOf, rateText, type Acts, type Group, type Panel } from "./data";
 import { badge, bar, dataTable, live, number, numbers, rowHead, section, texts, type Cell } from "./elements";
 import { gpuSelect, select } from "./controls";
 import { brief, sourced, table } from "./parts";
@@ -70,7 +70,7 @@ export function actsSection(store: Store): HTMLElement {
         "arrival rate of what policies did")),
     bar("acts.csv", () => actsCsv(store.panel, groupsOf(store.panel, rateOf(store)))),
     live(store, () => [
-      h("h3", {}, `${panelName(store.panel)}, ${rateText(rateOf(store))} `, badge(store.panel.kind)),
+      h("h3", {}, `${store.panel.name}, ${rateText(rateOf(store))} `, badge(store.panel.kind)),
       actsTable(store.panel, rateOf(store)),
     ]));
 }

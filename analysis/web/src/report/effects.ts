@@ -18,14 +18,16 @@ function ratioCell(effect: Effect | undefined): Cell {
 }
 
 /** A row for each pair of policies, a column for each rate. */
-function effectTable(effects: Effect[]): HTMLElement {
+function effectTable(report: Report, effects: Effect[]): HTMLElement {
   const rates = [...new Set(effects.map(({ jps }) => jps))].sort((a, b) => Number(a) - Number(b));
   const pairs = [...new Map(effects.map((each) => [keyOf(each), each])).values()];
   const rows = pairs.map((pair) => {
     const own = effects.filter((each) => keyOf(each) === keyOf(pair));
-    const { gpu, settings, part, value, beside, without, with_part } = pair;
+    const { kind, gpu, settings, part, value, beside, without, with_part } = pair;
+    const panel = report.panels.find((each) =>
+      each.kind === kind && each.gpu === gpu && each.settings === settings);
     return [
-      { ...rowHead(gpu + (settings === "" ? "" : `, ${settings}`)), class: "wrap" },
+      { ...rowHead(panel?.name ?? gpu), class: "wrap" },
       text(`${part} ${value}`), text(beside === "" ? "–" : beside),
       text(`${with_part} / ${without}`),
       ...rates.map((jps) => ratioCell(own.find((each) => each.jps === jps))),
@@ -45,7 +47,8 @@ export function effectCsv(effects: Effect[]): CsvColumn[] {
 }
 
 /** Null if no two policies differ in one part alone. */
-export function effectsSection({ effects }: Report): HTMLElement | null {
+export function effectsSection(report: Report): HTMLElement | null {
+  const { effects } = report;
   if (effects.length === 0) return null;
   return section("effects", "What each part of a policy is worth",
     h("p", { class: "muted" },
@@ -53,5 +56,5 @@ export function effectsSection({ effects }: Report): HTMLElement | null {
       "without it, where everything else is equal; below 1 it helps. 95 % intervals, unadjusted. What a part " +
       "is worth depends on the parts beside it."),
     bar("effects.csv", () => effectCsv(effects)),
-    ...byKind(effects, ({ kind }) => kind, effectTable));
+    ...byKind(effects, ({ kind }) => kind, (own) => effectTable(report, own)));
 }

@@ -101,6 +101,9 @@ function lookOf(store: Store, axis: string, value: string, at: number): { color:
   return { color: palette()[at % 8] ?? "", type: "solid" };
 }
 
+/** Facets beside each other: labels need room. */
+const facetsOfRow = () => (window.innerWidth < 640 ? 1 : 3);
+
 export function exploreChart(store: Store): Drawing {
   const { x, series, facet, items, note } = itemsShown(store);
   const { metric } = store.state;
@@ -112,17 +115,18 @@ export function exploreChart(store: Store): Drawing {
     (facet === NONE || (at[facet] ?? "-") === panel) && (series === NONE || (at[series] ?? "-") === name) && (at[x] ?? "-") === value);
   const means: Maybe[] = items.map((item) => figureOf(item, metric)?.mean ?? null);
   const top = Math.max(...means.map((each) => each ?? 0));
-  const wide = 100 / Math.min(3, facets.length);
+  const row = facetsOfRow(), wide = 100 / Math.min(row, facets.length);
   const grids = facets.map((_, i) => ({
-    left: `${(i % 3) * wide + (facets.length === 1 ? 6 : 5)}%`, width: `${wide - 7}%`,
-    top: 34 + Math.floor(i / 3) * HEIGHT, height: HEIGHT - 90,
+    ...(row === 1 ? { left: 60, right: 10 }
+      : { left: `${(i % row) * wide + (facets.length === 1 ? 6 : 5)}%`, width: `${wide - 7}%` }),
+    top: 34 + Math.floor(i / row) * HEIGHT, height: HEIGHT - 90,
   }));
   return {
     option: {
       grid: grids,
       title: facets.map((each, i) => ({ text: each === "" ? "" : `${facet} ${each}`, left: grids[i]?.left, top: (grids[i]?.top ?? 0) - 30, textStyle: { fontSize: 12 } })),
       xAxis: facets.map((_, i) => ({ type: "category", data: xs, gridIndex: i, name: x, nameLocation: "middle", nameGap: 26 })),
-      yAxis: facets.map((_, i) => ({ type: "value", gridIndex: i, min: 0, max: top === 0 ? 1 : null, axisLabel: { formatter: brief }, name: i % 3 === 0 ? `${metric}${unit ? ` [${unit}]` : ""}` : "", nameLocation: "middle", nameGap: 46 })),
+      yAxis: facets.map((_, i) => ({ type: "value", gridIndex: i, min: 0, max: top === 0 ? 1 : null, axisLabel: { formatter: brief }, name: i % row === 0 ? `${metric}${unit ? ` [${unit}]` : ""}` : "", nameLocation: "middle", nameGap: 46 })),
       tooltip: axisTip((at) => `${x} ${at}`, (value) => num(value)),
       series: facets.flatMap((panel, i) => names.map((name, at) => {
         const look = lookOf(store, series, name, at);
@@ -160,7 +164,7 @@ export function exploreSection(store: Store): Card | null {
     wide: true,
     height: () => {
       const { facet, items } = itemsShown(store);
-      return 10 + HEIGHT * Math.ceil((facet === NONE ? 1 : valuesOf(items, facet).length) / 3);
+      return 10 + HEIGHT * Math.ceil((facet === NONE ? 1 : valuesOf(items, facet).length) / facetsOfRow());
     },
   });
   const element = section("explore", "Any figure over any axis",

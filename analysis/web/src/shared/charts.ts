@@ -68,6 +68,7 @@ function themed(): Option {
   return {
     color: palette(),
     textStyle: text,
+    title: { textStyle: { color: cssVar("--text") } },
     legend: { textStyle: { color: cssVar("--text") }, inactiveColor: cssVar("--edge") },
     toolbox: { iconStyle: { borderColor: cssVar("--muted") }, emphasis: { iconStyle: { borderColor: cssVar("--accent") } } },
     tooltip: {
