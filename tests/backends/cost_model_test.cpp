@@ -102,6 +102,13 @@ StepShape raised(StepShape step, int field, int by) {
 
 constexpr int kFields = 9;
 
+const std::vector<std::pair<std::string, std::string>> kModelsOfCards = {
+    {"published", "h100-80gb"},
+    {"measured", "h200-141gb"},
+    {"kernels", "h200-141gb"},
+    {"kernels", "h100-80gb"},
+    {"kernels", "a100-sxm-40gb"}};
+
 }  // namespace
 
 TEST_CASE("the published step time is exactly intercept plus slope times tokens") {
@@ -273,6 +280,60 @@ TEST_CASE("more of anything never makes a step shorter") {
           REQUIRE(model->step_time(raised(step, field, 1 + i)) >= model->step_time(step));
         }
       }
+    }
+  }
+}
+
+TEST_CASE("a line below a model's step times is below them for every step, and near one of them") {
+  std::mt19937_64 random(11);
+  for (const auto& [name, gpu] : kModelsOfCards) {
+    const auto model = cost(name, gpu);
+    CAPTURE(name, gpu);
+    for (const int tokens : {1, 128, 512, 2048}) {
+      const backends::StepLine line = model->line_below(tokens).value();
+      const auto below = [&](const StepShape& step) {
+        const auto kv_tokens =
+            static_cast<double>(step.decode_context_tokens + step.prefill_kv_tokens);
+        return 1e3 * (line.fixed_s + line.token_s * step.tokens + line.kv_token_s * kv_tokens +
+                      line.pair_s * step.prefill_context_products);
+      };
+      for (int i = 0; i < 1000; ++i) {
+        const int few = 1 + i % 40, context = i * 40;
+        StepShape mixed = random_step(random);
+        mixed.logits_rows = i % 2 == 0 ? 0 : mixed.logits_rows;
+        if (mixed.prefill_tokens == 0) continue;  // yet reads KV for a prefill
+        for (const StepShape& step : {mixed, decode_step(few, context), prefill_step(few, context)})
+          REQUIRE(below(step) <= ms(*model, step));
+      }
+      const StepShape near = tokens == 1 ? decode_step(1, 1000) : prefill_step(tokens);
+      CHECK(below(near) > 0.75 * ms(*model, near));
+    }
+  }
+}
+
+TEST_CASE("two prefills take at least as long as their sum in one step, or as two halves of it") {
+  std::mt19937_64 random(13);
+  const auto prefill = [&] {
+    const int n = 1 + static_cast<int>(random() % 2048), before = static_cast<int>(random() % 9999);
+    StepShape step = prefill_step(2 * n, before);
+    step.logits_rows = 0;
+    step.prefill_kv_tokens &= ~1;
+    return step;
+  };
+  for (const auto& [name, gpu] : kModelsOfCards) {
+    const auto model = cost(name, gpu);
+    for (int i = 0; i < 2000; ++i) {
+      const StepShape a = prefill(), b = prefill();
+      StepShape sum = a, mean = a;
+      sum.tokens = sum.prefill_tokens = a.tokens + b.tokens;
+      sum.prefill_kv_tokens = a.prefill_kv_tokens + b.prefill_kv_tokens;
+      sum.prefill_context_products = a.prefill_context_products + b.prefill_context_products;
+      mean.tokens = mean.prefill_tokens = sum.tokens / 2;
+      mean.prefill_kv_tokens = sum.prefill_kv_tokens / 2;
+      mean.prefill_context_products = sum.prefill_context_products / 2;
+      const double both = ms(*model, a) + ms(*model, b), rounding = 2e-6;
+      REQUIRE(both >= ms(*model, sum) - rounding);
+      REQUIRE(both >= 2 * ms(*model, mean) - rounding);
     }
   }
 }

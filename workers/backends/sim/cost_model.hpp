@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,24 @@ struct StepShape {
   int max_tokens_of_one_request = 0;
 };
 
+/// Seconds that a step takes at least: `fixed_s`, and a share for each of its counts.
+struct StepLine {
+  double fixed_s = 0;
+  double token_s = 0;
+  double kv_token_s = 0;  // by KV token that a row reads
+  double pair_s = 0;      // by query-key pair of prompts
+};
+
 /// Duration of an engine step on a modelled GPU. Pure, monotone in every count, and cheap, because
-/// the simulator calls it once per step.
+/// the simulator calls it once per step. Over steps of prefill it is convex and subadditive: two
+/// steps take at least as long as one with the counts of both, or as two with half of them each.
 class CostModel {
  public:
   virtual ~CostModel() = default;
   virtual engine::Nanos step_time(const StepShape& step) const = 0;
+  /// A line below step_time() for every step of at least one token, as tight as possible for a step
+  /// of `tokens`; empty when none is known.
+  virtual std::optional<StepLine> line_below(int tokens) const;
   virtual std::string label() const = 0;
   /// True without measurements of this card with this model shape.
   virtual bool estimated() const = 0;
@@ -38,6 +51,9 @@ class CostModel {
   /// constants are.
   virtual std::string digest_text() const = 0;
 };
+
+/// The fixed part of a line, less what rounding a step to nanoseconds may take from it.
+double below_rounding(double seconds);
 
 std::vector<std::string> cost_model_names();
 

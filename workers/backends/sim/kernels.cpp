@@ -88,6 +88,25 @@ engine::Nanos KernelsCost::step_time(const StepShape& step) const {
                               gemm_seconds(head_, step.logits_rows) + attention_seconds(step));
 }
 
+/// GEMMs take the p-norm of a memory time a + b n and an arithmetic time c n. By Hölder's
+/// inequality it is at least u (a + b n) + v c n for any u, v >= 0 with u^q + v^q = 1, 1/p + 1/q =
+/// 1, and equal where u and v are the (p - 1)th powers of the shares of both times in the norm:
+/// here at `tokens`. Attention launches one of its kernels, takes a time for each token at least as
+/// long as that of the cheaper kind of row, and reads all KV: max(arithmetic, reading) >= reading.
+/// The output head, which a step without samples does not run, is left out.
+std::optional<StepLine> KernelsCost::line_below(int tokens) const {
+  const double memory = layers_.memory_base + layers_.memory_per_row * tokens;
+  const double compute = layers_.compute_per_row * tokens;
+  const double norm = gemm_seconds(layers_, tokens);
+  const double power = std::ldexp(1.0, norm_squarings_) - 1;
+  const double u = std::pow(memory / norm, power), v = std::pow(compute / norm, power);
+  return StepLine{.fixed_s = below_rounding(overhead_ + u * layers_.memory_base +
+                                            std::min(prefill_.launch, decode_.launch)),
+                  .token_s = u * layers_.memory_per_row + v * layers_.compute_per_row +
+                             std::min(prefill_.per_row, decode_.per_row),
+                  .kv_token_s = std::min(prefill_.per_context_token, decode_.per_context_token)};
+}
+
 std::string KernelsCost::digest_text() const {
   return ConstantsText("kernels")
       .add("layers", shape_.layers)

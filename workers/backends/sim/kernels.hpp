@@ -9,6 +9,7 @@ class KernelsCost final : public CostModel {
  public:
   KernelsCost(const GpuProfile& gpu, const model::ModelShape& shape);
   engine::Nanos step_time(const StepShape& step) const override;
+  std::optional<StepLine> line_below(int tokens) const override;
   std::string label() const override { return estimated() ? "kernels (estimated)" : "kernels"; }
   bool estimated() const override { return estimated_; }
   std::string digest_text() const override;

@@ -24,6 +24,13 @@ engine::Nanos MeasuredCost::step_time(const StepShape& step) const {
   return engine::Nanos{std::llround(ns)};
 }
 
+std::optional<StepLine> MeasuredCost::line_below(int /*tokens*/) const {
+  return StepLine{.fixed_s = below_rounding(fit_.base_ms * 1e-3),
+                  .token_s = fit_.token_us * 1e-6,
+                  .kv_token_s = fit_.kv_token_ns * 1e-9,
+                  .pair_s = fit_.pair_ps * 1e-12};
+}
+
 std::string MeasuredCost::digest_text() const {
   return ConstantsText("measured")
       .add("base_ms", fit_.base_ms)

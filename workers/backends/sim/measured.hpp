@@ -11,6 +11,7 @@ class MeasuredCost final : public CostModel {
   /// Throws engine::InputError unless steps of this model were measured on this card.
   MeasuredCost(const GpuProfile& gpu, const model::ModelShape& shape);
   engine::Nanos step_time(const StepShape& step) const override;
+  std::optional<StepLine> line_below(int tokens) const override;
   std::string label() const override { return "measured"; }
   bool estimated() const override { return false; }
   std::string digest_text() const override;

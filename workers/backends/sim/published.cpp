@@ -26,6 +26,11 @@ engine::Nanos PublishedCost::step_time(const StepShape& step) const {
   return engine::Nanos{std::llround(ns)};
 }
 
+std::optional<StepLine> PublishedCost::line_below(int /*tokens*/) const {
+  return StepLine{.fixed_s = below_rounding(fit_.intercept_ms * 1e-3),
+                  .token_s = fit_.slope_us_per_token * 1e-6};
+}
+
 std::string PublishedCost::digest_text() const {
   return ConstantsText("published")
       .add("intercept_ms", fit_.intercept_ms)

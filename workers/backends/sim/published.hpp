@@ -11,6 +11,7 @@ class PublishedCost final : public CostModel {
   /// Throws engine::InputError unless the regression was published for this card and model.
   PublishedCost(const GpuProfile& gpu, const model::ModelShape& shape);
   engine::Nanos step_time(const StepShape& step) const override;
+  std::optional<StepLine> line_below(int tokens) const override;
   std::string label() const override { return "published"; }
   bool estimated() const override { return false; }
   std::string digest_text() const override;
