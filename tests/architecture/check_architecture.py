@@ -55,6 +55,7 @@ MAY_INCLUDE = {
     "workers/cell": "workers/record workers/engine/base workers/engine/step workers/engine workers/policies workers/workload "
                     "workers/workload/trace workers/model "
                     "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/tables",
+    "workers/bounds": "workers/cell workers/engine/base workers/workload workers/backends/sim",
     "workers/profiles": "workers/model workers/backends/sim sweeps/spec",
     "workers/binding": "workers/profiles workers/cell workers/engine/base workers/policies workers/policies/estimators workers/model "
                        "workers/backends/sim sweeps/spec",

@@ -1,0 +1,139 @@
+#include "workers/bounds/bounds.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "workers/bounds/alone.hpp"
+#include "workers/bounds/srpt.hpp"
+
+namespace bounds {
+namespace {
+
+using backends::CostModel;
+using backends::StepLine;
+
+using Shares = std::vector<std::vector<TurnShare>>;
+using Alone = std::vector<std::vector<TurnAlone>>;
+
+Alone all_alone(std::span<const JobNeed> jobs, const CostModel& cost, int step_tokens) {
+  Alone all;
+  for (const JobNeed& job : jobs) {
+    std::vector<TurnAlone>& turns = all.emplace_back();
+    for (const TurnNeed& turn : job) turns.push_back(turn_alone(turn, cost, step_tokens));
+  }
+  return all;
+}
+
+/// The same jobs with the work that `work_of` says of a turn.
+template <class WorkOf>
+Shares shares(std::span<const JobNeed> jobs, const Alone& alone, WorkOf work_of) {
+  Shares all(jobs.size());
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    for (std::size_t turn = 0; turn < jobs[job].size(); ++turn) {
+      const TurnNeed& need = jobs[job][turn];
+      const TurnAlone& steps = alone[job][turn];
+      all[job].push_back({steps.seconds(), least_gap(need, steps.seconds()), work_of(need, steps)});
+    }
+  }
+  return all;
+}
+
+double mean_alone(const Shares& jobs) {
+  double sum = 0;
+  for (const auto& job : jobs)
+    for (std::size_t turn = 0; turn < job.size(); ++turn)
+      sum += job[turn].alone_s + (turn + 1 < job.size() ? job[turn].gap_s : 0);
+  return sum / static_cast<double>(std::max<std::size_t>(1, jobs.size()));
+}
+
+/// GPU time of a turn if a step takes at least line.fixed_s + a share of each request in it. The
+/// fixed part, too, can be divided among the requests: by their tokens, of which a step has at most
+/// step_tokens, or equally, as there are at most step_requests; or partly so (`by_tokens`).
+double gpu_seconds(const TurnNeed& turn, const TurnAlone& alone, const StepLine& line,
+                   const Limits& limits, double by_tokens) {
+  const double decodes = turn.output - 1, tokens = turn.fresh + decodes;
+  const double steps = alone.prefill_steps + decodes;
+  const double kv_tokens = prefill_reads(turn, alone.prefill_steps) + decodes * turn.prompt +
+                           decodes * (decodes + 1) / 2;
+  return tokens * (line.token_s + by_tokens * line.fixed_s / limits.step_tokens) +
+         steps * (1 - by_tokens) * line.fixed_s / limits.step_requests +
+         kv_tokens * line.kv_token_s + fresh_pairs(turn) * line.pair_s;
+}
+
+/// Every way to divide a step's time is a bound of its own, so the largest counts.
+void bound_by_work(std::span<const JobNeed> jobs, std::span<const double> arrivals_s,
+                   const CostModel& cost, const Limits& limits, const Alone& alone,
+                   MeanBound& bound) {
+  for (const int part : {limits.step_tokens, 16, 4, 1}) {
+    const auto line = cost.line_below(std::max(1, limits.step_tokens / part));
+    if (!line) return;
+    for (const double by_tokens : {0.0, 0.5, 1.0}) {
+      const auto means =
+          means_by_cut(shares(jobs, alone,
+                              [&](const TurnNeed& turn, const TurnAlone& steps) {
+                                return gpu_seconds(turn, steps, *line, limits, by_tokens);
+                              }),
+                       arrivals_s);
+      bound.work_s = std::max(bound.work_s.value_or(0), means.front());
+      bound.cuts_s = std::max(bound.cuts_s.value_or(0), std::ranges::max(means));
+    }
+  }
+}
+
+}  // namespace
+
+double MeanBound::best_s() const {
+  return std::max({alone_s, work_s.value_or(0), cuts_s.value_or(0), memory_s.value_or(0)});
+}
+
+std::string MeanBound::label() const {
+  const double best = best_s();
+  if (alone_s == best) return "alone";
+  if (work_s == best) return "work";
+  return cuts_s == best ? "cuts" : "memory";
+}
+
+std::vector<double> means_by_cut(std::span<const std::vector<TurnShare>> jobs,
+                                 std::span<const double> arrivals_s) {
+  constexpr std::array kCuts = {0.0, 0.25, 0.5, 0.75, 1.0};  // the last: before the last turn
+  std::vector<double> means;
+  for (const double cut : kCuts) {
+    std::vector<ServerJob> server;
+    double sum = 0;
+    for (std::size_t job = 0; job < jobs.size(); ++job) {
+      const std::vector<TurnShare>& turns = jobs[job];
+      const auto first = std::min(static_cast<std::size_t>(cut * static_cast<double>(turns.size())),
+                                  turns.size() - 1);
+      ServerJob& rest = server.emplace_back(ServerJob{arrivals_s[job], 0});
+      for (std::size_t turn = 0; turn < turns.size(); ++turn) {
+        if (turn < first) rest.release_s += turns[turn].alone_s + turns[turn].gap_s;
+        if (turn >= first) rest.work_s += turns[turn].work_s;
+      }
+      sum -= arrivals_s[job];
+    }
+    sum += least_completion_sum(std::move(server));
+    means.push_back(sum / static_cast<double>(jobs.size()));
+  }
+  return means;
+}
+
+double alone_mean(std::span<const JobNeed> jobs, const CostModel& cost, int step_tokens) {
+  const auto no_work = [](const TurnNeed&, const TurnAlone&) { return 0.0; };
+  return mean_alone(shares(jobs, all_alone(jobs, cost, step_tokens), no_work));
+}
+
+MeanBound bound_mean(std::span<const JobNeed> jobs, std::span<const double> arrivals_s,
+                     const CostModel& cost, const Limits& limits) {
+  const Alone alone = all_alone(jobs, cost, limits.step_tokens);
+  // A request that decodes holds its context in every step: of the pool's time, that share is its.
+  const Shares memory = shares(jobs, alone, [&](const TurnNeed& turn, const TurnAlone& steps) {
+    return steps.decode_s * turn.unshared / static_cast<double>(limits.pool_tokens);
+  });
+  MeanBound bound;
+  bound.alone_s = mean_alone(memory);
+  bound.memory_s = std::ranges::max(means_by_cut(memory, arrivals_s));
+  bound_by_work(jobs, arrivals_s, cost, limits, alone, bound);
+  return bound;
+}
+
+}  // namespace bounds

@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workers/backends/sim/cost_model.hpp"
+#include "workers/bounds/needs.hpp"
+
+namespace bounds {
+
+/// What limits a step, whatever the policy.
+struct Limits {
+  int step_tokens = 2048;
+  int step_requests = 256;
+  std::int64_t pool_tokens = 0;
+};
+
+/// Seconds below which no policy can bring the mean time from a job's arrival to its last token.
+struct MeanBound {
+  double alone_s = 0;  // every job has the GPU to itself
+  // A server of unit speed serves the jobs' work, shortest remaining first; empty where not known.
+  std::optional<double> work_s;    // GPU time, all turns
+  std::optional<double> cuts_s;    // GPU time, from some turn on; turns before it alone
+  std::optional<double> memory_s;  // KV pool times time, from some turn on
+
+  double best_s() const;
+  /// "alone", "work", "cuts" or "memory": which of them best_s() is.
+  std::string label() const;
+};
+
+/// A bound from jobs alone. `step_tokens` of 0: a step may have any number of tokens.
+double alone_mean(std::span<const JobNeed> jobs, const backends::CostModel& cost, int step_tokens);
+
+/// All bounds that the cost model admits. `arrivals_s`: by job. For schedulers with these limits in
+/// every step, and arrivals that wait for no other job.
+MeanBound bound_mean(std::span<const JobNeed> jobs, std::span<const double> arrivals_s,
+                     const backends::CostModel& cost, const Limits& limits);
+
+/// A turn of a job that brings work to one server.
+struct TurnShare {
+  double alone_s = 0;
+  double gap_s = 0;  // at least, between this turn's end and the next one's start
+  double work_s = 0;
+};
+/// Least mean completion times of jobs whose turns before a cut take their time alone, and whose
+/// turns behind it are one piece of work. By cut: after 0, 25, 50, 75 % of each job's turns, and
+/// before its last.
+std::vector<double> means_by_cut(std::span<const std::vector<TurnShare>> jobs,
+                                 std::span<const double> arrivals_s);
+
+}  // namespace bounds
