@@ -49,6 +49,7 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
   if (options.command == "trace") return driver::trace(options);
   if (options.command == "diff") return driver::diff(options);
   if (options.command == "workload") return driver::describe_workload(options);
+  if (options.command == "bound") return driver::bound(options);
   if (options.command == "bench") return driver::bench(options);
   if (options.command == "claims") return driver::claims(options);
   if (options.command == "doctor") return driver::doctor(options);

@@ -24,6 +24,7 @@ int report(const Options& options);
 int trace(const Options& options);
 int diff(const Options& options);
 int describe_workload(const Options& options);
+int bound(const Options& options);
 int bench(const Options& options);
 int claims(const Options& options);
 int doctor(const Options& options);

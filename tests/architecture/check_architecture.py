@@ -81,7 +81,7 @@ MAY_INCLUDE = {
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/commands": "driver/command_line driver/farm driver/plan driver/submit driver/run analysis/text analysis/cell "
                        "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive "
-                       "sweeps/upkeep workers/binding workers/rank workers/tools version posix",
+                       "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
     "driver": "driver/command_line driver/commands sweeps/files mpi",
 }
 # Libraries that only these files of a room include.

@@ -1,0 +1,53 @@
+#include "tests/cli/program.hpp"
+#include "tests/support/catch.hpp"
+
+using Catch::Matchers::Contains;
+using support::Outcome;
+using support::Program;
+
+TEST_CASE("bound prints what no policy can beat, and with an archive the regret of each") {
+  const Program program;
+  REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
+  const std::string alone = program.run({"bound", "tiny.toml"}).out;
+  CHECK_THAT(alone, Contains("gpu=h100-80gb jps=3: mean JCT >= ") && Contains("; alone "));
+  CHECK_THAT(alone, !Contains("optimum in"));
+  const Outcome outcome = program.run({"bound", "tiny.toml", "--archive", "a.h5"});
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.err.empty());
+  CHECK(support::lines_of(outcome.out).front() + "\n" == alone);
+  for (const std::string part : {"optimum in [", "best seen: policy=", "certified regret",
+                                 "to best known", "policy=fcfs", "policy=continuum", " 0.00"})
+    CHECK_THAT(outcome.out, Contains(part));
+  CHECK_THAT(outcome.out, !Contains("wider than a factor of two"));
+}
+
+TEST_CASE("bound says when it is far from the best policy, and when nothing has run") {
+  const Program program;
+  const std::vector<std::string> crowd = {"--set", "engine.kv_tokens=20000", "--set", "jps=50",
+                                          "--set", "workload.jobs=12"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), crowd.begin(), crowd.end());
+    return program.run(words);
+  };
+  REQUIRE(with({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
+  CHECK_THAT(with({"bound", "tiny.toml", "--archive", "a.h5"}).out,
+             Contains("; wider than a factor of two"));
+  CHECK_THAT(program.run({"bound", "tiny.toml", "--archive", "a.h5"}).out,
+             Contains("no result in the archive"));
+}
+
+TEST_CASE("bound is for costs that are known: on a real backend it is refused") {
+  const Outcome outcome =
+      Program().run({"bound", "tiny.toml", "--backend", "cpu", "--set", "engine.kv_tokens=40000"});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, Contains("give --backend sim"));
+}
+
+TEST_CASE("where only a job's own time bounds it, bound says why") {
+  const Program program;
+  std::string live = support::kTinySweep + "arrivals = \"live\"\nlive = 2\n";
+  live.erase(live.find("jps = [3]\n"), 10);
+  program.write("live.toml", live);
+  CHECK_THAT(program.run({"bound", "live.toml"}).out,
+             Contains("(alone), the only bound: jobs wait for others before they arrive"));
+}
