@@ -14,6 +14,14 @@ workload::Job job_of(engine::TokenId first, int turns, int shared) {
   return job;
 }
 
+/// Turns whose prompts are made on demand: all the same token, another one in odd turns.
+class Alternating final : public workload::PromptSource {
+ public:
+  void make(std::uint32_t job, int turn, std::vector<engine::TokenId>& tokens) const override {
+    tokens.assign(15, 10 * job + static_cast<engine::TokenId>(turn % 2));
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a turn needs the tokens that neither its job nor another one computes") {
@@ -37,4 +45,17 @@ TEST_CASE("a prompt that other jobs have whole still needs a token") {
   CHECK(needs[0][0].fresh == 1);
   CHECK(needs[0][0].unshared == 0);
   CHECK(needs[1][1].fresh == 5);
+}
+
+TEST_CASE("a prompt that an earlier turn had is known, whatever came between") {
+  workload::Workload workload;
+  workload.prompts = std::make_shared<Alternating>();
+  workload.jobs.resize(1);
+  for (int turn = 0; turn < 3; ++turn)
+    workload.jobs[0].turns.push_back({12, 3, engine::ToolId::none, engine::Nanos{0}, 0});
+  const auto needs = bounds::needs_of(workload, 4);
+  CHECK(needs[0][0].fresh == 12);
+  CHECK(needs[0][1].fresh == 12);
+  CHECK(needs[0][2].fresh == 1);
+  CHECK(needs[0][2].unshared == 12);
 }
