@@ -40,21 +40,15 @@ std::vector<Group> groups_of(const Plan& plan) {
   return groups;
 }
 
-/// The axes in which cells of one group differ, and the policy.
-std::set<std::string> axes_of_policies(const std::vector<Group>& groups) {
+/// The axes in which the cells differ, and the policy.
+std::set<std::string> axes_of_policies(const Group& group) {
   std::set<std::string> names = {"policy"};
-  for (const Group& group : groups) {
-    std::map<std::string, std::pair<std::string, std::size_t>> first;
-    for (const PlannedCell* planned : group.cells) {
-      for (const auto& [axis, value] : planned->cell.axes) {
-        auto& [text, count] = first.try_emplace(axis, sweep::to_text(value), 0).first->second;
-        if (text != sweep::to_text(value)) names.insert(axis);
-        ++count;
-      }
-    }
-    for (const auto& [axis, seen] : first)
-      if (seen.second != group.cells.size()) names.insert(axis);
-  }
+  std::map<std::pair<std::string, std::string>, std::size_t> cells_with;
+  for (const PlannedCell* planned : group.cells)
+    for (const auto& [axis, value] : planned->cell.axes)
+      ++cells_with[{axis, sweep::to_text(value)}];
+  for (const auto& [setting, count] : cells_with)
+    if (count < group.cells.size()) names.insert(setting.first);
   return names;
 }
 
@@ -127,7 +121,7 @@ int bound(const Options& options) {
   if (plan.backend != "sim")
     throw UsageError("bounds need costs that are known exactly, as on sim: give --backend sim");
   const std::vector<Group> groups = groups_of(plan);
-  const std::set<std::string> of_policies = axes_of_policies(groups);
+  if (groups.empty()) throw sweep::SpecError(plan.spec.path + ": no cell can run");
   std::optional<sweep::ArchiveReader> archive;
   std::optional<PlanHistory> history;
   if (options.archive) {
@@ -135,6 +129,7 @@ int bound(const Options& options) {
     history.emplace(*archive, options.archive->string(), plan.spec.name);
   }
   for (const Group& group : groups) {
+    const std::set<std::string> of_policies = axes_of_policies(group);
     const std::string where = settings(*group.cells.front(), of_policies, false);
     std::cout << (where.empty() ? analysis::terminal_text(plan.spec.name) : where) << ": "
               << bound_text(group.bound) << '\n';
