@@ -160,6 +160,7 @@ void decide(ClaimRow& row) {
 int claimed_side(const ClaimPoint& point) {
   constexpr double kEqual = 0.01;
   if (!point.is_ratio) return 0;
+  if (point.low < 1 && point.high > 1) return 0;  // a claim of equality
   if (!std::isnan(point.published)) {
     if (std::abs(point.published - 1) < kEqual) return 0;
     return point.published > 1 ? 1 : -1;

@@ -104,10 +104,17 @@ Colored in_color(Verdict verdict) {
   return {kColors[static_cast<std::size_t>(verdict)], verdict_name(verdict)};
 }
 
+/// What a verdict says something about. A claim that is not reproduced is not thereby refuted.
+const char* scope_of(const std::string& kind) {
+  if (kind.empty()) return "";
+  if (kind.starts_with("MODELLED")) return ", on this model";
+  return kind.starts_with("MEASURED") ? ", on this engine" : ", by these figures";
+}
+
 /// Prints "R-5 not reproduced, its direction is: Continuum is ...", and the number of each verdict.
 /// A claim with a point without results stays open.
-void print_words(const Rows& of_kind, const Rows& without_result, GridFormat format,
-                 std::ostream& out) {
+void print_words(const Rows& of_kind, const std::string& kind, const Rows& without_result,
+                 GridFormat format, std::ostream& out) {
   std::map<Verdict, int> counts;
   const char* bullet = format == GridFormat::md ? "- " : "  ";
   for (std::size_t first = 0; first < of_kind.size(); ++first) {
@@ -131,7 +138,7 @@ void print_words(const Rows& of_kind, const Rows& without_result, GridFormat for
     out << comma << count << ' ' << verdict_name(verdict);
     comma = ", ";
   }
-  out << '\n';
+  out << " (claims" << scope_of(kind) << ")\n";
 }
 
 bool is_undecided(const Claim* claim, const Rows& rows) {
@@ -224,7 +231,7 @@ void print_claims(const ClaimReport& report, GridFormat format, std::ostream& ou
       out << gap << (format == GridFormat::md ? "### " : "") << terminal_text(heading) << "\n\n";
       print_grid(grid_for_people(rows, format), format, out);
       out << '\n';
-      print_words(rows, without_result, format, out);
+      print_words(rows, kind, without_result, format, out);
       gap = "\n";
     }
   }

@@ -1,6 +1,7 @@
 #include "analysis/compare/control.hpp"
 
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <vector>
 

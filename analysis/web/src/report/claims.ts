@@ -82,8 +82,17 @@ function claimSets(rows: ClaimRow[]): HTMLElement {
   return h("div", {}, ...sets.map((set) => {
     const own = rows.filter((row) => row.set === set);
     return h("details", { class: "claim-set", open: !is_narrow || sets.length * own.length === 1 },
-      h("summary", {}, h("b", {}, set), `: ${verdicts(own)}`), claimsTable(set, own));
+      h("summary", {}, h("b", {}, set), `: ${verdicts(own)} (${checks(own)})`), claimsTable(set, own));
   }));
+}
+
+/** "87 checks of 29 claims, on this model": what the verdicts count, and what they say something about. */
+function checks(rows: ClaimRow[]): string {
+  const claims = new Set(rows.map((row) => row.id)).size;
+  const kind = rows[0]?.kind ?? "";
+  const scope = kind.startsWith("MODELLED") ? ", on this model" : kind.startsWith("MEASURED") ? ", on this engine" : "";
+  const number = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+  return `${number(rows.length, "check")} of ${number(claims, "claim")}${scope}`;
 }
 
 /** "41 undecided, 5 reproduced", most first. */
