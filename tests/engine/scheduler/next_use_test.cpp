@@ -44,7 +44,7 @@ struct EvictionWorld : SchedulerWorld {
   /// A job of its own takes this many blocks and ends.
   void take(int blocks) {
     ++next_;
-    served(next_, tokens(4 * blocks - 1, 1000 * next_), true);
+    served(next_, tokens(4 * blocks - 1, 20 + next_), true);
   }
 
  private:
