@@ -48,6 +48,7 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
   if (options.command == "fit") return driver::fit(options);
   if (options.command == "trace") return driver::trace(options);
   if (options.command == "diff") return driver::diff(options);
+  if (options.command == "tune") return driver::tune(options);
   if (options.command == "workload") return driver::describe_workload(options);
   if (options.command == "bound") return driver::bound(options);
   if (options.command == "bench") return driver::bench(options);

@@ -89,6 +89,10 @@ constexpr Command kCommands[] = {
      "prints the trace of a cell as JSON lines, or writes it as a page; CELL is its "
      "number or the start of its key",
      2, 2, "steps events requests view beside format output,o", true},
+    {"tune", "tune SWEEP.toml -o DIR",
+     "searches the parameters of a policy that the sweep's [tune] names, and writes the best as a "
+     "policy, with what it gains on seeds that had no part in the search",
+     1, 1, "backend set launch output,o profiles"},
     {"workload", "workload SWEEP.toml | --check TRACE | --to FORMAT SWEEP.toml|TRACE",
      "describes the jobs that a sweep replays, the tokens of one turn, or a trace; writes them as "
      "a trace",
@@ -157,7 +161,7 @@ constexpr Option kOptions[] = {
      "text, md or csv; for export: csv or jsonl; for keys: text or md; for trace: jsonl or "
      "perfetto"},
     {"to-archive", Kind::text, "summary", "writes a small archive to keep, in place of a table"},
-    {"output,o", Kind::text, "FILE", "the file to write; for report: the folder"},
+    {"output,o", Kind::text, "FILE", "the file to write; for report and tune: the folder"},
     {"steps", Kind::flag, "", "only the steps"},
     {"events", Kind::flag, "", "only the KV events"},
     {"requests", Kind::flag, "", "only turns and jobs"},
@@ -170,6 +174,7 @@ constexpr Option kOptions[] = {
     {"gpus", Kind::integer, "N", "GPUs of each job (1); with --array tasks at once (all)"},
     {"time", Kind::text, "H:M:S",
      "time limit of a run; by default the estimate of plan with a reserve"},
+    {"launch", Kind::text, "COMMAND", "what starts the runs, as \"mpirun -n 8\""},
     {"launcher", Kind::text, "mpirun", "or srun"},
     {"array", Kind::flag, "", "a job array, one cell a task"},
     {"print", Kind::flag, "", "prints the scripts and writes nothing"},

@@ -184,6 +184,8 @@ void read_values(Options& options, const po::variables_map& given) {
   options.profiles = optional<fs::path, std::string>(given, "profiles").value_or(fs::path());
   options.backend = optional<std::string>(given, "backend");
   options.set = list(given, "set");
+  options.launch = optional<std::string>(given, "launch");
+  options.program = this_program().string();
   options.only = list(given, "only");
   options.skip = list(given, "skip");
   options.archive = optional<fs::path, std::string>(given, "archive");

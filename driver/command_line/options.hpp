@@ -57,6 +57,8 @@ struct Options {
   bool sensitivity = false;
   std::optional<std::string> slo;
   std::optional<std::filesystem::path> output;
+  std::optional<std::string> launch;     // words before those of a run that tune starts
+  std::string program;                   // the path of this one
   bool view = false;                     // trace as a page
   std::optional<std::string> beside;     // another CELL in it
   std::vector<std::string> trace_parts;  // "steps", "events", "requests"; empty: all

@@ -23,6 +23,7 @@ int fit(const Options& options);
 int report(const Options& options);
 int trace(const Options& options);
 int diff(const Options& options);
+int tune(const Options& options);
 int describe_workload(const Options& options);
 int bound(const Options& options);
 int bench(const Options& options);

@@ -37,6 +37,7 @@ class SpecParser {
     read_overrides();
     read_figures();
     spec_.expected = expectations_of(section("expect"), spec_.path);
+    read_tune();
     return std::move(spec_);
   }
 
@@ -56,6 +57,7 @@ class SpecParser {
   void read_excludes();
   void read_overrides();
   void read_figures();
+  void read_tune();
 
   void add_scalar(const Leaf& leaf, ParamMap& params) const;
   void add_scalars(const toml::table& table, const std::string& prefix, ParamMap& params) const;
@@ -309,6 +311,15 @@ void SpecParser::read_overrides() {
 
 void SpecParser::read_figures() {
   spec_.figures = figures_of(section("figure"), spec_.path, spec_.name, "");
+}
+
+void SpecParser::read_tune() {
+  const toml::node* node = root_.get("tune");
+  if (node == nullptr) return;
+  std::map<std::string, std::vector<Param>> leaves;
+  for (const Leaf& leaf : leaves_of(table_of(*node, "tune"), spec_.path, "tune."))
+    leaves[leaf.key] = values(leaf, leaf.key);
+  spec_.tune = tune_of(leaves, spec_.path);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "sweeps/spec/expectation.hpp"
 #include "sweeps/spec/figure.hpp"
 #include "sweeps/spec/params.hpp"
+#include "sweeps/spec/tune.hpp"
 
 namespace sweep {
 
@@ -77,6 +78,7 @@ struct SweepSpec {
   std::vector<Expectation> expected;
   std::vector<Param> contrasts;  // texts: comparisons declared before the sweep runs
   std::vector<FigureSpec> figures;
+  std::optional<TuneSpec> tune;
   ParamMap base;  // every other scalar, dotted
 
   const Axis* find_axis(std::string_view name) const;

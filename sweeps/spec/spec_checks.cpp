@@ -11,7 +11,7 @@ namespace {
 
 /// Tables that are not base parameters.
 constexpr std::string_view kSections[] = {"schema",  "sweep",    "axes",   "repeat", "include",
-                                          "exclude", "override", "figure", "expect"};
+                                          "exclude", "override", "figure", "expect", "tune"};
 
 /// "numbers" hold together, whether written as integers or floats.
 std::string_view kind_of(const Value& value) {

@@ -79,7 +79,8 @@ MAY_INCLUDE = {
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/profiles workers/binding",
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/spec sweeps/archive "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
-    "driver/commands": "driver/command_line driver/farm driver/plan driver/submit driver/run analysis/text analysis/cell "
+    "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive workers/profiles posix",
+    "driver/commands": "driver/command_line driver/farm driver/plan driver/submit driver/run driver/tune analysis/text analysis/cell "
                        "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
     "driver": "driver/command_line driver/commands sweeps/files mpi",

@@ -43,6 +43,11 @@ std::vector<KeyRow> rows_of_sweep() {
        .fallback = optional("none"),
        .says = "A list of one to six comparisons that the sweep declares before it runs, each "
                "\"POLICY / POLICY\" or \"POLICY / POLICY at jps=3,6\"; they enter no cell."},
+      {.name = "tune.policy",
+       .type = AnyText{},
+       .fallback = optional("none"),
+       .says = "The policy whose parameters `kvsweep tune` searches; the table [tune] enters no "
+               "cell (docs/commands.md)."},
       {.name = "repeat.n",
        .type = Whole{1, sweep::kMostRepeats},
        .fallback = value("1"),

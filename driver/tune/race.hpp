@@ -1,0 +1,36 @@
+#pragma once
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/estimate.hpp"
+
+namespace driver {
+
+/// A policy in the race, which is in it until another is surely better.
+struct Entrant {
+  std::string policy;
+  std::string why_out{};  // empty: in
+  bool is_in() const { return why_out.empty(); }
+};
+
+/// By policy and seed; less is better. All are above 0.
+using Scores = std::map<std::string, analysis::BySeed>;
+
+/// How many seeds the next round has, after one with `seeds` of at most `most`: 3, 5, 7, 10, 15,
+/// ...
+int seeds_of_next_round(int seeds, int most);
+
+/// The policy that is in and has the least geometric mean; of equals the earlier one. Empty when
+/// none is in.
+std::string leader(std::span<const Entrant> entrants, const Scores& scores);
+
+/// Takes those out that need more than the leader, over equal seeds, by the 95 % interval of the
+/// ratio, and those that lack a score of one of the `seeds`.
+void drop_the_beaten(std::span<Entrant> entrants, const Scores& scores, int seeds);
+
+/// "0.831 (0.794 to 0.870)"
+std::string to_text(const analysis::Ratio& ratio);
+
+}  // namespace driver

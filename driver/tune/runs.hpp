@@ -1,0 +1,42 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "driver/command_line/options.hpp"
+#include "driver/tune/folder.hpp"
+
+namespace driver {
+
+/// Cells of a tuning: these policies with repeats [first, last) of the sweep.
+struct TuneCells {
+  std::vector<std::string> policies;
+  int first = 0, last = 0;
+};
+
+/// The runs of a tuning, each a `kvsweep run` in a process of its own, so that one which is killed
+/// is continued by the next tuning like any other run.
+class TuneRuns {
+ public:
+  TuneRuns(const Options& options, const TuneFolder& folder, const sweep::SweepSpec& spec)
+      : options_(options), folder_(folder), spec_(spec), tune_(*spec.tune) {}
+
+  /// Runs what the archive (a file of the folder) lacks, with further assignments. Returns the exit
+  /// code of the run.
+  int run(const char* archive, const TuneCells& cells, const sweep::ParamMap& set) const;
+
+  /// The metric of each policy and seed of an archive, as the geometric mean over the other axes;
+  /// its inverse where more is better. Seeds without a result at some point are left out. Throws
+  /// sweep::SpecError when a value is not above 0.
+  Scores scores(const char* archive, const TuneCells& cells) const;
+
+ private:
+  std::vector<std::string> words(const char* archive, const TuneCells& cells,
+                                 const sweep::ParamMap& set) const;
+
+  const Options& options_;
+  const TuneFolder& folder_;
+  const sweep::SweepSpec& spec_;
+  const sweep::TuneSpec& tune_;
+};
+
+}  // namespace driver

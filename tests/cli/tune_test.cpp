@@ -1,0 +1,112 @@
+#include <filesystem>
+
+#include "tests/cli/program.hpp"
+#include "tests/support/catch.hpp"
+
+using Catch::Matchers::Contains;
+using support::Outcome;
+using support::Program;
+
+namespace {
+
+/// Sixteen agents whose tools take 5 s, longer than Continuum's time to live, on a pool that seven
+/// fill.
+std::string slow_tools() {
+  std::string text = support::kTinySweep;
+  text.replace(text.find("\"fcfs\", "), 8, "");
+  text.replace(text.find("jobs = 3"), 8, "jobs = 16\ngap_s = 5.0");
+  return text + R"([engine]
+kv_tokens = 80000
+[tune]
+policy = "continuum"
+candidates = 4
+train = 5
+held_out = 5
+[tune.range]
+"policy.ttl_s" = [10.0, 60.0]
+[tune.choice]
+"policy.threshold_s" = [2.0, 60.0]
+)";
+}
+
+std::string with(const std::string& replaced, const std::string& by) {
+  std::string text = slow_tools();
+  return text.replace(text.find(replaced), replaced.size(), by);
+}
+
+}  // namespace
+
+TEST_CASE("tune finds a better time to live by itself, and says what it gains on other seeds") {
+  const Program program;
+  program.write("slow.toml", slow_tools());
+  const Outcome tuned = program.run({"tune", "slow.toml", "-o", "tuned"});
+  INFO(tuned.err);
+  REQUIRE(tuned.exit_code == 0);
+  CHECK_THAT(tuned.out, Contains("4 candidates for continuum\n3 seeds: 5 policies, "));
+  CHECK_THAT(tuned.out, Contains("policy.threshold_s = 60") && Contains("policy.ttl_s = "));
+  CHECK_THAT(tuned.out, Contains("jct_wall_mean_s is 0.") &&
+                            Contains(" of the untuned continuum's on 5 held-out seeds"));
+  const std::string policy = program.read("tuned/continuum-tuned.toml");
+  CHECK_THAT(policy, Contains("# Tuned by kvsweep tune (tiny): jct_wall_mean_s is 0."));
+  CHECK_THAT(policy, Contains("\nthreshold_s = 60") && Contains("\nretention = \"pin\"\n"));
+  const std::string table = program.read("tuned/candidates.csv");
+  CHECK(support::lines_of(table).front() ==
+        "policy,policy.threshold_s,policy.ttl_s,seeds,ratio,low95,high95,out");
+  CHECK_THAT(table, Contains("continuum-04,"));
+
+  SECTION("again, it has everything already") {
+    const std::string before = program.read("tuned/train.h5");
+    CHECK(program.run({"tune", "slow.toml", "-o", "tuned"}).out == tuned.out);
+    CHECK(program.read("tuned/candidates.csv") == table);
+    CHECK(program.read("tuned/train.h5") == before);
+  }
+  SECTION("the folder is not taken for another search") {
+    program.write("slow.toml", with("candidates = 4", "candidates = 5"));
+    const Outcome other = program.run({"tune", "slow.toml", "-o", "tuned"});
+    CHECK(other.exit_code == 2);
+    CHECK_THAT(other.err, Contains("tuned has the tuning of another sweep file"));
+  }
+}
+
+TEST_CASE("tune says so when the policy as it is wins") {
+  const Program program;
+  program.write("slow.toml", with("[2.0, 60.0]", "[2.0]"));  // pins nothing, whatever the time
+  const std::string said = program.run({"tune", "slow.toml", "-o", "tuned"}).out;
+  CHECK_THAT(said, Contains("4 other policies are no worse for sure than continuum: see "));
+  CHECK_THAT(said, Contains("continuum as it is wins: no candidate is better\n"));
+}
+
+TEST_CASE("a metric of which more is better is tuned upwards") {
+  const Program program;
+  program.write("slow.toml", with("[tune]\n", "[tune]\nmetric = \"prefix_hit_rate\"\n"));
+  CHECK_THAT(program.run({"tune", "slow.toml", "-o", "tuned"}).out,
+             Contains("policy.threshold_s = 60") && Contains("prefix_hit_rate is 1."));
+}
+
+TEST_CASE("held-out cells may have other keys, and the gain names them") {
+  const Program program;
+  program.write("slow.toml", slow_tools() + "[tune.held_out_set]\n\"workload.gap_s\" = 4.0\n");
+  const Outcome tuned = program.run({"tune", "slow.toml", "-o", "tuned"});
+  CHECK_THAT(tuned.out, Contains(" on 5 held-out seeds with workload.gap_s = 4.0\n"));
+}
+
+TEST_CASE("a search that cannot be is refused, with its place") {
+  const Program program;
+  const auto complaint = [&](const std::string& text) {
+    program.write("slow.toml", text);
+    const Outcome outcome = program.run({"tune", "slow.toml", "-o", "tuned"});
+    CHECK(outcome.exit_code == 2);
+    return outcome.err;
+  };
+  CHECK_THAT(complaint(support::kTinySweep), Contains("slow.toml: the table [tune] is missing"));
+  CHECK_THAT(complaint(with("[10.0, 60.0]", "[60.0, 10.0]")),
+             Contains("slow.toml:21:") && Contains("must begin with its least value"));
+  CHECK_THAT(complaint(with("[10.0, 60.0]", "[10.0]")), Contains("found 1 value"));
+  CHECK_THAT(complaint(with("\"policy.ttl_s\"", "jps")), Contains("found \"jps\""));
+  CHECK_THAT(complaint(with("train = 5", "trian = 5")),
+             Contains("unknown key \"tune.trian\" (did you mean \"tune.train\"?)"));
+  CHECK_THAT(complaint(with("train = 5", "train = 2")), Contains("tune.train"));
+  CHECK_THAT(complaint(with("policy = \"continuum\"\nc", "policy = \"continum\"\nc")),
+             Contains("continuum"));
+  CHECK_THAT(program.run({"tune", "slow.toml"}).err, Contains("tune needs -o DIR"));
+}
