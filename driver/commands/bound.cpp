@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -58,18 +59,57 @@ std::string settings(const PlannedCell& planned, const std::set<std::string>& of
   sweep::AxisValues axes;
   for (const auto& axis : planned.cell.axes)
     if (of_policies.contains(axis.first) == policy) axes.push_back(axis);
-  std::string text = sweep::to_text(axes);
-  if (!policy && planned.cell.repeat > 0)
-    text += " repeat=" + std::to_string(planned.cell.repeat + 1);
-  return analysis::terminal_text(text);
+  return analysis::terminal_text(sweep::to_text(axes));
+}
+
+/// Groups that differ in their seed alone, each with a bound of its own.
+struct Place {
+  std::string where;
+  std::vector<const Group*> seeds;
+  std::set<std::string> of_policies;
+};
+
+/// In plan order.
+std::vector<Place> places_of(const std::vector<Group>& groups) {
+  std::vector<Place> places;
+  for (const Group& group : groups) {
+    const std::set<std::string> of_policies = axes_of_policies(group);
+    const std::string where = settings(*group.cells.front(), of_policies, false);
+    const auto known = std::ranges::find(places, where, &Place::where);
+    if (known == places.end())
+      places.push_back({where, {&group}, of_policies});
+    else
+      known->seeds.push_back(&group);
+  }
+  return places;
 }
 
 using analysis::two_decimals;
 
-std::string bound_text(const bounds::CellBound& bound) {
-  const bounds::MeanBound& mean = bound.mean;
+/// Means over the seeds of a place: bounds of means, as each is one of its seed's mean. A part that
+/// a seed lacks is left out.
+bounds::MeanBound mean_bound(const Place& place) {
+  using Part = std::optional<double>;
+  const auto mean = [&](const std::function<Part(const bounds::MeanBound&)>& part) -> Part {
+    double sum = 0;
+    for (const Group* group : place.seeds) {
+      const Part value = part(group->bound.mean);
+      if (!value) return std::nullopt;
+      sum += *value;
+    }
+    return sum / static_cast<double>(place.seeds.size());
+  };
+  return {mean([](const bounds::MeanBound& each) -> Part { return each.alone_s; }).value_or(0),
+          mean([](const bounds::MeanBound& each) { return each.work_s; }),
+          mean([](const bounds::MeanBound& each) { return each.cuts_s; }),
+          mean([](const bounds::MeanBound& each) { return each.memory_s; })};
+}
+
+std::string bound_text(const Place& place, const bounds::MeanBound& mean) {
+  const std::string& because = place.seeds.front()->bound.alone_because;
   std::string text = "mean JCT >= " + two_decimals(mean.best_s()) + " s (" + mean.label() + ")";
-  if (!bound.alone_because.empty()) return text + ", the only bound: " + bound.alone_because;
+  if (place.seeds.size() > 1) text += " over " + std::to_string(place.seeds.size()) + " seeds";
+  if (!because.empty()) return text + ", the only bound: " + because;
   text += "; alone " + two_decimals(mean.alone_s);
   if (mean.work_s) text += ", work " + two_decimals(*mean.work_s);
   if (mean.cuts_s) text += ", cuts " + two_decimals(*mean.cuts_s);
@@ -79,20 +119,29 @@ std::string bound_text(const bounds::CellBound& bound) {
 
 struct Seen {
   std::string policy;
-  double mean_s;
+  double mean_s = 0;  // over its seeds
+  std::size_t seeds = 0;
 };
 
-std::vector<Seen> seen_of(const Group& group, const std::set<std::string>& of_policies,
-                          const PlanHistory& history) {
-  std::vector<Seen> seen;
-  for (const PlannedCell* planned : group.cells) {
-    const auto record = history.result_of(*planned);
-    if (!record) continue;
-    const double mean_s = analysis::ConfiguredCell(*record).figure("jct_wall_mean_s");
-    if (!std::isnan(mean_s)) seen.push_back({settings(*planned, of_policies, true), mean_s});
+/// The policies of a place, best first; `partial` gets those that lack a seed.
+std::vector<Seen> seen_of(const Place& place, const PlanHistory& history,
+                          std::vector<Seen>& partial) {
+  std::vector<Seen> all, whole;
+  for (const Group* group : place.seeds) {
+    for (const PlannedCell* planned : group->cells) {
+      const auto record = history.result_of(*planned);
+      if (!record) continue;
+      const double mean_s = analysis::ConfiguredCell(*record).figure("jct_wall_mean_s");
+      if (std::isnan(mean_s)) continue;
+      const std::string policy = settings(*planned, place.of_policies, true);
+      auto seen = std::ranges::find(all, policy, &Seen::policy);
+      if (seen == all.end()) seen = all.insert(all.end(), Seen{policy});
+      seen->mean_s += (mean_s - seen->mean_s) / static_cast<double>(++seen->seeds);
+    }
   }
-  std::ranges::stable_sort(seen, {}, &Seen::mean_s);
-  return seen;
+  for (const Seen& each : all) (each.seeds == place.seeds.size() ? whole : partial).push_back(each);
+  std::ranges::stable_sort(whole, {}, &Seen::mean_s);
+  return whole;
 }
 
 void print_regret(const bounds::MeanBound& bound, const std::vector<Seen>& seen) {
@@ -114,6 +163,16 @@ void print_regret(const bounds::MeanBound& bound, const std::vector<Seen>& seen)
   table.print(std::cout);
 }
 
+void print_seen(const Place& place, const bounds::MeanBound& bound, const PlanHistory& history) {
+  std::vector<Seen> partial;
+  const auto seen = seen_of(place, history, partial);
+  if (seen.empty() && partial.empty()) std::cout << "  no result in the archive\n";
+  if (!seen.empty()) print_regret(bound, seen);
+  for (const Seen& each : partial)
+    std::cout << "  left out: " << each.policy << " has " << each.seeds << " of "
+              << place.seeds.size() << " seeds\n";
+}
+
 }  // namespace
 
 int bound(const Options& options) {
@@ -128,17 +187,11 @@ int bound(const Options& options) {
     archive.emplace(open_archive(options.archive->string()));
     history.emplace(*archive, options.archive->string(), plan.spec.name);
   }
-  for (const Group& group : groups) {
-    const std::set<std::string> of_policies = axes_of_policies(group);
-    const std::string where = settings(*group.cells.front(), of_policies, false);
-    std::cout << (where.empty() ? analysis::terminal_text(plan.spec.name) : where) << ": "
-              << bound_text(group.bound) << '\n';
-    if (!history) continue;
-    const auto seen = seen_of(group, of_policies, *history);
-    if (seen.empty())
-      std::cout << "  no result in the archive\n";
-    else
-      print_regret(group.bound.mean, seen);
+  for (const Place& place : places_of(groups)) {
+    const bounds::MeanBound bound = mean_bound(place);
+    std::cout << (place.where.empty() ? analysis::terminal_text(plan.spec.name) : place.where)
+              << ": " << bound_text(place, bound) << '\n';
+    if (history) print_seen(place, bound, *history);
   }
   return kOk;
 }

@@ -51,3 +51,20 @@ TEST_CASE("where only a job's own time bounds it, bound says why") {
   CHECK_THAT(program.run({"bound", "live.toml"}).out,
              Contains("(alone), the only bound: jobs wait for others before they arrive"));
 }
+
+TEST_CASE("repeats have one bound, the mean of theirs, and a policy that lacks one is left out") {
+  const Program program;
+  const std::vector<std::string> three = {"--set", "repeat.n=3"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), three.begin(), three.end());
+    return program.run(words);
+  };
+  REQUIRE(
+      with({"run", "tiny.toml", "--archive", "a.h5", "--skip", "policy=fcfs,repeat=2"}).exit_code ==
+      0);
+  const Outcome outcome = with({"bound", "tiny.toml", "--archive", "a.h5"});
+  CHECK_THAT(outcome.out,
+             Contains("gpu=h100-80gb jps=3: mean JCT >= ") && Contains(") over 3 seeds; alone "));
+  CHECK_THAT(outcome.out, Contains("best seen: policy=continuum"));
+  CHECK_THAT(outcome.out, Contains("  left out: policy=fcfs has 2 of 3 seeds\n"));
+}
