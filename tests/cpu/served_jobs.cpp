@@ -105,9 +105,9 @@ std::string decisions_of(const engine::StepTrace& trace, const Names& names) {
 }
 
 engine::EngineConfig with_forecasts(engine::EngineConfig config, engine::PrefetchPolicy* prefetch,
-                                    engine::ReturnForecast* eviction) {
+                                    const engine::EvictionChoice& eviction) {
   config.tier.prefetch = prefetch;
-  config.next_use = eviction;
+  config.eviction = eviction;
   return config;
 }
 
@@ -124,8 +124,8 @@ class Service {
         retention_(policies::make_retention(serving.policy)),
         prefetch_(policies::make_prefetch(serving.policy)),
         eviction_(policies::make_eviction(serving.policy)),
-        engine_(with_forecasts(serving.engine, prefetch_.get(), eviction_.get()), clock_, backend,
-                *order_, *retention_, sink_, copier) {
+        engine_(with_forecasts(serving.engine, prefetch_.get(), eviction_.choice()), clock_,
+                backend, *order_, *retention_, sink_, copier) {
     for (std::size_t j = 0; j < jobs.size(); ++j) clients_[j].arrival = jobs[j].arrival;
   }
 
@@ -226,7 +226,7 @@ class Service {
   std::unique_ptr<engine::QueueOrder> order_;
   std::unique_ptr<engine::RetentionPolicy> retention_;
   std::unique_ptr<engine::PrefetchPolicy> prefetch_;
-  std::unique_ptr<engine::ReturnForecast> eviction_;
+  policies::Eviction eviction_;
   engine::Engine engine_;
 };
 

@@ -23,7 +23,9 @@ const std::vector<const char*> kPreemptions = {"as shipped", "recompute", "swap"
                                                "adaptive"};
 const std::vector<const char*> kSchedulers = {"v1", "prefill_first", "mixed", "chunked"};
 const std::vector<const char*> kStores = {"eager", "lazy"};
-const std::vector<const char*> kEvictions = {"lru", "partial_first", "next_use", "oracle"};
+const std::vector<const char*> kEvictions = {
+    "lru",  "partial_first", "next_use",           "oracle",
+    "slru", "tail_lru",      "retention_priority", "cost_aware"};
 
 template <class T>
 const T& any_of(Dice& dice, const std::vector<T>& values) {

@@ -159,6 +159,22 @@ TEST_CASE("evicting what is used last keeps the invariants and computes what it 
   });
 }
 
+TEST_CASE("every rule of eviction keeps the invariants and computes what it reads", "[fuzz]") {
+  const std::string rule = GENERATE(from_range(policies::eviction_rule_names()));
+  CAPTURE(rule);
+  for_each_seed(2000, [&](std::uint64_t seed) {
+    const auto retained = seed % 4 == 0 ? Retained::pins : Retained::nothing;
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    if (seed % 3 == 0) add_tier(fuzz, seed);
+    add_eviction_rule(fuzz, rule, seed);
+    try {
+      play(fuzz);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
+  });
+}
+
 TEST_CASE("job order keeps the invariants, makes progress and computes what it reads", "[fuzz]") {
   require_all_pass({"job_fcfs"}, Retained::nothing, play);
 }

@@ -156,7 +156,7 @@ void check_order(const ParamBinder& in, const ExperimentConfig& config) {
 
 void check_eviction(const ParamBinder& in, const ExperimentConfig& config) {
   const std::string& eviction = config.policy.eviction;
-  const bool ranked = eviction == "next_use" || eviction == "oracle";
+  const bool ranked = eviction != "lru" && eviction != "partial_first";
   if (ranked && config.policy.prefetch != "none")
     in.fail("policy.eviction", "must be \"lru\" with policy.prefetch, which ranks KV itself");
   if (ranked && config.engine.tier.kind == engine::TierKind::offload &&

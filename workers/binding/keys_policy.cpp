@@ -70,7 +70,8 @@ std::vector<KeyRow> rows_of_retention() {
        .says =
            "Which unreferenced KV on the GPU is evicted first: the blocks released first (lru), "
            "the same after blocks without content (partial_first), the KV that is used last by "
-           "policy.estimator (next_use) or by the true return of each job (oracle)."},
+           "policy.estimator (next_use) or by the true return of each job (oracle), or the "
+           "blocks of least rank by a rule (slru, tail_lru, retention_priority, cost_aware)."},
       {.name = "policy.ttl_rule",
        .type = OneOf{policies::ttl_rule_names()},
        .fallback = value("fixed"),
@@ -114,6 +115,37 @@ std::vector<KeyRow> rows_of_retention() {
        .where = kWhereKept,
        .says = "Which pin is released where nothing else can run: that of the job that came "
                "last, or the one with the longest time left."},
+  };
+}
+
+std::vector<KeyRow> rows_of_eviction() {
+  return {
+      {.name = "policy.protected_fraction",
+       .type = Real{0, 1},
+       .fallback = value("0.8"),
+       .where = "policy.eviction = slru",
+       .says = "Most of the pool that KV which was found again may fill before the rest of it "
+               "counts as if it had not been."},
+      {.name = "policy.slru_counts",
+       .type = OneOf{{"turn", "job"}},
+       .fallback = value("turn"),
+       .where = "policy.eviction = slru",
+       .says = "Whether KV is protected once another turn has found it, or only once another job "
+               "has."},
+      {.name = "policy.spare_tokens",
+       .type = Whole{0, kMostOf32Bits},
+       .fallback = value("4096"),
+       .unit = "tokens",
+       .where = "policy.eviction = tail_lru",
+       .says = "Tokens that a turn may compute and still be on time: that much of the end of its "
+               "context is evicted first."},
+      {.name = "policy.retained",
+       .type = AnyText{},
+       .fallback = value(""),
+       .where = "policy.eviction = retention_priority",
+       .says = "Priorities (0 to 100, else 35) of the KV of ranges of a context's tokens, and the "
+               "seconds that they last after its release, as 0-512:100, 512-:50:2.5, "
+               "generated:20; KV of low priority is evicted first."},
   };
 }
 
@@ -170,7 +202,7 @@ std::vector<KeyRow> rows_of_forecasts() {
 
 std::vector<KeyRow> rows_of_policy() {
   std::vector<KeyRow> rows = rows_of_order();
-  for (const auto more : {rows_of_retention, rows_of_forecasts})
+  for (const auto more : {rows_of_retention, rows_of_eviction, rows_of_forecasts})
     for (KeyRow& row : more()) rows.push_back(std::move(row));
   return rows;
 }

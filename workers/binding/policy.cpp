@@ -37,6 +37,19 @@ void bind_ttl(ParamBinder& in, policies::PolicyConfig& policy) {
   policy.wait_half_life = from_seconds(in.number("policy.wait_half_life_s"));
 }
 
+policies::EvictionConfig bind_eviction(ParamBinder& in) {
+  policies::EvictionConfig rule;
+  rule.protected_fraction = in.number("policy.protected_fraction");
+  rule.counts_jobs = in.text("policy.slru_counts") == "job";
+  rule.spare_tokens = in.small("policy.spare_tokens");
+  try {
+    rule.retained = policies::parse_retained(in.text("policy.retained"));
+  } catch (const engine::InputError& error) {
+    in.fail("policy.retained", error.what());
+  }
+  return rule;
+}
+
 }  // namespace
 
 policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& engine) {
@@ -44,6 +57,7 @@ policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& 
   bind_order(in, policy);
   policy.retention = in.text("policy.retention");
   policy.eviction = in.text("policy.eviction");
+  policy.eviction_rule = bind_eviction(in);
   bind_ttl(in, policy);
   policy.prefetch = in.text("policy.prefetch");
   policy.scoring = in.text("policy.scoring");

@@ -157,7 +157,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   const auto prefetch = policies::make_prefetch(policy);
   const auto eviction = policies::make_eviction(policy);
   engine_config.tier.prefetch = prefetch.get();
-  engine_config.next_use = eviction.get();
+  engine_config.eviction = eviction.choice();
   engine_config.tier.transfers.block_load_time = block_load_time(config);
   Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size);
   if (!execution->make_ready(hooks.stop)) throw CellAbandoned();

@@ -35,12 +35,6 @@ const EngineConfig& checked(const EngineConfig& config) {
   return config;
 }
 
-std::optional<NextUse> make_next_use(const EngineConfig& config, KvCache& kv,
-                                     const QueueOrder& order) {
-  if (config.next_use == nullptr) return std::nullopt;
-  return std::optional<NextUse>(std::in_place, kv, order, *config.next_use);
-}
-
 }  // namespace
 
 Engine::Engine(const EngineConfig& config, Clock& clock, Backend& backend, QueueOrder& order,
@@ -54,8 +48,8 @@ Engine::Engine(const EngineConfig& config, Clock& clock, Backend& backend, Queue
       pins_(kv_, order, retention),
       tier_(make_host_tier(config.tier, config.scheduler.max_num_batched_tokens, kv_, copier,
                            pins_.events())),
-      next_use_(make_next_use(config, kv_, order)),
-      scheduler_(config.scheduler, kv_, order, pins_, *tier_, next_use_ ? &*next_use_ : nullptr) {}
+      eviction_(make_eviction_order(config.eviction, kv_, order)),
+      scheduler_(config.scheduler, kv_, order, pins_, *tier_, eviction_.get()) {}
 
 Request& Engine::new_request() {
   if (reusable_.empty()) return requests_.emplace_back();

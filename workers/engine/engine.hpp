@@ -1,11 +1,11 @@
 #pragma once
 #include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/config.hpp"
+#include "workers/engine/scheduler/ranked_eviction.hpp"
 #include "workers/engine/scheduler/scheduler.hpp"
 #include "workers/engine/step/backend.hpp"
 
@@ -59,7 +59,7 @@ class Engine {
   KvCache kv_;
   Pins pins_;
   std::unique_ptr<HostTier> tier_;
-  std::optional<NextUse> next_use_;
+  std::unique_ptr<EvictionOrder> eviction_;
   Scheduler scheduler_;
   StepPlan plan_;
   StepTrace trace_;

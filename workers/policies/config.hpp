@@ -4,6 +4,7 @@
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/step/pin_rules.hpp"
 #include "workers/policies/estimators/config.hpp"
+#include "workers/policies/eviction/config.hpp"
 
 namespace policies {
 
@@ -25,6 +26,7 @@ struct PolicyConfig {
   std::string order = "fcfs";
   std::string retention = "free";
   std::string eviction = "lru";
+  EvictionConfig eviction_rule{};
 
   VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl
   int max_active_programs = 0;                    // most active jobs; 0: no limit
@@ -32,8 +34,8 @@ struct PolicyConfig {
   // retentions pin, infercept
   EstimatorConfig estimator{};
   engine::PinRules pins{};
-  ReloadCost reload{};                // ttl rules utility and ski_rental, infercept
-  double swap_s_per_tok = 0;          // infercept: one way, over the link; 0: no swapping
+  ReloadCost reload{};        // ttl rules utility and ski_rental, infercept, eviction cost_aware
+  double swap_s_per_tok = 0;  // infercept: one way, over the link; 0: no swapping
   int max_num_batched_tokens = 2048;  // most tokens that one step recomputes
   int block_size = 16;                // tokens
 

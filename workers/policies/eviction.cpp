@@ -1,7 +1,9 @@
 // Which unreferenced KV on the GPU is evicted first: the blocks released first (lru, and
 // partial_first, which takes blocks without content before them), or the KV that is used last, by a
 // forecast of when jobs return (next_use) or by their true return (oracle: Belady's rule on the
-// jobs' contexts, as far as the queue is known).
+// jobs' contexts, as far as the queue is known), or the block of least rank by a rule.
+#include <algorithm>
+
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
@@ -28,22 +30,35 @@ class Forecast final : public engine::ReturnForecast {
   ToolCalls calls_;
 };
 
+double cost_growth(const ReloadCost& cost) {
+  return cost.linear_s > 0 ? std::max(0.0, 2 * cost.quadratic_s / cost.linear_s) : 0;
+}
+
 }  // namespace
 
-std::vector<std::string> eviction_names() { return {"lru", "partial_first", "next_use", "oracle"}; }
+std::vector<std::string> eviction_names() {
+  std::vector<std::string> names = {"lru", "partial_first", "next_use", "oracle"};
+  for (std::string& rule : eviction_rule_names()) names.push_back(std::move(rule));
+  return names;
+}
 
-std::unique_ptr<engine::ReturnForecast> make_eviction(const PolicyConfig& config) {
-  if (config.eviction == "lru" || config.eviction == "partial_first") return nullptr;
-  EstimatorConfig estimator = config.estimator;
-  if (config.eviction == "oracle") {
-    estimator.name = "oracle";
-  } else if (config.eviction != "next_use") {
-    throw engine::InputError(
-        "policy.eviction must be one of \"lru\", \"partial_first\", \"next_use\", \"oracle\", "
-        "found \"" +
-        config.eviction + '"');
+Eviction make_eviction(const PolicyConfig& config) {
+  const std::string& name = config.eviction;
+  if (name == "lru" || name == "partial_first") return {};
+  if (name == "next_use" || name == "oracle") {
+    EstimatorConfig estimator = config.estimator;
+    if (name == "oracle") estimator.name = name;
+    return {.forecast = std::make_unique<Forecast>(make_estimator(estimator)), .rule = nullptr};
   }
-  return std::make_unique<Forecast>(make_estimator(estimator));
+  const std::vector<std::string> names = eviction_names();
+  if (std::ranges::find(names, name) == names.end()) {
+    std::string known;
+    for (const std::string& each : names) known += (known.empty() ? "\"" : ", \"") + each + '"';
+    throw engine::InputError("policy.eviction must be one of " + known + ", found \"" + name + '"');
+  }
+  EvictionConfig rule = config.eviction_rule;
+  rule.cost_growth = cost_growth(config.reload);
+  return {.forecast = nullptr, .rule = make_eviction_rule(name, rule)};
 }
 
 }  // namespace policies

@@ -5,6 +5,7 @@
 #include "workers/engine/step/queue_order.hpp"
 #include "workers/engine/step/retention.hpp"
 #include "workers/policies/config.hpp"
+#include "workers/policies/eviction/factory.hpp"
 #include "workers/policies/names.hpp"
 #include "workers/policies/ttl_rule.hpp"
 
@@ -15,9 +16,13 @@ namespace policies {
 std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config);
 std::unique_ptr<engine::RetentionPolicy> make_retention(const PolicyConfig& config);
 std::unique_ptr<TtlRule> make_ttl_rule(const PolicyConfig& config);
-/// By which KV is evicted that is used last. Null for the evictions lru and partial_first, which
-/// look at no forecast.
-std::unique_ptr<engine::ReturnForecast> make_eviction(const PolicyConfig& config);
+/// What orders evictions: at most one of both, and none for lru and partial_first.
+struct Eviction {
+  std::unique_ptr<engine::ReturnForecast> forecast{};
+  std::unique_ptr<engine::EvictionRule> rule{};
+  engine::EvictionChoice choice() const { return {forecast.get(), rule.get()}; }
+};
+Eviction make_eviction(const PolicyConfig& config);
 /// Null when nothing is prefetched.
 std::unique_ptr<engine::PrefetchPolicy> make_prefetch(const PolicyConfig& config);
 

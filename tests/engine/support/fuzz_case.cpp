@@ -152,6 +152,19 @@ void add_eviction(FuzzCase& fuzz, std::uint64_t seed) {
   fuzz.config.tier.store_mode = engine::StoreMode::eager;
 }
 
+void add_eviction_rule(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed) {
+  Dice dice(seed * 32452843);
+  policies::PolicyConfig& policy = fuzz.config.policy;
+  policy.eviction = rule;
+  policy.eviction_rule.protected_fraction = dice.any({0.0, 0.3, 0.8, 1.0});
+  policy.eviction_rule.counts_jobs = dice.one_in(2);
+  policy.eviction_rule.spare_tokens = dice.any({0, 4, 16, 1000});
+  policy.eviction_rule.retained = policies::parse_retained(
+      dice.any({"", "0-4:100", "4-:80:0.05", "0-8:90:0.02, 8-16:10, generated:20:0.1"}));
+  policy.reload = {0, 1e-4, dice.any({0.0, 1e-5})};
+  fuzz.config.tier.store_mode = engine::StoreMode::eager;
+}
+
 std::string describe(const FuzzCase& fuzz) {
   const auto& [kv, s, policy, tier] = fuzz.config;
   std::string text = policy.order + ", " + policy.retention;

@@ -63,6 +63,9 @@ void add_prefetch(FuzzCase& fuzz, std::uint64_t seed);
 /// Evicts the KV that is used last, by a forecast or by the truth.
 void add_eviction(FuzzCase& fuzz, std::uint64_t seed);
 
+/// Evicts by this rule, with random parameters.
+void add_eviction_rule(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed);
+
 std::string describe(const FuzzCase& fuzz);
 
 }  // namespace support

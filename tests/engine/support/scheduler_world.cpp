@@ -67,10 +67,9 @@ SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* give
                                        config.scheduler.max_num_batched_tokens, kv, &shadow,
                                        pins.events())),
       tier(given != nullptr ? *given : *own_tier_),
-      forecast_(policies::make_eviction(config.policy)),
-      next_use_(forecast_ ? std::optional<engine::NextUse>(std::in_place, kv, *order_, *forecast_)
-                          : std::nullopt),
-      scheduler_(config.scheduler, kv, *order_, pins, tier, next_use_ ? &*next_use_ : nullptr),
+      eviction_(policies::make_eviction(config.policy)),
+      eviction_order_(engine::make_eviction_order(eviction_.choice(), kv, *order_)),
+      scheduler_(config.scheduler, kv, *order_, pins, tier, eviction_order_.get()),
       invariants_(config.kv, config.scheduler, kv, scheduler_, *order_, pins, tier,
                   config.policy.order == "fcfs" && given == nullptr &&
                       config.tier.kind == engine::TierKind::none) {}

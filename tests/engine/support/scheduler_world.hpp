@@ -9,6 +9,7 @@
 #include "tests/engine/support/shadow_copier.hpp"
 #include "tests/engine/support/tagged_kv.hpp"
 #include "tests/engine/support/tokens.hpp"
+#include "workers/engine/scheduler/ranked_eviction.hpp"
 #include "workers/engine/scheduler/scheduler.hpp"
 #include "workers/engine/tiers/config.hpp"
 #include "workers/policies/factory.hpp"
@@ -115,8 +116,8 @@ class SchedulerWorld {
   engine::HostTier& tier;
 
  private:
-  std::unique_ptr<engine::ReturnForecast> forecast_;
-  std::optional<engine::NextUse> next_use_;
+  policies::Eviction eviction_;
+  std::unique_ptr<engine::EvictionOrder> eviction_order_;
   engine::Scheduler scheduler_;
   engine::StepPlan plan_;
   std::deque<Client> clients_;

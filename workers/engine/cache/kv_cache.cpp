@@ -66,6 +66,7 @@ void KvCache::take_hits(Request& request, std::span<const BlockId> hits) {
     touch(hit);
     request.blocks.push_back(hit);
   }
+  if (eviction_order_ != nullptr) tell_hits(request);
   request.num_hashed_blocks = static_cast<int>(hits.size());
 }
 
@@ -89,8 +90,9 @@ void KvCache::append_new_blocks(Request& request, int tokens) {
 }
 
 void KvCache::register_full_blocks(Request& request, int tokens) {
-  if (!config_.prefix_caching) return;
-  for (int i = request.num_hashed_blocks; i < tokens / config_.block_size; ++i) {
+  const int end = tokens / config_.block_size;
+  if (end <= request.num_hashed_blocks || !config_.prefix_caching) return;
+  for (int i = request.num_hashed_blocks; i < end; ++i) {
     const BlockId block = request.blocks[static_cast<std::size_t>(i)];
     // After a failed load another request that shares the block may have computed it first.
     if (cache_.contains(block)) continue;
@@ -98,7 +100,8 @@ void KvCache::register_full_blocks(Request& request, int tokens) {
     owners_[index(block)] = {request.spec.job, request.spec.turn};
     ++num_changes_;
   }
-  request.num_hashed_blocks = std::max(request.num_hashed_blocks, tokens / config_.block_size);
+  if (eviction_order_ != nullptr) tell_registered(request, end);
+  request.num_hashed_blocks = end;
 }
 
 std::vector<BlockId> KvCache::take_blocks(Request& request) {
@@ -110,6 +113,7 @@ std::vector<BlockId> KvCache::take_blocks(Request& request) {
 
 void KvCache::release(std::span<const BlockId> blocks) {
   for (const BlockId block : std::views::reverse(blocks)) release_block(block);
+  if (eviction_order_ != nullptr) tell_freed(blocks);
 }
 
 void KvCache::release(Request& request) {
@@ -124,9 +128,10 @@ void KvCache::truncate(Request& request, int num_blocks) {
 }
 
 void KvCache::release_tail(Request& request, int num_blocks) {
-  while (static_cast<int>(request.blocks.size()) > num_blocks) {
-    release_block(request.blocks.back());
-    request.blocks.pop_back();
+  if (static_cast<int>(request.blocks.size()) > num_blocks) {
+    const auto kept = static_cast<std::size_t>(num_blocks);
+    release(std::span<const BlockId>(request.blocks).subspan(kept));
+    request.blocks.resize(kept);
   }
   request.num_hashed_blocks = std::min(request.num_hashed_blocks, num_blocks);
 }
@@ -146,6 +151,7 @@ void KvCache::unregister_from(Request& request, int first_block) {
     const BlockId block = request.blocks[static_cast<std::size_t>(i)];
     if (!cache_.contains(block)) continue;
     erase(block);
+    if (eviction_order_ != nullptr) eviction_order_->on_unregistered(block);
     ++num_changes_;
   }
   request.num_hashed_blocks = std::min(request.num_hashed_blocks, first_block);
@@ -153,7 +159,9 @@ void KvCache::unregister_from(Request& request, int first_block) {
 
 void KvCache::begin_copy(BlockId block) {
   const bool free = pool_.refs(block) == 0;
-  num_cached_free_ -= free && cache_.contains(block) ? 1 : 0;
+  const bool cached_free = free && cache_.contains(block);
+  num_cached_free_ -= cached_free ? 1 : 0;
+  if (cached_free && eviction_order_ != nullptr) eviction_order_->on_used(block);
   count_kept(block, -1);
   add_reference(block);
   ++keepers_[index(block)].copies;
@@ -165,6 +173,7 @@ void KvCache::end_copy(BlockId block) {
   count_kept(block, -1);
   --keepers_[index(block)].copies;
   release_block(block);
+  if (eviction_order_ != nullptr) tell_freed({&block, 1});
 }
 
 void KvCache::count_kept(BlockId block, int by) {
@@ -191,6 +200,24 @@ void KvCache::unpin(std::span<const BlockId> blocks) {
     --keepers_[index(block)].pins;
     release_block(block);
   }
+  if (eviction_order_ != nullptr) tell_freed(blocks);
+}
+
+void KvCache::tell_registered(const Request& request, int end) {
+  for (int i = request.num_hashed_blocks; i < end; ++i) eviction_order_->on_registered(request, i);
+}
+
+void KvCache::tell_hits(const Request& request) {
+  for (std::size_t i = 0; i < request.blocks.size(); ++i) {
+    if (pool_.refs(request.blocks[i]) == 1) eviction_order_->on_used(request.blocks[i]);
+    eviction_order_->on_hit(request, static_cast<int>(i));
+  }
+}
+
+/// Of these blocks, each of which has just lost a reference, some have content and no other.
+void KvCache::tell_freed(std::span<const BlockId> released) {
+  for (const BlockId block : std::views::reverse(released))
+    if (pool_.refs(block) == 0 && cache_.contains(block)) eviction_order_->on_freed(block);
 }
 
 void KvCache::erase(BlockId block) {

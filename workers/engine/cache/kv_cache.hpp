@@ -6,6 +6,7 @@
 #include "workers/engine/base/request.hpp"
 #include "workers/engine/cache/block_pool.hpp"
 #include "workers/engine/cache/config.hpp"
+#include "workers/engine/cache/eviction_order.hpp"
 #include "workers/engine/cache/prefix_cache.hpp"
 #include "workers/engine/cache/prefix_lookup.hpp"
 
@@ -36,15 +37,6 @@ enum class Fit : std::uint8_t { ok, sequence_too_long, out_of_blocks };
 struct Admission {
   Fit fit = Fit::ok;
   int missing_blocks = 0;
-};
-
-/// Decides which cached content is evicted when blocks run out.
-class EvictionOrder {
- public:
-  virtual ~EvictionOrder() = default;
-  /// `count` blocks with content are about to be allocated from the head of the free list. May move
-  /// other blocks to the head, with move_to_free_head().
-  virtual void before_eviction(int count) = 0;
 };
 
 /// Block tables over one pool and its prefix cache. No other code changes the state of a block.
@@ -175,6 +167,9 @@ class KvCache {
     return kept.copies > 0 && kept.copies == pool_.refs(block);
   }
   void count_kept(BlockId block, int by);
+  void tell_registered(const Request& request, int end);
+  void tell_hits(const Request& request);
+  void tell_freed(std::span<const BlockId> released);
 
   KvConfig config_;
   BlockPool pool_;

@@ -69,7 +69,7 @@ bool SchedulerState::drop_loaded(const Request* spared, KvReason pressure, Nanos
 void SchedulerState::return_to_queue(Request& request) {
   Request* head = order.front();
   leave_queue(request);
-  if (next_use != nullptr) next_use->on_preempted(request);
+  if (eviction != nullptr) eviction->on_preempted(request);
   kv.release(request);
   request.num_computed_tokens = 0;
   request.status = queued_status(request);

@@ -21,15 +21,12 @@ class NextUse final : public EvictionOrder {
   NextUse(KvCache& kv, const QueueOrder& order, ReturnForecast& forecast);
   NextUse(const NextUse&) = delete;
 
-  void begin_step(Nanos now);
-  void on_arrival(const Request& request);
-  /// The turn has blocks of its own.
-  void on_admitted(const Request& request);
-  /// Called before the turn, which goes back to the queue, releases its blocks.
-  void on_preempted(const Request& request);
-  /// Called before the turn releases its blocks.
-  void on_turn_finish(const Request& request, Nanos now);
-  void on_aborted(const Request& request);
+  void begin_step(Nanos now) override;
+  void on_arrival(const Request& request) override;
+  void on_admitted(const Request& request) override;
+  void on_preempted(const Request& request) override;
+  void on_turn_finish(const Request& request, Nanos now) override;
+  void on_aborted(const Request& request) override;
 
   void before_eviction(int count) override;
 

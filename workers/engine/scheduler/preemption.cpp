@@ -8,7 +8,7 @@ void SchedulerState::preempt(Request& victim, Step& step) {
   withdraw(victim, step.plan);
   pins.record(KvEventKind::preempt, KvReason::out_of_blocks, victim);
   running.remove(victim);
-  if (next_use != nullptr) next_use->on_preempted(victim);
+  if (eviction != nullptr) eviction->on_preempted(victim);
   tier.forget(victim, step.now);
   victim.computed_before = std::max(victim.computed_before, victim.num_computed_tokens);
   victim.preempted_tokens = victim.num_computed_tokens;

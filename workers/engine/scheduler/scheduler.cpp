@@ -32,8 +32,8 @@ void account(Request& request, const ScheduledRequest& share, Nanos start, Nanos
 }  // namespace
 
 Scheduler::Scheduler(const SchedulerConfig& config, KvCache& kv, QueueOrder& order, Pins& pins,
-                     HostTier& tier, NextUse* next_use)
-    : state_{config, kv, order, pins, tier, next_use}, batching_(make_batching(state_)) {}
+                     HostTier& tier, EvictionOrder* eviction)
+    : state_{config, kv, order, pins, tier, eviction}, batching_(make_batching(state_)) {}
 
 bool Scheduler::idle() const {
   return state_.running.empty() && state_.loading.empty() && state_.order.size() == 0;
@@ -49,12 +49,12 @@ int Scheduler::unwritten_slots() const {
 void Scheduler::submit(Request& request) {
   state_.order.push(request);
   state_.pins.on_arrival(request);
-  if (state_.next_use != nullptr) state_.next_use->on_arrival(request);
+  if (state_.eviction != nullptr) state_.eviction->on_arrival(request);
 }
 
 void Scheduler::schedule(StepPlan& plan, Nanos now) {
   ++plan.step;
-  if (state_.next_use != nullptr) state_.next_use->begin_step(now);
+  if (state_.eviction != nullptr) state_.eviction->begin_step(now);
   plan.scheduled.clear();
   plan.preempted.clear();
   plan.total_tokens = 0;
@@ -102,7 +102,7 @@ void Scheduler::finish(Request& request, Nanos now) {
   state_.running.remove(request);
   batching_->on_finish(request);
   state_.tier.on_turn_finish(request, now);
-  if (state_.next_use != nullptr) state_.next_use->on_turn_finish(request, now);
+  if (state_.eviction != nullptr) state_.eviction->on_turn_finish(request, now);
   state_.pins.on_turn_finish(request, now, state_.tier.swap_space());
 }
 

@@ -15,7 +15,7 @@ namespace engine {
 class Scheduler {
  public:
   Scheduler(const SchedulerConfig& config, KvCache& kv, QueueOrder& order, Pins& pins,
-            HostTier& tier, NextUse* next_use = nullptr);
+            HostTier& tier, EvictionOrder* eviction = nullptr);
   Scheduler(const Scheduler&) = delete;
 
   const RunningList& running() const { return state_.running; }

@@ -13,13 +13,13 @@ void SchedulerState::leave_queue(Request& request) {
 
 void SchedulerState::on_admitted(const Request& request) {
   pins.on_admitted(request);
-  if (next_use != nullptr) next_use->on_admitted(request);
+  if (eviction != nullptr) eviction->on_admitted(request);
 }
 
 void SchedulerState::abort(Request& request, Nanos now) {
   tier.forget(request, now);
   pins.on_aborted(request);
-  if (next_use != nullptr) next_use->on_aborted(request);
+  if (eviction != nullptr) eviction->on_aborted(request);
   if (request.status == RequestStatus::running) {
     running.remove(request);
   } else if (request.status == RequestStatus::loading) {

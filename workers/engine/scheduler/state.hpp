@@ -3,7 +3,6 @@
 
 #include "workers/engine/cache/kv_cache.hpp"
 #include "workers/engine/scheduler/config.hpp"
-#include "workers/engine/scheduler/next_use.hpp"
 #include "workers/engine/scheduler/pins.hpp"
 #include "workers/engine/step/host_tier.hpp"
 #include "workers/engine/step/queue_order.hpp"
@@ -29,11 +28,11 @@ struct SchedulerState {
   QueueOrder& order;  // waiting requests, among them the suspended and the loaded ones
   Pins& pins;
   HostTier& tier;
-  NextUse* next_use = nullptr;  // null: another order of eviction
-  RunningList running{};        // in order of admission
-  RunningList suspended{};      // preempted requests that still hold blocks, in order of preemption
-  LoadingList loading{};        // with a load in flight
-  LoadingList loaded{};         // with the loaded KV in their blocks
+  EvictionOrder* eviction = nullptr;  // null: the block released first
+  RunningList running{};              // in order of admission
+  RunningList suspended{};  // preempted requests that still hold blocks, in order of preemption
+  LoadingList loading{};    // with a load in flight
+  LoadingList loaded{};     // with the loaded KV in their blocks
 
   /// Removes a waiting request from the queue, and from the list that it is in.
   void leave_queue(Request& request);

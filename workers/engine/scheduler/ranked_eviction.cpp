@@ -1,0 +1,138 @@
+#include "workers/engine/scheduler/ranked_eviction.hpp"
+
+#include <ranges>
+
+#include "workers/engine/scheduler/next_use.hpp"
+
+namespace engine {
+
+RankedEviction::RankedEviction(KvCache& kv, EvictionRule& rule)
+    : kv_(kv), rule_(rule), nodes_(static_cast<std::size_t>(kv.num_usable()) + 1) {
+  rule.prepare(kv.num_usable(), kv.block_size());
+  kv.set_eviction_order(*this);
+}
+
+void RankedEviction::on_registered(const Request& request, int i) {
+  const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+  node(block).cached = true;
+  continue_from(request, i);
+  rule_.on_registered(request, i);
+}
+
+void RankedEviction::on_hit(const Request& request, int i) {
+  // Of blocks with equal content another one may have been evicted since.
+  continue_from(request, i);
+  rule_.on_hit(request, i);
+}
+
+/// The request's i-th block continues the one before it.
+void RankedEviction::continue_from(const Request& request, int i) {
+  Node& child = node(request.blocks[static_cast<std::size_t>(i)]);
+  leave_parent(child);
+  if (i == 0) return;
+  const BlockId before = request.blocks[static_cast<std::size_t>(i) - 1];
+  Node& parent = node(before);
+  child.parent = index(before);
+  child.parent_content = parent.content;
+  if (++parent.children == 1) unrank(child.parent);
+}
+
+void RankedEviction::leave_parent(Node& child) {
+  const std::uint32_t before = std::exchange(child.parent, 0);
+  if (before == 0 || nodes_[before].content != child.parent_content) return;
+  if (--nodes_[before].children == 0) rank(before);
+}
+
+void RankedEviction::on_freed(BlockId block) {
+  release(block);
+  if (const auto other = rule_.on_freed(block)) {
+    unrank(index(*other));
+    release(*other);
+    rank(index(*other));
+  }
+  rank(index(block));
+}
+
+void RankedEviction::release(BlockId block) {
+  node(block).free = true;
+  node(block).released = ++releases_;
+}
+
+void RankedEviction::on_used(BlockId block) {
+  node(block).free = false;
+  unrank(index(block));
+  rule_.on_used(block);
+}
+
+void RankedEviction::on_unregistered(BlockId block) { forget(block); }
+
+void RankedEviction::forget(BlockId block) {
+  unrank(index(block));
+  Node& lost = node(block);
+  leave_parent(lost);
+  lost.cached = lost.free = false;
+  lost.children = 0;
+  ++lost.content;
+}
+
+RankedEviction::Place RankedEviction::place(std::uint32_t block) const {
+  return {nodes_[block].rank.value, nodes_[block].released, block};
+}
+
+void RankedEviction::rank(std::uint32_t block) {
+  Node& leaf = nodes_[block];
+  if (!leaf.cached || !leaf.free || leaf.children > 0 || leaf.ranked) return;
+  leaf.rank = rule_.rank(BlockId{block}, now_);
+  leaf.ranked = true;
+  leaves_.insert(place(block));
+  if (leaf.rank.until != Nanos::max()) expiring_.emplace(leaf.rank.until, block);
+}
+
+void RankedEviction::unrank(std::uint32_t block) {
+  if (!std::exchange(nodes_[block].ranked, false)) return;
+  leaves_.erase(place(block));
+  expiring_.erase({nodes_[block].rank.until, block});
+}
+
+void RankedEviction::rank_expired() {
+  while (!expiring_.empty() && expiring_.begin()->first <= now_) {
+    const std::uint32_t block = expiring_.begin()->second;
+    unrank(block);
+    rank(block);
+  }
+}
+
+void RankedEviction::evict(BlockId block) {
+  rule_.on_evicted(block);
+  forget(block);
+  victims_.push_back(block);
+}
+
+/// While copies of all leaves are in flight, others are evicted in order of release.
+void RankedEviction::evict_released_first(int count) {
+  const BlockPool& pool = kv_.pool();
+  for (BlockId block = pool.free_head(); count > 0 && block != BlockId{0};
+       block = pool.next_free(block)) {
+    if (!node(block).cached) continue;
+    evict(block);
+    --count;
+  }
+}
+
+void RankedEviction::before_eviction(int count) {
+  rank_expired();
+  victims_.clear();
+  while (static_cast<int>(victims_.size()) < count && !leaves_.empty())
+    evict(BlockId{leaves_.begin()->block});
+  evict_released_first(count - static_cast<int>(victims_.size()));
+  for (const BlockId victim : std::views::reverse(victims_)) kv_.move_to_free_head(victim);
+}
+
+std::unique_ptr<EvictionOrder> make_eviction_order(const EvictionChoice& choice, KvCache& kv,
+                                                   const QueueOrder& order) {
+  if (choice.rule != nullptr) return std::make_unique<RankedEviction>(kv, *choice.rule);
+  if (choice.next_use == nullptr) return nullptr;
+  return std::make_unique<NextUse>(kv, order, *choice.next_use);
+}
+
+}  // namespace engine

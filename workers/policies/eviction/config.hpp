@@ -1,0 +1,42 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "workers/engine/base/clock.hpp"
+
+namespace policies {
+
+/// How long the KV of some tokens of a context is worth more, or less, than others'.
+struct RetainedRange {
+  int begin = 0, end = 0;  // tokens [begin, end)
+  int priority = 0;
+  engine::Nanos lasts = engine::Nanos::max();  // from the release of the block
+};
+
+/// The KV of the ranges of a context, and of the tokens that a turn generates. The first range that
+/// has a block's first token counts.
+struct RetainedRanges {
+  std::vector<RetainedRange> ranges;
+  std::vector<RetainedRange> generated;  // at most one, of all tokens
+};
+
+/// Reads "0-512:100, 512-:35:2.5, generated:20": ranges of tokens, the last one possibly without
+/// end, with a priority of 0 to 100 and, after another colon, the seconds that it lasts. Throws
+/// engine::InputError.
+RetainedRanges parse_retained(const std::string& text);
+
+/// What the rules of eviction need to know. Values that a rule does not use are ignored.
+struct EvictionConfig {
+  // slru
+  double protected_fraction = 0.8;  // of the pool
+  bool counts_jobs = false;         // a hit by another job protects, otherwise one by another turn
+
+  int spare_tokens = 4096;  // tail_lru: tokens that a turn may compute without being late
+
+  RetainedRanges retained{};  // retention_priority
+
+  double cost_growth = 0;  // cost_aware: by which each token before it makes a token dearer, as a
+                           // part of the cost of the first
+};
+
+}  // namespace policies

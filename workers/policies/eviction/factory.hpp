@@ -1,0 +1,18 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workers/engine/step/eviction_rule.hpp"
+#include "workers/policies/eviction/config.hpp"
+
+namespace policies {
+
+/// Names of the rules in this build, for error messages.
+std::vector<std::string> eviction_rule_names();
+
+/// Throws engine::InputError when the name is not in the build (the error lists those that are).
+std::unique_ptr<engine::EvictionRule> make_eviction_rule(const std::string& name,
+                                                         const EvictionConfig& config);
+
+}  // namespace policies
