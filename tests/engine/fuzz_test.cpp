@@ -47,6 +47,29 @@ class StepRecord {
   naive::Step step_;
 };
 
+std::vector<naive::Retained> naive_retained(const std::vector<policies::RetainedRange>& ranges) {
+  std::vector<naive::Retained> all;
+  for (const auto& [begin, end, priority, lasts] : ranges)
+    all.push_back(
+        {begin, end, priority,
+         lasts == engine::Nanos::max() ? -1 : static_cast<int>(lasts.count() / 1'000'000)});
+  return all;
+}
+
+naive::EvictionConfig naive_eviction(const WorldConfig& config) {
+  const auto& [kv, s, policy, tier] = config;
+  const policies::EvictionConfig& rule = policy.eviction_rule;
+  return {.rule = policy.eviction == "lru" ? "" : policy.eviction,
+          .num_blocks = kv.num_blocks - 1,
+          .block_size = kv.block_size,
+          .protected_fraction = rule.protected_fraction,
+          .counts_jobs = rule.counts_jobs,
+          .spare_tokens = rule.spare_tokens,
+          .retained = naive_retained(rule.retained.ranges),
+          .generated = naive_retained(rule.retained.generated),
+          .cost_growth = 2 * policy.reload.quadratic_s / 1e-4};
+}
+
 naive::Config naive_config(const WorldConfig& config) {
   const auto& [kv, s, policy, tier] = config;
   return {.num_blocks = kv.num_blocks,
@@ -59,7 +82,9 @@ naive::Config naive_config(const WorldConfig& config) {
           .prefill_threshold = s.long_prefill_token_threshold,
           .chunked_prefill = s.chunked_prefill,
           .reserve_full_sequence = s.reserve_full_sequence,
-          .by_priority = policy.order == "priority"};
+          .by_priority = policy.order == "priority",
+          .step_ms = 10,
+          .eviction = naive_eviction(config)};
 }
 
 naive::Request naive_request(const engine::Request& request) {
@@ -67,7 +92,10 @@ naive::Request naive_request(const engine::Request& request) {
           .priority = request.spec.priority,
           .arrival = engine::to_seconds(request.spec.arrival),
           .tokens = {request.spec.prompt.begin(), request.spec.prompt.end()},
-          .outputs = {request.spec.forced.begin(), request.spec.forced.end()}};
+          .outputs = {request.spec.forced.begin(), request.spec.forced.end()},
+          .job = static_cast<int>(engine::index(request.spec.job)),
+          .turn = request.spec.turn,
+          .last_turn = request.spec.last_turn};
 }
 
 void play_beside_naive_model(const FuzzCase& fuzz) {
@@ -169,6 +197,20 @@ TEST_CASE("every rule of eviction keeps the invariants and computes what it read
     add_eviction_rule(fuzz, rule, seed);
     try {
       play(fuzz);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
+  });
+}
+
+TEST_CASE("every rule of eviction decides as a naive model of it", "[fuzz]") {
+  const std::string rule = GENERATE(from_range(policies::eviction_rule_names()));
+  CAPTURE(rule);
+  for_each_seed(2000, [&](std::uint64_t seed) {
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority"}, Retained::nothing);
+    add_eviction_rule(fuzz, rule, seed);
+    try {
+      play_beside_naive_model(fuzz);
     } catch (const std::exception& error) {
       throw std::runtime_error(describe(fuzz) + ": " + error.what());
     }

@@ -7,12 +7,13 @@
 
 namespace naive {
 
-Model::Model(const Config& config) : config_(config) {
+Model::Model(const Config& config) : config_(config), eviction_(config.eviction) {
   for (int block = 1; block < config.num_blocks; ++block) free_.push_back(block);
 }
 
 void Model::submit(const Request& request) {
-  requests_.emplace(request.id, request);
+  Request& added = requests_.emplace(request.id, request).first->second;
+  added.prompt = static_cast<int>(added.tokens.size());
   waiting_.push_back(request.id);
 }
 
@@ -35,6 +36,7 @@ Step Model::step() {
   step.free_list = free_;
   for (const Share& share : step.scheduled) requests_.at(share.id).computed += share.num_tokens;
   sample(step);
+  now_ms_ += config_.step_ms;
   step.free_list_after = free_;
   std::set<Content> contents;
   for (const auto& [content, block] : cached_) contents.insert(content);
@@ -76,6 +78,7 @@ void Model::preempt(int id, Step& step) {
     }
     step.scheduled.erase(share);
   }
+  eviction_.released(request.table, turn_of(request, false), now_ms_);
   free(request);
   request.computed = 0;
   request.preempted = true;
@@ -118,9 +121,12 @@ bool Model::allocate(Request& request, int num_tokens, const std::vector<int>& h
 
   for (const int block : hits) {
     if (refs_[block]++ == 0) std::erase(free_, block);
+    const int before = request.table.empty() ? 0 : request.table.back();
+    eviction_.hit(block, before, request.cached_blocks, turn_of(request, false));
     request.table.push_back(block);
     ++request.cached_blocks;
   }
+  rank_victims(blocks_for(computed + num_tokens) - static_cast<int>(request.table.size()));
   while (static_cast<int>(request.table.size()) < blocks_for(computed + num_tokens)) {
     const int block = free_.front();
     free_.erase(free_.begin());
@@ -129,6 +135,7 @@ bool Model::allocate(Request& request, int num_tokens, const std::vector<int>& h
     if (old != cached_.end()) {
       evicted_.push_back(block);
       cached_.erase(old);
+      eviction_.lost(block);
     }
     request.table.push_back(block);
   }
@@ -136,6 +143,9 @@ bool Model::allocate(Request& request, int num_tokens, const std::vector<int>& h
          (request.cached_blocks + 1) * config_.block_size <= computed + num_tokens;
        ++request.cached_blocks) {
     const int end = (request.cached_blocks + 1) * config_.block_size;
+    const auto i = static_cast<std::size_t>(request.cached_blocks);
+    eviction_.registered(request.table[i], i == 0 ? 0 : request.table[i - 1], request.cached_blocks,
+                         turn_of(request, false));
     cached_.push_back({Content(request.tokens.begin(), request.tokens.begin() + end),
                        request.table[static_cast<std::size_t>(request.cached_blocks)]});
   }
@@ -146,12 +156,35 @@ void Model::free(Request& request) {
   std::ranges::reverse(request.table);
   for (const int block : request.table) {
     if (--refs_[block] > 0) continue;
-    const bool cached =
-        std::ranges::find(cached_, block, &std::pair<Content, int>::second) != cached_.end();
-    free_.insert(config_.partial_blocks_first && !cached ? free_.begin() : free_.end(), block);
+    const bool partial_first = config_.partial_blocks_first || eviction_.ranks();
+    free_.insert(partial_first && !is_cached(block) ? free_.begin() : free_.end(), block);
+    eviction_.freed(block);
   }
   request.table.clear();
   request.cached_blocks = 0;
+}
+
+bool Model::is_cached(int block) const {
+  return std::ranges::find(cached_, block, &std::pair<Content, int>::second) != cached_.end();
+}
+
+Turn Model::turn_of(const Request& request, bool finished) const {
+  return {request.job, request.turn,   request.last_turn,
+          finished,    request.prompt, static_cast<int>(request.tokens.size())};
+}
+
+/// Where this many blocks are about to be taken, those that are evicted come first.
+void Model::rank_victims(int wanted) {
+  if (!eviction_.ranks()) return;
+  const auto cached = std::ranges::count_if(free_, [&](int block) { return is_cached(block); });
+  const auto empty = static_cast<int>(free_.size()) - static_cast<int>(cached);
+  std::vector<int> first;
+  while (static_cast<int>(first.size()) < wanted - empty) {
+    first.push_back(eviction_.victim(free_, now_ms_));
+    eviction_.evicted(first.back());
+    std::erase(free_, first.back());
+  }
+  free_.insert(free_.begin(), first.begin(), first.end());
 }
 
 /// The longest chain of cached blocks that leaves at least one token to compute.
@@ -190,6 +223,7 @@ void Model::sample(Step& step) {
     request.outputs.erase(request.outputs.begin());
     const bool full = static_cast<int>(request.tokens.size()) >= config_.max_model_len;
     if (!full && !request.outputs.empty()) continue;
+    eviction_.released(request.table, turn_of(request, true), now_ms_ + config_.step_ms);
     free(request);
     std::erase(running_, request.id);
     step.finished.push_back(request.id);
@@ -213,6 +247,7 @@ int Model::blocks_for(int tokens) const {
 
 void Model::uncache(int block) {
   std::erase_if(cached_, [&](const auto& entry) { return entry.second == block; });
+  eviction_.lost(block);
 }
 
 std::string to_string(const Step& step) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/engine/naive_eviction.hpp"
+
 /// A second implementation of the scheduling rules, written for obviousness alone: every lookup is
 /// a search, nothing is hashed, and a block's content is identified by all tokens up to its end.
 /// Shares no code and no types with the engine.
@@ -20,6 +22,8 @@ struct Config {
   bool chunked_prefill;
   bool reserve_full_sequence;
   bool by_priority;  // otherwise first come, first served
+  int step_ms;
+  EvictionConfig eviction;
 };
 
 struct Request {
@@ -28,8 +32,11 @@ struct Request {
   double arrival;
   std::vector<int> tokens;   // prompt, then outputs so far
   std::vector<int> outputs;  // to come, in order
+  int job, turn;
+  bool last_turn;
   // State of the model.
   std::vector<int> table{};
+  int prompt = 0;
   int computed = 0;
   int cached_blocks = 0;
   bool preempted = false;
@@ -80,6 +87,9 @@ class Model {
   int wanted(const Request& request, int computed) const;
   int blocks_for(int tokens) const;
   void uncache(int block);
+  bool is_cached(int block) const;
+  Turn turn_of(const Request& request, bool finished) const;
+  void rank_victims(int wanted);
 
   Config config_;
   std::map<int, Request> requests_;
@@ -88,6 +98,8 @@ class Model {
   std::map<int, int> refs_;                      // by block
   std::vector<std::pair<Content, int>> cached_;  // content and block, oldest first
   std::vector<int> evicted_;
+  Eviction eviction_;
+  int now_ms_ = 0;
 };
 
 }  // namespace naive

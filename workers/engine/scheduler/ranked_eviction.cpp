@@ -102,29 +102,24 @@ void RankedEviction::rank_expired() {
   }
 }
 
-void RankedEviction::evict(BlockId block) {
-  rule_.on_evicted(block);
-  forget(block);
-  victims_.push_back(block);
-}
-
-/// While copies of all leaves are in flight, others are evicted in order of release.
-void RankedEviction::evict_released_first(int count) {
-  const BlockPool& pool = kv_.pool();
-  for (BlockId block = pool.free_head(); count > 0 && block != BlockId{0};
-       block = pool.next_free(block)) {
-    if (!node(block).cached) continue;
-    evict(block);
-    --count;
-  }
+/// The block to be evicted next. Where every leaf is in use (by a copy, or by a request that has
+/// another block with the content that the leaf continues), it is the one released first.
+BlockId RankedEviction::next_victim() const {
+  if (!leaves_.empty()) return BlockId{leaves_.begin()->block};
+  BlockId block = kv_.pool().free_head();
+  while (!nodes_[index(block)].cached) block = kv_.pool().next_free(block);
+  return block;
 }
 
 void RankedEviction::before_eviction(int count) {
   rank_expired();
   victims_.clear();
-  while (static_cast<int>(victims_.size()) < count && !leaves_.empty())
-    evict(BlockId{leaves_.begin()->block});
-  evict_released_first(count - static_cast<int>(victims_.size()));
+  for (; count > 0; --count) {
+    const BlockId victim = next_victim();
+    rule_.on_evicted(victim);
+    forget(victim);
+    victims_.push_back(victim);
+  }
   for (const BlockId victim : std::views::reverse(victims_)) kv_.move_to_free_head(victim);
 }
 

@@ -61,8 +61,7 @@ class RankedEviction final : public EvictionOrder {
   void unrank(std::uint32_t block);
   void release(BlockId block);
   void forget(BlockId block);
-  void evict(BlockId block);
-  void evict_released_first(int count);
+  BlockId next_victim() const;
   void rank_expired();
 
   KvCache& kv_;
