@@ -2,7 +2,7 @@
 
 #include "tests/policies/requests.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/policies/memoryfulness.hpp"
+#include "workers/policies/estimators/memoryfulness.hpp"
 #include "workers/policies/queue_wait.hpp"
 #include "workers/policies/reload_cost.hpp"
 

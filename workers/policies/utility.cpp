@@ -6,7 +6,7 @@
 
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/config.hpp"
-#include "workers/policies/memoryfulness.hpp"
+#include "workers/policies/estimators/memoryfulness.hpp"
 #include "workers/policies/queue_wait.hpp"
 #include "workers/policies/ttl_rule.hpp"
 

@@ -1,4 +1,4 @@
-#include "workers/policies/memoryfulness.hpp"
+#include "workers/policies/estimators/memoryfulness.hpp"
 
 #include <cmath>
 
