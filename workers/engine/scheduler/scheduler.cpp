@@ -55,6 +55,7 @@ void Scheduler::submit(Request& request) {
 void Scheduler::schedule(StepPlan& plan, Nanos now) {
   ++plan.step;
   if (state_.eviction != nullptr) state_.eviction->begin_step(now);
+  state_.order.begin_step(now, state_.kv.prefix_cache());
   plan.scheduled.clear();
   plan.preempted.clear();
   plan.total_tokens = 0;
@@ -104,6 +105,7 @@ void Scheduler::finish(Request& request, Nanos now) {
   state_.tier.on_turn_finish(request, now);
   if (state_.eviction != nullptr) state_.eviction->on_turn_finish(request, now);
   state_.pins.on_turn_finish(request, now, state_.tier.swap_space());
+  state_.order.on_turn_end(request, now);
 }
 
 }  // namespace engine

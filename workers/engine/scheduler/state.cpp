@@ -29,6 +29,7 @@ void SchedulerState::abort(Request& request, Nanos now) {
   }
   kv.release(request);
   request.status = RequestStatus::aborted;
+  order.on_turn_end(request, now);
 }
 
 void Step::add(Request& request, ScheduleKind kind, int num_tokens, int num_new_blocks) {

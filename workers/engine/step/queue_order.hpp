@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "workers/engine/base/request.hpp"
+#include "workers/engine/cache/prefix_cache.hpp"
 
 namespace engine {
 
@@ -15,6 +16,10 @@ class QueueOrder {
   virtual void push_preempted(Request& request) = 0;
   /// Queues a request that holds blocks with KV loaded from the host.
   virtual void push_loaded(Request& request) { push_preempted(request); }
+  /// A step begins: some time has passed, and the cached content may have changed.
+  virtual void begin_step(Nanos, const PrefixCache&) {}
+  /// The turn, which does not wait any more, has finished or was aborted.
+  virtual void on_turn_end(const Request&, Nanos) {}
   /// The request to admit next; null when none waits.
   virtual Request* front() const = 0;
   virtual void remove(Request& request) = 0;
