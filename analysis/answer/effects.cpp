@@ -26,13 +26,19 @@ struct PartKeys {
   std::vector<std::pair<std::string_view, std::string_view>> alone;  // value, policy
 };
 
-const std::array<PartKeys, 6>& part_keys() {
-  static const std::array<PartKeys, 6> keys = {
+const std::array<PartKeys, 7>& part_keys() {
+  static const std::array<PartKeys, 7> keys = {
       {{"order",
         "policy.order",
         "fcfs",
         {"policy.victim", "policy.max_active_programs"},
         {{"job_fcfs", "job_fcfs"}}},
+       {"admission",
+        "policy.admission",
+        "max_programs",
+        {"policy.horizon", "policy.pool_share", "policy.admission_period_s",
+         "policy.first_turns_share"},
+        {}},
        {"tier",
         "policy.tier",
         "none",

@@ -37,8 +37,9 @@ MAY_INCLUDE = {
     "workers/engine/scheduler": "workers/engine/base workers/engine/cache workers/engine/step",
     "workers/engine": "workers/engine/base workers/engine/cache workers/engine/step workers/engine/tiers workers/engine/scheduler",
     "workers/policies/estimators": "workers/engine/base",
+    "workers/policies/admission": "workers/policies/estimators workers/engine/base workers/engine/step",
     "workers/policies/eviction": "workers/policies/estimators workers/engine/base workers/engine/step",
-    "workers/policies": "workers/policies/estimators workers/policies/eviction workers/engine/base workers/engine/step workers/engine/prefetch",
+    "workers/policies": "workers/policies/estimators workers/policies/admission workers/policies/eviction workers/engine/base workers/engine/step workers/engine/prefetch",
     "workers/workload/tokenizer": "workers/engine/base sweeps/files json pcre2",
     "workers/workload/input": "workers/engine/base sweeps/files json lzma zlib",
     "workers/workload": "workers/workload/input workers/workload/tokenizer workers/engine/base sweeps/files json",
@@ -58,7 +59,8 @@ MAY_INCLUDE = {
                     "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/tables",
     "workers/bounds": "workers/cell workers/engine/base workers/workload workers/backends/sim",
     "workers/profiles": "workers/model workers/backends/sim sweeps/spec",
-    "workers/binding": "workers/profiles workers/cell workers/engine/base workers/policies workers/policies/estimators workers/model "
+    "workers/binding": "workers/profiles workers/cell workers/engine/base workers/policies workers/policies/estimators "
+                       "workers/policies/admission workers/model "
                        "workers/backends/sim sweeps/spec",
     "workers/rank": "workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
                     "sweeps/files sweeps/tables sweeps/spec sweeps/archive json posix",

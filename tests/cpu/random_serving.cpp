@@ -11,11 +11,26 @@ std::string describe(const Serving& serving) {
   text << "block size " << kv.block_size << ", " << kv.num_blocks << " blocks, caching "
        << kv.prefix_caching << ", budget " << scheduler.max_num_batched_tokens << ", threshold "
        << scheduler.long_prefill_token_threshold << ", " << serving.policy.order << ", "
-       << serving.policy.retention << ", tier " << static_cast<int>(serving.engine.tier.kind)
+       << serving.policy.admission.rule << ", " << serving.policy.retention << ", tier "
+       << static_cast<int>(serving.engine.tier.kind)
        << (serving.engine.tier.store_mode == engine::StoreMode::lazy ? " lazy" : "") << " of "
        << serving.engine.tier.host_blocks << " blocks, prefetch " << serving.policy.prefetch;
   return text.str();
 }
+
+namespace {
+
+/// At most a few programs, or those that fit the pool.
+void add_random_admission(support::Dice& dice, Serving& serving) {
+  const engine::KvConfig& kv = serving.engine.kv;
+  policies::AdmissionConfig& admission = serving.policy.admission;
+  admission.rule = dice.one_in(3) ? dice.any({"working_set", "thunder", "quota"}) : "max_programs";
+  admission.max_programs = dice.any({0, 0, 0, 1, 2});
+  admission.pool_tokens = (kv.num_blocks - 1) * kv.block_size;
+  admission.period = engine::Nanos{dice.any({0, 20'000'000})};
+}
+
+}  // namespace
 
 Serving random_serving(support::Dice& dice, model::DType kv_type,
                        std::initializer_list<int> block_sizes) {
@@ -32,6 +47,7 @@ Serving random_serving(support::Dice& dice, model::DType kv_type,
   scheduler.long_prefill_token_threshold = dice.any({0, 0, 1, 5, 16, 50});
   scheduler.reserve_full_sequence = dice.one_in(2);
   serving.policy.order = dice.any({"fcfs", "job_fcfs"});
+  add_random_admission(dice, serving);
   serving.policy.retention = serving.policy.order == "fcfs" ? "free" : dice.any({"free", "pin"});
   serving.kv_type = kv_type;
   serving.checks = dice.one_in(2) ? backends::Checks::debug : backends::Checks::off;

@@ -143,6 +143,8 @@ std::optional<Serving> serving_of(const Way& way, const Target& target, Dice& di
   serving.engine.tier.transfers.quantum_blocks = dice.any({1, 2, 32});
   serving.policy = config->policy;
   serving.policy.reload = {0, 1e-3, 0};
+  serving.policy.admission.pool_tokens =
+      (serving.engine.kv.num_blocks - 1) * serving.engine.kv.block_size;
   serving.policy.estimator.truth = [](engine::JobId job, int) { return gap_of(job); };
   serving.checks = backends::Checks::debug;
   serving.pinned_host = config->link.memory == backends::LinkMemory::pinned;

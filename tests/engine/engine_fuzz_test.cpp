@@ -163,6 +163,7 @@ TEST_CASE("the parts of every turn's time add up, and traces tell what happened"
     const auto retained = seed % 2 == 0 ? Retained::pins : Retained::nothing;
     FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
     if (seed % 3 != 0) add_tier(fuzz, seed);
+    if (seed % 5 < 2) add_admission(fuzz, seed);
     EngineRun(fuzz, seed).run();
   });
 }

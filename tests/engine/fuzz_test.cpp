@@ -1,3 +1,4 @@
+#include <map>
 #include <set>
 
 #include "tests/engine/naive_model.hpp"
@@ -223,4 +224,33 @@ TEST_CASE("job order keeps the invariants, makes progress and computes what it r
 
 TEST_CASE("pins keep the invariants, never block progress and all end", "[fuzz]") {
   require_all_pass({"fcfs", "priority", "job_fcfs"}, Retained::pins, play);
+}
+
+TEST_CASE("under every order and admission all jobs end, and what waits keeps the engine busy",
+          "[fuzz]") {
+  std::map<std::string, int> held_back;
+  for_each_seed(2000, [&](std::uint64_t seed) {
+    const auto retained = seed % 3 == 0 ? Retained::pins : Retained::nothing;
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    if (seed % 4 == 0) add_tier(fuzz, seed);
+    if (seed % 5 != 0) add_admission(fuzz, seed);
+    if (seed % 7 == 0) add_eviction(fuzz, seed);
+    const std::string& rule = fuzz.config.policy.admission.rule;
+    try {
+      SchedulerWorld world(fuzz.config);
+      const auto look = [&] {
+        const int held = world.order().held_back();
+        held_back[rule] += held > 0 ? 1 : 0;
+        if (held > 0 && world.scheduler().idle() && rule != "max_programs")
+          throw std::logic_error("a turn is held back while nothing is in the engine");
+      };
+      FuzzDriver(fuzz, world, {.scheduled = look, .applied = look}).run();
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
+  });
+  for (const char* rule : {"max_programs", "working_set", "thunder", "quota"}) {
+    INFO(rule);
+    CHECK(held_back[rule] > 0);
+  }
 }

@@ -28,7 +28,7 @@ FuzzCase gap_case(std::uint64_t seed) {
   policy.estimator.truth = policy.estimator.hints = gap;
   policy.victim = dice.any({policies::VictimRule::last_unpinned, policies::VictimRule::latest_job,
                             policies::VictimRule::latest_arrival});
-  policy.max_active_programs = dice.one_in(2) ? dice.between(1, 4) : 0;
+  policy.admission.max_programs = dice.one_in(2) ? dice.between(1, 4) : 0;
   // A job that never announces its last turn would never end.
   for (FuzzJob& job : fuzz.jobs) job.turns.back().says_last = true;
   return fuzz;
@@ -37,7 +37,7 @@ FuzzCase gap_case(std::uint64_t seed) {
 std::string text(const FuzzCase& fuzz) {
   const policies::PolicyConfig& policy = fuzz.config.policy;
   return describe(fuzz) + ", " + policy.retention + ", " + policy.ttl_rule + ", " +
-         policy.estimator.name + ", at most " + std::to_string(policy.max_active_programs);
+         policy.estimator.name + ", at most " + std::to_string(policy.admission.max_programs);
 }
 
 }  // namespace

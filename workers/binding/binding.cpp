@@ -16,7 +16,7 @@ constexpr std::string_view kPolicyKeys = "policy.";
 /// Raised by hand when the engine's results change: older archives then no longer count as done.
 /// Where only some cells change, only theirs is.
 std::int64_t engine_abi(const ExperimentConfig& config) {
-  return config.policy.max_active_programs > 0 ? 5 : 4;
+  return config.policy.admission.max_programs > 0 ? 5 : 4;
 }
 
 /// The named policy's parameters under "policy.", where the cell does not set them itself.

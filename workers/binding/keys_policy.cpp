@@ -1,4 +1,5 @@
 #include "workers/binding/key_rows.hpp"
+#include "workers/policies/admission/factory.hpp"
 #include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/names.hpp"
 
@@ -32,12 +33,6 @@ std::vector<KeyRow> rows_of_order() {
        .says = "Which running request is preempted: the one admitted last whose job is not "
                "pinned, one of the latest job but not a job's last turn, or one of the latest "
                "job whatever its turn."},
-      {.name = "policy.max_active_programs",
-       .type = Whole{0, kMostOf32Bits},
-       .fallback = value("0"),
-       .unit = "jobs",
-       .neutral = "0",
-       .says = "Most jobs that have begun and are not over; 0: no limit."},
       {.name = "policy.layout",
        .type = OneOf{{"paged", "contiguous"}},
        .fallback = value("paged"),
@@ -51,6 +46,50 @@ std::vector<KeyRow> rows_of_order() {
        .where = "policy.layout = contiguous",
        .says = "Output tokens that a contiguous buffer has room for; 0: as many as "
                "engine.max_model_len allows."},
+  };
+}
+
+std::vector<KeyRow> rows_of_admission() {
+  return {
+      {.name = "policy.admission",
+       .type = OneOf{policies::admission_names()},
+       .fallback = value("max_programs"),
+       .neutral = "max_programs",
+       .says = "Which programs may be served: a fixed number of them (max_programs), as many as "
+               "the contexts that are expected of them fit (working_set), those that are not "
+               "paused because contexts exceed the pool (thunder), or turns within a share of the "
+               "pool for first turns and one for all others (quota)."},
+      {.name = "policy.max_active_programs",
+       .type = Whole{0, kMostOf32Bits},
+       .fallback = value("0"),
+       .unit = "jobs",
+       .where = "policy.admission = max_programs",
+       .neutral = "0",
+       .says = "Most jobs that have begun and are not over; 0: no limit."},
+      {.name = "policy.horizon",
+       .type = OneOf{policies::horizon_names()},
+       .fallback = value("one_turn"),
+       .where = "policy.admission = working_set",
+       .says = "The context that is expected of a program: after one more turn, the mean of "
+               "programs that have ended, or its own last one (hint)."},
+      {.name = "policy.pool_share",
+       .type = Real{0, 1e6},
+       .fallback = value("0.9"),
+       .where = "policy.admission = working_set",
+       .says = "Share of the pool that the expected contexts may fill."},
+      {.name = "policy.admission_period_s",
+       .type = Real{0, 1e6},
+       .fallback = value("5"),
+       .unit = "s",
+       .where = "policy.admission = thunder",
+       .says = "Time between two decisions about who is paused and resumed; 0: whenever a turn "
+               "arrives or ends."},
+      {.name = "policy.first_turns_share",
+       .type = Real{0, 1},
+       .fallback = value("0.3"),
+       .where = "policy.admission = quota",
+       .says = "Share of the pool for first turns; the rest is for all other turns. One may have "
+               "more while none of the other waits."},
   };
 }
 
@@ -202,7 +241,8 @@ std::vector<KeyRow> rows_of_forecasts() {
 
 std::vector<KeyRow> rows_of_policy() {
   std::vector<KeyRow> rows = rows_of_order();
-  for (const auto more : {rows_of_retention, rows_of_eviction, rows_of_forecasts})
+  for (const auto more :
+       {rows_of_admission, rows_of_retention, rows_of_eviction, rows_of_forecasts})
     for (KeyRow& row : more()) rows.push_back(std::move(row));
   return rows;
 }

@@ -7,11 +7,19 @@ using engine::from_seconds;
 
 void bind_order(ParamBinder& in, policies::PolicyConfig& policy) {
   policy.order = in.text("policy.order");
-  policy.max_active_programs = in.small("policy.max_active_programs");
   const std::string victim = in.text("policy.victim");
   policy.victim = victim == "latest_job"       ? policies::VictimRule::latest_job
                   : victim == "latest_arrival" ? policies::VictimRule::latest_arrival
                                                : policies::VictimRule::last_unpinned;
+}
+
+void bind_admission(ParamBinder& in, policies::AdmissionConfig& admission) {
+  admission.rule = in.text("policy.admission");
+  admission.max_programs = in.small("policy.max_active_programs");
+  admission.horizon = in.text("policy.horizon");
+  admission.pool_share = in.number("policy.pool_share");
+  admission.period = from_seconds(in.number("policy.admission_period_s"));
+  admission.first_turns_share = in.number("policy.first_turns_share");
 }
 
 void bind_pins(ParamBinder& in, engine::PinRules& pins) {
@@ -55,6 +63,7 @@ policies::EvictionConfig bind_eviction(ParamBinder& in) {
 policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& engine) {
   policies::PolicyConfig policy;
   bind_order(in, policy);
+  bind_admission(in, policy.admission);
   policy.retention = in.text("policy.retention");
   policy.eviction = in.text("policy.eviction");
   policy.eviction_rule = bind_eviction(in);

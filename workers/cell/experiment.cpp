@@ -151,7 +151,9 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   const auto execution = executor.prepare(config);
   engine::EngineConfig engine_config = config.engine;
   engine_config.kv.num_blocks = execution->num_blocks();
-  const policies::PolicyConfig policy = with_knowledge(config, load.workload);
+  policies::PolicyConfig policy = with_knowledge(config, load.workload);
+  policy.admission.pool_tokens =
+      (execution->num_blocks() - 1) * engine_config.kv.block_size;  // without the null block
   const auto order = policies::make_order(policy);
   const auto retention = policies::make_retention(policy);
   const auto prefetch = policies::make_prefetch(policy);

@@ -49,6 +49,9 @@ policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
   };
   policy.estimator.truth = gap;
   policy.estimator.hints = gap;
+  policy.admission.last_context = [&workload](engine::JobId job) {
+    return workload::longest_turn(workload.jobs.at(index(job)));
+  };
   const auto model = backends::make_cost_model(config.cost_model, config.gpu, config.model);
   policy.reload = policies::fit_reload_cost([&](int tokens) {
     return prefill_seconds(*model, tokens, config.engine.scheduler.max_num_batched_tokens);

@@ -3,6 +3,7 @@
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/step/pin_rules.hpp"
+#include "workers/policies/admission/config.hpp"
 #include "workers/policies/estimators/config.hpp"
 #include "workers/policies/eviction/config.hpp"
 
@@ -29,7 +30,7 @@ struct PolicyConfig {
   EvictionConfig eviction_rule{};
 
   VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl
-  int max_active_programs = 0;                    // most active jobs; 0: no limit
+  AdmissionConfig admission{};
 
   // retentions pin, infercept
   EstimatorConfig estimator{};

@@ -1,6 +1,7 @@
 #include "workers/policies/factory.hpp"
 
-#include "workers/policies/active_programs.hpp"
+#include "workers/policies/admission/admitted_programs.hpp"
+#include "workers/policies/admission/factory.hpp"
 #include "workers/policies/estimators/named_makers.hpp"
 
 // One line per policy: its name. The file of that name defines its maker.
@@ -49,8 +50,9 @@ std::vector<std::string> ttl_rule_names() { return names_in(kTtlRules); }
 
 std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config) {
   const auto order = [&] { return make_named(kOrders, "order", config.order, config); };
-  if (config.max_active_programs == 0) return order();
-  return std::make_unique<ActivePrograms>(order(), order(), config.max_active_programs);
+  if (!limits(config.admission)) return order();
+  return std::make_unique<AdmittedPrograms>(make_admission_rule(config.admission), order(),
+                                            order());
 }
 
 std::unique_ptr<engine::RetentionPolicy> make_retention(const PolicyConfig& config) {

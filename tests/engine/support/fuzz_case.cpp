@@ -165,6 +165,25 @@ void add_eviction_rule(FuzzCase& fuzz, const std::string& rule, std::uint64_t se
   fuzz.config.tier.store_mode = engine::StoreMode::eager;
 }
 
+void add_admission(FuzzCase& fuzz, std::uint64_t seed) {
+  Dice dice(seed * 32452843);
+  const int pool = (fuzz.config.kv.num_blocks - 1) * fuzz.config.kv.block_size;
+  policies::AdmissionConfig& admission = fuzz.config.policy.admission;
+  admission.rule = dice.any({"max_programs", "working_set", "thunder", "quota"});
+  admission.max_programs = dice.between(1, 4);
+  admission.pool_tokens = dice.any({1, pool / 2 + 1, pool, 4 * pool});
+  admission.pool_share = dice.any({0.1, 0.9, 2.0});
+  admission.horizon = dice.any({"one_turn", "mean_end", "hint"});
+  admission.period = milliseconds(dice.any({0, 10, 200}));
+  admission.first_turns_share = dice.any({0.0, 0.3, 1.0});
+  admission.last_context = [jobs = fuzz.jobs](engine::JobId job) {
+    return static_cast<int>(jobs[engine::index(job)].turns.size()) * 12;
+  };
+  // A fixed number of programs waits for the announced end of each.
+  if (admission.rule == "max_programs")
+    for (FuzzJob& job : fuzz.jobs) job.turns.back().says_last = true;
+}
+
 std::string describe(const FuzzCase& fuzz) {
   const auto& [kv, s, policy, tier] = fuzz.config;
   std::string text = policy.order + ", " + policy.retention;
@@ -183,7 +202,7 @@ std::string describe(const FuzzCase& fuzz) {
   add("jobs", fuzz.jobs.size());
   add("tier", static_cast<int>(tier.kind));
   add("partial blocks first", kv.partial_blocks_first);
-  text += ", eviction " + policy.eviction;
+  text += ", eviction " + policy.eviction + ", admission " + policy.admission.rule;
   text += ", prefetch " + policy.prefetch + " " + policy.scoring;
   return text;
 }

@@ -66,6 +66,9 @@ void add_eviction(FuzzCase& fuzz, std::uint64_t seed);
 /// Evicts by this rule, with random parameters.
 void add_eviction_rule(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed);
 
+/// Holds programs back by any rule, over a pool of the true size or another one.
+void add_admission(FuzzCase& fuzz, std::uint64_t seed);
+
 std::string describe(const FuzzCase& fuzz);
 
 }  // namespace support

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "workers/policies/admission/factory.hpp"
+
 namespace support {
 
 using engine::Request;
@@ -71,8 +73,8 @@ SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* give
       eviction_order_(engine::make_eviction_order(eviction_.choice(), kv, *order_)),
       scheduler_(config.scheduler, kv, *order_, pins, tier, eviction_order_.get()),
       invariants_(config.kv, config.scheduler, kv, scheduler_, *order_, pins, tier,
-                  config.policy.order == "fcfs" && given == nullptr &&
-                      config.tier.kind == engine::TierKind::none) {}
+                  config.policy.order == "fcfs" && !policies::limits(config.policy.admission) &&
+                      given == nullptr && config.tier.kind == engine::TierKind::none) {}
 
 Request& SchedulerWorld::add(const std::string& name, const Ask& ask) {
   const auto number = static_cast<int>(clients_.size());

@@ -32,7 +32,7 @@ enum class StopReason : std::uint8_t {
   sequence_reserved,  // the head's whole sequence does not fit
   chunking_off,       // the head's prompt exceeds the budget left and may not be split
   preempted,          // a request was preempted: nothing is admitted in this step
-  active_programs,    // only first turns of jobs beyond max_active_programs wait
+  active_programs,    // only turns of programs that the admission holds back wait
 };
 
 /// What one engine iteration computes. Requests are in service order: running first, then

@@ -1,5 +1,3 @@
-#include "workers/policies/active_programs.hpp"
-
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/policies/requests.hpp"
 #include "tests/support/catch.hpp"
@@ -12,7 +10,7 @@ namespace {
 
 struct Limited : OrderWorld {
   explicit Limited(int limit, const std::string& order_name = "fcfs")
-      : OrderWorld({.order = order_name, .max_active_programs = limit}) {}
+      : OrderWorld({.order = order_name, .admission = {.max_programs = limit}}) {}
 
   /// Admits the front request.
   Request& admit() {
@@ -23,19 +21,24 @@ struct Limited : OrderWorld {
   }
   Request& finish(Request& request) {
     request.status = RequestStatus::finished;
+    order->on_turn_end(request, engine::Nanos{0});
     return request;
+  }
+  void abort(Request& request) {
+    request.status = RequestStatus::aborted;
+    order->on_turn_end(request, engine::Nanos{0});
   }
 };
 
 }  // namespace
 
-TEST_CASE("without a limit nothing is held back", "[active_programs]") {
+TEST_CASE("without a limit nothing is held back", "[admission]") {
   Limited world(0);
   for (int job = 0; job < 5; ++job) world.wait({.job = job});
   CHECK(world.service() == "0 1 2 3 4 ");
 }
 
-TEST_CASE("jobs beyond the limit are held back until one is over", "[active_programs]") {
+TEST_CASE("jobs beyond the limit are held back until one is over", "[admission]") {
   Limited world(2);
   for (int job = 0; job < 4; ++job) world.wait({.job = job, .last = job == 1});
   CHECK(world.service() == "0 1 ");
@@ -50,7 +53,7 @@ TEST_CASE("jobs beyond the limit are held back until one is over", "[active_prog
   CHECK(world.order->size() == 1);
 }
 
-TEST_CASE("turns of jobs under way are never held back", "[active_programs]") {
+TEST_CASE("turns of jobs under way are never held back", "[admission]") {
   Limited world(1);
   world.wait({.job = 0});
   world.finish(world.admit());
@@ -59,7 +62,7 @@ TEST_CASE("turns of jobs under way are never held back", "[active_programs]") {
   CHECK(world.drain() == "2 ");
 }
 
-TEST_CASE("held jobs are admitted by the order's own rule", "[active_programs]") {
+TEST_CASE("held jobs are admitted by the order's own rule", "[admission]") {
   Limited world(1, "priority");
   world.wait({.job = 0, .priority = 5, .last = true});
   world.wait({.job = 1, .priority = 9});
@@ -68,7 +71,7 @@ TEST_CASE("held jobs are admitted by the order's own rule", "[active_programs]")
   CHECK(world.service() == "2 ");
 }
 
-TEST_CASE("a preempted turn keeps its job's place under the limit", "[active_programs]") {
+TEST_CASE("a preempted turn keeps its job's place under the limit", "[admission]") {
   Limited world(1);
   world.wait({.job = 0});
   world.wait({.job = 1});
@@ -78,43 +81,23 @@ TEST_CASE("a preempted turn keeps its job's place under the limit", "[active_pro
   CHECK(world.service() == "0 ");
 }
 
-TEST_CASE("an aborted turn ends its job, waiting, running or held", "[active_programs]") {
+TEST_CASE("an aborted turn ends its job, waiting, running or held", "[admission]") {
   Limited world(1);
   world.wait({.job = 0});
   Request& held = world.wait({.job = 1});
   world.wait({.job = 2});
   world.order->remove(held);
-  held.status = RequestStatus::aborted;
+  world.abort(held);
   Request& running = world.admit();
   CHECK(world.order->size() == 0);
-  running.status = RequestStatus::aborted;
+  world.abort(running);
   CHECK(world.service() == "2 ");
 }
 
-TEST_CASE("another request at the address of a job's last turn means that the job has ended",
-          "[active_programs]") {
-  Limited world(1);
-  world.wait({.job = 0, .last = true});
-  world.wait({.job = 1});
-  Request& request = world.admit();
-  request.id = engine::RequestId{900};
-  CHECK(world.service() == "1 ");
-}
-
-TEST_CASE("another request at the address of an earlier turn changes nothing",
-          "[active_programs]") {
-  Limited world(1);
-  world.wait({.job = 0});
-  world.wait({.job = 1});
-  world.admit().id = engine::RequestId{900};
-  CHECK(world.service() == "");
-  world.wait({.job = 0, .turn = 1});
-  CHECK(world.service() == "2 ");
-}
-
-TEST_CASE("held jobs are served one after another by the scheduler", "[active_programs]") {
-  support::SchedulerWorld world({.scheduler = {.max_num_batched_tokens = 100, .max_num_seqs = 8},
-                                 .policy = {.order = "job_fcfs", .max_active_programs = 1}});
+TEST_CASE("held jobs are served one after another by the scheduler", "[admission]") {
+  support::SchedulerWorld world(
+      {.scheduler = {.max_num_batched_tokens = 100, .max_num_seqs = 8},
+       .policy = {.order = "job_fcfs", .admission = {.max_programs = 1}}});
   const auto turn = [](int job, int number, bool last) {
     return support::Ask{.prompt = support::tokens(10, job),
                         .outputs = support::tokens(1),

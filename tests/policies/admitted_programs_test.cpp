@@ -1,0 +1,75 @@
+#include "tests/engine/support/scheduler_world.hpp"
+#include "tests/support/catch.hpp"
+
+using engine::StopReason;
+
+namespace {
+
+/// One token a block, and the turns of jobs of 10 tokens a turn.
+struct Admitting : support::SchedulerWorld {
+  explicit Admitting(const policies::AdmissionConfig& admission)
+      : SchedulerWorld({.kv = {.num_blocks = 1001, .block_size = 1},
+                        .policy = {.order = "job_fcfs", .admission = admission}}) {}
+
+  void arrive(const std::string& name, int tokens, int outputs = 1) {
+    const int job = name[0] - 'a';
+    add(name, support::Ask{.prompt = support::tokens(tokens, job),
+                           .outputs = support::tokens(outputs),
+                           .job = job,
+                           .job_arrival_s = 1.0 * job,
+                           .turn = name[2] - '0',
+                           .last_turn = false});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a program paused in its tool is held back when it returns, until others leave room",
+          "[admission]") {
+  Admitting world({.rule = "thunder", .pool_tokens = 1000, .period = std::chrono::seconds{5}});
+  world.arrive("a.0", 300);
+  world.arrive("b.0", 450);
+  CHECK(world.step() == "a.0:300 b.0:450");
+  world.arrive("b.1", 600, 3);  // with a's 301 tokens and twice the margin more than the pool
+  world.pass(std::chrono::seconds{5});
+  CHECK(world.step() == "b.1:150");
+  world.arrive("c.0", 10);
+  world.arrive("a.1", 350);
+  CHECK(world.step() == "b.1:1");
+  CHECK(world.plan().stop == StopReason::active_programs);
+  CHECK(world.order().held_back() == 2);
+  CHECK(world.step() == "b.1:1");
+  CHECK(world.order().held_back() == 1);  // nothing else runs, so the smallest is served
+  world.pass(std::chrono::seconds{5});
+  CHECK(world.step() == "c.0:10");
+  CHECK(world.step() == "a.1:50");
+}
+
+TEST_CASE("with nothing in the engine the smallest program is served, whatever the rule says",
+          "[admission]") {
+  Admitting world({.rule = "working_set", .pool_tokens = 10});
+  world.arrive("a.0", 300);
+  world.arrive("b.0", 200);
+  CHECK(world.step() == "a.0:300");
+  CHECK(world.order().held_back() == 0);  // b alone in its turn
+  world.arrive("c.0", 100);
+  CHECK(world.step() == "b.0:200");
+  CHECK(world.step() == "c.0:100");
+}
+
+TEST_CASE("turns of subagents are never held back, and count for their program", "[admission]") {
+  const auto order = policies::make_order(
+      {.admission = {.rule = "working_set", .pool_tokens = 100, .pool_share = 1.0}});
+  std::deque<engine::Request> requests(3);
+  const std::vector<engine::TokenId> tokens(60);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    requests[i].id = engine::RequestId{i};
+    requests[i].spec.job = engine::JobId{i};
+    requests[i].spec.prompt = tokens;
+  }
+  requests[1].spec.subagent_of = engine::JobId{0};
+  requests[0].spec.prompt = requests[2].spec.prompt = std::span(tokens).first(10);
+  for (engine::Request& each : requests) order->push(each);
+  CHECK(order->size() == 2);
+  CHECK(order->held_back() == 1);
+}

@@ -1,0 +1,154 @@
+#include "workers/policies/admission/admitted_programs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace policies {
+
+using engine::Nanos;
+using engine::Request;
+using Phase = Program::Phase;
+
+AdmittedPrograms::AdmittedPrograms(std::unique_ptr<AdmissionRule> rule,
+                                   std::unique_ptr<engine::QueueOrder> served,
+                                   std::unique_ptr<engine::QueueOrder> held)
+    : rule_(std::move(rule)), served_(std::move(served)), held_(std::move(held)) {}
+
+void AdmittedPrograms::push(Request& request) {
+  now_ = std::max(now_, request.spec.arrival);
+  Job& job = job_of(request);
+  job.root = request.spec.subagent_of.value_or(request.spec.job);
+  job.turn = &request;
+  bool admitted = true;
+  if (!request.spec.subagent_of) {
+    Program& program = members_[job.root].program;
+    program.root = job.root;
+    ++program.turns;
+    admitted = program.admitted;
+  }
+  set_tokens(job, request.num_tokens());
+  move(request, admitted ? Place::queued : Place::held);
+  (admitted ? served_ : held_)->push(request);
+  decide(false);
+}
+
+void AdmittedPrograms::push_preempted(Request& request) {
+  move(request, Place::queued);
+  served_->push_preempted(request);
+}
+
+void AdmittedPrograms::push_loaded(Request& request) {
+  move(request, Place::queued);
+  served_->push_loaded(request);
+}
+
+void AdmittedPrograms::remove(Request& request) {
+  (job_of(request).place == Place::held ? held_ : served_)->remove(request);
+  move(request, Place::running);
+}
+
+void AdmittedPrograms::begin_step(Nanos now, const engine::PrefixCache& cache) {
+  now_ = now;
+  served_->begin_step(now, cache);
+  held_->begin_step(now, cache);
+  if (rule_->period() == Nanos{0} || now < next_timer_) return;
+  next_timer_ = now + rule_->period();
+  decide(true);
+}
+
+void AdmittedPrograms::on_turn_end(const Request& request, Nanos now) {
+  now_ = now;
+  served_->on_turn_end(request, now);
+  held_->on_turn_end(request, now);
+  move(request, Place::none);
+  Job& job = job_of(request);
+  set_tokens(job, request.num_tokens());
+  const bool aborted = request.status == engine::RequestStatus::aborted;
+  if (aborted || request.spec.last_turn) {
+    const auto member = members_.find(request.spec.job);
+    if (member == members_.end()) {
+      set_tokens(job, 0);  // a subagent
+    } else {
+      if (!aborted) rule_->on_end(member->second.program);
+      members_.erase(member);
+    }
+  }
+  turn_ended_ = true;
+}
+
+void AdmittedPrograms::on_pin_changed(engine::JobId job, bool pinned) {
+  served_->on_pin_changed(job, pinned);
+  held_->on_pin_changed(job, pinned);
+}
+
+AdmittedPrograms::Job& AdmittedPrograms::job_of(const Request& request) const {
+  const std::size_t job = engine::index(request.spec.job);
+  if (job >= jobs_.size()) jobs_.resize(job + 1);
+  return jobs_[job];
+}
+
+void AdmittedPrograms::set_tokens(Job& job, int tokens) {
+  if (const auto member = members_.find(job.root); member != members_.end())
+    member->second.program.tokens += tokens - job.tokens;
+  job.tokens = tokens;
+}
+
+void AdmittedPrograms::move(const Request& request, Place to) const {
+  Job& job = job_of(request);
+  const Place from = std::exchange(job.place, to);
+  num_running_ += (to == Place::running ? 1 : 0) - (from == Place::running ? 1 : 0);
+  const auto found = members_.find(job.root);
+  if (found == members_.end()) return;  // a subagent that outlives its program
+  auto& [program, turns] = found->second;
+  --turns[static_cast<std::size_t>(from)];
+  ++turns[static_cast<std::size_t>(to)];
+  const auto any = [&](Place place) { return turns[static_cast<std::size_t>(place)] > 0; };
+  const Phase phase = any(Place::held)      ? Phase::held
+                      : any(Place::running) ? Phase::running
+                      : any(Place::queued)  ? Phase::queued
+                                            : Phase::tool;
+  if (phase != program.phase || program.turns == 1) program.since = now_;
+  program.phase = phase;
+}
+
+std::vector<Program*> AdmittedPrograms::programs() const {
+  std::vector<Program*> all;
+  for (const Request* held : held_->in_service_order())
+    all.push_back(&members_.at(held->spec.job).program);
+  for (auto& [root, member] : members_)
+    if (!member.program.held()) all.push_back(&member.program);
+  return all;
+}
+
+void AdmittedPrograms::decide(bool timer) const {
+  turn_ended_ = false;
+  const std::vector<Program*> all = programs();
+  if (timer) {
+    rule_->on_timer(all, now_);
+  } else {
+    rule_->on_change(all, now_);
+  }
+  for (const Program* program : all)
+    if (program->held() && program->admitted) serve(*jobs_[index(program->root)].turn);
+  const bool idle = num_running_ == 0 && served_->size() == 0;
+  if (idle && held_->size() > 0 && !rule_->may_idle()) serve_smallest();
+}
+
+void AdmittedPrograms::serve(Request& request) const {
+  held_->remove(request);
+  move(request, Place::queued);
+  served_->push(request);
+}
+
+/// Of equals the oldest.
+void AdmittedPrograms::serve_smallest() const {
+  const auto rank = [](const Request* r) {
+    return std::tuple(r->num_tokens(), r->spec.job_arrival, r->id);
+  };
+  const std::vector<const Request*> held = held_->in_service_order();
+  const Request& smallest = **std::ranges::min_element(held, {}, rank);
+  members_.at(smallest.spec.job).program.admitted = true;
+  serve(*job_of(smallest).turn);
+}
+
+}  // namespace policies

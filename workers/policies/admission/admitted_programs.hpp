@@ -1,0 +1,83 @@
+#pragma once
+#include <array>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "workers/engine/step/queue_order.hpp"
+#include "workers/policies/admission/rule.hpp"
+
+namespace policies {
+
+/// Holds back turns of programs that a rule does not admit: they wait in an order of the same kind,
+/// invisible to the scheduler. Turns of subagents, which the program's root may wait for, are never
+/// held back.
+class AdmittedPrograms final : public engine::QueueOrder {
+ public:
+  /// `served` and `held` are two orders of one kind.
+  AdmittedPrograms(std::unique_ptr<AdmissionRule> rule, std::unique_ptr<engine::QueueOrder> served,
+                   std::unique_ptr<engine::QueueOrder> held);
+
+  void push(engine::Request& request) override;
+  void push_preempted(engine::Request& request) override;
+  void push_loaded(engine::Request& request) override;
+  void begin_step(engine::Nanos now, const engine::PrefixCache& cache) override;
+  void on_turn_end(const engine::Request& request, engine::Nanos now) override;
+  engine::Request* front() const override {
+    decide_if_due();
+    return served_->front();
+  }
+  void remove(engine::Request& request) override;
+  int size() const override {
+    decide_if_due();
+    return served_->size();
+  }
+  int held_back() const override {
+    decide_if_due();
+    return held_->size();
+  }
+  engine::Request& choose_victim(const engine::RunningList& running) const override {
+    return served_->choose_victim(running);
+  }
+  void on_pin_changed(engine::JobId job, bool pinned) override;
+  std::vector<const engine::Request*> in_service_order() const override {
+    decide_if_due();
+    return served_->in_service_order();
+  }
+
+ private:
+  enum class Place : std::uint8_t { none, held, queued, running };
+  struct Job {
+    engine::JobId root{};
+    Place place = Place::none;  // of its turn
+    engine::Request* turn = nullptr;
+    int tokens = 0;  // of its context
+  };
+  struct Member {
+    Program program;
+    std::array<int, 4> turns{};  // by place, subagents' included
+  };
+
+  Job& job_of(const engine::Request& request) const;
+  void set_tokens(Job& job, int tokens);
+  void move(const engine::Request& request, Place to) const;
+  std::vector<Program*> programs() const;
+  void decide(bool timer) const;
+  void decide_if_due() const {
+    if (turn_ended_) decide(false);
+  }
+  void serve(engine::Request& request) const;
+  void serve_smallest() const;
+
+  std::unique_ptr<AdmissionRule> rule_;
+  std::unique_ptr<engine::QueueOrder> served_, held_;
+  engine::Nanos now_{0}, next_timer_{0};
+  // When a turn has ended, the rule decides at the next query: a turn that arrives before it, at
+  // the same time, is ahead of those that were held back.
+  mutable bool turn_ended_ = false;
+  mutable std::vector<Job> jobs_;                    // by job
+  mutable std::map<engine::JobId, Member> members_;  // programs that are not over, by root
+  mutable int num_running_ = 0;                      // turns in the engine that do not wait
+};
+
+}  // namespace policies

@@ -1,0 +1,59 @@
+// A share of the pool for first turns and the rest for turns of programs under way: a class may
+// have more only while no turn of the other waits (Tokencake's reserved part, arXiv:2510.18586,
+// with these two classes). Every turn is admitted anew, as far as the pool has room for its prompt.
+#include <array>
+#include <memory>
+
+#include "workers/policies/admission/factory.hpp"
+
+namespace policies {
+namespace {
+
+class Quota final : public AdmissionRule {
+ public:
+  Quota(int pool, double first_turns)
+      : pool_(pool), most_{first_turns * pool, (1 - first_turns) * pool} {}
+
+  void on_change(Programs programs, engine::Nanos) override {
+    std::array<double, 2> used{};
+    for (Program* p : programs) {
+      p->admitted = false;
+      if (p->in_engine()) used[class_of(*p)] += p->tokens;
+    }
+    while (Program* next = choose(programs, used)) {
+      if (used[0] + used[1] + next->tokens > pool_) return;
+      next->admitted = true;
+      used[class_of(*next)] += next->tokens;
+    }
+  }
+
+ private:
+  static std::size_t class_of(const Program& program) { return program.turns == 1 ? 0 : 1; }
+
+  /// The first that is held, unless its class would exceed its share while the other waits.
+  Program* choose(Programs programs, const std::array<double, 2>& used) const {
+    std::array<Program*, 2> first{};
+    Program* next = nullptr;
+    for (Program* p : programs) {
+      if (!p->held() || p->admitted) continue;
+      if (next == nullptr) next = p;
+      if (first[class_of(*p)] == nullptr) first[class_of(*p)] = p;
+    }
+    if (next == nullptr) return nullptr;
+    const std::size_t own = class_of(*next);
+    const bool over = used[own] + next->tokens > most_[own];
+    Program* other = first[1 - own];
+    return over && other != nullptr ? other : next;
+  }
+
+  double pool_;
+  std::array<double, 2> most_;  // tokens by class: first turns, and all others
+};
+
+}  // namespace
+
+std::unique_ptr<AdmissionRule> make_quota_admission(const AdmissionConfig& config) {
+  return std::make_unique<Quota>(config.pool_tokens, config.first_turns_share);
+}
+
+}  // namespace policies

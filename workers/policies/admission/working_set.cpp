@@ -1,0 +1,86 @@
+// Admits programs, in the order of service, as long as the contexts that are expected of them fit
+// a share of the pool (the working sets of Denning, 1968). Where contexts have outgrown the pool,
+// the program that came last is paused while its tool runs. What is expected of a program is its
+// context after one more turn (horizon one_turn), the mean context at the end of programs
+// (mean_end), or its own last context (hint).
+#include <algorithm>
+#include <memory>
+#include <ranges>
+
+#include "workers/engine/base/errors.hpp"
+#include "workers/policies/admission/factory.hpp"
+
+namespace policies {
+namespace {
+
+using engine::Nanos;
+
+class WorkingSet final : public AdmissionRule {
+ public:
+  explicit WorkingSet(const AdmissionConfig& config) : config_(config) {
+    if (config.horizon == "hint" && !config.last_context)
+      throw engine::InputError("policy.horizon \"hint\" needs the length of each job");
+  }
+
+  void on_change(Programs programs, Nanos) override {
+    const double growth = growth_per_turn(programs);
+    double expected = 0;
+    for (const Program* p : programs)
+      if (p->admitted || p->in_engine()) expected += need(*p, growth);
+    for (Program* p : programs) {
+      if (!p->held() || expected + need(*p, growth) > config_.pool_share * config_.pool_tokens)
+        break;
+      p->admitted = true;
+      expected += need(*p, growth);
+    }
+    pause_last(programs);
+  }
+
+  void on_end(const Program& program) override {
+    ++ended_;
+    ended_tokens_ += program.tokens;
+    ended_turns_ += program.turns;
+  }
+
+ private:
+  double need(const Program& program, double growth) const {
+    if (config_.horizon == "hint")
+      return std::max(program.tokens, config_.last_context(program.root));
+    if (config_.horizon == "mean_end" && ended_ > 0)
+      return std::max<double>(program.tokens, ended_tokens_ / ended_);
+    return program.tokens + growth;
+  }
+
+  /// Mean tokens of all programs by their turns.
+  double growth_per_turn(Programs programs) const {
+    double tokens = ended_tokens_, turns = ended_turns_;
+    for (const Program* p : programs) {
+      tokens += p->tokens;
+      turns += p->turns;
+    }
+    return turns == 0 ? 0 : tokens / turns;
+  }
+
+  void pause_last(Programs programs) const {
+    std::int64_t tokens = 0;
+    for (const Program* p : programs)
+      if (p->admitted || p->in_engine()) tokens += p->tokens;
+    for (Program* p : std::views::reverse(programs)) {
+      if (tokens <= config_.pool_tokens) return;
+      if (!p->admitted || p->phase != Program::Phase::tool) continue;
+      p->admitted = false;
+      tokens -= p->tokens;
+    }
+  }
+
+  AdmissionConfig config_;
+  double ended_ = 0, ended_tokens_ = 0, ended_turns_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<AdmissionRule> make_working_set_admission(const AdmissionConfig& config) {
+  return std::make_unique<WorkingSet>(config);
+}
+
+}  // namespace policies
