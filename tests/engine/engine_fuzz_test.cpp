@@ -161,7 +161,9 @@ class EngineRun {
 TEST_CASE("the parts of every turn's time add up, and traces tell what happened", "[fuzz]") {
   for_each_seed(2000, [](std::uint64_t seed) {
     const auto retained = seed % 2 == 0 ? Retained::pins : Retained::nothing;
-    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    FuzzCase fuzz = make_fuzz_case(
+        seed, {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix"},
+        retained);
     if (seed % 3 != 0) add_tier(fuzz, seed);
     if (seed % 5 < 2) add_admission(fuzz, seed);
     EngineRun(fuzz, seed).run();

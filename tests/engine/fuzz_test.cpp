@@ -231,7 +231,9 @@ TEST_CASE("under every order and admission all jobs end, and what waits keeps th
   std::map<std::string, int> held_back;
   for_each_seed(2000, [&](std::uint64_t seed) {
     const auto retained = seed % 3 == 0 ? Retained::pins : Retained::nothing;
-    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    FuzzCase fuzz = make_fuzz_case(
+        seed, {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix"},
+        retained);
     if (seed % 4 == 0) add_tier(fuzz, seed);
     if (seed % 5 != 0) add_admission(fuzz, seed);
     if (seed % 7 == 0) add_eviction(fuzz, seed);

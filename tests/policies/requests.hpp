@@ -33,6 +33,7 @@ class Requests {
     r.spec.last_turn = turn.last;
     return r;
   }
+  std::size_t size() const { return requests_.size(); }
   engine::Request& operator[](std::size_t number) { return requests_[number]; }
 
  private:

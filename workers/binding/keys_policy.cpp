@@ -25,7 +25,9 @@ std::vector<KeyRow> rows_of_order() {
        .type = OneOf{policies::order_names()},
        .fallback = value("fcfs"),
        .says = "Which request is served next: first come, first served by turn (fcfs) or by job "
-               "(job_fcfs), the cache-TTL paper's order, or the request's priority."},
+               "(job_fcfs), the cache-TTL paper's order, the request's priority, the program "
+               "served least (attained_service), the job with the least work left (srpt), or the "
+               "longest prefix in the cache (longest_prefix)."},
       {.name = "policy.victim",
        .type = OneOf{{"last_unpinned", "latest_job", "latest_arrival"}},
        .fallback = value("last_unpinned"),
@@ -33,6 +35,24 @@ std::vector<KeyRow> rows_of_order() {
        .says = "Which running request is preempted: the one admitted last whose job is not "
                "pinned, one of the latest job but not a job's last turn, or one of the latest "
                "job whatever its turn."},
+      {.name = "policy.remaining_work",
+       .type = OneOf{{"history", "oracle"}},
+       .fallback = value("history"),
+       .where = "policy.order = srpt",
+       .says = "What a job has left: what jobs that have ended had left at the same turn, or what "
+               "is recorded of it."},
+      {.name = "policy.prefix_window",
+       .type = Whole{1, kMostOf32Bits},
+       .fallback = value("16"),
+       .unit = "turns",
+       .where = "policy.order = longest_prefix",
+       .says = "How many turns at the head of the queue are ordered by their cached prefix."},
+      {.name = "policy.prefix_age_s",
+       .type = Real{0, 1e6},
+       .fallback = value("60"),
+       .unit = "s",
+       .where = "policy.order = longest_prefix",
+       .says = "Turns that have waited this long precede those with a longer prefix."},
       {.name = "policy.layout",
        .type = OneOf{{"paged", "contiguous"}},
        .fallback = value("paged"),

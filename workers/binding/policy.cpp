@@ -7,6 +7,9 @@ using engine::from_seconds;
 
 void bind_order(ParamBinder& in, policies::PolicyConfig& policy) {
   policy.order = in.text("policy.order");
+  policy.remaining_work = in.text("policy.remaining_work");
+  policy.prefix_window = in.small("policy.prefix_window");
+  policy.prefix_age = from_seconds(in.number("policy.prefix_age_s"));
   const std::string victim = in.text("policy.victim");
   policy.victim = victim == "latest_job"       ? policies::VictimRule::latest_job
                   : victim == "latest_arrival" ? policies::VictimRule::latest_arrival

@@ -24,6 +24,15 @@ double prefill_seconds(const backends::CostModel& model, int tokens, int budget)
   return seconds;
 }
 
+/// Of the job's turns from this one on.
+policies::Work work_from(const workload::Job& job, std::size_t turn) {
+  policies::Work work;
+  for (; turn < job.turns.size(); ++turn)
+    work += {static_cast<double>(job.turns[turn].prompt_tokens - computed_before(job, turn)),
+             static_cast<double>(job.turns[turn].output_tokens)};
+  return work;
+}
+
 /// Seconds to copy the KV of a token over the link, averaged over both directions; 0 without swap
 /// space.
 double swap_seconds_per_token(const ExperimentConfig& config) {
@@ -49,6 +58,9 @@ policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
   };
   policy.estimator.truth = gap;
   policy.estimator.hints = gap;
+  policy.true_work = [&workload](engine::JobId job, int turn) {
+    return work_from(workload.jobs.at(index(job)), static_cast<std::size_t>(turn));
+  };
   policy.admission.last_context = [&workload](engine::JobId job) {
     return workload::longest_turn(workload.jobs.at(index(job)));
   };

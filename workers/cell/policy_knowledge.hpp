@@ -3,8 +3,9 @@
 
 namespace worker {
 
-/// The cell's policy with all that it may know: the gaps of the workload, for oracles and hints,
-/// and the card's time to recompute evicted KV, by its cost model. Borrows the workload.
+/// The cell's policy with all that it may know: gaps, work and contexts of the workload, for
+/// oracles and hints, and the card's time to recompute evicted KV, by its cost model. Borrows the
+/// workload.
 policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
                                       const workload::Workload& workload);
 

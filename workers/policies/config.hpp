@@ -5,6 +5,7 @@
 #include "workers/engine/step/pin_rules.hpp"
 #include "workers/policies/admission/config.hpp"
 #include "workers/policies/estimators/config.hpp"
+#include "workers/policies/estimators/work_history.hpp"
 #include "workers/policies/eviction/config.hpp"
 
 namespace policies {
@@ -30,6 +31,10 @@ struct PolicyConfig {
   EvictionConfig eviction_rule{};
 
   VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl
+  std::string remaining_work = "history";         // order srpt: or "oracle"
+  WorkSource true_work{};                         // order srpt, oracle
+  int prefix_window = 16;                         // order longest_prefix: turns
+  engine::Nanos prefix_age{60'000'000'000};       // order longest_prefix
   AdmissionConfig admission{};
 
   // retentions pin, infercept

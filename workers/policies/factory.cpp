@@ -9,7 +9,10 @@
   ORDER(fcfs)                 \
   ORDER(priority)             \
   ORDER(job_fcfs)             \
-  ORDER(cache_ttl)
+  ORDER(cache_ttl)            \
+  ORDER(attained_service)     \
+  ORDER(srpt)                 \
+  ORDER(longest_prefix)
 
 #define KVSWEEP_RETENTIONS(RETENTION) \
   RETENTION(free)                     \

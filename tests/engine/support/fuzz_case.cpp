@@ -90,6 +90,20 @@ policies::GapSource gaps_of(const FuzzCase& fuzz) {
   };
 }
 
+/// What some orders need.
+void set_orders(FuzzCase& fuzz, std::uint64_t seed) {
+  Dice dice(seed * 49979687);
+  policies::PolicyConfig& policy = fuzz.config.policy;
+  policy.block_size = fuzz.config.kv.block_size;
+  policy.prefix_window = dice.between(1, 5);
+  policy.prefix_age = milliseconds(dice.any({0, 50, 1'000'000}));
+  policy.remaining_work = dice.any({"history", "oracle"});
+  policy.true_work = [jobs = fuzz.jobs](engine::JobId job, int turn) {
+    const auto& turns = jobs[engine::index(job)].turns;
+    return policies::Work{0, static_cast<double>(turns.size()) - turn};
+  };
+}
+
 }  // namespace
 
 FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> orders,
@@ -102,6 +116,7 @@ FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> o
   fuzz.config.policy.victim =
       dice.any({policies::VictimRule::last_unpinned, policies::VictimRule::latest_job});
   if (retained == Retained::pins) add_pins(dice, fuzz.config.policy);
+  set_orders(fuzz, seed);
   fuzz.config.kv.partial_blocks_first = dice.one_in(3);
   return fuzz;
 }

@@ -1,0 +1,41 @@
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "workers/engine/base/ids.hpp"
+
+namespace policies {
+
+/// Tokens of a job's turns: to compute, at least, and to generate.
+struct Work {
+  double prompt = 0, output = 0;
+  Work& operator+=(const Work& more) {
+    prompt += more.prompt;
+    output += more.output;
+    return *this;
+  }
+};
+
+/// The work of this turn and all later ones of the job.
+using WorkSource = std::function<Work(engine::JobId, int turn)>;
+
+/// The mean work that jobs had left at each of their turns.
+class WorkHistory {
+ public:
+  void on_turn_end(engine::JobId job, const Work& work);
+  /// Learns from the turns of the job, which was not aborted.
+  void on_job_end(engine::JobId job);
+  /// Of this turn, counted from 0, and all later ones: the mean of the jobs that had such a turn
+  /// or, where none had, of those that got furthest. Nothing before the first job has ended.
+  Work remaining(int turn) const;
+
+ private:
+  struct Mean {
+    Work sum;
+    double jobs = 0;
+  };
+  std::vector<std::vector<Work>> turns_;  // by job that has not ended
+  std::vector<Mean> left_;                // by turn
+};
+
+}  // namespace policies

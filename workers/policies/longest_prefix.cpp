@@ -1,0 +1,90 @@
+// Of the first turns in the queue, those with the longest prefix in the cache on the GPU go first
+// (SGLang's LPM within a window, as vllm#54625). A turn that has waited longer than the age limit
+// precedes them. Otherwise first come, first served; a preempted request returns to the front of
+// the queue, and the victim is the running request that was admitted last.
+#include <algorithm>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "workers/engine/step/queue_order.hpp"
+#include "workers/policies/config.hpp"
+
+namespace policies {
+namespace {
+
+using engine::Nanos;
+using engine::Request;
+
+class LongestPrefix final : public engine::QueueOrder {
+ public:
+  explicit LongestPrefix(const PolicyConfig& config)
+      : window_size_(static_cast<std::size_t>(config.prefix_window)),
+        most_age_(config.prefix_age),
+        block_size_(config.block_size) {}
+
+  void push(Request& request) override { queue_.push_back(request); }
+  void push_preempted(Request& request) override {
+    queue_.push_front(request);
+    window_.insert(window_.begin(), &request);
+  }
+  Request* front() const override { return window_.empty() ? queue_.front() : window_.front(); }
+  void remove(Request& request) override {
+    queue_.remove(request);
+    std::erase(window_, &request);
+  }
+  int size() const override { return static_cast<int>(queue_.size()); }
+  Request& choose_victim(const engine::RunningList& running) const override {
+    return *running.back();
+  }
+
+  std::vector<const Request*> in_service_order() const override {
+    std::vector<const Request*> all(window_.begin(), window_.end());
+    for (const Request* r = queue_.front(); r != nullptr; r = queue_.next(*r))
+      if (std::ranges::find(window_, r) == window_.end()) all.push_back(r);
+    return all;
+  }
+
+  void begin_step(Nanos now, const engine::PrefixCache& cache) override {
+    struct Ranked {
+      bool young;
+      int blocks;
+      Request* request;
+    };
+    std::vector<Ranked> ranked;
+    for (Request* r = queue_.front(); r != nullptr && ranked.size() < window_size_;
+         r = queue_.next(*r)) {
+      const bool young = now - r->spec.arrival < most_age_;
+      ranked.push_back({young, young ? cached_blocks(*r, cache) : 0, r});
+    }
+    std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
+      return std::tuple(a.young, b.blocks) < std::tuple(b.young, a.blocks);
+    });
+    window_.clear();
+    for (const Ranked& each : ranked) window_.push_back(each.request);
+  }
+
+ private:
+  /// Leading full blocks of the prompt that are cached.
+  int cached_blocks(const Request& request, const engine::PrefixCache& cache) const {
+    int found = 0;
+    while (found < (request.num_tokens() - 1) / block_size_ &&
+           cache.find(request.block_hash(found)))
+      ++found;
+    return found;
+  }
+
+  std::size_t window_size_;
+  Nanos most_age_;
+  int block_size_;  // tokens
+  engine::IntrusiveList<Request, &Request::waiting_link> queue_;
+  std::vector<Request*> window_;  // of the queue, in the order of service; the rest follows
+};
+
+}  // namespace
+
+std::unique_ptr<engine::QueueOrder> make_longest_prefix_order(const PolicyConfig& config) {
+  return std::make_unique<LongestPrefix>(config);
+}
+
+}  // namespace policies

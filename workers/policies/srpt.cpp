@@ -1,0 +1,102 @@
+// Least remaining work first: of this turn and all later ones of the job, as recorded (oracle) or
+// as jobs that have ended had left at the same turn (history). The work is what is left if no KV is
+// lost, in seconds by the mean times of a token in the turns that have ended. It is ranked when the
+// turn arrives. The victim is the running request of the most remaining work.
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "workers/engine/base/errors.hpp"
+#include "workers/engine/step/queue_order.hpp"
+#include "workers/policies/config.hpp"
+#include "workers/policies/ranked_queue.hpp"
+
+namespace policies {
+namespace {
+
+using engine::Nanos;
+using engine::Request;
+using engine::to_seconds;
+
+/// Seconds a token; one second before the first turn has ended.
+class MeanTime {
+ public:
+  void add(Nanos time, double tokens) {
+    seconds_ += to_seconds(time);
+    tokens_ += tokens;
+  }
+  double seconds_of(double tokens) const {
+    return tokens_ > 0 ? tokens * seconds_ / tokens_ : tokens;
+  }
+
+ private:
+  double seconds_ = 0, tokens_ = 0;
+};
+
+class Srpt final : public engine::QueueOrder {
+ public:
+  explicit Srpt(WorkSource truth) : truth_(std::move(truth)) {}
+
+  void push(Request& request) override {
+    const std::size_t job = engine::index(request.spec.job);
+    if (job >= remaining_s_.size()) remaining_s_.resize(job + 1);
+    const Work left = truth_ ? truth_(request.spec.job, request.spec.turn)
+                             : history_.remaining(request.spec.turn);
+    remaining_s_[job] = prompts_.seconds_of(left.prompt) + outputs_.seconds_of(left.output);
+    queue_.push(request);
+  }
+  void push_preempted(Request& request) override { queue_.push(request); }
+  Request* front() const override { return queue_.front(); }
+  void remove(Request& request) override { queue_.remove(request); }
+  int size() const override { return queue_.size(); }
+  std::vector<const Request*> in_service_order() const override {
+    return queue_.in_service_order();
+  }
+
+  Request& choose_victim(const engine::RunningList& running) const override {
+    Request* victim = running.front();
+    for (Request* r = victim; r != nullptr; r = running.next(*r))
+      if (rank(*victim) < rank(*r)) victim = r;
+    return *victim;
+  }
+
+  void on_turn_end(const Request& request, Nanos) override {
+    if (request.status != engine::RequestStatus::finished) return;
+    const Work done{
+        static_cast<double>(request.num_prompt() - request.spec.computed_by_earlier_turns),
+        static_cast<double>(request.num_outputs())};
+    prompts_.add(request.time.prefill, done.prompt);
+    outputs_.add(request.time.decode, done.output);
+    history_.on_turn_end(request.spec.job, done);
+    if (request.spec.last_turn) history_.on_job_end(request.spec.job);
+  }
+
+ private:
+  using Rank = std::tuple<double, Nanos, Nanos, engine::RequestId>;
+  Rank rank(const Request& r) const {
+    return {remaining_s_[engine::index(r.spec.job)], r.spec.job_arrival, r.spec.arrival, r.id};
+  }
+  struct Before {
+    const Srpt* order;
+    bool operator()(const Request& a, const Request& b) const {
+      return order->rank(a) < order->rank(b);
+    }
+  };
+
+  WorkSource truth_;  // empty: by history
+  WorkHistory history_;
+  MeanTime prompts_, outputs_;
+  std::vector<double> remaining_s_;  // by job: of its turn in the engine and later ones
+  RankedQueue<Before> queue_{Before{this}};
+};
+
+}  // namespace
+
+std::unique_ptr<engine::QueueOrder> make_srpt_order(const PolicyConfig& config) {
+  if (config.remaining_work == "history") return std::make_unique<Srpt>(WorkSource());
+  if (!config.true_work)
+    throw engine::InputError("policy.remaining_work \"oracle\" needs recorded jobs to look at");
+  return std::make_unique<Srpt>(config.true_work);
+}
+
+}  // namespace policies
