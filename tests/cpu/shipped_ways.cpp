@@ -22,7 +22,7 @@ using support::Dice;
 const std::vector<const char*> kPreemptions = {"as shipped", "recompute", "swap", "partial",
                                                "adaptive"};
 const std::vector<const char*> kSchedulers = {"v1", "prefill_first", "mixed", "chunked"};
-const std::vector<const char*> kStores = {"eager", "lazy"};
+const std::vector<const char*> kStores = {"eager", "lazy", "second_turn"};
 const std::vector<const char*> kEvictions = {
     "lru",  "partial_first", "next_use",           "oracle",
     "slru", "tail_lru",      "retention_priority", "cost_aware"};
@@ -137,7 +137,7 @@ std::optional<Serving> serving_of(const Way& way, const Target& target, Dice& di
   const auto config = config_of(way, target, dice);
   if (!config) return std::nullopt;
   const engine::TierConfig& tier = config->engine.tier;
-  if (tier.store_mode == StoreMode::lazy && tier.kind != TierKind::offload) return std::nullopt;
+  if (tier.store_mode != StoreMode::eager && tier.kind != TierKind::offload) return std::nullopt;
   Serving serving;
   serving.engine = config->engine;
   serving.engine.tier.transfers.quantum_blocks = dice.any({1, 2, 32});

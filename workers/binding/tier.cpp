@@ -24,8 +24,10 @@ TierKind kind_of(ParamBinder& in) {
 }
 
 void bind_offload(ParamBinder& in, engine::TierConfig& tier) {
-  tier.store_mode =
-      in.text("policy.store") == "lazy" ? engine::StoreMode::lazy : engine::StoreMode::eager;
+  const std::string store = in.text("policy.store");
+  tier.store_mode = store == "lazy"          ? engine::StoreMode::lazy
+                    : store == "second_turn" ? engine::StoreMode::second_turn
+                                             : engine::StoreMode::eager;
   tier.tail_store = in.boolean("policy.tail_store");
 }
 

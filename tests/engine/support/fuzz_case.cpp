@@ -130,7 +130,8 @@ void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
   tier.chunk_tokens = fuzz.config.kv.block_size * dice.any({1, 2, 3});
   const int least = tier.chunk_tokens / fuzz.config.kv.block_size;
   tier.host_blocks = least + dice.any({0, 1, dice.between(0, pool), 2 * pool, 20 * pool});
-  tier.store_mode = dice.any({engine::StoreMode::eager, engine::StoreMode::lazy});
+  tier.store_mode =
+      dice.any({engine::StoreMode::eager, engine::StoreMode::lazy, engine::StoreMode::second_turn});
   tier.tail_store = dice.one_in(2);
   tier.swap_partially = dice.one_in(2);
   tier.save_decode = dice.one_in(2);

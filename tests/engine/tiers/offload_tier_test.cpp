@@ -17,7 +17,7 @@ namespace {
 struct OffloadSizes {
   int gpu_blocks = 16;  // including the null block
   int host_blocks = 8;
-  bool lazy = false;
+  engine::StoreMode store = engine::StoreMode::eager;
   bool tail_store = true;
   int max_step_tokens = 64;
 };
@@ -29,7 +29,7 @@ struct OffloadWorld : KvWorld {
       : KvWorld(sizes.gpu_blocks),
         tier({.kind = engine::TierKind::offload,
               .host_blocks = sizes.host_blocks,
-              .store_mode = sizes.lazy ? engine::StoreMode::lazy : engine::StoreMode::eager,
+              .store_mode = sizes.store,
               .tail_store = sizes.tail_store},
              sizes.max_step_tokens, kv, copier, events) {}
 
@@ -256,8 +256,21 @@ TEST_CASE("a request that ends while it loads leaves its blocks to the copy", "[
   CHECK(world.tier.host().num_free() == 8);
 }
 
+TEST_CASE("by the second turn, blocks are stored once another turn has found them") {
+  OffloadWorld world({.store = engine::StoreMode::second_turn});
+  Request& first = world.admitted(tokens(32));
+  world.step({&first});
+  world.end(first);
+  CHECK(world.copier.pending().empty());
+  Request& second = world.sequence(tokens(48));
+  second.spec.turn = 1;
+  REQUIRE(world.admit(second, 16));
+  world.step({&second});
+  CHECK(world.copier.pending() == Texts{"store 1>0 2>1"});
+}
+
 TEST_CASE("lazily, blocks are stored when they are next to be evicted", "[O10]") {
-  OffloadWorld world({.gpu_blocks = 8, .lazy = true});
+  OffloadWorld world({.gpu_blocks = 8, .store = engine::StoreMode::lazy});
   Request& request = world.admitted(tokens(32));
   world.free(request);
   world.admitted(tokens(5 * 16, 1));
@@ -273,7 +286,7 @@ TEST_CASE("lazily, blocks are stored when they are next to be evicted", "[O10]")
 }
 
 TEST_CASE("while requests wait and nothing runs nothing is stored lazily", "[O10]") {
-  OffloadWorld world({.gpu_blocks = 8, .lazy = true});
+  OffloadWorld world({.gpu_blocks = 8, .store = engine::StoreMode::lazy});
   world.free(world.admitted(tokens(32)));
   engine::StepPlan stuck;
   stuck.stop = engine::StopReason::kv_insufficient;

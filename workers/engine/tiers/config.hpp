@@ -14,8 +14,9 @@ struct KvEvent;
 
 enum class TierKind : std::uint8_t { none, offload, lmcache, swap };
 enum class StoreMode : std::uint8_t {
-  eager,  // every full block, one step after it is computed
-  lazy,   // blocks that are about to be evicted
+  eager,        // every full block, one step after it is computed
+  lazy,         // blocks that are about to be evicted
+  second_turn,  // every full block that another turn than its own uses, as eagerly
 };
 
 struct TierConfig {

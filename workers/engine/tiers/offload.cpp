@@ -76,7 +76,7 @@ void OffloadTier::forget(Request& request, Nanos now) {
 }
 
 void OffloadTier::on_turn_finish(Request& request, Nanos now) {
-  if (config_.store_mode == StoreMode::eager && config_.tail_store) {
+  if (config_.store_mode != StoreMode::lazy && config_.tail_store) {
     store_computed(request, request.num_computed_tokens / kv_.block_size(), KvReason::tail);
     submit_stores();
     transfers_.submit_next(now);
@@ -86,7 +86,7 @@ void OffloadTier::on_turn_finish(Request& request, Nanos now) {
 }
 
 std::span<const LoadedKv> OffloadTier::before_execution(const StepPlan& plan, Clock& clock) {
-  if (config_.store_mode == StoreMode::eager) {
+  if (config_.store_mode != StoreMode::lazy) {
     for (const ScheduledRequest& share : plan.scheduled) {
       // Only blocks that earlier steps computed can be copied. An admitted request may have hit
       // blocks that this very step computes, so its blocks are stored from the next step on.
@@ -109,6 +109,8 @@ void OffloadTier::store_computed(Request& request, int num_blocks, KvReason reas
   for (int& i = request.tier.cursor; i < num_blocks; ++i) {
     const BlockId block = request.blocks[static_cast<std::size_t>(i)];
     if (!kv_.prefix_cache().contains(block)) return;
+    const bool own = kv_.owner(block) == turn_of(request);
+    if (own && config_.store_mode == StoreMode::second_turn) continue;
     if (!try_store(block, request.block_hash(i), turn_of(request), reason)) return;
   }
 }
