@@ -10,6 +10,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
+/// Blocks of the prompt that are still cached.
+int cached_blocks(SchedulerWorld& world, const Tokens& prompt) {
+  engine::Request probe;
+  const Tokens longer = prompt + Tokens{9999};
+  probe.spec.prompt = longer;
+  engine::hash_full_blocks(probe, world.kv.block_size());
+  return static_cast<int>(world.kv.find_prefix(probe).size());
+}
+
 /// Jobs over a pool of a few blocks of 4 tokens, 10 ms a step; tools take as long as the test says.
 struct EvictionWorld : SchedulerWorld {
   EvictionWorld(int usable_blocks, std::map<int, engine::Nanos> tool_times)
@@ -33,14 +42,7 @@ struct EvictionWorld : SchedulerWorld {
     turn(job, 0, prompt, last);
     run_until_idle();
   }
-  /// Blocks of the prompt that are still cached.
-  int cached(const Tokens& prompt) {
-    engine::Request probe;
-    const Tokens longer = prompt + Tokens{9999};
-    probe.spec.prompt = longer;
-    engine::hash_full_blocks(probe, kv.block_size());
-    return static_cast<int>(kv.find_prefix(probe).size());
-  }
+  int cached(const Tokens& prompt) { return cached_blocks(*this, prompt); }
   /// A job of its own takes this many blocks and ends.
   void take(int blocks) {
     ++next_;
@@ -113,6 +115,32 @@ TEST_CASE("of turns that wait, the one served last loses its KV first", "[evicti
   for (int i = 0; i < 4; ++i) world.step();
   CHECK(world.running() == "long");
   CHECK(Ids{world.cached(a), world.cached(b)} == Ids{3, 4});
+}
+
+TEST_CASE("the KV of a turn that admission holds back goes before that of turns which wait",
+          "[eviction]") {
+  // Contexts and 100 tokens a program must fit 350: the third program pauses the smallest, job 0.
+  policies::PolicyConfig policy;
+  policy.admission.rule = "thunder";
+  policy.admission.pool_tokens = 350;
+  policy.admission.period = engine::Nanos{0};
+  policy.eviction = "oracle";
+  policy.estimator.truth = [](engine::JobId, int) { return engine::Nanos{0}; };
+  SchedulerWorld world({.kv = {14, 4, true}, .policy = policy});
+  const Tokens a = tokens(12, 1), b = tokens(16, 2);
+  world.add("0.0", {.prompt = a, .outputs = {1}, .job = 0, .last_turn = false});
+  world.run_until_idle();
+  world.add("1.0", {.prompt = b, .outputs = {1}, .job = 1, .last_turn = false});
+  world.run_until_idle();
+  world.add("long", {.prompt = tokens(17, 5), .outputs = tokens(24, 6), .job = 5});
+  world.step();
+  world.add("1.1", {.prompt = b + tokens(28, 8), .outputs = {1}, .job = 1, .turn = 1});
+  world.add("0.1", {.prompt = a + tokens(28, 9), .outputs = {1}, .job = 0, .turn = 1});
+  world.step();
+  CHECK(world.waiting() == "1.1");
+  for (int i = 0; i < 8; ++i) world.step();
+  CHECK(world.running() == "long");
+  CHECK(Ids{cached_blocks(world, a), cached_blocks(world, b)} == Ids{2, 4});
 }
 
 TEST_CASE("lru takes no notice of when jobs return", "[eviction]") {

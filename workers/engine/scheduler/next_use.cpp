@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <tuple>
 
 namespace engine {
@@ -85,6 +86,9 @@ void NextUse::give_up_ended(int count) {
 }
 
 void NextUse::rank() {
+  // A turn that the order does not show is held back: it runs after all that it shows.
+  for (const std::uint32_t id : watched_)
+    jobs_[id].place = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t place = 0;
   for (const Request* waiting : order_.in_service_order())
     job_of(waiting->spec.job).place = place++;
