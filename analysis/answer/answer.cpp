@@ -7,9 +7,10 @@
 #include <map>
 #include <sstream>
 
-#include "analysis/answer/effects.hpp"
+#include "analysis/answer/explanation.hpp"
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/place_names.hpp"
+#include "analysis/answer/published_winners.hpp"
 #include "analysis/answer/sentences.hpp"
 
 namespace analysis {
@@ -39,38 +40,16 @@ bool same_outcome(const Regime& a, const Regime& b) {
 
 using Span = std::span<const Regime>;
 
-/// ", 4.00 times as long at 3 and 4.02 at 6": a policy over the winner in each regime.
-std::string with_ratios(Span regimes, const std::string& name, Others Regime::*group,
-                        bool is_first) {
-  Texts ratios, rates;
-  for (const Regime& each : regimes) {
-    for (const Regime::Other& other : each.*group) {
-      if (other.name != name) continue;
-      ratios.push_back(ratio_text(other.over_winner));
-      rates.push_back(each.jps);
-    }
-  }
-  return ", " + per_rate(ratios, rates, is_first ? " times as long" : "");
+/// A policy over the winner: "4.00 to 4.02 times as long (3.90 .. 4.10)".
+std::string with_ratios(Span regimes, const std::string& name, Others Regime::*group) {
+  std::vector<Ratio> ratios;
+  for (const Regime& each : regimes)
+    for (const Regime::Other& other : each.*group)
+      if (other.name == name) ratios.push_back(other.over_winner);
+  return ratios_text(ratios, " times as long");
 }
 
-/// How the others compare: " (undecided: pin, 1.20 (0.90 .. 1.60) times as long; next: fcfs, 4.01
-/// (3.90 .. 4.10))".
-std::string others_text(Span regimes) {
-  const Regime& first = regimes.front();
-  Texts others;
-  for (const std::string& name : sorted_names(first.undecided))
-    others.push_back((others.empty() ? "undecided: " : "") + name +
-                     with_ratios(regimes, name, &Regime::undecided, others.empty()));
-  if (!first.next.empty())
-    others.push_back("next: " + listed(sorted_names(first.next)) +
-                     with_ratios(regimes, first.next.front().name, &Regime::next, others.empty()));
-  if (others.empty()) return "";
-  std::string text;
-  for (const std::string& each : others) text += (text.empty() ? " (" : "; ") + each;
-  return text + ')';
-}
-
-/// Regimes of one line with the same outcome.
+/// Regimes of one place with the same outcome.
 std::string outcome_text(Span regimes) {
   const Regime& first = regimes.front();
   Texts rates;
@@ -78,20 +57,21 @@ std::string outcome_text(Span regimes) {
   std::string text = at_rates(rates);
   text += (text.empty() ? "" : " ") + listed(winners_of(first));
   text += !first.undecided.empty() ? " may be best" : first.tied.empty() ? " is best" : " tie";
-  return text + others_text(regimes);
+  for (const std::string& name : sorted_names(first.undecided))
+    text += "; " + name + " is undecided, " + with_ratios(regimes, name, &Regime::undecided);
+  if (first.next.empty()) return text;
+  return text + "; " + listed(sorted_names(first.next)) +
+         (first.next.size() > 1 ? " take " : " takes ") +
+         with_ratios(regimes, first.next.front().name, &Regime::next);
 }
 
-std::string line_of(Span regimes, const PlaceNames& names) {
-  const Regime& first = regimes.front();
-  std::string line = names(first.place);
-  if (first.dram != "-") line += " with " + first.dram + " GiB";
-  const char* separator = ": ";
+/// A line for each run of rates with the same outcome.
+void add_lines(std::vector<AnswerLine>& lines, Span regimes, const PlaceNames& names) {
   for (std::size_t from = 0, to = 0; from < regimes.size(); from = to) {
     while (to < regimes.size() && same_outcome(regimes[from], regimes[to])) ++to;
-    line += separator + outcome_text(regimes.subspan(from, to - from));
-    separator = "; ";
+    lines.push_back(
+        {name_of(regimes[from], names), outcome_text(regimes.subspan(from, to - from))});
   }
-  return line;
 }
 
 /// The words of a label: "gpu=h100-80gb", "policy=pin".
@@ -140,6 +120,10 @@ Regime regime_of(const Decision& decision, std::span<const Contender> contenders
 
 }  // namespace
 
+std::string name_of(const Regime& regime, const PlaceNames& names) {
+  return names(regime.place) + (regime.dram == "-" ? "" : " with " + regime.dram + " GiB");
+}
+
 Texts names_of(std::span<const Regime::Other> others) {
   Texts names;
   for (const Regime::Other& each : others) names.push_back(each.name);
@@ -174,7 +158,7 @@ std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view f
   return regimes;
 }
 
-std::vector<std::string> answer_lines(std::span<const Regime> regimes) {
+std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes) {
   PlaceNames names;
   std::vector<std::pair<const Regime*, std::vector<Regime>>> lines;
   for (const Regime& each : regimes) {
@@ -185,9 +169,9 @@ std::vector<std::string> answer_lines(std::span<const Regime> regimes) {
     if (line == lines.end()) line = lines.insert(lines.end(), {&each, {}});
     line->second.push_back(each);
   }
-  Texts texts;
-  for (const auto& [first, own] : lines) texts.push_back(line_of(own, names));
-  return texts;
+  std::vector<AnswerLine> all;
+  for (const auto& [first, own] : lines) add_lines(all, own, names);
+  return all;
 }
 
 std::string answer_heading(std::span<const Regime> regimes) {
@@ -207,11 +191,13 @@ std::string answer_heading(std::span<const Regime> regimes) {
                      : "95 % intervals, unadjusted; what is best, by Holm's rule at 5 %");
 }
 
-Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts) {
+Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts,
+                 std::span<const Published> published) {
   const std::vector<Regime> regimes = regimes_of(rows, kAnswerFigure);
   const std::vector<ContrastResult> results = contrast_results(contrasts, rows, kAnswerFigure);
-  return {answer_heading(regimes), contrast_lines(contrasts, results), answer_lines(regimes),
-          explain(rows, regimes), idle_mechanisms(rows)};
+  return {answer_heading(regimes), contrast_lines(contrasts, results),
+          answer_lines(regimes),   lines_of(published_otherwise(rows, regimes, published)),
+          explain(rows, regimes),  idle_mechanisms(rows)};
 }
 
 std::string coverage_text(std::size_t planned, const std::vector<std::string>& missing) {

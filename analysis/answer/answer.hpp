@@ -5,7 +5,9 @@
 
 #include "analysis/answer/arrangement.hpp"
 #include "analysis/answer/contrasts.hpp"
+#include "analysis/answer/place_names.hpp"
 #include "analysis/compare/decision.hpp"
+#include "analysis/compare/published.hpp"
 
 namespace analysis {
 
@@ -30,6 +32,8 @@ struct Regime {
   std::size_t repeats = 0;        // the fewest that two policies have in common
 };
 
+/// "h100-80gb with 16 GiB"
+std::string name_of(const Regime& regime, const PlaceNames& names);
 std::vector<std::string> names_of(std::span<const Regime::Other> others);
 
 /// One for each amount of host memory for which there are at least two contenders.
@@ -41,24 +45,35 @@ std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view f
 /// The contenders of a row, in its order.
 std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure);
 
+/// A sentence about a place.
+struct AnswerLine {
+  std::string place;  // "h100-80gb with 16 GiB": name_of()
+  std::string says;
+  std::string text() const { return place + ": " + says; }
+  friend bool operator==(const AnswerLine&, const AnswerLine&) = default;
+};
+
 /// Which policy is best where, in texts for readers.
 struct Answer {
   /// What is compared, of which kind and over how many seeds; empty without regimes.
   std::string heading;
   /// The comparisons that the sweep declared: contrast_lines(); empty if it declared none.
   std::vector<std::string> declared;
-  /// A line for each place and amount of host memory: "h100-80gb with 16 GiB: at 3 and 6 jobs/s
-  /// continuum is best (next: fcfs, 4.01 (3.90 .. 4.10) times as long at 3 jobs/s and 4.02 (...) at
-  /// 6)".
-  std::vector<std::string> lines;
-  /// How much of it the parts of the best policies have alone: explain() of effects.hpp.
-  std::vector<std::string> why;
+  /// A line for each place, amount of host memory and outcome: "at 3 and 6 jobs/s continuum is
+  /// best; fcfs takes 4.01 to 4.03 times as long (3.90 .. 4.10)". Ratios range over the rates, with
+  /// an interval around all of theirs.
+  std::vector<AnswerLine> lines;
+  /// Where a publication has another winner: published_otherwise() of published_winners.hpp.
+  std::vector<AnswerLine> against;
+  /// explain() of explanation.hpp.
+  std::vector<AnswerLine> why;
   /// Mechanisms that did nothing, or almost nothing: idle_mechanisms() of mechanisms.hpp.
   std::vector<std::string> idle;
 };
 
 /// By kAnswerFigure.
-Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts = {});
+Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts = {},
+                 std::span<const Published> published = {});
 
 /// "30 of 32 cells have a result; missing with gpu=h100-80gb: policy=pin jps=3 and policy=pin
 /// jps=6", from the labels of the cells without a result: what all have in common comes first, and
@@ -66,10 +81,10 @@ Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contra
 std::string coverage_text(std::size_t planned, const std::vector<std::string>& missing);
 
 /// The commands that run what would tell why the best policies are fast, from the command that ran
-/// the sweep: those of missing_ablations() of effects.hpp.
+/// the sweep: those of missing_ablations() of explanation.hpp.
 std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run);
 
-std::vector<std::string> answer_lines(std::span<const Regime> regimes);
+std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes);
 std::string answer_heading(std::span<const Regime> regimes);
 
 }  // namespace analysis

@@ -20,21 +20,27 @@ std::string at_rates(const std::vector<std::string>& rates) {
   return "at " + listed(rates) + (is_one ? " job/s" : " jobs/s");
 }
 
-std::string ratio_text(const Ratio& ratio) {
+std::string ratio_text(const Ratio& ratio) { return ratios_text({&ratio, 1}, ""); }
+
+std::string ratios_text(std::span<const Ratio> ratios, const std::string& unit) {
   const auto text = [](double value) {
     return value < 10 ? two_decimals(value) : four_digits(value);
   };
-  if (std::isnan(ratio.interval.low)) return text(ratio.value);
-  return text(ratio.value) + " (" + text(ratio.interval.low) + " .. " + text(ratio.interval.high) +
-         ')';
+  const auto [least, most] =
+      std::ranges::minmax(ratios, {}, [](const Ratio& r) { return r.value; });
+  Interval around = ratios.front().interval;
+  for (const Ratio& each : ratios) {
+    if (std::isnan(each.interval.low)) around.low = each.interval.low;
+    around.low = std::isnan(around.low) ? around.low : std::min(around.low, each.interval.low);
+    around.high = std::max(around.high, each.interval.high);
+  }
+  const std::string range = from_to(text(least.value), text(most.value)) + unit;
+  if (std::isnan(around.low)) return range;
+  return range + " (" + text(around.low) + " .. " + text(around.high) + ')';
 }
 
-std::string per_rate(std::vector<std::string> values, const std::vector<std::string>& rates,
-                     const std::string& unit) {
-  if (values.size() == 1) return values.front() + unit;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] += i == 0 && !unit.empty() ? unit + ' ' + at_rates({rates[i]}) : " at " + rates[i];
-  return listed(values);
+std::string from_to(const std::string& least, const std::string& most) {
+  return least == most ? least : least + " to " + most;
 }
 
 void add_once(std::vector<std::string>& texts, const std::string& text) {

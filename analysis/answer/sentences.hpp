@@ -1,5 +1,6 @@
 #pragma once
 // Private to this room: phrases that sentences share.
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,12 @@ std::string at_rates(const std::vector<std::string>& rates);
 /// "4.01 (3.90 .. 4.10)"; without an interval the ratio alone.
 std::string ratio_text(const Ratio& ratio);
 
-/// A value for each rate: "1.18 times as long at 3 jobs/s, 1.21 at 6 and 1.19 at 10"; of a single
-/// rate "1.18 times as long". `unit` is " times as long"; without one "1.18 at 3, 1.21 at 6".
-std::string per_rate(std::vector<std::string> values, const std::vector<std::string>& rates,
-                     const std::string& unit);
+/// Ratios at several rates: "1.14 to 1.21 times as long (1.12 .. 1.23)", from the least to the
+/// most, with an interval around all of theirs. `unit` is " times as long", or empty.
+std::string ratios_text(std::span<const Ratio> ratios, const std::string& unit);
+
+/// "36 to 40", or "36" if the least and the most have the same text.
+std::string from_to(const std::string& least, const std::string& most);
 
 void add_once(std::vector<std::string>& texts, const std::string& text);
 

@@ -31,6 +31,10 @@ void add_archive(JsonLine& json, const ReportArchive& archive) {
   json.close('}');
 }
 
+void add_line(JsonLine& json, const AnswerLine& line) {
+  json.open('{').key("place").text(line.place).key("says").text(line.says).close('}');
+}
+
 void add_regime(JsonLine& json, const Regime& regime) {
   const Ratio ratio = regime.next.empty() ? Ratio() : regime.next.front().over_winner;
   json.open('{').key("kind").text(regime.place.kind);
@@ -144,10 +148,11 @@ std::string report_json(const Report& report, const std::string& program) {
   json.open('{').key("format").text("kvsweep-report").key("version").integer(1);
   json.key("program").text(program);
   add_list(json, "archives", report.archives, add_archive);
-  add_texts(json.key("answer"), report.answer.lines);
+  add_list(json, "answer", report.answer.lines, add_line);
   json.key("answer_heading").text(report.answer.heading);
   add_texts(json.key("declared"), report.answer.declared);
-  add_texts(json.key("why"), report.answer.why);
+  add_list(json, "against", report.answer.against, add_line);
+  add_list(json, "why", report.answer.why, add_line);
   add_texts(json.key("idle"), report.answer.idle);
   add_texts(json.key("commands"), report.commands);
   std::vector<std::string> missing;

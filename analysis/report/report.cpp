@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/answer/published_winners.hpp"
 #include "analysis/compare/kind.hpp"
 #include "analysis/report/panels.hpp"
 #include "sweeps/spec/spec.hpp"
@@ -50,6 +51,33 @@ std::vector<Contrast> declared_in(const std::vector<ReportArchive>& archives) {
     for (const Contrast& each : declared_by(archive))
       if (std::ranges::find(all, each) == all.end()) all.push_back(each);
   return all;
+}
+
+/// Whether one side of a ratio is this policy: "cpu_offload-128G".
+bool is_side(const CellFilter& side, const std::string& variant) {
+  const auto policy = side.find("policy"), dram = side.find("dram_gib");
+  if (policy == side.end() || policy->second.size() != 1) return false;
+  const bool has_dram = dram != side.end() && dram->second != std::vector<std::string>{"-"};
+  return variant == policy->second.front() + (has_dram ? '-' + dram->second.front() + 'G' : "");
+}
+
+/// The claims that compare the two policies on that card.
+std::vector<std::string> claims_about(const PublishedWinner& otherwise, const ClaimReport& report) {
+  std::vector<std::string> ids;
+  for (const Claim& claim : report.claims) {
+    const bool is_about = std::ranges::any_of(claim.points, [&](const ClaimPoint& point) {
+      const auto gpu = point.cells.find("gpu");
+      const auto compares = [&](const std::string& a, const std::string& b) {
+        return is_side(point.cells, a) && is_side(point.base, b);
+      };
+      return point.is_ratio && gpu != point.cells.end() &&
+             std::ranges::find(gpu->second, otherwise.gpu) != gpu->second.end() &&
+             (compares(otherwise.ours, otherwise.theirs) ||
+              compares(otherwise.theirs, otherwise.ours));
+    });
+    if (is_about && claim.metric == kAnswerFigure) ids.push_back(claim.id);
+  }
+  return ids;
 }
 
 /// Collects cells with results first: a result that one archive lacks may be in another.
@@ -128,9 +156,13 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.effects = effects_of(rows, kAnswerFigure);
   report.answer = answer_of(rows, declared_in(report.archives));
+  std::vector<PublishedWinner> otherwise =
+      published_otherwise(rows, report.regimes, report.published);
   for (const Ablation& each : missing_ablations(rows, report.regimes))
     report.commands.push_back(ablation_command(each, command_of(report.archives.front())));
   report.claims = run_claims(archives, "", profiles);
+  for (PublishedWinner& each : otherwise) each.claims = claims_about(each, report.claims);
+  report.answer.against = lines_of(otherwise);
   report.studies = make_study_charts(report.readers, report.externals, profiles);
   report.accesses = make_access_charts(report.cells, sources);
   return report;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/answer/effects.hpp"
+#include "analysis/answer/explanation.hpp"
 #include "analysis/answer/rating.hpp"
 #include "analysis/cell/conduct.hpp"
 #include "analysis/cell/digest.hpp"

@@ -160,18 +160,26 @@ void print_some(const std::vector<std::string>& lines, const std::string& before
     std::cout << before << "and " << lines.size() - kMost << " more: see kvsweep report\n";
 }
 
+std::vector<std::string> texts_of(const std::vector<analysis::AnswerLine>& lines) {
+  std::vector<std::string> texts;
+  for (const analysis::AnswerLine& each : lines) texts.push_back(each.text());
+  return texts;
+}
+
 /// Which policy is best where, as `report` says it.
 void print_answer(std::span<const sweep::CellRecord> records,
-                  std::span<const analysis::Contrast> contrasts, const std::string& command) {
+                  std::span<const analysis::Contrast> contrasts, const Options& options) {
   const std::vector<analysis::ConfiguredCell> cells(records.begin(), records.end());
   const auto rows = analysis::arrange(analysis::with_results(cells));
-  const analysis::Answer answer = analysis::answer_of(rows, contrasts);
+  const analysis::Answer answer =
+      analysis::answer_of(rows, contrasts, analysis::all_published(options.profiles / "published"));
   if (answer.lines.empty()) return;
   std::cout << answer.heading << ":\n";
   print_some(answer.declared, "  declared: ");
-  print_some(answer.lines, "  ");
-  print_some(answer.why, "why: ");
-  for (const std::string& each : analysis::commands_that_tell(rows, command))
+  print_some(texts_of(answer.lines), "  ");
+  print_some(texts_of(answer.against), "  ");
+  print_some(texts_of(answer.why), "why: ");
+  for (const std::string& each : analysis::commands_that_tell(rows, options.command_line))
     std::cout << "what would tell: " << analysis::terminal_text(each) << '\n';
   print_some(answer.idle, "note: ");
   std::cout << '\n';
@@ -197,7 +205,7 @@ void print_results(const OpenRun& run, const FarmResult& result, const Options& 
     std::cout << kTokensFromBytes << '\n';
   }
   std::cout << '\n';
-  print_answer(run.archive.cells(), analysis::contrasts_of(run.plan.spec), options.command_line);
+  print_answer(run.archive.cells(), analysis::contrasts_of(run.plan.spec), options);
   print_left(run, result, options);
   std::cout << "Results: " << analysis::terminal_text(run.path) << std::endl;
 }

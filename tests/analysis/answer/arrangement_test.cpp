@@ -24,8 +24,10 @@ TEST_CASE("an axis of the policy makes variants that compete, any other axis mak
   REQUIRE(rows[0].policies.size() == 2);
   CHECK(rows[0].find("continuum (ttl_s=5)") != nullptr);
   CHECK(analysis::answer_of(rows).lines ==
-        std::vector<std::string>{"h100-80gb: at 1 job/s continuum (ttl_s=5) is best (next: "
-                                 "continuum (ttl_s=1), 2.00 times as long)"});
+        std::vector<analysis::AnswerLine>{
+            {"h100-80gb",
+             "at 1 job/s continuum (ttl_s=5) is best; continuum (ttl_s=1) takes 2.00 times as "
+             "long"}});
 
   ArchivedCells blocks;
   add(blocks, "fcfs", "engine.block_size", whole(16), 40);

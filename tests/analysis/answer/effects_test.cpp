@@ -1,4 +1,5 @@
 #include "analysis/answer/effects.hpp"
+#include "analysis/answer/explanation.hpp"
 
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/support/catch.hpp"
@@ -7,6 +8,15 @@ using analysis::Effect;
 using analysis::RateRow;
 
 namespace {
+
+std::vector<std::string> why_of(const ArchivedCells& archive) {
+  const auto cells = archive.cells();
+  std::vector<std::string> texts;
+  for (const analysis::AnswerLine& each :
+       analysis::answer_of(arrange(analysis::with_results(cells))).why)
+    texts.push_back(each.text());
+  return texts;
+}
 
 /// Cells of the policies that fcfs, its parts and continuum are, with one job completion time each.
 class Policies {
@@ -35,10 +45,7 @@ class Policies {
     return analysis::missing_ablations(rows, analysis::regimes_of(rows, analysis::kAnswerFigure));
   }
 
-  std::vector<std::string> why() const {
-    const auto cells = archive_.cells();
-    return analysis::answer_of(arrange(analysis::with_results(cells))).why;
-  }
+  std::vector<std::string> why() const { return why_of(archive_); }
 
  private:
   ArchivedCells archive_;
@@ -103,12 +110,29 @@ TEST_CASE("an explanation says how much of the prompts is found in a cache") {
       if (is_fast) cell.figures.push_back({"host_hit_rate", 0.516, ""});
     }
   }
-  const auto cells = archive.cells();
-  CHECK(analysis::answer_of(arrange(analysis::with_results(cells))).why ==
+  CHECK(why_of(archive) ==
         std::vector<std::string>{
-            "h100-80gb: job_fcfs is 4.00 times as fast as fcfs at 3 jobs/s and 4.00 at 6; they "
-            "differ in order alone (job_fcfs); prompt tokens found in a cache: 92 % (fcfs 30 %) at "
-            "3 and 92 % (fcfs 60 %) at 6"});
+            "h100-80gb: at 3 and 6 jobs/s job_fcfs is 4.00 times as fast as fcfs; they differ in "
+            "order alone (job_fcfs); 92 % of prompt tokens found in a cache (fcfs 30 to 60 %)"});
+}
+
+TEST_CASE("an explanation says what the best policy does otherwise than the next one") {
+  ArchivedCells archive;
+  const std::vector<std::string> orders = {"fcfs", "slow", "fast"};
+  for (const int jps : {3, 6}) {
+    for (const std::string& order : orders) {
+      const bool is_fast = order == "fast";
+      const double jct_s = is_fast ? 50 : order == "slow" ? 60 : 200;
+      sweep::CellRecord& cell = archive.add(
+          {{"jps", whole(jps)}, {"policy", text(order)}, {"policy.order", text(order)}}, jct_s);
+      cell.figures.push_back({"recomputed_tok", is_fast ? 12'700.0 : 104'000.0 * jps, "tok"});
+      cell.figures.push_back({"queue_mean_s", is_fast ? 0.61 : 0.62, "s"});
+    }
+  }
+  CHECK(why_of(archive) ==
+        std::vector<std::string>{
+            "h100-80gb: at 3 and 6 jobs/s fast is 4.00 times as fast as fcfs; they differ in order "
+            "alone (fast); beside slow (other order): 13 k tokens recomputed, not 312 k to 624 k"});
 }
 
 TEST_CASE("what would explain the best policy and did not run is named") {
@@ -146,8 +170,7 @@ TEST_CASE(
                                                            : 100;
     archive.add(settings, jct_s).figures.push_back({"gap_held_tok_s", 0, "tok s"});
   }
-  const auto cells = archive.cells();
-  CHECK(analysis::answer_of(arrange(analysis::with_results(cells))).why ==
+  CHECK(why_of(archive) ==
         std::vector<std::string>{
             "h100-80gb: at 3 jobs/s continuum is 1.76 times as fast as fcfs; it pins "
             "no KV; order alone (job_fcfs) is as fast, retention alone did not run "

@@ -294,7 +294,8 @@ class Package(unittest.TestCase):
             self.skipTest("kvsweep was built without its web pages, so the report holds no data")
         report = json.loads(parser.text)
         self.assertTrue(report["answer"])
-        for line in [report["answer_heading"] + ":", *report["answer"], *report["idle"]]:
+        sentences = [f"{each['place']}: {each['says']}" for each in report["answer"] + report["why"]]
+        for line in [report["answer_heading"] + ":", *sentences, *report["idle"]]:
             self.assertIn(line, self.printed)
         self.assertEqual(len(report["panels"]), len(self.panels))
         close = lambda a, b: self.assertTrue(math.isclose(a, b, rel_tol=2e-5, abs_tol=1e-9), f"{a} and {b}")  # noqa: E731

@@ -189,7 +189,7 @@ in_browser("more than a dozen settings stay behind a line that says what they sh
   for (const name of ["ladder", "single"]) kvsweep("run", `${name}.toml`, "--archive", `${name}.h5`);
   const page = await openReport(["ladder.h5", "single.h5"]);
   const order = await page.locator("#app > section").evaluateAll((all) => all.map((each) => each.id));
-  assert.deepEqual(order.slice(0, 2), ["answer", "regimes"]);
+  assert.deepEqual(order.slice(0, 2), ["answer", "warnings"]);
   assert.ok(order.indexOf("claims") > order.indexOf("panel"), order.join(" "));
   for (const [id, items] of [["summary", "article"], ["regimes", "article"], ["fits", "tbody tr"]]) {
     const lines = page.locator(`#${id} .fold > summary`), line = lines.first();
@@ -207,6 +207,19 @@ in_browser("more than a dozen settings stay behind a line that says what they sh
   await page.locator('select[aria-label="figure"]').selectOption("ttft_mean_s");
   assert.match(await page.locator("#summary article").first().innerText(), /ttft_mean_s \[s\]/);
   assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+in_browser("answer, map and warnings of three cards and two sizes of host memory fill one screen", async () => {
+  const matrix = join(source, "sweeps/experiments/matrix-72.toml");
+  kvsweep("run", matrix, "--set", "workload.jobs=12", "--set", "repeat.n=3", "--archive", "matrix.h5");
+  const page = await openReport(["matrix.h5"], { width: 1400 });
+  for (const id of ["answer", "regimes", "warnings"]) {
+    const { y, height } = await page.locator(`#${id} > :last-child`).boundingBox();
+    assert.ok(y + height <= 900, `${id} ends at ${Math.round(y + height)} px`);
+  }
+  assert.match(await page.locator("#answer .said").first().innerText(), /^h100-80gb with 16 GiB: At 1\b.* jobs?\/s .*(is best|tie|may be best).*\./s);
+  await page.screenshot({ path: join(shots, "report-first-screen-1400.png") });
   await page.close();
 });
 
@@ -237,7 +250,7 @@ in_browser("the page is one small file with the question, the summary and what i
   assert.equal(await page.locator("#summary article").count(), 2);
   assert.match(await page.locator("#summary td.best, #summary td.tie").first().innerText(), /^(★|tie)[^]*n=2/);
   assert.match(await page.locator("#regimes").innerText(), /n=2/);
-  assert.match(await page.locator("#answer").innerText(), /By mean job completion time; MODELLED[^]*2 seeds, no intervals below three[^]*h100-80gb[^]*30 of 32 cells have a result; missing with [^]*dram_gib=64[^]*: /);
+  assert.match(await page.locator("#app").innerText(), /By mean job completion time; MODELLED[^]*2 seeds, no intervals below three[^]*h100-80gb[^]*30 of 32 cells have a result; missing with [^]*dram_gib=64[^]*: /);
   await page.close();
 });
 

@@ -1,7 +1,7 @@
 // The answer in sentences, and what a reader must know before believing it.
 import { h } from "@/shared/dom";
 
-import { questionsOf, type Report } from "./data";
+import { questionsOf, type AnswerLine, type Report } from "./data";
 import { section } from "./elements";
 
 /** "30 of 32 cells have a result; missing: ...", "one seed: no intervals". */
@@ -14,7 +14,7 @@ function cautions({ coverage, missing, regimes }: Report): string[] {
   ].filter((each) => each !== false);
 }
 
-const IDLE_SHOWN = 6;
+const IDLE_SHOWN = 2;
 
 /** Mechanisms that did nothing: a sweep of many settings has hundreds, and the first are shown. */
 function idleNotes(idle: string[]): HTMLElement[] {
@@ -23,14 +23,27 @@ function idleNotes(idle: string[]): HTMLElement[] {
   return [
     ...idle.slice(0, IDLE_SHOWN).map(note),
     ...(more.length > 0
-      ? [h("details", { class: "fold" },
+      ? [h("details", { class: "fold small" },
         h("summary", {}, `${more.length} more of what did nothing`), ...more.map(note))]
       : []),
   ];
 }
 
+/** The sentences about each place begin with its name; the reasons follow in smaller type. */
+function byPlace({ answer, against, why }: Report): HTMLElement[] {
+  const own = (lines: AnswerLine[], place: string) =>
+    lines.filter((each) => each.place === place).map(({ says }) => says);
+  const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+  return [...new Set(answer.map((each) => each.place))].map((place) => {
+    const sentences = own(answer, place).map((says) => `${capital(says)}.`).join(" ");
+    return h("div", { class: "said" }, h("p", {}, h("b", {}, `${place}: `), sentences),
+      ...own(against, place).map((says) => h("p", { class: "small warn" }, `${capital(says)}.`)),
+      ...own(why, place).map((says) => h("p", { class: "small muted" }, `Why: ${says}.`)));
+  });
+}
+
 export function answerSection(report: Report): HTMLElement {
-  const { answer, declared, why, idle, commands, archives } = report;
+  const { answer, declared, archives } = report;
   const asked = questionsOf(archives).map((each) => h("p", { class: "question" }, each));
   const answers = answer.length === 0
     ? [h("p", { class: "muted" }, "No two policies ran at the same GPU, rate and setting.")]
@@ -40,16 +53,22 @@ export function answerSection(report: Report): HTMLElement {
       declared.length > 0 && h("p", { class: "small muted" },
         "Declared before the sweep ran (value / base, p adjusted over all of them by Holm's rule):"),
       declared.length > 0 && h("ul", { class: "answer" }, ...declared.map((each) => h("li", {}, each))),
-      h("ul", { class: "answer" }, ...answer.map((each) => h("li", {}, each))),
-      why.length > 0 && h("p", { class: "small muted" }, "Why:"),
-      why.length > 0 && h("ul", { class: "answer small" }, ...why.map((each) => h("li", {}, each))),
-      commands.length > 0 && h("p", { class: "small muted" },
-        "What would tell the rest (run these, and give all archives to the report):"),
-      ...commands.map((each) => h("pre", { class: "command" }, each)),
-      ...cautions(report).map((each) => h("p", { class: "warn" }, each)),
-      ...idleNotes(idle),
+      ...byPlace(report),
     ];
   return section("answer", "Answer", ...asked, ...answers);
+}
+
+/** What a reader must know before believing the answer; null if there is nothing. */
+export function warningsSection(report: Report): HTMLElement | null {
+  const { answer, idle, commands } = report;
+  if (answer.length === 0) return null;
+  const notes = [...cautions(report).map((each) => h("p", { class: "small warn" }, each)), ...idleNotes(idle)];
+  if (notes.length + commands.length === 0) return null;
+  return section("warnings", "Before you believe it", ...notes, commands.length > 0 &&
+    h("details", { class: "fold small" },
+      h("summary", {}, "Commands that run what would tell the rest"),
+      h("p", { class: "muted" }, "Give all archives to the report."),
+      ...commands.map((each) => h("pre", { class: "command" }, each))));
 }
 
 /** Links to the sections of the page; its address holds the choices and stays as it is. */

@@ -249,18 +249,26 @@ export interface ExternalCell {
   figures: [string, Maybe][];
 }
 
+/** A sentence about a card, its settings and an amount of host memory. */
+export interface AnswerLine {
+  place: string;
+  says: string;
+}
+
 export interface Report {
   format: "kvsweep-report";
   version: number;
   program: string;
   archives: Archive[];
   /** Which policy is best where, in sentences, and by which figure. */
-  answer: string[];
+  answer: AnswerLine[];
   answer_heading: string;
+  /** Where a publication has another winner. */
+  against: AnswerLine[];
   /** The comparisons that sweeps declared before they ran. */
   declared: string[];
-  /** How fast the parts of the best policies are alone. */
-  why: string[];
+  /** How fast the parts of the best policies are alone, and what they do otherwise than the next. */
+  why: AnswerLine[];
   /** Policies whose mechanism did nothing. */
   idle: string[];
   /** Commands that run the policies that would explain the answer. */

@@ -6,7 +6,7 @@ import { startTheme, themeToggle } from "@/shared/theme";
 
 import { accessesSection } from "./accesses";
 import { actsSection } from "./acts";
-import { answerSection, contents } from "./answer";
+import { answerSection, contents, warningsSection } from "./answer";
 import { missingSection, provenanceSection } from "./archives";
 import type { Card } from "./card";
 import { claimsSection } from "./claims";
@@ -15,6 +15,7 @@ import { effectsSection } from "./effects";
 import { exploreSection } from "./explore";
 import { externalsSection } from "./externals";
 import { fitsSection } from "./fits";
+import { MANY_PANELS } from "./folds";
 import { latencySection } from "./latency";
 import { panelSection } from "./panel";
 import { regimesSection } from "./regimes";
@@ -34,8 +35,10 @@ const still = (element: HTMLElement): Card => ({ element, refresh: () => undefin
 function sections(store: Store): Card[] {
   const explore = exploreSection(store);
   const externals = externalsSection(store.report), effects = effectsSection(store.report);
+  const warnings = warningsSection(store.report);
   return [
     still(answerSection(store.report)),
+    ...(warnings ? [still(warnings)] : []),
     still(regimesSection(store)),
     ...studiesSection(store.report),
     ...accessesSection(store.report),
@@ -58,7 +61,10 @@ function show(app: HTMLElement, report: Report): void {
   const store = new Store(report, location.hash);
   const parts = sections(store);
   const elements = parts.map((part) => part.element);
-  replace(app, top(titleOf(report)), contents(elements), ...elements);
+  // Sentences and map share the first screen, unless studies fill it with their designs.
+  app.classList.toggle("beside", report.panels.length <= MANY_PANELS);
+  const first = elements.findIndex(({ id }) => id === "regimes") + 1;
+  replace(app, top(titleOf(report)), ...elements.slice(0, first), contents(elements), ...elements.slice(first));
   store.onChange(() => {
     history.replaceState(null, "", store.address());
     for (const part of parts) part.refresh();

@@ -1,9 +1,9 @@
 // The best policy by GPU, host memory and arrival rate.
 import type { CsvColumn } from "@/shared/csv";
 import { h } from "@/shared/dom";
-import { percent, seconds } from "@/shared/format";
+import { even, seconds } from "@/shared/format";
 
-import { rateText, type Panel, type Regime, type Report } from "./data";
+import { rateText, repeatsText, type Panel, type Regime, type Report } from "./data";
 import {
   badge, bar, dataTable, live, rowHead, section, text, texts, type Cell,
 } from "./elements";
@@ -23,19 +23,18 @@ function regimeCell(regime: Regime | undefined, variants: string[]): Cell {
   const { winner, tied, undecided, next, margin_interval, repeats } = regime;
   const range = margin_interval === null
     ? ""
-    : ` (95 %: ${percent(margin_interval[0])} … ${percent(margin_interval[1])})`;
+    : ` (${even(margin_interval[0] * 100, 3)}\u00a0…\u00a0${even(margin_interval[1] * 100, 3)}\u00a0%)`;
   const color = looks(variants, winner).color;
   const strength = Math.min(STRONGEST, 10 + 60 * Math.max(0, regime.margin ?? 0));
   const small = (words: string) => h("div", { class: "small" }, words);
   return {
     class: "regime",
-    title: `${winner} ${seconds(regime.value)}`,
+    title: `${winner} ${seconds(regime.value)}, ${repeatsText(repeats)}`,
     content: [
-      h("b", {}, winnerText(regime)),
-      tied.length > 0 && small([winner, ...tied].join(", ")),
+      h("b", {}, winnerText(regime)), tied.length > 0 && ": ",
+      tied.length > 0 && h("span", { class: "small" }, [winner, ...tied].sort().join(", ")),
       undecided.length > 0 && small(`undecided: ${undecided.join(", ")}`),
-      next.length > 0 && small(`next ${next.join(", ")}: +${percent(regime.margin)}`),
-      small(`n=${repeats}${range}`),
+      next.length > 0 && small(`${next.join(", ")} +${even((regime.margin ?? NaN) * 100, 3)}\u00a0%${range}`),
     ],
     ...(tied.length + undecided.length > 0
       ? {}
@@ -52,14 +51,15 @@ function regimeMap(own: Regime[], settings: string, variants: string[]): HTMLEle
     const cells = own.filter((each) => rowOf(each) === row);
     const [gpu, dram] = JSON.parse(row) as [string, string];
     return [
-      rowHead(gpu), text(dram === "-" ? "none" : `${dram} GiB`),
+      rowHead(gpu, dram !== "-" && h("div", { class: "small muted" }, `${dram} GiB`)),
       ...rates.map((jps) => regimeCell(cells.find((each) => each.jps === jps), variants)),
     ];
   });
   const first = own[0] as Regime;
+  const counts = own.map(({ repeats }) => repeats), least = Math.min(...counts), most = Math.max(...counts);
   return h("article", {},
-    h("h3", {}, badge(first.kind), ` ${settings}`),
-    dataTable("regime map", texts("GPU", "host memory", ...rates.map(rateText)), rows));
+    h("h3", {}, badge(first.kind), h("span", { class: "small muted" }, `n=${least === most ? most : `${least} to ${most}`}`), ` ${settings}`),
+    dataTable("regime map", texts("GPU", ...rates.map(rateText)), rows));
 }
 
 const regimesOf = (report: Report, panel: Panel): Regime[] =>
@@ -96,9 +96,9 @@ export function regimesSection(store: Store): HTMLElement {
         regimesOf(report, panel), shortened(panel, design).settings, store.variants)))
     : [live(store, maps)];
   return section("regimes", "Regime map: what is best where",
-    h("p", { class: "muted" },
-      "By mean job completion time, among the policies without a host tier and those with this " +
-      "much host memory; by how much the next one is slower. A tie: less than 1 % apart. " +
-      "Undecided: the repeats do not tell it from the best (Holm's rule, 5 %)."),
-    bar("regimes.csv", () => regimeCsv(report)), ...all);
+    h("p", { class: "small muted" },
+      "Among the policies without a host tier and those with this much host memory; below the best: what " +
+      "comes next, and how much longer its jobs take, with the 95 % interval. Tie: less than 1 % apart. " +
+      "Undecided: not told from the best (Holm, 5 %)."),
+    ...all, bar("regimes.csv", () => regimeCsv(report)));
 }

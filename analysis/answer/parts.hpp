@@ -1,0 +1,31 @@
+#pragma once
+// Private to this room: the parts of a policy are its order, retention, tier, prefetch, preemption
+// and layout.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/answer/arrangement.hpp"
+
+namespace analysis {
+
+/// What the keys of each part say; a part that is off, as in fcfs, says nothing.
+using Parts = std::map<std::string_view, std::string>;
+Parts parts_of(const ConfiguredCell& cell);
+
+/// The parts in which two policies differ.
+std::vector<std::string_view> differences(const Parts& a, const Parts& b);
+
+/// What turns a part on in this cell: "job_fcfs" of order.
+std::string value_of(const ConfiguredCell& cell, std::string_view part);
+
+/// The names of all parts, in the order in which sentences name them.
+std::vector<std::string_view> part_names();
+
+/// The named policy that has this part alone, with this value; empty if there is none.
+std::string policy_of_part(std::string_view part, std::string_view value);
+
+inline const ConfiguredCell& cell_of(const PolicyCells& policy) { return *policy.repeats.front(); }
+
+}  // namespace analysis
