@@ -45,6 +45,7 @@ struct Claim {
   std::string experiment;   // the file of sweeps/experiments that runs the cells; may be empty
   bool pooled = false;      // compute the metric over all matching cells of a repeat together
   std::size_t repeats = 3;  // needed for a verdict; 1 if arrivals do not affect the number
+  std::string own_numbers;  // where the source's own numbers contradict what it says, if they do
   CellFilter assumed;       // cells with a cost model that takes the claimed quantity as input
   std::vector<ClaimPoint> points;
 };
@@ -58,6 +59,7 @@ enum class Verdict : std::uint8_t {
   not_reproduced,  // it lies outside
   undecided,       // it crosses a limit, or there are too few repeats or no cells
   assumed,         // the number follows from an input of the model
+  refuted,         // the source's own number lies outside, in a claim with own_numbers
 };
 std::string_view verdict_name(Verdict verdict);
 
@@ -91,8 +93,8 @@ std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
                                    std::span<const ConfiguredCell> cells, const LoadTable& load,
                                    const Factors& factors = {});
 
-/// The verdict over all rows of a claim and kind: not reproduced if one is, else undecided if one
-/// is, else assumed if one is, else reproduced.
+/// The verdict over all rows of a claim and kind: refuted if one is, else not reproduced if one is,
+/// else undecided if one is, else assumed if one is, else reproduced.
 Verdict overall(std::span<const ClaimRow> rows);
 /// The same over the directions; empty if no row has one.
 std::optional<Verdict> overall_direction(std::span<const ClaimRow> rows);

@@ -181,6 +181,25 @@ std::optional<Verdict> direction_of(const ClaimRow& row) {
   return (low > 1) == (side > 0) ? Verdict::reproduced : Verdict::not_reproduced;
 }
 
+/// Whether the source's own number lies outside what it says, by more than a tie.
+bool contradicts_itself(const Claim& claim, const ClaimPoint& point) {
+  constexpr double kEqual = 0.01;
+  return !claim.own_numbers.empty() &&
+         (point.published < point.low - kEqual * std::abs(point.low) ||
+          point.published > point.high + kEqual * std::abs(point.high));
+}
+
+/// Whatever our number is, which is told behind the reason.
+void refute(ClaimRow& row) {
+  const std::string published = four_digits(row.point->published);
+  const std::string ours =
+      std::isnan(row.ours.value) ? "" : "; ours is " + std::string(verdict_name(row.verdict));
+  row.reason = "the source's own " + published + " (" + row.claim->own_numbers + ") is " +
+               limit_text(*row.point, row.point->published) + ours;
+  row.verdict = Verdict::refuted;
+  row.direction.reset();
+}
+
 /// A row, and whether it has no figure because there are no cells, not because of their contents.
 struct Judged {
   ClaimRow row;
@@ -214,6 +233,7 @@ Judged judge(const Claim& claim, const ClaimPoint& point, const FiguresKind& kin
     row.reason = why.what();
   }
   row.direction = direction_of(row);
+  if (contradicts_itself(claim, point)) refute(row);
   return judged;
 }
 
@@ -244,7 +264,8 @@ std::map<FiguresKind, Cells> by_kind(std::span<const ConfiguredCell> cells,
 }
 
 Verdict together(const std::vector<Verdict>& verdicts) {
-  for (const Verdict decisive : {Verdict::not_reproduced, Verdict::undecided, Verdict::assumed})
+  for (const Verdict decisive :
+       {Verdict::refuted, Verdict::not_reproduced, Verdict::undecided, Verdict::assumed})
     if (std::ranges::find(verdicts, decisive) != verdicts.end()) return decisive;
   return Verdict::reproduced;
 }
@@ -289,7 +310,8 @@ std::string place_of(const ClaimRow& row) {
 }
 
 std::string_view verdict_name(Verdict verdict) {
-  constexpr std::string_view kNames[] = {"reproduced", "not reproduced", "undecided", "assumed"};
+  constexpr std::string_view kNames[] = {"reproduced", "not reproduced", "undecided", "assumed",
+                                         "refuted"};
   return kNames[static_cast<std::size_t>(verdict)];
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -10,9 +11,9 @@ namespace analysis {
 namespace {
 
 constexpr std::string_view kAt = "at.";
-const std::vector<std::string> kWords = {"says",   "source",    "metric",   "experiment",
-                                         "pooled", "cells",     "repeats",  "low",
-                                         "high",   "tolerance", "published"};
+const std::vector<std::string> kWords = {"says",   "source",    "metric",    "experiment",
+                                         "pooled", "cells",     "repeats",   "low",
+                                         "high",   "tolerance", "published", "own_numbers"};
 const std::vector<std::string> kFilters = {"where.", "value.", "base.", "assumed."};
 
 /// The settings of a claim, or those of one of its points.
@@ -152,6 +153,11 @@ double published_for(const CellFilter& cells, const std::string& metric,
   return sweep::kNotObserved;
 }
 
+bool same_entry(const CellFilter& a, const CellFilter& b) {
+  return std::ranges::all_of(std::array{"gpu", "policy", "dram_gib", "jps"},
+                             [&](const char* key) { return only(a, key) == only(b, key); });
+}
+
 void set_limits(ClaimPoint& point, const DraftClaim& claim, const Draft& own) {
   const auto low = number(own, claim.common, "low"), high = number(own, claim.common, "high"),
              tolerance = number(own, claim.common, "tolerance");
@@ -191,7 +197,11 @@ ClaimPoint finished_point(const DraftClaim& claim, const std::string& name, cons
     point.published = *stated;
   } else {
     point.published = published_for(point.cells, metric, published);
-    if (point.is_ratio) point.published /= published_for(point.base, metric, published);
+    // Two sides that the table does not tell apart have no published ratio.
+    if (point.is_ratio)
+      point.published = same_entry(point.cells, point.base)
+                            ? sweep::kNotObserved
+                            : point.published / published_for(point.base, metric, published);
   }
   set_limits(point, claim, own);
   return point;
@@ -212,6 +222,7 @@ Claim finished(const DraftClaim& draft, std::span<const Published> published) {
   claim.experiment = text(draft, "experiment", false);
   claim.pooled = word<bool>(draft.common, "pooled", "true or false").value_or(false);
   claim.repeats = count(draft.common, "repeats", 3);
+  claim.own_numbers = text(draft, "own_numbers", false);
   claim.assumed = draft.common.assumed;
   for (const auto& [name, own] : draft.points)
     claim.points.push_back(finished_point(draft, name, own, claim.metric, published));

@@ -100,7 +100,7 @@ Grid grid_for_programs(const ClaimReport& report) {
 }
 
 Colored in_color(Verdict verdict) {
-  constexpr Color kColors[] = {Color::good, Color::bad, Color::unsure, Color::unsure};
+  constexpr Color kColors[] = {Color::good, Color::bad, Color::unsure, Color::unsure, Color::bad};
   return {kColors[static_cast<std::size_t>(verdict)], verdict_name(verdict)};
 }
 
@@ -127,7 +127,8 @@ void print_words(const Rows& of_kind, const std::string& kind, const Rows& witho
     const Verdict verdict = overall(rows);
     ++counts[verdict];
     out << bullet << terminal_text(claim.id) << ' ' << in_color(verdict);
-    if (const auto direction = overall_direction(rows); direction && *direction != verdict)
+    if (const auto direction = overall_direction(rows);
+        direction && *direction != verdict && verdict != Verdict::refuted)
       out << " (direction " << verdict_name(*direction) << ')';
     out << ": " << terminal_text(claim.says) << " (" << terminal_text(claim.source) << "; "
         << terminal_text(claim.metric) << ")\n";

@@ -54,6 +54,35 @@ TEST_CASE("a claim is not reproduced when its interval lies outside", "[claims]"
   }
 }
 
+TEST_CASE("a claim is refuted where its source's own number contradicts it, whatever ours is",
+          "[claims]") {
+  const auto judged = [](const std::string& published, const std::string& more) {
+    Court court(kRatio + published + more);
+    court.add("fcfs", {349, 350, 351});
+    court.add("continuum", {100, 100, 100});
+    return court.row();
+  };
+  const std::string own = "own_numbers = \"table 2\"\n";
+  const ClaimRow refuted = judged("published = 2.5\n", own);
+  CHECK(refuted.verdict == Verdict::refuted);
+  CHECK(refuted.reason == "the source's own 2.500 (table 2) is below 3; ours is reproduced");
+  CHECK_FALSE(refuted.direction.has_value());
+  CHECK(overall(std::vector<ClaimRow>{refuted, judged("", "")}) == Verdict::refuted);
+  CHECK(judged("published = 2.98\n", own).verdict == Verdict::reproduced);  // a tie with the limit
+  CHECK(judged("published = 2.5\n", "").verdict == Verdict::reproduced);
+}
+
+TEST_CASE("sides that a published table does not tell apart have no published ratio", "[claims]") {
+  analysis::Published table;
+  table.metric = "jct_wall_mean_s";
+  table.entries = {{"h100-80gb", "fcfs", 3, 100}};
+  const std::string text =
+      "[LINK]\nsays = \"a\"\nsource = \"b\"\nmetric = \"jct_wall_mean_s\"\nhigh = 0.5\n"
+      "where = { gpu = \"h100-80gb\", policy = \"fcfs\", jps = 3 }\n"
+      "value.\"sim.link\" = \"infinite\"\nbase.\"sim.link\" = \"card\"\n";
+  CHECK(std::isnan(claims_of(text, {table}).front().points.front().published));
+}
+
 TEST_CASE("a ratio's direction is judged apart from its size", "[claims]") {
   const auto judged = [](double fcfs, double spread) {
     Court court(kRatio);
