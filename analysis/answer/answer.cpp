@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <sstream>
 
 #include "analysis/answer/explanation.hpp"
 #include "analysis/answer/mechanisms.hpp"
@@ -72,21 +71,6 @@ void add_lines(std::vector<AnswerLine>& lines, Span regimes, const PlaceNames& n
     lines.push_back(
         {name_of(regimes[from], names), outcome_text(regimes.subspan(from, to - from))});
   }
-}
-
-/// The words of a label: "gpu=h100-80gb", "policy=pin".
-Texts words_of(const std::string& label) {
-  std::istringstream stream(label);
-  return {std::istream_iterator<std::string>(stream), {}};
-}
-
-/// The words of a label that are, or are not, among these.
-std::string words_in(const std::string& label, const Texts& those, bool are_in) {
-  std::string text;
-  for (const std::string& word : words_of(label))
-    if ((std::ranges::find(those, word) != those.end()) == are_in)
-      text += (text.empty() ? "" : " ") + word;
-  return text;
 }
 
 /// What is within 1 % of the first.
@@ -198,30 +182,6 @@ Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contra
   return {answer_heading(regimes), contrast_lines(contrasts, results),
           answer_lines(regimes),   lines_of(published_otherwise(rows, regimes, published)),
           explain(rows, regimes),  idle_mechanisms(rows)};
-}
-
-std::string coverage_text(std::size_t planned, const std::vector<std::string>& missing) {
-  constexpr std::size_t kMostNamed = 4;
-  std::string text = std::to_string(planned - missing.size()) + " of " + std::to_string(planned) +
-                     " cells have a result";
-  if (missing.empty()) return text;
-  Texts common = missing.size() > 1 ? words_of(missing.front()) : Texts{};
-  for (const std::string& label : missing) {
-    const Texts own = words_of(label);
-    std::erase_if(
-        common, [&](const std::string& word) { return std::ranges::find(own, word) == own.end(); });
-  }
-  text += "; missing";
-  if (!common.empty()) text += " with " + words_in(missing.front(), common, true);
-  Texts named;
-  for (const std::string& label : missing) {
-    if (named.size() == kMostNamed) break;
-    named.push_back(words_in(label, common, false));
-    if (named.back().empty()) named.back() = "repeat=0";
-  }
-  const std::size_t more = missing.size() - named.size();
-  if (more > 0) named.push_back(std::to_string(more) + " more");
-  return text + ": " + listed(named);
 }
 
 std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run) {

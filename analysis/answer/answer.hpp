@@ -76,9 +76,10 @@ Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contra
                  std::span<const Published> published = {});
 
 /// "30 of 32 cells have a result; missing with gpu=h100-80gb: policy=pin jps=3 and policy=pin
-/// jps=6", from the labels of the cells without a result: what all have in common comes first, and
-/// of many the first are named.
-std::string coverage_text(std::size_t planned, const std::vector<std::string>& missing);
+/// jps=6", from the labels of all cells and of those without a result. A value of an axis without
+/// any result stands for its cells: "missing: all of h200-141gb". What the others have in common
+/// comes first, and of many the first are named.
+std::string coverage_text(std::span<const std::string> planned, std::vector<std::string> missing);
 
 /// The commands that run what would tell why the best policies are fast, from the command that ran
 /// the sweep: those of missing_ablations() of explanation.hpp.

@@ -44,8 +44,8 @@ void add_regime(JsonLine& json, const Regime& regime) {
   add_texts(json.key("tied"), regime.tied);
   add_texts(json.key("undecided"), names_of(regime.undecided));
   add_texts(json.key("next"), names_of(regime.next));
-  add_brief(json.key("value"), regime.value.value);
-  add_brief(json.key("margin"), ratio.value - 1);
+  add_exact(json.key("value"), regime.value.value);
+  add_exact(json.key("margin"), ratio.value - 1);
   json.key("margin_interval");
   add_interval(json, {ratio.interval.low - 1, ratio.interval.high - 1});
   json.key("repeats").integer(static_cast<std::int64_t>(regime.repeats)).close('}');
@@ -57,7 +57,7 @@ void add_effect(JsonLine& json, const Effect& effect) {
   json.key("part").text(effect.part).key("value").text(effect.value);
   json.key("beside").text(effect.beside).key("without").text(effect.without);
   json.key("with_part").text(effect.with);
-  add_brief(json.key("ratio"), effect.ratio.value);
+  add_exact(json.key("ratio"), effect.ratio.value);
   json.key("interval");
   add_interval(json, effect.ratio.interval);
   json.key("repeats").integer(static_cast<std::int64_t>(effect.ratio.repeats)).close('}');
@@ -74,12 +74,12 @@ void add_claim(JsonLine& json, const ClaimRow& row) {
       .text(row.direction ? verdict_name(*row.direction) : "")
       .key("reason")
       .text(row.reason);
-  add_brief(json.key("ours"), row.ours.value);
+  add_exact(json.key("ours"), row.ours.value);
   json.key("interval");
   add_interval(json, row.ours.interval);
-  add_brief(json.key("published"), row.point->published);
-  add_brief(json.key("low"), row.point->low);
-  add_brief(json.key("high"), row.point->high);
+  add_exact(json.key("published"), row.point->published);
+  add_exact(json.key("low"), row.point->low);
+  add_exact(json.key("high"), row.point->high);
   json.key("repeats").integer(static_cast<std::int64_t>(row.ours.repeats)).close('}');
 }
 
@@ -119,6 +119,10 @@ void add_list(JsonLine& json, std::string_view key, const Items& items, Add add)
 
 }  // namespace
 
+JsonLine& add_exact(JsonLine& json, double value) {
+  return std::isfinite(value) ? json.number(value) : json.null();
+}
+
 JsonLine& add_brief(JsonLine& json, double value) {
   if (!std::isfinite(value)) return json.null();
   char text[32];
@@ -134,7 +138,7 @@ void add_interval(JsonLine& json, const Interval& interval) {
     json.null();
     return;
   }
-  add_brief(add_brief(json.open('['), interval.low), interval.high).close(']');
+  add_exact(add_exact(json.open('['), interval.low), interval.high).close(']');
 }
 
 void add_texts(JsonLine& json, std::span<const std::string> texts) {
@@ -155,9 +159,10 @@ std::string report_json(const Report& report, const std::string& program) {
   add_list(json, "why", report.answer.why, add_line);
   add_texts(json.key("idle"), report.answer.idle);
   add_texts(json.key("commands"), report.commands);
-  std::vector<std::string> missing;
+  std::vector<std::string> planned, missing;
+  for (const ConfiguredCell& cell : report.cells) planned.push_back(cell.record->label);
   for (const MissingCell& cell : report.missing) missing.push_back(cell.label);
-  json.key("coverage").text(coverage_text(report.cells.size(), missing));
+  json.key("coverage").text(coverage_text(planned, missing));
   json.key("goals").text(report.goals.text());
   add_list(json, "panels", report.panels, add_panel);
   add_list(json, "regimes", report.regimes, add_regime);

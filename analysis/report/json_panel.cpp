@@ -14,13 +14,13 @@ void add_figures(JsonLine& json, const ReportGroup& group) {
     const Rated& figure = group.figures.find(metric)->second;
     if (std::isnan(figure.mean.value)) continue;
     json.key(metric).open('{').key("unit").text(figure.unit);
-    add_brief(json.key("mean"), figure.mean.value);
+    add_exact(json.key("mean"), figure.mean.value);
     json.key("interval");
     add_interval(json, figure.mean.interval);
-    add_brief(json.key("ratio"), figure.over_fcfs.value);
+    add_exact(json.key("ratio"), figure.over_fcfs.value);
     json.key("ratio_interval");
     add_interval(json, figure.over_fcfs.interval);
-    add_brief(json.key("published"), figure.published);
+    add_exact(json.key("published"), figure.published);
     json.key("standing").text(figure.standing).close('}');
   }
   json.close('}');
@@ -28,9 +28,9 @@ void add_figures(JsonLine& json, const ReportGroup& group) {
 
 void add_fit(JsonLine& json, const LineFit& fit) {
   json.key("fit").open('{');
-  add_brief(json.key("slope_us"), fit.slope * 1e6);
-  add_brief(json.key("intercept_ms"), fit.intercept * 1e3);
-  add_brief(json.key("r2"), fit.r_squared);
+  add_exact(json.key("slope_us"), fit.slope * 1e6);
+  add_exact(json.key("intercept_ms"), fit.intercept * 1e3);
+  add_exact(json.key("r2"), fit.r_squared);
   json.key("n").integer(static_cast<std::int64_t>(fit.n)).close('}');
 }
 
@@ -123,7 +123,7 @@ void add_mean(JsonLine& json, const ReportGroup& group, Of of) {
     if (!std::isnan(value)) values[group.repeats[i]->record->seed] = value;
   }
   const Estimate mean = mean_of(values);
-  add_brief(json.open('['), mean.value);
+  add_exact(json.open('['), mean.value);
   add_interval(json, mean.interval);
   json.close(']');
 }

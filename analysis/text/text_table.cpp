@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ostream>
 #include <stdexcept>
+#include <string_view>
 
 #include "analysis/text/escape.hpp"
 
@@ -14,9 +15,24 @@ namespace {
 constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
 
 std::string formatted(double value, std::chars_format format, int precision) {
-  char buffer[64];
+  char buffer[400];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value, format, precision);
   return {buffer, end};
+}
+
+/// Rounds the exact value; what lies exactly between two numbers is rounded away from zero, as in
+/// analysis/web/src/shared/format.ts.
+std::string rounded(double value, int decimals) {
+  if (!std::isfinite(value)) return formatted(value, std::chars_format::fixed, decimals);
+  // Doubles this size differ from such a number within far fewer digits, if they do.
+  constexpr int kMore = 24;
+  char buffer[400];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value,
+                                          std::chars_format::fixed, decimals + kMore);
+  const std::string_view rest(end - kMore, kMore);
+  const bool is_between = rest.front() == '5' && rest.find_first_not_of('0', 1) == rest.npos;
+  return formatted(is_between ? std::nextafter(value, 2 * value) : value, std::chars_format::fixed,
+                   decimals);
 }
 
 }  // namespace
@@ -53,19 +69,20 @@ void TextTable::print(std::ostream& out) const {
   }
 }
 
-std::string two_decimals(double value) {
-  return std::isnan(value) ? "-" : formatted(value, std::chars_format::fixed, 2);
-}
+std::string two_decimals(double value) { return std::isnan(value) ? "-" : rounded(value, 2); }
 
 std::string four_digits(double value) {
   if (std::isnan(value)) return "-";
-  if (std::trunc(value) == value && std::abs(value) < kExactIntegers) {
-    return formatted(value, std::chars_format::fixed, 0);
-  }
+  if (std::trunc(value) == value && std::abs(value) < kExactIntegers) return rounded(value, 0);
   const double size = std::abs(value);
   if (size < 1e-4 || size >= 1e9) return formatted(value, std::chars_format::scientific, 3);
-  const int before_point = static_cast<int>(std::floor(std::log10(size))) + 1;
-  return formatted(value, std::chars_format::fixed, std::max(0, 4 - before_point));
+  const auto before_point = [](double of) {
+    return static_cast<int>(std::floor(std::log10(of))) + 1;
+  };
+  const int decimals = std::max(0, 4 - before_point(size));
+  // 9.9996 becomes 10.00.
+  const double shown = std::abs(std::stod(rounded(value, decimals)));
+  return rounded(value, std::max(0, 4 - before_point(shown)));
 }
 
 }  // namespace analysis

@@ -27,7 +27,8 @@ class TextTable {
   std::vector<Column> columns_;
 };
 
-/// A number with four significant digits; whole numbers have all digits; "-" for NaN.
+/// A number with four significant digits, or all before its point; whole numbers have all digits;
+/// "-" for NaN.
 std::string four_digits(double value);
 /// "-" for NaN.
 std::string two_decimals(double value);

@@ -12,10 +12,12 @@ namespace {
 
 /// How many of the cells have a result, and which have none.
 std::string coverage(const std::vector<analysis::ConfiguredCell>& cells) {
-  std::vector<std::string> missing;
-  for (const analysis::ConfiguredCell& cell : cells)
+  std::vector<std::string> planned, missing;
+  for (const analysis::ConfiguredCell& cell : cells) {
+    planned.push_back(cell.record->label);
     if (cell.record->status != sweep::CellStatus::ok) missing.push_back(cell.record->label);
-  return analysis::terminal_text(analysis::coverage_text(cells.size(), missing));
+  }
+  return analysis::terminal_text(analysis::coverage_text(planned, missing));
 }
 
 }  // namespace

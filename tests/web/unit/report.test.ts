@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 import { verdicts } from "@/report/claims";
 import { highestTurn, withDram } from "@/report/compare";
 import {
@@ -12,7 +14,7 @@ import { axisTip, brief, sourced, table } from "@/report/parts";
 import { highestRate, onFront } from "@/report/service";
 import { Store } from "@/report/state";
 import { outline } from "@/report/steps";
-import { even, percent } from "@/shared/format";
+import { even, num, percent } from "@/shared/format";
 import { policyLook } from "@/shared/policy_looks";
 
 const sizes = () => ({ histogram: [], fit: { slope_us: null, intercept_ms: null, r2: null, n: 0 } });
@@ -228,6 +230,16 @@ it("turns add up, and what was not observed stays a gap", () => {
 it("verdicts are counted, most first", () => {
   const rows = ["undecided", "reproduced", "undecided"].map((verdict) => ({ verdict }) as ClaimRow);
   expect(verdicts(rows)).toBe("2 undecided, 1 reproduced");
+});
+
+it("numbers are rounded as the program's tables round them", () => {
+  const lines = readFileSync(new URL("./rounding.txt", import.meta.url), "utf8").trim().split("\n");
+  expect(lines.length).toBeGreaterThanOrEqual(10);
+  for (const [value = "", shown] of lines.map((line) => line.split(" "))) {
+    expect(even(Number(value)).replace(",", ""), value).toBe(shown);
+    expect(Number(num(Number(value)).replace(",", "")), value).toBe(Number(shown));
+  }
+  expect([1234567, 43.1, 10, 1500.5].map((value) => num(value))).toEqual(["1,234,567", "43.1", "10", "1,501"]);
 });
 
 it("numbers of a column line up, and margins have a decimal", () => {

@@ -1,26 +1,22 @@
-const formats = new Map<number, Intl.NumberFormat>(); // making one takes a hundred times as long as using it
+const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 
-function formatOf(digits: number): Intl.NumberFormat {
-  const known = formats.get(digits);
-  if (known !== undefined) return known;
-  const made = new Intl.NumberFormat("en-US", digits === 0 ? {} : { maximumSignificantDigits: digits });
-  formats.set(digits, made);
-  return made;
-}
-
-/** A number with `digits` significant digits and thousands separators; "–" if it was not observed. */
-export function num(value: number | null | undefined, digits = 4): string {
-  if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return formatOf(0).format(value);
-  return formatOf(digits).format(value);
-}
-
-/** Like num(), but keeps trailing zeros, so that a column of numbers lines up. */
+/**
+ * A number with `digits` significant digits, or all before its point, and thousands separators; "–" if it was not
+ * observed. The exact value is rounded once, away from zero between two numbers, as in the program's tables.
+ */
 export function even(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  const rounded = Number(value.toPrecision(digits));
-  const decimals = rounded === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(rounded))));
-  return rounded.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "-∞";
+  const rounded = Math.abs(Number(value.toPrecision(digits)));
+  if (rounded !== 0 && (rounded < 1e-4 || rounded >= 1e15)) return value.toExponential(digits - 1);
+  const decimals = rounded === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(rounded)));
+  const [whole = "", fraction] = Math.abs(value).toFixed(decimals).split(".");
+  return (value < 0 ? "-" : "") + grouped(whole) + (fraction ? `.${fraction}` : "");
+}
+
+/** Like even(), without trailing zeros behind the point. */
+export function num(value: number | null | undefined, digits = 4): string {
+  return even(value, digits).replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "");
 }
 
 /** A fraction as per cent with one decimal, two below 0.1 %. */
