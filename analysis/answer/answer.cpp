@@ -39,17 +39,29 @@ bool same_outcome(const Regime& a, const Regime& b) {
 
 using Span = std::span<const Regime>;
 
+/// How a figure over the best one is said.
+struct Words {
+  std::string one, several, unit;  // "takes", "take", " times as long"
+};
+
+Words words_for(std::string_view figure) {
+  if (figure.ends_with("_s") && direction_of(figure) == Direction::lower)
+    return {" takes ", " take ", " times as long"};
+  return {" has ", " have ", " times as much"};
+}
+
 /// A policy over the winner: "4.00 to 4.02 times as long (3.90 .. 4.10)".
-std::string with_ratios(Span regimes, const std::string& name, Others Regime::*group) {
+std::string with_ratios(Span regimes, const std::string& name, Others Regime::*group,
+                        const Words& words) {
   std::vector<Ratio> ratios;
   for (const Regime& each : regimes)
     for (const Regime::Other& other : each.*group)
       if (other.name == name) ratios.push_back(other.over_winner);
-  return ratios_text(ratios, " times as long");
+  return ratios_text(ratios, words.unit);
 }
 
 /// Regimes of one place with the same outcome.
-std::string outcome_text(Span regimes) {
+std::string outcome_text(Span regimes, const Words& words) {
   const Regime& first = regimes.front();
   Texts rates;
   for (const Regime& each : regimes) rates.push_back(each.jps);
@@ -57,19 +69,20 @@ std::string outcome_text(Span regimes) {
   text += (text.empty() ? "" : " ") + listed(winners_of(first));
   text += !first.undecided.empty() ? " may be best" : first.tied.empty() ? " is best" : " tie";
   for (const std::string& name : sorted_names(first.undecided))
-    text += "; " + name + " is undecided, " + with_ratios(regimes, name, &Regime::undecided);
+    text += "; " + name + " is undecided, " + with_ratios(regimes, name, &Regime::undecided, words);
   if (first.next.empty()) return text;
   return text + "; " + listed(sorted_names(first.next)) +
-         (first.next.size() > 1 ? " take " : " takes ") +
-         with_ratios(regimes, first.next.front().name, &Regime::next);
+         (first.next.size() > 1 ? words.several : words.one) +
+         with_ratios(regimes, first.next.front().name, &Regime::next, words);
 }
 
 /// A line for each run of rates with the same outcome.
-void add_lines(std::vector<AnswerLine>& lines, Span regimes, const PlaceNames& names) {
+void add_lines(std::vector<AnswerLine>& lines, Span regimes, const PlaceNames& names,
+               const Words& words) {
   for (std::size_t from = 0, to = 0; from < regimes.size(); from = to) {
     while (to < regimes.size() && same_outcome(regimes[from], regimes[to])) ++to;
     lines.push_back(
-        {name_of(regimes[from], names), outcome_text(regimes.subspan(from, to - from))});
+        {name_of(regimes[from], names), outcome_text(regimes.subspan(from, to - from), words)});
   }
 }
 
@@ -142,7 +155,7 @@ std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view f
   return regimes;
 }
 
-std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes) {
+std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes, std::string_view figure) {
   PlaceNames names;
   std::vector<std::pair<const Regime*, std::vector<Regime>>> lines;
   for (const Regime& each : regimes) {
@@ -154,7 +167,7 @@ std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes) {
     line->second.push_back(each);
   }
   std::vector<AnswerLine> all;
-  for (const auto& [first, own] : lines) add_lines(all, own, names);
+  for (const auto& [first, own] : lines) add_lines(all, own, names, words_for(figure));
   return all;
 }
 

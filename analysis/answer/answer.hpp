@@ -85,7 +85,10 @@ std::string coverage_text(std::span<const std::string> planned, std::vector<std:
 /// the sweep: those of missing_ablations() of explanation.hpp.
 std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run);
 
-std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes);
+/// Of any figure that has a best: "takes 1.20 times as long" of times, "has 0.80 times as much" of
+/// others.
+std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes,
+                                     std::string_view figure = kAnswerFigure);
 std::string answer_heading(std::span<const Regime> regimes);
 
 }  // namespace analysis

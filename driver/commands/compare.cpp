@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "analysis/answer/answer.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
@@ -67,10 +68,22 @@ void compare_two(sweep::ArchiveReader& a, const Options& options) {
   print(compare_archives(first, second, question_of(options, first)), options);
 }
 
+/// Which policy is best where, as `table` and `report` decide it.
+void print_best(const std::vector<ConfiguredCell>& cells, const std::string& metric,
+                const Options& options) {
+  if (grid_format(options) == analysis::GridFormat::csv) return;
+  const auto rows = analysis::arrange(analysis::with_results(cells));
+  for (const auto& line : analysis::answer_lines(analysis::regimes_of(rows, metric), metric))
+    std::cout << analysis::terminal_text(line.text()) << '\n';
+}
+
 void compare_one(sweep::ArchiveReader& archive, const Options& options) {
   const auto cells = selected_cells(archive.cells(), options);
   const analysis::CompareQuestion question = question_of(options, cells);
-  if (!options.control) return print(compare_within(cells, question), options);
+  if (!options.control) {
+    print(compare_within(cells, question), options);
+    return print_best(cells, question.metric, options);
+  }
   if (std::ranges::any_of(cells, [](const auto& cell) { return cell.record->backend == "sim"; }))
     throw UsageError("--control is for measured cells; " + options.arguments[0] +
                      " holds cells of sim");

@@ -76,6 +76,14 @@ TEST_CASE("jobs that do not arrive at a rate have none in the sentence") {
         std::vector<std::string>{"h100-80gb: fcfs is best; continuum takes 2.00 times as long"});
 }
 
+TEST_CASE("a figure of which more is better says how much of it the next policy has") {
+  const std::vector<Contender> two = {{"a", "-", {{42, 100}}}, {"b", "-", {{42, 80}}}};
+  const auto lines =
+      answer_lines(regimes_of(kH100, "1", two, Direction::higher), "output_tok_per_s");
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].says == "at 1 job/s a is best; b has 0.80 times as much");
+}
+
 TEST_CASE("where figures are of several kinds each line says of which") {
   const std::vector<Contender> two = {{"a", "-", {{42, 1}}}, {"b", "-", {{42, 2}}}};
   std::vector<Regime> both = regimes_of(kH100, "1", two, Direction::lower);
