@@ -403,7 +403,7 @@ in_browser("every chart has its data as CSV", async () => {
     if (id !== "missing") assert.ok(names.includes("repeats"), `${id} says over how many repeats`);
   }
   const gap = (await csvOf(page, "#one-gap")).map((line) => line.split(",")[1]);
-  for (const what of ["KV in VRAM", "tool", "decode", "pinned"]) assert.ok(gap.includes(what), `one gap has ${what}`);
+  for (const what of ["KV on the GPU", "tool", "decode", "pinned"]) assert.ok(gap.includes(what), `one gap has ${what}`);
   await page.close();
 });
 

@@ -208,9 +208,9 @@ describe("one gap", () => {
   it("is a table of what was where from when to when, stages and pins included", () => {
     const rows = gapRows([story]);
     expect(rows.slice(0, 2)).toEqual([
-      { policy: "p", what: "KV in VRAM", from: 0, to: 1, tokens: 64 }, { policy: "p", what: "KV in VRAM", from: 1, to: 4, tokens: 0 },
+      { policy: "p", what: "KV on the GPU", from: 0, to: 1, tokens: 64 }, { policy: "p", what: "KV on the GPU", from: 1, to: 4, tokens: 0 },
     ]);
-    expect(rows.map((row) => row.what)).toEqual(["KV in VRAM", "KV in VRAM", "tool", "load and prefill", "decode", "pinned"]);
+    expect(rows.map((row) => row.what)).toEqual(["KV on the GPU", "KV on the GPU", "tool", "load and prefill", "decode", "pinned"]);
   });
 });
 

@@ -47,7 +47,7 @@ export interface Sizes {
 }
 
 /**
- * Turns of this index, their mean and 95th percentile [s], prompt tokens found in VRAM and DRAM,
+ * Turns of this index, their mean and 95th percentile [s], prompt tokens hit on the GPU and in host memory,
  * again and newly computed.
  */
 export type Turn = [number, Maybe, Maybe, Maybe, Maybe, Maybe, Maybe];

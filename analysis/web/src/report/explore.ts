@@ -124,9 +124,15 @@ export function exploreChart(store: Store): Drawing {
   return {
     option: {
       grid: grids,
-      title: facets.map((each, i) => ({ text: each === "" ? "" : `${facet} ${each}`, left: grids[i]?.left, top: (grids[i]?.top ?? 0) - 30, textStyle: { fontSize: 12 } })),
+      title: facets.map((each, i) => ({
+        text: each === "" ? "" : `${facet} ${each}`, left: grids[i]?.left, top: (grids[i]?.top ?? 0) - 30,
+        textStyle: { fontSize: 12 },
+      })),
       xAxis: facets.map((_, i) => ({ type: "category", data: xs, gridIndex: i, name: x, nameLocation: "middle", nameGap: 26 })),
-      yAxis: facets.map((_, i) => ({ type: "value", gridIndex: i, min: 0, max: top === 0 ? 1 : null, axisLabel: { formatter: brief }, name: i % row === 0 ? `${metric}${unit ? ` [${unit}]` : ""}` : "", nameLocation: "middle", nameGap: 46 })),
+      yAxis: facets.map((_, i) => ({
+        type: "value", gridIndex: i, min: 0, max: top === 0 ? 1 : null, axisLabel: { formatter: brief },
+        name: i % row === 0 ? `${metric}${unit ? ` [${unit}]` : ""}` : "", nameLocation: "middle", nameGap: 46,
+      })),
       tooltip: axisTip((at) => `${x} ${at}`, (value) => num(value)),
       series: facets.flatMap((panel, i) => names.map((name, at) => {
         const look = lookOf(store, series, name, at);

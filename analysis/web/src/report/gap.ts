@@ -67,7 +67,8 @@ function colors(): Record<string, string> {
   return { tool, queue, "load and prefill": prefill, decode, pinned };
 }
 
-const levelName = (memory: "VRAM" | "DRAM") => `KV in ${memory}`;
+type Memory = "on the GPU" | "in host memory";
+const levelName = (memory: Memory) => `KV ${memory}`;
 
 /** Tokens in one memory as a step line until the end of the next turn. */
 function stepLine(story: Story, line: [number, number][]): [number, number][] {
@@ -82,11 +83,11 @@ function levelSeries(story: Story, at: number): object[] {
   const line = { type: "line", step: "end", xAxisIndex: at, yAxisIndex: at, symbol: "none" };
   return [
     {
-      ...line, name: levelName("VRAM"), color: vram, lineStyle: { width: 1.6 },
+      ...line, name: levelName("on the GPU"), color: vram, lineStyle: { width: 1.6 },
       areaStyle: { opacity: FILL }, data: stepLine(story, story.gpu),
     },
     {
-      ...line, name: levelName("DRAM"), color: dram, lineStyle: { width: 2, type: [5, 4] },
+      ...line, name: levelName("in host memory"), color: dram, lineStyle: { width: 2, type: [5, 4] },
       data: stepLine(story, story.host),
     },
   ];
@@ -137,8 +138,8 @@ function tipOf(story: Story): string {
   return [
     `<b>${escapeHtml(story.variant)}</b>`,
     row("left behind", `${num(story.context)} tokens`),
-    row("found in VRAM", `${num(story.found_gpu)} tokens`),
-    row("found in DRAM", `${num(story.found_host)} tokens`),
+    row("hits on the GPU", `${num(story.found_gpu)} tokens`),
+    row("hits in host memory", `${num(story.found_host)} tokens`),
     row("computed", `${num(story.computed)} tokens`),
     row("tool took", seconds(story.return - story.finish)),
     row("in queue", after(story.admit)),
@@ -160,13 +161,13 @@ interface CsvRow {
 export function gapRows(stories: Story[]): CsvRow[] {
   return stories.flatMap((story) => {
     const policy = story.variant;
-    const level = (memory: "VRAM" | "DRAM", line: [number, number][]) =>
+    const level = (memory: Memory, line: [number, number][]) =>
       line.map(([at, tokens], i) => ({
         policy, what: levelName(memory), from: since(story, at), tokens,
         to: i + 1 < line.length ? since(story, line[i + 1]?.[0] ?? 0) : endOf(story),
       }));
     const spans = spansOf(story).map((span) => ({ policy, ...span, tokens: null }));
-    return [...level("VRAM", story.gpu), ...level("DRAM", story.host), ...spans];
+    return [...level("on the GPU", story.gpu), ...level("in host memory", story.host), ...spans];
   });
 }
 
@@ -186,8 +187,8 @@ function gapCsv(store: Store, gap: Gap, stories: Story[]): CsvColumn[] {
 export function gapKeys(): Key[] {
   const { vram, dram } = meanings();
   return [
-    { name: levelName("VRAM"), color: vram, fill: FILL },
-    { name: levelName("DRAM"), color: dram, dash: [5, 4] },
+    { name: levelName("on the GPU"), color: vram, fill: FILL },
+    { name: levelName("in host memory"), color: dram, dash: [5, 4] },
     ...Object.entries(colors()).map(([name, color]) => ({ name, color })),
   ];
 }

@@ -120,6 +120,12 @@ function rateSeries(store: Store, variant: string, own: RatePoint[]): object[] {
   ];
 }
 
+/** The next larger of 1, 2 and 5 times a power of ten. */
+export function niceAbove(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-6)));
+  return power * ([1, 2, 5, 10].find((each) => each * power >= value) ?? 10);
+}
+
 /** The next smaller of 1, 2 and 5 times a power of ten. */
 export function niceBelow(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-6)));
@@ -138,7 +144,7 @@ export function jctOverRateChart(store: Store): Drawing {
     option: frame({
       xAxis: { ...xAxis("arrival rate"), type: "category", data: store.panel.rates.map(rateText) },
       yAxis: yAxis("mean job completion time [s]", {
-        ...LOG, min: (v: { min: number }) => niceBelow(v.min),
+        ...LOG, min: (v: { min: number }) => niceBelow(v.min), max: (v: { max: number }) => niceAbove(v.max),
       }),
       tooltip: axisTip((at) => at, seconds),
       series: variants.flatMap((variant) =>
@@ -164,7 +170,7 @@ export function hitsChart(store: Store): Drawing {
   }
   const { vram, dram, again, fresh } = meanings();
   const tiers = [
-    ["found in VRAM", 3, vram], ["found in DRAM", 4, dram], ["computed again", 5, again],
+    ["hits on the GPU", 3, vram], ["hits in host memory", 4, dram], ["recomputed", 5, again],
     ["computed, new", 6, fresh],
   ] as const;
   const turns = pool.turns.map((_, i) => String(i + 1));

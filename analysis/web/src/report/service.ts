@@ -11,7 +11,7 @@ import {
   badge, bar, dataTable, interval, live, number, numbers, rowHead, safeName, section, text, texts, type Cell,
 } from "./elements";
 import { MANY_PANELS } from "./folds";
-import { niceBelow } from "./jobs";
+import { niceAbove, niceBelow } from "./jobs";
 import { LOG, column, frame, looks, nothing, sourced, table, xAxis, yAxis, type Drawing } from "./parts";
 import { dotKeys } from "./pools";
 import type { Store } from "./state";
@@ -140,6 +140,7 @@ export function frontChart(store: Store): Drawing {
     return {
       value: [x, y], name: `${group.variant} at ${rateText(group.jps)}`,
       itemStyle: is_front ? { color } : { color: "transparent", borderColor: color, borderWidth: 1.6 },
+      label: { show: true, position: "top", distance: 3, fontSize: 10, formatter: group.jps },
     };
   };
   const name = `${NAMES[latency]} p${PERCENTS[at]}`;
@@ -147,7 +148,7 @@ export function frontChart(store: Store): Drawing {
     option: frame({
       zoom: "xy",
       xAxis: xAxis("output tokens/s of a GPU", { scale: true }),
-      yAxis: yAxis(`${name} [s]`, { ...LOG, min: (v: { min: number }) => niceBelow(v.min) }),
+      yAxis: yAxis(`${name} [s]`, { ...LOG, min: (v: { min: number }) => niceBelow(v.min), max: (v: { max: number }) => niceAbove(v.max) }),
       tooltip: {
         formatter: (item: { name?: string; value?: [number, number] }) =>
           `${escapeHtml(item.name ?? "")}<br>${num(item.value?.[0])} tokens/s, ${name} ${seconds(item.value?.[1])}`,
@@ -159,7 +160,7 @@ export function frontChart(store: Store): Drawing {
         },
         ...variants.map((variant) => ({
           type: "scatter", name: variant, symbolSize: 10, color: looks(store.variants, variant).color,
-          symbol: looks(store.variants, variant).symbol,
+          symbol: looks(store.variants, variant).symbol, labelLayout: { hideOverlap: true },
           data: places.filter(({ group }) => group.variant === variant).map(dot),
         })),
       ],
@@ -169,7 +170,7 @@ export function frontChart(store: Store): Drawing {
       policy: ({ group }) => group.variant, output_tok_per_s: ({ x }) => x, latency_s: ({ y }) => y,
       front: (place) => Number(onFront(place, places)),
     }), (i) => places[i]?.group.jps ?? "", (i) => places[i]?.group.repeats ?? 0),
-    note: "A dot for each policy and rate; filled: on the front, since none shown has more throughput at less latency. " +
+    note: "A dot for each policy and rate, with its rate in jobs/s; filled: no other has both more throughput and less latency. " +
       `${store.panel.name}, ${store.panel.kind}.`,
   };
 }
@@ -189,8 +190,9 @@ export function serviceSection(store: Store): Card {
   const element = section("service", "Latency, throughput and goodput",
     h("p", { class: "small muted" },
       "Percentiles 50 / 90 / 99: of jobs (JCT) and of turns (time to the first token, time per further token, queue), " +
-      `means over the repeats. In time: the share of the turns with ${goals}; goodput: such turns by second. ` +
-      "kvsweep report --slo ttft=2,tpot=0.05 sets other objectives."),
+      `means over the repeats. In time: the share of turns with ${goals}; goodput: such turns per second ` +
+      "(kvsweep report --slo ttft=2,tpot=0.05 sets other objectives). Queue counts every wait of a turn, " +
+      "those after a preemption too, which may come after the first token: its p99 can exceed that of TTFT."),
     h("div", { class: "controls still" },
       many && gpuSelect(store, "GPU of latencies"),
       policyToggles(store)),

@@ -108,7 +108,8 @@ function stateOf(report: Report, address: string): State {
   const state: State = {
     panel: number("panel"), rate: text("rate"), metric: text("metric", METRIC),
     hidden: new Set(words.getAll("hide")), x: text("x") === "total" ? "total" : "largest",
-    turns: text("turns") === "sum" ? "sum" : "each", tail: text("tail", "jct 99"), over: text("over"), series: text("series"), facet: text("facet", "GPU"), focus: text("focus"), repeat: number("repeat"),
+    turns: text("turns") === "sum" ? "sum" : "each", tail: text("tail", "jct 99"), over: text("over"),
+    series: text("series"), facet: text("facet", "GPU"), focus: text("focus"), repeat: number("repeat"),
     left: number("left"), right: number("right", -1), less: text("less"), more: text("more"),
     at: text("at"), all_turns: words.has("all_turns"), each_fit: words.has("each_fit"),
     all_claims: words.has("all_claims"),

@@ -126,14 +126,14 @@ export function trafficChart(store: Store): Drawing {
   const [h2d, d2h, stall] = ["h2d", "d2h", "stall"].map((name) => timeLine(times, name));
   if (!times || !h2d || !d2h) return noSteps(store);
   if (!moves([...h2d, ...d2h])) {
-    return nothing(`${store.state.focus} moved no KV between host and device here. ` +
+    return nothing(`${store.state.focus} moved no KV between host memory and GPU here. ` +
       "Policies with a host tier do: choose one as policy in detail.");
   }
   const t = middles(times.end, h2d.length);
   const color = meanings();
   const stalled = "stalled [s/s], right axis";
   const shown = [
-    { name: "to the device [GB/s]", values: h2d, color: color.to_device, at: 0 },
+    { name: "to the GPU [GB/s]", values: h2d, color: color.to_device, at: 0 },
     { name: "to the host [GB/s]", values: d2h, color: color.to_host, at: 0 },
     ...(stall ? [{ name: stalled, values: stall, color: color.stall, at: 1 }] : []),
   ];
