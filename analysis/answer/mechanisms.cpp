@@ -45,6 +45,17 @@ std::string results_of(const PolicyCells& policy) {
   return text;
 }
 
+/// The latencies of all repeats: equal where two policies make the same steps, though one of them
+/// also copies KV. Empty if they were not observed.
+std::string latencies_of(const PolicyCells& policy) {
+  std::string text;
+  for (const ConfiguredCell* cell : policy.repeats)
+    for (const sweep::Figure& figure : cell->record->figures)
+      for (const char* latency : {"ttft_", "tpot_", "queue_", "jct_"})
+        if (figure.name.starts_with(latency)) text += exact_number(figure.value) + ' ';
+  return text.find(' ') + 1 < text.size() ? text : "";
+}
+
 /// What is said of policies at rates: "nothing is found in host memory under cpu_offload-16G".
 class Remarks {
  public:
@@ -120,7 +131,7 @@ std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
                       "no KV is lost before it is read again, so a policy that keeps it has "
                       "nothing to gain",
                   "", "", row.jps);
-    std::map<std::string, std::string> first_with;  // results -> policy
+    std::map<std::string, std::string> first_with, first_at;  // results, latencies -> policy
     for (const PolicyCells& each : row.policies) {
       const std::string pins = idle_pins(each);
       if (!pins.empty()) remarks.add(place, each.variant, ' ' + pins, row.jps);
@@ -129,6 +140,11 @@ std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
       const auto [twin, is_new] = first_with.emplace(results_of(each), each.variant);
       if (!is_new)
         remarks.add(place, each.variant, " and " + twin->second + " have equal results", row.jps);
+      const std::string latencies = latencies_of(each);
+      const auto [alike, is_first] = first_at.emplace(latencies, each.variant);
+      if (is_new && !is_first && !latencies.empty())
+        remarks.add(place, each.variant, " and " + alike->second + " serve every job alike",
+                    row.jps);
     }
   }
   return remarks.lines();

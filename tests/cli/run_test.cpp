@@ -17,7 +17,7 @@ TEST_CASE(
   const auto lines = lines_of(outcome.out);
   CHECK(lines.front() == "tiny: 2 cells, backend sim (modelled, virtual time)");
   CHECK_THAT(outcome.out, Contains("jct_wall"));
-  REQUIRE(lines.size() == 14);
+  REQUIRE(lines.size() == 15);
   CHECK_THAT(lines[4], StartsWith("   0  fcfs "));
   CHECK_THAT(lines[5], StartsWith("   1  continuum "));
   CHECK(lines[7] == "2 of 2 cells have a result");
@@ -27,6 +27,7 @@ TEST_CASE(
   CHECK(lines[11] ==
         "note: h100-80gb: no KV is lost before it is read again, so a policy that keeps it has "
         "nothing to gain at 3 jobs/s");
+  CHECK(lines[12] == "note: h100-80gb: continuum and fcfs serve every job alike at 3 jobs/s");
   CHECK(lines.back() == "Results: tiny.h5");
 }
 

@@ -1,5 +1,7 @@
 #include "analysis/answer/mechanisms.hpp"
 
+#include <algorithm>
+
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/support/catch.hpp"
 
@@ -91,4 +93,20 @@ TEST_CASE("the same remark on several policies is one line") {
   CHECK(idle_mechanisms(arrange(analysis::with_results(cells))) ==
         std::vector<std::string>{"h100-80gb: nothing is found in host memory under lmcache-16G and "
                                  "lmcache-128G at 1 and 3 jobs/s"});
+}
+
+TEST_CASE("policies that serve every job alike are named, though one of them copies more") {
+  ArchivedCells archive;
+  for (const char* policy : {"fcfs", "tier", "pin"}) {
+    sweep::CellRecord& cell = archive.add({{"policy", text(policy)}}, 40);
+    cell.figures.push_back({"ttft_mean_s", policy == std::string("pin") ? 0.2 : 0.1, "s"});
+    cell.figures.push_back({"d2h_bytes", policy == std::string("tier") ? 9.0 : 0.0, "B"});
+  }
+  const auto cells = archive.cells();
+  const auto lines = idle_mechanisms(arrange(analysis::with_results(cells)));
+  CHECK(std::ranges::find(lines, "h100-80gb: tier and fcfs serve every job alike at 1 job/s") !=
+        lines.end());
+  CHECK(std::ranges::none_of(lines, [](const std::string& line) {
+    return line.find("pin and") != line.npos || line.find("and pin") != line.npos;
+  }));
 }
