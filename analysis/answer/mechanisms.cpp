@@ -53,7 +53,7 @@ std::string latencies_of(const PolicyCells& policy) {
     for (const sweep::Figure& figure : cell->record->figures)
       for (const char* latency : {"ttft_", "tpot_", "queue_", "jct_"})
         if (figure.name.starts_with(latency)) text += exact_number(figure.value) + ' ';
-  return text.find(' ') + 1 < text.size() ? text : "";
+  return text.find_first_not_of(' ') == std::string::npos ? "" : text;
 }
 
 /// What is said of policies at rates: "nothing is found in host memory under cpu_offload-16G".

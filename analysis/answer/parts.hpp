@@ -1,6 +1,6 @@
 #pragma once
-// Private to this room: the parts of a policy are its order, retention, tier, prefetch, preemption
-// and layout.
+// Private to this room: the parts of a policy are its order, admission, eviction, retention, tier,
+// prefetch, preemption and layout.
 #include <map>
 #include <string>
 #include <string_view>

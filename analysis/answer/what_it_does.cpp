@@ -89,7 +89,7 @@ std::string WhatItDoes::text() const {
                     range(queue_s.other, seconds_text) + " s");
   if (parts.empty()) return "";
   std::string text = "beside " + name + (differs.empty() ? "" : " (" + differs + ')') + ": ";
-  return text + listed(parts);
+  return text + sweep::joined(parts, "; ");
 }
 
 WhatItDoes what_it_does(const PolicyCells& policy, const PolicyCells& other) {

@@ -193,7 +193,7 @@ bool contradicts_itself(const Claim& claim, const ClaimPoint& point) {
 void refute(ClaimRow& row) {
   const std::string published = four_digits(row.point->published);
   const std::string ours =
-      std::isnan(row.ours.value) ? "" : "; ours is " + std::string(verdict_name(row.verdict));
+      std::isnan(row.ours.value) ? "" : "; by our cells: " + std::string(verdict_name(row.verdict));
   row.reason = "the source's own " + published + " (" + row.claim->own_numbers + ") is " +
                limit_text(*row.point, row.point->published) + ours;
   row.verdict = Verdict::refuted;

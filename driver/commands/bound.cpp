@@ -69,13 +69,23 @@ struct Place {
   std::set<std::string> of_policies;
 };
 
-/// In plan order.
+int repeat_of(const Group& group) { return group.cells.front()->cell.repeat; }
+
+bool has_repeat(const Place& place, int repeat) {
+  return std::ranges::any_of(place.seeds,
+                             [&](const Group* group) { return repeat_of(*group) == repeat; });
+}
+
+/// In plan order. Where an override makes the workload of some policies another one, they have a
+/// place of their own.
 std::vector<Place> places_of(const std::vector<Group>& groups) {
   std::vector<Place> places;
   for (const Group& group : groups) {
     const std::set<std::string> of_policies = axes_of_policies(group);
     const std::string where = settings(*group.cells.front(), of_policies, false);
-    const auto known = std::ranges::find(places, where, &Place::where);
+    const auto known = std::ranges::find_if(places, [&](const Place& place) {
+      return place.where == where && !has_repeat(place, repeat_of(group));
+    });
     if (known == places.end())
       places.push_back({where, {&group}, of_policies});
     else
@@ -86,8 +96,8 @@ std::vector<Place> places_of(const std::vector<Group>& groups) {
 
 using analysis::two_decimals;
 
-/// Means over the seeds of a place: bounds of means, as each is one of its seed's mean. A part that
-/// a seed lacks is left out.
+/// Mean over the seeds of each bound: the mean of lower bounds is a lower bound of the mean. A part
+/// that a seed lacks is left out.
 bounds::MeanBound mean_bound(const Place& place) {
   using Part = std::optional<double>;
   const auto mean = [&](const std::function<Part(const bounds::MeanBound&)>& part) -> Part {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
@@ -45,6 +46,14 @@ std::vector<std::string> policies_in(std::span<const Entrant> entrants) {
   return names;
 }
 
+/// Throws sweep::SpecError when nothing can be compared with.
+void require_scores(const Tuning& tuning) {
+  if (!tuning.scores.contains(tuning.tune.policy))
+    throw sweep::SpecError(tuning.folder.sweep_file() + ": " + tuning.tune.policy + " has no " +
+                           tuning.tune.metric + " on all seeds: see " +
+                           tuning.folder.file("runs.log"));
+}
+
 /// Rounds on more and more seeds, until one policy is left or the seeds are used up. Returns the
 /// exit code of the run that ended it, or kOk.
 int race(Tuning& tuning) {
@@ -55,6 +64,7 @@ int race(Tuning& tuning) {
     if (!is_over(code)) return code;
     for (auto& [policy, scores] : tuning.runs.scores(kTrain, round))
       tuning.scores[policy] = std::move(scores);
+    require_scores(tuning);
     drop_the_beaten(tuning.entrants, tuning.scores, seeds);
     std::cout << seeds << " seeds: " << round.policies.size() << " policies, "
               << policies_in(tuning.entrants).size() << " left, "
@@ -71,6 +81,7 @@ std::string settings_of(const Candidate& candidate) {
   return sweep::joined(texts);
 }
 
+/// "jct_wall_mean_s is 0.848 (0.845 to 0.852) of the untuned continuum's on 20 held-out seeds".
 std::string gain_of(const sweep::TuneSpec& tune, analysis::Ratio ratio) {
   if (analysis::direction_of(tune.metric) == analysis::Direction::higher) {
     ratio.value = 1 / ratio.value;
@@ -84,7 +95,8 @@ std::string gain_of(const sweep::TuneSpec& tune, analysis::Ratio ratio) {
   return changed.empty() ? text : text + " with " + sweep::joined(changed);
 }
 
-/// The winner against the untuned policy, on seeds that had no part in its choice.
+/// The leader against the untuned policy, on seeds that had no part in its choice. It is written
+/// only if it is better there.
 int judge(Tuning& tuning, const Candidate& winner) {
   const sweep::TuneSpec& tune = tuning.tune;
   const TuneCells cells{{tune.policy, winner.name}, tune.train, tune.train + tune.held_out};
@@ -93,12 +105,20 @@ int judge(Tuning& tuning, const Candidate& winner) {
   const Scores scores = tuning.runs.scores(kHeldOut, cells);
   if (scores.size() < 2)
     throw sweep::SpecError(tuning.folder.sweep_file() + ": no held-out cell has a result");
-  const std::string gain =
-      gain_of(tune, analysis::ratio_of(scores.at(winner.name), scores.at(tune.policy)));
-  const std::string file = tuning.folder.write_winner(
-      tune, winner, "Tuned by kvsweep tune (" + tuning.spec.name + "): " + gain + ".");
-  std::cout << winner.name << " wins with " << settings_of(winner) << ":\n  " << gain << "\n  "
-            << analysis::terminal_text(file) << '\n';
+  const analysis::Ratio ratio =
+      analysis::ratio_of(scores.at(winner.name), scores.at(tune.policy));  // less is better
+  const std::string gain = gain_of(tune, ratio);
+  std::cout << winner.name << " leads with " << settings_of(winner) << ":\n  " << gain << '\n';
+  if (ratio.interval.high < 1) {
+    std::cout << "  "
+              << analysis::terminal_text(tuning.folder.write_winner(
+                     tune, winner,
+                     "Tuned by kvsweep tune (" + tuning.spec.name + "): " + gain + "."))
+              << '\n';
+    return kOk;
+  }
+  std::cout << "  " << (ratio.interval.low > 1 ? "worse" : "no gain shown")
+            << " on held-out seeds: " << tune.policy << " stays as it is\n";
   return kOk;
 }
 
@@ -106,8 +126,48 @@ void print_equals(const Tuning& tuning, const std::string& winner) {
   const auto left = std::ranges::count_if(tuning.entrants, &Entrant::is_in) - 1;
   if (left > 0)
     std::cout << left << (left == 1 ? " other policy is" : " other policies are")
-              << " no worse for sure than " << winner << ": see "
+              << " not told from " << winner << " by these seeds: see "
               << analysis::terminal_text(tuning.folder.file("candidates.csv")) << '\n';
+}
+
+/// Keys of policies that stand outside the policy's file would count for all candidates, too.
+void refuse_policy_keys(const sweep::SweepSpec& spec, const Options& options) {
+  const auto refuse = [](const std::string& key, const std::string& where) {
+    if (key.starts_with("policy."))
+      throw sweep::SpecError(where + ": " + key + " would change every candidate: tune a policy " +
+                             "whose file has it");
+  };
+  for (const auto& [key, param] : spec.base) refuse(key, sweep::to_text(param.where));
+  for (const sweep::Axis& axis : spec.axes) refuse(axis.name, sweep::to_text(axis.where));
+  for (const std::string& each : options.set) refuse(each, "--set");
+}
+
+/// Throws sweep::SpecError for a sweep that cannot be tuned.
+void check(const sweep::SweepSpec& spec, const Options& options) {
+  if (!spec.tune)
+    throw sweep::SpecError(spec.path + ": the table [tune] is missing: which keys to vary");
+  const std::string where = sweep::to_text(spec.tune->where);
+  const sweep::Axis* policies = spec.find_axis("policy");
+  const auto is_tuned = [&](const sweep::Param& each) {
+    return sweep::same_value(each.value, spec.tune->policy);
+  };
+  if (policies == nullptr || std::ranges::none_of(policies->values, is_tuned))
+    throw sweep::SpecError(where + ": the policy to tune, \"" + spec.tune->policy +
+                           "\", is not on the axis \"policy\"");
+  if (analysis::direction_of(spec.tune->metric) == analysis::Direction::neither)
+    throw sweep::SpecError(where + ": tune.metric must be a figure of which less or more is " +
+                           "better, found \"" + spec.tune->metric + '"');
+  refuse_policy_keys(spec, options);
+}
+
+/// The last line that the runs wrote, for a run that did not end as usual.
+int failed(const Tuning& tuning, int code) {
+  std::ifstream log(tuning.folder.file("runs.log"));
+  std::string last;
+  for (std::string line; std::getline(log, line);)
+    if (!line.empty()) last = line;
+  std::cerr << analysis::terminal_text(last) << '\n';
+  return code;
 }
 
 }  // namespace
@@ -117,17 +177,19 @@ int tune(const Options& options) {
     throw UsageError("tune starts runs itself: give --launch \"mpirun -n 8\" in place of mpirun");
   if (!options.output) throw UsageError("tune needs -o DIR, the folder for its runs");
   sweep::SweepSpec spec = sweep::load_spec(options.arguments.front());
-  if (!spec.tune)
-    throw sweep::SpecError(spec.path + ": the table [tune] is missing: which keys to vary");
+  check(spec, options);
   Tuning tuning(options, std::move(spec));
   std::cout << tuning.candidates.size() << " candidates for " << tuning.tune.policy << std::endl;
-  if (const int code = race(tuning); code != kOk) return code;
+  if (const int code = race(tuning); code != kOk) return failed(tuning, code);
   const std::string winner = leader(tuning.entrants, tuning.scores);
   print_equals(tuning, winner);
   const auto found = std::ranges::find(tuning.candidates, winner, &Candidate::name);
-  if (found != tuning.candidates.end()) return judge(tuning, *found);
-  std::cout << tuning.tune.policy << " as it is wins: no candidate is better\n";
-  return kOk;
+  if (found == tuning.candidates.end()) {
+    std::cout << tuning.tune.policy << " stays as it is: no candidate is better\n";
+    return kOk;
+  }
+  const int code = judge(tuning, *found);
+  return code == kOk ? kOk : failed(tuning, code);
 }
 
 }  // namespace driver

@@ -37,7 +37,9 @@ double with_three_digits(double value) {
 /// The value at `share`, in [0, 1), of a key's range or choices.
 sweep::Value value_at(const sweep::TuneKey& key, double share) {
   if (!key.choices.empty())
-    return key.choices[static_cast<std::size_t>(share * static_cast<double>(key.choices.size()))];
+    return key.choices[std::min(
+        key.choices.size() - 1,
+        static_cast<std::size_t>(share * static_cast<double>(key.choices.size())))];
   const double value = key.least > 0 ? key.least * std::pow(key.most / key.least, share)
                                      : key.least + share * (key.most - key.least);
   if (key.is_integer) return static_cast<std::int64_t>(std::llround(value));

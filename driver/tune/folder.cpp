@@ -56,8 +56,10 @@ TuneFolder::TuneFolder(fs::path path, const sweep::SweepSpec& spec, const fs::pa
                        std::span<const Candidate> candidates)
     : path_(std::move(path)), sweep_file_(path_ / (spec.name + "-tune.toml")) {
   const std::string text = sweep_text(spec, candidates);
-  if (fs::exists(sweep_file_) && text_of(sweep_file_) != text)
-    throw UsageError(path_.string() + " has the tuning of another sweep file: give another -o");
+  if (fs::exists(path_ / "train.h5") && text_of(sweep_file_) != text)
+    throw UsageError(path_.string() +
+                     " has the tuning of another sweep file, or of this one as it " +
+                     "was: give another -o");
   fs::create_directories(path_ / "profiles");
   copy_profiles(profiles, path_ / "profiles");
   for (const Candidate& each : candidates)
@@ -84,18 +86,16 @@ void TuneFolder::write_candidates(const sweep::TuneSpec& tune,
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     text += candidates[i].name;
     for (const auto& key : tune.keys)
-      text += ',' + sweep::bare_text(
-                        candidates[i].values.at(key.key.substr(sizeof("policy.") - 1)).value);
+      text += ',' + analysis::csv_text(sweep::bare_text(
+                        candidates[i].values.at(key.key.substr(sizeof("policy.") - 1)).value));
     const auto mine = scores.find(candidates[i].name), untuned = scores.find(tune.policy);
-    std::ostringstream figures;
-    if (mine != scores.end() && untuned != scores.end()) {
-      const analysis::Ratio ratio = analysis::ratio_of(mine->second, untuned->second);
-      figures << ratio.repeats << ',' << ratio.value << ',' << ratio.interval.low << ','
-              << ratio.interval.high;
-    } else {
-      figures << "0,,,";
-    }
-    text += ',' + figures.str() + ',' + entrants[i + 1].why_out + '\n';
+    analysis::Ratio ratio;
+    if (mine != scores.end() && untuned != scores.end())
+      ratio = analysis::ratio_of(mine->second, untuned->second);
+    text += ',' + std::to_string(ratio.repeats);
+    for (const double figure : {ratio.value, ratio.interval.low, ratio.interval.high})
+      text += ',' + analysis::exact_number(figure);
+    text += ',' + analysis::csv_text(entrants[i + 1].why_out) + '\n';
   }
   write(path_ / "candidates.csv", text);
 }

@@ -1,41 +1,49 @@
 #include "driver/tune/runs.hpp"
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
+#include <csignal>
+#include <cstdio>
 #include <set>
 #include <stdexcept>
 
+#include "analysis/text/export_grid.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/files/child_process.hpp"
 
 namespace driver {
 namespace {
 
-/// Runs a program with its output behind that of a file; its progress is shown. Returns its exit
-/// code. Throws std::runtime_error when it cannot be started or is killed.
+/// Runs a program in a process that ends with this one, and appends its output to a file. Returns
+/// its exit code. Throws std::runtime_error when it is killed.
 int exit_code_of(std::vector<std::string> words, const std::string& log) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  pid_t child = -1;
-  const int failed = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) throw std::runtime_error("cannot start " + words.front());
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw std::runtime_error("cannot wait for " + words.front());
-  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  constexpr int kNotStarted = 127;
+  const sweep::ChildEnd end = sweep::ChildProcess([&] {
+                                ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // drains the run
+                                const int file =
+                                    ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+                                ::dup2(file, STDOUT_FILENO);
+                                ::dup2(file, STDERR_FILENO);
+                                ::execvp(argv[0], argv.data());
+                                std::perror(argv[0]);
+                                return kNotStarted;
+                              }).wait();
+  if (end.signal == 0) return end.exit_code;
   throw std::runtime_error("a run of the tuning was killed by signal " +
-                           std::to_string(WTERMSIG(status)) + "; the same command continues");
+                           std::to_string(end.signal) + "; the same command continues");
+}
+
+std::string policy_of(const sweep::CellRecord& cell) {
+  const sweep::Value* policy = sweep::value_on(cell.axes, "policy");
+  return policy == nullptr ? "" : sweep::bare_text(*policy);
 }
 
 /// The cell's values on the axes other than the policy.
@@ -45,18 +53,14 @@ std::string point_of(const sweep::CellRecord& cell) {
   return sweep::to_text(axes);
 }
 
-/// Assignments for the files that the sweep names relative to itself.
-std::vector<std::string> files_of(const sweep::SweepSpec& spec) {
+/// A file that is named relative to the sweep file, as an absolute path; other values as they are.
+sweep::Value absolute(const sweep::Value& value, const sweep::SweepSpec& spec) {
   namespace fs = std::filesystem;
-  std::vector<std::string> assignments;
-  for (const auto& [key, param] : spec.base) {
-    const auto* text = std::get_if<std::string>(&param.value);
-    if (text == nullptr || fs::path(*text).is_absolute()) continue;
-    const fs::path path = fs::absolute(spec.path).parent_path() / *text;
-    if (fs::is_regular_file(path))
-      assignments.push_back(key + '=' + sweep::to_text(sweep::Value(path.string())));
-  }
-  return assignments;
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr || fs::path(*text).is_absolute() || text->find('.') == std::string::npos)
+    return value;
+  const fs::path path = fs::absolute(spec.path).parent_path() / *text;
+  return fs::is_regular_file(path) ? path.lexically_normal().string() : value;
 }
 
 struct LogSum {
@@ -74,14 +78,20 @@ std::vector<std::string> TuneRuns::words(const char* archive, const TuneCells& c
     numbers.push_back(std::to_string(repeat));
   words.insert(words.end(), {options_.program, "run", folder_.sweep_file(), "--archive",
                              folder_.file(archive), "--profiles", folder_.file("profiles")});
-  words.insert(words.end(), {"--backend", options_.backend.value_or("sim")});
+  words.insert(words.end(), {"--no-prev", "--wait", "60"});
+  if (options_.backend || !spec_.backend)
+    words.insert(words.end(), {"--backend", options_.backend.value_or("sim")});
   words.insert(words.end(), {"--only", "policy=" + sweep::joined(cells.policies, ",") +
                                            ",repeat=" + sweep::joined(numbers, ",")});
-  words.insert(words.end(), {"--set", "repeat.n=" + std::to_string(tune_.train + tune_.held_out)});
-  for (const std::string& each : files_of(spec_)) words.insert(words.end(), {"--set", each});
+  const auto assign = [&](const std::string& key, const sweep::Value& value) {
+    words.insert(words.end(), {"--set", key + '=' + sweep::to_text(value)});
+  };
+  assign("repeat.n", std::int64_t{tune_.train + tune_.held_out});
+  for (const auto& [key, param] : spec_.base)
+    if (const sweep::Value file = absolute(param.value, spec_); file != param.value)
+      assign(key, file);
   for (const std::string& each : options_.set) words.insert(words.end(), {"--set", each});
-  for (const auto& [key, param] : set)
-    words.insert(words.end(), {"--set", key + '=' + sweep::to_text(param.value)});
+  for (const auto& [key, param] : set) assign(key, absolute(param.value, spec_));
   return words;
 }
 
@@ -91,30 +101,44 @@ int TuneRuns::run(const char* archive, const TuneCells& cells, const sweep::Para
 
 Scores TuneRuns::scores(const char* archive, const TuneCells& cells) const {
   const sweep::ArchiveReader reader = open_archive(folder_.file(archive));
-  const bool more_is_better = analysis::direction_of(tune_.metric) == analysis::Direction::higher;
-  std::set<std::string> points;
+  std::vector<analysis::ConfiguredCell> ours;
+  for (const sweep::CellRecord& record : reader.cells())
+    if (record.repeat >= cells.first && record.repeat < cells.last &&
+        std::ranges::find(cells.policies, policy_of(record)) != cells.policies.end())
+      ours.emplace_back(record);
+  const std::string metric = metric_of(ours);
+  std::map<std::string, std::set<std::string>> policies_at;
+  for (const auto& cell : ours) policies_at[point_of(*cell.record)].insert(policy_of(*cell.record));
+  std::erase_if(policies_at,
+                [&](const auto& at) { return at.second.size() < cells.policies.size(); });
   std::map<std::pair<std::string, std::int64_t>, LogSum> sums;
-  for (const sweep::CellRecord& record : reader.cells()) {
-    const sweep::Value* policy = sweep::value_on(record.axes, "policy");
-    if (policy == nullptr || record.repeat < cells.first || record.repeat >= cells.last ||
-        std::ranges::find(cells.policies, sweep::bare_text(*policy)) == cells.policies.end())
-      continue;
-    points.insert(point_of(record));
-    const double value = analysis::ConfiguredCell(record).figure(tune_.metric);
-    if (std::isnan(value)) continue;
+  for (const analysis::ConfiguredCell& cell : ours) {
+    const double value = cell.figure(metric);
+    if (std::isnan(value) || !policies_at.contains(point_of(*cell.record))) continue;
     if (value <= 0)
       throw sweep::SpecError(folder_.sweep_file() + ": tune.metric must be above 0, found " +
-                             tune_.metric + " = 0 in cell " + std::to_string(record.index));
-    LogSum& sum = sums[{sweep::bare_text(*policy), record.seed}];
+                             metric + " = " + analysis::exact_number(value) + " in cell " +
+                             std::to_string(cell.record->index));
+    LogSum& sum = sums[{policy_of(*cell.record), cell.record->seed}];
     sum.sum += std::log(value);
     ++sum.points;
   }
+  const bool more_is_better = analysis::direction_of(metric) == analysis::Direction::higher;
   Scores scores;
   for (const auto& [at, sum] : sums) {
     const double mean = std::exp(sum.sum / static_cast<double>(sum.points));
-    if (sum.points == points.size()) scores[at.first][at.second] = more_is_better ? 1 / mean : mean;
+    if (sum.points == policies_at.size())
+      scores[at.first][at.second] = more_is_better ? 1 / mean : mean;
   }
   return scores;
+}
+
+std::string TuneRuns::metric_of(const std::vector<analysis::ConfiguredCell>& cells) const {
+  try {
+    return analysis::known_metric(cells, tune_.metric);
+  } catch (const std::invalid_argument& error) {
+    throw sweep::SpecError(sweep::to_text(tune_.where) + ": tune.metric: " + error.what());
+  }
 }
 
 }  // namespace driver

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/compare/config.hpp"
 #include "driver/command_line/options.hpp"
 #include "driver/tune/folder.hpp"
 
@@ -25,11 +26,13 @@ class TuneRuns {
   int run(const char* archive, const TuneCells& cells, const sweep::ParamMap& set) const;
 
   /// The metric of each policy and seed of an archive, as the geometric mean over the other axes;
-  /// its inverse where more is better. Seeds without a result at some point are left out. Throws
-  /// sweep::SpecError when a value is not above 0.
+  /// its inverse where more is better. Points that not all of these policies have do not count, and
+  /// seeds without a result at some point are left out. Throws sweep::SpecError for a metric that
+  /// no cell has, or a value that is not above 0.
   Scores scores(const char* archive, const TuneCells& cells) const;
 
  private:
+  std::string metric_of(const std::vector<analysis::ConfiguredCell>& cells) const;
   std::vector<std::string> words(const char* archive, const TuneCells& cells,
                                  const sweep::ParamMap& set) const;
 

@@ -1,5 +1,7 @@
 #include "sweeps/spec/tune.hpp"
 
+#include <algorithm>
+
 #include "sweeps/spec/messages.hpp"
 
 namespace sweep {
@@ -65,6 +67,9 @@ TuneSpec tune_of(const std::map<std::string, std::vector<Param>>& leaves,
     else
       scalars[key] = values.front();
   }
+  for (const TuneKey& each : tune.keys)
+    if (std::ranges::count(tune.keys, each.key, &TuneKey::key) > 1)
+      fail_at(tune.where, each.key + " has both a range and choices");
   ParamReader reader(scalars, document);
   for (const char* needed : {"tune.policy", "tune.candidates"}) reader.require(needed);
   tune.policy = reader.text("tune.policy", "");

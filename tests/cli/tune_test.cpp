@@ -72,8 +72,28 @@ TEST_CASE("tune says so when the policy as it is wins") {
   const Program program;
   program.write("slow.toml", with("[2.0, 60.0]", "[2.0]"));  // pins nothing, whatever the time
   const std::string said = program.run({"tune", "slow.toml", "-o", "tuned"}).out;
-  CHECK_THAT(said, Contains("4 other policies are no worse for sure than continuum: see "));
-  CHECK_THAT(said, Contains("continuum as it is wins: no candidate is better\n"));
+  CHECK_THAT(said, Contains("4 other policies are not told from continuum by these seeds: see "));
+  CHECK_THAT(said, Contains("continuum stays as it is: no candidate is better\n"));
+}
+
+TEST_CASE("a candidate that gains nothing on held-out cells is not written") {
+  const Program program;
+  const std::string slower = "[tune.held_out_set]\n\"workload.gap_s\" = 100.0\n";
+  program.write("slow.toml", slow_tools() + slower);  // beyond every threshold: no pins
+  const std::string said = program.run({"tune", "slow.toml", "-o", "tuned"}).out;
+  CHECK_THAT(said, Contains("is 1.000 (1.000 to 1.000) of the untuned continuum's") &&
+                       Contains("no gain shown on held-out seeds: continuum stays as it is\n"));
+  CHECK_FALSE(program.exists("tuned/continuum-tuned.toml"));
+}
+
+TEST_CASE("values with commas stay one field of the table of candidates") {
+  const Program program;
+  std::string text = with("\"policy.threshold_s\" = [2.0, 60.0]",
+                          "\"policy.retained\" = [\"0-512:100, generated:20\", \"\"]");
+  text.replace(text.find("train = 5"), 9, "train = 3");
+  program.write("slow.toml", text);
+  program.run({"tune", "slow.toml", "-o", "tuned"});
+  CHECK_THAT(program.read("tuned/candidates.csv"), Contains(",\"0-512:100, generated:20\","));
 }
 
 TEST_CASE("a metric of which more is better is tuned upwards") {
@@ -92,9 +112,11 @@ TEST_CASE("held-out cells may have other keys, and the gain names them") {
 
 TEST_CASE("a search that cannot be is refused, with its place") {
   const Program program;
+  int folders = 0;
   const auto complaint = [&](const std::string& text) {
     program.write("slow.toml", text);
-    const Outcome outcome = program.run({"tune", "slow.toml", "-o", "tuned"});
+    const Outcome outcome =
+        program.run({"tune", "slow.toml", "-o", "tuned" + std::to_string(++folders)});
     CHECK(outcome.exit_code == 2);
     return outcome.err;
   };
@@ -107,6 +129,16 @@ TEST_CASE("a search that cannot be is refused, with its place") {
              Contains("unknown key \"tune.trian\" (did you mean \"tune.train\"?)"));
   CHECK_THAT(complaint(with("train = 5", "train = 2")), Contains("tune.train"));
   CHECK_THAT(complaint(with("policy = \"continuum\"\nc", "policy = \"continum\"\nc")),
-             Contains("continuum"));
+             Contains("the policy to tune, \"continum\", is not on the axis \"policy\""));
+  CHECK_THAT(complaint(with("[tune]\n", "[tune]\nmetric = \"steps\"\n")),
+             Contains("must be a figure of which less or more is better, found \"steps\""));
+  CHECK_THAT(complaint(with("[tune]\n", "[tune]\nmetric = \"jct_wall_means_s\"\n")),
+             Contains("tune.metric: "));
+  CHECK_THAT(complaint(slow_tools() + "[policy]\neviction = \"oracle\"\n"),
+             Contains("policy.eviction would change every candidate"));
+  program.write("slow.toml", slow_tools());
+  CHECK_THAT(program.run({"tune", "slow.toml", "-o", "other", "--set", "policy.ttl_s=3.0"}).err,
+             Contains("policy.ttl_s=3.0 would change every candidate"));
+  CHECK_THAT(complaint(with("gap_s = 5.0", "gap_s = -5.0")), Contains("workload.gap_s"));
   CHECK_THAT(program.run({"tune", "slow.toml"}).err, Contains("tune needs -o DIR"));
 }

@@ -195,7 +195,7 @@ TEST_CASE("cost_aware evicts the KV of least use times cost, and ages what it ke
   CHECK(worth(v) == 7);
 }
 
-TEST_CASE("cost_aware keeps KV that is dear to compute again, and of equals what came last") {
+TEST_CASE("cost_aware keeps KV that is expensive to recompute, and of equals what came last") {
   RuleWorld world(4, "cost_aware", {.cost_growth = 1});
   const auto a = world.serve(tokens(12, 1));
   const auto b = world.serve(tokens(4, 2));

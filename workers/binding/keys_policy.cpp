@@ -102,7 +102,8 @@ std::vector<KeyRow> rows_of_admission() {
        .fallback = value("5"),
        .unit = "s",
        .where = "policy.admission = thunder",
-       .says = "Time between two decisions about who is paused and resumed; 0: whenever a turn "
+       .says = "Time between two decisions about which programs are paused and resumed; 0: "
+               "whenever a turn "
                "arrives or ends."},
       {.name = "policy.first_turns_share",
        .type = Real{0, 1},
@@ -130,7 +131,8 @@ std::vector<KeyRow> rows_of_retention() {
            "Which unreferenced KV on the GPU is evicted first: the blocks released first (lru), "
            "the same after blocks without content (partial_first), the KV that is used last by "
            "policy.estimator (next_use) or by the true return of each job (oracle), or the "
-           "blocks of least rank by a rule (slru, tail_lru, retention_priority, cost_aware)."},
+           "blocks of least rank by a rule: slru, tail_lru (policy.spare_tokens), "
+           "retention_priority (policy.retained), cost_aware."},
       {.name = "policy.ttl_rule",
        .type = OneOf{policies::ttl_rule_names()},
        .fallback = value("fixed"),
@@ -183,8 +185,8 @@ std::vector<KeyRow> rows_of_eviction() {
        .type = Real{0, 1},
        .fallback = value("0.8"),
        .where = "policy.eviction = slru",
-       .says = "Most of the pool that KV which was found again may fill before the rest of it "
-               "counts as if it had not been."},
+       .says = "Share of the pool for KV with a prefix hit; beyond it, such KV counts as if it had "
+               "none."},
       {.name = "policy.slru_counts",
        .type = OneOf{{"turn", "job"}},
        .fallback = value("turn"),
@@ -203,7 +205,7 @@ std::vector<KeyRow> rows_of_eviction() {
        .fallback = value(""),
        .where = "policy.eviction = retention_priority",
        .says = "Priorities (0 to 100, else 35) of the KV of ranges of a context's tokens, and the "
-               "seconds that they last after its release, as 0-512:100, 512-:50:2.5, "
+               "seconds that they last after the turn, as 0-512:100, 512-:50:2.5, "
                "generated:20; KV of low priority is evicted first."},
   };
 }

@@ -37,8 +37,9 @@ Nanos service_of(const Request& request) {
 class AttainedService final : public engine::QueueOrder {
  public:
   void push(Request& request) override {
+    const Nanos service = program_of(request).service;
     Job& job = of(request.spec.job);
-    job.queue = queue_of(program_of(request).service);
+    job.queue = queue_of(service);
     job.joined = request.spec.arrival;
     wait(request);
   }

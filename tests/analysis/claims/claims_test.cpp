@@ -65,7 +65,7 @@ TEST_CASE("a claim is refuted where its source's own number contradicts it, what
   const std::string own = "own_numbers = \"table 2\"\n";
   const ClaimRow refuted = judged("published = 2.5\n", own);
   CHECK(refuted.verdict == Verdict::refuted);
-  CHECK(refuted.reason == "the source's own 2.500 (table 2) is below 3; ours is reproduced");
+  CHECK(refuted.reason == "the source's own 2.500 (table 2) is below 3; by our cells: reproduced");
   CHECK_FALSE(refuted.direction.has_value());
   CHECK(overall(std::vector<ClaimRow>{refuted, judged("", "")}) == Verdict::refuted);
   CHECK(judged("published = 2.98\n", own).verdict == Verdict::reproduced);  // a tie with the limit

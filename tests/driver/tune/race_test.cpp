@@ -58,7 +58,7 @@ TEST_CASE("a policy without one of the results is out, and cannot lead") {
   CHECK(left({{"a"}, {"fast"}, {"never ran"}}, scores, 3) == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("who is out stays out") {
+TEST_CASE("a policy that has left the race stays out") {
   const Scores scores = {{"a", seeds({10, 20, 30})}, {"out", seeds({1, 2, 3})}};
   CHECK(left({{"a"}, {"out", "beaten before"}}, scores, 3) == std::vector<std::string>{"a"});
   const std::vector<Entrant> entrants = {{"a"}, {"out", "beaten before"}};

@@ -13,7 +13,7 @@ class EvictionOrder {
   virtual void before_eviction(int count) = 0;
 
   // Blocks.
-  /// The i-th block of the turn has got content.
+  /// The turn's i-th block is registered.
   virtual void on_registered(const Request&, int /*i*/) {}
   /// The turn shares its i-th block, which has content.
   virtual void on_hit(const Request&, int /*i*/) {}
@@ -21,7 +21,7 @@ class EvictionOrder {
   virtual void on_freed(BlockId) {}
   /// Something refers to the block again.
   virtual void on_used(BlockId) {}
-  /// The block, which is in use, is not going to get the content that it was registered for.
+  /// The block, which is in use, loses its registration: its content will not be computed.
   virtual void on_unregistered(BlockId) {}
 
   // Turns.

@@ -214,7 +214,7 @@ void KvCache::tell_hits(const Request& request) {
   }
 }
 
-/// Of these blocks, each of which has just lost a reference, some have content and no other.
+/// Reports those of the released blocks that have content and no reference left.
 void KvCache::tell_freed(std::span<const BlockId> released) {
   for (const BlockId block : std::views::reverse(released))
     if (pool_.refs(block) == 0 && cache_.contains(block)) eviction_order_->on_freed(block);

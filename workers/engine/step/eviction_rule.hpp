@@ -11,7 +11,7 @@ class ReturnForecast;
 /// that was released first.
 struct EvictionRank {
   double value = 0;
-  Nanos until = Nanos::max();  // when the rank must be asked for again
+  Nanos until = Nanos::max();  // when the rank must be asked for again: later than now
 };
 
 /// Ranks cached blocks without references for eviction. Whatever the ranks, a block is evicted

@@ -38,8 +38,8 @@ class Thunder final : public AdmissionRule {
   }
 
   /// Tokens of the admitted programs and, unless `marked_go`, of those to be paused next.
-  static int used(Programs programs, bool marked_go) {
-    int tokens = 0;
+  static std::int64_t used(Programs programs, bool marked_go) {
+    std::int64_t tokens = 0;
     for (const Program* p : programs)
       if (p->admitted || (p->in_engine() && !marked_go)) tokens += need(*p);
     return tokens;
@@ -51,7 +51,7 @@ class Thunder final : public AdmissionRule {
       return !p->admitted && !p->in_engine() && !(p->held() && p->turns == 1);
     };
     if (std::ranges::any_of(programs, paused)) return;
-    int free = pool_ - used(programs, false);
+    std::int64_t free = pool_ - used(programs, false);
     for (Program* p : programs) {
       if (!p->held() || need(*p) > free) return;
       p->admitted = true;
@@ -63,14 +63,14 @@ class Thunder final : public AdmissionRule {
     for (Program* p : programs)
       if (p->held() && now - p->since >= kLongestWait) p->admitted = true;
     resume(programs);
-    int over = used(programs, true) - pool_;
+    std::int64_t over = used(programs, true) - pool_;
     for (const bool in_tool : {true, false}) pause(programs, in_tool, over);
   }
 
   /// Those that wait for their next turn, then new ones, then those in their tool; the smallest of
   /// each first, and every one that still fits.
   void resume(Programs programs) const {
-    int free = pool_ - used(programs, false);
+    std::int64_t free = pool_ - used(programs, false);
     if (free <= kMargin) return;
     const auto group = [](const Program* p) { return !p->held() ? 2 : p->turns == 1 ? 1 : 0; };
     std::vector<Program*> paused;
@@ -87,7 +87,7 @@ class Thunder final : public AdmissionRule {
   }
 
   /// The smallest in its tool, or in the engine, until the others fit.
-  static void pause(Programs programs, bool in_tool, int& over) {
+  static void pause(Programs programs, bool in_tool, std::int64_t& over) {
     std::vector<Program*> admitted;
     for (Program* p : programs)
       if (p->admitted && !p->held() && p->in_engine() != in_tool) admitted.push_back(p);

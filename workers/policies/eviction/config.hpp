@@ -10,7 +10,7 @@ namespace policies {
 struct RetainedRange {
   int begin = 0, end = 0;  // tokens [begin, end)
   int priority = 0;
-  engine::Nanos lasts = engine::Nanos::max();  // from the release of the block
+  engine::Nanos lasts = engine::Nanos::max();  // from the end or preemption of the turn
 };
 
 /// The KV of the ranges of a context, and of the tokens that a turn generates. The first range that
@@ -35,8 +35,9 @@ struct EvictionConfig {
 
   RetainedRanges retained{};  // retention_priority
 
-  double cost_growth = 0;  // cost_aware: by which each token before it makes a token dearer, as a
-                           // part of the cost of the first
+  /// cost_aware: relative growth of the cost of recomputing a token with its position. The token at
+  /// n costs 1 + cost_growth * n times the first.
+  double cost_growth = 0;
 };
 
 }  // namespace policies

@@ -1,7 +1,7 @@
 // Priorities by ranges of tokens, each for some time, as TensorRT-LLM's retention configuration has
 // them: the least priority goes first, and a priority that has run out is the usual one. Time
-// counts from the release of the block. Of two priorities of a block that turns share, the higher
-// one counts while it lasts.
+// counts from the end or preemption of the turn, pinned or not. Of two priorities of a block that
+// turns share, the higher one counts while it lasts.
 #include <algorithm>
 #include <charconv>
 #include <limits>
