@@ -203,6 +203,8 @@ int bound(const Options& options) {
               << ": " << bound_text(place, bound) << '\n';
     if (history) print_seen(place, bound, *history);
   }
+  if (const int others = history ? history->unplanned(plan) : 0; others > 0)
+    std::cout << others << " results in the archive have other settings: give the same --set\n";
   return kOk;
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("bound says when it is far from the best policy, and when nothing has 
   CHECK_THAT(with({"bound", "tiny.toml", "--archive", "a.h5"}).out,
              Contains("; wider than a factor of two"));
   CHECK_THAT(program.run({"bound", "tiny.toml", "--archive", "a.h5"}).out,
-             Contains("no result in the archive"));
+             Contains("no result in the archive\n2 results in the archive have other settings"));
 }
 
 TEST_CASE("bound is for costs that are known: on a real backend it is refused") {
