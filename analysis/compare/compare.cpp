@@ -64,6 +64,21 @@ std::set<std::string> values_of(std::span<const RepeatGroup> groups, std::size_t
   return values;
 }
 
+bool have_common(const std::set<std::string>& a, const std::set<std::string>& b) {
+  return std::ranges::any_of(a, [&](const std::string& value) { return b.contains(value); });
+}
+
+/// The policy as the sweep names it, without what an assignment changed in it.
+std::string policy_name(const RepeatGroup& group) {
+  return shown(group.repeats.front()->written("policy"));
+}
+
+std::set<std::string> policy_names(std::span<const RepeatGroup> groups) {
+  std::set<std::string> names;
+  for (const RepeatGroup& group : groups) names.insert(policy_name(group));
+  return names;
+}
+
 void require_keys(std::span<const ConfiguredCell> cells, const std::vector<std::string>& by) {
   if (by.empty()) throw CompareError("there is no key to compare by; name one with --by");
   for (const std::string& key : by) {
@@ -155,20 +170,26 @@ ComparisonReport compare_archives(std::span<const ConfiguredCell> a,
   require_keys(b, question.by);
   const auto bases = groups_by(a, question.by), others = groups_by(b, question.by);
   std::vector<bool> counts;
-  for (std::size_t key = 0; key < question.by.size(); ++key) {
-    const std::set<std::string> in_a = values_of(bases, key), in_b = values_of(others, key);
-    counts.push_back(
-        std::ranges::any_of(in_a, [&](const std::string& value) { return in_b.contains(value); }));
-  }
+  for (std::size_t key = 0; key < question.by.size(); ++key)
+    counts.push_back(have_common(values_of(bases, key), values_of(others, key)));
+  const auto policy =
+      static_cast<std::size_t>(std::ranges::find(question.by, "policy") - question.by.begin());
+  const bool by_name = policy < counts.size() && !counts[policy] &&
+                       have_common(policy_names(bases), policy_names(others));
   ComparisonReport report = empty_report(b, question);
   for (const RepeatGroup& other : others) {
-    const RepeatGroup* base = partner_of(other, bases, counts);
-    if (base == nullptr) {
+    const auto found = std::ranges::find_if(bases, [&](const RepeatGroup& base) {
+      return is_partner(base, other, counts) &&
+             (!by_name || policy_name(base) == policy_name(other));
+    });
+    if (found == bases.end()) {
       ++report.without_partner;
       continue;
     }
-    report.rows.push_back(compare_groups(*base, other, question));
+    report.rows.push_back(compare_groups(*found, other, question));
     report.rows.back().over = "first archive";
+    for (std::size_t key = 0; key < counts.size(); ++key)
+      if (!counts[key]) report.rows.back().over += ": " + shown(found->at[key]);
   }
   require_rows(report, "no cell of the second archive has a counterpart in the first");
   return report;

@@ -49,8 +49,9 @@ ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
                                 std::span<const ConfiguredCell> simulated = {});
 
 /// Ratios of the cells of `b` to those of `a` with equal named keys. A named key of which no value
-/// occurs in both archives is what they are compared by, so it need not be equal; one that the cell
-/// of `a` lacks matches any value. Throws CompareError.
+/// occurs in both archives is what they are compared by, so it need not be equal; of policies that
+/// a setting changed, the names that the sweep gives them must be. One that the cell of `a` lacks
+/// matches any value. Throws CompareError.
 ComparisonReport compare_archives(std::span<const ConfiguredCell> a,
                                   std::span<const ConfiguredCell> b,
                                   const CompareQuestion& question);

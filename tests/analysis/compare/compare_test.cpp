@@ -173,6 +173,24 @@ TEST_CASE("a named key of which two archives have no value in common is what is 
   CHECK(report.rows.at(0).ratio.value == Approx(1.1));
 }
 
+TEST_CASE("a policy that a setting changed is compared with its own in the other archive") {
+  ArchivedCells a, b;
+  const auto changed = [&](const std::string& policy, double mean_s) {
+    sweep::CellRecord& cell = b.add({{"policy", text(policy)}}, mean_s);
+    cell.notes.push_back({"policy", policy + "+eviction=tail_lru"});
+  };
+  a.add({{"policy", text("fcfs")}}, 200);
+  a.add({{"policy", text("job_fcfs")}}, 60);
+  changed("job_fcfs", 57);
+  changed("fcfs", 150);
+  const ComparisonReport report = between(a, b);
+  REQUIRE(report.rows.size() == 2);
+  CHECK(report.rows[0].ratio.value == Approx(0.95));
+  CHECK(report.rows[0].over == "first archive: job_fcfs");
+  CHECK(report.rows[1].ratio.value == Approx(0.75));
+  CHECK(report.rows[1].over == "first archive: fcfs");
+}
+
 TEST_CASE("cells without a result are left out and counted") {
   ArchivedCells archive;
   archive.add({{"policy", text("fcfs")}}, 100);
