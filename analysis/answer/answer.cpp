@@ -155,11 +155,16 @@ std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view f
   return regimes;
 }
 
+const RateRow* row_of(std::span<const RateRow> rows, const Regime& regime) {
+  const auto found = std::ranges::find_if(
+      rows, [&](const RateRow& row) { return row.place == regime.place && row.jps == regime.jps; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
 std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes, std::string_view figure) {
-  PlaceNames names;
+  const PlaceNames names = place_names(regimes);
   std::vector<std::pair<const Regime*, std::vector<Regime>>> lines;
   for (const Regime& each : regimes) {
-    names.add(each.place);
     auto line = std::ranges::find_if(lines, [&](const auto& known) {
       return known.first->place == each.place && known.first->dram == each.dram;
     });

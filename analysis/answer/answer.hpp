@@ -42,6 +42,9 @@ std::vector<Regime> regimes_of(const Place& place, const std::string& jps,
 /// Of all rows, by one figure.
 std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view figure);
 
+/// The row that the regime was decided over; null if it is not among these.
+const RateRow* row_of(std::span<const RateRow> rows, const Regime& regime);
+
 /// The contenders of a row, in its order.
 std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure);
 

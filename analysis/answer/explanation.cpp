@@ -84,12 +84,6 @@ struct Explanation {
   }
 };
 
-const RateRow* row_of(std::span<const RateRow> rows, const Regime& regime) {
-  const auto found = std::ranges::find_if(
-      rows, [&](const RateRow& row) { return row.place == regime.place && row.jps == regime.jps; });
-  return found == rows.end() ? nullptr : &*found;
-}
-
 /// The best policies, in the order of the row, without those that are a part of another one; none
 /// if fcfs is among them.
 std::vector<const PolicyCells*> to_explain(const RateRow& row, const Regime& regime) {
@@ -198,11 +192,6 @@ std::vector<Ablation> missing_ablations(std::span<const RateRow> rows,
 }
 
 std::string ablation_command(const Ablation& ablation, const std::string& run) {
-  const auto joined = [](const Texts& texts) {
-    std::string text;
-    for (const std::string& each : texts) text += (text.empty() ? "" : ",") + each;
-    return text;
-  };
   std::istringstream words(run);
   std::string command = "kvsweep", word;
   while (words >> word) {
@@ -211,8 +200,9 @@ std::string ablation_command(const Ablation& ablation, const std::string& run) {
     if (has_value && words >> word) continue;
     if (word != "--resume" && word != "--fresh" && word != "--quick") command += ' ' + word;
   }
-  command += " --set policy=" + ablation.policy + " --only gpu=" + joined(ablation.gpus);
-  if (ablation.rates != Texts{"-"}) command += ",jps=" + joined(ablation.rates);
+  command +=
+      " --set policy=" + ablation.policy + " --only gpu=" + sweep::joined(ablation.gpus, ",");
+  if (ablation.rates != Texts{"-"}) command += ",jps=" + sweep::joined(ablation.rates, ",");
   return command + " --archive " + ablation.policy + ".h5";
 }
 

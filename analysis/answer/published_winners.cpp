@@ -60,10 +60,8 @@ std::vector<PublishedWinner> published_otherwise(std::span<const RateRow> rows,
   const PlaceNames names = place_names(regimes);
   std::vector<PublishedWinner> all;
   for (const Regime& regime : regimes) {
-    const auto row = std::ranges::find_if(rows, [&](const RateRow& each) {
-      return each.place == regime.place && each.jps == regime.jps;
-    });
-    if (row == rows.end()) continue;
+    const RateRow* row = row_of(rows, regime);
+    if (row == nullptr) continue;
     for (const Published& each : published) {
       const std::vector<Known> known = known_values(*row, regime, each);
       if (known.empty() || may_be_best(regime, known.front().variant)) continue;

@@ -7,6 +7,7 @@
 #include "analysis/claims/claims.hpp"
 #include "analysis/claims/metrics.hpp"
 #include "analysis/claims/sensitivity.hpp"
+#include "analysis/compare/decision.hpp"
 #include "analysis/compare/estimate.hpp"
 #include "analysis/compare/groups.hpp"
 #include "analysis/compare/kind.hpp"
@@ -158,7 +159,6 @@ void decide(ClaimRow& row) {
 
 /// Whether the claimed ratio lies above 1 or below; none within 1 % of it.
 int claimed_side(const ClaimPoint& point) {
-  constexpr double kEqual = 0.01;
   if (!point.is_ratio) return 0;
   if (point.low < 1 && point.high > 1) return 0;  // a claim of equality
   if (!std::isnan(point.published)) {
@@ -183,7 +183,6 @@ std::optional<Verdict> direction_of(const ClaimRow& row) {
 
 /// Whether the source's own number lies outside what it says, by more than a tie.
 bool contradicts_itself(const Claim& claim, const ClaimPoint& point) {
-  constexpr double kEqual = 0.01;
   return !claim.own_numbers.empty() &&
          (point.published < point.low - kEqual * std::abs(point.low) ||
           point.published > point.high + kEqual * std::abs(point.high));

@@ -1,8 +1,5 @@
 #include "driver/commands/report_figures.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +8,7 @@
 #include <sstream>
 #include <system_error>
 
-extern char** environ;
+#include "sweeps/files/child_process.hpp"
 
 namespace driver {
 namespace {
@@ -49,27 +46,6 @@ std::optional<fs::path> find_script() {
   return std::nullopt;
 }
 
-/// Runs a program with its output in a file; true when it exits with 0.
-bool succeeds(std::vector<std::string> words, const fs::path& log) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t child = -1;
-  const int failed = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return false;
-  int status = 0;
-  pid_t ended = -1;
-  do {
-    ended = waitpid(child, &status, 0);
-  } while (ended < 0 && errno == EINTR);
-  return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -104,7 +80,8 @@ Figures draw_figures(const std::vector<std::string>& archives, const fs::path& s
     std::vector<std::string> words = {python, script->string()};
     for (const std::string& archive : archives) words.push_back(fs::absolute(archive).string());
     words.insert(words.end(), {"-o", folder.path().string(), "--formats", "svg"});
-    if (succeeds(std::move(words), log)) return {pictures_in(folder.path()), ""};
+    if (sweep::run_program(std::move(words), log.string()).exit_code == 0)
+      return {pictures_in(folder.path()), ""};
   }
   const std::string said = last_line(read(log));
   return {{}, "kvsweep-figures failed" + (said.empty() ? "" : ": " + said)};

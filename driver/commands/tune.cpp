@@ -77,7 +77,7 @@ int race(Tuning& tuning) {
 std::string settings_of(const Candidate& candidate) {
   std::vector<std::string> texts;
   for (const auto& [key, param] : candidate.values)
-    texts.push_back("policy." + key + " = " + sweep::to_text(param.value));
+    texts.push_back(key + " = " + sweep::to_text(param.value));
   return sweep::joined(texts);
 }
 

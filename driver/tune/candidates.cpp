@@ -59,8 +59,7 @@ std::vector<Candidate> draw_candidates(const sweep::TuneSpec& tune) {
     const std::vector<int> parts = shuffled(tune.candidates, random);
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       const double share = (parts[i] + uniform(random)) / tune.candidates;
-      drawn[i][key.key.substr(std::string_view("policy.").size())] = {value_at(key, share),
-                                                                      tune.where};
+      drawn[i][key.key] = {value_at(key, share), tune.where};
     }
   }
   std::vector<Candidate> candidates;

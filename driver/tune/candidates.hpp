@@ -6,7 +6,7 @@
 
 namespace driver {
 
-/// A setting of the tuned keys, without the prefix "policy.".
+/// A setting of the tuned keys.
 struct Candidate {
   std::string name;  // of its policy: "continuum-07"
   sweep::ParamMap values;

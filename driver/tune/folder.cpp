@@ -1,11 +1,8 @@
 #include "driver/tune/folder.hpp"
 
-#include <fstream>
-#include <sstream>
-
 #include "analysis/text/export_grid.hpp"
+#include "analysis/text/new_file.hpp"
 #include "driver/command_line/options.hpp"
-#include "sweeps/files/durable_file.hpp"
 #include "workers/profiles/profiles.hpp"
 
 namespace driver {
@@ -13,17 +10,9 @@ namespace fs = std::filesystem;
 namespace {
 
 void write(const fs::path& path, const std::string& text) {
-  sweep::FileOps files;
-  const std::string temporary = path.string() + ".tmp";
-  files.write(temporary, text);
-  sweep::publish(files, temporary, path.string());
-}
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  analysis::NewFile file(path);
+  file.fill([&](std::ostream& out) { out << text; });
+  file.commit();
 }
 
 std::string list_of(const std::vector<sweep::Param>& values) {
@@ -56,7 +45,7 @@ TuneFolder::TuneFolder(fs::path path, const sweep::SweepSpec& spec, const fs::pa
                        std::span<const Candidate> candidates)
     : path_(std::move(path)), sweep_file_(path_ / (spec.name + "-tune.toml")) {
   const std::string text = sweep_text(spec, candidates);
-  if (fs::exists(path_ / "train.h5") && text_of(sweep_file_) != text)
+  if (fs::exists(path_ / "train.h5") && sweep::load_spec(sweep_file()).text != text)
     throw UsageError(path_.string() +
                      " has the tuning of another sweep file, or of this one as it " +
                      "was: give another -o");
@@ -70,7 +59,9 @@ TuneFolder::TuneFolder(fs::path path, const sweep::SweepSpec& spec, const fs::pa
 
 std::string TuneFolder::policy_text(const std::string& policy, const sweep::ParamMap& values,
                                     const std::string& comment) const {
-  sweep::ParamMap all = values;
+  sweep::ParamMap all;
+  for (const auto& [key, param] : values)
+    all[key.substr(std::string_view("policy.").size())] = param;
   all.merge(worker::load_policy_profile(path_ / "profiles", policy));
   std::string text = "# " + comment + '\n';
   for (const auto& [key, param] : all) text += key + " = " + sweep::to_text(param.value) + '\n';
@@ -86,8 +77,7 @@ void TuneFolder::write_candidates(const sweep::TuneSpec& tune,
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     text += candidates[i].name;
     for (const auto& key : tune.keys)
-      text += ',' + analysis::csv_text(sweep::bare_text(
-                        candidates[i].values.at(key.key.substr(sizeof("policy.") - 1)).value));
+      text += ',' + analysis::csv_text(sweep::bare_text(candidates[i].values.at(key.key).value));
     const auto mine = scores.find(candidates[i].name), untuned = scores.find(tune.policy);
     analysis::Ratio ratio;
     if (mine != scores.end() && untuned != scores.end())

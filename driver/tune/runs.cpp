@@ -1,13 +1,7 @@
 #include "driver/tune/runs.hpp"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <csignal>
-#include <cstdio>
 #include <set>
 #include <stdexcept>
 
@@ -18,28 +12,6 @@
 
 namespace driver {
 namespace {
-
-/// Runs a program in a process that ends with this one, and appends its output to a file. Returns
-/// its exit code. Throws std::runtime_error when it is killed.
-int exit_code_of(std::vector<std::string> words, const std::string& log) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  constexpr int kNotStarted = 127;
-  const sweep::ChildEnd end = sweep::ChildProcess([&] {
-                                ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // drains the run
-                                const int file =
-                                    ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-                                ::dup2(file, STDOUT_FILENO);
-                                ::dup2(file, STDERR_FILENO);
-                                ::execvp(argv[0], argv.data());
-                                std::perror(argv[0]);
-                                return kNotStarted;
-                              }).wait();
-  if (end.signal == 0) return end.exit_code;
-  throw std::runtime_error("a run of the tuning was killed by signal " +
-                           std::to_string(end.signal) + "; the same command continues");
-}
 
 std::string policy_of(const sweep::CellRecord& cell) {
   const sweep::Value* policy = sweep::value_on(cell.axes, "policy");
@@ -96,7 +68,11 @@ std::vector<std::string> TuneRuns::words(const char* archive, const TuneCells& c
 }
 
 int TuneRuns::run(const char* archive, const TuneCells& cells, const sweep::ParamMap& set) const {
-  return exit_code_of(words(archive, cells, set), folder_.file("runs.log"));
+  const sweep::ChildEnd end =
+      sweep::run_program(words(archive, cells, set), folder_.file("runs.log"));
+  if (end.signal == 0) return end.exit_code;
+  throw std::runtime_error("a run of the tuning was killed by signal " +
+                           std::to_string(end.signal) + "; the same command continues");
 }
 
 Scores TuneRuns::scores(const char* archive, const TuneCells& cells) const {

@@ -22,7 +22,7 @@ class TuneRuns {
       : options_(options), folder_(folder), spec_(spec), tune_(*spec.tune) {}
 
   /// Runs what the archive (a file of the folder) lacks, with further assignments. Returns the exit
-  /// code of the run.
+  /// code of the run. Throws std::runtime_error when it is killed.
   int run(const char* archive, const TuneCells& cells, const sweep::ParamMap& set) const;
 
   /// The metric of each policy and seed of an archive, as the geometric mean over the other axes;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -84,6 +85,23 @@ ChildEnd ChildProcess::wait() {
   if (ended < 0) throw FileError("wait for", "a process", errno);  // how the child ended is unknown
   if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
   return {WEXITSTATUS(status), 0};
+}
+
+ChildEnd run_program(std::vector<std::string> words, const std::string& log) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ChildProcess child([&] {
+    constexpr int kNotStarted = 127;
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    const Descriptor file(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (::dup2(file.get(), STDOUT_FILENO) < 0 || ::dup2(file.get(), STDERR_FILENO) < 0)
+      return kNotStarted;
+    ::execvp(argv[0], argv.data());
+    std::perror(argv[0]);
+    return kNotStarted;
+  });
+  return child.wait();
 }
 
 ChildReport report_of_child(const std::function<std::string()>& work) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace sweep {
 
@@ -28,6 +29,11 @@ class ChildProcess {
  private:
   pid_t pid_;
 };
+
+/// Runs a program, `words`, with its output behind that of the file `log`. It is told to end
+/// (SIGTERM) when this process does. Exit code 127, with the reason in the log: it cannot be
+/// started.
+ChildEnd run_program(std::vector<std::string> words, const std::string& log);
 
 /// The text that a child wrote, and how it ended.
 struct ChildReport {

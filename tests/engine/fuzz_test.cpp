@@ -126,16 +126,30 @@ void play(const FuzzCase& fuzz) {
   FuzzDriver(fuzz, world, {}).run();
 }
 
-void require_all_pass(std::initializer_list<const char*> orders, Retained retained,
-                      void (*run)(const FuzzCase&)) {
+/// Plays the cases of 2,000 seeds; a failure says which case it was.
+template <class Make, class Run>
+void require_all_pass(const Make& make, const Run& run) {
   for_each_seed(2000, [&](std::uint64_t seed) {
-    const FuzzCase fuzz = make_fuzz_case(seed, orders, retained);
+    const FuzzCase fuzz = make(seed);
     try {
       run(fuzz);
     } catch (const std::exception& error) {
       throw std::runtime_error(describe(fuzz) + ": " + error.what());
     }
   });
+}
+
+void require_all_pass(std::initializer_list<const char*> orders, Retained retained,
+                      void (*run)(const FuzzCase&)) {
+  require_all_pass([&](std::uint64_t seed) { return make_fuzz_case(seed, orders, retained); }, run);
+}
+
+/// A case with pins in one of four, and a tier in one of three.
+FuzzCase case_to_evict_in(std::uint64_t seed) {
+  FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"},
+                                 seed % 4 == 0 ? Retained::pins : Retained::nothing);
+  if (seed % 3 == 0) add_tier(fuzz, seed);
+  return fuzz;
 }
 
 }  // namespace
@@ -175,47 +189,34 @@ TEST_CASE("every decision equals that of a naive model of the rules", "[fuzz]") 
 }
 
 TEST_CASE("evicting what is used last keeps the invariants and computes what it reads", "[fuzz]") {
-  for_each_seed(2000, [](std::uint64_t seed) {
-    const auto retained = seed % 4 == 0 ? Retained::pins : Retained::nothing;
-    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
-    if (seed % 3 == 0) add_tier(fuzz, seed);
+  const auto make = [](std::uint64_t seed) {
+    FuzzCase fuzz = case_to_evict_in(seed);
     add_eviction(fuzz, seed);
-    try {
-      play(fuzz);
-    } catch (const std::exception& error) {
-      throw std::runtime_error(describe(fuzz) + ": " + error.what());
-    }
-  });
+    return fuzz;
+  };
+  require_all_pass(make, play);
 }
 
 TEST_CASE("every rule of eviction keeps the invariants and computes what it reads", "[fuzz]") {
   const std::string rule = GENERATE(from_range(policies::eviction_rule_names()));
   CAPTURE(rule);
-  for_each_seed(2000, [&](std::uint64_t seed) {
-    const auto retained = seed % 4 == 0 ? Retained::pins : Retained::nothing;
-    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
-    if (seed % 3 == 0) add_tier(fuzz, seed);
+  const auto make = [&](std::uint64_t seed) {
+    FuzzCase fuzz = case_to_evict_in(seed);
     add_eviction_rule(fuzz, rule, seed);
-    try {
-      play(fuzz);
-    } catch (const std::exception& error) {
-      throw std::runtime_error(describe(fuzz) + ": " + error.what());
-    }
-  });
+    return fuzz;
+  };
+  require_all_pass(make, play);
 }
 
 TEST_CASE("every rule of eviction decides as a naive model of it", "[fuzz]") {
   const std::string rule = GENERATE(from_range(policies::eviction_rule_names()));
   CAPTURE(rule);
-  for_each_seed(2000, [&](std::uint64_t seed) {
+  const auto make = [&](std::uint64_t seed) {
     FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority"}, Retained::nothing);
     add_eviction_rule(fuzz, rule, seed);
-    try {
-      play_beside_naive_model(fuzz);
-    } catch (const std::exception& error) {
-      throw std::runtime_error(describe(fuzz) + ": " + error.what());
-    }
-  });
+    return fuzz;
+  };
+  require_all_pass(make, play_beside_naive_model);
 }
 
 TEST_CASE("job order keeps the invariants, makes progress and computes what it reads", "[fuzz]") {

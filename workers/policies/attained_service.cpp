@@ -55,10 +55,7 @@ class AttainedService final : public engine::QueueOrder {
   }
 
   Request& choose_victim(const engine::RunningList& running) const override {
-    Request* victim = running.front();
-    for (Request* r = victim; r != nullptr; r = running.next(*r))
-      if (rank(*victim) < rank(*r)) victim = r;
-    return *victim;
+    return last_by(running, [this](const Request& r) { return rank(r); });
   }
 
   void begin_step(Nanos now, const engine::PrefixCache&) override {

@@ -32,11 +32,7 @@ class Priority final : public engine::QueueOrder {
   }
 
   Request& choose_victim(const engine::RunningList& running) const override {
-    Request* victim = running.front();
-    for (Request* r = victim; r != nullptr; r = running.next(*r)) {
-      if (urgency(*victim) < urgency(*r)) victim = r;
-    }
-    return *victim;
+    return last_by(running, urgency);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "workers/engine/base/request.hpp"
+#include "workers/engine/step/queue_order.hpp"
 
 namespace policies {
 
@@ -75,5 +76,15 @@ class RankedQueue {
   Before before_;
   std::vector<engine::Request*> heap_;
 };
+
+/// The running request of greatest rank: which would be served last if it waited. Of equals the one
+/// that was admitted first. At least one must run.
+template <class Rank>
+engine::Request& last_by(const engine::RunningList& running, const Rank& rank) {
+  engine::Request* last = running.front();
+  for (engine::Request* r = last; r != nullptr; r = running.next(*r))
+    if (rank(*last) < rank(*r)) last = r;
+  return *last;
+}
 
 }  // namespace policies

@@ -54,10 +54,7 @@ class Srpt final : public engine::QueueOrder {
   }
 
   Request& choose_victim(const engine::RunningList& running) const override {
-    Request* victim = running.front();
-    for (Request* r = victim; r != nullptr; r = running.next(*r))
-      if (rank(*victim) < rank(*r)) victim = r;
-    return *victim;
+    return last_by(running, [this](const Request& r) { return rank(r); });
   }
 
   void on_turn_end(const Request& request, Nanos) override {

@@ -73,7 +73,7 @@ TEST_CASE("rounds begin with three seeds, which have an interval, and end with a
 
 TEST_CASE("each part of a range is drawn once, and one above 0 is cut in the logarithm") {
   const auto candidates = draw_candidates(search_of({{"policy.ttl_s", {}, 1, 1024}}, 10));
-  std::vector<double> ttls = values_of<double>(candidates, "ttl_s");
+  std::vector<double> ttls = values_of<double>(candidates, "policy.ttl_s");
   std::ranges::sort(ttls);
   REQUIRE(ttls.size() == 10);
   for (std::size_t i = 0; i < 10; ++i) {
@@ -85,11 +85,11 @@ TEST_CASE("each part of a range is drawn once, and one above 0 is cut in the log
 TEST_CASE("candidates are those of the seed, and equal ones are drawn once") {
   const sweep::TuneKey range{"policy.ttl_s", {}, 0, 8}, few{"policy.n", {}, 1, 3, true};
   sweep::TuneSpec search = search_of({range}, 6);
-  const auto ttls = values_of<double>(draw_candidates(search), "ttl_s");
-  CHECK(values_of<double>(draw_candidates(search), "ttl_s") == ttls);
+  const auto ttls = values_of<double>(draw_candidates(search), "policy.ttl_s");
+  CHECK(values_of<double>(draw_candidates(search), "policy.ttl_s") == ttls);
   search.seed = 2;
-  CHECK(values_of<double>(draw_candidates(search), "ttl_s") != ttls);
-  auto integers = values_of<std::int64_t>(draw_candidates(search_of({few}, 20)), "n");
+  CHECK(values_of<double>(draw_candidates(search), "policy.ttl_s") != ttls);
+  auto integers = values_of<std::int64_t>(draw_candidates(search_of({few}, 20)), "policy.n");
   std::ranges::sort(integers);
   CHECK(integers == std::vector<std::int64_t>{1, 2, 3});
 }
@@ -97,6 +97,6 @@ TEST_CASE("candidates are those of the seed, and equal ones are drawn once") {
 TEST_CASE("choices are drawn equally often") {
   const sweep::TuneKey rule{"policy.ttl_rule", {std::string("fixed"), std::string("utility")}};
   const auto rules = values_of<std::string>(
-      draw_candidates(search_of({rule, {"policy.ttl_s", {}, 1, 2}}, 8)), "ttl_rule");
+      draw_candidates(search_of({rule, {"policy.ttl_s", {}, 1, 2}}, 8)), "policy.ttl_rule");
   CHECK(std::ranges::count(rules, "fixed") == 4);
 }

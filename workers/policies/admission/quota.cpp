@@ -1,6 +1,7 @@
-// A share of the pool for first turns and the rest for turns of programs under way: a class may
-// have more only while no turn of the other waits (Tokencake's reserved part, arXiv:2510.18586,
-// with these two classes). Every turn is admitted anew, as far as the pool has room for its prompt.
+// A share of the pool for first turns and the rest for turns of programs under way: a turn
+// beyond its class's share waits for one that is within (Tokencake's reserved part,
+// arXiv:2510.18586, with these two classes). Every turn is admitted anew, as far as the pool has
+// room for its prompt.
 #include <array>
 #include <memory>
 
@@ -30,7 +31,7 @@ class Quota final : public AdmissionRule {
  private:
   static std::size_t class_of(const Program& program) { return program.turns == 1 ? 0 : 1; }
 
-  /// The first that is held, unless its class would exceed its share while the other waits.
+  /// The first that is held, unless its class would exceed its share and the other would not.
   Program* choose(Programs programs, const std::array<double, 2>& used) const {
     std::array<Program*, 2> first{};
     Program* next = nullptr;
@@ -40,10 +41,11 @@ class Quota final : public AdmissionRule {
       if (first[class_of(*p)] == nullptr) first[class_of(*p)] = p;
     }
     if (next == nullptr) return nullptr;
-    const std::size_t own = class_of(*next);
-    const bool over = used[own] + next->tokens > most_[own];
-    Program* other = first[1 - own];
-    return over && other != nullptr ? other : next;
+    const auto is_over = [&](const Program& p) {
+      return used[class_of(p)] + p.tokens > most_[class_of(p)];
+    };
+    Program* other = first[1 - class_of(*next)];
+    return is_over(*next) && other != nullptr && !is_over(*other) ? other : next;
   }
 
   double pool_;
