@@ -70,7 +70,7 @@ constexpr Command kCommands[] = {
      "slo output,o profiles", true},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
      "backend quick archive resume fresh no-prev retry-quarantined wait wait-space set only skip "
-     "cell "
+     "cell workers "
      "cell-timeout time-limit node-memory-gib as-sku fake-device jsonl profiles"},
     {"salvage", "salvage A.h5 -o B.h5",
      "saves the intact results of a damaged archive, of its previous version (A.h5.prev) and of "
@@ -125,6 +125,8 @@ constexpr Option kOptions[] = {
     {"time-limit", Kind::number, "S", "starts no cell that would not finish within this time"},
     {"node-memory-gib", Kind::number, "GIB",
      "host memory of a node; by default what the node reports"},
+    {"workers", Kind::integer, "N",
+     "without mpirun, the cells on sim that run at once; by default one a processor core"},
     {"as-sku", Kind::text, "SKU", "the workers are exactly this GPU (sim, cpu)"},
     {"fake-device", Kind::text, "NAME,MiB", "the device that the workers find"},
     {"jsonl", Kind::text, "DIR", "writes the trace of each cell that ran as JSON lines"},

@@ -200,6 +200,7 @@ void read_values(Options& options, const po::variables_map& given) {
   options.cell = optional<std::string>(given, "cell");
   options.cell_timeout_s = optional<double>(given, "cell-timeout");
   options.time_limit_s = optional<double>(given, "time-limit");
+  options.workers = optional<int>(given, "workers");
   options.node_memory_gib = optional<double>(given, "node-memory-gib");
   options.as_sku = optional<std::string>(given, "as-sku");
   options.fake_device = optional<std::string>(given, "fake-device");
@@ -242,6 +243,10 @@ void check(const Options& options) {
     throw UsageError("--view shows everything: --steps, --events and --requests exclude it");
   if (options.repeats < 1)
     throw UsageError("--repeats must be at least 1, found " + std::to_string(options.repeats));
+  if (options.workers && *options.workers < 1)
+    throw UsageError("--workers must be at least 1, found " + std::to_string(*options.workers));
+  if (options.workers && options.in_mpi_job)
+    throw UsageError("--workers is for a run without mpirun, where each rank but the first works");
   const std::pair<const char*, std::optional<double>> limits[] = {
       {"--wait", options.wait_s > 0 ? std::optional(options.wait_s) : std::nullopt},
       {"--cell-timeout", options.cell_timeout_s},

@@ -39,6 +39,7 @@ struct Options {
   double wait_s = 0;        // for an archive that is in use
   double wait_space_s = 0;  // while the archive's disk is full
   std::optional<double> cell_timeout_s, time_limit_s, node_memory_gib;
+  std::optional<int> workers;  // processes of this machine that run cells on sim
   std::optional<std::string> as_sku, fake_device;
   bool in_mpi_job = false;               // launched by mpirun or srun
   bool drives = true;                    // as far as the launcher says before MPI is up

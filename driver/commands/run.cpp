@@ -12,6 +12,7 @@
 #include "driver/commands/commands.hpp"
 #include "driver/plan/report.hpp"
 #include "driver/run/archive_sink.hpp"
+#include "driver/run/local_workers.hpp"
 #include "driver/run/serve.hpp"
 #include "driver/run/setup.hpp"
 #include "driver/run/trace_folder.hpp"
@@ -92,20 +93,47 @@ std::unique_ptr<OpenRun> open_run(const Options& options, const DrainSignals& si
   }
 }
 
-/// Cells go to the other ranks, or, when there are none, to a thread of this process.
+/// How many processes of this machine run cells; 0: a thread of this one does. A cell on sim uses
+/// one core, on cpu and cuda all of its device.
+int local_workers(const Options& options, const OpenRun& run) {
+  if (run.plan.backend != "sim" || options.workers == 1) return 0;
+  const int cells = static_cast<int>(run.tasks.size());
+  return std::clamp(options.workers.value_or(worker_hello(options).cores), 1, std::max(1, cells));
+}
+
+/// Cells go to other processes of this machine or to a thread of this one.
+FarmResult farm_locally(const Options& options, OpenRun& run, FarmSink& sink, FarmOptions farm) {
+  constexpr int kRank = 0, kLocalWorker = 0;
+  const auto ready = [&] {
+    return worker::prepare_worker(worker_hello(options), run.plan.backend, kLocalWorker,
+                                  options.profiles, options.cache);
+  };
+  const worker::ReadyWorker self = ready();  // and wrong input ends the run before a fork
+  const int count = local_workers(options, run);
+  if (count == 0)
+    return run_alone(run.tasks, sink, farm, self.hello,
+                     worker::make_cell_runner(self.hello, kRank, self.executor));
+  LocalWorkers workers(count, [&](worker::Channel& channel) {
+    ignore_drain_signals();
+    const worker::ReadyWorker child = ready();
+    engine::WallClock clock;
+    worker::run_worker(channel, clock, child.hello,
+                       worker::make_cell_runner(child.hello, kRank, child.executor));
+    return 0;
+  });
+  farm.workers = workers.numbers();
+  const engine::WallClock clock;
+  return run_farm(workers, clock, run.tasks, sink, farm);
+}
+
+/// Cells go to the other ranks, or, when there are none, to this machine.
 FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* channel,
                       const DrainSignals& signals, const std::function<void()>& on_stuck) {
   if (run.tasks.empty() && channel == nullptr) return {};
   ArchiveSink sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress);
   FarmOptions farm = farm_options(options, run.plan.backend, signals);
   farm.on_stuck = on_stuck;
-  if (channel == nullptr) {
-    constexpr int kRank = 0, kLocalWorker = 0;
-    const worker::ReadyWorker self = worker::prepare_worker(
-        worker_hello(options), run.plan.backend, kLocalWorker, options.profiles, options.cache);
-    return run_alone(run.tasks, sink, farm, self.hello,
-                     worker::make_cell_runner(self.hello, kRank, self.executor));
-  }
+  if (channel == nullptr) return farm_locally(options, run, sink, farm);
   const bool loads_model = run.plan.backend == "cuda" && !run.tasks.empty();
   welcome_workers(*channel, run.plan.backend,
                   loads_model ? sink.config_of(run.tasks.front().cell) : "");

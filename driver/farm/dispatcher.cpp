@@ -82,7 +82,8 @@ void Dispatcher::handle(const WorkerHeard& heard) {
 void Dispatcher::handle(const WorkerLost& lost) {
   const auto [at, added] = workers_.try_emplace(lost.worker, Worker(WorkerCaps{}));
   Worker& worker = at->second;
-  if (worker.state == WorkerState::busy) lose(worker, "was lost");
+  if (worker.state == WorkerState::busy)
+    lose(worker, "was lost", lost.crashed || busy_workers() == 1);
   worker.state = WorkerState::unusable;
   worker.run.reset();
   memory_.release(lost.worker);  // its process is gone, and so is the memory of its cell
@@ -269,7 +270,7 @@ void Dispatcher::assign(int id, Worker& worker, int index) {
   worker.state = WorkerState::busy;
   worker.heard = listened_;
   worker.run = Run{attempt, now_, listened_};
-  commands_.emplace_back(AssignCell{id, attempt, keep});
+  commands_.emplace_back(AssignCell{id, attempt, cells_.at(attempt.cell).task.deaths, keep});
 }
 
 /// Whether the worker keeps its host memory when this cell is done. Page-locking it again takes

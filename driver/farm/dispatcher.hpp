@@ -61,6 +61,7 @@ struct WorkerHeard {  // a heartbeat
 };
 struct WorkerLost {  // its process is gone
   int worker;
+  bool crashed = false;  // by its own doing: no other cell can have killed it
 };
 struct CellDone {
   int worker;
@@ -90,6 +91,7 @@ using Event = std::variant<WorkerJoined, WorkerHeard, WorkerLost, CellDone, Cell
 struct AssignCell {
   int worker;
   sweep::Attempt attempt;
+  int deaths = 0;            // of its process, in earlier attempts at this cell
   bool keep_memory = false;  // the worker's host memory stays when the cell is done
 };
 struct AbandonCell {
@@ -102,6 +104,7 @@ struct StopWorker {
 /// An attempt failed and the cell will be retried, or it was abandoned and the cell stays planned.
 struct AttemptEnded {
   sweep::Attempt attempt;
+  int deaths;  // of its process in this and earlier attempts at this cell
   std::string reason;
 };
 /// The cell is over without a result.
@@ -241,7 +244,8 @@ class Dispatcher {
   void attempt_abandoned(const Run& run, const std::string& reason);
   void end_cell(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason);
   void wait_again(Cell& cell);
-  void lose(Worker& worker, const std::string& how);
+  /// `alone`: only its own cell can have ended it.
+  void lose(Worker& worker, const std::string& how, bool alone);
   void abandon(int worker, Worker& on, AbandonWhy why);
   void watch(int worker, Worker& on);
   Nanos patience(const Run& run) const;

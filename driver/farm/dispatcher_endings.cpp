@@ -20,9 +20,10 @@ std::string in_seconds(Nanos span) {
 void Dispatcher::watch(int id, Worker& worker) {
   const Run& run = *worker.run;
   if (run.abandonment && listened_ - run.abandonment->asked > rules_.abandon_grace)
-    return lose(worker, "did not abandon the cell within " + in_seconds(rules_.abandon_grace));
+    return lose(worker, "did not abandon the cell within " + in_seconds(rules_.abandon_grace),
+                busy_workers() == 1);
   if (listened_ - worker.heard > rules_.silence)
-    return lose(worker, "was silent for " + in_seconds(rules_.silence));
+    return lose(worker, "was silent for " + in_seconds(rules_.silence), busy_workers() == 1);
   if (rules_.cell_timeout && now_ - run.started > *rules_.cell_timeout)
     abandon(id, worker, AbandonWhy::timeout);
   if (!rules_.cell_timeout && listened_ - run.progressed > patience(run))
@@ -55,8 +56,7 @@ void Dispatcher::revive(int id, sweep::Attempt attempt, WorkerState next, Memory
   roster_changed_ = true;
 }
 
-void Dispatcher::lose(Worker& worker, const std::string& how) {
-  const bool alone = busy_workers() == 1;
+void Dispatcher::lose(Worker& worker, const std::string& how, bool alone) {
   worker.state = WorkerState::lost;
   roster_changed_ = true;
   memory_.cancel_reservation_on(worker.caps.node);
@@ -75,13 +75,13 @@ void Dispatcher::attempt_failed(const Run& run, const std::string& reason) {
   Cell& cell = cells_.at(run.attempt.cell);
   if (cell.tries - cell.machine_faults >= rules_.tries)
     return end_cell(run.attempt, CellStatus::failed, reason);
-  commands_.emplace_back(AttemptEnded{run.attempt, reason});
+  commands_.emplace_back(AttemptEnded{run.attempt, cell.task.deaths, reason});
   wait_again(cell);
 }
 
 void Dispatcher::machine_failed(const Run& run, const std::string& reason) {
   Cell& cell = cells_.at(run.attempt.cell);
-  commands_.emplace_back(AttemptEnded{run.attempt, reason});
+  commands_.emplace_back(AttemptEnded{run.attempt, cell.task.deaths, reason});
   if (++cell.machine_faults < rules_.tries) return wait_again(cell);
   cell.state = CellState::left;
   cell.left = LeftCell{run.attempt.cell, LeftCell::Why::machine_fault, reason};
@@ -93,8 +93,9 @@ void Dispatcher::attempt_abandoned(const Run& run, const std::string& reason) {
                     "ran longer than " + in_seconds(*rules_.cell_timeout));
   if (run.abandonment->why == AbandonWhy::stalled)
     return attempt_failed(run, "made no progress for " + in_seconds(patience(run)));
-  commands_.emplace_back(AttemptEnded{run.attempt, reason});
-  wait_again(cells_.at(run.attempt.cell));
+  Cell& cell = cells_.at(run.attempt.cell);
+  commands_.emplace_back(AttemptEnded{run.attempt, cell.task.deaths, reason});
+  wait_again(cell);
 }
 
 void Dispatcher::end_cell(sweep::Attempt last, CellStatus kind, const std::string& reason) {

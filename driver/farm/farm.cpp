@@ -99,6 +99,7 @@ class Farm {
   void round() {
     handle_interruptions();
     while (receive()) handle_interruptions();
+    for (const worker::GoneEnd& end : channel_.gone()) lose(end);
     const Nanos now = clock_.now();
     if (!last_tick_ || now - *last_tick_ >= options_.tick) {
       last_tick_ = now;
@@ -109,6 +110,12 @@ class Farm {
       sink_.on_status(status());
     }
     if (!dispatcher_.finished()) channel_.wait(options_.longest_sleep);
+  }
+
+  void lose(const worker::GoneEnd& end) {
+    left_.insert(end.number);
+    if (gone_.insert(end.number).second) dispatch(WorkerLost{end.number, end.crashed});
+    end_run(end.number);
   }
 
   bool receive() {
@@ -139,7 +146,7 @@ class Farm {
   void obey(const AssignCell& assign, std::deque<Event>& losses) {
     const worker::Hello& worker = workers_.at(assign.worker);
     std::string config = sink_.config_of(assign.attempt.cell);
-    sink_.on_start(assign.attempt, worker);
+    sink_.on_start(assign.attempt, assign.deaths, worker);
     running_[assign.worker] =
         RunningCell{assign.attempt, assign.worker, worker.host, clock_.now(), clock_.now(), {}};
     note_overlap();
@@ -154,7 +161,7 @@ class Farm {
   }
   void obey(const AttemptEnded& ended, std::deque<Event>&) {
     forget(ended.attempt);
-    sink_.on_attempt_ended(ended.attempt, ended.reason);
+    sink_.on_attempt_ended(ended.attempt, ended.deaths, ended.reason);
   }
   void obey(const CellEnded& ended, std::deque<Event>&) {
     forget(ended.attempt);
@@ -206,7 +213,7 @@ class Farm {
   void dismiss_workers() noexcept {
     std::deque<Event> losses;
     try {
-      for (const int worker : options_.workers) obey(StopWorker{worker}, losses);
+      for (const int worker : everyone()) obey(StopWorker{worker}, losses);
       const Nanos begin = clock_.now();
       while (!all_left() && clock_.now() - begin < options_.goodbye_grace) {
         while (std::optional<worker::Received> received = channel_.poll())
@@ -218,13 +225,18 @@ class Farm {
     } catch (const std::exception&) {
       // The channel is broken: workers that have not left count as stuck.
     }
-    for (const int worker : options_.workers)
+    for (const int worker : everyone())
       if (!left_.contains(worker)) result_.stuck_workers.push_back(worker);
   }
   bool all_left() const {
-    return std::all_of(options_.workers.begin(), options_.workers.end(), [&](int worker) {
-      return left_.contains(worker) || gone_.contains(worker);
-    });
+    return std::ranges::all_of(
+        everyone(), [&](int worker) { return left_.contains(worker) || gone_.contains(worker); });
+  }
+  /// The workers expected at the start and those that joined later.
+  std::set<int> everyone() const {
+    std::set<int> all(options_.workers.begin(), options_.workers.end());
+    for (const auto& [worker, hello] : workers_) all.insert(worker);
+    return all;
   }
 
   FarmStatus status() const {

@@ -103,7 +103,7 @@ std::string ArchiveSink::config_of(int cell) {
       {record, cells_.at(cell)->cell.params, profiles_, archive_.mark_path(record.key), expected_});
 }
 
-void ArchiveSink::on_start(sweep::Attempt attempt, const worker::Hello& worker) {
+void ArchiveSink::on_start(sweep::Attempt attempt, int deaths, const worker::Hello& worker) {
   const sweep::CellRecord& record = record_of(attempt.cell);
   sweep::RunMark mark;
   mark.key = record.key;
@@ -113,8 +113,7 @@ void ArchiveSink::on_start(sweep::Attempt attempt, const worker::Hello& worker) 
   mark.start_ticks = worker.start_ticks;
   mark.phase = "run";
   mark.drives = worker.host == self_.name && worker.pid == self_.pid;
-  for (const sweep::RunMark& earlier : archive_.deaths())
-    if (earlier.key == record.key) mark.deaths = sweep::deaths_of(earlier);
+  mark.deaths = deaths;
   with_space_([&] { archive_.mark_started(mark); });
   running_[attempt.cell] = mark;
 }
@@ -134,10 +133,14 @@ void ArchiveSink::on_stop_asked(std::optional<int> alone) {
   }
 }
 
-/// Clears the mark of an attempt that ended without a verdict. The mark stays if earlier attempts
-/// killed their process.
-void ArchiveSink::leave_mark(const sweep::RunMark& mark) {
-  if (mark.deaths > 0) {
+/// Clears the mark of an attempt that ended without a verdict. The mark stays if attempts at this
+/// cell killed their process.
+void ArchiveSink::leave_mark(sweep::RunMark mark, int deaths) {
+  if (deaths > 0) {
+    if (deaths != mark.deaths) {
+      mark.deaths = deaths;
+      archive_.mark_started(mark);  // without the word that the dying process left
+    }
     archive_.add_to_mark(mark.key, "stopped", "1");
   } else {
     archive_.remove_mark(mark.key);
@@ -147,7 +150,7 @@ void ArchiveSink::leave_mark(const sweep::RunMark& mark) {
 ArchiveSink::~ArchiveSink() {
   for (const auto& [cell, mark] : running_) {
     try {
-      leave_mark(mark);
+      leave_mark(mark, mark.deaths);
     } catch (const sweep::ArchiveError&) {
       // The exception that ends the run reports the cause.
     }
@@ -171,10 +174,10 @@ void ArchiveSink::on_done(sweep::Attempt attempt, const worker::Hello&, std::str
   archive_.merge_if_due();
 }
 
-void ArchiveSink::on_attempt_ended(sweep::Attempt attempt, const std::string& reason) {
+void ArchiveSink::on_attempt_ended(sweep::Attempt attempt, int deaths, const std::string& reason) {
   const sweep::CellRecord& record = record_of(attempt.cell);
   const auto running = running_.find(attempt.cell);
-  if (running != running_.end()) with_space_([&] { leave_mark(running->second); });
+  if (running != running_.end()) with_space_([&] { leave_mark(running->second, deaths); });
   running_.erase(attempt.cell);
   progress_.report(record.label + ": attempt " + std::to_string(attempt.number) +
                    " ended: " + reason);

@@ -35,16 +35,16 @@ class ArchiveSink final : public FarmSink {
 
   void on_worker(int worker, const worker::Hello& hello) override;
   std::string config_of(int cell) override;
-  void on_start(sweep::Attempt attempt, const worker::Hello& worker) override;
+  void on_start(sweep::Attempt attempt, int deaths, const worker::Hello& worker) override;
   void on_done(sweep::Attempt attempt, const worker::Hello& worker, std::string&& result) override;
-  void on_attempt_ended(sweep::Attempt attempt, const std::string& reason) override;
+  void on_attempt_ended(sweep::Attempt attempt, int deaths, const std::string& reason) override;
   void on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) override;
   void on_stop_asked(std::optional<int> alone) override;
   void on_status(const FarmStatus& status) override;
 
  private:
   const sweep::CellRecord& record_of(int cell) const;
-  void leave_mark(const sweep::RunMark& mark);
+  void leave_mark(sweep::RunMark mark, int deaths);
 
   std::map<int, const PlannedCell*> cells_;  // by plan index
   std::map<int, int> row_of_;                // plan index -> row of the archive

@@ -32,7 +32,7 @@ TEST_CASE(
 }
 
 TEST_CASE("progress is one plain line a cell where standard error is no terminal") {
-  const Outcome outcome = Program().run({"run", "tiny.toml"});
+  const Outcome outcome = Program().run({"run", "tiny.toml", "--workers", "1"});
   const auto lines = lines_of(outcome.err);
   REQUIRE(lines.size() == 2);
   CHECK_THAT(lines[0], StartsWith("gpu=h100-80gb policy=fcfs jps=3: mean jct_wall "));

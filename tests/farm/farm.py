@@ -228,8 +228,10 @@ class Folder:
                                           *mpi_options, "-n", str(ranks)]
         return Running([*prefix, *launcher, PROGRAM, *words], self, self.environment(more))
 
-    def start_run(self, *words, sweep_file="farm.toml", **options):
-        return self.start("run", sweep_file, *words, **options)
+    def start_run(self, *words, sweep_file="farm.toml", ranks=1, workers=1, **options):
+        """Without mpirun, `workers` processes run the cells; one: a thread of the driving process."""
+        alone = ("--workers", str(workers)) if ranks == 1 else ()
+        return self.start("run", sweep_file, *words, *alone, ranks=ranks, **options)
 
     def run(self, *words, **options):
         return self.start_run(*words, **options).wait()

@@ -64,8 +64,8 @@ def archives_of_any_number_of_ranks():
 class Chain:
     """An archive made by runs that are killed, until one completes."""
 
-    def __init__(self, folder, name, ranks):
-        self.folder, self.name, self.ranks = folder, name, ranks
+    def __init__(self, folder, name, ranks, workers=1):
+        self.folder, self.name, self.ranks, self.workers = folder, name, ranks, workers
         self.path = folder.file(name)
         self.stored = {}  # label -> values that differ between runs
         self.reported = set()
@@ -73,8 +73,8 @@ class Chain:
     def run_for(self, seconds):
         """True when the run completed."""
         dead = self.folder.names(self.name + ".d/*.run")
-        run = self.folder.start_run("--archive", self.name, ranks=self.ranks)
-        if self.ranks == 1 and dead:
+        run = self.folder.start_run("--archive", self.name, ranks=self.ranks, workers=self.workers)
+        if self.ranks == self.workers == 1 and dead:
             # The same cell runs first again, and a second death would rightly quarantine it.
             while run.process.poll() is None and not run.outcome().finished():
                 time.sleep(0.005)
@@ -98,12 +98,12 @@ class Chain:
             expect(b"died=" not in self.folder.bytes_of(mark), "a killed run blames a cell")
 
 
-def torture(folder, seed, ranks, kills, lasted):
+def torture(folder, seed, kills, lasted, **processes):
     """Kills runs at random instants within the duration of an uninterrupted run. Returns how often the archives were opened."""
     instants = random.Random(seed)
     opened = number = 0
     while kills > 0:
-        chain = Chain(folder, f"chain{number}.h5", ranks)
+        chain = Chain(folder, f"chain{number}.h5", **processes)
         with Reader(chain.path) as reader:
             ended = False
             while kills > 0 and not ended:
@@ -120,15 +120,15 @@ def torture(folder, seed, ranks, kills, lasted):
     return opened
 
 
-def killed_at_random(seed, ranks, kills):
+def killed_at_random(seed, ranks, kills, workers=1):
     """Returns how often the archives were opened meanwhile."""
     archives.need_h5py()
     with Folder(MANY) as folder:
         started = time.monotonic()
-        outcome = folder.run("--archive", "reference.h5", ranks=ranks)
+        outcome = folder.run("--archive", "reference.h5", ranks=ranks, workers=workers)
         lasted = time.monotonic() - started
         expect_equal(outcome.code, 0, f"exit code, {outcome}")
-        opened = torture(folder, seed, ranks, kills, lasted)
+        opened = torture(folder, seed, kills, lasted, ranks=ranks, workers=workers)
         print(f"{kills} kills within {lasted:.2f} s each, archive opened {opened} times")
         return opened
 

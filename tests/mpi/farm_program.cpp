@@ -78,7 +78,7 @@ class Folder : public driver::FarmSink {
  public:
   explicit Folder(const Wish& wish) : wish_(wish) {}
   std::string config_of(int cell) override { return std::to_string(cell); }
-  void on_start(sweep::Attempt attempt, const worker::Hello&) override {
+  void on_start(sweep::Attempt attempt, int, const worker::Hello&) override {
     std::ofstream(wish_.folder / "starts", std::ios::app)
         << attempt.cell << ' ' << attempt.number << '\n';
   }
@@ -90,7 +90,7 @@ class Folder : public driver::FarmSink {
     std::ofstream(file.string() + ".tmp") << result.substr(0, 16);
     fs::rename(file.string() + ".tmp", file);
   }
-  void on_attempt_ended(sweep::Attempt, const std::string&) override {}
+  void on_attempt_ended(sweep::Attempt, int, const std::string&) override {}
   void on_ended(sweep::Attempt last, sweep::CellStatus, const std::string& reason) override {
     std::ofstream(wish_.folder / (std::to_string(last.cell) + ".ended")) << reason;
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/rank/protocol.hpp"
@@ -22,6 +23,11 @@ struct Received {
 };
 
 /// Messages between numbered ends, in order for each pair. Each end is used by one thread.
+struct GoneEnd {
+  int number;
+  bool crashed = false;  // by its own doing: a signal such as SEGV, which nobody else sent
+};
+
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -33,6 +39,9 @@ class Channel {
   virtual void wait(engine::Nanos longest) = 0;
   /// Waits until all sent messages have left, at most `longest`. Returns whether they have.
   virtual bool flush(engine::Nanos longest) = 0;
+  /// Ends that are known to have gone for good since the last call. Each is named once, after the
+  /// last message from it was polled.
+  virtual std::vector<GoneEnd> gone() { return {}; }
 };
 
 /// The position of a process among those of the job.

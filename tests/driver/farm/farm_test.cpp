@@ -23,14 +23,14 @@ struct Notes : FarmSink {
   int refuse_cell = -1;                           // its result cannot be stored
 
   std::string config_of(int cell) override { return "config of " + std::to_string(cell); }
-  void on_start(sweep::Attempt attempt, const worker::Hello&) override {
+  void on_start(sweep::Attempt attempt, int, const worker::Hello&) override {
     starts.push_back(attempt.cell);
   }
   void on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) override {
     if (attempt.cell == refuse_cell) throw std::runtime_error("no space left on device");
     CHECK(results.emplace(attempt.cell, std::move(result)).second);
   }
-  void on_attempt_ended(sweep::Attempt attempt, const std::string& reason) override {
+  void on_attempt_ended(sweep::Attempt attempt, int, const std::string& reason) override {
     ended_attempts.push_back(std::to_string(attempt.cell) + "/" + std::to_string(attempt.number) +
                              ": " + reason);
   }

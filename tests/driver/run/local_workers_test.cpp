@@ -1,0 +1,124 @@
+#include "driver/run/local_workers.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "driver/farm/farm.hpp"
+#include "tests/support/catch.hpp"
+#include "workers/rank/host.hpp"
+#include "workers/rank/worker_loop.hpp"
+
+using namespace driver;
+using worker::CellContext;
+
+namespace {
+
+/// Remembers what it was told.
+struct Notes : FarmSink {
+  std::map<int, std::string> results;
+  std::map<int, std::string> verdicts;
+  std::vector<std::string> ended_attempts;
+  std::vector<int> deaths;  // as told at each start
+  std::set<int> processes;
+
+  std::string config_of(int cell) override { return std::to_string(cell); }
+  void on_worker(int, const worker::Hello& hello) override {
+    processes.insert(static_cast<int>(hello.pid));
+  }
+  void on_start(sweep::Attempt, int killed, const worker::Hello&) override {
+    deaths.push_back(killed);
+  }
+  void on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) override {
+    CHECK(results.emplace(attempt.cell, std::move(result)).second);
+  }
+  void on_attempt_ended(sweep::Attempt attempt, int killed, const std::string& reason) override {
+    ended_attempts.push_back(std::to_string(attempt.cell) + "/" + std::to_string(attempt.number) +
+                             ", " + std::to_string(killed) + " deaths: " + reason);
+  }
+  void on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) override {
+    verdicts[last.cell] = std::string(sweep::to_text(kind)) + ": " + reason;
+  }
+};
+
+worker::Hello this_process() {
+  worker::Hello hello{.host = "here", .memory_gib = 64, .backend = "sim"};
+  hello.pid = ::getpid();
+  return hello;
+}
+
+/// Drives `workers` processes.
+FarmResult run_with(int workers, int cells, FarmSink& sink, const worker::RunCell& run_cell) {
+  LocalWorkers processes(workers, [&](worker::Channel& channel) {
+    engine::WallClock clock;
+    worker::run_worker(channel, clock, this_process(), run_cell, {});
+    return 0;
+  });
+  std::vector<CellTask> tasks;
+  for (int i = 0; i < cells; ++i) tasks.push_back({.cell = i, .sku = "h100-80gb", .estimate_s = 1});
+  FarmOptions options{.rules = {.backend = "sim"}, .workers = processes.numbers()};
+  const engine::WallClock clock;
+  return run_farm(processes, clock, tasks, sink, options);
+}
+
+}  // namespace
+
+TEST_CASE("processes of this machine do each cell once") {
+  Notes notes;
+  const FarmResult result =
+      run_with(3, 100, notes, [](const std::string& config, const CellContext&) {
+        return "ran " + config + " in " + std::to_string(::getpid());
+      });
+  CHECK(result.done == 100);
+  CHECK(result.stuck_workers.empty());
+  CHECK(notes.processes.size() == 3);
+  CHECK_FALSE(notes.processes.contains(::getpid()));
+  CHECK(notes.results.at(7).starts_with("ran 7 in "));
+}
+
+TEST_CASE(
+    "a cell that crashes its process twice is quarantined, and the others are done meanwhile") {
+  Notes notes;
+  const FarmResult result =
+      run_with(2, 20, notes, [](const std::string& config, const CellContext&) {
+        if (config == "4") ::raise(SIGSEGV);
+        return config;
+      });
+  CHECK(result.done == 19);
+  CHECK(result.left.empty());
+  CHECK(exit_code(result) == kSomeCellsFailed);
+  CHECK(notes.ended_attempts ==
+        std::vector<std::string>{"4/1, 1 deaths: its worker on here was lost"});
+  CHECK(notes.verdicts.at(4) ==
+        "quarantined: killed its process 2 times; its worker on here was lost");
+  CHECK(std::ranges::count(notes.deaths, 1) == 1);
+  CHECK(notes.processes.size() == 4);  // two successors
+}
+
+TEST_CASE("a process that others kill while another cell runs counts against no cell") {
+  Notes notes;
+  const FarmResult result =
+      run_with(2, 20, notes, [](const std::string& config, const CellContext& context) {
+        if (config == "4" && context.attempt.number == 1) {
+          ::raise(SIGKILL);
+        } else if (context.attempt.number == 1) {
+          ::usleep(20'000);  // so that another cell runs at that moment
+        }
+        return config;
+      });
+  CHECK(result.done == 20);
+  CHECK(std::ranges::count(notes.deaths, 0) == 21);
+  CHECK(notes.processes.size() == 3);
+}
+
+TEST_CASE("processes that end before they can work leave the cells, and the run ends") {
+  LocalWorkers processes(2, [](worker::Channel&) { return 1; });
+  Notes notes;
+  FarmOptions options{.rules = {.backend = "sim"}, .workers = processes.numbers()};
+  const engine::WallClock clock;
+  const FarmResult result = run_farm(
+      processes, clock, {{.cell = 0, .sku = "h100-80gb", .estimate_s = 1}}, notes, options);
+  CHECK(result.done == 0);
+  CHECK(result.left.size() == 1);
+}
