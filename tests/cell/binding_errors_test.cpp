@@ -194,6 +194,8 @@ TEST_CASE("prefetch needs the tier that it loads from, and names that are known"
   CHECK_THAT(prefetching().set("policy.store", "lazy").refusal(), Contains("policy.prefetch"));
   CHECK_THAT(prefetching().set("policy.prefetch", "soon").refusal(), Contains("client_hint"));
   CHECK_THAT(prefetching().set("policy.scoring", "S9").refusal(), Contains("S5"));
+  CHECK_THAT(prefetching().set("policy.host_eviction", "arc").refusal(),
+             Contains("policy.host_eviction must be \"lru\" with policy.prefetch"));
   CHECK(prefetching().set("policy.scoring", "S1").set("policy.error_sigma", 0.5).refusal() ==
         "accepted");
 }

@@ -105,8 +105,10 @@ std::string decisions_of(const engine::StepTrace& trace, const Names& names) {
 }
 
 engine::EngineConfig with_forecasts(engine::EngineConfig config, engine::PrefetchPolicy* prefetch,
-                                    const engine::EvictionChoice& eviction) {
+                                    const engine::EvictionChoice& eviction,
+                                    engine::HostEviction* host_eviction) {
   config.tier.prefetch = prefetch;
+  config.tier.eviction = host_eviction;
   config.eviction = eviction;
   return config;
 }
@@ -124,8 +126,10 @@ class Service {
         retention_(policies::make_retention(serving.policy)),
         prefetch_(policies::make_prefetch(serving.policy)),
         eviction_(policies::make_eviction(serving.policy)),
-        engine_(with_forecasts(serving.engine, prefetch_.get(), eviction_.choice()), clock_,
-                backend, *order_, *retention_, sink_, copier) {
+        host_eviction_(policies::make_host_eviction(serving.policy, *order_)),
+        engine_(with_forecasts(serving.engine, prefetch_.get(), eviction_.choice(),
+                               host_eviction_.get()),
+                clock_, backend, *order_, *retention_, sink_, copier) {
     for (std::size_t j = 0; j < jobs.size(); ++j) clients_[j].arrival = jobs[j].arrival;
   }
 
@@ -227,6 +231,7 @@ class Service {
   std::unique_ptr<engine::RetentionPolicy> retention_;
   std::unique_ptr<engine::PrefetchPolicy> prefetch_;
   policies::Eviction eviction_;
+  std::unique_ptr<engine::HostEviction> host_eviction_;
   engine::Engine engine_;
 };
 

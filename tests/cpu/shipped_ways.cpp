@@ -26,6 +26,7 @@ const std::vector<const char*> kStores = {"eager", "lazy", "second_turn"};
 const std::vector<const char*> kEvictions = {
     "lru",  "partial_first", "next_use",           "oracle",
     "slru", "tail_lru",      "retention_priority", "cost_aware"};
+const std::vector<const char*> kHostEvictions = {"lru", "next_use", "oracle", "arc"};
 
 template <class T>
 const T& any_of(Dice& dice, const std::vector<T>& values) {
@@ -62,7 +63,7 @@ support::Cell cell_of(const Way& way, const Target& target, Dice& dice) {
   cell.without("jps").set("workload.kind", "fixed").set("workload.prompt", 8);
   set_policy(cell, way, block, pool, dice);
   set_engine(cell, way, block, pool, dice);
-  cell.set("policy.eviction", way.eviction);
+  cell.set("policy.eviction", way.eviction).set("policy.host_eviction", way.host_eviction);
   return cell;
 }
 
@@ -89,8 +90,12 @@ std::optional<worker::ExperimentConfig> config_of(const Way& way, const Target& 
 }
 
 Way random_way(const std::string& policy, Dice& dice) {
-  return {policy, any_of(dice, kPreemptions), any_of(dice, kSchedulers), any_of(dice, kStores),
-          any_of(dice, kEvictions)};
+  return {policy,
+          any_of(dice, kPreemptions),
+          any_of(dice, kSchedulers),
+          any_of(dice, kStores),
+          any_of(dice, kEvictions),
+          any_of(dice, kHostEvictions)};
 }
 
 void play(Bench& bench, const Serving& serving, Outcomes& outcomes) {
@@ -128,6 +133,7 @@ std::vector<Way> all_ways() {
 std::vector<Way> ways_of_tiers() {
   return {{.policy = "cpu_offload"},
           {.policy = "cpu_offload", .store = "lazy"},
+          {.policy = "cpu_offload", .host_eviction = "next_use"},
           {.policy = "lmcache"},
           {.policy = "swap"},
           {.policy = "predictive_prefetch"}};

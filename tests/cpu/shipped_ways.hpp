@@ -11,10 +11,11 @@ namespace cpu_test {
 /// A shipped policy, and the settings that it leaves open.
 struct Way {
   std::string policy, preemption = "as shipped", scheduler = "v1", store = "eager",
-                      eviction = "lru";
+                      eviction = "lru", host_eviction = "lru";
   std::string text() const {
     return policy + ", preemption " + preemption + ", " + scheduler + ", " + store +
-           (eviction == "lru" ? "" : ", " + eviction);
+           (eviction == "lru" ? "" : ", " + eviction) +
+           (host_eviction == "lru" ? "" : ", host " + host_eviction);
   }
 };
 

@@ -164,6 +164,8 @@ void check_eviction(const ParamBinder& in, const ExperimentConfig& config) {
     in.fail("policy.eviction",
             "must be \"lru\" or \"partial_first\" with policy.store \"lazy\", which stores what is "
             "evicted next in that order");
+  if (config.policy.host_eviction != "lru" && config.policy.prefetch != "none")
+    in.fail("policy.host_eviction", "must be \"lru\" with policy.prefetch, which ranks KV itself");
 }
 
 void check_prefetch(const ParamBinder& in, const ExperimentConfig& config) {

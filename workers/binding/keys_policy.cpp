@@ -9,11 +9,13 @@ namespace {
 constexpr const char* kWherePinned = "policy.retention = pin";
 constexpr const char* kWhereKept = "policy.retention = pin|infercept";
 constexpr const char* kWhereEstimated =
-    "policy.retention = pin|infercept or policy.eviction = next_use";
+    "policy.retention = pin|infercept or policy.eviction = next_use or "
+    "policy.host_eviction = next_use";
 constexpr const char* kWhereFixed = "policy.retention = pin; policy.ttl_rule = fixed";
 constexpr const char* kWhereForecast =
     "policy.error_bias != 1 or policy.error_sigma != 0; "
-    "policy.retention = pin|infercept or policy.prefetch != none or policy.eviction = next_use";
+    "policy.retention = pin|infercept or policy.prefetch != none or policy.eviction = next_use or "
+    "policy.host_eviction = next_use";
 
 std::vector<KeyRow> rows_of_order() {
   return {
@@ -225,7 +227,7 @@ std::vector<KeyRow> rows_of_forecasts() {
        .unit = "calls",
        .where = "policy.estimator = tool_cdf or policy.prefetch = tool_cdf; "
                 "policy.retention = pin|infercept or policy.prefetch != none or "
-                "policy.eviction = next_use",
+                "policy.eviction = next_use or policy.host_eviction = next_use",
        .says = "A tool's own distribution is used once more than this many calls of it are "
                "known; until then that of all tools."},
       {.name = "policy.error_bias",

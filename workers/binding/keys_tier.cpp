@@ -1,4 +1,5 @@
 #include "workers/binding/key_rows.hpp"
+#include "workers/policies/names.hpp"
 
 namespace worker {
 namespace {
@@ -57,6 +58,14 @@ std::vector<KeyRow> rows_of_tiers() {
        .fallback = value("true"),
        .where = kWhereOffload,
        .says = "Also stores the blocks that a turn's last step completed."},
+      {.name = "policy.host_eviction",
+       .type = OneOf{policies::host_eviction_names()},
+       .fallback = value("lru"),
+       .where = "policy.tier != none",
+       .neutral = "lru",
+       .says = "Which KV leaves the host tier first: what was used least recently (lru), what is "
+               "used last by policy.estimator (next_use) or by the true return of each job "
+               "(oracle), or by recency and frequency, balanced by what is missed (arc)."},
       {.name = "policy.chunk_tokens",
        .type = Whole{1, 1 << 20},
        .fallback = value("256"),

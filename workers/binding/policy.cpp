@@ -70,6 +70,7 @@ policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& 
   policy.retention = in.text("policy.retention");
   policy.eviction = in.text("policy.eviction");
   policy.eviction_rule = bind_eviction(in);
+  policy.host_eviction = in.text("policy.host_eviction");
   bind_ttl(in, policy);
   policy.prefetch = in.text("policy.prefetch");
   policy.scoring = in.text("policy.scoring");

@@ -158,7 +158,9 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   const auto retention = policies::make_retention(policy);
   const auto prefetch = policies::make_prefetch(policy);
   const auto eviction = policies::make_eviction(policy);
+  const auto host_eviction = policies::make_host_eviction(policy, *order);
   engine_config.tier.prefetch = prefetch.get();
+  engine_config.tier.eviction = host_eviction.get();
   engine_config.eviction = eviction.choice();
   engine_config.tier.transfers.block_load_time = block_load_time(config);
   Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size);

@@ -86,8 +86,7 @@ RequestId Engine::submit(const RequestSpec& spec) {
   if (spec.known_hashes.empty()) request.own_hashes.reserve(request.blocks.capacity());
   hash_full_blocks(request, kv_.block_size());
   scheduler_.submit(request);
-  if (Prefetching* prefetching = tier_->prefetching())
-    prefetching->on_arrival(request, clock_.now());
+  tier_->on_arrival(request, clock_.now());
   return request.id;
 }
 

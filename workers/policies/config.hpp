@@ -28,6 +28,7 @@ struct PolicyConfig {
   std::string order = "fcfs";
   std::string retention = "free";
   std::string eviction = "lru";
+  std::string host_eviction = "lru";
   EvictionConfig eviction_rule{};
 
   VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl

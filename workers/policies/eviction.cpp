@@ -1,7 +1,8 @@
 // Which unreferenced KV on the GPU is evicted first: the blocks released first (lru, and
 // partial_first, which takes blocks without content before them), or the KV that is used last, by a
 // forecast of when jobs return (next_use) or by their true return (oracle: Belady's rule on the
-// jobs' contexts, as far as the queue is known), or the block of least rank by a rule.
+// jobs' contexts, as far as the queue is known), or the block of least rank by a rule. And what
+// leaves the host tier first.
 #include <algorithm>
 
 #include "workers/engine/base/errors.hpp"
@@ -59,6 +60,11 @@ Eviction make_eviction(const PolicyConfig& config) {
   EvictionConfig rule = config.eviction_rule;
   rule.cost_growth = cost_growth(config.reload);
   return {.forecast = nullptr, .rule = make_eviction_rule(name, rule)};
+}
+
+std::unique_ptr<engine::HostEviction> make_host_eviction(const PolicyConfig& config,
+                                                         const engine::QueueOrder& order) {
+  return make_host_eviction(config.host_eviction, {config.estimator, &order});
 }
 
 }  // namespace policies

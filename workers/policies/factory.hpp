@@ -6,6 +6,7 @@
 #include "workers/engine/step/retention.hpp"
 #include "workers/policies/config.hpp"
 #include "workers/policies/eviction/factory.hpp"
+#include "workers/policies/host_eviction/factory.hpp"
 #include "workers/policies/names.hpp"
 #include "workers/policies/ttl_rule.hpp"
 
@@ -23,6 +24,9 @@ struct Eviction {
   engine::EvictionChoice choice() const { return {forecast.get(), rule.get()}; }
 };
 Eviction make_eviction(const PolicyConfig& config);
+/// What leaves the host tier first; null for lru. Borrows the order.
+std::unique_ptr<engine::HostEviction> make_host_eviction(const PolicyConfig& config,
+                                                         const engine::QueueOrder& order);
 /// Null when nothing is prefetched.
 std::unique_ptr<engine::PrefetchPolicy> make_prefetch(const PolicyConfig& config);
 

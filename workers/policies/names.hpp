@@ -8,6 +8,7 @@ namespace policies {
 std::vector<std::string> order_names();
 std::vector<std::string> retention_names();
 std::vector<std::string> eviction_names();
+std::vector<std::string> host_eviction_names();
 std::vector<std::string> ttl_rule_names();
 std::vector<std::string> prefetch_names();
 std::vector<std::string> scoring_names();

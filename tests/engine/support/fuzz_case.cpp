@@ -140,6 +140,17 @@ void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
   tier.transfers.max_ahead = dice.any({0, 1, 3});
 }
 
+void add_host_eviction(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed) {
+  add_tier(fuzz, seed);
+  Dice dice(seed * 86028121);
+  engine::TierConfig& tier = fuzz.config.tier;
+  if (tier.kind == engine::TierKind::swap) tier.kind = engine::TierKind::offload;
+  policies::PolicyConfig& policy = fuzz.config.policy;
+  policy.host_eviction = rule;
+  policy.estimator.name = dice.any({"tool_mean", "tool_cdf", "lognormal"});
+  policy.estimator.truth = gaps_of(fuzz);
+}
+
 void add_prefetch(FuzzCase& fuzz, std::uint64_t seed) {
   add_tier(fuzz, seed);
   Dice dice(seed * 104729);
@@ -219,6 +230,7 @@ std::string describe(const FuzzCase& fuzz) {
   add("tier", static_cast<int>(tier.kind));
   add("partial blocks first", kv.partial_blocks_first);
   text += ", eviction " + policy.eviction + ", admission " + policy.admission.rule;
+  text += ", host eviction " + policy.host_eviction;
   text += ", prefetch " + policy.prefetch + " " + policy.scoring;
   return text;
 }

@@ -57,6 +57,9 @@ FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> o
 /// Adds a host tier of any kind, from far too small to ample.
 void add_tier(FuzzCase& fuzz, std::uint64_t seed);
 
+/// Adds a host tier that finds KV by its hash, and what leaves it first.
+void add_host_eviction(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed);
+
 /// Adds prefetching with a possibly wrong estimator, over an eager offload tier.
 void add_prefetch(FuzzCase& fuzz, std::uint64_t seed);
 

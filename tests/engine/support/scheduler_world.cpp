@@ -49,8 +49,10 @@ const char* to_string(engine::KvReason reason) {
 
 namespace {
 
-engine::TierConfig with_prefetch(engine::TierConfig tier, engine::PrefetchPolicy* prefetch) {
+engine::TierConfig with_policies(engine::TierConfig tier, engine::PrefetchPolicy* prefetch,
+                                 engine::HostEviction* eviction) {
   tier.prefetch = prefetch;
+  tier.eviction = eviction;
   return tier;
 }
 
@@ -65,9 +67,10 @@ SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* give
       content(config.kv),
       shadow(copier, content),
       prefetch_(policies::make_prefetch(config.policy)),
-      own_tier_(engine::make_host_tier(with_prefetch(config.tier, prefetch_.get()),
-                                       config.scheduler.max_num_batched_tokens, kv, &shadow,
-                                       pins.events())),
+      host_eviction_(policies::make_host_eviction(config.policy, *order_)),
+      own_tier_(engine::make_host_tier(
+          with_policies(config.tier, prefetch_.get(), host_eviction_.get()),
+          config.scheduler.max_num_batched_tokens, kv, &shadow, pins.events())),
       tier(given != nullptr ? *given : *own_tier_),
       eviction_(policies::make_eviction(config.policy)),
       eviction_order_(engine::make_eviction_order(eviction_.choice(), kv, *order_)),
@@ -94,8 +97,7 @@ Request& SchedulerWorld::add(const std::string& name, const Ask& ask) {
   spec.max_tokens = static_cast<int>(client.ask.outputs.size());
   engine::hash_full_blocks(request, kv.block_size());
   scheduler_.submit(request);
-  if (engine::Prefetching* prefetching = tier.prefetching())
-    prefetching->on_arrival(request, now());
+  tier.on_arrival(request, now());
   return request;
 }
 

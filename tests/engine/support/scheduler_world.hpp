@@ -110,6 +110,7 @@ class SchedulerWorld {
 
  private:
   std::unique_ptr<engine::PrefetchPolicy> prefetch_;
+  std::unique_ptr<engine::HostEviction> host_eviction_;
   std::unique_ptr<engine::HostTier> own_tier_;
 
  public:

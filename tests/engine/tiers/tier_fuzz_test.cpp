@@ -81,6 +81,27 @@ TEST_CASE("with a host tier nothing stalls, nothing is lost, and all KV read is 
     CHECK(count > 0);
 }
 
+TEST_CASE("whatever leaves the host first, nothing stalls, and all KV read is what was written",
+          "[fuzz]") {
+  const std::string rule = GENERATE(from_range(policies::host_eviction_names()));
+  CAPTURE(rule);
+  Totals totals;
+  for_each_seed(2000, [&](std::uint64_t seed) {
+    const auto retained = seed % 4 == 0 ? Retained::pins : Retained::nothing;
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    add_host_eviction(fuzz, rule, seed);
+    if (seed % 5 == 0) add_admission(fuzz, seed);
+    try {
+      play(fuzz, seed, totals);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
+  });
+  if (few_seeds()) return;
+  for (const int count : {totals.stored, totals.lazily, totals.loaded, totals.evicted})
+    CHECK(count > 0);
+}
+
 TEST_CASE("with KV loaded ahead of its turns, too", "[fuzz][prefetch]") {
   Totals totals;
   Ahead ahead;

@@ -54,6 +54,7 @@ struct TierState {
   int cursor = 0;               // blocks or chunks before this one have been considered for storing
   std::vector<HostSlot> found;  // host hits of the last lookup; held against eviction
   std::uint64_t load = 0;       // load in flight; 0: none
+  bool looked_up = false;       // once at least
 };
 
 /// A request inside the engine. `num_computed_tokens` counts tokens with KV in the cache, after

@@ -10,7 +10,15 @@ std::optional<HostSlot> HostPool::find(const BlockHash& hash) const {
   return slot_of(*block);
 }
 
-HostPool::Reserved HostPool::reserve(const BlockHash& hash, const TurnRef& owner) {
+/// Puts the content that the rule evicts next at the head of the free list.
+void HostPool::choose_victim(Nanos now) {
+  const HostSlot victim = rule_->victim(now).value_or(slot_of(pool_.free_head()));
+  rule_->on_evicted(victim);
+  pool_.move_to_free_head(block_of(victim));
+}
+
+HostPool::Reserved HostPool::reserve(const BlockHash& hash, const TurnRef& owner, Nanos now) {
+  if (rule_ != nullptr && would_evict()) choose_victim(now);
   const BlockId block = pool_.take();
   Reserved reserved{slot_of(block), std::nullopt};
   Slot& slot = slots_[index(reserved.slot)];
@@ -25,24 +33,36 @@ HostPool::Reserved HostPool::reserve(const BlockHash& hash, const TurnRef& owner
 
 void HostPool::publish(HostSlot slot) {
   const BlockId block = block_of(slot);
-  found_.insert(arriving_.hash_of(block), block);
+  const BlockHash hash = arriving_.hash_of(block);
+  found_.insert(hash, block);
   arriving_.erase(block);
   pool_.release(block);
+  if (rule_ != nullptr) rule_->on_stored(slot, hash);
 }
 
 void HostPool::abandon(HostSlot slot) {
   arriving_.erase(block_of(slot));
-  pool_.release(block_of(slot));
+  release(slot);
 }
 
 void HostPool::unpublish(HostSlot slot) {
-  if (found_.contains(block_of(slot))) found_.erase(block_of(slot));
+  if (!found_.contains(block_of(slot))) return;
+  found_.erase(block_of(slot));
+  if (rule_ != nullptr) rule_->on_invalid(slot);
 }
 
 void HostPool::hold(HostSlot slot) {
   assert(found_.contains(block_of(slot)));
   slots_[index(slot)].unread = slots_[index(slot)].evict_first = false;
+  if (rule_ != nullptr && holders(slot) == 0) rule_->on_held(slot);
   pool_.touch(block_of(slot));
+}
+
+void HostPool::release(HostSlot slot) {
+  const BlockId block = block_of(slot);
+  if (!pool_.release(block) || rule_ == nullptr) return;
+  // By a rule empty slots stand at the head.
+  found_.contains(block) ? rule_->on_released(slot) : pool_.move_to_free_head(block);
 }
 
 void HostPool::evict_next(HostSlot slot) {

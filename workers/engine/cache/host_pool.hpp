@@ -3,22 +3,26 @@
 #include <vector>
 
 #include "workers/engine/cache/block_pool.hpp"
+#include "workers/engine/cache/host_eviction.hpp"
 #include "workers/engine/cache/prefix_cache.hpp"
 
 namespace engine {
 
-/// The host pool: slots of pinned DRAM with their content, found by hash, evicted in LRU order.
+/// The host pool: slots of pinned DRAM with their content, found by hash. Evicts the content used
+/// least recently, or by a rule.
 ///
 /// A slot that is reserved, or held by a lookup or a copy, is never evicted. find() sees its
 /// content only after publish(), when the data has arrived. The owner of the pool sets what a slot
 /// holds: a block, or a chunk of blocks. Slots count from 0.
 class HostPool {
  public:
-  explicit HostPool(int num_slots)
+  /// `rule`, borrowed, says what is evicted; null: the content used least recently.
+  explicit HostPool(int num_slots, HostEviction* rule = nullptr)
       : pool_(num_slots + 1),
         found_(num_slots + 1),
         arriving_(num_slots + 1),
-        slots_(static_cast<std::size_t>(num_slots)) {}
+        slots_(static_cast<std::size_t>(num_slots)),
+        rule_(rule) {}
 
   int num_slots() const { return pool_.num_usable(); }
   /// Slots that can be reserved now: empty ones and those with evictable content.
@@ -46,8 +50,9 @@ class HostPool {
     HostSlot slot;
     std::optional<Evicted> evicted;
   };
-  /// Reserves the least recently used slot for content of this hash. Requires num_free() > 0.
-  Reserved reserve(const BlockHash& hash, const TurnRef& owner);
+  /// Reserves a slot for content of this hash, an empty one if there is any. Requires num_free() >
+  /// 0.
+  Reserved reserve(const BlockHash& hash, const TurnRef& owner, Nanos now = {});
   /// The content of the reserved slot has arrived: find() sees it, and it can be evicted.
   void publish(HostSlot slot);
   /// The content did not arrive: empties the slot.
@@ -59,7 +64,7 @@ class HostPool {
   /// Holds the slot's content against eviction until release(), which makes it the most recently
   /// used.
   void hold(HostSlot slot);
-  void release(HostSlot slot) { pool_.release(block_of(slot)); }
+  void release(HostSlot slot);
   /// Makes this content, which nothing holds, the next to be evicted, unless it is looked up again
   /// first.
   void evict_next(HostSlot slot);
@@ -76,10 +81,12 @@ class HostPool {
   // Block i + 1 of the pool is slot i: the null block is not a slot.
   static BlockId block_of(HostSlot slot) { return BlockId{index(slot) + 1}; }
   static HostSlot slot_of(BlockId block) { return HostSlot{index(block) - 1}; }
+  void choose_victim(Nanos now);
 
   BlockPool pool_;
   PrefixCache found_, arriving_;
   std::vector<Slot> slots_;
+  HostEviction* rule_;
 };
 
 }  // namespace engine

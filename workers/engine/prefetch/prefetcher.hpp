@@ -27,7 +27,7 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
              TierEvents& events);
 
   // Events of a job.
-  void on_arrival(const Request& request, Nanos now) override;
+  void on_arrival(const Request& request, Nanos now);
   /// True when a prefetch of the request's KV is in flight: the request waits for it, and
   /// on_transfer_done() reports it.
   bool waits_for_fetch(Request& request, int gpu_tokens, Nanos now);

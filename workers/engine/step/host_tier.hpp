@@ -47,8 +47,6 @@ class SwapSpace {
 class Prefetching {
  public:
   virtual ~Prefetching() = default;
-  /// A turn has arrived.
-  virtual void on_arrival(const Request& request, Nanos now) = 0;
   /// When the tier must be called even if nothing else happens.
   virtual Nanos wakeup() const = 0;
   /// Releases the blocks of a load that no turn has used yet. False when there is none.
@@ -88,6 +86,8 @@ class HostTier {
   virtual void wait(Clock&, Nanos /*until*/) {}
 
   // What a tier may do.
+  /// A turn has arrived, and waits.
+  virtual void on_arrival(const Request&, Nanos /*now*/) {}
   /// The turn is finished; its blocks are about to be released or pinned.
   virtual void on_turn_finish(Request& request, Nanos now) { forget(request, now); }
   /// After execution: a blocking tier stores, and waits for its stores.

@@ -7,6 +7,7 @@
 
 namespace engine {
 
+class HostEviction;
 class HostTier;
 class KvCache;
 class PrefetchPolicy;
@@ -23,6 +24,8 @@ struct TierConfig {
   TierKind kind = TierKind::none;
   std::int64_t host_blocks = 0;  // size of the host tier
   TransferConfig transfers{};
+  // What leaves the tier first; offload, lmcache. Borrowed; null: what was used least recently.
+  HostEviction* eviction = nullptr;
 
   // offload
   StoreMode store_mode = StoreMode::eager;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 
 namespace engine {
 
@@ -10,12 +11,17 @@ LmcacheTier::LmcacheTier(const TierConfig& config, KvCache& kv, BlockCopier& cop
     : config_(config),
       chunk_blocks_(config.chunk_tokens / kv.block_size()),
       kv_(kv),
-      host_(static_cast<int>(config.host_blocks / chunk_blocks_)),
+      host_(static_cast<int>(config.host_blocks / chunk_blocks_), config.eviction),
       transfers_(config.transfers, copier),
-      events_(events) {}
+      events_(events) {
+  if (config.eviction != nullptr)
+    config.eviction->prepare(host_.num_slots(), chunk_blocks_, kv.block_size());
+}
 
 HostHit LmcacheTier::find(Request& request, int gpu_tokens) {
   release_found(request);
+  if (config_.eviction != nullptr && !std::exchange(request.tier.looked_up, true))
+    config_.eviction->on_lookup(request);
   const int chunks = request.num_tokens() / config_.chunk_tokens;
   for (int i = 0; i < chunks; ++i) {
     const auto slot = host_.find(chunk_hash(request, i));
@@ -57,6 +63,15 @@ void LmcacheTier::forget(Request& request, Nanos) {
   request.tier.cursor = 0;
 }
 
+void LmcacheTier::on_arrival(const Request& request, Nanos) {
+  if (config_.eviction != nullptr) config_.eviction->on_arrival(request);
+}
+
+void LmcacheTier::on_turn_finish(Request& request, Nanos now) {
+  if (config_.eviction != nullptr) config_.eviction->on_turn_finish(request, now);
+  forget(request, now);
+}
+
 std::span<const LoadedKv> LmcacheTier::before_execution(const StepPlan& plan, Clock& clock) {
   failed_.clear();
   if (!plan.scheduled.empty()) clock.advance(config_.schedule_overhead);
@@ -84,7 +99,8 @@ void LmcacheTier::end_load(const Load& load, const TransferDone& done) {
 void LmcacheTier::after_execution(const StepPlan& plan, Clock& clock) {
   for (const ScheduledRequest& share : plan.scheduled) {
     if (share.num_tokens > 1 || config_.save_decode) {
-      save(*share.request, (share.computed_before + share.num_tokens) / config_.chunk_tokens);
+      save(*share.request, (share.computed_before + share.num_tokens) / config_.chunk_tokens,
+           clock.now());
     }
     release_found(*share.request);
   }
@@ -92,12 +108,14 @@ void LmcacheTier::after_execution(const StepPlan& plan, Clock& clock) {
 }
 
 /// Saves the request's chunks up to `end_chunk`, until no slot is free.
-void LmcacheTier::save(Request& request, int end_chunk) {
+void LmcacheTier::save(Request& request, int end_chunk, Nanos now) {
+  if (config_.eviction != nullptr && request.tier.cursor < end_chunk)
+    config_.eviction->on_computed(request, end_chunk * chunk_blocks_);
   for (int& chunk = request.tier.cursor; chunk < end_chunk; ++chunk) {
     const BlockHash& hash = chunk_hash(request, chunk);
     if (host_.has_or_expects(hash)) continue;
     if (host_.num_free() == 0) return;
-    const HostPool::Reserved reserved = host_.reserve(hash, turn_of(request));
+    const HostPool::Reserved reserved = host_.reserve(hash, turn_of(request), now);
     if (reserved.evicted) {
       const auto& [owner, unread] = *reserved.evicted;
       events_.add(KvEventKind::evict_host, unread ? KvReason::unread : KvReason::read, owner,

@@ -24,6 +24,8 @@ class LmcacheTier final : public HostTier {
   void load(Request& request, int gpu_blocks, int num_blocks) override;
   void forget(Request& request, Nanos now) override;
 
+  void on_arrival(const Request& request, Nanos now) override;
+  void on_turn_finish(Request& request, Nanos now) override;
   std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) override;
   void after_execution(const StepPlan& plan, Clock& clock) override;
 
@@ -49,7 +51,7 @@ class LmcacheTier final : public HostTier {
   }
   void release_found(Request& request);
   void end_load(const Load& load, const TransferDone& done);
-  void save(Request& request, int end_chunk);
+  void save(Request& request, int end_chunk, Nanos now);
   void copy_chunk(const Request& request, int chunk, HostSlot to);
   void wait_for_saves(Clock& clock);
 

@@ -12,15 +12,23 @@ OffloadTier::OffloadTier(const TierConfig& config, int max_step_tokens, KvCache&
     : config_(config),
       scan_limit_(2 * kv.blocks_for(max_step_tokens)),
       kv_(kv),
-      host_(static_cast<int>(config.host_blocks)),
+      host_(static_cast<int>(config.host_blocks), config.eviction),
       transfers_(config.transfers, copier),
       events_(events) {
   if (config.prefetch != nullptr)
     prefetcher_.emplace(*config.prefetch, kv_, host_, transfers_, events_);
+  if (config.eviction != nullptr) config.eviction->prepare(host_.num_slots(), 1, kv.block_size());
+}
+
+void OffloadTier::on_arrival(const Request& request, Nanos now) {
+  if (prefetcher_) prefetcher_->on_arrival(request, now);
+  if (config_.eviction != nullptr) config_.eviction->on_arrival(request);
 }
 
 HostHit OffloadTier::find(Request& request, int gpu_tokens) {
   release_found(request);
+  if (config_.eviction != nullptr && !std::exchange(request.tier.looked_up, true))
+    config_.eviction->on_lookup(request);
   if (prefetcher_ && prefetcher_->waits_for_fetch(request, gpu_tokens, now_))
     return {.coming = true};
   // Stops short of the last token, because its logits are needed.
@@ -82,6 +90,7 @@ void OffloadTier::on_turn_finish(Request& request, Nanos now) {
     transfers_.submit_next(now);
   }
   if (prefetcher_) prefetcher_->on_turn_finish(request, now);
+  if (config_.eviction != nullptr) config_.eviction->on_turn_finish(request, now);
   release_found(request);
 }
 
@@ -106,6 +115,8 @@ std::span<const LoadedKv> OffloadTier::before_execution(const StepPlan& plan, Cl
 /// Stores the blocks among the request's first `num_blocks` that have not been considered yet. A
 /// block that finds no slot is tried again in the next step.
 void OffloadTier::store_computed(Request& request, int num_blocks, KvReason reason) {
+  if (config_.eviction != nullptr && request.tier.cursor < num_blocks)
+    config_.eviction->on_computed(request, num_blocks);
   for (int& i = request.tier.cursor; i < num_blocks; ++i) {
     const BlockId block = request.blocks[static_cast<std::size_t>(i)];
     if (!kv_.prefix_cache().contains(block)) return;
@@ -140,7 +151,7 @@ bool OffloadTier::try_store(BlockId block, const BlockHash& hash, const TurnRef&
   if (host_.has_or_expects(hash)) return true;
   if (host_.num_free() == 0) return false;
   if (prefetcher_ && !prefetcher_->make_host_room(of, now_)) return false;
-  const HostPool::Reserved reserved = host_.reserve(hash, of);
+  const HostPool::Reserved reserved = host_.reserve(hash, of, now_);
   if (reserved.evicted) {
     const auto& [owner, unread] = *reserved.evicted;
     events_.add(KvEventKind::evict_host, unread ? KvReason::unread : KvReason::read, owner, of, 1);

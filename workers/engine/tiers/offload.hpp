@@ -30,6 +30,7 @@ class OffloadTier final : public HostTier {
   std::span<const LoadedKv> poll(Nanos now) override;
   std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) override;
 
+  void on_arrival(const Request& request, Nanos now) override;
   bool busy() const override { return transfers_.busy(); }
   void wait(Clock& clock, Nanos until) override {
     transfers_.wait(clock, prefetcher_ ? std::min(until, prefetcher_->wakeup()) : until);

@@ -1,0 +1,34 @@
+#include "workers/policies/host_eviction/factory.hpp"
+
+#include "workers/policies/estimators/named_makers.hpp"
+
+// One line per rule: its name. The file of that name defines its maker.
+#define KVSWEEP_HOST_EVICTION_RULES(RULE) \
+  RULE(next_use)                          \
+  RULE(oracle)                            \
+  RULE(arc)
+
+namespace policies {
+
+#define DECLARE_RULE(name) \
+  std::unique_ptr<engine::HostEviction> make_host_##name##_rule(const HostEvictionConfig&);
+KVSWEEP_HOST_EVICTION_RULES(DECLARE_RULE)
+
+namespace {
+
+std::unique_ptr<engine::HostEviction> no_rule(const HostEvictionConfig&) { return nullptr; }
+
+#define RULE_ENTRY(name) {#name, make_host_##name##_rule},
+constexpr Entry<engine::HostEviction, HostEvictionConfig> kRules[] = {
+    {"lru", no_rule}, KVSWEEP_HOST_EVICTION_RULES(RULE_ENTRY)};
+
+}  // namespace
+
+std::vector<std::string> host_eviction_names() { return names_in(kRules); }
+
+std::unique_ptr<engine::HostEviction> make_host_eviction(const std::string& name,
+                                                         const HostEvictionConfig& config) {
+  return make_named(kRules, "host_eviction", name, config);
+}
+
+}  // namespace policies

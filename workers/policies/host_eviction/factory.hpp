@@ -1,0 +1,26 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workers/engine/cache/host_eviction.hpp"
+#include "workers/engine/step/queue_order.hpp"
+#include "workers/policies/estimators/config.hpp"
+
+namespace policies {
+
+/// What the rules need to know. Values that a rule does not use are ignored.
+struct HostEvictionConfig {
+  EstimatorConfig estimator{};                // next_use
+  const engine::QueueOrder* order = nullptr;  // next_use: the turns that wait; borrowed
+};
+
+/// Names of the rules in this build, for error messages. "lru" is the host pool's own order.
+std::vector<std::string> host_eviction_names();
+
+/// Null for "lru". Throws engine::InputError when the name is not in the build (the error lists
+/// those that are).
+std::unique_ptr<engine::HostEviction> make_host_eviction(const std::string& name,
+                                                         const HostEvictionConfig& config);
+
+}  // namespace policies
