@@ -1,121 +1,36 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <iostream>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "analysis/compare/config.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
+#include "driver/bound/cache_use.hpp"
+#include "driver/bound/places.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/history.hpp"
-#include "workers/bounds/cell_bound.hpp"
 
 namespace driver {
 namespace {
 
-/// Cells with one bound: the same jobs, arrivals, costs and limits.
-struct Group {
-  bounds::CellBound bound;
-  std::vector<const PlannedCell*> cells;
-};
-
-/// In plan order.
-std::vector<Group> groups_of(const Plan& plan) {
-  std::vector<Group> groups;
-  std::map<std::string, std::size_t> places;
-  worker::WorkloadCache workloads;
-  for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.bound) continue;
-    const worker::ExperimentConfig& config = planned.bound->config;
-    const auto [place, is_new] = places.try_emplace(bounds::bound_key(config), groups.size());
-    if (is_new) groups.push_back({bounds::bound_of(config, workloads), {}});
-    groups[place->second].cells.push_back(&planned);
-  }
-  return groups;
-}
-
-/// The axes in which the cells differ, and the policy.
-std::set<std::string> axes_of_policies(const Group& group) {
-  std::set<std::string> names = {"policy"};
-  std::map<std::pair<std::string, std::string>, std::size_t> cells_with;
-  for (const PlannedCell* planned : group.cells)
-    for (const auto& [axis, value] : planned->cell.axes)
-      ++cells_with[{axis, sweep::to_text(value)}];
-  for (const auto& [setting, count] : cells_with)
-    if (count < group.cells.size()) names.insert(setting.first);
-  return names;
-}
-
-/// The settings of a cell that belong to its policy, or those that do not.
-std::string settings(const PlannedCell& planned, const std::set<std::string>& of_policies,
-                     bool policy) {
-  sweep::AxisValues axes;
-  for (const auto& axis : planned.cell.axes)
-    if (of_policies.contains(axis.first) == policy) axes.push_back(axis);
-  return analysis::terminal_text(sweep::to_text(axes));
-}
-
-/// Groups that differ in their seed alone, each with a bound of its own.
-struct Place {
-  std::string where;
-  std::vector<const Group*> seeds;
-  std::set<std::string> of_policies;
-};
-
-int repeat_of(const Group& group) { return group.cells.front()->cell.repeat; }
-
-bool has_repeat(const Place& place, int repeat) {
-  return std::ranges::any_of(place.seeds,
-                             [&](const Group* group) { return repeat_of(*group) == repeat; });
-}
-
-/// In plan order. Where an override makes the workload of some policies another one, they have a
-/// place of their own.
-std::vector<Place> places_of(const std::vector<Group>& groups) {
-  std::vector<Place> places;
-  for (const Group& group : groups) {
-    const std::set<std::string> of_policies = axes_of_policies(group);
-    const std::string where = settings(*group.cells.front(), of_policies, false);
-    const auto known = std::ranges::find_if(places, [&](const Place& place) {
-      return place.where == where && !has_repeat(place, repeat_of(group));
-    });
-    if (known == places.end())
-      places.push_back({where, {&group}, of_policies});
-    else
-      known->seeds.push_back(&group);
-  }
-  return places;
-}
-
 using analysis::two_decimals;
 
-/// Mean over the seeds of each bound: the mean of lower bounds is a lower bound of the mean. A part
-/// that a seed lacks is left out.
-bounds::MeanBound mean_bound(const Place& place) {
-  using Part = std::optional<double>;
-  const auto mean = [&](const std::function<Part(const bounds::MeanBound&)>& part) -> Part {
-    double sum = 0;
-    for (const Group* group : place.seeds) {
-      const Part value = part(group->bound.mean);
-      if (!value) return std::nullopt;
-      sum += *value;
-    }
-    return sum / static_cast<double>(place.seeds.size());
-  };
-  return {mean([](const bounds::MeanBound& each) -> Part { return each.alone_s; }).value_or(0),
-          mean([](const bounds::MeanBound& each) { return each.work_s; }),
-          mean([](const bounds::MeanBound& each) { return each.cuts_s; }),
-          mean([](const bounds::MeanBound& each) { return each.memory_s; })};
-}
+/// Results of an archive, by cell of the plan.
+struct Results {
+  Results(const std::string& path, const std::string& sweep_name)
+      : archive(open_archive(path)), history(archive, path, sweep_name) {}
 
-std::string bound_text(const Place& place, const bounds::MeanBound& mean) {
+  sweep::ArchiveReader archive;
+  PlanHistory history;
+  worker::WorkloadCache workloads;
+};
+
+std::string mean_text(const Place& place, const bounds::MeanBound& mean) {
   const std::string& because = place.seeds.front()->bound.alone_because;
   std::string text = "mean JCT >= " + two_decimals(mean.best_s()) + " s (" + mean.label() + ")";
   if (place.seeds.size() > 1) text += " over " + std::to_string(place.seeds.size()) + " seeds";
@@ -127,26 +42,50 @@ std::string bound_text(const Place& place, const bounds::MeanBound& mean) {
   return text;
 }
 
+std::string percent(double part) { return two_decimals(100 * part); }
+
+std::string bound_text(const Place& place, const bounds::MeanBound& mean) {
+  return mean_text(place, mean) + "; hits <= " + percent(mean_most_hits(place)) +
+         " % of prompt tokens";
+}
+
+/// Means over the seeds.
 struct Seen {
   std::string policy;
-  double mean_s = 0;  // over its seeds
+  double mean_s = 0;
   std::size_t seeds = 0;
+  CacheUse cache{};
+  std::size_t cache_seeds = 0;  // whose turns are known
 };
 
+void add(Seen& seen, double mean_s, const std::optional<CacheUse>& cache) {
+  const auto to_mean = [](double& mean, double value, std::size_t n) {
+    mean += (value - mean) / static_cast<double>(n);
+  };
+  to_mean(seen.mean_s, mean_s, ++seen.seeds);
+  if (!cache) return;
+  ++seen.cache_seeds;
+  for (double CacheUse::*part : {&CacheUse::hits, &CacheUse::missed_blocks,
+                                 &CacheUse::least_missed_blocks, &CacheUse::compulsory_blocks})
+    to_mean(seen.cache.*part, (*cache).*part, seen.cache_seeds);
+}
+
 /// The policies of a place, best first; `partial` gets those that lack a seed.
-std::vector<Seen> seen_of(const Place& place, const PlanHistory& history,
-                          std::vector<Seen>& partial) {
+std::vector<Seen> seen_of(const Place& place, Results& results, std::vector<Seen>& partial) {
   std::vector<Seen> all, whole;
   for (const Group* group : place.seeds) {
+    std::optional<bounds::TurnBlocks> blocks;
     for (const PlannedCell* planned : group->cells) {
-      const auto record = history.result_of(*planned);
+      const auto record = results.history.result_of(*planned);
       if (!record) continue;
       const double mean_s = analysis::ConfiguredCell(*record).figure("jct_wall_mean_s");
       if (std::isnan(mean_s)) continue;
       const std::string policy = settings(*planned, place.of_policies, true);
       auto seen = std::ranges::find(all, policy, &Seen::policy);
       if (seen == all.end()) seen = all.insert(all.end(), Seen{policy});
-      seen->mean_s += (mean_s - seen->mean_s) / static_cast<double>(++seen->seeds);
+      const worker::ExperimentConfig& config = planned->bound->config;
+      if (!blocks) blocks.emplace(bounds::turn_blocks_of(config, results.workloads));
+      add(*seen, mean_s, cache_use_of(results.archive, planned->key, config, *blocks));
     }
   }
   for (const Seen& each : all) (each.seeds == place.seeds.size() ? whole : partial).push_back(each);
@@ -166,16 +105,27 @@ void print_regret(const bounds::MeanBound& bound, const std::vector<Seen>& seen)
   table.add_column("mean JCT", "s", Align::right);
   table.add_column("certified regret", "mean / bound - 1, %", Align::right);
   table.add_column("to best known", "mean / best - 1, %", Align::right);
-  const auto percent = [](double ratio) { return two_decimals(100 * (ratio - 1)); };
-  for (const Seen& each : seen)
-    table.add_row({"  " + each.policy, two_decimals(each.mean_s), percent(each.mean_s / least_s),
-                   percent(each.mean_s / best_s)});
+  table.add_column("hits", "% of prompt tokens", Align::right);
+  table.add_column("missed", "blocks", Align::right);
+  table.add_column("at least", "blocks, in this order", Align::right);
+  table.add_column("compulsory", "blocks", Align::right);
+  for (const Seen& each : seen) {
+    std::vector<std::string> row = {"  " + each.policy, two_decimals(each.mean_s),
+                                    percent(each.mean_s / least_s - 1),
+                                    percent(each.mean_s / best_s - 1)};
+    const bool known = each.cache_seeds == each.seeds;
+    row.push_back(known ? percent(each.cache.hits) : "-");
+    for (const double blocks :
+         {each.cache.missed_blocks, each.cache.least_missed_blocks, each.cache.compulsory_blocks})
+      row.push_back(known ? std::to_string(std::llround(blocks)) : "-");
+    table.add_row(row);
+  }
   table.print(std::cout);
 }
 
-void print_seen(const Place& place, const bounds::MeanBound& bound, const PlanHistory& history) {
+void print_seen(const Place& place, const bounds::MeanBound& bound, Results& results) {
   std::vector<Seen> partial;
-  const auto seen = seen_of(place, history, partial);
+  const auto seen = seen_of(place, results, partial);
   if (seen.empty() && partial.empty()) std::cout << "  no result in the archive\n";
   if (!seen.empty()) print_regret(bound, seen);
   for (const Seen& each : partial)
@@ -191,19 +141,15 @@ int bound(const Options& options) {
     throw UsageError("bounds need costs that are known exactly, as on sim: give --backend sim");
   const std::vector<Group> groups = groups_of(plan);
   if (groups.empty()) throw sweep::SpecError(plan.spec.path + ": no cell can run");
-  std::optional<sweep::ArchiveReader> archive;
-  std::optional<PlanHistory> history;
-  if (options.archive) {
-    archive.emplace(open_archive(options.archive->string()));
-    history.emplace(*archive, options.archive->string(), plan.spec.name);
-  }
+  std::optional<Results> results;
+  if (options.archive) results.emplace(options.archive->string(), plan.spec.name);
   for (const Place& place : places_of(groups)) {
     const bounds::MeanBound bound = mean_bound(place);
     std::cout << (place.where.empty() ? analysis::terminal_text(plan.spec.name) : place.where)
               << ": " << bound_text(place, bound) << '\n';
-    if (history) print_seen(place, bound, *history);
+    if (results) print_seen(place, bound, *results);
   }
-  if (const int others = history ? history->unplanned(plan) : 0; others > 0)
+  if (const int others = results ? results->history.unplanned(plan) : 0; others > 0)
     std::cout << others << " results in the archive have other settings: give the same --set\n";
   return kOk;
 }

@@ -15,10 +15,20 @@ TEST_CASE("bound prints what no policy can beat, and with an archive the regret 
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
   CHECK(support::lines_of(outcome.out).front() + "\n" == alone);
-  for (const std::string part : {"optimum in [", "best seen: policy=", "certified regret",
-                                 "to best known", "policy=fcfs", "policy=continuum", " 0.00"})
+  CHECK_THAT(alone, Contains("; hits <= ") && Contains(" % of prompt tokens\n"));
+  for (const std::string part : {"blocks, in this order", "compulsory", "optimum in [",
+                                 "best seen: policy=", "certified regret", "to best known",
+                                 "policy=fcfs", "policy=continuum", " 0.00"})
     CHECK_THAT(outcome.out, Contains(part));
   CHECK_THAT(outcome.out, !Contains("wider than a factor of two"));
+}
+
+TEST_CASE("bound counts the misses of a summary, too") {
+  const Program program;
+  REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
+  REQUIRE(program.run({"export", "a.h5", "--to-archive", "summary", "-o", "s.h5"}).exit_code == 0);
+  const std::string turns = program.run({"bound", "tiny.toml", "--archive", "s.h5"}).out;
+  CHECK(turns == program.run({"bound", "tiny.toml", "--archive", "a.h5"}).out);
 }
 
 TEST_CASE("bound says when it is far from the best policy, and when nothing has run") {

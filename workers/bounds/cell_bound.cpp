@@ -42,6 +42,24 @@ CellBound bound_of(const ExperimentConfig& config, worker::WorkloadCache& worklo
   return bound;
 }
 
+HitBound most_hits_of(const ExperimentConfig& config, worker::WorkloadCache& workloads) {
+  const worker::Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
+  const engine::TierKind tier = config.engine.tier.kind;
+  const bool whole = tier == engine::TierKind::none || tier == engine::TierKind::offload;
+  return most_hits(load.workload, config.engine.kv.block_size,
+                   whole ? Found::whole_blocks : Found::tokens);
+}
+
+TurnBlocks turn_blocks_of(const ExperimentConfig& config, worker::WorkloadCache& workloads) {
+  const worker::Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
+  return {load.workload, config.engine.kv.block_size};
+}
+
+std::int64_t block_capacity(const ExperimentConfig& config) {
+  const bool host = config.engine.tier.kind != engine::TierKind::none;
+  return config.engine.kv.num_blocks - 1 + (host ? config.engine.tier.host_blocks : 0);
+}
+
 std::string bound_key(const ExperimentConfig& config) {
   const worker::ArrivalConfig& arrivals = config.workload.arrivals;
   const engine::SchedulerConfig& limits = config.engine.scheduler;

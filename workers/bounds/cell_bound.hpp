@@ -2,6 +2,8 @@
 #include <string>
 
 #include "workers/bounds/bounds.hpp"
+#include "workers/bounds/hits.hpp"
+#include "workers/bounds/misses.hpp"
 #include "workers/cell/experiment.hpp"
 
 namespace bounds {
@@ -13,6 +15,15 @@ struct CellBound {
 
 /// The bound of a cell on sim. Cells of equal bound_key() have the same.
 CellBound bound_of(const worker::ExperimentConfig& config, worker::WorkloadCache& workloads);
+
+/// Of any cell with this workload, on this block size and kind of tier.
+HitBound most_hits_of(const worker::ExperimentConfig& config, worker::WorkloadCache& workloads);
+
+/// Cells of equal bound_key() have the same.
+TurnBlocks turn_blocks_of(const worker::ExperimentConfig& config, worker::WorkloadCache& workloads);
+
+/// KV blocks on GPU and host together.
+std::int64_t block_capacity(const worker::ExperimentConfig& config);
 
 std::string bound_key(const worker::ExperimentConfig& config);
 
