@@ -27,7 +27,8 @@ struct PolicyTable {
 
 /// Tables in the order of their first rows.
 std::vector<PolicyTable> policy_tables(std::span<const RateRow> rows, const std::string& figure,
-                                       std::span<const Published> published);
+                                       std::span<const Published> published,
+                                       const CellBounds& bounds = {});
 
 /// Text and Markdown have a table with a heading that says whether its figures are modelled or
 /// measured, and below the last one what the marks mean; CSV has a row for each entry of all

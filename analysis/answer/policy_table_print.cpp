@@ -59,6 +59,17 @@ class RowAdder {
   std::string blanks_;
 };
 
+bool has_bounds(std::span<const Rated> entries) {
+  return std::ranges::any_of(entries, [](const Rated& each) { return !std::isnan(each.bound); });
+}
+
+bool has_bounds(std::span<const PolicyTable> tables) {
+  return std::ranges::any_of(tables, [](const PolicyTable& table) {
+    return std::ranges::any_of(table.rows,
+                               [](const PolicyTableRow& row) { return has_bounds(row.entries); });
+  });
+}
+
 void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, GridFormat format,
              std::size_t width) {
   RowAdder lines(grid, row, width);
@@ -67,6 +78,11 @@ void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, Gr
   const Rated* fcfs = column < row.entries.size() ? &row.entries[column] : nullptr;
   if (fcfs != nullptr && !std::isnan(fcfs->mean.value))
     lines.add("/ fcfs", [](const Rated& entry) { return two_decimals(entry.over_fcfs.value); });
+  if (has_bounds(row.entries)) {
+    lines.add(bound_name(table.place), [](const Rated& each) { return two_decimals(each.bound); });
+    lines.add("  / bound", [](const Rated& each) { return two_decimals(each.certified_regret()); });
+    lines.add("  / best", [](const Rated& each) { return two_decimals(each.regret_to_best()); });
+  }
   if (table.sources.empty()) return;
   lines.add("published", [](const Rated& entry) { return published_text(entry.published); });
   if (fcfs == nullptr || std::isnan(fcfs->published)) return;
@@ -110,6 +126,9 @@ Grid long_grid(std::span<const PolicyTable> tables) {
   for (const char* name : {"gpu", "settings", "kind", "jps", "variant", "metric", "unit", "repeats",
                            "mean", "half_interval95", "ratio_to_fcfs", "standing", "published"})
     grid.columns.push_back({name, ""});
+  const bool bounds = has_bounds(tables);
+  for (const char* name : {"bound", "certified_regret", "regret_to_best"})
+    if (bounds) grid.columns.push_back({name, ""});
   for (const PolicyTable& table : tables) {
     for (const PolicyTableRow& row : table.rows) {
       for (std::size_t i = 0; i < row.entries.size(); ++i) {
@@ -119,6 +138,8 @@ Grid long_grid(std::span<const PolicyTable> tables) {
              table.figure, table.unit, std::to_string(entry.mean.repeats),
              exact_number(entry.mean.value), exact_number(half_interval(entry)),
              exact_number(entry.over_fcfs.value), entry.standing, exact_number(entry.published)});
+        for (const double value : {entry.bound, entry.certified_regret(), entry.regret_to_best()})
+          if (bounds) grid.rows.back().push_back(exact_number(value));
       }
     }
   }
@@ -148,6 +169,9 @@ void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
     if (has_sizes) out << "; *16G: best with 16 GiB of host memory";
     out << '\n';
   }
+  if (has_bounds(tables))
+    out << "/ bound: the policy's regret is at most this (certified); / best: it is at least this, "
+           "since the best policy here need not be optimal\n";
   if (most < kFewestRepeats) {
     out << "no interval (+-) below three repeats: set n = 3 or more in [repeat]\n";
   } else {

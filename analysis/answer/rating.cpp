@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "analysis/text/escape.hpp"
 
 namespace analysis {
 namespace {
@@ -12,10 +15,31 @@ std::string unit_of(const ConfiguredCell& cell, const std::string& name) {
   return found == figures.end() ? "" : found->unit;
 }
 
+double mean_bound(const PolicyCells& policy, const CellBounds& bounds) {
+  double sum = 0;
+  for (const ConfiguredCell* cell : policy.repeats) {
+    const auto bound = bounds.find(cell->record->key);
+    if (bound == bounds.end()) return sweep::kNotObserved;
+    sum += bound->second;
+  }
+  return sum / static_cast<double>(policy.repeats.size());
+}
+
+void add_bounds(const RateRow& row, const CellBounds& bounds, std::vector<Rated>& rated) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Rated& each : rated)
+    if (!std::isnan(each.mean.value)) best = std::min(best, each.mean.value);
+  for (std::size_t i = 0; i < rated.size(); ++i) {
+    rated[i].bound = mean_bound(row.policies[i], bounds);
+    rated[i].best = best;
+  }
+}
+
 }  // namespace
 
 std::vector<Rated> rate(const RateRow& row, const std::string& figure,
-                        std::span<const Published> published, std::vector<std::string>& sources) {
+                        std::span<const Published> published, std::vector<std::string>& sources,
+                        const CellBounds& bounds) {
   const std::vector<Contender> contenders = contenders_of(row, figure);
   const std::vector<Decision> decisions = decide(contenders, direction_of(figure));
   const PolicyCells* fcfs = row.find("fcfs");
@@ -35,7 +59,27 @@ std::vector<Rated> rate(const RateRow& row, const std::string& figure,
       if (std::ranges::find(sources, each.source) == sources.end()) sources.push_back(each.source);
     }
   }
+  if (figure == kAnswerFigure && !bounds.empty()) add_bounds(row, bounds, rated);
   return rated;
+}
+
+std::string bound_name(const Place& place) {
+  return place.kind.starts_with("MODELLED") ? "bound" : "MODELLED bound";
+}
+
+std::string bracket_text(const Place& place, const std::string& jps, std::span<const Rated> rated) {
+  // Cells of a row have one bound unless their policies change the limits of a step.
+  double least = std::numeric_limits<double>::infinity(), best = least;
+  for (const Rated& each : rated) {
+    if (std::isnan(each.bound) || std::isnan(each.mean.value)) continue;
+    least = std::min(least, each.bound);
+    best = each.best;
+  }
+  if (std::isinf(least)) return {};
+  std::string text = jps == "-" ? "the optimum" : "at " + jps + " jobs/s the optimum";
+  text += " is in [" + two_decimals(least) + ", " + two_decimals(best) + "] s";
+  if (bound_name(place) != "bound") text += " by a " + bound_name(place);
+  return text + (best > 2 * least ? ", wider than a factor of two" : "");
 }
 
 }  // namespace analysis

@@ -21,6 +21,7 @@ void add_figures(JsonLine& json, const ReportGroup& group) {
     json.key("ratio_interval");
     add_interval(json, figure.over_fcfs.interval);
     add_exact(json.key("published"), figure.published);
+    if (!std::isnan(figure.bound)) add_exact(json.key("bound"), figure.bound);
     json.key("standing").text(figure.standing).close('}');
   }
   json.close('}');

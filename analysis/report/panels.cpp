@@ -29,8 +29,8 @@ int spans_for(std::size_t cells) {
 /// Forms panels from rows, then reads the tables of each cell once.
 class PanelBuilder {
  public:
-  PanelBuilder(const PanelSources& sources, const ServiceGoals& goals)
-      : sources_(sources), goals_(goals), spans_(spans_for(sources.size())) {}
+  PanelBuilder(const PanelSources& sources, const ServiceGoals& goals, const CellBounds& bounds)
+      : sources_(sources), goals_(goals), bounds_(bounds), spans_(spans_for(sources.size())) {}
 
   void add(const RateRow& row, std::span<const Published> published) {
     auto panel = std::ranges::find(panels_, row.place, &ReportPanel::place);
@@ -52,7 +52,10 @@ class PanelBuilder {
       group.repeats = policy.repeats;
     }
     for (const std::string_view metric : kReportMetrics) {
-      const std::vector<Rated> rated = rate(row, std::string(metric), published, panel->sources);
+      const std::vector<Rated> rated =
+          rate(row, std::string(metric), published, panel->sources, bounds_);
+      const std::string bracket = bracket_text(row.place, row.jps, rated);
+      if (!bracket.empty()) panel->remarks.push_back(bracket);
       for (std::size_t i = 0; i < rated.size(); ++i)
         panel->groups[first + i].figures[std::string(metric)] = rated[i];
     }
@@ -117,6 +120,7 @@ class PanelBuilder {
 
   const PanelSources& sources_;
   ServiceGoals goals_;
+  const CellBounds& bounds_;
   int spans_;
   std::vector<ReportPanel> panels_;
   std::map<const ConfiguredCell*, Spot> spots_;
@@ -129,8 +133,8 @@ std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,
                                      std::span<const Published> published,
-                                     const ServiceGoals& goals) {
-  PanelBuilder builder(sources, goals);
+                                     const ServiceGoals& goals, const CellBounds& bounds) {
+  PanelBuilder builder(sources, goals, bounds);
   for (const RateRow& row : rows) builder.add(row, published);
   for (const ConfiguredCell& cell : cells) builder.read(cell);
   return builder.finish();

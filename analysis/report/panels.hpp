@@ -21,7 +21,7 @@ std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,
                                      std::span<const Published> published,
-                                     const ServiceGoals& goals = {});
+                                     const ServiceGoals& goals = {}, const CellBounds& bounds = {});
 
 /// Charts of the first cells that logged accesses. Throws what ArchiveReader throws.
 AccessCharts make_access_charts(const std::deque<ConfiguredCell>& cells,

@@ -130,7 +130,7 @@ double published_fit(const ClaimReport& claims, const std::string& metric,
 }
 
 Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles,
-                   const ServiceGoals& goals) {
+                   const ServiceGoals& goals, const CellBounds& bounds) {
   Report report;
   report.goals = goals;
   std::vector<std::string> archives;
@@ -152,7 +152,7 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   PanelSources sources;
   collect_cells(report, sources);
   const std::vector<RateRow> rows = arrange(with_results(report.cells));
-  report.panels = make_panels(rows, report.cells, sources, report.published, goals);
+  report.panels = make_panels(rows, report.cells, sources, report.published, goals, bounds);
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.effects = effects_of(rows, kAnswerFigure);
   report.answer = answer_of(rows, declared_in(report.archives));

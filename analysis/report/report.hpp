@@ -88,10 +88,11 @@ struct Report {
 
 /// Reads archives, every table once. A cell in several archives counts once. Files for which
 /// names_external() is true are external results; they are shown only beside studies' figures.
-/// `profiles` is sweeps/ with its claims/ and published/; goodput is under `goals`. Throws what
-/// ArchiveReader and load_external() throw, and SpecError if there is no archive.
+/// `profiles` is sweeps/ with its claims/ and published/; goodput is under `goals`; `bounds` are of
+/// the cells that have one. Throws what ArchiveReader and load_external() throw, and SpecError if
+/// there is no archive.
 Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles,
-                   const ServiceGoals& goals = {});
+                   const ServiceGoals& goals = {}, const CellBounds& bounds = {});
 
 /// The published value of a metric of the step time line, such as "slope_us:max_tok", for a panel's
 /// card; NaN if the panel has no cells that the claim is about.

@@ -44,6 +44,13 @@ ReportTable summary_of(const ReportPanel& panel) {
   table.grid.columns = {{"jps", ""},         {"policy", "", false}, {"mean", "s"},
                         {"95 %", "", false}, {"/ fcfs", ""},        {"95 %", "", false},
                         {"best", "", false}, {"published", "s"},    {"repeats", ""}};
+  const bool bounds = std::ranges::any_of(panel.groups, [&](const ReportGroup& group) {
+    return !std::isnan(group.figures.find(metric)->second.bound);
+  });
+  if (bounds)
+    for (const std::string& name :
+         {bound_name(panel.place), std::string("/ bound"), std::string("/ best")})
+      table.grid.columns.push_back({name, name.ends_with("bound") && name[0] != '/' ? "s" : ""});
   for (const std::string& rate : panel.rates) {
     for (const ReportGroup& group : panel.groups) {
       if (group.jps != rate) continue;
@@ -52,6 +59,8 @@ ReportTable summary_of(const ReportPanel& panel) {
           {rate, group.variant, four_digits(figure.mean.value), interval_text(figure.mean.interval),
            four_digits(figure.over_fcfs.value), interval_text(figure.over_fcfs.interval),
            figure.standing, four_digits(figure.published), std::to_string(group.repeats.size())});
+      for (const double value : {figure.bound, figure.certified_regret(), figure.regret_to_best()})
+        if (bounds) table.grid.rows.back().push_back(four_digits(value));
     }
   }
   return table;

@@ -67,7 +67,7 @@ constexpr Command kCommands[] = {
      "json profiles"},
     {"report", "report A.h5 [B.h5...] [F.json...] -o DIR",
      "writes a page, DIR/index.html: tables, figures, claims and missing cells", 1, kManyArchives,
-     "slo output,o profiles", true},
+     "slo bound set output,o profiles", true},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
      "backend quick archive resume fresh no-prev retry-quarantined wait wait-space set only skip "
      "cell workers "
@@ -84,7 +84,7 @@ constexpr Command kCommands[] = {
      "profiles"},
     {"table", "table A.h5",
      "prints a figure by arrival rate and policy for each GPU, beside published values", 1, 1,
-     "metric effects only skip format profiles", true},
+     "metric effects bound set only skip format profiles", true},
     {"trace", "trace A.h5 CELL",
      "prints the trace of a cell as JSON lines, or writes it as a page; CELL is its "
      "number or the start of its key",
@@ -146,6 +146,8 @@ constexpr Option kOptions[] = {
     {"power", Kind::number, "PERCENT",
      "with --archive: prints instead the repeats that each declared contrast needs for an interval "
      "of +-PERCENT"},
+    {"bound", Kind::flag, "",
+     "also gives the mean completion time that no policy can beat, and how far from it each is"},
     {"effects", Kind::flag, "",
      "prints instead what each part of a policy changes where everything else is equal"},
     {"slo", Kind::text, "NAME=S,...",

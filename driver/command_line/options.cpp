@@ -147,6 +147,7 @@ void read_archive_values(Options& options, const po::variables_map& given) {
   options.metric = optional<std::string>(given, "metric").value_or("jct_wall_mean_s");
   options.power = optional<double>(given, "power");
   options.effects = given.count("effects") > 0;
+  options.bound = given.count("bound") > 0;
   options.sensitivity = given.count("sensitivity") > 0;
   options.base = optional<std::string>(given, "base");
   options.control = optional<std::string>(given, "control");

@@ -54,6 +54,7 @@ struct Options {
   std::optional<std::string> by, base, control, table, format, to_archive;
   std::string metric;
   bool effects = false;
+  bool bound = false;
   std::optional<double> power;  // percent
   bool sensitivity = false;
   std::optional<std::string> slo;

@@ -7,6 +7,7 @@
 #include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"
 #include "analysis/text/web_page.hpp"
+#include "driver/bound/archived.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
@@ -48,13 +49,29 @@ analysis::ServiceGoals goals_of(const Options& options) {
   }
 }
 
+/// Of the cells of all archives.
+analysis::CellBounds bounds_in(const Options& options) {
+  analysis::CellBounds all;
+  if (!options.bound) return all;
+  for (const std::string& path : options.arguments) {
+    if (analysis::names_external(path)) continue;
+    const sweep::ArchiveReader archive = open_archive(path);
+    const ArchivedBounds bounds = bounds_of(selected_cells(archive.cells(), options), options);
+    print_missing(bounds, std::cout);
+    all.insert(bounds.by_key.begin(), bounds.by_key.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 int report(const Options& options) {
   if (!options.output) throw UsageError("report needs a folder to write to: -o DIR");
   analysis::Report report;
   const analysis::ServiceGoals goals = goals_of(options);
-  using_files([&] { report = analysis::make_report(options.arguments, options.profiles, goals); });
+  const analysis::CellBounds bounds = bounds_in(options);
+  using_files(
+      [&] { report = analysis::make_report(options.arguments, options.profiles, goals, bounds); });
   std::error_code failed;
   fs::create_directories(*options.output, failed);
   if (failed || !fs::is_directory(*options.output)) {

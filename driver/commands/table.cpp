@@ -3,6 +3,7 @@
 #include "analysis/answer/effects.hpp"
 #include "analysis/answer/policy_table.hpp"
 #include "analysis/text/escape.hpp"
+#include "driver/bound/archived.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
@@ -27,6 +28,7 @@ int table(const Options& options) {
   const sweep::ArchiveReader archive = open_archive(options.arguments.front());
   const auto cells = selected_cells(archive.cells(), options);
   const auto published = analysis::all_published(options.profiles / "published");
+  const ArchivedBounds bounds = options.bound ? bounds_of(cells, options) : ArchivedBounds();
   try {
     const std::string figure = analysis::known_metric(cells, options.metric);
     const auto with_result = analysis::with_results(cells);
@@ -34,10 +36,12 @@ int table(const Options& options) {
     if (options.effects) {
       print_grid(to_grid(analysis::effects_of(rows, figure), format), format, std::cout);
     } else {
-      print_policy_tables(analysis::policy_tables(rows, figure, published), format, std::cout);
+      print_policy_tables(analysis::policy_tables(rows, figure, published, bounds.by_key), format,
+                          std::cout);
     }
     if (format != analysis::GridFormat::csv && with_result.size() < cells.size())
       std::cout << coverage(cells) << '\n';
+    if (format != analysis::GridFormat::csv) print_missing(bounds, std::cout);
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }

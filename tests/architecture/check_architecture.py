@@ -80,7 +80,7 @@ MAY_INCLUDE = {
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
     "driver/plan": "driver/command_line driver/farm analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive "
                    "workers/binding workers/cell",
-    "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare sweeps/spec sweeps/archive workers/binding workers/bounds workers/cell",
+    "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/answer sweeps/spec sweeps/archive workers/binding workers/bounds workers/cell",
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/profiles workers/binding",
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/spec sweeps/archive "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",

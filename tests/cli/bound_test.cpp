@@ -46,6 +46,45 @@ TEST_CASE("bound says when it is far from the best policy, and when nothing has 
              Contains("no result in the archive\n2 results in the archive have other settings"));
 }
 
+TEST_CASE("table --bound has the bounds of the cells of an archive, without its sweep file") {
+  const Program program;
+  REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
+  const std::string bound = program.run({"bound", "tiny.toml"}).out;
+  const std::string least = bound.substr(bound.find(">= ") + 3, 5);
+  const Outcome table = program.run({"table", "a.h5", "--bound"});
+  CHECK(table.err.empty());
+  CHECK_THAT(table.out, Contains(" bound  ") && Contains(least) && Contains("  / bound  ") &&
+                            Contains("at 3 jobs/s the optimum is in [" + least + ", "));
+  CHECK_THAT(table.out, !Contains("no bound"));
+  CHECK_THAT(program.run({"table", "a.h5"}).out, !Contains("bound"));
+  CHECK_THAT(program.run({"table", "a.h5", "--bound", "--set", "workload.jobs=5"}).out,
+             Contains("no bound for 2 cells: profiles or files are not what they were"));
+}
+
+TEST_CASE("a report has the bounds that it is asked for") {
+  const Program program;
+  REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
+  const auto page = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"report", "a.h5", "-o", "page"});
+    REQUIRE(program.run(words).exit_code == 0);
+    return program.read("page/index.html");
+  };
+  CHECK_THAT(page({"--bound"}), Contains("at 3 jobs/s the optimum is in ["));
+  CHECK_THAT(page({}), !Contains("the optimum is in ["));
+}
+
+TEST_CASE("results that a card measured have the bound of its model") {
+  const Program program;
+  const Outcome table = program.run(
+      {"table", std::string(KVSWEEP_SOURCE_DIR) + "/sweeps/measured/order-or-pins-h100.h5",
+       "--bound"});
+  CHECK_THAT(table.out, Contains("MODELLED bound") && !Contains("no bound"));
+  const Outcome recorded = program.run(
+      {"table", std::string(KVSWEEP_SOURCE_DIR) + "/sweeps/measured/agentx-h100.h5", "--bound"});
+  CHECK_THAT(recorded.out, Contains("no bound for 1 cell: name the file that they read by --set "
+                                    "workload.path=FILE"));
+}
+
 TEST_CASE("bound is for costs that are known: on a real backend it is refused") {
   const Outcome outcome =
       Program().run({"bound", "tiny.toml", "--backend", "cpu", "--set", "engine.kv_tokens=40000"});

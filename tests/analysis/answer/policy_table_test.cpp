@@ -83,6 +83,41 @@ TEST_CASE("the best policy of each rate is marked, and every policy has its rati
   CHECK_THAT(printed(tables, GridFormat::md), Contains("| **50** |") && Contains("| 200 |"));
 }
 
+TEST_CASE("beside a bound each policy has its certified regret and that to the best known") {
+  ArchivedCells archive;
+  analysis::CellBounds bounds;
+  for (const int seed : {42, 43}) {
+    bounds[archive.add({{"policy", text("fcfs")}}, 60, seed).key] = seed - 4;  // 38 and 39
+    bounds[archive.add({{"policy", text("continuum")}}, 52, seed).key] = seed - 4;
+  }
+  archive.add({{"policy", text("pin")}}, 55);
+  const auto cells = archive.cells();
+  const auto rows = arrange(analysis::with_results(cells));
+  const auto tables = policy_tables(rows, "jct_wall_mean_s", {}, bounds);
+  const analysis::Rated& fcfs = tables.at(0).rows.at(0).entries.at(0);
+  CHECK(fcfs.bound == 38.5);
+  CHECK(fcfs.certified_regret() == Approx(60 / 38.5));
+  CHECK(fcfs.regret_to_best() == Approx(60.0 / 52));
+  CHECK(std::isnan(tables[0].rows[0].entries[2].bound));
+  CHECK_THAT(printed(tables), Contains("at 1 jobs/s the optimum is in [38.50, 52.00] s\n") &&
+                                  Contains("     bound") && Contains("1.56") && Contains("1.15"));
+  CHECK_THAT(printed(tables, GridFormat::csv),
+             Contains("published,bound,certified_regret,regret_to_best"));
+  CHECK_THAT(printed(policy_tables(rows, "jct_wall_p99_s", {}, bounds)), !Contains("bound"));
+  CHECK_THAT(printed(tables_of(archive)), !Contains("bound"));
+}
+
+TEST_CASE("beside what was measured a bound is modelled, and a wide bracket is named") {
+  ArchivedCells archive;
+  const auto key = archive.add({{"policy", text("fcfs")}, {"backend", text("cuda")}}, 60).key;
+  const auto cells = archive.cells();
+  const auto table = printed(
+      policy_tables(arrange(analysis::with_results(cells)), "jct_wall_mean_s", {}, {{key, 29.0}}));
+  CHECK_THAT(table,
+             Contains("MODELLED bound  29.00") &&
+                 Contains("[29.00, 60.00] s by a MODELLED bound, wider than a factor of two"));
+}
+
 TEST_CASE("higher is better for rates") {
   ArchivedCells archive;
   archive.add({{"policy", text("fcfs")}}, 1).figures = {{"prefix_hit_rate", 0.3, ""}};
