@@ -100,6 +100,22 @@ const PolicyCells* RateRow::find(std::string_view variant) const {
   return found == policies.end() ? nullptr : &*found;
 }
 
+const PolicyCells* RateRow::named(std::string_view variant) const {
+  if (const PolicyCells* exact = find(variant)) return exact;
+  const auto is_meant = [&](const PolicyCells& each) { return unchanged_variant(each) == variant; };
+  const auto first = std::ranges::find_if(policies, is_meant);
+  if (first == policies.end() ||
+      std::find_if(first + 1, policies.end(), is_meant) != policies.end())
+    return nullptr;
+  return &*first;
+}
+
+std::string unchanged_variant(const PolicyCells& policy) {
+  const ConfiguredCell& cell = *policy.repeats.front();
+  const std::string name = shown(cell.value("policy"));
+  return name.substr(0, name.find('+')) + (policy.dram == "-" ? "" : '-' + policy.dram + 'G');
+}
+
 std::vector<RateRow> arrange(const Cells& cells) {
   const Keys keys = telling_apart(cells);
   std::vector<RateRow> rows;

@@ -29,6 +29,9 @@ struct RateRow {
 
   /// Null if it did not run here.
   const PolicyCells* find(std::string_view variant) const;
+  /// The same; where the sweep changed the policy, the only one that it made of it: of "fcfs" that
+  /// is "fcfs+eviction=slru".
+  const PolicyCells* named(std::string_view variant) const;
 };
 
 /// Rows in plan order, from cells with results. Cells of one variant in a row differ only in their
@@ -44,6 +47,9 @@ std::vector<const ConfiguredCell*> with_results(const Cells& cells) {
     if (cell.record->status == sweep::CellStatus::ok) chosen.push_back(&cell);
   return chosen;
 }
+
+/// The variant without the changes that the sweep made to the policy.
+std::string unchanged_variant(const PolicyCells& policy);
 
 /// What the policies of a row differ in beside policy and host memory, in sentences.
 std::vector<std::string> remarks_on(const RateRow& row);

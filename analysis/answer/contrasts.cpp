@@ -87,7 +87,8 @@ std::vector<ContrastResult> contrast_results(std::span<const Contrast> contrasts
   std::vector<ContrastResult> results;
   for (std::size_t i = 0; i < contrasts.size(); ++i) {
     for (const RateRow& row : rows) {
-      const PolicyCells *value = row.find(contrasts[i].value), *base = row.find(contrasts[i].base);
+      const PolicyCells *value = row.named(contrasts[i].value),
+                        *base = row.named(contrasts[i].base);
       if (value == nullptr || base == nullptr || !holds(contrasts[i], *value->repeats.front()))
         continue;
       results.push_back(

@@ -33,7 +33,7 @@ Alone alone_of(const RateRow& row, const PolicyCells& best, std::string_view par
   const Parts wanted = {{part, parts_of(cell_of(best)).at(part)}};
   const std::string name = std::string(part) + " alone";
   for (const PolicyCells& each : row.policies) {
-    if (parts_of(cell_of(each)) != wanted) continue;
+    if (parts_beside(cell_of(each), cell_of(fcfs)) != wanted) continue;
     if (std::abs(times_as_fast(best, each).value - 1) < kEqual)
       return {name + " (" + each.variant + ") is as fast"};
     return {name + " (" + each.variant + ')', {times_as_fast(each, fcfs)}};
@@ -45,7 +45,7 @@ Alone alone_of(const RateRow& row, const PolicyCells& best, std::string_view par
 
 /// An explanation that holds at some rates.
 struct Explanation {
-  std::string place, gpu, policy;
+  std::string place, gpu, policy, base;
   std::string mechanism;  // what it hardly does
   Texts rates{};
   std::vector<Ratio> speeds{};
@@ -54,8 +54,8 @@ struct Explanation {
 
   /// Whether another one says the same of its rate.
   bool matches(const Explanation& other) const {
-    return place == other.place && policy == other.policy && mechanism == other.mechanism &&
-           beside_next.name == other.beside_next.name &&
+    return place == other.place && policy == other.policy && base == other.base &&
+           mechanism == other.mechanism && beside_next.name == other.beside_next.name &&
            std::ranges::equal(parts, other.parts, {}, &Alone::text, &Alone::text);
   }
 
@@ -71,7 +71,7 @@ struct Explanation {
   std::string text() const {
     const std::string where = at_rates(rates);
     std::string line = where + (where.empty() ? "" : " ") + policy + " is " +
-                       ratios_text(speeds, " times as fast as fcfs");
+                       ratios_text(speeds, " times as fast as " + base);
     if (!mechanism.empty()) line += "; it " + mechanism;
     const char* separator = "; ";
     for (const Alone& each : parts) {
@@ -85,13 +85,14 @@ struct Explanation {
 };
 
 /// The best policies, in the order of the row, without those that are a part of another one; none
-/// if fcfs is among them.
-std::vector<const PolicyCells*> to_explain(const RateRow& row, const Regime& regime) {
+/// if `fcfs` is among them.
+std::vector<const PolicyCells*> to_explain(const RateRow& row, const Regime& regime,
+                                           const PolicyCells& fcfs) {
   std::vector<const PolicyCells*> best;
   for (const PolicyCells& each : row.policies) {
     const bool is_best = each.variant == regime.winner ||
                          std::ranges::find(regime.tied, each.variant) != regime.tied.end();
-    if (is_best && each.variant == "fcfs") return {};
+    if (is_best && &each == &fcfs) return {};
     if (is_best) best.push_back(&each);
   }
   const auto is_part_of_another = [&](const PolicyCells* one) {
@@ -109,7 +110,7 @@ std::vector<const PolicyCells*> to_explain(const RateRow& row, const Regime& reg
 /// The parts of `best`, and how fast they are alone.
 std::vector<Alone> parts_alone(const RateRow& row, const PolicyCells& best,
                                const PolicyCells& fcfs) {
-  const Parts parts = parts_of(cell_of(best));
+  const Parts parts = parts_beside(cell_of(best), cell_of(fcfs));
   std::vector<Alone> all;
   for (const std::string_view part : part_names()) {
     if (!parts.contains(part)) continue;
@@ -123,19 +124,18 @@ std::vector<Alone> parts_alone(const RateRow& row, const PolicyCells& best,
   return all;
 }
 
-/// Why `best` is faster than fcfs, and than what is next; without parts if fcfs did not run, or has
-/// parts itself.
-Explanation explanation_of(const RateRow& row, const PolicyCells* best, const Regime& regime,
-                           const PlaceNames& names) {
-  const PolicyCells* fcfs = row.find("fcfs");
-  if (fcfs == nullptr || !parts_of(cell_of(*fcfs)).empty()) return {};
-  Explanation made{name_of(regime, names), row.place.gpu, best->variant, idle_pins(*best)};
+/// Why `best` is faster than `fcfs`, and than what is next; without parts if `fcfs` has some that
+/// `best` has not.
+Explanation explanation_of(const RateRow& row, const PolicyCells* best, const PolicyCells& fcfs,
+                           const Regime& regime, const PlaceNames& names) {
+  Explanation made{name_of(regime, names), row.place.gpu, best->variant, fcfs.variant,
+                   idle_pins(*best)};
   made.rates = {row.jps};
-  made.speeds = {times_as_fast(*best, *fcfs)};
-  made.parts = parts_alone(row, *best, *fcfs);
-  made.beside_fcfs = what_it_does(*best, *fcfs);
+  made.speeds = {times_as_fast(*best, fcfs)};
+  made.parts = parts_alone(row, *best, fcfs);
+  made.beside_fcfs = what_it_does(*best, fcfs);
   const Texts next = names_of(regime.next);
-  if (!next.empty() && std::ranges::find(next, "fcfs") == next.end())
+  if (!next.empty() && std::ranges::find(next, fcfs.variant) == next.end())
     made.beside_next = what_it_does(*best, *row.find(next.front()));
   return made;
 }
@@ -147,9 +147,10 @@ std::vector<Explanation> explanations(std::span<const RateRow> rows,
   std::vector<Explanation> all;
   for (const Regime& regime : regimes) {
     const RateRow* row = row_of(rows, regime);
-    if (row == nullptr) continue;
-    for (const PolicyCells* best : to_explain(*row, regime)) {
-      const Explanation made = explanation_of(*row, best, regime, names);
+    const PolicyCells* fcfs = row == nullptr ? nullptr : base_of(*row);
+    if (fcfs == nullptr) continue;
+    for (const PolicyCells* best : to_explain(*row, regime, *fcfs)) {
+      const Explanation made = explanation_of(*row, best, *fcfs, regime, names);
       if (made.parts.empty()) continue;
       const auto known =
           std::ranges::find_if(all, [&](const Explanation& each) { return each.matches(made); });

@@ -56,6 +56,37 @@ std::string latencies_of(const PolicyCells& policy) {
   return text.find_first_not_of(' ') == std::string::npos ? "" : text;
 }
 
+/// The policies of which a text is the same, by that text.
+using Groups = std::map<std::string, Texts>;
+
+void add_groups(Texts& lines, const Groups& groups, const std::string& says) {
+  for (const auto& [text, policies] : groups)
+    if (policies.size() > 1) lines.push_back(listed(policies) + says);
+}
+
+/// "continuum, fcfs and pin serve every job alike": policies with equal results, and those that
+/// differ, but in no latency.
+Texts twins_of(const RateRow& row) {
+  Groups with_results, with_latencies;
+  for (const PolicyCells& each : row.policies)
+    with_results[results_of(each)].push_back(each.variant);
+  for (const PolicyCells& each : row.policies) {
+    const std::string latencies = latencies_of(each);
+    if (!latencies.empty()) with_latencies[latencies].push_back(each.variant);
+  }
+  const auto are_twins = [&](const auto& group) {
+    return std::ranges::any_of(with_results,
+                               [&](const auto& other) { return other.second == group.second; });
+  };
+  std::erase_if(with_latencies, are_twins);
+  Texts lines;
+  for (Groups* groups : {&with_results, &with_latencies})
+    for (auto& [text, policies] : *groups) std::ranges::sort(policies);
+  add_groups(lines, with_results, " have equal results");
+  add_groups(lines, with_latencies, " serve every job alike");
+  return lines;
+}
+
 /// What is said of policies at rates: "nothing is found in host memory under cpu_offload-16G".
 class Remarks {
  public:
@@ -131,21 +162,13 @@ std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
                       "no KV is lost before it is read again, so a policy that keeps it has "
                       "nothing to gain",
                   "", "", row.jps);
-    std::map<std::string, std::string> first_with, first_at;  // results, latencies -> policy
     for (const PolicyCells& each : row.policies) {
       const std::string pins = idle_pins(each);
       if (!pins.empty()) remarks.add(place, each.variant, ' ' + pins, row.jps);
       if (each.dram != "-" && all_zero(by_seed(each.repeats, "host_hit_tok")))
         remarks.add(place + "nothing is found in host memory under ", each.variant, "", row.jps);
-      const auto [twin, is_new] = first_with.emplace(results_of(each), each.variant);
-      if (!is_new)
-        remarks.add(place, each.variant, " and " + twin->second + " have equal results", row.jps);
-      const std::string latencies = latencies_of(each);
-      const auto [alike, is_first] = first_at.emplace(latencies, each.variant);
-      if (is_new && !is_first && !latencies.empty())
-        remarks.add(place, each.variant, " and " + alike->second + " serve every job alike",
-                    row.jps);
     }
+    for (const std::string& twins : twins_of(row)) remarks.add(place + twins, "", "", row.jps);
   }
   return remarks.lines();
 }

@@ -71,6 +71,23 @@ Parts parts_of(const ConfiguredCell& cell) {
   return parts;
 }
 
+const PolicyCells* base_of(const RateRow& row) {
+  if (const PolicyCells* only = row.named("fcfs")) return only;
+  for (const PolicyCells& each : row.policies)
+    if (unchanged_variant(each) == "fcfs" && parts_of(cell_of(each)).empty()) return &each;
+  return nullptr;
+}
+
+Parts parts_beside(const ConfiguredCell& cell, const ConfiguredCell& base) {
+  Parts parts = parts_of(cell);
+  for (const auto& [name, said] : parts_of(base)) {
+    const auto own = parts.find(name);
+    if (own == parts.end() || own->second != said) return {};
+    parts.erase(own);
+  }
+  return parts;
+}
+
 std::string value_of(const ConfiguredCell& cell, std::string_view part) {
   const auto keys = std::ranges::find(part_keys(), part, &PartKeys::name);
   return shown(cell.value(std::string(keys->main)));

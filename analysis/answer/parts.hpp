@@ -26,6 +26,13 @@ std::vector<std::string_view> part_names();
 /// The named policy that has this part alone, with this value; empty if there is none.
 std::string policy_of_part(std::string_view part, std::string_view value);
 
+/// What the other policies of a row are compared with: fcfs, if the sweep changed it the one
+/// without parts or the only one. Null if there is none.
+const PolicyCells* base_of(const RateRow& row);
+
+/// The parts of a cell that `base` has not; none if `base` has one that the cell has not.
+Parts parts_beside(const ConfiguredCell& cell, const ConfiguredCell& base);
+
 inline const ConfiguredCell& cell_of(const PolicyCells& policy) { return *policy.repeats.front(); }
 
 }  // namespace analysis

@@ -39,6 +39,11 @@ std::size_t fcfs_column(const PolicyTable& table) {
                                   table.variants.begin());
 }
 
+bool has_ratios(const PolicyTableRow& row) {
+  return std::ranges::any_of(row.entries,
+                             [](const Rated& each) { return !std::isnan(each.over_fcfs.value); });
+}
+
 /// Adds the lines of a rate. Blanks stand for the marks that only means have.
 class RowAdder {
  public:
@@ -76,7 +81,7 @@ void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, Gr
   lines.add("mean", [&](const Rated& entry) { return value_text(entry, format, width); });
   const std::size_t column = fcfs_column(table);
   const Rated* fcfs = column < row.entries.size() ? &row.entries[column] : nullptr;
-  if (fcfs != nullptr && !std::isnan(fcfs->mean.value))
+  if (has_ratios(row))
     lines.add("/ fcfs", [](const Rated& entry) { return two_decimals(entry.over_fcfs.value); });
   if (has_bounds(row.entries)) {
     lines.add(bound_name(table.place), [](const Rated& each) { return two_decimals(each.bound); });
@@ -149,10 +154,8 @@ Grid long_grid(std::span<const PolicyTable> tables) {
 /// What the marks mean.
 void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
   std::size_t most = 0;
-  bool has_ratios = false;
   std::string marks;
   for (const PolicyTable& table : tables) {
-    has_ratios = has_ratios || fcfs_column(table) < table.variants.size();
     for (const PolicyTableRow& row : table.rows) {
       for (const Rated& entry : row.entries) {
         most = std::max(most, entry.mean.repeats);
@@ -176,7 +179,10 @@ void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
     out << "no interval (+-) below three repeats: set n = 3 or more in [repeat]\n";
   } else {
     out << "+- 95 % interval of the mean over the seeds (Student's t, unadjusted)\n";
-    if (has_ratios) out << "/ fcfs: geometric mean over equal seeds\n";
+    const bool has_any = std::ranges::any_of(tables, [](const PolicyTable& table) {
+      return std::ranges::any_of(table.rows, has_ratios);
+    });
+    if (has_any) out << "/ fcfs: geometric mean over equal seeds\n";
   }
 }
 

@@ -6,6 +6,8 @@
 
 #include "analysis/text/escape.hpp"
 
+#include "analysis/answer/parts.hpp"
+
 namespace analysis {
 namespace {
 
@@ -42,7 +44,7 @@ std::vector<Rated> rate(const RateRow& row, const std::string& figure,
                         const CellBounds& bounds) {
   const std::vector<Contender> contenders = contenders_of(row, figure);
   const std::vector<Decision> decisions = decide(contenders, direction_of(figure));
-  const PolicyCells* fcfs = row.find("fcfs");
+  const PolicyCells* fcfs = base_of(row);
   std::vector<Rated> rated(contenders.size());
   for (std::size_t i = 0; i < rated.size(); ++i) {
     const ConfiguredCell& cell = *row.policies[i].repeats.front();

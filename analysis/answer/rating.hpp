@@ -16,7 +16,7 @@ using CellBounds = std::map<std::string, double>;
 struct Rated {
   std::string unit;
   Estimate mean;
-  Ratio over_fcfs;             // without values if fcfs did not run here
+  Ratio over_fcfs;             // without values if base_of() is null
   std::string standing, mark;  // standing_text(), standing_mark()
   double published = sweep::kNotObserved;
   // Of kAnswerFigure, where bounds are given.

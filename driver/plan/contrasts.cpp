@@ -25,8 +25,11 @@ Texts variants_of(const std::vector<analysis::RateRow>& rows) {
   throw sweep::SpecError(sweep::to_text(contrast.where) + ": sweep.contrasts: " + why);
 }
 
-void check_variant(const sweep::Param& contrast, const std::string& name, const Texts& known) {
-  if (std::ranges::find(known, name) != known.end()) return;
+void check_variant(const sweep::Param& contrast, const std::string& name,
+                   const std::vector<analysis::RateRow>& rows) {
+  const auto runs = [&](const analysis::RateRow& row) { return row.named(name) != nullptr; };
+  if (std::ranges::any_of(rows, runs)) return;
+  const Texts known = variants_of(rows);
   std::string list;
   for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
   refuse(contrast,
@@ -58,12 +61,11 @@ void check_contrasts(const Plan& plan) {
   std::vector<const analysis::ConfiguredCell*> able;
   for (const analysis::ConfiguredCell& cell : cells) able.push_back(&cell);
   const std::vector<analysis::RateRow> rows = analysis::arrange(able);
-  const Texts known = variants_of(rows);
   const std::vector<analysis::Contrast> contrasts = analysis::contrasts_of(plan.spec);
   for (std::size_t i = 0; i < contrasts.size(); ++i) {
     const sweep::Param& written = plan.spec.contrasts[i];
-    check_variant(written, contrasts[i].value, known);
-    check_variant(written, contrasts[i].base, known);
+    check_variant(written, contrasts[i].value, rows);
+    check_variant(written, contrasts[i].base, rows);
     if (analysis::contrast_results({&contrasts[i], 1}, rows, analysis::kAnswerFigure).empty())
       refuse(written,
              '"' + sweep::bare_text(written.value) + "\" finds no place with cells of both");
@@ -90,7 +92,7 @@ void print_power(const Plan& plan, const std::vector<analysis::ConfiguredCell>& 
                       have = each.ratio.repeats;
     const double more = needed > have ? static_cast<double>(needed - have) : 0;
     const double seconds =
-        seconds_a_repeat(*row.find(contrast.value)) + seconds_a_repeat(*row.find(contrast.base));
+        seconds_a_repeat(*row.named(contrast.value)) + seconds_a_repeat(*row.named(contrast.base));
     table.add_row({contrast.value + " / " + contrast.base,
                    each.place.gpu + (each.place.settings.empty() ? "" : ", " + each.place.settings),
                    each.jps, analysis::four_digits(each.ratio.value),

@@ -135,6 +135,46 @@ TEST_CASE("an explanation says what the best policy does otherwise than the next
             "alone (fast); beside slow (other order): 13 k tokens recomputed, not 312 k to 624 k"});
 }
 
+TEST_CASE("policies that the sweep changed alike are explained beside the fcfs that it changed") {
+  const auto archive_with = [](const std::vector<std::string>& names) {
+    ArchivedCells archive;
+    for (const std::string& name : names) {
+      const bool is_fast = name == "continuum";
+      Settings settings = {{"policy", text(name)},
+                           {"policy.eviction", text("slru")},
+                           {"policy.order", text(name == "fcfs" ? "fcfs" : "job_fcfs")},
+                           {"policy.retention", text(is_fast ? "pin" : "free")}};
+      archive.add(settings, name == "fcfs" ? 200
+                            : is_fast      ? 50
+                                           : 80)
+          .notes = {{"policy", name + "+eviction=slru"}};
+    }
+    return archive;
+  };
+  CHECK(why_of(archive_with({"fcfs", "job_fcfs", "continuum"})) ==
+        std::vector<std::string>{
+            "h100-80gb: at 1 job/s continuum+eviction=slru is 4.00 times as fast as "
+            "fcfs+eviction=slru; order alone (job_fcfs+eviction=slru) 2.50, retention alone did "
+            "not run (policy pin)"});
+}
+
+TEST_CASE("where eviction is an axis, the policies are explained beside the fcfs without parts") {
+  ArchivedCells archive;
+  for (const char* name : {"fcfs", "job_fcfs"})
+    for (const char* eviction : {"slru", "lru"})
+      archive.add({{"policy", text(name)},
+                   {"policy.order", text(name)},
+                   {"policy.eviction", text(eviction)}},
+                  name == std::string("fcfs")      ? 200
+                  : eviction == std::string("lru") ? 80
+                                                   : 50);
+  CHECK(why_of(archive) ==
+        std::vector<std::string>{
+            "h100-80gb: at 1 job/s job_fcfs (eviction=slru) is 4.00 times as fast as fcfs "
+            "(eviction=lru); order alone (job_fcfs (eviction=lru)) 2.50, eviction alone (fcfs "
+            "(eviction=slru)) 1.00"});
+}
+
 TEST_CASE("what would explain the best policy and did not run is named") {
   Policies policies;
   policies.add("fcfs", "fcfs", "free", 200).add("job_fcfs", "job_fcfs", "free", 80);

@@ -83,6 +83,21 @@ TEST_CASE("policies with equal results are named as twins") {
         std::vector<std::string>{"h100-80gb: continuum and fcfs have equal results at 1 job/s"});
 }
 
+TEST_CASE("several policies with equal results, or that serve every job alike, are one list") {
+  ArchivedCells archive;
+  for (const char* policy : {"c", "b", "a", "copies", "other", "another"}) {
+    const bool is_other = std::string(policy).ends_with("other");
+    sweep::CellRecord& cell = archive.add({{"policy", text(policy)}}, 40);
+    cell.figures.push_back({"ttft_mean_s", is_other ? 0.2 : 0.1, "s"});
+    cell.figures.push_back({"d2h_bytes", policy == std::string("copies") ? 9.0 : 0.0, "B"});
+  }
+  const auto cells = archive.cells();
+  CHECK(idle_mechanisms(arrange(analysis::with_results(cells))) ==
+        std::vector<std::string>{"h100-80gb: a, b and c have equal results at 1 job/s",
+                                 "h100-80gb: another and other have equal results at 1 job/s",
+                                 "h100-80gb: a, b, c and copies serve every job alike at 1 job/s"});
+}
+
 TEST_CASE("the same remark on several policies is one line") {
   ArchivedCells archive;
   for (const std::int64_t gib : {16, 128})
@@ -104,7 +119,7 @@ TEST_CASE("policies that serve every job alike are named, though one of them cop
   }
   const auto cells = archive.cells();
   const auto lines = idle_mechanisms(arrange(analysis::with_results(cells)));
-  CHECK(std::ranges::find(lines, "h100-80gb: tier and fcfs serve every job alike at 1 job/s") !=
+  CHECK(std::ranges::find(lines, "h100-80gb: fcfs and tier serve every job alike at 1 job/s") !=
         lines.end());
   CHECK(std::ranges::none_of(lines, [](const std::string& line) {
     return line.find("pin and") != line.npos || line.find("and pin") != line.npos;
