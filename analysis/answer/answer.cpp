@@ -9,6 +9,7 @@
 #include "analysis/answer/explanation.hpp"
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/place_names.hpp"
+#include "analysis/answer/presets.hpp"
 #include "analysis/answer/published_winners.hpp"
 #include "analysis/answer/sentences.hpp"
 
@@ -199,7 +200,8 @@ Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contra
   const std::vector<ContrastResult> results = contrast_results(contrasts, rows, kAnswerFigure);
   return {answer_heading(regimes), contrast_lines(contrasts, results),
           answer_lines(regimes),   lines_of(published_otherwise(rows, regimes, published)),
-          explain(rows, regimes),  idle_mechanisms(rows)};
+          explain(rows, regimes),  overridden_presets(rows),
+          idle_mechanisms(rows)};
 }
 
 std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run) {

@@ -70,6 +70,9 @@ struct Answer {
   std::vector<AnswerLine> against;
   /// explain() of explanation.hpp.
   std::vector<AnswerLine> why;
+  /// Named policies, cards and cost models that the sweep changed: overridden_presets() of
+  /// presets.hpp.
+  std::vector<std::string> overridden;
   /// Mechanisms that did nothing, or almost nothing: idle_mechanisms() of mechanisms.hpp.
   std::vector<std::string> idle;
 };

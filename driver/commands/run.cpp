@@ -209,6 +209,7 @@ void print_answer(std::span<const sweep::CellRecord> records,
   print_some(texts_of(answer.why), "why: ");
   for (const std::string& each : analysis::commands_that_tell(rows, options.command_line))
     std::cout << "what would tell: " << analysis::terminal_text(each) << '\n';
+  print_some(answer.overridden, "note: ");
   print_some(answer.idle, "note: ");
   std::cout << '\n';
 }

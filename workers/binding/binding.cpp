@@ -89,6 +89,8 @@ int bind_pool(ParamBinder& in, ExperimentConfig& config, Profiles& profiles, int
   if (blocks >= kMostOf32Bits) in.fail("engine.kv_tokens", "must give fewer than 2^31 blocks");
   const bool measured = !in.has("engine.kv_tokens") && !in.has("engine.emulate");
   if (config.backend == "cuda" && !measured) config.transformer->kv_tokens = tokens;
+  if (config.backend != "cpu" && in.has("engine.kv_tokens") && tokens != usual)
+    config.changed_pool = "engine.kv_tokens=" + std::to_string(tokens);
   return static_cast<int>(blocks) + 1;  // and the null block
 }
 

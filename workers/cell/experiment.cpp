@@ -182,6 +182,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   auto figures = figures_of(result, {engine_config.kv.block_size, bytes_per_block(config)});
   result.figures.insert(result.figures.begin(), figures.begin(), figures.end());
   result.notes.push_back({"block_size", std::to_string(engine_config.kv.block_size)});
+  if (!config.changed_pool.empty()) result.notes.push_back({"pool", config.changed_pool});
   if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
   return result;
 }

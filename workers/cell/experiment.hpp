@@ -77,6 +77,7 @@ struct ExperimentConfig {
   std::string policy_name;
   std::string backend = "sim";
   backends::GpuProfile gpu;
+  std::string changed_pool;  // "engine.kv_tokens=8192" in place of the card's pool; empty: its own
   model::ModelShape model;
   std::string cost_model;                  // sim
   std::optional<Transformer> transformer;  // cpu and cuda
