@@ -2,7 +2,7 @@
 import re
 
 # Okabe and Ito's colors, which color-blind readers can distinguish.
-COLORS = ["#0072b2", "#d55e00", "#009e73", "#b4468f", "#b07a00", "#2b8fcc", "#6a5acd", "#6b7280"]
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#b4468f", "#6a5acd", "#2b8fcc", "#b07a00", "#6b7280"]
 DASHES = ["-", (0, (6, 2.5)), (0, (1.5, 1.5))]
 POLICIES = [
     "fcfs", "continuum", "cpu_offload", "lmcache", "job_fcfs", "pin", "infercept", "swap",

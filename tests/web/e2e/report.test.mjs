@@ -293,6 +293,18 @@ in_browser("a printed chart is drawn for the paper before the next frame, then f
   await page.close();
 });
 
+in_browser("on paper no chart is taller than the rest of a page, and nothing is shown that paper cannot do", async () => {
+  const page = await openReport(["small.h5"]);
+  await page.emulateMedia({ media: "print" });
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  const heights = await page.locator(".chart canvas").evaluateAll((all) => all.map((each) => parseFloat(each.style.height)));
+  assert.ok(heights.length > 9 && Math.max(...heights) <= 560, JSON.stringify(heights));
+  for (const what of [".key-help", "select", "button"])
+    assert.equal(await page.locator(what).filter({ visible: true }).count(), 0, what);
+  assert.equal(await page.locator(".panel").evaluate((each) => getComputedStyle(each).display), "block", "a grid leaves pages half empty");
+  await page.close();
+});
+
 in_browser("each control changes what the charts show, and the address keeps it", async () => {
   const page = await openReport(["small.h5"]);
   await drawn(page, "turns");

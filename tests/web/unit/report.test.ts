@@ -52,7 +52,7 @@ function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
 
 function report(): Report {
   return {
-    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", against: [], declared: [], why: [], idle: [], commands: [], goals: "", regimes: [], effects: [], claims: [],
+    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", against: [], declared: [], why: [], overridden: [], idle: [], commands: [], goals: "", regimes: [], effects: [], claims: [],
     claim_sources: [], missing: [], coverage: "", published_fits: [], studies: [], externals: [], accesses: [], accesses_left_out: [],
   };
 }
@@ -261,6 +261,8 @@ it("the tooltip of a place without a name has no title", () => {
   const item = (axisValueLabel: string) => ({ axisValueLabel, seriesName: "fcfs", value: 4, marker: "" });
   expect(formatter(item("3"))).toBe("rate 3<br> fcfs <b>4</b>");
   expect(formatter(item("-"))).toBe(" fcfs <b>4</b>");
+  expect(formatter({ ...item("3"), value: ["3 jobs/s", 4] })).toBe("rate 3<br> fcfs <b>4</b>");
+  expect(formatter({ ...item("3"), value: [5, 4] })).toBe("rate 5<br> fcfs <b>4</b>");
 });
 
 it("a logarithmic axis begins at 1, 2 or 5 times a power of ten", () => {

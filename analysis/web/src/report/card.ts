@@ -17,7 +17,7 @@ export const KEYS =
   "Escape hides the tooltip.";
 
 /** What a sheet of A4 has room for, CSS pixels. */
-const PAGE_PX = 700;
+const PAGE = { width: 700, most_height: 560 };
 const HALF_PAGE = { width: 340, height: 250 };
 
 interface Shown {
@@ -148,10 +148,15 @@ export function chartCard(
   window.addEventListener("beforeprint", () => {
     start();
     const is_half = view.element.parentElement?.matches(".nine, .two") ?? false;
-    chart?.echart.resize(is_half ? HALF_PAGE : { width: PAGE_PX });
+    chart?.echart.setOption({ toolbox: { show: false } });
+    const height = Math.min(PAGE.most_height, chart?.echart.getHeight() ?? 0);
+    chart?.echart.resize(is_half ? HALF_PAGE : { width: PAGE.width, height });
     chart?.echart.getZr().flush();  // the page is printed before the next frame
   });
-  window.addEventListener("afterprint", () => chart?.echart.resize({ width: "auto", height: "auto" }));
+  window.addEventListener("afterprint", () => {
+    chart?.echart.setOption({ toolbox: { show: true } });
+    chart?.echart.resize({ width: "auto", height: "auto" });
+  });
   return {
     element: view.element,
     refresh() {

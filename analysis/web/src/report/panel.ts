@@ -37,7 +37,7 @@ export function panelSection(store: Store): Card {
   });
   const name = "One GPU in nine charts";
   const element = h("section", { class: "panel", id: "panel", "aria-label": name },
-    h("h2", {}, name), controls(store), h("p", { class: "small muted" }, KEYS), why.element,
+    h("h2", {}, name), controls(store), h("p", { class: "small muted key-help" }, KEYS), why.element,
     h("div", { class: "nine" }, ...nine.map((each) => each.element)), gap.element);
   return { element, refresh: () => [why, ...nine, gap].forEach((each) => each.refresh()) };
 }

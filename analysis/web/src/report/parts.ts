@@ -43,7 +43,7 @@ export function looks(
   variants: string[], variant: string,
 ): { color: string; type: Dash; symbol: string } {
   const { color, dash } = policyLook(variants, variant);
-  const types = ["solid", [9, 4], [3, 3]] as const;
+  const types = ["solid", [9, 5], [2, 5]] as const;
   const type = types[dash] ?? "solid";
   return {
     color: palette()[color] ?? cssVar("--text"),
@@ -137,7 +137,9 @@ export function axisTip(head: (label: string) => string, y: (value: number) => s
         return [tipLine(item.marker ?? "", item.seriesName ?? "", y(value))];
       });
       const first = list[0];
-      const x = Array.isArray(first?.value) ? num(Number(first.value[0])) : first?.axisValueLabel;
+      // A category is a name, and its place on the axis a text in the value.
+      const at = Array.isArray(first?.value) ? Number(first.value[0]) : NaN;
+      const x = Number.isFinite(at) ? num(at) : first?.axisValueLabel;
       const title = x === undefined || x === "-" ? [] : [escapeHtml(head(x))];
       return [...title, ...lines].join("<br>");
     },

@@ -2,7 +2,7 @@
 import { num } from "@/shared/format";
 import type { CsvColumn } from "@/shared/csv";
 
-import { groupOf, rateText, timeLine, valuesOf, type Maybe, type Times } from "./data";
+import { dramSizes, groupOf, rateText, timeLine, valuesOf, type Maybe, type Times } from "./data";
 import {
   axisTip, brief, column, frame, meanings, nothing, sourced, xAxis, yAxis, type Drawing,
 } from "./parts";
@@ -127,7 +127,9 @@ export function trafficChart(store: Store): Drawing {
   if (!times || !h2d || !d2h) return noSteps(store);
   if (!moves([...h2d, ...d2h])) {
     return nothing(`${store.state.focus} moved no KV between host memory and GPU here. ` +
-      "Policies with a host tier do: choose one as policy in detail.");
+      (dramSizes(store.panel).length > 0
+        ? "Policies with a host tier do: choose one as policy in detail."
+        : "No policy here has a host tier."));
   }
   const t = middles(times.end, h2d.length);
   const color = meanings();
