@@ -70,6 +70,8 @@ struct Answer {
   std::vector<AnswerLine> against;
   /// explain() of explanation.hpp.
   std::vector<AnswerLine> why;
+  /// policies_on_edges() of mechanisms.hpp.
+  std::vector<std::string> edges;
   /// Named policies, cards and cost models that the sweep changed: overridden_presets() of
   /// presets.hpp.
   std::vector<std::string> overridden;
@@ -79,7 +81,8 @@ struct Answer {
 
 /// By kAnswerFigure.
 Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts = {},
-                 std::span<const Published> published = {});
+                 std::span<const Published> published = {},
+                 std::span<const Published> coverage = {});
 
 /// "30 of 32 cells have a result; missing with gpu=h100-80gb: policy=pin jps=3 and policy=pin
 /// jps=6", from the labels of all cells and of those without a result. A value of an axis without

@@ -1,11 +1,14 @@
 #include "analysis/answer/mechanisms.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "analysis/answer/place_names.hpp"
 #include "analysis/answer/sentences.hpp"
+#include "analysis/compare/edges.hpp"
 #include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {
@@ -169,6 +172,23 @@ std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
         remarks.add(place + "nothing is found in host memory under ", each.variant, "", row.jps);
     }
     for (const std::string& twins : twins_of(row)) remarks.add(place + twins, "", "", row.jps);
+  }
+  return remarks.lines();
+}
+
+std::vector<std::string> policies_on_edges(std::span<const RateRow> rows,
+                                           std::span<const Published> coverage) {
+  const PlaceNames names = place_names(rows);
+  Remarks remarks;
+  for (const RateRow& row : rows) {
+    for (const PolicyCells& each : row.policies) {
+      const double percent = held_percent(*each.repeats.front(), each.repeats.size(), coverage);
+      if (!std::isnan(percent))
+        remarks.add(
+            names(row.place) + ": on an edge: ", each.variant,
+            ", of whose intervals with a few seeds only " + four_digits(percent) + " % hold",
+            row.jps);
+    }
   }
   return remarks.lines();
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/answer/arrangement.hpp"
+#include "analysis/compare/published.hpp"
 
 namespace analysis {
 
@@ -18,5 +19,10 @@ std::string idle_pins(const PolicyCells& policy);
 /// pins that hold no KV, a host tier in which nothing is found, a pool that never runs short; and
 /// for policies with equal results.
 std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows);
+
+/// A line for each policy whose intervals hold less often than they say, by files of
+/// sweeps/coverage: held_percent() of edges.hpp.
+std::vector<std::string> policies_on_edges(std::span<const RateRow> rows,
+                                           std::span<const Published> coverage);
 
 }  // namespace analysis

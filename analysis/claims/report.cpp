@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "analysis/claims/claims.hpp"
+#include "analysis/claims/edges.hpp"
 #include "analysis/claims/sensitivity.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/text/color.hpp"
@@ -209,6 +210,7 @@ ClaimReport run_claims(const std::vector<std::string>& archives, const std::stri
     return open.load(cell, table);
   };
   report.rows = judge_claims(report.claims, open.cells(), load);
+  mark_edges(report.rows, open.cells(), all_published(folder / "coverage"));
   if (over_band) judge_sensitivity(report, open.cells(), load);
   return report;
 }

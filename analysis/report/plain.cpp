@@ -109,6 +109,8 @@ void write_answer(const Report& report, std::ostream& out) {
   for (const AnswerLine& line : answer.why) out << "<p>Why: " << escaped(line.text()) << "</p>\n";
   for (const std::string& line : report.commands)
     out << "<p>What would tell: <code>" << escaped(line) << "</code></p>\n";
+  for (const std::string& line : answer.edges)
+    out << "<p class=\"warn\">" << escaped(line) << "</p>\n";
   for (const std::string& line : answer.overridden)
     out << "<p class=\"warn\">" << escaped(line) << "</p>\n";
   for (const std::string& line : answer.idle)

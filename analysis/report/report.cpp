@@ -155,7 +155,7 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   report.panels = make_panels(rows, report.cells, sources, report.published, goals, bounds);
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.effects = effects_of(rows, kAnswerFigure);
-  report.answer = answer_of(rows, declared_in(report.archives));
+  report.answer = answer_of(rows, declared_in(report.archives), {}, all_published(profiles / "coverage"));
   std::vector<PublishedWinner> otherwise =
       published_otherwise(rows, report.regimes, report.published);
   for (const Ablation& each : missing_ablations(rows, report.regimes))

@@ -200,7 +200,8 @@ void print_answer(std::span<const sweep::CellRecord> records,
   const std::vector<analysis::ConfiguredCell> cells(records.begin(), records.end());
   const auto rows = analysis::arrange(analysis::with_results(cells));
   const analysis::Answer answer =
-      analysis::answer_of(rows, contrasts, analysis::all_published(options.profiles / "published"));
+      analysis::answer_of(rows, contrasts, analysis::all_published(options.profiles / "published"),
+                          analysis::all_published(options.profiles / "coverage"));
   if (answer.lines.empty()) return;
   std::cout << answer.heading << ":\n";
   print_some(answer.declared, "  declared: ");
@@ -209,6 +210,7 @@ void print_answer(std::span<const sweep::CellRecord> records,
   print_some(texts_of(answer.why), "why: ");
   for (const std::string& each : analysis::commands_that_tell(rows, options.command_line))
     std::cout << "what would tell: " << analysis::terminal_text(each) << '\n';
+  print_some(answer.edges, "note: ");
   print_some(answer.overridden, "note: ");
   print_some(answer.idle, "note: ");
   std::cout << '\n';

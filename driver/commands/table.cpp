@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "analysis/answer/effects.hpp"
+#include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/policy_table.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/bound/archived.hpp"
@@ -42,6 +43,10 @@ int table(const Options& options) {
     if (format != analysis::GridFormat::csv && with_result.size() < cells.size())
       std::cout << coverage(cells) << '\n';
     if (format != analysis::GridFormat::csv) print_missing(bounds, std::cout);
+    if (format != analysis::GridFormat::csv && figure == analysis::kAnswerFigure)
+      for (const std::string& line : analysis::policies_on_edges(
+               rows, analysis::all_published(options.profiles / "coverage")))
+        std::cout << analysis::terminal_text(line) << '\n';
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }

@@ -5,13 +5,13 @@ import { questionsOf, type AnswerLine, type Report } from "./data";
 import { section } from "./elements";
 
 /** "30 of 32 cells have a result; missing: ...", "one seed: no intervals". */
-function cautions({ coverage, missing, overridden, regimes }: Report): string[] {
+function cautions({ coverage, missing, edges, overridden, regimes }: Report): string[] {
   const fewest = Math.min(...regimes.map(({ repeats }) => repeats));
   return [
     missing.length > 0 && `${coverage}.`,
     fewest < 3 && `Some winners rest on ${fewest} ${fewest === 1 ? "seed" : "seeds"}: ` +
       "there are intervals from three on.",
-    ...overridden.map((each) => `${each}.`),
+    ...[...edges, ...overridden].map((each) => `${each}.`),
   ].filter((each) => each !== false);
 }
 

@@ -270,6 +270,7 @@ export interface Report {
   /** How fast the parts of the best policies are alone, and what they do otherwise than the next. */
   why: AnswerLine[];
   /** Policies whose mechanism did nothing. */
+  edges: string[];
   overridden: string[];
   idle: string[];
   /** Commands that run the policies that would explain the answer. */

@@ -1,0 +1,58 @@
+#include "analysis/claims/edges.hpp"
+
+#include <cmath>
+
+#include "analysis/compare/edges.hpp"
+#include "analysis/compare/kind.hpp"
+#include "analysis/text/text_table.hpp"
+
+namespace analysis {
+namespace {
+
+bool may_be_on_edge(const ClaimRow& row) {
+  const bool is_decided =
+      row.verdict == Verdict::reproduced || row.verdict == Verdict::not_reproduced;
+  return is_decided && row.point->is_ratio && !row.claim->pooled &&
+         row.claim->metric == "jct_wall_mean_s";
+}
+
+/// The row's card: the first that the claim names, unless the row says another.
+std::string card_of(const ClaimRow& row) {
+  const auto named = row.point->cells.find("gpu");
+  const bool has_named = named != row.point->cells.end() && !named->second.empty();
+  return !row.card.empty() || !has_named ? row.card : named->second.front();
+}
+
+bool is_of(const ClaimRow& row, const ConfiguredCell& cell) {
+  if (cell.record->status != sweep::CellStatus::ok || figures_kind(cell) != row.kind) return false;
+  const std::string card = card_of(row);
+  if (!card.empty() && shown(cell.value("gpu")) != card) return false;
+  return matches(cell, row.point->cells) || matches(cell, row.point->base);
+}
+
+/// The least of the row's cells; NaN if none is on an edge.
+double least_held_percent(const ClaimRow& row, std::span<const ConfiguredCell> cells,
+                          std::span<const Published> coverage) {
+  double least = sweep::kNotObserved;
+  for (const ConfiguredCell& cell : cells)
+    if (is_of(row, cell)) least = std::fmin(least, held_percent(cell, row.ours.repeats, coverage));
+  return least;
+}
+
+}  // namespace
+
+void mark_edges(std::vector<ClaimRow>& rows, std::span<const ConfiguredCell> cells,
+                std::span<const Published> coverage) {
+  if (coverage.empty()) return;
+  for (ClaimRow& row : rows) {
+    if (!may_be_on_edge(row)) continue;
+    const double percent = least_held_percent(row, cells, coverage);
+    if (std::isnan(percent)) continue;
+    row.reason =
+        "on an edge: " + four_digits(percent) +
+        " % of such intervals hold; by this one: " + std::string(verdict_name(row.verdict));
+    row.verdict = Verdict::undecided;
+  }
+}
+
+}  // namespace analysis
