@@ -199,7 +199,9 @@ std::string ablation_command(const Ablation& ablation, const std::string& run) {
     const bool has_value = word == "--archive" || word == "--only" || word == "--skip" ||
                            word == "--cell" || word == "--jsonl" || word == "--wait";
     if (has_value && words >> word) continue;
-    if (word != "--resume" && word != "--fresh" && word != "--quick") command += ' ' + word;
+    const bool is_of_that_run = word == "--resume" || word == "--fresh" || word == "--quick" ||
+                                word == "--sensitivity" || word == "--no-prev";
+    if (!is_of_that_run) command += ' ' + word;
   }
   command +=
       " --set policy=" + ablation.policy + " --only gpu=" + sweep::joined(ablation.gpus, ",");

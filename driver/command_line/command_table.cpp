@@ -143,7 +143,7 @@ constexpr Option kOptions[] = {
     {"equal", Kind::flag, "", "compares two archives, except volatile columns"},
     {"by", Kind::text, "KEY,KEY", "the keys that cells may differ in; the first is compared"},
     {"metric", Kind::text, "NAME", "a figure of the cells (jct_wall_mean_s)"},
-    {"power", Kind::number, "PERCENT",
+    {"power", Kind::text, "PERCENT",
      "with --archive: prints instead the repeats that each declared contrast needs for an interval "
      "of +-PERCENT"},
     {"bound", Kind::flag, "",

@@ -102,6 +102,16 @@ std::vector<std::string> list(const po::variables_map& given, const char* name) 
   return optional<std::vector<std::string>>(given, name).value_or(std::vector<std::string>{});
 }
 
+/// Of "5" or "5%".
+double percent_of(const std::string& text) {
+  const char* const last = text.data() + text.size() - (text.ends_with('%') ? 1 : 0);
+  double percent = 0;
+  const auto [stop, error] = std::from_chars(text.data(), last, percent);
+  if (error != std::errc() || stop != last)
+    throw UsageError("--power must be a number of percent, as 5 or 5%, found \"" + text + '"');
+  return percent;
+}
+
 std::int64_t seconds_since_1970(const char* variable, const std::string& text) {
   std::int64_t seconds = 0;
   const char* last = text.data() + text.size();
@@ -145,7 +155,7 @@ void read_archive_values(Options& options, const po::variables_map& given) {
   options.by = optional<std::string>(given, "by");
   options.slo = optional<std::string>(given, "slo");
   options.metric = optional<std::string>(given, "metric").value_or("jct_wall_mean_s");
-  options.power = optional<double>(given, "power");
+  if (const auto text = optional<std::string>(given, "power")) options.power = percent_of(*text);
   options.effects = given.count("effects") > 0;
   options.bound = given.count("bound") > 0;
   options.sensitivity = given.count("sensitivity") > 0;
