@@ -93,4 +93,14 @@ std::string coverage_text(std::span<const std::string> planned, std::vector<std:
   return missing.empty() ? text : text + "; missing" + named_text(missing);
 }
 
+std::string coverage_text(std::span<const ConfiguredCell> cells) {
+  Texts planned, missing;
+  for (const ConfiguredCell& cell : cells) {
+    if (cell.record->status == sweep::CellStatus::excluded) continue;
+    planned.push_back(cell.record->label);
+    if (cell.record->status != sweep::CellStatus::ok) missing.push_back(cell.record->label);
+  }
+  return coverage_text(planned, std::move(missing));
+}
+
 }  // namespace analysis

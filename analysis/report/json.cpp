@@ -161,10 +161,7 @@ std::string report_json(const Report& report, const std::string& program) {
   add_texts(json.key("overridden"), report.answer.overridden);
   add_texts(json.key("idle"), report.answer.idle);
   add_texts(json.key("commands"), report.commands);
-  std::vector<std::string> planned, missing;
-  for (const ConfiguredCell& cell : report.cells) planned.push_back(cell.record->label);
-  for (const MissingCell& cell : report.missing) missing.push_back(cell.label);
-  json.key("coverage").text(coverage_text(planned, missing));
+  json.key("coverage").text(coverage_text(std::vector(report.cells.begin(), report.cells.end())));
   json.key("goals").text(report.goals.text());
   add_list(json, "panels", report.panels, add_panel);
   add_list(json, "regimes", report.regimes, add_regime);

@@ -21,7 +21,10 @@ ReportArchive describe(const sweep::ArchiveReader& reader, const std::string& pa
   archive.created_utc = reader.created_utc();
   archive.tool_version = reader.tool_version();
   archive.provenance = reader.provenance();
-  archive.cells = static_cast<int>(reader.cells().size());
+  archive.cells =
+      static_cast<int>(std::ranges::count_if(reader.cells(), [](const sweep::CellRecord& cell) {
+        return cell.status != sweep::CellStatus::excluded;
+      }));
   archive.ok = static_cast<int>(
       std::ranges::count(reader.cells(), sweep::CellStatus::ok, &sweep::CellRecord::status));
   return archive;
@@ -155,7 +158,8 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   report.panels = make_panels(rows, report.cells, sources, report.published, goals, bounds);
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.effects = effects_of(rows, kAnswerFigure);
-  report.answer = answer_of(rows, declared_in(report.archives), {}, all_published(profiles / "coverage"));
+  report.answer =
+      answer_of(rows, declared_in(report.archives), {}, all_published(profiles / "coverage"));
   std::vector<PublishedWinner> otherwise =
       published_otherwise(rows, report.regimes, report.published);
   for (const Ablation& each : missing_ablations(rows, report.regimes))

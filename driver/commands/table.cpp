@@ -10,20 +10,6 @@
 #include "driver/commands/commands.hpp"
 
 namespace driver {
-namespace {
-
-/// How many of the cells have a result, and which have none.
-std::string coverage(const std::vector<analysis::ConfiguredCell>& cells) {
-  std::vector<std::string> planned, missing;
-  for (const analysis::ConfiguredCell& cell : cells) {
-    planned.push_back(cell.record->label);
-    if (cell.record->status != sweep::CellStatus::ok) missing.push_back(cell.record->label);
-  }
-  return analysis::terminal_text(analysis::coverage_text(planned, missing));
-}
-
-}  // namespace
-
 int table(const Options& options) {
   const analysis::GridFormat format = grid_format(options);
   const sweep::ArchiveReader archive = open_archive(options.arguments.front());
@@ -43,6 +29,7 @@ int table(const Options& options) {
     if (format != analysis::GridFormat::csv && with_result.size() < cells.size())
       std::cout << coverage(cells) << '\n';
     if (format != analysis::GridFormat::csv) print_missing(bounds, std::cout);
+      std::cout << analysis::terminal_text(analysis::coverage_text(cells)) << '\n';
     if (format != analysis::GridFormat::csv && figure == analysis::kAnswerFigure)
       for (const std::string& line : analysis::policies_on_edges(
                rows, analysis::all_published(options.profiles / "coverage")))

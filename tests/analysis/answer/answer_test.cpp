@@ -129,3 +129,13 @@ TEST_CASE("a value of an axis without any result stands for its cells") {
         "2 of 6 cells have a result; missing: all of h200-141gb; missing: gpu=h100-80gb "
         "policy=fcfs jps=6");
 }
+
+TEST_CASE("cells that a sweep excludes are not missing") {
+  ArchivedCells archive;
+  archive.add({{"policy", text("fcfs")}}, 1);
+  archive.add({{"policy", text("pin")}}, 1).status = sweep::CellStatus::excluded;
+  CHECK(analysis::coverage_text(archive.cells()) == "1 of 1 cells have a result");
+  archive.add({{"policy", text("swap")}}, 1).status = sweep::CellStatus::failed;
+  CHECK(analysis::coverage_text(archive.cells()) ==
+        "1 of 2 cells have a result; missing: gpu=h100-80gb policy=swap jps=1");
+}

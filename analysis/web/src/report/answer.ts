@@ -3,19 +3,23 @@ import { h } from "@/shared/dom";
 
 import { questionsOf, type AnswerLine, type Report } from "./data";
 import { section } from "./elements";
+import { MANY_PANELS } from "./folds";
+
+/** A cell that its sweep excludes is not missing. */
+const lacks = (missing: Report["missing"]): boolean => missing.some(({ status }) => status !== "excluded");
 
 /** "30 of 32 cells have a result; missing: ...", "one seed: no intervals". */
 function cautions({ coverage, missing, edges, overridden, regimes }: Report): string[] {
   const fewest = Math.min(...regimes.map(({ repeats }) => repeats));
   return [
-    missing.length > 0 && `${coverage}.`,
+    lacks(missing) && `${coverage}.`,
     fewest < 3 && `Some winners rest on ${fewest} ${fewest === 1 ? "seed" : "seeds"}: ` +
       "there are intervals from three on.",
     ...[...edges, ...overridden].map((each) => `${each}.`),
   ].filter((each) => each !== false);
 }
 
-const IDLE_SHOWN = 2;
+const IDLE_SHOWN = 2, QUESTIONS_SHOWN = 2;
 
 /** Mechanisms that did nothing: a sweep of many settings has hundreds, and the first are shown. */
 function idleNotes(idle: string[]): HTMLElement[] {
@@ -28,6 +32,13 @@ function idleNotes(idle: string[]): HTMLElement[] {
         h("summary", {}, `${more.length} more of what did nothing`), ...more.map(note))]
       : []),
   ];
+}
+
+/** The first of many things, and a line that opens the rest. */
+function firstOf(shown: number, what: string, all: HTMLElement[]): HTMLElement[] {
+  if (all.length <= shown + 1) return all;
+  return [...all.slice(0, shown), h("details", { class: "fold" },
+    h("summary", {}, `${all.length - shown} more ${what}`), ...all.slice(shown))];
 }
 
 /** The sentences about each place begin with its name; the reasons follow in smaller type. */
@@ -45,16 +56,17 @@ function byPlace({ answer, against, why }: Report): HTMLElement[] {
 
 export function answerSection(report: Report): HTMLElement {
   const { answer, declared, archives } = report;
-  const asked = questionsOf(archives).map((each) => h("p", { class: "question" }, each));
+  const asked = firstOf(QUESTIONS_SHOWN, "questions",
+    questionsOf(archives).map((each) => h("p", { class: "question" }, each)));
   const answers = answer.length === 0
     ? [h("p", { class: "muted" }, "No two policies ran at the same GPU, rate and setting.")]
     : [
       h("p", { class: "small muted" }, report.answer_heading,
-        report.missing.length === 0 && `; ${report.coverage}`),
+        !lacks(report.missing) && `; ${report.coverage}`),
       declared.length > 0 && h("p", { class: "small muted" },
         "Declared before the sweep ran (value / base, p adjusted over all of them by Holm's rule):"),
       declared.length > 0 && h("ul", { class: "answer" }, ...declared.map((each) => h("li", {}, each))),
-      ...byPlace(report),
+      ...firstOf(MANY_PANELS, "settings", byPlace(report)),
     ];
   return section("answer", "Answer", ...asked, ...answers);
 }

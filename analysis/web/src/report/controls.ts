@@ -1,14 +1,27 @@
 import { h, replace } from "@/shared/dom";
 import { onThemeChange } from "@/shared/theme";
 
-import { ALL, deviceOf, rateText } from "./data";
+import { ALL, deviceOf, rateText, type Report } from "./data";
 import { badge } from "./elements";
+import { designsOf, MANY_PANELS, shortened } from "./folds";
 import { looks } from "./parts";
 import type { State, Store } from "./state";
 
 interface Choice {
   value: string;
   text: string;
+  /** Choices with the same one follow each other, below it. */
+  group?: string;
+}
+
+/** Options, those of a group within it. */
+function optionsOf(choices: Choice[]): HTMLElement[] {
+  const groups = [...new Set(choices.map(({ group }) => group))];
+  return groups.flatMap((group) => {
+    const own = choices.filter((each) => each.group === group)
+      .map((each) => h("option", { value: each.value }, each.text));
+    return group === undefined ? own : [h("optgroup", { label: group }, ...own)];
+  });
 }
 
 /** A labelled select that follows the state; `spoken` tells it from others with the same label. */
@@ -18,8 +31,7 @@ export function select(
 ): HTMLElement {
   const box = h("select", { "aria-label": spoken, onchange: () => choose(box.value) });
   const fill = () => {
-    const options = choices().map((each) => h("option", { value: each.value }, each.text));
-    replace(box, ...options);
+    replace(box, ...optionsOf(choices()));
     box.value = value();
   };
   store.onChange(fill);
@@ -27,9 +39,26 @@ export function select(
   return h("label", { class: "choice" }, h("span", { class: "small muted" }, label), box);
 }
 
+/** The panels of these numbers; many are named by what differs, below what they have in common. */
+export function panelChoices({ panels }: Report, numbers = panels.map((_, i) => i)): Choice[] {
+  if (numbers.length <= MANY_PANELS)
+    return numbers.map((i) => ({ value: String(i), text: panels[i]?.name ?? "" }));
+  const has_kinds = new Set(panels.map(({ kind }) => kind)).size > 1;
+  return designsOf(panels).flatMap((design) => {
+    const gpus = [...new Set(design.panels.map(({ gpu }) => gpu))];
+    const common = [has_kinds && design.kind, ...gpus, design.shared];
+    const group = common.filter((each) => each !== false && each !== "").join(", ");
+    return design.panels.filter((panel) => numbers.includes(panels.indexOf(panel))).map((panel) => {
+      const { settings } = shortened(panel, design);
+      const own = [...(gpus.length > 1 || settings === "" ? [panel.gpu] : []), ...(settings === "" ? [] : [settings])];
+      return { value: String(panels.indexOf(panel)), text: own.join(", "), group };
+    });
+  });
+}
+
 /** Chooses the panel; `spoken` tells it from others. */
 export function gpuSelect(store: Store, spoken: string): HTMLElement {
-  const choices = store.report.panels.map(({ name }, i) => ({ value: String(i), text: name }));
+  const choices = panelChoices(store.report);
   return select(store, "GPU", () => choices, () => String(store.state.panel),
     (panel) => store.set({ panel: Number(panel) }), spoken);
 }

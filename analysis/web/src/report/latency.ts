@@ -4,7 +4,7 @@ import { h } from "@/shared/dom";
 
 import { chartCard, type Card } from "./card";
 import { highestTurn, turnLatencyChart } from "./compare";
-import { check, policyToggles, select } from "./controls";
+import { check, panelChoices, policyToggles, select } from "./controls";
 import { dramSizes, panelName, rateText, type Panel } from "./data";
 import { section } from "./elements";
 import { nothing } from "./parts";
@@ -76,8 +76,7 @@ function latencyCard(store: Store, side: Side, place: Place): Card {
 function latencyControls(store: Store): HTMLElement {
   const { panels } = store.report;
   const isOne = panels.length === 1, sized = hasSizes(panels);
-  const choices = (at: number[]) =>
-    at.map((i) => ({ value: String(i), text: panels[i]?.name ?? "" }));
+  const choices = (at: number[]) => panelChoices(store.report, at);
   const sizes = () =>
     [...new Set(SIDES.flatMap((side) => dramSizes(panelAt(store, side))))]
       .sort((a, b) => Number(a) - Number(b))

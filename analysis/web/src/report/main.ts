@@ -61,9 +61,10 @@ function show(app: HTMLElement, report: Report): void {
   const store = new Store(report, location.hash);
   const parts = sections(store);
   const elements = parts.map((part) => part.element);
-  // Sentences and map share the first screen, unless studies fill it with their designs.
-  app.classList.toggle("beside", report.panels.length <= MANY_PANELS);
-  const first = elements.findIndex(({ id }) => id === "regimes") + 1;
+  // Sentences and map share the first screen, unless studies fill it: these begin with the contents.
+  const is_short = report.panels.length <= MANY_PANELS;
+  app.classList.toggle("beside", is_short);
+  const first = is_short ? elements.findIndex(({ id }) => id === "regimes") + 1 : 0;
   replace(app, top(titleOf(report)), ...elements.slice(0, first), contents(elements), ...elements.slice(first));
   store.onChange(() => {
     history.replaceState(null, "", store.address());
