@@ -27,9 +27,8 @@ int table(const Options& options) {
                           std::cout);
     }
     if (format != analysis::GridFormat::csv && with_result.size() < cells.size())
-      std::cout << coverage(cells) << '\n';
-    if (format != analysis::GridFormat::csv) print_missing(bounds, std::cout);
       std::cout << analysis::terminal_text(analysis::coverage_text(cells)) << '\n';
+    if (format != analysis::GridFormat::csv) print_missing(bounds, std::cout);
     if (format != analysis::GridFormat::csv && figure == analysis::kAnswerFigure)
       for (const std::string& line : analysis::policies_on_edges(
                rows, analysis::all_published(options.profiles / "coverage")))
