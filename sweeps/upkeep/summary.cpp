@@ -1,6 +1,8 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "sweeps/archive/reader.hpp"
@@ -16,13 +18,17 @@ void clear(Table& table) {
     std::visit([](auto& values) { values.clear(); }, column.data);
 }
 
+constexpr std::string_view kSummaryOf = "summary_of";
+
 /// Leaves the rows of jobs and turns, and says which result they are of.
 ShardContents without_steps(ShardContents cell) {
   if (!cell.record.has_run()) return cell;
+  if (std::ranges::find(cell.record.notes, kSummaryOf, &Note::name) != cell.record.notes.end())
+    return cell;
   const std::array<Table*, kCellTables.size()> tables = cell.tables();
   for (std::size_t i = 0; i < tables.size(); ++i)
     if (kCellTables[i] != "jobs" && kCellTables[i] != "turns") clear(*tables[i]);
-  cell.record.notes.push_back({"summary_of", cell.record.digest});
+  cell.record.notes.push_back({std::string(kSummaryOf), cell.record.digest});
   cell.record.digest = content_digest(cell.record, std::as_const(cell).tables());
   return cell;
 }

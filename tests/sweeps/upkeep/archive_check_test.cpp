@@ -397,7 +397,8 @@ TEST_CASE("a summary has every cell with its jobs and turns, and no rows of its 
   CHECK(cell.record.histograms.tok == of.record.histograms.tok);
 }
 
-TEST_CASE("a summary names the result that it is of, and is no whole result", "[archive]") {
+TEST_CASE("a summary names the result that it is of, is no whole result, and its summary is itself",
+          "[archive]") {
   const Finished whole({0});
   const std::string summary = whole.scratch() + "/summary.h5";
   write_summary(whole.path(), summary);
@@ -408,6 +409,9 @@ TEST_CASE("a summary names the result that it is of, and is no whole result", "[
   CHECK(kept.notes.back().text == full.digest);
   CHECK_THAT(merge_error(whole.path(), summary, whole.scratch() + "/c.h5"),
              Contains("different results"));
+  const std::string again = whole.scratch() + "/again.h5";
+  write_summary(summary, again);
+  CHECK(ArchiveReader(again).cells()[0].digest == kept.digest);
   CHECK_THAT(error_of<ArchiveError>([&] { write_summary(whole.path(), summary); }),
              Contains("exists already"));
 }
