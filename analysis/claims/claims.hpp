@@ -79,6 +79,9 @@ struct ClaimRow {
 /// The point, and the card if it is not the publication's: "16-gb", "16-gb on h200-141gb".
 std::string place_of(const ClaimRow& row);
 
+/// The card that the row is about; empty if the claim names none, or counts several together.
+std::string card_of(const ClaimRow& row);
+
 /// A table of a cell, e.g. "steps".
 using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_view table)>;
 
@@ -104,7 +107,7 @@ struct ClaimReport {
   std::vector<Claim> claims;
   std::vector<ClaimRow> rows;        // point into claims: move a report, never copy it
   std::vector<std::string> sources;  // sources of the published tables
-  std::vector<std::string> band{};   // judge_sensitivity(): what holds, and what is missing
+  std::vector<std::string> band{};   // judge_sensitivity() and other_cost_models(): what holds
 };
 
 /// The names of the sets in `folder`/claims.

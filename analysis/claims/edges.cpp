@@ -16,13 +16,6 @@ bool may_be_on_edge(const ClaimRow& row) {
          row.claim->metric == "jct_wall_mean_s";
 }
 
-/// The row's card: the first that the claim names, unless the row says another.
-std::string card_of(const ClaimRow& row) {
-  const auto named = row.point->cells.find("gpu");
-  const bool has_named = named != row.point->cells.end() && !named->second.empty();
-  return !row.card.empty() || !has_named ? row.card : named->second.front();
-}
-
 bool is_of(const ClaimRow& row, const ConfiguredCell& cell) {
   if (cell.record->status != sweep::CellStatus::ok || figures_kind(cell) != row.kind) return false;
   const std::string card = card_of(row);

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "analysis/claims/claims.hpp"
+#include "analysis/claims/cost_models.hpp"
 #include "analysis/claims/edges.hpp"
 #include "analysis/claims/sensitivity.hpp"
 #include "analysis/compare/published.hpp"
@@ -211,7 +212,10 @@ ClaimReport run_claims(const std::vector<std::string>& archives, const std::stri
   };
   report.rows = judge_claims(report.claims, open.cells(), load);
   mark_edges(report.rows, open.cells(), all_published(folder / "coverage"));
-  if (over_band) judge_sensitivity(report, open.cells(), load);
+  if (!over_band) return report;
+  judge_sensitivity(report, open.cells(), load);
+  for (std::string& line : other_cost_models(report, cost_models_of(folder)))
+    report.band.push_back(std::move(line));
   return report;
 }
 

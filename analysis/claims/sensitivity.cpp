@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
+#include "analysis/claims/missing_cells.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -65,34 +65,6 @@ std::string file_part(const Factors& factors) {
   return text;
 }
 
-/// Cells of an experiment that the claims would need with other constants.
-struct MissingCells {
-  std::map<std::string, std::set<std::string>> values;  // of the keys that select them
-  std::set<std::string> any;                            // keys in which some claim takes every cell
-  std::size_t repeats = 0;
-
-  void add(const CellFilter& filter) {
-    for (const char* key : {"gpu", "policy", "jps"}) {
-      const auto found = filter.find(key);
-      if (found == filter.end()) {
-        any.insert(key);
-      } else {
-        values[key].insert(found->second.begin(), found->second.end());
-      }
-    }
-  }
-
-  std::string only_options() const {
-    std::string text;
-    for (const auto& [key, allowed] : values) {
-      if (any.contains(key) || allowed.contains("-")) continue;
-      text += (text.empty() ? " --only " : ",") + key + '=';
-      for (const std::string& each : allowed) text += (each == *allowed.begin() ? "" : ",") + each;
-    }
-    return text;
-  }
-};
-
 /// Judges the rows of a report with each variation in turn.
 class Band {
  public:
@@ -142,9 +114,7 @@ class Band {
     for (const auto& [what, cells] : missing_) {
       const auto& [experiment, variation] = what;
       const Factors& factors = sensitivity_band()[variation];
-      lines.push_back("  kvsweep run sweeps/experiments/" + experiment + ".toml --set repeat.n=" +
-                      std::to_string(cells.repeats) + set_options(factors) + cells.only_options() +
-                      " --archive " + experiment + file_part(factors) + ".h5");
+      lines.push_back(cells.command(experiment, set_options(factors), file_part(factors)));
     }
     return lines;
   }
@@ -152,10 +122,7 @@ class Band {
  private:
   void note_missing(const ClaimRow& row, std::size_t variation) {
     if (row.claim->experiment.empty()) return;
-    MissingCells& cells = missing_[{row.claim->experiment, variation}];
-    cells.add(row.point->cells);
-    if (row.point->is_ratio) cells.add(row.point->base);
-    cells.repeats = std::max(cells.repeats, row.ours.repeats);
+    missing_[{row.claim->experiment, variation}].add(row);
   }
 
   std::vector<std::vector<ClaimRow>> judged_;  // by variation

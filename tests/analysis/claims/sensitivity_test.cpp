@@ -1,4 +1,5 @@
 #include "analysis/claims/sensitivity.hpp"
+#include "analysis/claims/cost_models.hpp"
 
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/support/catch.hpp"
@@ -132,4 +133,46 @@ TEST_CASE("a policy with a tier of other costs is compared with one that has no 
   CHECK(row.ours.value == Approx(150.0 / 350));
   CHECK(row.verdict == Verdict::undecided);
   CHECK_THAT(row.reason, Contains("on an edge: with sim.tier_scale=1.12"));
+}
+
+TEST_CASE("numbers are judged under each cost model of the card, and what is missing is named",
+          "[claims]") {
+  const support::TempDir folder;
+  folder.write("page.toml",
+               "[R-5]\nsays = \"pinning is 3.5 times as fast\"\nsource = \"a page\"\n"
+               "metric = \"jct_wall_mean_s\"\nexperiment = \"matrix-72\"\nwhere.jps = 3\n"
+               "where.gpu = \"h100-80gb\"\nvalue.policy = \"fcfs\"\nbase.policy = "
+               "\"continuum\"\nlow = 3.0\nhigh = 4.0\n");
+  ArchivedCells archive;
+  const auto add = [&](const std::string& model, double ratio) {
+    for (std::int64_t seed = 42; seed < 45; ++seed)
+      for (const char* policy : {"fcfs", "continuum"})
+        archive.add({{"jps", whole(3)}, {"policy", text(policy)}, {"sim.cost_model", text(model)}},
+                    policy == std::string("fcfs") ? 100 * ratio : 100, seed);
+  };
+  const auto judged = [&] {
+    analysis::ClaimReport report;
+    report.claims = analysis::load_claims((folder.path() / "page.toml").string(), {});
+    const auto cells = archive.cells();
+    report.rows = analysis::judge_claims(report.claims, cells, without_tables);
+    return analysis::other_cost_models(report, {{"h100-80gb", {"kernels", "published"}}});
+  };
+  add("published", 3.5);
+  REQUIRE(judged().size() == 2);
+  CHECK_THAT(judged()[0],
+             Contains("of 1 decided numbers on sim 0 have") && Contains("1 lack cells"));
+  CHECK(judged()[1] ==
+        "  kvsweep run sweeps/experiments/matrix-72.toml --set repeat.n=3 --set "
+        "sim.cost_model=kernels --only gpu=h100-80gb,jps=3,policy=continuum,fcfs --archive "
+        "matrix-72-kernels.h5");
+  add("kernels", 4.5);
+  REQUIRE(judged().size() == 1);
+  CHECK_THAT(judged()[0], Contains("of 2 decided numbers on sim 0 have the same verdict") &&
+                              Contains("2 another one under another"));
+}
+
+TEST_CASE("the cost models of a card are the tables of its profile", "[claims]") {
+  const auto models = analysis::cost_models_of("sweeps");
+  CHECK(models.at("h100-80gb") == std::set<std::string>{"kernels", "measured", "published"});
+  CHECK(models.at("l40s-48gb") == std::set<std::string>{"kernels"});
 }
