@@ -89,7 +89,8 @@ Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contra
 /// any result stands for its cells: "missing: all of h200-141gb". What the others have in common
 /// comes first, and of many the first are named.
 std::string coverage_text(std::span<const std::string> planned, std::vector<std::string> missing);
-/// The same of cells, without those that their sweep excludes.
+/// The same of cells; those that their sweep excludes are not missing: "33 of 33 cells have a
+/// result; 147 excluded".
 std::string coverage_text(std::span<const ConfiguredCell> cells);
 
 /// The commands that run what would tell why the best policies are fast, from the command that ran

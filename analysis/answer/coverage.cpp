@@ -100,7 +100,9 @@ std::string coverage_text(std::span<const ConfiguredCell> cells) {
     planned.push_back(cell.record->label);
     if (cell.record->status != sweep::CellStatus::ok) missing.push_back(cell.record->label);
   }
-  return coverage_text(planned, std::move(missing));
+  const std::size_t excluded = cells.size() - planned.size();
+  return coverage_text(planned, std::move(missing)) +
+         (excluded > 0 ? "; " + std::to_string(excluded) + " excluded" : "");
 }
 
 }  // namespace analysis

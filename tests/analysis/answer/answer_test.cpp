@@ -134,8 +134,8 @@ TEST_CASE("cells that a sweep excludes are not missing") {
   ArchivedCells archive;
   archive.add({{"policy", text("fcfs")}}, 1);
   archive.add({{"policy", text("pin")}}, 1).status = sweep::CellStatus::excluded;
-  CHECK(analysis::coverage_text(archive.cells()) == "1 of 1 cells have a result");
+  CHECK(analysis::coverage_text(archive.cells()) == "1 of 1 cells have a result; 1 excluded");
   archive.add({{"policy", text("swap")}}, 1).status = sweep::CellStatus::failed;
   CHECK(analysis::coverage_text(archive.cells()) ==
-        "1 of 2 cells have a result; missing: gpu=h100-80gb policy=swap jps=1");
+        "1 of 2 cells have a result; missing: gpu=h100-80gb policy=swap jps=1; 1 excluded");
 }
