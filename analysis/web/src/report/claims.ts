@@ -6,7 +6,7 @@ import { num } from "@/shared/format";
 import { check } from "./controls";
 import type { ClaimRow, Report } from "./data";
 import {
-  bar, byKind, dataTable, interval, live, number, numbers, rowHead, section, text, texts, type Cell,
+  bar, byKind, dataTable, interval, isNarrow, live, number, numbers, rowHead, section, text, texts, type Cell,
 } from "./elements";
 import { table } from "./parts";
 import type { Store } from "./state";
@@ -78,7 +78,7 @@ function claimsTable(set: string, rows: ClaimRow[]): HTMLElement {
 /** A set can be collapsed. It starts collapsed on narrow screens, where it is many screens long. */
 function claimSets(rows: ClaimRow[]): HTMLElement {
   const sets = [...new Set(rows.map((row) => row.set))];
-  const is_narrow = window.matchMedia("(max-width: 600px)").matches;
+  const is_narrow = isNarrow();
   return h("div", {}, ...sets.map((set) => {
     const own = rows.filter((row) => row.set === set);
     return h("details", { class: "claim-set", open: !is_narrow || sets.length * own.length === 1 },

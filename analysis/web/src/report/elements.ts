@@ -111,3 +111,6 @@ export function bar(file: string, csv: () => CsvColumn[], ...controls: Child[]):
 }
 
 export const safeName = (name: string): string => name.replace(/[^\w.-]+/g, "_");
+
+/** Whether rows of tables are shown as lists: tables of many rows are then many screens long. */
+export const isNarrow = (): boolean => window.matchMedia("(max-width: 600px)").matches;

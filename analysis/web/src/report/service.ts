@@ -8,9 +8,9 @@ import { chartCard, type Card } from "./card";
 import { gpuSelect, policyToggles, select } from "./controls";
 import { groupOf, rateText, type Group, type Maybe, type Panel } from "./data";
 import {
-  badge, bar, dataTable, interval, live, number, numbers, rowHead, safeName, section, text, texts, type Cell,
+  badge, bar, dataTable, interval, isNarrow, live, number, numbers, rowHead, safeName, section, text, texts, type Cell,
 } from "./elements";
-import { MANY_PANELS } from "./folds";
+import { fold, MANY_PANELS } from "./folds";
 import { niceAbove, niceBelow } from "./jobs";
 import { LOG, column, frame, looks, nothing, sourced, table, xAxis, yAxis, type Drawing } from "./parts";
 import { dotKeys } from "./pools";
@@ -187,6 +187,9 @@ export function serviceSection(store: Store): Card {
       controls: [...(many ? [] : [gpuSelect(store, "GPU of latencies")]), select(store, "latency", () => TAILS, () => store.state.tail, (tail) => store.set({ tail }))],
     });
   const heads = LATENCIES.map((each) => `${NAMES[each]} [${each === "tpot" ? "ms" : "s"}]`);
+  const tableOf = (panel: Panel) => dataTable(`latencies and goodput: ${panel.name}`,
+    [...texts("jobs/s", "policy"), ...numbers(...heads, "in time", "goodput [1/s]")],
+    shownGroups(store, panel).map(serviceRow));
   const element = section("service", "Latency, throughput and goodput",
     h("p", { class: "small muted" },
       "Percentiles 50 / 90 / 99: of jobs (JCT) and of turns (time to the first token, time per further token, queue), " +
@@ -200,11 +203,10 @@ export function serviceSection(store: Store): Card {
     live(store, () => [rateTable(store)]),
     front.element,
     bar("service.csv", () => joined(panelsOf(store).map((panel) => serviceCsv(panel, shownGroups(store, panel))))),
-    live(store, () => panelsOf(store).flatMap((panel) => [
-      h("h3", {}, panel.name, " ", badge(panel.kind)),
-      dataTable(`latencies and goodput: ${panel.name}`,
-        [...texts("jobs/s", "policy"), ...numbers(...heads, "in time", "goodput [1/s]")],
-        shownGroups(store, panel).map(serviceRow)),
-    ])));
+    ...(isNarrow() && !many
+      ? panels.map((panel) => fold(store, [h("b", {}, panel.name), " ", badge(panel.kind)], () => [tableOf(panel)]))
+      : [live(store, () => panelsOf(store).flatMap((panel) => [
+        h("h3", {}, panel.name, " ", badge(panel.kind)), tableOf(panel),
+      ]))]));
   return { element, refresh: () => front.refresh() };
 }
