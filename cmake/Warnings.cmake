@@ -39,6 +39,10 @@ function(kvsweep_room folder)
   endforeach()
   string(REPLACE "/" "_" target ${folder})
   kvsweep_library(${target} SOURCES ${sources} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+  # What runs a few times a command is compiled for a newcomer who waits: a quarter less time than with -O2 or -O3.
+  if(folder MATCHES "^(driver|analysis)/")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  endif()
 endfunction()
 
 function(kvsweep_executable target)

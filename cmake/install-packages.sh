@@ -169,6 +169,23 @@ want_packages() {
   echo "Not installed, so what needs them is left out, and its tests skip: ${missing[*]}"
 }
 
+# build_while_installing BUILD PACKAGE...: calls the function BUILD while the packages are installed, which it can do without, and once
+# more for what they add if one was missing.
+build_while_installing() {
+  local build=$1 installer
+  shift
+  if [ -z "$(missing_of "$@")" ]; then "$build"; return; fi
+  said=$(mktemp)
+  want_packages "$@" >"$said" 2>&1 &
+  installer=$!
+  trap "wait; rm -f $said" EXIT
+  "$build"
+  stage "what other packages add"
+  wait "$installer"
+  cat "$said"
+  "$build"
+}
+
 # Debian 12 and Ubuntu 24.04 bring tools that are new enough; elsewhere the first error would be hard to read.
 require_versions() {
   local cmake_version gcc_version
