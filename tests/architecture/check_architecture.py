@@ -82,7 +82,7 @@ MAY_INCLUDE = {
                    "workers/binding workers/cell",
     "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/answer sweeps/spec sweeps/archive workers/binding workers/bounds workers/cell",
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/profiles workers/binding",
-    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/spec sweeps/archive "
+    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/files sweeps/spec sweeps/archive "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive workers/profiles posix",
     "driver/commands": "driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/cell "

@@ -133,15 +133,10 @@ def killed_at_random(seed, ranks, kills, workers=1):
         return opened
 
 
-# In two cases, so that each stays within its time limit on a busy machine; faults/kills.py does it a thousand times.
+# faults/kills.py does it a thousand times.
 @case("a farm killed at 12 random instants and resumed each time loses no cell and runs none twice")
 def killed_farm():
     killed_at_random(SEED, ranks=3, kills=scaled(12))
-
-
-@case("a farm killed at 12 other random instants and resumed each time loses no cell and runs none twice")
-def killed_farm_again():
-    killed_at_random(SEED + 1, ranks=3, kills=scaled(12))
 
 
 @case("one process killed at random instants and resumed each time loses no cell and runs none twice")

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <string_view>
 
 namespace worker {
@@ -105,10 +104,10 @@ void SocketChannel::wait(Nanos longest) {
 }
 
 bool SocketChannel::flush(Nanos longest) {
-  using Clock = std::chrono::steady_clock;
-  for (const auto until = Clock::now() + longest;;) {
+  const engine::WallClock clock;
+  for (const Nanos until = clock.now() + longest;;) {
     exchange();
-    const Nanos left = until - Clock::now();
+    const Nanos left = until - clock.now();
     if (all_sent() || left <= Nanos{0}) return all_sent();
     sleep(left);
   }
