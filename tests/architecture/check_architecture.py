@@ -40,7 +40,8 @@ MAY_INCLUDE = {
     "workers/policies/admission": "workers/policies/estimators workers/engine/base workers/engine/step",
     "workers/policies/eviction": "workers/policies/estimators workers/engine/base workers/engine/step",
     "workers/policies/host_eviction": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
-    "workers/policies": "workers/policies/estimators workers/policies/admission workers/policies/eviction workers/policies/host_eviction workers/engine/base workers/engine/step workers/engine/prefetch",
+    "workers/policies/plugin": "workers/engine/base workers/engine/step posix",
+    "workers/policies": "workers/policies/estimators workers/policies/admission workers/policies/eviction workers/policies/host_eviction workers/policies/plugin workers/engine/base workers/engine/step workers/engine/prefetch",
     "workers/workload/tokenizer": "workers/engine/base sweeps/files json pcre2",
     "workers/workload/input": "workers/engine/base sweeps/files json lzma zlib",
     "workers/workload": "workers/workload/input workers/workload/tokenizer workers/engine/base sweeps/files json",
@@ -61,7 +62,7 @@ MAY_INCLUDE = {
     "workers/bounds": "workers/cell workers/engine/base workers/workload workers/backends/sim",
     "workers/profiles": "workers/model workers/backends/sim sweeps/spec",
     "workers/binding": "workers/profiles workers/cell workers/engine/base workers/policies workers/policies/estimators "
-                       "workers/policies/admission workers/model "
+                       "workers/policies/admission workers/policies/plugin workers/model "
                        "workers/backends/sim sweeps/spec",
     "workers/rank": "workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
                     "sweeps/files sweeps/tables sweeps/spec sweeps/archive json posix",
@@ -88,7 +89,8 @@ MAY_INCLUDE = {
     "driver/commands": "driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/cell "
                        "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
-    "driver": "driver/command_line driver/commands sweeps/files mpi",
+    "driver/create": "driver/command_line sweeps/files",
+    "driver": "driver/command_line driver/commands driver/create sweeps/files mpi",
 }
 # Libraries that only these files of a room include.
 MAY_ALSO_INCLUDE = {

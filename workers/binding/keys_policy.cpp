@@ -26,10 +26,16 @@ std::vector<KeyRow> rows_of_order() {
       {.name = "policy.order",
        .type = OneOf{policies::order_names()},
        .fallback = value("fcfs"),
-       .says = "Which request is served next: first come, first served by turn (fcfs) or by job "
-               "(job_fcfs), the cache-TTL paper's order, the request's priority, the program "
-               "served least (attained_service), the job with the least work left (srpt), or the "
-               "longest prefix in the cache (longest_prefix)."},
+       .says =
+           "Which request is served next: first come, first served by turn (fcfs) or by job "
+           "(job_fcfs), the cache-TTL paper's order, the request's priority, the program "
+           "served least (attained_service), the job with the least work left (srpt), the "
+           "longest prefix in the cache (longest_prefix), or what policy.plugin says (plugin)."},
+      {.name = "policy.plugin",
+       .type = FilePath{},
+       .where = "policy.order = plugin or policy.eviction = plugin",
+       .says = "A shared object that decides in place of this program, by kvsweep_policy.h "
+               "(docs/adding-a-policy.md); kvsweep new policy writes an example."},
       {.name = "policy.victim",
        .type = OneOf{{"last_unpinned", "latest_job", "latest_arrival"}},
        .fallback = value("last_unpinned"),
@@ -134,7 +140,7 @@ std::vector<KeyRow> rows_of_retention() {
            "the same after blocks without content (partial_first), the KV that is used last by "
            "policy.estimator (next_use) or by the true return of each job (oracle), or the "
            "blocks of least rank by a rule: slru, tail_lru (policy.spare_tokens), "
-           "retention_priority (policy.retained), cost_aware."},
+           "retention_priority (policy.retained), cost_aware, or that of policy.plugin (plugin)."},
       {.name = "policy.ttl_rule",
        .type = OneOf{policies::ttl_rule_names()},
        .fallback = value("fixed"),

@@ -1,4 +1,5 @@
 #include "workers/binding/parts.hpp"
+#include "workers/policies/plugin/library.hpp"
 
 namespace worker {
 namespace {
@@ -61,6 +62,22 @@ policies::EvictionConfig bind_eviction(ParamBinder& in) {
   return rule;
 }
 
+/// Loads the plugin once, to refuse one that does not offer what the cell asks of it.
+policies::PluginConfig bind_plugin(ParamBinder& in, const policies::PolicyConfig& policy) {
+  const bool orders = policy.order == "plugin", evicts = policy.eviction == "plugin";
+  policies::PluginConfig plugin{.block_size = policy.block_size};
+  if (!orders && !evicts) return plugin;
+  plugin.path = in.file("policy.plugin");
+  try {
+    const policies::PluginLibrary library(plugin.path);
+    if (orders) library.order();
+    if (evicts) library.eviction();
+  } catch (const engine::InputError& error) {
+    in.fail("policy.plugin", error.what());
+  }
+  return plugin;
+}
+
 }  // namespace
 
 policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& engine) {
@@ -78,6 +95,7 @@ policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& 
   bind_pins(in, policy.pins);
   policy.max_num_batched_tokens = engine.scheduler.max_num_batched_tokens;
   policy.block_size = engine.kv.block_size;
+  policy.plugin = bind_plugin(in, policy);
   return policy;
 }
 

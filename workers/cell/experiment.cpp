@@ -109,6 +109,11 @@ void check_lengths(const workload::Workload& workload, int max_model_len) {
   }
 }
 
+void add_cost_of(const policies::PluginUse& use, sweep::CellResult& result) {
+  result.figures.push_back({"plugin_calls", static_cast<double>(use.calls), ""});
+  result.figures.push_back({"plugin_s", engine::to_seconds(use.time), "s", true});
+}
+
 }  // namespace
 
 std::int64_t bytes_per_block(const ExperimentConfig& config) {
@@ -154,6 +159,9 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   policies::PolicyConfig policy = with_knowledge(config, load.workload);
   policy.admission.pool_tokens =
       (execution->num_blocks() - 1) * engine_config.kv.block_size;  // without the null block
+  policies::PluginUse plugin_use;
+  policy.plugin.num_blocks = execution->num_blocks() - 1;
+  policy.plugin.use = &plugin_use;
   const auto order = policies::make_order(policy);
   const auto retention = policies::make_retention(policy);
   const auto prefetch = policies::make_prefetch(policy);
@@ -181,6 +189,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   execution->describe(result);
   auto figures = figures_of(result, {engine_config.kv.block_size, bytes_per_block(config)});
   result.figures.insert(result.figures.begin(), figures.begin(), figures.end());
+  if (!policy.plugin.path.empty()) add_cost_of(plugin_use, result);
   result.notes.push_back({"block_size", std::to_string(engine_config.kv.block_size)});
   if (!config.changed_pool.empty()) result.notes.push_back({"pool", config.changed_pool});
   if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});

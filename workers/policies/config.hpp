@@ -7,6 +7,7 @@
 #include "workers/policies/estimators/config.hpp"
 #include "workers/policies/estimators/work_history.hpp"
 #include "workers/policies/eviction/config.hpp"
+#include "workers/policies/plugin/config.hpp"
 
 namespace policies {
 
@@ -30,6 +31,7 @@ struct PolicyConfig {
   std::string eviction = "lru";
   std::string host_eviction = "lru";
   EvictionConfig eviction_rule{};
+  PluginConfig plugin{};  // order plugin, eviction plugin
 
   VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl
   std::string remaining_work = "history";         // order srpt: or "oracle"

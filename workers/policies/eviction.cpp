@@ -1,7 +1,8 @@
 // Which unreferenced KV on the GPU is evicted first: the blocks released first (lru, and
 // partial_first, which takes blocks without content before them), or the KV that is used last, by a
 // forecast of when jobs return (next_use) or by their true return (oracle: Belady's rule on the
-// jobs' contexts, as far as the queue is known), or the block of least rank by a rule. And what
+// jobs' contexts, as far as the queue is known), or the block of least rank by a rule, of
+// this program or of a plugin. And what
 // leaves the host tier first.
 #include <algorithm>
 
@@ -9,6 +10,7 @@
 #include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
+#include "workers/policies/plugin/factory.hpp"
 
 namespace policies {
 namespace {
@@ -40,6 +42,7 @@ double cost_growth(const ReloadCost& cost) {
 std::vector<std::string> eviction_names() {
   std::vector<std::string> names = {"lru", "partial_first", "next_use", "oracle"};
   for (std::string& rule : eviction_rule_names()) names.push_back(std::move(rule));
+  names.push_back("plugin");
   return names;
 }
 
@@ -51,6 +54,7 @@ Eviction make_eviction(const PolicyConfig& config) {
     if (name == "oracle") estimator.name = name;
     return {.forecast = std::make_unique<Forecast>(make_estimator(estimator)), .rule = nullptr};
   }
+  if (name == "plugin") return {.forecast = nullptr, .rule = make_plugin_eviction(config.plugin)};
   const std::vector<std::string> names = eviction_names();
   if (std::ranges::find(names, name) == names.end()) {
     std::string known;

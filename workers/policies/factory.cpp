@@ -12,7 +12,8 @@
   ORDER(cache_ttl)            \
   ORDER(attained_service)     \
   ORDER(srpt)                 \
-  ORDER(longest_prefix)
+  ORDER(longest_prefix)       \
+  ORDER(plugin)
 
 #define KVSWEEP_RETENTIONS(RETENTION) \
   RETENTION(free)                     \

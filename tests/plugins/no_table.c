@@ -1,0 +1,3 @@
+/* A shared object of something else. */
+int kvsweep_nothing(void);
+int kvsweep_nothing(void) { return 0; }
