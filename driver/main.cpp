@@ -10,6 +10,7 @@
 #include "driver/command_line/failure.hpp"
 #include "driver/command_line/options.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/create/new_policy.hpp"
 #include "sweeps/files/child_process.hpp"
 
 namespace {
@@ -58,6 +59,7 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
   if (options.command == "completion") return driver::completion(options);
   if (options.command == "keys") return driver::keys(options);
   if (options.command == "policies") return driver::policies(options);
+  if (options.command == "new") return driver::new_policy(options);
   return driver::kOk;
 }
 

@@ -57,6 +57,10 @@ constexpr Command kCommands[] = {
      0, 1, "json format"},
     {"merge", "merge A.h5 [B.h5...] -o C.h5", "joins archives of the same sweep file in a new one",
      1, kManyArchives, "output,o", true},
+    {"new", "new policy NAME",
+     "writes a folder NAME with a policy as a shared object: its source, its test, and a sweep of "
+     "it",
+     2, 2, ""},
     {"plan", "plan SWEEP.toml",
      "prints the cells of a sweep, their expected times, and which would run", 1, 1,
      "backend archive retry-quarantined set only skip cell node-memory-gib power sensitivity json "

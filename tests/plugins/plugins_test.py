@@ -1,0 +1,105 @@
+"""Policies of shared objects, as a user of the program writes, builds and runs them."""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "farm"))
+import archives  # noqa: E402
+from cases import case, expect_equal, expect_in, main  # noqa: E402
+from farm import Folder, PROGRAM, sweep  # noqa: E402
+
+SOME_FAILED = 3
+PLUGINS = os.environ["KVSWEEP_TEST_PLUGINS"]
+
+
+def plugin(name):
+    return os.path.join(PLUGINS, name + ".so")
+
+
+def both_orders(name):
+    """A cell that the plugin orders, and one without it."""
+    text = sweep(gpus=("h100-80gb",), policies=("fcfs",), jps=(1,), repeats=1)
+    axes = f'jps = [1]\n"policy.plugin" = ["{plugin(name)}"]\n"policy.order" = ["fcfs", "plugin"]'
+    return text.replace("jps = [1]", axes)
+
+
+def rows_by_order(folder):
+    return {row["policy.order"]: row for row in archives.cells(folder.file("a.h5")).values()}
+
+
+def words(command, folder):
+    print(" ".join(command), flush=True)
+    done = subprocess.run(command, cwd=folder.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    expect_equal(done.returncode, 0, f"exit code of {command}, {done.stdout}")
+    return done.stdout
+
+
+@case("a plugin that crashes costs its process only, and the second crash quarantines its cell")
+def crash():
+    archives.need_h5py()
+    with Folder(both_orders("crash")) as folder:
+        outcome = folder.run("--archive", "a.h5", workers=2)
+        expect_equal(outcome.code, SOME_FAILED, f"exit code, {outcome}")
+        rows = rows_by_order(folder)
+        expect_equal(rows["plugin"]["status"], "quarantined", "status of the plugin's cell")
+        expect_in("killed its process 2 times", rows["plugin"]["reason"], "reason")
+        expect_equal(rows["fcfs"]["status"], "ok", "status of the other cell")
+
+
+@case("an answer of a plugin that makes no sense fails its cell alone, with the reason in the archive")
+def no_rank():
+    archives.need_h5py()
+    with Folder(both_orders("no_rank")) as folder:
+        outcome = folder.run("--archive", "a.h5", workers=2)
+        expect_equal(outcome.code, SOME_FAILED, f"exit code, {outcome}")
+        rows = rows_by_order(folder)
+        expect_equal(rows["plugin"]["status"], "failed", "status of the plugin's cell")
+        expect_in("policy.plugin gives turn 2 of job ", rows["plugin"]["reason"], "reason")
+        expect_equal(rows["fcfs"]["status"], "ok", "status of the other cell")
+
+
+@case("a plugin that changes makes its cells run again, and no others")
+def changed():
+    archives.need_h5py()
+    with Folder(both_orders("fcfs_lru").replace(plugin("fcfs_lru"), "mine.so")) as folder:
+        shutil.copy(plugin("fcfs_lru"), folder.file("mine.so"))
+        expect_equal(len(folder.run("--archive", "a.h5", workers=2).finished()), 2, "cells of the first run")
+        expect_equal(folder.run("--archive", "a.h5", workers=2).finished(), [], "cells of the same run again")
+        os.remove(folder.file("mine.so"))
+        shutil.copy(plugin("latest_first"), folder.file("mine.so"))
+        again = folder.run("--archive", "a.h5", workers=2).finished()
+        expect_equal(len(again), 1, f"cells with another plugin, {again}")
+        expect_in("policy.order=plugin", again[0], "cell that runs again")
+
+
+@case("the policy that new policy writes is built by two commands outside the sources, passes its test, and decides")
+def example():
+    archives.need_h5py()
+    with Folder() as folder:
+        expect_in("cmake -S mine -B mine/build", words([PROGRAM, "new", "policy", "mine"], folder), "what it says")
+        words(["cmake", "-S", "mine", "-B", "mine/build"], folder)
+        words(["cmake", "--build", "mine/build"], folder)
+        expect_in("none starves", words(["mine/build/policy_test"], folder), "its test")
+        words([PROGRAM, "run", "mine/sweep.toml", "--archive", "a.h5"], folder)
+        rows = list(archives.cells(folder.file("a.h5")).values())
+        means = {(row["policy.order"], row["policy.eviction"]): row["jct_wall_mean_s"] for row in rows}
+        expect_equal(len(set(means.values())), 4, f"different means, {means}")
+        calls = {each for each, row in means.items() if "plugin" in each}
+        expect_equal({(row["policy.order"], row["policy.eviction"]) for row in rows if row["plugin_calls"] > 0},
+                     calls, "cells whose plugin was asked")
+
+
+@case("new policy overwrites nothing and says what it takes")
+def refused():
+    with Folder() as folder:
+        words([PROGRAM, "new", "policy", "mine"], folder)
+        for arguments, message in ((("policy", "mine"), "mine exists already"), (("policy", "Mine"), "letters a to z"),
+                                   (("model", "mine2"), "makes a policy")):
+            done = subprocess.run([PROGRAM, "new", *arguments], cwd=folder.path, stderr=subprocess.PIPE, text=True)
+            expect_equal(done.returncode, 2, f"exit code of new {arguments}")
+            expect_in(message, done.stderr, "message")
+
+
+if __name__ == "__main__":
+    main()
