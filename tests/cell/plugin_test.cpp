@@ -64,6 +64,16 @@ TEST_CASE("one plugin decides both, with admission and with pins") {
   }
 }
 
+TEST_CASE("a plugin is told of pins as they come and go: it decides what job_fcfs decides") {
+  const sweep::CellResult own = crowded("continuum").run();
+  REQUIRE(own.evictions.rows() > 10);
+  Cell given = crowded("continuum").set("policy.order", "plugin");
+  given.set("policy.plugin", plugin("job_fcfs"));
+  CHECK(same_tables(own, given.run()));
+  Cell blind = crowded("continuum").set("policy.order", "fcfs");
+  CHECK_FALSE(same_tables(own, blind.run()));
+}
+
 TEST_CASE("an order whose ranks change with time is asked again at each step") {
   const sweep::CellResult result = decided_by("latest_first", "policy.order").run();
   CHECK(figure(result, "jobs") == 16);

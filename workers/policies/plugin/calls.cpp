@@ -2,7 +2,7 @@
 
 namespace policies {
 
-kvsweep_turn described(const engine::Request& request) {
+kvsweep_turn described(const engine::Request& request, bool pinned) {
   const engine::RequestSpec& spec = request.spec;
   return {.id = engine::index(request.id),
           .arrival_ns = spec.arrival.count(),
@@ -17,7 +17,8 @@ kvsweep_turn described(const engine::Request& request) {
           .output_tokens = request.num_outputs(),
           .max_output_tokens = spec.max_tokens,
           .computed_tokens = request.num_computed_tokens,
-          .preemptions = request.num_preemptions};
+          .preemptions = request.num_preemptions,
+          .pinned = pinned};
 }
 
 }  // namespace policies

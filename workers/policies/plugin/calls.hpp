@@ -66,6 +66,6 @@ class PluginState {
 };
 
 /// The turn as plugins see it.
-kvsweep_turn described(const engine::Request& request);
+kvsweep_turn described(const engine::Request& request, bool pinned = false);
 
 }  // namespace policies

@@ -46,6 +46,7 @@ typedef struct kvsweep_turn {
   int32_t max_output_tokens; /* that the client allows */
   int32_t computed_tokens;   /* of prompt and output that have KV on the GPU and are this turn's */
   int32_t preemptions;       /* so far */
+  int32_t pinned;            /* 1: KV of its job is pinned; 0 in functions of kvsweep_eviction */
 } kvsweep_turn;
 
 /* A turn that joins the queue. */
@@ -53,7 +54,6 @@ typedef struct kvsweep_waiting {
   kvsweep_turn turn;
   uint64_t joined; /* 1 for the first turn that joined, 2 for the next; counts again on return */
   int32_t again;   /* 1: it comes back, preempted or with KV that was loaded */
-  int32_t pinned;  /* 1: KV of its job is pinned */
 } kvsweep_waiting;
 
 /* Which turn is served next: the one of least rank, of equals the one that joined first. */

@@ -50,7 +50,7 @@ class PluginOrder final : public engine::QueueOrder {
     for (const Place& place : before) enter(place);
   }
   void on_turn_end(const Request& request, Nanos now) override {
-    const kvsweep_turn turn = described(request);
+    const kvsweep_turn turn = described(request, pinned(request));
     call_.notice(rules_.on_turn_end, state_.get(), &turn, now.count());
   }
   void on_pin_changed(JobId id, bool pinned) override {
@@ -89,6 +89,10 @@ class PluginOrder final : public engine::QueueOrder {
     places_[place.request->id] = service_.insert(place).first;
   }
   double rank_of(const Place& place);
+  bool pinned(const Request& request) const {
+    const auto job = engine::index(request.spec.job);
+    return job < jobs_.size() && jobs_[job].pinned;
+  }
   JobState& state_of(JobId job) {
     if (engine::index(job) >= jobs_.size()) jobs_.resize(engine::index(job) + 1);
     return jobs_[engine::index(job)];
@@ -106,10 +110,9 @@ class PluginOrder final : public engine::QueueOrder {
 };
 
 double PluginOrder::rank_of(const Place& place) {
-  const kvsweep_waiting waiting{.turn = described(*place.request),
+  const kvsweep_waiting waiting{.turn = described(*place.request, pinned(*place.request)),
                                 .joined = place.joined,
-                                .again = place.again,
-                                .pinned = state_of(place.request->spec.job).pinned};
+                                .again = place.again};
   const double rank = call_(rules_.rank, state_.get(), &waiting, now_.count());
   if (std::isnan(rank))
     throw engine::InputError("policy.plugin gives turn " + std::to_string(waiting.turn.number) +
@@ -122,7 +125,7 @@ Request& PluginOrder::choose_victim(const engine::RunningList& running) const {
   if (rules_.choose_victim == nullptr) return *running.back();
   std::vector<kvsweep_turn> turns;
   for (const Request* r = running.front(); r != nullptr; r = running.next(*r))
-    turns.push_back(described(*r));
+    turns.push_back(described(*r, pinned(*r)));
   const std::uint64_t id = call_(rules_.choose_victim, state_.get(), turns.data(),
                                  static_cast<std::int32_t>(turns.size()));
   for (Request* r = running.front(); r != nullptr; r = running.next(*r))
