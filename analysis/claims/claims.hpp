@@ -71,7 +71,7 @@ struct ClaimRow {
   Verdict verdict = Verdict::undecided;
   /// Of a ratio that is claimed to lie above or below 1: whether it does, whatever its size.
   std::optional<Verdict> direction{};
-  std::string reason{};  // set for every verdict except reproduced
+  std::string reason{};  // set unless reproduced, and for cells on an edge
   Estimate ours{};
   std::string card{};  // the card of its cells, if it is not the publication's
 };

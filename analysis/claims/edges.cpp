@@ -32,6 +32,16 @@ double least_held_percent(const ClaimRow& row, std::span<const ConfiguredCell> c
   return least;
 }
 
+/// Whether the verdict is the same with an interval twice as wide.
+bool holds_twice_as_wide(const ClaimRow& row) {
+  const double value = row.ours.value;
+  const double low = row.ours.interval.low * row.ours.interval.low / value;
+  const double high = row.ours.interval.high * row.ours.interval.high / value;
+  const ClaimPoint& point = *row.point;
+  if (row.verdict == Verdict::reproduced) return low >= point.low && high <= point.high;
+  return high < point.low || low > point.high;
+}
+
 }  // namespace
 
 void mark_edges(std::vector<ClaimRow>& rows, std::span<const ConfiguredCell> cells,
@@ -41,10 +51,13 @@ void mark_edges(std::vector<ClaimRow>& rows, std::span<const ConfiguredCell> cel
     if (!may_be_on_edge(row)) continue;
     const double percent = least_held_percent(row, cells, coverage);
     if (std::isnan(percent)) continue;
-    row.reason =
-        "on an edge: " + four_digits(percent) +
-        " % of such intervals hold; by this one: " + std::string(verdict_name(row.verdict));
-    row.verdict = Verdict::undecided;
+    const std::string edge = "on an edge: " + four_digits(percent) + " % of such intervals hold";
+    if (holds_twice_as_wide(row)) {
+      row.reason += (row.reason.empty() ? "" : "; ") + edge;
+    } else {
+      row.reason = edge + "; by this one: " + std::string(verdict_name(row.verdict));
+      row.verdict = Verdict::undecided;
+    }
   }
 }
 

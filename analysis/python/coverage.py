@@ -5,7 +5,7 @@
     kvsweep export cov.h5 --table cells --format csv -o cov.csv
     coverage.py cov.csv [MORE.csv] [--edges sweeps/coverage/matrix-72.toml]
 
-Draws n = 3, 5 and 10 of a cell's seeds 4,000 times and counts the intervals of the ratio to fcfs that contain the ratio over all
+Draws n = 3, 5 and 10 of a cell's seeds 20,000 times and counts the intervals of the ratio to fcfs that contain the ratio over all
 seeds. Prints a Markdown table for each card. Below 90 % a cell is on an edge: its times have an outlier or two modes. --edges writes
 those that are at least 1 % from fcfs (nearer ones tie, whatever their interval) as the file from which `kvsweep` marks them. Needs numpy.
 """
@@ -17,7 +17,7 @@ import re
 import numpy as np
 from kvsweep.estimates import quantile
 
-SIZES, DRAWS, EDGE, EQUAL = (3, 5, 10), 4000, 0.9, 0.01
+SIZES, DRAWS, EDGE, EQUAL = (3, 5, 10), 20000, 90, 0.01
 
 
 def read(paths):
@@ -53,7 +53,7 @@ def ratios_of(cells):
 
 
 def is_edge(ratio, shares):
-    return min(shares) < EDGE and abs(ratio - 1) >= EQUAL
+    return round(100 * min(shares)) < EDGE and abs(ratio - 1) >= EQUAL
 
 
 def in_order(policies):

@@ -303,6 +303,19 @@ TEST_CASE("a key that a cell lacks is asked for with a dash", "[claims]") {
   CHECK(matching({{"policy", {"lmcache"}}, {"dram_gib", {"-"}}}) == 0);
 }
 
+TEST_CASE("a verdict that an interval twice as wide would give, too, is marked and stays",
+          "[claims]") {
+  Court court(kRatio);
+  court.add("fcfs", {350, 349, 351}, {{"gpu", text("h100-80gb")}});
+  court.add("continuum", {100, 100, 100}, {{"gpu", text("h100-80gb")}});
+  auto rows = court.rows();
+  const analysis::Published edges{
+      "200 seeds", analysis::kCoverage, {}, {{"h100-80gb", "fcfs", 3, 71}}};
+  mark_edges(rows, court.archive.cells(), {&edges, 1});
+  CHECK(rows.front().verdict == Verdict::reproduced);
+  CHECK(rows.front().reason == "on an edge: 71 % of such intervals hold");
+}
+
 TEST_CASE("a claim about cells whose intervals hold too rarely is undecided, with its direction",
           "[claims]") {
   Court court(kRatio);
