@@ -184,10 +184,10 @@ std::vector<std::string> policies_on_edges(std::span<const RateRow> rows,
     for (const PolicyCells& each : row.policies) {
       const double percent = held_percent(*each.repeats.front(), each.repeats.size(), coverage);
       if (!std::isnan(percent))
-        remarks.add(
-            names(row.place) + ": on an edge: ", each.variant,
-            ", of whose intervals with a few seeds only " + four_digits(percent) + " % hold",
-            row.jps);
+        remarks.add(names(row.place) + ": on an edge: ", each.variant,
+                    " (as few as " + four_digits(percent) +
+                        " % of its 95 % intervals with 3, 5 or 10 seeds hold)",
+                    row.jps);
     }
   }
   return remarks.lines();

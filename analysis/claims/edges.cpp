@@ -51,7 +51,8 @@ void mark_edges(std::vector<ClaimRow>& rows, std::span<const ConfiguredCell> cel
     if (!may_be_on_edge(row)) continue;
     const double percent = least_held_percent(row, cells, coverage);
     if (std::isnan(percent)) continue;
-    const std::string edge = "on an edge: " + four_digits(percent) + " % of such intervals hold";
+    const std::string edge = "on an edge: as few as " + four_digits(percent) +
+                             " % of 95 % intervals with 3, 5 or 10 seeds hold";
     if (holds_twice_as_wide(row)) {
       row.reason += (row.reason.empty() ? "" : "; ") + edge;
     } else {

@@ -142,7 +142,7 @@ TEST_CASE("policies whose intervals hold too rarely are named where they have a 
   };
   CHECK(named(2).empty());  // no interval
   CHECK(named(3) ==
-        std::vector<std::string>{"h100-80gb: on an edge: lmcache-16G, of whose intervals with a "
-                                 "few seeds only 71 % hold at 1 job/s"});
+        std::vector<std::string>{"h100-80gb: on an edge: lmcache-16G (as few as 71 % of its 95 % "
+                                 "intervals with 3, 5 or 10 seeds hold) at 1 job/s"});
   CHECK(named(30).empty());
 }
