@@ -223,13 +223,14 @@ void print_claims(const ClaimReport& report, GridFormat format, std::ostream& ou
   if (format == GridFormat::csv) return print_grid(grid_for_programs(report), format, out);
   const char* gap = "";
   std::vector<std::string> sets;
+  std::string unconcerned;
   for (const ClaimRow& row : report.rows)
     if (sets.empty() || sets.back() != row.claim->set) sets.push_back(row.claim->set);
   for (const std::string& set : sets) {
     const auto kinds = by_kind(report.rows, set);
     const Rows without_result = kinds.back().first.empty() ? kinds.back().second : Rows{};
     if (without_result.size() == count_of(report.rows, set)) {
-      out << gap << "no claim of " << terminal_text(set) << " concerns these cells\n";
+      unconcerned += (unconcerned.empty() ? "" : ", ") + set;
       continue;
     }
     for (const auto& [kind, rows] : kinds) {
@@ -242,6 +243,8 @@ void print_claims(const ClaimReport& report, GridFormat format, std::ostream& ou
       gap = "\n";
     }
   }
+  if (!unconcerned.empty())
+    out << gap << "no claim of " << terminal_text(unconcerned) << " concerns these cells\n";
   for (const std::string& line : report.band) {
     out << gap << terminal_text(line) << '\n';
     gap = "";

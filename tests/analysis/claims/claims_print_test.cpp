@@ -24,7 +24,8 @@ TEST_CASE("tables show verdict, numbers, limits and words", "[claims]") {
                             Contains(",3.38,3,4,3,"));
 }
 
-TEST_CASE("decided claims come first, and a set that no cell concerns is one line", "[claims]") {
+TEST_CASE("decided claims come first, and sets that no cell concerns are one line, the last",
+          "[claims]") {
   Court court(
       "[A]\nsays = \"x\"\nsource = \"y\"\nmetric = \"jct_wall_mean_s\"\nwhere.policy = \"fcfs\"\n"
       "low = 99\nhigh = 101\n[B]\nsays = \"x\"\nsource = \"y\"\nmetric = \"jct_wall_mean_s\"\n"
@@ -39,6 +40,15 @@ TEST_CASE("decided claims come first, and a set that no cell concerns is one lin
   std::ostringstream line;
   print_claims(none, GridFormat::text, line);
   CHECK(line.str() == "no claim of page concerns these cells\n");
+  Court other(kRatio);
+  other.claims.front().set = "book";
+  for (analysis::Claim& claim : court.claims) claim.set = "judged";
+  auto rows = empty.rows();
+  for (const auto& more : {other.rows(), court.rows()})
+    rows.insert(rows.end(), more.begin(), more.end());
+  std::ostringstream all;
+  print_claims({{}, rows, {}}, GridFormat::text, all);
+  CHECK_THAT(all.str(), Catch::EndsWith("\n\nno claim of page, book concerns these cells\n"));
 }
 
 TEST_CASE("modelled and measured figures have tables of their own, each with its verdicts",
