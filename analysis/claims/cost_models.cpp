@@ -53,7 +53,7 @@ class Tally {
     std::vector<std::string> lines = {
         "cost models: of " + std::to_string(decided_) + " decided numbers on sim " +
         std::to_string(alike_) + " have the same verdict under every cost model of their card, " +
-        std::to_string(otherwise_) + " another one under another"};
+        std::to_string(otherwise_) + " have another under some"};
     if (missing_.empty()) return lines;
     lines.back() += "; " + std::to_string(lacking_) + " lack cells. These commands run them:";
     for (const auto& [what, cells] : missing_) {
