@@ -16,8 +16,10 @@ namespace driver {
 namespace {
 
 int print_repeats_needed(const Plan& plan, const Options& options) {
-  if (!(*options.power > 0) || !options.archive || options.json)
-    throw UsageError("--power PERCENT must be above 0, needs --archive, and has no --json");
+  if (!(*options.power > 0)) throw UsageError("--power PERCENT must be above 0");
+  if (!options.archive)
+    throw UsageError("--power needs --archive: the spread between seeds is that of its cells");
+  if (options.json) throw UsageError("--power has no --json");
   const sweep::ArchiveReader archive = open_archive(options.archive->string());
   print_power(plan, selected_cells(archive.cells(), options), *options.power, std::cout);
   return kOk;
