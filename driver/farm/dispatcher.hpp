@@ -236,6 +236,8 @@ class Dispatcher {
   void finish();
   LeftCell why_left(const Cell& cell) const;
   double expected_s(const Cell& cell) const;
+  /// Of all SKUs until a cell of this one is done.
+  Experience experience_with(const std::string& sku) const;
 
   Run end_run(int worker, Worker& on, WorkerState next, Memory memory);
   void revive(int worker, sweep::Attempt attempt, WorkerState next, Memory memory);

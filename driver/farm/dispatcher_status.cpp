@@ -63,11 +63,22 @@ std::vector<std::string> Dispatcher::missing_skus() const {
   return missing;
 }
 
+Dispatcher::Experience Dispatcher::experience_with(const std::string& sku) const {
+  const auto own = experience_.find(sku);
+  if (own != experience_.end()) return own->second;
+  Experience all;
+  for (const auto& [name, past] : experience_) {
+    all.cells += past.cells;
+    all.taken_s += past.taken_s;
+    all.estimated_s += past.estimated_s;
+  }
+  return all;
+}
+
 double Dispatcher::expected_s(const Cell& cell) const {
-  const auto at = experience_.find(cell.task.sku);
   const double estimate_s = cell.task.estimate_s;
-  if (at == experience_.end() || at->second.cells == 0) return estimate_s;
-  const Experience& past = at->second;
+  const Experience past = experience_with(cell.task.sku);
+  if (past.cells == 0) return estimate_s;
   if (estimate_s <= 0) return past.taken_s / past.cells;
   return past.estimated_s > 0 ? estimate_s * past.taken_s / past.estimated_s : estimate_s;
 }

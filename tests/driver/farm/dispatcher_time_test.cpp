@@ -273,6 +273,19 @@ TEST_CASE("the time left follows the estimates, corrected by what finished cells
   CHECK(status.eta_s.value() == Approx(60));
 }
 
+TEST_CASE("the time left for a GPU without a finished cell is corrected by those of others") {
+  World world({cell(0, 10, "a100-40gb"), cell(1, 5, "h100-80gb")}, {.workers = 1});
+  world.join(1);
+  const auto eta_s = [&](std::size_t sku) {
+    return world.dispatcher.status(world.now).at(sku).eta_s;
+  };
+  CHECK(eta_s(1).value() == Approx(5));
+  world.pass(seconds(20));
+  world.done(1);  // 20 s instead of 10
+  CHECK(eta_s(0).value() == Approx(0));
+  CHECK(eta_s(1).value() == Approx(10));
+}
+
 TEST_CASE("without estimates the time left is unknown until a cell has finished") {
   World world({cell(0, 0), cell(1, 0), cell(2, 0)}, {.workers = 1});
   world.join(1);
