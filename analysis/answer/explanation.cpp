@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <sstream>
+#include <utility>
 
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/parts.hpp"
@@ -164,6 +164,23 @@ std::vector<Explanation> explanations(std::span<const RateRow> rows,
   return all;
 }
 
+/// The words of a command line as shell_word() writes them, with their quotes.
+Texts quoted_words(const std::string& line) {
+  Texts words(1);
+  bool is_quoted = false;
+  char before = ' ';
+  for (const char each : line) {
+    if (each == '\'' && (is_quoted || before != '\\')) is_quoted = !is_quoted;
+    if (each == ' ' && !is_quoted)
+      words.emplace_back();
+    else
+      words.back() += each;
+    before = each;
+  }
+  std::erase(words, "");
+  return words;
+}
+
 }  // namespace
 
 std::vector<AnswerLine> explain(std::span<const RateRow> rows, std::span<const Regime> regimes) {
@@ -193,12 +210,13 @@ std::vector<Ablation> missing_ablations(std::span<const RateRow> rows,
 }
 
 std::string ablation_command(const Ablation& ablation, const std::string& run) {
-  std::istringstream words(run);
-  std::string command = "kvsweep", word;
-  while (words >> word) {
-    const bool has_value = word == "--archive" || word == "--only" || word == "--skip" ||
-                           word == "--cell" || word == "--jsonl" || word == "--wait";
-    if (has_value && words >> word) continue;
+  std::string command = "kvsweep";
+  bool is_dropped_value = false;
+  for (const std::string& word : quoted_words(run)) {
+    if (std::exchange(is_dropped_value, false)) continue;
+    is_dropped_value = word == "--archive" || word == "--only" || word == "--skip" ||
+                       word == "--cell" || word == "--jsonl" || word == "--wait";
+    if (is_dropped_value) continue;
     const bool is_of_that_run = word == "--resume" || word == "--fresh" || word == "--quick" ||
                                 word == "--sensitivity" || word == "--no-prev";
     if (!is_of_that_run) command += ' ' + word;

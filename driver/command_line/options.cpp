@@ -361,10 +361,10 @@ Options parse_options(int argc, char** argv) {
   try {
     Options options = read(command, {words.begin() + 1, words.end()});
     for (const std::string& word : words) {
-      options.command_line += (options.command_line.empty() ? "" : " ") + word;
+      const std::string quoted = analysis::shell_word(word);
+      options.command_line += (options.command_line.empty() ? "" : " ") + quoted;
       if (is_fresh(word)) continue;
-      options.command_to_resume +=
-          (options.command_to_resume.empty() ? "" : " ") + analysis::shell_word(word);
+      options.command_to_resume += (options.command_to_resume.empty() ? "" : " ") + quoted;
     }
     return options;
   } catch (const po::unknown_option& error) {

@@ -47,8 +47,8 @@ struct Options {
   std::string slurm_job;                 // empty outside SLURM
   std::filesystem::path scratch;         // $TMPDIR, for what `report` draws
   std::filesystem::path cache;           // what is measured once a machine; empty: nowhere
-  std::string command_line;
-  std::string command_to_resume;  // quoted for a shell, without --fresh
+  std::string command_line;              // quoted for a shell
+  std::string command_to_resume;         // quoted for a shell, without --fresh
   bool watch = false;
   bool equal = false;
   std::optional<std::string> by, base, control, table, format, to_archive;

@@ -227,6 +227,10 @@ TEST_CASE(
             missing[0], "run s.toml --set x=1 --only jps=3 --fresh --sensitivity --archive s.h5") ==
         "kvsweep run s.toml --set x=1 --set policy=job_fcfs --only gpu=h100-80gb,jps=3 --archive "
         "job_fcfs.h5");
+  CHECK(analysis::ablation_command(
+            missing[0], "run 'my sweep.toml' --set 'policy.x=it'\\''s a' --archive 'of mine.h5'") ==
+        "kvsweep run 'my sweep.toml' --set 'policy.x=it'\\''s a' --set policy=job_fcfs --only "
+        "gpu=h100-80gb,jps=3 --archive job_fcfs.h5");
   CHECK(missing[1].policy == "pin");
   CHECK(all_four().missing().empty());
 }
