@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 
-import { verdicts } from "@/report/claims";
+import { againText } from "@/report/archives";
+import { refuted, verdicts } from "@/report/claims";
 import { highestTurn, withDram } from "@/report/compare";
 import {
   ALL, dramSizes, poolOf, questionsOf, rateText, repeatsOf, sweepsOf, timeLine, type Acts, type ClaimRow, type Group, type Mean, type Panel, type Pool, type Report,
@@ -230,6 +231,28 @@ it("turns add up, and what was not observed stays a gap", () => {
 it("verdicts are counted, most first", () => {
   const rows = ["undecided", "reproduced", "undecided"].map((verdict) => ({ verdict }) as ClaimRow);
   expect(verdicts(rows)).toBe("2 undecided, 1 reproduced");
+});
+
+it("a claim that is refuted at several places is named once", () => {
+  const rows = [["R-1", "refuted"], ["R-1", "refuted"], ["R-2", "reproduced"], ["R-3", "refuted"]]
+    .map(([id, verdict]) => ({ set: "page", id, verdict }) as ClaimRow);
+  expect(refuted(rows)).toBe("page R-1, page R-3");
+  expect(refuted([])).toBe("");
+});
+
+describe("the command that runs one cell again", () => {
+  it("is that of the archive's last run of a sweep, without what was of that run alone", () => {
+    const runs = [
+      "run old.toml", "run a.toml --set repeat.n=3 --resume --only jps=1 --archive m.h5", "merge a.h5 b.h5",
+    ].map((command): [string, string][] => [["host", "x"], ["command", command]]);
+    expect(againText(runs)).toBe("kvsweep run a.toml --set repeat.n=3 --cell CELL --archive cell.h5");
+    expect(againText(runs.slice(2))).toBe("");
+  });
+
+  it("quotes what a shell would take apart", () => {
+    expect(againText([[["command", "run 'my sweep.toml' --set 'jps=[1, 2]'"]]]))
+      .toBe("kvsweep run 'my sweep.toml' --set 'jps=[1, 2]' --cell CELL --archive cell.h5");
+  });
 });
 
 it("numbers are rounded as the program's tables round them", () => {

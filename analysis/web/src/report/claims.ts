@@ -103,6 +103,12 @@ export function verdicts(rows: ClaimRow[]): string {
   return ordered.map(([verdict, count]) => `${count} ${verdict}`).join(", ");
 }
 
+/** The claims that their source's own numbers contradict: "A, B". */
+export function refuted(rows: ClaimRow[]): string {
+  const names = rows.filter(({ verdict }) => verdict === "refuted").map(nameOf);
+  return [...new Set(names)].join(", ");
+}
+
 function claimsCsv(report: Report): CsvColumn[] {
   return table(report.claims, {
     set: (r) => r.set, id: (r) => r.id, at: (r) => r.at, verdict: (r) => r.verdict, direction: (r) => r.direction,
@@ -119,7 +125,8 @@ export function claimsSection(store: Store): HTMLElement {
     const rows = claims.filter((row) => store.state.all_claims || row.kind !== "");
     if (rows.length === 0) return [h("p", { class: "muted" }, "No claim concerns these cells.")];
     return [
-      h("p", {}, `${verdicts(rows)}.`),
+      h("p", {}, `${verdicts(rows)}.`,
+        refuted(rows) !== "" && ` Refuted by the source's own numbers: ${refuted(rows)}.`),
       ...byKind(rows, (row) => row.kind, claimSets),
     ];
   };
