@@ -313,7 +313,8 @@ TEST_CASE("a verdict that an interval twice as wide would give, too, is marked a
       "200 seeds", analysis::kCoverage, {}, {{"h100-80gb", "fcfs", 3, 71}}};
   mark_edges(rows, court.archive.cells(), {&edges, 1});
   CHECK(rows.front().verdict == Verdict::reproduced);
-  CHECK(rows.front().reason == "on an edge: 71 % of such intervals hold");
+  CHECK(rows.front().reason ==
+        "on an edge: as few as 71 % of 95 % intervals with 3, 5 or 10 seeds hold");
 }
 
 TEST_CASE("a claim about cells whose intervals hold too rarely is undecided, with its direction",

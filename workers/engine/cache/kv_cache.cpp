@@ -13,8 +13,7 @@ KvCache::KvCache(const KvConfig& config)
       pool_(config.num_blocks),
       cache_(config.num_blocks),
       owners_(static_cast<std::size_t>(config.num_blocks)),
-      keepers_(static_cast<std::size_t>(config.num_blocks)),
-      lookup_(config.num_blocks) {
+      keepers_(static_cast<std::size_t>(config.num_blocks)) {
   evictions_.reserve(1024);
 }
 
@@ -28,8 +27,15 @@ BlockCensus KvCache::census() const {
 }
 
 std::span<const BlockId> KvCache::find_prefix(const Request& request) {
+  hits_.clear();
   if (!config_.prefix_caching) return {};
-  return lookup_.find(request, (request.num_tokens() - 1) / config_.block_size, cache_, pool_);
+  const int most = (request.num_tokens() - 1) / config_.block_size;
+  while (static_cast<int>(hits_.size()) < most) {
+    const auto block = cache_.find(request.block_hash(static_cast<int>(hits_.size())));
+    if (!block) break;
+    hits_.push_back(*block);
+  }
+  return hits_;
 }
 
 Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
@@ -49,7 +55,8 @@ Admission KvCache::try_admit_loading(Request& request, std::span<const BlockId> 
       request.num_computed_tokens + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
   const auto have = static_cast<int>(request.blocks.size() + hits.size());
   // Hits in the free list are counted as free, and touching them makes them unavailable.
-  const int free_hits = lookup_.count_free(hits, pool_);
+  const auto free_hits = static_cast<int>(
+      std::ranges::count_if(hits, [&](BlockId block) { return pool_.refs(block) == 0; }));
   const int free = pool_.num_free();
   const int for_sequence = std::max(0, blocks_for(reserved_tokens) - have) + free_hits;
   if (reserved_tokens > 0 && for_sequence > free)
@@ -150,7 +157,7 @@ void KvCache::unregister_from(Request& request, int first_block) {
   for (int i = first_block; i < request.num_hashed_blocks; ++i) {
     const BlockId block = request.blocks[static_cast<std::size_t>(i)];
     if (!cache_.contains(block)) continue;
-    erase(block);
+    cache_.erase(block);
     if (eviction_order_ != nullptr) eviction_order_->on_unregistered(block);
     ++num_changes_;
   }
@@ -163,7 +170,7 @@ void KvCache::begin_copy(BlockId block) {
   num_cached_free_ -= cached_free ? 1 : 0;
   if (cached_free && eviction_order_ != nullptr) eviction_order_->on_used(block);
   count_kept(block, -1);
-  add_reference(block);
+  pool_.touch(block);
   ++keepers_[index(block)].copies;
   count_kept(block, 1);
   ++num_changes_;
@@ -220,24 +227,13 @@ void KvCache::tell_freed(std::span<const BlockId> released) {
     if (pool_.refs(block) == 0 && cache_.contains(block)) eviction_order_->on_freed(block);
 }
 
-void KvCache::erase(BlockId block) {
-  lookup_.on_erased(block, pool_);
-  cache_.erase(block);
-}
-
-void KvCache::add_reference(BlockId block) {
-  pool_.touch(block);
-  if (pool_.refs(block) == 1) lookup_.on_used(block);
-}
-
 BlockId KvCache::take_block(const Request& by) {
   const BlockId block = pool_.take();
-  lookup_.on_used(block);
   ++num_changes_;
   if (cache_.contains(block)) {
     const TurnRef& owner = owners_[index(block)];
     evictions_.push_back({block, owner.job, owner.turn, by.spec.job, by.spec.turn});
-    erase(block);
+    cache_.erase(block);
     --num_cached_free_;
   }
   return block;
@@ -246,14 +242,13 @@ BlockId KvCache::take_block(const Request& by) {
 void KvCache::touch(BlockId block) {
   count_kept(block, -1);
   num_cached_free_ -= pool_.refs(block) == 0 ? 1 : 0;  // a hit is always registered
-  add_reference(block);
+  pool_.touch(block);
   ++num_changes_;
 }
 
 void KvCache::release_block(BlockId block) {
   ++num_changes_;
   if (pool_.release(block)) {
-    lookup_.on_freed(block);
     const bool cached = cache_.contains(block);
     num_cached_free_ += cached ? 1 : 0;
     if (!cached && config_.partial_blocks_first) pool_.move_to_free_head(block);
@@ -293,7 +288,6 @@ void KvCache::verify() const {
                                      : seen.allocated));
   }
   const BlockCensus counted = census();
-  require(lookup_.holds(cache_, pool_), "the remembered lookup is out of date");
   require(free_listed == pool_.num_free(), "the free list and its counter differ");
   require(seen.allocated == counted.allocated && seen.pinned == counted.pinned &&
               seen.copying == counted.copying && seen.cached == counted.cached &&

@@ -8,7 +8,6 @@
 #include "workers/engine/cache/config.hpp"
 #include "workers/engine/cache/eviction_order.hpp"
 #include "workers/engine/cache/prefix_cache.hpp"
-#include "workers/engine/cache/prefix_lookup.hpp"
 
 namespace engine {
 
@@ -152,8 +151,6 @@ class KvCache {
   void take_hits(Request& request, std::span<const BlockId> hits);
   void unregister_from(Request& request, int first_block);
   BlockId take_block(const Request& by);
-  void erase(BlockId block);
-  void add_reference(BlockId block);
   void touch(BlockId block);
   void release_block(BlockId block);
   void append_new_blocks(Request& request, int tokens);
@@ -176,7 +173,7 @@ class KvCache {
   PrefixCache cache_;
   std::vector<TurnRef> owners_;   // by block: the turn that registered its content
   std::vector<Keepers> keepers_;  // by block
-  PrefixLookup lookup_;
+  std::vector<BlockId> hits_;     // of the last lookup
   std::vector<Eviction> evictions_;
   EvictionOrder* eviction_order_ = nullptr;
   std::uint64_t num_changes_ = 0;
