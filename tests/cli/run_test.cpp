@@ -42,12 +42,12 @@ TEST_CASE("progress is one plain line a cell where standard error is no terminal
 
 TEST_CASE("a second run finds its results and prints the same") {
   const Program program;
-  const Outcome once = program.run({"run", "tiny.toml"});
+  const Outcome once = program.run({"run", "tiny.toml", "--workers", "1"});
   const Outcome again = program.run({"run", "tiny.toml"});
   CHECK(again.exit_code == 0);
   CHECK(again.out == once.out);
   CHECK(again.err.empty());  // nothing ran
-  const Outcome fresh = program.run({"run", "tiny.toml", "--fresh"});
+  const Outcome fresh = program.run({"run", "tiny.toml", "--fresh", "--workers", "1"});
   CHECK(fresh.out == once.out);
   CHECK_THAT(fresh.err, Contains(once.err));  // both ran
 }
