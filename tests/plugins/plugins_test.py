@@ -35,28 +35,26 @@ def words(command, folder):
     return done.stdout
 
 
-@case("a plugin that crashes costs its process only, and the second crash quarantines its cell")
-def crash():
+def plugin_ends_as(name, status, reason):
+    """The cell that the plugin of this name orders, beside one that it does not, which is done."""
     archives.need_h5py()
-    with Folder(both_orders("crash")) as folder:
+    with Folder(both_orders(name)) as folder:
         outcome = folder.run("--archive", "a.h5", workers=2)
         expect_equal(outcome.code, SOME_FAILED, f"exit code, {outcome}")
         rows = rows_by_order(folder)
-        expect_equal(rows["plugin"]["status"], "quarantined", "status of the plugin's cell")
-        expect_in("killed its process 2 times", rows["plugin"]["reason"], "reason")
+        expect_equal(rows["plugin"]["status"], status, "status of the plugin's cell")
+        expect_in(reason, rows["plugin"]["reason"], "reason")
         expect_equal(rows["fcfs"]["status"], "ok", "status of the other cell")
+
+
+@case("a plugin that crashes costs its process only, and the second crash quarantines its cell")
+def crash():
+    plugin_ends_as("crash", "quarantined", "killed its process 2 times")
 
 
 @case("an answer of a plugin that makes no sense fails its cell alone, with the reason in the archive")
 def no_rank():
-    archives.need_h5py()
-    with Folder(both_orders("no_rank")) as folder:
-        outcome = folder.run("--archive", "a.h5", workers=2)
-        expect_equal(outcome.code, SOME_FAILED, f"exit code, {outcome}")
-        rows = rows_by_order(folder)
-        expect_equal(rows["plugin"]["status"], "failed", "status of the plugin's cell")
-        expect_in("policy.plugin gives turn 2 of job ", rows["plugin"]["reason"], "reason")
-        expect_equal(rows["fcfs"]["status"], "ok", "status of the other cell")
+    plugin_ends_as("no_rank", "failed", "policy.plugin gives turn 2 of job ")
 
 
 @case("a plugin that changes makes its cells run again, and no others")

@@ -56,7 +56,7 @@ TEST_CASE("a message larger than a socket holds leaves while the sender waits fo
   CHECK(std::get<Done>(received.message).result == large);
 }
 
-TEST_CASE("a flush that nobody reads gives up in time and keeps the message") {
+TEST_CASE("a flush whose message is not read gives up in time and keeps it") {
   Pair ends;
   const std::string large(std::size_t{8} << 20, 'x');
   ends.worker->send(kHere, Done{.attempt = {3, 1}, .result = large});

@@ -3,34 +3,15 @@
 // Wall time is what a reader waits for on this machine as it is; processor time, of all threads of the page, hardly depends on
 // what else runs. Run from a folder with the packages of analysis/web (build/<preset>/web-tree/analysis/web).
 import { statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { cpus, loadavg } from "node:os";
 import { pathToFileURL } from "node:url";
-import { join } from "node:path";
-
-const { chromium } = createRequire(join(process.cwd(), "package.json"))("playwright-core");
-const TRIES = 5;
-const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
-
-const browser = await chromium.launch({
-  executablePath: process.env.KVSWEEP_CHROMIUM || "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu"],
-});
-const session = await browser.newBrowserCDPSession();
-
-/** Milliseconds of processor time that all pages have used, all their threads. */
-async function busy() {
-  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-  return 1e3 * processInfo.filter((process) => process.type === "renderer").reduce((sum, process) => sum + process.cpuTime, 0);
-}
+import { TRIES, browser, busy, drawn, median } from "./page-timer.mjs";
 
 async function timed(act) {
   const before = await busy(), start = performance.now();
   await act();
   return { wall: performance.now() - start, cpu: (await busy()) - before };
 }
-
-const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function measure(path) {
   const first = [], all = [];

@@ -1,29 +1,9 @@
 // measure-trace.mjs PAGE.html: how long the trace viewer takes to open a page and to answer, as medians of several tries.
 // Wall time is what a reader waits for on this machine as it is; processor time, of all threads of the page, hardly depends on
 // what else runs. Run from a folder with the packages of analysis/web (build/<preset>/web-tree/analysis/web).
-import { createRequire } from "node:module";
 import { cpus, loadavg } from "node:os";
 import { pathToFileURL } from "node:url";
-import { join } from "node:path";
-
-const { chromium } = createRequire(join(process.cwd(), "package.json"))("playwright-core");
-const TRIES = 5;
-const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
-
-const browser = await chromium.launch({
-  executablePath: process.env.KVSWEEP_CHROMIUM || "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu"],
-});
-
-const session = await browser.newBrowserCDPSession();
-
-/** Seconds of processor time that all pages have used, all their threads. */
-async function busy() {
-  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-  return processInfo.filter((process) => process.type === "renderer").reduce((sum, process) => sum + process.cpuTime, 0);
-}
-
-const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+import { TRIES, browser, busy, drawn, median } from "./page-timer.mjs";
 
 async function open() {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
@@ -31,11 +11,11 @@ async function open() {
   const start = performance.now();
   await page.goto(pathToFileURL(process.argv[2]).href, { waitUntil: "commit" });
   await page.waitForFunction(() => document.querySelector("[data-part=summary]")?.textContent);
-  await page.evaluate(drawn);
+  await drawn(page);
   const first = performance.now() - start;
   await page.waitForFunction(() => [...document.querySelectorAll(".pane")].every((pane) => "complete" in pane.dataset));
-  await page.evaluate(drawn);
-  return { page, first, wall: performance.now() - start, cpu: 1e3 * ((await busy()) - before) };
+  await drawn(page);
+  return { page, first, wall: performance.now() - start, cpu: (await busy()) - before };
 }
 
 async function interaction(name, { page }, act) {
@@ -43,7 +23,7 @@ async function interaction(name, { page }, act) {
   for (let i = 0; i < TRIES; ++i) {
     const before = await busy();
     walls.push(await page.evaluate(act, i));
-    cpus.push(1e3 * ((await busy()) - before));
+    cpus.push((await busy()) - before);
   }
   console.log(`${name.padEnd(24)} ${median(walls).toFixed(0).padStart(7)} ms wall ${median(cpus).toFixed(0).padStart(7)} ms of processor time`);
 }

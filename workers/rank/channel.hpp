@@ -25,7 +25,7 @@ struct Received {
 /// Messages between numbered ends, in order for each pair. Each end is used by one thread.
 struct GoneEnd {
   int number;
-  bool crashed = false;  // by its own doing: a signal such as SEGV, which nobody else sent
+  bool crashed = false;  // a signal such as SEGV, which its own code raised
 };
 
 class Channel {
