@@ -20,6 +20,9 @@ using engine::to_seconds;
 constexpr int kContext = 1024;  // of decode steps
 constexpr int kDecodes[] = {1, 8, 16, 32, 64, 128, 256};
 constexpr int kPrompts[] = {128, 512, 2048, 8192};
+constexpr int kLongContext = 100000, kLongDecodes[] = {4, 16};
+/// Tokens of a chunk, and those before it.
+constexpr std::pair<int, int> kChunks[] = {{64, 7000}, {64, kLongContext}, {700, kLongContext}};
 constexpr int kCopiedBlocks = 512;
 
 double median(std::vector<double> all) {
@@ -27,20 +30,25 @@ double median(std::vector<double> all) {
   return all[all.size() / 2];
 }
 
-/// A batch of sequences with equal prompts but no shared blocks, and steps over all of them.
+/// A batch of sequences with equal prompts, and steps over all of them. Sequences share blocks only
+/// if the pool is too small, and then far apart, so that no two read a block at about the same
+/// time.
 class Batch {
  public:
-  Batch(int sequences, int context, int block_size, int vocab)
+  Batch(int sequences, int context, const engine::KvConfig& kv, int vocab)
       : prompt_(static_cast<std::size_t>(context)) {
     std::mt19937 numbers(1);
     for (engine::TokenId& token : prompt_)
       token = static_cast<engine::TokenId>(numbers() % static_cast<unsigned>(vocab));
-    std::uint32_t block = 1;
+    const std::int64_t usable = kv.num_blocks - 1;
+    const std::int64_t each = (context + kv.block_size - 1) / kv.block_size;
+    const std::int64_t apart = std::min(each, usable / sequences);
     for (int s = 0; s < sequences; ++s) {
       engine::Request& request = requests_.emplace_back();
       request.spec.prompt = prompt_;
-      for (int at = 0; at < context; at += block_size)
-        request.blocks.push_back(engine::BlockId{block++});
+      for (std::int64_t i = 0; i < each; ++i)
+        request.blocks.push_back(
+            engine::BlockId{static_cast<std::uint32_t>(1 + (s * apart + i) % usable)});
     }
   }
   const engine::StepPlan& step(int first, bool decode) {
@@ -100,8 +108,10 @@ class Measurement {
   void run() {
     report_ceilings();
     prepare();
-    for (const int sequences : kDecodes) decode(sequences);
-    for (const int tokens : kPrompts) prefill(tokens);
+    for (const int sequences : kDecodes) decode(sequences, kContext);
+    for (const int sequences : kLongDecodes) decode(sequences, kLongContext);
+    for (const int tokens : kPrompts) prefill(tokens, 0);
+    for (const auto& [tokens, prior] : kChunks) prefill(tokens, prior);
     copies();
     decode_beside(engine::CopyDirection::store, "stores");
     decode_beside(engine::CopyDirection::load, "loads");
@@ -126,7 +136,11 @@ class Measurement {
     backends::CudaCellOptions options = cuda_cell_options(bench_.config);
     options.max_batched_tokens = *std::rbegin(kPrompts);
     options.max_seqs = *std::rbegin(kDecodes);
-    options.pool = {.kv_tokens = std::int64_t{options.max_seqs} * (kContext + options.block_size)};
+    std::int64_t tokens = std::int64_t{options.max_seqs} * (kContext + options.block_size);
+    if (fits(kLongContext))
+      tokens =
+          std::max(tokens, std::int64_t{kLongDecodes[0]} * (kLongContext + options.block_size));
+    options.pool = {.kv_tokens = tokens};
     options.host_slots = 2 * kCopiedBlocks;
     const engine::Nanos start = clock.now();
     cell_ = device_->make_cell(options);
@@ -168,15 +182,25 @@ class Measurement {
     return 1e3 * step_floor(backends::shape_of(plan), shape_, ceilings_);
   }
   Batch batch(int sequences, int context) const {
-    return {sequences, context, bench_.config.engine.kv.block_size, shape_.vocab};
+    return {
+        sequences,
+        context,
+        {.num_blocks = cell_->pool().num_blocks, .block_size = bench_.config.engine.kv.block_size},
+        shape_.vocab};
+  }
+  /// Whether a sequence may be as long. 1,024 tokens are left for a chunk behind it.
+  bool fits(int context) const {
+    return context + 1024 <= bench_.config.engine.scheduler.max_model_len &&
+           context + 1024 <= shape_.max_context;
   }
 
-  void decode(int sequences) {
-    Batch all = batch(sequences, kContext);
-    const engine::StepPlan& plan = all.step(kContext - 1, true);
+  void decode(int sequences, int context) {
+    if (!fits(context)) return;
+    Batch all = batch(sequences, context);
+    const engine::StepPlan& plan = all.step(context - 1, true);
     const StepTimes times = time_steps(plan, bench_.repeats);
     const std::string what =
-        "decode, context " + std::to_string(kContext) + ", " + std::to_string(sequences);
+        "decode, context " + std::to_string(context) + ", " + std::to_string(sequences);
     report_({what, times.wall, "ms", floor_ms(plan)});
     report_({what + ", on the device", times.device, "ms", {}});
     report_({what + ", arrays made", times.prepare, "ms", {}});
@@ -184,12 +208,15 @@ class Measurement {
     report_({what + ", waited", times.wait, "ms", {}});
   }
 
-  void prefill(int tokens) {
-    if (tokens > shape_.max_context) return;
-    Batch all = batch(1, tokens);
-    const engine::StepPlan& plan = all.step(0, false);
+  void prefill(int tokens, int prior) {
+    if (!fits(prior) || prior + tokens > shape_.max_context) return;
+    Batch all = batch(1, prior + tokens);
+    const engine::StepPlan& plan = all.step(prior, false);
     const StepTimes times = time_steps(plan, std::max(3, bench_.repeats / 4));
-    report_({"prefill, one chunk of " + std::to_string(tokens), times.wall, "ms", floor_ms(plan)});
+    const std::string what = "prefill, one chunk of " + std::to_string(tokens) +
+                             (prior > 0 ? " after " + std::to_string(prior) : "");
+    report_({what, times.wall, "ms", floor_ms(plan)});
+    if (prior > 0) report_({what + ", on the device", times.device, "ms", {}});
   }
 
   /// Copies of blocks that are not adjacent on either side.
