@@ -1,6 +1,7 @@
 # Everything kvsweep builds on, as imported targets:
 #   Threads::Threads  MPI::MPI_C  hdf5::hdf5  Boost::program_options  tomlplusplus::tomlplusplus
 #   nlohmann_json::nlohmann_json  PkgConfig::PCRE2  PkgConfig::OPENBLAS  LibLZMA::LibLZMA  Catch2::Catch2 (with KVSWEEP_TESTS)
+#   those of kvsweep_deflate and kvsweep_inflate, each isal, libdeflate or zlib: ${kvsweep_zlib_target} ...
 #   and, when KVSWEEP_HAVE_CUDA, CUDA::cudart ...; when KVSWEEP_HAVE_NCCL, NCCL::NCCL.
 # Whatever is missing is collected and reported once, with the command that installs it.
 include(FetchContent)
@@ -62,6 +63,29 @@ if(HDF5_FOUND)
   if(HDF5_IS_PARALLEL AND MPI_C_FOUND)
     target_link_libraries(hdf5::hdf5 INTERFACE MPI::MPI_C)
   endif()
+endif()
+
+# What packs and unpacks the chunks of archives: ISA-L and libdeflate, or zlib, which HDF5 has in any case.
+option(KVSWEEP_FAST_DEFLATE "Pack archives with ISA-L and libdeflate, those that are installed" ON)
+set(kvsweep_deflate zlib)
+set(kvsweep_inflate zlib)
+if(KVSWEEP_FAST_DEFLATE AND PKG_CONFIG_FOUND)
+  pkg_check_modules(ISAL QUIET IMPORTED_TARGET libisal)
+  pkg_check_modules(LIBDEFLATE QUIET IMPORTED_TARGET libdeflate)
+  if(LIBDEFLATE_FOUND)
+    set(kvsweep_deflate libdeflate)
+    set(kvsweep_inflate libdeflate)
+  endif()
+  if(ISAL_FOUND)
+    set(kvsweep_deflate isal)
+  endif()
+endif()
+set(kvsweep_isal_target PkgConfig::ISAL)
+set(kvsweep_libdeflate_target PkgConfig::LIBDEFLATE)
+set(kvsweep_zlib_target ZLIB::ZLIB)
+if(kvsweep_inflate STREQUAL "zlib")
+  find_package(ZLIB QUIET)
+  kvsweep_require(ZLIB_FOUND zlib1g-dev)
 endif()
 
 kvsweep_find_header_only(tomlplusplus tomlplusplus::tomlplusplus 3.3 libtomlplusplus-dev)

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <span>
 
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/tables.hpp"
+#include "sweeps/files/parallel.hpp"
 
 namespace sweep {
 
@@ -21,17 +23,40 @@ Column described(const Column& column) {
   return empty;
 }
 
-void append_values(ColumnData& to, const ColumnData& from, const std::string& name) {
+void append_values(ColumnData& to, const ColumnData& from, RowSlice rows, const std::string& name) {
   if (to.index() != from.index()) {
     throw H5Error("the column " + name + " holds " + std::string(type_name(to)) +
                   " in the archive and " + std::string(type_name(from)) + " in a new cell");
   }
   std::visit(
-      [&from](auto& values) {
+      [&](auto& values) {
         const auto& more = std::get<std::decay_t<decltype(values)>>(from);
-        values.insert(values.end(), more.begin(), more.end());
+        const auto slice = std::span(more).subspan(rows.first, rows.count);
+        values.insert(values.end(), slice.begin(), slice.end());
       },
       to);
+}
+
+void drop_values(ColumnData& data, std::size_t rows) {
+  std::visit(
+      [rows](auto& values) {
+        values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(rows));
+      },
+      data);
+}
+
+/// The first `rows` rows of a column, in chunks.
+std::vector<StoredChunk> packed_chunks(const Column& column, const ChunkShape& shape,
+                                       std::size_t rows) {
+  std::vector<StoredChunk> chunks;
+  std::vector<char> bytes;
+  for (std::size_t first = 0; first < rows; first += shape.rows) {
+    const RowSlice slice{first, std::min<std::size_t>(shape.rows, rows - first)};
+    bytes.resize(slice.count * shape.row_bytes);
+    put_values(column, slice, shape.row_bytes, bytes.data(), shape.row_bytes);
+    chunks.push_back(pack_chunk(shape, bytes));
+  }
+  return chunks;
 }
 
 void write_column_order(hid_t group, const std::vector<std::string>& names) {
@@ -66,8 +91,10 @@ void create_growing_table(hid_t file, const Table& schema) {
   group.close_checked("close the table " + schema.name);
 }
 
-TableAppender::TableAppender(hid_t file, const std::string& table)
-    : name_(table), group_(H5Gopen2(file, table.c_str(), H5P_DEFAULT), "open the table " + table) {
+TableAppender::TableAppender(hid_t file, const std::string& table, int threads)
+    : name_(table),
+      threads_(threads),
+      group_(H5Gopen2(file, table.c_str(), H5P_DEFAULT), "open the table " + table) {
   for (const std::string& name : read_texts_attribute(group_.get(), "columns")) open(name);
   if (columns_.empty()) throw H5Error("the table " + table + " has no columns");
   stored_rows_ = static_cast<std::int64_t>(rows_of(columns_.front().dataset.get()));
@@ -102,44 +129,49 @@ void TableAppender::add_column(const Column& column, const H5Type& type) {
 
 RowRange TableAppender::append(const Table& rows, std::int32_t cell) {
   const RowRange range{this->rows(), static_cast<std::int64_t>(rows.rows())};
+  for (const Column& column : rows.columns)
+    if (column.name != "cell") take_description(column);
+  for (std::int64_t first = 0; first < range.rows;) {
+    if (pending_rows_ == 0) take_last_chunk();
+    const std::int64_t count = std::min(range.rows - first, kFlushRows - pending_rows_);
+    append_slice(rows, {static_cast<std::size_t>(first), static_cast<std::size_t>(count)}, cell);
+    first += count;
+    if (pending_rows_ >= kFlushRows) flush(kFlushRows);
+  }
+  return range;
+}
+
+void TableAppender::take_description(const Column& column) {
+  Stored& to = find_or_add(column);
+  to.pending.enum_names = longer_of(to.pending.enum_names, column.enum_names, column.name);
+}
+
+void TableAppender::append_slice(const Table& rows, RowSlice slice, std::int32_t cell) {
   for (const Column& column : rows.columns) {
     if (column.name == "cell") continue;
-    Stored& to = find_or_add(column);
-    append_values(to.pending.data, column.data, name_ + "/" + column.name);
-    to.pending.enum_names = longer_of(to.pending.enum_names, column.enum_names, column.name);
+    append_values(find_or_add(column).pending.data, column.data, slice, name_ + "/" + column.name);
   }
-  pending_rows_ += range.rows;
+  pending_rows_ += static_cast<std::int64_t>(slice.count);
   auto& cells = std::get<std::vector<std::int32_t>>(columns_.front().pending.data);
   cells.resize(static_cast<std::size_t>(pending_rows_), cell);
   for (Stored& column : columns_) {
     fill_up(column.pending.data, static_cast<std::size_t>(pending_rows_));
   }
-  if (pending_rows_ >= kFlushRows) flush();
-  return range;
 }
 
-void TableAppender::flush() {
-  for (Stored& column : columns_) flush(column);
-  stored_rows_ += pending_rows_;
-  pending_rows_ = 0;
-  H5Dataset row(H5Dopen2(group_.get(), "row", H5P_DEFAULT), "open the rows of " + name_);
-  resize(row.get(), static_cast<hsize_t>(stored_rows_));
-  row.close_checked("close the rows of " + name_);
-}
-
-void TableAppender::finish() {
-  flush();
+/// A partly filled last chunk becomes pending, and is written again with the rows that follow it.
+void TableAppender::take_last_chunk() {
+  const std::int64_t rows = stored_rows_ % static_cast<std::int64_t>(kChunkRows);
+  if (rows == 0) return;
+  stored_rows_ -= rows;
+  pending_rows_ = rows;
   for (Stored& column : columns_) {
-    column.dataset.close_checked("write the column " + name_ + "/" + column.pending.name);
+    const std::vector<char> bytes =
+        read_stored(column, static_cast<hsize_t>(stored_rows_), static_cast<hsize_t>(rows));
+    column.pending.data =
+        take_values(column.type.get(), bytes.data(), static_cast<std::size_t>(rows),
+                    H5Tget_size(column.type.get()), column.pending.name);
   }
-  group_.close_checked("close the table " + name_);
-}
-
-/// HDF5 reads a partly filled chunk before it appends to it. If that read fails, the archive is
-/// damaged; it is not a failed write.
-void TableAppender::check_last_chunk(const Stored& column) const {
-  if (stored_rows_ % static_cast<std::int64_t>(kChunkRows) == 0) return;
-  read_stored(column, static_cast<hsize_t>(stored_rows_) - 1, 1);
 }
 
 std::vector<char> TableAppender::read_stored(const Stored& column, hsize_t first,
@@ -152,17 +184,46 @@ std::vector<char> TableAppender::read_stored(const Stored& column, hsize_t first
   }
 }
 
-void TableAppender::flush(Stored& column) {
-  make_room(column);
-  check_last_chunk(column);
-  const std::size_t size = H5Tget_size(column.type.get());
-  const auto rows = static_cast<hsize_t>(pending_rows_);
-  std::vector<char> bytes(rows * size);
-  put_values(column.pending, size, bytes.data(), size);
-  resize(column.dataset.get(), static_cast<hsize_t>(stored_rows_) + rows);
-  write_bytes(column.dataset.get(), column.type.get(), static_cast<hsize_t>(stored_rows_), rows,
-              bytes.data(), name_ + "/" + column.pending.name);
-  std::visit([](auto& values) { values.clear(); }, column.pending.data);
+void TableAppender::finish() {
+  flush(pending_rows_);
+  H5Dataset row(H5Dopen2(group_.get(), "row", H5P_DEFAULT), "open the rows of " + name_);
+  resize(row.get(), static_cast<hsize_t>(stored_rows_));
+  row.close_checked("close the rows of " + name_);
+  for (Stored& column : columns_) {
+    column.dataset.close_checked("write the column " + name_ + "/" + column.pending.name);
+  }
+  group_.close_checked("close the table " + name_);
+}
+
+/// Writes the first `rows` pending rows: whole chunks, or all that there are.
+void TableAppender::flush(std::int64_t rows) {
+  if (rows == 0) return;
+  const auto count = static_cast<std::size_t>(rows);
+  for (Stored& column : columns_) make_room(column);
+  std::vector<ChunkShape> shapes;
+  for (const Stored& column : columns_) shapes.push_back(shape_of(column));
+  std::vector<std::vector<StoredChunk>> packed(columns_.size());
+  in_parallel(columns_.size(), threads_, [&](std::size_t i) {
+    packed[i] = packed_chunks(columns_[i].pending, shapes[i], count);
+  });
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Stored& column = columns_[i];
+    resize(column.dataset.get(), static_cast<hsize_t>(stored_rows_ + rows));
+    for (std::size_t chunk = 0; chunk < packed[i].size(); ++chunk)
+      write_chunk(column.dataset.get(), static_cast<hsize_t>(stored_rows_) + chunk * kChunkRows,
+                  packed[i][chunk], name_ + "/" + column.pending.name);
+    drop_values(columns_[i].pending.data, count);
+  }
+  stored_rows_ += rows;
+  pending_rows_ -= rows;
+}
+
+ChunkShape TableAppender::shape_of(const Stored& column) const {
+  if (auto shape = chunk_shape(column.dataset.get(), column.type.get());
+      shape && shape->rows == kChunkRows)
+    return *shape;
+  throw ArchiveDamaged("the archive is damaged: the column " + name_ + "/" + column.pending.name +
+                       " is stored in an unknown way");
 }
 
 /// A stored text column is as wide as its longest text, and an enumeration has the names known when

@@ -69,12 +69,14 @@ class ColumnWriter {
         dataset_(create_and_open(group, column, type, rows)) {}
 
   std::vector<char>& pending() { return pending_; }
+  /// Writes the pending rows in multiples of `rows`.
   void flush_at(std::size_t rows) {
-    const std::size_t ready = pending_.size() / size_;
+    std::size_t ready = pending_.size() / size_;
     if (ready < rows || ready == 0) return;
+    ready -= ready % rows;
     write_bytes(dataset_.get(), type_->get(), written_, ready, pending_.data(), name_);
     written_ += ready;
-    pending_.clear();
+    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(ready * size_));
   }
   void finish() {
     flush_at(1);
@@ -230,10 +232,10 @@ ColumnData TableReader::values(Stored& column, hsize_t offset, hsize_t rows) {
                      name);
 }
 
-CellAppender::CellAppender(hid_t file) {
+CellAppender::CellAppender(hid_t file, int threads) {
   for (const std::string_view table : kCellTables) {
     if (too_old_for(file, table)) create_growing_table(file, described_table(table));
-    tables_.emplace_back(file, std::string(table));
+    tables_.emplace_back(file, std::string(table), threads);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "sweeps/archive/cells_table.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/hdf5/column.hpp"
+#include "sweeps/hdf5/direct_chunks.hpp"
 
 namespace sweep {
 
@@ -18,11 +19,11 @@ void create_growing_table(hid_t file, const Table& schema);
 /// is missing otherwise, or when its columns differ in length.
 std::int64_t stored_rows(hid_t file, const std::string& table);
 
-/// Appends rows to such a table. Rows are buffered in memory until they fill a chunk or finish() is
-/// called; until then the file lacks them.
+/// Appends rows to such a table. Rows are buffered in memory until they fill chunks or finish() is
+/// called; until then the file lacks them. Columns are packed on up to `threads` threads.
 class TableAppender {
  public:
-  TableAppender(hid_t file, const std::string& table);
+  TableAppender(hid_t file, const std::string& table, int threads);
   /// Returns where the rows will be. Adds columns that the table lacks; fills columns that `rows`
   /// lacks with NaN, 0 or empty texts. Throws H5Error when the types of a column differ, and
   /// ArchiveDamaged when stored rows cannot be read.
@@ -40,14 +41,17 @@ class TableAppender {
   void open(const std::string& name);
   Stored& find_or_add(const Column& column);
   void add_column(const Column& column, const H5Type& type);
-  void flush();
-  void flush(Stored& column);
+  void take_description(const Column& column);
+  void append_slice(const Table& rows, RowSlice slice, std::int32_t cell);
+  void take_last_chunk();
+  void flush(std::int64_t rows);
+  ChunkShape shape_of(const Stored& column) const;
   void make_room(Stored& column);
-  void check_last_chunk(const Stored& column) const;
   std::vector<char> read_stored(const Stored& column, hsize_t first, hsize_t rows) const;
   void replace(Stored& column, const Column& described, std::size_t width);
 
   std::string name_;
+  int threads_;
   H5Group group_;
   std::vector<Stored> columns_;
   std::int64_t stored_rows_ = 0, pending_rows_ = 0;
@@ -90,7 +94,7 @@ class TableReader {
 /// Adds whole cells to all tables of an archive file.
 class CellAppender {
  public:
-  explicit CellAppender(hid_t file);
+  explicit CellAppender(hid_t file, int threads = 1);
   /// Sets the cell's row ranges and histograms.
   void append(CellRecord& cell, const ShardContents& contents);
   /// Writes the buffered rows, closes all tables and returns the rows of each. Must be the last

@@ -1,36 +1,14 @@
-#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "sweeps/hdf5/bytes.hpp"
+#include "sweeps/hdf5/codec.hpp"
 #include "sweeps/hdf5/column.hpp"
 #include "sweeps/hdf5/digest.hpp"
 
 namespace sweep {
 
 namespace {
-
-/// Fletcher's checksum over big-endian 16-bit words, as HDF5's filter computes it (H5checksum.c).
-std::uint32_t fletcher32(const unsigned char* bytes, std::size_t size) {
-  constexpr std::size_t kMostWords = 360;  // the most words before a sum could exceed 32 bits
-  std::uint32_t sum1 = 0, sum2 = 0;
-  const auto fold = [](std::uint32_t sum) { return (sum & 0xffff) + (sum >> 16); };
-  for (std::size_t words = size / 2; words > 0;) {
-    const std::size_t block = std::min(words, kMostWords);
-    words -= block;
-    for (std::size_t i = 0; i < block; ++i, bytes += 2) {
-      sum1 += static_cast<std::uint32_t>(bytes[0] << 8 | bytes[1]);
-      sum2 += sum1;
-    }
-    sum1 = fold(sum1);
-    sum2 = fold(sum2);
-  }
-  if (size % 2 != 0) {
-    sum1 = fold(sum1 + static_cast<std::uint32_t>(bytes[0] << 8));
-    sum2 = fold(sum2 + sum1);
-  }
-  return fold(sum2) << 16 | fold(sum1);
-}
 
 bool has_checksum(hid_t layout) {
   const int filters = H5Pget_nfilters(layout);
@@ -96,7 +74,7 @@ bool repair_bit(std::vector<unsigned char>& chunk) {
   if (chunk.size() <= sizeof stored) return false;
   const std::size_t size = chunk.size() - sizeof stored;
   std::memcpy(&stored, chunk.data() + size, sizeof stored);
-  const std::uint32_t found = fletcher32(chunk.data(), size);
+  const std::uint32_t found = fletcher32({chunk.data(), size});
   if (std::popcount(stored ^ found) == 1) {
     std::memcpy(chunk.data() + size, &found, sizeof found);
     return true;
@@ -153,7 +131,7 @@ bool has_fletcher32(std::span<const unsigned char> chunk) {
   if (chunk.size() <= sizeof stored) return false;
   const std::size_t size = chunk.size() - sizeof stored;
   std::memcpy(&stored, chunk.data() + size, sizeof stored);
-  return stored != 0 && stored == fletcher32(chunk.data(), size);
+  return stored != 0 && stored == fletcher32({chunk.data(), size});
 }
 
 void check_chunks(hid_t file) {

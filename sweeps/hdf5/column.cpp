@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "sweeps/hdf5/direct_chunks.hpp"
+
 namespace sweep {
 
 namespace {
@@ -38,6 +40,10 @@ hid_t number_type(const ColumnData& data) {
 
 template <class T>
 void put(std::span<const T> values, std::size_t, char* out, std::size_t stride) {
+  if (stride == sizeof(T)) {
+    if (!values.empty()) std::memcpy(out, values.data(), values.size_bytes());
+    return;
+  }
   for (const T& value : values) {
     std::memcpy(out, &value, sizeof(T));
     out += stride;
@@ -56,6 +62,10 @@ void put(std::span<const std::string> values, std::size_t width, char* out, std:
 template <class T>
 ColumnData take(const char* bytes, std::size_t rows, std::size_t stride) {
   std::vector<T> values(rows);
+  if (stride == sizeof(T)) {
+    if (rows > 0) std::memcpy(values.data(), bytes, rows * sizeof(T));
+    return values;
+  }
   for (T& value : values) {
     std::memcpy(&value, bytes, sizeof(T));
     bytes += stride;
@@ -183,8 +193,10 @@ hsize_t rows_of(hid_t dataset) {
 
 std::vector<char> read_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows,
                              const std::string& name) {
+  if (rows == 0) return {};
+  if (const std::optional<ChunkShape> shape = chunk_shape(dataset, type))
+    if (auto read = read_rows(dataset, *shape, offset, rows)) return std::move(*read);
   std::vector<char> bytes(rows * H5Tget_size(type));
-  if (rows == 0) return bytes;
   const H5Space file = row_space(dataset, offset, rows);
   const H5Space memory(H5Screate_simple(1, &rows, nullptr), "make a space of rows");
   h5_check(H5Dread(dataset, type, memory.get(), file.get(), H5P_DEFAULT, bytes.data()),
@@ -195,6 +207,10 @@ std::vector<char> read_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t 
 void write_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows, const char* bytes,
                  const std::string& name) {
   if (rows == 0) return;
+  const std::optional<ChunkShape> shape = chunk_shape(dataset, type);
+  const bool whole = shape && offset % shape->rows == 0 &&
+                     ((offset + rows) % shape->rows == 0 || offset + rows == rows_of(dataset));
+  if (whole) return write_chunks(dataset, *shape, offset, {bytes, rows * shape->row_bytes}, name);
   const H5Space file = row_space(dataset, offset, rows);
   const H5Space memory(H5Screate_simple(1, &rows, nullptr), "make a space of rows");
   h5_check(H5Dwrite(dataset, type, memory.get(), file.get(), H5P_DEFAULT, bytes),

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <type_traits>
 
+#include "sweeps/hdf5/codec.hpp"
 #include "sweeps/hdf5/column.hpp"
+#include "sweeps/hdf5/direct_chunks.hpp"
 
 namespace sweep {
 
@@ -17,6 +20,9 @@ struct Slot {
 struct PackedLayout {
   std::vector<Slot> slots;
   std::size_t row_bytes = 0;
+  std::size_t bytes_of(std::size_t slot) const {
+    return (slot + 1 < slots.size() ? slots[slot + 1].offset : row_bytes) - slots[slot].offset;
+  }
 };
 
 PackedLayout layout_of(const Table& table) {
@@ -40,22 +46,26 @@ H5Type row_type(const Table& table, const PackedLayout& layout) {
   return row;
 }
 
-/// Most rows that are packed in memory at a time, a multiple of the rows of a chunk.
-constexpr std::size_t kSliceRows = std::size_t{1} << 16;
-
-template <class Do>
-void for_each_slice(std::size_t rows, Do do_slice) {
-  for (std::size_t first = 0; first < rows; first += kSliceRows)
-    do_slice(RowSlice{first, std::min(kSliceRows, rows - first)});
+/// Calls `use` with the rows of each chunk.
+template <class Use>
+void for_each_chunk(std::size_t rows, std::size_t chunk, Use use) {
+  for (std::size_t first = 0; first < rows; first += chunk)
+    use(RowSlice{first, std::min(chunk, rows - first)});
 }
 
-std::vector<char> packed_rows(const Table& table, const PackedLayout& layout, RowSlice rows) {
-  std::vector<char> bytes(rows.count * layout.row_bytes);
+/// The shuffled bytes of a chunk of packed rows: those of its columns, one after the other, as a
+/// packed row has its values one after the other. Rows after the last are zero.
+std::vector<char> shuffled_rows(const Table& table, const PackedLayout& layout, RowSlice rows,
+                                std::size_t chunk) {
+  std::vector<char> shuffled(chunk * layout.row_bytes), values;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    put_values(table.columns[i], rows, layout.slots[i].width, bytes.data() + layout.slots[i].offset,
-               layout.row_bytes);
+    const std::size_t width = layout.bytes_of(i);
+    values.resize(rows.count * width);
+    put_values(table.columns[i], rows, layout.slots[i].width, values.data(), width);
+    shuffle_bytes(values.data(), rows.count, width,
+                  shuffled.data() + layout.slots[i].offset * chunk, chunk);
   }
-  return bytes;
+  return shuffled;
 }
 
 /// One line per column: unit, meaning, and "volatile" or nothing, separated by tabs.
@@ -100,14 +110,36 @@ void append(ColumnData& data, ColumnData more) {
       data);
 }
 
-void append_rows(Table& table, hid_t row, const std::vector<char>& bytes, std::size_t count) {
+/// Appends rows whose bytes are packed, or shuffled with `plane` rows to a chunk.
+void append_rows(Table& table, hid_t row, const std::vector<char>& bytes, std::size_t count,
+                 std::optional<std::size_t> plane) {
   const std::size_t row_bytes = H5Tget_size(row);
+  std::vector<char> values;
   for (unsigned i = 0; i < table.columns.size(); ++i) {
     Column& column = table.columns[i];
     const H5Type type(H5Tget_member_type(row, i), "get the type of a column");
-    append(column.data, take_values(type.get(), bytes.data() + H5Tget_member_offset(row, i), count,
-                                    row_bytes, column.name));
+    const std::size_t offset = H5Tget_member_offset(row, i), width = H5Tget_size(type.get());
+    const char* at = bytes.data() + offset * plane.value_or(1);
+    if (plane) {
+      values.resize(count * width);
+      unshuffle_bytes(at, *plane, count, width, values.data());
+      at = values.data();
+    }
+    append(column.data, take_values(type.get(), at, count, plane ? width : row_bytes, column.name));
   }
+}
+
+void read_rows_of(Table& table, hid_t dataset, hid_t type, hsize_t rows) {
+  constexpr std::size_t kSliceRows = std::size_t{1} << 16;  // of what HDF5 reads
+  const std::optional<ChunkShape> shape = chunk_shape(dataset, type);
+  for_each_chunk(rows, shape ? shape->rows : kSliceRows, [&](RowSlice slice) {
+    if (shape) {
+      if (const auto shuffled = read_shuffled_chunk(dataset, *shape, slice.first))
+        return append_rows(table, type, *shuffled, slice.count, shape->rows);
+    }
+    append_rows(table, type, read_bytes(dataset, type, slice.first, slice.count, table.name),
+                slice.count, std::nullopt);
+  });
 }
 
 }  // namespace
@@ -117,15 +149,16 @@ void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows
   const H5Type type = row_type(table, layout);
   const hsize_t rows = table.rows();
   const H5Space space(H5Screate_simple(1, &rows, nullptr), "make a space of rows");
+  const std::size_t chunk = std::min<std::size_t>(rows, chunk_rows);
   const H5Properties properties =
-      rows > 0 ? chunked_layout(std::min<hsize_t>(rows, chunk_rows))
+      rows > 0 ? chunked_layout(chunk)
                : H5Properties(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
   H5Dataset dataset(H5Dcreate2(parent, table.name.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                properties.get(), H5P_DEFAULT),
                     "create the table " + table.name);
-  for_each_slice(rows, [&](RowSlice slice) {
-    const std::vector<char> bytes = packed_rows(table, layout, slice);
-    write_bytes(dataset.get(), type.get(), slice.first, slice.count, bytes.data(), table.name);
+  for_each_chunk(rows, chunk, [&](RowSlice slice) {
+    write_chunk(dataset.get(), slice.first,
+                pack_shuffled(shuffled_rows(table, layout, slice, chunk)), table.name);
   });
   write_fixed_attribute(dataset.get(), "meanings", meanings(table));
   dataset.close_checked("close the table " + table.name);
@@ -143,10 +176,7 @@ Table read_packed_table(hid_t parent, const std::string& name) {
     table.columns.push_back(
         column_at(type.get(), static_cast<unsigned>(i), take_until(lines, '\n')));
   }
-  for_each_slice(rows, [&](RowSlice slice) {
-    append_rows(table, type.get(),
-                read_bytes(dataset.get(), type.get(), slice.first, slice.count, name), slice.count);
-  });
+  read_rows_of(table, dataset.get(), type.get(), rows);
   return table;
 }
 

@@ -26,7 +26,7 @@ MAY_INCLUDE = {
     "sweeps/files": "posix",
     "sweeps/tables": "",
     "sweeps/spec": "sweeps/files sweeps/tables toml",
-    "sweeps/hdf5": "sweeps/files sweeps/tables hdf5 posix",
+    "sweeps/hdf5": "sweeps/files sweeps/tables hdf5 zlib isal libdeflate posix",
     "sweeps/archive": "sweeps/files sweeps/tables sweeps/spec sweeps/hdf5 posix",
     "sweeps/upkeep": "sweeps/files sweeps/hdf5 sweeps/archive posix",
     "workers/engine/base": "",
@@ -107,7 +107,7 @@ TRESPASS = '#include "driver/main.hpp"\n#include "kernels/device/wgmma.cuh"\n#in
 HEADERS = {
     "cuda": r"cu(da|blas|rand|b/)|nvml|nvtx|mma\.h|cooperative_groups", "nccl": r"nccl", "mpi": r"mpi\.h",
     "hdf5": r"hdf5|H5", "toml": r"toml\+\+/", "json": r"nlohmann/", "pcre2": r"pcre2", "lzma": r"lzma",
-    "boost": r"boost/", "zlib": r"zlib\.h", "version": r"driver/version\.hpp", "catch2": r"catch2/", "blas": r"cblas", "posix": r"[\w/-]+\.h$", "std": r"\w+$",
+    "boost": r"boost/", "zlib": r"zlib\.h", "isal": r"isa-l/", "libdeflate": r"libdeflate\.h", "version": r"driver/version\.hpp", "catch2": r"catch2/", "blas": r"cblas", "posix": r"[\w/-]+\.h$", "std": r"\w+$",
     "not_from_root": r".*",
 }
 # Rule, pattern, the files it is looked for in, the files where it belongs.

@@ -1,0 +1,106 @@
+#include "sweeps/hdf5/codec.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "sweeps/hdf5/bytes.hpp"
+#include "sweeps/hdf5/deflate.hpp"
+
+namespace sweep {
+
+namespace {
+
+/// Values whose bytes are moved at a time, so that both sides stay in the nearest cache.
+constexpr std::size_t kBlock = 1024;
+
+template <std::size_t width>
+void shuffle_fixed(const char* values, std::size_t count, char* out, std::size_t plane) {
+  for (std::size_t first = 0; first < count; first += kBlock) {
+    const std::size_t end = std::min(count, first + kBlock);
+    for (std::size_t byte = 0; byte < width; ++byte)
+      for (std::size_t i = first; i < end; ++i) out[byte * plane + i] = values[i * width + byte];
+  }
+}
+
+template <std::size_t width>
+void unshuffle_fixed(const char* shuffled, std::size_t plane, std::size_t count, char* values) {
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t byte = 0; byte < width; ++byte)
+      values[i * width + byte] = shuffled[byte * plane + i];
+}
+
+}  // namespace
+
+std::uint32_t fletcher32(std::span<const unsigned char> bytes) {
+  constexpr std::size_t kMostWords = 360;  // the most words before a sum could exceed 32 bits
+  std::uint32_t sum1 = 0, sum2 = 0;
+  const auto fold = [](std::uint32_t sum) { return (sum & 0xffff) + (sum >> 16); };
+  const unsigned char* at = bytes.data();
+  for (std::size_t words = bytes.size() / 2; words > 0;) {
+    const std::size_t block = std::min(words, kMostWords);
+    words -= block;
+    for (std::size_t i = 0; i < block; ++i, at += 2) {
+      sum1 += static_cast<std::uint32_t>(at[0] << 8 | at[1]);
+      sum2 += sum1;
+    }
+    sum1 = fold(sum1);
+    sum2 = fold(sum2);
+  }
+  if (bytes.size() % 2 != 0) {
+    sum1 = fold(sum1 + static_cast<std::uint32_t>(at[0] << 8));
+    sum2 = fold(sum2 + sum1);
+  }
+  return fold(sum2) << 16 | fold(sum1);
+}
+
+void shuffle_bytes(const char* values, std::size_t count, std::size_t width, char* out,
+                   std::size_t plane) {
+  if (width == 1) {
+    std::copy_n(values, count, out);
+  } else if (width == 4) {
+    shuffle_fixed<4>(values, count, out, plane);
+  } else if (width == 8) {
+    shuffle_fixed<8>(values, count, out, plane);
+  } else {
+    for (std::size_t byte = 0; byte < width; ++byte)
+      for (std::size_t i = 0; i < count; ++i) out[byte * plane + i] = values[i * width + byte];
+  }
+}
+
+void unshuffle_bytes(const char* shuffled, std::size_t plane, std::size_t count, std::size_t width,
+                     char* values) {
+  if (width == 1) {
+    std::copy_n(shuffled, count, values);
+  } else if (width == 4) {
+    unshuffle_fixed<4>(shuffled, plane, count, values);
+  } else if (width == 8) {
+    unshuffle_fixed<8>(shuffled, plane, count, values);
+  } else {
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t byte = 0; byte < width; ++byte)
+        values[i * width + byte] = shuffled[byte * plane + i];
+  }
+}
+
+std::vector<unsigned char> pack_shuffled(std::span<const char> shuffled) {
+  std::vector<unsigned char> stored(largest_deflated(shuffled.size()) + sizeof(std::uint32_t));
+  const std::size_t size =
+      deflate_to({stored.data(), stored.size() - sizeof(std::uint32_t)}, shuffled);
+  if (size == 0) throw H5Error("cannot compress a chunk");
+  const std::uint32_t sum = fletcher32({stored.data(), size});
+  std::memcpy(stored.data() + size, &sum, sizeof sum);
+  stored.resize(size + sizeof sum);
+  return stored;
+}
+
+std::optional<std::vector<char>> unpack_shuffled(std::span<const unsigned char> stored,
+                                                 std::size_t size) {
+  if (!has_fletcher32(stored)) return std::nullopt;
+  std::vector<char> shuffled(size);
+  if (!inflate_to(shuffled, stored.first(stored.size() - sizeof(std::uint32_t))))
+    return std::nullopt;
+  return shuffled;
+}
+
+}  // namespace sweep

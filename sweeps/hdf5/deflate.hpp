@@ -1,0 +1,20 @@
+#pragma once
+// Streams in zlib's format, at the lowest level of compression. ISA-L deflates, or libdeflate, or
+// zlib, and libdeflate inflates, or zlib, whichever of them is installed: deflate_*.cpp and
+// inflate_*.cpp. All of them read what any of them wrote.
+#include <cstddef>
+#include <span>
+
+namespace sweep {
+
+/// The most bytes that `size` bytes can take.
+std::size_t largest_deflated(std::size_t size);
+
+/// Returns the number of bytes written to `out`, 0 if they do not fit.
+std::size_t deflate_to(std::span<unsigned char> out, std::span<const char> bytes);
+
+/// False unless the bytes are a stream of exactly as many bytes as `out` has, with a correct
+/// checksum.
+bool inflate_to(std::span<char> out, std::span<const unsigned char> bytes);
+
+}  // namespace sweep

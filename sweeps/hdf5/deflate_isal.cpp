@@ -1,0 +1,33 @@
+#include <isa-l/igzip_lib.h>
+
+#include <array>
+#include <cstdint>
+
+#include "sweeps/hdf5/deflate.hpp"
+
+namespace sweep {
+
+std::size_t largest_deflated(std::size_t size) {
+  // ISA-L states no bound. It stores what does not shrink in blocks, with five bytes more for each.
+  constexpr std::size_t kLeastBlock = 32768, kMoreOfBlock = 5, kHeads = 512;
+  return size + kMoreOfBlock * (size / kLeastBlock + 2) + kHeads;
+}
+
+std::size_t deflate_to(std::span<unsigned char> out, std::span<const char> bytes) {
+  thread_local std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> working;
+  isal_zstream stream;
+  isal_deflate_stateless_init(&stream);
+  stream.level = 1;
+  stream.level_buf = working.data();
+  stream.level_buf_size = working.size();
+  stream.gzip_flag = IGZIP_ZLIB;
+  stream.end_of_stream = 1;
+  stream.flush = NO_FLUSH;
+  stream.next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<std::uint32_t>(bytes.size());
+  stream.next_out = out.data();
+  stream.avail_out = static_cast<std::uint32_t>(out.size());
+  return isal_deflate_stateless(&stream) == COMP_OK ? stream.total_out : 0;
+}
+
+}  // namespace sweep

@@ -1,0 +1,91 @@
+#include "sweeps/hdf5/direct_chunks.hpp"
+
+#include <algorithm>
+
+#include "sweeps/hdf5/codec.hpp"
+
+namespace sweep {
+
+namespace {
+
+/// Whether the chunks have exactly the filters that this program applies.
+bool has_known_filters(hid_t layout) {
+  constexpr H5Z_filter_t kKnown[] = {H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE, H5Z_FILTER_FLETCHER32};
+  if (H5Pget_nfilters(layout) != static_cast<int>(std::size(kKnown))) return false;
+  for (unsigned i = 0; i < std::size(kKnown); ++i) {
+    unsigned flags = 0;
+    std::size_t values = 0;
+    if (H5Pget_filter2(layout, i, &flags, &values, nullptr, 0, nullptr, nullptr) != kKnown[i])
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<ChunkShape> chunk_shape(hid_t dataset, hid_t type) {
+  const H5Properties layout(H5Dget_create_plist(dataset), "get the layout of a dataset");
+  hsize_t rows = 0;
+  if (H5Pget_layout(layout.get()) != H5D_CHUNKED || !has_known_filters(layout.get()) ||
+      H5Pget_chunk(layout.get(), 1, &rows) != 1)
+    return std::nullopt;
+  ChunkShape shape{rows, H5Tget_size(type), {}};
+  shape.fill.resize(shape.row_bytes);
+  h5_check(H5Pget_fill_value(layout.get(), type, shape.fill.data()), "get the fill value");
+  return shape;
+}
+
+StoredChunk pack_chunk(const ChunkShape& shape, std::span<const char> rows) {
+  const std::size_t count = rows.size() / shape.row_bytes;
+  std::vector<char> shuffled(shape.bytes());
+  shuffle_bytes(rows.data(), count, shape.row_bytes, shuffled.data(), shape.rows);
+  if (count < shape.rows)
+    for (std::size_t byte = 0; byte < shape.row_bytes; ++byte)
+      std::fill_n(shuffled.data() + byte * shape.rows + count, shape.rows - count,
+                  shape.fill[byte]);
+  return pack_shuffled(shuffled);
+}
+
+void write_chunk(hid_t dataset, hsize_t row, const StoredChunk& chunk, const std::string& name) {
+  h5_check(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, &row, chunk.size(), chunk.data()),
+           "write the column " + name);
+}
+
+void write_chunks(hid_t dataset, const ChunkShape& shape, hsize_t offset,
+                  std::span<const char> rows, const std::string& name) {
+  for (hsize_t row = offset; !rows.empty(); row += shape.rows) {
+    const std::span<const char> chunk = rows.first(std::min(rows.size(), shape.bytes()));
+    write_chunk(dataset, row, pack_chunk(shape, chunk), name);
+    rows = rows.subspan(chunk.size());
+  }
+}
+
+std::optional<std::vector<char>> read_shuffled_chunk(hid_t dataset, const ChunkShape& shape,
+                                                     hsize_t row) {
+  hsize_t size = 0;
+  if (H5Dget_chunk_storage_size(dataset, &row, &size) < 0 || size == 0) return std::nullopt;
+  StoredChunk chunk(size);
+  std::uint32_t skipped_filters = 0;
+  if (H5Dread_chunk(dataset, H5P_DEFAULT, &row, &skipped_filters, chunk.data()) < 0 ||
+      skipped_filters != 0)
+    return std::nullopt;
+  return unpack_shuffled(chunk, shape.bytes());
+}
+
+std::optional<std::vector<char>> read_rows(hid_t dataset, const ChunkShape& shape, hsize_t offset,
+                                           hsize_t rows) {
+  std::vector<char> read(rows * shape.row_bytes);
+  const hsize_t end = offset + rows;
+  for (hsize_t at = offset; at < end;) {
+    const hsize_t chunk = at / shape.rows * shape.rows;
+    const hsize_t count = std::min(end, chunk + shape.rows) - at;
+    const std::optional<std::vector<char>> shuffled = read_shuffled_chunk(dataset, shape, chunk);
+    if (!shuffled) return std::nullopt;
+    unshuffle_bytes(shuffled->data() + (at - chunk), shape.rows, count, shape.row_bytes,
+                    read.data() + (at - offset) * shape.row_bytes);
+    at += count;
+  }
+  return read;
+}
+
+}  // namespace sweep

@@ -1,0 +1,46 @@
+#pragma once
+// Whole chunks of datasets, packed by this program instead of HDF5's filters. Both write the same
+// format, and the library reads and writes whatever this cannot.
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sweeps/hdf5/h5.hpp"
+
+namespace sweep {
+
+/// What packing a chunk of a dataset takes.
+struct ChunkShape {
+  hsize_t rows;            // of a chunk
+  std::size_t row_bytes;   // of a value, or of a packed row
+  std::vector<char> fill;  // a row that was never written
+  std::size_t bytes() const { return rows * row_bytes; }
+};
+
+/// Empty unless the dataset has one dimension, and the filters shuffle, deflate and fletcher32
+/// alone, in this order.
+std::optional<ChunkShape> chunk_shape(hid_t dataset, hid_t type);
+
+/// A chunk as it is stored.
+using StoredChunk = std::vector<unsigned char>;
+
+/// Packs `rows.size() / row_bytes` rows; the chunk's others have the fill value. Calls nothing of
+/// HDF5, so several threads can pack.
+StoredChunk pack_chunk(const ChunkShape& shape, std::span<const char> rows);
+/// Stores the chunk that begins at a row, which the dataset must have. `name` is for messages.
+void write_chunk(hid_t dataset, hsize_t row, const StoredChunk& chunk, const std::string& name);
+
+/// Packs and stores rows from the start of a chunk on.
+void write_chunks(hid_t dataset, const ChunkShape& shape, hsize_t offset,
+                  std::span<const char> rows, const std::string& name);
+
+/// The shuffled bytes of the chunk that begins at a row. Empty if it was never written, skips a
+/// filter or is damaged: HDF5 then says what is the matter.
+std::optional<std::vector<char>> read_shuffled_chunk(hid_t dataset, const ChunkShape& shape,
+                                                     hsize_t row);
+
+/// Rows [offset, offset + rows). Empty if HDF5 has to read them.
+std::optional<std::vector<char>> read_rows(hid_t dataset, const ChunkShape& shape, hsize_t offset,
+                                           hsize_t rows);
+
+}  // namespace sweep
