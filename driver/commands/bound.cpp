@@ -83,7 +83,7 @@ std::vector<Seen> seen_of(const Place& place, Results& results, std::vector<Seen
       const std::string policy = settings(*planned, place.of_policies, true);
       auto seen = std::ranges::find(all, policy, &Seen::policy);
       if (seen == all.end()) seen = all.insert(all.end(), Seen{policy});
-      const worker::ExperimentConfig& config = planned->bound->config;
+      const worker::ExperimentConfig config = planned->config();
       if (!blocks) blocks.emplace(bounds::turn_blocks_of(config, results.workloads));
       add(*seen, mean_s, cache_use_of(results.archive, planned->key, config, *blocks));
     }

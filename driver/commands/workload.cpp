@@ -51,7 +51,7 @@ int convert(const Options& options) {
   write_output(options, [&](std::ostream& out) {
     if (!from.ends_with(".toml")) return worker::write_trace(from, *options.to, out);
     with_first_cell(options, [&](const PlannedCell& planned) {
-      worker::write_workload(planned.bound->config, *options.to, out);
+      worker::write_workload(planned.config(), *options.to, out);
     });
   });
   return kOk;
@@ -66,7 +66,7 @@ int describe_workload(const Options& options) {
     return kOk;
   }
   return with_first_cell(options, [&](const PlannedCell& planned) {
-    const worker::ExperimentConfig& config = planned.bound->config;
+    const worker::ExperimentConfig config = planned.config();
     if (options.job)
       return worker::describe_turn(config, *options.job, options.turn - 1, analysis::terminal_text,
                                    std::cout);

@@ -86,7 +86,7 @@ std::string PlanHistory::why_it_runs(const PlannedCell& planned) const {
   const auto like = by_label_.find(worker::label(planned.cell));
   if (like == by_label_.end()) return "not in the archive";
   if (was_kept_out(like->second->status)) return outcome(*like->second);
-  return changes(like->second->config_json, planned.config_json);
+  return changes(like->second->config_json, planned.config_json());
 }
 
 int PlanHistory::unplanned(const Plan& plan) const {

@@ -4,6 +4,9 @@
 #include <map>
 #include <ostream>
 #include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -35,45 +38,73 @@ std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
   throw sweep::SpecError(where + " must be one of sim, cpu, cuda, found \"" + backend + '"');
 }
 
-void bind_cell(PlannedCell& planned, const std::string& backend, worker::Profiles& profiles) {
+/// Binds a cell that is to run. What is wrong with an unselected one makes it infeasible, since it
+/// concerns only runs that select it.
+void bind_cell(BoundRepeats& repeats, const sweep::Cell& cell, bool selected,
+               const std::string& backend, worker::Profiles& profiles) {
+  const auto cannot_run = [&repeats](const std::exception& error) {
+    repeats.status = sweep::CellStatus::infeasible;
+    repeats.reason = error.what();
+  };
   try {
-    planned.bound = worker::bind(planned.cell.params, backend, planned.cell.seed, profiles);
-    for (auto& [axis, value] : planned.cell.axes)
-      if (axis == "policy") value = planned.bound->policy_label(planned.cell.axes);
+    repeats.bound = worker::bind(cell.params, backend, cell.seed, profiles);
   } catch (const worker::Infeasible& reason) {
-    planned.cell.status = sweep::CellStatus::infeasible;
-    planned.cell.reason = reason.what();
+    cannot_run(reason);
+  } catch (const sweep::SpecError& error) {
+    if (selected) throw;
+    cannot_run(error);
   }
 }
+
+constexpr std::string_view kSeed = "repeat.seed";
 
 /// The identity of a cell that does not run: its parameters as written.
 std::string bare_config(const sweep::Cell& cell, const std::string& backend) {
   sweep::ParamMap params = cell.params;
   params["backend"].value = backend;
-  params["repeat.seed"].value = cell.seed;
+  params[std::string(kSeed)].value = cell.seed;
   return sweep::canonical_json(params);
 }
 
-/// Like bind_cell(), but an error makes the cell infeasible: it concerns only runs that select it.
-void bind_unselected(PlannedCell& planned, const std::string& backend, worker::Profiles& profiles) {
-  try {
-    bind_cell(planned, backend, profiles);
-  } catch (const sweep::SpecError& error) {
-    planned.cell.status = sweep::CellStatus::infeasible;
-    planned.cell.reason = error.what();
-  }
+/// Everything that a cell shares with its other repeats.
+std::shared_ptr<const BoundRepeats> bind_repeats(const sweep::Cell& cell, bool selected,
+                                                 const std::string& backend,
+                                                 worker::Profiles& profiles) {
+  auto repeats = std::make_shared<BoundRepeats>();
+  repeats->status = cell.status;
+  repeats->reason = cell.reason;
+  if (cell.status == sweep::CellStatus::planned)
+    bind_cell(*repeats, cell, selected, backend, profiles);
+  const std::string config =
+      repeats->bound ? sweep::canonical_json(repeats->bound->identity) : bare_config(cell, backend);
+  // A text in it has no quote without a backslash, so this can only be the member.
+  const std::string member = '"' + std::string(kSeed) + "\":";
+  const std::size_t seed = config.find(member) + member.size();
+  if (repeats->bound) repeats->bound->identity.clear();  // as large as all else, and in the text
+  repeats->before_seed = config.substr(0, seed);
+  repeats->behind = config.substr(seed + std::to_string(cell.seed).size());
+  return repeats;
 }
 
-PlannedCell plan_cell(const sweep::Cell& cell, bool selected, const std::string& backend,
-                      worker::Profiles& profiles) {
-  PlannedCell planned;
-  planned.cell = cell;
-  planned.selected = selected;
-  if (cell.status == sweep::CellStatus::planned)
-    (selected ? bind_cell : bind_unselected)(planned, backend, profiles);
-  planned.config_json =
-      planned.bound ? sweep::canonical_json(planned.bound->identity) : bare_config(cell, backend);
-  planned.key = sweep::sha256_of(planned.config_json);
+/// Whether the two are repeats of one cell that the plan treats alike.
+bool are_repeats(const PlannedCell& one, const sweep::Cell& other, bool selected) {
+  return one.selected == selected && one.cell.params.shares_with(other.params) &&
+         (one.cell.status == sweep::CellStatus::excluded) ==
+             (other.status == sweep::CellStatus::excluded);
+}
+
+PlannedCell plan_cell(sweep::Cell cell, bool selected,
+                      std::shared_ptr<const BoundRepeats> repeats) {
+  PlannedCell planned{.cell = std::move(cell), .selected = selected, .key = {}};
+  planned.repeats = std::move(repeats);
+  if (planned.repeats->bound) planned.bound = &*planned.repeats->bound;
+  planned.cell.status = planned.repeats->status;
+  planned.cell.reason = planned.repeats->reason;
+  if (planned.bound != nullptr) {
+    for (auto& [axis, value] : planned.cell.axes)
+      if (axis == "policy") value = planned.bound->policy_label(planned.cell.axes);
+  }
+  planned.key = sweep::sha256_of(planned.config_json());
   return planned;
 }
 
@@ -96,7 +127,7 @@ std::string differing_axis(const sweep::Cell& one, const sweep::Cell& other) {
 /// Throws SpecError when two cells are the same experiment, because the keys in which they differ
 /// have no effect on this backend. An archive has only one row per experiment.
 void require_distinct(const Plan& plan) {
-  std::map<std::string, const sweep::Cell*> cells;
+  std::unordered_map<std::string_view, const sweep::Cell*> cells;
   for (const PlannedCell& planned : plan.cells) {
     const auto [first, is_new] = cells.emplace(planned.key, &planned.cell);
     if (is_new) continue;
@@ -113,6 +144,16 @@ void require_distinct(const Plan& plan) {
 
 }  // namespace
 
+worker::ExperimentConfig PlannedCell::config() const {
+  worker::ExperimentConfig config = bound->config;
+  worker::set_arrival_seed(config, cell.seed);
+  return config;
+}
+
+std::string PlannedCell::config_json() const {
+  return repeats->before_seed + std::to_string(cell.seed) + repeats->behind;
+}
+
 Plan make_plan(const std::string& path, const Options& options) {
   Plan plan;
   plan.spec = sweep::load_spec(path);
@@ -126,11 +167,17 @@ Plan make_plan(const std::string& path, const Options& options) {
   const sweep::KeyRules rules = worker::key_rules(profiles);
   const bool all = options.only.empty() && options.skip.empty();
   if (const auto first = sweep::first_planned(plan.spec, rules); first && all)
-    plan_cell(*first, all, plan.backend, profiles);
-  const std::vector<sweep::Cell> cells = sweep::expand(plan.spec, rules);
+    bind_repeats(*first, all, plan.backend, profiles);
+  std::vector<sweep::Cell> cells = sweep::expand(plan.spec, rules);
   const sweep::Selection selection(cells, options.only, options.skip);
-  for (const sweep::Cell& cell : cells)
-    plan.cells.push_back(plan_cell(cell, selection.contains(cell), plan.backend, profiles));
+  plan.cells.reserve(cells.size());
+  for (sweep::Cell& cell : cells) {
+    const bool selected = selection.contains(cell);
+    const bool repeated = !plan.cells.empty() && are_repeats(plan.cells.back(), cell, selected);
+    auto repeats =
+        repeated ? plan.cells.back().repeats : bind_repeats(cell, selected, plan.backend, profiles);
+    plan.cells.push_back(plan_cell(std::move(cell), selected, std::move(repeats)));
+  }
   require_distinct(plan);
   check_contrasts(plan);
   if (options.cell) select_cell(plan, *options.cell);
@@ -183,7 +230,7 @@ std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
     record.index = planned.cell.index;
     record.label = worker::label(planned.cell);
     record.axes = planned.cell.axes;
-    record.config_json = planned.config_json;
+    record.config_json = planned.config_json();
     record.backend = plan.backend;
     record.repeat = planned.cell.repeat;
     record.seed = planned.cell.seed;

@@ -1,5 +1,6 @@
 #pragma once
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,14 +12,29 @@
 
 namespace driver {
 
-/// A cell together with what it runs as; `bound` is empty for cells that do not run.
+/// What the repeats of a cell share: everything but the seed of their arrivals.
+struct BoundRepeats {
+  // With the seed of one of them and without the identity, which the texts below have; empty: they
+  // do not run.
+  std::optional<worker::BoundCell> bound;
+  sweep::CellStatus status = sweep::CellStatus::planned;
+  std::string reason;               // why they do not run
+  std::string before_seed, behind;  // the parts of their canonical configuration around the seed
+};
+
+/// A cell together with what it runs as.
 struct PlannedCell {
   sweep::Cell cell;
-  bool selected = true;     // by --only and --skip; the others stay as they are
-  std::string config_json;  // canonical: everything that the result depends on, or the bare
-                            // parameters of a cell that does not run
-  std::string key;          // its SHA-256
-  std::optional<worker::BoundCell> bound;
+  bool selected = true;  // by --only and --skip; the others stay as they are
+  std::string key;       // SHA-256 of config_json()
+  std::shared_ptr<const BoundRepeats> repeats = {};  // never null in a plan
+  const worker::BoundCell* bound = nullptr;  // of `repeats`; null for a cell that does not run
+
+  /// What the cell runs, if `bound` is not null.
+  worker::ExperimentConfig config() const;
+  /// Canonical: everything that the result depends on, or the bare parameters of a cell that does
+  /// not run.
+  std::string config_json() const;
 };
 
 /// A sweep ready to run: every cell bound and checked, in plan order, selected or not.

@@ -46,7 +46,7 @@ double figure(const sweep::CellRecord& record, std::string_view name) {
 }
 
 void estimate(PlanLine& line, worker::WorkloadCache& workloads) {
-  const worker::ExperimentConfig& config = line.cell->bound->config;
+  const worker::ExperimentConfig config = line.cell->config();
   const worker::CellEstimate expected = worker::estimate_cell(config, workloads);
   line.served_s = expected.served_s;
   line.busy_s = worker::busy_seconds(config, expected);
@@ -66,8 +66,8 @@ std::string obstacle(const PlanLine& line, const PlanHistory* history, const Pla
 
 PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const PlanRules& rules,
                  worker::WorkloadCache& workloads) {
-  PlanLine line{.cell = &planned, .runs = planned.bound.has_value(), .why = "new"};
-  if (!planned.bound) {
+  PlanLine line{.cell = &planned, .runs = planned.bound != nullptr, .why = "new"};
+  if (planned.bound == nullptr) {
     line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
     return line;
   }
@@ -109,7 +109,7 @@ void print_cells(const PlanReport& report, std::ostream& out) {
   table.add_column("worker", "s", Align::right);
   table.add_column("what", "", Align::left);
   for (const PlanLine& line : report.lines) {
-    const bool timed = line.cell->bound.has_value();
+    const bool timed = line.cell->bound != nullptr;
     table.add_row({std::to_string(line.cell->cell.index), line.cell->key.substr(0, 8),
                    line.runs ? "yes" : "no", timed ? analysis::four_digits(line.served_s) : "-",
                    timed ? analysis::four_digits(line.busy_s) : "-",

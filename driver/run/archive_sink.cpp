@@ -37,7 +37,7 @@ std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::str
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
     if (!planned.selected || !planned.bound || done.contains(planned.key)) continue;
-    const worker::ExperimentConfig& config = planned.bound->config;
+    const worker::ExperimentConfig config = planned.config();
     expected[planned.cell.index] =
         worker::busy_seconds(config, worker::estimate_cell(config, workloads));
   }

@@ -1,7 +1,9 @@
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sweeps/spec/spec.hpp"
@@ -11,11 +13,35 @@ namespace sweep {
 
 inline constexpr std::size_t kMostCells = 1'000'000;
 
+/// The parameters of a cell. Copies share them until one is changed, as the repeats of a cell do.
+class CellParams {
+ public:
+  CellParams() : shared_(std::make_shared<ParamMap>()) {}
+  CellParams(ParamMap params) : shared_(std::make_shared<ParamMap>(std::move(params))) {}
+  operator const ParamMap&() const { return *shared_; }
+
+  auto begin() const { return shared_->begin(); }
+  auto end() const { return shared_->end(); }
+  auto find(const std::string& key) const { return shared_->find(key); }
+  const Param& at(const std::string& key) const { return shared_->at(key); }
+  bool contains(const std::string& key) const { return shared_->contains(key); }
+  std::size_t size() const { return shared_->size(); }
+  Param& operator[](const std::string& key) {
+    if (shared_.use_count() > 1) shared_ = std::make_shared<ParamMap>(*shared_);
+    return (*shared_)[key];
+  }
+  /// Whether the two are copies of which neither was changed.
+  bool shares_with(const CellParams& other) const { return shared_ == other.shared_; }
+
+ private:
+  std::shared_ptr<ParamMap> shared_;
+};
+
 /// One experiment of a sweep.
 struct Cell {
-  int index = 0;    // position in the plan
-  ParamMap params;  // base, axes and overrides merged, dotted keys
-  AxisValues axes;  // in the order of the file; without those that do not count
+  int index = 0;      // position in the plan
+  CellParams params;  // base, axes and overrides merged, dotted keys
+  AxisValues axes;    // in the order of the file; without those that do not count
   int repeat = 0;
   std::int64_t seed = 0;  // repeat.seed + repeat
   CellStatus status = CellStatus::planned;

@@ -122,8 +122,7 @@ backends::CostScale bind_scale(ParamBinder& in, const std::string& backend) {
   return backend == "sim" ? scale : backends::CostScale();
 }
 
-ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
-                                 std::int64_t arrival_seed, Profiles& profiles) {
+ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Profiles& profiles) {
   ExperimentConfig config;
   config.backend = backend;
   config.gpu = in.profile("gpu", [&](const std::string& name) { return profiles.gpu(name); });
@@ -136,7 +135,7 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend,
   config.transformer = bind_transformer(in, backend, model, profiles);
   config.engine = bind_engine(in, config, profiles);
   const int vocabulary = config.transformer ? model.shape.vocab : 0;
-  config.workload = bind_workload(in, config, arrival_seed, vocabulary);
+  config.workload = bind_workload(in, config, vocabulary);
   config.policy_name = in.text("policy");
   config.policy = bind_policy(in, config.engine);
   config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first";
@@ -217,7 +216,8 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   in.record("schema", sweep::kSchema);
   in.record("repeat.seed", arrival_seed);
   BoundCell bound;
-  bound.config = bind_experiment(in, backend, arrival_seed, profiles);
+  bound.config = bind_experiment(in, backend, profiles);
+  set_arrival_seed(bound.config, arrival_seed);
   in.record("engine_abi", engine_abi(bound.config));
   const std::optional<Infeasible> problem = infeasible(bound.config);
   check_order(in, bound.config);
@@ -231,6 +231,11 @@ BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int
   bound.policy_changes = policy_changes(cell, bound, profiles);
   bound.config.workload.content_key = content_key(bound.identity);
   return bound;
+}
+
+void set_arrival_seed(ExperimentConfig& config, std::int64_t seed) {
+  ArrivalConfig& arrivals = config.workload.arrivals;
+  if (arrivals.kind == ArrivalConfig::Kind::poisson) arrivals.seed = seed;
 }
 
 std::string BoundCell::policy_label(const sweep::AxisValues& axes) const {

@@ -37,6 +37,9 @@ struct BoundCell {
 BoundCell bind(const sweep::ParamMap& params, const std::string& backend, std::int64_t arrival_seed,
                Profiles& profiles);
 
+/// Gives an experiment the arrivals of another repeat: what bind() binds with that seed.
+void set_arrival_seed(ExperimentConfig& config, std::int64_t seed);
+
 /// A policy's parameters and dram_gib count where the policy uses them, all other keys everywhere.
 /// Keeps a reference to `profiles`.
 sweep::KeyRules key_rules(Profiles& profiles);

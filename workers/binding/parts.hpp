@@ -21,8 +21,7 @@ policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& 
 HostLink bind_tier(ParamBinder& in, ExperimentConfig& config);
 
 /// The keys workload.* and jps. Tokens lie in the model's vocabulary where `vocabulary` > 0.
-WorkloadConfig bind_workload(ParamBinder& in, const ExperimentConfig& config,
-                             std::int64_t arrival_seed, int vocabulary);
+WorkloadConfig bind_workload(ParamBinder& in, const ExperimentConfig& config, int vocabulary);
 
 /// The keys weights.* and those of engine.* that only a backend with a real model uses; empty
 /// for sim, where they make no difference.

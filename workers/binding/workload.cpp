@@ -165,7 +165,7 @@ void bind_rate(ParamBinder& in, ArrivalConfig& arrivals, const std::string& kind
     in.fail("workload.window_s", "decides the number of jobs, so workload.jobs must not be given");
 }
 
-ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::string& kind) {
+ArrivalConfig bind_arrivals(ParamBinder& in, const std::string& kind) {
   ArrivalConfig arrivals;
   const bool agentx = kind == "trace" && plays_agentx(in);
   const std::string process = in.text("workload.arrivals", lists_requests(kind) ? "closed"
@@ -183,7 +183,6 @@ ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::strin
     arrivals.kind = ArrivalConfig::Kind::trace;
     arrivals.trace_path = in.file("workload.arrival_trace");
   } else {
-    arrivals.seed = seed;
     bind_rate(in, arrivals, kind);
   }
   return arrivals;
@@ -191,11 +190,10 @@ ArrivalConfig bind_arrivals(ParamBinder& in, std::int64_t seed, const std::strin
 
 }  // namespace
 
-WorkloadConfig bind_workload(ParamBinder& in, const ExperimentConfig& cell,
-                             std::int64_t arrival_seed, int vocabulary) {
+WorkloadConfig bind_workload(ParamBinder& in, const ExperimentConfig& cell, int vocabulary) {
   const std::string kind = in.text("workload.kind");
   WorkloadConfig config;
-  config.arrivals = bind_arrivals(in, arrival_seed, kind);
+  config.arrivals = bind_arrivals(in, kind);
   if (kind == "swe_smith_like") {
     config.content = bind_swe_smith_like(in, cell);
   } else if (kind == "agent8") {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "driver/plan/report.hpp"
+#include "sweeps/spec/canonical_json.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/messages.hpp"
@@ -163,4 +164,30 @@ TEST_CASE("declared contrasts are no part of what a cell is") {
 repeat.n = 1)");
   REQUIRE(with.spec.contrasts.size() == 1);
   for (std::size_t i = 0; i < 3; ++i) CHECK(with.cells.at(i).key == without.cells.at(i).key);
+}
+
+TEST_CASE("the repeats of a cell are bound once, and each is what it would be alone") {
+  const driver::Plan plan = plan_of(R"(schema = 1
+[sweep]
+name = "a"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["fcfs", "continuum"]
+jps = [1]
+[repeat]
+n = 3
+[workload]
+kind = "swe_smith_like"
+)");
+  REQUIRE(plan.cells.size() == 6);
+  worker::Profiles profiles(std::filesystem::path(KVSWEEP_SOURCE_DIR) / "sweeps");
+  for (const driver::PlannedCell& planned : plan.cells) {
+    const worker::BoundCell alone =
+        worker::bind(planned.cell.params, "sim", planned.cell.seed, profiles);
+    CHECK(planned.config_json() == sweep::canonical_json(alone.identity));
+    CHECK(planned.config().workload.arrivals.seed == planned.cell.seed);
+  }
+  CHECK(plan.cells[0].bound == plan.cells[2].bound);
+  CHECK(plan.cells[2].bound != plan.cells[3].bound);
 }
