@@ -60,10 +60,11 @@ constexpr Command kCommands[] = {
     {"new", "new policy NAME",
      "writes a folder NAME with a policy as a shared object: its source, its test, and a sweep of "
      "it",
-     2, 2, ""},
+     2, 2, "language"},
     {"plan", "plan SWEEP.toml",
      "prints the cells of a sweep, their expected times, and which would run", 1, 1,
-     "backend archive retry-quarantined set only skip cell node-memory-gib power sensitivity json "
+     "backend archive retry-quarantined set policy-plugin only skip cell node-memory-gib power "
+     "sensitivity json "
      "profiles",
      true},
     {"policies", "policies [NAME]",
@@ -73,7 +74,8 @@ constexpr Command kCommands[] = {
      "writes a page, DIR/index.html: tables, figures, claims and missing cells", 1, kManyArchives,
      "slo bound set output,o profiles", true},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
-     "backend quick archive resume fresh no-prev retry-quarantined wait wait-space set only skip "
+     "backend quick archive resume fresh no-prev retry-quarantined wait wait-space set "
+     "policy-plugin only skip "
      "cell workers "
      "cell-timeout time-limit node-memory-gib as-sku fake-device jsonl profiles"},
     {"salvage", "salvage A.h5 -o B.h5",
@@ -96,7 +98,7 @@ constexpr Command kCommands[] = {
     {"tune", "tune SWEEP.toml -o DIR",
      "searches the parameters of a policy that the sweep's [tune] names, and writes the best as a "
      "policy, with what it gains on seeds that had no part in the search",
-     1, 1, "backend set launch output,o profiles"},
+     1, 1, "backend set policy-plugin launch output,o profiles"},
     {"workload", "workload SWEEP.toml | --check TRACE | --to FORMAT SWEEP.toml|TRACE",
      "describes the jobs that a sweep replays, the tokens of one turn, or a trace; writes them as "
      "a trace",
@@ -119,6 +121,11 @@ constexpr Option kOptions[] = {
      "seconds to wait (3600) for space while the archive's disk is full"},
     {"set", Kind::list, "KEY=VALUE",
      "overrides a parameter of the sweep file; for claims: the set to judge; may be repeated"},
+    {"policy-plugin", Kind::text, "FILE",
+     "a policy as a shared object or Python file: decides about the queue, admission, retention "
+     "and eviction as far as it offers that, or where the sweep or the policy that is tuned says "
+     "\"plugin\""},
+    {"language", Kind::text, "c++|c|python", "of a new policy"},
     {"only", Kind::list, "KEY=V[,V]",
      "only the cells that match KEY=V[,V][,KEY=V...]; of several --only one must match"},
     {"skip", Kind::list, "KEY=V[,V]",

@@ -195,6 +195,8 @@ void read_values(Options& options, const po::variables_map& given) {
   options.profiles = optional<fs::path, std::string>(given, "profiles").value_or(fs::path());
   options.backend = optional<std::string>(given, "backend");
   options.set = list(given, "set");
+  options.policy_plugin = optional<fs::path, std::string>(given, "policy-plugin");
+  options.language = optional<std::string>(given, "language").value_or("c++");
   options.launch = optional<std::string>(given, "launch");
   options.program = this_program().string();
   options.only = list(given, "only");

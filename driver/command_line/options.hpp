@@ -24,6 +24,8 @@ struct Options {
   std::filesystem::path profiles;      // folder with gpus/, models/, policies/ and experiments/
   std::optional<std::string> backend;
   std::vector<std::string> set, only, skip;
+  std::optional<std::filesystem::path> policy_plugin;
+  std::string language = "c++";     // of a new policy
   std::optional<std::string> cell;  // the only one to run: an index or the start of a key
   std::optional<std::filesystem::path> jsonl;
   std::optional<std::string> job;

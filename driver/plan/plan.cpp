@@ -142,6 +142,48 @@ void require_distinct(const Plan& plan) {
   }
 }
 
+bool decides_by_plugin(const sweep::SweepSpec& spec) {
+  const auto says_so = [](const sweep::Param& each) {
+    return sweep::same_value(each.value, std::string("plugin"));
+  };
+  const auto in = [&](const sweep::ParamMap& set) {
+    return std::ranges::any_of(set, [&](const auto& each) {
+      return each.first.starts_with("policy.") && says_so(each.second);
+    });
+  };
+  return in(spec.base) ||
+         std::ranges::any_of(spec.axes,
+                             [&](const auto& axis) {
+                               return axis.name.starts_with("policy.") &&
+                                      std::ranges::any_of(axis.values, says_so);
+                             }) ||
+         std::ranges::any_of(spec.overrides, [&](const auto& each) { return in(each.set); }) ||
+         std::ranges::any_of(spec.includes, [&](const auto& each) { return in(each.set); });
+}
+
+/// Lets the plugin decide, where the sweep says so, or else as far as it offers to.
+/// Lets the plugin decide: where the sweep says so, or else as far as it offers to.
+void assign_plugin(sweep::SweepSpec& spec, const std::filesystem::path& file) {
+  const sweep::Location where{"--policy-plugin", 0, 0};
+  if (!std::filesystem::is_regular_file(file))
+    throw sweep::SpecError(where.file + ": names no file (" + file.string() + ')');
+  const std::string key = "policy.plugin";
+  const sweep::Param path{std::filesystem::absolute(file).string(), where};
+  if (decides_by_plugin(spec) && spec.find_axis(key) == nullptr && !spec.base.contains(key)) {
+    spec.axes.push_back({key, {path}, where});  // it counts for some of the cells
+    return;
+  }
+  if (!decides_by_plugin(spec)) {
+    try {
+      for (const std::string& each : worker::choices_of_plugin(file.string()))
+        sweep::assign(spec, {each, {std::string("plugin"), where}});
+    } catch (const worker::InputError& error) {
+      throw sweep::SpecError(where.file + ": " + error.what());
+    }
+  }
+  sweep::assign(spec, {key, path});
+}
+
 }  // namespace
 
 worker::ExperimentConfig PlannedCell::config() const {
@@ -159,6 +201,7 @@ Plan make_plan(const std::string& path, const Options& options) {
   plan.spec = sweep::load_spec(path);
   for (const std::string& text : options.set)
     sweep::assign(plan.spec, sweep::parse_assignment(text));
+  if (options.policy_plugin) assign_plugin(plan.spec, *options.policy_plugin);
   plan.backend = backend_of(plan.spec, options);
   const bool is_modelled = plan.backend == "sim";
   if (is_modelled && !plan.spec.repeat.is_given && !plan.spec.contrasts.empty())

@@ -63,6 +63,8 @@ std::vector<std::string> TuneRuns::words(const char* archive, const TuneCells& c
     if (const sweep::Value file = absolute(param.value, spec_); file != param.value)
       assign(key, file);
   for (const std::string& each : options_.set) words.insert(words.end(), {"--set", each});
+  if (options_.policy_plugin)
+    assign("policy.plugin", std::filesystem::absolute(*options_.policy_plugin).string());
   for (const auto& [key, param] : set) assign(key, absolute(param.value, spec_));
   return words;
 }

@@ -1,5 +1,8 @@
 // Policies of shared objects, those of tests/plugins.
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iostream>
 
 #include "tests/cell/cell.hpp"
 #include "tests/cell/tables.hpp"
@@ -13,10 +16,23 @@ using support::figure;
 
 namespace {
 
-std::string plugin(const std::string& name) { return KVSWEEP_TEST_PLUGINS "/" + name + ".so"; }
+/// A shared object, or a Python file, as its ending says.
+std::string plugin(const std::string& name) {
+  return name.ends_with(".py") ? "tests/plugins/" + name : KVSWEEP_TEST_PLUGINS "/" + name + ".so";
+}
 
 Cell decided_by(const std::string& name, const std::string& axis) {
   return crowded("fcfs").set(axis, "plugin").set("policy.plugin", plugin(name));
+}
+
+/// 16 agents whose KV goes to a host tier that holds part of it.
+Cell with_tier(const char* policy = "cpu_offload") {
+  return crowded(policy).set("engine.host_kv_tokens", 60'000);
+}
+
+/// The cell with the plugin deciding on this axis.
+Cell given(Cell cell, const std::string& name, const std::string& axis) {
+  return cell.set(axis, "plugin").set("policy.plugin", plugin(name));
 }
 
 bool same_tables(const sweep::CellResult& a, const sweep::CellResult& b) {
@@ -25,6 +41,8 @@ bool same_tables(const sweep::CellResult& a, const sweep::CellResult& b) {
     if (!sweep::same_results(*left[i], *right[i])) return false;
   return true;
 }
+
+bool has_python() { return std::system("python3 -c 'pass' 2> /dev/null") == 0; }
 
 std::string failure(const Cell& cell) {
   try {
@@ -114,15 +132,101 @@ TEST_CASE("a plugin that cannot be used is refused before anything runs, at its 
   };
   CHECK_THAT(refusal(plugin("other_version")),
              Contains("cell.toml:6:1: policy.plugin has version 7 of kvsweep_policy.h, this "
-                      "program needs version 1"));
+                      "program needs version 2"));
   CHECK_THAT(refusal(plugin("no_table")), Contains("has no function kvsweep_policy_table()"));
   CHECK_THAT(refusal("nowhere.so"), Contains("policy.plugin names no file (nowhere.so)"));
   CHECK_THAT(refusal("README.md"), Contains("policy.plugin cannot be loaded: "));
   CHECK_THAT(decided_by("latest_first", "policy.eviction").refusal(),
-             Contains("policy.plugin offers no eviction ("));
+             Contains("policy.plugin offers no eviction: it lacks the function rank_block ("));
   CHECK_THAT(Cell().set("policy.order", "plugin").refusal(), Contains("policy.plugin"));
   CHECK_THAT(Cell().set("policy.plugin", plugin("fcfs_lru")).refusal(),
              Contains("policy.plugin has no effect here"));
+}
+
+TEST_CASE("shipped rules that are written as a plugin give the tables of the shipped ones") {
+  const std::string shipped = GENERATE("shipped", "shipped.py");
+  if (shipped == "shipped.py" && !has_python()) SKIP_TEST("needs python3");
+  const Cell pins = crowded("continuum");
+  const sweep::CellResult pinned = pins.run();
+  REQUIRE(pinned.kv_events.rows() > 20);
+  CHECK(same_tables(pinned, given(pins, shipped, "policy.ttl_rule").run()));
+  CHECK(same_tables(pinned, given(pins, shipped, "policy.estimator").run()));
+  CHECK(same_tables(pinned, given(pins, shipped, "policy.retention").run()));
+
+  const Cell admission = crowded("working_set");
+  CHECK_FALSE(same_tables(admission.run(), crowded("fcfs").run()));
+  CHECK(same_tables(admission.run(), given(admission, shipped, "policy.admission").run()));
+
+  const Cell host = with_tier();
+  REQUIRE(host.run().kv_events.rows() > 20);
+  CHECK(same_tables(host.run(), given(host, shipped, "policy.host_eviction").run()));
+  CHECK_FALSE(same_tables(host.run(), Cell(host).set("policy.host_eviction", "arc").run()));
+
+  Cell ahead = with_tier("predictive_prefetch");
+  ahead.set("policy.scoring", "S1").set("workload.gap_s", 1);
+  CHECK_FALSE(same_tables(ahead.run(), Cell(ahead).set("policy.prefetch", "none").run()));
+  const sweep::CellResult loaded_ahead = ahead.run();
+  ahead.without("policy.scoring");
+  CHECK(same_tables(loaded_ahead, given(ahead, shipped, "policy.prefetch").run()));
+}
+
+TEST_CASE("one state of a plugin makes all decisions of a cell, and is told of each turn once") {
+  Cell all = crowded("continuum");
+  all.set("policy.order", "fcfs");
+  Cell one = given(all, "shipped", "policy.ttl_rule");
+  one.set("policy.estimator", "plugin").set("policy.admission", "plugin");
+  all.set("policy.admission", "working_set");
+  CHECK(same_tables(all.run(), one.run()));
+}
+
+TEST_CASE("a Python class decides what the same rules in C decide") {
+  if (!has_python()) SKIP_TEST("needs python3");
+  Cell in_c = decided_by("fcfs_lru", "policy.order").set("policy.eviction", "plugin");
+  Cell in_python = in_c;
+  in_python.set("policy.plugin", plugin("fcfs_lru.py"));
+  CHECK(same_tables(in_c.run(), in_python.run()));
+}
+
+TEST_CASE("a Python class that fails, or ends its process, fails the cell with what it said") {
+  if (!has_python()) SKIP_TEST("needs python3");
+  CHECK_THAT(
+      failure(decided_by("fails.py", "policy.order")),
+      Contains("policy.plugin fails in Python: ZeroDivisionError: ") && Contains("(line 9)"));
+  CHECK_THAT(failure(decided_by("fails.py", "policy.eviction")),
+             Contains("policy.plugin has a Python process that has ended with exit code 5 ("));
+  CHECK_THAT(decided_by("fails.py", "policy.retention").refusal(),
+             Contains("policy.plugin offers no retention: it lacks the function retain ("));
+  const support::TempDir folder;
+  const auto written = [&](const std::string& text) {
+    std::ofstream(folder.path() / "mine.py") << text;
+    return Cell()
+        .set("policy.order", "plugin")
+        .set("policy.plugin", (folder.path() / "mine.py").string())
+        .refusal();
+  };
+  CHECK_THAT(written("import nothing_like_this\n"),
+             Contains("cell.toml:6:1: policy.plugin fails in Python: ModuleNotFoundError: "));
+  CHECK_THAT(written(""),
+             Contains("defines 0 subclasses of kvsweep_policy.Policy, must define one"));
+}
+
+TEST_CASE("an object that was built with fewer functions offers those that it has") {
+  const sweep::CellResult own = crowded("fcfs").run();
+  CHECK(figure(given(crowded("fcfs"), "shorter", "policy.order").run(), "jobs") == 16);
+  CHECK(own.evictions.rows() > 10);
+  CHECK_THAT(
+      given(with_tier(), "shorter", "policy.host_eviction").refusal(),
+      Contains("policy.plugin offers no host_eviction: it lacks the function host_victim ("));
+}
+
+TEST_CASE("a decision that takes longer than its limit fails the cell") {
+  Cell slow = given(crowded("fcfs"), "slow", "policy.order");
+  slow.set("workload.jobs", 1);
+  CHECK(failure(slow) == "ran");
+  CHECK_THAT(failure(slow.set("policy.plugin_time_limit_s", 0.02)),
+             Contains("for one call of rank_turn; policy.plugin_time_limit_s allows 0.02 s"));
+  CHECK(failure(slow.set("policy.plugin_time_limit_s", 0)) == "ran");
+  CHECK_THAT(Cell().set("policy.plugin_time_limit_s", 2).refusal(), Contains("has no effect here"));
 }
 
 TEST_CASE("an answer that makes no sense fails the cell, with the reason") {
@@ -134,4 +238,21 @@ TEST_CASE("an answer that makes no sense fails the cell, with the reason") {
              Contains(" no number as its rank (NaN)"));
   CHECK_THAT(failure(decided_by("bad_answers", "policy.order")),
              Contains("policy.plugin preempts turn id 123456789, which is none of the "));
+  const auto bad = [](Cell cell, const std::string& axis) {
+    return failure(given(std::move(cell), "bad_answers", axis));
+  };
+  CHECK_THAT(bad(crowded("fcfs"), "policy.admission"),
+             Contains("policy.plugin admits program 0 by 3; allowed: 0 and 1"));
+  CHECK_THAT(bad(crowded("fcfs"), "policy.retention"),
+             Contains("policy.plugin does action 7 with the KV of turn 0 of job "));
+  CHECK_THAT(bad(crowded("continuum"), "policy.ttl_rule"),
+             Contains("a time to live of -5 ns; allowed: 0 or more"));
+  CHECK_THAT(bad(crowded("continuum"), "policy.estimator"),
+             Contains(" to run for 0 ns with a spread of 0"));
+  CHECK_THAT(bad(with_tier(), "policy.host_eviction"),
+             Contains("policy.plugin evicts host slot 12345678, which is none of the "));
+  CHECK_THAT(bad(with_tier("predictive_prefetch"), "policy.prefetch"),
+             Contains(" ns, which is earlier than now, "));
+  CHECK_THAT(failure(given(with_tier("predictive_prefetch"), "no_rank", "policy.prefetch")),
+             Contains("policy.plugin gives a prefetch no number as its score (NaN)"));
 }

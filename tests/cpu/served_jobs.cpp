@@ -122,11 +122,12 @@ class Service {
         on_row_(serving.on_row),
         replayed_(replayed),
         clients_(jobs.size()),
-        order_(policies::make_order(serving.policy)),
-        retention_(policies::make_retention(serving.policy)),
-        prefetch_(policies::make_prefetch(serving.policy)),
-        eviction_(policies::make_eviction(serving.policy)),
-        host_eviction_(policies::make_host_eviction(serving.policy, *order_)),
+        policy_(policies::with_plugin(serving.policy)),
+        order_(policies::make_order(policy_)),
+        retention_(policies::make_retention(policy_)),
+        prefetch_(policies::make_prefetch(policy_)),
+        eviction_(policies::make_eviction(policy_)),
+        host_eviction_(policies::make_host_eviction(policy_, *order_)),
         engine_(with_forecasts(serving.engine, prefetch_.get(), eviction_.choice(),
                                host_eviction_.get()),
                 clock_, backend, *order_, *retention_, sink_, copier) {
@@ -227,6 +228,7 @@ class Service {
   Served served_;
   engine::VirtualClock clock_;
   support::CountingSink sink_;
+  policies::PolicyConfig policy_;  // with its plugin
   std::unique_ptr<engine::QueueOrder> order_;
   std::unique_ptr<engine::RetentionPolicy> retention_;
   std::unique_ptr<engine::PrefetchPolicy> prefetch_;

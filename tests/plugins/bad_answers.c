@@ -1,4 +1,4 @@
-/* Answers that the header forbids: a block without a rank, and a victim that does not run. */
+/* Answers that the header forbids, one for each decision. */
 #include <math.h>
 
 #include "workers/policies/plugin/kvsweep_policy.h"
@@ -18,8 +18,54 @@ static double rank_block(void* state, uint32_t block, int64_t now_ns, int64_t* u
   return NAN;
 }
 
-static const kvsweep_order order = {.rank = rank_turn, .choose_victim = nobody};
-static const kvsweep_eviction eviction = {.rank = rank_block};
-static const kvsweep_policy policy = {KVSWEEP_POLICY_VERSION, &order, &eviction};
+static void admit(void* state, const kvsweep_program* programs, int32_t* admitted, int32_t count,
+                  int32_t timer, int64_t now_ns) {
+  (void)state, (void)programs, (void)timer, (void)now_ns;
+  for (int32_t i = 0; i < count; ++i) admitted[i] = 3;
+}
+
+static void retain(void* state, const kvsweep_turn* turn, kvsweep_gap* gap, int64_t now_ns) {
+  (void)state, (void)turn, (void)now_ns;
+  gap->action = 7;
+}
+
+static int64_t time_to_live(void* state, const kvsweep_turn* turn,
+                            const kvsweep_gap_forecast* forecast, int32_t* reason, int64_t now_ns) {
+  (void)state, (void)turn, (void)forecast, (void)reason, (void)now_ns;
+  return -5;
+}
+
+static int32_t forecast_tool(void* state, const kvsweep_call* call, kvsweep_forecast* forecast) {
+  (void)state, (void)call, (void)forecast;
+  return 1;
+}
+
+static int64_t returns_by(void* state, uint32_t job, double probability, int64_t now_ns) {
+  (void)state, (void)job, (void)probability;
+  return now_ns - 1;
+}
+
+static double score(void* state, const kvsweep_awaited* kv) {
+  (void)state, (void)kv;
+  return NAN;
+}
+
+static uint32_t host_victim(void* state, int64_t now_ns) {
+  (void)state, (void)now_ns;
+  return 12345678;
+}
+
+static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
+                                      .size = sizeof(kvsweep_policy),
+                                      .rank_turn = rank_turn,
+                                      .choose_victim = nobody,
+                                      .admit = admit,
+                                      .retain = retain,
+                                      .time_to_live = time_to_live,
+                                      .forecast_tool = forecast_tool,
+                                      .returns_by = returns_by,
+                                      .score_prefetch = score,
+                                      .rank_block = rank_block,
+                                      .host_victim = host_victim};
 
 const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

@@ -9,7 +9,7 @@ static double rank_turn(void* state, const kvsweep_waiting* waiting, int64_t now
   return (double)waiting->joined;
 }
 
-static const kvsweep_order order = {.rank = rank_turn};
-static const kvsweep_policy policy = {KVSWEEP_POLICY_VERSION, &order, 0};
+static const kvsweep_policy policy = {
+    .version = KVSWEEP_POLICY_VERSION, .size = sizeof(kvsweep_policy), .rank_turn = rank_turn};
 
 const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

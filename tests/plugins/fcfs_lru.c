@@ -42,9 +42,13 @@ static double rank_block(void* state, uint32_t block, int64_t now_ns, int64_t* u
   return (double)((pool*)state)->released[block];
 }
 
-static const kvsweep_order order = {.rank = rank_turn, .choose_victim = last_admitted};
-static const kvsweep_eviction eviction = {
-    .create = make_pool, .destroy = free_pool, .rank = rank_block, .on_freed = freed};
-static const kvsweep_policy policy = {KVSWEEP_POLICY_VERSION, &order, &eviction};
+static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
+                                      .size = sizeof(kvsweep_policy),
+                                      .create = make_pool,
+                                      .destroy = free_pool,
+                                      .rank_turn = rank_turn,
+                                      .choose_victim = last_admitted,
+                                      .rank_block = rank_block,
+                                      .on_freed = freed};
 
 const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

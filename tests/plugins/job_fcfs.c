@@ -15,7 +15,9 @@ static uint64_t last_unpinned(void* state, const kvsweep_turn* running, int32_t 
   return running[count - 1].id;
 }
 
-static const kvsweep_order order = {.rank = rank_turn, .choose_victim = last_unpinned};
-static const kvsweep_policy policy = {KVSWEEP_POLICY_VERSION, &order, 0};
+static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
+                                      .size = sizeof(kvsweep_policy),
+                                      .rank_turn = rank_turn,
+                                      .choose_victim = last_unpinned};
 
 const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

@@ -8,7 +8,9 @@ static double rank_turn(void* state, const kvsweep_waiting* waiting, int64_t now
   return waiting->again || waited > 30000000000 ? -1e18 : -(double)waiting->joined;
 }
 
-static const kvsweep_order order = {.rank = rank_turn, .rank_each_step = 1};
-static const kvsweep_policy policy = {KVSWEEP_POLICY_VERSION, &order, 0};
+static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
+                                      .size = sizeof(kvsweep_policy),
+                                      .rank_turn = rank_turn,
+                                      .rank_each_step = 1};
 
 const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

@@ -88,12 +88,57 @@ def example():
                      calls, "cells whose plugin was asked")
 
 
+def example_decides(folder, commands):
+    """The policy that was written to `mine` passes its test and decides otherwise than the program does."""
+    for command in commands:
+        words(command, folder)
+    words([PROGRAM, "run", "mine/sweep.toml", "--archive", "a.h5"], folder)
+    rows = list(archives.cells(folder.file("a.h5")).values())
+    means = {(row["policy.order"], row["policy.eviction"]): row["jct_wall_mean_s"] for row in rows}
+    expect_equal(len(set(means.values())), 4, f"different means, {means}")
+    return means
+
+
+@case("the same policy in C and in Python decides what that in C++ does")
+def languages():
+    archives.need_h5py()
+    means = {}
+    for language in ("c++", "c", "python"):
+        with Folder() as folder:
+            words([PROGRAM, "new", "policy", "mine", "--language", language], folder)
+            means[language] = example_decides(folder, [["python3", "mine/mine_test.py"]] if language == "python" else [
+                ["cmake", "-S", "mine", "-B", "mine/build"], ["cmake", "--build", "mine/build"], ["mine/build/policy_test"]])
+    expect_equal(means["c"], means["c++"], "means of C")
+    expect_equal(means["python"], means["c++"], "means of Python")
+
+
+@case("--policy-plugin lets an object decide what it offers, where the sweep does not say what")
+def option():
+    archives.need_h5py()
+    plain = sweep(gpus=("h100-80gb",), policies=("fcfs",), jps=(1,), repeats=1)
+    with Folder(plain) as folder:
+        folder.run("--archive", "a.h5", "--policy-plugin", plugin("latest_first"), workers=2)
+        row = list(archives.cells(folder.file("a.h5")).values())[0]
+        expect_equal(row["status"], "ok", "status")
+        expect_in('"policy.order":"plugin"', row["config_json"], "configuration")
+        expect_equal("policy.eviction" in row["config_json"], False, "eviction, which it does not offer")
+        outcome = folder.run("--archive", "b.h5", "--policy-plugin", "nothing.so", workers=2)
+        expect_in("--policy-plugin: names no file (nothing.so)", str(outcome), "message")
+    chosen = plain.replace("jps = [1]", 'jps = [1]\n"policy.order" = ["fcfs", "plugin"]')
+    with Folder(chosen) as folder:
+        folder.run("--archive", "a.h5", "--policy-plugin", plugin("fcfs_lru"), workers=2)
+        rows = rows_by_order(folder)
+        expect_equal(sorted(rows), ["fcfs", "plugin"], "orders")
+        expect_equal("policy.eviction" in rows["plugin"]["config_json"], False, "eviction, which the sweep leaves alone")
+
+
 @case("new policy overwrites nothing and says what it takes")
 def refused():
     with Folder() as folder:
         words([PROGRAM, "new", "policy", "mine"], folder)
         for arguments, message in ((("policy", "mine"), "mine exists already"), (("policy", "Mine"), "letters a to z"),
-                                   (("model", "mine2"), "makes a policy")):
+                                   (("model", "mine2"), "makes a policy"),
+                                   (("policy", "mine2", "--language", "cobol"), "must be one of c++, c, python")):
             done = subprocess.run([PROGRAM, "new", *arguments], cwd=folder.path, stderr=subprocess.PIPE, text=True)
             expect_equal(done.returncode, 2, f"exit code of new {arguments}")
             expect_in(message, done.stderr, "message")

@@ -30,18 +30,38 @@ TEST_CASE("everything that is named can be made", "[factory]") {
   CHECK(policies::retention_names().size() >= 3);
   CHECK(policies::ttl_rule_names().size() >= 3);
   CHECK(policies::estimator_names().size() >= 5);
-  for (const auto& name : policies::order_names())
-    if (name != "plugin") CHECK(policies::make_order({.order = name}));
-  for (const auto& name : policies::estimator_names()) CHECK(make_estimator(well_informed(name)));
-  policies::PolicyConfig config{.estimator = well_informed("oracle"), .reload = {0, 1e-5, 0}};
+  policies::PolicyConfig given{.order = "plugin"};
+  given.plugin = {.path = KVSWEEP_TEST_PLUGINS "/arbitrary.so", .num_blocks = 10};
+  given = policies::with_plugin(given);
+  for (const auto& name : policies::order_names()) {
+    given.order = name;
+    CHECK(policies::make_order(given));
+  }
+  for (const auto& name : policies::estimator_names()) {
+    policies::EstimatorConfig config = well_informed(name);
+    config.given = given.estimator.given;
+    CHECK(make_estimator(config));
+  }
+  policies::PolicyConfig config = given;
+  config.estimator = well_informed("oracle");
+  config.reload = {0, 1e-5, 0};
   for (const auto& name : policies::retention_names()) {
     config.retention = name;
     CHECK(policies::make_retention(config));
   }
+  config.retention = "pin";
   for (const auto& name : policies::ttl_rule_names()) {
     config.ttl_rule = name;
     CHECK(policies::make_ttl_rule(config));
   }
+}
+
+TEST_CASE("a plugin that was not loaded is an error where it would decide", "[factory]") {
+  for (const policies::PolicyConfig& config :
+       {policies::PolicyConfig{.order = "plugin"}, policies::PolicyConfig{.retention = "plugin"},
+        policies::PolicyConfig{.retention = "pin", .estimator = {.name = "plugin"}},
+        policies::PolicyConfig{.retention = "pin", .ttl_rule = "plugin"}})
+    CHECK(refusal(config) == "\"plugin\" needs policy.plugin");
 }
 
 TEST_CASE("a parameter that a policy needs is required when it is made", "[factory]") {
@@ -78,8 +98,8 @@ TEST_CASE("an unknown retention is refused with what there is", "[factory]") {
 
 TEST_CASE("an unknown rule or estimator is refused with what there is", "[factory]") {
   CHECK(refusal({.retention = "pin", .ttl_rule = "luck"})
-            .find("policy.ttl_rule must be one of \"fixed\", \"utility\", \"ski_rental\", found") ==
-        0);
+            .find("policy.ttl_rule must be one of \"fixed\", \"utility\", \"ski_rental\", "
+                  "\"plugin\", found") == 0);
   CHECK(refusal({.retention = "pin", .estimator = {.name = "tarot"}})
             .find("policy.estimator must be one of \"tool_mean\"") == 0);
 }

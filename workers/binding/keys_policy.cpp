@@ -7,14 +7,20 @@ namespace worker {
 namespace {
 
 constexpr const char* kWherePinned = "policy.retention = pin";
-constexpr const char* kWhereKept = "policy.retention = pin|infercept";
+constexpr const char* kWhereKept = "policy.retention = pin|infercept|plugin";
+constexpr const char* kWherePlugin =
+    "policy.order = plugin or policy.admission = plugin or policy.retention = plugin or "
+    "policy.ttl_rule = plugin or policy.estimator = plugin or policy.prefetch = plugin or "
+    "policy.eviction = plugin or policy.host_eviction = plugin";
 constexpr const char* kWhereEstimated =
     "policy.retention = pin|infercept or policy.eviction = next_use or "
     "policy.host_eviction = next_use";
 constexpr const char* kWhereFixed = "policy.retention = pin; policy.ttl_rule = fixed";
 constexpr const char* kWhereForecast =
     "policy.error_bias != 1 or policy.error_sigma != 0; "
-    "policy.retention = pin|infercept or policy.prefetch != none or policy.eviction = next_use or "
+    "policy.retention = pin|infercept or "
+    "policy.prefetch = tool_mean|tool_cdf|lognormal|client_hint|oracle or "
+    "policy.eviction = next_use or "
     "policy.host_eviction = next_use";
 
 std::vector<KeyRow> rows_of_order() {
@@ -33,9 +39,17 @@ std::vector<KeyRow> rows_of_order() {
            "longest prefix in the cache (longest_prefix), or what policy.plugin says (plugin)."},
       {.name = "policy.plugin",
        .type = FilePath{},
-       .where = "policy.order = plugin or policy.eviction = plugin",
+       .where = kWherePlugin,
        .says = "A shared object that decides in place of this program, by kvsweep_policy.h "
                "(docs/adding-a-policy.md); kvsweep new policy writes an example."},
+      {.name = "policy.plugin_time_limit_s",
+       .type = Real{0, 1e6},
+       .fallback = value("1"),
+       .unit = "s",
+       .where = kWherePlugin,
+       .neutral = "1",
+       .says = "A cell fails when one call of a function of policy.plugin takes longer than this "
+               "on the host; 0: no limit."},
       {.name = "policy.victim",
        .type = OneOf{{"last_unpinned", "latest_job", "latest_arrival"}},
        .fallback = value("last_unpinned"),
@@ -77,6 +91,20 @@ std::vector<KeyRow> rows_of_order() {
   };
 }
 
+/// The parameters that a plugin gives a meaning.
+std::vector<KeyRow> rows_of_plugin() {
+  std::vector<KeyRow> rows;
+  for (const char* name : {"policy.plugin_value_1", "policy.plugin_value_2",
+                           "policy.plugin_value_3", "policy.plugin_value_4"})
+    rows.push_back({.name = name,
+                    .type = Real{-1e300, 1e300},
+                    .fallback = value("0"),
+                    .where = kWherePlugin,
+                    .neutral = "0",
+                    .says = "A parameter of policy.plugin, which gives it its meaning."});
+  return rows;
+}
+
 std::vector<KeyRow> rows_of_admission() {
   return {
       {.name = "policy.admission",
@@ -86,7 +114,8 @@ std::vector<KeyRow> rows_of_admission() {
        .says = "Which programs may be served: a fixed number of them (max_programs), as many as "
                "the contexts that are expected of them fit (working_set), those that are not "
                "paused because contexts exceed the pool (thunder), or turns within a share of the "
-               "pool for first turns and one for all others (quota)."},
+               "pool for first turns and one for all others (quota), or what policy.plugin says "
+               "(plugin)."},
       {.name = "policy.max_active_programs",
        .type = Whole{0, kMostOf32Bits},
        .fallback = value("0"),
@@ -128,8 +157,8 @@ std::vector<KeyRow> rows_of_retention() {
        .type = OneOf{policies::retention_names()},
        .fallback = value("free"),
        .says = "What happens to a finished turn's KV while its tool runs: left to the prefix "
-               "cache (free), pinned for a time to live (pin), or kept, dropped or swapped by "
-               "least waste (infercept)."},
+               "cache (free), pinned for a time to live (pin), kept, dropped or swapped by "
+               "least waste (infercept), or as policy.plugin says (plugin)."},
       {.name = "policy.eviction",
        .type = OneOf{policies::eviction_names()},
        .fallback = value("lru"),
@@ -148,7 +177,7 @@ std::vector<KeyRow> rows_of_retention() {
        .neutral = "fixed",
        .says = "How long a pin lasts: policy.ttl_s (fixed), the time that is worth most by the "
                "forecast (utility), or until keeping has cost what recomputing would "
-               "(ski_rental)."},
+               "(ski_rental), or as policy.plugin says (plugin)."},
       {.name = "policy.ttl_s",
        .type = Real{0, 1e6},
        .fallback = value("2"),
@@ -226,7 +255,8 @@ std::vector<KeyRow> rows_of_forecasts() {
        .where = kWhereEstimated,
        .neutral = "tool_mean",
        .says = "Forecast of how long a tool runs, from past calls of the tool (tool_mean, "
-               "tool_cdf, lognormal), the client's hint or the true time (oracle)."},
+               "tool_cdf, lognormal), the client's hint, the true time (oracle) or policy.plugin "
+               "(plugin)."},
       {.name = "policy.estimator_calls",
        .type = Whole{0, 1 << 30},
        .fallback = value("100"),
@@ -256,12 +286,14 @@ std::vector<KeyRow> rows_of_forecasts() {
        .type = OneOf{policies::prefetch_names()},
        .fallback = value("none"),
        .neutral = "none",
-       .says = "Forecast by which KV is loaded back from the host tier before its job returns; "
-               "needs policy.tier offload and policy.store eager."},
+       .says =
+           "Forecast by which KV is loaded back from the host tier before its job returns; "
+           "needs policy.tier offload and policy.store eager. plugin: policy.plugin decides what "
+           "is worth loading, too."},
       {.name = "policy.scoring",
        .type = OneOf{policies::scoring_names()},
        .fallback = value("S5"),
-       .where = "policy.prefetch != none",
+       .where = "policy.prefetch != none; policy.prefetch != plugin",
        .says = "What a prefetch is scored by: saved prefill (S1), and added one after the other "
                "the wait of other requests, GPU memory, host memory and the link (S5)."},
   };
@@ -272,7 +304,7 @@ std::vector<KeyRow> rows_of_forecasts() {
 std::vector<KeyRow> rows_of_policy() {
   std::vector<KeyRow> rows = rows_of_order();
   for (const auto more :
-       {rows_of_admission, rows_of_retention, rows_of_eviction, rows_of_forecasts})
+       {rows_of_plugin, rows_of_admission, rows_of_retention, rows_of_eviction, rows_of_forecasts})
     for (KeyRow& row : more()) rows.push_back(std::move(row));
   return rows;
 }

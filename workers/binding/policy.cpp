@@ -1,4 +1,5 @@
 #include "workers/binding/parts.hpp"
+#include "workers/policies/factory.hpp"
 #include "workers/policies/plugin/library.hpp"
 
 namespace worker {
@@ -64,14 +65,16 @@ policies::EvictionConfig bind_eviction(ParamBinder& in) {
 
 /// Loads the plugin once, to refuse one that does not offer what the cell asks of it.
 policies::PluginConfig bind_plugin(ParamBinder& in, const policies::PolicyConfig& policy) {
-  const bool orders = policy.order == "plugin", evicts = policy.eviction == "plugin";
   policies::PluginConfig plugin{.block_size = policy.block_size};
-  if (!orders && !evicts) return plugin;
+  const std::vector<std::string> axes = policies::plugin_axes(policy);
+  if (axes.empty()) return plugin;
   plugin.path = in.file("policy.plugin");
+  for (std::size_t i = 0; i < plugin.values.size(); ++i)
+    plugin.values[i] = in.number("policy.plugin_value_" + std::to_string(i + 1));
+  plugin.time_limit = from_seconds(in.number("policy.plugin_time_limit_s"));
   try {
     const policies::PluginLibrary library(plugin.path);
-    if (orders) library.order();
-    if (evicts) library.eviction();
+    for (const std::string& axis : axes) library.require(axis);
   } catch (const engine::InputError& error) {
     in.fail("policy.plugin", error.what());
   }
@@ -79,6 +82,14 @@ policies::PluginConfig bind_plugin(ParamBinder& in, const policies::PolicyConfig
 }
 
 }  // namespace
+
+std::vector<std::string> choices_of_plugin(const std::string& path) {
+  const policies::PluginLibrary library(path);
+  std::vector<std::string> keys;
+  for (const char* axis : {"order", "admission", "retention", "eviction"})
+    if (library.offers(axis)) keys.push_back(std::string("policy.") + axis);
+  return keys;
+}
 
 policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& engine) {
   policies::PolicyConfig policy;

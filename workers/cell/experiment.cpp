@@ -162,6 +162,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   policies::PluginUse plugin_use;
   policy.plugin.num_blocks = execution->num_blocks() - 1;
   policy.plugin.use = &plugin_use;
+  policy = policies::with_plugin(std::move(policy));
   const auto order = policies::make_order(policy);
   const auto retention = policies::make_retention(policy);
   const auto prefetch = policies::make_prefetch(policy);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "workers/engine/base/clock.hpp"
+#include "workers/engine/cache/host_eviction.hpp"
 #include "workers/engine/step/pin_rules.hpp"
 #include "workers/policies/admission/config.hpp"
 #include "workers/policies/estimators/config.hpp"
@@ -31,7 +32,8 @@ struct PolicyConfig {
   std::string eviction = "lru";
   std::string host_eviction = "lru";
   EvictionConfig eviction_rule{};
-  PluginConfig plugin{};  // order plugin, eviction plugin
+  std::function<std::unique_ptr<engine::HostEviction>()> given_host_eviction{};
+  PluginConfig plugin{};  // wherever an axis says plugin
 
   VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl
   std::string remaining_work = "history";         // order srpt: or "oracle"

@@ -1,8 +1,7 @@
 // Which unreferenced KV on the GPU is evicted first: the blocks released first (lru, and
 // partial_first, which takes blocks without content before them), or the KV that is used last, by a
 // forecast of when jobs return (next_use) or by their true return (oracle: Belady's rule on the
-// jobs' contexts, as far as the queue is known), or the block of least rank by a rule, of
-// this program or of a plugin. And what
+// jobs' contexts, as far as the queue is known), or the block of least rank by a rule. And what
 // leaves the host tier first.
 #include <algorithm>
 
@@ -10,7 +9,6 @@
 #include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
-#include "workers/policies/plugin/factory.hpp"
 
 namespace policies {
 namespace {
@@ -42,7 +40,6 @@ double cost_growth(const ReloadCost& cost) {
 std::vector<std::string> eviction_names() {
   std::vector<std::string> names = {"lru", "partial_first", "next_use", "oracle"};
   for (std::string& rule : eviction_rule_names()) names.push_back(std::move(rule));
-  names.push_back("plugin");
   return names;
 }
 
@@ -54,7 +51,6 @@ Eviction make_eviction(const PolicyConfig& config) {
     if (name == "oracle") estimator.name = name;
     return {.forecast = std::make_unique<Forecast>(make_estimator(estimator)), .rule = nullptr};
   }
-  if (name == "plugin") return {.forecast = nullptr, .rule = make_plugin_eviction(config.plugin)};
   const std::vector<std::string> names = eviction_names();
   if (std::ranges::find(names, name) == names.end()) {
     std::string known;
@@ -68,7 +64,8 @@ Eviction make_eviction(const PolicyConfig& config) {
 
 std::unique_ptr<engine::HostEviction> make_host_eviction(const PolicyConfig& config,
                                                          const engine::QueueOrder& order) {
-  return make_host_eviction(config.host_eviction, {config.estimator, &order});
+  return make_host_eviction(config.host_eviction,
+                            {config.estimator, &order, config.given_host_eviction});
 }
 
 }  // namespace policies

@@ -3,6 +3,7 @@
 #include "workers/policies/admission/admitted_programs.hpp"
 #include "workers/policies/admission/factory.hpp"
 #include "workers/policies/estimators/named_makers.hpp"
+#include "workers/policies/plugin/factory.hpp"
 
 // One line per policy: its name. The file of that name defines its maker.
 #define KVSWEEP_ORDERS(ORDER) \
@@ -18,12 +19,14 @@
 #define KVSWEEP_RETENTIONS(RETENTION) \
   RETENTION(free)                     \
   RETENTION(pin)                      \
-  RETENTION(infercept)
+  RETENTION(infercept)                \
+  RETENTION(plugin)
 
 #define KVSWEEP_TTL_RULES(TTL) \
   TTL(fixed)                   \
   TTL(utility)                 \
-  TTL(ski_rental)
+  TTL(ski_rental)              \
+  TTL(plugin)
 
 namespace policies {
 
@@ -60,7 +63,9 @@ std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config) {
 }
 
 std::unique_ptr<engine::RetentionPolicy> make_retention(const PolicyConfig& config) {
-  return make_named(kRetentions, "retention", config.retention, config);
+  auto retention = make_named(kRetentions, "retention", config.retention, config);
+  if (!config.plugin.loaded) return retention;
+  return telling_plugin(config.plugin.loaded, std::move(retention));
 }
 
 std::unique_ptr<TtlRule> make_ttl_rule(const PolicyConfig& config) {

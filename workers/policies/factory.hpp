@@ -12,6 +12,14 @@
 
 namespace policies {
 
+/// The axes on which the config's plugin decides: "order" and so on.
+std::vector<std::string> plugin_axes(const PolicyConfig& config);
+/// The config with its plugin, if it uses one, loaded with a state for one cell; what is made of
+/// the result shares that state. Throws engine::InputError when the plugin cannot be loaded.
+PolicyConfig with_plugin(PolicyConfig config);
+/// The plugin of such a config. Throws engine::InputError when it has none.
+const std::shared_ptr<Plugin>& loaded_plugin(const PolicyConfig& config);
+
 /// All throw engine::InputError: when the config's name is not in the build (the error lists those
 /// that are), or when a part lacks a parameter that it needs.
 std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config);

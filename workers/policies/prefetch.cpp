@@ -14,6 +14,7 @@
 #include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
+#include "workers/policies/plugin/factory.hpp"
 
 namespace policies {
 namespace {
@@ -90,7 +91,7 @@ std::vector<std::string> scoring_names() { return {std::begin(kScorings), std::e
 
 std::vector<std::string> prefetch_names() {
   std::vector<std::string> names = estimator_names();
-  names.insert(names.begin(), "none");
+  names.insert(names.begin(), "none");  // "plugin" of these is the plugin's own prefetch
   return names;
 }
 
@@ -105,6 +106,11 @@ std::unique_ptr<engine::PrefetchPolicy> make_prefetch(const PolicyConfig& config
   }
   if (!config.reload.known())
     throw engine::InputError("policy.prefetch needs to know what a prefill costs");
+  if (config.prefetch == "plugin")
+    return make_plugin_prefetch(loaded_plugin(config),
+                                [reload = config.reload](int tokens, int missing) {
+                                  return reload.seconds(tokens) - reload.seconds(tokens - missing);
+                                });
   EstimatorConfig estimator = config.estimator;
   estimator.name = config.prefetch;
   return std::make_unique<Predictive>(config, make_estimator(estimator));

@@ -211,6 +211,28 @@ void add_admission(FuzzCase& fuzz, std::uint64_t seed) {
     for (FuzzJob& job : fuzz.jobs) job.turns.back().says_last = true;
 }
 
+void add_plugin(FuzzCase& fuzz, std::uint64_t seed) {
+  Dice dice(seed * 67867967);
+  policies::PolicyConfig& policy = fuzz.config.policy;
+  policy.plugin = {.path = KVSWEEP_TEST_PLUGINS "/arbitrary.so",
+                   .num_blocks = fuzz.config.kv.num_blocks - 1,
+                   .block_size = fuzz.config.kv.block_size};
+  const auto decide = [&](std::string& axis) {
+    if (dice.one_in(2)) axis = "plugin";
+  };
+  decide(policy.order);
+  decide(policy.admission.rule);
+  decide(policy.retention);
+  decide(policy.ttl_rule);
+  decide(policy.estimator.name);
+  if (policy.eviction == "lru" && policy.prefetch == "none") decide(policy.eviction);
+  const bool tier = fuzz.config.tier.kind == engine::TierKind::offload ||
+                    fuzz.config.tier.kind == engine::TierKind::lmcache;
+  if (tier && policy.prefetch == "none") decide(policy.host_eviction);
+  if (policy.prefetch != "none") decide(policy.prefetch);
+  if (policy.eviction == "plugin") fuzz.config.tier.store_mode = engine::StoreMode::eager;
+}
+
 std::string describe(const FuzzCase& fuzz) {
   const auto& [kv, s, policy, tier] = fuzz.config;
   std::string text = policy.order + ", " + policy.retention;

@@ -72,6 +72,9 @@ void add_eviction_rule(FuzzCase& fuzz, const std::string& rule, std::uint64_t se
 /// Holds programs back by any rule, over a pool of the true size or another one.
 void add_admission(FuzzCase& fuzz, std::uint64_t seed);
 
+/// Lets a plugin make decisions that are allowed and arbitrary, at random some of them or all.
+void add_plugin(FuzzCase& fuzz, std::uint64_t seed);
+
 std::string describe(const FuzzCase& fuzz);
 
 }  // namespace support

@@ -100,6 +100,7 @@ class SchedulerWorld {
   void take_events();
 
   WorldConfig config_;
+  policies::PolicyConfig policy_;  // with its plugin
   std::unique_ptr<engine::QueueOrder> order_;
   std::unique_ptr<engine::RetentionPolicy> retention_;
 

@@ -81,9 +81,37 @@ TEST_CASE("with a host tier nothing stalls, nothing is lost, and all KV read is 
     CHECK(count > 0);
 }
 
+TEST_CASE("whatever a plugin decides, nothing stalls, and all KV read is what was written",
+          "[fuzz][plugin]") {
+  Totals totals;
+  Ahead ahead;
+  std::map<std::string, int> decided;
+  for_each_seed(3000, [&](std::uint64_t seed) {
+    const auto retained = seed % 2 == 0 ? Retained::pins : Retained::nothing;
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    if (seed % 3 == 0) add_tier(fuzz, seed);
+    if (seed % 3 == 1) add_prefetch(fuzz, seed);
+    add_plugin(fuzz, seed);
+    for (const std::string& axis : policies::plugin_axes(fuzz.config.policy)) ++decided[axis];
+    try {
+      play(fuzz, seed, totals, &ahead);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
+  });
+  if (few_seeds()) return;
+  CHECK(decided.size() == 8);
+  for (const auto& [axis, cases] : decided) {
+    INFO(axis);
+    CHECK(cases > 100);
+  }
+  for (const int count : {totals.stored, totals.loaded, totals.evicted}) CHECK(count > 0);
+}
+
 TEST_CASE("whatever leaves the host first, nothing stalls, and all KV read is what was written",
           "[fuzz]") {
   const std::string rule = GENERATE(from_range(policies::host_eviction_names()));
+  if (rule == "plugin") return;
   CAPTURE(rule);
   Totals totals;
   for_each_seed(2000, [&](std::uint64_t seed) {

@@ -18,7 +18,8 @@ KVSWEEP_ADMISSIONS(DECLARE_RULE)
 namespace {
 
 #define RULE_ENTRY(name) {#name, make_##name##_admission},
-constexpr Entry<AdmissionRule, AdmissionConfig> kRules[] = {KVSWEEP_ADMISSIONS(RULE_ENTRY)};
+constexpr Entry<AdmissionRule, AdmissionConfig> kRules[] = {
+    KVSWEEP_ADMISSIONS(RULE_ENTRY) given_by_plugin<AdmissionRule, AdmissionConfig>()};
 
 }  // namespace
 
@@ -27,7 +28,7 @@ std::vector<std::string> horizon_names() { return {"one_turn", "mean_end", "hint
 
 std::unique_ptr<AdmissionRule> make_admission_rule(const AdmissionConfig& config) {
   auto rule = make_named(kRules, "admission", config.rule, config);
-  if (config.rule != "max_programs" && config.pool_tokens <= 0)
+  if (config.rule != "max_programs" && config.rule != "plugin" && config.pool_tokens <= 0)
     throw engine::InputError("policy.admission \"" + config.rule + "\" needs the pool's size");
   return rule;
 }

@@ -1,12 +1,15 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/base/ids.hpp"
 
 namespace policies {
+
+class GapEstimator;
 
 /// How long the tool runs after this turn of this job; negative when unknown.
 using GapSource = std::function<engine::Nanos(engine::JobId, int turn)>;
@@ -25,8 +28,9 @@ struct EstimatorConfig {
   std::string name = "tool_mean";
   int enough_calls = 100;  // tool_cdf: more calls than this are enough
   EstimatorError error{};
-  GapSource truth{};  // oracle
-  GapSource hints{};  // client_hint
+  GapSource truth{};                                       // oracle
+  GapSource hints{};                                       // client_hint
+  std::function<std::unique_ptr<GapEstimator>()> given{};  // plugin
 };
 
 }  // namespace policies

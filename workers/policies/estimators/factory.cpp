@@ -21,7 +21,7 @@ namespace {
 
 #define ESTIMATOR_ENTRY(name) {#name, make_##name##_estimator},
 constexpr Entry<GapEstimator, EstimatorConfig> kEstimators[] = {
-    KVSWEEP_ESTIMATORS(ESTIMATOR_ENTRY)};
+    KVSWEEP_ESTIMATORS(ESTIMATOR_ENTRY) given_by_plugin<GapEstimator, EstimatorConfig>()};
 
 }  // namespace
 

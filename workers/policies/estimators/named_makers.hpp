@@ -14,6 +14,15 @@ struct Entry {
   std::unique_ptr<Policy> (*make)(const Config&);
 };
 
+/// The entry "plugin": what the config's own function `given` makes.
+template <class Policy, class Config>
+constexpr Entry<Policy, Config> given_by_plugin() {
+  return {"plugin", [](const Config& config) {
+            if (!config.given) throw engine::InputError("\"plugin\" needs policy.plugin");
+            return config.given();
+          }};
+}
+
 template <class Table>
 std::vector<std::string> names_in(const Table& table) {
   std::vector<std::string> names;

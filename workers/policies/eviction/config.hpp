@@ -1,8 +1,11 @@
 #pragma once
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "workers/engine/base/clock.hpp"
+#include "workers/engine/step/eviction_rule.hpp"
 
 namespace policies {
 
@@ -34,6 +37,8 @@ struct EvictionConfig {
   int spare_tokens = 4096;  // tail_lru: tokens that a turn may compute without being late
 
   RetainedRanges retained{};  // retention_priority
+
+  std::function<std::unique_ptr<engine::EvictionRule>()> given{};  // plugin
 
   /// cost_aware: relative growth of the cost of recomputing a token with its position. The token at
   /// n costs 1 + cost_growth * n times the first.

@@ -19,7 +19,7 @@ namespace {
 
 #define RULE_ENTRY(name) {#name, make_##name##_rule},
 constexpr Entry<engine::EvictionRule, EvictionConfig> kRules[] = {
-    KVSWEEP_EVICTION_RULES(RULE_ENTRY)};
+    KVSWEEP_EVICTION_RULES(RULE_ENTRY) given_by_plugin<engine::EvictionRule, EvictionConfig>()};
 
 }  // namespace
 

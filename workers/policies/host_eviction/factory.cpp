@@ -20,7 +20,9 @@ std::unique_ptr<engine::HostEviction> no_rule(const HostEvictionConfig&) { retur
 
 #define RULE_ENTRY(name) {#name, make_host_##name##_rule},
 constexpr Entry<engine::HostEviction, HostEvictionConfig> kRules[] = {
-    {"lru", no_rule}, KVSWEEP_HOST_EVICTION_RULES(RULE_ENTRY)};
+    {"lru", no_rule},
+    KVSWEEP_HOST_EVICTION_RULES(RULE_ENTRY)
+        given_by_plugin<engine::HostEviction, HostEvictionConfig>()};
 
 }  // namespace
 

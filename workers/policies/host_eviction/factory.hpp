@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@ namespace policies {
 struct HostEvictionConfig {
   EstimatorConfig estimator{};                // next_use
   const engine::QueueOrder* order = nullptr;  // next_use: the turns that wait; borrowed
+  std::function<std::unique_ptr<engine::HostEviction>()> given{};  // plugin
 };
 
 /// Names of the rules in this build, for error messages. "lru" is the host pool's own order.

@@ -1,10 +1,14 @@
 #pragma once
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "workers/engine/base/clock.hpp"
 
 namespace policies {
+
+class Plugin;
 
 /// What the functions of a plugin have cost.
 struct PluginUse {
@@ -13,10 +17,13 @@ struct PluginUse {
 };
 
 struct PluginConfig {
-  std::string path{};        // of the shared object, from the working directory; empty: none
-  int num_blocks = 0;        // of the pool, without the null block
-  int block_size = 16;       // tokens
-  PluginUse* use = nullptr;  // borrowed; null: not counted
+  std::string path{};              // of the shared object, from the working directory; empty: none
+  engine::Nanos time_limit{0};     // of one call on the wall clock; 0: none
+  int num_blocks = 0;              // of the pool, without the null block
+  int block_size = 16;             // tokens
+  std::array<double, 4> values{};  // of its own parameters
+  PluginUse* use = nullptr;        // borrowed; null: not counted
+  std::shared_ptr<Plugin> loaded{};  // with the state of one cell; see with_plugin()
 };
 
 }  // namespace policies

@@ -1,33 +1,39 @@
-/* What a policy from outside the program supplies: decisions about the queue and about evictions,
- * as functions of a shared object. A sweep names it:
+/* What a policy from outside the program supplies: decisions, as functions of a shared object. A
+ * sweep names it, and what it decides in place of the program's own rules:
  *
  *   [axes]
  *   "policy.plugin" = ["libmine.so"]       # from the sweep file's folder, or absolute
- *   "policy.order" = ["fcfs", "plugin"]    # the queue, if the table has `order`
- *   "policy.eviction" = ["lru", "plugin"]  # KV on the GPU, if the table has `eviction`
+ *   "policy.order" = ["fcfs", "plugin"]    # the queue, if the object has rank_turn
+ *
+ * The same goes for policy.admission, policy.retention, policy.ttl_rule, policy.estimator,
+ * policy.prefetch, policy.eviction and policy.host_eviction.
  *
  * The object exports one function, kvsweep_policy_table(). This header is plain C, of which C++ is
  * a user like others: no exception may leave a function. All times are nanoseconds since the cell
  * began, on sim in virtual time. Pointers are valid during the call that passes them. The calls on
  * one state come one after the other; several states may exist at once, in one process or in many,
  * and their results must depend on nothing but these calls: cells that run again must decide alike.
+ * An answer that this header forbids, and a call that takes longer than policy.plugin_time_limit_s,
+ * fail the cell.
  */
 #ifndef KVSWEEP_POLICY_H
 #define KVSWEEP_POLICY_H
 
 #include <stdint.h>
 
-/* Raised with every change of what is below; the program loads tables of its own version only. */
-#define KVSWEEP_POLICY_VERSION 1u
+/* Raised when what is below changes its meaning; the program loads tables of its own version only.
+ * Functions that are added at the end of the table do not raise it: `size` says which are there. */
+#define KVSWEEP_POLICY_VERSION 2u
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The pool of KV on the GPU. */
+/* The pool of KV on the GPU, and the policy's own parameters. */
 typedef struct kvsweep_setup {
   int32_t num_blocks; /* numbered from 1 to num_blocks */
   int32_t block_size; /* tokens of a block */
+  double values[4]; /* policy.plugin_value_1 to policy.plugin_value_4 of the sweep; 0 by default */
 } kvsweep_setup;
 
 /* One LLM call of a job. A job is an agent's trajectory and has one turn at a time. */
@@ -46,7 +52,7 @@ typedef struct kvsweep_turn {
   int32_t max_output_tokens; /* that the client allows */
   int32_t computed_tokens;   /* of prompt and output that have KV on the GPU and are this turn's */
   int32_t preemptions;       /* so far */
-  int32_t pinned;            /* 1: KV of its job is pinned; 0 in functions of kvsweep_eviction */
+  int32_t pinned;            /* 1: KV of its job is pinned; told to functions of the order alone */
 } kvsweep_turn;
 
 /* A turn that joins the queue. */
@@ -56,62 +62,185 @@ typedef struct kvsweep_waiting {
   int32_t again;   /* 1: it comes back, preempted or with KV that was loaded */
 } kvsweep_waiting;
 
-/* Which turn is served next: the one of least rank, of equals the one that joined first. */
-typedef struct kvsweep_order {
-  /* State of one queue; NULL is a state, too. A cell with policy.admission has several queues.
-   * Both functions may be NULL. */
+/* A program: a job with its subagents, which has arrived and is not over. */
+typedef struct kvsweep_program {
+  int64_t since_ns; /* when its phase began */
+  uint32_t root;    /* the job */
+  int32_t phase;    /* KVSWEEP_HELD and so on */
+  int32_t tokens;   /* of its contexts: prompt and output */
+  int32_t turns;    /* that have arrived */
+  int32_t admitted; /* 1: its turns are served. 0: they are held back when they arrive */
+} kvsweep_program;
+
+enum {
+  KVSWEEP_HELD = 0,    /* its turn waits and is held back */
+  KVSWEEP_QUEUED = 1,  /* its turn waits to be served */
+  KVSWEEP_RUNNING = 2, /* or its KV is being loaded */
+  KVSWEEP_TOOL = 3
+};
+
+/* What happens to a turn's KV while its tool runs. */
+typedef struct kvsweep_gap {
+  int64_t ttl_ns; /* of a pin, above 0 */
+  int32_t action; /* KVSWEEP_FREE and so on */
+  int32_t reason; /* KVSWEEP_NO_REASON and so on, for the record of the cell */
+} kvsweep_gap;
+
+enum {
+  KVSWEEP_FREE = 0, /* it stays cached until its blocks are needed */
+  KVSWEEP_PIN = 1,  /* it is kept on the GPU for ttl_ns */
+  KVSWEEP_SWAP = 2  /* it is copied to swap space, if the cell has any */
+};
+
+enum {
+  KVSWEEP_NO_REASON = 0,
+  KVSWEEP_KNOWN_TOOL = 1,
+  KVSWEEP_UNSEEN_TOOL = 2,
+  KVSWEEP_SLOW_TOOL = 3,
+  KVSWEEP_NO_TOOL = 4,
+  KVSWEEP_LAST_TURN = 5,
+  KVSWEEP_COLD_START = 6,
+  KVSWEEP_UTILITY = 7,
+  KVSWEEP_RENT = 8,
+  KVSWEEP_WASTE = 9
+};
+
+/* A tool call, which begins when its turn ends. */
+typedef struct kvsweep_call {
+  uint32_t job;
+  int32_t number; /* of the turn */
+  int32_t tool;   /* -1: none */
+} kvsweep_call;
+
+/* How long a tool is expected to run: a lognormal distribution. */
+typedef struct kvsweep_forecast {
+  int64_t expected_ns; /* its median, above 0 */
+  double log_spread;   /* standard deviation of the logarithm; 0: exactly expected_ns */
+} kvsweep_forecast;
+
+/* The forecast that a time to live is based on, of whatever policy.estimator. */
+typedef struct kvsweep_gap_forecast {
+  int32_t known;          /* 0: there is none, and what follows is 0 */
+  int64_t expected_ns;    /* as policy.estimator says it: a mean or a median */
+  int64_t quantile_ns[9]; /* the tool has returned by then with probability 0.1, 0.2, ... 0.9 */
+} kvsweep_gap_forecast;
+
+/* The KV of a job's next turn, and the cost of having it on the GPU in time. */
+typedef struct kvsweep_awaited {
+  int64_t until_use_ns; /* from now until the turn is served */
+  int64_t held_ns;      /* time that the load and its result occupy blocks before that */
+  int64_t load_time_ns; /* of the missing tokens on an idle link */
+  int64_t late_ns;      /* time by which the KV would be late */
+  double recompute_s;   /* seconds to compute the missing tokens again */
+  double vram_price;    /* request-seconds that a token of GPU memory costs others each second */
+  double dram_price;    /* the same for host memory */
+  int32_t context_tokens;
+  int32_t missing_tokens; /* of these, the last ones, which are not on the GPU */
+  int32_t loads_delayed;  /* other loads that would wait for this one */
+  int32_t running;        /* requests that run */
+} kvsweep_awaited;
+
+#define KVSWEEP_LEAST_RECENT 0xffffffffu
+
+/* What the object offers: functions, each of which may be NULL. Valid while it is loaded. */
+typedef struct kvsweep_policy {
+  uint32_t version; /* KVSWEEP_POLICY_VERSION */
+  uint32_t size;    /* sizeof(kvsweep_policy) */
+
+  /* The state of one cell, which all other functions are given; NULL is a state, too. */
   void* (*create)(const kvsweep_setup* setup);
   void (*destroy)(void* state);
 
-  /* The rank of a turn. Asked when it joins, and when a pin of its job comes or goes.
-   * NaN fails the cell. now_ns is the time of the last step. */
-  double (*rank)(void* state, const kvsweep_waiting* waiting, int64_t now_ns);
+  /* The turn has arrived, or has finished and its tool starts: told once, before any function is
+   * asked about it. */
+  void (*on_arrival)(void* state, const kvsweep_turn* turn);
+  void (*on_turn_end)(void* state, const kvsweep_turn* turn, int64_t now_ns);
 
-  /* 1: the rank of each waiting turn is asked for again at the start of each step. */
+  /* policy.order needs rank_turn: the turn of least rank is served next, of equals the one that
+   * joined the queue first. Asked when a turn joins, and when a pin of its job comes or goes; where
+   * rank_each_step is 1, at the start of each step, too. NaN is forbidden. now_ns is the time of
+   * the last step. */
+  double (*rank_turn)(void* state, const kvsweep_waiting* waiting, int64_t now_ns);
   int32_t rank_each_step;
-
-  /* The id of the turn to preempt, of `count` > 0 that run, in order of their admission. Another id
-   * fails the cell. NULL: the turn that was admitted last. */
+  /* policy.order: the id of the turn to preempt, of `count` > 0 that run, in order of their
+   * admission; no other id is allowed. NULL: the turn that was admitted last. */
   uint64_t (*choose_victim)(void* state, const kvsweep_turn* running, int32_t count);
 
-  /* The turn has finished or was aborted. May be NULL. */
-  void (*on_turn_end)(void* state, const kvsweep_turn* turn, int64_t now_ns);
-} kvsweep_order;
+  /* policy.admission needs admit: sets admitted[i] of programs[i] to 1 or 0. It comes preset to
+   * programs[i].admitted. The programs that are held come first, in the order of service. Called
+   * when a turn has arrived or ended (timer 0), and each admission_period_ns, if that is above 0
+   * (timer 1). A turn that is in the queue or runs is never held back: its program is paused when
+   * it ends. */
+  void (*admit)(void* state, const kvsweep_program* programs, int32_t* admitted, int32_t count,
+                int32_t timer, int64_t now_ns);
+  void (*on_program_end)(void* state, const kvsweep_program* program);
+  int64_t admission_period_ns;
+  /* 1: all turns may be held back while nothing runs. 0: the smallest program is admitted then. */
+  int32_t admission_may_idle;
 
-/* Which KV without a user leaves the GPU: the block of least rank, of equals the one that was
- * released first; but no block before those that continue its context, and blocks without content
- * before all others. Ranks that are all equal are policy.eviction = "partial_first". */
-typedef struct kvsweep_eviction {
-  /* State of one pool; NULL is a state, too. Both functions may be NULL. */
-  void* (*create)(const kvsweep_setup* setup);
-  void (*destroy)(void* state);
+  /* policy.retention needs retain: sets `gap`, which comes preset to zeros. The turn has finished,
+   * and its blocks are not released yet. */
+  void (*retain)(void* state, const kvsweep_turn* turn, kvsweep_gap* gap, int64_t now_ns);
 
-  /* The rank of a block that can be evicted. Asked when that begins, and at *until_ns, which is
-   * INT64_MAX (never) unless it is set here, to a time later than now_ns. NaN fails the cell. */
-  double (*rank)(void* state, uint32_t block, int64_t now_ns, int64_t* until_ns);
+  /* policy.ttl_rule needs time_to_live, in nanoseconds, of the pin of a turn that is not its job's
+   * last; 0: no pin. *reason comes preset to KVSWEEP_NO_REASON. */
+  int64_t (*time_to_live)(void* state, const kvsweep_turn* turn,
+                          const kvsweep_gap_forecast* forecast, int32_t* reason, int64_t now_ns);
 
+  /* policy.estimator needs forecast_tool: 1: `forecast` has been set; 0: nothing is known. A cell
+   * may ask for several decisions, and learn_tool is called once for each. The call took
+   * duration_ns > 0. */
+  int32_t (*forecast_tool)(void* state, const kvsweep_call* call, kvsweep_forecast* forecast);
+  void (*learn_tool)(void* state, const kvsweep_call* call, int64_t duration_ns);
+
+  /* policy.prefetch needs returns_by and score_prefetch. The time by which the job's next turn
+   * arrives with this probability, in (0, 1), given that it has not by now_ns: not earlier. */
+  int64_t (*returns_by)(void* state, uint32_t job, double probability, int64_t now_ns);
+  /* 1: the return of the job can be predicted; NULL: always. */
+  int32_t (*can_predict)(void* state, uint32_t job);
+  /* Request-seconds of delay that loading the KV ahead saves; at 0 or less it is not loaded. NaN is
+   * forbidden. */
+  double (*score_prefetch)(void* state, const kvsweep_awaited* kv);
+  /* 1: the host tier keeps the KV that saves most by this score, not that used last. */
+  int32_t prefetch_ranks_host;
+
+  /* policy.eviction needs rank_block: of KV without a user the block of least rank leaves the GPU
+   * first, of equals the one that was released first; but no block before those that continue its
+   * context, and blocks without content before all others. Ranks that are all equal are
+   * policy.eviction = "partial_first". Asked when a block can be evicted from now on, and at
+   * *until_ns, which is INT64_MAX (never) unless it is set here, to a time later than now_ns. NaN
+   * is forbidden. */
+  double (*rank_block)(void* state, uint32_t block, int64_t now_ns, int64_t* until_ns);
   /* The turn computes (on_computed) or finds (on_hit) the content of `block`, which holds its
-   * tokens from position * block_size on. May be NULL. */
+   * tokens from position * block_size on. */
   void (*on_computed)(void* state, const kvsweep_turn* turn, int32_t position, uint32_t block);
   void (*on_hit)(void* state, const kvsweep_turn* turn, int32_t position, uint32_t block);
-
   /* The turn, finished (1) or preempted (0), is about to release these blocks, in the order of its
-   * tokens. May be NULL. */
+   * tokens. */
   void (*on_released)(void* state, const kvsweep_turn* turn, int32_t finished,
                       const uint32_t* blocks, int32_t count, int64_t now_ns);
-
   /* The block can be evicted from now on (on_freed), is used again (on_used), or leaves the GPU
-   * (on_evicted). May be NULL. */
+   * (on_evicted). */
   void (*on_freed)(void* state, uint32_t block);
   void (*on_used)(void* state, uint32_t block);
   void (*on_evicted)(void* state, uint32_t block);
-} kvsweep_eviction;
 
-/* What the object offers. Valid, as are the tables that it names, until the object is unloaded. */
-typedef struct kvsweep_policy {
-  uint32_t version;                 /* KVSWEEP_POLICY_VERSION */
-  const kvsweep_order* order;       /* NULL: none */
-  const kvsweep_eviction* eviction; /* NULL: none */
+  /* policy.host_eviction needs host_victim: the slot of the host tier whose content leaves next,
+   * which must be within reach: stored, and not held. KVSWEEP_LEAST_RECENT: the one used least
+   * recently. At least one is within reach. */
+  uint32_t (*host_victim)(void* state, int64_t now_ns);
+  /* The tier has slots from 0 to num_slots - 1, each of slot_blocks KV blocks. */
+  void (*on_host_pool)(void* state, int32_t num_slots, int32_t slot_blocks);
+  /* Content has arrived in the slot, and is within reach. Equal content has equal numbers. */
+  void (*on_host_stored)(void* state, uint32_t slot, uint64_t content);
+  /* The content of the slot is gone: evicted, or, while it was held, found to be invalid (1). */
+  void (*on_host_gone)(void* state, uint32_t slot, int32_t invalid);
+  /* A turn or a copy holds the slot (1), or none does any more (0). */
+  void (*on_host_held)(void* state, uint32_t slot, int32_t held);
+  /* The turn looks for the KV of its prompt for the first time (computed 0), or has computed KV as
+   * it runs (1): of its first `count` slots, with these contents. */
+  void (*on_host_turn)(void* state, const kvsweep_turn* turn, const uint64_t* contents,
+                       int32_t count, int32_t computed);
 } kvsweep_policy;
 
 #if defined(__GNUC__)

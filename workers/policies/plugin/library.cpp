@@ -2,9 +2,13 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 
 #include "workers/engine/base/errors.hpp"
+#include "workers/policies/plugin/python.hpp"
 
 namespace policies {
 namespace {
@@ -25,37 +29,79 @@ void* load(const std::string& path) {
   return handle;
 }
 
-const kvsweep_policy* table_in(void* handle, const std::string& path) {
+/// A table that is shorter than this program's lacks the functions at its end.
+kvsweep_policy table_in(void* handle, const std::string& path) {
   void* symbol = dlsym(handle, kSymbol);
   if (symbol == nullptr)
     throw InputError("has no function " + std::string(kSymbol) + "() (" + path + ')');
-  const kvsweep_policy* table = reinterpret_cast<decltype(&kvsweep_policy_table)>(symbol)();
-  if (table == nullptr) throw InputError(std::string(kSymbol) + "() gives no table (" + path + ')');
+  const kvsweep_policy* given = reinterpret_cast<decltype(&kvsweep_policy_table)>(symbol)();
+  if (given == nullptr) throw InputError(std::string(kSymbol) + "() gives no table (" + path + ')');
+  if (given->version != KVSWEEP_POLICY_VERSION)
+    throw InputError("has version " + std::to_string(given->version) +
+                     " of kvsweep_policy.h, this program needs version " +
+                     std::to_string(KVSWEEP_POLICY_VERSION) + " (" + path + ')');
+  if (given->size < offsetof(kvsweep_policy, create))
+    throw InputError("has a table of " + std::to_string(given->size) +
+                     " bytes: `size` must be sizeof(kvsweep_policy) (" + path + ')');
+  kvsweep_policy table{};
+  std::memcpy(&table, given, std::min<std::size_t>(given->size, sizeof table));
   return table;
+}
+
+/// What the axis needs, where the table lacks it; else null.
+const char* missing(const kvsweep_policy& table, const std::string& axis) {
+  const struct {
+    const char* axis;
+    const char* function;
+    bool has;
+  } needs[] = {{"order", "rank_turn", table.rank_turn != nullptr},
+               {"admission", "admit", table.admit != nullptr},
+               {"retention", "retain", table.retain != nullptr},
+               {"ttl_rule", "time_to_live", table.time_to_live != nullptr},
+               {"estimator", "forecast_tool", table.forecast_tool != nullptr},
+               {"prefetch", "returns_by", table.returns_by != nullptr},
+               {"prefetch", "score_prefetch", table.score_prefetch != nullptr},
+               {"eviction", "rank_block", table.rank_block != nullptr},
+               {"host_eviction", "host_victim", table.host_victim != nullptr}};
+  for (const auto& need : needs)
+    if (axis == need.axis && !need.has) return need.function;
+  return nullptr;
 }
 
 }  // namespace
 
-PluginLibrary::PluginLibrary(const std::string& path)
-    : path_(path), handle_(load(path)), table_(table_in(handle_.get(), path)) {
-  if (table_->version != KVSWEEP_POLICY_VERSION)
-    throw InputError("has version " + std::to_string(table_->version) +
-                     " of kvsweep_policy.h, this program needs version " +
-                     std::to_string(KVSWEEP_POLICY_VERSION) + " (" + path + ')');
-  if (table_->order != nullptr && table_->order->rank == nullptr)
-    throw InputError("has an order without the function rank (" + path + ')');
-  if (table_->eviction != nullptr && table_->eviction->rank == nullptr)
-    throw InputError("has an eviction without the function rank (" + path + ')');
+PluginLibrary::PluginLibrary(const std::string& path) : path_(path) {
+  if (path.ends_with(".py")) {
+    python_ = std::make_unique<PythonPolicy>(path);
+    table_ = python_->table();
+  } else {
+    handle_.reset(load(path));
+    table_ = table_in(handle_.get(), path);
+  }
 }
 
-const kvsweep_order& PluginLibrary::order() const {
-  if (table_->order == nullptr) throw InputError("offers no order (" + path_ + ')');
-  return *table_->order;
+PluginLibrary::~PluginLibrary() = default;
+
+void* PluginLibrary::create(const kvsweep_setup& setup) {
+  if (python_) {
+    python_->tell(0, setup);
+    return python_.get();
+  }
+  return table_.create != nullptr ? table_.create(&setup) : nullptr;
 }
 
-const kvsweep_eviction& PluginLibrary::eviction() const {
-  if (table_->eviction == nullptr) throw InputError("offers no eviction (" + path_ + ')');
-  return *table_->eviction;
+void PluginLibrary::destroy(void* state) {
+  if (table_.destroy != nullptr) table_.destroy(state);
+}
+
+bool PluginLibrary::offers(const std::string& axis) const {
+  return missing(table_, axis) == nullptr;
+}
+
+void PluginLibrary::require(const std::string& axis) const {
+  if (const char* function = missing(table_, axis))
+    throw InputError("offers no " + axis + ": it lacks the function " + function + " (" + path_ +
+                     ')');
 }
 
 void PluginLibrary::Close::operator()(void* handle) const noexcept { dlclose(handle); }

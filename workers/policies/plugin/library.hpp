@@ -6,16 +6,27 @@
 
 namespace policies {
 
-/// A shared object with the table of kvsweep_policy.h, loaded while this lives.
+class PythonPolicy;
+
+/// What decides for a cell, loaded while this lives: a shared object with the table of
+/// kvsweep_policy.h, or a Python file (.py) with a class that does as much.
 class PluginLibrary {
  public:
   /// Throws engine::InputError, which says what was found, when the file cannot be loaded, has no
-  /// table or one of another version, or when the table lacks a function that it must have.
+  /// table or one of another version.
   explicit PluginLibrary(const std::string& path);
+  ~PluginLibrary();
 
-  /// Throw engine::InputError when the plugin does not offer them.
-  const kvsweep_order& order() const;
-  const kvsweep_eviction& eviction() const;
+  /// The functions that it has.
+  const kvsweep_policy& table() const { return table_; }
+  /// Whether it has what it must have to decide on the axis policy.`axis`.
+  bool offers(const std::string& axis) const;
+  /// Throws engine::InputError when it lacks what it must have to decide on the axis policy.`axis`.
+  void require(const std::string& axis) const;
+  /// The state of a cell, for the functions of the table; destroy() must follow. There is one for a
+  /// Python file.
+  void* create(const kvsweep_setup& setup);
+  void destroy(void* state);
 
  private:
   struct Close {
@@ -23,7 +34,8 @@ class PluginLibrary {
   };
   std::string path_;
   std::unique_ptr<void, Close> handle_;
-  const kvsweep_policy* table_ = nullptr;
+  std::unique_ptr<PythonPolicy> python_;
+  kvsweep_policy table_{};
 };
 
 }  // namespace policies

@@ -1,14 +1,13 @@
 // The queue in the order of a plugin's ranks.
 #include <cmath>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
-#include "workers/engine/base/errors.hpp"
-#include "workers/policies/plugin/calls.hpp"
 #include "workers/policies/plugin/factory.hpp"
-#include "workers/policies/plugin/library.hpp"
+#include "workers/policies/plugin/plugin.hpp"
 
 namespace policies {
 namespace {
@@ -19,13 +18,13 @@ using engine::Request;
 
 class PluginOrder final : public engine::QueueOrder {
  public:
-  explicit PluginOrder(const PluginConfig& config)
-      : library_(config.path),
-        rules_(library_.order()),
-        state_(rules_, {config.num_blocks, config.block_size}),
-        call_(config.use) {}
+  explicit PluginOrder(std::shared_ptr<Plugin> plugin)
+      : plugin_(std::move(plugin)), table_(plugin_->table()) {}
 
-  void push(Request& request) override { join(request, false); }
+  void push(Request& request) override {
+    plugin_->arrived(request);
+    join(request, false);
+  }
   void push_preempted(Request& request) override { join(request, true); }
   Request* front() const override { return service_.empty() ? nullptr : service_.begin()->request; }
   void remove(Request& request) override {
@@ -44,15 +43,12 @@ class PluginOrder final : public engine::QueueOrder {
 
   void begin_step(Nanos now, const engine::PrefixCache&) override {
     now_ = now;
-    if (rules_.rank_each_step == 0) return;
+    if (table_.rank_each_step == 0) return;
     const std::set<Place> before = std::move(service_);
     service_.clear();
     for (const Place& place : before) enter(place);
   }
-  void on_turn_end(const Request& request, Nanos now) override {
-    const kvsweep_turn turn = described(request, pinned(request));
-    call_.notice(rules_.on_turn_end, state_.get(), &turn, now.count());
-  }
+  void on_turn_end(const Request& request, Nanos now) override { plugin_->ended(request, now); }
   void on_pin_changed(JobId id, bool pinned) override {
     JobState& job = state_of(id);
     job.pinned = pinned;
@@ -98,10 +94,8 @@ class PluginOrder final : public engine::QueueOrder {
     return jobs_[engine::index(job)];
   }
 
-  PluginLibrary library_;
-  const kvsweep_order& rules_;
-  PluginState<kvsweep_order> state_;
-  PluginCalls call_;
+  std::shared_ptr<Plugin> plugin_;
+  const kvsweep_policy& table_;
   Nanos now_{0};
   std::uint64_t joins_ = 0;
   std::vector<JobState> jobs_;
@@ -113,31 +107,31 @@ double PluginOrder::rank_of(const Place& place) {
   const kvsweep_waiting waiting{.turn = described(*place.request, pinned(*place.request)),
                                 .joined = place.joined,
                                 .again = place.again};
-  const double rank = call_(rules_.rank, state_.get(), &waiting, now_.count());
+  const double rank = plugin_->ask("rank_turn", table_.rank_turn, &waiting, now_.count());
   if (std::isnan(rank))
-    throw engine::InputError("policy.plugin gives turn " + std::to_string(waiting.turn.number) +
-                             " of job " + std::to_string(waiting.turn.job) +
-                             " no number as its rank in the queue (NaN)");
+    reject_answer("gives turn " + std::to_string(waiting.turn.number) + " of job " +
+                  std::to_string(waiting.turn.job) + " no number as its rank in the queue (NaN)");
   return rank;
 }
 
 Request& PluginOrder::choose_victim(const engine::RunningList& running) const {
-  if (rules_.choose_victim == nullptr) return *running.back();
+  if (table_.choose_victim == nullptr) return *running.back();
   std::vector<kvsweep_turn> turns;
   for (const Request* r = running.front(); r != nullptr; r = running.next(*r))
     turns.push_back(described(*r, pinned(*r)));
-  const std::uint64_t id = call_(rules_.choose_victim, state_.get(), turns.data(),
-                                 static_cast<std::int32_t>(turns.size()));
+  const std::uint64_t id = plugin_->ask("choose_victim", table_.choose_victim, turns.data(),
+                                        static_cast<std::int32_t>(turns.size()));
   for (Request* r = running.front(); r != nullptr; r = running.next(*r))
     if (engine::index(r->id) == id) return *r;
-  throw engine::InputError("policy.plugin preempts turn id " + std::to_string(id) +
-                           ", which is none of the " + std::to_string(turns.size()) + " that run");
+  reject_answer("preempts turn id " + std::to_string(id) + ", which is none of the " +
+                std::to_string(turns.size()) + " that run");
 }
 
 }  // namespace
 
-std::unique_ptr<engine::QueueOrder> make_plugin_order(const PluginConfig& config) {
-  return std::make_unique<PluginOrder>(config);
+std::unique_ptr<engine::QueueOrder> make_plugin_order(std::shared_ptr<Plugin> plugin) {
+  plugin->require("order");
+  return std::make_unique<PluginOrder>(std::move(plugin));
 }
 
 }  // namespace policies

@@ -1,0 +1,142 @@
+/* Decisions that the header allows, without any sense: from a fixed sequence of numbers. */
+#include <stdlib.h>
+
+#include "workers/policies/plugin/kvsweep_policy.h"
+
+typedef struct {
+  uint64_t last; /* number of the sequence */
+  int32_t num_slots;
+  unsigned char* within_reach; /* by slot */
+} cell;
+
+static uint32_t next(void* state, uint32_t limit) {
+  cell* of = state;
+  of->last = of->last * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(of->last >> 33) % limit;
+}
+
+static void* create(const kvsweep_setup* setup) {
+  cell* made = calloc(1, sizeof *made);
+  made->last = (uint64_t)setup->num_blocks * 977 + (uint64_t)setup->block_size;
+  return made;
+}
+
+static void destroy(void* state) {
+  free(((cell*)state)->within_reach);
+  free(state);
+}
+
+static double rank_turn(void* state, const kvsweep_waiting* waiting, int64_t now_ns) {
+  (void)waiting, (void)now_ns;
+  return next(state, 5);
+}
+
+static uint64_t choose_victim(void* state, const kvsweep_turn* running, int32_t count) {
+  return running[next(state, (uint32_t)count)].id;
+}
+
+static void admit(void* state, const kvsweep_program* programs, int32_t* admitted, int32_t count,
+                  int32_t timer, int64_t now_ns) {
+  (void)programs, (void)timer, (void)now_ns;
+  for (int32_t i = 0; i < count; ++i) admitted[i] = next(state, 2) == 0;
+}
+
+static void retain(void* state, const kvsweep_turn* turn, kvsweep_gap* gap, int64_t now_ns) {
+  (void)turn, (void)now_ns;
+  gap->action = (int32_t)next(state, 3);
+  gap->ttl_ns = 1 + next(state, 100) * 5000000;
+  gap->reason = (int32_t)next(state, KVSWEEP_WASTE + 1);
+}
+
+static int64_t time_to_live(void* state, const kvsweep_turn* turn,
+                            const kvsweep_gap_forecast* forecast, int32_t* reason, int64_t now_ns) {
+  (void)turn, (void)forecast, (void)now_ns;
+  *reason = (int32_t)next(state, KVSWEEP_WASTE + 1);
+  return next(state, 100) * 5000000;
+}
+
+static int32_t forecast_tool(void* state, const kvsweep_call* call, kvsweep_forecast* forecast) {
+  (void)call;
+  forecast->expected_ns = 1 + next(state, 100) * 5000000;
+  forecast->log_spread = next(state, 3);
+  return next(state, 4) != 0;
+}
+
+static int64_t returns_by(void* state, uint32_t job, double probability, int64_t now_ns) {
+  (void)job, (void)probability;
+  return next(state, 20) == 0 ? INT64_MAX : now_ns + next(state, 100) * 5000000;
+}
+
+static int32_t can_predict(void* state, uint32_t job) {
+  (void)job;
+  return next(state, 5) != 0;
+}
+
+static double score(void* state, const kvsweep_awaited* kv) {
+  (void)kv;
+  return (double)next(state, 10) - 3;
+}
+
+static double rank_block(void* state, uint32_t block, int64_t now_ns, int64_t* until_ns) {
+  (void)block;
+  if (next(state, 2) == 0) *until_ns = now_ns + 1 + next(state, 100) * 1000000;
+  return next(state, 7);
+}
+
+static uint32_t host_victim(void* state, int64_t now_ns) {
+  const cell* of = state;
+  const uint32_t first = next(state, (uint32_t)of->num_slots);
+  (void)now_ns;
+  if (next(state, 3) == 0) return KVSWEEP_LEAST_RECENT;
+  for (int32_t i = 0; i < of->num_slots; ++i) {
+    const uint32_t slot = (first + (uint32_t)i) % (uint32_t)of->num_slots;
+    if (of->within_reach[slot]) return slot;
+  }
+  return KVSWEEP_LEAST_RECENT;
+}
+
+static void on_host_pool(void* state, int32_t num_slots, int32_t slot_blocks) {
+  cell* of = state;
+  (void)slot_blocks;
+  of->num_slots = num_slots;
+  of->within_reach = calloc((size_t)num_slots, 1);
+}
+
+static void on_host_stored(void* state, uint32_t slot, uint64_t content) {
+  (void)content;
+  ((cell*)state)->within_reach[slot] = 1;
+}
+
+static void on_host_gone(void* state, uint32_t slot, int32_t invalid) {
+  (void)invalid;
+  ((cell*)state)->within_reach[slot] = 0;
+}
+
+static void on_host_held(void* state, uint32_t slot, int32_t held) {
+  ((cell*)state)->within_reach[slot] = !held;
+}
+
+static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
+                                      .size = sizeof(kvsweep_policy),
+                                      .create = create,
+                                      .destroy = destroy,
+                                      .rank_turn = rank_turn,
+                                      .rank_each_step = 1,
+                                      .choose_victim = choose_victim,
+                                      .admit = admit,
+                                      .admission_period_ns = 50000000,
+                                      .retain = retain,
+                                      .time_to_live = time_to_live,
+                                      .forecast_tool = forecast_tool,
+                                      .returns_by = returns_by,
+                                      .can_predict = can_predict,
+                                      .score_prefetch = score,
+                                      .prefetch_ranks_host = 1,
+                                      .rank_block = rank_block,
+                                      .host_victim = host_victim,
+                                      .on_host_pool = on_host_pool,
+                                      .on_host_stored = on_host_stored,
+                                      .on_host_gone = on_host_gone,
+                                      .on_host_held = on_host_held};
+
+const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

@@ -1,0 +1,206 @@
+/* Rules of the program, written as a plugin: the mean times of tools (tool_mean), pins of 2 s where
+ * that is at most 2 s (pin, fixed), programs whose contexts fit nine tenths of the pool after one
+ * more turn (working_set), what was used least recently leaves the host tier (lru), and loads for
+ * tools that run for exactly 1 s, worth the prefill that they save (oracle, S1). */
+#include <stdlib.h>
+
+#include "workers/policies/plugin/kvsweep_policy.h"
+
+enum { kTools = 4096, kJobs = 4096 };
+
+static const int64_t kSecond = 1000000000;
+
+typedef struct {
+  int64_t total_ns, calls; /* of the tool */
+} tool_sum;
+
+typedef struct {
+  int32_t pool_tokens;
+  tool_sum estimated[kTools];               /* by learn_tool */
+  tool_sum returned[kTools];                /* by arrivals */
+  int64_t started_ns[kJobs];                /* of the job's tool */
+  int32_t tool[kJobs];                      /* that runs, or -2 */
+  int64_t ended, ended_tokens, ended_turns; /* programs */
+  int32_t num_slots;
+  uint64_t uses;
+  uint64_t* used; /* by slot; 0: not within reach */
+} cell;
+
+static void* create(const kvsweep_setup* setup) {
+  cell* made = calloc(1, sizeof *made);
+  made->pool_tokens = setup->num_blocks * setup->block_size;
+  for (int i = 0; i < kJobs; ++i) made->tool[i] = -2;
+  return made;
+}
+
+static void destroy(void* state) {
+  free(((cell*)state)->used);
+  free(state);
+}
+
+static void add(tool_sum* sum, int64_t took_ns) {
+  sum->total_ns += took_ns;
+  ++sum->calls;
+}
+
+static void on_arrival(void* state, const kvsweep_turn* turn) {
+  cell* of = state;
+  const int32_t tool = of->tool[turn->job];
+  const int64_t took = turn->arrival_ns - of->started_ns[turn->job];
+  if (tool >= 0 && took > 0) add(&of->returned[tool], took);
+  of->tool[turn->job] = -2;
+}
+
+static void on_turn_end(void* state, const kvsweep_turn* turn, int64_t now_ns) {
+  cell* of = state;
+  of->started_ns[turn->job] = now_ns;
+  if (!turn->last) of->tool[turn->job] = turn->tool;
+}
+
+/* Retention pin with the rule fixed. */
+static int64_t hold(int known, int64_t expected_ns, int32_t* reason) {
+  const int slow = known && expected_ns > 2 * kSecond;
+  *reason = slow ? KVSWEEP_SLOW_TOOL : known ? KVSWEEP_KNOWN_TOOL : KVSWEEP_UNSEEN_TOOL;
+  return slow ? 0 : 2 * kSecond;
+}
+
+static void retain(void* state, const kvsweep_turn* turn, kvsweep_gap* gap, int64_t now_ns) {
+  const cell* of = state;
+  (void)now_ns;
+  if (turn->last || turn->tool < 0) {
+    gap->reason = turn->last ? KVSWEEP_LAST_TURN : KVSWEEP_NO_TOOL;
+    return;
+  }
+  const tool_sum* sum = &of->returned[turn->tool];
+  gap->ttl_ns = hold(sum->calls > 0, sum->calls > 0 ? sum->total_ns / sum->calls : 0, &gap->reason);
+  gap->action = gap->ttl_ns > 0 ? KVSWEEP_PIN : KVSWEEP_FREE;
+}
+
+static int64_t time_to_live(void* state, const kvsweep_turn* turn,
+                            const kvsweep_gap_forecast* forecast, int32_t* reason, int64_t now_ns) {
+  (void)state, (void)turn, (void)now_ns;
+  return hold(forecast->known, forecast->expected_ns, reason);
+}
+
+static void learn_tool(void* state, const kvsweep_call* call, int64_t duration_ns) {
+  if (call->tool >= 0) add(&((cell*)state)->estimated[call->tool], duration_ns);
+}
+
+static int32_t forecast_tool(void* state, const kvsweep_call* call, kvsweep_forecast* forecast) {
+  if (call->tool < 0) return 0;
+  const tool_sum* sum = &((const cell*)state)->estimated[call->tool];
+  if (sum->calls == 0) return 0;
+  forecast->expected_ns = sum->total_ns / sum->calls;
+  forecast->log_spread = 0.25;
+  return 1;
+}
+
+/* Admission working_set with the horizon one_turn. */
+static void admit(void* state, const kvsweep_program* programs, int32_t* admitted, int32_t count,
+                  int32_t timer, int64_t now_ns) {
+  const cell* of = state;
+  double tokens = (double)of->ended_tokens, turns = (double)of->ended_turns;
+  (void)timer, (void)now_ns;
+  for (int32_t i = 0; i < count; ++i) {
+    tokens += programs[i].tokens;
+    turns += programs[i].turns;
+  }
+  const double growth = turns == 0 ? 0 : tokens / turns;
+  double expected = 0;
+  int64_t present = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    const int in_engine =
+        programs[i].phase == KVSWEEP_QUEUED || programs[i].phase == KVSWEEP_RUNNING;
+    if (admitted[i] || in_engine) expected += programs[i].tokens + growth;
+  }
+  for (int32_t i = 0; i < count && programs[i].phase == KVSWEEP_HELD; ++i) {
+    if (expected + (programs[i].tokens + growth) > 0.9 * of->pool_tokens) break;
+    admitted[i] = 1;
+    expected += programs[i].tokens + growth;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    const int in_engine =
+        programs[i].phase == KVSWEEP_QUEUED || programs[i].phase == KVSWEEP_RUNNING;
+    if (admitted[i] || in_engine) present += programs[i].tokens;
+  }
+  for (int32_t i = count - 1; i >= 0 && present > of->pool_tokens; --i) {
+    if (!admitted[i] || programs[i].phase != KVSWEEP_TOOL) continue;
+    admitted[i] = 0;
+    present -= programs[i].tokens;
+  }
+}
+
+static void on_program_end(void* state, const kvsweep_program* program) {
+  cell* of = state;
+  ++of->ended;
+  of->ended_tokens += program->tokens;
+  of->ended_turns += program->turns;
+}
+
+/* Prefetch oracle with the scoring S1. */
+static int64_t returns_by(void* state, uint32_t job, double probability, int64_t now_ns) {
+  const int64_t due = ((const cell*)state)->started_ns[job] + kSecond;
+  (void)probability;
+  return due > now_ns ? due : now_ns;
+}
+
+static double score(void* state, const kvsweep_awaited* kv) {
+  (void)state;
+  return kv->recompute_s - (double)kv->late_ns * 1e-9;
+}
+
+/* The host tier. */
+static void on_host_pool(void* state, int32_t num_slots, int32_t slot_blocks) {
+  cell* of = state;
+  (void)slot_blocks;
+  of->num_slots = num_slots;
+  of->used = calloc((size_t)num_slots, sizeof *of->used);
+}
+
+static void on_host_stored(void* state, uint32_t slot, uint64_t content) {
+  cell* of = state;
+  (void)content;
+  of->used[slot] = ++of->uses;
+}
+
+static void on_host_gone(void* state, uint32_t slot, int32_t invalid) {
+  (void)invalid;
+  ((cell*)state)->used[slot] = 0;
+}
+
+static void on_host_held(void* state, uint32_t slot, int32_t held) {
+  cell* of = state;
+  of->used[slot] = held ? 0 : ++of->uses;
+}
+
+static uint32_t host_victim(void* state, int64_t now_ns) {
+  const cell* of = state;
+  uint32_t oldest = KVSWEEP_LEAST_RECENT;
+  (void)now_ns;
+  for (int32_t i = 0; i < of->num_slots; ++i)
+    if (of->used[i] > 0 && (oldest == KVSWEEP_LEAST_RECENT || of->used[i] < of->used[oldest]))
+      oldest = (uint32_t)i;
+  return oldest;
+}
+
+static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
+                                      .size = sizeof(kvsweep_policy),
+                                      .create = create,
+                                      .destroy = destroy,
+                                      .on_arrival = on_arrival,
+                                      .on_turn_end = on_turn_end,
+                                      .admit = admit,
+                                      .on_program_end = on_program_end,
+                                      .retain = retain,
+                                      .time_to_live = time_to_live,
+                                      .forecast_tool = forecast_tool,
+                                      .learn_tool = learn_tool,
+                                      .returns_by = returns_by,
+                                      .score_prefetch = score,
+                                      .host_victim = host_victim,
+                                      .on_host_pool = on_host_pool,
+                                      .on_host_stored = on_host_stored,
+                                      .on_host_gone = on_host_gone,
+                                      .on_host_held = on_host_held};
+
+const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }
