@@ -1,5 +1,6 @@
 // Runs on the simulator and on a real model make the same decisions.
 #include <algorithm>
+#include <map>
 
 #include "tests/cpu/random_serving.hpp"
 #include "tests/engine/support/seeds.hpp"
@@ -28,6 +29,28 @@ TEST_CASE("the simulator makes the same decisions as a run that computes the mod
   std::cout << "compared " << steps << " steps over " << preemptions << " preemptions, " << hits
             << " tokens of prefix hits, " << pins << " pins, " << evictions << " evictions\n";
   for (const int count : {preemptions, hits, pins, evictions}) CHECK(count > 0);
+}
+
+TEST_CASE("a plugin decides on the simulator as on a run that computes the model",
+          "[conformance][plugin]") {
+  std::map<std::string, int> decided;
+  support::for_each_seed(150, [&](std::uint64_t seed) {
+    Dice dice(seed);
+    const auto jobs = random_jobs(dice, small_llama().shape().vocab, kMaxModelLen);
+    Serving serving = random_serving(dice, model::DType::f32);
+    policies::PolicyConfig& policy = serving.policy;
+    policy.plugin = {.path = KVSWEEP_TEST_PLUGINS "/arbitrary.so",
+                     .num_blocks = serving.engine.kv.num_blocks - 1,
+                     .block_size = serving.engine.kv.block_size};
+    for (std::string* axis : {&policy.order, &policy.admission.rule, &policy.retention,
+                              &policy.ttl_rule, &policy.estimator.name, &policy.eviction})
+      if (dice.one_in(2)) *axis = "plugin";
+    for (const std::string& axis : policies::plugin_axes(policy)) ++decided[axis];
+    const Served computed = serve(small_llama(), jobs, serving);
+    const std::string found = first_other_decision(computed, simulate(jobs, serving, computed));
+    if (!found.empty()) throw std::logic_error(found + "\nwith " + describe(serving));
+  });
+  CHECK(decided.size() == 6);
 }
 
 TEST_CASE("an answer shorter by one token, or a pool larger by one block, changes decisions",

@@ -112,6 +112,26 @@ def languages():
     expect_equal(means["python"], means["c++"], "means of Python")
 
 
+@case("the Python class of docs/adding-a-policy.md makes every decision there is")
+def page():
+    archives.need_h5py()
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/adding-a-policy.md")) as text:
+        source = text.read().split("```python\n")[1].split("```")[0]
+    axes = {"order": "fcfs", "admission": "fcfs", "retention": "fcfs", "ttl_rule": "continuum", "estimator": "continuum",
+            "prefetch": "predictive_prefetch", "eviction": "fcfs", "host_eviction": "cpu_offload"}
+    text = sweep(gpus=("h100-80gb",), policies=("fcfs",), jps=(4,), repeats=1)
+    text += "\n[engine]\nkv_tokens = 60_000\nhost_kv_tokens = 60_000\n"
+    for axis, policy in axes.items():
+        with Folder(text) as folder:
+            with open(folder.file("mine.py"), "w") as file:
+                file.write(source)
+            outcome = folder.run("--archive", "a.h5", "--set", f"policy={policy}", "--set", f"policy.{axis}=plugin", "--set", "policy.plugin=mine.py",
+                                 workers=2)
+            row = list(archives.cells(folder.file("a.h5")).values())[0]
+            expect_equal(row["status"], "ok", f"status with {axis}, {row['reason']} {outcome}")
+            expect_equal(row["plugin_calls"] > 20, True, f"calls with {axis}, {row['plugin_calls']}")
+
+
 @case("--policy-plugin lets an object decide what it offers, where the sweep does not say what")
 def option():
     archives.need_h5py()
