@@ -56,7 +56,7 @@ MAY_INCLUDE = {
     "workers/backends/cuda": "workers/backends/cuda/device workers/backends/cuda/forward workers/backends workers/engine/base "
                              "workers/engine/step workers/model kernels/attention kernels/blocks kernels/log",
     "workers/record": "workers/backends workers/engine/step workers/workload sweeps/tables",
-    "workers/cell": "workers/record workers/engine/base workers/engine/step workers/engine workers/policies workers/workload "
+    "workers/cell": "workers/record workers/engine/base workers/engine/step workers/engine workers/policies workers/policies/estimators workers/workload "
                     "workers/workload/trace workers/model "
                     "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/tables",
     "workers/bounds": "workers/cell workers/engine/base workers/workload workers/backends/sim",

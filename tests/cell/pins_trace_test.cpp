@@ -1,3 +1,4 @@
+#include <array>
 #include <optional>
 
 #include "tests/cell/cell.hpp"
@@ -71,6 +72,25 @@ int count(const std::vector<Event>& events, Kind kind) {
 }
 
 }  // namespace
+
+TEST_CASE("outcomes of pins are figures of a cell whose pins have a share of the pool") {
+  support::Cell cell = support::crowded("continuum");
+  const sweep::CellResult free = cell.run();
+  for (const sweep::Figure& each : free.figures) CHECK_FALSE(each.name.starts_with("pins_"));
+  const auto outcomes = [&](double share) {
+    const sweep::CellResult result = cell.set("policy.pin_share", share).run();
+    CHECK(support::figure(result, "jobs") == 16);
+    return std::array{support::figure(result, "pins_accepted"),
+                      support::figure(result, "pins_clipped"),
+                      support::figure(result, "pins_refused")};
+  };
+  const auto half = outcomes(0.5), none = outcomes(0);
+  for (const double count : half) CHECK(count > 0);
+  CHECK(none[0] + none[1] == 0);
+  CHECK(none[2] > 20);
+  CHECK(cell.set("policy.pin_share", 1.0).identity() ==
+        cell.without("policy.pin_share").identity());
+}
 
 TEST_CASE("every pin of continuum ends with a reason of its own, its turn and its blocks") {
   for (const Cell& cell : {continuum(), slow_tools()}) {

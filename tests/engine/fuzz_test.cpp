@@ -178,8 +178,8 @@ TEST_CASE("the random workloads reach every rule", "[fuzz]") {
   }
   CHECK(stops.size() == 7);
   CHECK(pin_reasons == std::set<std::string>{"known_tool", "unseen_tool", "slow_tool", "no_tool",
-                                             "last_turn", "ttl", "handoff", "replaced", "job_end",
-                                             "pressure_run", "pressure_admit"});
+                                             "last_turn", "no_room", "ttl", "handoff", "replaced",
+                                             "job_end", "pressure_run", "pressure_admit"});
   CHECK(several_preempted > 0);
   for (const int count : {resumed_with_hits, evicted, duplicates, aborted}) CHECK(count >= 100);
 }

@@ -1,6 +1,8 @@
 #include <cmath>
+#include <map>
 
 #include "tests/support/catch.hpp"
+#include "workers/policies/estimators/estimator_error.hpp"
 #include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/factory.hpp"
 
@@ -121,6 +123,26 @@ TEST_CASE("the oracle knows every gap and the client nearly", "[estimators]") {
   CHECK(client.of(kLs, 0, 3)->probability_within(3999ms) == Approx(0.5).margin(0.01));
   CHECK_FALSE(oracle.of(kLs, 9));
   CHECK_FALSE(client.of(kLs, 9));
+}
+
+TEST_CASE("a share of forecasts is off by the outlier factor, and a share is missing",
+          "[estimators]") {
+  const std::vector<double> errors = errors_of({.outliers = 0.3, .outlier_factor = 4});
+  std::map<double, int> found;
+  for (const double e : errors) ++found[std::round(std::exp(e) * 100) / 100];
+  CHECK(found.size() == 3);
+  CHECK(found[1] > 0.6 * static_cast<double>(errors.size()));
+  CHECK(found[4] > 0.1 * static_cast<double>(errors.size()));
+  CHECK(found[0.25] > 0.1 * static_cast<double>(errors.size()));
+
+  const policies::EstimatorError often{.missing = 0.25};
+  int missing = 0;
+  for (std::uint32_t job = 0; job < 1000; ++job)
+    missing += policies::error_factor(often, engine::JobId{job}, 3) ? 0 : 1;
+  CHECK(missing > 200);
+  CHECK(missing < 300);
+  const Estimator silent({.name = "oracle", .error = {.missing = 1}, .truth = kGaps});
+  CHECK_FALSE(silent.of(kLs).has_value());
 }
 
 TEST_CASE("an injected error has the spread and the bias that were asked for", "[estimators]") {

@@ -220,5 +220,5 @@ TEST_CASE("content that a copy invalidates leaves its slot to the next store") {
 TEST_CASE("an unknown rule for the host is refused with those that exist") {
   CHECK_THROWS_WITH(policies::make_host_eviction("lfu", {}),
                     Catch::Matchers::Contains("must be one of \"lru\", \"next_use\", \"oracle\", "
-                                              "\"arc\", found \"lfu\""));
+                                              "\"arc\", \"plugin\", found \"lfu\""));
 }

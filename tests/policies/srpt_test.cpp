@@ -1,4 +1,6 @@
 #include <map>
+#include <set>
+#include <string>
 
 #include "tests/policies/requests.hpp"
 #include "tests/support/catch.hpp"
@@ -26,6 +28,24 @@ TEST_CASE("the job with the least work left goes first", "[srpt]") {
   world.order->remove(world.requests[0]);
   world.wait({.job = 0, .turn = 1});
   CHECK(world.drain() == "3 2 ");
+}
+
+TEST_CASE("a client's hint of the work left may be wrong or missing", "[srpt]") {
+  policies::PolicyConfig config{.order = "srpt", .remaining_work = "hint", .true_work = known};
+  const auto service = [&] {
+    policy_test::OrderWorld world(config);
+    for (const int job : {0, 1, 2}) world.wait({.job = job});
+    return world.service();
+  };
+  CHECK(service() == "1 2 0 ");
+  config.estimator.error.missing = 1;  // and no history yet: as they came
+  CHECK(service() == "0 1 2 ");
+  config.estimator.error = {.outliers = 1, .outlier_factor = 100};
+  std::set<std::string> orders;
+  for (config.estimator.error.seed = 1; config.estimator.error.seed < 40;
+       ++config.estimator.error.seed)
+    orders.insert(service());
+  CHECK(orders.size() > 2);
 }
 
 TEST_CASE("the running turn with the most work left is preempted", "[srpt]") {

@@ -16,12 +16,16 @@ constexpr const char* kWhereEstimated =
     "policy.retention = pin|infercept or policy.eviction = next_use or "
     "policy.host_eviction = next_use";
 constexpr const char* kWhereFixed = "policy.retention = pin; policy.ttl_rule = fixed";
-constexpr const char* kWhereForecast =
-    "policy.error_bias != 1 or policy.error_sigma != 0; "
-    "policy.retention = pin|infercept or "
-    "policy.prefetch = tool_mean|tool_cdf|lognormal|client_hint|oracle or "
-    "policy.eviction = next_use or "
-    "policy.host_eviction = next_use";
+#define KVSWEEP_WHERE_TOLD                                                \
+  "policy.retention = pin|infercept or "                                  \
+  "policy.prefetch = tool_mean|tool_cdf|lognormal|client_hint|oracle or " \
+  "policy.eviction = next_use or policy.host_eviction = next_use or "     \
+  "policy.remaining_work = hint or policy.horizon = hint"
+constexpr const char* kWhereTold = KVSWEEP_WHERE_TOLD;
+constexpr const char* kWhereWrong =
+    "policy.error_bias != 1 or policy.error_sigma != 0 or policy.error_outliers != 0 or "
+    "policy.error_missing != 0; " KVSWEEP_WHERE_TOLD;
+constexpr const char* kWhereOutliers = "policy.error_outliers != 0; " KVSWEEP_WHERE_TOLD;
 
 std::vector<KeyRow> rows_of_order() {
   return {
@@ -58,11 +62,12 @@ std::vector<KeyRow> rows_of_order() {
                "pinned, one of the latest job but not a job's last turn, or one of the latest "
                "job whatever its turn."},
       {.name = "policy.remaining_work",
-       .type = OneOf{{"history", "oracle"}},
+       .type = OneOf{{"history", "oracle", "hint"}},
        .fallback = value("history"),
        .where = "policy.order = srpt",
-       .says = "What a job has left: what jobs that have ended had left at the same turn, or what "
-               "is recorded of it."},
+       .says = "What a job has left: what jobs that have ended had left at the same turn, what "
+               "is recorded of it, or what the client says (hint: the same, with the errors of "
+               "policy.error_*)."},
       {.name = "policy.prefix_window",
        .type = Whole{1, kMostOf32Bits},
        .fallback = value("16"),
@@ -128,7 +133,7 @@ std::vector<KeyRow> rows_of_admission() {
        .fallback = value("one_turn"),
        .where = "policy.admission = working_set",
        .says = "The context that is expected of a program: after one more turn, the mean of "
-               "programs that have ended, or its own last one (hint)."},
+               "programs that have ended, or its own last one as the client says it (hint)."},
       {.name = "policy.pool_share",
        .type = Real{0, 1e6},
        .fallback = value("0.9"),
@@ -207,6 +212,14 @@ std::vector<KeyRow> rows_of_retention() {
        .fallback = value("false"),
        .where = kWhereKept,
        .says = "A pin ends when the job's next turn is admitted, which holds the blocks itself."},
+      {.name = "policy.pin_share",
+       .type = Real{0, 1},
+       .fallback = value("1"),
+       .where = kWhereKept,
+       .neutral = "1",
+       .says = "Share of the pool that pins may hold together. Of a turn that would exceed it the "
+               "first blocks are pinned, as far as there is room; below 1 the figures "
+               "pins_accepted, pins_clipped and pins_refused say how often."},
       {.name = "policy.pressure_victim",
        .type = OneOf{{"latest_job", "latest_deadline"}},
        .fallback = value("latest_job"),
@@ -269,19 +282,37 @@ std::vector<KeyRow> rows_of_forecasts() {
       {.name = "policy.error_bias",
        .type = Real{1e-6, 1e6},
        .fallback = value("1"),
-       .where = kWhereForecast,
-       .says = "Factor by which every forecast is off, to study errors; 1: none."},
+       .where = kWhereWrong,
+       .says = "Factor by which every forecast and hint is off, to study errors; 1: none."},
       {.name = "policy.error_sigma",
        .type = Real{0, 10},
        .fallback = value("0"),
-       .where = kWhereForecast,
+       .where = kWhereWrong,
        .says = "Standard deviation of the logarithm of a further random factor of every "
-               "forecast; 0: none."},
+               "forecast and hint; 0: none."},
+      {.name = "policy.error_outliers",
+       .type = Real{0, 1},
+       .fallback = value("0"),
+       .where = kWhereTold,
+       .neutral = "0",
+       .says = "Share of forecasts and hints that are off by policy.error_outlier_factor, too, "
+               "half of them above and half below."},
+      {.name = "policy.error_outlier_factor",
+       .type = Real{1, 1e6},
+       .fallback = value("10"),
+       .where = kWhereOutliers,
+       .says = "Factor of those."},
+      {.name = "policy.error_missing",
+       .type = Real{0, 1},
+       .fallback = value("0"),
+       .where = kWhereTold,
+       .neutral = "0",
+       .says = "Share of turns about which nothing is forecast or said."},
       {.name = "policy.error_seed",
        .type = Whole{0, kMostOf64Bits},
        .fallback = value("42"),
-       .where = kWhereForecast,
-       .says = "Seed of those random factors."},
+       .where = kWhereWrong,
+       .says = "Seed of these errors, which depend on job and turn alone."},
       {.name = "policy.prefetch",
        .type = OneOf{policies::prefetch_names()},
        .fallback = value("none"),

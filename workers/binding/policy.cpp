@@ -30,6 +30,7 @@ void bind_admission(ParamBinder& in, policies::AdmissionConfig& admission) {
 void bind_pins(ParamBinder& in, engine::PinRules& pins) {
   pins.protect_waiting = in.boolean("policy.protect_waiting");
   pins.release_on_handoff = in.boolean("policy.release_on_handoff");
+  pins.most_of_pool = in.number("policy.pin_share");
   pins.pressure_victim = in.text("policy.pressure_victim") == "latest_deadline"
                              ? engine::PressureVictim::latest_deadline
                              : engine::PressureVictim::latest_job;
@@ -40,6 +41,9 @@ void bind_estimator(ParamBinder& in, policies::EstimatorConfig& estimator) {
   estimator.enough_calls = in.small("policy.estimator_calls");
   estimator.error.bias = in.number("policy.error_bias");
   estimator.error.sigma = in.number("policy.error_sigma");
+  estimator.error.outliers = in.number("policy.error_outliers");
+  estimator.error.outlier_factor = in.number("policy.error_outlier_factor");
+  estimator.error.missing = in.number("policy.error_missing");
   estimator.error.seed = static_cast<std::uint64_t>(in.integer("policy.error_seed"));
 }
 

@@ -9,6 +9,7 @@
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/record/figures.hpp"
+#include "workers/record/pin_outcomes.hpp"
 #include "workers/record/recorder.hpp"
 #include "workers/workload/arrivals.hpp"
 #include "workers/workload/trace/read_trace.hpp"
@@ -191,6 +192,8 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   auto figures = figures_of(result, {engine_config.kv.block_size, bytes_per_block(config)});
   result.figures.insert(result.figures.begin(), figures.begin(), figures.end());
   if (!policy.plugin.path.empty()) add_cost_of(plugin_use, result);
+  if (policy.pins.most_of_pool < 1)
+    for (sweep::Figure& figure : pin_outcomes(result.kv_events)) result.figures.push_back(figure);
   result.notes.push_back({"block_size", std::to_string(engine_config.kv.block_size)});
   if (!config.changed_pool.empty()) result.notes.push_back({"pool", config.changed_pool});
   if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});

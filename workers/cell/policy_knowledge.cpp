@@ -4,10 +4,13 @@
 #include <cmath>
 
 #include "workers/backends/sim/cost_model.hpp"
+#include "workers/policies/estimators/estimator_error.hpp"
 #include "workers/policies/reload_cost.hpp"
 
 namespace worker {
 namespace {
+
+constexpr double kMostTokens = 1e9;  // of a context, however wrong a hint is
 
 /// Seconds to prefill a context of `tokens` tokens alone, in chunks of the token budget.
 double prefill_seconds(const backends::CostModel& model, int tokens, int budget) {
@@ -61,8 +64,11 @@ policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
   policy.true_work = [&workload](engine::JobId job, int turn) {
     return work_from(workload.jobs.at(index(job)), static_cast<std::size_t>(turn));
   };
-  policy.admission.last_context = [&workload](engine::JobId job) {
-    return workload::longest_turn(workload.jobs.at(index(job)));
+  policy.admission.last_context = [&workload, error = policy.estimator.error](engine::JobId job) {
+    const auto factor = policies::error_factor(error, job, 0);
+    if (!factor) return 0;
+    const double tokens = *factor * workload::longest_turn(workload.jobs.at(index(job)));
+    return static_cast<int>(std::clamp(tokens, 1.0, kMostTokens));
   };
   const auto model = backends::make_cost_model(config.cost_model, config.gpu, config.model);
   policy.reload = policies::fit_reload_cost([&](int tokens) {

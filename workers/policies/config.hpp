@@ -36,8 +36,8 @@ struct PolicyConfig {
   PluginConfig plugin{};  // wherever an axis says plugin
 
   VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl
-  std::string remaining_work = "history";         // order srpt: or "oracle"
-  WorkSource true_work{};                         // order srpt, oracle
+  std::string remaining_work = "history";         // order srpt: or "oracle", "hint"
+  WorkSource true_work{};                         // order srpt, oracle and hint
   int prefix_window = 16;                         // order longest_prefix: turns
   engine::Nanos prefix_age{60'000'000'000};       // order longest_prefix
   AdmissionConfig admission{};

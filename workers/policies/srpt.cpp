@@ -1,14 +1,18 @@
-// Least remaining work first: of this turn and all later ones of the job, as recorded (oracle) or
-// as jobs that have ended had left at the same turn (history). The work is what is left if no KV is
+// Least remaining work first: of this turn and all later ones of the job, as recorded (oracle), as
+// the client says, which may be wrong (hint), or as jobs that have ended had left at the same turn
+// (history, and where the client says nothing). The work is what is left if no KV is
 // lost, in seconds by the mean times of a token in the turns that have ended. It is ranked when the
 // turn arrives. The victim is the running request of the most remaining work.
+#include <functional>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <vector>
 
 #include "workers/engine/base/errors.hpp"
 #include "workers/engine/step/queue_order.hpp"
 #include "workers/policies/config.hpp"
+#include "workers/policies/estimators/estimator_error.hpp"
 #include "workers/policies/ranked_queue.hpp"
 
 namespace policies {
@@ -33,15 +37,18 @@ class MeanTime {
   double seconds_ = 0, tokens_ = 0;
 };
 
+/// The work that is left, if it is known.
+using ToldWork = std::function<std::optional<Work>(engine::JobId, int turn)>;
+
 class Srpt final : public engine::QueueOrder {
  public:
-  explicit Srpt(WorkSource truth) : truth_(std::move(truth)) {}
+  explicit Srpt(ToldWork told) : told_(std::move(told)) {}
 
   void push(Request& request) override {
     const std::size_t job = engine::index(request.spec.job);
     if (job >= remaining_s_.size()) remaining_s_.resize(job + 1);
-    const Work left = truth_ ? truth_(request.spec.job, request.spec.turn)
-                             : history_.remaining(request.spec.turn);
+    const auto told = told_(request.spec.job, request.spec.turn);
+    const Work left = told ? *told : history_.remaining(request.spec.turn);
     remaining_s_[job] = prompts_.seconds_of(left.prompt) + outputs_.seconds_of(left.output);
     queue_.push(request);
   }
@@ -80,7 +87,7 @@ class Srpt final : public engine::QueueOrder {
     }
   };
 
-  WorkSource truth_;  // empty: by history
+  ToldWork told_;  // empty: by history
   WorkHistory history_;
   MeanTime prompts_, outputs_;
   std::vector<double> remaining_s_;  // by job: of its turn in the engine and later ones
@@ -90,10 +97,19 @@ class Srpt final : public engine::QueueOrder {
 }  // namespace
 
 std::unique_ptr<engine::QueueOrder> make_srpt_order(const PolicyConfig& config) {
-  if (config.remaining_work == "history") return std::make_unique<Srpt>(WorkSource());
+  if (config.remaining_work == "history")
+    return std::make_unique<Srpt>([](engine::JobId, int) { return std::nullopt; });
   if (!config.true_work)
-    throw engine::InputError("policy.remaining_work \"oracle\" needs recorded jobs to look at");
-  return std::make_unique<Srpt>(config.true_work);
+    throw engine::InputError("policy.remaining_work \"" + config.remaining_work +
+                             "\" needs recorded jobs to look at");
+  const bool exact = config.remaining_work == "oracle";
+  return std::make_unique<Srpt>([truth = config.true_work, exact, error = config.estimator.error](
+                                    engine::JobId job, int turn) -> std::optional<Work> {
+    const auto factor = exact ? std::optional<double>(1) : error_factor(error, job, turn);
+    if (!factor) return std::nullopt;
+    const Work work = truth(job, turn);
+    return Work{work.prompt * *factor, work.output * *factor};
+  });
 }
 
 }  // namespace policies

@@ -296,3 +296,21 @@ TEST_CASE("jobs that pin the whole pool and both return make progress", "[pins]"
   world.run_until_idle();
   CHECK(world.kv.num_free() == 8);
 }
+
+TEST_CASE("pins hold no more than their share of the pool: a turn is clipped, or refused",
+          "[pins]") {
+  PinWorld world(10, {.most_of_pool = 0.5}, 1s);
+  world.pinned_turn(0, 0, 9);   // three blocks of five
+  world.pinned_turn(1, 0, 13);  // four
+  CHECK(world.pins.count() == 2);
+  CHECK(world.pins.num_blocks() == 5);
+  CHECK(world.kv.census().pinned == 5);
+  CHECK(world.kv.census().cached == 1);  // the third, in full; the fourth has no content to find
+  CHECK(world.blocks_of(engine::KvEventKind::keep_declined, engine::KvReason::no_room) == 2);
+  world.pinned_turn(2, 0, 9);
+  CHECK(world.pins.count() == 2);
+  CHECK(world.blocks_of(engine::KvEventKind::keep_declined, engine::KvReason::no_room) == 5);
+  world.turn(0, 1, 4, true);
+  world.run_until_idle();
+  CHECK(world.pins.num_blocks() == 2);
+}

@@ -77,6 +77,7 @@ void add_pins(Dice& dice, policies::PolicyConfig& policy) {
   policy.threshold = milliseconds(dice.any({0, 40, 1'000'000}));
   policy.pins.protect_waiting = dice.one_in(2);
   policy.pins.release_on_handoff = dice.one_in(2);
+  if (policy.ttl > milliseconds(50)) policy.pins.most_of_pool = dice.any({1.0, 0.5, 0.2, 0.0});
   policy.pins.pressure_victim =
       dice.any({engine::PressureVictim::latest_job, engine::PressureVictim::latest_deadline});
 }

@@ -151,6 +151,7 @@ void Invariants::check_blocks() const {
   require(free == kv_.num_free(), "free blocks are exactly those without references");
   require(free + held + 1 == kv_config_.num_blocks, "free, held and the null block are all");
   require(static_cast<int>(pinned_.size()) == pins_.count(), "pins are counted");
+  require(pins_.num_blocks() <= pins_.most_blocks(), "pins keep to their share of the pool");
 }
 
 std::vector<const Request*> Invariants::holders() const {
@@ -192,8 +193,13 @@ void Invariants::on_events(const std::vector<engine::KvEvent>& events) {
         return entry.first->spec.job == event.job && entry.first->spec.turn == event.turn;
       });
       require(turn != tables_.end(), "only a turn that ran is pinned");
-      require(pinned_.emplace(event.job, turn->second).second, "a job holds one pin at most");
-      require(static_cast<int>(turn->second.size()) == event.blocks, "a pin keeps the whole turn");
+      const auto [pin, fresh] = pinned_.emplace(event.job, turn->second);
+      require(fresh, "a job holds one pin at most");
+      const int blocks = static_cast<int>(pin->second.size());
+      const bool capped = pins_.most_blocks() < kv_config_.num_blocks;
+      require(event.blocks == blocks || (capped && event.blocks > 0 && event.blocks < blocks),
+              "a pin keeps the whole turn, as far as it may");
+      pin->second.resize(static_cast<std::size_t>(event.blocks));
     }
   }
 }

@@ -1,12 +1,20 @@
 #include "workers/engine/scheduler/pins.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
+#include <utility>
 
 namespace engine {
 
 Pins::Pins(KvCache& kv, QueueOrder& order, RetentionPolicy& policy)
-    : kv_(kv), order_(order), policy_(policy), rules_(policy.pin_rules()) {}
+    : kv_(kv),
+      order_(order),
+      policy_(policy),
+      rules_(policy.pin_rules()),
+      most_blocks_(rules_.most_of_pool < 1
+                       ? static_cast<int>(rules_.most_of_pool * (kv.pool().num_usable()))
+                       : std::numeric_limits<int>::max()) {}
 
 bool Pins::later(const Deadline& a, const Deadline& b) {
   return std::tuple(a.at, index(a.job)) > std::tuple(b.at, index(b.job));
@@ -88,18 +96,36 @@ void Pins::on_turn_finish(Request& request, Nanos now, SwapSpace* swap) {
     kv_.release(request);
     return;
   }
+  const int blocks = static_cast<int>(request.blocks.size());
+  const int kept = std::min(blocks, most_blocks_ - num_blocks_);
+  if (kept > 0) add(request, decision, kept);
+  if (kept == blocks) return;
+  record(KvEventKind::keep_declined, KvReason::no_room, request);
+  events_.back().blocks = blocks - kept;
+  if (kept <= 0) kv_.release(request);
+}
+
+/// Pins the turn's first blocks, as many as that.
+void Pins::add(Request& request, const GapDecision& decision, int kept) {
   record(KvEventKind::pin, decision.reason, request, decision.deadline);
-  job.pin = {.active = true,
-             .overdue = false,
-             .turn = request.spec.turn,
-             .deadline = decision.deadline,
-             .job_arrival = request.spec.job_arrival,
-             .blocks = kv_.pin(request)};
+  events_.back().blocks = kept;
+  std::vector<BlockId> blocks = kv_.pin(request);
+  const auto first_beyond = blocks.begin() + kept;
+  kv_.unpin({first_beyond, blocks.end()});
+  blocks.erase(first_beyond, blocks.end());
+  const JobId id = request.spec.job;
+  state_of(id).pin = {.active = true,
+                      .overdue = false,
+                      .turn = request.spec.turn,
+                      .deadline = decision.deadline,
+                      .job_arrival = request.spec.job_arrival,
+                      .blocks = std::move(blocks)};
   ++num_pins_;
+  num_blocks_ += kept;
   ++num_changes_;
-  deadlines_.push_back({decision.deadline, request.spec.job, request.spec.turn});
+  deadlines_.push_back({decision.deadline, id, request.spec.turn});
   std::ranges::push_heap(deadlines_, later);
-  order_.on_pin_changed(request.spec.job, true);
+  order_.on_pin_changed(id, true);
 }
 
 bool Pins::release_one(KvReason pressure) {
@@ -118,6 +144,7 @@ void Pins::release(JobId id, KvReason reason) {
   Pin pin = std::move(state_of(id).pin);
   state_of(id).pin = {};
   --num_pins_;
+  num_blocks_ -= static_cast<int>(pin.blocks.size());
   ++num_changes_;
   forget_lapsed();
   kv_.unpin(pin.blocks);

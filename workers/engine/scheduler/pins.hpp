@@ -19,6 +19,9 @@ class Pins {
   Pins(KvCache& kv, QueueOrder& order, RetentionPolicy& policy);
 
   int count() const { return num_pins_; }
+  /// Blocks of all pins, and how many there may be.
+  int num_blocks() const { return num_blocks_; }
+  int most_blocks() const { return most_blocks_; }
   /// Counts pins made and ended.
   std::uint64_t num_changes() const { return num_changes_; }
   /// When the next time to live ends, if nothing happens before; Nanos::max() without pins.
@@ -30,8 +33,8 @@ class Pins {
   void on_preempted(const Request& request);  // it waits again
   void on_admitted(const Request& request);   // it holds its own blocks
   void on_aborted(Request& request);
-  /// Pins the blocks of a finished turn, offers them to the swap space, or releases them, as the
-  /// policy decides.
+  /// Pins the blocks of a finished turn, or the first of them as far as there may be more, offers
+  /// them to the swap space, or releases them, as the policy decides.
   void on_turn_finish(Request& request, Nanos now, SwapSpace* swap = nullptr);
   /// Releases one pin so that a request can run. False when there is none.
   bool release_one(KvReason pressure);
@@ -65,6 +68,7 @@ class Pins {
   bool lapsed(const Deadline& due) const;
   void forget_lapsed();
   void release(JobId job, KvReason reason);
+  void add(Request& request, const GapDecision& decision, int most);
 
   KvCache& kv_;
   QueueOrder& order_;
@@ -73,7 +77,8 @@ class Pins {
   std::vector<JobState> jobs_;
   std::vector<Deadline> deadlines_;  // min-heap; its top belongs to an active pin
   std::vector<KvEvent> events_;
-  int num_pins_ = 0;
+  int num_pins_ = 0, num_blocks_ = 0;
+  int most_blocks_;
   std::uint64_t num_changes_ = 0;
 };
 

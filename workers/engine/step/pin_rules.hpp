@@ -12,6 +12,8 @@ struct PinRules {
   bool release_on_handoff = false;  // the pin ends when the next turn is admitted, since that turn
                                     // holds the blocks itself
   PressureVictim pressure_victim = PressureVictim::latest_job;
+  double most_of_pool = 1;  // share that all pins together may hold; blocks of several pins count
+                            // for each. What is beyond it at the end of a turn is not pinned
 };
 
 }  // namespace engine

@@ -2,7 +2,8 @@
 // a share of the pool (the working sets of Denning, 1968). Where contexts have outgrown the pool,
 // the program that came last is paused while its tool runs. What is expected of a program is its
 // context after one more turn (horizon one_turn), the mean context at the end of programs
-// (mean_end), or its own last context (hint).
+// (mean_end), or its own last context as the client says it
+// (hint; where it says nothing, one_turn).
 #include <algorithm>
 #include <memory>
 #include <ranges>
@@ -44,8 +45,10 @@ class WorkingSet final : public AdmissionRule {
 
  private:
   double need(const Program& program, double growth) const {
-    if (config_.horizon == "hint")
-      return std::max(program.tokens, config_.last_context(program.root));
+    if (config_.horizon == "hint") {
+      const int told = config_.last_context(program.root);
+      if (told > 0) return std::max(program.tokens, told);
+    }
     if (config_.horizon == "mean_end" && ended_ > 0)
       return std::max<double>(program.tokens, ended_tokens_ / ended_);
     return program.tokens + growth;

@@ -18,10 +18,13 @@ using GapSource = std::function<engine::Nanos(engine::JobId, int turn)>;
 inline constexpr double kSpreadOfOneNumber = 0.25;
 
 struct EstimatorError {
-  double bias = 1;   // factor
-  double sigma = 0;  // standard deviation of the logarithm of a second factor
+  double bias = 1;             // factor
+  double sigma = 0;            // standard deviation of the logarithm of a second factor
+  double outliers = 0;         // share of forecasts that are also off by outlier_factor, up or down
+  double outlier_factor = 10;  // at least 1
+  double missing = 0;          // share of forecasts that are not there
   std::uint64_t seed = 42;
-  bool any() const { return bias != 1 || sigma != 0; }
+  bool any() const { return bias != 1 || sigma != 0 || outliers != 0 || missing != 0; }
 };
 
 struct EstimatorConfig {
