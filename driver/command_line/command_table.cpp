@@ -13,9 +13,9 @@ constexpr Command kCommands[] = {
     {"bench", "bench sim|gpu|tokenizer [FILE...]",
      "measures the simulator, this machine's GPU, or a tokenizer on a text", 1, 3,
      "repeats json set lengths profiles"},
-    {"bound", "bound SWEEP.toml",
-     "prints the mean completion time that no policy can beat, and with --archive how far from it "
-     "each policy is; on sim",
+    {"bound", "bound SWEEP.toml | A.h5",
+     "prints the mean completion time that no policy can beat, and with --archive, or for an "
+     "archive alone, how far from it each policy is; on sim",
      1, 1, "backend archive set only skip cell profiles", true},
     {"check", "check A.h5 | check --equal A.h5 B.h5",
      "checks an archive (exit code 5: damaged), or whether two hold the same results (3: not)", 1,

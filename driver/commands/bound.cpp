@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/compare/config.hpp"
@@ -133,9 +135,26 @@ void print_seen(const Place& place, const bounds::MeanBound& bound, Results& res
               << place.seeds.size() << " seeds\n";
 }
 
+/// Whether the file begins as HDF5 files do.
+bool is_archive(const std::string& path) {
+  constexpr std::string_view kBegin = "\x89HDF\r\n\x1a\n";
+  std::string begin(kBegin.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(begin.data(), std::ssize(begin));
+  return begin == kBegin;
+}
+
+/// For the cells of an archive as it restores them, without their sweep file.
+int bound_of_archive(Options options) {
+  if (options.archive || options.backend || options.cell)
+    throw UsageError("bound A.h5 takes none of --archive, --backend and --cell");
+  options.bound = true;
+  return table(options);
+}
+
 }  // namespace
 
 int bound(const Options& options) {
+  if (is_archive(options.arguments.front())) return bound_of_archive(options);
   const Plan plan = make_plan(options.arguments.front(), options);
   if (plan.backend != "sim")
     throw UsageError("bounds need costs that are known exactly, as on sim: give --backend sim");

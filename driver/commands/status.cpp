@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "analysis/cell/statistics.hpp"
@@ -51,14 +53,24 @@ bool has_failed(CellStatus status) {
          status == CellStatus::quarantined;
 }
 
-void count(Counts& counts, const CellRecord& cell, bool runs) {
+/// The cells that a tuning wants of its archive at present; all of other archives.
+std::set<int> asked_cells(const std::string& path, const std::vector<CellRecord>& cells) {
+  Options asked;
+  std::ifstream file(path + ".asked");
+  if (std::string only; std::getline(file, only)) asked.only = {only};
+  std::set<int> indices;
+  for (const auto& cell : selected_cells(cells, asked)) indices.insert(cell.record->index);
+  return indices;
+}
+
+void count(Counts& counts, const CellRecord& cell, bool runs, bool asked) {
   ++counts.cells;
   if (cell.status == CellStatus::ok) {
     ++counts.done;
     counts.wall_s.push_back(cell.run.wall_s);
   } else if (runs) {
     ++counts.running;
-  } else if (cell.status == CellStatus::planned) {
+  } else if (cell.status == CellStatus::planned && asked) {
     ++counts.left;
   } else if (has_failed(cell.status)) {
     ++counts.failed;
@@ -83,12 +95,15 @@ Status read_status(const std::string& path) {
   }
   const sweep::ArchiveReader reader = open_archive(path);
   status.sweep = reader.sweep_name();
+  const std::set<int> asked = asked_cells(path, reader.cells());
   for (const CellRecord& cell : reader.cells()) {
     const auto mark = marks.find(cell.key);
     const bool runs = mark != marks.end() && cell.status != CellStatus::ok;
     status.backend = cell.backend;
-    count(status.all, cell, runs);
-    count(status.by_sku[analysis::shown(analysis::ConfiguredCell(cell).value("gpu"))], cell, runs);
+    const bool wanted = asked.contains(cell.index);
+    count(status.all, cell, runs, wanted);
+    count(status.by_sku[analysis::shown(analysis::ConfiguredCell(cell).value("gpu"))], cell, runs,
+          wanted);
     if (runs) status.running.emplace_back(cell, mark->second);
     if (!runs && has_failed(cell.status)) status.failed.push_back(cell);
   }
@@ -110,7 +125,7 @@ std::string line_of(const Counts& counts) {
                      std::to_string(counts.running) + " running, " + std::to_string(counts.left) +
                      " left, " + std::to_string(counts.failed) + " failed";
   if (counts.not_run > 0)
-    line += " (" + std::to_string(counts.not_run) + " excluded or infeasible)";
+    line += " (" + std::to_string(counts.not_run) + " excluded, infeasible or not asked for)";
   return line;
 }
 

@@ -13,7 +13,8 @@
 namespace driver {
 namespace {
 
-constexpr char kTrain[] = "train.h5", kHeldOut[] = "held-out.h5";
+constexpr char kTrain[] = "train.h5", kHeldOut[] = "held-out.h5", kConfirm[] = "confirm.h5";
+constexpr std::size_t kFinalists = 2;
 
 /// The sweep, its candidates and the folder that they are run in.
 struct Tuning {
@@ -81,8 +82,10 @@ std::string settings_of(const Candidate& candidate) {
   return sweep::joined(texts);
 }
 
-/// "jct_wall_mean_s is 0.848 (0.845 to 0.852) of the untuned continuum's on 20 held-out seeds".
-std::string gain_of(const sweep::TuneSpec& tune, analysis::Ratio ratio) {
+/// "jct_wall_mean_s is 0.848 (0.845 to 0.852) of the untuned continuum's on 20 held-out seeds", and
+/// what was different there.
+std::string gain_of(const sweep::TuneSpec& tune, analysis::Ratio ratio,
+                    const sweep::ParamMap& set) {
   if (analysis::direction_of(tune.metric) == analysis::Direction::higher) {
     ratio.value = 1 / ratio.value;
     ratio.interval = {1 / ratio.interval.high, 1 / ratio.interval.low};
@@ -90,9 +93,49 @@ std::string gain_of(const sweep::TuneSpec& tune, analysis::Ratio ratio) {
   std::string text = tune.metric + " is " + to_text(ratio) + " of the untuned " + tune.policy +
                      "'s on " + std::to_string(ratio.repeats) + " held-out seeds";
   std::vector<std::string> changed;
-  for (const auto& [key, param] : tune.held_out_set)
-    changed.push_back(key + " = " + sweep::to_text(param.value));
+  for (const auto& [key, param] : set) changed.push_back(key + " = " + sweep::to_text(param.value));
   return changed.empty() ? text : text + " with " + sweep::joined(changed);
+}
+
+/// The candidates that are left and best, the winner first.
+std::vector<std::string> finalists_of(const Tuning& tuning, const Candidate& winner) {
+  std::vector<Entrant> left = tuning.entrants;
+  std::erase_if(left, [&](const Entrant& each) { return each.policy == tuning.tune.policy; });
+  std::vector<std::string> names = {winner.name};
+  while (names.size() < kFinalists) {
+    std::erase_if(left, [&](const Entrant& each) { return each.policy == names.back(); });
+    const std::string next = leader(left, tuning.scores);
+    if (next.empty()) break;
+    names.push_back(next);
+  }
+  return names;
+}
+
+/// The finalists against the untuned policy on another backend. Adds to `gain` what the winner does
+/// there, and clears `better` where it surely is worse.
+int confirm(Tuning& tuning, const Candidate& winner, std::string& gain, bool& better) {
+  const sweep::TuneSpec& tune = tuning.tune;
+  const std::vector<std::string> finalists = finalists_of(tuning, winner);
+  TuneCells cells{finalists, tune.train, tune.train + tune.confirm, tune.confirm_backend};
+  cells.policies.insert(cells.policies.begin(), tune.policy);
+  sweep::ParamMap set = tune.held_out_set;
+  for (const auto& [key, param] : tune.confirm_set) set[key] = param;
+  const int code = tuning.runs.run(kConfirm, cells, set);
+  if (!is_over(code)) return code;
+  const Scores scores = tuning.runs.scores(kConfirm, cells);
+  for (const std::string& each : finalists) {
+    if (!scores.contains(each) || !scores.contains(tune.policy))
+      throw sweep::SpecError(tuning.folder.sweep_file() + ": " + each + " has no result on " +
+                             tune.confirm_backend + ": see " + tuning.folder.file("runs.log"));
+    const analysis::Ratio ratio = analysis::ratio_of(scores.at(each), scores.at(tune.policy));
+    const std::string there = "on " + tune.confirm_backend + " " + gain_of(tune, ratio, set);
+    std::cout << "  " << each << ' ' << there << '\n';
+    if (each != winner.name) continue;
+    gain += "; " + there;
+    better = ratio.interval.low <= 1;
+  }
+  if (!better) std::cout << "  worse there: " << tune.policy << " stays as it is\n";
+  return code;
 }
 
 /// The leader against the untuned policy, on seeds that had no part in its choice. It is written
@@ -107,9 +150,14 @@ int judge(Tuning& tuning, const Candidate& winner) {
     throw sweep::SpecError(tuning.folder.sweep_file() + ": no held-out cell has a result");
   const analysis::Ratio ratio =
       analysis::ratio_of(scores.at(winner.name), scores.at(tune.policy));  // less is better
-  const std::string gain = gain_of(tune, ratio);
+  std::string gain = gain_of(tune, ratio, tune.held_out_set);
   std::cout << winner.name << " leads with " << settings_of(winner) << ":\n  " << gain << '\n';
-  if (ratio.interval.high < 1) {
+  bool better = ratio.interval.high < 1;
+  if (better && !tune.confirm_backend.empty()) {
+    const int confirmed = confirm(tuning, winner, gain, better);
+    if (!is_over(confirmed)) return confirmed;
+  }
+  if (better) {
     std::cout << "  "
               << analysis::terminal_text(tuning.folder.write_winner(
                      tune, winner,
@@ -117,6 +165,7 @@ int judge(Tuning& tuning, const Candidate& winner) {
               << '\n';
     return kOk;
   }
+  if (ratio.interval.high < 1) return kOk;  // not confirmed
   std::cout << "  " << (ratio.interval.low > 1 ? "worse" : "no gain shown")
             << " on held-out seeds: " << tune.policy << " stays as it is\n";
   return kOk;

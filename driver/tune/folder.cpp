@@ -90,6 +90,10 @@ void TuneFolder::write_candidates(const sweep::TuneSpec& tune,
   write(path_ / "candidates.csv", text);
 }
 
+void TuneFolder::write_asked(const std::string& archive, const std::string& only) const {
+  write(path_ / (archive + ".asked"), only + '\n');
+}
+
 std::string TuneFolder::write_winner(const sweep::TuneSpec& tune, const Candidate& winner,
                                      const std::string& comment) const {
   const fs::path path = path_ / (tune.policy + "-tuned.toml");

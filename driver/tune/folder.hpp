@@ -16,8 +16,9 @@ namespace driver {
 ///     profiles/          the profiles, with a policy for each candidate
 ///     train.h5           the candidates' cells
 ///     held-out.h5        the cells that judge the winner
-///     candidates.csv     what became of each candidate
-///     runs.log           what the runs printed
+///     confirm.h5         the finalists' cells on another backend, if asked for
+///     *.h5.asked         of an archive: the cells that its last run was asked for, as --only says
+///     it candidates.csv     what became of each candidate runs.log           what the runs printed
 ///     POLICY-tuned.toml  the winner
 class TuneFolder {
  public:
@@ -30,6 +31,8 @@ class TuneFolder {
 
   void write_candidates(const sweep::TuneSpec& tune, std::span<const Candidate> candidates,
                         std::span<const Entrant> entrants, const Scores& scores) const;
+  /// What the archive's run is asked for, so that `kvsweep status` knows which cells are left.
+  void write_asked(const std::string& archive, const std::string& only) const;
   /// Returns the path.
   std::string write_winner(const sweep::TuneSpec& tune, const Candidate& winner,
                            const std::string& comment) const;

@@ -35,6 +35,14 @@ sweep::Value absolute(const sweep::Value& value, const sweep::SweepSpec& spec) {
   return fs::is_regular_file(path) ? path.lexically_normal().string() : value;
 }
 
+/// The cells as --only names them.
+std::string only_of(const TuneCells& cells) {
+  std::vector<std::string> numbers;
+  for (int repeat = cells.first; repeat < cells.last; ++repeat)
+    numbers.push_back(std::to_string(repeat));
+  return "policy=" + sweep::joined(cells.policies, ",") + ",repeat=" + sweep::joined(numbers, ",");
+}
+
 struct LogSum {
   double sum = 0;
   std::size_t points = 0;
@@ -45,16 +53,14 @@ struct LogSum {
 std::vector<std::string> TuneRuns::words(const char* archive, const TuneCells& cells,
                                          const sweep::ParamMap& set) const {
   std::vector<std::string> words = sweep::split(options_.launch.value_or(""), " ");
-  std::vector<std::string> numbers;
-  for (int repeat = cells.first; repeat < cells.last; ++repeat)
-    numbers.push_back(std::to_string(repeat));
   words.insert(words.end(), {options_.program, "run", folder_.sweep_file(), "--archive",
                              folder_.file(archive), "--profiles", folder_.file("profiles")});
   words.insert(words.end(), {"--no-prev", "--wait", "60"});
-  if (options_.backend || !spec_.backend)
+  if (!cells.backend.empty())
+    words.insert(words.end(), {"--backend", cells.backend});
+  else if (options_.backend || !spec_.backend)
     words.insert(words.end(), {"--backend", options_.backend.value_or("sim")});
-  words.insert(words.end(), {"--only", "policy=" + sweep::joined(cells.policies, ",") +
-                                           ",repeat=" + sweep::joined(numbers, ",")});
+  words.insert(words.end(), {"--only", only_of(cells)});
   const auto assign = [&](const std::string& key, const sweep::Value& value) {
     words.insert(words.end(), {"--set", key + '=' + sweep::to_text(value)});
   };
@@ -70,6 +76,7 @@ std::vector<std::string> TuneRuns::words(const char* archive, const TuneCells& c
 }
 
 int TuneRuns::run(const char* archive, const TuneCells& cells, const sweep::ParamMap& set) const {
+  folder_.write_asked(archive, only_of(cells));
   const sweep::ChildEnd end =
       sweep::run_program(words(archive, cells, set), folder_.file("runs.log"));
   if (end.signal == 0) return end.exit_code;

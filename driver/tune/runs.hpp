@@ -12,6 +12,7 @@ namespace driver {
 struct TuneCells {
   std::vector<std::string> policies;
   int first = 0, last = 0;
+  std::string backend = {};  // empty: that of the search
 };
 
 /// The runs of a tuning, each a `kvsweep run` in a process of its own, so that one which is killed

@@ -61,6 +61,19 @@ TEST_CASE("table --bound has the bounds of the cells of an archive, without its 
              Contains("no bound for 2 cells: profiles or files are not what they were"));
 }
 
+TEST_CASE("bound of an archive alone is the table with bounds") {
+  const Program program;
+  REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
+  const Outcome alone = program.run({"bound", "a.h5"});
+  CHECK(alone.exit_code == 0);
+  CHECK_THAT(alone.out, Contains("at 3 jobs/s the optimum is in ["));
+  CHECK(alone.out == program.run({"table", "a.h5", "--bound"}).out);
+  CHECK(program.run({"bound", "a.h5", "--only", "policy=fcfs"}).out != alone.out);
+  const Outcome refused = program.run({"bound", "a.h5", "--archive", "b.h5"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains("bound A.h5 takes none of --archive"));
+}
+
 TEST_CASE("a report has the bounds that it is asked for") {
   const Program program;
   REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);

@@ -26,6 +26,62 @@ sweep::Value value_in(const KeyRow& row, const std::string& text) {
   return text;
 }
 
+/// Those of [tune], which enters no cell.
+std::vector<KeyRow> rows_of_tune() {
+  return {
+      {.name = "tune.policy",
+       .type = AnyText{},
+       .fallback = optional("none"),
+       .says = "The policy whose parameters `kvsweep tune` searches; the table [tune] enters no "
+               "cell (docs/commands.md)."},
+      {.name = "tune.candidates",
+       .type = Whole{1, 10'000},
+       .fallback = optional("required in [tune]"),
+       .says = "Settings to try, a Latin hypercube."},
+      {.name = "tune.seed",
+       .type = Whole{0, std::int64_t{1} << 53},
+       .fallback = value("1"),
+       .says = "Seed of the candidates."},
+      {.name = "tune.range",
+       .type = AnyText{},
+       .fallback = optional("none"),
+       .says = "A table: for each key of the policy the least and the most that are tried, "
+               "\"policy.ttl_s\" = [0.5, 60.0]."},
+      {.name = "tune.choice",
+       .type = AnyText{},
+       .fallback = optional("none"),
+       .says = "A table: for each key of the policy the values that are tried."},
+      {.name = "tune.metric",
+       .type = AnyText{},
+       .fallback = value("jct_wall_mean_s"),
+       .says = "The figure that candidates are judged by."},
+      {.name = "tune.train",
+       .type = Whole{3, 10'000},
+       .fallback = value("10"),
+       .says = "Repeats that candidates are judged by, from the first."},
+      {.name = "tune.held_out",
+       .type = Whole{3, 10'000},
+       .fallback = value("20"),
+       .says = "Further repeats, which judge the winner."},
+      {.name = "tune.held_out_set",
+       .type = AnyText{},
+       .fallback = optional("none"),
+       .says = "A table: keys that have another value in the held-out cells."},
+      {.name = "tune.confirm_backend",
+       .type = OneOf{{"cpu", "cuda"}},
+       .fallback = optional("none"),
+       .says = "Where the two best candidates and the untuned policy run in the end."},
+      {.name = "tune.confirm",
+       .type = Whole{3, 10'000},
+       .fallback = value("3"),
+       .says = "Repeats there: the first of the held-out ones."},
+      {.name = "tune.confirm_set",
+       .type = AnyText{},
+       .fallback = optional("none"),
+       .says = "A table: keys that have another value there."},
+  };
+}
+
 /// Keys about the sweep itself, which sweeps/spec reads.
 std::vector<KeyRow> rows_of_sweep() {
   return {
@@ -43,11 +99,6 @@ std::vector<KeyRow> rows_of_sweep() {
        .fallback = optional("none"),
        .says = "A list of one to six comparisons that the sweep declares before it runs, each "
                "\"POLICY / POLICY\" or \"POLICY / POLICY at jps=3,6\"; they enter no cell."},
-      {.name = "tune.policy",
-       .type = AnyText{},
-       .fallback = optional("none"),
-       .says = "The policy whose parameters `kvsweep tune` searches; the table [tune] enters no "
-               "cell (docs/commands.md)."},
       {.name = "repeat.n",
        .type = Whole{1, sweep::kMostRepeats},
        .fallback = value("1"),
@@ -127,8 +178,8 @@ std::string KeyTable::where_in_words(const std::string& name) const {
 
 std::vector<KeyRow> sweep_key_rows() {
   std::vector<KeyRow> all;
-  for (const auto rows : {rows_of_sweep, rows_of_cell, rows_of_engine, rows_of_policy, rows_of_tier,
-                          rows_of_workload}) {
+  for (const auto rows : {rows_of_sweep, rows_of_tune, rows_of_cell, rows_of_engine, rows_of_policy,
+                          rows_of_tier, rows_of_workload}) {
     for (KeyRow& row : rows()) all.push_back(std::move(row));
   }
   return all;
