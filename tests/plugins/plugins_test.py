@@ -152,6 +152,33 @@ def option():
         expect_equal("policy.eviction" in rows["plugin"]["config_json"], False, "eviction, which the sweep leaves alone")
 
 
+@case("tune searches the parameters of a plugin, which the sweep or --policy-plugin names")
+def tuned():
+    text = sweep(gpus=("h100-80gb",), policies=("mine",), jps=(6,), repeats=1, jobs=40)
+    text += '''
+[engine]
+kv_tokens = 120_000
+[tune]
+policy = "mine"
+candidates = 4
+train = 5
+held_out = 5
+[tune.range]
+"policy.plugin_value_1" = [0.0, 1.0]
+'''
+    with Folder(text) as folder:
+        profiles = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../sweeps")
+        for name in ("gpus", "models", "policies", "published"):
+            shutil.copytree(os.path.join(profiles, name), folder.file("profiles/" + name))
+        with open(folder.file("profiles/policies/mine.toml"), "w") as file:
+            file.write('# A plugin orders the queue.\norder = "plugin"\n')
+        said = words([PROGRAM, "tune", "farm.toml", "-o", "tuned", "--profiles", "profiles",
+                      "--policy-plugin", plugin("weighted")], folder)
+        expect_in("of the untuned mine's on 5 held-out seeds", said, "what it gains")
+        with open(folder.file("tuned/mine-tuned.toml")) as file:
+            expect_in("plugin_value_1 = 0.", file.read(), "what it found")
+
+
 @case("new policy overwrites nothing and says what it takes")
 def refused():
     with Folder() as folder:
