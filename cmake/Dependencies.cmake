@@ -2,7 +2,7 @@
 #   Threads::Threads  MPI::MPI_C  hdf5::hdf5  Boost::program_options  tomlplusplus::tomlplusplus
 #   nlohmann_json::nlohmann_json  PkgConfig::PCRE2  PkgConfig::OPENBLAS  LibLZMA::LibLZMA  Catch2::Catch2 (with KVSWEEP_TESTS)
 #   those of kvsweep_deflate and kvsweep_inflate, each isal, libdeflate or zlib: ${kvsweep_zlib_target} ...
-#   and, when KVSWEEP_HAVE_CUDA, CUDA::cudart ...; when KVSWEEP_HAVE_NCCL, NCCL::NCCL.
+#   and, when CURL_FOUND, CURL::libcurl; when KVSWEEP_HAVE_CUDA, CUDA::cudart ...; when KVSWEEP_HAVE_NCCL, NCCL::NCCL.
 # Whatever is missing is collected and reported once, with the command that installs it.
 include(FetchContent)
 include(HeaderOnly)
@@ -27,6 +27,7 @@ endif()
 kvsweep_require(OPENBLAS_FOUND libopenblas-dev)
 find_package(LibLZMA QUIET)
 find_package(Boost 1.74 QUIET CONFIG COMPONENTS program_options)
+find_package(CURL 7.80 QUIET)   # without it there is no backend server
 
 if(KVSWEEP_FETCH_DEPS AND NOT PCRE2_FOUND)
   kvsweep_fetch_compiled(pcre2 PkgConfig::PCRE2 pcre2-8-static)

@@ -7,6 +7,9 @@ foreach(backend cpu cuda)
     endif()
   endif()
 endforeach()
+if(CURL_FOUND)
+  list(APPEND backends server)
+endif()
 list(JOIN backends ", " backends)
 
 if(KVSWEEP_HAVE_CUDA)
@@ -18,6 +21,10 @@ else()
   set(cuda "none (KVSWEEP_CUDA=OFF)")
 endif()
 
+set(curl "none")
+if(CURL_FOUND)
+  set(curl "${CURL_VERSION_STRING}")
+endif()
 set(nccl "none")
 if(KVSWEEP_HAVE_NCCL)
   set(nccl "${NCCL_VERSION}")
@@ -40,6 +47,7 @@ message(STATUS "kvsweep ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COM
      JSON         ${nlohmann_json_VERSION}
      PCRE2, lzma  ${PCRE2_VERSION}, ${LIBLZMA_VERSION_STRING}
      archives     deflated by ${kvsweep_deflate}, inflated by ${kvsweep_inflate}
+     libcurl      ${curl}
      CUDA         ${cuda}
      NCCL         ${nccl}
      sanitizers   ${sanitizers}

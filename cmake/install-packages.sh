@@ -5,7 +5,7 @@
 
 build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates libopenmpi-dev openmpi-bin libhdf5-dev
                 libboost-program-options-dev libtomlplusplus-dev catch2 nlohmann-json3-dev libpcre2-dev liblzma-dev
-                libopenblas-dev)
+                libopenblas-dev libcurl4-openssl-dev)
 # Tests that need one of these skip, saying so, where it is missing. The formatting is what clang-format 14 makes of it.
 test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas python3-xarray python3-h5netcdf
                python3-matplotlib
@@ -52,6 +52,8 @@ found() {
     libopenblas-dev) has_module openblas ;;
     libisal-dev) has_module libisal ;;
     libdeflate-dev) has_module libdeflate ;;
+    # Only backend server needs it: where nothing can be installed, the rest is built without.
+    libcurl4-openssl-dev) has_header curl/curl.h || ! can_install ;;
     liblzma-dev) has_module liblzma || has_header lzma.h ;;
     clang-format-14) has_tool clang-format-14 || clang-format --version 2>/dev/null | grep -q 'version 14\.' ;;
     python3-*) has_python_module "${1#python3-}" ;;
@@ -110,6 +112,7 @@ module_of() {
     liblzma-dev) echo xz ;;
     libisal-dev) echo isa-l ;;
     libdeflate-dev) echo libdeflate ;;
+    libcurl4-openssl-dev) echo curl ;;
     *) echo "$1" ;;
   esac
 }

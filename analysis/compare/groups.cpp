@@ -17,6 +17,10 @@ bool never_compared(const std::string& key) { return key == "backend" || key == 
 /// Whether a key of the configuration follows from a named one.
 bool follows(const std::string& key, const std::string& named) {
   if (key == named || key.starts_with(named + '.')) return true;
+  // A server's profile takes the place of a policy.
+  if (named == "policy")
+    return key == "server.command" || key.starts_with("server.env.") ||
+           key.starts_with("server.request.");
   if (named == "model" && key == "engine.dtype") return true;
   if (named == "gpu" || named == "model")
     return key == "sim.constants" || key == "engine.kv_tokens";

@@ -39,6 +39,13 @@ void require_a_cell_to_run(const Plan& plan) {
   throw sweep::SpecError(text);
 }
 
+/// Whether the cell's server runs on a GPU, whatever else it could run on.
+bool needs_gpu(const PlannedCell& planned) {
+  if (!planned.bound || !planned.bound->config.server) return false;
+  const server::Kind kind = planned.bound->config.server->kind;
+  return kind == server::Kind::vllm || kind == server::Kind::sglang;
+}
+
 /// The plan of the run. Throws UsageError when the workers of this command line cannot serve it.
 Plan checked_plan(const Options& options) {
   check_device(options);
@@ -46,6 +53,10 @@ Plan checked_plan(const Options& options) {
   Plan plan = make_plan(options.arguments.front(), options);
   if (plan.backend == "cuda" && options.as_sku)
     throw UsageError("--as-sku is for sim and cpu: on cuda a worker is what its GPU is");
+  if (plan.backend == "server" && options.as_sku && std::ranges::any_of(plan.cells, needs_gpu))
+    throw UsageError(
+        "--as-sku is for server.kind llamacpp and openai: other servers need the GPU "
+        "that they are measured on");
   require_a_cell_to_run(plan);
   return plan;
 }

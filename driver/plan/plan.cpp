@@ -21,7 +21,7 @@ namespace driver {
 namespace {
 
 std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
-  const std::vector<std::string> known = {"sim", "cpu", "cuda"};
+  const std::vector<std::string> known = {"sim", "cpu", "cuda", "server"};
   std::string backend, where = "--backend";
   if (options.backend) {
     backend = *options.backend;
@@ -29,13 +29,14 @@ std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
     where = sweep::to_text(spec.backend->where) + ": sweep.backend";
     backend = sweep::bare_text(spec.backend->value);
   } else {
-    throw sweep::SpecError(
-        spec.path + ": no backend: give [sweep] backend or --backend, one of sim, cpu, cuda");
+    throw sweep::SpecError(spec.path + ": no backend: give [sweep] backend or --backend, one of " +
+                           sweep::joined(known));
   }
   for (const std::string& name : known) {
     if (backend == name) return backend;
   }
-  throw sweep::SpecError(where + " must be one of sim, cpu, cuda, found \"" + backend + '"');
+  throw sweep::SpecError(where + " must be one of " + sweep::joined(known) + ", found \"" +
+                         backend + '"');
 }
 
 /// Binds a cell that is to run. What is wrong with an unselected one makes it infeasible, since it
@@ -93,10 +94,13 @@ bool are_repeats(const PlannedCell& one, const sweep::Cell& other, bool selected
              (other.status == sweep::CellStatus::excluded);
 }
 
-PlannedCell plan_cell(sweep::Cell cell, bool selected,
+PlannedCell plan_cell(sweep::Cell cell, bool selected, const std::string& backend,
                       std::shared_ptr<const BoundRepeats> repeats) {
   PlannedCell planned{.cell = std::move(cell), .selected = selected, .key = {}};
   planned.repeats = std::move(repeats);
+  if (backend == "server")
+    for (auto& [axis, value] : planned.cell.axes)
+      if (axis == "server.profile") axis = "policy";  // what a server has in place of one
   if (planned.repeats->bound) planned.bound = &*planned.repeats->bound;
   planned.cell.status = planned.repeats->status;
   planned.cell.reason = planned.repeats->reason;
@@ -219,7 +223,7 @@ Plan make_plan(const std::string& path, const Options& options) {
     const bool repeated = !plan.cells.empty() && are_repeats(plan.cells.back(), cell, selected);
     auto repeats =
         repeated ? plan.cells.back().repeats : bind_repeats(cell, selected, plan.backend, profiles);
-    plan.cells.push_back(plan_cell(std::move(cell), selected, std::move(repeats)));
+    plan.cells.push_back(plan_cell(std::move(cell), selected, plan.backend, std::move(repeats)));
   }
   require_distinct(plan);
   check_contrasts(plan);
@@ -240,7 +244,7 @@ void print_keys_without_effect(const Plan& plan, std::ostream& out) {
   }
   const worker::KeyTable& table = worker::sweep_keys();
   for (const auto& [key, param] : given) {
-    if (counting.contains(key)) continue;
+    if (counting.contains(key) || !table.has(key)) continue;
     const std::string why = table.has_no_effect_on(plan.backend, key)
                                 ? " on backend " + plan.backend
                                 : ": it counts where " + table.where_in_words(key);

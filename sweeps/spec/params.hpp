@@ -84,6 +84,8 @@ class ParamReader {
   /// Accepts integers and floats in [min, max].
   double number(const std::string& key, double fallback, double min, double max);
   std::string text(const std::string& key, const std::string& fallback);
+  /// Accepts any value of a key that is present.
+  const Value& value(const std::string& key) { return *ask(key); }
   /// Accepts one of `allowed`; the error lists them and the nearest.
   std::string choice(const std::string& key, const std::string& fallback,
                      const std::vector<std::string>& allowed);

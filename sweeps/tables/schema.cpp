@@ -147,6 +147,7 @@ Schema<TurnRow> schema<TurnRow>() {
       field<&R::last>("last", "", "whether no turn of the agent follows"),
       field<&R::agent>("agent", "", "number of the agent in its job; 0 is the root"),
       field<&R::parent>("parent", "", "the agent that spawned it; 0 for the root itself"),
+      field<&R::late_s>("late_s", "s", "sending behind arrival; backend server", kVolatile),
   };
   return {"turns", kFields};
 }
@@ -336,6 +337,17 @@ Schema<TelemetryRow> schema<TelemetryRow>() {
       field<&R::throttle_reasons>("throttle_reasons", "", "NVML's bits of why clocks are held down",
                                   kVolatile),
       field<&R::mem_used_bytes>("mem_used_bytes", "B", "device memory in use", kVolatile),
+      field<&R::kv_used_pct>("kv_used_pct", "%", "KV pool in use, as a server reports it",
+                             kVolatile),
+      field<&R::n_running>("n_running", "", "requests that a server runs", kVolatile),
+      field<&R::n_waiting>("n_waiting", "", "requests that wait in a server", kVolatile),
+      field<&R::preemptions>("preemptions", "", "preemptions of a server since the cell began",
+                             kVolatile),
+      field<&R::cached_tok>("cached_tok", "tok",
+                            "prompt tokens found in a server's cache since the cell began",
+                            kVolatile),
+      field<&R::host_cached_tok>("host_cached_tok", "tok",
+                                 "those loaded from host memory since the cell began", kVolatile),
   };
   return {"telemetry", kFields};
 }

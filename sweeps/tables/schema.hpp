@@ -145,6 +145,7 @@ struct TurnRow {
   bool last = false;
   std::int32_t agent = 0;
   std::int32_t parent = 0;
+  double late_s = kNotObserved;
 };
 
 struct StepRow {
@@ -270,7 +271,8 @@ struct KvCopyRow {
   double t_end_s = kNotObserved;
 };
 
-/// A sample of the GPU's state (NVML), one per second while a cell runs.
+/// A sample of the GPU's state (NVML), one per second while a cell runs, or of a server's metrics,
+/// five per second.
 struct TelemetryRow {
   double t_s = 0;
   double gpu_util_pct = kNotObserved;
@@ -281,6 +283,12 @@ struct TelemetryRow {
   double temp_c = kNotObserved;
   std::int64_t throttle_reasons = 0;
   std::int64_t mem_used_bytes = 0;
+  double kv_used_pct = kNotObserved;
+  double n_running = kNotObserved;
+  double n_waiting = kNotObserved;
+  double preemptions = kNotObserved;
+  double cached_tok = kNotObserved;
+  double host_cached_tok = kNotObserved;
 };
 
 /// The names of the archive's enumerations, in the order of the enumerators.

@@ -55,10 +55,14 @@ MAY_INCLUDE = {
                                      "kernels/device kernels/attention kernels/blocks kernels/layers posix",
     "workers/backends/cuda": "workers/backends/cuda/device workers/backends/cuda/forward workers/backends workers/engine/base "
                              "workers/engine/step workers/model kernels/attention kernels/blocks kernels/log",
-    "workers/record": "workers/backends workers/engine/step workers/workload sweeps/tables",
-    "workers/cell": "workers/record workers/engine/base workers/engine/step workers/engine workers/policies workers/policies/estimators workers/workload "
+    "workers/server/http": "workers/engine/base posix",
+    "workers/server/supervisor": "posix",
+    "workers/server/dialect": "workers/server/http workers/engine/base json",
+    "workers/server": "workers/server/http workers/server/supervisor workers/server/dialect workers/engine/base posix",
+    "workers/record": "workers/backends workers/engine/base workers/engine/step workers/workload sweeps/tables",
+    "workers/cell": "workers/server workers/server/http workers/server/dialect workers/record workers/engine/base workers/engine/step workers/engine workers/policies workers/policies/estimators workers/workload "
                     "workers/workload/trace workers/model "
-                    "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/tables",
+                    "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/tables posix",
     "workers/bounds": "workers/cell workers/engine/base workers/workload workers/backends/sim",
     "workers/profiles": "workers/model workers/backends/sim sweeps/spec",
     "workers/binding": "workers/profiles workers/cell workers/engine/base workers/policies workers/policies/estimators "
@@ -97,6 +101,7 @@ MAY_ALSO_INCLUDE = {
     "sweeps/files/strict_json.hpp": "json",
     "workers/rank/channel.cpp": "mpi",
     "workers/backends/cuda/device/nccl_comm.cpp": "nccl",
+    "workers/server/http/loop_curl.cpp": "curl",
     "tests/support/catch.hpp": "catch2",
     "tests/support/main.cpp": "catch2",
 }
@@ -105,7 +110,7 @@ MOST_FILES = 30  # of a room
 TRESPASS = '#include "driver/main.hpp"\n#include "kernels/device/wgmma.cuh"\n#include "analysis/report/report.hpp"\n'
 # How an included header is named in the tables above (the first that matches); our own are named by their path.
 HEADERS = {
-    "cuda": r"cu(da|blas|rand|b/)|nvml|nvtx|mma\.h|cooperative_groups", "nccl": r"nccl", "mpi": r"mpi\.h",
+    "cuda": r"cu(da|blas|rand|b/)|nvml|nvtx|mma\.h|cooperative_groups", "nccl": r"nccl", "curl": r"curl/", "mpi": r"mpi\.h",
     "hdf5": r"hdf5|H5", "toml": r"toml\+\+/", "json": r"nlohmann/", "pcre2": r"pcre2", "lzma": r"lzma",
     "boost": r"boost/", "zlib": r"zlib\.h", "isal": r"isa-l/", "libdeflate": r"libdeflate\.h", "version": r"driver/version\.hpp", "catch2": r"catch2/", "blas": r"cblas", "posix": r"[\w/-]+\.h$", "std": r"\w+$",
     "not_from_root": r".*",

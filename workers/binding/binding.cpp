@@ -7,6 +7,7 @@
 #include "sweeps/spec/cell.hpp"
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/binding/parts.hpp"
+#include "workers/binding/server.hpp"
 
 namespace worker {
 namespace {
@@ -208,8 +209,14 @@ void record_constants(ParamBinder& in, const ExperimentConfig& config) {
 
 }  // namespace
 
-BoundCell bind(const sweep::ParamMap& cell, const std::string& backend, std::int64_t arrival_seed,
-               Profiles& profiles) {
+BoundCell bind(const sweep::ParamMap& written, const std::string& backend,
+               std::int64_t arrival_seed, Profiles& profiles) {
+  if (backend == "server") {
+    BoundCell bound = bind_server_cell(written, document_of(written), arrival_seed, profiles);
+    bound.config.workload.content_key = content_key(bound.identity);
+    return bound;
+  }
+  const sweep::ParamMap cell = without_server(written);
   const sweep::ParamMap params = with_policy_profile(cell, profiles);
   ParamBinder in(params, document_of(cell));
   in.record("backend", backend);
@@ -264,7 +271,8 @@ sweep::KeyRules key_rules(Profiles& profiles) {
     return key.starts_with(kPolicyKeys) ? Scope::some_cells_or_named : Scope::all_cells;
   };
   const auto counts = [&profiles](const sweep::ParamMap& cell, const std::string& key) {
-    const sweep::ParamMap params = with_policy_profile(cell, profiles);
+    if (server_names(cell, key)) return true;
+    const sweep::ParamMap params = with_policy_profile(without_server(cell), profiles);
     const KeyTable& table = sweep_keys();
     const auto value_of = [&](const std::string& name) -> const sweep::Value* {
       const auto given = params.find(name);

@@ -9,5 +9,6 @@ std::vector<KeyRow> rows_of_engine();  // engine.*
 std::vector<KeyRow> rows_of_policy();  // policy and policy.*, except the host tier's
 std::vector<KeyRow> rows_of_tier();    // the host tier and preemption
 std::vector<KeyRow> rows_of_workload();  // workload.* and jps
+std::vector<KeyRow> rows_of_server();    // server.*
 
 }  // namespace worker

@@ -90,10 +90,10 @@ std::vector<KeyRow> rows_of_sweep() {
        .says = "Name of the sweep and, unless --archive says otherwise, of its archive: letters, "
                "digits, '.', '_' and '-'."},
       {.name = "sweep.backend",
-       .type = OneOf{{"sim", "cpu", "cuda"}},
+       .type = OneOf{{"sim", "cpu", "cuda", "server"}},
        .fallback = optional("from --backend"),
        .says = "What executes the steps: a cost model, the model in plain C++, or the model on a "
-               "GPU; --backend overrides it."},
+               "GPU; or a server that is measured (docs/servers.md); --backend overrides it."},
       {.name = "sweep.contrasts",
        .type = AnyText{},
        .fallback = optional("none"),
@@ -179,7 +179,7 @@ std::string KeyTable::where_in_words(const std::string& name) const {
 std::vector<KeyRow> sweep_key_rows() {
   std::vector<KeyRow> all;
   for (const auto rows : {rows_of_sweep, rows_of_tune, rows_of_cell, rows_of_engine, rows_of_policy,
-                          rows_of_tier, rows_of_workload}) {
+                          rows_of_tier, rows_of_workload, rows_of_server}) {
     for (KeyRow& row : rows()) all.push_back(std::move(row));
   }
   return all;

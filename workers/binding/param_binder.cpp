@@ -66,6 +66,16 @@ std::string ParamBinder::text(const std::string& key, const std::string& compute
                                       : reader_.text(key, usual));
 }
 
+std::string ParamBinder::unrecorded_text(const std::string& key) {
+  return reader_.text(key, fallback<std::string>(key_of(key), {}));
+}
+
+double ParamBinder::unrecorded_number(const std::string& key) {
+  const Key& row = key_of(key);
+  const auto [min, max] = std::get<Real>(row.row.type);
+  return reader_.number(key, fallback<double>(row, {}), min, max);
+}
+
 std::optional<int> ParamBinder::optional_small(const std::string& key) {
   const int value = small(key);
   return has(key) ? std::optional(value) : std::nullopt;

@@ -41,6 +41,12 @@ class ParamBinder {
   double number(const std::string& key);
   /// A key whose value is any text, one of several words, or a profile's name.
   std::string text(const std::string& key, const std::string& computed = "");
+  /// A key that is no part of the identity, or whose record() differs from what is written.
+  std::string unrecorded_text(const std::string& key);
+  double unrecorded_number(const std::string& key);
+  /// The value of a key that is not in the table; the caller must record() it.
+  const sweep::Value& free(const std::string& key) { return reader_.value(key); }
+  bool asked(const std::string& key) const { return reader_.asked(key); }
   /// For keys whose absence means something that no value does.
   std::optional<int> optional_small(const std::string& key);
   std::optional<double> optional_number(const std::string& key);

@@ -8,10 +8,10 @@ namespace worker {
 using engine::Nanos;
 
 Client::Client(const workload::Workload& workload, std::span<const Nanos> arrivals, int most_live,
-               int block_size, TokenUse use, engine::Engine& engine)
+               int block_size, TokenUse use, Submit submit)
     : workload_(workload),
       arrivals_(arrivals),
-      engine_(engine),
+      submit_(std::move(submit)),
       prompts_(workload, block_size, use),
       started_(static_cast<std::size_t>(workload.programs())),
       latest_start_(workload.jobs.size()),
@@ -52,7 +52,7 @@ std::optional<Nanos> Client::next_due() const {
 void Client::submit_due(Nanos now) {
   for (; !due_.empty() && due_.top().at <= now; due_.pop()) {
     latest_start_[due_.top().turn.job] = due_.top().at;
-    engine_.submit(spec_of(due_.top()));
+    submit_(spec_of(due_.top()));
   }
 }
 
@@ -75,11 +75,11 @@ engine::RequestSpec Client::spec_of(const Due& due) {
   return spec;
 }
 
-void Client::on_finished(const engine::Request& request, Nanos now) {
-  const TurnAt ended{engine::index(request.spec.job), request.spec.turn};
+void Client::on_finished(const engine::RequestSpec& turn, Nanos now) {
+  const TurnAt ended{engine::index(turn.job), turn.turn};
   prompts_.end(ended.job, ended.turn);
   ++ended_[ended.job];
-  if (request.spec.last_turn) {
+  if (turn.last_turn) {
     --unfinished_jobs_;
     if (workload_.root_of(ended.job) == ended.job) {
       ++finished_programs_;
@@ -90,9 +90,9 @@ void Client::on_finished(const engine::Request& request, Nanos now) {
   }
   const auto waiters = waiters_.find(ended);
   if (waiters == waiters_.end()) return;
-  for (const TurnAt& turn : waiters->second) {
-    --waits_[turn];
-    end_wait(turn, now);
+  for (const TurnAt& waiter : waiters->second) {
+    --waits_[waiter];
+    end_wait(waiter, now);
   }
 }
 
@@ -147,7 +147,8 @@ void serve(Client& client, engine::Engine& engine, engine::Clock& clock, const R
       wait_for_work(client, engine, clock);
     } else {
       const engine::StepTrace& trace = engine.step(client.next_due().value_or(Nanos::max()));
-      for (const engine::Request* request : trace.finished) client.on_finished(*request, trace.end);
+      for (const engine::Request* request : trace.finished)
+        client.on_finished(request->spec, trace.end);
       steps = trace.plan->step;
     }
     report(true);

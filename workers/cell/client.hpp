@@ -15,15 +15,22 @@ namespace worker {
 
 /// Plays the agents: each program's first turn arrives at its arrival time, every further turn when
 /// all that it waits for has ended and its gap has passed: for a chain, `gap` after the last token
-/// of the previous turn. Borrows workload and engine.
+/// of the previous turn. Borrows the workload.
 ///
 /// Turns due at the same instant arrive in the order of their jobs.
 class Client {
  public:
+  /// Takes a turn that has arrived. Its spans are valid until the turn has ended.
+  using Submit = std::function<void(const engine::RequestSpec&)>;
+
   /// `arrivals`: by program. `most_live`: a program which arrives while so many are unfinished
   /// starts when one of them ends; 0: no limit.
   Client(const workload::Workload& workload, std::span<const engine::Nanos> arrivals, int most_live,
-         int block_size, TokenUse use, engine::Engine& engine);
+         int block_size, TokenUse use, Submit submit);
+  Client(const workload::Workload& workload, std::span<const engine::Nanos> arrivals, int most_live,
+         int block_size, TokenUse use, engine::Engine& engine)
+      : Client(workload, arrivals, most_live, block_size, use,
+               [&engine](const engine::RequestSpec& spec) { engine.submit(spec); }) {}
 
   /// Every turn has ended, also those of subagents that nothing waits for.
   bool done() const { return unfinished_jobs_ == 0; }
@@ -32,7 +39,8 @@ class Client {
   /// When the next turn is due; empty while every job waits for the engine.
   std::optional<engine::Nanos> next_due() const;
   void submit_due(engine::Nanos now);
-  void on_finished(const engine::Request& request, engine::Nanos now);
+  /// The turn's last token came at `now`.
+  void on_finished(const engine::RequestSpec& turn, engine::Nanos now);
 
  private:
   struct TurnAt {
@@ -53,7 +61,7 @@ class Client {
 
   const workload::Workload& workload_;
   std::span<const engine::Nanos> arrivals_;
-  engine::Engine& engine_;
+  Submit submit_;
   Prompts prompts_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::vector<std::uint32_t> roots_;               // by program

@@ -1,9 +1,14 @@
 #include "workers/cell/execution.hpp"
 
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "workers/backends/sim/sim_backend.hpp"
 #include "workers/cell/cpu_execution.hpp"
 #include "workers/cell/cuda_execution.hpp"
 #include "workers/cell/experiment.hpp"
+#include "workers/server/session.hpp"
 
 namespace worker {
 namespace {
@@ -47,6 +52,8 @@ struct Executor::Kept {
   backends::WeightsReport weights;  // on the device
   std::string weights_key;
   std::shared_ptr<const backends::CpuWeights> cpu_weights;
+  std::unique_ptr<server::Session> server;
+  std::string server_devices;
 
   std::shared_ptr<const backends::CpuWeights> weights_for(const ExperimentConfig& config) {
     const std::string key = worker::weights_key(*config.transformer);
@@ -71,6 +78,34 @@ void Executor::load(const ExperimentConfig& config,
   if (kept_->device == nullptr) kept_->device = backends::open_cuda_device(0);
   const backends::WeightsReport report = load_cuda_weights(config, *kept_->device, group);
   if (report.seconds > 0 || report.broadcast.bytes > 0) kept_->weights = report;
+}
+
+void Executor::set_server_devices(const std::string& devices) { kept_->server_devices = devices; }
+
+void Executor::end_server() noexcept { kept_->server.reset(); }
+
+server::Session& Executor::serve(const ExperimentConfig& config, const RunHooks& hooks) {
+  std::unique_ptr<server::Session>& server = kept_->server;
+  const bool ready = server && server->is_for(*config.server) && server->empty_caches();
+  if (ready) return *server;
+  if (server && !server->owned() && server->is_for(*config.server))
+    throw server::ServerFailed(
+        "the server's caches cannot be emptied between cells, and it is not started here: give "
+        "server.reset = \"none\" to measure it as it is, or server.command");
+  server.reset();
+  std::string log = hooks.server_log;
+  if (log.empty()) {
+    const std::string name = "kvsweep-server-" + std::to_string(::getpid()) + ".log";
+    log = std::filesystem::temp_directory_path() / name;
+  }
+  const auto stop = [&hooks] { return hooks.stop.stop_requested(); };
+  try {
+    server = std::make_unique<server::Session>(*config.server,
+                                               server::Place{log, kept_->server_devices, stop});
+  } catch (const server::StartAbandoned&) {
+    throw CellAbandoned();
+  }
+  return *server;
 }
 
 void Executor::free_host_memory() noexcept {

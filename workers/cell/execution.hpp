@@ -11,10 +11,14 @@
 namespace engine {
 class Backend;
 }
+namespace server {
+class Session;
+}
 
 namespace worker {
 
 struct ExperimentConfig;
+struct RunHooks;
 
 /// The backend of one cell, the clock of its steps, and its background copies.
 class Execution {
@@ -49,6 +53,13 @@ class Executor {
   /// `config` must outlive the execution. One execution at a time. Throws engine::InputError, and
   /// the backend's error when the model does not fit.
   std::unique_ptr<Execution> prepare(const ExperimentConfig& config);
+  /// The server of the cell, ready and with empty caches: the one of the cell before where the
+  /// same command starts it, and it can be emptied. Throws server::ServerFailed and CellAbandoned.
+  server::Session& serve(const ExperimentConfig& config, const RunHooks& hooks);
+  /// Ends the server, if there is one; the next cell starts another.
+  void end_server() noexcept;
+  /// What servers see as CUDA_VISIBLE_DEVICES.
+  void set_server_devices(const std::string& devices);
   /// Frees host memory kept for tiers of later cells. No execution may exist.
   void free_host_memory() noexcept;
 

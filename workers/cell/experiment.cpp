@@ -6,6 +6,7 @@
 #include "workers/cell/client.hpp"
 #include "workers/cell/execution.hpp"
 #include "workers/cell/policy_knowledge.hpp"
+#include "workers/cell/server_cell.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/record/figures.hpp"
@@ -151,9 +152,30 @@ Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
   return {last_->workload, *std::move(arrivals), last_->curation};
 }
 
+namespace {
+
+/// A cell of backend server. After a failure the server is not used again.
+sweep::CellResult measure_server(const ExperimentConfig& config, const Load& load,
+                                 Executor& executor, const RunHooks& hooks) {
+  try {
+    sweep::CellResult result = run_server_cell(config, load, executor.serve(config, hooks), hooks);
+    result.notes.insert(result.notes.begin(), {{"policy", config.policy_name},
+                                               {"workload", load.workload.source},
+                                               {"tokenizer", load.workload.tokenizer}});
+    if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
+    return result;
+  } catch (...) {
+    executor.end_server();
+    throw;
+  }
+}
+
+}  // namespace
+
 sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
                                  Executor& executor, const RunHooks& hooks) {
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
+  if (config.backend == "server") return measure_server(config, load, executor, hooks);
   const auto execution = executor.prepare(config);
   engine::EngineConfig engine_config = config.engine;
   engine_config.kv.num_blocks = execution->num_blocks();

@@ -15,6 +15,7 @@
 #include "workers/engine/config.hpp"
 #include "workers/model/shape.hpp"
 #include "workers/policies/config.hpp"
+#include "workers/server/dialect/config.hpp"
 #include "workers/workload/agent8.hpp"
 #include "workers/workload/request_list.hpp"
 #include "workers/workload/swe_smith_like.hpp"
@@ -86,6 +87,7 @@ struct ExperimentConfig {
   policies::PolicyConfig policy;
   WorkloadConfig workload;
   std::optional<backends::AccessLogOptions> access_log;  // cpu and cuda
+  std::optional<server::ServerConfig> server;            // server
 };
 
 /// Bytes of a KV block as the backend holds it.

@@ -3,6 +3,7 @@
 #include <exception>
 #include <functional>
 #include <stop_token>
+#include <string>
 
 namespace worker {
 
@@ -20,8 +21,9 @@ using ProgressFn = std::function<void(const Progress&)>;
 
 /// Callbacks of a running cell.
 struct RunHooks {
-  ProgressFn progress;   // called after every step, and every few seconds without one
-  std::stop_token stop;  // checked before every step
+  ProgressFn progress;          // called after every step, and every few seconds without one
+  std::stop_token stop;         // checked before every step
+  std::string server_log = {};  // file for the output of a cell's server; empty: a temporary one
 };
 
 /// The cell stopped at a step boundary on request.

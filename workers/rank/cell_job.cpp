@@ -77,6 +77,7 @@ class CellRunner {
   std::string operator()(const std::string& text, const CellContext& context) {
     CellJob job = decode_job(text);
     const FatalMark mark(job.mark_path);
+    server_log_ = server_log_of(job.mark_path);
     const BoundCell bound = bind_again(job);
     sweep::ShardContents contents;
     contents.record = std::move(job.record);
@@ -104,12 +105,21 @@ class CellRunner {
     HostMemoryAfter after(*executor_);
     try {
       sweep::CellResult result =
-          run_experiment(config, *workloads_, *executor_, {context.progress, context.stop});
+          run_experiment(config, *workloads_, *executor_,
+                         {context.progress, context.stop, config.server ? server_log_ : ""});
       if (context.keep_memory) after.keep();
       return result;
     } catch (const backends::DeviceLost& error) {
       throw DeviceLost(error.what());
     }
+  }
+
+  /// A file beside the archive A.h5: A.h5.logs/HOST-RANK.log. The mark is in A.h5.d.
+  std::string server_log_of(const std::string& mark_path) const {
+    std::filesystem::path folder = std::filesystem::path(mark_path).parent_path();
+    folder.replace_extension(".logs");
+    std::filesystem::create_directories(folder);
+    return folder / (self_.host + '-' + std::to_string(rank_) + ".log");
   }
 
   BoundCell bind_again(const CellJob& job) {
@@ -137,6 +147,7 @@ class CellRunner {
 
   Hello self_;
   int rank_;
+  std::string server_log_;
   std::optional<Profiles> profiles_;  // as read for the first cell
   // RunCell is copyable; its copies are used one at a time.
   std::shared_ptr<WorkloadCache> workloads_ = std::make_shared<WorkloadCache>();

@@ -14,7 +14,7 @@ namespace {
 int ordinal_for(int local_worker) {
   const backends::CudaProbe probe = backends::probe_cuda();
   const auto devices = static_cast<int>(probe.devices.size());
-  if (devices == 0) throw engine::InputError("backend cuda needs a GPU: " + probe.problem);
+  if (devices == 0) throw engine::InputError("the backend needs a GPU: " + probe.problem);
   if (devices == 1) return 0;
   if (local_worker < devices) return local_worker;
   throw engine::InputError("this node shows " + std::to_string(devices) +
@@ -34,12 +34,27 @@ void identify_as(Hello& hello, const backends::DeviceInfo& info,
   hello.device_mib = device.memory_mib;
 }
 
+/// A worker gives its server one GPU, which it looks at but does not open. With --as-sku or
+/// --fake-device it needs none.
+ReadyWorker prepare_for_server(Hello hello, int local_worker,
+                               const std::filesystem::path& profiles) {
+  auto executor = std::make_shared<Executor>();
+  if (!hello.sku.empty()) return {std::move(hello), std::move(executor)};
+  const int ordinal = ordinal_for(local_worker);
+  const backends::CudaProbe probe = backends::probe_cuda();
+  const backends::DeviceInfo& device = probe.devices[static_cast<std::size_t>(ordinal)];
+  identify_as(hello, device, profiles);
+  executor->set_server_devices(device.card ? device.card->uuid : std::to_string(ordinal));
+  return {std::move(hello), std::move(executor)};
+}
+
 }  // namespace
 
 ReadyWorker prepare_worker(Hello hello, const std::string& backend, int local_worker,
                            const std::filesystem::path& profiles,
                            const std::filesystem::path& cache) {
   hello.backend = backend;
+  if (backend == "server") return prepare_for_server(std::move(hello), local_worker, profiles);
   if (backend != "cuda") return {std::move(hello), std::make_shared<Executor>()};
   auto device = backends::open_cuda_device(ordinal_for(local_worker), cache);
   identify_as(hello, device->info(), profiles);

@@ -1,0 +1,148 @@
+// From the keys of a sweep file to a server's command, and to what identifies a cell.
+#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/spec/cell.hpp"
+#include "tests/server/world.hpp"
+#include "tests/support/catch.hpp"
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using support::ServerKeys;
+
+namespace {
+
+worker::BoundCell bind(const ServerKeys& world, const std::string& backend = "server") {
+  worker::Profiles profiles("sweeps");
+  return worker::bind(world.params(), backend, 42, profiles);
+}
+
+std::string refusal(const ServerKeys& world) {
+  try {
+    bind(world);
+  } catch (const sweep::SpecError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string identity(const ServerKeys& world) {
+  return sweep::canonical_json(bind(world).identity);
+}
+
+ServerKeys vllm(const std::string& command) {
+  ServerKeys world;
+  world.set("server.kind", "vllm").set("server.version", "0.30.0").set("server.model", "org/m");
+  world.set("server.command", command);
+  return world;
+}
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a command is split as by a shell and its placeholders become values of the cell") {
+  ServerKeys world =
+      vllm("vllm serve {model} --port {port} --max-num-seqs {engine.max_num_seqs} {server.flags}");
+  world.put("engine.max_num_seqs", std::int64_t{16}).put("dram_gib", std::int64_t{16});
+  world.set(
+      "server.flags",
+      R"(--kv-transfer-config '{"kv_connector":"X","n":{dram_gib:bytes}}' --name "a b" c\ d)");
+  world.set("server.env.LMCACHE_MAX_LOCAL_CPU_SIZE", "{dram_gib:gb}")
+      .set("server.env.RAM_MIB", "{dram_gib:mib}");
+  const auto config = bind(world).config.server.value();
+  CHECK(config.command == Words{"vllm", "serve", "org/m", "--port", "{port}", "--max-num-seqs",
+                                "16", "--kv-transfer-config",
+                                R"({"kv_connector":"X","n":17179869184})", "--name", "a b", "c d"});
+  CHECK(config.environment.at("LMCACHE_MAX_LOCAL_CPU_SIZE") == "17.179869184");
+  CHECK(config.environment.at("RAM_MIB") == "16384");
+}
+
+TEST_CASE("wrong server keys are refused at their place, with what was found and what is allowed") {
+  const std::string command = "vllm serve {model} --port {port}";
+  const auto refused = [&](const std::string& key, sweep::Value value) {
+    ServerKeys world = vllm(command);
+    return refusal(world.put(key, std::move(value)));
+  };
+  CHECK_THAT(refused("server.command", std::string("vllm --port {port} {engine.max_num_seq}")),
+             StartsWith("cell.toml:") && Contains("has the placeholder {engine.max_num_seq}") &&
+                 Contains("did you mean \"engine.max_num_seqs\""));
+  CHECK_THAT(refused("server.command", std::string("vllm serve")), Contains("placeholder {port}"));
+  CHECK_THAT(refused("server.command", std::string("vllm {port} 'x")), Contains("open quote '"));
+  CHECK_THAT(refused("server.command", std::string("vllm {port} {dram_gib}")),
+             Contains("dram_gib has no value: give it"));
+  CHECK_THAT(refused("server.command", std::string("v {port} {engine.max_num_seqs:mib}")),
+             Contains("units are for keys in GiB"));
+  CHECK_THAT(refused("server.flags", std::string("-x")), Contains("needs {server.flags}"));
+  CHECK_THAT(refused("server.kind", std::string("tgi")), Contains("\"vllm\", \"sglang\", \"llamacpp\""));
+  CHECK_THAT(refused("server.url", std::string("http://h")), Contains("exactly one of"));
+  CHECK_THAT(refused("server.chain", std::string("forced")), Contains("llamacpp"));
+  CHECK_THAT(refused("server.env.X", std::string("{job.id}")), Contains("is no key of a sweep"));
+  CHECK_THAT(refused("policy", std::string("fcfs")),
+             Contains("which a server does not know: write server.profile"));
+  CHECK_THAT(refused("engine.block_size", std::int64_t{16}),
+             Contains("unless a placeholder {engine.block_size} passes it on"));
+  CHECK_THAT(refused("server.comand", std::string("x")), Contains("did you mean"));
+}
+
+TEST_CASE("a profile gives the keys of its table, and its name takes the place of a policy") {
+  ServerKeys world = vllm("vllm {model} --port {port} {server.flags}");
+  world.set("server.profile.big.flags", "--big").set("server.profile.big.env.A", "1");
+  world.set("server.profile.big.request.priority", "x").set("server.profile.big.sim", "continuum");
+  world.set("server.profile.small.flags", "--small");
+  CHECK(bind(world).config.policy_name == "vllm");
+  world.set("server.profile", "big");
+  const worker::BoundCell bound = bind(world);
+  CHECK(bound.config.policy_name == "big");
+  CHECK(bound.config.server->command.back() == "--big");
+  CHECK(bound.config.server->environment.at("A") == "1");
+  CHECK(bound.config.server->request.count("priority") == 1);
+  CHECK_THAT(refusal(world.set("server.profile", "bug")),
+             Contains("there is no table [server.profile.bug] (did you mean \"big\"?)"));
+  world.set("server.profile", "big").set("server.flags", "--own");
+  CHECK_THAT(refusal(world), Contains("is set here and by the profile big"));
+  ServerKeys typo = vllm("vllm --port {port}");
+  CHECK_THAT(refusal(typo.set("server.profile.x.flag", "y")),
+             Contains("cannot set \"flag\" (did you mean \"flags\"?)"));
+}
+
+TEST_CASE("on another backend a profile is the policy that it names for comparison") {
+  ServerKeys world = vllm("vllm --port {port}");
+  world.set("server.profile", "a").set("server.profile.a.sim", "continuum");
+  CHECK(bind(world, "sim").config.policy_name == "continuum");
+}
+
+TEST_CASE("ports, paths, addresses and patience are no part of what a cell is, flags are") {
+  const support::TempDir one, two;
+  const auto cell = [](const std::string& folder, const std::string& more) {
+    ServerKeys world;
+    world.set("server.kind", "llamacpp").set("server.version", "b1");
+    world.set("server.model_file", folder + "/m.gguf");
+    return world.set("server.command", folder + "/llama-server -m {model} --port {port} --cache=" +
+                                           folder + "/c " + more);
+  };
+  one.write("m.gguf", "weights");
+  two.write("m.gguf", "weights");
+  ServerKeys first = cell(one.path(), ""), second = cell(two.path(), "");
+  CHECK(identity(first) == identity(second));
+  CHECK(bind(first).config.server->command != bind(second).config.server->command);
+  second.put("server.ready_s", 5.0).put("server.silent_s", 5.0);
+  CHECK(identity(first) == identity(second));
+  ServerKeys flags = cell(one.path(), "-np 4");
+  CHECK(identity(first) != identity(flags));
+  two.write("m.gguf", "other weights");
+  CHECK(identity(first) != identity(second));
+  ServerKeys url = vllm("x"), other = vllm("x");
+  url.set("server.command", "").set("server.url", "http://a:1");
+  other.set("server.command", "").set("server.url", "http://b:2/");
+  CHECK(identity(url) == identity(other));
+  CHECK(identity(url) != identity(other.set("server.version", "0.31.0")));
+  CHECK(identity(url) != identity(other.set("server.version", "0.30.0").set("server.env.A", "1")));
+}
+
+TEST_CASE("an axis of dram_gib stays for the profiles that pass it on") {
+  worker::Profiles profiles("sweeps");
+  const sweep::KeyRules rules = worker::key_rules(profiles);
+  ServerKeys world = vllm("vllm --port {port} {server.flags}");
+  world.set("server.profile.tier.flags", "--gib {dram_gib}").set("server.profile.stock.flags", "");
+  CHECK(rules.counts(world.set("server.profile", "tier").params(), "dram_gib"));
+  CHECK_FALSE(rules.counts(world.set("server.profile", "stock").params(), "dram_gib"));
+}

@@ -1,0 +1,211 @@
+// Whole cells against servers that are real processes. The scripted server replays the documented
+// wire formats of vLLM and SGLang; llama-server is the real one, where it can be had.
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/server/world.hpp"
+#include "tests/support/catch.hpp"
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using support::figure;
+using support::note;
+using support::ServerWorld;
+
+namespace {
+
+struct Fault {
+  const char *words, *complaint;
+};
+
+std::vector<nlohmann::json> lines_in(const std::string& path) {
+  std::vector<nlohmann::json> bodies;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) bodies.push_back(nlohmann::json::parse(line));
+  return bodies;
+}
+
+/// In every row the times are in the order of events.
+void check_times(const sweep::CellResult& cell) {
+  const sweep::Table& turns = cell.turns;
+  const auto &arrive = turns.values<double>("t_arrive_s"), &late = turns.values<double>("late_s"),
+             &first = turns.values<double>("t_first_token_s"),
+             &finish = turns.values<double>("t_finish_s");
+  for (std::size_t i = 0; i < turns.rows(); ++i) {
+    CHECK(late[i] >= 0);
+    CHECK(arrive[i] + late[i] < first[i]);
+    CHECK(first[i] <= finish[i]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a cell against a replay of vLLM records every turn, what was cached, and its metrics") {
+  ServerWorld world;
+  world.scripted("vllm", "--requests " + world.file("bodies"));
+  const sweep::CellResult cell = world.run();
+  CHECK(cell.jobs.rows() == 2);
+  CHECK(cell.turns.rows() == 16);
+  CHECK(cell.steps.rows() == 0);
+  check_times(cell);
+  CHECK(figure(cell, "prefix_hit_rate") > 0.3);
+  CHECK(std::isnan(figure(cell, "host_hit_rate")));
+  CHECK(cell.telemetry.rows() >= 2);
+  CHECK(cell.telemetry.values<double>("kv_used_pct").front() == 25);
+  CHECK(figure(cell, "preemptions") == 0);
+  CHECK(note(cell, "server") == "vllm 0.30.0");
+  const auto bodies = lines_in(world.file("bodies"));
+  const auto& turn = bodies.back();
+  CHECK(turn.at("ignore_eos") == true);
+  CHECK(turn.at("min_tokens") == turn.at("max_tokens"));
+  CHECK(turn.at("prompt").is_array());
+  CHECK(turn.at("model") == "m");
+}
+
+TEST_CASE("a think time begins when the last token has come") {
+  ServerWorld world;
+  world.scripted("openai").put("workload.gap_s", 0.05);
+  const sweep::CellResult cell = world.run();
+  const auto &job = cell.turns.values<std::int32_t>("job"),
+             &turn = cell.turns.values<std::int32_t>("turn");
+  const auto &arrive = cell.turns.values<double>("t_arrive_s"),
+             &finish = cell.turns.values<double>("t_finish_s");
+  std::map<std::pair<int, int>, double> ends;
+  for (std::size_t i = 0; i < job.size(); ++i) ends[{job[i], turn[i]}] = finish[i];
+  for (std::size_t i = 0; i < job.size(); ++i)
+    if (turn[i] > 0) CHECK(arrive[i] == Approx(ends[{job[i], turn[i] - 1}] + 0.05));
+}
+
+TEST_CASE(
+    "what a server does not report is not observed: an OpenAI server says nothing of caches") {
+  ServerWorld world;
+  world.scripted("openai");
+  const sweep::CellResult cell = world.run();
+  CHECK(cell.turns.rows() == 16);
+  CHECK(std::isnan(figure(cell, "prefix_hit_rate")));
+  CHECK(std::isnan(figure(cell, "running_peak")));
+  CHECK(cell.telemetry.rows() == 0);
+  CHECK_THAT(note(cell, "server_metrics"), Contains("none"));
+  CHECK_THAT(note(cell, "server_version"), Contains("reports none"));
+}
+
+TEST_CASE("a cell against a replay of SGLang splits hits by where they were") {
+  ServerWorld world;
+  const sweep::CellResult cell = world.scripted("sglang").run();
+  CHECK(cell.turns.rows() == 16);
+  check_times(cell);
+  CHECK(figure(cell, "prefix_hit_rate") > 0.3);
+  CHECK(figure(cell, "host_hit_rate") == 0);
+  CHECK(note(cell, "server_pool") == "4096 tokens");
+}
+
+TEST_CASE("with generated chains the next prompt holds what the server generated") {
+  ServerWorld world;
+  world.scripted("vllm", "--requests " + world.file("bodies")).set("server.chain", "generated");
+  const double generated = figure(world.run(), "prefix_hit_rate");
+  bool found = false;
+  for (const auto& body : lines_in(world.file("bodies"))) {
+    const auto prompt = body.at("prompt").get<std::vector<int>>();
+    for (std::size_t i = 0; i + 3 < prompt.size(); ++i)
+      found |= prompt[i] == 100 && prompt[i + 1] == 101 && prompt[i + 2] == 102;
+  }
+  CHECK(found);
+  CHECK(generated > 0);
+}
+
+TEST_CASE("fields of server.request reach the body of every turn with the turn's values") {
+  ServerWorld world;
+  world.scripted("vllm", "--requests " + world.file("bodies"));
+  world.set("server.request.vllm_xargs.job_id", "{job.id}")
+      .set("server.request.is_last_step", "{turn.last}")
+      .set("server.request.name", "turn {turn.index} of {engine.max_num_seqs}")
+      .put("server.request.priority", std::int64_t{3})
+      .put("engine.max_num_seqs", std::int64_t{7});
+  world.run();
+  int last = 0;
+  for (const auto& body : lines_in(world.file("bodies"))) {
+    CHECK(body.at("priority") == 3);
+    CHECK(body.at("vllm_xargs").at("job_id").is_string());
+    CHECK_THAT(body.at("name").get<std::string>(), StartsWith("turn "));
+    const std::string id = body.at("vllm_xargs").at("job_id");
+    if (!id.starts_with("kvsweep-probe") && body.at("is_last_step").get<bool>()) ++last;
+  }
+  CHECK(last == 2);
+}
+
+TEST_CASE("a server is used again when its caches can be emptied, and restarted when they cannot") {
+  ServerWorld world;
+  world.scripted("vllm");
+  const double first = figure(world.run(), "prefix_hit_rate");
+  const double again = figure(world.run(), "prefix_hit_rate");
+  CHECK(first == Approx(again));  // nothing of the first cell was found
+  const auto starts = [&] {
+    std::ifstream log(world.log());
+    int starts = 0;
+    for (std::string line; std::getline(log, line);) starts += line.starts_with("scripted server");
+    return starts;
+  };
+  CHECK(starts() == 1);
+  world.scripted("vllm", "--fault reset");  // answers 200, and keeps its caches
+  CHECK(figure(world.run(), "prefix_hit_rate") == Approx(first));
+  CHECK(figure(world.run(), "prefix_hit_rate") == Approx(first));
+  CHECK(starts() == 3);
+}
+
+TEST_CASE("every fault of a server fails its cell with what happened, and the next cell runs") {
+  const Fault faults[] = {
+      {"--fault 400 --after 3", "HTTP 400: {\"error\": {\"message\": \"maximum context length"},
+      {"--fault 503 --after 3", "HTTP 503: {\"error\": {\"message\": \"queue is full"},
+      {"--fault stop --after 3", "the stream stopped after 3 of"},
+      {"--fault cut --after 3", "turn "},
+      {"--fault error --after 3", "engine is dead"},
+      {"--fault garbage --after 3", "an event of its stream is no JSON object: <html>"},
+      {"--fault short --after 3", "were asked for"},
+      {"--fault die --after 3", "the server ended: it ended with exit code 9; the end of"},
+      {"--fault late", "the server ended: it ended with exit code 4; the end of"},
+      {"--model other", "the server is for another model: it serves other, not m"},
+      {"--version 0.31.0", "server.version is \"0.30.0\", but the server reports \"0.31.0\""},
+      {"--fault metrics", "page /metrics lacks vllm:kv_cache_usage_perc"},
+  };
+  ServerWorld world;
+  for (const Fault& fault : faults) {
+    INFO(fault.words);
+    const std::string failure = world.scripted("vllm", fault.words).failure();
+    CHECK_THAT(failure, Contains(fault.complaint));
+  }
+  CHECK_THAT(world.scripted("vllm", "--fault die --after 3").failure(),
+             Contains("CUDA error: out of memory"));
+  CHECK(world.scripted("vllm").failure() == "ok");
+}
+
+TEST_CASE("a server that hangs fails its cell when nothing has been received for a while") {
+  ServerWorld world;
+  world.scripted("vllm", "--fault hang --after 3").put("server.silent_s", 0.5);
+  CHECK_THAT(world.failure(), Contains("nothing received for 0 s (server.silent_s)"));
+}
+
+TEST_CASE("a server that refuses connections at its URL fails the cell") {
+  ServerWorld world;
+  world.set("server.kind", "openai")
+      .set("server.version", "1")
+      .set("server.url", "http://127.0.0.1:1/");
+  CHECK_THAT(world.failure(), StartsWith("the server at http://127.0.0.1:1 is not ready: "));
+}
+
+TEST_CASE("a real llama-server is measured: turns, hits on what it generated, and metrics") {
+  ServerWorld world;
+  if (!world.llama("-c 16384 -np 4 -cram 0"))
+    SKIP_TEST(
+        "no llama-server: set LLAMA_SERVER_SANDBOX to a folder of tools/llama-server-sandbox");
+  const sweep::CellResult recorded = world.run();
+  CHECK(recorded.turns.rows() == 16);
+  check_times(recorded);
+  CHECK(figure(recorded, "prefix_hit_rate") > 0.5);
+  CHECK(figure(recorded, "running_peak") >= 1);
+  CHECK(figure(recorded, "forwards") > 0);
+  CHECK(note(recorded, "server_pool") == "4096 tokens in each of 4 slots");
+  world.set("server.chain", "generated");
+  const sweep::CellResult generated = world.run();
+  CHECK(figure(generated, "prefix_hit_rate") > figure(recorded, "prefix_hit_rate"));
+}

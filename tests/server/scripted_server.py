@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""A scripted stand-in for inference servers: it replays the wire formats of vLLM, SGLang, llama-server and the OpenAI API as
+their projects document them, and fails as it is told. It computes nothing. It is not any of these servers.
+
+  scripted_server.py --port P --kind vllm|sglang|llamacpp|openai [--fault NAME --after TURNS] [--once FILE]
+
+With --once the fault happens only while FILE does not exist, and creates it.
+"""
+import argparse, json, os, socket, sys, threading, time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+ap = argparse.ArgumentParser()
+ap.add_argument("--port", type=int, required=True)
+ap.add_argument("--kind", default="openai")
+ap.add_argument("--fault", default="")
+ap.add_argument("--after", type=int, default=0)
+ap.add_argument("--once")
+ap.add_argument("--version", default="0.30.0")
+ap.add_argument("--model", default="m")
+ap.add_argument("--requests")                     # file for the bodies of turns, one a line
+a = ap.parse_args()
+BLOCK, WARM_UP = 16, 6                            # turns that the client sends before a cell
+lock, turns, running, cached, hits, computed = threading.Lock(), 0, 0, set(), 0, 0
+
+
+def faulty(name):
+    if a.fault != name or turns <= WARM_UP + a.after:
+        return False
+    if a.once:
+        if os.path.exists(a.once):
+            return False
+        open(a.once, "w").close()
+    return True
+
+
+def prefix_hit(ids):
+    """Tokens of the prompt in whole cached blocks, never all of it."""
+    global hits, computed
+    with lock:
+        n = 0
+        while n + BLOCK < len(ids) and tuple(ids[:n + BLOCK]) in cached:
+            n += BLOCK
+        for end in range(BLOCK, len(ids) + 1, BLOCK):
+            cached.add(tuple(ids[:end]))
+        hits, computed = hits + n, computed + len(ids) - n
+        return n
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, body, kind="application/json"):
+        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_GET(self):
+        path = self.path.split("?")[0]
+        if path == "/health":
+            return self.answer(200, "")
+        if path == "/v1/models":
+            return self.answer(200, {"object": "list", "data": [{"id": a.model, "object": "model"}]})
+        if path == "/version" and a.kind == "vllm":
+            return self.answer(200, {"version": a.version})
+        if path == "/get_server_info" and a.kind == "sglang":
+            return self.answer(200, {"version": a.version, "max_total_num_tokens": 4096})
+        if path == "/get_model_info" and a.kind == "sglang":
+            return self.answer(200, {"model_path": a.model})
+        if path == "/metrics":
+            return self.metrics()
+        self.answer(404, {"error": {"message": "not found"}})
+
+    def metrics(self):
+        if a.kind == "vllm":
+            name = "vllm:kv_cache_usage" if a.fault == "metrics" else "vllm:kv_cache_usage_perc"
+            return self.answer(200, f"""# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{{engine="0",model_name="m"}} {running}
+vllm:num_requests_waiting{{engine="0",model_name="m"}} 0.0
+{name}{{engine="0",model_name="m"}} 0.25
+vllm:num_preemptions_total{{engine="0",model_name="m"}} 3.0
+vllm:prompt_tokens_by_source_total{{engine="0",model_name="m",source="local_compute"}} {computed}
+vllm:prompt_tokens_by_source_total{{engine="0",model_name="m",source="local_cache_hit"}} {hits}
+vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns}
+""", "text/plain")
+        if a.kind == "sglang":
+            return self.answer(200, f"""sglang:num_running_reqs{{model_name="m"}} {running}
+sglang:num_queue_reqs{{model_name="m"}} 0.0
+sglang:token_usage{{model_name="m"}} 0.5
+sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
+""", "text/plain")
+        self.answer(404, {"error": {"message": "not found"}})
+
+    def do_POST(self):
+        global turns, running
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        path = self.path.split("?")[0]
+        if path in ("/reset_prefix_cache", "/flush_cache"):
+            if a.fault != "reset":
+                cached.clear()
+            return self.answer(200, "")
+        routes = {"sglang": "/generate"}
+        if path != routes.get(a.kind, "/v1/completions"):
+            return self.answer(404, {"error": {"message": "not found"}})
+        with lock:
+            turns += 1
+            running += 1
+        try:
+            if a.requests:
+                with lock, open(a.requests, "a") as file:
+                    file.write(body.decode() + "\n")
+            self.turn(json.loads(body))
+        finally:
+            with lock:
+                running -= 1
+
+    def turn(self, body):
+        if faulty("400"):
+            return self.answer(400, {"error": {"message": "maximum context length exceeded", "code": 400}})
+        if faulty("503"):
+            return self.answer(503, {"error": {"message": "queue is full", "code": 503}})
+        if faulty("die"):
+            print("CUDA error: out of memory", flush=True)
+            os._exit(9)
+        if faulty("hang"):
+            return time.sleep(1000)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        events = self.sglang(body) if a.kind == "sglang" else self.completions(body)
+        for number, event in enumerate(events):
+            if number == 3 and faulty("stop"):
+                break
+            if number == 3 and faulty("cut"):
+                return self.connection.shutdown(socket.SHUT_RDWR)
+            if number == 3 and faulty("error"):
+                self.chunk('data: {"error":{"code":500,"message":"engine is dead","type":"server_error"}}\n\n')
+                break
+            if number == 3 and faulty("garbage"):
+                event = "<html>"
+            self.chunk("data: " + (event if isinstance(event, str) else json.dumps(event)) + "\n\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def chunk(self, text):
+        data = text.encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def completions(self, body):
+        """vLLM's and OpenAI's /v1/completions: usage in a last event without choices, then [DONE]."""
+        ids, n = body["prompt"], body["max_tokens"]
+        hit = prefix_hit(ids)
+        if faulty("short"):
+            n -= 1
+        head = {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": a.model}
+        for i in range(n):
+            choice = {"index": 0, "text": "x", "logprobs": None, "finish_reason": "length" if i + 1 == n else None}
+            if a.kind == "vllm":
+                choice.update(stop_reason=None, token_ids=[100 + i % 50])
+            yield {**head, "choices": [choice]}
+        usage = {"prompt_tokens": len(ids), "completion_tokens": n, "total_tokens": len(ids) + n}
+        if a.kind == "vllm":
+            usage["prompt_tokens_details"] = {"cached_tokens": hit}
+        yield {**head, "choices": [], "usage": usage}
+        yield "[DONE]"
+
+    def sglang(self, body):
+        """SGLang's /generate: texts, ids and counts of the answer so far."""
+        ids, n = body["input_ids"], body["sampling_params"]["max_new_tokens"]
+        hit = prefix_hit(ids)
+        for i in range(1, n + 1):
+            meta = {"id": body.get("rid"), "prompt_tokens": len(ids), "completion_tokens": i, "cached_tokens": hit,
+                    "cached_tokens_details": {"device": hit, "host": 0}, "num_retractions": 0,
+                    "finish_reason": {"type": "length", "length": n} if i == n else None}
+            yield {"text": "x" * i, "output_ids": [100 + k % 50 for k in range(i)], "meta_info": meta}
+        yield "[DONE]"
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads, request_queue_size = True, 1024
+
+
+print("scripted server, a replay of", a.kind, flush=True)
+if a.fault == "late":
+    print("weights not found", flush=True)
+    sys.exit(4)
+Server(("127.0.0.1", a.port), Handler).serve_forever()

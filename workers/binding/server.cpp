@@ -1,0 +1,274 @@
+#include "workers/binding/server.hpp"
+
+#include <algorithm>
+
+#include "sweeps/spec/cell.hpp"
+#include "workers/binding/parts.hpp"
+#include "workers/binding/placeholders.hpp"
+
+namespace worker {
+namespace {
+
+constexpr int kUsualLength = 16384;  // as for other backends
+const std::string kServer = "server.", kProfile = "server.profile", kProfiles = "server.profile.",
+                  kEnvironment = "server.env.", kRequest = "server.request.";
+
+std::string chosen_profile(const sweep::ParamMap& params) {
+  const auto chosen = params.find(kProfile);
+  return chosen == params.end() ? "" : sweep::bare_text(chosen->second.value);
+}
+
+/// "NAME" and "flags" of "server.profile.NAME.flags".
+std::pair<std::string, std::string> parts_of_profile_key(const std::string& key) {
+  const std::string rest = key.substr(kProfiles.size());
+  const std::size_t dot = rest.find('.');
+  return {rest.substr(0, dot), dot == std::string::npos ? "" : rest.substr(dot + 1)};
+}
+
+void check_profile_key(const std::string& key, const sweep::Param& param) {
+  const auto [name, what] = parts_of_profile_key(key);
+  const std::string full = kServer + what;
+  const bool free = full.starts_with(kEnvironment) || full.starts_with(kRequest);
+  if (what == "sim" || free || (sweep_keys().has(full) && full != kProfile)) return;
+  std::vector<std::string> known = {"sim"};
+  for (const std::string& each : sweep_keys().names())
+    if (each.starts_with(kServer) && each != kProfile) known.push_back(each.substr(kServer.size()));
+  throw sweep::SpecError(sweep::to_text(param.where) + ": a server's profile cannot set \"" + what +
+                         '"' + sweep::suggestion(what, known) + "; it sets " +
+                         sweep::joined(known) + ", env.NAME and request.FIELD");
+}
+
+[[noreturn]] void fail_unknown_profile(const sweep::ParamMap& params,
+                                       const std::set<std::string>& known) {
+  const sweep::Param& chosen = params.at(kProfile);
+  const std::vector<std::string> names(known.begin(), known.end());
+  throw sweep::SpecError(sweep::to_text(chosen.where) + ": there is no table [server.profile." +
+                         sweep::bare_text(chosen.value) + ']' +
+                         sweep::suggestion(sweep::bare_text(chosen.value), names) +
+                         (names.empty() ? "" : "; there are " + sweep::joined(names)));
+}
+
+server::Kind kind_of(const std::string& name) {
+  if (name == "vllm") return server::Kind::vllm;
+  if (name == "sglang") return server::Kind::sglang;
+  return name == "llamacpp" ? server::Kind::llamacpp : server::Kind::openai;
+}
+
+server::Chain bind_chain(ParamBinder& in, server::Kind kind) {
+  const std::string chain = in.text("server.chain");
+  if (chain == "forced" && kind != server::Kind::llamacpp)
+    in.fail("server.chain", "can be \"forced\" for server.kind \"llamacpp\" alone");
+  if (chain == "generated" && kind == server::Kind::openai)
+    in.fail("server.chain",
+            "must not be \"generated\" for server.kind \"openai\", which sends no "
+            "token ids");
+  if (chain == "forced") return server::Chain::forced;
+  return chain == "generated" ? server::Chain::generated : server::Chain::recorded;
+}
+
+server::Reset bind_reset(ParamBinder& in, bool owned) {
+  const std::string reset = in.text("server.reset");
+  if (reset == "restart" && !owned)
+    in.fail("server.reset", "cannot be \"restart\" for a server that is not started here");
+  if (reset == "none") return server::Reset::none;
+  return reset == "restart" ? server::Reset::restart : server::Reset::automatic;
+}
+
+/// Takes server.* out of a cell's parameters, placeholders filled.
+class ServerBinder {
+ public:
+  ServerBinder(ParamBinder& in, const sweep::ParamMap& params) : in_(in), params_(params) {}
+
+  server::ServerConfig bind() {
+    config_.kind_name = in_.text("server.kind");
+    config_.kind = kind_of(config_.kind_name);
+    config_.profile = in_.unrecorded_text(kProfile);
+    config_.version = in_.text("server.version");
+    config_.model = in_.text("server.model");
+    config_.model_file = in_.file("server.model_file");
+    bind_place();
+    bind_environment();
+    bind_request();
+    config_.chain = bind_chain(in_, config_.kind);
+    config_.reset = bind_reset(in_, config_.url.empty());
+    config_.ready_s = in_.unrecorded_number("server.ready_s");
+    config_.silent_s = in_.unrecorded_number("server.silent_s");
+    in_.record("policy", config_.profile.empty() ? config_.kind_name : config_.profile);
+    return config_;
+  }
+  const std::set<std::string>& used() const { return used_; }
+
+ private:
+  std::string model() const {
+    return config_.model_file.empty() ? config_.model : config_.model_file;
+  }
+
+  Placeholders placeholders(std::set<std::string> kept) {
+    return Placeholders(in_, std::move(kept), model());
+  }
+
+  void bind_place() {
+    const std::string command = in_.unrecorded_text("server.command");
+    config_.url = in_.unrecorded_text("server.url");
+    const std::string flags = in_.unrecorded_text("server.flags");
+    if (command.empty() == config_.url.empty())
+      in_.fail(command.empty() ? "server.kind" : "server.url",
+               "needs exactly one of server.command and server.url");
+    while (config_.url.ends_with('/')) config_.url.pop_back();
+    if (!config_.url.empty() && !config_.url.starts_with("http"))
+      in_.fail("server.url", "must begin with http:// or https://");
+    if (!config_.url.empty()) return;
+    if (command.find("{port}") == std::string::npos)
+      in_.fail("server.command", "must say where the server listens, by the placeholder {port}");
+    std::string whole = command;
+    const std::string hole = "{server.flags}";
+    const std::size_t at = whole.find(hole);
+    if (at != std::string::npos)
+      whole.replace(at, hole.size(), flags);
+    else if (!flags.empty())
+      in_.fail("server.flags", "needs {server.flags} in server.command");
+    bind_words(whole);
+  }
+
+  void bind_words(const std::string& command) {
+    Placeholders fill = placeholders({"port"});
+    std::vector<std::string> identity;
+    try {
+      for (const std::string& word : shell_words(command)) {
+        config_.command.push_back(fill.filled("server.command", word));
+        identity.push_back(fill.identified("server.command", word));
+      }
+    } catch (const std::invalid_argument& error) {
+      in_.fail("server.command", error.what());
+    }
+    in_.record("server.command", without_paths(identity));
+    used_.insert(fill.used().begin(), fill.used().end());
+  }
+
+  void bind_environment() {
+    Placeholders fill = placeholders({"port"});
+    for (const auto& [key, param] : params_) {
+      if (!key.starts_with(kEnvironment)) continue;
+      const std::string text = sweep::bare_text(in_.free(key));
+      config_.environment[key.substr(kEnvironment.size())] = fill.filled(key, text);
+      in_.record(key, without_paths({fill.identified(key, text)}));
+    }
+    used_.insert(fill.used().begin(), fill.used().end());
+  }
+
+  void bind_request() {
+    Placeholders fill =
+        placeholders({"job.id", "turn.index", "turn.last", "tool.name", "gap.expected_s"});
+    for (const auto& [key, param] : params_) {
+      if (!key.starts_with(kRequest)) continue;
+      sweep::Value value = in_.free(key);
+      if (auto* text = std::get_if<std::string>(&value)) *text = fill.filled(key, *text);
+      config_.request[key.substr(kRequest.size())] = value;
+      in_.record(key, value);
+    }
+    used_.insert(fill.used().begin(), fill.used().end());
+  }
+
+  ParamBinder& in_;
+  const sweep::ParamMap& params_;
+  server::ServerConfig config_;
+  std::set<std::string> used_;
+};
+
+/// Keys that mean nothing to a server are errors, except those of other backends.
+void reject_engine_keys(ParamBinder& in, const sweep::ParamMap& params) {
+  for (const auto& [key, param] : params) {
+    if (key.starts_with("sim.") || key.starts_with("weights.") || key.starts_with("record.")) {
+      in.free(key);
+      continue;
+    }
+    if (!sweep_keys().has(key) || in.asked(key)) continue;
+    if (key == "policy")
+      in.fail(key, "names a built-in policy, which a server does not know: write server.profile");
+    if (key.starts_with("engine.") || key.starts_with("policy.") || key == "dram_gib")
+      in.fail(key, "has no effect on backend server unless a placeholder {" + key +
+                       "} passes it on, in server.command, server.flags, server.env or "
+                       "server.request");
+  }
+}
+
+}  // namespace
+
+sweep::ParamMap with_server_profile(sweep::ParamMap params) {
+  const std::string chosen = chosen_profile(params);
+  std::set<std::string> known;
+  sweep::ParamMap merged;
+  for (const auto& [key, param] : params) {
+    if (!key.starts_with(kProfiles)) merged.emplace(key, param);
+  }
+  for (const auto& [key, param] : params) {
+    if (!key.starts_with(kProfiles)) continue;
+    check_profile_key(key, param);
+    const auto [name, what] = parts_of_profile_key(key);
+    known.insert(name);
+    if (name != chosen || what == "sim") continue;
+    const auto [first, added] = merged.emplace(kServer + what, param);
+    if (!added)
+      throw sweep::SpecError(sweep::to_text(first->second.where) + ": " + first->first +
+                             " is set here and by the profile " + name + ", at " +
+                             sweep::to_text(param.where) + ": write it in one of them");
+  }
+  if (!chosen.empty() && !known.contains(chosen)) fail_unknown_profile(params, known);
+  return merged;
+}
+
+sweep::ParamMap without_server(sweep::ParamMap params) {
+  const auto sim = params.find(kProfiles + chosen_profile(params) + ".sim");
+  if (sim != params.end() && !params.contains("policy")) params["policy"] = sim->second;
+  std::erase_if(params, [](const auto& each) { return each.first.starts_with(kServer); });
+  return params;
+}
+
+bool server_names(const sweep::ParamMap& params, const std::string& key) {
+  const std::string own = kProfiles + chosen_profile(params) + '.';
+  return std::ranges::any_of(params, [&](const auto& each) {
+    const auto& [name, param] = each;
+    const auto* text = std::get_if<std::string>(&param.value);
+    const bool counts =
+        name.starts_with(own) || (name.starts_with(kServer) && !name.starts_with(kProfiles));
+    return counts && text != nullptr && std::ranges::count(placeholders_in(*text), key) > 0;
+  });
+}
+
+BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& document,
+                           std::int64_t arrival_seed, Profiles& profiles) {
+  const sweep::ParamMap params = with_server_profile(cell);
+  ParamBinder in(params, document);
+  in.record("backend", "server");
+  in.record("schema", sweep::kSchema);
+  in.record("repeat.seed", arrival_seed);
+  BoundCell bound;
+  ExperimentConfig& config = bound.config;
+  config.backend = "server";
+  config.gpu = in.profile("gpu", [&](const std::string& name) { return profiles.gpu(name); });
+  config.model = in.profile("model", [&](const std::string& name) {
+                     return profiles.model_config(name);
+                   }).shape;
+  config.cost_model = "kernels";  // for plans alone
+  config.engine.kv.num_blocks = static_cast<int>(
+      backends::kv_pool_tokens(config.gpu, config.model) / config.engine.kv.block_size + 1);
+  config.engine.scheduler.max_model_len =
+      in.small("engine.max_model_len", std::min(kUsualLength, config.model.max_context));
+  ServerBinder binder(in, params);
+  config.server = binder.bind();
+  config.server->vocabulary =
+      static_cast<std::uint32_t>(in.integer("server.vocabulary", config.model.vocab));
+  config.server->max_model_len = config.engine.scheduler.max_model_len;
+  config.workload =
+      bind_workload(in, config, arrival_seed, static_cast<int>(config.server->vocabulary));
+  config.policy_name =
+      config.server->profile.empty() ? config.server->kind_name : config.server->profile;
+  reject_engine_keys(in, params);
+  in.reject_unknown();
+  bound.identity = in.identity();
+  bound.counting = in.counting();
+  bound.counting.insert(binder.used().begin(), binder.used().end());
+  return bound;
+}
+
+}  // namespace worker

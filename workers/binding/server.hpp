@@ -1,0 +1,21 @@
+#pragma once
+// Private to this room: cells of backend server.
+#include "workers/binding/binding.hpp"
+
+namespace worker {
+
+/// The cell's parameters without tables [server.profile.NAME], the named one's values in their
+/// place. Throws sweep::SpecError for an unknown profile and for what profiles cannot set.
+sweep::ParamMap with_server_profile(sweep::ParamMap params);
+
+/// The parameters for another backend, which knows no server: without keys of server.*, and with
+/// the policy that the profile names for comparison.
+sweep::ParamMap without_server(sweep::ParamMap params);
+
+/// Whether the command, flags, environment or request of the cell's server name this key.
+bool server_names(const sweep::ParamMap& params, const std::string& key);
+
+BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& document,
+                           std::int64_t arrival_seed, Profiles& profiles);
+
+}  // namespace worker

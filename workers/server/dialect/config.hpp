@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace server {
+
+enum class Kind : std::uint8_t { openai, vllm, sglang, llamacpp };
+
+/// What the prompt of a turn continues: the recorded answers of earlier turns, those that the
+/// server generated, or recorded answers that the server was made to generate.
+enum class Chain : std::uint8_t { recorded, generated, forced };
+
+/// What happens to a server's caches between cells.
+enum class Reset : std::uint8_t {
+  automatic,  // its own reset, checked by a probe, or else a restart
+  restart,
+  none
+};
+
+using Scalar = std::variant<bool, std::int64_t, double, std::string>;
+
+/// How a cell's server is started and spoken to. Texts may hold placeholders of run time:
+/// command and environment {port}, request {job.id}, {turn.index}, {turn.last}, {tool.name} and
+/// {gap.expected_s}.
+struct ServerConfig {
+  Kind kind = Kind::openai;
+  std::string kind_name;
+  std::string profile;
+  std::vector<std::string> command;  // words; empty: the server is at `url`
+  std::string url;                   // "http://host:8000", without a final slash
+  std::map<std::string, std::string> environment;
+  std::map<std::string, Scalar> request;  // fields added to each turn's body; dots nest
+  std::string version;
+  std::string model;       // name in requests; empty: none is sent
+  std::string model_file;  // weights that the command names; empty: none
+  Chain chain = Chain::recorded;
+  Reset reset = Reset::automatic;
+  std::uint32_t vocabulary = 0;  // ids of prompts are below it
+  int max_model_len = 0;         // longest turn, prompt and answer
+  double ready_s = 900;          // longest start
+  double silent_s = 300;         // a turn that receives nothing for this long has failed
+};
+
+}  // namespace server

@@ -1,0 +1,107 @@
+#include "workers/server/dialect/json_parts.hpp"
+
+#include <charconv>
+#include <limits>
+
+namespace server {
+namespace {
+
+using nlohmann::json;
+
+/// What a placeholder stands for in a turn; null where it is none.
+json value_of(std::string_view name, const TurnCall& turn) {
+  if (name == "{job.id}") return turn.job_id;
+  if (name == "{turn.index}") return turn.turn;
+  if (name == "{turn.last}") return turn.last;
+  if (name == "{tool.name}") return turn.tool;
+  if (name == "{gap.expected_s}") return turn.gap_s;
+  return {};
+}
+
+/// A text that is one placeholder becomes its value; within a text, placeholders become text.
+json filled(const std::string& text, const TurnCall& turn) {
+  if (json whole = value_of(text, turn); !whole.is_null()) return whole;
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text[at] == '{' ? text.find('}', at) : std::string::npos;
+    const json value = end == std::string::npos
+                           ? json()
+                           : value_of(std::string_view(text).substr(at, end - at + 1), turn);
+    if (value.is_null()) {
+      result += text[at++];
+      continue;
+    }
+    result += value.is_string() ? value.get<std::string>() : value.dump();
+    at = end + 1;
+  }
+  return result;
+}
+
+json filled(const Scalar& value, const TurnCall& turn) {
+  if (const auto* text = std::get_if<std::string>(&value)) return filled(*text, turn);
+  return std::visit([](const auto& plain) { return json(plain); }, value);
+}
+
+void append_ids(std::span<const engine::TokenId> ids, std::string& text) {
+  char digits[std::numeric_limits<engine::TokenId>::digits10 + 2];
+  for (const engine::TokenId id : ids) {
+    text.append(digits, std::to_chars(std::begin(digits), std::end(digits), id).ptr);
+    text += ',';
+  }
+  if (!ids.empty()) text.pop_back();
+}
+
+}  // namespace
+
+json event_of(std::string_view data) {
+  json event = json::parse(data, nullptr, false);
+  if (!event.is_object())
+    throw BadAnswer("an event of its stream is no JSON object: " +
+                    std::string(data.substr(0, 200)));
+  const auto error = event.find("error");
+  if (error != event.end()) throw BadAnswer("it reports an error: " + error->dump().substr(0, 500));
+  return event;
+}
+
+json fetched(const Fetch& fetch, const std::string& path) {
+  const HttpAnswer answer = fetch(path, std::nullopt);
+  if (!answer.ok()) throw BadAnswer(path + ": " + answer.problem());
+  json body = json::parse(answer.body, nullptr, false);
+  if (!body.is_object())
+    throw BadAnswer(path + ": it is no JSON object: " + answer.body.substr(0, 200));
+  return body;
+}
+
+std::optional<int> number_at(const json& object, const char* key) {
+  if (!object.is_object()) return std::nullopt;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<int>();
+}
+
+std::string body_with(json body, const TurnCall& turn, const ServerConfig& config,
+                      const char* key) {
+  for (const auto& [name, value] : config.request) {
+    std::string pointer = '/' + name;
+    for (char& c : pointer)
+      if (c == '.') c = '/';
+    body[json::json_pointer(pointer)] = filled(value, turn);
+  }
+  std::string text = body.dump();
+  constexpr std::size_t kBytesOfAnId = 7;
+  text.reserve(text.size() + turn.prompt.size() * kBytesOfAnId + 32);
+  text.back() = ',';  // in place of the closing brace
+  text += std::string("\"") + key + "\":[";
+  append_ids(turn.prompt, text);
+  return text + "]}";
+}
+
+std::vector<std::string> listed_models(const Fetch& fetch) {
+  std::vector<std::string> names;
+  const json list = fetched(fetch, "/v1/models");
+  for (const json& each : list.value("data", json::array()))
+    if (each.is_object() && each.contains("id")) names.push_back(each.value("id", ""));
+  return names;
+}
+
+}  // namespace server

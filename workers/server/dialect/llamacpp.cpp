@@ -1,0 +1,106 @@
+// llama-server of llama.cpp, by its own route, which sends the id of every token.
+#include <algorithm>
+
+#include "workers/server/dialect/json_parts.hpp"
+#include "workers/server/dialect/kinds.hpp"
+
+namespace server {
+namespace {
+
+using nlohmann::json;
+
+/// A grammar whose only sentence is these tokens.
+std::string grammar_of(std::span<const engine::TokenId> ids) {
+  std::string rule = "root ::=";
+  for (const engine::TokenId id : ids) rule += " <[" + std::to_string(id) + "]>";
+  return rule;
+}
+
+class LlamaCpp final : public Dialect {
+ public:
+  std::string turn_path() const override { return "/completion"; }
+
+  std::string turn_body(const TurnCall& turn, const ServerConfig& config) const override {
+    json body{{"n_predict", turn.max_tokens},
+              {"ignore_eos", true},
+              {"cache_prompt", true},
+              {"temperature", 0},
+              {"seed", 1},
+              {"stream", true},
+              {"return_tokens", true}};
+    // Of the last event, which would otherwise repeat the prompt as text.
+    body["response_fields"] = {"stop", "stop_type", "tokens_predicted", "timings"};
+    if (!turn.forced.empty()) body["grammar"] = grammar_of(turn.forced);
+    return body_with(std::move(body), turn, config, "prompt");
+  }
+
+  /// The stream ends with an event of its own and without [DONE].
+  void take(std::string_view data, Answer& answer) const override {
+    const json event = event_of(data);
+    const auto timings = event.find("timings");
+    const auto reason = event.find("stop_type");
+    if (reason != event.end() && timings != event.end()) {
+      answer.closed = true;
+      answer.tokens = number_at(event, "tokens_predicted").value_or(answer.tokens);
+      answer.ids.resize(static_cast<std::size_t>(answer.tokens), kUnknownToken);
+      answer.finish_reason = *reason;
+      answer.cached_tokens = number_at(*timings, "cache_n");
+      return;
+    }
+    const auto ids = event.find("tokens");
+    const auto tokens = number_at(event, "tokens_predicted");
+    if (ids == event.end() || !ids->is_array() || !tokens)
+      throw BadAnswer("an event of its stream has no tokens: " + std::string(data.substr(0, 200)));
+    // Tokens whose text is no whole character wait for those behind them, and their ids are lost.
+    answer.tokens = *tokens;
+    const std::size_t known = static_cast<std::size_t>(*tokens) -
+                              std::min<std::size_t>(ids->size(), static_cast<std::size_t>(*tokens));
+    if (answer.ids.size() < known) answer.ids.resize(known, kUnknownToken);
+    for (const json& id : *ids) answer.ids.push_back(id.get<engine::TokenId>());
+  }
+
+  ServerFacts facts(const Fetch& fetch) const override {
+    const json props = fetched(fetch, "/props");
+    ServerFacts facts;
+    facts.version = props.value("build_info", "");
+    facts.models = {props.value("model_path", ""), props.value("model_alias", "")};
+    const auto context = number_at(props.value("default_generation_settings", json()), "n_ctx");
+    const auto slots = number_at(props, "total_slots");
+    if (context && slots)
+      facts.pool =
+          std::to_string(*context) + " tokens in each of " + std::to_string(*slots) + " slots";
+    return facts;
+  }
+
+  /// Slots can be erased where they can be saved; prompts in host memory stay (-cram).
+  bool reset(const Fetch& fetch, const ServerConfig& config) const override {
+    const auto cram = std::ranges::find_if(config.command, [](const std::string& word) {
+      return word == "-cram" || word == "--cache-ram";
+    });
+    if (cram == config.command.end() || cram + 1 == config.command.end() || *(cram + 1) != "0")
+      return false;
+    const auto slots = number_at(fetched(fetch, "/props"), "total_slots").value_or(0);
+    for (int slot = 0; slot < slots; ++slot)
+      if (!fetch("/slots/" + std::to_string(slot) + "?action=erase", "").ok()) return false;
+    return slots > 0;
+  }
+
+  std::vector<std::string> required_metrics() const override {
+    return {"llamacpp:requests_processing", "llamacpp:requests_deferred"};
+  }
+
+  ServerSample sample(const MetricsPage& page) const override {
+    ServerSample sample;
+    sample.running = page.sum("llamacpp:requests_processing");
+    sample.waiting = page.sum("llamacpp:requests_deferred");
+    sample.cached_tokens = page.sum("llamacpp:prompt_tokens_cached_total");
+    sample.forwards = page.sum("llamacpp:n_decode_total");
+    return sample;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Dialect> make_llamacpp() { return std::make_unique<LlamaCpp>(); }
+
+}  // namespace server

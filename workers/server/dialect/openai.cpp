@@ -1,0 +1,126 @@
+// The OpenAI completions API, and vLLM's extensions of it.
+#include "workers/server/dialect/json_parts.hpp"
+#include "workers/server/dialect/kinds.hpp"
+
+namespace server {
+namespace {
+
+using nlohmann::json;
+
+class OpenAi : public Dialect {
+ public:
+  std::string turn_body(const TurnCall& turn, const ServerConfig& config) const override {
+    return body_with(fields_of(turn, config), turn, config, "prompt");
+  }
+
+  void take(std::string_view data, Answer& answer) const override {
+    if (data == "[DONE]") {
+      answer.closed = true;
+      return;
+    }
+    const json event = event_of(data);
+    const auto choices = event.find("choices");
+    if (choices != event.end() && choices->is_array() && !choices->empty())
+      take_choice(choices->front(), event, answer);
+    const auto usage = event.find("usage");
+    if (usage != event.end() && usage->is_object()) take_usage(*usage, answer);
+  }
+
+  ServerFacts facts(const Fetch& fetch) const override {
+    ServerFacts facts;
+    facts.models = listed_models(fetch);
+    return facts;
+  }
+  std::string health_path() const override { return "/v1/models"; }
+  bool reset(const Fetch&, const ServerConfig&) const override { return false; }
+
+ protected:
+  virtual json fields_of(const TurnCall& turn, const ServerConfig& config) const {
+    json body{{"max_tokens", turn.max_tokens},
+              {"temperature", 0},
+              {"seed", 1},
+              {"ignore_eos", true},
+              {"stream", true},
+              {"stream_options", {{"include_usage", true}}}};
+    if (!config.model.empty()) body["model"] = config.model;
+    return body;
+  }
+
+  /// Events are tokens unless the server sends ids or counts.
+  virtual int tokens_in(const json& choice, const json&, Answer&) const {
+    const auto text = choice.find("text");
+    return text != choice.end() && text->is_string() &&
+           !text->get_ref<const std::string&>().empty();
+  }
+
+ private:
+  void take_choice(const json& choice, const json& event, Answer& answer) const {
+    answer.tokens += tokens_in(choice, event, answer);
+    const auto reason = choice.find("finish_reason");
+    if (reason != choice.end() && reason->is_string()) answer.finish_reason = *reason;
+  }
+
+  static void take_usage(const json& usage, Answer& answer) {
+    if (const auto count = number_at(usage, "completion_tokens")) answer.tokens = *count;
+    const auto details = usage.find("prompt_tokens_details");
+    if (details == usage.end()) return;
+    if (const auto cached = number_at(*details, "cached_tokens")) answer.cached_tokens = cached;
+  }
+};
+
+class Vllm final : public OpenAi {
+ public:
+  std::string health_path() const override { return "/health"; }
+
+  ServerFacts facts(const Fetch& fetch) const override {
+    ServerFacts facts;
+    facts.models = listed_models(fetch);
+    facts.version = fetched(fetch, "/version").value("version", "");
+    return facts;
+  }
+
+  /// Needs VLLM_SERVER_DEV_MODE=1, and answers 200 even when it failed.
+  bool reset(const Fetch& fetch, const ServerConfig&) const override {
+    return fetch("/reset_prefix_cache?reset_external=true", "").ok();
+  }
+
+  std::vector<std::string> required_metrics() const override {
+    return {"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc"};
+  }
+
+  ServerSample sample(const MetricsPage& page) const override {
+    ServerSample sample;
+    sample.kv_used = page.sum("vllm:kv_cache_usage_perc");
+    sample.running = page.sum("vllm:num_requests_running");
+    sample.waiting = page.sum("vllm:num_requests_waiting");
+    sample.preemptions = page.sum("vllm:num_preemptions_total");
+    const std::string by_source = "vllm:prompt_tokens_by_source_total";
+    sample.cached_tokens = page.sum(by_source, "source=\"local_cache_hit\"");
+    sample.host_tokens = page.sum(by_source, "source=\"external_kv_transfer\"");
+    sample.forwards = page.sum("vllm:iteration_tokens_total_count");
+    return sample;
+  }
+
+ protected:
+  json fields_of(const TurnCall& turn, const ServerConfig& config) const override {
+    json body = OpenAi::fields_of(turn, config);
+    body["min_tokens"] = turn.max_tokens;
+    body["return_token_ids"] = true;
+    body["request_id"] = turn.job_id + "-t" + std::to_string(turn.turn);
+    return body;
+  }
+
+  int tokens_in(const json& choice, const json& event, Answer& answer) const override {
+    const auto ids = choice.find("token_ids");
+    if (ids == choice.end() || !ids->is_array()) return OpenAi::tokens_in(choice, event, answer);
+    for (const json& id : *ids) answer.ids.push_back(id.get<engine::TokenId>());
+    return static_cast<int>(ids->size());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Dialect> make_openai() { return std::make_unique<OpenAi>(); }
+std::unique_ptr<Dialect> make_vllm() { return std::make_unique<Vllm>(); }
+
+}  // namespace server

@@ -1,0 +1,13 @@
+#include "workers/server/http/loop.hpp"
+
+namespace server {
+
+std::string HttpAnswer::problem() const {
+  constexpr std::size_t kMost = 300;
+  if (!end.error.empty()) return end.error;
+  std::string text = "HTTP " + std::to_string(end.status);
+  if (!body.empty()) text += ": " + body.substr(0, kMost);
+  return text;
+}
+
+}  // namespace server

@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "workers/engine/base/clock.hpp"
+
+namespace server {
+
+struct HttpRequest {
+  std::string url;
+  std::string body;  // sent as JSON
+  bool post = false;
+};
+
+/// How an answer ended.
+struct HttpEnd {
+  int status = 0;     // 0: none came
+  std::string error;  // of the connection; empty: the answer is whole
+};
+
+/// Receives an answer piece by piece.
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  virtual void on_bytes(int status, std::string_view bytes, engine::Nanos at) = 0;
+  virtual void on_end(const HttpEnd& end, engine::Nanos at) = 0;
+};
+
+struct HttpAnswer {
+  HttpEnd end;
+  std::string body;
+  bool ok() const { return end.error.empty() && end.status == 200; }
+  /// For people: "HTTP 503: Loading model", "Connection refused".
+  std::string problem() const;
+};
+
+/// Any number of requests over HTTP at once, on one thread. Each has a connection of its own, since
+/// tool calls outlive what servers keep alive. Proxies of the environment are not used.
+class HttpLoop {
+ public:
+  using Id = std::uint64_t;
+
+  /// `clock` gives the times of what is received, and must outlive the loop.
+  explicit HttpLoop(const engine::Clock& clock);
+  ~HttpLoop();
+  HttpLoop(const HttpLoop&) = delete;
+  HttpLoop& operator=(const HttpLoop&) = delete;
+
+  /// The handler must live until its on_end(), or until cancel().
+  Id start(HttpRequest request, HttpHandler& handler);
+  /// Closes the connection of a request that has not ended.
+  void cancel(Id id);
+  std::size_t in_flight() const;
+  /// Waits until `until` or, if that comes first, handles what has happened on the connections.
+  /// Rethrows what a handler throws.
+  void run_until(engine::Nanos until);
+  /// One request from start to end, for at most `longest`; others go on meanwhile.
+  HttpAnswer fetch(HttpRequest request, engine::Nanos longest);
+
+ private:
+  class Curl;
+  std::unique_ptr<Curl> curl_;
+};
+
+/// Whether this program can speak HTTP: it was built with libcurl.
+bool has_http();
+
+}  // namespace server

@@ -1,0 +1,40 @@
+#include "workers/server/http/metrics_page.hpp"
+
+#include <cstdlib>
+#include <limits>
+
+namespace server {
+
+MetricsPage::MetricsPage(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t brace = line.find('{'), close = line.rfind('}');
+    const bool labeled = brace != std::string_view::npos && close != std::string_view::npos;
+    const std::size_t name_end = labeled ? brace : line.find(' ');
+    if (name_end == std::string_view::npos || (labeled && close < brace)) continue;
+    const std::string number(line.substr(labeled ? close + 1 : name_end));
+    char* stop = nullptr;
+    const double value = std::strtod(number.c_str(), &stop);
+    if (stop == number.c_str()) continue;
+    const std::string labels(labeled ? line.substr(brace + 1, close - brace - 1) : "");
+    series_[std::string(line.substr(0, name_end))][labels] = value;
+  }
+}
+
+double MetricsPage::sum(const std::string& name, std::string_view label) const {
+  double sum = 0;
+  bool found = false;
+  if (const auto metric = series_.find(name); metric != series_.end()) {
+    for (const auto& [labels, value] : metric->second) {
+      if (labels.find(label) == std::string::npos) continue;
+      sum += value;
+      found = true;
+    }
+  }
+  return found ? sum : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace server

@@ -1,0 +1,232 @@
+#include "workers/server/session.hpp"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <tuple>
+
+namespace server {
+namespace {
+
+using engine::Nanos;
+
+constexpr Nanos kLongestControl = std::chrono::seconds(60);
+
+/// A port of this machine that nothing listens on.
+int free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  const bool well = fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (!well) throw std::system_error(error, std::generic_category(), "no free port");
+  return ::ntohs(address.sin_port);
+}
+
+std::string with_port(std::string text, const std::string& port) {
+  constexpr std::string_view kPort = "{port}";
+  for (std::size_t at = 0; (at = text.find(kPort, at)) != std::string::npos; at += port.size())
+    text.replace(at, kPort.size(), port);
+  return text;
+}
+
+std::int64_t size_of(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : static_cast<std::int64_t>(size);
+}
+
+/// The last lines of a file, from `start` on, with " | " between them.
+std::string last_lines(const std::string& path, std::int64_t start) {
+  constexpr std::int64_t kMostBytes = 4096;
+  constexpr std::size_t kMostLines = 3;
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(std::max(start, size_of(path) - kMostBytes));
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty()) lines.push_back(line);
+    if (lines.size() > kMostLines) lines.pop_front();
+  }
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : " | ") + line;
+  return text;
+}
+
+/// Ids that look random and depend on the seed alone.
+std::vector<engine::TokenId> made_prompt(int tokens, std::uint64_t seed, std::uint32_t vocabulary) {
+  constexpr std::uint32_t kSpecial = 3;  // the first ids of many vocabularies end texts
+  const std::uint32_t range = vocabulary > 2 * kSpecial ? vocabulary - kSpecial : 1;
+  std::vector<engine::TokenId> ids;
+  for (int i = 0; i < tokens; ++i) {
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;  // Knuth's MMIX
+    ids.push_back(kSpecial % vocabulary + static_cast<std::uint32_t>(seed >> 33) % range);
+  }
+  return ids;
+}
+
+std::string ends_with_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+}  // namespace
+
+Session::Session(const ServerConfig& config, const Place& place)
+    : config_(config), place_(place), dialect_(make_dialect(config.kind)), http_(clock_) {
+  end_orphans();
+  try {
+    if (config_.url.empty())
+      launch();
+    else
+      url_ = config_.url;
+    wait_until_ready();
+    check_facts();
+    check_metrics();
+    warm_up();
+  } catch (const BadAnswer& error) {
+    throw ServerFailed(with_log(std::string("the server: ") + error.what()));
+  }
+}
+
+void Session::launch() {
+  const std::string port = std::to_string(free_port());
+  Launch launch;
+  for (const std::string& word : config_.command) launch.words.push_back(with_port(word, port));
+  for (const auto& [name, value] : config_.environment)
+    launch.environment.push_back(name + '=' + with_port(value, port));
+  if (!place_.devices.empty())
+    launch.environment.push_back("CUDA_VISIBLE_DEVICES=" + place_.devices);
+  launch.log = place_.log;
+  log_start_ = size_of(place_.log);
+  url_ = "http://127.0.0.1:" + port;
+  process_.emplace(launch);
+}
+
+void Session::wait_until_ready() {
+  constexpr Nanos kBetween = std::chrono::milliseconds(50);
+  const Nanos deadline = clock_.now() + engine::from_seconds(config_.ready_s);
+  while (true) {
+    const HttpAnswer answer =
+        http_.fetch({url_ + dialect_->health_path(), {}}, std::chrono::seconds(5));
+    if (answer.ok()) return;
+    if (place_.stop_requested()) throw StartAbandoned();
+    require_alive();
+    const Nanos now = clock_.now();
+    if (now > deadline || (!owned() && answer.end.status == 0)) {
+      const std::string waited = owned() ? " within server.ready_s" : "";
+      throw ServerFailed(
+          with_log("the server at " + url_ + " is not ready" + waited + ": " + answer.problem()));
+    }
+    clock_.wait_until(now + kBetween);
+  }
+}
+
+/// The sweep file says which version and model its results are of; another must not be measured.
+void Session::check_facts() {
+  facts_ = dialect_->facts([this](const std::string& path, const std::optional<std::string>& body) {
+    return fetch(path, body);
+  });
+  if (!facts_.version.empty() && facts_.version != config_.version)
+    throw ServerFailed("server.version is \"" + config_.version + "\", but the server reports \"" +
+                       facts_.version + '"');
+  const bool by_file = config_.kind == Kind::llamacpp && !config_.model_file.empty();
+  const std::string wanted = by_file ? ends_with_name(config_.model_file) : config_.model;
+  if (wanted.empty() || facts_.models.empty()) return;
+  std::string found;
+  for (const std::string& each : facts_.models) {
+    if ((by_file ? ends_with_name(each) : each) == wanted) return;
+    found += (found.empty() ? "" : ", ") + each;
+  }
+  throw ServerFailed("the server is for another model: it serves " + found + ", not " + wanted);
+}
+
+void Session::check_metrics() {
+  const std::vector<std::string> required = dialect_->required_metrics();
+  if (required.empty()) return;
+  const HttpAnswer answer = fetch("/metrics");
+  has_metrics_ = answer.ok();
+  if (!has_metrics_) return;
+  const MetricsPage page(answer.body);
+  for (const std::string& name : required)
+    if (!page.has(name))
+      throw ServerFailed("the server's page /metrics lacks " + name +
+                         ", which kvsweep reads: it is of a version that kvsweep does not know");
+}
+
+/// Compilation and allocation happen at the first prompts of a size.
+void Session::warm_up() {
+  constexpr int kRounds = 2;
+  for (int round = 0; round < kRounds; ++round)
+    for (const int tokens : {16, 256, 2048}) ask(tokens, ++probes_);
+}
+
+Answer Session::ask(int tokens, std::uint64_t seed) {
+  constexpr int kOutput = 4;
+  const int room = std::max(1, config_.max_model_len - kOutput);
+  const auto prompt = made_prompt(std::min(tokens, room), seed, config_.vocabulary);
+  TurnCall call;
+  call.job_id = "kvsweep-probe-" + std::to_string(seed);
+  call.last = true;
+  call.max_tokens = kOutput;
+  call.prompt = prompt;
+  const HttpAnswer whole = fetch(dialect_->turn_path(), dialect_->turn_body(call, config_));
+  if (!whole.ok()) throw BadAnswer(dialect_->turn_path() + ": " + whole.problem());
+  Answer answer;
+  SseParser().feed(whole.body, [&](std::string_view data) { dialect_->take(data, answer); });
+  if (!answer.closed || answer.tokens != kOutput)
+    throw BadAnswer("it answered a prompt of " + std::to_string(prompt.size()) + " tokens with " +
+                    std::to_string(answer.tokens) + " tokens, not " + std::to_string(kOutput));
+  return answer;
+}
+
+bool Session::is_for(const ServerConfig& config) const {
+  const auto started_by = [](const ServerConfig& each) {
+    return std::tie(each.kind, each.command, each.url, each.environment, each.version, each.model,
+                    each.model_file);
+  };
+  return started_by(config) == started_by(config_);
+}
+
+bool Session::empty_caches() {
+  if (config_.reset == Reset::none) return true;
+  if (config_.reset == Reset::restart) return false;
+  constexpr int kProbe = 64;  // several KV blocks
+  const std::uint64_t seed = ++probes_;
+  try {
+    ask(kProbe, seed);
+    const bool said = dialect_->reset(
+        [this](const std::string& path, const std::optional<std::string>& body) {
+          return fetch(path, body);
+        },
+        config_);
+    return said && ask(kProbe, seed).cached_tokens == 0;
+  } catch (const BadAnswer&) {
+    return false;
+  }
+}
+
+void Session::require_alive(std::chrono::milliseconds patience) {
+  if (!process_) return;
+  if (const auto end = process_->ended(patience))
+    throw ServerFailed(with_log("the server ended: " + *end));
+}
+
+std::string Session::with_log(const std::string& what) const {
+  const std::string lines = owned() ? last_lines(place_.log, log_start_) : "";
+  return lines.empty() ? what : what + "; the end of " + place_.log + ": " + lines;
+}
+
+HttpAnswer Session::fetch(const std::string& path, const std::optional<std::string>& body) {
+  return http_.fetch({url_ + path, body.value_or(""), body.has_value()}, kLongestControl);
+}
+
+}  // namespace server

@@ -1,0 +1,75 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "workers/server/dialect/dialect.hpp"
+#include "workers/server/supervisor/supervisor.hpp"
+
+namespace server {
+
+/// The server, or what it answers, makes the cell fail. what() quotes the end of the server's log.
+struct ServerFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A stop was requested while the server started.
+struct StartAbandoned : std::exception {
+  const char* what() const noexcept override { return "abandoned while the server started"; }
+};
+
+/// What this worker gives its server.
+struct Place {
+  std::string log;      // file for the server's output
+  std::string devices;  // CUDA_VISIBLE_DEVICES; empty: as it is
+  std::function<bool()> stop_requested = [] { return false; };
+};
+
+/// A server that is ready: started here and owned, or reached at a URL. It has said which version
+/// and model it is, and has answered prompts of several sizes.
+class Session {
+ public:
+  /// Throws ServerFailed and StartAbandoned.
+  Session(const ServerConfig& config, const Place& place);
+
+  /// Whether this server is the one that the cell describes, with the same flags.
+  bool is_for(const ServerConfig& config) const;
+  /// Empties its caches between cells, as config.reset says; false where only a restart does.
+  bool empty_caches();
+  bool owned() const { return process_.has_value(); }
+  const std::string& url() const { return url_; }
+  const Dialect& dialect() const { return *dialect_; }
+  const ServerFacts& facts() const { return facts_; }
+  /// Whether it has a page of metrics.
+  bool has_metrics() const { return has_metrics_; }
+  /// Throws ServerFailed when the server's process has ended, or does within `patience`.
+  void require_alive(std::chrono::milliseconds patience = {});
+  /// `what`, with the end of the server's log behind it.
+  std::string with_log(const std::string& what) const;
+  HttpAnswer fetch(const std::string& path, const std::optional<std::string>& body = {});
+
+ private:
+  void launch();
+  void wait_until_ready();
+  void check_facts();
+  void check_metrics();
+  void warm_up();
+  /// The answer to a prompt of its own, `tokens` long.
+  Answer ask(int tokens, std::uint64_t seed);
+
+  ServerConfig config_;
+  Place place_;
+  std::unique_ptr<Dialect> dialect_;
+  engine::WallClock clock_;
+  HttpLoop http_;
+  std::string url_;
+  std::int64_t log_start_ = 0;
+  std::optional<SupervisedServer> process_;
+  ServerFacts facts_;
+  bool has_metrics_ = false;
+  std::uint64_t probes_ = 0;
+};
+
+}  // namespace server

@@ -1,0 +1,106 @@
+#include "workers/server/supervisor/orphans.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include "workers/server/supervisor/supervisor.hpp"
+
+namespace server {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::mutex tokens_mutex;
+std::set<std::string> tokens_in_use;
+int tokens_taken = 0;
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// When a process started, in clock ticks since the machine did; empty: there is no such process.
+std::string start_of(const std::string& pid) {
+  const std::string stat = bytes_of("/proc/" + pid + "/stat");
+  const std::size_t name_end = stat.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) return {};
+  std::istringstream fields(stat.substr(name_end + 1));
+  constexpr int kStart = 20;  // fields behind the name
+  std::string field;
+  for (int i = 0; i < kStart; ++i) fields >> field;
+  return field;
+}
+
+/// "PID.START", of a process.
+std::string name_of(const std::string& pid) { return pid + '.' + start_of(pid); }
+
+/// The token in a process's environment; empty without one.
+std::string token_of(const fs::path& process) {
+  const std::string environment = '\0' + bytes_of(process / "environ");
+  const std::string wanted = '\0' + std::string(kTokenName) + '=';
+  const std::size_t found = environment.find(wanted);
+  if (found == std::string::npos) return {};
+  return environment.c_str() + found + wanted.size();
+}
+
+bool is_orphan(const std::string& token) {
+  if (token.empty()) return false;
+  const std::lock_guard lock(tokens_mutex);
+  if (tokens_in_use.contains(token)) return false;
+  const std::string owner = token.substr(0, token.rfind('.'));
+  const std::string pid = owner.substr(0, owner.find('.'));
+  return pid == std::to_string(::getpid()) || name_of(pid) != owner;
+}
+
+/// Kills a process if it is still the one with this token, and waits for its end.
+bool kill_one(pid_t pid, const std::string& token) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return false;
+  const bool same = token_of("/proc/" + std::to_string(pid)) == token;
+  if (same && ::syscall(SYS_pidfd_send_signal, fd, SIGKILL, nullptr, 0) == 0) {
+    constexpr int kLongestMs = 10'000;
+    pollfd end{fd, POLLIN, 0};
+    ::poll(&end, 1, kLongestMs);
+  }
+  ::close(fd);
+  return same;
+}
+
+}  // namespace
+
+std::string take_token() {
+  const std::lock_guard lock(tokens_mutex);
+  const std::string owner = name_of(std::to_string(::getpid()));
+  return *tokens_in_use.insert(owner + '.' + std::to_string(++tokens_taken)).first;
+}
+
+void release_token(const std::string& token) {
+  const std::lock_guard lock(tokens_mutex);
+  tokens_in_use.erase(token);
+}
+
+int end_orphans() {
+  int ended = 0;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const char* end = name.data() + name.size();
+    if (std::from_chars(name.data(), end, pid).ptr != end || pid == ::getpid()) continue;
+    const std::string token = token_of(entry.path());
+    if (is_orphan(token) && kill_one(pid, token)) ++ended;
+  }
+  return ended;
+}
+
+}  // namespace server

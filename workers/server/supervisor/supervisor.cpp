@@ -1,0 +1,244 @@
+#include "workers/server/supervisor/supervisor.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "workers/server/supervisor/orphans.hpp"
+
+namespace server {
+namespace {
+
+// Between fork() and exec(), and in the supervisor, which is a fork of a process with threads, only
+// async-signal-safe functions may be called: no allocation, no exceptions.
+
+constexpr int kControl = 3, kFirstUnused = 4;
+
+struct Prepared {
+  char** words;
+  char** environment;
+  int control;
+  int log;
+  int grace_s;
+};
+
+void write_line(const char* before, const char* what, const char* reason) {
+  for (const char* text : {before, what, ": ", reason, "\n"})
+    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
+}
+
+[[noreturn]] void become_server(const Prepared& prepared) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGQUIT})
+    ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::close_range(kControl, ~0U, 0);
+  ::environ = prepared.environment;
+  ::execvp(prepared.words[0], prepared.words);
+  write_line("kvsweep cannot start ", prepared.words[0], ::strerrordesc_np(errno));
+  ::_exit(127);
+}
+
+/// Sends SIGKILL to every child of this process. Those of them that they leave behind are its
+/// children next.
+void kill_children() {
+  const int file = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  char text[4096];
+  const ssize_t size = ::read(file, text, sizeof text);
+  ::close(file);
+  pid_t pid = 0;
+  for (ssize_t i = 0; i < size; ++i) {
+    if (text[i] >= '0' && text[i] <= '9') {
+      pid = pid * 10 + (text[i] - '0');
+    } else {
+      if (pid > 0) ::kill(pid, SIGKILL);
+      pid = 0;
+    }
+  }
+}
+
+class Supervisor {
+ public:
+  explicit Supervisor(const Prepared& prepared) : prepared_(prepared) {}
+
+  [[noreturn]] void run() {
+    detach();
+    server_ = ::fork();
+    if (server_ == 0) become_server(prepared_);
+    if (server_ < 0) report(127 << 8);
+    pollfd fds[] = {{kControl, POLLIN, 0}, {child_ended_, POLLIN, 0}};
+    while (server_ > 0) {
+      ::poll(fds, 2, -1);
+      reap();
+      if (fds[0].revents != 0) break;  // closed, or a word to stop
+    }
+    end_all();
+    ::_exit(0);
+  }
+
+ private:
+  void detach() {
+    ::setsid();
+    ::prctl(PR_SET_NAME, "kvsweep-server");
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGQUIT})
+      ::signal(signal, SIG_IGN);
+    ::signal(SIGCHLD, SIG_DFL);
+    // Above the numbers that they get in the end, since dup2() closes what it replaces.
+    const int control = ::fcntl(prepared_.control, F_DUPFD, 16);
+    const int log = ::fcntl(prepared_.log, F_DUPFD, 16);
+    ::dup2(control, kControl);
+    ::dup2(log, STDOUT_FILENO);
+    ::dup2(log, STDERR_FILENO);
+    const int nothing = ::open("/dev/null", O_RDONLY);
+    ::dup2(nothing, STDIN_FILENO);
+    ::close_range(kFirstUnused, ~0U, 0);
+    sigset_t child;
+    ::sigemptyset(&child);
+    ::sigaddset(&child, SIGCHLD);
+    ::sigprocmask(SIG_SETMASK, &child, nullptr);
+    child_ended_ = ::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+  }
+
+  /// Collects children that have ended. Whether there are others.
+  bool reap() {
+    signalfd_siginfo ignored;
+    while (::read(child_ended_, &ignored, sizeof ignored) > 0) continue;
+    int status = 0;
+    pid_t pid = 0;
+    while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0)
+      if (pid == server_) {
+        server_ = 0;
+        report(status);
+      }
+    return pid == 0;
+  }
+
+  void report(int status) { ::send(kControl, &status, sizeof status, MSG_NOSIGNAL); }
+
+  /// Gives the server its time to end by itself, and kills what is left.
+  void end_all() {
+    const pid_t group = server_;
+    if (server_ > 0) {
+      ::kill(-group, SIGTERM);
+      wait_for_server();
+      ::kill(-group, SIGKILL);
+    }
+    while (reap()) {
+      kill_children();
+      pollfd ended{child_ended_, POLLIN, 0};
+      ::poll(&ended, 1, kPatienceMs);  // a child may have been born meanwhile
+    }
+  }
+
+  void wait_for_server() {
+    const int timer = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    itimerspec when{};
+    when.it_value.tv_sec = prepared_.grace_s;
+    when.it_value.tv_nsec = 1;
+    ::timerfd_settime(timer, 0, &when, nullptr);
+    pollfd fds[] = {{timer, POLLIN, 0}, {child_ended_, POLLIN, 0}};
+    while (server_ > 0) {
+      ::poll(fds, 2, -1);
+      reap();
+      if (fds[0].revents != 0) break;
+    }
+    ::close(timer);
+  }
+
+  static constexpr int kPatienceMs = 100;
+
+  const Prepared& prepared_;
+  pid_t server_ = 0;
+  int child_ended_ = -1;
+};
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// The environment of this process with these values in place of its own.
+std::vector<std::string> environment_with(std::vector<std::string> values) {
+  const auto name_of = [](const std::string& value) {
+    return value.substr(0, value.find('=') + 1);
+  };
+  const std::size_t given = values.size();
+  for (char** each = ::environ; *each != nullptr; ++each) {
+    const std::string name = name_of(*each);
+    bool replaced = false;
+    for (std::size_t i = 0; i < given; ++i) replaced |= name_of(values[i]) == name;
+    if (!replaced) values.emplace_back(*each);
+  }
+  return values;
+}
+
+[[noreturn]] void throw_errno(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+std::string in_words(int status) {
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return "it was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ')';
+  }
+  return "it ended with exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace
+
+SupervisedServer::SupervisedServer(const Launch& launch) : token_(take_token()) {
+  std::vector<std::string> words = launch.words, values = launch.environment;
+  values.push_back(std::string(kTokenName) + '=' + token_);
+  std::vector<std::string> environment = environment_with(std::move(values));
+  std::vector<char*> word_pointers = pointers_to(words), env_pointers = pointers_to(environment);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
+  const int log = ::open(launch.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (log < 0) throw_errno(launch.log);
+  const Prepared prepared{word_pointers.data(), env_pointers.data(), ends[1], log,
+                          static_cast<int>(launch.grace.count())};
+  supervisor_ = ::fork();
+  if (supervisor_ == 0) Supervisor(prepared).run();
+  ::close(ends[1]);
+  ::close(log);
+  control_ = ends[0];
+  if (supervisor_ < 0) throw_errno("fork");
+}
+
+SupervisedServer::~SupervisedServer() {
+  ::close(control_);
+  int status = 0;
+  while (::waitpid(supervisor_, &status, 0) < 0 && errno == EINTR) continue;
+  release_token(token_);
+  if (WIFSIGNALED(status)) end_orphans();
+}
+
+std::optional<std::string> SupervisedServer::ended(std::chrono::milliseconds patience) {
+  if (end_) return end_;
+  pollfd news{control_, POLLIN, 0};
+  ::poll(&news, 1, static_cast<int>(patience.count()));
+  int status = 0;
+  const ssize_t size = ::recv(control_, &status, sizeof status, MSG_DONTWAIT);
+  if (size == sizeof status) end_ = in_words(status);
+  if (size == 0) end_ = "its supervisor was killed";
+  return end_;
+}
+
+}  // namespace server

@@ -1,0 +1,50 @@
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace server {
+
+/// A program to be started as a server.
+struct Launch {
+  std::vector<std::string> words;        // program and arguments; the program is looked for in PATH
+  std::vector<std::string> environment;  // "NAME=VALUE", in place of this process's values
+  std::string log;                       // file that its output is appended to
+  std::chrono::seconds grace{20};        // between SIGTERM and SIGKILL
+};
+
+/// A server, with a supervisor between it and this process. The supervisor is a process that adopts
+/// all descendants of the server, whatever process group or session they enter. It ends them when
+/// the server ends, and when this process does, however it does. Processes whose supervisor has
+/// been killed as well are found by a token in their environment (end_orphans).
+class SupervisedServer {
+ public:
+  /// Returns once the supervisor runs. Throws std::system_error.
+  explicit SupervisedServer(const Launch& launch);
+  /// Ends the server and all its descendants, with SIGTERM first, and waits for that.
+  ~SupervisedServer();
+  SupervisedServer(const SupervisedServer&) = delete;
+  SupervisedServer& operator=(const SupervisedServer&) = delete;
+
+  /// How the server ended: "it ended with exit code 1"; empty while it runs. A program that could
+  /// not be started ends with code 127 and says why in its log.
+  /// Waits for that for up to `patience`.
+  std::optional<std::string> ended(std::chrono::milliseconds patience = {});
+  pid_t supervisor() const { return supervisor_; }
+
+ private:
+  int control_;  // to the supervisor, which sees it close when this process ends
+  pid_t supervisor_ = -1;
+  std::string token_;
+  std::optional<std::string> end_;
+};
+
+/// Kills processes of servers on this machine that were started by processes which have ended, or
+/// by this one for a supervisor that has been killed, and waits until they are gone. Returns how
+/// many there were. Only processes of the same user are seen.
+int end_orphans();
+
+}  // namespace server
