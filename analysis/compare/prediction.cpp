@@ -15,6 +15,11 @@ namespace {
 bool same_question(const ConfiguredCell& measured, const ConfiguredCell& simulated) {
   const auto& axes = measured.record->axes;
   const auto agrees = [&](const auto& axis) {
+    // A server's profile takes the place of a policy; in a sweep of its simulated twin it is an
+    // axis.
+    const sweep::Value* profile = sweep::value_on(simulated.record->axes, "server.profile");
+    if (axis.first == "policy" && profile != nullptr)
+      return sweep::same_value(*profile, axis.second);
     return simulated.value(axis.first) == measured.value(axis.first);
   };
   return measured.record->seed == simulated.record->seed &&

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/cell/step_fit.hpp"
+#include "analysis/cell/turn_fit.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/prediction.hpp"
 #include "analysis/text/escape.hpp"
@@ -30,6 +31,7 @@ struct Measured {
   std::string gpu, model, backend;
   std::size_t cells = 0;
   analysis::StepFit fit;
+  analysis::TurnFit turns{};  // of backend server, whose steps are not seen
 };
 
 std::vector<ConfiguredCell> finished(const sweep::ArchiveReader& reader, const Options& options) {
@@ -44,7 +46,7 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   std::set<std::string> gpus, models, backends;
   std::vector<int> rows;  // reading may replace the reader's cells
   for (const ConfiguredCell& cell : finished(reader, options)) {
-    require_steps(*cell.record);
+    if (cell.record->backend != "server") require_steps(*cell.record);
     rows.push_back(cell.record->index);
     gpus.insert(analysis::shown(cell.value("gpu")));
     models.insert(analysis::shown(cell.value("model")));
@@ -56,8 +58,10 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
                  terminal_text(only_one("backend", backends)),
                  rows.size(),
                  {}};
-  for (const int row : rows)
+  for (const int row : rows) {
+    if (found.backend == "server") found.turns.add(reader.load_table(row, "turns"));
     found.fit.add(reader.load_table(row, "steps"), reader.load_table(row, "sched"));
+  }
   return found;
 }
 
@@ -97,7 +101,24 @@ void print_constants(const Measured& found, const analysis::Plane& plane, std::o
       << "\npair_ps = " << slope(analysis::StepFit::pairs, 1e12) << '\n';
 }
 
+/// What turn times tell, where steps are not seen.
+void print_turns(const Measured& found, std::ostream& out) {
+  out << "MEASURED (server): " << found.turns.turns() << " turns of " << found.cells << " cells, "
+      << found.model << " on " << found.gpu
+      << "\na server's steps are not seen, so there are no constants of a card; by turns, with "
+         "waiting and the work of other requests:\n\n";
+  if (const auto plane = found.turns.ttft())
+    out << "ttft = " << formatted("%.2f", plane->intercept * 1e3) << " ms + "
+        << formatted("%.2f", plane->slopes[analysis::TurnFit::computed] * 1e6)
+        << " us x computed prompt tokens + "
+        << formatted("%.2f", plane->slopes[analysis::TurnFit::cached] * 1e6)
+        << " us x cached prompt tokens; R2 " << formatted("%.4f", plane->r_squared) << ", leaves "
+        << formatted("%.2f", plane->rms * 1e3) << " ms (root mean square)\n";
+  out << "tpot = " << formatted("%.3f", found.turns.tpot_s() * 1e3) << " ms, mean over turns\n";
+}
+
 void print(const Measured& found, std::ostream& out) {
+  if (found.backend == "server") return print_turns(found, out);
   const bool real = found.backend != "sim";
   out << (real ? "MEASURED" : "MODELLED") << " (" << found.backend << "): " << found.fit.steps()
       << " steps of " << found.cells << " cells, " << found.model << " on " << found.gpu << "\n\n";

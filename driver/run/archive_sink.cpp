@@ -1,6 +1,7 @@
 #include "driver/run/archive_sink.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "analysis/cell/cell_report.hpp"
@@ -19,7 +20,10 @@ std::string outcome_text(const sweep::CellRecord& record) {
     if (figure.name == "steps") steps = figure.value;
   }
   char text[80];
-  std::snprintf(text, sizeof text, "mean jct_wall %.1f s, %.0f steps", jct, steps);
+  if (std::isnan(steps))
+    std::snprintf(text, sizeof text, "mean jct_wall %.1f s", jct);
+  else
+    std::snprintf(text, sizeof text, "mean jct_wall %.1f s, %.0f steps", jct, steps);
   return text;
 }
 

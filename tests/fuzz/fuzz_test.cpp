@@ -133,3 +133,7 @@ TEST_CASE("a mangled result from elsewhere is read or refused with its file", "[
 TEST_CASE("mangled frames are the messages that they are or refused", "[fuzz]") { check("frames"); }
 
 TEST_CASE("a mangled shard is refused with its name", "[fuzz]") { check("shard"); }
+
+TEST_CASE("a mangled stream of a server is read or refused, alike however it is split", "[fuzz]") {
+  check("server_stream");
+}

@@ -34,7 +34,8 @@ const Target& target(std::string_view name) {
       trajectories_target(), xz_target(),        requests_target(),
       arrivals_target(),     tiktoken_target(),  tokenizer_json_target(),
       safetensors_target(),  config_target(),    external_target(),
-      frames_target(),       shard_target(),     repaired_shard_target()};
+      frames_target(),       shard_target(),     repaired_shard_target(),
+      server_stream_target()};
   const auto found = std::ranges::find(kAll, name, &Target::name);
   if (found == kAll.end()) throw std::out_of_range("no fuzz target " + std::string(name));
   return *found;

@@ -55,6 +55,7 @@ class InputFile {
   std::string path_;
 };
 
+Target server_stream_target();
 Target sweep_target();
 Target trajectories_target();
 Target xz_target();

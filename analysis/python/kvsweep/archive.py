@@ -128,6 +128,8 @@ def _kind(config):
     """The kind of a cell's numbers. Only numbers of one backend, cost model and emulated pool are comparable."""
     backend = config["backend"]
     text = f"MODELLED (sim, {config.get('sim.cost_model', '-')}" if backend == "sim" else f"MEASURED ({backend}"
+    if backend == "server":
+        text += f", {config['server.kind']} {config['server.version']}"
     if "engine.emulate" in config:
         text += f", pool of {config['engine.emulate']}"
     return text + ")"

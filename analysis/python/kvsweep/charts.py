@@ -242,3 +242,10 @@ def traffic(panel):
 
 CHARTS = {"tokens": tokens, "step-time": step_time, "turns": turns, "jct": jct, "jct-rate": jct_over_rate, "pool": pool,
           "queue": queue, "hits": hits, "traffic": traffic}
+OF_STEPS = {"tokens", "step-time", "pool", "queue", "traffic"}
+
+
+def charts_of(panel):
+    """Names of the charts that the panel has rows for: a server's steps are not seen."""
+    has_steps = len(panel.rows("steps", panel.cells)) > 0
+    return {name: draw for name, draw in CHARTS.items() if has_steps or name not in OF_STEPS}

@@ -26,14 +26,14 @@ def write_archive(path, out, formats, processes=1):
 
     tasks = []
     for panel in panels:
-        tasks += [functools.partial(write_chart, panel, name, draw) for name, draw in charts.CHARTS.items()]
+        tasks += [functools.partial(write_chart, panel, name, draw) for name, draw in charts.charts_of(panel).items()]
         tasks.append(functools.partial(write_table, tables.summary, (panel.gpu, panel.settings, slug[panel.kind], "summary"), panel))
     for kind, own in itertools.groupby(sorted(panels, key=lambda panel: kinds.index(panel.kind)), lambda panel: panel.kind):
         own = list(own)
         for name, table in (("regression", tables.regression), ("regimes", tables.regimes)):
             tasks.append(functools.partial(write_table, table, (slug[kind], name), own))
     do_all(tasks, processes)
-    print(f"{path}: {len(panels)} panels of {len(charts.CHARTS)} charts in {out}" if panels
+    print(f"{path}: {len(panels)} panels of up to {len(charts.CHARTS)} charts in {out}" if panels
           else f"{path}: no cell has a result, so there is nothing to draw")
 
 

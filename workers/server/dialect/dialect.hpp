@@ -69,15 +69,20 @@ class Dialect {
   virtual std::string turn_path() const { return "/v1/completions"; }
   virtual std::string turn_body(const TurnCall& turn, const ServerConfig& config) const = 0;
   /// Takes the data of one event of a turn's stream. Throws BadAnswer.
-  virtual void take(std::string_view data, Answer& answer) const = 0;
+  void take(std::string_view data, Answer& answer) const;
   virtual std::string health_path() const { return "/health"; }
   /// Throws BadAnswer when a route that this kind of server has does not answer.
-  virtual ServerFacts facts(const Fetch& fetch) const = 0;
+  ServerFacts facts(const Fetch& fetch) const;
   /// Empties the server's caches; false where it cannot. The answer is not proof: probe it.
   virtual bool reset(const Fetch& fetch, const ServerConfig& config) const = 0;
   /// Names that a page of metrics must have, besides which sample() may use others.
   virtual std::vector<std::string> required_metrics() const { return {}; }
   virtual ServerSample sample(const MetricsPage&) const { return {}; }
+
+ protected:
+  // May also throw exceptions of the JSON library.
+  virtual void take_event(std::string_view data, Answer& answer) const = 0;
+  virtual ServerFacts ask_facts(const Fetch& fetch) const = 0;
 };
 
 std::unique_ptr<Dialect> make_dialect(Kind kind);

@@ -53,6 +53,22 @@ void append_ids(std::span<const engine::TokenId> ids, std::string& text) {
 
 }  // namespace
 
+void Dialect::take(std::string_view data, Answer& answer) const {
+  try {
+    take_event(data, answer);
+  } catch (const json::exception& error) {
+    throw BadAnswer(std::string("an event of its stream is not as expected: ") + error.what());
+  }
+}
+
+ServerFacts Dialect::facts(const Fetch& fetch) const {
+  try {
+    return ask_facts(fetch);
+  } catch (const json::exception& error) {
+    throw BadAnswer(std::string("what it says of itself is not as expected: ") + error.what());
+  }
+}
+
 json event_of(std::string_view data) {
   json event = json::parse(data, nullptr, false);
   if (!event.is_object())

@@ -16,6 +16,16 @@ std::string grammar_of(std::span<const engine::TokenId> ids) {
   return rule;
 }
 
+/// Tokens whose text is no whole character wait for those behind them, and their ids are not sent.
+void grow(Answer& answer, int tokens) {
+  constexpr int kMostAtOnce = 100'000;
+  if (tokens < answer.tokens || tokens > answer.tokens + kMostAtOnce)
+    throw BadAnswer("its count of tokens goes from " + std::to_string(answer.tokens) + " to " +
+                    std::to_string(tokens));
+  answer.tokens = tokens;
+  answer.ids.resize(static_cast<std::size_t>(tokens), kUnknownToken);
+}
+
 class LlamaCpp final : public Dialect {
  public:
   std::string turn_path() const override { return "/completion"; }
@@ -35,14 +45,13 @@ class LlamaCpp final : public Dialect {
   }
 
   /// The stream ends with an event of its own and without [DONE].
-  void take(std::string_view data, Answer& answer) const override {
+  void take_event(std::string_view data, Answer& answer) const override {
     const json event = event_of(data);
     const auto timings = event.find("timings");
     const auto reason = event.find("stop_type");
     if (reason != event.end() && timings != event.end()) {
       answer.closed = true;
-      answer.tokens = number_at(event, "tokens_predicted").value_or(answer.tokens);
-      answer.ids.resize(static_cast<std::size_t>(answer.tokens), kUnknownToken);
+      if (const auto tokens = number_at(event, "tokens_predicted")) grow(answer, *tokens);
       answer.finish_reason = *reason;
       answer.cached_tokens = number_at(*timings, "cache_n");
       return;
@@ -51,15 +60,12 @@ class LlamaCpp final : public Dialect {
     const auto tokens = number_at(event, "tokens_predicted");
     if (ids == event.end() || !ids->is_array() || !tokens)
       throw BadAnswer("an event of its stream has no tokens: " + std::string(data.substr(0, 200)));
-    // Tokens whose text is no whole character wait for those behind them, and their ids are lost.
+    grow(answer, *tokens - static_cast<int>(ids->size()));
     answer.tokens = *tokens;
-    const std::size_t known = static_cast<std::size_t>(*tokens) -
-                              std::min<std::size_t>(ids->size(), static_cast<std::size_t>(*tokens));
-    if (answer.ids.size() < known) answer.ids.resize(known, kUnknownToken);
     for (const json& id : *ids) answer.ids.push_back(id.get<engine::TokenId>());
   }
 
-  ServerFacts facts(const Fetch& fetch) const override {
+  ServerFacts ask_facts(const Fetch& fetch) const override {
     const json props = fetched(fetch, "/props");
     ServerFacts facts;
     facts.version = props.value("build_info", "");

@@ -13,7 +13,7 @@ class OpenAi : public Dialect {
     return body_with(fields_of(turn, config), turn, config, "prompt");
   }
 
-  void take(std::string_view data, Answer& answer) const override {
+  void take_event(std::string_view data, Answer& answer) const override {
     if (data == "[DONE]") {
       answer.closed = true;
       return;
@@ -26,7 +26,7 @@ class OpenAi : public Dialect {
     if (usage != event.end() && usage->is_object()) take_usage(*usage, answer);
   }
 
-  ServerFacts facts(const Fetch& fetch) const override {
+  ServerFacts ask_facts(const Fetch& fetch) const override {
     ServerFacts facts;
     facts.models = listed_models(fetch);
     return facts;
@@ -72,7 +72,7 @@ class Vllm final : public OpenAi {
  public:
   std::string health_path() const override { return "/health"; }
 
-  ServerFacts facts(const Fetch& fetch) const override {
+  ServerFacts ask_facts(const Fetch& fetch) const override {
     ServerFacts facts;
     facts.models = listed_models(fetch);
     facts.version = fetched(fetch, "/version").value("version", "");

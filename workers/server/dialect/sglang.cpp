@@ -19,7 +19,7 @@ class SgLang final : public Dialect {
   }
 
   /// Counts and ids of an event are those of the answer so far.
-  void take(std::string_view data, Answer& answer) const override {
+  void take_event(std::string_view data, Answer& answer) const override {
     if (data == "[DONE]") {
       answer.closed = true;
       return;
@@ -39,7 +39,7 @@ class SgLang final : public Dialect {
     if (reason.is_object()) answer.finish_reason = reason.value("type", "");
   }
 
-  ServerFacts facts(const Fetch& fetch) const override {
+  ServerFacts ask_facts(const Fetch& fetch) const override {
     ServerFacts facts;
     const json info = fetched(fetch, "/get_server_info");
     facts.version = info.value("version", "");

@@ -1,0 +1,28 @@
+#include "analysis/cell/turn_fit.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "sweeps/tables/schema.hpp"
+
+namespace analysis {
+
+void TurnFit::add(const sweep::Table& turns) {
+  const auto &prompt = turns.values<std::int32_t>("prompt_tok"),
+             &on_gpu = turns.values<std::int32_t>("cached_gpu_tok"),
+             &on_host = turns.values<std::int32_t>("cached_host_tok");
+  const auto &ttft = turns.values<double>("ttft_s"), &tpot = turns.values<double>("tpot_s");
+  for (std::size_t i = 0; i < prompt.size(); ++i) {
+    const double found = on_gpu[i] + on_host[i];
+    ttft_.add(std::array{prompt[i] - found, found}, ttft[i]);
+    if (std::isnan(tpot[i])) continue;
+    tpot_sum_s_ += tpot[i];
+    ++tpot_turns_;
+  }
+}
+
+double TurnFit::tpot_s() const {
+  return tpot_turns_ > 0 ? tpot_sum_s_ / static_cast<double>(tpot_turns_) : sweep::kNotObserved;
+}
+
+}  // namespace analysis
