@@ -39,8 +39,9 @@ constexpr Command kCommands[] = {
     {"doctor", "doctor",
      "checks what runs depend on here: MPI, GPUs, driver, NCCL, pinned memory, file locks; a GPU "
      "is "
-     "optional unless --backend cuda says that runs need one",
-     0, 0, "backend archive profiles"},
+     "optional unless --backend cuda says that runs need one; with --server what a sweep's server "
+     "says of itself",
+     0, 0, "backend archive profiles server set only"},
     {"export", "export A.h5 --table TABLE",
      "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry, "
      "evictions, kv_access, access_rows, access_kernels or kv_copies; with --to-archive summary "
@@ -169,6 +170,9 @@ constexpr Option kOptions[] = {
      "those"},
     {"base", Kind::text, "KEY=VALUE",
      "the value that the others are divided by; by default the first"},
+    {"server", Kind::text, "SWEEP.toml",
+     "starts the server of the sweep's first cell, or asks the one at its URL: version, model, "
+     "pool, metrics, and whether its caches can be emptied"},
     {"control", Kind::text, "SIM.h5",
      "the same cells on sim over more seeds: also prints ratios with them as control variates"},
     {"table", Kind::text, "TABLE", "which table"},

@@ -160,6 +160,7 @@ void read_archive_values(Options& options, const po::variables_map& given) {
   options.bound = given.count("bound") > 0;
   options.sensitivity = given.count("sensitivity") > 0;
   options.base = optional<std::string>(given, "base");
+  options.server = optional<std::string>(given, "server");
   options.control = optional<std::string>(given, "control");
   options.table = optional<std::string>(given, "table");
   options.format = optional<std::string>(given, "format");

@@ -53,7 +53,7 @@ struct Options {
   std::string command_to_resume;         // quoted for a shell, without --fresh
   bool watch = false;
   bool equal = false;
-  std::optional<std::string> by, base, control, table, format, to_archive;
+  std::optional<std::string> by, base, control, server, table, format, to_archive;
   std::string metric;
   bool effects = false;
   bool bound = false;

@@ -7,6 +7,7 @@
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/plan/plan.hpp"
 #include "driver/version.hpp"
 
 namespace driver {
@@ -24,15 +25,28 @@ analysis::Colored word(worker::Verdict verdict) {
   return {};
 }
 
+/// The server of the first cell, whichever version it is.
+std::vector<worker::DoctorRow> examine_first_server(const std::string& sweep, Options options) {
+  options.backend = "server";
+  const Plan plan = make_plan(sweep, options);
+  for (const PlannedCell& planned : plan.cells)
+    if (planned.selected && planned.bound)
+      return worker::examine_server(*planned.bound->config.server, plan.spec.name + "-doctor.log");
+  throw UsageError("no cell of " + sweep + " has a server");
+}
+
+std::vector<worker::DoctorRow> examine(const Options& options) {
+  if (options.server) return examine_first_server(*options.server, options);
+  const std::filesystem::path archive = options.archive.value_or("");
+  const std::filesystem::path folder = archive.has_parent_path() ? archive.parent_path() : ".";
+  return worker::examine({kMpiVersion, folder, options.profiles, options.backend == "cuda"});
+}
+
 }  // namespace
 
 int doctor(const Options& options) {
-  const std::filesystem::path archive = options.archive.value_or("");
-  const std::filesystem::path folder = archive.has_parent_path() ? archive.parent_path() : ".";
-  const bool needs_gpu = options.backend == "cuda";
   bool failed = false;
-  for (const worker::DoctorRow& row :
-       worker::examine({kMpiVersion, folder, options.profiles, needs_gpu})) {
+  for (const worker::DoctorRow& row : examine(options)) {
     std::cout << std::left << std::setw(5) << word(row.verdict) << ' ' << std::setw(16) << row.check
               << ' ' << analysis::terminal_text(row.text) << '\n';
     failed = failed || row.verdict == worker::Verdict::fail;

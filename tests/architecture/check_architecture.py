@@ -70,7 +70,7 @@ MAY_INCLUDE = {
                        "workers/backends/sim sweeps/spec",
     "workers/rank": "workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
                     "sweeps/files sweeps/tables sweeps/spec sweeps/archive json posix",
-    "workers/tools": "workers/rank workers/cell workers/record workers/engine workers/engine/base workers/policies workers/workload "
+    "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/record workers/engine workers/engine/base workers/policies workers/workload "
                      "workers/workload/tokenizer workers/workload/trace workers/model workers/backends/sim workers/backends/cuda "
                      "workers/backends/cuda/forward sweeps/files posix",
     "workers/replay": "workers/engine/base workers/engine/cache workers/engine/scheduler workers/policies sweeps/files json",

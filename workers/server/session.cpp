@@ -135,7 +135,8 @@ void Session::check_facts() {
   facts_ = dialect_->facts([this](const std::string& path, const std::optional<std::string>& body) {
     return fetch(path, body);
   });
-  if (!facts_.version.empty() && facts_.version != config_.version)
+  const bool known = !facts_.version.empty() && !config_.version.empty();
+  if (known && facts_.version != config_.version)
     throw ServerFailed("server.version is \"" + config_.version + "\", but the server reports \"" +
                        facts_.version + '"');
   const bool by_file = config_.kind == Kind::llamacpp && !config_.model_file.empty();

@@ -31,7 +31,7 @@ struct Place {
 /// and model it is, and has answered prompts of several sizes.
 class Session {
  public:
-  /// Throws ServerFailed and StartAbandoned.
+  /// Throws ServerFailed and StartAbandoned. Without config.version any version will do.
   Session(const ServerConfig& config, const Place& place);
 
   /// Whether this server is the one that the cell describes, with the same flags.

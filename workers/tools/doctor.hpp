@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "workers/backends/cuda/cuda_device.hpp"
+#include "workers/server/dialect/config.hpp"
 
 namespace worker {
 
@@ -32,6 +33,10 @@ std::vector<DoctorRow> examine(const DoctorInput& input);
 /// program without the backend cuda, fails only with `needs_gpu`.
 std::vector<DoctorRow> examine_devices(const backends::CudaProbe& probe,
                                        const std::filesystem::path& profiles, bool needs_gpu);
+
+/// What the server of a cell says of itself: version, model, pool, metrics, and whether its caches
+/// can be emptied. Starts it where the cell does, with its output in the file `log`.
+std::vector<DoctorRow> examine_server(const server::ServerConfig& config, const std::string& log);
 
 /// Whether locks work in a folder: HDF5 and the archive rely on flock().
 DoctorRow examine_locks(const std::filesystem::path& folder);

@@ -44,6 +44,8 @@ std::string line_of(const fs::path& sweep, const std::string& jobs, const std::s
   const bool of_trace = text.find("kind = \"trace\"") != text.npos;
   if ((of_jobs || of_trace) && text.find("\npath = ") == text.npos)
     options.set = {"workload.path=\"" + (of_jobs ? jobs : trace) + '"'};
+  if (text.find("\"llamacpp\"") != text.npos)
+    options.set.push_back("server.model_file=\"" + jobs + '"');
   const driver::Plan plan = driver::make_plan(sweep.string(), options);
   std::string keys;
   for (const driver::PlannedCell& cell : plan.cells)
@@ -59,9 +61,9 @@ TEST_CASE("the keys of all cells of all sweeps in the tree are unchanged") {
   const std::string jobs = folder.write("jobs.jsonl", kJobs);
   const std::string trace = folder.write("trace.jsonl", kTrace);
   std::vector<fs::path> sweeps;
-  for (const auto& entry : fs::directory_iterator(kSource / "sweeps/experiments"))
+  for (const auto& entry : fs::recursive_directory_iterator(kSource / "sweeps/experiments"))
     if (entry.path().extension() == ".toml") sweeps.push_back(entry.path());
-  std::ranges::sort(sweeps);
+  std::ranges::sort(sweeps, {}, [](const fs::path& sweep) { return sweep.filename(); });
   REQUIRE(sweeps.size() > 40);
   std::string found;
   for (const fs::path& sweep : sweeps) found += line_of(sweep, jobs, trace) + '\n';

@@ -1,0 +1,36 @@
+#include "workers/server/session.hpp"
+#include "workers/tools/doctor.hpp"
+
+namespace worker {
+
+std::vector<DoctorRow> examine_server(const server::ServerConfig& written, const std::string& log) {
+  server::ServerConfig config = written;
+  config.version.clear();
+  try {
+    server::Session session(config, {.log = log, .devices = {}});
+    const server::ServerFacts& facts = session.facts();
+    const auto said = [](const std::string& text) { return text.empty() ? "not reported" : text; };
+    std::vector<DoctorRow> rows = {
+        {"server", Verdict::ok, config.kind_name + " at " + session.url()},
+        {"version", Verdict::ok, said(facts.version)}};
+    if (!facts.version.empty() && facts.version != written.version)
+      rows.back() = {"version", Verdict::warn,
+                     facts.version + "; server.version is \"" + written.version + '"'};
+    std::string models;
+    for (const std::string& each : facts.models) models += (models.empty() ? "" : ", ") + each;
+    rows.push_back({"model", Verdict::ok, said(models)});
+    rows.push_back({"KV pool", Verdict::ok, said(facts.pool)});
+    const bool metrics = session.has_metrics();
+    rows.push_back({"metrics", metrics ? Verdict::ok : Verdict::warn,
+                    metrics ? "/metrics has what is read" : "none: /telemetry will be empty"});
+    const bool emptied = session.empty_caches();
+    rows.push_back({"caches", emptied ? Verdict::ok : Verdict::warn,
+                    emptied ? "emptied between cells (server.reset)"
+                            : "cannot be emptied: it is restarted between cells, if it is ours"});
+    return rows;
+  } catch (const server::ServerFailed& failed) {
+    return {{"server", Verdict::fail, failed.what()}};
+  }
+}
+
+}  // namespace worker
