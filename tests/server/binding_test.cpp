@@ -72,7 +72,8 @@ TEST_CASE("wrong server keys are refused at their place, with what was found and
   CHECK_THAT(refused("server.command", std::string("v {port} {engine.max_num_seqs:mib}")),
              Contains("units are for keys in GiB"));
   CHECK_THAT(refused("server.flags", std::string("-x")), Contains("needs {server.flags}"));
-  CHECK_THAT(refused("server.kind", std::string("tgi")), Contains("\"vllm\", \"sglang\", \"llamacpp\""));
+  CHECK_THAT(refused("server.kind", std::string("tgi")),
+             Contains("\"vllm\", \"sglang\", \"llamacpp\""));
   CHECK_THAT(refused("server.url", std::string("http://h")), Contains("exactly one of"));
   CHECK_THAT(refused("server.chain", std::string("forced")), Contains("llamacpp"));
   CHECK_THAT(refused("server.env.X", std::string("{job.id}")), Contains("is no key of a sweep"));

@@ -1,29 +1,23 @@
 #include "workers/server/supervisor/supervisor.hpp"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <vector>
 
+#include "tests/server/processes.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 
 namespace {
 
 using Catch::Matchers::Contains;
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+using support::all_end;
+using support::text_of;
 
 /// A server of tests: a shell script. It writes the ids of its processes to a FIFO, whose reader
 /// thereby waits until they run.
@@ -62,18 +56,6 @@ const char* const kFamily =
     "read grandchild parent <away\n"
     "echo $$ $child $grandchild $parent >ids\n"
     "wait\n";
-
-/// Waits for the end of a process; whether it came.
-bool ends(pid_t pid) {
-  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (fd < 0) return errno == ESRCH;
-  pollfd end{fd, POLLIN, 0};
-  const bool ended = ::poll(&end, 1, 20'000) == 1;
-  ::close(fd);
-  return ended;
-}
-
-bool all_end(const std::vector<pid_t>& ids) { return std::ranges::all_of(ids, ends); }
 
 /// A worker: a process that starts a server and waits to be killed.
 pid_t start_worker(const Script& script) {
@@ -184,7 +166,7 @@ TEST_CASE("orphans of a supervisor that was killed with its worker are found at 
   const std::vector<pid_t> ids = script.ids();
   ::kill(worker, SIGSTOP);  // so that it does not look after them
   ::kill(supervisor, SIGKILL);
-  CHECK(ends(ids.at(0)));  // the server itself dies with its supervisor
+  CHECK(all_end({ids.at(0)}));  // the server itself dies with its supervisor
   kill_now(worker);
   CHECK(server::end_orphans() >= 2);
   CHECK(all_end(ids));

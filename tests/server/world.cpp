@@ -23,7 +23,7 @@ std::string sandbox() {
 bool ServerWorld::llama(const std::string& words) {
   static const std::string kFolder = sandbox();
   if (kFolder.empty()) return false;
-  set("server.kind", "llamacpp").set("server.version", "");
+  set("server.kind", "llamacpp").set("server.version", "unknown");
   set("server.model_file", kFolder + "/tiny.gguf");
   put("server.vocabulary", std::int64_t{259});
   set("server.command", kFolder + "/llama-server -m {model} --host 127.0.0.1 --port {port} -t 1 " +

@@ -1,5 +1,6 @@
 #include <curl/curl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -46,6 +47,14 @@ struct ListCloser {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
+/// A stream is an open file, and there may be thousands.
+void allow_many_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 using Headers = std::unique_ptr<curl_slist, ListCloser>;
 
 Headers json_headers() {
@@ -65,6 +74,7 @@ class HttpLoop::Curl {
         timer_(checked(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                        "timerfd_create")),
         multi_(curl_multi_init()) {
+    allow_many_files();
     watch(timer_.get(), EPOLLIN, EPOLL_CTL_ADD);
     curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &Curl::on_socket);
     curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
