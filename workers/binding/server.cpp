@@ -259,8 +259,8 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
   config.server->vocabulary =
       static_cast<std::uint32_t>(in.integer("server.vocabulary", config.model.vocab));
   config.server->max_model_len = config.engine.scheduler.max_model_len;
-  config.workload =
-      bind_workload(in, config, arrival_seed, static_cast<int>(config.server->vocabulary));
+  config.workload = bind_workload(in, config, static_cast<int>(config.server->vocabulary));
+  set_arrival_seed(config, arrival_seed);
   config.policy_name =
       config.server->profile.empty() ? config.server->kind_name : config.server->profile;
   reject_engine_keys(in, params);
