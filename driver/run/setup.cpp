@@ -97,6 +97,7 @@ sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan,
                                  : sweep::OpenMode::resume_or_create;
   archive.keep_previous = options.keep_previous;
   const worker::Host host = worker::detect_host();
+  archive.cores = host.cores;
   archive.self = {host.name, host.pid, options.slurm_job};
   archive.keep_waiting = waiting_for(options.wait_s, signals);
   archive.provenance = provenance_of(options);

@@ -85,7 +85,7 @@ const CellRecord& Archive::commit(const std::string& key, const std::string& byt
 
 bool Archive::merge_if_due() {
   constexpr std::size_t kLeast = 64;
-  if (pending_.size() <= std::max(kLeast, merged_ / 4)) return false;
+  if (pending_.size() <= std::max(kLeast, merged_)) return false;
   const auto left =
       std::count_if(index_->cells.begin(), index_->cells.end(),
                     [](const CellRecord& cell) { return cell.status == CellStatus::planned; });
@@ -99,16 +99,18 @@ bool Archive::merge_if_due() {
   return true;
 }
 
-void Archive::merge() {
+void Archive::merge(int threads) {
   const std::vector<std::string> provenance = provenance_files();
   if (pending_.empty() && !index_changed_ && provenance.empty()) return;
   writing(path_, [&] {
     add_stored_provenance(provenance);
-    replace_archive([this](const std::string& temporary, ArchiveIndex& to) {
-      files_.require_space(folder_, bytes_at(path_) + pending_bytes());
-      files_.copy(path_, temporary);
-      return append_shards(temporary, to);
-    });
+    replace_archive(
+        [this, threads](const std::string& temporary, ArchiveIndex& to) {
+          files_.require_space(folder_, bytes_at(path_) + pending_bytes());
+          files_.copy(path_, temporary);
+          return append_shards(temporary, to, threads);
+        },
+        threads);
     index_changed_ = false;
     merged_ += pending_.size();
     for (const int row : std::exchange(pending_, {})) {
@@ -119,13 +121,15 @@ void Archive::merge() {
 }
 
 void Archive::finalize() {
-  merge();
+  merge(options_.cores);
   if (in_plan_order()) return;
   writing(path_, [this] {
-    replace_archive([this](const std::string& temporary, ArchiveIndex& to) {
-      files_.require_space(folder_, bytes_at(path_));
-      return rewrite(temporary, to);
-    });
+    replace_archive(
+        [this](const std::string& temporary, ArchiveIndex& to) {
+          files_.require_space(folder_, bytes_at(path_));
+          return rewrite(temporary, to);
+        },
+        options_.cores);
   });
 }
 

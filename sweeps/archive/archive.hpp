@@ -37,6 +37,7 @@ struct ArchiveOptions {
   std::vector<Note> provenance;                       // this run's row of /provenance
   std::function<void(const std::string&)> warn = {};  // told what was set aside, and why
   MergeProgress progress = {};                        // told what a merge is at
+  int cores = 1;              // that finalize() may use: nothing else runs then
   bool keep_previous = true;  // keep the archive before the last change as "<path>.prev"
 };
 
@@ -106,12 +107,13 @@ class Archive {
 
   /// Merges when there are enough shards to justify a copy of the archive, and space for it.
   bool merge_if_due();
-  void merge();
+  void merge() { merge(1); }
   /// Merges the remaining shards and sorts all rows into plan order. The archive then depends only
   /// on its cells, not on when and where they ran.
   void finalize();
 
  private:
+  void merge(int threads);
   void open_archive(OpenMode mode);
   void move_aside();
   void adopt(OpenArchive opened);
@@ -124,13 +126,14 @@ class Archive {
   std::vector<std::string> provenance_files() const;
   void set_aside(const std::string& file, const std::string& why);
   using Rewrite = std::function<std::vector<int>(const std::string& temporary, ArchiveIndex& to)>;
-  void replace_archive(const Rewrite& write);
-  std::vector<int> form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write) const;
+  void replace_archive(const Rewrite& write, int threads = 1);
+  std::vector<int> form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write,
+                        int threads) const;
   void check_chunks_of_source() const;
   void check_is_ours() const;
   void check_source(std::int64_t file) const;  // an identifier of HDF5
   void keep_previous();
-  std::vector<int> append_shards(const std::string& temporary, ArchiveIndex& to);
+  std::vector<int> append_shards(const std::string& temporary, ArchiveIndex& to, int threads);
   std::vector<int> rewrite(const std::string& temporary, ArchiveIndex& to) const;
   void add_stored_provenance(const std::vector<std::string>& files);
   bool in_plan_order() const;

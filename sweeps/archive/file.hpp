@@ -63,9 +63,9 @@ void check_objects(hid_t file);
 
 /// Reads a finished file back from the disk. Throws ArchiveWriteFailed unless it holds this index,
 /// every chunk of its tables is whole, and the rows of `cells` (positions in the index) match their
-/// cells' digests.
+/// cells' digests, which another thread computes if `threads` is above 1.
 void verify_archive_file(const std::string& path, const ArchiveIndex& written,
-                         std::span<const int> cells);
+                         std::span<const int> cells, int threads = 1);
 
 /// Adds a row of texts to a table of texts, and the columns that the table lacks. Does not add a
 /// row that the table already has.

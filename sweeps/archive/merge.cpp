@@ -5,6 +5,7 @@
 #include "sweeps/archive/archive.hpp"
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/shard.hpp"
+#include "sweeps/archive/shard_reader.hpp"
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/archive/writing.hpp"
 #include "sweeps/hdf5/bytes.hpp"
@@ -21,13 +22,13 @@ constexpr std::string_view kProvenanceEnd = ".prov";
 /// `write` writes the new archive under a temporary name, may change the index, and returns the
 /// cells with the rows that it wrote. The old archive stays in place until the new one is complete,
 /// read back and on the disk.
-void Archive::replace_archive(const Rewrite& write) {
+void Archive::replace_archive(const Rewrite& write, int threads) {
   check_is_ours();
   const std::string temporary = temporary_name(in_folder("archive"));
   ArchiveIndex to = *index_;
   ++to.generation;
   try {
-    const std::vector<int> written = form(temporary, to, write);
+    const std::vector<int> written = form(temporary, to, write, threads);
     to.cells_digest = stored_cells_digest(open_h5(temporary).get());
     check_is_ours();
     keep_previous();
@@ -44,12 +45,12 @@ void Archive::replace_archive(const Rewrite& write) {
 }
 
 /// Writes the new archive and reads it back. Returns the cells with the rows that it wrote.
-std::vector<int> Archive::form(const std::string& temporary, ArchiveIndex& to,
-                               const Rewrite& write) const {
+std::vector<int> Archive::form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write,
+                               int threads) const {
   try {
     std::vector<int> written = write(temporary, to);
     say("verifying cells", 0, written.size());
-    verify_archive_file(temporary, to, written);
+    verify_archive_file(temporary, to, written, threads);
     return written;
   } catch (const ArchiveWriteFailed&) {
     check_chunks_of_source();
@@ -115,27 +116,29 @@ void Archive::say(std::string_view what, std::size_t done, std::size_t of) const
   if (options_.progress) options_.progress(what, done, of);
 }
 
-std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveIndex& to) {
+std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveIndex& to,
+                                        int threads) {
   H5File file = open_h5_for_writing(temporary);
   check_source(file.get());
   std::array<RowRange, kCellTables.size()> rows;
   std::vector<int> merged;
   {
-    CellAppender tables(file.get());
+    CellAppender tables(file.get(), threads);
     std::sort(pending_.begin(), pending_.end());
     std::size_t done = 0;
     for (const int row : pending_) {
       say("merging cells", done++, pending_.size());
       CellRecord& cell = to.cells[static_cast<std::size_t>(row)];
-      std::optional<ShardContents> shard;
+      std::optional<ShardReader> shard;
       try {
-        shard = read_shard(shard_path(cell.key), cell.key);
+        shard.emplace(shard_path(cell.key), cell.key);
       } catch (const ArchiveDamaged& error) {
         set_aside(cell.key + ".h5", error.what());
         planned(cell.key) = cell = without_outcome(cell);
         continue;
       }
-      tables.append(cell, *shard);
+      for (std::size_t i = 0; i < kCellTables.size(); ++i) tables.append(cell, i, shard->take(i));
+      cell.histograms = shard->histograms();
       merged.push_back(row);
     }
     pending_ = merged;

@@ -6,6 +6,7 @@
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/format.hpp"
 #include "sweeps/archive/histograms.hpp"
+#include "sweeps/archive/shard_reader.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/hdf5/h5.hpp"
@@ -39,32 +40,53 @@ CellRecord record_in(hid_t file) {
   return to_records(cells).front();
 }
 
-void check_footer(hid_t file, const ShardContents& contents) {
+/// Rows of each table.
+using RowCounts = std::array<std::size_t, kCellTables.size()>;
+
+RowCounts row_counts(const ShardContents& contents) {
+  RowCounts rows{};
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = contents.tables()[i]->rows();
+  return rows;
+}
+
+void check_footer(hid_t file, const RowCounts& found) {
   const std::vector<std::int64_t> rows =
       read_packed_table(file, "footer").values<std::int64_t>("rows");
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     const bool told = i < rows.size() || i >= kEarliestTables;
     const std::int64_t count = i < rows.size() ? rows[i] : 0;
-    if (told && static_cast<std::size_t>(count) == contents.tables()[i]->rows()) continue;
+    if (told && static_cast<std::size_t>(count) == found[i]) continue;
     throw H5Error("its footer does not fit its table " + std::string(kCellTables[i]));
   }
+}
+
+/// Returns `read()`. A failed read means that the shard of that name is damaged.
+template <class Read>
+auto reading_shard(const std::string& name, Read read) {
+  try {
+    return read();
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(name + " is damaged: " + error.what());
+  } catch (const TableError& error) {
+    throw ArchiveDamaged(name + " is damaged: " + error.what());
+  }
+}
+
+H5File open_shard(const std::string& bytes, const std::string& name) {
+  H5File file = open_h5_bytes({bytes.data(), bytes.size() - kTrailerBytes}, name);
+  if (read_fixed_attribute(file.get(), "format") != kShardFormat) throw H5Error("it is no shard");
+  check_schema(read_integer_attribute(file.get(), "schema_major"), name);
+  return file;
 }
 
 /// Checks the bytes, then returns `read(file)`.
 template <class Read>
 auto read_checked(const std::string& bytes, const std::string& name, Read read) {
   check_shard_bytes(bytes, name);
-  try {
-    const std::string_view body(bytes.data(), bytes.size() - kTrailerBytes);
-    const H5File file = open_h5_bytes(body, name);
-    if (read_fixed_attribute(file.get(), "format") != kShardFormat) throw H5Error("it is no shard");
-    check_schema(read_integer_attribute(file.get(), "schema_major"), name);
+  return reading_shard(name, [&] {
+    const H5File file = open_shard(bytes, name);
     return read(file.get());
-  } catch (const H5Error& error) {
-    throw ArchiveDamaged(name + " is damaged: " + error.what());
-  } catch (const TableError& error) {
-    throw ArchiveDamaged(name + " is damaged: " + error.what());
-  }
+  });
 }
 
 /// A table of an earlier minor version's shard may be missing.
@@ -73,6 +95,13 @@ Table read_cell_table(hid_t file, const Table& described) {
   const bool may_lack = std::find(later.begin(), later.end(), described.name) != later.end();
   if (may_lack && !has_object(file, described.name)) return described;
   return read_packed_table(file, described.name);
+}
+
+/// The same with the columns of this version.
+Table read_whole_table(hid_t file, const Table& described) {
+  Table table = read_cell_table(file, described);
+  add_missing_columns(table, described);
+  return table;
 }
 
 void check_key(const CellRecord& record, const std::string& key) {
@@ -95,7 +124,7 @@ bool holds(const std::string& bytes, const std::string& name, const ShardContent
     bool same = same_record(record, contents.record);
     for (std::size_t i = 0; same && i < kCellTables.size(); ++i)
       same = same_results(read_cell_table(file, *empty.tables()[i]), *contents.tables()[i]);
-    check_footer(file, contents);
+    check_footer(file, row_counts(contents));
     return same;
   });
 }
@@ -160,16 +189,44 @@ ShardContents shard_contents(const std::string& bytes, const std::string& key,
     ShardContents contents;
     contents.record = record_in(file);
     check_key(contents.record, key);
-    for (Table* table : contents.tables()) {
-      const Table described = std::exchange(*table, read_cell_table(file, *table));
-      add_missing_columns(*table, described);
-    }
-    check_footer(file, contents);
+    for (Table* table : contents.tables()) *table = read_whole_table(file, *table);
+    check_footer(file, row_counts(contents));
     contents.result.figures = contents.record.figures;
     contents.result.notes = contents.record.notes;
     contents.record.histograms = histograms_of(contents.result.steps);
     return contents;
   });
+}
+
+ShardReader::ShardReader(const std::string& path, const std::string& key)
+    : name_(path), bytes_(file_bytes(path)) {
+  constexpr std::size_t kLarge = std::size_t{4} << 20;  // its tables take some ten times as much
+  if (bytes_.size() <= kLarge) {
+    contents_ = shard_contents(bytes_, key, name_);
+    bytes_.clear();
+    return;
+  }
+  check_shard_bytes(bytes_, name_);
+  reading_shard(name_, [&] { check_tables(key); });
+}
+
+/// Reads every table once, and keeps none.
+void ShardReader::check_tables(const std::string& key) {
+  file_ = open_shard(bytes_, name_);
+  check_key(record_in(file_->get()), key);
+  RowCounts rows{};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Table table = read_whole_table(file_->get(), *contents_.tables()[i]);
+    rows[i] = table.rows();
+    if (table.name == "steps") contents_.record.histograms = histograms_of(table);
+  }
+  check_footer(file_->get(), rows);
+}
+
+Table ShardReader::take(std::size_t position) {
+  Table& described = *contents_.tables()[position];
+  if (!file_) return std::move(described);
+  return reading_shard(name_, [&] { return read_whole_table(file_->get(), described); });
 }
 
 CellRecord read_shard_record(const std::string& path, const std::string& key) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <memory>
 #include <string>
 
 #include "sweeps/archive/cells_table.hpp"
@@ -21,6 +22,24 @@ struct ShardContents {
 /// columns without changing its digest.
 std::string content_digest(const CellRecord& record,
                            const std::array<const Table*, kCellTables.size()>& tables);
+
+class Sha256;
+
+/// The same from one table after another.
+class ContentDigest {
+ public:
+  explicit ContentDigest(const CellRecord& record);
+  ~ContentDigest();
+  ContentDigest(const ContentDigest&) = delete;
+  ContentDigest& operator=(const ContentDigest&) = delete;
+  /// Adds the next table; `position` is its place in kCellTables, from 0 on.
+  void add(std::size_t position, const Table& table);
+  /// Must be the last call.
+  std::string hex();
+
+ private:
+  std::unique_ptr<Sha256> sha_;
+};
 
 /// SHA-256 of every column of a table, including volatile ones.
 std::string table_digest(const Table& table);

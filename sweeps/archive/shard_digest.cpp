@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/files/sha256.hpp"
@@ -86,9 +87,8 @@ std::vector<Part> lasting(const std::vector<Part>& parts, Says says) {
 
 }  // namespace
 
-std::string content_digest(const CellRecord& record,
-                           const std::array<const Table*, kCellTables.size()>& tables) {
-  Sha256 sha;
+ContentDigest::ContentDigest(const CellRecord& record) : sha_(std::make_unique<Sha256>()) {
+  Sha256& sha = *sha_;
   add_text(sha, record.key);
   add_text(sha, to_text(record.status));
   add_text(sha, record.reason);
@@ -102,11 +102,22 @@ std::string content_digest(const CellRecord& record,
     add_text(sha, note.name);
     add_text(sha, note.text);
   }
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    if (i >= kEarliestTables && tables[i]->rows() == 0) continue;
-    add_columns(sha, *tables[i], columns_that_count(*tables[i]));
-  }
-  return sha.hex();
+}
+
+ContentDigest::~ContentDigest() = default;
+
+void ContentDigest::add(std::size_t position, const Table& table) {
+  if (position >= kEarliestTables && table.rows() == 0) return;
+  add_columns(*sha_, table, columns_that_count(table));
+}
+
+std::string ContentDigest::hex() { return sha_->hex(); }
+
+std::string content_digest(const CellRecord& record,
+                           const std::array<const Table*, kCellTables.size()>& tables) {
+  ContentDigest digest(record);
+  for (std::size_t i = 0; i < tables.size(); ++i) digest.add(i, *tables[i]);
+  return digest.hex();
 }
 
 std::string table_digest(const Table& table) {

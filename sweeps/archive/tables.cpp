@@ -221,11 +221,18 @@ ColumnData TableReader::values(Stored& column, hsize_t offset, hsize_t rows) {
   if (offset > column.rows || rows > column.rows - offset) {
     throw H5Error("the column " + name + " is shorter than its cells say");
   }
+  if (rows > kWindowRows) {  // as few cells have; their rows are not kept
+    const std::vector<char> bytes =
+        read_bytes(column.dataset.get(), column.type.get(), offset, rows, name);
+    return take_values(column.type.get(), bytes.data(), rows, size, name);
+  }
   const hsize_t window_end = column.window_start + column.window.size() / size;
   if (offset < column.window_start || offset + rows > window_end) {
-    const hsize_t ahead = std::min(std::max(rows, kWindowRows), column.rows - offset);
-    column.window = read_bytes(column.dataset.get(), column.type.get(), offset, ahead, name);
-    column.window_start = offset;
+    const hsize_t start = offset - offset % kChunkRows;
+    const hsize_t ahead =
+        std::min(offset - start + std::max(rows, kWindowRows), column.rows - start);
+    column.window = read_bytes(column.dataset.get(), column.type.get(), start, ahead, name);
+    column.window_start = start;
   }
   return take_values(column.type.get(),
                      column.window.data() + (offset - column.window_start) * size, rows, size,
@@ -240,10 +247,12 @@ CellAppender::CellAppender(hid_t file, int threads) {
 }
 
 void CellAppender::append(CellRecord& cell, const ShardContents& contents) {
-  for (std::size_t i = 0; i < tables_.size(); ++i) {
-    cell.rows[i] = tables_[i].append(*contents.tables()[i], cell.index);
-  }
+  for (std::size_t i = 0; i < tables_.size(); ++i) append(cell, i, *contents.tables()[i]);
   cell.histograms = contents.record.histograms;
+}
+
+void CellAppender::append(CellRecord& cell, std::size_t table, const Table& rows) {
+  cell.rows[table] = tables_[table].append(rows, cell.index);
 }
 
 std::array<RowRange, kCellTables.size()> CellAppender::finish() {

@@ -97,6 +97,8 @@ class CellAppender {
   explicit CellAppender(hid_t file, int threads = 1);
   /// Sets the cell's row ranges and histograms.
   void append(CellRecord& cell, const ShardContents& contents);
+  /// The same for one table, by its position in kCellTables, without the histograms.
+  void append(CellRecord& cell, std::size_t table, const Table& rows);
   /// Writes the buffered rows, closes all tables and returns the rows of each. Must be the last
   /// call.
   std::array<RowRange, kCellTables.size()> finish();

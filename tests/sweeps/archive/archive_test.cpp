@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <random>
 
 #include "sweeps/archive/marks.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -118,6 +119,29 @@ TEST_CASE("shards are merged when there are more than 64, unless the sweep is ne
   CHECK(merges == 1);
   CHECK(exists(many.shard(65)));
   CHECK_FALSE(exists(many.shard(64)));
+}
+
+TEST_CASE("a shard of megabytes, whose tables are read one at a time, loses no row in the merge",
+          "[archive]") {
+  ArchiveWorld world(1);
+  world.options.cores = 3;
+  ShardContents large = world.result(0);
+  std::mt19937_64 random(1);
+  for (Column& column : large.result.steps.columns) {
+    std::visit([](auto& values) { values.resize(100'000); }, column.data);
+    if (auto* numbers = std::get_if<std::vector<double>>(&column.data))
+      for (double& number : *numbers) number = static_cast<double>(random()) * 1e-15;
+  }
+  const std::string bytes = shard_bytes(large);
+  REQUIRE(bytes.size() > std::size_t{4} << 20);
+  world.open();
+  world.archive().commit(world.key(0), bytes);
+  world.archive().finalize();
+  ArchiveReader reader(world.path());
+  CHECK(same_results(reader.load_table(0, "steps"), large.result.steps));
+  CHECK(same_results(reader.load_table(0, "jobs"), large.result.jobs));
+  const auto& tok = reader.cells()[0].histograms.tok;
+  CHECK(std::accumulate(tok.begin(), tok.end(), std::int64_t{0}) == 100'000);
 }
 
 TEST_CASE("a cell that failed is kept with its reason, and a later result replaces it",
