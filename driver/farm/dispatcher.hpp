@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -23,6 +24,10 @@ struct CellTask {
   double host_gib = 0;    // host memory that it needs
   int attempts = 0;       // in earlier runs
   int deaths = 0;         // earlier attempts that are counted as having killed their process
+  /// Cells of a group run one after another where nothing else decides, since what they need is
+  /// costly to start: in the place of the group's longest cell. 0: none.
+  int group = 0;
+  double group_s = 0;  // estimate of the longest cell of the group
 };
 
 /// What a worker is.
@@ -206,9 +211,10 @@ class Dispatcher {
     double taken_s = 0;
     double estimated_s = 0;
   };
-  // Longest first, then plan order.
+  // Longest first, then by group and in plan order.
   struct Place {
     double minus_estimate_s;
+    int group;
     int cell;
     friend auto operator<=>(const Place&, const Place&) = default;
   };
@@ -258,7 +264,9 @@ class Dispatcher {
   bool matches(const Worker& worker, const std::string& sku) const;
   bool everyone_known() const;
   int busy_workers() const;
-  Place place_of(const Cell& cell) const { return {-cell.task.estimate_s, cell.task.cell}; }
+  Place place_of(const Cell& cell) const {
+    return {-std::max(cell.task.group_s, cell.task.estimate_s), cell.task.group, cell.task.cell};
+  }
 
   DispatchRules rules_;
   std::map<int, Cell> cells_;

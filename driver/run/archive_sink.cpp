@@ -48,6 +48,32 @@ std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::str
   return expected;
 }
 
+namespace {
+
+/// Makes a group of the cells that one start of a server serves.
+void group_by_server(const Plan& plan, std::vector<CellTask>& tasks) {
+  std::map<std::pair<std::vector<std::string>, std::map<std::string, std::string>>, CellTask>
+      groups;
+  const auto group_of = [&](const CellTask& task) -> CellTask* {
+    const auto& server = plan.cells[static_cast<std::size_t>(task.cell)].bound->config.server;
+    return server ? &groups[{server->command, server->environment}] : nullptr;
+  };
+  for (const CellTask& task : tasks) {
+    CellTask* group = group_of(task);
+    if (group == nullptr) continue;
+    if (group->group == 0) group->group = task.cell + 1;
+    group->group_s = std::max(group->group_s, task.estimate_s);
+  }
+  for (CellTask& task : tasks) {
+    const CellTask* group = group_of(task);
+    if (group == nullptr) continue;
+    task.group = group->group;
+    task.group_s = group->group_s;
+  }
+}
+
+}  // namespace
+
 std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
                                  const sweep::Archive& archive, bool retry_quarantined) {
   std::map<std::string, const sweep::CellRecord*> records;
@@ -69,6 +95,7 @@ std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& 
     }
     tasks.push_back(task);
   }
+  group_by_server(plan, tasks);
   return tasks;
 }
 

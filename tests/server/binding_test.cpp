@@ -105,10 +105,13 @@ TEST_CASE("a profile gives the keys of its table, and its name takes the place o
              Contains("cannot set \"flag\" (did you mean \"flags\"?)"));
 }
 
-TEST_CASE("on another backend a profile is the policy that it names for comparison") {
+TEST_CASE("on another backend a profile is the policy that it names, or is not modelled") {
   ServerKeys world = vllm("vllm --port {port}");
   world.set("server.profile", "a").set("server.profile.a.sim", "continuum");
   CHECK(bind(world, "sim").config.policy_name == "continuum");
+  world.set("server.profile.b.flags", "-x").set("server.profile", "b");
+  CHECK_THROWS_WITH(bind(world, "sim"),
+                    Contains("not modelled: the profile b names no policy (sim)"));
 }
 
 TEST_CASE("ports, paths, addresses and patience are no part of what a cell is, flags are") {

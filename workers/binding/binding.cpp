@@ -217,6 +217,9 @@ BoundCell bind(const sweep::ParamMap& written, const std::string& backend,
     return bound;
   }
   const sweep::ParamMap cell = without_server(written);
+  if (const std::string profile = profile_without_policy(written); !profile.empty())
+    throw Infeasible("not modelled: the profile " + profile +
+                     " names no policy (sim) that stands for it on backend " + backend);
   const sweep::ParamMap params = with_policy_profile(cell, profiles);
   ParamBinder in(params, document_of(cell));
   in.record("backend", backend);

@@ -224,6 +224,12 @@ sweep::ParamMap without_server(sweep::ParamMap params) {
   return params;
 }
 
+std::string profile_without_policy(const sweep::ParamMap& params) {
+  const std::string chosen = chosen_profile(params);
+  const bool stands = params.contains("policy") || params.contains(kProfiles + chosen + ".sim");
+  return stands ? "" : chosen;
+}
+
 bool server_names(const sweep::ParamMap& params, const std::string& key) {
   const std::string own = kProfiles + chosen_profile(params) + '.';
   return std::ranges::any_of(params, [&](const auto& each) {

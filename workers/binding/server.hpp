@@ -12,6 +12,10 @@ sweep::ParamMap with_server_profile(sweep::ParamMap params);
 /// the policy that the profile names for comparison.
 sweep::ParamMap without_server(sweep::ParamMap params);
 
+/// The chosen profile, if it names no policy for other backends and the cell has none; otherwise
+/// empty.
+std::string profile_without_policy(const sweep::ParamMap& params);
+
 /// Whether the command, flags, environment or request of the cell's server name this key.
 bool server_names(const sweep::ParamMap& params, const std::string& key);
 

@@ -48,6 +48,17 @@ TEST_CASE("the longest expected cell goes first, equals in plan order, unknown o
   world.check_end();
 }
 
+TEST_CASE("cells of a group go one after another, in the place of the group's longest cell") {
+  std::vector<driver::CellTask> tasks = {cell(0, 5), cell(1, 9), cell(2, 1), cell(3, 2),
+                                         cell(4, 3)};
+  for (const std::size_t at : {0U, 3U}) tasks[at].group = 1, tasks[at].group_s = 5;
+  for (const std::size_t at : {2U, 4U}) tasks[at].group = 3, tasks[at].group_s = 5;
+  World world(tasks, {.workers = 1});
+  world.join(1);
+  while (world.cell_of(1)) world.done(1);
+  CHECK(world.started() == std::vector{1, 0, 3, 2, 4});
+}
+
 TEST_CASE("a worker takes only cells of the SKU that it is") {
   World world({cell(0, 9, "a100-40gb"), cell(1, 1, "h100-80gb")}, {.workers = 2});
   world.join(1, "h100-80gb");
