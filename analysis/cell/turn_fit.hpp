@@ -15,8 +15,12 @@ class TurnFit {
   /// The rows of a cell in /turns.
   void add(const sweep::Table& turns);
   std::int64_t turns() const { return ttft_.n(); }
-  /// TTFT in seconds; empty if the turns do not determine it.
-  std::optional<Plane> ttft() const { return ttft_.fit(count); }
+  /// TTFT in seconds, without the slope of cached tokens where none were found; empty if the turns
+  /// do not determine it.
+  std::optional<Plane> ttft() const {
+    const std::optional<Plane> whole = ttft_.fit(count);
+    return whole ? whole : ttft_.fit(1);
+  }
   /// Mean over turns of the seconds per output token; NaN without one.
   double tpot_s() const;
 

@@ -94,6 +94,12 @@ int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& wo
                    " cells, from 0");
 }
 
+void require_seen_steps(const sweep::CellRecord& cell) {
+  if (cell.backend == "server")
+    throw UsageError("cell " + std::to_string(cell.index) + " (" + cell.label +
+                     ") is of backend server, whose steps are not seen");
+}
+
 void require_steps(const sweep::CellRecord& cell) {
   const auto is_summary = [](const sweep::Note& note) { return note.name == "summary_of"; };
   if (std::ranges::none_of(cell.notes, is_summary)) return;

@@ -28,6 +28,8 @@ std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::Ce
 /// UsageError when no cell or more than one is meant.
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word);
 
+/// Throws UsageError for a cell of backend server, of which no step is seen.
+void require_seen_steps(const sweep::CellRecord& cell);
 /// Throws UsageError for a cell of a summary, which has no rows of its steps.
 void require_steps(const sweep::CellRecord& cell);
 

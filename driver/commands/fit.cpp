@@ -107,13 +107,17 @@ void print_turns(const Measured& found, std::ostream& out) {
       << found.model << " on " << found.gpu
       << "\na server's steps are not seen, so there are no constants of a card; by turns, with "
          "waiting and the work of other requests:\n\n";
-  if (const auto plane = found.turns.ttft())
+  if (const auto plane = found.turns.ttft()) {
+    const auto& slopes = plane->slopes;
     out << "ttft = " << formatted("%.2f", plane->intercept * 1e3) << " ms + "
-        << formatted("%.2f", plane->slopes[analysis::TurnFit::computed] * 1e6)
-        << " us x computed prompt tokens + "
-        << formatted("%.2f", plane->slopes[analysis::TurnFit::cached] * 1e6)
-        << " us x cached prompt tokens; R2 " << formatted("%.4f", plane->r_squared) << ", leaves "
+        << formatted("%.2f", slopes[analysis::TurnFit::computed] * 1e6)
+        << " us x computed prompt tokens";
+    if (slopes.size() > analysis::TurnFit::cached)
+      out << " + " << formatted("%.2f", slopes[analysis::TurnFit::cached] * 1e6)
+          << " us x cached prompt tokens";
+    out << "; R2 " << formatted("%.4f", plane->r_squared) << ", leaves "
         << formatted("%.2f", plane->rms * 1e3) << " ms (root mean square)\n";
+  }
   out << "tpot = " << formatted("%.3f", found.turns.tpot_s() * 1e3) << " ms, mean over turns\n";
 }
 

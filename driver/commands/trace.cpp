@@ -29,6 +29,7 @@ int view(const Options& options, sweep::ArchiveReader& reader) {
   std::vector<const sweep::CellRecord*> cells{&finished_cell(reader, options.arguments[1])};
   if (options.beside) cells.push_back(&finished_cell(reader, *options.beside));
   std::vector<sweep::CellResult> results;
+  for (const sweep::CellRecord* cell : cells) require_seen_steps(*cell);
   for (const sweep::CellRecord* cell : cells) results.push_back(reader.load(cell->index).result);
   std::vector<analysis::TracedCell> traced;
   for (std::size_t i = 0; i < cells.size(); ++i) traced.push_back({*cells[i], results[i]});
@@ -67,12 +68,15 @@ int write_in_format(const Options& options, const sweep::CellResult& result) {
 int trace(const Options& options) {
   sweep::ArchiveReader reader = open_archive(options.arguments[0]);
   if (options.view) return view(options, reader);
-  const int row = finished_cell(reader, options.arguments[1]).index;
+  const sweep::CellRecord& cell = finished_cell(reader, options.arguments[1]);
+  const int row = cell.index;
+  const auto asked = [&](const char* part) {
+    return std::ranges::count(options.trace_parts, part) > 0;
+  };
+  if (options.format || asked("steps") || asked("events")) require_seen_steps(cell);
   const sweep::CellResult result = reader.load(row).result;
   if (options.format) return write_in_format(options, result);
-  const auto wanted = [&](const char* part) {
-    return options.trace_parts.empty() || std::ranges::count(options.trace_parts, part) > 0;
-  };
+  const auto wanted = [&](const char* part) { return options.trace_parts.empty() || asked(part); };
   if (wanted("steps")) analysis::write_steps(result, std::cout);
   if (wanted("events")) analysis::write_events(result, std::cout);
   if (wanted("requests")) analysis::write_requests(result, std::cout);

@@ -34,6 +34,15 @@ TEST_CASE("turn times give back the cost of computed and of cached prompt tokens
   CHECK(fit.tpot_s() == Approx(0.03));
 }
 
+TEST_CASE("where no token was found cached there is a slope of computed tokens alone") {
+  const std::vector<sweep::TurnRow> rows = {turn(100, 0, 0, 1), turn(500, 0, 0, 1)};
+  analysis::TurnFit fit;
+  fit.add(sweep::to_table<sweep::TurnRow>(rows));
+  REQUIRE(fit.ttft());
+  CHECK(fit.ttft()->slopes.size() == 1);
+  CHECK(fit.ttft()->slopes[analysis::TurnFit::computed] == Approx(2e-5));
+}
+
 TEST_CASE("without turns nothing is fitted") {
   const analysis::TurnFit fit;
   CHECK_FALSE(fit.ttft());
