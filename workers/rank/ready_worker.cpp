@@ -11,10 +11,11 @@
 namespace worker {
 namespace {
 
-int ordinal_for(int local_worker) {
+int ordinal_for(int local_worker, const std::string& backend) {
   const backends::CudaProbe probe = backends::probe_cuda();
   const auto devices = static_cast<int>(probe.devices.size());
-  if (devices == 0) throw engine::InputError("the backend needs a GPU: " + probe.problem);
+  if (devices == 0)
+    throw engine::InputError("backend " + backend + " needs a GPU: " + probe.problem);
   if (devices == 1) return 0;
   if (local_worker < devices) return local_worker;
   throw engine::InputError("this node shows " + std::to_string(devices) +
@@ -40,7 +41,7 @@ ReadyWorker prepare_for_server(Hello hello, int local_worker,
                                const std::filesystem::path& profiles) {
   auto executor = std::make_shared<Executor>();
   if (!hello.sku.empty()) return {std::move(hello), std::move(executor)};
-  const int ordinal = ordinal_for(local_worker);
+  const int ordinal = ordinal_for(local_worker, hello.backend);
   const backends::CudaProbe probe = backends::probe_cuda();
   const backends::DeviceInfo& device = probe.devices[static_cast<std::size_t>(ordinal)];
   identify_as(hello, device, profiles);
@@ -56,7 +57,7 @@ ReadyWorker prepare_worker(Hello hello, const std::string& backend, int local_wo
   hello.backend = backend;
   if (backend == "server") return prepare_for_server(std::move(hello), local_worker, profiles);
   if (backend != "cuda") return {std::move(hello), std::make_shared<Executor>()};
-  auto device = backends::open_cuda_device(ordinal_for(local_worker), cache);
+  auto device = backends::open_cuda_device(ordinal_for(local_worker, backend), cache);
   identify_as(hello, device->info(), profiles);
   return {std::move(hello), std::make_shared<Executor>(std::move(device))};
 }
