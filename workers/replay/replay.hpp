@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 
@@ -10,5 +11,17 @@ namespace worker {
 /// field, when the workload is invalid, before anything is written; and, after many steps, when its
 /// requests evict each other forever.
 void replay_scheduling(const std::string& workload_path, std::ostream& out);
+
+/// What differs from a plain asynchronous replay.
+enum class AsyncVariant : std::uint8_t {
+  none,
+  late_abort,  // aborts arrive while the engine waits for a batch, not between iterations
+  eos,         // some requests generate an end of sequence before their last token
+};
+
+/// The same with asynchronous scheduling: each step is scheduled before the tokens of the one
+/// before it are known. A line is an iteration of the engine's loop.
+void replay_async_scheduling(const std::string& workload_path, AsyncVariant variant,
+                             std::ostream& out);
 
 }  // namespace worker

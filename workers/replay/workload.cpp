@@ -197,12 +197,15 @@ void check_request(const SchedulerWorkload& workload, const ScriptedRequest& req
 
 }  // namespace
 
-TokenId stream_token(std::uint64_t seed, std::uint64_t i) {
-  // splitmix64, the finalizer of Steele, Lea and Flood's SplittableRandom.
-  std::uint64_t z = seed * 1'000'003 + i + 0x9E3779B97F4A7C15;
+std::uint64_t splitmix64(std::uint64_t x) {
+  std::uint64_t z = x + 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return static_cast<TokenId>((z ^ (z >> 31)) % 32'000);
+  return z ^ (z >> 31);
+}
+
+TokenId stream_token(std::uint64_t seed, std::uint64_t i) {
+  return static_cast<TokenId>(splitmix64(seed * 1'000'003 + i) % 32'000);
 }
 
 namespace {

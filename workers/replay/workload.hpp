@@ -20,6 +20,7 @@ struct ScriptedRequest {
       arrival_time;  // compared by the priority order; by default the rank of arrival
   std::vector<engine::TokenId> prompt;
   std::vector<engine::TokenId> outputs;  // forced
+  std::optional<engine::TokenId> eos = std::nullopt;
 };
 
 struct SchedulerWorkload {
@@ -29,6 +30,9 @@ struct SchedulerWorkload {
   std::string order;  // fcfs | priority
   std::vector<ScriptedRequest> requests;
 };
+
+/// The finalizer of Steele, Lea and Flood's SplittableRandom, of x and its increment.
+std::uint64_t splitmix64(std::uint64_t x);
 
 /// The i-th token of the stream `seed`: below 32,000, a hash of both.
 engine::TokenId stream_token(std::uint64_t seed, std::uint64_t i);

@@ -130,6 +130,57 @@ TEST_CASE("every recorded decision is reproduced in all its fields", "[goldens]"
   CHECK(left_out == 9);
 }
 
+namespace {
+
+/// Compares every recording in the folder; returns how many there are.
+int compare_async(const fs::path& shared, const char* folder, worker::AsyncVariant variant) {
+  int compared = 0;
+  for (const auto& entry : fs::directory_iterator(shared / "scheduler-async" / folder)) {
+    const std::string name = entry.path().stem().stem().string();
+    const Output unzipped = output_of("gzip -dc '" + entry.path().string() + "'");
+    REQUIRE(unzipped.exit_code == 0);
+    std::ostringstream ours;
+    const fs::path workload = shared / "scheduler" / "workloads" / (name + ".json");
+    worker::replay_async_scheduling(workload.string(), variant, ours);
+    const auto lines = parsed_lines(unzipped.text);
+    INFO(name);
+    REQUIRE(lines.size() > 1);
+    REQUIRE(difference(lines, parsed_lines(ours.str())) == "");
+    ++compared;
+  }
+  return compared;
+}
+
+}  // namespace
+
+TEST_CASE("every recorded asynchronous decision is reproduced in all its fields", "[goldens]") {
+  const auto shared = support::shared_path("goldens");
+  if (!shared || !fs::exists(*shared / "scheduler-async"))
+    SKIP_TEST("recorded decisions (../shared/goldens/scheduler-async) are not here");
+  CHECK(compare_async(*shared, "golden", worker::AsyncVariant::none) == 256);
+  CHECK(compare_async(*shared, "golden-late-abort", worker::AsyncVariant::late_abort) == 51);
+  CHECK(compare_async(*shared, "golden-eos", worker::AsyncVariant::eos) == 255);
+}
+
+TEST_CASE("scheduler-replay --async schedules a step before the last one is applied", "[goldens]") {
+  support::TempDir dir;
+  const std::string path = dir.write("workload.json", kWorkload.dump());
+  const std::string program = KVSWEEP_SCHEDULER_REPLAY;
+  const Output out = output_of(program + " --async '" + path + "'");
+  CHECK(out.exit_code == 0);
+  const auto lines = parsed_lines(out.text);
+  REQUIRE(lines.size() == 6);
+  CHECK(lines[0]["applied"] == nullptr);
+  CHECK(lines[1]["scheduled"][0]["outputs_known"] == 0);
+  CHECK(lines[1]["applied_tokens"] == json::parse(R"([["a", 6, "running"]])"));
+  CHECK(lines[2]["scheduled"].empty());
+  CHECK(lines[2]["finished"] == json{"a"});
+  CHECK(lines[4]["schedule_called"] == false);
+  for (const char* wrong : {"--late-abort", "--async --late", "--eos --async", "--async"})
+    CHECK(output_of(program + ' ' + wrong + " 2>/dev/null").exit_code == 2);
+  CHECK(output_of(program + " --late-abort '" + path + "' 2>/dev/null").exit_code == 2);
+}
+
 TEST_CASE("scheduler-replay prints one JSON line a step and the final pool", "[goldens]") {
   support::TempDir dir;
   const std::string path = dir.write("workload.json", kWorkload.dump());

@@ -31,7 +31,8 @@ void hash_full_blocks(Request& request, int block_size) {
 bool append_output(Request& request, TokenId token, int max_model_len, int block_size) {
   request.outputs.push_back(token);
   hash_full_blocks(request, block_size);
-  return request.num_tokens() >= max_model_len || request.num_outputs() >= request.spec.max_tokens;
+  return request.num_tokens() >= max_model_len ||
+         request.num_outputs() >= request.spec.max_tokens || token == request.spec.eos;
 }
 
 }  // namespace engine

@@ -25,8 +25,9 @@ struct RequestSpec {
   std::span<const TokenId> prompt;
   std::span<const TokenId> forced;  // replayed answer; replaces sampled tokens where given
   std::span<const BlockHash>
-      known_hashes;        // over prompt ++ forced, or empty: hashed as tokens become known
-  std::uint64_t salt = 0;  // requests of different salt share no KV
+      known_hashes;            // over prompt ++ forced, or empty: hashed as tokens become known
+  std::optional<TokenId> eos;  // this token ends generation as well
+  std::uint64_t salt = 0;      // requests of different salt share no KV
   int computed_by_earlier_turns = 0;  // leading prompt tokens that earlier turns computed
 };
 
@@ -69,6 +70,7 @@ struct Request {
   std::vector<BlockId> blocks;        // block table: position i holds tokens [i, i+1) * block_size
   int num_computed_tokens = 0;
   int num_hashed_blocks = 0;  // leading blocks of the table that are registered in the prefix cache
+  int tokens_in_flight = 0;   // sampled by scheduled steps whose results are not applied yet
   int num_preemptions = 0;
 
   Nanos admitted{-1};  // first time in the running set; negative until then
@@ -93,6 +95,8 @@ struct Request {
   int num_prompt() const { return static_cast<int>(spec.prompt.size()); }
   int num_outputs() const { return static_cast<int>(outputs.size()); }
   int num_tokens() const { return num_prompt() + num_outputs(); }
+  /// Its tokens once the steps in flight are applied. The last `tokens_in_flight` are not known.
+  int expected_tokens() const { return num_tokens() + tokens_in_flight; }
   TokenId token(int i) const {
     const auto at = static_cast<std::size_t>(i);
     return at < spec.prompt.size() ? spec.prompt[at] : outputs[at - spec.prompt.size()];
@@ -110,9 +114,14 @@ struct Request {
     prefix_hit_tokens = on_gpu;
     host_hit_tokens = from_host;
   }
-  /// True when the one token left to compute is generated output: scheduling it generates the next
-  /// one.
-  bool decoding() const { return !outputs.empty() && num_computed_tokens == num_tokens() - 1; }
+  /// True when the one token left to compute is generated output, known or in flight: scheduling it
+  /// generates the next one.
+  bool decoding() const {
+    return num_outputs() + tokens_in_flight > 0 && num_computed_tokens == expected_tokens() - 1;
+  }
+  bool ended() const {
+    return status == RequestStatus::finished || status == RequestStatus::aborted;
+  }
 };
 
 using RunningList = IntrusiveList<Request, &Request::running_link>;

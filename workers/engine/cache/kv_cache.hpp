@@ -77,6 +77,12 @@ class KvCache {
     register_full_blocks(request, request.num_computed_tokens);
   }
 
+  /// Registers the full blocks of the request's computed tokens, without those whose next token is
+  /// in flight: their tokens were not known when they were scheduled.
+  void register_applied(Request& request) {
+    register_full_blocks(request, request.num_computed_tokens - request.tokens_in_flight);
+  }
+
   /// Allocates blocks for `new_tokens` beyond the computed ones of a running request.
   bool try_grow(Request& request, int new_tokens);
 

@@ -53,8 +53,9 @@ void NextUse::on_turn_finish(const Request& request, Nanos now) {
 void NextUse::watch(Job& job, const Request& request, bool away) {
   unwatch(job);
   job.away = away;
-  for (int i = 0; i < request.num_computed_tokens / kv_.block_size(); ++i)
-    job.hashes.push_back(request.block_hash(i));
+  // Blocks with a token that is in flight are in nobody's cache yet.
+  const int known = std::min(request.num_computed_tokens, request.num_tokens());
+  for (int i = 0; i < known / kv_.block_size(); ++i) job.hashes.push_back(request.block_hash(i));
   blocks_.watch(job, request);
   watched_.push_back(index(request.spec.job));
   ranked_ = false;

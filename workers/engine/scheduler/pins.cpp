@@ -89,7 +89,8 @@ void Pins::on_turn_finish(Request& request, Nanos now, SwapSpace* swap) {
     release(request.spec.job, request.spec.last_turn ? KvReason::job_end : KvReason::replaced);
   }
   const GapDecision decision = policy_.on_turn_finish(request, now);
-  if (!decision.pin) {
+  // A turn that ends while it is preempted holds no blocks to pin.
+  if (!decision.pin || request.blocks.empty()) {
     const bool kept = decision.swap && swap != nullptr && swap->keep_finished(request);
     if (!kept && decision.reason != KvReason::none)
       record(KvEventKind::keep_declined, decision.reason, request);

@@ -33,6 +33,8 @@ class Pins {
   void on_preempted(const Request& request);  // it waits again
   void on_admitted(const Request& request);   // it holds its own blocks
   void on_aborted(Request& request);
+  /// A token in flight has ended it while it waited after a preemption.
+  void on_ended_waiting(const Request& request) { --state_of(request.spec.job).waiting; }
   /// Pins the blocks of a finished turn, or the first of them as far as there may be more, offers
   /// them to the swap space, or releases them, as the policy decides.
   void on_turn_finish(Request& request, Nanos now, SwapSpace* swap = nullptr);

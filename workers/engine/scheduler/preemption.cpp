@@ -38,6 +38,7 @@ void SchedulerState::withdraw(Request& request, StepPlan& plan) {
   if (request.scheduled_in_step != plan.step) return;
   const auto entry = std::ranges::find(plan.scheduled, &request, &ScheduledRequest::request);
   plan.total_tokens -= entry->num_tokens;
+  request.tokens_in_flight -= entry->samples ? 1 : 0;
   plan.scheduled.erase(entry);
   request.scheduled_in_step = 0;
   kv.forget_uncomputed(request);

@@ -22,9 +22,8 @@ void account(Request& request, const ScheduledRequest& share, Nanos start, Nanos
     request.time.decode += duration;
     return;
   }
-  const int lost = std::clamp(request.computed_before - share.computed_before, 0, share.num_tokens);
-  const Nanos again = duration * lost / share.num_tokens;
-  request.recomputed_tokens += lost;
+  const Nanos again = duration * share.recomputed / share.num_tokens;
+  request.recomputed_tokens += share.recomputed;
   request.time.recompute += again;
   request.time.prefill += duration - again;
 }
@@ -53,7 +52,7 @@ void Scheduler::submit(Request& request) {
 }
 
 void Scheduler::schedule(StepPlan& plan, Nanos now) {
-  ++plan.step;
+  plan.step = ++step_;
   if (state_.eviction != nullptr) state_.eviction->begin_step(now);
   state_.order.begin_step(now, state_.kv.prefix_cache());
   plan.scheduled.clear();
@@ -74,7 +73,7 @@ void Scheduler::commit(StepPlan& plan) const {
     request.num_computed_tokens += share.num_tokens;
     assert(static_cast<int>(request.blocks.size()) >=
            state_.kv.blocks_for(request.num_computed_tokens));
-    assert(request.num_computed_tokens <= request.num_tokens());
+    assert(request.num_computed_tokens <= request.expected_tokens());
   }
 }
 
@@ -84,6 +83,10 @@ void Scheduler::apply(const StepPlan& plan, const StepResult& result, Nanos star
   std::size_t sample = 0;
   for (const ScheduledRequest& share : plan.scheduled) {
     Request& request = *share.request;
+    if (request.ended()) {
+      sample += share.samples ? 1 : 0;
+      continue;
+    }
     account(request, share, start, end, stall);
     if (!share.samples) continue;
     const auto position = request.outputs.size();
@@ -91,16 +94,26 @@ void Scheduler::apply(const StepPlan& plan, const StepResult& result, Nanos star
     const TokenId token = forced ? request.spec.forced[position] : result.sampled[sample];
     ++sample;
     if (position == 0) request.first_token = end;
-    if (!append_output(request, token, state_.config.max_model_len, state_.kv.block_size()))
-      continue;
+    --request.tokens_in_flight;
+    const bool ends =
+        append_output(request, token, state_.config.max_model_len, state_.kv.block_size());
+    // The tokens of a step behind another in flight were not known when it was scheduled.
+    const bool unregistered = share.in_flight > 0 && request.status == RequestStatus::running;
+    if (unregistered) state_.kv.register_applied(request);
+    if (!ends) continue;
     finish(request, end);
     finished.push_back(&request);
   }
 }
 
 void Scheduler::finish(Request& request, Nanos now) {
+  if (request.status == RequestStatus::running) {
+    state_.running.remove(request);
+  } else {
+    state_.leave_queue(request);
+    state_.pins.on_ended_waiting(request);
+  }
   request.status = RequestStatus::finished;
-  state_.running.remove(request);
   batching_->on_finish(request);
   state_.tier.on_turn_finish(request, now);
   if (state_.eviction != nullptr) state_.eviction->on_turn_finish(request, now);

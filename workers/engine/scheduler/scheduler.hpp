@@ -46,6 +46,10 @@ class Scheduler {
 
   /// Applies the result of the step: appends tokens, accounts for time, frees finished requests and
   /// appends them to `finished`. `stall` is the part of the step that waited for copies.
+  ///
+  /// Steps are applied in the order in which they were scheduled. Synchronous: each before the next
+  /// is scheduled. Asynchronous: each after the next was scheduled, without the tokens of this one.
+  /// Tokens of requests that have ended meanwhile are discarded.
   void apply(const StepPlan& plan, const StepResult& result, Nanos start, Nanos end,
              std::vector<Request*>& finished, Nanos stall = Nanos{0});
 
@@ -55,6 +59,7 @@ class Scheduler {
 
   SchedulerState state_;
   std::unique_ptr<V1Batching> batching_;
+  std::uint64_t step_ = 0;  // number of the last step
 };
 
 }  // namespace engine

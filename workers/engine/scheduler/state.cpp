@@ -1,5 +1,7 @@
 #include "workers/engine/scheduler/state.hpp"
 
+#include <algorithm>
+
 namespace engine {
 
 void SchedulerState::leave_queue(Request& request) {
@@ -33,14 +35,19 @@ void SchedulerState::abort(Request& request, Nanos now) {
 }
 
 void Step::add(Request& request, ScheduleKind kind, int num_tokens, int num_new_blocks) {
-  plan.scheduled.push_back(
-      {.request = &request,
-       .kind = kind,
-       .num_tokens = num_tokens,
-       .computed_before = request.num_computed_tokens,
-       .num_new_blocks = num_new_blocks,
-       .samples = request.num_computed_tokens + num_tokens == request.num_tokens(),
-       .decode = kind == ScheduleKind::running && request.decoding()});
+  const bool decode = kind == ScheduleKind::running && request.decoding();
+  const bool samples = request.num_computed_tokens + num_tokens == request.expected_tokens();
+  const int lost = request.computed_before - request.num_computed_tokens;
+  plan.scheduled.push_back({.request = &request,
+                            .kind = kind,
+                            .num_tokens = num_tokens,
+                            .computed_before = request.num_computed_tokens,
+                            .num_new_blocks = num_new_blocks,
+                            .samples = samples,
+                            .decode = decode,
+                            .in_flight = request.tokens_in_flight,
+                            .recomputed = decode ? 0 : std::clamp(lost, 0, num_tokens)});
+  request.tokens_in_flight += samples ? 1 : 0;
   plan.total_tokens += num_tokens;
   request.scheduled_in_step = plan.step;
 }

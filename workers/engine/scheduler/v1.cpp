@@ -21,7 +21,7 @@ void V1Batching::schedule_running(Step& step) {
     const int num_tokens =
         std::min({wanted(*request, request->num_computed_tokens), step.budget_left(),
                   state_.config.max_model_len - 1 - request->num_computed_tokens});
-    if (num_tokens > 0) {
+    if (num_tokens > 0 && !ends_in_flight(*request)) {
       const auto blocks_before = request->blocks.size();
       if (!grow(*request, num_tokens, step)) return;
       step.add(*request, ScheduleKind::running, num_tokens,
@@ -31,9 +31,16 @@ void V1Batching::schedule_running(Step& step) {
   }
 }
 
+/// Whether a token in flight is the last one by max_tokens: nothing is left to compute.
+bool V1Batching::ends_in_flight(const Request& request) {
+  const int in_flight = request.tokens_in_flight;
+  return in_flight > 0 && request.num_computed_tokens + 2 - in_flight >=
+                              request.num_prompt() + request.spec.max_tokens;
+}
+
 /// Tokens that the request would compute from position `first_token` on without a token budget.
 int V1Batching::wanted(const Request& request, int first_token) const {
-  const int left = request.num_tokens() - first_token;
+  const int left = request.expected_tokens() - first_token;
   const int threshold = state_.config.long_prefill_token_threshold;
   return threshold > 0 ? std::min(left, threshold) : left;
 }

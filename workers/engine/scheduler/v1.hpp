@@ -19,7 +19,7 @@ struct EndedSequences {
   int unwritten_slots = 0;  // token slots in them that hold no KV
 };
 
-/// Decides which requests a step computes, as vLLM's V1 scheduler does (synchronous scheduling).
+/// Decides which requests a step computes, as vLLM's V1 scheduler does.
 ///
 /// Running requests come first. The rest of the token budget goes to the waiting queue, strictly
 /// from its head. A request with a host hit allocates blocks, waits in `loading` until the KV is
@@ -56,6 +56,7 @@ class V1Batching {
   /// Allocates blocks for the next tokens of a running request. False when too few are free.
   virtual bool try_grow(Request& request, int num_tokens);
 
+  static bool ends_in_flight(const Request& request);
   bool grow(Request& request, int num_tokens, Step& step);
   int chunk(const Request& request, int first_token, const Step& step) const;
   StopReason try_admit(Request& request, Step& step);

@@ -21,6 +21,8 @@ struct ScheduledRequest {
   int num_new_blocks;   // blocks newly appended to the table
   bool samples;         // this step computes the last known token, so it generates one
   bool decode;          // its one token is generated output
+  int in_flight = 0;   // its tokens in flight before the step; they precede the one that it samples
+  int recomputed = 0;  // of num_tokens, prefill that was computed before and evicted
 };
 
 /// Why a step stopped admitting requests.

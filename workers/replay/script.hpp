@@ -1,0 +1,61 @@
+#pragma once
+#include <deque>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "workers/engine/scheduler/scheduler.hpp"
+#include "workers/replay/workload.hpp"
+
+namespace worker {
+
+/// The requests of a workload, the scheduler and the KV cache that serve them, and their state as
+/// JSON. Private to this room.
+struct Script {
+  explicit Script(const SchedulerWorkload& workload);
+  Script(const Script&) = delete;
+
+  bool all_arrived() const { return next_arrival_ == by_arrival_.size(); }
+  /// Submits the requests that arrive up to this step, in file order; their ids.
+  nlohmann::ordered_json add_arrivals(int step);
+  /// Aborts the requests with this abort_step that have arrived up to `step` and live; their ids.
+  nlohmann::ordered_json apply_aborts(int abort_step, int step);
+  /// Throws engine::InputError at a step far behind what a workload needs if every step makes
+  /// progress.
+  void check_progress(int step) const;
+
+  const std::string& name(const engine::Request& request) const;
+  nlohmann::ordered_json names(const auto& list) const {
+    nlohmann::ordered_json ids = nlohmann::ordered_json::array();
+    for (const engine::Request* request : list) ids.push_back(name(*request));
+    return ids;
+  }
+  nlohmann::ordered_json share(const engine::ScheduledRequest& share) const;
+  /// The token that the share generates, before it is applied; null for none.
+  static nlohmann::ordered_json sampled(const engine::ScheduledRequest& share);
+  nlohmann::ordered_json waiting() const { return names(order->in_service_order()); }
+  nlohmann::ordered_json running() const;
+  double kv_usage() const;
+  int common_prefix_blocks() const;
+  nlohmann::ordered_json evicted() const;
+  nlohmann::ordered_json free_queue(int most) const;
+  nlohmann::ordered_json last_line(int steps) const;
+
+  const SchedulerWorkload& workload;
+  std::unique_ptr<engine::QueueOrder> order;
+  std::unique_ptr<engine::RetentionPolicy> retention;
+  engine::KvCache kv;
+  engine::Pins pins;
+  engine::NoTier tier;
+  engine::Scheduler scheduler;
+  std::deque<engine::Request> requests;  // in file order
+
+ private:
+  void create_requests();
+
+  std::vector<std::size_t> by_arrival_;  // positions in file order, by arrival step
+  std::size_t next_arrival_ = 0;
+};
+
+}  // namespace worker
