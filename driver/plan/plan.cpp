@@ -49,6 +49,9 @@ void bind_cell(BoundRepeats& repeats, const sweep::Cell& cell, bool selected,
   };
   try {
     repeats.bound = worker::bind(cell.params, backend, cell.seed, profiles);
+  } catch (const worker::NotBuilt& error) {
+    cannot_run(error);
+    repeats.status = sweep::CellStatus::excluded;
   } catch (const worker::Infeasible& reason) {
     cannot_run(reason);
   } catch (const sweep::SpecError& error) {

@@ -134,6 +134,27 @@ TEST_CASE("a pool smaller than one sequence makes the cell infeasible, with both
         "runs");
 }
 
+TEST_CASE("asynchronous scheduling is part of what a cell is only where it is on") {
+  CHECK_FALSE(Cell().config().engine.async_scheduling);
+  CHECK(Cell().set("engine.async_scheduling", false).identity() == Cell().identity());
+  const Cell async = Cell().set("engine.async_scheduling", true);
+  CHECK(async.config().engine.async_scheduling);
+  CHECK_THAT(async.identity(), Catch::Matchers::Contains("\"engine.async_scheduling\":true"));
+  CHECK(async.config().gpu.kernels.step_overhead_us == 0);
+}
+
+TEST_CASE("what asynchronous scheduling does not go together with is named as not built yet") {
+  const auto obstacle = [](Cell cell) {
+    return cell.set("engine.async_scheduling", true).obstacle();
+  };
+  const std::string begins = "infeasible: not built yet: engine.async_scheduling with ";
+  CHECK(obstacle(Cell().set("policy", "continuum")) == "runs");
+  CHECK(obstacle(Cell().set("policy", "lmcache").set("dram_gib", 16)) == begins + "a host tier");
+  CHECK(obstacle(Cell().set("policy.eviction", "slru")) == begins + "policy.eviction \"slru\"");
+  CHECK(obstacle(Cell().on("cuda")) == begins + "backend cuda");
+  CHECK_THROWS_AS(Cell().on("cuda").set("engine.async_scheduling", true).bind(), worker::NotBuilt);
+}
+
 TEST_CASE("a pool that cannot fit into the card's memory beside the weights is infeasible on it") {
   Cell cell;
   cell.on("cuda").set("engine.kv_tokens", 530'000);

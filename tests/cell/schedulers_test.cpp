@@ -1,4 +1,5 @@
 // What a sweep file may say of schedulers, lists of requests and preemption.
+#include <algorithm>
 #include <fstream>
 
 #include "tests/cell/cell.hpp"
@@ -43,6 +44,29 @@ TEST_CASE("requests arrive at once, unless arrivals are asked for") {
   CHECK(spread.back() > 2);
   CHECK_THAT(requests().set("jps", 3).refusal(),
              Contains("jps has no effect here: it counts where workload.arrivals is poisson"));
+}
+
+TEST_CASE("an asynchronous cell generates as much, and its steps follow each other") {
+  const auto small = [](bool async) {
+    return support::crowded("continuum").set("engine.async_scheduling", async).run();
+  };
+  const auto sync = small(false), async = small(true);
+  const auto outputs = [](const auto& result) {
+    auto tokens = result.turns.template values<std::int32_t>("output_tok");
+    std::ranges::sort(tokens);
+    return tokens;
+  };
+  CHECK(outputs(async) == outputs(sync));
+  CHECK(figure(async, "jobs") == figure(sync, "jobs"));
+  const auto start = async.steps.values<double>("t_s"), took = async.steps.values<double>("dur_s");
+  for (std::size_t i = 1; i < start.size(); ++i)
+    CHECK(start[i] >= start[i - 1] + took[i - 1] - 1e-9);
+  // A job that is alone never waits for a step of others.
+  const auto alone = [](bool on) {
+    return figure(Cell().set("workload.jobs", 1).set("engine.async_scheduling", on).run(),
+                  "jct_wall_mean_s");
+  };
+  CHECK(alone(true) == Approx(alone(false)).epsilon(1e-6));
 }
 
 TEST_CASE("impossible lists of requests are refused at their place") {

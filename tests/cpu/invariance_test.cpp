@@ -6,7 +6,7 @@ using support::Dice;
 
 TEST_CASE(
     "tokens and logits have the same bits however requests are chunked, batched, cached and "
-    "preempted",
+    "preempted, and whether or not a step is in flight",
     "[invariance]") {
   const auto llama = random_model(small_model(model::Architecture::llama));
   const auto opt = random_model(small_model(model::Architecture::opt));
@@ -18,7 +18,8 @@ TEST_CASE(
     const auto jobs = random_jobs(dice, weights.shape().vocab, kMaxModelLen);
     const Served plain = serve(weights, jobs, plain_serving(kMaxModelLen, kv_type));
     for (int variant = 0; variant < 4; ++variant) {
-      const Serving serving = random_serving(dice, kv_type);
+      Serving serving = random_serving(dice, kv_type);
+      serving.engine.async_scheduling = variant % 2 == 1;
       const Served served = serve(weights, jobs, serving);
       const std::string found = difference(served, plain);
       if (!found.empty()) throw std::logic_error(found + " with " + describe(serving));

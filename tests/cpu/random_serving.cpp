@@ -14,7 +14,8 @@ std::string describe(const Serving& serving) {
        << serving.policy.admission.rule << ", " << serving.policy.retention << ", tier "
        << static_cast<int>(serving.engine.tier.kind)
        << (serving.engine.tier.store_mode == engine::StoreMode::lazy ? " lazy" : "") << " of "
-       << serving.engine.tier.host_blocks << " blocks, prefetch " << serving.policy.prefetch;
+       << serving.engine.tier.host_blocks << " blocks, prefetch " << serving.policy.prefetch
+       << (serving.engine.async_scheduling ? ", asynchronous" : "");
   return text.str();
 }
 

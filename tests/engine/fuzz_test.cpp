@@ -58,7 +58,7 @@ std::vector<naive::Retained> naive_retained(const std::vector<policies::Retained
 }
 
 naive::EvictionConfig naive_eviction(const WorldConfig& config) {
-  const auto& [kv, s, policy, tier] = config;
+  const auto& [kv, s, policy, tier, async] = config;
   const policies::EvictionConfig& rule = policy.eviction_rule;
   return {.rule = policy.eviction == "lru" ? "" : policy.eviction,
           .num_blocks = kv.num_blocks - 1,
@@ -72,7 +72,7 @@ naive::EvictionConfig naive_eviction(const WorldConfig& config) {
 }
 
 naive::Config naive_config(const WorldConfig& config) {
-  const auto& [kv, s, policy, tier] = config;
+  const auto& [kv, s, policy, tier, async] = config;
   return {.num_blocks = kv.num_blocks,
           .block_size = kv.block_size,
           .prefix_caching = kv.prefix_caching,
@@ -85,6 +85,7 @@ naive::Config naive_config(const WorldConfig& config) {
           .reserve_full_sequence = s.reserve_full_sequence,
           .by_priority = policy.order == "priority",
           .step_ms = 10,
+          .async = async,
           .eviction = naive_eviction(config)};
 }
 
@@ -186,6 +187,28 @@ TEST_CASE("the random workloads reach every rule", "[fuzz]") {
 
 TEST_CASE("every decision equals that of a naive model of the rules", "[fuzz]") {
   require_all_pass({"fcfs", "priority"}, Retained::nothing, play_beside_naive_model);
+}
+
+TEST_CASE("every asynchronous decision equals that of a naive model of the rules", "[fuzz]") {
+  const auto make = [](std::uint64_t seed) {
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority"}, Retained::nothing);
+    fuzz.config.async = true;
+    return fuzz;
+  };
+  require_all_pass(make, play_beside_naive_model);
+}
+
+TEST_CASE("with steps in flight pins and orders keep the invariants and compute what they read",
+          "[fuzz]") {
+  const auto make = [](std::uint64_t seed) {
+    FuzzCase fuzz = make_fuzz_case(
+        seed, {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix"},
+        seed % 3 == 0 ? Retained::nothing : Retained::pins);
+    if (seed % 4 == 0) add_admission(fuzz, seed);
+    fuzz.config.async = true;
+    return fuzz;
+  };
+  require_all_pass(make, play);
 }
 
 TEST_CASE("evicting what is used last keeps the invariants and computes what it reads", "[fuzz]") {

@@ -19,6 +19,7 @@ void Model::submit(const Request& request) {
 
 void Model::abort(int id) {
   free(requests_.at(id));
+  requests_.at(id).ended = true;
   std::erase(waiting_, id);
   std::erase(running_, id);
 }
@@ -34,7 +35,6 @@ Step Model::step() {
   step.running = running_;
   step.evicted = evicted_;
   step.free_list = free_;
-  for (const Share& share : step.scheduled) requests_.at(share.id).computed += share.num_tokens;
   sample(step);
   now_ms_ += config_.step_ms;
   step.free_list_after = free_;
@@ -50,6 +50,9 @@ void Model::schedule_running(Step& step) {
     const int n = std::min({wanted(request, request.computed), budget_left(step),
                             config_.max_model_len - 1 - request.computed});
     if (n == 0) continue;
+    // A token in flight is the last one.
+    const auto longest = static_cast<int>(request.tokens.size() + request.outputs.size());
+    if (request.in_flight > 0 && request.computed + 2 - request.in_flight >= longest) continue;
     if (!make_room(request, n, step)) return;
     i = static_cast<std::size_t>(std::ranges::find(running_, request.id) - running_.begin());
     step.scheduled.push_back({request.id, "running", n, request.computed, request.table});
@@ -139,8 +142,12 @@ bool Model::allocate(Request& request, int num_tokens, const std::vector<int>& h
     }
     request.table.push_back(block);
   }
-  for (; config_.prefix_caching &&
-         (request.cached_blocks + 1) * config_.block_size <= computed + num_tokens;
+  cache_full(request, std::min(computed + num_tokens, static_cast<int>(request.tokens.size())));
+  return true;
+}
+
+void Model::cache_full(Request& request, int tokens) {
+  for (; config_.prefix_caching && (request.cached_blocks + 1) * config_.block_size <= tokens;
        ++request.cached_blocks) {
     const int end = (request.cached_blocks + 1) * config_.block_size;
     const auto i = static_cast<std::size_t>(request.cached_blocks);
@@ -149,7 +156,6 @@ bool Model::allocate(Request& request, int num_tokens, const std::vector<int>& h
     cached_.push_back({Content(request.tokens.begin(), request.tokens.begin() + end),
                        request.table[static_cast<std::size_t>(request.cached_blocks)]});
   }
-  return true;
 }
 
 void Model::free(Request& request) {
@@ -216,16 +222,35 @@ void Model::sort_waiting() {
 }
 
 void Model::sample(Step& step) {
-  for (const Share& share : step.scheduled) {
+  for (Share& share : step.scheduled) {
     Request& request = requests_.at(share.id);
-    if (request.computed < static_cast<int>(request.tokens.size())) continue;
+    request.computed += share.num_tokens;
+    share.samples = request.computed == static_cast<int>(request.tokens.size()) + request.in_flight;
+    request.in_flight += share.samples ? 1 : 0;
+  }
+  flights_.push_back(step.scheduled);
+  if (config_.async && flights_.size() == 1 && !step.scheduled.empty()) return;
+  const std::vector<Share> oldest = flights_.front();
+  flights_.erase(flights_.begin());
+  apply(oldest, step);
+}
+
+void Model::apply(const std::vector<Share>& shares, Step& step) {
+  for (const Share& share : shares) {
+    Request& request = requests_.at(share.id);
+    if (request.ended || !share.samples) continue;
+    --request.in_flight;
     request.tokens.push_back(request.outputs.front());
     request.outputs.erase(request.outputs.begin());
     const bool full = static_cast<int>(request.tokens.size()) >= config_.max_model_len;
+    if (std::ranges::find(running_, request.id) != running_.end())
+      cache_full(request, request.computed - request.in_flight);
     if (!full && !request.outputs.empty()) continue;
+    request.ended = true;
     eviction_.released(request.table, turn_of(request, true), now_ms_ + config_.step_ms);
     free(request);
     std::erase(running_, request.id);
+    std::erase(waiting_, request.id);
     step.finished.push_back(request.id);
   }
 }
@@ -237,7 +262,7 @@ int Model::budget_left(const Step& step) const {
 }
 
 int Model::wanted(const Request& request, int computed) const {
-  const int left = static_cast<int>(request.tokens.size()) - computed;
+  const int left = static_cast<int>(request.tokens.size()) + request.in_flight - computed;
   return config_.prefill_threshold > 0 ? std::min(left, config_.prefill_threshold) : left;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/engine/naive_eviction.hpp"
@@ -23,6 +24,7 @@ struct Config {
   bool reserve_full_sequence;
   bool by_priority;  // otherwise first come, first served
   int step_ms;
+  bool async;  // a step is applied after the next is scheduled
   EvictionConfig eviction;
 };
 
@@ -40,6 +42,8 @@ struct Request {
   int computed = 0;
   int cached_blocks = 0;
   bool preempted = false;
+  bool ended = false;
+  int in_flight = 0;  // tokens sampled and not applied
 };
 
 struct Share {
@@ -48,7 +52,11 @@ struct Share {
   int num_tokens;
   int computed_before;
   std::vector<int> table;
-  bool operator==(const Share&) const = default;
+  bool samples = false;
+  bool operator==(const Share& other) const {
+    return std::tie(id, kind, num_tokens, computed_before, table) ==
+           std::tie(other.id, other.kind, other.num_tokens, other.computed_before, other.table);
+  }
 };
 
 /// A step's decisions, with queues and the free list after scheduling.
@@ -76,6 +84,8 @@ class Model {
   bool make_room(Request& request, int num_tokens, Step& step);
   void admit_waiting(Step& step);
   void sample(Step& step);
+  void apply(const std::vector<Share>& shares, Step& step);
+  void cache_full(Request& request, int tokens);
 
   bool allocate(Request& request, int num_tokens, const std::vector<int>& hits, int reserve);
   void preempt(int id, Step& step);
@@ -100,6 +110,7 @@ class Model {
   std::vector<int> evicted_;
   Eviction eviction_;
   int now_ms_ = 0;
+  std::vector<std::vector<Share>> flights_;  // async: scheduled and not applied
 };
 
 }  // namespace naive

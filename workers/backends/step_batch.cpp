@@ -19,7 +19,8 @@ std::size_t first_new_block(const engine::ScheduledRequest& share, int block_siz
 
 }  // namespace
 
-void StepBatch::fill(const engine::StepPlan& plan, int block_size) {
+void StepBatch::fill(const engine::StepPlan& plan, int block_size,
+                     const UnappliedTokens& unapplied) {
   for (auto* array : {&tokens, &positions, &sequence, &query_start, &context, &block_tables,
                       &logits_rows, &new_blocks})
     array->clear();
@@ -33,7 +34,7 @@ void StepBatch::fill(const engine::StepPlan& plan, int block_size) {
     const engine::Request& request = *share.request;
     for (int i = 0; i < share.num_tokens; ++i) {
       const int position = share.computed_before + i;
-      tokens.push_back(static_cast<std::int32_t>(request.token(position)));
+      tokens.push_back(static_cast<std::int32_t>(unapplied.at(request, position)));
       positions.push_back(position);
       sequence.push_back(num_sequences());
     }

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "workers/backends/unapplied_tokens.hpp"
 #include "workers/engine/step/step.hpp"
 
 namespace backends {
@@ -21,7 +22,8 @@ struct StepBatch {
   int num_tokens() const { return static_cast<int>(tokens.size()); }
   int num_sequences() const { return static_cast<int>(context.size()); }
 
-  void fill(const engine::StepPlan& plan, int block_size);
+  /// `unapplied` has the tokens of the step before, where the engine may not know them yet.
+  void fill(const engine::StepPlan& plan, int block_size, const UnappliedTokens& unapplied = {});
 };
 
 }  // namespace backends

@@ -102,6 +102,7 @@ engine::EngineConfig bind_engine(ParamBinder& in, ExperimentConfig& config, Prof
   engine.kv.prefix_caching = bind_prefix_caching(in, engine.scheduler);
   engine.kv.num_blocks = bind_pool(in, config, profiles, engine.kv.block_size);
   bind_watermark(in, engine);
+  engine.async_scheduling = in.boolean("engine.async_scheduling");
   return engine;
 }
 
@@ -142,6 +143,8 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Pr
   config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first";
   config.link = bind_tier(in, config);
   config.access_log = bind_access_log(in, config);
+  // The host works while the device computes, so that no step waits for it.
+  if (config.engine.async_scheduling) config.gpu.kernels.step_overhead_us = 0;
   return config;
 }
 
@@ -177,6 +180,27 @@ void check_prefetch(const ParamBinder& in, const ExperimentConfig& config) {
     in.fail("policy.prefetch", "needs policy.tier \"offload\" and policy.store \"eager\"");
   if (!config.link.duplex && config.backend == "cuda")
     in.fail("policy.duplex", "must be true for backend cuda, whose copy engines work side by side");
+}
+
+/// What asynchronous scheduling does not go together with yet; empty: nothing.
+std::string not_built_async(const ExperimentConfig& config) {
+  const std::string& retention = config.policy.retention;
+  const std::string& eviction = config.policy.eviction;
+  if (config.backend == "cuda") return "backend cuda";
+  if (config.engine.scheduler.batching != engine::Batching::v1)
+    return "schedulers other than vLLM's V1, or policy.layout \"contiguous\"";
+  if (config.engine.tier.kind != engine::TierKind::none) return "a host tier";
+  if (config.engine.scheduler.preempt_by_block) return "preemption by block";
+  if (retention != "free" && retention != "pin") return "policy.retention \"" + retention + '"';
+  if (eviction != "lru" && eviction != "partial_first")
+    return "policy.eviction \"" + eviction + '"';
+  return "";
+}
+
+void require_built(const ExperimentConfig& config) {
+  if (!config.engine.async_scheduling) return;
+  const std::string part = not_built_async(config);
+  if (!part.empty()) throw NotBuilt("not built yet: engine.async_scheduling with " + part);
 }
 
 /// The keys of policies that the cell sets to another value than the named policy has, where the
@@ -235,6 +259,7 @@ BoundCell bind(const sweep::ParamMap& written, const std::string& backend,
   check_prefetch(in, bound.config);
   in.reject_unknown();
   if (backend == "sim") record_constants(in, bound.config);
+  require_built(bound.config);
   if (problem) throw *problem;
   bound.identity = in.identity();
   bound.counting = in.counting();

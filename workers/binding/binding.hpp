@@ -16,6 +16,11 @@ struct Infeasible : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The cell combines parts that kvsweep does not have together yet; what() says which.
+struct NotBuilt : Infeasible {
+  using Infeasible::Infeasible;
+};
+
 /// A cell's parameters as an experiment.
 struct BoundCell {
   ExperimentConfig config;

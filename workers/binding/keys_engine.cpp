@@ -13,6 +13,12 @@ std::vector<KeyRow> rows_of_scheduler() {
        .neutral = "v1",
        .says = "vLLM's V1 scheduler, or one of vLLM 0.4.2: prefills before decodes, whole prompts "
                "mixed with decodes, or prompts in chunks (docs/scheduling.md)."},
+      {.name = "engine.async_scheduling",
+       .type = Flag{},
+       .fallback = value("false"),
+       .neutral = "false",
+       .says = "Schedules a step while the one before it runs, without its tokens, as vLLM does by "
+               "default (docs/scheduling.md)."},
       {.name = "engine.max_num_batched_tokens",
        .type = Whole{1, kMostOf32Bits},
        .fallback = value("2048"),

@@ -11,6 +11,7 @@ struct EngineConfig {
   SchedulerConfig scheduler;
   TierConfig tier{};
   EvictionChoice eviction{};
+  bool async_scheduling = false;  // schedules a step while the one before it runs
 };
 
 }  // namespace engine

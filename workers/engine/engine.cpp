@@ -91,6 +91,7 @@ RequestId Engine::submit(const RequestSpec& spec) {
 }
 
 const StepTrace& Engine::step(Nanos until) {
+  if (config_.async_scheduling) return step_async();
   const Nanos start = begin_step();
   return finish_step(execute(until), start);
 }
@@ -98,12 +99,16 @@ const StepTrace& Engine::step(Nanos until) {
 /// A turn's pin begins when its step has ended. If the engine slept until the next turn arrives, no
 /// trace would show the pinned blocks meanwhile.
 Nanos Engine::wakeup() const {
-  if (pins_.num_changes() != pin_changes_shown_) return clock_.now();
+  if (pins_.num_changes() != pin_changes_shown_ || !flights_.empty()) return clock_.now();
   const Prefetching* prefetching = tier_->prefetching();
   return std::min(pins_.next_expiry(), prefetching ? prefetching->wakeup() : Nanos::max());
 }
 
 const StepTrace& Engine::wake() {
+  if (!flights_.empty()) {
+    recycle_finished();
+    return land_oldest();
+  }
   const Nanos start = begin_step();
   tier_->before_execution(plan_, clock_);
   trace_.stall = Nanos{0};
@@ -112,6 +117,10 @@ const StepTrace& Engine::wake() {
 
 Nanos Engine::begin_step() {
   recycle_finished();
+  return schedule_step();
+}
+
+Nanos Engine::schedule_step() {
   const Nanos start = clock_.now();
   backend_.on_phase(StepPhase::plan, plan_.step + 1);
   scheduler_.on_loaded(tier_->poll(start), start);
@@ -166,7 +175,7 @@ void Engine::recycle_finished() {
 /// Records the state between scheduling and execution, when the step's blocks are allocated and
 /// none is freed yet.
 void Engine::trace_step(Nanos start) {
-  const bool stalls = plan_.scheduled.empty() && !idle() && !tier_->busy();
+  const bool stalls = plan_.scheduled.empty() && !idle() && !tier_->busy() && !computing();
   empty_steps_ = stalls ? empty_steps_ + 1 : 0;
   if (empty_steps_ > 1)
     throw std::logic_error("the engine stalls: requests wait, nothing runs, nothing was admitted");

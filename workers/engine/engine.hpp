@@ -31,6 +31,9 @@ class Engine {
   /// Runs one engine iteration. With nothing to compute it waits for a copy, at most until `until`,
   /// when the next request may arrive. The trace, and the finished requests in it, are valid until
   /// the next step.
+  ///
+  /// An asynchronous engine schedules and launches a step, then waits for the one before it, which
+  /// the trace is about: the state after it was scheduled, and all events since the last trace.
   const StepTrace& step(Nanos until = Nanos::max());
   /// When an idle engine must be woken: to trace what the last step pinned, to expire pins, or to
   /// plan copies.
@@ -45,7 +48,18 @@ class Engine {
   Request& new_request();
   void recycle_finished();
   const StepTrace& finish_step(const StepResult& result, Nanos start);
+  /// A step that is scheduled and not applied, and the state after it was scheduled.
+  struct Flight {
+    StepPlan plan;
+    StepTrace trace;
+  };
+  const StepTrace& step_async();
+  /// Whether a step in flight computes anything.
+  bool computing() const { return !flights_.empty() && !flights_.front().plan.scheduled.empty(); }
+  void launch_next();
+  const StepTrace& land_oldest();
   Nanos begin_step();
+  Nanos schedule_step();
   StepResult execute(Nanos until);
   void trace_step(Nanos start);
   void trace_evictions();
@@ -63,12 +77,14 @@ class Engine {
   Scheduler scheduler_;
   StepPlan plan_;
   StepTrace trace_;
+  std::deque<Flight> flights_;  // asynchronous: in order of launch, at most two
   std::vector<Request*> finished_;
   std::deque<Request> requests_;    // stable addresses
   std::vector<Request*> reusable_;  // ended requests; their buffers are reused
   std::uint32_t num_submitted_ = 0;
   std::size_t stamped_events_ = 0;
   std::uint64_t pin_changes_shown_ = 0;  // by the last trace
+  Nanos last_end_{0};                    // of the last step that was applied
   int empty_steps_ = 0;
 };
 

@@ -25,9 +25,7 @@ Nanos stall_of(const engine::StepTrace& trace) {
 
 /// Tokens of the share that a preempted request recomputes.
 int tokens_again(const engine::ScheduledRequest& share) {
-  const engine::Request& request = *share.request;
-  if (share.decode || request.num_preemptions == 0) return 0;
-  return std::clamp(request.computed_before - share.computed_before, 0, share.num_tokens);
+  return share.request->num_preemptions == 0 ? 0 : share.recomputed;
 }
 
 /// The part of the link's busy time that belongs to `blocks` of the `moved` blocks.

@@ -235,7 +235,7 @@ void add_plugin(FuzzCase& fuzz, std::uint64_t seed) {
 }
 
 std::string describe(const FuzzCase& fuzz) {
-  const auto& [kv, s, policy, tier] = fuzz.config;
+  const auto& [kv, s, policy, tier, async] = fuzz.config;
   std::string text = policy.order + ", " + policy.retention;
   const auto add = [&](const char* name, auto value) {
     text += std::string(", ") + name + ' ' + std::to_string(value);

@@ -42,7 +42,7 @@ void Invariants::before_schedule() {
     return entry.first->status != engine::RequestStatus::running;
   });
   for (const Request* r : all_of(scheduler_.running()))
-    require(r->num_computed_tokens < r->num_tokens(),
+    require(r->num_computed_tokens < r->expected_tokens(),
             "a running request has a token left to compute");
 }
 
@@ -53,7 +53,7 @@ void Invariants::after_schedule(const engine::StepPlan& plan) {
 
 void Invariants::before_execution(const engine::StepPlan& plan) {
   check_step(plan);
-  check_running();
+  check_running(plan.step);
   check_tables_only_grow();
   check_blocks();
   if (fcfs_) check_fcfs();
@@ -67,7 +67,8 @@ void Invariants::check_step(const engine::StepPlan& plan) const {
     require(share.num_tokens > 0, "every share computes something");
     require(share.request->num_computed_tokens == share.computed_before + share.num_tokens,
             "scheduled tokens count as computed");
-    require(share.samples == (share.request->num_computed_tokens == share.request->num_tokens()),
+    const int last = share.request->num_tokens() + share.in_flight;
+    require(share.samples == (share.request->num_computed_tokens == last),
             "a request samples when all its tokens are computed");
   }
   const auto num_running = static_cast<int>(scheduler_.running().size());
@@ -78,7 +79,7 @@ void Invariants::check_step(const engine::StepPlan& plan) const {
   require(plan.preempted.empty() || admissions == 0, "a step that preempts admits nothing");
 }
 
-void Invariants::check_running() const {
+void Invariants::check_running(std::uint64_t step) const {
   for (const Request* r : all_of(scheduler_.running())) {
     require(r->status == engine::RequestStatus::running, "what runs has the status of it");
     require(r->num_computed_tokens <= config_.max_model_len - 1,
@@ -87,8 +88,13 @@ void Invariants::check_running() const {
     const auto held = static_cast<int>(r->blocks.size());
     require(held == needed || (config_.batching != engine::Batching::v1 && held > needed),
             "a table covers exactly the computed tokens, or more where blocks are taken ahead");
-    const int full = r->num_computed_tokens / kv_config_.block_size;
-    require(r->num_hashed_blocks == (kv_config_.prefix_caching ? full : 0),
+    // Blocks with tokens in flight when they were scheduled follow with those tokens.
+    const int known = std::min(r->num_computed_tokens, r->num_tokens());
+    const int applied = r->num_computed_tokens - r->tokens_in_flight;
+    const int most = known / kv_config_.block_size;
+    const int least = r->scheduled_in_step == step ? most : applied / kv_config_.block_size;
+    const int full = r->num_hashed_blocks;
+    require(kv_config_.prefix_caching ? least <= full && full <= most : full == 0,
             "all full blocks are registered");
     for (std::size_t i = 0; i < r->blocks.size(); ++i) {
       const bool is_full = static_cast<int>(i) < full;

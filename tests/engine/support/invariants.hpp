@@ -28,7 +28,7 @@ class Invariants {
 
  private:
   void check_step(const engine::StepPlan& plan) const;
-  void check_running() const;
+  void check_running(std::uint64_t step) const;
   void check_waiting() const;
   std::vector<const engine::Request*> holders() const;
   void check_tables_only_grow();

@@ -141,9 +141,18 @@ std::string SchedulerWorld::schedule() {
 }
 
 void SchedulerWorld::apply() {
+  if (!config_.async) return apply(plan_);
+  in_flight_.push_back(plan_);
+  if (in_flight_.size() == 1 && !plan_.scheduled.empty()) return;
+  const engine::StepPlan oldest = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  apply(oldest);
+}
+
+void SchedulerWorld::apply(const engine::StepPlan& plan) {
   take_events();
   invariants_.before_apply();
-  scheduler_.apply(plan_, {}, now(), now() + step_duration, finished_requests);
+  scheduler_.apply(plan, {}, now(), now() + step_duration, finished_requests);
   clock.advance(step_duration);
   take_events();
   invariants_.after_apply();

@@ -22,6 +22,7 @@ struct WorldConfig {
       .max_num_batched_tokens = 8192, .max_num_seqs = 16, .max_model_len = 8192};
   policies::PolicyConfig policy{};
   engine::TierConfig tier{};
+  bool async = false;  // apply() applies the step before the one scheduled last
 };
 
 /// A client's request. By default it is its own job, arrives in the order of add(), and ends its
@@ -98,6 +99,7 @@ class SchedulerWorld {
   };
   std::string names(const auto& requests) const;
   void take_events();
+  void apply(const engine::StepPlan& plan);
 
   WorldConfig config_;
   policies::PolicyConfig policy_;  // with its plugin
@@ -122,6 +124,7 @@ class SchedulerWorld {
   std::unique_ptr<engine::EvictionOrder> eviction_order_;
   engine::Scheduler scheduler_;
   engine::StepPlan plan_;
+  std::deque<engine::StepPlan> in_flight_;  // async
   std::deque<Client> clients_;
   Invariants invariants_;
   std::string preempted_, finished_;

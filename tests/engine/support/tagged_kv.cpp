@@ -7,12 +7,18 @@
 namespace support {
 namespace {
 
+/// The token, which may be in flight.
+engine::TokenId token_of(const engine::Request& request, int i) {
+  if (i < request.num_tokens()) return request.token(i);
+  return request.spec.forced[static_cast<std::size_t>(i - request.num_prompt())];
+}
+
 /// FNV-1a over the tokens up to and including each position; shares no code with the engine's hash.
 std::vector<std::uint64_t> prefix_tags(const engine::Request& request, int count) {
   std::vector<std::uint64_t> tags;
   std::uint64_t tag = 0xcbf29ce484222325 ^ request.spec.salt;
   for (int i = 0; i < count; ++i) {
-    tag = (tag ^ (request.token(i) + 1)) * 0x100000001b3;
+    tag = (tag ^ (token_of(request, i) + 1)) * 0x100000001b3;
     tags.push_back(tag);
   }
   return tags;

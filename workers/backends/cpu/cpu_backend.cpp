@@ -37,13 +37,14 @@ engine::StepResult CpuBackend::execute(const engine::StepPlan& plan) {
   const engine::Nanos start = clock_.now();
   sampled_.clear();
   if (plan.scheduled.empty()) return {};
-  batch_.fill(plan, arena_.layout().block_size);
+  batch_.fill(plan, arena_.layout().block_size, unapplied_);
   check_step(batch_, weights_.shape(), options_.limits);
   rows_.resize(batch_.tokens.size());
   std::iota(rows_.begin(), rows_.end(), 0);
   if (ledger_) ledger_->before_step(plan, batch_);
   run_layers(plan, access_log_ ? access_log_->begin_step(plan) : nullptr);
   sample(plan);
+  unapplied_.keep(plan, sampled_);
   if (ledger_) ledger_->after_step(plan);
   if (access_log_) access_log_->end_step();
   return {.sampled = sampled_, .duration = clock_.now() - start};

@@ -75,6 +75,7 @@ class CpuBackend final : public engine::Backend {
   std::optional<CpuAccessLog> access_log_;
   engine::WallClock clock_;
   StepBatch batch_;
+  UnappliedTokens unapplied_;
   std::vector<std::int32_t> rows_;  // tokens of the step, 0, 1, ...
   std::vector<engine::TokenId> sampled_;
 };

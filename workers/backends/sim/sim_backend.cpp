@@ -9,9 +9,10 @@ namespace backends {
 
 namespace {
 
-void require_answer(const engine::Request& request) {
+void require_answer(const engine::ScheduledRequest& share) {
+  const engine::Request& request = *share.request;
   const std::size_t given = request.spec.forced.size();
-  if (request.outputs.size() < given) return;
+  if (request.outputs.size() + static_cast<std::size_t>(share.in_flight) < given) return;
   throw engine::InputError("the simulator generates no tokens, and the answer of job " +
                            std::to_string(index(request.spec.job)) + " turn " +
                            std::to_string(request.spec.turn) + " ends after " +
@@ -46,7 +47,7 @@ StepShape shape_of(const engine::StepPlan& plan) {
 engine::StepResult SimBackend::execute(const engine::StepPlan& plan) {
   if (plan.scheduled.empty()) return {};
   for (const engine::ScheduledRequest& share : plan.scheduled)
-    if (share.samples) require_answer(*share.request);
+    if (share.samples) require_answer(share);
   return {.sampled = {}, .duration = cost_model_.step_time(shape_of(plan))};
 }
 
