@@ -43,15 +43,22 @@ void ContentLedger::before_step(const engine::StepPlan& plan, const StepBatch& b
     for (int i = 0; i < full; ++i)
       if (!filling_.contains(block_at(*share.request, i))) verify(plan, *share.request, i);
   }
-  for (const std::int32_t block : batch.new_blocks) poison(static_cast<std::uint32_t>(block));
+  for (const std::int32_t block : batch.new_blocks) {
+    poison(static_cast<std::uint32_t>(block));
+    unnamed_.erase(engine::BlockId{static_cast<std::uint32_t>(block)});
+  }
 }
 
 void ContentLedger::after_step(const engine::StepPlan& plan) {
   const int size = arena_.layout().block_size;
   for (const engine::ScheduledRequest& share : plan.scheduled) {
-    const int filled =
-        std::min((share.computed_before + share.num_tokens) / size, hashed_blocks(*share.request));
-    for (int i = share.computed_before / size; i < filled; ++i) record(plan, *share.request, i);
+    const engine::Request& request = *share.request;
+    const int filled = (share.computed_before + share.num_tokens) / size;
+    const int named = std::min(filled, hashed_blocks(request));
+    for (int i = share.computed_before / size; i < named; ++i) record(plan, request, i);
+    // Their tokens are in flight.
+    for (int i = std::max(named, share.computed_before / size); i < filled; ++i)
+      unnamed_[block_at(request, i)] = checksum(block_at(request, i));
   }
 }
 
@@ -75,7 +82,10 @@ void ContentLedger::verify(const engine::StepPlan& plan, const engine::Request& 
                            int block) {
   const engine::BlockId id = block_at(request, block);
   const std::uint64_t found = checksum(id);
-  const auto noted = checksums_.find(request.block_hash(block));
+  auto noted = checksums_.find(request.block_hash(block));
+  const auto unnamed = unnamed_.find(id);
+  if (noted == checksums_.end() && unnamed != unnamed_.end())
+    noted = checksums_.emplace(request.block_hash(block), unnamed->second).first;
   if (noted == checksums_.end())
     throw CorruptBlock(id, place(plan, request, "read although never filled,"), 0, found);
   if (noted->second != found)

@@ -41,6 +41,9 @@ class ContentLedger {
   KvArena& arena_;
   std::unordered_set<engine::BlockId> filling_;  // blocks that the step fills
   std::unordered_map<engine::BlockHash, std::uint64_t, HashOfHash> checksums_;
+  // Checksums of blocks that a step filled before all their tokens, and so their hashes, were
+  // known.
+  std::unordered_map<engine::BlockId, std::uint64_t> unnamed_;
 };
 
 }  // namespace backends
