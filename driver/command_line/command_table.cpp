@@ -10,9 +10,9 @@ using Kind = OptionKind;
 constexpr int kManyArchives = 100'000;
 
 constexpr Command kCommands[] = {
-    {"bench", "bench sim|gpu|tokenizer [FILE...]",
-     "measures the simulator, this machine's GPU, or a tokenizer on a text", 1, 3,
-     "repeats json set lengths profiles"},
+    {"bench", "bench sim|gpu|tokenizer|client [FILE...]",
+     "measures the simulator, this machine's GPU, a tokenizer on a text, or the client of servers",
+     1, 3, "repeats json set lengths profiles"},
     {"bound", "bound SWEEP.toml | A.h5",
      "prints the mean completion time that no policy can beat, and with --archive, or for an "
      "archive alone, how far from it each policy is; on sim",

@@ -4,6 +4,7 @@
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/plan.hpp"
+#include "workers/tools/bench_client.hpp"
 #include "workers/tools/bench_gpu.hpp"
 #include "workers/tools/bench_sim.hpp"
 #include "workers/tools/bench_tokenizer.hpp"
@@ -102,6 +103,18 @@ int bench_tokenizer(const Options& options) {
   return kOk;
 }
 
+int bench_client(const Options& options) {
+  const worker::ClientCost cost = worker::measure_client();
+  const char* format =
+      options.json ? "{\"streams\":%zu,\"token_events\":%zu,\"us_per_event\":%.2f,"
+                     "\"late_median_ms\":%.3f,\"late_p99_ms\":%.3f}\n"
+                   : "%zu streams, %zu token events: %.1f us of processor time each; sent late by "
+                     "%.2f ms (median), %.2f ms (p99)\n";
+  std::printf(format, cost.streams, cost.token_events, cost.us_per_event, cost.late_median_ms,
+              cost.late_p99_ms);
+  return kOk;
+}
+
 }  // namespace
 
 int bench(const Options& options) {
@@ -109,7 +122,8 @@ int bench(const Options& options) {
   if (what == "sim") return bench_sim(options);
   if (what == "gpu") return bench_gpu(options);
   if (what == "tokenizer") return bench_tokenizer(options);
-  throw UsageError("bench takes sim, gpu or tokenizer, found \"" + what + '"');
+  if (what == "client") return bench_client(options);
+  throw UsageError("bench takes sim, gpu, tokenizer or client, found \"" + what + '"');
 }
 
 }  // namespace driver

@@ -98,6 +98,7 @@ TEST_CASE("no shipped policy beats the bounds of a cell") {
   Dice dice(7);
   Near near;
   std::set<std::string> labels;
+  int asynchronous = 0;
   for (const std::string& policy : worker::profile_names(support::kProfiles / "policies")) {
     for (int i = 0; i < kCells; ++i) {
       Cell cell = few_jobs(policy, dice);
@@ -108,12 +109,17 @@ TEST_CASE("no shipped policy beats the bounds of a cell") {
       Cell ranked = cell;
       ranked.set("policy.host_eviction", dice.any_of({"next_use", "oracle", "arc"}));
       if (ranked.refusal() == "accepted") cell = ranked;
+      Cell ahead = cell;
+      ahead.set("engine.async_scheduling", dice.up_to(1) == 0);
+      if (ahead.obstacle() == "runs") cell = ahead;
+      asynchronous += cell.config(1).engine.async_scheduling ? 1 : 0;
       INFO(policy << " " << sweep::canonical_json(cell.params()));
       REQUIRE(cell.refusal() == "accepted");
       labels.insert(require_bounds(cell.config(dice.up_to(99)), near).label());
     }
   }
   CHECK(labels == std::set<std::string>{"alone", "cuts", "memory", "work"});
+  CHECK(asynchronous >= 30);
   // No tighter bounds could be true.
   CHECK(near.mean >= 100);  // within 2 %
   CHECK(near.hits >= 100);
