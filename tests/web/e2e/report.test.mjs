@@ -404,8 +404,13 @@ in_browser("a chart in focus is walked and zoomed by keys", async () => {
 });
 
 in_browser("every chart has its data as CSV", async () => {
-  const page = await openReport(["small.h5"]);
+  let page = await openReport(["small.h5"]), saved = 0;
   for (const id of [...CHARTS, "latency-0-left", "summary", "regimes", "fits", "claims", "missing"]) {
+    // Chromium holds back the eleventh file that a page saves.
+    if (++saved % 6 === 0) {
+      await page.close();
+      page = await openReport(["small.h5"]);
+    }
     if ([...CHARTS, "latency-0-left"].includes(id)) await drawn(page, id);
     const [head, ...rows] = await csvOf(page, `#${id}`);
     assert.ok(rows.length > 0, `${id} has rows`);
