@@ -114,7 +114,8 @@ class CellRunner {
     }
   }
 
-  /// The file beside the archive A.h5 that a server writes to: A.h5.logs/HOST-RANK.log. The mark is in A.h5.d.
+  /// The file beside the archive A.h5 that a server writes to: A.h5.logs/HOST-RANK.log. The mark is
+  /// in A.h5.d.
   std::string server_log_of(const std::string& mark_path) const {
     std::filesystem::path folder = std::filesystem::path(mark_path).parent_path();
     folder.replace_extension(".logs");
