@@ -211,7 +211,8 @@ SupervisedServer::SupervisedServer(const Launch& launch) : token_(take_token()) 
   std::vector<char*> word_pointers = pointers_to(words), env_pointers = pointers_to(environment);
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
-  std::filesystem::create_directories(std::filesystem::path(launch.log).parent_path());
+  const std::filesystem::path folder = std::filesystem::path(launch.log).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder);
   const int log = ::open(launch.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) throw_errno(launch.log);
   const Prepared prepared{word_pointers.data(), env_pointers.data(), ends[1], log,
