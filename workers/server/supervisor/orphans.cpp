@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <mutex>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "workers/server/supervisor/supervisor.hpp"
 
@@ -76,6 +78,21 @@ bool kill_one(pid_t pid, const std::string& token) {
   return same;
 }
 
+/// Ends the orphans among the processes that there are now. Returns their number.
+int end_seen_orphans() {
+  int ended = 0;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const char* end = name.data() + name.size();
+    if (std::from_chars(name.data(), end, pid).ptr != end || pid == ::getpid()) continue;
+    const std::string token = token_of(entry.path());
+    if (is_orphan(token) && kill_one(pid, token)) ++ended;
+  }
+  return ended;
+}
+
 }  // namespace
 
 std::string take_token() {
@@ -90,15 +107,15 @@ void release_token(const std::string& token) {
 }
 
 int end_orphans() {
-  int ended = 0;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
-    pid_t pid = 0;
-    const char* end = name.data() + name.size();
-    if (std::from_chars(name.data(), end, pid).ptr != end || pid == ::getpid()) continue;
-    const std::string token = token_of(entry.path());
-    if (is_orphan(token) && kill_one(pid, token)) ++ended;
+  int ended = end_seen_orphans();
+  // A process within exec() has no environment for a moment, and one that ends may have started
+  // another meanwhile: where there was one orphan, others are looked for until none came for long.
+  constexpr int kQuietLooks = 4;
+  for (int quiet = 0; ended > 0 && quiet < kQuietLooks; ++quiet) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const int found = end_seen_orphans();
+    if (found > 0) quiet = 0;
+    ended += found;
   }
   return ended;
 }
