@@ -144,6 +144,15 @@ TEST_CASE("host memory makes no other cell of a policy without a host tier") {
   CHECK(Cell().set("dram_gib", 16).identity() == Cell().identity());
 }
 
+TEST_CASE("what a connector costs a step identifies a cell of its tier where it is not nothing") {
+  Cell tiered = Cell().set("policy", "cpu_offload").set("dram_gib", 16);
+  const auto free = tiered.identity();
+  CHECK(tiered.set("policy.connector_cost_s", 0).identity() == free);
+  CHECK(tiered.set("policy.connector_cost_s", 0.02).identity() != free);
+  CHECK(tiered.config().engine.tier.schedule_overhead == std::chrono::milliseconds(20));
+  CHECK(Cell().set("policy.connector_cost_s", 0.02).identity() == Cell().identity());
+}
+
 TEST_CASE("factors on costs identify a cell where they change something") {
   for (const char* key : {"sim.fixed_scale", "sim.token_scale", "sim.tier_scale"}) {
     CAPTURE(key);

@@ -29,6 +29,8 @@ void bind_offload(ParamBinder& in, engine::TierConfig& tier) {
                     : store == "second_turn" ? engine::StoreMode::second_turn
                                              : engine::StoreMode::eager;
   tier.tail_store = in.boolean("policy.tail_store");
+  const engine::Nanos cost = engine::from_seconds(in.number("policy.connector_cost_s"));
+  if (tier.kind == TierKind::offload) tier.schedule_overhead = cost;
 }
 
 /// The connector's costs are those of kv-cache connectors under vLLM: a look-up in every step, and
@@ -36,7 +38,8 @@ void bind_offload(ParamBinder& in, engine::TierConfig& tier) {
 void bind_lmcache(ParamBinder& in, engine::TierConfig& tier, int block_size) {
   tier.chunk_tokens = in.small("policy.chunk_tokens");
   tier.save_decode = in.boolean("policy.save_decode");
-  tier.schedule_overhead = engine::from_seconds(in.number("policy.schedule_cost_s"));
+  const engine::Nanos look_up = engine::from_seconds(in.number("policy.schedule_cost_s"));
+  if (tier.kind == TierKind::lmcache) tier.schedule_overhead = look_up;
   tier.save_overhead = engine::from_seconds(in.number("policy.save_cost_s"));
   if (tier.kind == TierKind::lmcache && tier.chunk_tokens % block_size != 0)
     in.fail("policy.chunk_tokens",

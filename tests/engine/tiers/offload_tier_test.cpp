@@ -20,6 +20,7 @@ struct OffloadSizes {
   engine::StoreMode store = engine::StoreMode::eager;
   bool tail_store = true;
   int max_step_tokens = 64;
+  engine::Nanos step_cost{0};
 };
 
 /// Blocks of 16 tokens on the GPU, beside a tier. Copies complete at the next poll() unless the
@@ -30,7 +31,8 @@ struct OffloadWorld : KvWorld {
         tier({.kind = engine::TierKind::offload,
               .host_blocks = sizes.host_blocks,
               .store_mode = sizes.store,
-              .tail_store = sizes.tail_store},
+              .tail_store = sizes.tail_store,
+              .schedule_overhead = sizes.step_cost},
              sizes.max_step_tokens, kv, copier, events) {}
 
   /// A step that schedules these requests, with all of their computed tokens from earlier steps.
@@ -111,6 +113,15 @@ TEST_CASE("what a step has computed is stored, found and loaded", "[O1]") {
   CHECK(world.poll() == 1);
   CHECK(second.num_computed_tokens == 32);
   CHECK(world.refs(4, 5) == Ids{1, 1});
+}
+
+TEST_CASE("every step with requests waits for the connector, and others do not") {
+  OffloadWorld world({.step_cost = 3ms});
+  Request& request = world.admitted(kA);
+  world.step({&request});
+  CHECK(world.clock.now() == 3ms);
+  world.step({});
+  CHECK(world.clock.now() == 3ms);
 }
 
 TEST_CASE("a lookup leaves the last token to be computed", "[O2]") {

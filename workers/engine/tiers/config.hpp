@@ -39,9 +39,10 @@ struct TierConfig {
   // lmcache
   int chunk_tokens = 256;  // a multiple of the block size
   bool save_decode = false;
-  // Costs of the connector beyond its copies; they pass on the virtual clock alone.
-  Nanos schedule_overhead{0};  // per step
-  Nanos save_overhead{0};      // per step that saves
+  // Costs of the connector beyond its copies, per step (of offload, too) and per step that saves;
+  // they pass on the virtual clock alone.
+  Nanos schedule_overhead{0};
+  Nanos save_overhead{0};
 };
 
 /// Throws InputError when the tier's sizes are impossible. All borrowed objects must outlive the

@@ -109,6 +109,7 @@ std::span<const LoadedKv> OffloadTier::before_execution(const StepPlan& plan, Cl
   submit_stores();
   if (prefetcher_) prefetcher_->plan(plan, clock.now());
   transfers_.submit_next(clock.now());
+  if (!plan.scheduled.empty()) clock.advance(config_.schedule_overhead);
   return {};
 }
 
