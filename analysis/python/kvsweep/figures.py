@@ -37,12 +37,26 @@ def write_archive(path, out, formats, processes=1):
           else f"{path}: no cell has a result, so there is nothing to draw")
 
 
+def draw_bars(archives, text, out, formats):
+    from kvsweep import bars
+
+    settings = dict(word.partition("=")[::2] for word in text.split(",") if word)
+    try:
+        cells = bars.write(archives, settings, out, formats)
+    except (OSError, ValueError) as error:
+        sys.exit(f"kvsweep-figures: {error}")
+    if cells == 0:
+        sys.exit(f"kvsweep-figures: no cell with a result has {text}")
+    print(f"{cells} cells in {out}/bars")
+
+
 def main(words=None):
     parser = argparse.ArgumentParser(prog="kvsweep-figures", description="Figures and LaTeX tables of archives, for papers.")
     parser.add_argument("archives", nargs="+", metavar="A.h5", help="archives; a file that ends in .json is a result from elsewhere, as --external takes")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where they go; made if it is not there")
     parser.add_argument("--formats", default="pdf,svg,png", help="of the figures (pdf,svg,png)")
     parser.add_argument("--external", action="append", default=[], metavar="F.json", help="a result from elsewhere beside a study's figures")
+    parser.add_argument("--bars", metavar="KEY=VALUE,...", help="one chart, bars.*, of the policies in the archives' cells of these settings, in place of all others")
     parser.add_argument("--panels", action="store_true", help="the nine charts of each GPU also of archives that studies' figures show")
     parser.add_argument("-j", "--processes", type=int, default=processors(), help="that draw at a time (%(default)s)")
     given = parser.parse_args(words)
@@ -62,6 +76,9 @@ def main(words=None):
 
     if "pdf" in formats:
         lighten_fonts()
+    if given.bars is not None:
+        draw_bars(archives, given.bars, out, formats)
+        return
     try:
         studied = write_studies(archives, externals, out, formats, given.processes)
     except (OSError, ValueError) as error:

@@ -56,8 +56,9 @@ def keep_ticks(figure):
                 keep(FixedLocator([place for place in places if low - slack <= place <= high + slack]))
 
 
-def save(figure, path, formats):
-    """Computes one layout for all formats; matplotlib would otherwise compute it, and draw twice, for each format."""
+def save(figure, path, formats, description=None):
+    """Computes one layout for all formats; matplotlib would otherwise compute it, and draw twice, for each format. `description` becomes
+    part of an SVG."""
     import matplotlib.pyplot as plt
 
     for axis in axes_of(figure):
@@ -68,6 +69,6 @@ def save(figure, path, formats):
     with plt.rc_context({"figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)
         for each in formats:
-            metadata = {"Date": None} if each == "svg" else {"CreationDate": None} if each == "pdf" else None
+            metadata = {"Date": None, "Description": description} if each == "svg" else {"CreationDate": None} if each == "pdf" else None
             figure.savefig(path.with_name(f"{path.name}.{each}"), dpi=200, metadata=metadata)
     plt.close(figure)

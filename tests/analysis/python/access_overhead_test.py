@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests analysis/python/access_overhead.py on hand-made steps, and that the studies' sweeps can be run on a GPU as docs/findings.md says.
+"""Tests analysis/python/access_overhead.py on hand-made steps, and that the studies' sweeps can be run on a GPU as docs/studies/ says.
 
     access_overhead_test.py KVSWEEP SOURCE_DIR
 """

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
-import xml.etree.ElementTree
+from xml.etree import ElementTree
 
 program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
 sys.path.insert(0, str(source / "analysis/python"))
@@ -33,7 +33,7 @@ import numpy as np  # noqa: E402 (known to be there)
 import pandas as pd  # noqa: E402
 
 import kvsweep  # noqa: E402
-from kvsweep import charts, figures, looks, saving, tables  # noqa: E402
+from kvsweep import bars, charts, figures, looks, saving, tables  # noqa: E402
 from kvsweep.charts import CHARTS, _rates, _spans  # noqa: E402
 from kvsweep.estimates import HIGHER, NEITHER, decide, mean_interval, ratio_of  # noqa: E402
 from kvsweep.panels import fit_line, panels_of  # noqa: E402
@@ -86,6 +86,24 @@ class Package(unittest.TestCase):
         self.assertTrue((self.archive.turns.t_finish_s > self.archive.turns.t_arrive_s).all())
         self.assertIn("pin", set(self.archive.kv_events.kind) | {"pin"})
         self.assertIsInstance(self.archive.jobs.id[0], str)
+
+    def data_of(self, svg):
+        return json.loads(ElementTree.parse(svg).find(".//{http://purl.org/dc/elements/1.1/}description").text)
+
+    def test_bars_hold_the_data_of_the_cells_that_they_show(self):
+        figures.main(["--bars", "jps=8,gpu=h100-80gb", str(self.path), "-o", str(self.dir / "bars"), "--formats", "svg"])
+        data = self.data_of(self.dir / "bars/bars.svg")
+        cells = self.archive.ok[(self.archive.ok.jps == 8) & (self.archive.ok.gpu == "h100-80gb")]
+        self.assertEqual(len(data), 6)
+        self.assertEqual([row["jct_wall_mean_s"] for row in data], [round(mean, 3) for mean in cells.jct_wall_mean_s])
+        self.assertEqual({row["variant"] for row in data}, {"fcfs", "lmcache-16G"})
+        with self.assertRaisesRegex(SystemExit, "no cell with a result has jps=7"):
+            figures.main(["--bars", "jps=7", str(self.path), "-o", str(self.dir / "bars"), "--formats", "svg"])
+
+    def test_the_picture_of_the_findings_shows_the_kept_archives(self):
+        drawn = self.data_of(source / "docs/figures/bars.svg")
+        names = ("order-or-pins-h100", "order-or-pins-h100-seeds", "eviction-admission-h100", "tiers-h100", "order-or-pins-recorded-h100")
+        self.assertEqual(drawn, bars.chosen([source / f"sweeps/measured/{name}.h5" for name in names], {"jps": "6"}))
 
     def test_figures_are_arrays_over_the_axes_in_which_cells_differ(self):
         if importlib.util.find_spec("xarray") is None:
@@ -182,7 +200,7 @@ class Package(unittest.TestCase):
                 self.assertTrue(base.with_name(base.name + ".pdf").read_bytes().startswith(b"%PDF"))
                 self.assertTrue(base.with_name(base.name + ".png").read_bytes().startswith(b"\x89PNG"))
                 svg = base.with_name(base.name + ".svg").read_text()
-                self.assertTrue(xml.etree.ElementTree.fromstring(svg).tag.endswith("svg"))
+                self.assertTrue(ElementTree.fromstring(svg).tag.endswith("svg"))
                 self.assertIn("MODELLED (sim, published), 3 repeats", " ".join(re.findall(">([^<>]+)</", svg)))
                 self.assertIn(re.search('width="([0-9.]+)pt"', svg)[1], ("240", "504"), chart)
                 self.assertNotIn("mathdefault", svg)
