@@ -20,21 +20,30 @@ bool all_zero(const BySeed& values) {
          std::ranges::all_of(values, [](const auto& entry) { return entry.second == 0; });
 }
 
-/// Whether KV was computed again. A turn may leave a last block that is not full, which no prefix
-/// cache keeps.
-bool loses_kv(const ConfiguredCell* cell) {
-  const double partial_blocks_tok =
-      cell->figure("turns") * number_of(cell->value("engine.block_size"));
-  return !(cell->figure("recomputed_tok") < partial_blocks_tok && cell->figure("preemptions") == 0);
+/// A turn may leave a last block that is not full, which no prefix cache keeps: at most this much.
+double partial_blocks_tok(const ConfiguredCell* cell) {
+  return cell->figure("turns") * number_of(cell->value("engine.block_size"));
 }
 
-/// Whether KV fits in GPU memory under all policies that have no other place for it.
+/// Whether KV was computed again.
+bool loses_kv(const ConfiguredCell* cell) {
+  return !(cell->figure("recomputed_tok") < partial_blocks_tok(cell) &&
+           cell->figure("preemptions") == 0);
+}
+
+/// Whether host memory had what the GPU had lost: other jobs' KV, too, which is not computed again.
+bool finds_on_host(const ConfiguredCell* cell) {
+  return cell->figure("host_hit_tok") >= partial_blocks_tok(cell);
+}
+
+/// Whether KV fits in GPU memory under all policies that have no other place for it, and those that
+/// have one find nothing there.
 bool has_no_pressure(const RateRow& row) {
   bool is_known = false;
   for (const PolicyCells& policy : row.policies) {
-    if (policy.dram != "-") continue;
-    is_known = true;
-    if (std::ranges::any_of(policy.repeats, loses_kv)) return false;
+    const bool has_tier = policy.dram != "-";
+    if (std::ranges::any_of(policy.repeats, has_tier ? finds_on_host : loses_kv)) return false;
+    is_known |= !has_tier;
   }
   return is_known;
 }

@@ -74,6 +74,25 @@ TEST_CASE("where no KV is lost the answer says that keeping it has nothing to ga
   CHECK(said(0, 0, false).empty());  // a policy alone is compared with none
 }
 
+TEST_CASE("KV that a tier finds was lost on the GPU, though no job computed it again") {
+  const auto said = [](double host_hit_tok) {
+    ArchivedCells archive;
+    archive.add({{"policy", text("fcfs")}, {"engine.block_size", whole(16)}}, 1).figures = {
+        {"turns", 100, ""}, {"recomputed_tok", 0, "tok"}, {"preemptions", 0, ""}};
+    archive
+        .add({{"policy", text("cpu_offload")},
+              {"engine.block_size", whole(16)},
+              {"dram_gib", whole(64)}},
+             1)
+        .figures = {{"turns", 100, ""}, {"host_hit_tok", host_hit_tok, "tok"}};
+    const auto cells = archive.cells();
+    return idle_mechanisms(arrange(analysis::with_results(cells)));
+  };
+  const auto says_so = Catch::Matchers::Contains("no KV is lost");
+  CHECK_THAT(said(1).front(), says_so);
+  for (const std::string& remark : said(1e6)) CHECK_THAT(remark, !says_so);
+}
+
 TEST_CASE("policies with equal results are named as twins") {
   ArchivedCells archive;
   for (const char* policy : {"fcfs", "continuum", "job_fcfs"})
