@@ -171,6 +171,14 @@ TEST_CASE("model shapes count the parameters of the published checkpoints") {
         6'738'415'616);
   CHECK(model::total_params(worker::load_model_config(kProfiles, "opt-13b").shape) ==
         12'853'473'280);
+  const auto count = [](const char* name) {
+    return model::total_params(worker::load_model_config(kProfiles, name).shape);
+  };
+  CHECK(count("llama-3.2-1b") == 1'235'814'400);
+  CHECK(count("mistral-7b") == 7'248'023'552);
+  CHECK(count("qwen2.5-1.5b") == 1'543'714'304);
+  CHECK(count("qwen2.5-7b") == 7'615'616'512);
+  CHECK(count("qwen3-8b") == 8'190'735'360);
 }
 
 TEST_CASE("model shapes give the bytes and the arithmetic of a token") {

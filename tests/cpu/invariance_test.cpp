@@ -10,10 +10,13 @@ TEST_CASE(
     "[invariance]") {
   const auto llama = random_model(small_model(model::Architecture::llama));
   const auto opt = random_model(small_model(model::Architecture::opt));
+  model::ModelConfig with_norms = small_model(model::Architecture::llama);
+  with_norms.shape.qk_norms = with_norms.shape.qkv_biases = true;
+  const auto qwen = random_model(with_norms);
   int preemptions = 0, hits = 0, pins = 0, compared = 0;
   support::for_each_seed(150, [&](std::uint64_t seed) {
     Dice dice(seed);
-    const auto& weights = seed % 3 == 0 ? opt : llama;
+    const auto& weights = seed % 4 == 0 ? opt : seed % 4 == 1 ? qwen : llama;
     const auto kv_type = dice.any({model::DType::f32, model::DType::bf16, model::DType::f16});
     const auto jobs = random_jobs(dice, weights.shape().vocab, kMaxModelLen);
     const Served plain = serve(weights, jobs, plain_serving(kMaxModelLen, kv_type));

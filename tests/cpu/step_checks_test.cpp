@@ -34,12 +34,13 @@ StepBatch eleven_tokens_of_two() {
 
 /// A range of kernels like a GPU's: blocks of whole tiles, two sizes of heads, small groups.
 KernelRange tiled() {
-  static constexpr int kHeadDims[] = {8, 16};
+  static constexpr int kHeadDims[] = {8, 16}, kGroups[] = {1, 2};
   return {.backend = "tiled",
           .block_multiple = 8,
           .largest_block = 64,
           .head_dims = kHeadDims,
-          .largest_group = 2};
+          .groups = kGroups,
+          .qk_norms = false};
 }
 
 model::ModelShape with_heads(int heads, int kv_heads, int head_dim) {
@@ -108,6 +109,10 @@ TEST_CASE("heads that the kernels do not know are refused with those that they k
                     "the tiled backend knows heads of 8 or 16, small-llama has heads of 12");
   CHECK_THROWS_WITH(check_kernels(tiled(), 8, with_heads(6, 2, 8)), Contains("6 heads over 2"));
   CHECK_THROWS_WITH(check_kernels(tiled(), 8, with_heads(3, 2, 8)), Contains("3 heads over 2"));
+  model::ModelShape normed = shape();
+  normed.qk_norms = true;
+  CHECK_THROWS_WITH(check_kernels(tiled(), 8, normed),
+                    "the tiled backend does not normalize queries and keys, small-llama does");
 }
 
 TEST_CASE("the cpu backend takes blocks and heads of any size, and refuses what no kernel could",

@@ -79,12 +79,80 @@ json opt() {
           {"word_embed_proj_dim", 5120}};
 }
 
+/// As their configurations were published (Qwen2.5-7B, Qwen3-8B, Mistral-7B-v0.3), by
+/// transformers 4.
+json of_llama_family(const char* architecture, const json& changes) {
+  json config = {{"architectures", json::array({architecture})},
+                 {"hidden_act", "silu"},
+                 {"tie_word_embeddings", false},
+                 {"torch_dtype", "bfloat16"},
+                 {"rope_theta", 1000000.0}};
+  config.update(changes);
+  return config;
+}
+
+json qwen2() {
+  return of_llama_family("Qwen2ForCausalLM", {{"attention_dropout", 0.0},
+                                              {"hidden_size", 3584},
+                                              {"intermediate_size", 18944},
+                                              {"max_position_embeddings", 131072},
+                                              {"max_window_layers", 28},
+                                              {"num_attention_heads", 28},
+                                              {"num_hidden_layers", 28},
+                                              {"num_key_value_heads", 4},
+                                              {"rms_norm_eps", 1e-6},
+                                              {"sliding_window", 131072},
+                                              {"use_mrope", false},
+                                              {"use_sliding_window", false},
+                                              {"vocab_size", 152064}});
+}
+
+json qwen3() {
+  return of_llama_family("Qwen3ForCausalLM", {{"attention_bias", false},
+                                              {"head_dim", 128},
+                                              {"hidden_size", 4096},
+                                              {"intermediate_size", 12288},
+                                              {"max_position_embeddings", 40960},
+                                              {"max_window_layers", 36},
+                                              {"num_attention_heads", 32},
+                                              {"num_hidden_layers", 36},
+                                              {"num_key_value_heads", 8},
+                                              {"rms_norm_eps", 1e-6},
+                                              {"rope_scaling", nullptr},
+                                              {"sliding_window", nullptr},
+                                              {"use_sliding_window", false},
+                                              {"vocab_size", 151936}});
+}
+
+json mistral() {
+  return of_llama_family("MistralForCausalLM", {{"hidden_size", 4096},
+                                                {"intermediate_size", 14336},
+                                                {"max_position_embeddings", 32768},
+                                                {"num_attention_heads", 32},
+                                                {"num_hidden_layers", 32},
+                                                {"num_key_value_heads", 8},
+                                                {"rms_norm_eps", 1e-5},
+                                                {"sliding_window", nullptr},
+                                                {"vocab_size", 32768}});
+}
+
 void check_equal(const model::ModelConfig& a, const model::ModelConfig& b) {
   const auto dimensions = [](const model::ModelShape& s) {
-    return std::vector<int>{s.layers,           s.hidden,    s.heads,           s.kv_heads,
-                            s.head_dim,         s.vocab,     s.intermediate,    s.max_context,
-                            s.dtype_bytes,      s.gated_mlp, s.tied_embeddings, s.biases,
-                            s.learned_positions};
+    return std::vector<int>{s.layers,
+                            s.hidden,
+                            s.heads,
+                            s.kv_heads,
+                            s.head_dim,
+                            s.vocab,
+                            s.intermediate,
+                            s.max_context,
+                            s.dtype_bytes,
+                            s.gated_mlp,
+                            s.tied_embeddings,
+                            s.biases,
+                            s.learned_positions,
+                            s.qkv_biases,
+                            s.qk_norms};
   };
   CHECK(dimensions(a.shape) == dimensions(b.shape));
   CHECK(a.architecture == b.architecture);
@@ -115,6 +183,32 @@ TEST_CASE("what transformers 5 writes of a shipped profile reads back as the pro
 TEST_CASE("what transformers 4 wrote of the published checkpoints is what their profiles say") {
   check_equal(ConfigFolder(llama_v4()).read(), worker::load_model_config("sweeps", "llama-3.1-8b"));
   check_equal(ConfigFolder(opt()).read(), worker::load_model_config("sweeps", "opt-13b"));
+  check_equal(ConfigFolder(qwen2()).read(), worker::load_model_config("sweeps", "qwen2.5-7b"));
+  check_equal(ConfigFolder(qwen3()).read(), worker::load_model_config("sweeps", "qwen3-8b"));
+  check_equal(ConfigFolder(mistral()).read(), worker::load_model_config("sweeps", "mistral-7b"));
+}
+
+TEST_CASE("models that attend within a window are refused, and a window that is off is not") {
+  CHECK(ConfigFolder(mistral()).refusal("/sliding_window", 4096) ==
+        "sliding_window: found 4096, allowed: null, since this is not supported");
+  for (const json& qwen : {qwen2(), qwen3()}) {
+    const ConfigFolder folder(qwen);
+    CHECK(folder.refusal("/sliding_window", 4096).empty());
+    CHECK(folder.refusal("/use_sliding_window", true) ==
+          "use_sliding_window: found true, allowed: false");
+    CHECK(folder.refusal("/layer_types", {"full_attention", "full_attention"}).empty());
+    CHECK_THAT(folder.refusal("/layer_types", {"full_attention", "sliding_attention"}),
+               Contains("\"full_attention\" for every layer"));
+  }
+}
+
+TEST_CASE("the heads of keys must be stated where their default is not the number of heads") {
+  for (json config : {qwen2(), qwen3(), mistral()}) {
+    config.erase("num_key_value_heads");
+    CHECK_THROWS_WITH(ConfigFolder(config).read(), Contains("num_key_value_heads"));
+  }
+  CHECK(ConfigFolder(qwen3()).refusal("/attention_bias", true) ==
+        "attention_bias: found true, allowed: false");
 }
 
 TEST_CASE("a checkpoint's configuration is its model's in all that the forward pass depends on") {
@@ -241,10 +335,12 @@ TEST_CASE("a feature of OPT that is not supported is refused with key, found and
 }
 
 TEST_CASE("an unsupported architecture is refused with a list of the supported ones") {
-  const std::string allowed = R"(, allowed: ["LlamaForCausalLM"] or ["OPTForCausalLM"])";
+  const std::string allowed =
+      R"(, allowed: one of ["LlamaForCausalLM"], ["MistralForCausalLM"], ["Qwen2ForCausalLM"], )"
+      R"(["Qwen3ForCausalLM"], ["OPTForCausalLM"])";
   const ConfigFolder folder(llama_v4());
-  CHECK(folder.refusal("/architectures", {"MistralForCausalLM"}) ==
-        R"(architectures: found ["MistralForCausalLM"])" + allowed);
+  CHECK(folder.refusal("/architectures", {"GemmaForCausalLM"}) ==
+        R"(architectures: found ["GemmaForCausalLM"])" + allowed);
   CHECK(folder.refusal("/architectures", nullptr) == "architectures: found nothing" + allowed);
   CHECK(folder.refusal("/architectures", "LlamaForCausalLM") ==
         R"(architectures: found "LlamaForCausalLM", allowed: an array)");

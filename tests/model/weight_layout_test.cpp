@@ -11,8 +11,7 @@ using model::WeightLayout;
 
 namespace {
 
-const std::vector<std::string> kModels = {"llama-3.1-8b", "opt-13b",           "tiny-llama-3",
-                                          "tiny-opt",     "tiny-yarn-llama-2", "yarn-llama-2-7b"};
+const std::vector<std::string> kModels = worker::profile_names("sweeps/models");
 
 model::ModelConfig shipped(const std::string& name) {
   return worker::load_model_config("sweeps", name);
@@ -143,4 +142,28 @@ TEST_CASE("an OPT layer has biases everywhere and a position table with two rows
   CHECK(at(layout, layer.up_weight).rows == 20480);
   CHECK(at(layout, layer.down_bias).parts == Names{"layers.39.fc2.bias"});
   CHECK(at(layout, layout.final_norm_bias).parts == Names{"final_layer_norm.bias"});
+}
+
+TEST_CASE("a Qwen2 layer has biases on queries, keys and values, and nowhere else") {
+  const WeightLayout layout = layout_of("qwen2.5-7b");
+  const model::LayerParameters& layer = layout.layers[27];
+  const Parameter& bias = at(layout, layer.qkv_bias);
+  CHECK(bias.parts == Names{"layers.27.self_attn.q_proj.bias", "layers.27.self_attn.k_proj.bias",
+                            "layers.27.self_attn.v_proj.bias"});
+  CHECK(bias.part_rows == Sizes{3584, 512, 512});
+  for (const int absent : {layer.out_bias, layer.up_bias, layer.down_bias,
+                           layer.attention_norm_bias, layer.q_norm_weight, layer.k_norm_weight})
+    CHECK(absent == -1);
+  const WeightLayout tied = layout_of("qwen2.5-1.5b");
+  CHECK(tied.head == tied.embedding);
+}
+
+TEST_CASE("a Qwen3 layer has a norm of a head for queries and one for keys, and no biases") {
+  const WeightLayout layout = layout_of("qwen3-8b");
+  const model::LayerParameters& layer = layout.layers[35];
+  CHECK(at(layout, layer.q_norm_weight).parts == Names{"layers.35.self_attn.q_norm.weight"});
+  CHECK(at(layout, layer.k_norm_weight).parts == Names{"layers.35.self_attn.k_norm.weight"});
+  CHECK(at(layout, layer.q_norm_weight).kind == Parameter::Kind::norm_weight);
+  CHECK(at(layout, layer.q_norm_weight).cols == 128);
+  CHECK(layer.qkv_bias == -1);
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, LlamaConfig, OPTConfig
+from transformers import AutoModelForCausalLM, LlamaConfig, OPTConfig, Qwen2Config, Qwen3Config
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 BLOCK = 16
@@ -61,10 +61,17 @@ def rope_parameters(rope):
     return parameters
 
 
+def family_of(p):
+    if p["architecture"] == "opt":
+        return OPTConfig
+    return Qwen2Config if p.get("qkv_biases") else Qwen3Config if p.get("qk_norms") else LlamaConfig
+
+
 def transformers_config(p):
     """From the keys of a model profile."""
-    if p["architecture"] == "llama":
-        return LlamaConfig(
+    family = family_of(p)
+    if family is not OPTConfig:
+        return family(
             vocab_size=p["vocab"], hidden_size=p["hidden"], intermediate_size=p["intermediate"],
             num_hidden_layers=p["layers"], num_attention_heads=p["heads"], num_key_value_heads=p["kv_heads"],
             head_dim=p["head_dim"], max_position_embeddings=p["max_context"], rms_norm_eps=p["norm_eps"],
@@ -88,7 +95,7 @@ def make_model(profile, weights, dtype):
         names.add(name)
     assert names == set(weights), names ^ set(weights)
     if profile["architecture"] == "llama":  # frequencies stay float32 in every type, as in a checkpoint that is loaded
-        model.model.rotary_emb = LlamaRotaryEmbedding(config=config)
+        model.model.rotary_emb = type(model.model.rotary_emb)(config=config)
         assert model.model.rotary_emb.inv_freq.dtype == torch.float32
     return model
 
@@ -107,15 +114,18 @@ def layout(p):
         if not llama:
             yield tensor, "bias", [(tensor + ".bias", (hidden,))]
 
-    def linear(prefix, tensors, rows, cols):
+    def linear(prefix, tensors, rows, cols, biases=not llama):
         yield tensors[0], "matrix", [(f"{prefix}{t}.weight", (n, cols)) for t, n in zip(tensors, rows)]
-        if not llama:
+        if biases:
             yield tensors[0], "bias", [(f"{prefix}{t}.bias", (n,)) for t, n in zip(tensors, rows)]
 
     for i in range(p["layers"]):
         at = f"{root}layers.{i}."
         yield from norm(at + ("input_layernorm" if llama else "self_attn_layer_norm"))
-        yield from linear(at + "self_attn.", ["q_proj", "k_proj", "v_proj"], [query, kv, kv], hidden)
+        yield from linear(at + "self_attn.", ["q_proj", "k_proj", "v_proj"], [query, kv, kv], hidden, not llama or p.get("qkv_biases", False))
+        if p.get("qk_norms"):
+            for name in ("q_norm", "k_norm"):
+                yield name, "norm", [(f"{at}self_attn.{name}.weight", (p["head_dim"],))]
         yield from linear(at + "self_attn.", ["o_proj" if llama else "out_proj"], [hidden], query)
         yield from norm(at + ("post_attention_layernorm" if llama else "final_layer_norm"))
         yield from linear(at, ["mlp.gate_proj", "mlp.up_proj"] if llama else ["fc1"], [wide] * (1 + llama), hidden)
@@ -279,7 +289,7 @@ class Reference:
 def save_config(profile, folder):
     folder.mkdir(parents=True)
     config = transformers_config(profile)
-    config.architectures = ["LlamaForCausalLM" if profile["architecture"] == "llama" else "OPTForCausalLM"]
+    config.architectures = [family_of(profile).__name__.removesuffix("Config") + "ForCausalLM"]
     config.save_pretrained(folder)
 
 
@@ -331,6 +341,8 @@ CHECKPOINTS = {
     "opt": {"architecture": "opt", "layers": 2, "hidden": 128, "heads": 2, "kv_heads": 2, "head_dim": 64,
             "intermediate": 64, "vocab": 192, "max_context": 96, "learned_positions": 98, "tied_embeddings": True,
             "norm_eps": 1e-5, "dtype": "float16"},
+    "qwen2": LLAMA | {"hidden": 128, "tied_embeddings": True, "qkv_biases": True},
+    "qwen3": LLAMA | {"kv_heads": 2, "qk_norms": True},
 }
 
 

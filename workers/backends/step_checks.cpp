@@ -28,27 +28,42 @@ void check_limit(const char* what, int found, int allowed) {
 
 }  // namespace
 
-void check_kernels(const KernelRange& range, int block_size, const model::ModelShape& shape) {
+std::string why_not(const KernelRange& range, int block_size, const model::ModelShape& shape) {
   const std::string backend = "the " + std::string(range.backend) + " backend";
   if (block_size < range.block_multiple || block_size > range.largest_block ||
-      block_size % range.block_multiple != 0) {
-    throw engine::InputError("engine.block_size must be a multiple of " +
-                             std::to_string(range.block_multiple) + " up to " +
-                             std::to_string(range.largest_block) + " on " + backend + ", found " +
-                             std::to_string(block_size));
-  }
+      block_size % range.block_multiple != 0)
+    return "engine.block_size must be a multiple of " + std::to_string(range.block_multiple) +
+           " up to " + std::to_string(range.largest_block) + " on " + backend + ", found " +
+           std::to_string(block_size);
   const auto& dims = range.head_dims;
-  if (!dims.empty() && std::ranges::find(dims, shape.head_dim) == dims.end()) {
-    throw engine::InputError(backend + " knows heads of " + alternatives(dims) + ", " + shape.name +
-                             " has heads of " + std::to_string(shape.head_dim));
-  }
+  if (!dims.empty() && std::ranges::find(dims, shape.head_dim) == dims.end())
+    return backend + " knows heads of " + alternatives(dims) + ", " + shape.name +
+           " has heads of " + std::to_string(shape.head_dim);
+  const auto& groups = range.groups;
   const bool divides = shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0;
-  if (!divides || shape.heads / shape.kv_heads > range.largest_group) {
-    throw engine::InputError(backend + " knows whole groups of query heads, of up to " +
-                             std::to_string(range.largest_group) + ", " + shape.name + " has " +
-                             std::to_string(shape.heads) + " heads over " +
-                             std::to_string(shape.kv_heads));
-  }
+  if (!divides ||
+      (!groups.empty() && std::ranges::find(groups, shape.heads / shape.kv_heads) == groups.end()))
+    return backend + " knows groups of " + (groups.empty() ? "whole" : alternatives(groups)) +
+           " query heads, " + shape.name + " has " + std::to_string(shape.heads) + " heads over " +
+           std::to_string(shape.kv_heads);
+  if (shape.qk_norms && !range.qk_norms)
+    return backend + " does not normalize queries and keys, " + shape.name + " does";
+  return "";
+}
+
+void check_kernels(const KernelRange& range, int block_size, const model::ModelShape& shape) {
+  const std::string problem = why_not(range, block_size, shape);
+  if (!problem.empty()) throw engine::InputError(problem);
+}
+
+KernelRange cuda_kernels() {
+  static constexpr int kHeadDims[] = {64, 128}, kGroups[] = {1, 2, 4, 8};
+  return {.backend = "cuda",
+          .block_multiple = 8,
+          .largest_block = 1024,
+          .head_dims = kHeadDims,
+          .groups = kGroups,
+          .qk_norms = false};
 }
 
 void check_step(const StepBatch& batch, const model::ModelShape& shape, const StepLimits& limits) {

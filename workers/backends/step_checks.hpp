@@ -1,6 +1,7 @@
 #pragma once
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "workers/backends/step_batch.hpp"
@@ -21,10 +22,16 @@ struct KernelRange {
   int block_multiple = 1;                               // tokens in a block are a multiple of this
   int largest_block = std::numeric_limits<int>::max();  // most tokens in a block
   std::span<const int> head_dims = {};                  // empty: any
-  int largest_group = std::numeric_limits<int>::max();  // query heads that share keys and values
+  std::span<const int> groups = {};                     // query heads that share keys; empty: any
+  bool qk_norms = true;                                 // heads normalized before their rotation
 };
 
-/// Throws engine::InputError for block sizes and heads that the kernels do not support.
+/// Those of the kernels of kernels/, which this program may have been built without.
+KernelRange cuda_kernels();
+
+/// Why the kernels do not support the block size or the model's heads; empty: they do.
+std::string why_not(const KernelRange& range, int block_size, const model::ModelShape& shape);
+/// Throws engine::InputError with that reason.
 void check_kernels(const KernelRange& range, int block_size, const model::ModelShape& shape);
 
 /// Checks a step before anything runs, since kernels read whatever row they are given. Throws

@@ -6,6 +6,7 @@
 #include "sweeps/spec/canonical_json.hpp"
 #include "sweeps/spec/cell.hpp"
 #include "workers/backends/sim/cost_model.hpp"
+#include "workers/backends/step_checks.hpp"
 #include "workers/binding/parts.hpp"
 #include "workers/binding/server.hpp"
 
@@ -198,6 +199,11 @@ std::string not_built_async(const ExperimentConfig& config) {
 }
 
 void require_built(const ExperimentConfig& config) {
+  if (config.backend == "cuda") {
+    const std::string problem =
+        backends::why_not(backends::cuda_kernels(), config.engine.kv.block_size, config.model);
+    if (!problem.empty()) throw NotBuilt("not built yet: " + problem);
+  }
   if (!config.engine.async_scheduling) return;
   const std::string part = not_built_async(config);
   if (!part.empty()) throw NotBuilt("not built yet: engine.async_scheduling with " + part);

@@ -9,7 +9,8 @@
 namespace model {
 
 enum class Architecture : std::uint8_t {
-  llama,  // RMSNorm, rotary positions, gated SiLU MLP, no biases
+  llama,  // RMSNorm, rotary positions, gated SiLU MLP; Mistral, Qwen2 (qkv_biases) and Qwen3
+          // (qk_norms), too
   opt,    // LayerNorm, learned positions (offset 2), ReLU MLP, biases
 };
 

@@ -1,5 +1,8 @@
-// Keys and defaults: LlamaConfig and OPTConfig of Hugging Face transformers. Version 4 writes
-// rope_theta and rope_scaling, version 5 both into rope_parameters; 4 writes torch_dtype, 5 dtype.
+// Keys and defaults: LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config and OPTConfig of Hugging
+// Face transformers. Version 4 writes rope_theta and rope_scaling, version 5 both into
+// rope_parameters; 4 writes torch_dtype, 5 dtype.
+#include <utility>
+
 #include "workers/model/config.hpp"
 #include "workers/model/json_fields.hpp"
 
@@ -14,13 +17,23 @@ constexpr int kWidest = 1 << 20;
 constexpr int kLongestTable = 1 << 28;
 constexpr int kPositionOffset = 2;  // rows of OPT's table before the first position
 
-Architecture read_architecture(const JsonFields& in) {
-  const char* kAllowed = "[\"LlamaForCausalLM\"] or [\"OPTForCausalLM\"]";
-  if (!in.has("architectures")) in.refuse("architectures", kAllowed);
+enum class Family { llama, mistral, qwen2, qwen3, opt };
+
+constexpr std::pair<const char*, Family> kFamilies[] = {{"LlamaForCausalLM", Family::llama},
+                                                        {"MistralForCausalLM", Family::mistral},
+                                                        {"Qwen2ForCausalLM", Family::qwen2},
+                                                        {"Qwen3ForCausalLM", Family::qwen3},
+                                                        {"OPTForCausalLM", Family::opt}};
+
+Family read_family(const JsonFields& in) {
+  std::string allowed;
+  for (const auto& [name, family] : kFamilies)
+    allowed += (allowed.empty() ? "one of [\"" : ", [\"") + std::string(name) + "\"]";
+  if (!in.has("architectures")) in.refuse("architectures", allowed);
   const nlohmann::json& names = in.array("architectures");
-  if (names == nlohmann::json::array({"LlamaForCausalLM"})) return Architecture::llama;
-  if (names == nlohmann::json::array({"OPTForCausalLM"})) return Architecture::opt;
-  in.refuse("architectures", kAllowed);
+  for (const auto& [name, family] : kFamilies)
+    if (names == nlohmann::json::array({name})) return family;
+  in.refuse("architectures", allowed);
 }
 
 DType read_dtype(const JsonFields& in) {
@@ -94,21 +107,38 @@ int head_dim_of_hidden(const JsonFields& in, const ModelShape& s) {
   return s.hidden / s.heads;
 }
 
-void read_llama(const JsonFields& in, ModelConfig& config) {
+/// Mistral's window is null where it is off. Qwen's configurations give a window that a switch, and
+/// since transformers 5 a list of the layers' kinds, turns on.
+void refuse_sliding_window(const JsonFields& in, Family family) {
+  if (family == Family::llama || family == Family::mistral) return in.unsupported("sliding_window");
+  in.only("use_sliding_window", false);
+  if (!in.has("layer_types")) return;
+  for (const nlohmann::json& type : in.array("layer_types"))
+    if (type != "full_attention") in.refuse("layer_types", "\"full_attention\" for every layer");
+}
+
+void read_llama(const JsonFields& in, Family family, ModelConfig& config) {
   ModelShape& s = config.shape;
-  s.kv_heads = in.count("num_key_value_heads", kMostHeads, s.heads);
+  // The defaults of the other families are not the number of heads, and their files state it.
+  s.kv_heads = family == Family::llama ? in.count("num_key_value_heads", kMostHeads, s.heads)
+                                       : in.count("num_key_value_heads", kMostHeads);
   if (s.heads % s.kv_heads != 0) in.refuse("num_key_value_heads", "a divisor of the heads");
-  s.head_dim = in.has("head_dim") ? in.count("head_dim", kWidestHead) : head_dim_of_hidden(in, s);
+  constexpr int kHeadOfQwen3 = 128;
+  s.head_dim = in.has("head_dim")        ? in.count("head_dim", kWidestHead)
+               : family == Family::qwen3 ? kHeadOfQwen3
+                                         : head_dim_of_hidden(in, s);
   if (s.head_dim % 2 != 0) in.refuse("head_dim", "an even number, for rotary positions");
   s.intermediate = in.count("intermediate_size", kWidest);
   s.gated_mlp = true;
+  s.qkv_biases = family == Family::qwen2;
+  s.qk_norms = family == Family::qwen3;
   s.tied_embeddings = in.boolean("tie_word_embeddings", false);
   config.norm_eps = in.number("rms_norm_eps", 1e-12, 1e-2, 1e-6);
   in.only("hidden_act", "silu");
-  in.only("attention_bias", false);
+  if (family != Family::qwen2) in.only("attention_bias", false);
   in.only("mlp_bias", false);
   in.only("pretraining_tp", 1);
-  in.unsupported("sliding_window");
+  refuse_sliding_window(in, family);
   read_rope(in, config);
 }
 
@@ -137,12 +167,13 @@ ModelConfig read_huggingface_config(const std::filesystem::path& dir) {
   const JsonFields in(json, file.string());
   ModelConfig config;
   config.shape.name = (dir / "").lexically_normal().parent_path().filename().string();
-  config.architecture = read_architecture(in);
+  const Family family = read_family(in);
+  config.architecture = family == Family::opt ? Architecture::opt : Architecture::llama;
   read_common(in, config);
-  if (config.architecture == Architecture::llama)
-    read_llama(in, config);
-  else
+  if (family == Family::opt)
     read_opt(in, config);
+  else
+    read_llama(in, family, config);
   return config;
 }
 

@@ -16,10 +16,11 @@ using Fields = std::vector<std::pair<const char*, double>>;
 /// The fields, by the keys of a model's profile.
 Fields fields_of(const ModelConfig& config) {
   const ModelShape& shape = config.shape;
-  return {{"layers", shape.layers},     {"hidden", shape.hidden},
-          {"heads", shape.heads},       {"kv_heads", shape.kv_heads},
-          {"head_dim", shape.head_dim}, {"intermediate", shape.intermediate},
-          {"vocab", shape.vocab},       {"tied_embeddings", shape.tied_embeddings},
+  return {{"layers", shape.layers},         {"hidden", shape.hidden},
+          {"heads", shape.heads},           {"kv_heads", shape.kv_heads},
+          {"head_dim", shape.head_dim},     {"intermediate", shape.intermediate},
+          {"vocab", shape.vocab},           {"tied_embeddings", shape.tied_embeddings},
+          {"qkv_biases", shape.qkv_biases}, {"qk_norms", shape.qk_norms},
           {"norm_eps", config.norm_eps}};
 }
 

@@ -11,12 +11,14 @@ std::int64_t up_width(const ModelShape& s) {
 }
 
 std::int64_t bias_params_per_layer(const ModelShape& s) {
+  if (s.qkv_biases) return qkv_width(s);
   return s.biases ? qkv_width(s) + s.hidden + up_width(s) + s.hidden : 0;
 }
 
 std::int64_t norm_params(const ModelShape& s) {
   const std::int64_t one = std::int64_t{s.biases ? 2 : 1} * s.hidden;
-  return (2 * std::int64_t{s.layers} + 1) * one;  // two per layer and one before the head
+  const std::int64_t of_heads = s.qk_norms ? 2 * s.head_dim : 0;  // one for queries, one for keys
+  return std::int64_t{s.layers} * (2 * one + of_heads) + one;     // the last before the head
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Names of checkpoint tensors: LlamaForCausalLM and OPTForCausalLM of Hugging Face transformers,
-// without the prefix of the inner model, which differs between checkpoints.
+// Names of checkpoint tensors: those of Llama, Mistral, Qwen2, Qwen3 and OPT in Hugging Face
+// transformers, without the prefix of the inner model, which differs between checkpoints.
 #include "workers/model/weights.hpp"
 
 #include <utility>
@@ -94,7 +94,8 @@ class LayerBuilder {
     if (shape_.biases) bias = builder_.vector(prefix_ + name + ".bias", Kind::bias, part(".bias"));
   }
   void linear(const std::string& name, const std::vector<const char*>& tensors,
-              const std::vector<std::int64_t>& rows, std::int64_t cols, int& weight, int& bias) {
+              const std::vector<std::int64_t>& rows, std::int64_t cols, bool has_bias, int& weight,
+              int& bias) {
     const auto parts = [&](const char* what) {
       std::vector<Part> all;
       for (std::size_t i = 0; i < tensors.size(); ++i)
@@ -102,8 +103,12 @@ class LayerBuilder {
       return all;
     };
     weight = builder_.matrix(prefix_ + name + ".weight", parts(".weight"), cols);
-    if (shape_.biases)
+    if (has_bias)
       bias = builder_.vector(prefix_ + name + ".bias", Parameter::Kind::bias, parts(".bias"));
+  }
+  int head_norm(const std::string& name, const char* tensor) {
+    return builder_.vector(prefix_ + name + ".weight", Parameter::Kind::norm_weight,
+                           {{prefix_ + tensor + ".weight", shape_.head_dim}});
   }
 
  private:
@@ -121,11 +126,17 @@ LayerParameters add_layer(LayoutBuilder& builder, const ModelConfig& config, int
   LayerParameters p;
   LayerBuilder add(builder, s, layer);
   add.norm("attention_norm", names.attention_norm, p.attention_norm_weight, p.attention_norm_bias);
-  add.linear("qkv", names.qkv, {query, kv, kv}, s.hidden, p.qkv_weight, p.qkv_bias);
-  add.linear("out", {names.out}, {s.hidden}, query, p.out_weight, p.out_bias);
+  add.linear("qkv", names.qkv, {query, kv, kv}, s.hidden, s.biases || s.qkv_biases, p.qkv_weight,
+             p.qkv_bias);
+  if (s.qk_norms) {
+    p.q_norm_weight = add.head_norm("q_norm", "self_attn.q_norm");
+    p.k_norm_weight = add.head_norm("k_norm", "self_attn.k_norm");
+  }
+  add.linear("out", {names.out}, {s.hidden}, query, s.biases, p.out_weight, p.out_bias);
   add.norm("mlp_norm", names.mlp_norm, p.mlp_norm_weight, p.mlp_norm_bias);
-  add.linear("up", names.up, up, s.hidden, p.up_weight, p.up_bias);
-  add.linear("down", {names.down}, {s.hidden}, s.intermediate, p.down_weight, p.down_bias);
+  add.linear("up", names.up, up, s.hidden, s.biases, p.up_weight, p.up_bias);
+  add.linear("down", {names.down}, {s.hidden}, s.intermediate, s.biases, p.down_weight,
+             p.down_bias);
   return p;
 }
 

@@ -30,8 +30,9 @@ struct Parameter {
 /// lacks.
 struct LayerParameters {
   int attention_norm_weight = -1, attention_norm_bias = -1;  // [hidden]
-  int qkv_weight = -1, qkv_bias = -1;  // [(heads + 2 kv_heads) * head_dim][hidden]: Q, K, V
-  int out_weight = -1, out_bias = -1;  // [hidden][heads * head_dim]
+  int qkv_weight = -1, qkv_bias = -1;          // [(heads + 2 kv_heads) * head_dim][hidden]: Q, K, V
+  int q_norm_weight = -1, k_norm_weight = -1;  // [head_dim], the same for all heads
+  int out_weight = -1, out_bias = -1;          // [hidden][heads * head_dim]
   int mlp_norm_weight = -1, mlp_norm_bias = -1;  // [hidden]
   int up_weight = -1, up_bias = -1;              // gated: [2 intermediate][hidden], gate rows first
   int down_weight = -1, down_bias = -1;          // [hidden][intermediate]

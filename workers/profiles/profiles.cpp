@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kPoolBlockTokens = 16;
 
 /// Every key of a profile must be there: a profile is data about a card or a model, so there is no
-/// sensible default for any of it.
+/// sensible default for any of it. A switch that few have is off where it is not named.
 class ProfileReader {
  public:
   explicit ProfileReader(const fs::path& file)
@@ -33,6 +33,7 @@ class ProfileReader {
     reader_.require(key);
     return reader_.boolean(key, false);
   }
+  bool is_on(const std::string& key) { return reader_.boolean(key, false); }
   std::int64_t integer(const std::string& key, std::int64_t min, std::int64_t max) {
     reader_.require(key);
     return reader_.integer(key, min, min, max);
@@ -159,6 +160,8 @@ model::ModelShape read_shape(ProfileReader& in, const std::string& name) {
           .gated_mlp = in.boolean("gated_mlp"),
           .tied_embeddings = in.boolean("tied_embeddings"),
           .biases = in.boolean("biases"),
+          .qkv_biases = in.is_on("qkv_biases"),
+          .qk_norms = in.is_on("qk_norms"),
           .learned_positions = in.count("learned_positions", 0)};
 }
 
@@ -206,6 +209,8 @@ void check_consistent(const ProfileReader& in, const model::ModelConfig& config)
   if (s.dtype_bytes != model::size_of(config.dtype)) in.fail("dtype_bytes", "must be dtype's size");
   if (s.gated_mlp == opt) in.fail("gated_mlp", "must be true for llama and false for opt");
   if (s.biases != opt) in.fail("biases", "must be false for llama and true for opt");
+  if (opt && s.qkv_biases) in.fail("qkv_biases", "must be false for opt, which has biases");
+  if (opt && s.qk_norms) in.fail("qk_norms", "must be false for opt");
   if (!opt && s.head_dim % 2 != 0) in.fail("head_dim", "must be even, for rotary positions");
   if (opt && s.kv_heads != s.heads) in.fail("kv_heads", "must be heads for opt");
   if (opt && s.heads * s.head_dim != s.hidden)

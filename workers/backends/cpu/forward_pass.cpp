@@ -95,6 +95,7 @@ void ForwardPass::attention(const model::LayerParameters& layer, int number,
   const int tokens = batch_->num_tokens();
   norm(normed_, hidden_, layer.attention_norm_weight, layer.attention_norm_bias, tokens);
   linear(qkv_, normed_, layer.qkv_weight, layer.qkv_bias, tokens);
+  if (shape.qk_norms) norm_heads(layer);
   if (!cosines_.empty()) {  // keys follow the queries, so one loop rotates both
     const int stride = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;
     reference::rope(qkv_.data(), cosines_.data(), sines_.data(), tokens, stride,
@@ -107,6 +108,21 @@ void ForwardPass::attention(const model::LayerParameters& layer, int number,
   });
   linear(projected_, attended_, layer.out_weight, layer.out_bias, tokens);
   reference::add(hidden_.data(), projected_.data(), static_cast<std::int64_t>(hidden_.size()));
+}
+
+/// Normalizes each head of the queries and of the keys, which follow them, by itself.
+void ForwardPass::norm_heads(const model::LayerParameters& layer) {
+  const model::ModelShape& shape = weights_.shape();
+  const auto eps = static_cast<float>(weights_.config().norm_eps);
+  const std::int64_t stride = std::int64_t{shape.heads + 2 * shape.kv_heads} * shape.head_dim;
+  for (int token = 0; token < batch_->num_tokens(); ++token) {
+    float* const queries = qkv_.data() + token * stride;
+    float* const keys = queries + std::int64_t{shape.heads} * shape.head_dim;
+    reference::rms_norm(queries, queries, weights_.at(layer.q_norm_weight), shape.heads,
+                        shape.head_dim, eps);
+    reference::rms_norm(keys, keys, weights_.at(layer.k_norm_weight), shape.kv_heads,
+                        shape.head_dim, eps);
+  }
 }
 
 template <class Kv>

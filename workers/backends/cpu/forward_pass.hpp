@@ -37,6 +37,7 @@ class ForwardPass {
   void norm(std::vector<float>& out, const std::vector<float>& x, int weight, int bias, int rows);
   void attention(const model::LayerParameters& layer, int number,
                  kernels::reference::AccessTrace* log);
+  void norm_heads(const model::LayerParameters& layer);
   template <class Kv>
   void append(int number, kernels::reference::AccessTrace* log);
   template <class Kv>

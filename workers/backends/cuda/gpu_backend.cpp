@@ -12,13 +12,7 @@ namespace backends::cuda {
 namespace {
 
 const CudaCellOptions& checked(const CudaCellOptions& options, const model::ModelConfig& config) {
-  static constexpr int kHeadDims[] = {64, 128};
-  const KernelRange range{.backend = "cuda",
-                          .block_multiple = 8,
-                          .largest_block = 1024,
-                          .head_dims = kHeadDims,
-                          .largest_group = 8};
-  check_kernels(range, options.block_size, config.shape);
+  check_kernels(cuda_kernels(), options.block_size, config.shape);
   return options;
 }
 
