@@ -65,7 +65,7 @@ MAY_INCLUDE = {
                     "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/tables posix",
     "workers/bounds": "workers/cell workers/engine/base workers/workload workers/backends/sim",
     "workers/profiles": "workers/model workers/backends/sim sweeps/spec",
-    "workers/binding": "workers/profiles workers/cell workers/engine/base workers/policies workers/policies/estimators "
+    "workers/binding": "workers/profiles workers/cell workers/backends workers/engine/base workers/policies workers/policies/estimators "
                        "workers/policies/admission workers/policies/plugin workers/model "
                        "workers/backends/sim sweeps/spec",
     "workers/rank": "workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "

@@ -13,8 +13,10 @@ namespace fs = std::filesystem;
 const fs::path kProfiles = "sweeps";
 const std::vector<std::string> kGpus = {"a100-40gb", "a100-80gb",  "a100-sxm-40gb", "a100-sxm-80gb",
                                         "h100-80gb", "h200-141gb", "l40s-48gb",     "rtx5090-32gb"};
-const std::vector<std::string> kModels = {"llama-3.1-8b", "opt-13b",           "tiny-llama-3",
-                                          "tiny-opt",     "tiny-yarn-llama-2", "yarn-llama-2-7b"};
+const std::vector<std::string> kModels = {"llama-3.1-8b",      "llama-3.2-1b",   "mistral-7b",
+                                          "opt-13b",           "qwen2.5-1.5b",   "qwen2.5-7b",
+                                          "qwen3-8b",          "tiny-llama-3",   "tiny-opt",
+                                          "tiny-yarn-llama-2", "yarn-llama-2-7b"};
 
 std::string text_of(const fs::path& file) {
   std::stringstream text;
@@ -205,7 +207,8 @@ TEST_CASE("an unknown profile is refused with the known ones and the nearest") {
                     "l40s-48gb, rtx5090-32gb");
   CHECK_THROWS_WITH(worker::load_model_config(kProfiles, "llama-3.1-8"),
                     "unknown model \"llama-3.1-8\" (did you mean \"llama-3.1-8b\"?), "
-                    "sweeps/models has: llama-3.1-8b, opt-13b, tiny-llama-3, tiny-opt, "
+                    "sweeps/models has: llama-3.1-8b, llama-3.2-1b, mistral-7b, "
+                    "opt-13b, qwen2.5-1.5b, qwen2.5-7b, qwen3-8b, tiny-llama-3, tiny-opt, "
                     "tiny-yarn-llama-2, yarn-llama-2-7b");
   CHECK_THROWS_AS(worker::load_gpu_profile(kProfiles, "../gpus/h100-80gb"), sweep::SpecError);
   CHECK_THROWS_WITH(worker::profile_names("nowhere/gpus"),
