@@ -139,7 +139,27 @@ TEST_CASE("ports, paths, addresses and patience are no part of what a cell is, f
   other.set("server.command", "").set("server.url", "http://b:2/");
   CHECK(identity(url) == identity(other));
   CHECK(identity(url) != identity(other.set("server.version", "0.31.0")));
-  CHECK(identity(url) != identity(other.set("server.version", "0.30.0").set("server.env.A", "1")));
+}
+
+TEST_CASE("what a server that runs already cannot be told is refused") {
+  ServerKeys url = vllm("x");
+  url.set("server.command", "").set("server.url", "http://a:1");
+  CHECK_NOTHROW(bind(url));
+  ServerKeys environment = url, flags = url;
+  CHECK_THROWS_WITH(bind(environment.set("server.env.A", "1")),
+                    Contains("server.env.A has no effect on the server at server.url"));
+  CHECK_THROWS_WITH(bind(flags.set("server.flags", "-x")),
+                    Contains("server.flags has no effect on the server at server.url"));
+}
+
+TEST_CASE("fields of a turn's body that the trace gives cannot be set") {
+  for (const char* field : {"prompt", "stream", "stream.x", "max_tokens", "ignore_eos", "model"}) {
+    ServerKeys keys = vllm("x {port}");
+    CHECK_THROWS_WITH(bind(keys.set(std::string("server.request.") + field, "1")),
+                      Contains("is a field that every turn has already"));
+  }
+  ServerKeys free = vllm("x {port}");
+  CHECK_NOTHROW(bind(free.set("server.request.priority", "1")));
 }
 
 TEST_CASE("an axis of dram_gib stays for the profiles that pass it on") {

@@ -8,6 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "workers/server/session.hpp"
 #include "workers/server/streams.hpp"
+#include "workers/tools/doctor.hpp"
 
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
@@ -142,17 +143,67 @@ TEST_CASE("a server is used again when its caches can be emptied, and restarted 
   const double first = figure(world.run(), "prefix_hit_rate");
   const double again = figure(world.run(), "prefix_hit_rate");
   CHECK(first == Approx(again));  // nothing of the first cell was found
-  const auto starts = [&] {
-    std::ifstream log(world.log());
-    int starts = 0;
-    for (std::string line; std::getline(log, line);) starts += line.starts_with("scripted server");
-    return starts;
-  };
-  CHECK(starts() == 1);
+  CHECK(world.starts() == 1);
   world.scripted("vllm", "--fault reset");  // answers 200, and keeps its caches
   CHECK(figure(world.run(), "prefix_hit_rate") == Approx(first));
   CHECK(figure(world.run(), "prefix_hit_rate") == Approx(first));
-  CHECK(starts() == 3);
+  CHECK(world.starts() == 3);
+}
+
+TEST_CASE("how caches are emptied is the cell's own") {
+  ServerWorld world;
+  world.scripted("vllm").run();
+  world.set("server.reset", "restart");
+  world.run();
+  CHECK(world.starts() == 2);
+  world.set("server.reset", "none");
+  world.run();
+  CHECK(world.starts() == 2);
+}
+
+TEST_CASE("a server that runs already is emptied before its first cell, or not measured") {
+  ServerWorld fresh, used;
+  const double alone = figure(fresh.scripted("vllm").run(), "prefix_hit_rate");
+  for (const char* fault : {"", "--fault reset"}) {
+    const server::Session session(used.scripted("vllm", fault).config(),
+                                  {.log = used.log(), .devices = {}});
+    ServerWorld world;
+    world.scripted("vllm").set("server.command", "").set("server.url", session.url());
+    world.set("server.reset", "none");
+    CHECK(figure(world.run(), "prefix_hit_rate") == Approx(alone));
+    CHECK(figure(world.run(), "prefix_hit_rate") > alone);
+    world.forget_servers();
+    world.set("server.reset", "auto");
+    if (std::string(fault).empty())
+      CHECK(figure(world.run(), "prefix_hit_rate") == Approx(alone));
+    else
+      CHECK_THAT(world.failure(), Contains("caches cannot be emptied before a cell"));
+  }
+}
+
+TEST_CASE("a server of another version or model is not started again for the cells behind") {
+  ServerWorld world;
+  for (const char* words : {"--version 0.31.0", "--model other"}) {
+    const int before = world.starts();
+    const std::string first = world.scripted("vllm", words).failure();
+    CHECK(world.failure() == first);
+    CHECK(world.starts() == before + 1);
+  }
+  CHECK(world.scripted("vllm").failure() == "ok");
+}
+
+TEST_CASE("doctor says how the caches of a server are emptied") {
+  const auto said = [](const std::string& words, const std::string& reset) {
+    ServerWorld world;
+    world.scripted("vllm", words).set("server.reset", reset);
+    for (const worker::DoctorRow& row : worker::examine_server(world.config(), world.log()))
+      if (row.check == "caches") return row.text;
+    return std::string("nothing");
+  };
+  CHECK(said("", "auto") == "can be emptied, by a probe");
+  CHECK(said("--fault reset", "auto") == "cannot be emptied: it is restarted before each cell");
+  CHECK(said("", "restart") == "emptied by a restart before each cell (server.reset)");
+  CHECK(said("", "none") == "left as they are between cells (server.reset)");
 }
 
 TEST_CASE("every fault of a server fails its cell with what happened, and the next cell runs") {

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 namespace support {
 namespace {
@@ -35,6 +36,13 @@ bool ServerWorld::llama(const std::string& words) {
   const std::size_t begin = from + 9;
   set("server.version", failure.substr(begin, failure.find('"', begin) - begin));
   return true;
+}
+
+int ServerWorld::starts() const {
+  std::ifstream log(this->log());
+  int starts = 0;
+  for (std::string line; std::getline(log, line);) starts += line.starts_with("scripted server");
+  return starts;
 }
 
 double figure(const sweep::CellResult& result, const std::string& name) {

@@ -51,6 +51,14 @@ class ServerWorld : public ServerKeys {
     const worker::BoundCell bound = worker::bind(params(), "server", 42, profiles);
     return worker::run_experiment(bound.config, workloads_, executor_, {{}, {}, log()});
   }
+  server::ServerConfig config() const {
+    worker::Profiles profiles("sweeps");
+    return *worker::bind(params(), "server", 42, profiles).config.server;
+  }
+  /// Starts of scripted servers that stand in the log.
+  int starts() const;
+  /// As if the next cell came to another worker.
+  void forget_servers() { executor_.end_server(); }
   /// Why the cell fails; "ok" where it does not.
   std::string failure() {
     try {

@@ -117,7 +117,7 @@ class ServerBinder {
     while (config_.url.ends_with('/')) config_.url.pop_back();
     if (!config_.url.empty() && !config_.url.starts_with("http"))
       in_.fail("server.url", "must begin with http:// or https://");
-    if (!config_.url.empty()) return;
+    if (!config_.url.empty()) return refuse_ours(flags);
     if (command.find("{port}") == std::string::npos)
       in_.fail("server.command", "must say where the server listens, by the placeholder {port}");
     std::string whole = command;
@@ -128,6 +128,14 @@ class ServerBinder {
     else if (!flags.empty())
       in_.fail("server.flags", "needs {server.flags} in server.command");
     bind_words(whole);
+  }
+
+  /// What can be said to a server that is started here alone.
+  void refuse_ours(const std::string& flags) {
+    const char* const kRuns = "has no effect on the server at server.url, which runs already";
+    if (!flags.empty()) in_.fail("server.flags", kRuns);
+    for (const auto& [key, param] : params_)
+      if (key.starts_with(kEnvironment)) in_.fail(key, kRuns);
   }
 
   void bind_words(const std::string& command) {
@@ -156,11 +164,21 @@ class ServerBinder {
     used_.insert(fill.used().begin(), fill.used().end());
   }
 
+  /// Fields of a turn's body whose values the trace and the sweep's own keys give.
+  void refuse_own_field(const std::string& key) {
+    const std::string field = key.substr(kRequest.size());
+    const std::string_view top = std::string_view(field).substr(0, field.find('.'));
+    for (const std::string_view own : {"prompt", "input_ids", "model", "stream", "max_tokens",
+                                       "min_tokens", "n_predict", "max_new_tokens", "ignore_eos"})
+      if (top == own) in_.fail(key, "is a field that every turn has already: kvsweep fills it in");
+  }
+
   void bind_request() {
     Placeholders fill =
         placeholders({"job.id", "turn.index", "turn.last", "tool.name", "gap.expected_s"});
     for (const auto& [key, param] : params_) {
       if (!key.starts_with(kRequest)) continue;
+      refuse_own_field(key);
       sweep::Value value = in_.free(key);
       if (auto* text = std::get_if<std::string>(&value)) *text = fill.filled(key, *text);
       config_.request[key.substr(kRequest.size())] = value;

@@ -45,6 +45,17 @@ class SimExecution final : public Execution {
   std::optional<backends::LinkCopier> link_;
 };
 
+/// Whether the caches are as the cell wants them. Throws where only a restart would empty them, and
+/// the server is not ours to restart.
+bool empty_caches(server::Session& session, const server::ServerConfig& config) {
+  if (session.empty_caches(config.reset)) return true;
+  if (!session.owned())
+    throw server::ServerFailed(
+        "the server's caches cannot be emptied before a cell, and it is not started here: give "
+        "server.reset = \"none\" to measure it as it is, or server.command");
+  return false;
+}
+
 }  // namespace
 
 struct Executor::Kept {
@@ -54,6 +65,8 @@ struct Executor::Kept {
   std::shared_ptr<const backends::CpuWeights> cpu_weights;
   std::unique_ptr<server::Session> server;
   std::string server_devices;
+  /// The last server that was another than the sweep file says, and what it was.
+  std::optional<std::pair<server::ServerConfig, std::string>> wrong_server;
 
   std::shared_ptr<const backends::CpuWeights> weights_for(const ExperimentConfig& config) {
     const std::string key = worker::weights_key(*config.transformer);
@@ -86,13 +99,12 @@ void Executor::end_server() noexcept { kept_->server.reset(); }
 
 server::Session& Executor::serve(const ExperimentConfig& config, const RunHooks& hooks) {
   std::unique_ptr<server::Session>& server = kept_->server;
-  const bool ready = server && server->is_for(*config.server) && server->empty_caches();
-  if (ready) return *server;
-  if (server && !server->owned() && server->is_for(*config.server))
-    throw server::ServerFailed(
-        "the server's caches cannot be emptied between cells, and it is not started here: give "
-        "server.reset = \"none\" to measure it as it is, or server.command");
+  const bool runs = server && server->is_for(*config.server);
+  if (runs && empty_caches(*server, *config.server)) return *server;
   server.reset();
+  const auto& wrong = kept_->wrong_server;
+  if (wrong && server::same_server(wrong->first, *config.server))
+    throw server::WrongServer(wrong->second);
   std::string log = hooks.server_log;
   if (log.empty()) {
     const std::string name = "kvsweep-server-" + std::to_string(::getpid()) + ".log";
@@ -104,7 +116,11 @@ server::Session& Executor::serve(const ExperimentConfig& config, const RunHooks&
                                                server::Place{log, kept_->server_devices, stop});
   } catch (const server::StartAbandoned&) {
     throw CellAbandoned();
+  } catch (const server::WrongServer& error) {
+    kept_->wrong_server.emplace(*config.server, error.what());
+    throw;
   }
+  if (!server->owned()) empty_caches(*server, *config.server);  // who knows what was asked before
   return *server;
 }
 

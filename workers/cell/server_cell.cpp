@@ -16,8 +16,10 @@ using engine::Nanos;
 /// Reads a server's metrics five times per second, beside the load.
 class MetricsReader final : public server::HttpHandler {
  public:
-  MetricsReader(server::HttpLoop& http, const server::Session& session)
-      : http_(http), session_(session) {}
+  /// Counters are told since `before`, a sample from before the load.
+  MetricsReader(server::HttpLoop& http, const server::Session& session,
+                const server::ServerSample& before)
+      : http_(http), session_(session), before_(before) {}
   ~MetricsReader() override {
     if (asked_) http_.cancel(*asked_);
   }
@@ -45,16 +47,15 @@ class MetricsReader final : public server::HttpHandler {
     asked_.reset();
     if (end.status != 200 || !end.error.empty()) return;
     const server::ServerSample now = session_.dialect().sample(server::MetricsPage(page_));
-    if (!first_) first_ = now;
     sweep::TelemetryRow& row = rows_.emplace_back();
     row.t_s = engine::to_seconds(at);
     row.kv_used_pct = 100 * now.kv_used;
     row.n_running = now.running;
     row.n_waiting = now.waiting;
-    row.preemptions = now.preemptions - first_->preemptions;
-    row.cached_tok = now.cached_tokens - first_->cached_tokens;
-    row.host_cached_tok = now.host_tokens - first_->host_tokens;
-    forwards_ = now.forwards - first_->forwards;
+    row.preemptions = since(before_.preemptions, now.preemptions);
+    row.cached_tok = since(before_.cached_tokens, now.cached_tokens);
+    row.host_cached_tok = since(before_.host_tokens, now.host_tokens);
+    forwards_ = since(before_.forwards, now.forwards);
   }
 
   std::vector<sweep::TelemetryRow> take() { return std::move(rows_); }
@@ -63,11 +64,14 @@ class MetricsReader final : public server::HttpHandler {
  private:
   static constexpr Nanos kPeriod = std::chrono::milliseconds(200);
 
+  /// Some servers name a counter when they first count.
+  static double since(double before, double now) { return std::isnan(before) ? now : now - before; }
+
   server::HttpLoop& http_;
   const server::Session& session_;
   std::optional<server::HttpLoop::Id> asked_;
   std::string page_;
-  std::optional<server::ServerSample> first_;
+  server::ServerSample before_;
   std::vector<sweep::TelemetryRow> rows_;
   double forwards_ = sweep::kNotObserved;
   Nanos due_{0};
@@ -108,11 +112,12 @@ class GeneratedChains {
 class ServerCell {
  public:
   ServerCell(const ExperimentConfig& config, const Load& load, server::Session& session,
-             const RunHooks& hooks)
+             const server::ServerSample& before, const RunHooks& hooks)
       : config_(config),
         load_(load),
         session_(session),
         hooks_(hooks),
+        metrics_(http_, session, before),
         recorder_(load.workload),
         client_(load.workload, load.arrivals, config.workload.arrivals.most_live,
                 config.engine.kv.block_size, TokenUse::read,
@@ -194,16 +199,27 @@ class ServerCell {
   const Load& load_;
   server::Session& session_;
   const RunHooks& hooks_;
+  engine::WallClock clock_;
+  server::HttpLoop http_{clock_};
+  MetricsReader metrics_;
   ClientRecorder recorder_;
   std::optional<GeneratedChains> chains_;
   Client client_;
   std::map<std::uint64_t, engine::RequestSpec> running_;  // by tag
   std::uint64_t last_tag_ = 0, ended_ = 0;
-  engine::WallClock clock_;
-  server::HttpLoop http_{clock_};
   server::TurnStreams streams_{http_, session_.dialect(), *config_.server, session_.url()};
-  MetricsReader metrics_{http_, session_};
 };
+
+server::ServerSample sample_of(server::Session& session) {
+  if (!session.has_metrics()) return {};
+  return session.dialect().sample(server::MetricsPage(session.fetch("/metrics").body));
+}
+
+/// Of a turn that failed where tokens were forced.
+constexpr const char* kForced =
+    " (server.chain is \"forced\": llama-server cannot be made to generate a token whose text is "
+    "no "
+    "whole character, or ends a text)";
 
 /// What a reader must know of the figures beside their values.
 void add_notes(const server::ServerConfig& config, const server::Session& session,
@@ -233,13 +249,15 @@ void add_notes(const server::ServerConfig& config, const server::Session& sessio
 
 sweep::CellResult run_server_cell(const ExperimentConfig& config, const Load& load,
                                   server::Session& session, const RunHooks& hooks) {
-  ServerCell cell(config, load, session, hooks);
+  ServerCell cell(config, load, session, sample_of(session), hooks);
   try {
     cell.play();
   } catch (const server::TurnFailed& failed) {
     constexpr std::chrono::milliseconds kUntilItsEndIsKnown{500};
     session.require_alive(kUntilItsEndIsKnown);
-    throw server::ServerFailed(session.with_log(failed.what()));
+    const bool forced = config.server->chain == server::Chain::forced;
+    throw server::ServerFailed(
+        session.with_log(failed.what() + std::string(forced ? kForced : "")));
   }
   sweep::CellResult result = cell.result();
   add_notes(*config.server, session, result);

@@ -17,20 +17,32 @@ namespace {
 using engine::Nanos;
 
 constexpr Nanos kLongestControl = std::chrono::seconds(60);
+constexpr std::chrono::milliseconds kUntilItsEndIsKnown{500};
 
-/// A port of this machine that nothing listens on.
-int free_port() {
+/// Whether a server could listen on this port of this machine.
+bool is_free(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool well = fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  const int error = errno;
+  address.sin_port = ::htons(static_cast<std::uint16_t>(port));
+  const bool free =
+      fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   if (fd >= 0) ::close(fd);
-  if (!well) throw std::system_error(error, std::generic_category(), "no free port");
-  return ::ntohs(address.sin_port);
+  return free;
+}
+
+/// A port that nothing listens on. Workers of a machine, whose process ids differ, begin their
+/// search apart, so that none takes what another has chosen and not yet used. The system gives
+/// connections ports above these.
+int free_port() {
+  constexpr int kFirst = 20'000, kPorts = 12'000, kApart = 31;
+  const int start = static_cast<int>(std::int64_t{::getpid()} * kApart % kPorts);
+  for (int i = 0; i < kPorts; ++i) {
+    const int port = kFirst + (start + i) % kPorts;
+    if (is_free(port)) return port;
+  }
+  throw std::runtime_error("no port from 20000 to 31999 is free for a server");
 }
 
 std::string with_port(std::string text, const std::string& port) {
@@ -80,6 +92,14 @@ std::string ends_with_name(const std::string& path) {
 
 }  // namespace
 
+bool same_server(const ServerConfig& a, const ServerConfig& b) {
+  const auto started_by = [](const ServerConfig& each) {
+    return std::tie(each.kind, each.command, each.url, each.environment, each.version, each.model,
+                    each.model_file);
+  };
+  return started_by(a) == started_by(b);
+}
+
 Session::Session(const ServerConfig& config, const Place& place)
     : config_(config), place_(place), dialect_(make_dialect(config.kind)), http_(clock_) {
   end_orphans();
@@ -93,8 +113,10 @@ Session::Session(const ServerConfig& config, const Place& place)
     check_metrics();
     warm_up();
   } catch (const BadAnswer& error) {
+    require_alive(kUntilItsEndIsKnown);
     throw ServerFailed(with_log(std::string("the server: ") + error.what()));
   }
+  require_alive();  // and no other process answered in its place
 }
 
 void Session::launch() {
@@ -117,9 +139,9 @@ void Session::wait_until_ready() {
   while (true) {
     const HttpAnswer answer =
         http_.fetch({url_ + dialect_->health_path(), {}}, std::chrono::seconds(5));
-    if (answer.ok()) return;
     if (place_.stop_requested()) throw StartAbandoned();
     require_alive();
+    if (answer.ok()) return;
     const Nanos now = clock_.now();
     if (now > deadline || (!owned() && answer.end.status == 0)) {
       const std::string waited = owned() ? " within server.ready_s" : "";
@@ -137,8 +159,8 @@ void Session::check_facts() {
   });
   const bool known = !facts_.version.empty() && !config_.version.empty();
   if (known && facts_.version != config_.version)
-    throw ServerFailed("server.version is \"" + config_.version + "\", but the server reports \"" +
-                       facts_.version + '"');
+    throw WrongServer("server.version is \"" + config_.version + "\", but the server reports \"" +
+                      facts_.version + '"');
   const bool by_file = config_.kind == Kind::llamacpp && !config_.model_file.empty();
   const std::string wanted = by_file ? ends_with_name(config_.model_file) : config_.model;
   if (wanted.empty() || facts_.models.empty()) return;
@@ -147,7 +169,7 @@ void Session::check_facts() {
     if ((by_file ? ends_with_name(each) : each) == wanted) return;
     found += (found.empty() ? "" : ", ") + each;
   }
-  throw ServerFailed("the server is for another model: it serves " + found + ", not " + wanted);
+  throw WrongServer("the server is for another model: it serves " + found + ", not " + wanted);
 }
 
 void Session::check_metrics() {
@@ -167,7 +189,10 @@ void Session::check_metrics() {
 void Session::warm_up() {
   constexpr int kRounds = 2;
   for (int round = 0; round < kRounds; ++round)
-    for (const int tokens : {16, 256, 2048}) ask(tokens, ++probes_);
+    for (const int tokens : {16, 256, 2048}) {
+      if (place_.stop_requested()) throw StartAbandoned();
+      ask(tokens, ++probes_);
+    }
 }
 
 Answer Session::ask(int tokens, std::uint64_t seed) {
@@ -179,7 +204,10 @@ Answer Session::ask(int tokens, std::uint64_t seed) {
   call.last = true;
   call.max_tokens = kOutput;
   call.prompt = prompt;
-  const HttpAnswer whole = fetch(dialect_->turn_path(), dialect_->turn_body(call, config_));
+  // The first prompt of a size may wait for a compilation.
+  const Nanos longest = std::max(kLongestControl, engine::from_seconds(config_.silent_s));
+  const HttpAnswer whole = http_.fetch(
+      {url_ + dialect_->turn_path(), dialect_->turn_body(call, config_), true}, longest);
   if (!whole.ok()) throw BadAnswer(dialect_->turn_path() + ": " + whole.problem());
   Answer answer;
   SseParser().feed(whole.body, [&](std::string_view data) { dialect_->take(data, answer); });
@@ -189,18 +217,10 @@ Answer Session::ask(int tokens, std::uint64_t seed) {
   return answer;
 }
 
-bool Session::is_for(const ServerConfig& config) const {
-  const auto started_by = [](const ServerConfig& each) {
-    return std::tie(each.kind, each.command, each.url, each.environment, each.version, each.model,
-                    each.model_file);
-  };
-  return started_by(config) == started_by(config_);
-}
-
-bool Session::empty_caches() {
-  if (config_.reset == Reset::none) return true;
-  if (config_.reset == Reset::restart) return false;
-  constexpr int kProbe = 64;  // several KV blocks
+bool Session::empty_caches(Reset how) {
+  if (how == Reset::none) return true;
+  if (how == Reset::restart) return false;
+  constexpr int kProbe = 1024;  // several KV blocks, and several chunks of LMCache
   const std::uint64_t seed = ++probes_;
   try {
     ask(kProbe, seed);

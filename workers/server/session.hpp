@@ -15,6 +15,12 @@ struct ServerFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The server is of another version, or serves another model, than the sweep file says: so would
+/// the next one started by the same words.
+struct WrongServer : ServerFailed {
+  using ServerFailed::ServerFailed;
+};
+
 /// A stop was requested while the server started.
 struct StartAbandoned : std::exception {
   const char* what() const noexcept override { return "abandoned while the server started"; }
@@ -27,17 +33,21 @@ struct Place {
   std::function<bool()> stop_requested = [] { return false; };
 };
 
+/// Whether one server serves the cells of both.
+bool same_server(const ServerConfig& a, const ServerConfig& b);
+
 /// A server that is ready: started here and owned, or reached at a URL. It has said which version
 /// and model it is, and has answered prompts of several sizes.
 class Session {
  public:
-  /// Throws ServerFailed and StartAbandoned. Without config.version any version will do.
+  /// Throws ServerFailed, WrongServer and StartAbandoned. Without config.version any version will
+  /// do.
   Session(const ServerConfig& config, const Place& place);
 
   /// Whether this server is the one that the cell describes, with the same flags.
-  bool is_for(const ServerConfig& config) const;
-  /// Empties its caches between cells, as config.reset says; false where only a restart does.
-  bool empty_caches();
+  bool is_for(const ServerConfig& config) const { return same_server(config, config_); }
+  /// Empties its caches before a cell; false where only a restart does.
+  bool empty_caches(Reset how);
   bool owned() const { return process_.has_value(); }
   const std::string& url() const { return url_; }
   const Dialect& dialect() const { return *dialect_; }

@@ -2,6 +2,20 @@
 #include "workers/tools/doctor.hpp"
 
 namespace worker {
+namespace {
+
+DoctorRow caches(server::Session& session, server::Reset reset) {
+  if (reset == server::Reset::none)
+    return {"caches", Verdict::ok, "left as they are between cells (server.reset)"};
+  if (reset == server::Reset::restart)
+    return {"caches", Verdict::ok, "emptied by a restart before each cell (server.reset)"};
+  if (session.empty_caches(reset)) return {"caches", Verdict::ok, "can be emptied, by a probe"};
+  return {"caches", Verdict::warn,
+          session.owned() ? "cannot be emptied: it is restarted before each cell"
+                          : "cannot be emptied: cells need server.reset = \"none\""};
+}
+
+}  // namespace
 
 std::vector<DoctorRow> examine_server(const server::ServerConfig& written, const std::string& log) {
   server::ServerConfig config = written;
@@ -23,10 +37,7 @@ std::vector<DoctorRow> examine_server(const server::ServerConfig& written, const
     const bool metrics = session.has_metrics();
     rows.push_back({"metrics", metrics ? Verdict::ok : Verdict::warn,
                     metrics ? "/metrics has what is read" : "none: /telemetry will be empty"});
-    const bool emptied = session.empty_caches();
-    rows.push_back({"caches", emptied ? Verdict::ok : Verdict::warn,
-                    emptied ? "emptied between cells (server.reset)"
-                            : "cannot be emptied: it is restarted between cells, if it is ours"});
+    rows.push_back(caches(session, config.reset));
     return rows;
   } catch (const server::ServerFailed& failed) {
     return {{"server", Verdict::fail, failed.what()}};

@@ -43,8 +43,18 @@ std::string start_of(const std::string& pid) {
   return field;
 }
 
-/// "PID.START", of a process.
-std::string name_of(const std::string& pid) { return pid + '.' + start_of(pid); }
+/// Process ids of other containers mean other processes here.
+std::string pid_namespace() {
+  std::error_code error;
+  const std::string link = fs::read_symlink("/proc/self/ns/pid", error);  // "pid:[4026531836]"
+  const std::size_t open = link.find('[');
+  return open == std::string::npos ? "0" : link.substr(open + 1, link.find(']') - open - 1);
+}
+
+/// "NAMESPACE.PID.START", of a process.
+std::string name_of(const std::string& pid) {
+  return pid_namespace() + '.' + pid + '.' + start_of(pid);
+}
 
 /// The token in a process's environment; empty without one.
 std::string token_of(const fs::path& process) {
@@ -60,7 +70,9 @@ bool is_orphan(const std::string& token) {
   const std::lock_guard lock(tokens_mutex);
   if (tokens_in_use.contains(token)) return false;
   const std::string owner = token.substr(0, token.rfind('.'));
-  const std::string pid = owner.substr(0, owner.find('.'));
+  if (!owner.starts_with(pid_namespace() + '.')) return false;  // its owner cannot be seen here
+  const std::size_t first = owner.find('.') + 1;
+  const std::string pid = owner.substr(first, owner.find('.', first) - first);
   return pid == std::to_string(::getpid()) || name_of(pid) != owner;
 }
 

@@ -54,10 +54,11 @@ void write_line(const char* before, const char* what, const char* reason) {
 }
 
 /// Sends SIGKILL to every child of this process. Those of them that they leave behind are its
-/// children next.
-void kill_children() {
+/// children next. False where the system does not list them (a kernel without
+/// CONFIG_PROC_CHILDREN).
+bool kill_children() {
   const int file = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
+  if (file < 0) return false;
   char text[4096];
   const ssize_t size = ::read(file, text, sizeof text);
   ::close(file);
@@ -70,6 +71,7 @@ void kill_children() {
       pid = 0;
     }
   }
+  return true;
 }
 
 class Supervisor {
@@ -81,6 +83,7 @@ class Supervisor {
     server_ = ::fork();
     if (server_ == 0) become_server(prepared_);
     if (server_ < 0) report(127 << 8);
+    if (server_ > 0) ::setpgid(server_, server_);  // as it does itself, whoever comes first
     pollfd fds[] = {{kControl, POLLIN, 0}, {child_ended_, POLLIN, 0}};
     while (server_ > 0) {
       ::poll(fds, 2, -1);
@@ -140,7 +143,7 @@ class Supervisor {
       ::kill(-group, SIGKILL);
     }
     while (reap()) {
-      kill_children();
+      if (!kill_children()) return;  // the next start finds them by their token
       pollfd ended{child_ended_, POLLIN, 0};
       ::poll(&ended, 1, kPatienceMs);  // a child may have been born meanwhile
     }
