@@ -1,4 +1,5 @@
 #include "analysis/compare/compare.hpp"
+#include "analysis/compare/side_by_side.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -60,12 +61,39 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
   std::cout << '\n';
 }
 
+/// Cells of different backends are not divided but set beside each other, named.
+void show_backends(const std::vector<ConfiguredCell>& cells, analysis::CompareQuestion question,
+                   const Options& options) {
+  if (options.base || options.control)
+    throw UsageError("--base and --control have no meaning where --by names backend");
+  std::erase(question.by, "backend");
+  const analysis::GridFormat format = grid_format(options);
+  print_grid(analysis::side_by_side(cells, question.by, question.metric, format), format,
+             std::cout);
+  if (format != analysis::GridFormat::csv)
+    std::cout << '\n'
+              << analysis::terminal_text(question.metric)
+              << ": mean over the repeats with its 95 % interval; figures of different kinds are "
+                 "not divided (kvsweep fit A.h5 SIM.h5 says how far a simulation is off)\n";
+}
+
+bool names_backend(const Options& options) {
+  if (!options.by) return false;
+  const std::vector<std::string> by = sweep::split(*options.by, ",");
+  return std::ranges::find(by, "backend") != by.end();
+}
+
 void compare_two(sweep::ArchiveReader& a, const Options& options) {
   const sweep::ArchiveReader b = open_archive(options.arguments[1]);
   if (options.control) throw UsageError("--control is for one archive of measured cells");
   if (options.base) throw UsageError("--base is for one archive; of two the first is the base");
   const auto first = selected_cells(a.cells(), options);
   const auto second = selected_cells(b.cells(), options);
+  if (names_backend(options)) {
+    std::vector<ConfiguredCell> both = first;
+    both.insert(both.end(), second.begin(), second.end());
+    return show_backends(both, question_of(options, both), options);
+  }
   print(compare_archives(first, second, question_of(options, first)), options);
 }
 
@@ -85,6 +113,7 @@ void print_best(const std::vector<ConfiguredCell>& cells, const std::string& met
 void compare_one(sweep::ArchiveReader& archive, const Options& options) {
   const auto cells = selected_cells(archive.cells(), options);
   const analysis::CompareQuestion question = question_of(options, cells);
+  if (names_backend(options)) return show_backends(cells, question, options);
   if (!options.control) {
     print(compare_within(cells, question), options);
     return print_best(cells, question.metric, options);
