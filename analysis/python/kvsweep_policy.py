@@ -17,6 +17,7 @@ each is called and what it may answer. kvsweep runs the file by `python3` in a p
 standard library; what the class prints goes to standard error. All times are whole nanoseconds. An exception fails the cell.
 """
 import functools
+import hashlib
 import importlib.util
 import os
 import select
@@ -311,11 +312,24 @@ def policy_class(path):
     return found[0]
 
 
-def offers(policy):
-    """What the other end must know of the class: which functions it has, and its settings."""
+def digest_of_imports(path):
+    """SHA-256 of the files below the plugin's folder that it has imported, by name and content; 0 where there are none."""
+    folder = os.path.join(os.path.dirname(path), "")
+    files = {getattr(module, "__file__", None) for module in sys.modules.values()}
+    files = sorted(each for each in files if each and each.startswith(folder) and os.path.isfile(each))
+    digest = hashlib.sha256()
+    for each in files:
+        with open(each, "rb") as file:
+            content = file.read()
+        digest.update(b"%s %d\n" % (os.fsencode(os.path.relpath(each, folder)), len(content)) + content)
+    return digest.digest() if files else bytes(digest.digest_size)
+
+
+def offers(policy, path):
+    """What the other end must know of the class: which functions it has, its settings, and what it imports."""
     has = bytes(name == "create" or getattr(policy, name) is not getattr(Policy, name) for name in FUNCTIONS)
     return layout("iiqi").pack(bool(policy.rank_each_step), bool(policy.prefetch_ranks_host), policy.admission_period_ns,
-                               bool(policy.admission_may_idle)) + has
+                               bool(policy.admission_may_idle)) + has + digest_of_imports(path)
 
 
 def leave_with(channel):
@@ -354,7 +368,7 @@ def serve(path):
     sys.stdout = sys.stderr
     try:
         policy = policy_class(path)
-        words = offers(policy)
+        words = offers(policy, path)
         channel.sendall(struct.pack("=II", 1, len(words)) + words)
         answer_calls(policy, channel)
     except Exception as error:  # the other end reports it as the reason why the cell failed

@@ -16,6 +16,7 @@ namespace driver {
 namespace {
 
 constexpr const char* kSeed = "repeat.seed";
+const std::string kPlugin = "policy.plugin", kDigest = ".sha256";
 
 /// A cell cannot be bound as it was.
 struct NotRestored : std::runtime_error {
@@ -31,6 +32,7 @@ sweep::ParamMap params_of(const analysis::ConfiguredCell& cell, const Options& o
       params[key] = {value, {"the archive", 0, 0}};
   for (const std::string& text : options.set) {
     const sweep::Assignment given = sweep::parse_assignment(text);
+    if (given.key == kPlugin && !cell.config.contains(kPlugin + kDigest)) continue;  // has none
     params[given.key] = given.param;
   }
   return params;
@@ -39,11 +41,10 @@ sweep::ParamMap params_of(const analysis::ConfiguredCell& cell, const Options& o
 /// A file that the cell read and --set does not name.
 std::optional<std::string> unnamed_file(const analysis::ConfiguredCell& cell,
                                         const sweep::ParamMap& params) {
-  constexpr std::string_view kDigest = ".sha256";
   for (const auto& [key, value] : cell.config) {
     if (!key.ends_with(kDigest)) continue;
     const std::string name = key.substr(0, key.size() - kDigest.size());
-    if (name.starts_with("workload.") && !params.contains(name)) return name;
+    if ((name.starts_with("workload.") || name == kPlugin) && !params.contains(name)) return name;
   }
   return std::nullopt;
 }

@@ -126,6 +126,28 @@ TEST_CASE("a plugin's content is part of the cell, and its path is not") {
   CHECK_THAT(Cell().identity(), !Contains("plugin"));
 }
 
+TEST_CASE("what a Python file imports from its own folder is part of the cell, too") {
+  if (!has_python()) SKIP_TEST("needs python3");
+  const support::TempDir folder;
+  const auto identity = [&](const std::string& imports, const std::string& helper) {
+    std::ofstream(folder.path() / "mine.py")
+        << imports << "import json\nfrom kvsweep_policy import Policy\n"
+        << "class Mine(Policy):\n  def rank_turn(self, waiting, now_ns): return 0\n";
+    std::ofstream(folder.path() / "helper.py") << helper;
+    return Cell()
+        .set("policy.order", "plugin")
+        .set("policy.plugin", (folder.path() / "mine.py").string())
+        .identity();
+  };
+  const std::string alone = identity("", "A = 1\n");
+  CHECK_THAT(alone, !Contains("imported"));
+  CHECK(alone == identity("", "A = 2\n"));
+  const std::string with_helper = identity("import helper\n", "A = 1\n");
+  CHECK_THAT(with_helper, Contains("\"policy.plugin.imported.sha256\":\""));
+  CHECK(with_helper == identity("import helper\n", "A = 1\n"));
+  CHECK(with_helper != identity("import helper\n", "A = 2\n"));
+}
+
 TEST_CASE("a plugin that cannot be used is refused before anything runs, at its place") {
   const auto refusal = [](const std::string& path) {
     return Cell().set("policy.order", "plugin").set("policy.plugin", path).refusal();

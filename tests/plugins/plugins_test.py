@@ -71,6 +71,18 @@ def changed():
         expect_in("policy.order=plugin", again[0], "cell that runs again")
 
 
+@case("the bound of cells that a plugin decided asks for its file, and checks that it is the same")
+def bound():
+    archives.need_h5py()
+    with Folder(both_orders("fcfs_lru")) as folder:
+        folder.run("--archive", "a.h5", workers=2)
+        bound_by = lambda *given: words([PROGRAM, "bound", "a.h5", *given], folder)
+        expect_in("no bound for 1 cell: name the file that they read by --set policy.plugin=FILE", bound_by(), "without it")
+        expect_equal("no bound" in bound_by("--set", "policy.plugin=" + plugin("fcfs_lru")), False, "what it lacks with it")
+        expect_in("no bound for 1 cell: profiles or files are not", bound_by("--set", "policy.plugin=" + plugin("job_fcfs")),
+                  "with another")
+
+
 @case("the policy that new policy writes is built by two commands outside the sources, passes its test, and decides")
 def example():
     archives.need_h5py()

@@ -79,6 +79,8 @@ policies::PluginConfig bind_plugin(ParamBinder& in, const policies::PolicyConfig
   try {
     const policies::PluginLibrary library(plugin.path);
     for (const std::string& axis : axes) library.require(axis);
+    if (const std::string imported = library.imported(); !imported.empty())
+      in.record("policy.plugin.imported.sha256", imported);
   } catch (const engine::InputError& error) {
     in.fail("policy.plugin", error.what());
   }

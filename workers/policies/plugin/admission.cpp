@@ -19,7 +19,8 @@ kvsweep_program as_told(const Program& program) {
           .phase = static_cast<std::int32_t>(program.phase),
           .tokens = program.tokens,
           .turns = program.turns,
-          .admitted = program.admitted};
+          .admitted = program.admitted,
+          .unused = 0};
 }
 
 class PluginAdmission final : public AdmissionRule {

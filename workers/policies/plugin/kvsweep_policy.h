@@ -60,6 +60,7 @@ typedef struct kvsweep_waiting {
   kvsweep_turn turn;
   uint64_t joined; /* 1 for the first turn that joined, 2 for the next; counts again on return */
   int32_t again;   /* 1: it comes back, preempted or with KV that was loaded */
+  int32_t unused;  /* 0 */
 } kvsweep_waiting;
 
 /* A program: a job with its subagents, which has arrived and is not over. */
@@ -70,6 +71,7 @@ typedef struct kvsweep_program {
   int32_t tokens;   /* of its contexts: prompt and output */
   int32_t turns;    /* that have arrived */
   int32_t admitted; /* 1: its turns are served. 0: they are held back when they arrive */
+  int32_t unused;   /* 0 */
 } kvsweep_program;
 
 enum {
@@ -121,6 +123,7 @@ typedef struct kvsweep_forecast {
 /* The forecast that a time to live is based on, of whatever policy.estimator. */
 typedef struct kvsweep_gap_forecast {
   int32_t known;          /* 0: there is none, and what follows is 0 */
+  int32_t unused;         /* 0 */
   int64_t expected_ns;    /* as policy.estimator says it: a mean or a median */
   int64_t quantile_ns[9]; /* the tool has returned by then with probability 0.1, 0.2, ... 0.9 */
 } kvsweep_gap_forecast;

@@ -104,6 +104,8 @@ void PluginLibrary::require(const std::string& axis) const {
                      ')');
 }
 
+std::string PluginLibrary::imported() const { return python_ ? python_->imported() : ""; }
+
 void PluginLibrary::Close::operator()(void* handle) const noexcept { dlclose(handle); }
 
 }  // namespace policies

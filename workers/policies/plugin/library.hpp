@@ -23,6 +23,10 @@ class PluginLibrary {
   bool offers(const std::string& axis) const;
   /// Throws engine::InputError when it lacks what it must have to decide on the axis policy.`axis`.
   void require(const std::string& axis) const;
+  /// SHA-256 of the files that a Python file has imported from its own folder as it was loaded, in
+  /// hexadecimal digits; empty where there are none, and for a shared object, which holds all that
+  /// it was compiled from.
+  std::string imported() const;
   /// The state of a cell, for the functions of the table; destroy() must follow. There is one for a
   /// Python file.
   void* create(const kvsweep_setup& setup);

@@ -106,7 +106,8 @@ class PluginOrder final : public engine::QueueOrder {
 double PluginOrder::rank_of(const Place& place) {
   const kvsweep_waiting waiting{.turn = described(*place.request, pinned(*place.request)),
                                 .joined = place.joined,
-                                .again = place.again};
+                                .again = place.again,
+                                .unused = 0};
   const double rank = plugin_->ask("rank_turn", table_.rank_turn, &waiting, now_.count());
   if (std::isnan(rank))
     reject_answer("gives turn " + std::to_string(waiting.turn.number) + " of job " +

@@ -75,7 +75,9 @@ PythonPolicy::PythonPolicy(const std::string& path) : path_(path) {
   try {
     process_ = start_python(path, ends[1]);
     close(ends[1]);
-    table_ = python_table(answer(kPythonOffers));
+    const auto offers = answer(kPythonOffers);
+    table_ = python_table(offers);
+    imported_ = imported_digest(offers);
     serves_ = true;
   } catch (...) {
     if (process_ == -1) close(ends[1]);

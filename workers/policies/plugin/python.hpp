@@ -20,6 +20,8 @@ class PythonPolicy {
   PythonPolicy& operator=(const PythonPolicy&) = delete;
 
   const kvsweep_policy& table() const { return table_; }
+  /// SHA-256 of what the file has imported from its folder, in hexadecimal digits; may be empty.
+  const std::string& imported() const { return imported_; }
 
   /// Sends the call of a function, by its number in kvsweep_policy.py, with the bytes of its
   /// arguments. Calls without an answer are sent together with the next that has one.
@@ -60,7 +62,7 @@ class PythonPolicy {
   int channel_ = -1;
   int process_ = -1;
   bool serves_ = false;  // it has said what it offers
-  std::string unsent_, answer_;
+  std::string unsent_, answer_, imported_;
   kvsweep_policy table_{};
 };
 

@@ -1,5 +1,6 @@
 #include "workers/policies/plugin/python_table.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -39,7 +40,16 @@ enum Function : std::uint32_t {
   kOnHostTurn,
   kFunctions
 };
-static_assert(kPythonOffers == 20 + kFunctions);
+static_assert(kPythonFunctions == kFunctions);
+// All of their bytes are sent.
+static_assert(std::has_unique_object_representations_v<kvsweep_turn> &&
+              std::has_unique_object_representations_v<kvsweep_waiting> &&
+              std::has_unique_object_representations_v<kvsweep_program> &&
+              std::has_unique_object_representations_v<kvsweep_call> &&
+              std::has_unique_object_representations_v<kvsweep_gap_forecast> &&
+              sizeof(kvsweep_setup) == 2 * sizeof(int32_t) + 4 * sizeof(double) &&
+              sizeof(kvsweep_awaited) ==
+                  4 * (sizeof(int64_t) + sizeof(int32_t)) + 3 * sizeof(double));
 
 template <class T>
 std::span<const T> all(const T* first, std::int32_t count) {
@@ -189,6 +199,16 @@ kvsweep_policy python_table(std::span<const std::byte> offers) {
   fill.plain<kOnHostHeld>(&Table::on_host_held);
   fill.own<kOnHostTurn>(&Table::on_host_turn, on_host_turn);
   return table;
+}
+
+std::string imported_digest(std::span<const std::byte> offers) {
+  const auto digest = offers.last(kPythonDigest);
+  std::string text;
+  if (std::ranges::count(digest, std::byte{0}) == kPythonDigest) return text;
+  for (const std::byte each : digest)
+    for (const int shift : {4, 0})
+      text += "0123456789abcdef"[std::to_integer<unsigned>(each) >> shift & 0xF];
+  return text;
 }
 
 }  // namespace policies
