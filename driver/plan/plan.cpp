@@ -168,7 +168,6 @@ bool decides_by_plugin(const sweep::SweepSpec& spec) {
          std::ranges::any_of(spec.includes, [&](const auto& each) { return in(each.set); });
 }
 
-/// Lets the plugin decide, where the sweep says so, or else as far as it offers to.
 /// Lets the plugin decide: where the sweep says so, or else as far as it offers to.
 void assign_plugin(sweep::SweepSpec& spec, const std::filesystem::path& file) {
   const sweep::Location where{"--policy-plugin", 0, 0};

@@ -17,8 +17,9 @@ namespace driver {
 ///     train.h5           the candidates' cells
 ///     held-out.h5        the cells that judge the winner
 ///     confirm.h5         the finalists' cells on another backend, if asked for
-///     *.h5.asked         of an archive: the cells that its last run was asked for, as --only says
-///     it candidates.csv     what became of each candidate runs.log           what the runs printed
+///     *.h5.asked         of an archive: which cells its last run was asked for (an --only)
+///     candidates.csv     what became of each candidate
+///     runs.log           what the runs printed
 ///     POLICY-tuned.toml  the winner
 class TuneFolder {
  public:
