@@ -10,6 +10,7 @@
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/plan/history.hpp"
 #include "driver/plan/report.hpp"
 #include "driver/run/archive_sink.hpp"
 #include "driver/run/local_workers.hpp"
@@ -66,6 +67,15 @@ std::set<std::string> results_to_keep(const Options& options, const std::string&
   return options.fresh ? std::set<std::string>() : sweep::merged_results(path);
 }
 
+/// The cells of the plan, as the archive will have them.
+std::vector<sweep::CellRecord> records_of(const Plan& plan, const Options& options,
+                                          const std::string& path) {
+  const bool all = std::ranges::all_of(plan.cells, &PlannedCell::selected);
+  if (all || options.fresh || ::access(path.c_str(), F_OK) != 0) return planned_records(plan);
+  const sweep::ArchiveReader archive(path);
+  return PlanHistory(archive, path, plan.spec.name).records_of(plan);
+}
+
 /// `path`. Throws ArchiveDamaged when `damage` is not empty.
 const std::string& undamaged(const std::string& path, const std::string& damage) {
   if (damage.empty()) return path;
@@ -88,7 +98,8 @@ struct OpenRun {
       : plan(checked_plan(options)),
         path(archive_path(options, plan.spec.name)),
         expected_s(expected_seconds(plan, results_to_keep(options, undamaged(path, damage)))),
-        archive(path, archive_options(options, plan, signals), planned_records(plan), files),
+        archive(path, archive_options(options, plan, signals), records_of(plan, options, path),
+                files),
         tasks(tasks_left(plan, expected_s, archive, options.retry_quarantined)),
         with_space(space_wait(options, signals, archive, progress)) {
     if (!tasks.empty()) archive.check_room();

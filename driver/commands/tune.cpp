@@ -71,6 +71,7 @@ int race(Tuning& tuning) {
               << policies_in(tuning.entrants).size() << " left, "
               << leader(tuning.entrants, tuning.scores) << " leads" << std::endl;
   }
+  tuning.runs.exclude(kTrain, tuning.entrants);
   tuning.folder.write_candidates(tuning.tune, tuning.candidates, tuning.entrants, tuning.scores);
   return kOk;
 }

@@ -89,6 +89,18 @@ std::string PlanHistory::why_it_runs(const PlannedCell& planned) const {
   return changes(like->second->config_json, planned.config_json());
 }
 
+std::vector<CellRecord> PlanHistory::records_of(const Plan& plan) const {
+  std::vector<CellRecord> records = planned_records(plan);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (plan.cells[i].selected || records[i].status != CellStatus::planned) continue;
+    const CellRecord* record = find(records[i].key);
+    if (record == nullptr || record->status != CellStatus::excluded) continue;
+    records[i].status = CellStatus::excluded;
+    records[i].reason = record->reason;
+  }
+  return records;
+}
+
 int PlanHistory::unplanned(const Plan& plan) const {
   std::set<std::string> keys;
   for (const PlannedCell& planned : plan.cells) keys.insert(planned.key);

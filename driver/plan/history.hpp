@@ -2,6 +2,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "driver/plan/plan.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -22,6 +23,9 @@ class PlanHistory {
   std::string why_it_runs(const PlannedCell& planned) const;
   /// Whether the cell killed its process too often.
   bool is_quarantined(const PlannedCell& planned) const;
+  /// The plan's cells for an archive: those that are not selected stay excluded where the archive
+  /// has them so. (A tuning excludes cells of candidates on which it has given up.)
+  std::vector<sweep::CellRecord> records_of(const Plan& plan) const;
   /// Results that the plan has no cell for.
   int unplanned(const Plan& plan) const;
 

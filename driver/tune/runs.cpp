@@ -7,8 +7,10 @@
 
 #include "analysis/text/export_grid.hpp"
 #include "driver/command_line/archive_argument.hpp"
+#include "sweeps/archive/archive.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/files/child_process.hpp"
+#include "workers/rank/host.hpp"
 
 namespace driver {
 namespace {
@@ -41,6 +43,23 @@ std::string only_of(const TuneCells& cells) {
   for (int repeat = cells.first; repeat < cells.last; ++repeat)
     numbers.push_back(std::to_string(repeat));
   return "policy=" + sweep::joined(cells.policies, ",") + ",repeat=" + sweep::joined(numbers, ",");
+}
+
+/// The cell as it was planned, without its outcome.
+sweep::CellRecord planned(const sweep::CellRecord& cell) {
+  sweep::CellRecord record;
+  record.key = cell.key;
+  record.index = cell.index;
+  record.label = cell.label;
+  record.axes = cell.axes;
+  record.config_json = cell.config_json;
+  record.backend = cell.backend;
+  record.repeat = cell.repeat;
+  record.seed = cell.seed;
+  if (cell.has_run()) return record;
+  record.status = cell.status;
+  record.reason = cell.reason;
+  return record;
 }
 
 struct LogSum {
@@ -116,6 +135,33 @@ Scores TuneRuns::scores(const char* archive, const TuneCells& cells) const {
       scores[at.first][at.second] = more_is_better ? 1 / mean : mean;
   }
   return scores;
+}
+
+void TuneRuns::exclude(const char* archive, std::span<const Entrant> entrants) const {
+  const std::string path = folder_.file(archive);
+  const sweep::ArchiveReader reader = open_archive(path);
+  std::vector<sweep::CellRecord> cells;
+  bool changes = false;
+  for (const sweep::CellRecord& cell : reader.cells()) {
+    sweep::CellRecord& record = cells.emplace_back(planned(cell));
+    const auto entrant = std::ranges::find(entrants, policy_of(cell), &Entrant::policy);
+    if (cell.has_run() || record.status != sweep::CellStatus::planned ||
+        entrant == entrants.end() || entrant->is_in())
+      continue;
+    record.status = sweep::CellStatus::excluded;
+    record.reason = entrant->why_out;
+    changes = true;
+  }
+  if (!changes) return;
+  sweep::ArchiveOptions head;
+  head.sweep_name = reader.sweep_name();
+  head.spec_text = reader.spec_text();
+  head.tool_version = reader.tool_version();
+  const worker::Host host = worker::detect_host();
+  head.self = {host.name, host.pid, options_.slurm_job};
+  head.keep_previous = false;
+  sweep::FileOps files;
+  sweep::Archive(path, head, std::move(cells), files);
 }
 
 std::string TuneRuns::metric_of(const std::vector<analysis::ConfiguredCell>& cells) const {

@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ class TuneRuns {
   /// seeds without a result at some point are left out. Throws sweep::SpecError for a metric that
   /// no cell has, or a value that is not above 0.
   Scores scores(const char* archive, const TuneCells& cells) const;
+
+  /// Marks cells of those that are out, as far as they have not run, as excluded, with the reason.
+  void exclude(const char* archive, std::span<const Entrant> entrants) const;
 
  private:
   std::string metric_of(const std::vector<analysis::ConfiguredCell>& cells) const;

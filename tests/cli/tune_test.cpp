@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/cli/program.hpp"
@@ -53,6 +54,15 @@ TEST_CASE("tune finds a better time to live by itself, and says what it gains on
   CHECK(support::lines_of(table).front() ==
         "policy,policy.threshold_s,policy.ttl_s,seeds,ratio,low95,high95,out");
   CHECK_THAT(table, Contains("continuum-04,"));
+  const auto cells = support::lines_of(
+      program.run({"export", "tuned/train.h5", "--table", "cells", "--format", "csv"}).out);
+  const auto having = [&](const std::string& text) {
+    return std::ranges::count_if(
+        cells, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  CHECK(having(",excluded,") > 0);
+  CHECK(having(",excluded,") == having(" of continuum-"));
+  CHECK(having(",excluded,") == having(" seeds,"));
 
   SECTION("again, it has everything already") {
     const std::string before = program.read("tuned/train.h5");
