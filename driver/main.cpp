@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "driver/bundle/commands.hpp"
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/command_line/options.hpp"
@@ -43,6 +44,8 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
   if (options.command == "merge") return driver::merge(options);
   if (options.command == "salvage") return driver::salvage(options);
   if (options.command == "compare") return driver::compare(options);
+  if (options.command == "pack") return driver::run_pack(options);
+  if (options.command == "verify") return driver::run_verify(options);
   if (options.command == "table") return driver::table(options);
   if (options.command == "report") return driver::report(options);
   if (options.command == "export") return driver::export_table(options);

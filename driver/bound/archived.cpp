@@ -1,74 +1,13 @@
 #include "driver/bound/archived.hpp"
 
 #include <map>
-#include <optional>
 #include <ostream>
-#include <stdexcept>
 
 #include "analysis/text/escape.hpp"
-#include "sweeps/spec/assignment.hpp"
-#include "sweeps/spec/canonical_json.hpp"
-#include "workers/binding/binding.hpp"
-#include "workers/binding/keys.hpp"
+#include "driver/bound/restored.hpp"
 #include "workers/bounds/cell_bound.hpp"
 
 namespace driver {
-namespace {
-
-constexpr const char* kSeed = "repeat.seed";
-const std::string kPlugin = "policy.plugin", kDigest = ".sha256";
-
-/// A cell cannot be bound as it was.
-struct NotRestored : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// The keys of the cell's configuration that count on sim, and what --set adds.
-sweep::ParamMap params_of(const analysis::ConfiguredCell& cell, const Options& options) {
-  const worker::KeyTable& keys = worker::sweep_keys();
-  sweep::ParamMap params;
-  for (const auto& [key, value] : cell.config)
-    if (key != kSeed && keys.has(key) && !keys.has_no_effect_on("sim", key))
-      params[key] = {value, {"the archive", 0, 0}};
-  for (const std::string& text : options.set) {
-    const sweep::Assignment given = sweep::parse_assignment(text);
-    if (given.key == kPlugin && !cell.config.contains(kPlugin + kDigest)) continue;  // has none
-    params[given.key] = given.param;
-  }
-  return params;
-}
-
-/// A file that the cell read and --set does not name.
-std::optional<std::string> unnamed_file(const analysis::ConfiguredCell& cell,
-                                        const sweep::ParamMap& params) {
-  for (const auto& [key, value] : cell.config) {
-    if (!key.ends_with(kDigest)) continue;
-    const std::string name = key.substr(0, key.size() - kDigest.size());
-    if ((name.starts_with("workload.") || name == kPlugin) && !params.contains(name)) return name;
-  }
-  return std::nullopt;
-}
-
-worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell, const Options& options,
-                                  worker::Profiles& profiles) {
-  if (cell.record->backend == "cpu") throw NotRestored("the costs of backend cpu are not modelled");
-  const sweep::ParamMap params = params_of(cell, options);
-  if (const auto file = unnamed_file(cell, params))
-    throw NotRestored("name the file that they read by --set " + *file + "=FILE");
-  const auto seed = cell.config.find(kSeed);
-  const auto* number =
-      seed == cell.config.end() ? nullptr : std::get_if<std::int64_t>(&seed->second);
-  if (number == nullptr) throw NotRestored("the archive does not have their seeds");
-  worker::BoundCell bound = worker::bind(params, "sim", *number, profiles);
-  const bool modelled = cell.record->backend == "sim";
-  if (modelled && sweep::canonical_json(bound.identity) != cell.record->config_json)
-    throw NotRestored("profiles or files are not what they were when the cells ran");
-  const double blocks = cell.figure("gpu_blocks");
-  if (!modelled && blocks > 0) bound.config.engine.kv.num_blocks = static_cast<int>(blocks) + 1;
-  return bound.config;
-}
-
-}  // namespace
 
 ArchivedBounds bounds_of(std::span<const analysis::ConfiguredCell> cells, const Options& options) {
   ArchivedBounds bounds;
@@ -79,7 +18,7 @@ ArchivedBounds bounds_of(std::span<const analysis::ConfiguredCell> cells, const 
   for (const analysis::ConfiguredCell& cell : cells) {
     if (cell.record->status != sweep::CellStatus::ok) continue;
     try {
-      const worker::ExperimentConfig config = restored(cell, options, profiles);
+      const worker::ExperimentConfig config = restored(cell, options.set, profiles);
       const auto [bound, is_new] = known.try_emplace(bounds::bound_key(config));
       if (is_new) bound->second = bounds::bound_of(config, workloads).mean.best_s();
       bounds.by_key[cell.record->key] = bound->second;

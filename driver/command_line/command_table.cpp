@@ -62,6 +62,10 @@ constexpr Command kCommands[] = {
      "writes a folder NAME with a policy as a shared object: its source, its test, and a sweep of "
      "it",
      2, 2, "language"},
+    {"pack", "pack A.h5 [B.h5...] -o DIR",
+     "writes archives, what they are judged by and what comes out of them as a folder that verify "
+     "judges again",
+     1, kManyArchives, "output,o profiles", true},
     {"plan", "plan SWEEP.toml",
      "prints the cells of a sweep, their expected times, and which would run", 1, 1,
      "backend archive retry-quarantined set policy-plugin only skip cell node-memory-gib power "
@@ -100,6 +104,10 @@ constexpr Command kCommands[] = {
      "searches the parameters of a policy that the sweep's [tune] names, and writes the best as a "
      "policy, with what it gains on seeds that had no part in the search",
      1, 1, "backend set policy-plugin launch output,o profiles"},
+    {"verify", "verify DIR",
+     "judges a folder of pack again: digests, archives, figures, claims, and cells of sim as its "
+     "time allows (exit code 5: damaged, 3: something differs)",
+     1, 1, "minutes set"},
     {"workload", "workload SWEEP.toml | --check TRACE | --to FORMAT SWEEP.toml|TRACE",
      "describes the jobs that a sweep replays, the tokens of one turn, or a trace; writes them as "
      "a trace",
@@ -153,6 +161,7 @@ constexpr Option kOptions[] = {
      "requests that a GPU serves at once: a line each, tokens of prompt and answer"},
     {"watch", Kind::flag, "", "prints again whenever something changes, until nothing is left"},
     {"equal", Kind::flag, "", "compares two archives, except volatile columns"},
+    {"minutes", Kind::number, "M", "minutes for running cells again (10)"},
     {"by", Kind::text, "KEY,KEY", "the keys that cells may differ in; the first is compared"},
     {"metric", Kind::text, "NAME", "a figure of the cells (jct_wall_mean_s)"},
     {"power", Kind::text, "PERCENT",

@@ -156,6 +156,7 @@ void read_archive_values(Options& options, const po::variables_map& given) {
   options.slo = optional<std::string>(given, "slo");
   options.metric = optional<std::string>(given, "metric").value_or("jct_wall_mean_s");
   if (const auto text = optional<std::string>(given, "power")) options.power = percent_of(*text);
+  options.minutes = optional<double>(given, "minutes");
   options.effects = given.count("effects") > 0;
   options.bound = given.count("bound") > 0;
   options.sensitivity = given.count("sensitivity") > 0;

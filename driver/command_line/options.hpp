@@ -57,7 +57,8 @@ struct Options {
   std::string metric;
   bool effects = false;
   bool bound = false;
-  std::optional<double> power;  // percent
+  std::optional<double> power;    // percent
+  std::optional<double> minutes;  // for running cells again
   bool sensitivity = false;
   std::optional<std::string> slo;
   std::optional<std::filesystem::path> output;

@@ -81,20 +81,22 @@ MAY_INCLUDE = {
     "analysis/claims": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
     "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/claims sweeps/tables sweeps/spec sweeps/archive",
-    "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive workers/cell version boost posix",
+    "driver/command_line": "analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive workers/cell version boost posix",
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
     "driver/plan": "driver/command_line driver/farm analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive "
                    "workers/binding workers/cell",
     "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/answer sweeps/spec sweeps/archive workers/binding workers/bounds workers/cell",
+    "driver/bundle": "driver/command_line driver/bound analysis/text analysis/compare analysis/claims sweeps/files sweeps/spec sweeps/archive "
+                     "sweeps/upkeep workers/binding workers/cell workers/engine/base version",
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/profiles workers/binding",
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/files sweeps/spec sweeps/archive "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
-    "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive workers/profiles posix",
+    "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive workers/profiles workers/rank posix",
     "driver/commands": "driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/cell "
                        "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
     "driver/create": "driver/command_line sweeps/files",
-    "driver": "driver/command_line driver/commands driver/create sweeps/files mpi",
+    "driver": "driver/command_line driver/commands driver/bundle driver/create sweeps/files mpi",
 }
 # Libraries that only these files of a room include.
 MAY_ALSO_INCLUDE = {

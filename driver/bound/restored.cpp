@@ -1,0 +1,63 @@
+#include "driver/bound/restored.hpp"
+
+#include <optional>
+
+#include "sweeps/spec/assignment.hpp"
+#include "sweeps/spec/canonical_json.hpp"
+#include "workers/binding/keys.hpp"
+
+namespace driver {
+namespace {
+
+constexpr const char* kSeed = "repeat.seed";
+const std::string kPlugin = "policy.plugin", kDigest = ".sha256";
+
+/// The keys of the cell's configuration that count on sim, and what --set adds.
+sweep::ParamMap params_of(const analysis::ConfiguredCell& cell,
+                          const std::vector<std::string>& set) {
+  const worker::KeyTable& keys = worker::sweep_keys();
+  sweep::ParamMap params;
+  for (const auto& [key, value] : cell.config)
+    if (key != kSeed && keys.has(key) && !keys.has_no_effect_on("sim", key))
+      params[key] = {value, {"the archive", 0, 0}};
+  for (const std::string& text : set) {
+    const sweep::Assignment given = sweep::parse_assignment(text);
+    if (given.key == kPlugin && !cell.config.contains(kPlugin + kDigest)) continue;  // has none
+    params[given.key] = given.param;
+  }
+  return params;
+}
+
+/// A file that the cell read and --set does not name.
+std::optional<std::string> unnamed_file(const analysis::ConfiguredCell& cell,
+                                        const sweep::ParamMap& params) {
+  for (const auto& [key, value] : cell.config) {
+    if (!key.ends_with(kDigest)) continue;
+    const std::string name = key.substr(0, key.size() - kDigest.size());
+    if ((name.starts_with("workload.") || name == kPlugin) && !params.contains(name)) return name;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
+                                  const std::vector<std::string>& set, worker::Profiles& profiles) {
+  if (cell.record->backend == "cpu") throw NotRestored("the costs of backend cpu are not modelled");
+  const sweep::ParamMap params = params_of(cell, set);
+  if (const auto file = unnamed_file(cell, params))
+    throw NotRestored("name the file that they read by --set " + *file + "=FILE");
+  const auto seed = cell.config.find(kSeed);
+  const auto* number =
+      seed == cell.config.end() ? nullptr : std::get_if<std::int64_t>(&seed->second);
+  if (number == nullptr) throw NotRestored("the archive does not have their seeds");
+  worker::BoundCell bound = worker::bind(params, "sim", *number, profiles);
+  const bool modelled = cell.record->backend == "sim";
+  if (modelled && sweep::canonical_json(bound.identity) != cell.record->config_json)
+    throw NotRestored("profiles or files are not what they were when the cells ran");
+  const double blocks = cell.figure("gpu_blocks");
+  if (!modelled && blocks > 0) bound.config.engine.kv.num_blocks = static_cast<int>(blocks) + 1;
+  return bound.config;
+}
+
+}  // namespace driver

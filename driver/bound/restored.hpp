@@ -1,0 +1,22 @@
+#pragma once
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/config.hpp"
+#include "workers/binding/binding.hpp"
+
+namespace driver {
+
+/// A cell cannot be bound as it was; what() says why.
+struct NotRestored : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What an archived cell ran as, on sim: a cell of a real backend becomes the same cell on sim,
+/// with the pool that it had. Files that it read must be named in `set` ("workload.path=FILE"),
+/// since an archive has only their digests. Throws NotRestored, and sweep::SpecError.
+worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
+                                  const std::vector<std::string>& set, worker::Profiles& profiles);
+
+}  // namespace driver

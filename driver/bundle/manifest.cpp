@@ -1,0 +1,74 @@
+#include "driver/bundle/manifest.hpp"
+
+#include <cerrno>
+#include <fstream>
+#include <vector>
+
+#include "analysis/text/export_grid.hpp"
+#include "sweeps/files/durable_file.hpp"
+#include "sweeps/files/sha256.hpp"
+#include "sweeps/spec/params.hpp"
+
+namespace driver {
+
+namespace fs = std::filesystem;
+
+std::string sha256_of_file(const fs::path& file) {
+  constexpr std::size_t kPiece = 1 << 20;
+  sweep::check_is_file(file.string());
+  std::ifstream in(file, std::ios::binary);
+  sweep::Sha256 digest;
+  std::vector<char> piece(kPiece);
+  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0)
+    digest.update({piece.data(), static_cast<std::size_t>(in.gcount())});
+  if (in.bad()) throw sweep::FileError("read", file.string(), EIO);
+  return digest.hex();
+}
+
+std::map<std::string, std::string> files_of(const fs::path& bundle) {
+  std::map<std::string, std::string> files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(bundle)) {
+    const std::string name = entry.path().lexically_relative(bundle).generic_string();
+    if (entry.is_regular_file() && name != kManifestFile)
+      files[name] = sha256_of_file(entry.path());
+  }
+  return files;
+}
+
+std::string to_toml(const Manifest& manifest) {
+  std::string text = "# What kvsweep verify checks this folder by.\nschema = " +
+                     std::to_string(Manifest::kSchema) + "\nprogram = \"" + manifest.program +
+                     "\"\ntolerance = " + analysis::exact_number(manifest.tolerance) +
+                     "  # relative, of the numbers in expected/\n\n[files]  # SHA-256\n";
+  for (const auto& [name, digest] : manifest.files)
+    text += '"' + name + "\" = \"" + digest + "\"\n";
+  return text;
+}
+
+Manifest read_manifest(const fs::path& bundle) {
+  const std::string file = (bundle / kManifestFile).string();
+  const sweep::ParamMap params = sweep::load_flat_toml(file);
+  sweep::ParamReader in(params, file);
+  for (const char* key : {"schema", "program", "tolerance"}) in.require(key);
+  if (in.integer("schema", 0, 0, 1 << 20) != Manifest::kSchema)
+    in.fail("schema", "must be " + std::to_string(Manifest::kSchema) +
+                          ": the bundle is of another version of kvsweep");
+  Manifest manifest;
+  manifest.program = in.text("program", "");
+  manifest.tolerance = in.number("tolerance", 0, 0, 1);
+  constexpr std::string_view kFiles = "files.";
+  for (const auto& [key, param] : params) {
+    if (!key.starts_with(kFiles)) continue;
+    const fs::path name = key.substr(kFiles.size());
+    if (name.is_absolute() || name != name.lexically_normal() || *name.begin() == "..")
+      in.fail(key, "must name a file below the bundle's folder");
+    const std::string digest = in.text(key, "");
+    if (!sweep::is_sha256(digest)) in.fail(key, "must be a SHA-256 in hex");
+    manifest.files[name.generic_string()] = digest;
+  }
+  in.reject_unknown();
+  if (manifest.files.empty()) throw sweep::SpecError(file + ": names no files");
+  return manifest;
+}
+
+}  // namespace driver

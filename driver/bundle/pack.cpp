@@ -1,0 +1,135 @@
+#include "driver/bundle/pack.hpp"
+
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "analysis/claims/claims.hpp"
+#include "analysis/compare/kind.hpp"
+#include "driver/bundle/expected.hpp"
+#include "driver/bundle/manifest.hpp"
+#include "driver/command_line/options.hpp"
+#include "driver/version.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/files/durable_file.hpp"
+#include "sweeps/upkeep/check.hpp"
+
+namespace driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What results are bound and judged by, of the folder sweeps/.
+constexpr const char* kJudgedBy[] = {"gpus",   "models",    "policies",
+                                     "claims", "published", "coverage"};
+constexpr double kTolerance = 1e-9;
+
+void write(const fs::path& file, const std::string& text) {
+  fs::create_directories(file.parent_path());
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.flush();
+  if (!out) throw sweep::FileError("write", file.string(), errno);
+}
+
+void copy_archive(const std::string& path, const fs::path& bundle) {
+  const std::vector<std::string> problems = sweep::check_archive(path);
+  if (!problems.empty()) throw UsageError(path + ": " + problems.front());
+  const sweep::ArchiveReader reader(path);
+  if (reader.shards() > 0)
+    throw UsageError(path + " has " + std::to_string(reader.shards()) +
+                     " results that are not merged yet: let kvsweep run end first");
+  const fs::path name = fs::path(path).filename(), to = bundle / "archives" / name;
+  fs::create_directories(to.parent_path());
+  if (fs::exists(to)) throw UsageError("two archives are named " + name.string());
+  fs::copy_file(path, to);
+  write(bundle / "sweeps/experiments" / name.stem().concat(".toml"), reader.spec_text());
+}
+
+/// "36 cells MEASURED (cuda), 12 MODELLED (sim, published)"
+std::string cells_text(const sweep::ArchiveReader& reader) {
+  std::map<std::string, int> kinds;
+  for (const sweep::CellRecord& cell : reader.cells())
+    if (cell.status == sweep::CellStatus::ok)
+      ++kinds[analysis::figures_kind(analysis::ConfiguredCell(cell))];
+  std::string text;
+  for (const auto& [kind, cells] : kinds)
+    text += (text.empty() ? "" : ", ") + std::to_string(cells) + ' ' + kind;
+  return text;
+}
+
+/// The command of each run, and the seconds that the cells took their workers.
+std::string commands_text(const sweep::ArchiveReader& reader) {
+  std::set<std::string> commands;
+  for (const sweep::Column& column : reader.provenance().columns)
+    if (column.name == "command")
+      for (const std::string& each : std::get<std::vector<std::string>>(column.data))
+        commands.insert("kvsweep " + each);
+  std::string text;
+  for (const std::string& each : commands) text += (text.empty() ? "`" : ", `") + each + '`';
+  return text.empty() ? "-" : text;
+}
+
+double minutes_of(const sweep::ArchiveReader& reader) {
+  double seconds = 0;
+  for (const sweep::CellRecord& cell : reader.cells())
+    for (const sweep::Figure& figure : cell.figures)
+      if (figure.name == "wall_s") seconds += figure.value;
+  return seconds / 60;
+}
+
+std::string readme(const fs::path& bundle) {
+  std::string text =
+      "# Results, to be judged again\n\nPacked by kvsweep " + std::string(kVersion) + " (" +
+      kCommit +
+      ").\n\n    kvsweep verify .        # fifteen minutes at most, without a GPU\n\n`verify` "
+      "checks every digest and archive, computes the figures and verdicts of `expected/` again, "
+      "and "
+      "runs cells of the simulator again, as many as its time allows. It says which cells would "
+      "need a GPU.\n\n| archive | cells with a result | made by | minutes of workers |\n"
+      "|---|---|---|---|\n";
+  for (const fs::path& each : archives_of(bundle)) {
+    const sweep::ArchiveReader reader(each.string());
+    char minutes[32];
+    std::snprintf(minutes, sizeof minutes, "%.1f", minutes_of(reader));
+    text += "| archives/" + each.filename().string() + " | " + cells_text(reader) + " | " +
+            commands_text(reader) + " | " + minutes + " |\n";
+  }
+  return text +
+         "\nClaims and their verdicts over all of these: `expected/claims.csv`, or `kvsweep "
+         "claims archives/*.h5 --profiles sweeps`.\n";
+}
+
+void fill(const std::vector<std::string>& archives, const fs::path& sweeps,
+          const fs::path& bundle) {
+  for (const std::string& each : archives) copy_archive(each, bundle);
+  for (const char* folder : kJudgedBy)
+    if (fs::exists(sweeps / folder))
+      fs::copy(sweeps / folder, bundle / "sweeps" / folder, fs::copy_options::recursive);
+  for (const auto& [name, text] : outputs_of(bundle)) write(bundle / "expected" / name, text);
+  write(bundle / "README.md", readme(bundle));
+  Manifest manifest;
+  manifest.program = std::string(kVersion) + " (" + kCommit + ')';
+  manifest.tolerance = kTolerance;
+  manifest.files = files_of(bundle);
+  write(bundle / kManifestFile, to_toml(manifest));
+}
+
+}  // namespace
+
+void pack(const std::vector<std::string>& archives, const fs::path& sweeps,
+          const fs::path& bundle) {
+  if (fs::exists(fs::symlink_status(bundle))) throw UsageError(bundle.string() + " exists already");
+  const fs::path partial = bundle.string() + ".partial";
+  fs::remove_all(partial);
+  try {
+    fill(archives, sweeps, partial);
+    fs::rename(partial, bundle);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    throw;
+  }
+}
+
+}  // namespace driver

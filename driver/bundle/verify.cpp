@@ -1,0 +1,173 @@
+#include "driver/bundle/verify.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <random>
+
+#include "analysis/text/export_grid.hpp"
+#include "driver/bound/restored.hpp"
+#include "driver/bundle/expected.hpp"
+#include "driver/bundle/manifest.hpp"
+#include "driver/version.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/upkeep/check.hpp"
+#include "workers/cell/experiment.hpp"
+#include "workers/engine/base/clock.hpp"
+
+namespace driver {
+namespace {
+
+namespace fs = std::filesystem;
+using Findings = std::vector<Finding>;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void check_program(const Manifest& manifest, Findings& findings) {
+  const std::string ours = std::string(kVersion) + " (" + kCommit + ')';
+  if (manifest.program == ours) return findings.push_back({"program", Outcome::same, ours});
+  findings.push_back({"program", Outcome::note,
+                      "packed by " + manifest.program + ", verified by " + ours +
+                          ": cells whose engine has changed since may differ"});
+}
+
+void check_files(const fs::path& bundle, const Manifest& manifest, Findings& findings) {
+  const auto there = files_of(bundle);
+  const std::size_t before = findings.size();
+  for (const auto& [name, digest] : manifest.files) {
+    const auto found = there.find(name);
+    if (found == there.end())
+      findings.push_back({"files", Outcome::damaged, name + " is missing"});
+    else if (found->second != digest)
+      findings.push_back({"files", Outcome::damaged, name + " is not what was packed"});
+  }
+  for (const auto& [name, digest] : there)
+    if (!manifest.files.contains(name))
+      findings.push_back({"files", Outcome::damaged, name + " was not packed"});
+  if (findings.size() == before)
+    findings.push_back(
+        {"files", Outcome::same, std::to_string(manifest.files.size()) + " files as packed"});
+}
+
+void check_archives(const fs::path& bundle, Findings& findings) {
+  const std::vector<fs::path> archives = archives_of(bundle);
+  const std::size_t before = findings.size();
+  for (const fs::path& each : archives)
+    for (const std::string& problem : sweep::check_archive(each.string()))
+      findings.push_back({"archives", Outcome::damaged, each.filename().string() + ": " + problem});
+  if (findings.size() == before)
+    findings.push_back({"archives", Outcome::same,
+                        std::to_string(archives.size()) + " archives hold what cells recorded"});
+}
+
+void check_outputs(const fs::path& bundle, double tolerance, Findings& findings) {
+  for (const auto& [name, found] : outputs_of(bundle)) {
+    const std::string step = name == "claims.csv" ? "claims" : "figures";
+    const std::string difference =
+        csv_difference(found, text_of(bundle / "expected" / name), tolerance);
+    findings.push_back({step, difference.empty() ? Outcome::same : Outcome::different,
+                        "expected/" + name + (difference.empty() ? "" : ": " + difference)});
+  }
+}
+
+/// The first figure that another run of the cell gives otherwise; empty for none.
+std::string figure_difference(const sweep::CellRecord& archived, const sweep::CellResult& again) {
+  std::map<std::string, double> now;
+  for (const sweep::Figure& each : again.figures) now[each.name] = each.value;
+  for (const sweep::Figure& each : archived.figures) {
+    const auto found = now.find(each.name);
+    if (each.is_volatile || found == now.end()) continue;
+    const std::string was = analysis::exact_number(each.value);
+    const std::string is = analysis::exact_number(found->second);
+    if (was != is) return each.name + " is " + is + ", archived " + was;
+  }
+  return "";
+}
+
+/// Runs cells of the simulator again, in an order drawn from a fixed seed.
+class Repeater {
+ public:
+  Repeater(const fs::path& bundle, const VerifyLimits& limits)
+      : bundle_(bundle), limits_(limits), profiles_(bundle / "sweeps") {}
+
+  void run(Findings& findings) {
+    std::vector<sweep::ArchiveReader> readers;
+    for (const fs::path& each : archives_of(bundle_)) readers.emplace_back(each.string());
+    std::vector<const sweep::CellRecord*> cells;
+    for (const sweep::ArchiveReader& reader : readers)
+      for (const sweep::CellRecord& cell : reader.cells()) {
+        if (cell.status != sweep::CellStatus::ok) continue;
+        if (cell.backend == "sim")
+          cells.push_back(&cell);
+        else
+          ++others_["of backend " + cell.backend +
+                    ", which needs the hardware that they were measured on"];
+      }
+    std::shuffle(cells.begin(), cells.end(), std::mt19937(1));
+    for (const sweep::CellRecord* cell : cells) repeat(*cell, findings);
+    findings.push_back({"cells", Outcome::same,
+                        std::to_string(same_) + " of " + std::to_string(cells.size()) +
+                            " simulated cells run again, with equal figures"});
+    if (left_ > 0)
+      findings.push_back({"cells", Outcome::note,
+                          std::to_string(left_) + " simulated cells left for lack of time"});
+    for (const auto& [why, count] : others_)
+      findings.push_back(
+          {"cells", Outcome::note, std::to_string(count) + " not run again: " + why});
+  }
+
+ private:
+  void repeat(const sweep::CellRecord& cell, Findings& findings) {
+    if (engine::to_seconds(clock_.now()) > 60 * limits_.minutes) {
+      ++left_;
+      return;
+    }
+    try {
+      const analysis::ConfiguredCell configured(cell);
+      const worker::ExperimentConfig config = restored(configured, limits_.set, profiles_);
+      const std::string difference = figure_difference(cell, run_experiment(config, workloads_));
+      if (difference.empty())
+        ++same_;
+      else
+        findings.push_back({"cells", Outcome::different, cell.label + ": " + difference});
+    } catch (const NotRestored& why) {
+      ++others_[why.what()];
+    } catch (const sweep::SpecError& why) {
+      ++others_[why.what()];
+    }
+  }
+
+  const fs::path& bundle_;
+  const VerifyLimits& limits_;
+  worker::Profiles profiles_;
+  worker::WorkloadCache workloads_;
+  engine::WallClock clock_;
+  int same_ = 0, left_ = 0;
+  std::map<std::string, int> others_;  // why cells are not run again
+};
+
+bool is_damaged(const Findings& findings) {
+  return std::ranges::any_of(findings,
+                             [](const Finding& each) { return each.outcome == Outcome::damaged; });
+}
+
+}  // namespace
+
+Findings verify(const fs::path& bundle, const VerifyLimits& limits) {
+  const Manifest manifest = read_manifest(bundle);
+  Findings findings;
+  check_program(manifest, findings);
+  check_files(bundle, manifest, findings);
+  if (is_damaged(findings)) return findings;
+  check_archives(bundle, findings);
+  if (is_damaged(findings)) return findings;
+  check_outputs(bundle, manifest.tolerance, findings);
+  Repeater(bundle, limits).run(findings);
+  return findings;
+}
+
+}  // namespace driver
