@@ -38,14 +38,8 @@ TEST_CASE("a plugin decides on the simulator as on a run that computes the model
     Dice dice(seed);
     const auto jobs = random_jobs(dice, small_llama().shape().vocab, kMaxModelLen);
     Serving serving = random_serving(dice, model::DType::f32);
-    policies::PolicyConfig& policy = serving.policy;
-    policy.plugin = {.path = KVSWEEP_TEST_PLUGINS "/arbitrary.so",
-                     .num_blocks = serving.engine.kv.num_blocks - 1,
-                     .block_size = serving.engine.kv.block_size};
-    for (std::string* axis : {&policy.order, &policy.admission.rule, &policy.retention,
-                              &policy.ttl_rule, &policy.estimator.name, &policy.eviction})
-      if (dice.one_in(2)) *axis = "plugin";
-    for (const std::string& axis : policies::plugin_axes(policy)) ++decided[axis];
+    let_plugin_decide(dice, KVSWEEP_TEST_PLUGINS "/arbitrary.so", serving);
+    for (const std::string& axis : policies::plugin_axes(serving.policy)) ++decided[axis];
     const Served computed = serve(small_llama(), jobs, serving);
     const std::string found = first_other_decision(computed, simulate(jobs, serving, computed));
     if (!found.empty()) throw std::logic_error(found + "\nwith " + describe(serving));

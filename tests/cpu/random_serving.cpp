@@ -91,4 +91,14 @@ void add_random_tier(support::Dice& dice, Serving& serving) {
   if (dice.one_in(4)) engine.scheduler.batching = engine::Batching::prefill_first;
 }
 
+void let_plugin_decide(support::Dice& dice, const std::string& object, Serving& serving) {
+  policies::PolicyConfig& policy = serving.policy;
+  policy.plugin = {.path = object,
+                   .num_blocks = serving.engine.kv.num_blocks - 1,
+                   .block_size = serving.engine.kv.block_size};
+  for (std::string* axis : {&policy.order, &policy.admission.rule, &policy.retention,
+                            &policy.ttl_rule, &policy.estimator.name, &policy.eviction})
+    if (dice.one_in(2)) *axis = "plugin";
+}
+
 }  // namespace cpu_test

@@ -15,6 +15,10 @@ Serving random_serving(support::Dice& dice, model::DType kv_type,
 /// Adds a host tier of any kind, from far too small to ample.
 void add_random_tier(support::Dice& dice, Serving& serving);
 
+/// Lets the plugin in `object` decide on half of the axes, taken at random, but for those of a
+/// tier.
+void let_plugin_decide(support::Dice& dice, const std::string& object, Serving& serving);
+
 std::string describe(const Serving& serving);
 
 }  // namespace cpu_test

@@ -1,7 +1,5 @@
 // Every shipped policy, with every kind of preemption and every scheduler, computes the same on a
 // real model while KV is really copied to host memory and back, under checksums.
-#include <functional>
-
 #include "tests/cpu/random_serving.hpp"
 #include "tests/cpu/shipped_ways.hpp"
 #include "tests/engine/support/seeds.hpp"
@@ -66,37 +64,23 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("tokens and logits have the same bits whatever a plugin decides", "[tier][plugin]") {
-  using policies::PolicyConfig;
-  const struct {
-    const char* name;
-    const char* policy;
-    std::function<void(PolicyConfig&)> decide;
-  } axes[] = {
-      {"order", "fcfs", [](PolicyConfig& p) { p.order = "plugin"; }},
-      {"admission", "fcfs", [](PolicyConfig& p) { p.admission.rule = "plugin"; }},
-      {"retention", "swap", [](PolicyConfig& p) { p.retention = "plugin"; }},
-      {"ttl_rule", "continuum", [](PolicyConfig& p) { p.ttl_rule = "plugin"; }},
-      {"estimator", "continuum", [](PolicyConfig& p) { p.estimator.name = "plugin"; }},
-      {"prefetch", "predictive_prefetch", [](PolicyConfig& p) { p.prefetch = "plugin"; }},
-      {"eviction", "fcfs", [](PolicyConfig& p) { p.eviction = "plugin"; }},
-      {"host_eviction", "cpu_offload", [](PolicyConfig& p) { p.host_eviction = "plugin"; }}};
+TEST_CASE("tokens and logits have the same bits whatever leaves the GPU or host memory first",
+          "[tier][policies]") {
   HostBench bench;
-  for (const auto& axis : axes) {
-    policies::PluginUse use;
-    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-      support::Dice dice(seed);
-      bench.renew_jobs(random_jobs(dice, bench.vocab(), kMaxModelLen));
-      Serving serving = serving_of({.policy = axis.policy}, kHost, dice).value();
-      axis.decide(serving.policy);
-      serving.policy.plugin = {.path = KVSWEEP_TEST_PLUGINS "/arbitrary.so",
-                               .num_blocks = serving.engine.kv.num_blocks - 1,
-                               .block_size = serving.engine.kv.block_size,
-                               .use = &use};
-      bench.serve(serving);
-    }
-    INFO(axis.name);
-    CHECK(use.calls > 0);
+  for (const Way& way : ways_of_evictions()) {
+    INFO(way.text());
+    Tour tour(bench, kHost, 1);
+    for (int i = 0; i < 40; ++i) CHECK(tour.serve(way));
+    CHECK(tour.moved().at("offload eager").in > 0);
+  }
+}
+
+TEST_CASE("tokens and logits have the same bits whatever a plugin decides", "[tier][plugin]") {
+  HostBench bench;
+  for (const auto& [axis, calls] :
+       serve_with_plugin(bench, kHost, KVSWEEP_TEST_PLUGINS "/arbitrary.so", 6)) {
+    INFO(axis);
+    CHECK(calls > 0);
   }
 }
 

@@ -139,6 +139,14 @@ std::vector<Way> ways_of_tiers() {
           {.policy = "predictive_prefetch"}};
 }
 
+std::vector<Way> ways_of_evictions() {
+  std::vector<Way> ways;
+  for (const char* rule : kEvictions) ways.push_back({.policy = "cpu_offload", .eviction = rule});
+  for (const char* rule : kHostEvictions)
+    ways.push_back({.policy = "cpu_offload", .host_eviction = rule});
+  return ways;
+}
+
 std::optional<Serving> serving_of(const Way& way, const Target& target, Dice& dice) {
   const auto config = config_of(way, target, dice);
   if (!config) return std::nullopt;
@@ -218,6 +226,43 @@ void Tour::serve_some(const std::string& policy, int others) {
   for (int left = tries; left > 0; --left)
     for (const char* store : kStores) serve({.policy = policy, .store = store});
   for (int left = others; left > 0;) left -= serve(random_way(policy, dice_));
+}
+
+std::map<std::string, std::int64_t> serve_with_plugin(Bench& bench, const Target& target,
+                                                      const std::string& object, int seeds) {
+  using policies::PolicyConfig;
+  const struct {
+    const char* name;
+    const char* policy;
+    std::string& (*choice)(PolicyConfig&);
+  } axes[] = {
+      {"order", "fcfs", [](PolicyConfig& p) -> std::string& { return p.order; }},
+      {"admission", "fcfs", [](PolicyConfig& p) -> std::string& { return p.admission.rule; }},
+      {"retention", "swap", [](PolicyConfig& p) -> std::string& { return p.retention; }},
+      {"ttl_rule", "continuum", [](PolicyConfig& p) -> std::string& { return p.ttl_rule; }},
+      {"estimator", "continuum", [](PolicyConfig& p) -> std::string& { return p.estimator.name; }},
+      {"prefetch", "predictive_prefetch",
+       [](PolicyConfig& p) -> std::string& { return p.prefetch; }},
+      {"eviction", "fcfs", [](PolicyConfig& p) -> std::string& { return p.eviction; }},
+      {"host_eviction", "cpu_offload",
+       [](PolicyConfig& p) -> std::string& { return p.host_eviction; }}};
+  std::map<std::string, std::int64_t> calls;
+  for (const auto& axis : axes) {
+    policies::PluginUse use;
+    for (int seed = 1; seed <= seeds; ++seed) {
+      Dice dice(static_cast<std::uint64_t>(seed));
+      bench.renew_jobs(random_jobs(dice, bench.vocab(), kMaxModelLen));
+      Serving serving = serving_of({.policy = axis.policy}, target, dice).value();
+      axis.choice(serving.policy) = "plugin";
+      serving.policy.plugin = {.path = object,
+                               .num_blocks = serving.engine.kv.num_blocks - 1,
+                               .block_size = serving.engine.kv.block_size,
+                               .use = &use};
+      bench.serve(serving);
+    }
+    calls[axis.name] = use.calls;
+  }
+  return calls;
 }
 
 Outcomes serve_with_faults(Bench& bench, const Way& way, const Target& target,

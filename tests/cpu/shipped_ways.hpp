@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +26,9 @@ std::vector<Way> all_ways();
 
 /// One way for each kind of host tier.
 std::vector<Way> ways_of_tiers();
+
+/// One way for each rule of what leaves the GPU first, and what leaves host memory first.
+std::vector<Way> ways_of_evictions();
 
 /// A backend, and the block sizes that it supports.
 struct Target {
@@ -77,6 +82,11 @@ class Tour {
   int served_ = 0;
   std::map<std::string, Moved> moved_;
 };
+
+/// Serves random jobs with the plugin in `object` deciding on one axis after the other. Returns by
+/// axis how often it was asked. Throws as the bench does.
+std::map<std::string, std::int64_t> serve_with_plugin(Bench& bench, const Target& target,
+                                                      const std::string& object, int seeds);
 
 /// Outcomes of servings with faulty copies.
 struct Outcomes {

@@ -1,4 +1,6 @@
 // Simulator, host and device make the same decisions when steps take the same time.
+#include <map>
+
 #include "tests/cpu/random_serving.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "tests/gpu/backend/gpu_world.hpp"
@@ -83,6 +85,21 @@ TEST_CASE("the simulator makes the same decisions as a device that samples freel
     const Served device = world.on_device(load);
     require_same_decisions(device, simulate(load.jobs, load.serving, device), load.serving);
   });
+}
+
+TEST_CASE("a plugin decides on the simulator as on a device") {
+  NEEDS_DEVICE;
+  const Conformance world(model::Architecture::llama);
+  std::map<std::string, int> decided;
+  support::for_each_seed(20, [&](std::uint64_t seed) {
+    Dice dice(seed);
+    auto load = world.random_load(dice);
+    cpu_test::let_plugin_decide(dice, KVSWEEP_TEST_PLUGINS "/arbitrary.so", load.serving);
+    for (const std::string& axis : policies::plugin_axes(load.serving.policy)) ++decided[axis];
+    const Served device = world.on_device(load);
+    require_same_decisions(device, simulate(load.jobs, load.serving, device), load.serving);
+  });
+  CHECK(decided.size() == 6);
 }
 
 TEST_CASE("a device's pool larger by one block changes decisions") {

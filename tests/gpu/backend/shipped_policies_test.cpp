@@ -48,6 +48,27 @@ TEST_CASE("tokens and logits are those without a host tier under every shipped p
   }
 }
 
+TEST_CASE("a device computes the same whatever leaves it or host memory first") {
+  NEEDS_DEVICE;
+  DeviceBench bench = bench_of(model::Architecture::llama);
+  for (const Way& way : ways_of_evictions()) {
+    INFO(way.text());
+    Tour tour(bench, kDevice, 1);
+    for (int i = 0; i < 20; ++i) CHECK(tour.serve(way));
+    CHECK(tour.moved().at("offload eager").in > 0);
+  }
+}
+
+TEST_CASE("a device computes the same whatever a plugin decides") {
+  NEEDS_DEVICE;
+  DeviceBench bench = bench_of(model::Architecture::llama);
+  for (const auto& [axis, calls] :
+       serve_with_plugin(bench, kDevice, KVSWEEP_TEST_PLUGINS "/arbitrary.so", 6)) {
+    INFO(axis);
+    CHECK(calls > 0);
+  }
+}
+
 TEST_CASE("a device's blocks that are not copied are noticed under every kind of tier") {
   NEEDS_DEVICE;
   DeviceBench bench = bench_of(model::Architecture::llama);
