@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ostream>
 
 #include "analysis/answer/place_names.hpp"
 #include "analysis/answer/sentences.hpp"
 #include "analysis/compare/edges.hpp"
+#include "analysis/text/escape.hpp"
 #include "analysis/text/export_grid.hpp"
 #include "analysis/text/text_table.hpp"
 
@@ -200,6 +202,12 @@ std::vector<std::string> policies_on_edges(std::span<const RateRow> rows,
     }
   }
   return remarks.lines();
+}
+
+void print_policies_on_edges(std::span<const RateRow> rows, std::span<const Published> coverage,
+                             std::ostream& out) {
+  for (const std::string& line : policies_on_edges(rows, coverage))
+    out << terminal_text(line) << '\n';
 }
 
 }  // namespace analysis

@@ -1,4 +1,5 @@
 #pragma once
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,5 +25,7 @@ std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows);
 /// sweeps/coverage: held_percent() of edges.hpp.
 std::vector<std::string> policies_on_edges(std::span<const RateRow> rows,
                                            std::span<const Published> coverage);
+void print_policies_on_edges(std::span<const RateRow> rows, std::span<const Published> coverage,
+                             std::ostream& out);
 
 }  // namespace analysis

@@ -5,8 +5,6 @@
 #include <memory>
 #include <system_error>
 
-#include "analysis/answer/mechanisms.hpp"
-#include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/spec/selection.hpp"
@@ -120,13 +118,6 @@ const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
   }
   require_steps(cell);
   return cell;
-}
-
-void print_edges(std::span<const analysis::RateRow> rows, const Options& options,
-                 std::ostream& out) {
-  const auto coverage = analysis::all_published(options.profiles / "coverage");
-  for (const std::string& line : analysis::policies_on_edges(rows, coverage))
-    out << analysis::terminal_text(line) << '\n';
 }
 
 analysis::GridFormat grid_format(const Options& options) {

@@ -1,11 +1,9 @@
 #pragma once
 #include <functional>
 #include <iosfwd>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "analysis/answer/arrangement.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/text/export_grid.hpp"
 #include "driver/command_line/options.hpp"
@@ -37,10 +35,6 @@ void require_steps(const sweep::CellRecord& cell);
 
 /// The cell that a word names. Throws UsageError unless it has a result with its steps.
 const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader, const std::string& word);
-
-/// Prints which policies have intervals that hold less often than they say, a line each.
-void print_edges(std::span<const analysis::RateRow> rows, const Options& options,
-                 std::ostream& out);
 
 /// --format text, md or csv; text by default.
 analysis::GridFormat grid_format(const Options& options);

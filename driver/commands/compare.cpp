@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "analysis/answer/answer.hpp"
+#include "analysis/answer/mechanisms.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"
@@ -103,7 +104,9 @@ void print_best(const std::vector<ConfiguredCell>& cells, const std::string& met
   const auto rows = analysis::arrange(analysis::with_results(cells));
   for (const auto& line : analysis::answer_lines(analysis::regimes_of(rows, metric), metric))
     std::cout << analysis::terminal_text(line.text()) << '\n';
-  if (metric == analysis::kAnswerFigure) print_edges(rows, options, std::cout);
+  if (metric == analysis::kAnswerFigure)
+    analysis::print_policies_on_edges(rows, analysis::all_published(options.profiles / "coverage"),
+                                      std::cout);
 }
 
 void compare_one(sweep::ArchiveReader& archive, const Options& options) {

@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "analysis/answer/effects.hpp"
+#include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/policy_table.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/bound/archived.hpp"
@@ -29,7 +30,8 @@ int table(const Options& options) {
       std::cout << analysis::terminal_text(analysis::coverage_text(cells)) << '\n';
     if (format != analysis::GridFormat::csv) print_missing(bounds, std::cout);
     if (format != analysis::GridFormat::csv && figure == analysis::kAnswerFigure)
-      print_edges(rows, options, std::cout);
+      analysis::print_policies_on_edges(
+          rows, analysis::all_published(options.profiles / "coverage"), std::cout);
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }
