@@ -19,9 +19,9 @@ struct ModelShape {
   bool gated_mlp = false;  // gate, up and down projections instead of up and down
   bool tied_embeddings = false;
   bool biases = false;        // on every linear layer and every norm
+  int learned_positions = 0;  // rows of a position table; 0 with rotary positions
   bool qkv_biases = false;    // on the query, key and value projections alone (Qwen2)
   bool qk_norms = false;      // RMSNorm of each query and key head before its rotation (Qwen3)
-  int learned_positions = 0;  // rows of a position table; 0 with rotary positions
 };
 
 /// Keys and values of one token in all layers, bytes.

@@ -160,9 +160,9 @@ model::ModelShape read_shape(ProfileReader& in, const std::string& name) {
           .gated_mlp = in.boolean("gated_mlp"),
           .tied_embeddings = in.boolean("tied_embeddings"),
           .biases = in.boolean("biases"),
+          .learned_positions = in.count("learned_positions", 0),
           .qkv_biases = in.is_on("qkv_biases"),
-          .qk_norms = in.is_on("qk_norms"),
-          .learned_positions = in.count("learned_positions", 0)};
+          .qk_norms = in.is_on("qk_norms")};
 }
 
 model::Architecture read_architecture(ProfileReader& in) {
