@@ -60,12 +60,16 @@ std::vector<naive::Retained> naive_retained(const std::vector<policies::Retained
 naive::EvictionConfig naive_eviction(const WorldConfig& config) {
   const auto& [kv, s, policy, tier, async] = config;
   const policies::EvictionConfig& rule = policy.eviction_rule;
+  const auto given = [&](const char* parameter) {
+    const auto found = rule.parameters.find(parameter);
+    return found == rule.parameters.end() ? 0 : found->second;
+  };
   return {.rule = policy.eviction == "lru" ? "" : policy.eviction,
           .num_blocks = kv.num_blocks - 1,
           .block_size = kv.block_size,
-          .protected_fraction = rule.protected_fraction,
+          .protected_fraction = given("protected_fraction"),
           .counts_jobs = rule.counts_jobs,
-          .spare_tokens = rule.spare_tokens,
+          .spare_tokens = static_cast<int>(given("spare_tokens")),
           .retained = naive_retained(rule.retained.ranges),
           .generated = naive_retained(rule.retained.generated),
           .cost_growth = 2 * policy.reload.quadratic_s / 1e-4};

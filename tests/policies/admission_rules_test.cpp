@@ -152,7 +152,7 @@ TEST_CASE("a working set by hints knows the last context of each program", "[adm
 
 TEST_CASE("a working set never lets a later program pass the first that does not fit",
           "[admission]") {
-  Table table({.rule = "working_set", .pool_tokens = 1000, .pool_share = 1.0});
+  Table table({.rule = "working_set", .pool_tokens = 1000, .parameters = {{"pool_share", 1.0}}});
   table.add(Phase::running, 500, 500);
   table.add(Phase::held, 600, 600);
   table.add(Phase::held, 10, 10);

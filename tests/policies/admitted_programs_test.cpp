@@ -59,7 +59,8 @@ TEST_CASE("with nothing in the engine the smallest program is served, whatever t
 
 TEST_CASE("turns of subagents are never held back, and count for their program", "[admission]") {
   const auto order = policies::make_order(
-      {.admission = {.rule = "working_set", .pool_tokens = 100, .pool_share = 1.0}});
+      {.admission = {
+           .rule = "working_set", .pool_tokens = 100, .parameters = {{"pool_share", 1.0}}}});
   std::deque<engine::Request> requests(3);
   const std::vector<engine::TokenId> tokens(60);
   for (std::uint32_t i = 0; i < 3; ++i) {

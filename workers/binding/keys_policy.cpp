@@ -1,3 +1,6 @@
+#include <array>
+#include <charconv>
+
 #include "workers/binding/key_rows.hpp"
 #include "workers/policies/admission/factory.hpp"
 #include "workers/policies/estimators/factory.hpp"
@@ -68,18 +71,6 @@ std::vector<KeyRow> rows_of_order() {
        .says = "What a job has left: what jobs that have ended had left at the same turn, what "
                "is recorded of it, or what the client says (hint: the same, with the errors of "
                "policy.error_*)."},
-      {.name = "policy.prefix_window",
-       .type = Whole{1, kMostOf32Bits},
-       .fallback = value("16"),
-       .unit = "turns",
-       .where = "policy.order = longest_prefix",
-       .says = "How many turns at the head of the queue are ordered by their cached prefix."},
-      {.name = "policy.prefix_age_s",
-       .type = Real{0, 1e6},
-       .fallback = value("60"),
-       .unit = "s",
-       .where = "policy.order = longest_prefix",
-       .says = "Turns that have waited this long precede those with a longer prefix."},
       {.name = "policy.layout",
        .type = OneOf{{"paged", "contiguous"}},
        .fallback = value("paged"),
@@ -94,6 +85,12 @@ std::vector<KeyRow> rows_of_order() {
        .says = "Output tokens that a contiguous buffer has room for; 0: as many as "
                "engine.max_model_len allows."},
   };
+}
+
+/// "0.3", "60"
+std::string shortest_text(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
 /// The parameters that a plugin gives a meaning.
@@ -134,11 +131,6 @@ std::vector<KeyRow> rows_of_admission() {
        .where = "policy.admission = working_set",
        .says = "The context that is expected of a program: after one more turn, the mean of "
                "programs that have ended, or its own last one as the client says it (hint)."},
-      {.name = "policy.pool_share",
-       .type = Real{0, 1e6},
-       .fallback = value("0.9"),
-       .where = "policy.admission = working_set",
-       .says = "Share of the pool that the expected contexts may fill."},
       {.name = "policy.admission_period_s",
        .type = Real{0, 1e6},
        .fallback = value("5"),
@@ -147,12 +139,6 @@ std::vector<KeyRow> rows_of_admission() {
        .says = "Time between two decisions about which programs are paused and resumed; 0: "
                "whenever a turn "
                "arrives or ends."},
-      {.name = "policy.first_turns_share",
-       .type = Real{0, 1},
-       .fallback = value("0.3"),
-       .where = "policy.admission = quota",
-       .says = "Share of the pool for first turns; the rest is for all other turns. One may have "
-               "more while none of the other waits."},
   };
 }
 
@@ -231,25 +217,12 @@ std::vector<KeyRow> rows_of_retention() {
 
 std::vector<KeyRow> rows_of_eviction() {
   return {
-      {.name = "policy.protected_fraction",
-       .type = Real{0, 1},
-       .fallback = value("0.8"),
-       .where = "policy.eviction = slru",
-       .says = "Share of the pool for KV with a prefix hit; beyond it, such KV counts as if it had "
-               "none."},
       {.name = "policy.slru_counts",
        .type = OneOf{{"turn", "job"}},
        .fallback = value("turn"),
        .where = "policy.eviction = slru",
        .says = "Whether KV is protected once another turn has found it, or only once another job "
                "has."},
-      {.name = "policy.spare_tokens",
-       .type = Whole{0, kMostOf32Bits},
-       .fallback = value("4096"),
-       .unit = "tokens",
-       .where = "policy.eviction = tail_lru",
-       .says = "Tokens that a turn may compute and still be on time: that much of the end of its "
-               "context is evicted first."},
       {.name = "policy.retained",
        .type = AnyText{},
        .fallback = value(""),
@@ -330,12 +303,29 @@ std::vector<KeyRow> rows_of_forecasts() {
   };
 }
 
+/// The parameters that rules declare in their files.
+std::vector<KeyRow> rows_of_rules() {
+  std::vector<KeyRow> rows;
+  for (const auto& [parameter, where] : policies::declared_parameters()) {
+    const auto whole = [](double limit) { return static_cast<std::int64_t>(limit); };
+    KeyType type = Real{parameter.least, parameter.most};
+    if (parameter.is_whole) type = Whole{whole(parameter.least), whole(parameter.most)};
+    rows.push_back({.name = std::string("policy.") + parameter.name,
+                    .type = type,
+                    .fallback = {Default::Kind::value, shortest_text(parameter.fallback)},
+                    .unit = parameter.unit,
+                    .where = where,
+                    .says = parameter.says});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::vector<KeyRow> rows_of_policy() {
   std::vector<KeyRow> rows = rows_of_order();
-  for (const auto more :
-       {rows_of_plugin, rows_of_admission, rows_of_retention, rows_of_eviction, rows_of_forecasts})
+  for (const auto more : {rows_of_plugin, rows_of_admission, rows_of_retention, rows_of_eviction,
+                          rows_of_forecasts, rows_of_rules})
     for (KeyRow& row : more()) rows.push_back(std::move(row));
   return rows;
 }

@@ -7,11 +7,19 @@ namespace {
 
 using engine::from_seconds;
 
+/// What rules declare in their files.
+policies::Parameters bind_parameters(ParamBinder& in) {
+  policies::Parameters values;
+  for (const auto& [parameter, where] : policies::declared_parameters()) {
+    const std::string key = std::string("policy.") + parameter.name;
+    values[parameter.name] = parameter.is_whole ? in.small(key) : in.number(key);
+  }
+  return values;
+}
+
 void bind_order(ParamBinder& in, policies::PolicyConfig& policy) {
   policy.order = in.text("policy.order");
   policy.remaining_work = in.text("policy.remaining_work");
-  policy.prefix_window = in.small("policy.prefix_window");
-  policy.prefix_age = from_seconds(in.number("policy.prefix_age_s"));
   const std::string victim = in.text("policy.victim");
   policy.victim = victim == "latest_job"       ? policies::VictimRule::latest_job
                   : victim == "latest_arrival" ? policies::VictimRule::latest_arrival
@@ -22,9 +30,7 @@ void bind_admission(ParamBinder& in, policies::AdmissionConfig& admission) {
   admission.rule = in.text("policy.admission");
   admission.max_programs = in.small("policy.max_active_programs");
   admission.horizon = in.text("policy.horizon");
-  admission.pool_share = in.number("policy.pool_share");
   admission.period = from_seconds(in.number("policy.admission_period_s"));
-  admission.first_turns_share = in.number("policy.first_turns_share");
 }
 
 void bind_pins(ParamBinder& in, engine::PinRules& pins) {
@@ -56,9 +62,7 @@ void bind_ttl(ParamBinder& in, policies::PolicyConfig& policy) {
 
 policies::EvictionConfig bind_eviction(ParamBinder& in) {
   policies::EvictionConfig rule;
-  rule.protected_fraction = in.number("policy.protected_fraction");
   rule.counts_jobs = in.text("policy.slru_counts") == "job";
-  rule.spare_tokens = in.small("policy.spare_tokens");
   try {
     rule.retained = policies::parse_retained(in.text("policy.retained"));
   } catch (const engine::InputError& error) {
@@ -104,6 +108,8 @@ policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& 
   policy.retention = in.text("policy.retention");
   policy.eviction = in.text("policy.eviction");
   policy.eviction_rule = bind_eviction(in);
+  policy.parameters = bind_parameters(in);
+  policy.admission.parameters = policy.eviction_rule.parameters = policy.parameters;
   policy.host_eviction = in.text("policy.host_eviction");
   bind_ttl(in, policy);
   policy.prefetch = in.text("policy.prefetch");

@@ -6,6 +6,7 @@
 #include "workers/engine/step/pin_rules.hpp"
 #include "workers/policies/admission/config.hpp"
 #include "workers/policies/estimators/config.hpp"
+#include "workers/policies/estimators/parameters.hpp"
 #include "workers/policies/estimators/work_history.hpp"
 #include "workers/policies/eviction/config.hpp"
 #include "workers/policies/plugin/config.hpp"
@@ -38,8 +39,7 @@ struct PolicyConfig {
   VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl
   std::string remaining_work = "history";         // order srpt: or "oracle", "hint"
   WorkSource true_work{};                         // order srpt, oracle and hint
-  int prefix_window = 16;                         // order longest_prefix: turns
-  engine::Nanos prefix_age{60'000'000'000};       // order longest_prefix
+  Parameters parameters{};                        // that orders declare
   AdmissionConfig admission{};
 
   // retentions pin, infercept

@@ -5,8 +5,8 @@
 // leaves the host tier first.
 #include <algorithm>
 
-#include "workers/engine/base/errors.hpp"
 #include "workers/policies/estimators/factory.hpp"
+#include "workers/policies/estimators/named_makers.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
 
@@ -52,11 +52,7 @@ Eviction make_eviction(const PolicyConfig& config) {
     return {.forecast = std::make_unique<Forecast>(make_estimator(estimator)), .rule = nullptr};
   }
   const std::vector<std::string> names = eviction_names();
-  if (std::ranges::find(names, name) == names.end()) {
-    std::string known;
-    for (const std::string& each : names) known += (known.empty() ? "\"" : ", \"") + each + '"';
-    throw engine::InputError("policy.eviction must be one of " + known + ", found \"" + name + '"');
-  }
+  if (std::ranges::find(names, name) == names.end()) reject_name("eviction", name, names);
   EvictionConfig rule = config.eviction_rule;
   rule.cost_growth = cost_growth(config.reload);
   return {.forecast = nullptr, .rule = make_eviction_rule(name, rule)};

@@ -16,11 +16,27 @@ namespace {
 using engine::Nanos;
 using engine::Request;
 
+constexpr Parameter kWindow = {
+    .name = "prefix_window",
+    .least = 1,
+    .most = 2147483647,
+    .fallback = 16,
+    .is_whole = true,
+    .unit = "turns",
+    .says = "How many turns at the head of the queue are ordered by their cached prefix."};
+constexpr Parameter kAge = {
+    .name = "prefix_age_s",
+    .least = 0,
+    .most = 1e6,
+    .fallback = 60,
+    .unit = "s",
+    .says = "Turns that have waited this long precede those with a longer prefix."};
+
 class LongestPrefix final : public engine::QueueOrder {
  public:
   explicit LongestPrefix(const PolicyConfig& config)
-      : window_size_(static_cast<std::size_t>(config.prefix_window)),
-        most_age_(config.prefix_age),
+      : window_size_(static_cast<std::size_t>(value_of(kWindow, config.parameters))),
+        most_age_(engine::from_seconds(value_of(kAge, config.parameters))),
         block_size_(config.block_size) {}
 
   void push(Request& request) override { queue_.push_back(request); }
@@ -82,6 +98,8 @@ class LongestPrefix final : public engine::QueueOrder {
 };
 
 }  // namespace
+
+std::vector<Parameter> longest_prefix_order_parameters() { return {kWindow, kAge}; }
 
 std::unique_ptr<engine::QueueOrder> make_longest_prefix_order(const PolicyConfig& config) {
   return std::make_unique<LongestPrefix>(config);

@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "workers/policies/estimators/parameters.hpp"
+
 namespace policies {
 
 /// Names of the policies in this build, for error messages.
@@ -12,5 +14,8 @@ std::vector<std::string> host_eviction_names();
 std::vector<std::string> ttl_rule_names();
 std::vector<std::string> prefetch_names();
 std::vector<std::string> scoring_names();
+
+/// The parameters that rules declare, for the keys of a sweep file.
+std::vector<DeclaredParameter> declared_parameters();
 
 }  // namespace policies

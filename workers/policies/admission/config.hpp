@@ -5,6 +5,7 @@
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/base/ids.hpp"
+#include "workers/policies/estimators/parameters.hpp"
 
 namespace policies {
 
@@ -15,13 +16,12 @@ struct AdmissionConfig {
   std::string rule = "max_programs";
   int max_programs = 0;              // 0: no limit
   int pool_tokens = 0;               // that the KV pool holds
-  double pool_share = 0.9;           // working_set: of the pool, for contexts as they are expected
   std::string horizon = "one_turn";  // working_set: see its file
   std::function<int(engine::JobId)>
       last_context{};                   // working_set, horizon hint: in tokens; 0: not told
   engine::Nanos period{5'000'000'000};  // thunder; 0: at every change
   std::function<std::unique_ptr<AdmissionRule>()> given{};  // plugin
-  double first_turns_share = 0.3;  // quota: of the pool, for programs' first turns
+  Parameters parameters{};                                  // that rules declare
 };
 
 }  // namespace policies

@@ -2,26 +2,35 @@
 
 #include "workers/policies/estimators/named_makers.hpp"
 
-// One line per rule: its name. The file of that name defines its maker.
-#define KVSWEEP_ADMISSIONS(RULE) \
-  RULE(max_programs)             \
-  RULE(working_set)              \
-  RULE(thunder)                  \
-  RULE(quota)
+// One line per rule: its name. The file of that name defines its maker and, of a TUNABLE one, what
+// parameters it declares.
+#define KVSWEEP_ADMISSIONS(RULE, TUNABLE) \
+  RULE(max_programs)                      \
+  TUNABLE(working_set)                    \
+  RULE(thunder)                           \
+  TUNABLE(quota)
 
 namespace policies {
 
 #define DECLARE_RULE(name) \
   std::unique_ptr<AdmissionRule> make_##name##_admission(const AdmissionConfig&);
-KVSWEEP_ADMISSIONS(DECLARE_RULE)
+#define DECLARE_TUNABLE_RULE(name) \
+  DECLARE_RULE(name)               \
+  std::vector<Parameter> name##_admission_parameters();
+KVSWEEP_ADMISSIONS(DECLARE_RULE, DECLARE_TUNABLE_RULE)
 
 namespace {
 
 #define RULE_ENTRY(name) {#name, make_##name##_admission},
-constexpr Entry<AdmissionRule, AdmissionConfig> kRules[] = {
-    KVSWEEP_ADMISSIONS(RULE_ENTRY) given_by_plugin<AdmissionRule, AdmissionConfig>()};
+#define TUNABLE_RULE_ENTRY(name) {#name, make_##name##_admission, name##_admission_parameters},
+constexpr Entry<AdmissionRule, AdmissionConfig> kRules[] = {KVSWEEP_ADMISSIONS(
+    RULE_ENTRY, TUNABLE_RULE_ENTRY) given_by_plugin<AdmissionRule, AdmissionConfig>()};
 
 }  // namespace
+
+void add_admission_parameters(std::vector<DeclaredParameter>& all) {
+  add_parameters(kRules, "admission", all);
+}
 
 std::vector<std::string> admission_names() { return names_in(kRules); }
 std::vector<std::string> horizon_names() { return {"one_turn", "mean_end", "hint"}; }

@@ -8,6 +8,9 @@
 
 namespace policies {
 
+/// Appends the parameters that the rules declare.
+void add_admission_parameters(std::vector<DeclaredParameter>& all);
+
 /// Names in this build, for error messages.
 std::vector<std::string> admission_names();
 std::vector<std::string> horizon_names();

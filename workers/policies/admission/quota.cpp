@@ -10,6 +10,15 @@
 namespace policies {
 namespace {
 
+constexpr Parameter kFirstTurnsShare = {
+    .name = "first_turns_share",
+    .least = 0,
+    .most = 1,
+    .fallback = 0.3,
+    .says =
+        "Share of the pool for first turns; the rest is for all other turns. One may have more "
+        "while none of the other waits."};
+
 class Quota final : public AdmissionRule {
  public:
   Quota(int pool, double first_turns)
@@ -54,8 +63,10 @@ class Quota final : public AdmissionRule {
 
 }  // namespace
 
+std::vector<Parameter> quota_admission_parameters() { return {kFirstTurnsShare}; }
+
 std::unique_ptr<AdmissionRule> make_quota_admission(const AdmissionConfig& config) {
-  return std::make_unique<Quota>(config.pool_tokens, config.first_turns_share);
+  return std::make_unique<Quota>(config.pool_tokens, value_of(kFirstTurnsShare, config.parameters));
 }
 
 }  // namespace policies

@@ -16,9 +16,16 @@ namespace {
 
 using engine::Nanos;
 
+constexpr Parameter kPoolShare = {.name = "pool_share",
+                                  .least = 0,
+                                  .most = 1e6,
+                                  .fallback = 0.9,
+                                  .says = "Share of the pool that the expected contexts may fill."};
+
 class WorkingSet final : public AdmissionRule {
  public:
-  explicit WorkingSet(const AdmissionConfig& config) : config_(config) {
+  explicit WorkingSet(const AdmissionConfig& config)
+      : config_(config), share_(value_of(kPoolShare, config.parameters)) {
     if (config.horizon == "hint" && !config.last_context)
       throw engine::InputError("policy.horizon \"hint\" needs the length of each job");
   }
@@ -29,8 +36,7 @@ class WorkingSet final : public AdmissionRule {
     for (const Program* p : programs)
       if (p->admitted || p->in_engine()) expected += need(*p, growth);
     for (Program* p : programs) {
-      if (!p->held() || expected + need(*p, growth) > config_.pool_share * config_.pool_tokens)
-        break;
+      if (!p->held() || expected + need(*p, growth) > share_ * config_.pool_tokens) break;
       p->admitted = true;
       expected += need(*p, growth);
     }
@@ -77,10 +83,13 @@ class WorkingSet final : public AdmissionRule {
   }
 
   AdmissionConfig config_;
+  double share_;  // of the pool, for contexts as they are expected
   double ended_ = 0, ended_tokens_ = 0, ended_turns_ = 0;
 };
 
 }  // namespace
+
+std::vector<Parameter> working_set_admission_parameters() { return {kPoolShare}; }
 
 std::unique_ptr<AdmissionRule> make_working_set_admission(const AdmissionConfig& config) {
   return std::make_unique<WorkingSet>(config);

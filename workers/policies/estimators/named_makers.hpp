@@ -4,14 +4,16 @@
 #include <vector>
 
 #include "workers/engine/base/errors.hpp"
+#include "workers/policies/estimators/parameters.hpp"
 
 namespace policies {
 
-/// An entry of a policy axis: its name and its factory function.
+/// An entry of a policy axis: its name, its factory function, and what parameters it declares.
 template <class Policy, class Config>
 struct Entry {
   const char* name;
   std::unique_ptr<Policy> (*make)(const Config&);
+  std::vector<Parameter> (*parameters)() = nullptr;  // null: none
 };
 
 /// The entry "plugin": what the config's own function `given` makes.
@@ -30,6 +32,24 @@ std::vector<std::string> names_in(const Table& table) {
   return names;
 }
 
+/// What the entries of the axis policy.`axis` declare, appended to `all`.
+template <class Table>
+void add_parameters(const Table& table, const std::string& axis,
+                    std::vector<DeclaredParameter>& all) {
+  for (const auto& entry : table)
+    if (entry.parameters != nullptr)
+      for (const Parameter& each : entry.parameters())
+        all.push_back({each, "policy." + axis + " = " + entry.name});
+}
+
+[[noreturn]] inline void reject_name(const std::string& axis, const std::string& name,
+                                     const std::vector<std::string>& known) {
+  std::string list;
+  for (const std::string& each : known) list += (list.empty() ? "\"" : ", \"") + each + '"';
+  throw engine::InputError("policy." + axis + " must be one of " + list + ", found \"" + name +
+                           '"');
+}
+
 /// Throws engine::InputError listing the known names when no entry has that name.
 template <class Table, class Config>
 auto make_named(const Table& table, const std::string& axis, const std::string& name,
@@ -37,11 +57,7 @@ auto make_named(const Table& table, const std::string& axis, const std::string& 
   for (const auto& entry : table) {
     if (entry.name == name) return entry.make(config);
   }
-  std::string known;
-  for (const auto& entry : table)
-    known += std::string(known.empty() ? "" : ", ") + '"' + entry.name + '"';
-  throw engine::InputError("policy." + axis + " must be one of " + known + ", found \"" + name +
-                           '"');
+  reject_name(axis, name, names_in(table));
 }
 
 }  // namespace policies

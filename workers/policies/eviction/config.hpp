@@ -6,6 +6,7 @@
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/step/eviction_rule.hpp"
+#include "workers/policies/estimators/parameters.hpp"
 
 namespace policies {
 
@@ -30,11 +31,9 @@ RetainedRanges parse_retained(const std::string& text);
 
 /// What the rules of eviction need to know. Values that a rule does not use are ignored.
 struct EvictionConfig {
-  // slru
-  double protected_fraction = 0.8;  // of the pool
-  bool counts_jobs = false;         // a hit by another job protects, otherwise one by another turn
+  Parameters parameters{};  // that rules declare
 
-  int spare_tokens = 4096;  // tail_lru: tokens that a turn may compute without being late
+  bool counts_jobs = false;  // slru: a hit by another job protects, otherwise one by another turn
 
   RetainedRanges retained{};  // retention_priority
 

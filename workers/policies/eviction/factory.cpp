@@ -2,26 +2,35 @@
 
 #include "workers/policies/estimators/named_makers.hpp"
 
-// One line per rule: its name. The file of that name defines its maker.
-#define KVSWEEP_EVICTION_RULES(RULE) \
-  RULE(slru)                         \
-  RULE(tail_lru)                     \
-  RULE(retention_priority)           \
+// One line per rule: its name. The file of that name defines its maker and, of a TUNABLE one, what
+// parameters it declares.
+#define KVSWEEP_EVICTION_RULES(RULE, TUNABLE) \
+  TUNABLE(slru)                               \
+  TUNABLE(tail_lru)                           \
+  RULE(retention_priority)                    \
   RULE(cost_aware)
 
 namespace policies {
 
 #define DECLARE_RULE(name) \
   std::unique_ptr<engine::EvictionRule> make_##name##_rule(const EvictionConfig&);
-KVSWEEP_EVICTION_RULES(DECLARE_RULE)
+#define DECLARE_TUNABLE_RULE(name) \
+  DECLARE_RULE(name)               \
+  std::vector<Parameter> name##_rule_parameters();
+KVSWEEP_EVICTION_RULES(DECLARE_RULE, DECLARE_TUNABLE_RULE)
 
 namespace {
 
 #define RULE_ENTRY(name) {#name, make_##name##_rule},
-constexpr Entry<engine::EvictionRule, EvictionConfig> kRules[] = {
-    KVSWEEP_EVICTION_RULES(RULE_ENTRY) given_by_plugin<engine::EvictionRule, EvictionConfig>()};
+#define TUNABLE_RULE_ENTRY(name) {#name, make_##name##_rule, name##_rule_parameters},
+constexpr Entry<engine::EvictionRule, EvictionConfig> kRules[] = {KVSWEEP_EVICTION_RULES(
+    RULE_ENTRY, TUNABLE_RULE_ENTRY) given_by_plugin<engine::EvictionRule, EvictionConfig>()};
 
 }  // namespace
+
+void add_eviction_parameters(std::vector<DeclaredParameter>& all) {
+  add_parameters(kRules, "eviction", all);
+}
 
 std::vector<std::string> eviction_rule_names() { return names_in(kRules); }
 

@@ -8,6 +8,9 @@
 
 namespace policies {
 
+/// Appends the parameters that the rules declare.
+void add_eviction_parameters(std::vector<DeclaredParameter>& all);
+
 /// Names of the rules in this build, for error messages.
 std::vector<std::string> eviction_rule_names();
 

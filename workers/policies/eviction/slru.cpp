@@ -14,13 +14,23 @@ using engine::BlockId;
 using engine::Nanos;
 using engine::Request;
 
+constexpr Parameter kProtectedFraction = {
+    .name = "protected_fraction",
+    .least = 0,
+    .most = 1,
+    .fallback = 0.8,
+    .says =
+        "Share of the pool for KV with a prefix hit; beyond it, such KV counts as if it had "
+        "none."};
+
 class Slru final : public engine::EvictionRule {
  public:
   explicit Slru(const EvictionConfig& config) : config_(config) {}
 
   void prepare(int num_blocks, int) override {
     blocks_.resize(static_cast<std::size_t>(num_blocks) + 1);
-    room_ = static_cast<std::size_t>(config_.protected_fraction * num_blocks);
+    const double part = value_of(kProtectedFraction, config_.parameters);
+    room_ = static_cast<std::size_t>(part * num_blocks);
   }
 
   engine::EvictionRank rank(BlockId block, Nanos) const override {
@@ -75,6 +85,8 @@ class Slru final : public engine::EvictionRule {
 };
 
 }  // namespace
+
+std::vector<Parameter> slru_rule_parameters() { return {kProtectedFraction}; }
 
 std::unique_ptr<engine::EvictionRule> make_slru_rule(const EvictionConfig& config) {
   return std::make_unique<Slru>(config);

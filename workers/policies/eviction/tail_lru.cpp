@@ -16,9 +16,21 @@ using engine::BlockId;
 using engine::Nanos;
 using engine::Request;
 
+constexpr Parameter kSpareTokens = {
+    .name = "spare_tokens",
+    .least = 0,
+    .most = 2147483647,
+    .fallback = 4096,
+    .is_whole = true,
+    .unit = "tokens",
+    .says =
+        "Tokens that a turn may compute and still be on time: that much of the end of its "
+        "context is evicted first."};
+
 class TailLru final : public engine::EvictionRule {
  public:
-  explicit TailLru(const EvictionConfig& config) : spare_tokens_(config.spare_tokens) {}
+  explicit TailLru(const EvictionConfig& config)
+      : spare_tokens_(value_of(kSpareTokens, config.parameters)) {}
 
   void prepare(int num_blocks, int block_size) override {
     needed_.resize(static_cast<std::size_t>(num_blocks) + 1);
@@ -48,7 +60,7 @@ class TailLru final : public engine::EvictionRule {
   }
 
  private:
-  int spare_tokens_;
+  double spare_tokens_;
   int block_size_ = 0;
   double new_tokens_ = 0;     // of prompts beyond the turn before
   int turns_ = 0;             // of which these are
@@ -56,6 +68,8 @@ class TailLru final : public engine::EvictionRule {
 };
 
 }  // namespace
+
+std::vector<Parameter> tail_lru_rule_parameters() { return {kSpareTokens}; }
 
 std::unique_ptr<engine::EvictionRule> make_tail_lru_rule(const EvictionConfig& config) {
   return std::make_unique<TailLru>(config);
