@@ -12,6 +12,7 @@
 #include "workers/engine/base/errors.hpp"
 #include "workers/engine/prefetch/policy.hpp"
 #include "workers/policies/estimators/factory.hpp"
+#include "workers/policies/estimators/named_makers.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/policies/plugin/factory.hpp"
@@ -38,10 +39,7 @@ constexpr const char* kScorings[] = {"S1", "S2", "S3", "S4", "S5"};
 
 Scoring scoring_of(const std::string& name) {
   const auto found = std::ranges::find(kScorings, name);
-  if (found == std::end(kScorings))
-    throw engine::InputError(
-        "policy.scoring must be one of \"S1\", \"S2\", \"S3\", \"S4\", \"S5\", found \"" + name +
-        "\"");
+  if (found == std::end(kScorings)) reject_name("scoring", name, scoring_names());
   return static_cast<Scoring>(found - std::begin(kScorings));
 }
 
@@ -98,12 +96,8 @@ std::vector<std::string> prefetch_names() {
 std::unique_ptr<engine::PrefetchPolicy> make_prefetch(const PolicyConfig& config) {
   if (config.prefetch == "none") return nullptr;
   const auto names = prefetch_names();
-  if (std::ranges::find(names, config.prefetch) == names.end()) {
-    std::string known;
-    for (const std::string& name : names) known += (known.empty() ? "\"" : ", \"") + name + '"';
-    throw engine::InputError("policy.prefetch must be one of " + known + ", found \"" +
-                             config.prefetch + '"');
-  }
+  if (std::ranges::find(names, config.prefetch) == names.end())
+    reject_name("prefetch", config.prefetch, names);
   if (!config.reload.known())
     throw engine::InputError("policy.prefetch needs to know what a prefill costs");
   if (config.prefetch == "plugin")
