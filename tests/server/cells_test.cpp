@@ -1,9 +1,15 @@
 // Whole cells against servers that are real processes. The scripted server replays the documented
 // wire formats of vLLM and SGLang; llama-server is the real one, where it can be had.
+#include <sys/stat.h>
+
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <stop_token>
+#include <thread>
 
+#include "tests/server/processes.hpp"
 #include "tests/server/world.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/server/session.hpp"
@@ -235,7 +241,52 @@ TEST_CASE("every fault of a server fails its cell with what happened, and the ne
 TEST_CASE("a server that hangs fails its cell when nothing has been received for a while") {
   ServerWorld world;
   world.scripted("vllm", "--fault hang --after 3").put("server.silent_s", 0.5);
-  CHECK_THAT(world.failure(), Contains("nothing received for 0 s (server.silent_s)"));
+  CHECK_THAT(world.failure(),
+             Contains("nothing received since it was sent, for 0 s (server.silent_s)"));
+}
+
+TEST_CASE("a stream that stands still is told from a turn that no byte came for") {
+  ServerWorld world;
+  world.scripted("vllm", "--fault stall --after 3").put("server.silent_s", 0.5);
+  CHECK_THAT(world.failure(), Contains("its stream has stood still for 0 s (server.silent_s)"));
+}
+
+TEST_CASE("a server that dies while it warms up is told by its end, not by the broken answer") {
+  ServerWorld world;
+  world.scripted("vllm", "--fault die --after -3");
+  CHECK_THAT(world.failure(),
+             StartsWith("the server ended: it ended with exit code 9; the end of"));
+  CHECK_THAT(world.failure(), Contains("CUDA error: out of memory"));
+}
+
+TEST_CASE("a stop is obeyed while a server does not answer its first prompts") {
+  ServerWorld world;
+  const server::ServerConfig config = world.scripted("vllm", "--fault hang --after -4").config();
+  std::stop_source stop;
+  std::jthread later([&] {
+    while (world.starts() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop.request_stop();
+  });
+  CHECK_THROWS_AS(server::Session(config, {world.log(), "", stop.get_token()}),
+                  server::StartAbandoned);
+}
+
+TEST_CASE("a server whose port another process has taken is started again on another port") {
+  ServerWorld world;
+  world.scripted("vllm", "--yield-port " + world.file("port"));
+  REQUIRE(::mkfifo(world.file("port").c_str(), 0600) == 0);
+  std::optional<server::SupervisedServer> other;
+  std::jthread taker([&] {
+    server::Launch launch;
+    launch.words = {
+        KVSWEEP_PYTHON, "tests/server/scripted_server.py",   "--kind", "vllm", "--version", "9.9",
+        "--port",       support::text_of(world.file("port"))};
+    launch.log = world.file("other.log");
+    other.emplace(launch);
+  });
+  CHECK(world.failure() == "ok");
+  taker.join();
+  CHECK(world.starts() == 2);
 }
 
 TEST_CASE("a server that refuses connections at its URL fails the cell") {
@@ -292,4 +343,19 @@ TEST_CASE("a real llama-server can be made to generate recorded tokens, and keep
   prompt.insert(prompt.end(), forced.begin(), forced.end());
   prompt.resize(300, 71);
   CHECK(answer().cached_tokens == 204);  // the last token's KV does not exist yet
+}
+
+TEST_CASE("a real llama-server replays recorded answers, which later prompts find in its cache") {
+  ServerWorld world;
+  if (!world.llama("-c 16384 -np 2 -cram 0"))
+    SKIP_TEST(
+        "no llama-server: set LLAMA_SERVER_SANDBOX to a folder of tools/llama-server-sandbox");
+  const double recorded = figure(world.run(), "prefix_hit_rate");
+  world.set("server.chain", "forced");
+  const sweep::CellResult forced = world.run();
+  CHECK(forced.turns.rows() == 16);
+  CHECK(figure(forced, "prefix_hit_rate") > recorded);
+  // Half of the ids of this vocabulary are bytes that are no character by themselves.
+  CHECK(figure(forced, "chain_replaced_tok") > 0);
+  CHECK_THAT(note(forced, "server_chain"), Contains("cannot be made to generate"));
 }

@@ -17,6 +17,7 @@ ap.add_argument("--after", type=int, default=0)
 ap.add_argument("--once")
 ap.add_argument("--version", default="0.30.0")
 ap.add_argument("--model", default="m")
+ap.add_argument("--yield-port")                   # FIFO, while it is there: tell it the port, and never listen
 ap.add_argument("--requests")                     # file for the bodies of turns, one a line
 a = ap.parse_args()
 BLOCK, WARM_UP = 16, 6                            # turns that the client sends before a cell
@@ -139,6 +140,8 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
                 break
             if number == 3 and faulty("cut"):
                 return self.connection.shutdown(socket.SHUT_RDWR)
+            if number == 3 and faulty("stall"):
+                time.sleep(1000)
             if number == 3 and faulty("error"):
                 self.chunk('data: {"error":{"code":500,"message":"engine is dead","type":"server_error"}}\n\n')
                 break
@@ -189,4 +192,9 @@ print("scripted server, a replay of", a.kind, flush=True)
 if a.fault == "late":
     print("weights not found", flush=True)
     sys.exit(4)
+if a.yield_port and os.path.exists(a.yield_port):
+    with open(a.yield_port, "w") as fifo:
+        fifo.write(str(a.port))
+    os.unlink(a.yield_port)
+    time.sleep(1000)
 Server(("127.0.0.1", a.port), Handler).serve_forever()

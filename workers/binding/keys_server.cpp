@@ -89,8 +89,9 @@ std::vector<KeyRow> rows_of_use() {
        .fallback = value("300"),
        .unit = "s",
        .where = kOnServer,
-       .says = "A turn that receives nothing for this long fails its cell; no part of a cell's "
-               "identity."},
+       .says = "A turn that receives nothing for this long fails its cell: from when it is sent, "
+               "so with its time in the server's queue, and then between two pieces of its "
+               "stream; no part of a cell's identity."},
   };
 }
 

@@ -47,8 +47,9 @@ class SimExecution final : public Execution {
 
 /// Whether the caches are as the cell wants them. Throws where only a restart would empty them, and
 /// the server is not ours to restart.
-bool empty_caches(server::Session& session, const server::ServerConfig& config) {
-  if (session.empty_caches(config.reset)) return true;
+bool empty_caches(server::Session& session, const server::ServerConfig& config,
+                  const std::stop_token& stop) {
+  if (session.empty_caches(config.reset, stop)) return true;
   if (!session.owned())
     throw server::ServerFailed(
         "the server's caches cannot be emptied before a cell, and it is not started here: give "
@@ -98,9 +99,17 @@ void Executor::set_server_devices(const std::string& devices) { kept_->server_de
 void Executor::end_server() noexcept { kept_->server.reset(); }
 
 server::Session& Executor::serve(const ExperimentConfig& config, const RunHooks& hooks) {
+  try {
+    return ready_server(config, hooks);
+  } catch (const server::StartAbandoned&) {
+    throw CellAbandoned();
+  }
+}
+
+server::Session& Executor::ready_server(const ExperimentConfig& config, const RunHooks& hooks) {
   std::unique_ptr<server::Session>& server = kept_->server;
   const bool runs = server && server->is_for(*config.server);
-  if (runs && empty_caches(*server, *config.server)) return *server;
+  if (runs && empty_caches(*server, *config.server, hooks.stop)) return *server;
   server.reset();
   const auto& wrong = kept_->wrong_server;
   if (wrong && server::same_server(wrong->first, *config.server))
@@ -110,17 +119,15 @@ server::Session& Executor::serve(const ExperimentConfig& config, const RunHooks&
     const std::string name = "kvsweep-server-" + std::to_string(::getpid()) + ".log";
     log = std::filesystem::temp_directory_path() / name;
   }
-  const auto stop = [&hooks] { return hooks.stop.stop_requested(); };
   try {
-    server = std::make_unique<server::Session>(*config.server,
-                                               server::Place{log, kept_->server_devices, stop});
-  } catch (const server::StartAbandoned&) {
-    throw CellAbandoned();
+    server = std::make_unique<server::Session>(
+        *config.server, server::Place{log, kept_->server_devices, hooks.stop});
   } catch (const server::WrongServer& error) {
     kept_->wrong_server.emplace(*config.server, error.what());
     throw;
   }
-  if (!server->owned()) empty_caches(*server, *config.server);  // who knows what was asked before
+  if (!server->owned())
+    empty_caches(*server, *config.server, hooks.stop);  // who knows what was asked before
   return *server;
 }
 

@@ -64,6 +64,8 @@ class Executor {
   void free_host_memory() noexcept;
 
  private:
+  server::Session& ready_server(const ExperimentConfig& config, const RunHooks& hooks);
+
   struct Kept;
   std::unique_ptr<Kept> kept_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "workers/cell/client.hpp"
 #include "workers/record/client_recorder.hpp"
@@ -77,36 +78,69 @@ class MetricsReader final : public server::HttpHandler {
   Nanos due_{0};
 };
 
-/// The prompts of jobs whose earlier answers are those that the server generated.
-class GeneratedChains {
+/// The tokens of jobs whose answers are not the recorded ones throughout: the server's own, or ones
+/// that it can be made to generate.
+class OwnChains {
  public:
-  explicit GeneratedChains(const workload::Workload& workload) {
+  OwnChains(const workload::Workload& workload, const std::string& chain) : workload_(workload) {
     if (workload.prompts)
-      throw InputError(
-          "server.chain \"generated\" needs a workload whose turns extend one "
-          "another; " +
-          workload.source + " makes its prompts otherwise");
+      throw InputError("server.chain \"" + chain +
+                       "\" needs a workload whose turns extend one another; " + workload.source +
+                       " makes its prompts otherwise");
     for (const workload::Job& job : workload.jobs) tokens_.push_back(job.tokens);
   }
 
   std::span<const engine::TokenId> prompt(const engine::RequestSpec& spec) const {
     return std::span(tokens_[index(spec.job)]).first(spec.prompt.size());
   }
+  std::span<const engine::TokenId> answer(const engine::RequestSpec& spec) const {
+    return std::span(tokens_[index(spec.job)]).subspan(spec.prompt.size(), spec.forced.size());
+  }
+  /// Later prompts hold this answer.
   void add(const engine::RequestSpec& spec, const std::vector<engine::TokenId>& answer) {
     const std::span own = std::span(tokens_[index(spec.job)]).subspan(spec.prompt.size());
     for (std::size_t i = 0; i < std::min(answer.size(), own.size()); ++i) {
       if (answer[i] == server::kUnknownToken)
-        ++unknown_;
+        ++replaced_;
       else
         own[i] = answer[i];
     }
   }
-  /// Tokens whose ids the server did not send: recorded ones stand in their place.
-  int unknown() const { return unknown_; }
+  /// Puts ids that the server can be made to generate in place of others, in answers and thereby
+  /// in later prompts.
+  void make_forcible(server::Session& session) {
+    std::set<engine::TokenId> used;
+    each_answer_token([&](engine::TokenId id) { used.insert(id); });
+    const std::vector<engine::TokenId> can = session.forcible({used.begin(), used.end()});
+    if (can.empty() && !used.empty())
+      throw server::ServerFailed(
+          "server.chain \"forced\": the server cannot be made to generate "
+          "any token of the recorded answers");
+    const std::set<engine::TokenId> good(can.begin(), can.end());
+    each_answer_token([&](engine::TokenId& id) {
+      if (good.contains(id)) return;
+      id = can[id % can.size()];
+      ++replaced_;
+    });
+  }
+  /// Tokens whose ids the server did not send, or cannot be made to generate: others stand in their
+  /// place.
+  int replaced() const { return replaced_; }
 
  private:
+  template <class Visit>
+  void each_answer_token(Visit visit) {
+    for (std::size_t job = 0; job < tokens_.size(); ++job)
+      for (const workload::Turn& turn : workload_.jobs[job].turns)
+        for (engine::TokenId& id : std::span(tokens_[job])
+                                       .subspan(static_cast<std::size_t>(turn.prompt_tokens),
+                                                static_cast<std::size_t>(turn.output_tokens)))
+          visit(id);
+  }
+
+  const workload::Workload& workload_;
   std::vector<std::vector<engine::TokenId>> tokens_;  // by job
-  int unknown_ = 0;
+  int replaced_ = 0;
 };
 
 class ServerCell {
@@ -122,7 +156,10 @@ class ServerCell {
         client_(load.workload, load.arrivals, config.workload.arrivals.most_live,
                 config.engine.kv.block_size, TokenUse::read,
                 [this](const engine::RequestSpec& spec) { send(spec); }) {
-    if (config.server->chain == server::Chain::generated) chains_.emplace(load.workload);
+    if (config.server->chain == server::Chain::recorded) return;
+    forced_ = config.server->chain == server::Chain::forced;
+    chains_.emplace(load.workload, forced_ ? "forced" : "generated");
+    if (forced_) chains_->make_forcible(session);
   }
 
   void play() {
@@ -148,17 +185,27 @@ class ServerCell {
     sweep::CellResult result = recorder_.take(streams_.token_gaps_s(), metrics_.take());
     const auto events = static_cast<double>(streams_.token_events());
     result.figures.push_back({"token_events", events, "", true});
-    if (chains_ && chains_->unknown() > 0)
-      result.notes.push_back({"server_chain",
-                              "the server did not send the ids of " +
-                                  std::to_string(chains_->unknown()) +
-                                  " generated tokens; recorded ids stand in their place",
-                              true});
+    if (chains_) add_chains(result);
     result.figures.push_back({"forwards", metrics_.forwards(), "", true});
     return result;
   }
 
  private:
+  void add_chains(sweep::CellResult& result) const {
+    const int replaced = chains_->replaced();
+    result.figures.push_back({"chain_replaced_tok", static_cast<double>(replaced), "tokens", true});
+    if (replaced == 0) return;
+    const std::string tokens = std::to_string(replaced);
+    result.notes.push_back(
+        {"server_chain",
+         forced_ ? "the server cannot be made to generate " + tokens +
+                       " tokens of the recorded answers; others stand in their place, in later "
+                       "prompts too"
+                 : "the server did not send the ids of " + tokens +
+                       " generated tokens; recorded ids stand in their place",
+         true});
+  }
+
   void send(const engine::RequestSpec& spec) {
     const workload::Job& job = load_.workload.jobs[index(spec.job)];
     server::TurnCall call;
@@ -170,7 +217,7 @@ class ServerCell {
     call.gap_s = engine::to_seconds(job.turns[static_cast<std::size_t>(spec.turn)].gap);
     call.max_tokens = spec.max_tokens;
     call.prompt = chains_ ? chains_->prompt(spec) : spec.prompt;
-    if (config_.server->chain == server::Chain::forced) call.forced = spec.forced;
+    if (forced_) call.forced = chains_->answer(spec);
     const std::uint64_t tag = ++last_tag_;
     running_.emplace(tag, spec);
     streams_.start(call, tag, clock_.now());
@@ -180,13 +227,24 @@ class ServerCell {
     const auto found = running_.find(turn.tag);
     const engine::RequestSpec spec = found->second;
     running_.erase(found);
-    if (chains_) chains_->add(spec, turn.answer.ids);
+    if (forced_) require_forced(spec, turn.answer.ids);
+    if (chains_ && !forced_) chains_->add(spec, turn.answer.ids);
     const server::Answer& answer = turn.answer;
     recorder_.add({spec, turn.sent, turn.first_token, turn.last_token,
                    static_cast<int>(spec.prompt.size()), answer.tokens, answer.cached_tokens,
                    answer.host_tokens, answer.preemptions});
     ++ended_;
     client_.on_finished(spec, turn.last_token);
+  }
+
+  void require_forced(const engine::RequestSpec& spec,
+                      const std::vector<engine::TokenId>& ids) const {
+    const auto wanted = chains_->answer(spec);
+    for (std::size_t i = 0; i < std::min(ids.size(), wanted.size()); ++i)
+      if (ids[i] != server::kUnknownToken && ids[i] != wanted[i])
+        throw server::TurnFailed("server.chain \"forced\": the server generated token " +
+                                 std::to_string(ids[i]) + ", and " + std::to_string(wanted[i]) +
+                                 " was demanded");
   }
 
   void report(bool serving) {
@@ -203,7 +261,8 @@ class ServerCell {
   server::HttpLoop http_{clock_};
   MetricsReader metrics_;
   ClientRecorder recorder_;
-  std::optional<GeneratedChains> chains_;
+  std::optional<OwnChains> chains_;
+  bool forced_ = false;  // chains_ are demanded of the server
   Client client_;
   std::map<std::uint64_t, engine::RequestSpec> running_;  // by tag
   std::uint64_t last_tag_ = 0, ended_ = 0;
@@ -214,12 +273,6 @@ server::ServerSample sample_of(server::Session& session) {
   if (!session.has_metrics()) return {};
   return session.dialect().sample(server::MetricsPage(session.fetch("/metrics").body));
 }
-
-/// Of a turn that failed where tokens were forced.
-constexpr const char* kForced =
-    " (server.chain is \"forced\": llama-server cannot be made to generate a token whose text is "
-    "no "
-    "whole character, or ends a text)";
 
 /// What a reader must know of the figures beside their values.
 void add_notes(const server::ServerConfig& config, const server::Session& session,
@@ -249,19 +302,19 @@ void add_notes(const server::ServerConfig& config, const server::Session& sessio
 
 sweep::CellResult run_server_cell(const ExperimentConfig& config, const Load& load,
                                   server::Session& session, const RunHooks& hooks) {
-  ServerCell cell(config, load, session, sample_of(session), hooks);
   try {
+    ServerCell cell(config, load, session, sample_of(session), hooks);
     cell.play();
+    sweep::CellResult result = cell.result();
+    add_notes(*config.server, session, result);
+    return result;
+  } catch (const server::StartAbandoned&) {
+    throw CellAbandoned();
   } catch (const server::TurnFailed& failed) {
     constexpr std::chrono::milliseconds kUntilItsEndIsKnown{500};
     session.require_alive(kUntilItsEndIsKnown);
-    const bool forced = config.server->chain == server::Chain::forced;
-    throw server::ServerFailed(
-        session.with_log(failed.what() + std::string(forced ? kForced : "")));
+    throw server::ServerFailed(session.with_log(failed.what()));
   }
-  sweep::CellResult result = cell.result();
-  add_notes(*config.server, session, result);
-  return result;
 }
 
 }  // namespace worker

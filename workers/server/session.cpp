@@ -120,7 +120,9 @@ Session::Session(const ServerConfig& config, const Place& place)
 }
 
 void Session::launch() {
-  const std::string port = std::to_string(free_port());
+  port_ = free_port();
+  ++launches_;
+  const std::string port = std::to_string(port_);
   Launch launch;
   for (const std::string& word : config_.command) launch.words.push_back(with_port(word, port));
   for (const auto& [name, value] : config_.environment)
@@ -137,9 +139,8 @@ void Session::wait_until_ready() {
   constexpr Nanos kBetween = std::chrono::milliseconds(50);
   const Nanos deadline = clock_.now() + engine::from_seconds(config_.ready_s);
   while (true) {
-    const HttpAnswer answer =
-        http_.fetch({url_ + dialect_->health_path(), {}}, std::chrono::seconds(5));
-    if (place_.stop_requested()) throw StartAbandoned();
+    const HttpAnswer answer = fetch_for(std::chrono::seconds(5), dialect_->health_path(), {});
+    if (moved_to_another_port()) continue;
     require_alive();
     if (answer.ok()) return;
     const Nanos now = clock_.now();
@@ -150,6 +151,16 @@ void Session::wait_until_ready() {
     }
     clock_.wait_until(now + kBetween);
   }
+}
+
+bool Session::moved_to_another_port() {
+  constexpr int kMostLaunches = 3;
+  if (!process_ || launches_ == kMostLaunches) return false;
+  const bool lost = process_->ended() && !is_free(port_);
+  if (!lost && !process_->other_listener(port_)) return false;
+  process_.reset();
+  launch();
+  return true;
 }
 
 /// The sweep file says which version and model its results are of; another must not be measured.
@@ -189,10 +200,7 @@ void Session::check_metrics() {
 void Session::warm_up() {
   constexpr int kRounds = 2;
   for (int round = 0; round < kRounds; ++round)
-    for (const int tokens : {16, 256, 2048}) {
-      if (place_.stop_requested()) throw StartAbandoned();
-      ask(tokens, ++probes_);
-    }
+    for (const int tokens : {16, 256, 2048}) ask(tokens, ++probes_);
 }
 
 Answer Session::ask(int tokens, std::uint64_t seed) {
@@ -204,10 +212,8 @@ Answer Session::ask(int tokens, std::uint64_t seed) {
   call.last = true;
   call.max_tokens = kOutput;
   call.prompt = prompt;
-  // The first prompt of a size may wait for a compilation.
-  const Nanos longest = std::max(kLongestControl, engine::from_seconds(config_.silent_s));
-  const HttpAnswer whole = http_.fetch(
-      {url_ + dialect_->turn_path(), dialect_->turn_body(call, config_), true}, longest);
+  const HttpAnswer whole =
+      fetch_for(longest_answer(), dialect_->turn_path(), dialect_->turn_body(call, config_));
   if (!whole.ok()) throw BadAnswer(dialect_->turn_path() + ": " + whole.problem());
   Answer answer;
   SseParser().feed(whole.body, [&](std::string_view data) { dialect_->take(data, answer); });
@@ -217,7 +223,51 @@ Answer Session::ask(int tokens, std::uint64_t seed) {
   return answer;
 }
 
-bool Session::empty_caches(Reset how) {
+std::vector<engine::TokenId> Session::forcible(const std::vector<engine::TokenId>& ids) {
+  constexpr std::size_t kMostAtOnce = 256;
+  std::vector<engine::TokenId> untried, can;
+  for (const engine::TokenId id : ids)
+    if (!forcible_.contains(id)) untried.push_back(id);
+  for (std::size_t at = 0; at < untried.size();) {
+    const auto some = std::span(untried).subspan(at, std::min(kMostAtOnce, untried.size() - at));
+    const std::size_t good = forced_until(some);
+    for (const engine::TokenId id : some.first(good)) forcible_[id] = true;
+    at += good;
+    if (good < some.size()) forcible_[untried[at++]] = false;
+  }
+  for (const engine::TokenId id : ids)
+    if (forcible_.at(id)) can.push_back(id);
+  return can;
+}
+
+std::size_t Session::forced_until(std::span<const engine::TokenId> ids) {
+  const auto prompt = made_prompt(1, ++probes_, config_.vocabulary);
+  TurnCall call;
+  call.job_id = "kvsweep-forced-" + std::to_string(probes_);
+  call.max_tokens = static_cast<int>(ids.size());
+  call.prompt = prompt;
+  call.forced = ids;
+  const HttpAnswer whole =
+      fetch_for(longest_answer(), dialect_->turn_path(), dialect_->turn_body(call, config_));
+  Answer answer;
+  std::string problem = whole.ok() ? "" : whole.problem();
+  try {
+    if (whole.ok())
+      SseParser().feed(whole.body, [&](std::string_view data) { dialect_->take(data, answer); });
+  } catch (const BadAnswer& error) {
+    problem = error.what();
+  }
+  if (problem.empty() && answer.tokens == call.max_tokens) return ids.size();
+  if (problem.find("grammar") == std::string::npos || answer.tokens >= call.max_tokens)
+    throw ServerFailed(
+        with_log("server.chain \"forced\": the server cannot be asked which tokens "
+                 "it can be made to generate: " +
+                 problem));
+  return static_cast<std::size_t>(answer.tokens);
+}
+
+bool Session::empty_caches(Reset how, const std::stop_token& stop) {
+  place_.stop = stop;
   if (how == Reset::none) return true;
   if (how == Reset::restart) return false;
   constexpr int kProbe = 1024;  // several KV blocks, and several chunks of LMCache
@@ -247,7 +297,21 @@ std::string Session::with_log(const std::string& what) const {
 }
 
 HttpAnswer Session::fetch(const std::string& path, const std::optional<std::string>& body) {
-  return http_.fetch({url_ + path, body.value_or(""), body.has_value()}, kLongestControl);
+  return fetch_for(kLongestControl, path, body);
+}
+
+/// The first prompt of a size may wait for a compilation.
+Nanos Session::longest_answer() const {
+  return std::max(kLongestControl, engine::from_seconds(config_.silent_s));
+}
+
+HttpAnswer Session::fetch_for(Nanos longest, const std::string& path,
+                              const std::optional<std::string>& body) {
+  const auto stopped = [this] { return place_.stop.stop_requested(); };
+  HttpAnswer answer =
+      http_.fetch({url_ + path, body.value_or(""), body.has_value()}, longest, stopped);
+  if (stopped()) throw StartAbandoned();
+  return answer;
 }
 
 }  // namespace server

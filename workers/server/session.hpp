@@ -1,8 +1,9 @@
 #pragma once
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 
 #include "workers/server/dialect/dialect.hpp"
@@ -28,9 +29,9 @@ struct StartAbandoned : std::exception {
 
 /// What this worker gives its server.
 struct Place {
-  std::string log;      // file for the server's output
-  std::string devices;  // CUDA_VISIBLE_DEVICES; empty: as it is
-  std::function<bool()> stop_requested = [] { return false; };
+  std::string log;            // file for the server's output
+  std::string devices;        // CUDA_VISIBLE_DEVICES; empty: as it is
+  std::stop_token stop = {};  // of the cell that it starts for
 };
 
 /// Whether one server serves the cells of both.
@@ -46,8 +47,10 @@ class Session {
 
   /// Whether this server is the one that the cell describes, with the same flags.
   bool is_for(const ServerConfig& config) const { return same_server(config, config_); }
-  /// Empties its caches before a cell; false where only a restart does.
-  bool empty_caches(Reset how);
+  /// Empties its caches before a cell; false where only a restart does. Throws StartAbandoned.
+  bool empty_caches(Reset how, const std::stop_token& stop = {});
+  /// Those of the ids, which differ, that the server can be made to generate (Chain::forced).
+  std::vector<engine::TokenId> forcible(const std::vector<engine::TokenId>& ids);
   bool owned() const { return process_.has_value(); }
   const std::string& url() const { return url_; }
   const Dialect& dialect() const { return *dialect_; }
@@ -61,13 +64,21 @@ class Session {
   HttpAnswer fetch(const std::string& path, const std::optional<std::string>& body = {});
 
  private:
+  engine::Nanos longest_answer() const;
+  /// Throws StartAbandoned when the cell's stop is requested meanwhile.
+  HttpAnswer fetch_for(engine::Nanos longest, const std::string& path,
+                       const std::optional<std::string>& body);
   void launch();
   void wait_until_ready();
+  /// Starts the server again where another process has taken its port. False: it has not.
+  bool moved_to_another_port();
   void check_facts();
   void check_metrics();
   void warm_up();
   /// The answer to a prompt of its own, `tokens` long.
   Answer ask(int tokens, std::uint64_t seed);
+  /// How many of the ids it generates, in their order, until one that it cannot.
+  std::size_t forced_until(std::span<const engine::TokenId> ids);
 
   ServerConfig config_;
   Place place_;
@@ -75,11 +86,13 @@ class Session {
   engine::WallClock clock_;
   HttpLoop http_;
   std::string url_;
+  int port_ = 0, launches_ = 0;
   std::int64_t log_start_ = 0;
   std::optional<SupervisedServer> process_;
   ServerFacts facts_;
   bool has_metrics_ = false;
   std::uint64_t probes_ = 0;
+  std::map<engine::TokenId, bool> forcible_;  // ids that have been tried
 };
 
 }  // namespace server

@@ -19,6 +19,7 @@ class TurnStreams::Stream final : public HttpHandler {
 
   void on_bytes(int status, std::string_view bytes, Nanos at) override {
     last_heard_ = at;
+    begun_ = true;
     if (status != 200) {
       refusal_.body += bytes;
       return;
@@ -49,6 +50,7 @@ class TurnStreams::Stream final : public HttpHandler {
   const std::string& name() const { return name_; }
   const std::string& problem() const { return problem_; }
   Nanos last_heard() const { return last_heard_; }
+  bool has_begun() const { return begun_; }
   EndedTurn& turn() { return turn_; }
 
  private:
@@ -70,6 +72,7 @@ class TurnStreams::Stream final : public HttpHandler {
   std::string name_;
   int wanted_;
   Nanos last_heard_;
+  bool begun_ = false;
   SseParser events_;
   EndedTurn turn_;
   HttpAnswer refusal_;
@@ -106,9 +109,11 @@ std::vector<EndedTurn> TurnStreams::take_ended() {
 void TurnStreams::check_silence(Nanos now) const {
   for (const auto& [tag, stream] : streams_) {
     const double silent_s = engine::to_seconds(now - stream->last_heard());
-    if (silent_s > config_.silent_s)
-      throw TurnFailed(stream->name() + ": nothing received for " +
-                       std::to_string(static_cast<int>(silent_s)) + " s (server.silent_s)");
+    if (silent_s <= config_.silent_s) continue;
+    const std::string what = stream->has_begun() ? "its stream has stood still for "
+                                                 : "nothing received since it was sent, for ";
+    throw TurnFailed(stream->name() + ": " + what + std::to_string(static_cast<int>(silent_s)) +
+                     " s (server.silent_s)");
   }
 }
 

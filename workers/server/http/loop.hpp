@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,8 +57,10 @@ class HttpLoop {
   /// Waits until `until` or, if that comes first, handles what has happened on the connections.
   /// Rethrows what a handler throws.
   void run_until(engine::Nanos until);
-  /// One request from start to end, for at most `longest`; others go on meanwhile.
-  HttpAnswer fetch(HttpRequest request, engine::Nanos longest);
+  /// One request from start to end, for at most `longest`; others go on meanwhile. Where
+  /// `gives_up` is given and becomes true, the answer ends there, with an error.
+  HttpAnswer fetch(HttpRequest request, engine::Nanos longest,
+                   const std::function<bool()>& gives_up = {});
 
  private:
   class Curl;

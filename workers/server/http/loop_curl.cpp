@@ -257,7 +257,8 @@ void HttpLoop::cancel(Id id) { curl_->cancel(id); }
 std::size_t HttpLoop::in_flight() const { return curl_->in_flight(); }
 void HttpLoop::run_until(Nanos until) { curl_->run_until(until); }
 
-HttpAnswer HttpLoop::fetch(HttpRequest request, Nanos longest) {
+HttpAnswer HttpLoop::fetch(HttpRequest request, Nanos longest,
+                           const std::function<bool()>& gives_up) {
   struct Collect final : HttpHandler {
     HttpAnswer answer;
     bool ended = false;
@@ -269,11 +270,17 @@ HttpAnswer HttpLoop::fetch(HttpRequest request, Nanos longest) {
   } collect;
   const Nanos deadline = curl_->now() + longest;
   const Id id = start(std::move(request), collect);
-  while (!collect.ended && curl_->now() < deadline) run_until(deadline);
+  constexpr Nanos kBetweenLooks = std::chrono::milliseconds(100);
+  bool given_up = false;
+  while (!collect.ended && !given_up && curl_->now() < deadline) {
+    run_until(gives_up ? std::min(deadline, curl_->now() + kBetweenLooks) : deadline);
+    given_up = gives_up && gives_up();
+  }
   if (collect.ended) return collect.answer;
   cancel(id);
   collect.answer.end.error =
-      "no answer within " + std::to_string(longest / std::chrono::seconds(1)) + " s";
+      given_up ? "given up"
+               : "no answer within " + std::to_string(longest / std::chrono::seconds(1)) + " s";
   return collect.answer;
 }
 

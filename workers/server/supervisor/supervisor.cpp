@@ -212,12 +212,15 @@ SupervisedServer::SupervisedServer(const Launch& launch) : token_(take_token()) 
   values.push_back(std::string(kTokenName) + '=' + token_);
   std::vector<std::string> environment = environment_with(std::move(values));
   std::vector<char*> word_pointers = pointers_to(words), env_pointers = pointers_to(environment);
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
   const std::filesystem::path folder = std::filesystem::path(launch.log).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder);
   const int log = ::open(launch.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) throw_errno(launch.log);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    ::close(log);
+    throw_errno("socketpair");
+  }
   const Prepared prepared{word_pointers.data(), env_pointers.data(), ends[1], log,
                           static_cast<int>(launch.grace.count())};
   supervisor_ = ::fork();
@@ -225,7 +228,10 @@ SupervisedServer::SupervisedServer(const Launch& launch) : token_(take_token()) 
   ::close(ends[1]);
   ::close(log);
   control_ = ends[0];
-  if (supervisor_ < 0) throw_errno("fork");
+  if (supervisor_ < 0) {
+    ::close(control_);
+    throw_errno("fork");
+  }
 }
 
 SupervisedServer::~SupervisedServer() {
