@@ -158,7 +158,7 @@ FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* 
   if (channel == nullptr) return farm_locally(options, run, sink, farm);
   const bool loads_model = run.plan.backend == "cuda" && !run.tasks.empty();
   welcome_workers(*channel, run.plan.backend,
-                  loads_model ? sink.config_of(run.tasks.front().cell) : "");
+                  loads_model ? sink.config_of({run.tasks.front().cell}) : "");
   for (int rank = 1; rank < channel->place().size; ++rank) farm.workers.push_back(rank);
   const engine::WallClock clock;
   return run_farm(*channel, clock, run.tasks, sink, farm);

@@ -97,12 +97,17 @@ void Dispatcher::handle(const CellDone& done) {
     return;
   }
   const Run run = end_run(done.worker, workers_.at(done.worker), WorkerState::idle, Memory::kept);
-  Cell& cell = cells_.at(done.attempt.cell);
-  cell.state = CellState::over;
-  Experience& experience = experience_[cell.task.sku];
-  ++experience.cells;
-  experience.taken_s += std::chrono::duration<double>(now_ - run.started).count();
-  experience.estimated_s += cell.task.estimate_s;
+  double estimated_s = 0;
+  for (const int index : run.cells()) estimated_s += cells_.at(index).task.estimate_s;
+  const double taken_s = std::chrono::duration<double>(now_ - run.started).count();
+  for (const int index : run.cells()) {
+    Cell& cell = cells_.at(index);
+    cell.state = CellState::over;
+    Experience& experience = experience_[cell.task.sku];
+    ++experience.cells;
+    experience.taken_s += run.more.empty() ? taken_s : taken_s * cell.task.estimate_s / estimated_s;
+    experience.estimated_s += cell.task.estimate_s;
+  }
 }
 
 void Dispatcher::handle(const CellFailed& failed) {
@@ -112,6 +117,7 @@ void Dispatcher::handle(const CellFailed& failed) {
     return;
   }
   const Run run = end_run(failed.worker, workers_.at(failed.worker), next, Memory::freed);
+  if (!run.more.empty()) return part(run, failed.reason);
   if (run.abandonment) return attempt_abandoned(run, failed.reason);
   if (failed.machine_fault) return machine_failed(run, failed.reason);
   if (failed.kind == CellStatus::failed) return attempt_failed(run, failed.reason);
@@ -125,6 +131,7 @@ void Dispatcher::handle(const CellAbandoned& abandoned) {
   }
   const Run run =
       end_run(abandoned.worker, workers_.at(abandoned.worker), WorkerState::idle, Memory::freed);
+  if (!run.more.empty()) return part(run, "abandoned");
   if (!run.abandonment) return attempt_failed(run, "stopped without having been asked to");
   attempt_abandoned(run, "abandoned");
 }
@@ -260,17 +267,58 @@ bool Dispatcher::in_time(double estimate_s, Nanos started) const {
 
 void Dispatcher::assign(int id, Worker& worker, int index) {
   Cell& cell = cells_.at(index);
-  waiting_[cell.task.sku].erase(place_of(cell));
+  const std::vector<int> more = small_neighbors(worker, cell);
   const bool keep = keeps_memory(id, worker, cell.task);
   memory_.charge(worker.caps.node, id, {index, cell.task.host_gib}, keep);
-  cell.state = CellState::running;
-  cell.tried_on.insert(id);
-  ++cell.tries;
-  const sweep::Attempt attempt{index, cell.task.attempts + cell.tries};
+  begin(id, cell);
+  for (const int each : more) begin(id, cells_.at(each));
+  const sweep::Attempt attempt{index, more.empty() ? cell.task.attempts + cell.tries : 0};
   worker.state = WorkerState::busy;
   worker.heard = listened_;
-  worker.run = Run{attempt, now_, listened_};
-  commands_.emplace_back(AssignCell{id, attempt, cells_.at(attempt.cell).task.deaths, keep});
+  worker.run = Run{attempt, more, now_, listened_};
+  commands_.emplace_back(AssignCell{id, attempt, more, cell.task.deaths, keep});
+}
+
+void Dispatcher::begin(int worker, Cell& cell) {
+  waiting_[cell.task.sku].erase(place_of(cell));
+  cell.state = CellState::running;
+  cell.tried_on.insert(worker);
+  ++cell.tries;
+}
+
+/// The cells beside this one in the plan that it can share an attempt with: none of them has been
+/// tried, and they leave the other workers their part. Neighbors, so that a merge finds their rows
+/// in order.
+std::vector<int> Dispatcher::small_neighbors(const Worker& worker, const Cell& of) const {
+  const auto is_fresh = [](const Cell& cell) {
+    return cell.task.attempts + cell.tries + cell.task.deaths + cell.task.group == 0 &&
+           !cell.task.alone && cell.task.estimate_s > 0;
+  };
+  std::size_t waiting = 0;
+  for (const auto& [sku, places] : waiting_) waiting += places.size();
+  const std::size_t most = waiting / std::max<std::size_t>(workers_.size(), 1);
+  const auto cost_s = [this](const Cell& cell) {
+    constexpr int kEnough = 32;  // of cells that are done
+    const double expected = expected_s(cell);
+    const bool known = experience_with(cell.task.sku).cells >= kEnough;
+    return known ? expected : std::max(cell.task.estimate_s, expected);
+  };
+  double left_s = std::chrono::duration<double>(rules_.together).count() - cost_s(of);
+  std::vector<int> found;
+  const auto take = [&](const Cell& cell) {
+    const bool fits = cell.state == CellState::waiting && is_fresh(cell) &&
+                      matches(worker, cell.task.sku) && cell.task.host_gib <= of.task.host_gib;
+    if (!fits || found.size() + 1 >= most || cost_s(cell) > left_s) return false;
+    left_s -= cost_s(cell);
+    found.push_back(cell.task.cell);
+    return true;
+  };
+  if (rules_.cell_timeout || !is_fresh(of) || left_s <= 0) return found;
+  const auto at = cells_.find(of.task.cell);
+  for (auto next = std::next(at); next != cells_.end() && take(next->second);) ++next;
+  for (auto next = at; next != cells_.begin() && take(std::prev(next)->second);) --next;
+  std::ranges::sort(found);
+  return found;
 }
 
 /// Whether the worker keeps its host memory when this cell is done. Page-locking it again takes

@@ -24,6 +24,7 @@ struct CellTask {
   double host_gib = 0;    // host memory that it needs
   int attempts = 0;       // in earlier runs
   int deaths = 0;         // earlier attempts that are counted as having killed their process
+  bool alone = false;     // it has shared an attempt that ended without a result
   /// Cells of a group run one after another where nothing else decides, since what they need is
   /// costly to start: in the place of the group's longest cell. 0: none.
   int group = 0;
@@ -51,6 +52,9 @@ struct DispatchRules {
   Nanos abandon_grace = std::chrono::seconds(30);    // for the current step to end
   Nanos silence = std::chrono::seconds(60);          // longest gap between heartbeats if busy
   Nanos hello_grace = std::chrono::seconds(120);     // for all workers to say hello
+  /// Fresh cells that are expected to take less together are assigned as one attempt. Its end is
+  /// theirs; without a result it does not count, and each is tried alone. 0: none are.
+  Nanos together{0};
 };
 
 // Events -------------------------------------------------------------------------------------
@@ -96,6 +100,7 @@ using Event = std::variant<WorkerJoined, WorkerHeard, WorkerLost, CellDone, Cell
 struct AssignCell {
   int worker;
   sweep::Attempt attempt;
+  std::vector<int> more{};   // cells that share the attempt, whose number is then 0
   int deaths = 0;            // of its process, in earlier attempts at this cell
   bool keep_memory = false;  // the worker's host memory stays when the cell is done
 };
@@ -193,10 +198,16 @@ class Dispatcher {
   };
   struct Run {
     sweep::Attempt attempt;
+    std::vector<int> more;  // cells of the same attempt
     Nanos started;
     Nanos progressed;  // on the listening clock
     bool serving = false;
     std::optional<Abandonment> abandonment{};
+    std::vector<int> cells() const {
+      std::vector<int> all = more;
+      all.push_back(attempt.cell);
+      return all;
+    }
   };
   struct Worker {
     explicit Worker(const WorkerCaps& caps) : caps(caps) {}
@@ -238,6 +249,9 @@ class Dispatcher {
   bool other_could(const Cell& cell) const;
   bool in_time(double estimate_s, Nanos started) const;
   void assign(int worker, Worker& on, int cell);
+  std::vector<int> small_neighbors(const Worker& on, const Cell& of) const;
+  void begin(int worker, Cell& cell);
+  void part(const Run& run, const std::string& reason);
   bool keeps_memory(int worker, const Worker& on, const CellTask& task) const;
   void finish();
   LeftCell why_left(const Cell& cell) const;

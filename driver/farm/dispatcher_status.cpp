@@ -88,7 +88,8 @@ std::vector<SkuStatus> Dispatcher::status(Nanos now) const {
   std::map<std::string, double> work_s;
   std::map<int, Nanos> started;
   for (const auto& [id, worker] : workers_)
-    if (worker.state == WorkerState::busy) started[worker.run->attempt.cell] = worker.run->started;
+    if (worker.state == WorkerState::busy)
+      for (const int cell : worker.run->cells()) started[cell] = worker.run->started;
   for (const auto& [id, cell] : cells_) {
     SkuStatus& sku = by_sku[cell.task.sku];
     if (cell.state == CellState::over) ++sku.over;

@@ -71,8 +71,8 @@ class Farm {
   void on(int from, worker::Done& done) {
     if (dispatcher_.expects(from, done.attempt)) {
       sink_.on_done(done.attempt, workers_.at(from), std::move(done.result));
+      result_.done += 1 + static_cast<int>(running_.at(from).more.size());
       end_run(from);
-      ++result_.done;
     }
     dispatch(CellDone{from, done.attempt});
   }
@@ -145,10 +145,12 @@ class Farm {
 
   void obey(const AssignCell& assign, std::deque<Event>& losses) {
     const worker::Hello& worker = workers_.at(assign.worker);
-    std::string config = sink_.config_of(assign.attempt.cell);
-    sink_.on_start(assign.attempt, assign.deaths, worker);
-    running_[assign.worker] =
-        RunningCell{assign.attempt, assign.worker, worker.host, clock_.now(), clock_.now(), {}};
+    std::vector<int> cells = assign.more;
+    cells.insert(cells.begin(), assign.attempt.cell);
+    std::string config = sink_.config_of(cells);
+    sink_.on_start(assign.attempt, assign.more, assign.deaths, worker);
+    running_[assign.worker] = RunningCell{
+        assign.attempt, assign.more, assign.worker, worker.host, clock_.now(), clock_.now(), {}};
     note_overlap();
     tell(assign.worker, worker::Assign{assign.attempt, std::move(config), assign.keep_memory},
          losses);
@@ -200,7 +202,8 @@ class Farm {
   std::optional<int> cell_alone() const {
     if (running_.size() != 1) return std::nullopt;
     const RunningCell& only = running_.begin()->second;
-    if (overlap_until_ && only.heard <= *overlap_until_) return std::nullopt;
+    if (!only.more.empty() || (overlap_until_ && only.heard <= *overlap_until_))
+      return std::nullopt;
     return only.attempt.cell;
   }
 

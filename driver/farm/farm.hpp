@@ -14,6 +14,7 @@ namespace driver {
 /// A running cell.
 struct RunningCell {
   sweep::Attempt attempt;
+  std::vector<int> more;  // cells that run with it, before or after it
   int worker;
   std::string host;
   Nanos started;  // on the farm's clock
@@ -45,10 +46,12 @@ class FarmSink {
   virtual ~FarmSink() = default;
   /// A worker has joined.
   virtual void on_worker(int worker, const worker::Hello& hello) { (void)worker, (void)hello; }
-  /// The configuration that is passed to the worker's RunCell.
-  virtual std::string config_of(int cell) = 0;
-  /// Called before the attempt starts. `deaths`: of its process, in earlier attempts at this cell.
-  virtual void on_start(sweep::Attempt attempt, int deaths, const worker::Hello& worker) = 0;
+  /// The configuration that is passed to the worker's RunCell, which runs these cells.
+  virtual std::string config_of(const std::vector<int>& cells) = 0;
+  /// Called before the attempt starts. `more`: cells that run with it in this attempt, and then end
+  /// with it. `deaths`: of its process, in earlier attempts at this cell.
+  virtual void on_start(sweep::Attempt attempt, const std::vector<int>& more, int deaths,
+                        const worker::Hello& worker) = 0;
   /// Must return only when the result is durable; the worker gets its next cell after that.
   virtual void on_done(sweep::Attempt attempt, const worker::Hello& worker,
                        std::string&& result) = 0;

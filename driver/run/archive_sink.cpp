@@ -92,6 +92,7 @@ std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& 
     if (const auto start = starts.find(planned.key); start != starts.end()) {
       task.attempts = std::max(task.attempts, start->second.attempt);
       task.deaths = sweep::deaths_of(start->second);
+      task.alone = true;
     }
     tasks.push_back(task);
   }
@@ -128,16 +129,20 @@ void ArchiveSink::on_worker(int worker, const worker::Hello& hello) {
   with_space_([&] { archive_.describe_run("workers", workers_); });
 }
 
-std::string ArchiveSink::config_of(int cell) {
-  const sweep::CellRecord& record = record_of(cell);
-  return worker::encode_job(
-      {record, cells_.at(cell)->cell.params, profiles_, archive_.mark_path(record.key), expected_});
+std::string ArchiveSink::config_of(const std::vector<int>& cells) {
+  const std::string mark = archive_.mark_path(record_of(cells.front()).key);
+  std::vector<worker::CellJob> jobs;
+  for (const int cell : cells)
+    jobs.push_back({record_of(cell), cells_.at(cell)->cell.params, profiles_, mark, expected_});
+  return worker::encode_jobs(jobs);
 }
 
-void ArchiveSink::on_start(sweep::Attempt attempt, int deaths, const worker::Hello& worker) {
+void ArchiveSink::on_start(sweep::Attempt attempt, const std::vector<int>& more, int deaths,
+                           const worker::Hello& worker) {
   const sweep::CellRecord& record = record_of(attempt.cell);
   sweep::RunMark mark;
   mark.key = record.key;
+  for (const int cell : more) mark.with.push_back(record_of(cell).key);
   mark.attempt = attempt.number;
   mark.host = worker.host;
   mark.pid = worker.pid;
@@ -198,20 +203,26 @@ void ArchiveSink::on_status(const FarmStatus& status) {
 }
 
 void ArchiveSink::on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) {
-  const sweep::CellRecord& record = record_of(attempt.cell);
-  with_space_([&] { archive_.commit(record.key, result); });
+  std::vector<std::string> keys = running_.at(attempt.cell).with;
+  keys.insert(keys.begin(), running_.at(attempt.cell).key);
+  std::vector<const sweep::CellRecord*> records;
+  with_space_([&] { records = archive_.commit(keys, result); });
   running_.erase(attempt.cell);
-  progress_.report(record.label + ": " + outcome_text(record));
+  for (const sweep::CellRecord* record : records)
+    progress_.report(record->label + ": " + outcome_text(*record));
   archive_.merge_if_due();
 }
 
 void ArchiveSink::on_attempt_ended(sweep::Attempt attempt, int deaths, const std::string& reason) {
   const sweep::CellRecord& record = record_of(attempt.cell);
-  const auto running = running_.find(attempt.cell);
-  if (running != running_.end()) with_space_([&] { leave_mark(running->second, deaths); });
-  running_.erase(attempt.cell);
-  progress_.report(record.label + ": attempt " + std::to_string(attempt.number) +
-                   " ended: " + reason);
+  std::string what = ": attempt " + std::to_string(attempt.number);
+  if (const auto running = running_.find(attempt.cell); running != running_.end()) {
+    with_space_([&] { leave_mark(running->second, deaths); });
+    const std::size_t with = running->second.with.size();
+    if (with > 0) what = " and " + std::to_string(with) + " small cells that ran with it";
+    running_.erase(running);
+  }
+  progress_.report(record.label + what + " ended: " + reason);
 }
 
 void ArchiveSink::on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) {

@@ -34,8 +34,9 @@ class ArchiveSink final : public FarmSink {
   ArchiveSink& operator=(const ArchiveSink&) = delete;
 
   void on_worker(int worker, const worker::Hello& hello) override;
-  std::string config_of(int cell) override;
-  void on_start(sweep::Attempt attempt, int deaths, const worker::Hello& worker) override;
+  std::string config_of(const std::vector<int>& cells) override;
+  void on_start(sweep::Attempt attempt, const std::vector<int>& more, int deaths,
+                const worker::Hello& worker) override;
   void on_done(sweep::Attempt attempt, const worker::Hello& worker, std::string&& result) override;
   void on_attempt_ended(sweep::Attempt attempt, int deaths, const std::string& reason) override;
   void on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) override;

@@ -113,6 +113,8 @@ FarmOptions farm_options(const Options& options, const std::string& backend,
                          const DrainSignals& signals) {
   FarmOptions farm;
   farm.rules.backend = backend;
+  // No cell of a simulation needs a process of its own, and a commit takes longer than a tiny one.
+  if (backend == "sim") farm.rules.together = std::chrono::milliseconds(50);
   if (const auto left = seconds_left(options)) farm.rules.deadline = engine::from_seconds(*left);
   // A limit from the user applies as given; the scheduler's needs room for the end of the run.
   if (!options.end_time) farm.rules.margin = Nanos{0};

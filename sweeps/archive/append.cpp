@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <span>
 
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/tables.hpp"
@@ -13,28 +12,6 @@ constexpr std::int64_t kFlushRows = 2 * static_cast<std::int64_t>(kChunkRows);
 
 Column cell_column() {
   return {"cell", "", "row of the cell in /cells", false, {}, std::vector<std::int32_t>{}};
-}
-
-/// The same column without rows.
-Column described(const Column& column) {
-  Column empty{column.name,        column.unit,       column.long_name,
-               column.is_volatile, column.enum_names, column.data};
-  std::visit([](auto& values) { values.clear(); }, empty.data);
-  return empty;
-}
-
-void append_values(ColumnData& to, const ColumnData& from, RowSlice rows, const std::string& name) {
-  if (to.index() != from.index()) {
-    throw H5Error("the column " + name + " holds " + std::string(type_name(to)) +
-                  " in the archive and " + std::string(type_name(from)) + " in a new cell");
-  }
-  std::visit(
-      [&](auto& values) {
-        const auto& more = std::get<std::decay_t<decltype(values)>>(from);
-        const auto slice = std::span(more).subspan(rows.first, rows.count);
-        values.insert(values.end(), slice.begin(), slice.end());
-      },
-      to);
 }
 
 void drop_values(ColumnData& data, std::size_t rows) {
@@ -79,7 +56,7 @@ std::vector<std::string> longer_of(const std::vector<std::string>& a,
 void create_growing_table(hid_t file, const Table& schema) {
   H5Group group = create_group(file, schema.name);
   std::vector<Column> columns = {cell_column()};
-  for (const Column& column : schema.columns) columns.push_back(described(column));
+  for (const Column& column : schema.columns) columns.push_back(without_rows(column));
   std::vector<std::string> names;
   for (const Column& column : columns) {
     create_column(group.get(), column, stored_type(column, 1).get(), 0, kChunkRows)
@@ -111,7 +88,7 @@ TableAppender::Stored& TableAppender::find_or_add(const Column& column) {
   for (Stored& each : columns_) {
     if (each.pending.name == column.name) return each;
   }
-  add_column(described(column), stored_type(column, text_width(column)));
+  add_column(without_rows(column), stored_type(column, text_width(column)));
   open(column.name);
   std::vector<std::string> names;
   for (const Stored& each : columns_) names.push_back(each.pending.name);
@@ -149,7 +126,13 @@ void TableAppender::take_description(const Column& column) {
 void TableAppender::append_slice(const Table& rows, RowSlice slice, std::int32_t cell) {
   for (const Column& column : rows.columns) {
     if (column.name == "cell") continue;
-    append_values(find_or_add(column).pending.data, column.data, slice, name_ + "/" + column.name);
+    ColumnData& to = find_or_add(column).pending.data;
+    if (to.index() != column.data.index()) {
+      throw H5Error("the column " + name_ + "/" + column.name + " holds " +
+                    std::string(type_name(to)) + " in the archive and " +
+                    std::string(type_name(column.data)) + " in a new cell");
+    }
+    append_values(to, column.data, slice.first, slice.count);
   }
   pending_rows_ += static_cast<std::int64_t>(slice.count);
   auto& cells = std::get<std::vector<std::int32_t>>(columns_.front().pending.data);
@@ -243,7 +226,7 @@ void TableAppender::replace(Stored& column, const Column& meaning, std::size_t w
   const auto rows = static_cast<hsize_t>(stored_rows_);
   const std::vector<char> old = read_stored(column, 0, rows);
   const std::size_t old_size = H5Tget_size(column.type.get());
-  Column values = described(meaning);
+  Column values = without_rows(meaning);
   values.data = take_values(column.type.get(), old.data(), rows, old_size, name);
   H5Type type = stored_type(values, width);
   column.dataset.close_checked("close the column " + name_ + "/" + name);

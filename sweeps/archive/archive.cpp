@@ -8,6 +8,7 @@
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/archive/writing.hpp"
+#include "sweeps/files/sha256.hpp"
 #include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
@@ -25,6 +26,8 @@ Archive::Archive(std::string path, ArchiveOptions options, std::vector<CellRecor
     index_->cells[i].index = static_cast<int>(i);
     const bool is_new = row_of_.emplace(index_->cells[i].key, static_cast<int>(i)).second;
     if (!is_new) throw ArchiveError("the plan has the cell " + index_->cells[i].key + " twice");
+    if (!is_sha256(index_->cells[i].key))
+      throw ArchiveError('"' + index_->cells[i].key + "\" is no key, which has 64 hex digits");
   }
   writing(path_, [&] {
     files_.make_folder(folder_);
@@ -56,36 +59,68 @@ void Archive::keep_description() {
 }
 
 const CellRecord& Archive::commit(const std::string& key, const std::string& bytes) {
-  CellRecord& cell = planned(key);
-  if (cell.status == CellStatus::ok)
-    throw ArchiveError("the cell " + key + " has a result already");
-  const CellRecord outcome = shard_record(bytes, key, "the result of cell " + key);
-  const std::string temporary = temporary_name(in_folder(key));
-  try {
-    writing(path_, [&] {
-      write_provenance();
-      files_.write(temporary, bytes);
-      publish(files_, temporary, shard_path(key));
-    });
-  } catch (const ArchiveError&) {
-    discard(temporary);
-    throw;
+  return *commit({&key, 1}, bytes).front();
+}
+
+std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys,
+                                               const std::string& bytes) {
+  for (const std::string& key : keys) {
+    if (planned(key).status == CellStatus::ok)
+      throw ArchiveError("the cell " + key + " has a result already");
   }
-  take_outcome(cell, outcome);
-  if (std::find(pending_.begin(), pending_.end(), cell.index) == pending_.end()) {
-    pending_.push_back(cell.index);
+  const std::string name = "the result of cell " + keys.front();
+  std::vector<CellRecord> outcomes = shard_records(bytes, name);
+  if (!std::ranges::equal(outcomes, keys, {}, &CellRecord::key))
+    throw ArchiveDamaged(name + " is damaged: it holds the cell " + outcomes.front().key);
+  writing(path_, [&] {
+    write_provenance();
+    publish_shard(keys, bytes);
+  });
+  ++pending_files_;
+  std::vector<const CellRecord*> cells;
+  for (CellRecord& outcome : outcomes) {
+    CellRecord& cell = planned(outcome.key);
+    const bool is_new = cell.digest.empty() || !std::ranges::count(pending_, cell.index);
+    take_outcome(cell, std::move(outcome));
+    if (is_new) pending_.push_back(cell.index);
+    cells.push_back(&cell);
   }
   try {
-    remove_mark(key);
+    remove_mark(keys.front());
   } catch (const ArchiveWriteFailed&) {
     // The result is stored; the next start removes the mark.
   }
-  return cell;
+  return cells;
+}
+
+/// Each cell has a name of the shard of its own, so that a cell is found, merged and set aside
+/// alone.
+void Archive::publish_shard(std::span<const std::string> keys, const std::string& bytes) {
+  const std::string temporary = temporary_name(in_folder(keys.front()));
+  std::string name;
+  try {
+    files_.write(temporary, bytes);
+    if (keys.size() > 1) files_.sync(temporary);
+    for (const std::string& key : keys.subspan(1)) {
+      name = temporary_name(in_folder(key));
+      if (!files_.link(temporary, name)) {
+        files_.write(name, bytes);
+        files_.sync(name);
+      }
+      files_.rename(name, shard_path(key));
+      files_.remove(name);  // rename keeps both names if they are links to one file
+    }
+    publish(files_, temporary, shard_path(keys.front()));
+  } catch (const FileError&) {
+    discard(temporary);
+    if (!name.empty()) discard(name);
+    throw;
+  }
 }
 
 bool Archive::merge_if_due() {
   constexpr std::size_t kLeast = 64;
-  if (pending_.size() <= std::max(kLeast, merged_)) return false;
+  if (pending_files_ <= std::max(kLeast, merged_)) return false;
   const auto left =
       std::count_if(index_->cells.begin(), index_->cells.end(),
                     [](const CellRecord& cell) { return cell.status == CellStatus::planned; });
@@ -113,6 +148,7 @@ void Archive::merge(int threads) {
         threads);
     index_changed_ = false;
     merged_ += pending_.size();
+    pending_files_ = 0;
     for (const int row : std::exchange(pending_, {})) {
       files_.remove(shard_path(index_->cells[static_cast<std::size_t>(row)].key));
     }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +54,8 @@ struct RunMark {
                           // of fatal signals, or what the driver observed
   bool drives = false;    // the process was the driver as well, so no other cell ran
   std::string stopped{};  // set by the driver if it was asked to stop while the process lived
-  std::int64_t start_ticks = 0;  // process_start() of its process; 0: unknown
+  std::int64_t start_ticks = 0;     // process_start() of its process; 0: unknown
+  std::vector<std::string> with{};  // cells that its process ran in the same attempt
 };
 
 /// One sweep's results, open for writing by this process alone.
@@ -99,10 +101,12 @@ class Archive {
   /// The file of the mark. A dying worker may append the line "died=<how>" to it.
   std::string mark_path(const std::string& key) const;
 
-  /// Makes a finished cell durable: after this returns, only the loss of the disk can lose it.
-  /// Throws ArchiveDamaged when the bytes are not a whole shard of this planned cell, ArchiveError
-  /// when the cell already has a result, and ArchiveWriteFailed. After ArchiveNoSpace the call can
-  /// be retried.
+  /// Makes finished cells durable: after this returns, only the loss of the disk can lose them.
+  /// Removes the mark of the first. Throws ArchiveDamaged when the bytes are not a whole shard of
+  /// these planned cells, ArchiveError when one already has a result, and ArchiveWriteFailed. After
+  /// ArchiveNoSpace the call can be retried.
+  std::vector<const CellRecord*> commit(std::span<const std::string> keys,
+                                        const std::string& bytes);
   const CellRecord& commit(const std::string& key, const std::string& bytes);
 
   /// Merges when there are enough shards to justify a copy of the archive, and space for it.
@@ -120,8 +124,10 @@ class Archive {
   void keep_unplanned(const OpenArchive& found);
   bool has_shard_of(const CellRecord& cell);
   void scan_shards();
-  void take_shard(CellRecord& cell);
+  void publish_shard(std::span<const std::string> keys, const std::string& bytes);
+  void take_shard(CellRecord& cell, CellRecord found);
   void read_marks();
+  void keep_apart(std::vector<RunMark>& marks);
   void write_provenance();
   std::vector<std::string> provenance_files() const;
   void set_aside(const std::string& file, const std::string& why);
@@ -151,6 +157,7 @@ class Archive {
   std::unique_ptr<ArchiveIndex> index_;
   std::map<std::string, int> row_of_;  // key -> position in the plan
   std::vector<int> pending_;           // committed, not yet merged
+  std::size_t pending_files_ = 0;      // that hold them, as far as this process wrote them
   std::size_t merged_ = 0;             // cells that have run and are in the archive
   bool has_results_ = false;           // the file at path_ has results, planned or not
   std::vector<RunMark> deaths_;

@@ -280,13 +280,13 @@ CellsTable named_columns(Cells cells) {
 
 }  // namespace
 
-void take_outcome(CellRecord& to, const CellRecord& from) {
+void take_outcome(CellRecord& to, CellRecord from) {
   to.status = from.status;
-  to.reason = from.reason;
-  to.figures = from.figures;
-  to.notes = from.notes;
-  to.digest = from.digest;
-  to.run = from.run;
+  to.reason = std::move(from.reason);
+  to.figures = std::move(from.figures);
+  to.notes = std::move(from.notes);
+  to.digest = std::move(from.digest);
+  to.run = std::move(from.run);
   to.rows = from.rows;
   to.histograms = from.histograms;
 }

@@ -72,7 +72,7 @@ struct CellRecord {
 };
 
 /// Copies the outcome of a cell: everything except what was planned.
-void take_outcome(CellRecord& to, const CellRecord& from);
+void take_outcome(CellRecord& to, CellRecord from);
 /// The cell as planned, before it has run.
 CellRecord without_outcome(const CellRecord& cell);
 

@@ -78,6 +78,8 @@ void check_cells_digest(hid_t file, const Table& cells) {
   throw H5Error("the table cells does not have the digest in the footer");
 }
 
+}  // namespace
+
 void check_rows(hid_t file, const std::vector<CellRecord>& cells) {
   const Table footer = read_packed_table(file, "footer");
   const auto& rows = footer.values<std::int64_t>("rows");
@@ -97,7 +99,9 @@ void check_rows(hid_t file, const std::vector<CellRecord>& cells) {
   }
 }
 
-ArchiveIndex index_in(hid_t file, const std::string& path) {
+namespace {
+
+ArchiveIndex index_in(hid_t file, const std::string& path, CellRows how) {
   if (read_text_attribute(file, "format") != kArchiveFormat) throw H5Error("it is no archive");
   check_schema(read_integer_attribute(file, "schema_major"), path);
   ArchiveIndex index;
@@ -108,8 +112,10 @@ ArchiveIndex index_in(hid_t file, const std::string& path) {
     throw H5Error("the sweep file in it does not have the SHA-256 beside it");
   const CellsTable cells = read_cells(file);
   check_cells_digest(file, cells.table);
-  index.cells = to_records(cells);
-  read_histograms(file, index.cells);
+  if (how == CellRows::read) {
+    index.cells = to_records(cells);
+    read_histograms(file, index.cells);
+  }
   index.provenance = read_table(file, "provenance");
   index.generation = read_generation(file);
   index.cells_digest = stored_cells_digest(file);
@@ -179,12 +185,12 @@ void check_objects(hid_t file) {
   throw H5Error("its tables are not described as the footer says");
 }
 
-OpenArchive open_archive_file(const std::string& path) {
+OpenArchive open_archive_file(const std::string& path, CellRows cells) {
   check_is_hdf5(path);
   try {
     H5File file = open_h5(path);
     check_heaps(file.get());
-    ArchiveIndex index = index_in(file.get(), path);
+    ArchiveIndex index = index_in(file.get(), path, cells);
     return {std::move(file), std::move(index)};
   } catch (const H5Error& error) {
     throw ArchiveDamaged(path + " is damaged: " + error.what());

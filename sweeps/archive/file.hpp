@@ -48,9 +48,16 @@ struct OpenArchive {
   ArchiveIndex index;
 };
 
+/// What becomes of the rows of /cells: read as records, or only compared with their digest.
+enum class CellRows { read, checked };
+
 /// Opens an archive for reading and checks its index: the digest, the footer, the lengths of all
-/// tables and the cells' ranges in them. Throws ArchiveDamaged or ArchiveIncompatible.
-OpenArchive open_archive_file(const std::string& path);
+/// tables and, of cells that are read, their ranges in them. Throws ArchiveDamaged or
+/// ArchiveIncompatible.
+OpenArchive open_archive_file(const std::string& path, CellRows cells = CellRows::read);
+
+/// Compares the lengths of all tables with the footer and the cells' ranges. Throws H5Error.
+void check_rows(hid_t file, const std::vector<CellRecord>& cells);
 
 /// The generation of the archive file (ArchiveIndex); 0 in archives of schema minors below 3.
 std::int64_t read_generation(hid_t file);

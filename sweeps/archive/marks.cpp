@@ -21,10 +21,25 @@ int number(const std::string& text) {
   return static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
 }
 
+/// Marks of each cell that the mark `first` names. Only the cell that ended the process, if the
+/// mark says which did, is to blame for it.
+std::vector<RunMark> marks_of_all(const RunMark& first, const std::string& to_blame) {
+  std::vector<std::string> keys = first.with;
+  keys.insert(keys.begin(), first.key);
+  std::vector<RunMark> marks;
+  for (const std::string& key : keys) {
+    RunMark& mark = marks.emplace_back(first);
+    mark.key = key;
+    if (key == to_blame) mark.with.clear();
+  }
+  return marks;
+}
+
 /// Parses lines "name=value"; the last line with a name counts. The last line may be truncated.
-RunMark parse_mark(const std::string& key, const std::string& text) {
+std::vector<RunMark> parse_mark(const std::string& key, const std::string& text) {
   RunMark mark;
   mark.key = key;
+  std::string to_blame;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const std::size_t equals = line.find('=');
@@ -39,8 +54,10 @@ RunMark parse_mark(const std::string& key, const std::string& text) {
     if (name == "drives") mark.drives = value == "1";
     if (name == "stopped") mark.stopped = value;
     if (name == "died") mark.died = value;
+    if (name == "by") to_blame = value;
+    if (name == "with") mark.with.push_back(value);
   }
-  return mark;
+  return marks_of_all(mark, to_blame);
 }
 
 }  // namespace
@@ -52,7 +69,8 @@ std::vector<RunMark> run_marks(const std::string& archive) {
     if (!name.ends_with(kMarkEnd)) continue;
     const std::string key = name.substr(0, name.size() - kMarkEnd.size());
     try {
-      marks.push_back(parse_mark(key, file_bytes(folder + "/" + name)));
+      for (RunMark& mark : parse_mark(key, file_bytes(folder + "/" + name)))
+        marks.push_back(std::move(mark));
     } catch (const FileError&) {
       // Committed since the folder was listed.
     }
@@ -62,7 +80,7 @@ std::vector<RunMark> run_marks(const std::string& archive) {
 
 int deaths_of(const RunMark& mark) {
   const bool counts = !mark.died.empty() || (mark.drives && mark.stopped.empty());
-  return mark.deaths + (counts ? 1 : 0);
+  return mark.deaths + (counts && mark.with.empty() ? 1 : 0);
 }
 
 std::optional<std::int64_t> process_start(long pid) {
@@ -95,11 +113,13 @@ std::string Archive::mark_path(const std::string& key) const {
 }
 
 void Archive::mark_started(const RunMark& mark) {
+  std::string with;
+  for (const std::string& key : mark.with) with += "with=" + key + '\n';
   const std::string text = "attempt=" + std::to_string(mark.attempt) +
                            "\ndeaths=" + std::to_string(mark.deaths) + "\nhost=" + mark.host +
                            "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase +
                            "\ndrives=" + (mark.drives ? "1" : "0") +
-                           "\nstart=" + std::to_string(mark.start_ticks) + "\n";
+                           "\nstart=" + std::to_string(mark.start_ticks) + "\n" + with;
   writing(path_, [&] {
     files_.write(mark_path(mark.key), text);
     files_.sync(mark_path(mark.key));
@@ -122,14 +142,29 @@ void Archive::read_marks() {
   for (const std::string& name : names_in(folder_)) {
     if (!name.ends_with(kMarkEnd)) continue;
     const std::string key = name.substr(0, name.size() - kMarkEnd.size());
-    const auto row = row_of_.find(key);
-    const bool runs = row != row_of_.end() &&
-                      index_->cells[static_cast<std::size_t>(row->second)].status != CellStatus::ok;
-    if (runs) {
-      deaths_.push_back(parse_mark(key, file_bytes(in_folder(name))));
-    } else {
-      files_.remove(in_folder(name));  // the process died between the commit and this
-    }
+    std::vector<RunMark> marks = parse_mark(key, file_bytes(in_folder(name)));
+    const bool shared = marks.size() > 1;
+    std::erase_if(marks, [this](const RunMark& mark) {
+      const auto row = row_of_.find(mark.key);
+      return row == row_of_.end() ||
+             index_->cells[static_cast<std::size_t>(row->second)].status == CellStatus::ok;
+    });
+    if (shared) keep_apart(marks);
+    // The process may have died between the commit and the removal of the mark.
+    if (std::ranges::find(marks, key, &RunMark::key) == marks.end()) files_.remove(in_folder(name));
+    deaths_.insert(deaths_.end(), marks.begin(), marks.end());
+  }
+}
+
+/// Gives each cell of a shared mark a mark of its own, which its next attempt replaces.
+void Archive::keep_apart(std::vector<RunMark>& marks) {
+  for (RunMark& mark : marks) {
+    mark.deaths = deaths_of(mark);
+    mark.with.clear();
+    mark.died.clear();
+    mark.stopped = "1";  // what it tells of its process is counted
+    mark_started(mark);
+    add_to_mark(mark.key, "stopped", mark.stopped);
   }
 }
 

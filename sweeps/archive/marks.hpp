@@ -8,13 +8,13 @@
 
 namespace sweep {
 
-/// Marks of the cells that the driver of an archive has started and not committed, sorted by key.
+/// Marks of the cells that the driver of an archive has started and not committed.
 /// Takes no lock and can be called at any time. Their processes may have died.
 std::vector<RunMark> run_marks(const std::string& archive);
 
 /// The number of attempts that count as having killed their process, from the mark of a driver that
 /// is gone. The last attempt counts if its death was recorded (`died`), or if its process was both
-/// driver and worker and had not been asked to stop.
+/// driver and worker and had not been asked to stop, unless another cell may have been running.
 int deaths_of(const RunMark& mark);
 
 /// Start time of a process on this host, in clock ticks since boot. With the process id it

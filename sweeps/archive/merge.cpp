@@ -17,6 +17,27 @@ namespace {
 
 constexpr std::string_view kProvenanceEnd = ".prov";
 
+/// What a new archive changes of the index: where the rows are. The rest of an index is large.
+class Placement {
+ public:
+  explicit Placement(const ArchiveIndex& index)
+      : generation_(index.generation), cells_digest_(index.cells_digest) {
+    for (const CellRecord& cell : index.cells) rows_.push_back(cell.rows);
+  }
+  /// Of cells that still have a result.
+  void restore(ArchiveIndex& index) const {
+    index.generation = generation_;
+    index.cells_digest = cells_digest_;
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (index.cells[i].has_run()) index.cells[i].rows = rows_[i];
+  }
+
+ private:
+  std::int64_t generation_;
+  std::string cells_digest_;
+  std::vector<std::array<RowRange, kCellTables.size()>> rows_;
+};
+
 }  // namespace
 
 /// `write` writes the new archive under a temporary name, may change the index, and returns the
@@ -25,22 +46,22 @@ constexpr std::string_view kProvenanceEnd = ".prov";
 void Archive::replace_archive(const Rewrite& write, int threads) {
   check_is_ours();
   const std::string temporary = temporary_name(in_folder("archive"));
-  ArchiveIndex to = *index_;
-  ++to.generation;
+  const Placement before(*index_);
+  ++index_->generation;
   try {
-    const std::vector<int> written = form(temporary, to, write, threads);
-    to.cells_digest = stored_cells_digest(open_h5(temporary).get());
+    const std::vector<int> written = form(temporary, *index_, write, threads);
+    index_->cells_digest = stored_cells_digest(open_h5(temporary).get());
     check_is_ours();
     keep_previous();
     publish(files_, temporary, path_);
-    has_results_ = has_results_ || std::ranges::any_of(written, [&to](int row) {
-                     return to.cells[static_cast<std::size_t>(row)].has_run();
+    has_results_ = has_results_ || std::ranges::any_of(written, [this](int row) {
+                     return index_->cells[static_cast<std::size_t>(row)].has_run();
                    });
   } catch (...) {
     discard(temporary);
+    before.restore(*index_);
     throw;
   }
-  *index_ = std::move(to);
   left_ = identity_of(path_);
 }
 
@@ -83,9 +104,9 @@ void Archive::check_is_ours() const {
 }
 
 /// Checks that the archive is the one that this run wrote and is intact, before rows are added to
-/// it or moved.
+/// it or moved for the next generation.
 void Archive::check_source(std::int64_t file) const {
-  if (read_generation(file) != index_->generation ||
+  if (read_generation(file) != index_->generation - 1 ||
       stored_cells_digest(file) != index_->cells_digest) {
     throw ArchiveIncompatible(path_ + " is not the archive that this run left there");
   }
@@ -126,19 +147,22 @@ std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveInd
     CellAppender tables(file.get(), threads);
     std::sort(pending_.begin(), pending_.end());
     std::size_t done = 0;
+    std::optional<ShardReader> shard;
     for (const int row : pending_) {
       say("merging cells", done++, pending_.size());
       CellRecord& cell = to.cells[static_cast<std::size_t>(row)];
-      std::optional<ShardReader> shard;
       try {
-        shard.emplace(shard_path(cell.key), cell.key);
+        const std::string path = shard_path(cell.key);
+        if (!shard || shard->identity() != identity_of(path)) shard.emplace(path);
+        cell.histograms = shard->record(cell.key).histograms;
       } catch (const ArchiveDamaged& error) {
+        shard.reset();
         set_aside(cell.key + ".h5", error.what());
-        planned(cell.key) = cell = without_outcome(cell);
+        cell = without_outcome(cell);
         continue;
       }
-      for (std::size_t i = 0; i < kCellTables.size(); ++i) tables.append(cell, i, shard->take(i));
-      cell.histograms = shard->histograms();
+      for (std::size_t i = 0; i < kCellTables.size(); ++i)
+        tables.append(cell, i, shard->take(cell.key, i));
       merged.push_back(row);
     }
     pending_ = merged;

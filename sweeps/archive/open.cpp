@@ -109,7 +109,7 @@ void Archive::adopt(OpenArchive opened) {
     CellRecord& cell = cells[static_cast<std::size_t>(row->second)];
     index_changed_ = index_changed_ || !same_plan(old, cell);
     if (!outcome_counts(old, cell)) continue;
-    take_outcome(cell, old);
+    take_outcome(cell, std::move(old));
     ++merged_;
   }
   index_->head.created_utc = found.head.created_utc;
@@ -146,20 +146,21 @@ bool Archive::has_shard_of(const CellRecord& cell) {
 }
 
 void Archive::scan_shards() {
+  ShardRecords records;
   for (const std::string& name : names_in(folder_)) {
     if (name.size() != kKeyDigits + kShardEnd.size() || !name.ends_with(kShardEnd)) continue;
     const auto row = row_of_.find(name.substr(0, kKeyDigits));
     if (row == row_of_.end()) continue;  // its cell is not in this plan
     try {
-      take_shard(index_->cells[static_cast<std::size_t>(row->second)]);
+      CellRecord& cell = index_->cells[static_cast<std::size_t>(row->second)];
+      take_shard(cell, records.take(in_folder(name), cell.key));
     } catch (const ArchiveDamaged& error) {
       set_aside(name, error.what());
     }
   }
 }
 
-void Archive::take_shard(CellRecord& cell) {
-  const CellRecord found = read_shard_record(shard_path(cell.key), cell.key);
+void Archive::take_shard(CellRecord& cell, CellRecord found) {
   if (cell.status == CellStatus::ok) {
     if (found.digest != cell.digest) {
       throw ArchiveDamaged(shard_path(cell.key) + " contradicts the result in the archive");
@@ -168,7 +169,7 @@ void Archive::take_shard(CellRecord& cell) {
     return;
   }
   if (!outcome_counts(found, cell) && !cell.has_run()) return;
-  take_outcome(cell, found);
+  take_outcome(cell, std::move(found));
   pending_.push_back(cell.index);
 }
 

@@ -71,11 +71,12 @@ bool ArchiveReader::open_once() {
   }
   in_shard_.assign(cells().size(), false);
   n_shards_ = 0;
+  ShardRecords records;
   for (CellRecord& cell : source_->archive.index.cells) {
     if (cell.status == CellStatus::ok) continue;
     if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
     try {
-      take_outcome(cell, read_shard_record(path_ + ".d/" + cell.key + ".h5", cell.key));
+      take_outcome(cell, records.take(path_ + ".d/" + cell.key + ".h5", cell.key));
       in_shard_[static_cast<std::size_t>(cell.index)] = true;
       ++n_shards_;
     } catch (const ArchiveDamaged&) {

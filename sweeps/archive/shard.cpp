@@ -19,34 +19,58 @@ constexpr std::string_view kTrailerStart = "\nkvsweep shard sha256 ";
 constexpr std::size_t kHexDigits = 64;
 constexpr std::size_t kTrailerBytes = kTrailerStart.size() + kHexDigits + 1;  // with the line end
 
+using Records = std::vector<CellRecord>;
+using Tables = std::array<const Table*, kCellTables.size()>;
+
 /// The bytes of the HDF5 file.
-std::string body_of(const ShardContents& contents) {
+std::string body_of(const Records& records, const Tables& tables,
+                    const std::array<RowRange, kCellTables.size()>& rows) {
   MemoryH5 file;
   write_fixed_attribute(file.get(), "format", std::string(kShardFormat));
   write_attribute(file.get(), "schema_major", kSchemaMajor);
   write_attribute(file.get(), "schema_minor", kSchemaMinor);
-  write_packed_cells(file.get(), to_cells_table({&contents.record, 1}), 1);
+  write_packed_cells(file.get(), to_cells_table(records), records.size());
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    const Table& table = *contents.tables()[i];
-    if (i < kAccessTables || table.rows() > 0) write_packed_table(file.get(), table);
+    if (i < kAccessTables || tables[i]->rows() > 0) write_packed_table(file.get(), *tables[i]);
   }
-  write_packed_table(file.get(), footer_table(contents.record.rows));
+  write_packed_table(file.get(), footer_table(rows));
   return file.close();
 }
 
-CellRecord record_in(hid_t file) {
+Records records_in(hid_t file) {
   const CellsTable cells = read_packed_cells(file);
-  if (cells.table.rows() != 1) throw H5Error("it does not hold exactly one cell");
-  return to_records(cells).front();
+  if (cells.table.rows() == 0) throw H5Error("it does not hold a cell");
+  return to_records(cells);
+}
+
+CellRecord& find(Records& records, const std::string& key) {
+  const auto at = std::ranges::find(records, key, &CellRecord::key);
+  if (at == records.end()) throw H5Error("it holds the cell " + records.front().key);
+  return *at;
 }
 
 /// Rows of each table.
 using RowCounts = std::array<std::size_t, kCellTables.size()>;
 
-RowCounts row_counts(const ShardContents& contents) {
+RowCounts row_counts(const Tables& tables) {
   RowCounts rows{};
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = contents.tables()[i]->rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = tables[i]->rows();
   return rows;
+}
+
+/// Checks that the rows of the cells are those of the tables, one cell after the other.
+void check_ranges(const Records& records, const RowCounts& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::int64_t next = 0;
+    for (const CellRecord& record : records) {
+      const RowRange& range = record.rows[i];
+      if (range.rows < 0 || (range.rows > 0 && range.offset != next))
+        throw H5Error("rows of its cells overlap in its table " + std::string(kCellTables[i]));
+      next += range.rows;
+    }
+    if (static_cast<std::size_t>(next) != rows[i])
+      throw H5Error("its cells do not fit its table " + std::string(kCellTables[i]));
+  }
 }
 
 void check_footer(hid_t file, const RowCounts& found) {
@@ -104,10 +128,6 @@ Table read_whole_table(hid_t file, const Table& described) {
   return table;
 }
 
-void check_key(const CellRecord& record, const std::string& key) {
-  if (record.key != key) throw H5Error("it holds the cell " + record.key);
-}
-
 /// Whether the record has everything that the digest covers beside the rows.
 bool same_record(const CellRecord& a, const CellRecord& b) {
   const ShardContents no_rows;
@@ -116,17 +136,48 @@ bool same_record(const CellRecord& a, const CellRecord& b) {
 
 /// Whether the bytes hold these contents. Reads a table at a time, since cells may be large, and
 /// compares the values, without the cost of their digest.
-bool holds(const std::string& bytes, const std::string& name, const ShardContents& contents) {
-  return read_checked(bytes, name, [&contents](hid_t file) {
-    const CellRecord record = record_in(file);
-    check_key(record, contents.record.key);
+bool holds(const std::string& bytes, const std::string& name, const Records& records,
+           const Tables& tables) {
+  return read_checked(bytes, name, [&](hid_t file) {
+    const Records found = records_in(file);
     const ShardContents empty;
-    bool same = same_record(record, contents.record);
+    bool same = std::ranges::equal(found, records, same_record);
     for (std::size_t i = 0; same && i < kCellTables.size(); ++i)
-      same = same_results(read_cell_table(file, *empty.tables()[i]), *contents.tables()[i]);
-    check_footer(file, row_counts(contents));
+      same = same_results(read_cell_table(file, *empty.tables()[i]), *tables[i]);
+    check_ranges(found, row_counts(tables));
+    check_footer(file, row_counts(tables));
     return same;
   });
+}
+
+/// The rows of a table that are a cell's.
+Table slice_of(const Table& table, RowRange range) {
+  Table rows{table.name, {}};
+  for (const Column& column : table.columns) {
+    append_values(rows.columns.emplace_back(without_rows(column)).data, column.data,
+                  static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.rows));
+  }
+  return rows;
+}
+
+/// The tables of the cells, one cell's rows after the other's; sets the cells' row ranges.
+ShardContents joined(std::vector<ShardContents>& cells) {
+  ShardContents all;
+  for (ShardContents& cell : cells) {
+    for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+      Table& to = *all.tables()[i];
+      Table& from = *cell.tables()[i];
+      const std::size_t rows = from.rows();
+      cell.record.rows[i] = {static_cast<std::int64_t>(to.rows()), static_cast<std::int64_t>(rows)};
+      if (to.rows() == 0) {
+        to = std::move(from);
+        continue;
+      }
+      for (Column& column : to.columns)
+        append_values(column.data, from.column(column.name).data, 0, rows);
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -152,18 +203,30 @@ std::array<Table*, kCellTables.size()> ShardContents::tables() {
           &result.access_rows, &result.access_kernels, &result.kv_copies};
 }
 
-std::string shard_bytes(ShardContents contents) {
-  contents.record.figures = contents.result.figures;
-  contents.record.notes = contents.result.notes;
-  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    contents.record.rows[i] = {0, static_cast<std::int64_t>(contents.tables()[i]->rows())};
+std::string shard_bytes(std::vector<ShardContents> cells) {
+  for (ShardContents& cell : cells) {
+    cell.record.figures = cell.result.figures;
+    cell.record.notes = cell.result.notes;
+    cell.record.digest = content_digest(cell.record, std::as_const(cell).tables());
   }
-  contents.record.digest = content_digest(contents.record, std::as_const(contents).tables());
-  std::string bytes = body_of(contents);
+  const ShardContents all = joined(cells);
+  Records records;
+  std::array<RowRange, kCellTables.size()> rows;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = {0, static_cast<std::int64_t>(all.tables()[i]->rows())};
+  for (ShardContents& cell : cells) records.push_back(std::move(cell.record));
+  std::string bytes = body_of(records, all.tables(), rows);
   bytes += std::string(kTrailerStart) + sha256_of(bytes) + '\n';
-  const std::string name = "the shard of " + contents.record.label;
-  if (!holds(bytes, name, contents)) throw H5Error(name + " does not hold what was written to it");
+  const std::string name = "the shard of " + records.front().label;
+  if (!holds(bytes, name, records, all.tables()))
+    throw H5Error(name + " does not hold what was written to it");
   return bytes;
+}
+
+std::string shard_bytes(ShardContents cell) {
+  std::vector<ShardContents> cells;
+  cells.push_back(std::move(cell));
+  return shard_bytes(std::move(cells));
 }
 
 void check_shard_bytes(const std::string& bytes, const std::string& name) {
@@ -180,65 +243,82 @@ void check_shard_bytes(const std::string& bytes, const std::string& name) {
 }
 
 ShardContents read_shard(const std::string& path, const std::string& key) {
-  return shard_contents(file_bytes(path), key, path);
+  ShardReader shard(path);
+  ShardContents contents;
+  contents.record = shard.record(key);
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) *contents.tables()[i] = shard.take(key, i);
+  contents.result.figures = contents.record.figures;
+  contents.result.notes = contents.record.notes;
+  return contents;
 }
 
-ShardContents shard_contents(const std::string& bytes, const std::string& key,
-                             const std::string& name) {
-  return read_checked(bytes, name, [&key](hid_t file) {
-    ShardContents contents;
-    contents.record = record_in(file);
-    check_key(contents.record, key);
-    for (Table* table : contents.tables()) *table = read_whole_table(file, *table);
-    check_footer(file, row_counts(contents));
-    contents.result.figures = contents.record.figures;
-    contents.result.notes = contents.record.notes;
-    contents.record.histograms = histograms_of(contents.result.steps);
-    return contents;
-  });
-}
-
-ShardReader::ShardReader(const std::string& path, const std::string& key)
-    : name_(path), bytes_(file_bytes(path)) {
+ShardReader::ShardReader(const std::string& path)
+    : name_(path), identity_(identity_of(path)), bytes_(file_bytes(path)) {
   constexpr std::size_t kLarge = std::size_t{4} << 20;  // its tables take some ten times as much
-  if (bytes_.size() <= kLarge) {
-    contents_ = shard_contents(bytes_, key, name_);
-    bytes_.clear();
-    return;
-  }
   check_shard_bytes(bytes_, name_);
-  reading_shard(name_, [&] { check_tables(key); });
+  reading_shard(name_, [&] {
+    file_ = open_shard(bytes_, name_);
+    records_ = records_in(file_->get());
+    check_tables(bytes_.size() <= kLarge);
+  });
+  if (bytes_.size() > kLarge) return;
+  file_.reset();
+  bytes_.clear();
 }
 
-/// Reads every table once, and keeps none.
-void ShardReader::check_tables(const std::string& key) {
-  file_ = open_shard(bytes_, name_);
-  check_key(record_in(file_->get()), key);
+/// Reads every table once.
+void ShardReader::check_tables(bool keep) {
   RowCounts rows{};
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Table table = read_whole_table(file_->get(), *contents_.tables()[i]);
+    Table table = read_whole_table(file_->get(), *contents_.tables()[i]);
     rows[i] = table.rows();
-    if (table.name == "steps") contents_.record.histograms = histograms_of(table);
+    if (table.name == "steps") count_steps(table);
+    if (keep) *contents_.tables()[i] = std::move(table);
   }
   check_footer(file_->get(), rows);
+  check_ranges(records_, rows);
 }
 
-Table ShardReader::take(std::size_t position) {
-  Table& described = *contents_.tables()[position];
-  if (!file_) return std::move(described);
-  return reading_shard(name_, [&] { return read_whole_table(file_->get(), described); });
+void ShardReader::count_steps(const Table& steps) {
+  constexpr std::size_t kSteps = 2;  // in kCellTables
+  for (CellRecord& record : records_) {
+    const bool all = static_cast<std::size_t>(record.rows[kSteps].rows) == steps.rows();
+    record.histograms = histograms_of(all ? steps : slice_of(steps, record.rows[kSteps]));
+  }
+}
+
+const CellRecord& ShardReader::record(const std::string& key) {
+  return *reading_shard(name_, [&] { return &find(records_, key); });
+}
+
+Table ShardReader::take(const std::string& key, std::size_t position) {
+  Table& kept = *contents_.tables()[position];
+  if (records_.size() == 1 && !file_) return std::move(kept);
+  return reading_shard(name_, [&] {
+    Table read = file_ ? read_whole_table(file_->get(), kept) : Table{};
+    if (records_.size() == 1) return read;
+    return slice_of(file_ ? read : kept, find(records_, key).rows[position]);
+  });
 }
 
 CellRecord read_shard_record(const std::string& path, const std::string& key) {
-  return shard_record(file_bytes(path), key, path);
+  return ShardRecords().take(path, key);
 }
 
-CellRecord shard_record(const std::string& bytes, const std::string& key, const std::string& name) {
-  return read_checked(bytes, name, [&key](hid_t file) {
-    CellRecord record = record_in(file);
-    check_key(record, key);
-    return record;
-  });
+std::vector<CellRecord> shard_records(const std::string& bytes, const std::string& name) {
+  return read_checked(bytes, name, records_in);
+}
+
+CellRecord ShardRecords::take(const std::string& path, const std::string& key) {
+  const ino_t file = identity_of(path).inode;
+  auto at = shared_.find(file);
+  if (at == shared_.end()) {
+    Records records = shard_records(file_bytes(path), path);
+    if (records.size() == 1)
+      return reading_shard(path, [&] { return std::move(find(records, key)); });
+    at = shared_.emplace(file, std::move(records)).first;
+  }
+  return reading_shard(path, [&] { return find(at->second, key); });
 }
 
 }  // namespace sweep

@@ -1,13 +1,18 @@
 #pragma once
+#include <sys/types.h>
+
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sweeps/archive/cells_table.hpp"
 
 namespace sweep {
 
-/// The record and tables of one cell. A cell that failed has no rows.
+/// The record and tables of one cell. A cell that failed has no rows. In a shard, `record.rows`
+/// says which rows of its tables are the cell's.
 struct ShardContents {
   CellRecord record;  // figures and notes are filled from `result`
   CellResult result;
@@ -44,10 +49,11 @@ class ContentDigest {
 /// SHA-256 of every column of a table, including volatile ones.
 std::string table_digest(const Table& table);
 
-/// The bytes of a closed HDF5 file with the contents, followed by a line with their SHA-256. The
-/// file is formed in memory, independent of any disk, and read back. Throws H5Error (a
+/// The bytes of a closed HDF5 file with the cells, at least one, followed by a line with their
+/// SHA-256. The file is formed in memory, independent of any disk, and read back. Throws H5Error (a
 /// runtime_error) when that fails, and TableError when the columns of a table differ in length.
-std::string shard_bytes(ShardContents contents);
+std::string shard_bytes(std::vector<ShardContents> cells);
+std::string shard_bytes(ShardContents cell);
 
 /// Throws ArchiveDamaged, prefixed with `name`, unless the bytes are as shard_bytes() made them.
 void check_shard_bytes(const std::string& bytes, const std::string& name);
@@ -55,12 +61,19 @@ void check_shard_bytes(const std::string& bytes, const std::string& name);
 /// Reads the shard of this key. Throws ArchiveDamaged when it is damaged or has another key, and
 /// ArchiveIncompatible when a newer program wrote it.
 ShardContents read_shard(const std::string& path, const std::string& key);
-/// The same from bytes; `name` is for messages.
-ShardContents shard_contents(const std::string& bytes, const std::string& key,
-                             const std::string& name);
 /// Reads only the record, without its histograms, but still checks all bytes.
 CellRecord read_shard_record(const std::string& path, const std::string& key);
-/// The same from bytes; `name` is for messages.
-CellRecord shard_record(const std::string& bytes, const std::string& key, const std::string& name);
+/// The records of all cells of a shard, from its bytes; `name` is for messages.
+std::vector<CellRecord> shard_records(const std::string& bytes, const std::string& name);
+
+/// Reads records from shards of which many may be one file, which is then read once.
+class ShardRecords {
+ public:
+  /// Like read_shard_record().
+  CellRecord take(const std::string& path, const std::string& key);
+
+ private:
+  std::map<ino_t, std::vector<CellRecord>> shared_;  // of files with several cells
+};
 
 }  // namespace sweep

@@ -2,8 +2,10 @@
 // Private to this room.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sweeps/archive/shard.hpp"
+#include "sweeps/files/durable_file.hpp"
 #include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
@@ -12,16 +14,22 @@ namespace sweep {
 class ShardReader {
  public:
   /// Throws like read_shard(), which checks as much: after this, every table can be read.
-  ShardReader(const std::string& path, const std::string& key);
-  /// The rows of a table, by its position in kCellTables; may be called once for each.
-  Table take(std::size_t position);
-  const StepHistograms& histograms() const { return contents_.record.histograms; }
+  explicit ShardReader(const std::string& path);
+  const FileIdentity& identity() const { return identity_; }
+  /// With its histograms. Throws ArchiveDamaged if the shard does not have the cell.
+  const CellRecord& record(const std::string& key);
+  /// The cell's rows of a table, by its position in kCellTables; may be called once for each.
+  Table take(const std::string& key, std::size_t position);
 
  private:
-  void check_tables(const std::string& key);
+  void check_tables(bool keep);
+  void count_steps(const Table& steps);
 
-  std::string name_, bytes_;
-  ShardContents contents_;      // of a small shard; of a large one the record alone
+  std::string name_;
+  FileIdentity identity_;
+  std::string bytes_;
+  std::vector<CellRecord> records_;
+  ShardContents contents_;      // tables of a small shard
   std::optional<H5File> file_;  // of a large shard
 };
 

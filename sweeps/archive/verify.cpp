@@ -73,13 +73,14 @@ void check_results(hid_t file, const std::vector<CellRecord>& cells, std::span<c
 void verify_archive_file(const std::string& path, const ArchiveIndex& written,
                          std::span<const int> cells, int threads) {
   try {
-    const OpenArchive archive = open_archive_file(path);
+    const OpenArchive archive = open_archive_file(path, CellRows::checked);
     check_head(archive.index, written);
     check_cells(archive.file.get(), written.cells);
+    check_rows(archive.file.get(), written.cells);
     check_objects(archive.file.get());
     check_chunk_indices(archive.file.get());
     check_chunks(archive.file.get());
-    check_results(archive.file.get(), archive.index.cells, cells, threads);
+    check_results(archive.file.get(), written.cells, cells, threads);
   } catch (const std::runtime_error& error) {
     throw ArchiveWriteFailed(
         "the file that was to replace the archive does not hold what was "

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 namespace sweep {
 
@@ -79,6 +80,27 @@ void Table::fail_type(const Column& found, const ColumnData& wanted) const {
                    std::string(type_name(found.data)) + ", not " + std::string(type_name(wanted)));
 }
 
+Column without_rows(const Column& column) {
+  ColumnData none = std::visit(
+      [](const auto& values) { return ColumnData(std::decay_t<decltype(values)>()); }, column.data);
+  return {column.name,        column.unit,       column.long_name,
+          column.is_volatile, column.enum_names, std::move(none)};
+}
+
+void append_values(ColumnData& to, const ColumnData& from, std::size_t first, std::size_t count) {
+  if (to.index() != from.index()) {
+    throw TableError("values of type " + std::string(type_name(from)) + " cannot follow those of " +
+                     std::string(type_name(to)));
+  }
+  std::visit(
+      [&](auto& values) {
+        const auto& more = std::get<std::decay_t<decltype(values)>>(from);
+        const auto slice = std::span(more).subspan(first, count);
+        values.insert(values.end(), slice.begin(), slice.end());
+      },
+      to);
+}
+
 void fill_up(ColumnData& data, std::size_t rows) {
   std::visit(
       [rows](auto& values) {
@@ -96,9 +118,7 @@ void add_missing_columns(Table& table, const Table& like) {
   const std::size_t rows = table.rows();
   for (const Column& column : like.columns) {
     if (table.has(column.name)) continue;
-    Column& added = table.columns.emplace_back(column);
-    std::visit([](auto& values) { values.clear(); }, added.data);
-    fill_up(added.data, rows);
+    fill_up(table.columns.emplace_back(without_rows(column)).data, rows);
   }
 }
 

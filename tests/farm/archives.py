@@ -50,8 +50,10 @@ def finished_cells(path):
 
 
 def shard_row(path):
+    """The same of the cell that the shard is named after; others may be in the same file."""
+    key = os.path.basename(path)[:64]
     with h5py.File(path, "r") as shard:
-        row = shard["cells"][0]
+        row, = (row for row in shard["cells"][:] if text(row["key"].item()) == key)
         if STATUS[row["status"]] != "ok":
             return {}
         return {text(row["label"].item()): tuple(text(row[name].item()) for name in RUN_COLUMNS)}

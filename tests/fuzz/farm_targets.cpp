@@ -57,7 +57,7 @@ std::string shard() {
 
 bool shard_of(std::string_view bytes) {
   return accepted<sweep::ArchiveError>(
-      "the shard", [&] { sweep::shard_record(std::string(bytes), kKey, "the shard"); });
+      "the shard", [&] { sweep::shard_records(std::string(bytes), "the shard"); });
 }
 
 /// The HDF5 file with the trailer that its bytes ask for: they reach the HDF5 library.

@@ -77,8 +77,11 @@ worker::RunCell cell_of(const Wish& wish) {
 class Folder : public driver::FarmSink {
  public:
   explicit Folder(const Wish& wish) : wish_(wish) {}
-  std::string config_of(int cell) override { return std::to_string(cell); }
-  void on_start(sweep::Attempt attempt, int, const worker::Hello&) override {
+  std::string config_of(const std::vector<int>& cells) override {
+    return std::to_string(cells.front());
+  }
+  void on_start(sweep::Attempt attempt, const std::vector<int>&, int,
+                const worker::Hello&) override {
     std::ofstream(wish_.folder / "starts", std::ios::app)
         << attempt.cell << ' ' << attempt.number << '\n';
   }

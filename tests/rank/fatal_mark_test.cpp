@@ -50,36 +50,38 @@ int dive(const volatile int* above) {
   return frame[0] == 0 ? 0 : dive_on(frame) + frame[0];
 }
 
+const std::string kCell = "a-cell";
+
 }  // namespace
 
 TEST_CASE("a signal that kills signs for it in the cell's mark") {
   const Death death = die([](const std::string& path) {
-    const worker::FatalMark mark(path);
+    const worker::FatalMark mark(path, kCell);
     std::raise(SIGSEGV);
   });
   CHECK(death.signal == SIGSEGV);
-  CHECK(death.mark == "attempt=1\ndied=signal 11\n");
+  CHECK(death.mark == "attempt=1\nby=a-cell\ndied=signal 11\n");
 }
 
 TEST_CASE("a stack that overflows signs for it as well") {
   const Death death = die([](const std::string& path) {
-    const worker::FatalMark mark(path);
+    const worker::FatalMark mark(path, kCell);
     volatile int start = 1;
     _exit(dive(&start));
   });
   CHECK(death.signal == SIGSEGV);
-  CHECK(death.mark == "attempt=1\ndied=signal 11\n");
+  CHECK(death.mark == "attempt=1\nby=a-cell\ndied=signal 11\n");
 }
 
 TEST_CASE("a signal between cells, or one that asks to stop, signs for nothing") {
   const Death between = die([](const std::string& path) {
-    { const worker::FatalMark mark(path); }
+    { const worker::FatalMark mark(path, kCell); }
     std::raise(SIGABRT);
   });
   CHECK(between.signal == SIGABRT);
   CHECK(between.mark == "attempt=1\n");
   const Death asked = die([](const std::string& path) {
-    const worker::FatalMark mark(path);
+    const worker::FatalMark mark(path, kCell);
     std::raise(SIGTERM);
   });
   CHECK(asked.signal == SIGTERM);

@@ -75,8 +75,14 @@ class CellRunner {
       : self_(self), rank_(rank), executor_(std::move(executor)) {}
 
   std::string operator()(const std::string& text, const CellContext& context) {
-    CellJob job = decode_job(text);
-    const FatalMark mark(job.mark_path);
+    std::vector<sweep::ShardContents> cells;
+    for (CellJob& job : decode_jobs(text)) cells.push_back(run(std::move(job), context));
+    return sweep::shard_bytes(std::move(cells));
+  }
+
+ private:
+  sweep::ShardContents run(CellJob job, const CellContext& context) {
+    const FatalMark mark(job.mark_path, job.record.key);
     server_log_ = server_log_of(job.mark_path);
     const BoundCell bound = bind_again(job);
     sweep::ShardContents contents;
@@ -95,17 +101,16 @@ class CellRunner {
       contents.result.notes.push_back({"sku_source", self_.sku_source, true});
     if (bound.config.backend == "cuda")
       contents.result.notes.push_back({"engine_digest", self_.engine_digest, true});
-    return sweep::shard_bytes(std::move(contents));
+    return contents;
   }
 
- private:
   sweep::CellResult run_on_device(const ExperimentConfig& config, const CellContext& context,
                                   std::uint64_t cell) {
     const backends::ProfilerRange range(backends::ProfilerName::cell, cell);
     HostMemoryAfter after(*executor_);
     try {
       sweep::CellResult result =
-          run_experiment(config, *workloads_, *executor_,
+          run_experiment(config, kept_->workloads, *executor_,
                          {context.progress, context.stop, config.server ? server_log_ : ""});
       if (context.keep_memory) after.keep();
       return result;
@@ -123,9 +128,10 @@ class CellRunner {
   }
 
   BoundCell bind_again(const CellJob& job) {
-    if (!profiles_ || profiles_->dir() != job.profiles) profiles_.emplace(job.profiles);
+    std::optional<Profiles>& profiles = kept_->profiles;
+    if (!profiles || profiles->dir() != job.profiles) profiles.emplace(job.profiles);
     try {
-      BoundCell bound = worker::bind(job.params, job.record.backend, job.record.seed, *profiles_);
+      BoundCell bound = worker::bind(job.params, job.record.backend, job.record.seed, *profiles);
       bound.config.policy_name = bound.policy_label(job.record.axes);
       if (sweep::sha256_of(sweep::canonical_json(bound.identity)) == job.record.key) return bound;
     } catch (const Infeasible& reason) {
@@ -135,7 +141,7 @@ class CellRunner {
   }
 
   void describe_run(sweep::CellRun& run, const CellContext& context) const {
-    run.attempts = context.attempt.number;
+    run.attempts = std::max(1, context.attempt.number);  // 0: with other cells
     run.host = self_.host;
     run.rank = rank_;
     run.slurm_job = self_.slurm_job;
@@ -148,15 +154,20 @@ class CellRunner {
   Hello self_;
   int rank_;
   std::string server_log_;
-  std::optional<Profiles> profiles_;  // as read for the first cell
+  struct Kept {
+    std::optional<Profiles> profiles;  // as read for the first cell
+    WorkloadCache workloads;
+  };
   // RunCell is copyable; its copies are used one at a time.
-  std::shared_ptr<WorkloadCache> workloads_ = std::make_shared<WorkloadCache>();
+  std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
   std::shared_ptr<Executor> executor_;
 };
 
 }  // namespace
 
-std::string encode_job(const CellJob& job) {
+namespace {
+
+json to_json(const CellJob& job) {
   const sweep::CellRecord& record = job.record;
   json axes = json::array(), params = json::array(), expected = json::array();
   for (const auto& [name, value] : record.axes) axes.push_back({name, to_json(value)});
@@ -171,13 +182,23 @@ std::string encode_job(const CellJob& job) {
               {"backend", record.backend}, {"repeat", record.repeat},
               {"seed", record.seed},       {"axes", axes},
               {"params", params},          {"profiles", job.profiles},
-              {"mark", job.mark_path},     {"expected", expected}}
-      .dump();
+              {"mark", job.mark_path},     {"expected", expected}};
 }
 
-CellJob decode_job(const std::string& text) {
+}  // namespace
+
+std::string encode_jobs(const std::vector<CellJob>& jobs) {
+  json all = json::array();
+  for (const CellJob& job : jobs) all.push_back(to_json(job));
+  return all.dump();
+}
+
+std::vector<CellJob> decode_jobs(const std::string& text) {
   try {
-    return parse_job(sweep::strict_json(text));
+    std::vector<CellJob> jobs;
+    for (const json& job : sweep::strict_json(text)) jobs.push_back(parse_job(job));
+    if (jobs.empty()) throw ProtocolError("not a cell job: there is none");
+    return jobs;
   } catch (const sweep::JsonRefused& refused) {
     throw ProtocolError(std::string("not a cell job: ") + refused.what());
   } catch (const json::exception& error) {
@@ -191,7 +212,7 @@ RunCell make_cell_runner(const Hello& self, int rank, std::shared_ptr<Executor> 
 
 void load_model_of(const std::string& text, Executor& executor,
                    const std::optional<backends::NcclGroup>& group) {
-  const CellJob job = decode_job(text);
+  const CellJob job = decode_jobs(text).front();
   Profiles profiles(job.profiles);
   executor.load(bind(job.params, job.record.backend, job.record.seed, profiles).config, group);
 }

@@ -20,13 +20,14 @@ struct CellJob {
   std::vector<sweep::Expectation> expected = {};  // of the result
 };
 
-std::string encode_job(const CellJob& job);
-/// Throws ProtocolError when the text is not a job.
-CellJob decode_job(const std::string& text);
+std::string encode_jobs(const std::vector<CellJob>& jobs);
+/// Throws ProtocolError when the text is not at least one job.
+std::vector<CellJob> decode_jobs(const std::string& text);
 
-/// Runs jobs and returns the bytes of their shards. Binds the cell again: the cell fails when the
-/// worker sees other files than the driver, or when the result does not meet the expectations.
-/// While a cell runs, a fatal signal is recorded in the cell's mark.
+/// Runs the jobs of a text, one after another, and returns the bytes of their shard. Binds the cell
+/// again: the cell fails when the worker sees other files than the driver, or when the result does
+/// not meet the expectations. While a cell runs, a fatal signal is recorded in its mark, which the
+/// cells of a text share.
 RunCell make_cell_runner(const Hello& self, int rank,
                          std::shared_ptr<Executor> executor = std::make_shared<Executor>());
 

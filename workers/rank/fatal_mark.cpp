@@ -14,16 +14,19 @@ constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 // A signal handler can only access static memory.
 char marked_file[4096];
+char last_words[256];  // up to the number of the signal
+std::size_t last_words_bytes = 0;
 volatile std::sig_atomic_t armed = 0;
 
 extern "C" void leave_mark(int signal) {
   if (armed) {
-    char line[] = "died=signal 00\n";
-    line[12] = static_cast<char>('0' + signal / 10 % 10);
-    line[13] = static_cast<char>('0' + signal % 10);
+    char* end = last_words + last_words_bytes;
+    *end++ = static_cast<char>('0' + signal / 10 % 10);
+    *end++ = static_cast<char>('0' + signal % 10);
+    *end++ = '\n';
     const int file = open(marked_file, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (file >= 0) {
-      const auto written = write(file, line, sizeof line - 1);
+      const auto written = write(file, last_words, static_cast<std::size_t>(end - last_words));
       (void)written;
       fsync(file);
       close(file);
@@ -45,8 +48,14 @@ void handle_fatal(void (*handler)(int)) {
 
 }  // namespace
 
-FatalMark::FatalMark(const std::string& path) {
-  if (path.empty() || path.size() >= sizeof marked_file) return;
+FatalMark::FatalMark(const std::string& path, const std::string& cell) {
+  const std::string words = "by=" + cell + "\ndied=signal ";
+  constexpr std::size_t kNumber = 3;  // bytes, with the end of the line
+  if (path.empty() || path.size() >= sizeof marked_file ||
+      words.size() + kNumber > sizeof last_words)
+    return;
+  std::memcpy(last_words, words.data(), words.size());
+  last_words_bytes = words.size();
   std::memcpy(marked_file, path.c_str(), path.size() + 1);
   stack_t stack{};
   stack.ss_sp = handler_stack.data();

@@ -35,6 +35,7 @@ DispatchRules random_rules(Random& random, int workers) {
   DispatchRules rules{.workers = workers};
   if (draw(random, 2) == 0) rules.backend = "cuda";  // whose workers keep host memory
   if (draw(random, 3) == 0) rules.deadline = seconds(100 + draw(random, 300));
+  if (draw(random, 2) == 0) rules.together = seconds(draw(random, 60));
   if (draw(random, 3) == 0) rules.cell_timeout = seconds(5 + draw(random, 30));
   return rules;
 }

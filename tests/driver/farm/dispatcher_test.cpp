@@ -228,3 +228,44 @@ TEST_CASE("a lost process frees its node's memory") {
   world.kill(1);
   CHECK(world.busy() == std::vector{2});
 }
+
+TEST_CASE("small neighbors in the plan are assigned together, and each worker gets its part") {
+  World world({cell(0, 9), cell(1, 2), cell(2, 2), cell(3, 2), cell(4, 2), cell(5, 2), cell(6, 2)},
+              {.workers = 2, .together = seconds(5)});
+  world.join(1);
+  world.join(2);
+  CHECK(world.cells_of(1) == std::vector{0});
+  CHECK(world.cells_of(2) == std::vector{1, 2});
+  world.done(2);
+  CHECK(world.fate(1) == "done");
+  CHECK(world.fate(2) == "done");
+  world.done(1);
+  while (!world.busy().empty()) world.done(world.busy().front());
+  world.check_end();
+}
+
+TEST_CASE("cells that shared an attempt without a result are tried again alone, none is to blame") {
+  World world({cell(0), cell(1), cell(2), cell(3)}, {.workers = 1, .together = seconds(60)});
+  world.join(1);
+  REQUIRE(world.cells_of(1) == std::vector{0, 1, 2, 3});
+  SECTION("the attempt failed") { world.fail(1); }
+  SECTION("the machine did") { world.fault_machine(1); }
+  SECTION("one of them crashed its process") {
+    world.join(2);
+    world.kill(1);
+  }
+  const int worker = world.busy().front();
+  for (const int each : {0, 1, 2, 3}) {
+    REQUIRE(world.cells_of(worker) == std::vector{each});
+    CHECK(world.attempt_of(worker) == 1);
+    if (each == 1) {  // it fails as often as if it had never shared one
+      world.fail(worker);
+      CHECK(world.cells_of(worker) == std::vector{1});
+      world.fail(worker);
+      CHECK(world.fate(1) == "failed");
+    } else {
+      world.done(worker);
+    }
+  }
+  world.check_end();
+}

@@ -46,7 +46,8 @@ class World {
     const double held = held_gib(workers_.at(worker));
     const Running run = end(worker);
     if (run.keep) workers_.at(worker).kept_gib = held;
-    if (dispatcher.expects(worker, run.attempt)) over_once(run.attempt.cell, "done");
+    if (dispatcher.expects(worker, run.attempt))
+      for (const int cell : run.cells) over_once(cell, "done");
     on(driver::CellDone{worker, run.attempt});
   }
   void fail(int worker, sweep::CellStatus kind = sweep::CellStatus::failed) {
@@ -100,6 +101,8 @@ class World {
     if (at == workers_.end() || !at->second.running) return std::nullopt;
     return at->second.running->attempt.cell;
   }
+  /// The first, and those that share its attempt.
+  std::vector<int> cells_of(int worker) const { return workers_.at(worker).running->cells; }
   int attempt_of(int worker) const { return workers_.at(worker).running->attempt.number; }
   bool asked_to_abandon(int worker) const {
     return workers_.at(worker).running && workers_.at(worker).running->abandon;
@@ -149,6 +152,7 @@ class World {
  private:
   struct Running {
     sweep::Attempt attempt;
+    std::vector<int> cells;
     bool keep = false;
     bool abandon = false;
   };
@@ -182,14 +186,21 @@ class World {
 
   void obey(const driver::AssignCell& assign) {
     Worker& worker = workers_.at(assign.worker);
-    const driver::CellTask& task = tasks_.at(assign.attempt.cell);
     require(worker.usable && !worker.running, "cells go to idle and usable workers");
-    require(worker.caps.sku.empty() || worker.caps.sku == task.sku, "cells go to their SKU");
-    require(!fates_.contains(assign.attempt.cell), "a cell that is over does not start");
     require(!dispatcher.draining(), "nothing starts while draining");
-    require(assign.attempt.number == ++attempts_.at(assign.attempt.cell), "attempts count up");
-    worker.running = Running{assign.attempt, assign.keep_memory};
-    started_.push_back(assign.attempt.cell);
+    std::vector<int> cells = assign.more;
+    cells.insert(cells.begin(), assign.attempt.cell);
+    for (const int cell : cells) {
+      const driver::CellTask& task = tasks_.at(cell);
+      require(worker.caps.sku.empty() || worker.caps.sku == task.sku, "cells go to their SKU");
+      require(!fates_.contains(cell), "a cell that is over does not start");
+      if (cells.size() > 1)
+        require(attempts_.at(cell) == 0 && shared_.insert(cell).second, "a cell is fresh to share");
+      else
+        require(assign.attempt.number == ++attempts_.at(cell), "attempts count up");
+    }
+    worker.running = Running{assign.attempt, cells, assign.keep_memory};
+    started_.insert(started_.end(), cells.begin(), cells.end());
     double used = 0, kept = 0;
     for (const auto& [id, other] : workers_) kept += other.kept_gib;
     for (const auto& [id, other] : workers_)
@@ -216,7 +227,8 @@ class World {
 
   std::string backend_;
   std::map<int, driver::CellTask> tasks_;
-  std::map<int, int> attempts_;
+  std::map<int, int> attempts_;  // alone
+  std::set<int> shared_;         // cells that have shared an attempt
   std::map<int, Worker> workers_;
   std::map<std::string, double> capacity_;
   std::map<int, std::string> fates_;

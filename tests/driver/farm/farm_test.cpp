@@ -22,8 +22,11 @@ struct Notes : FarmSink {
   std::vector<std::optional<int>> asked_to_stop;  // the cell that ran alone
   int refuse_cell = -1;                           // its result cannot be stored
 
-  std::string config_of(int cell) override { return "config of " + std::to_string(cell); }
-  void on_start(sweep::Attempt attempt, int, const worker::Hello&) override {
+  std::string config_of(const std::vector<int>& cells) override {
+    return "config of " + std::to_string(cells.front());
+  }
+  void on_start(sweep::Attempt attempt, const std::vector<int>&, int,
+                const worker::Hello&) override {
     starts.push_back(attempt.cell);
   }
   void on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) override {

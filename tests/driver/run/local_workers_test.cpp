@@ -23,11 +23,14 @@ struct Notes : FarmSink {
   std::vector<int> deaths;  // as told at each start
   std::set<int> processes;
 
-  std::string config_of(int cell) override { return std::to_string(cell); }
+  std::string config_of(const std::vector<int>& cells) override {
+    return std::to_string(cells.front());
+  }
   void on_worker(int, const worker::Hello& hello) override {
     processes.insert(static_cast<int>(hello.pid));
   }
-  void on_start(sweep::Attempt, int killed, const worker::Hello&) override {
+  void on_start(sweep::Attempt, const std::vector<int>&, int killed,
+                const worker::Hello&) override {
     deaths.push_back(killed);
   }
   void on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) override {

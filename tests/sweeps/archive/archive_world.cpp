@@ -70,7 +70,19 @@ ShardContents ArchiveWorld::result(int cell) const {
 
 std::string ArchiveWorld::bytes(int cell) const { return shard_bytes(result(cell)); }
 
+std::string ArchiveWorld::bytes(const std::vector<int>& cells) const {
+  std::vector<ShardContents> contents;
+  for (const int cell : cells) contents.push_back(result(cell));
+  return shard_bytes(std::move(contents));
+}
+
 std::string ArchiveWorld::key(int cell) const { return planned(cell).key; }
+
+std::vector<std::string> ArchiveWorld::keys(const std::vector<int>& cells) const {
+  std::vector<std::string> keys;
+  for (const int cell : cells) keys.push_back(key(cell));
+  return keys;
+}
 
 Archive& ArchiveWorld::open(OpenMode mode) {
   archive_.reset();

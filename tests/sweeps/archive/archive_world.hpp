@@ -23,7 +23,9 @@ class ArchiveWorld {
   sweep::CellRecord planned(int cell) const;
   sweep::ShardContents result(int cell) const;
   std::string bytes(int cell) const;
+  std::string bytes(const std::vector<int>& cells) const;
   std::string key(int cell) const;
+  std::vector<std::string> keys(const std::vector<int>& cells) const;
   std::string path() const { return (folder_.path() / "results.h5").string(); }
   std::string spool() const { return path() + ".d"; }
   std::string shard(int cell) const { return spool() + "/" + key(cell) + ".h5"; }
