@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 namespace driver {
@@ -21,6 +22,12 @@ std::string in_gib(double gib) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g GiB", gib);
   return text;
+}
+
+/// "was lost", and to what, where that is known.
+std::string how_lost(const WorkerLost& lost) {
+  if (lost.signal == 0) return "was lost";
+  return "was lost to signal " + std::to_string(lost.signal) + " (" + strsignal(lost.signal) + ')';
 }
 
 }  // namespace
@@ -83,7 +90,7 @@ void Dispatcher::handle(const WorkerLost& lost) {
   const auto [at, added] = workers_.try_emplace(lost.worker, Worker(WorkerCaps{}));
   Worker& worker = at->second;
   if (worker.state == WorkerState::busy)
-    lose(worker, "was lost", lost.crashed || busy_workers() == 1);
+    lose(worker, how_lost(lost), lost.crashed || busy_workers() == 1);
   worker.state = WorkerState::unusable;
   worker.run.reset();
   memory_.release(lost.worker);  // its process is gone, and so is the memory of its cell

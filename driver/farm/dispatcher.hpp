@@ -71,6 +71,7 @@ struct WorkerHeard {  // a heartbeat
 struct WorkerLost {  // its process is gone
   int worker;
   bool crashed = false;  // by its own doing: no other cell can have killed it
+  int signal = 0;        // that killed it; 0: none, or not known
 };
 struct CellDone {
   int worker;

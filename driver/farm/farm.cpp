@@ -114,7 +114,7 @@ class Farm {
 
   void lose(const worker::GoneEnd& end) {
     left_.insert(end.number);
-    if (gone_.insert(end.number).second) dispatch(WorkerLost{end.number, end.crashed});
+    if (gone_.insert(end.number).second) dispatch(WorkerLost{end.number, end.crashed, end.signal});
     end_run(end.number);
   }
 

@@ -34,12 +34,13 @@ std::optional<worker::Received> LocalWorkers::poll() {
 }
 
 std::vector<worker::GoneEnd> LocalWorkers::gone() {
-  for (const auto& [number, unknown] : sockets_.gone()) {
+  for (const worker::GoneEnd& gone : sockets_.gone()) {
+    const int number = gone.number;
     const sweep::ChildEnd end = processes_.at(number)->wait();
     processes_.erase(number);
     // One that ends before it can work would be followed by others that do.
     const int successor = greeted_.contains(number) ? start() : number;
-    departures_.push_back({{number, sweep::is_crash(end.signal)}, successor});
+    departures_.push_back({{number, sweep::is_crash(end.signal), end.signal}, successor});
   }
   std::vector<worker::GoneEnd> named;
   std::erase_if(departures_, [&](const Departure& each) {

@@ -49,7 +49,7 @@ def plugin_ends_as(name, status, reason):
 
 @case("a plugin that crashes costs its process only, and the second crash quarantines its cell")
 def crash():
-    plugin_ends_as("crash", "quarantined", "killed its process 2 times")
+    plugin_ends_as("crash", "quarantined", "was lost to signal 11 (Segmentation fault)")
 
 
 @case("an answer of a plugin that makes no sense fails its cell alone, with the reason in the archive")

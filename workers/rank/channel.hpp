@@ -26,6 +26,7 @@ struct Received {
 struct GoneEnd {
   int number;
   bool crashed = false;  // a signal such as SEGV, which its own code raised
+  int signal = 0;        // that killed it, where it is known
 };
 
 class Channel {

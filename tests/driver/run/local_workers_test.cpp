@@ -92,9 +92,11 @@ TEST_CASE(
   CHECK(result.left.empty());
   CHECK(exit_code(result) == kSomeCellsFailed);
   CHECK(notes.ended_attempts ==
-        std::vector<std::string>{"4/1, 1 deaths: its worker on here was lost"});
+        std::vector<std::string>{
+            "4/1, 1 deaths: its worker on here was lost to signal 11 (Segmentation fault)"});
   CHECK(notes.verdicts.at(4) ==
-        "quarantined: killed its process 2 times; its worker on here was lost");
+        "quarantined: killed its process 2 times; its worker on here was lost to signal 11 "
+        "(Segmentation fault)");
   CHECK(std::ranges::count(notes.deaths, 1) == 1);
   CHECK(notes.processes.size() == 4);  // two successors
 }
