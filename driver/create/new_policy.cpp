@@ -63,11 +63,11 @@ int new_policy(const Options& options) {
     if (file.languages.find(std::string(" ") + language.suffix + ' ') != file.languages.npos)
       files.write(name + '/' + filled(file.path, name, language),
                   filled(file.text, name, language));
-  std::cout << "wrote " << name << "/: a policy, with its test. "
-            << (language.of_cmake ? "Build and try it:\n" : "Test and try it:\n");
+  std::cout << "wrote " << name << "/: a policy, with its test. Try it:\n";
   if (language.of_cmake) {
     std::cout << "  cmake -S " << name << " -B " << name << "/build\n"
-              << "  cmake --build " << name << "/build\n";
+              << "  cmake --build " << name << "/build\n"
+              << "  ctest --test-dir " << name << "/build\n";
   } else {
     std::cout << "  python3 " << name << '/' << name << "_test.py\n";
   }
