@@ -1,0 +1,114 @@
+"""A sweep of a real llama-server by two workers, killed without warning and resumed."""
+import csv
+import io
+import os
+import re
+import shutil
+import time
+
+from cases import case, expect, expect_equal, main, skip
+from farm import PATIENCE_S, Folder
+
+SANDBOX = os.environ.get("LLAMA_SERVER_SANDBOX", "/tmp/kvsweep-llama-server")
+REPEATS = int(os.environ.get("KVSWEEP_SERVER_REPEATS", "1"))  # 3 takes five minutes
+# What a cell is, and what was asked and answered, as opposed to when. Which slot a turn finds, and so what is cached, is a
+# matter of time as well.
+OF_CELLS = ("key", "label", "status", "backend", "repeat", "seed", "config_json", "policy", "jps",
+            "jobs", "turns", "server", "server_pool", "workload", "tokenizer", "cell_note")
+OF_TURNS = ("cell", "job", "turn", "prompt_tok", "output_tok", "preemptions", "gap_s", "tool",
+            "last", "agent", "parent")
+OF_JOBS = ("cell", "job", "id", "n_turns", "preemptions")
+
+
+def sweep_of_slots(model):
+    with open(os.path.join(SANDBOX, "version.txt"), encoding="utf-8") as file:
+        build, commit = re.search(r"build (\d+), commit (\w+)", file.read()).groups()
+    profiles = {f"np{slots}-cram{cram}": f"-np {slots} -cram {cram}"
+                for cram in (0, 8192) for slots in (4, 8)}
+    tables = "".join(f'[server.profile.{name}]\nflags = "{flags}"\n'
+                     for name, flags in profiles.items())
+    return f"""schema = 1
+model = "tiny-llama-3"
+[sweep]
+name = "slots"
+backend = "server"
+[axes]
+gpu = ["h100-80gb"]
+"server.profile" = {list(profiles)}
+jps = [2, 4, 8]
+[repeat]
+n = {REPEATS}
+[server]
+kind = "llamacpp"
+version = "b{build}-{commit}"
+model_file = "{model}"
+command = "{SANDBOX}/llama-server -m {{model}} --host 127.0.0.1 --port {{port}} -c 32768 -t 1 --metrics --slots --no-ui --offline {{server.flags}}"
+vocabulary = 259
+{tables}[engine]
+max_model_len = 4096
+[workload]
+kind = "agent8"
+jobs = 4
+gap_s = 0.1
+scale = 0.02
+"""
+
+
+def servers_with(model):
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if model.encode() in words and b"--port" in words:
+            found.append(int(name))
+    return found
+
+
+def table(folder, archive, name, columns):
+    exported = folder.start("export", archive, "--table", name, "--format", "csv").wait()
+    expect_equal(exported.code, 0, f"exit code of export, {exported}")
+    rows = csv.DictReader(io.StringIO(exported.out))
+    return sorted(tuple(row[column] for column in columns) for row in rows)
+
+
+@case("four profiles on two llama-servers, killed mid-way and resumed, have what an undisturbed run has")
+def killed_servers():
+    if not os.path.exists(os.path.join(SANDBOX, ".complete")):
+        skip("no llama-server: LLAMA_SERVER_SANDBOX names a folder of tools/llama-server-sandbox")
+    with Folder() as folder:
+        model = folder.file("model.gguf")
+        shutil.copy(os.path.join(SANDBOX, "tiny.gguf"), model)
+        folder.write("slots.toml", sweep_of_slots(model))
+
+        def start(archive):
+            return folder.start_run("--archive", archive, "--as-sku", "h100-80gb", ranks=3,
+                                    sweep_file="slots.toml")
+
+        cells = 12 * REPEATS
+        killed = start("killed.h5")
+        killed.until_cells_finish(cells // 2)
+        expect_equal(len(servers_with(model)), 2, "servers while two workers run")
+        killed.kill()
+        deadline = time.monotonic() + PATIENCE_S
+        while left := servers_with(model):
+            expect(time.monotonic() < deadline, f"servers that stay: {left}")
+            time.sleep(0.1)
+        for archive in "killed.h5", "whole.h5":
+            outcome = start(archive).wait(10 * PATIENCE_S)
+            expect_equal(outcome.code, 0, f"exit code of {archive}, {outcome}")
+            expect_equal(servers_with(model), [], f"servers behind {archive}")
+            expect(archive == "whole.h5" or len(outcome.finished()) <= cells - cells // 2,
+                   f"cells are run again: {outcome}")
+            checked = folder.start("check", archive).wait()
+            expect_equal(checked.code, 0, f"exit code of check, {checked}")
+        for name, columns in ("cells", OF_CELLS), ("jobs", OF_JOBS), ("turns", OF_TURNS):
+            expect_equal(table(folder, "killed.h5", name, columns),
+                         table(folder, "whole.h5", name, columns), f"table {name}")
+        expect_equal(len(table(folder, "whole.h5", "cells", ("key",))), cells, "cells")
+
+
+if __name__ == "__main__":
+    main()
