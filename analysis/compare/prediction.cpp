@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "analysis/cell/statistics.hpp"
+#include "analysis/compare/agreement.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
 
@@ -32,7 +33,30 @@ std::string percent(double ratio) {
   return four_digits(std::round(ratio * 1000) / 10);
 }
 
+/// The mean of the errors' sizes, of the cells that have both figures.
+std::string mean_distance(const std::vector<PredictedCell>& cells, const std::string& figure) {
+  std::vector<double> off;
+  for (const auto& [measured, simulated] : cells) {
+    if (simulated == nullptr) continue;
+    const double error = simulated->figure(figure) / measured->figure(figure) - 1;
+    if (std::isfinite(error)) off.push_back(std::abs(error));
+  }
+  return off.empty() ? "-" : percent(mean(off)) + " %";
+}
+
 }  // namespace
+
+std::vector<PredictedCell> predicted_cells(const std::vector<ConfiguredCell>& measured,
+                                           const std::vector<ConfiguredCell>& simulated) {
+  std::vector<PredictedCell> cells;
+  for (const ConfiguredCell& real : measured) {
+    const auto found = std::ranges::find_if(simulated, [&](const ConfiguredCell& cell) {
+      return cell.record->status == sweep::CellStatus::ok && same_question(real, cell);
+    });
+    cells.push_back({&real, found == simulated.end() ? nullptr : &*found});
+  }
+  return cells;
+}
 
 void print_predictions(const std::vector<ConfiguredCell>& measured,
                        const std::vector<ConfiguredCell>& simulated, const std::string& metric,
@@ -43,21 +67,27 @@ void print_predictions(const std::vector<ConfiguredCell>& measured,
   table.add_column("MEASURED", "", TextTable::Align::right);
   table.add_column("MODELLED", "", TextTable::Align::right);
   table.add_column("off by", "%", TextTable::Align::right);
+  const std::vector<PredictedCell> cells = predicted_cells(measured, simulated);
   std::vector<double> off;
-  for (const ConfiguredCell& real : measured) {
-    const auto found = std::ranges::find_if(
-        simulated, [&](const ConfiguredCell& cell) { return same_question(real, cell); });
-    if (found == simulated.end() || found->record->status != sweep::CellStatus::ok) continue;
-    const double is = real.figure(name), predicted = found->figure(name);
-    off.push_back(predicted / is - 1);
-    table.add_row(
-        {real.record->label, four_digits(is), four_digits(predicted), percent(off.back())});
+  for (const auto& [real, said] : cells) {
+    const double is = real->figure(name), predicted = said ? said->figure(name) : std::nan("");
+    if (said != nullptr) off.push_back(std::abs(predicted / is - 1));
+    table.add_row({real->record->label, four_digits(is),
+                   said != nullptr ? four_digits(predicted) : "not modelled",
+                   said != nullptr ? percent(predicted / is - 1) : "-"});
   }
   out << '\n'
       << terminal_text(name) << ", as it was and as the simulator says it with its cost model\n\n";
   table.print(out);
-  for (double& value : off) value = std::abs(value);
-  out << "\nmean distance " << percent(mean(off)) << " % over " << off.size() << " cells\n";
+  out << "\nmean distance " << percent(mean(off)) << " % over " << off.size() << " cells";
+  const char* separator = "; ";
+  for (const char* other : {"jct_wall_mean_s", "ttft_mean_s", "tpot_mean_s", "prefix_hit_rate"}) {
+    if (name == other) continue;
+    out << separator << other << ' ' << mean_distance(cells, other);
+    separator = ", ";
+  }
+  out << '\n';
+  print_agreements(agreements(cells, name), out);
 }
 
 }  // namespace analysis

@@ -7,8 +7,17 @@
 
 namespace analysis {
 
+/// A measured cell and the simulated one with the same axes and seed; null: it is not modelled.
+struct PredictedCell {
+  const ConfiguredCell* measured;
+  const ConfiguredCell* simulated;
+};
+std::vector<PredictedCell> predicted_cells(const std::vector<ConfiguredCell>& measured,
+                                           const std::vector<ConfiguredCell>& simulated);
+
 /// Prints, for every measured cell and the simulated cell with the same axes, both figures and the
-/// error of the simulated one. Throws std::invalid_argument when no cell has the figure.
+/// error of the simulated one, and the mean errors of other figures. Throws std::invalid_argument
+/// when no cell has the figure.
 void print_predictions(const std::vector<ConfiguredCell>& measured,
                        const std::vector<ConfiguredCell>& simulated, const std::string& metric,
                        std::ostream& out);

@@ -47,3 +47,12 @@ TEST_CASE("another pool, seed or policy is another question") {
   simulated.add(cell("sim", "fcfs"), 36);
   CHECK_THAT(predictions(measured, simulated), Contains("over 0 cells"));
 }
+
+TEST_CASE("a measured cell without a simulated one is not modelled") {
+  ArchivedCells measured, simulated;
+  measured.add(cell("server", "chunky"), 40);
+  measured.add(cell("server", "fcfs"), 40);
+  simulated.add(cell("sim", "fcfs"), 36);
+  CHECK_THAT(predictions(measured, simulated),
+             Contains("not modelled") && Contains("over 1 cells"));
+}
