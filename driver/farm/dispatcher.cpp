@@ -47,7 +47,8 @@ std::vector<Command> Dispatcher::on(const Event& event, Nanos now) {
     listened_ += std::min(now_ - std::exchange(last_tick_, now_), kLongestTick);
   if (!finished_) {
     std::visit([this](const auto& e) { handle(e); }, event);
-    settle();
+    // A heartbeat frees no worker and no cell, and there may be thousands a second.
+    if (!std::holds_alternative<WorkerHeard>(event)) settle();
   } else if (const auto* late = std::get_if<WorkerJoined>(&event)) {
     if (workers_.try_emplace(late->worker, Worker(late->caps)).second)
       commands_.emplace_back(StopWorker{late->worker});

@@ -1,9 +1,11 @@
 """What the farm costs: `KVSWEEP_PROGRAM=build/release/bin/kvsweep python3 tests/farm/measure_farm.py`.
 
 Prints the driver's share of a core while workers run long cells, the cost of tiny cells, the peak
-memory of the driver, the time to resume when everything is done, and matrix-72 on three ranks.
+memory of the driver, the time to resume when everything is done, matrix-72 on three ranks, and how
+processor time grows with the numbers of cells and of jobs.
 Names of measurements as arguments choose some of them. For a quiet machine."""
 import os
+import resource
 import statistics
 import sys
 import time
@@ -101,7 +103,28 @@ def matrix():
               f"{' '.join(f'{each:.2f}' for each in times)} s")
 
 
-MEASUREMENTS = {"driver": driver_share, "tiny": tiny_cells, "matrix": matrix}
+def growth(most=10 ** 4):
+    """Processor time of all processes, which a busy machine changes less than wall time."""
+    def cpu_of_children():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    for what in "cells", "jobs":
+        count = 100
+        while count <= most:
+            text = tiny_sweep(count) if what == "cells" else sweep(
+                gpus=("h100-80gb",), policies=("fcfs",), jps=(10,), repeats=1, jobs=count)
+            with Folder(text) as folder:
+                before = cpu_of_children()
+                outcome = folder.run("--archive", "a.h5", workers=2)
+                cpu = cpu_of_children() - before
+                size = os.path.getsize(folder.file("a.h5")) / 2**20
+                print(f"{count} {what}: exit code {outcome.code}, {cpu:.2f} s of processor time, "
+                      f"{1000 * cpu / count:.2f} ms each; archive {size:.1f} MiB", flush=True)
+            count *= 10
+
+
+MEASUREMENTS = {"driver": driver_share, "tiny": tiny_cells, "matrix": matrix, "growth": growth}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or MEASUREMENTS:
