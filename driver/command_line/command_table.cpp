@@ -91,7 +91,8 @@ constexpr Command kCommands[] = {
      1, "watch json", true},
     {"submit", "submit SWEEP.toml --sku SKU[,SKU] --archive DIR/A.h5",
      "writes a SLURM job for each GPU of a sweep and one that merges their archives", 1, 1,
-     "sku archive cluster account qos gpus time launcher array print go backend set only skip "
+     "sku archive cluster account qos gpus time launcher array smoke print go backend set only "
+     "skip "
      "profiles"},
     {"table", "table A.h5",
      "prints a figure by arrival rate and policy for each GPU, beside published values", 1, 1,
@@ -205,6 +206,9 @@ constexpr Option kOptions[] = {
     {"launch", Kind::text, "COMMAND", "what starts the runs, as \"mpirun -n 8\""},
     {"launcher", Kind::text, "mpirun", "or srun"},
     {"array", Kind::flag, "", "a job array, one cell a task"},
+    {"smoke", Kind::flag, "",
+     "for a new cluster: of each SKU the cell that takes about two minutes, whose job drains and "
+     "requeues itself once"},
     {"print", Kind::flag, "", "prints the scripts and writes nothing"},
     {"go", Kind::flag, "", "submits the scripts after writing them"},
     {"profiles", Kind::text, "DIR", "folder with gpus/, models/, policies/ and published/"},

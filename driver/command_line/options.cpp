@@ -187,6 +187,7 @@ SubmitOptions read_submit_values(const po::variables_map& given) {
   submit.gpus_given = given.count("gpus") > 0;
   submit.profiles_given = given.count("profiles") > 0;
   submit.array = given.count("array") > 0;
+  submit.smoke = given.count("smoke") > 0;
   submit.print = given.count("print") > 0;
   submit.go = given.count("go") > 0;
   return submit;

@@ -18,6 +18,7 @@ struct SubmitOptions {
   bool gpus_given = false;
   bool profiles_given = false;  // other than the program's own, so that jobs need to be told
   bool array = false;           // one cell a task
+  bool smoke = false;           // one cell a SKU, drained and requeued on purpose
   bool print = false;           // scripts to standard output, nothing is written
   bool go = false;              // hand the scripts to sbatch
 };

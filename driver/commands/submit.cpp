@@ -1,6 +1,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -43,6 +44,8 @@ void check_options(const Options& options, const Plan& plan, const Cluster& clus
     throw UsageError(
         "submit needs --archive DIR/results.h5, on storage that "
         "all nodes share");
+  if (submit.smoke && submit.array)
+    throw UsageError("--smoke and --array: a task of an array does not requeue itself");
   const std::vector<std::string> planned = skus_of(plan);
   for (const std::string& sku : submit.skus) {
     if (std::ranges::count(submit.skus, sku) > 1)
@@ -113,6 +116,13 @@ std::vector<PlanLine> cells_left(const Submission& submission, const std::string
   return cells;
 }
 
+/// Leaves the cell that is expected to take about two minutes, long enough to be drained.
+void leave_smoke_cell(std::vector<PlanLine>& cells) {
+  constexpr double kSmokeS = 120;
+  const auto off = [](const PlanLine& line) { return std::abs(std::log(line.busy_s / kSmokeS)); };
+  cells = {*std::ranges::min_element(cells, {}, off)};
+}
+
 /// The scripts of the SKUs that have something left to do, then the one that merges.
 std::vector<BatchScript> scripts_of(const Submission& submission) {
   const Options& options = submission.options;
@@ -123,6 +133,7 @@ std::vector<BatchScript> scripts_of(const Submission& submission) {
       std::cerr << sku << ": nothing is left to run\n";
       continue;
     }
+    if (options.submit.smoke) leave_smoke_cell(cells);
     if (options.submit.array &&
         cells.size() > static_cast<std::size_t>(submission.cluster.max_array_tasks))
       throw UsageError("--array: " + std::to_string(cells.size()) + " cells of " + sku +

@@ -46,6 +46,7 @@ std::string summary_of(const Submission& submission, const SkuJob& job) {
   }
   text += ", planned to take about " + about(job.work_s) + " on " +
           counted(static_cast<std::size_t>(job.gpus()), "GPU") + '.';
+  if (submission.options.submit.smoke) text += " A smoke test: its first start is drained.";
   if (!job.in_one_run) text += " More than one run may have: the job requeues itself.";
   return text;
 }
@@ -72,9 +73,30 @@ std::string selection(const Options& options, const std::string& sku) {
   return text;
 }
 
+/// Names a cell on the command line.
+std::string key_of(const PlanLine& line) {
+  constexpr std::size_t kDigits = 12;
+  return line.cell->key.substr(0, kDigits);
+}
+
+/// Drains the first start of a job while its cell runs, the way that Slurm does: it sends USR1 to
+/// this shell. The second request stops the cell at its next step.
+constexpr const char* kSmokeLines =
+    R"(# A smoke test: the first start is drained while its cell runs. A second request stops the cell.
+if [ "${SLURM_RESTART_COUNT:-0}" -eq 0 ]; then
+  until ls "$archive".d/*.run >/dev/null 2>&1 || ! kill -0 "$run" 2>/dev/null; do sleep 0.1; done
+  for request in 1 2; do
+    kill -0 "$run" 2>/dev/null || break
+    echo "smoke: the cell has started and is drained, request $request"
+    scancel --batch --signal=USR1 "$SLURM_JOB_ID" && sleep 2
+  done
+fi)";
+
 std::string run_options(const Submission& submission, const SkuJob& job) {
   const Options& options = submission.options;
-  std::string text = options.submit.array ? "" : selection(options, job.sku);
+  std::string text = options.submit.array   ? ""
+                     : options.submit.smoke ? "--cell " + key_of(job.cells.front()) + ' '
+                                            : selection(options, job.sku);
   text += "--backend " + submission.plan.backend;
   for (const std::string& each : options.set) text += " --set " + analysis::shell_word(each);
   if (options.submit.profiles_given)
@@ -95,10 +117,9 @@ std::string fake_devices(const Cluster& cluster) {
 }
 
 std::string cell_list(const SkuJob& job) {
-  constexpr std::size_t kDigits = 12;
   std::string text;
   for (const PlanLine& line : job.cells) {
-    text += (text.empty() ? "  " : "\n  ") + line.cell->key.substr(0, kDigits) + "  # " +
+    text += (text.empty() ? "  " : "\n  ") + key_of(line) + "  # " +
             one_line(worker::label(line.cell->cell));
   }
   return text;
@@ -147,6 +168,7 @@ TemplateValues sku_values(const Submission& submission, const SkuJob& job) {
   values["launcher"] = launcher(submission, job);
   values["run_options"] = run_options(submission, job);
   values["fake_devices"] = fake_devices(submission.cluster);
+  values["smoke"] = submission.options.submit.smoke ? kSmokeLines : "";
   values["cells"] = cell_list(job);
   values["array"] = array_range(job, submission.options.submit);
   return values;

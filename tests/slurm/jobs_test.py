@@ -71,6 +71,22 @@ def time_limit():
         cluster.expect_same_results("results.h5")
 
 
+@case("a smoke test takes one cell a SKU through start, drain in the middle of it, requeue, its result and the merge")
+def smoke():
+    with Cluster(sweep(gpus=("a100-40gb", "h100-80gb"), jobs=6000)) as cluster:
+        *jobs, merge = cluster.submit("--sku", "a100-40gb,h100-80gb", "--smoke")
+        for job in jobs:
+            expect_equal(job.wait(), 0, job.log())
+            expect_equal(job.fields()["Restarts"], "1", "restarts")
+            expect_in("smoke: the cell has started and is drained", job.log(), "log")
+            codes = [line.split()[-1] for line in job.log().splitlines() if "kvsweep run: exit code" in line]
+            expect_equal(codes, [str(INCOMPLETE), "0"], "exit codes of its starts")
+            expect_equal(len(finished_in(job)), 1, "cells that ran to their end")
+        expect_equal(merge.wait(), 0, cluster.all_logs())
+        done = [row["gpu"] for row in archives.cells(cluster.file("out/results.h5")).values() if row["status"] == "ok"]
+        expect_equal(sorted(done), ["a100-40gb", "h100-80gb"], "cells with a result")
+
+
 @case("ranks that srun starts on two nodes drain, are requeued and go on as those of mpirun do")
 def srun_launcher():
     with Cluster(sweep(gpus=("h100-80gb",), repeats=2, jobs=300)) as cluster:

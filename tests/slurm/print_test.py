@@ -126,7 +126,7 @@ def times():
 
 @case("every script is one that bash can read")
 def syntax():
-    for words in (("--array",), ("--launcher", "srun"), ("--cluster", "sandbox")):
+    for words in (("--array",), ("--smoke",), ("--launcher", "srun"), ("--cluster", "sandbox")):
         text = printed("--sku", "h100-80gb,a100-40gb", *words)
         for script in re.split(r"^# ----- .*\n", text, flags=re.MULTILINE)[1:]:
             checked = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True,
@@ -248,6 +248,21 @@ def single_cell():
         done = subprocess.run([PROGRAM, "plan", MATRIX, "--cell", word], capture_output=True, text=True, check=False)
         expect_equal(done.returncode, USAGE, f"exit code of --cell {word}, {done}")
         expect_in(word, done.stderr, "message")
+
+
+def minutes_planned(line):
+    number, unit = re.search(r"about ([0-9.]+) (s|min)", line).groups()
+    return float(number) / (60 if unit == "s" else 1)
+
+
+@case("a smoke test has one cell a SKU, of about two minutes, on one GPU, drains its first start, and is no array")
+def smoke():
+    text = printed("--sku", "h100-80gb,h200-141gb", "--backend", "cuda", "--smoke", "--gpus", "4")
+    expect_equal(len(re.findall(r"--cell [0-9a-f]{12} ", text)), 2, "cells")
+    expect_equal(len(re.findall(r"^#SBATCH --gres=\S+:1$", text, re.MULTILINE)), 2, "GPUs")
+    expect_equal(text.count("scancel --batch --signal=USR1"), 2, "drains")
+    expect(all(60 <= minutes_planned(line) * 60 <= 240 for line in text.splitlines() if "planned to take" in line), text)
+    expect_in("--array", refused("--sku", "a100-40gb", "--smoke", "--array"), "message")
 
 
 @case("words that a batch script could not carry are refused")
