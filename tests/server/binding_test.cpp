@@ -75,7 +75,10 @@ TEST_CASE("wrong server keys are refused at their place, with what was found and
   CHECK_THAT(refused("server.kind", std::string("tgi")),
              Contains("\"vllm\", \"sglang\", \"llamacpp\""));
   CHECK_THAT(refused("server.url", std::string("http://h")), Contains("exactly one of"));
-  CHECK_THAT(refused("server.chain", std::string("forced")), Contains("llamacpp"));
+  CHECK_THAT(refused("server.chain", std::string("forced")), Contains("--logits-processors"));
+  ServerKeys sglang = vllm(command);
+  sglang.set("server.kind", "sglang").set("server.chain", "forced");
+  CHECK_THAT(refusal(sglang), Contains("\"llamacpp\" and \"vllm\" alone"));
   CHECK_THAT(refused("server.env.X", std::string("{job.id}")), Contains("is no key of a sweep"));
   CHECK_THAT(refused("policy", std::string("fcfs")),
              Contains("which a server does not know: write server.profile"));

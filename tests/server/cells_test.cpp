@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <stop_token>
 #include <thread>
 
@@ -121,6 +123,21 @@ TEST_CASE("with generated chains the next prompt holds what the server generated
   }
   CHECK(found);
   CHECK(generated > 0);
+}
+
+TEST_CASE("vLLM is told the recorded tokens, and a cell whose answers hold others fails") {
+  const std::string words = "--logits-processors kvsweep_forced:ForcedTokens ";
+  ServerWorld world;
+  world.scripted("vllm", words + "--requests " + world.file("bodies"));
+  world.set("server.chain", "forced").set("server.request.vllm_xargs.job_id", "{job.id}");
+  CHECK(figure(world.run(), "chain_replaced_tok") == 0);
+  const auto turn = lines_in(world.file("bodies")).back();
+  std::istringstream ids(turn.at("vllm_xargs").at("kvsweep_forced").get<std::string>());
+  const std::vector<int> demanded{std::istream_iterator<int>(ids), {}};
+  CHECK(std::ssize(demanded) == turn.at("max_tokens").get<int>());
+  CHECK(turn.at("vllm_xargs").contains("job_id"));
+  CHECK_THAT(world.scripted("vllm", words + "--fault unforced").failure(),
+             StartsWith("server.chain \"forced\": the server generated token 100, and "));
 }
 
 TEST_CASE("fields of server.request reach the body of every turn with the turn's values") {

@@ -18,6 +18,7 @@ ap.add_argument("--once")
 ap.add_argument("--version", default="0.30.0")
 ap.add_argument("--model", default="m")
 ap.add_argument("--yield-port")                   # FIFO, while it is there: tell it the port, and never listen
+ap.add_argument("--logits-processors", default="")
 ap.add_argument("--requests")                     # file for the bodies of turns, one a line
 a = ap.parse_args()
 BLOCK, WARM_UP = 16, 6                            # turns that the client sends before a cell
@@ -160,11 +161,12 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
         hit = prefix_hit(ids)
         if faulty("short"):
             n -= 1
+        forced = body.get("vllm_xargs", {}).get("kvsweep_forced", "").split() if a.logits_processors else []
         head = {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": a.model}
         for i in range(n):
             choice = {"index": 0, "text": "x", "logprobs": None, "finish_reason": "length" if i + 1 == n else None}
             if a.kind == "vllm":
-                choice.update(stop_reason=None, token_ids=[100 + i % 50])
+                choice.update(stop_reason=None, token_ids=[int(forced[i]) if i < len(forced) and a.fault != "unforced" else 100 + i % 50])
             yield {**head, "choices": [choice]}
         usage = {"prompt_tokens": len(ids), "completion_tokens": n, "total_tokens": len(ids) + n}
         if a.kind == "vllm":

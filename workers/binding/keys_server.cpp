@@ -62,8 +62,9 @@ std::vector<KeyRow> rows_of_use() {
        .type = OneOf{{"recorded", "generated", "forced"}},
        .fallback = value("recorded"),
        .where = kOnServer,
-       .says = "What the next turn's prompt continues: the recorded answer, the one that the "
-               "server generated, or the recorded one that it was made to generate (llamacpp)."},
+       .says =
+           "What the next turn's prompt continues: the recorded answer, the one that the "
+           "server generated, or the recorded one that it was made to generate (llamacpp, vllm)."},
       {.name = "server.reset",
        .type = OneOf{{"auto", "restart", "none"}},
        .fallback = value("auto"),

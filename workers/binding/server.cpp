@@ -54,10 +54,20 @@ server::Kind kind_of(const std::string& name) {
   return name == "llamacpp" ? server::Kind::llamacpp : server::Kind::openai;
 }
 
-server::Chain bind_chain(ParamBinder& in, server::Kind kind) {
+server::Chain bind_chain(ParamBinder& in, const server::ServerConfig& config) {
+  const server::Kind kind = config.kind;
   const std::string chain = in.text("server.chain");
-  if (chain == "forced" && kind != server::Kind::llamacpp)
-    in.fail("server.chain", "can be \"forced\" for server.kind \"llamacpp\" alone");
+  const bool is_vllm = kind == server::Kind::vllm;
+  if (chain == "forced" && kind != server::Kind::llamacpp && !is_vllm)
+    in.fail("server.chain", "can be \"forced\" for server.kind \"llamacpp\" and \"vllm\" alone");
+  const auto has_processor = [](const std::string& word) {
+    return word.find("kvsweep_forced") != std::string::npos;
+  };
+  if (chain == "forced" && is_vllm && config.url.empty() &&
+      std::ranges::none_of(config.command, has_processor))
+    in.fail("server.chain",
+            "is \"forced\", which vLLM needs --logits-processors kvsweep_forced:ForcedTokens for, "
+            "and analysis/python in server.env.PYTHONPATH");
   if (chain == "generated" && kind == server::Kind::openai)
     in.fail("server.chain",
             "must not be \"generated\" for server.kind \"openai\", which sends no "
@@ -89,7 +99,7 @@ class ServerBinder {
     bind_place();
     bind_environment();
     bind_request();
-    config_.chain = bind_chain(in_, config_.kind);
+    config_.chain = bind_chain(in_, config_);
     config_.reset = bind_reset(in_, config_.url.empty());
     config_.ready_s = in_.unrecorded_number("server.ready_s");
     config_.silent_s = in_.unrecorded_number("server.silent_s");

@@ -224,6 +224,7 @@ Answer Session::ask(int tokens, std::uint64_t seed) {
 }
 
 std::vector<engine::TokenId> Session::forcible(const std::vector<engine::TokenId>& ids) {
+  if (dialect_->forces_every_token()) return ids;
   constexpr std::size_t kMostAtOnce = 256;
   std::vector<engine::TokenId> untried, can;
   for (const engine::TokenId id : ids)

@@ -70,6 +70,8 @@ class Dialect {
   virtual std::string turn_body(const TurnCall& turn, const ServerConfig& config) const = 0;
   /// Takes the data of one event of a turn's stream. Throws BadAnswer.
   void take(std::string_view data, Answer& answer) const;
+  /// Whether each token of a vocabulary can be demanded (TurnCall::forced).
+  virtual bool forces_every_token() const { return true; }
   virtual std::string health_path() const { return "/health"; }
   /// Throws BadAnswer when a route that this kind of server has does not answer.
   ServerFacts facts(const Fetch& fetch) const;

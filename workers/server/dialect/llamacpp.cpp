@@ -44,6 +44,9 @@ class LlamaCpp final : public Dialect {
     return body_with(std::move(body), turn, config, "prompt");
   }
 
+  /// Its grammars let no token through whose text is no whole character, or ends a text.
+  bool forces_every_token() const override { return false; }
+
   /// The stream ends with an event of its own and without [DONE].
   void take_event(std::string_view data, Answer& answer) const override {
     const json event = event_of(data);

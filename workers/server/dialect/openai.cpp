@@ -68,6 +68,13 @@ class OpenAi : public Dialect {
   }
 };
 
+/// As analysis/python/kvsweep_forced.py reads them, which runs within the server.
+std::string words_of(std::span<const engine::TokenId> ids) {
+  std::string words;
+  for (const engine::TokenId id : ids) words += (words.empty() ? "" : " ") + std::to_string(id);
+  return words;
+}
+
 class Vllm final : public OpenAi {
  public:
   std::string health_path() const override { return "/health"; }
@@ -106,6 +113,7 @@ class Vllm final : public OpenAi {
     json body = OpenAi::fields_of(turn, config);
     body["min_tokens"] = turn.max_tokens;
     body["return_token_ids"] = true;
+    if (!turn.forced.empty()) body["vllm_xargs"]["kvsweep_forced"] = words_of(turn.forced);
     body["request_id"] = turn.job_id + "-t" + std::to_string(turn.turn);
     return body;
   }
