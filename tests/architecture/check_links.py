@@ -21,7 +21,7 @@ def headings(text):
 
 def broken(page):
     for number, line in enumerate(page.read_text().splitlines(), 1):
-        for target in re.findall(r"(?<!`)\]\(([^)\s]+)\)", line):
+        for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*\]\([^`]*`", "", line)):
             if re.match(r"[a-z]+:", target):
                 continue
             path, _, heading = target.partition("#")
