@@ -88,7 +88,7 @@ if [ "${SLURM_RESTART_COUNT:-0}" -eq 0 ]; then
   for request in 1 2; do
     kill -0 "$run" 2>/dev/null || break
     echo "smoke: the cell has started and is drained, request $request"
-    scancel --batch --signal=USR1 "$SLURM_JOB_ID" && sleep 2
+    scancel --batch --signal=USR1 "$SLURM_JOB_ID" && sleep 0.5
   done
 fi)";
 

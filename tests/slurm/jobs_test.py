@@ -73,7 +73,7 @@ def time_limit():
 
 @case("a smoke test takes one cell a SKU through start, drain in the middle of it, requeue, its result and the merge")
 def smoke():
-    with Cluster(sweep(gpus=("a100-40gb", "h100-80gb"), jobs=6000)) as cluster:
+    with Cluster(sweep(gpus=("a100-40gb", "h100-80gb"), jobs=9000)) as cluster:
         *jobs, merge = cluster.submit("--sku", "a100-40gb,h100-80gb", "--smoke")
         for job in jobs:
             expect_equal(job.wait(), 0, job.log())
