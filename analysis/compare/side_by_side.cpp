@@ -10,7 +10,7 @@
 namespace analysis {
 namespace {
 
-/// Whether a key says what was to be served and on which card, whoever serves it.
+/// Whether a key says what was to be served and on which card, by whatever backend.
 bool is_of_load(const std::string& key) {
   return key == "gpu" || key == "model" || key == "jps" || key.starts_with("workload.");
 }

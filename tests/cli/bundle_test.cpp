@@ -81,7 +81,7 @@ TEST_CASE("an expected number, and a profile, that do not fit the archives are f
     return text.substr(at, 64);
   };
   const auto sign = [&](const std::string& name) {
-    // The digest that `verify` finds becomes the manifest's, as somebody who cheats would have it.
+    // The digest that `verify` finds becomes the manifest's, as in a forged bundle.
     const std::string command = "sha256sum " + bundle.program.file("bundle/" + name) +
                                 " | cut -c1-64 > " + bundle.program.file("digest");
     REQUIRE(std::system(command.c_str()) == 0);

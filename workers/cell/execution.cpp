@@ -127,7 +127,7 @@ server::Session& Executor::ready_server(const ExperimentConfig& config, const Ru
     throw;
   }
   if (!server->owned())
-    empty_caches(*server, *config.server, hooks.stop);  // who knows what was asked before
+    empty_caches(*server, *config.server, hooks.stop);  // of what others have asked it
   return *server;
 }
 

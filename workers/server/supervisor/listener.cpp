@@ -1,4 +1,4 @@
-// Who listens on a port, from what the system lists of sockets and of processes.
+// Which process listens on a port, from what the system lists of sockets and of processes.
 #include <unistd.h>
 
 #include <charconv>
@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "workers/server/supervisor/processes.hpp"
 #include "workers/server/supervisor/supervisor.hpp"
 
 namespace server {
@@ -46,14 +47,11 @@ bool has_one_of(const fs::path& process, const std::set<std::string>& sockets) {
 }
 
 pid_t parent_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string stat;
-  std::getline(file, stat, '\0');
-  std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
-  char state = 0;
-  pid_t parent = 0;
-  fields >> state >> parent;
-  return parent;
+  constexpr int kParent = 2;
+  const std::string parent = stat_field(pid, kParent);
+  pid_t id = 0;
+  std::from_chars(parent.data(), parent.data() + parent.size(), id);
+  return id;
 }
 
 bool descends_from(pid_t pid, pid_t ancestor) {
@@ -67,13 +65,8 @@ std::optional<pid_t> SupervisedServer::other_listener(int port) const {
   const std::set<std::string> sockets = listeners_on(port);
   std::optional<pid_t> other;
   if (sockets.empty()) return other;
-  std::error_code error;
-  for (const fs::directory_entry& process : fs::directory_iterator("/proc", error)) {
-    const std::string name = process.path().filename();
-    pid_t pid = 0;
-    const char* end = name.data() + name.size();
-    if (std::from_chars(name.data(), end, pid).ptr != end) continue;
-    if (!has_one_of(process.path(), sockets)) continue;
+  for (const pid_t pid : process_ids()) {
+    if (!has_one_of("/proc/" + std::to_string(pid), sockets)) continue;
     if (descends_from(pid, supervisor_)) return std::nullopt;
     other = pid;
   }

@@ -12,9 +12,9 @@
 #include <iterator>
 #include <mutex>
 #include <set>
-#include <sstream>
 #include <thread>
 
+#include "workers/server/supervisor/processes.hpp"
 #include "workers/server/supervisor/supervisor.hpp"
 
 namespace server {
@@ -31,18 +31,6 @@ std::string bytes_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// When a process started, in clock ticks since the machine did; empty: there is no such process.
-std::string start_of(const std::string& pid) {
-  const std::string stat = bytes_of("/proc/" + pid + "/stat");
-  const std::size_t name_end = stat.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos) return {};
-  std::istringstream fields(stat.substr(name_end + 1));
-  constexpr int kStart = 20;  // fields behind the name
-  std::string field;
-  for (int i = 0; i < kStart; ++i) fields >> field;
-  return field;
-}
-
 /// Process ids of other containers mean other processes here.
 std::string pid_namespace() {
   std::error_code error;
@@ -52,8 +40,9 @@ std::string pid_namespace() {
 }
 
 /// "NAMESPACE.PID.START", of a process.
-std::string name_of(const std::string& pid) {
-  return pid_namespace() + '.' + pid + '.' + start_of(pid);
+std::string name_of(pid_t pid) {
+  constexpr int kStart = 20;
+  return pid_namespace() + '.' + std::to_string(pid) + '.' + stat_field(pid, kStart);
 }
 
 /// The token in a process's environment; empty without one.
@@ -72,8 +61,9 @@ bool is_orphan(const std::string& token) {
   const std::string owner = token.substr(0, token.rfind('.'));
   if (!owner.starts_with(pid_namespace() + '.')) return false;  // its owner cannot be seen here
   const std::size_t first = owner.find('.') + 1;
-  const std::string pid = owner.substr(first, owner.find('.', first) - first);
-  return pid == std::to_string(::getpid()) || name_of(pid) != owner;
+  pid_t pid = 0;
+  std::from_chars(owner.data() + first, owner.data() + owner.size(), pid);
+  return pid == ::getpid() || name_of(pid) != owner;
 }
 
 /// Kills a process if it is still the one with this token, and waits for its end.
@@ -93,13 +83,9 @@ bool kill_one(pid_t pid, const std::string& token) {
 /// Ends the orphans among the processes that there are now. Returns their number.
 int end_seen_orphans() {
   int ended = 0;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
-    pid_t pid = 0;
-    const char* end = name.data() + name.size();
-    if (std::from_chars(name.data(), end, pid).ptr != end || pid == ::getpid()) continue;
-    const std::string token = token_of(entry.path());
+  for (const pid_t pid : process_ids()) {
+    if (pid == ::getpid()) continue;
+    const std::string token = token_of("/proc/" + std::to_string(pid));
     if (is_orphan(token) && kill_one(pid, token)) ++ended;
   }
   return ended;
@@ -109,7 +95,7 @@ int end_seen_orphans() {
 
 std::string take_token() {
   const std::lock_guard lock(tokens_mutex);
-  const std::string owner = name_of(std::to_string(::getpid()));
+  const std::string owner = name_of(::getpid());
   return *tokens_in_use.insert(owner + '.' + std::to_string(++tokens_taken)).first;
 }
 

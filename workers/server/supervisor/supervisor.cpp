@@ -83,7 +83,7 @@ class Supervisor {
     server_ = ::fork();
     if (server_ == 0) become_server(prepared_);
     if (server_ < 0) report(127 << 8);
-    if (server_ > 0) ::setpgid(server_, server_);  // as it does itself, whoever comes first
+    if (server_ > 0) ::setpgid(server_, server_);  // as it does itself, in either order
     pollfd fds[] = {{kControl, POLLIN, 0}, {child_ended_, POLLIN, 0}};
     while (server_ > 0) {
       ::poll(fds, 2, -1);

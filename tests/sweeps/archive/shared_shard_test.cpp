@@ -1,0 +1,84 @@
+#include <fstream>
+
+#include "sweeps/archive/archive.hpp"
+#include "sweeps/archive/marks.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/upkeep/check.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/sweeps/archive/archive_world.hpp"
+
+using namespace sweep;
+
+TEST_CASE("cells that are committed together are stored, read and merged like others",
+          "[archive]") {
+  ArchiveWorld together(5), alone(5);
+  together.open();
+  together.archive().commit(together.keys({1, 2, 4}), together.bytes({1, 2, 4}));
+  CHECK(together.done() == std::vector{1, 2, 4});
+  {
+    ArchiveReader reader(together.path());
+    CHECK(reader.shards() == 3);
+    for (const int cell : {1, 2, 4})
+      CHECK(same_results(reader.load_table(cell, "steps"), together.result(cell).result.steps));
+    CHECK(check_archive(together.path()) == std::vector<std::string>{});
+  }
+  together.open();
+  CHECK(together.done() == std::vector{1, 2, 4});
+  together.archive().commit(together.keys({3, 0}), together.bytes({3, 0}));
+  together.archive().finalize();
+  CHECK(names_in(together.spool()) == std::vector<std::string>{"lock"});
+  alone.open();
+  alone.run_all({0, 1, 2, 3, 4});
+  together.close();
+  CHECK(archive_differences(alone.path(), together.path()) == std::vector<std::string>{});
+  CHECK(check_archive(together.path()) == std::vector<std::string>{});
+}
+
+TEST_CASE("without hard links, cells that are committed together have a copy each", "[archive]") {
+  class NoLinks : public FileOps {
+    bool link(const std::string&, const std::string&) override { return false; }
+  } no_links;
+  ArchiveWorld world(3);
+  world.files = &no_links;
+  world.open();
+  world.archive().commit(world.keys({0, 2}), world.bytes({0, 2}));
+  world.open();
+  CHECK(world.done() == std::vector{0, 2});
+  world.close();
+}
+
+TEST_CASE("a result that holds other cells than were told is refused", "[archive]") {
+  ArchiveWorld world(3);
+  world.open();
+  CHECK_THROWS_AS(world.archive().commit(world.keys({0, 1}), world.bytes({0, 2})), ArchiveDamaged);
+  CHECK_THROWS_AS(world.archive().commit(world.key(0), world.bytes({0, 1})), ArchiveDamaged);
+  CHECK(world.done().empty());
+  CHECK(names_in(world.spool()) == std::vector<std::string>{"lock"});
+}
+
+TEST_CASE("a mark of several cells names each to the next run, and blames only the one it knows of",
+          "[archive]") {
+  ArchiveWorld world(4);
+  world.open();
+  RunMark mark{world.key(0), 1, 0, "node-7", 99, "running", "", true};
+  mark.with = world.keys({1, 2});
+  world.archive().mark_started(mark);
+  CHECK(run_marks(world.path()).size() == 3);
+  std::string to_blame;
+  SECTION("a process that is killed blames none") {}
+  SECTION("a cell that crashes it is to blame") {
+    to_blame = world.key(1);
+    std::ofstream(world.archive().mark_path(world.key(0)), std::ios::app)
+        << "by=" << to_blame << "\ndied=signal 11\n";
+  }
+  for (int start = 0; start < 2; ++start) {
+    world.open();
+    REQUIRE(world.archive().deaths().size() == 3);
+    for (const RunMark& each : world.archive().deaths()) {
+      CHECK(each.attempt == 1);
+      CHECK(deaths_of(each) == (each.key == to_blame ? 1 : 0));
+    }
+  }
+  world.commit(1);
+  CHECK(run_marks(world.path()).size() == 2);
+}
