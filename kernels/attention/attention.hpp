@@ -44,12 +44,32 @@ struct PrefillTile {
 /// Query tokens of one tile; rows of the tile are (token, head in group).
 int prefill_tile_tokens(const HeadShape& shape);
 
-/// The tiles of all sequences in `sequences`, ordered by falling number of keys, so that the last
-/// ones to run are short. `query_start` and `context` are on the host.
-std::vector<PrefillTile> prefill_tiles(const HeadShape& shape,
-                                       const std::vector<std::int32_t>& query_start,
-                                       const std::vector<std::int32_t>& context,
-                                       const std::vector<std::int32_t>& sequences);
+/// Some keys of the rows of one tile that share a key head. Parts of an item leave their sums in
+/// the workspace, and the last one that is done merges them.
+struct PrefillPart {
+  std::int32_t item;        // tile * kv_heads + key head
+  std::int32_t begin, end;  // tiles of 128 keys; begins and ends with a segment (segments.hpp)
+  std::int32_t slot;        // the item's first one in the workspace
+  std::int32_t cut;         // segments of the item's first part
+};
+
+/// The work of prefill attention.
+struct PrefillPlan {
+  std::vector<PrefillTile> tiles;  // ordered by falling number of keys, so that the last are short
+  std::vector<PrefillPart> parts;  // empty: CTAs take whole items, which is as fast, or all that
+                                   // the device's kernel can do
+};
+/// CTAs that may share items; 0 on devices whose kernel cannot.
+int prefill_sharers();
+/// The tiles of all sequences in `sequences`, for `sharers` CTAs. `query_start` and `context` are
+/// on the host.
+PrefillPlan plan_prefill(const HeadShape& shape, const std::vector<std::int32_t>& query_start,
+                         const std::vector<std::int32_t>& context,
+                         const std::vector<std::int32_t>& sequences, int sharers);
+/// Most parts of a plan.
+int most_prefill_parts(int sharers);
+/// For the sums of parts: 144 MB for 132 sharers and heads of 128.
+std::size_t prefill_workspace_bytes(const HeadShape& shape, int sharers);
 
 /// Where prefill attention reads keys and values from.
 enum class KvSource : std::uint8_t {
@@ -66,7 +86,12 @@ struct PrefillAttention {
   HeadShape shape;
   KvSource source = KvSource::paged;
   int tiles = 0;
-  const PrefillTile* tile_list = nullptr;     // [tiles] of prefill_tiles()
+  const PrefillTile* tile_list = nullptr;     // [tiles] of plan_prefill()
+  int parts = 0;                              // length of its parts
+  const PrefillPart* part_list = nullptr;     // [parts]
+  int sharers = 0;                            // that the plan and the workspace were made for
+  void* workspace = nullptr;                  // with parts: prefill_workspace_bytes(), zero before
+                                              // its first use
   const std::int32_t* query_start = nullptr;  // [S + 1]
   const std::int32_t* context = nullptr;      // [S]
   int tokens = 0;                             // T, of all sequences
@@ -74,7 +99,7 @@ struct PrefillAttention {
   PagedKv kv;                                 // paged: must already hold the chunk's own keys
   float scale = 0;                            // of the scores, 1 / sqrt(head_dim)
   void* out = nullptr;                        // [T][heads * head_dim] of type; rows of tiles only
-  const AccessLog* log = nullptr;             // paged only
+  const AccessLog* log = nullptr;             // paged only; CTAs then take whole items
   bool portable = false;  // use the kernel that all devices run, even if there is a faster one
 };
 void prefill_attention(const PrefillAttention& op, cudaStream_t stream);

@@ -7,8 +7,6 @@
 // leave its sums bitwise unchanged, so a prompt's results do not depend on its chunks.
 //
 // On compute capability 9.0 the kernel of attention_wgmma.cu replaces it.
-#include <algorithm>
-
 #include "kernels/attention/prefill/log.cuh"
 #include "kernels/device/capability.hpp"
 #include "kernels/device/launch.cuh"
@@ -202,31 +200,6 @@ void launch(const PrefillAttention& op, const Log& log, cudaStream_t stream) {
 }
 
 }  // namespace prefill
-
-int prefill_tile_tokens(const HeadShape& shape) {
-  return prefill::kRows >> prefill::log2_of_group(shape.group());
-}
-
-std::vector<PrefillTile> prefill_tiles(const HeadShape& shape,
-                                       const std::vector<std::int32_t>& query_start,
-                                       const std::vector<std::int32_t>& context,
-                                       const std::vector<std::int32_t>& sequences) {
-  const int tokens = prefill_tile_tokens(shape);
-  const auto queries = [&](std::int32_t s) {
-    const auto i = static_cast<std::size_t>(s);
-    return query_start[i + 1] - query_start[i];
-  };
-  std::vector<PrefillTile> tiles;
-  for (const std::int32_t s : sequences)
-    for (int first = 0; first < queries(s); first += tokens) tiles.push_back({s, first});
-  const auto last_key = [&](const PrefillTile& tile) {
-    return context[static_cast<std::size_t>(tile.sequence)] - queries(tile.sequence) + tile.first;
-  };
-  std::stable_sort(tiles.begin(), tiles.end(), [&](const PrefillTile& a, const PrefillTile& b) {
-    return last_key(a) > last_key(b);
-  });
-  return tiles;
-}
 
 void prefill_attention(const PrefillAttention& op, cudaStream_t stream) {
   const int size = op.kv.layout.block_size;

@@ -3,155 +3,25 @@
 //
 // A warp-specialized kernel with persistent CTAs. A work item has 128 rows; a row is a query token
 // and one of the query heads that share a key head. One producer warp loads queries, and keys and
-// values in tiles of 128 from the first on, with the copy engine (TMA), as far ahead as there are
-// buffers. Two consumer warpgroups compute 64 rows each: products of operands in shared memory,
-// softmax (base 2) in registers. Each enqueues the scores of its next tile together with the
-// weighted sum of the last one, so that a softmax runs beside products. The two alternate, so that
-// one's softmax runs beside the other's products. A row's operations depend on its position alone:
-// tiles that a row does not see leave its sums bitwise unchanged, so a prompt's results do not
-// depend on its chunks.
-#include "kernels/attention/prefill/wgmma_loader.cuh"
+// values in tiles of 128 in order, with the copy engine (TMA), as far ahead as there are buffers.
+// Two consumer warpgroups compute 64 rows each: products of operands in shared memory, softmax
+// (base 2) in registers. Each enqueues the scores of its next tile together with the weighted sum
+// of the last one, so that a softmax runs beside products. The two alternate, so that one's softmax
+// runs beside the other's products.
+//
+// Keys are summed by segments (segments.hpp), whose sums are merged in order. Where whole items
+// would leave multiprocessors idle, as with few tokens after a long prefix, items are cut into
+// parts (plan.cu), as in Flash-Decoding: the sums of the first part and of every later segment are
+// left in device memory, and the CTA that is done last merges them. A row's operations depend on
+// its position alone: tiles and segments that a row does not see leave its sums bitwise unchanged,
+// so a prompt's results depend neither on its chunks nor on the parts.
+#include "kernels/attention/prefill/wgmma_computer.cuh"
 #include "kernels/device/capability.hpp"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tensor_map.cuh"
 
 namespace kernels::gpu {
 namespace prefill_wgmma {
-
-__device__ inline void meet(int barrier, int threads) {
-  asm volatile("bar.sync %0, %1;\n" ::"r"(barrier), "r"(threads) : "memory");
-}
-__device__ inline void announce(int barrier, int threads) {
-  asm volatile("bar.arrive %0, %1;\n" ::"r"(barrier), "r"(threads) : "memory");
-}
-
-/// A consumer warpgroup.
-template <class T, int kHeadDim, KvSource kSource>
-struct Computer {
-  using S = Shared<kHeadDim, kSource>;
-  // Named barriers: kTurn + i gives warpgroup i its turn and is used by both warpgroups; kGroup + i
-  // synchronizes the threads of warpgroup i.
-  static constexpr int kTurn = 1, kGroup = 3;
-
-  const Launch& l;
-  S shared;
-  unsigned char* memory;  // the same
-  int group;
-  Turn scored, summed;  // tiles of keys and of values
-  GroupRows<T, kHeadDim, kSource> rows;
-
-  __device__ Computer(const Launch& l, S shared, unsigned char* memory)
-      : l(l), shared(shared), memory(memory), group(threadIdx.x / kGroupThreads) {}
-
-  __device__ void run() {
-    const Ring ring = shared.query_ring();
-    if (group == 1) announce(kTurn, 2 * kGroupThreads);
-    for (int round = 0; item_of(round) < l.items; ++round) {
-      await_phase(ring.full, round % 2);
-      const Item item = *reinterpret_cast<const Item*>(memory + S::kItem);
-      compute(item, ring);
-      store(item);
-    }
-    if (group == 0) meet(kTurn, 2 * kGroupThreads);
-  }
-
-  __device__ void take_products() { meet(kTurn + group, 2 * kGroupThreads); }
-  __device__ void pass_products() { announce(kTurn + 1 - group, 2 * kGroupThreads); }
-  __device__ static void leave(std::uint32_t empty) {
-    if (threadIdx.x % 32 == 0) arrive(empty);
-  }
-
-  __device__ void compute(const Item& item, const Ring& queries) {
-    const int tiles = (item.keys + kTileKeys - 1) / kTileKeys;
-    rows.begin();
-    await_phase(shared.key_ring(scored.stage).full, scored.parity);
-    take_products();
-    score();
-    pass_products();
-    wait_products<0>(rows.scores);
-    end_score(item, 0, queries);
-    rows.pack_weights();
-    for (int tile = 1; tile < tiles; ++tile) {
-      await_phase(shared.value_ring(summed.stage).full, summed.parity);
-      await_phase(shared.key_ring(scored.stage).full, scored.parity);
-      take_products();
-      score();
-      accumulate();
-      pass_products();
-      wait_products<1>(rows.scores);
-      end_score(item, tile * kTileKeys, queries);
-      end_sum();
-      rows.rescale();
-      rows.pack_weights();
-    }
-    await_phase(shared.value_ring(summed.stage).full, summed.parity);
-    if (item.keys % kTileKeys != 0) clear_values(item.keys % kTileKeys);
-    accumulate();
-    end_sum();
-  }
-
-  __device__ void score() {
-    begin_products();
-    rows.score(matrix_at(shared.queries(group), S::kQueryPanel, S::kEightRows),
-               matrix_at(shared.keys(scored.stage), S::kTilePanel, S::kTileEightRows));
-  }
-  __device__ void accumulate() {
-    begin_products();
-    rows.accumulate(matrix_at(shared.values(summed.stage), S::kTilePanel, S::kTileEightRows));
-  }
-  /// Completes the scores of a tile.
-  __device__ void end_score(const Item& item, int first_key, const Ring& queries) {
-    leave(shared.key_ring(scored.stage).empty);
-    scored.advance();
-    if (first_key + kTileKeys >= item.keys) leave(queries.empty);
-    if (first_key + kTileKeys > item.position + 1)
-      rows.mask(item.position, l.a.group_shift, first_key);
-    rows.softmax(l.a.scale_log2);
-  }
-  __device__ void end_sum() {
-    wait_products<0>(rows.out);
-    pin(rows.scores);  // packed after this, when the weights are no longer read
-    leave(shared.value_ring(summed.stage).empty);
-    summed.advance();
-  }
-
-  /// Zeroes the values from row `first` of the tile on, which may be NaN although their weights are
-  /// 0. Both warpgroups write them, so that neither waits for the other.
-  __device__ void clear_values(int first) {
-    constexpr int kPieces = kPanelRowBytes / 16;
-    const int thread = threadIdx.x % kGroupThreads;
-    unsigned char* values = memory + S::kValues + summed.stage * S::kTileBytes;
-#pragma unroll
-    for (int panel = 0; panel < S::kPanels; ++panel)
-      for (int i = first * kPieces + thread; i < kTileKeys * kPieces; i += kGroupThreads) {
-        constexpr int kEight = 8 * kPieces;
-        *reinterpret_cast<uint4*>(values + panel * S::kTilePanel + i / kEight * S::kTileEightRows +
-                                  i % kEight * 16) = uint4{};
-      }
-    show_stores();
-    meet(kGroup + group, kGroupThreads);
-  }
-
-  /// Stores each warp's 16 rows through shared memory, 16 bytes per lane.
-  __device__ void store(const Item& item) {
-    constexpr int kPieces = 2 * kHeadDim / 16, kWarpRows = 16;
-    unsigned char* staged = memory + S::kOut;
-    __syncwarp();  // the previous item's rows have been stored
-    rows.finish(staged);
-    __syncwarp();
-    const int first = static_cast<int>(threadIdx.x) / 32 * kWarpRows, shift = l.a.group_shift;
-#pragma unroll 4
-    for (int i = threadIdx.x % 32; i < kWarpRows * kPieces; i += 32) {
-      const int row = first + i / kPieces, piece = i % kPieces;
-      if (row >> shift >= item.queries) continue;
-      const int head = (item.kv_head << shift) + (row & ((1 << shift) - 1));
-      T* to = static_cast<T*>(l.a.out) +
-              ((item.query_token + (row >> shift)) * l.a.shape.heads + head) * kHeadDim + 8 * piece;
-      *reinterpret_cast<uint4*>(to) =
-          *reinterpret_cast<const uint4*>(staged + swizzled<2 * kHeadDim>(row, piece));
-    }
-  }
-};
 
 template <class Shared>
 __device__ void set_up(const Launch& l, Shared shared) {
@@ -234,6 +104,12 @@ inline Launch launch_of(const PrefillAttention& op) {
   const auto rows = [&](std::int64_t elements) {
     return static_cast<int>(elements / op.shape.head_dim);
   };
+  // A log has a place for each item, which one CTA writes.
+  if (op.parts > 0 && op.log == nullptr) {
+    l.items = op.parts;
+    l.parts = op.part_list;
+    l.workspace = Workspace::lay_out(op.workspace, prefill_slots(op.sharers), op.shape);
+  }
   const KvPlaces& places = l.a.places;
   l.block_rows = rows(places.block_elements);
   l.head_rows = rows(places.head_elements);
@@ -262,6 +138,10 @@ void launch(const PrefillAttention& op, const Log& log, cudaStream_t stream) {
 }
 
 }  // namespace prefill_wgmma
+
+std::size_t prefill_workspace_bytes(const HeadShape& shape, int sharers) {
+  return prefill_wgmma::Workspace::lay_out(nullptr, prefill_slots(sharers), shape).bytes;
+}
 
 void prefill_attention_wgmma(const PrefillAttention& op, cudaStream_t stream) {
   if (op.source == KvSource::contiguous)

@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/attention/prefill/wgmma_log.cuh"
+#include "kernels/attention/prefill/wgmma_segments.cuh"
 
 namespace kernels::gpu::prefill_wgmma {
 
@@ -13,10 +14,12 @@ struct Launch {
   // Paged: distances in rows of head_dim numbers: between blocks, between heads, and from a block's
   // start to the layer's keys and values.
   int block_rows, head_rows, key_rows, value_rows;
-  int items;  // tiles * kv_heads
+  int items;                 // tiles * kv_heads, or parts
+  const PrefillPart* parts;  // [items], or none: CTAs take whole items
+  Workspace workspace;       // with parts
 };
 
-/// The producer warp: copies queries, keys and values of all the CTA's items, as far ahead as there
+/// The producer warp: copies queries, keys and values of all the CTA's parts, as far ahead as there
 /// are buffers. A lane issues the same box of each tile.
 template <int kHeadDim, KvSource kSource, class Log>
 struct Loader {
@@ -26,7 +29,7 @@ struct Loader {
   const Launch& l;
   const Log& log;
   S shared;
-  Item* item_place;
+  Part* part_place;
   Turn turn;       // buffer of keys and values
   int parity = 0;  // parity of the queries' buffer
   // The part of a tile that this lane copies: the box, its first panel, and its source.
@@ -37,38 +40,53 @@ struct Loader {
       : l(l),
         log(log),
         shared(shared),
-        item_place(reinterpret_cast<Item*>(memory + S::kItem)),
+        part_place(reinterpret_cast<Part*>(memory + S::kPart)),
         box(lane() * kBoxPanels / S::kPanels),
         panel(lane() * kBoxPanels % S::kPanels) {}
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
   __device__ void run() {
-    for (int round = 0, item = item_of(0); item < l.items; item = item_of(++round)) {
-      const int heads = l.a.shape.kv_heads;
-      const Work work(l.a, item % heads, item / heads);
-      ItemLog<Log> logged(log, l.a, work, item);
-      look_up(work, 0);
-      load_queries(work);
-      for (int first = 0; first < work.keys; first += kTileKeys) load_tile(work, first, logged);
-      logged.close();
-    }
+    for (int round = 0, i = item_of(0); i < l.items; i = item_of(++round))
+      load_part(l.parts == nullptr ? PrefillPart{i, 0, kAllTiles, 0, 0} : l.parts[i]);
+    hand_over({}, 0);  // the end
   }
 
-  __device__ void load_queries(const Work& work) {
+  static constexpr int kAllTiles = 1 << 20;  // more than a context has
+  __device__ void load_part(const PrefillPart& part) {
+    const int heads = l.a.shape.kv_heads;
+    const Work work(l.a, part.item % heads, part.item / heads);
+    ItemLog<Log> logged(log, l.a, work, part.item);
+    look_up(work, part.begin * kTileKeys);
+    load_queries(work, part);
+    const int last = min(work.keys, part.end * kTileKeys);
+    for (int first = part.begin * kTileKeys; first < last; first += kTileKeys)
+      load_tile(work, first, logged);
+    logged.close();
+  }
+
+  /// Gives consumers the next part when they need the last one's queries no more, and makes them
+  /// wait for `bytes` bytes of queries.
+  __device__ void hand_over(const Part& part, int bytes) {
     const Ring ring = shared.query_ring();
     await_phase(ring.empty, parity ^ 1);
     parity ^= 1;
     if (lane() == 0) {
-      *item_place = {work.query_token, work.queries, work.position, work.keys, work.kv_head};
-      arrive_for_copies(ring.full, kGroups * S::kQueryBytes);
+      *part_place = part;
+      arrive_for_copies(ring.full, bytes);
     }
     __syncwarp();
+  }
+  __device__ void load_queries(const Work& work, const PrefillPart& from) {
+    Part part = {work.query_token, work.queries, work.position, work.keys, work.kv_head,
+                 from.begin,       from.end,     from.slot,     from.cut};
+    part.end = min(part.end, part.tiles());
+    hand_over(part, kGroups * S::kQueryBytes);
     const int group = lane() / S::kPanels, panel = lane() % S::kPanels;
     if (group < kGroups)
       copy_box(shared.queries(group) + panel * S::kQueryPanel, l.query_map, panel * kPanel,
                work.kv_head << work.group_shift,
                static_cast<int>(work.query_token) + group * (kGroupRows >> work.group_shift),
-               ring.full);
+               shared.query_ring().full);
   }
 
   /// Finds this lane's box of the tile.

@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/attention/prefill/rows.cuh"
+#include "kernels/attention/prefill/segments.hpp"
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/wgmma.cuh"
 
@@ -24,15 +25,22 @@ template <class Log>
 constexpr int kCopyRegisters = Log::kOn ? 56 : 40;
 template <class Log>
 constexpr int kComputeRegisters = (504 - kCopyRegisters<Log>) / 2;  // of 65,536 in all
-constexpr int kTileKeys = 128;
+constexpr int kTileKeys = prefill::kKeyTile;
 constexpr int kStages = 2;
 constexpr int kPanel = 64;  // columns of the swizzled panels that products read
 constexpr int kPanelRowBytes = 2 * kPanel;
 
-/// A work item as consumer warps see it.
-struct Item {
+/// The rows of a tile that share a key head, and the keys that this CTA sums for them, as consumer
+/// warps see it.
+struct Part {
   std::int64_t query_token;
-  int queries, position, keys, kv_head;
+  int queries;  // 0: there are no more parts
+  int position, keys, kv_head;
+  int begin, end;  // tiles of keys; begins and ends with a segment
+  int slot, cut;   // as in PrefillPart
+
+  __device__ int tiles() const { return (keys + kTileKeys - 1) / kTileKeys; }
+  __device__ bool whole() const { return begin == 0 && end == tiles(); }
 };
 
 /// Barriers of a ring of buffers: `full` when the copies have arrived, `empty` when no consumer
@@ -42,10 +50,10 @@ struct Ring {
   static constexpr int kBytes = 16;
 };
 
-/// Shared memory: queries of both warpgroups, tiles of keys and of values, results to be stored,
-/// the item, barriers. Queries and a tile of contiguous keys are stored panel by panel. Keys of
-/// blocks are stored in runs of eight rows with all their panels, so that one box brings all of a
-/// block's slots.
+/// Shared memory: queries of both warpgroups, tiles of keys and of values, sums of segments and
+/// results to be stored, the part, barriers. Queries and a tile of contiguous keys are stored panel
+/// by panel. Keys of blocks are stored in runs of eight rows with all their panels, so that one box
+/// brings all of a block's slots.
 template <int kHeadDim, KvSource kSource>
 struct Shared {
   static constexpr int kPanels = kHeadDim / kPanel;
@@ -59,10 +67,14 @@ struct Shared {
   static constexpr int kKeys = kGroups * kQueryBytes;
   static constexpr int kValues = kKeys + kStages * kTileBytes;
   static constexpr int kOut = kValues + kStages * kTileBytes;
-  static constexpr int kItem = kOut + kRows * 2 * kHeadDim;
-  static constexpr int kBarriers = kItem + 32;
+  // A warp's sums of earlier segments, replaced by its results.
+  static constexpr int kWarpSums =
+      kRows / kComputeWarps * kHeadDim * static_cast<int>(sizeof(float));
+  static constexpr int kPart = kOut + kComputeWarps * kWarpSums;
+  static constexpr int kCounted = kPart + 48;  // one number for each warpgroup
+  static constexpr int kBarriers = kCounted + 16;
   static constexpr int kBytes = kBarriers + (1 + 2 * kStages) * Ring::kBytes;
-  static_assert(sizeof(Item) <= 32, "the item's place");
+  static_assert(sizeof(Part) <= 48, "the part's place");
 
   std::uint32_t base;
   __device__ std::uint32_t queries(int group) const { return base + group * kQueryBytes; }
@@ -95,16 +107,22 @@ struct GroupRows {
   float out[kHeadDim / 8][4];
   float scores[kTileKeys / 8][4] = {};
   std::uint32_t weights[kTileKeys / 16][4];  // in the layout of a product's left operand
-  float top[2];                              // the largest score so far, not scaled
+  float top[2];                              // the segment's largest score so far, not scaled
   float weight[2];                           // this lane's partial sum of weights
   float shrink[2];                           // pending factor of `out`
 
   __device__ void begin() {
+    begin_scores();
+    begin_sums();
+  }
+  __device__ void begin_scores() {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       top[half] = kNoScore;
       weight[half] = 0;
     }
+  }
+  __device__ void begin_sums() {
 #pragma unroll
     for (int n = 0; n < kHeadDim / 8; ++n)
       for (float& x : out[n]) x = 0;
@@ -171,12 +189,11 @@ struct GroupRows {
       }
   }
 
-  /// Divides by the sums of weights and stores the rows in shared memory, in the layout of
-  /// swizzled().
-  __device__ void finish(unsigned char* to) {
+  /// Divides by `weights` and stores the rows in shared memory, in the layout of swizzled().
+  __device__ void finish(unsigned char* to, const float (&weights)[2]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float factor = __fdividef(1.f, quad_sum(weight[half]));
+      const float factor = __fdividef(1.f, weights[half]);
 #pragma unroll
       for (int n = 0; n < kHeadDim / 8; ++n)
         *reinterpret_cast<std::uint32_t*>(to + swizzled<2 * kHeadDim>(row(half), n) +

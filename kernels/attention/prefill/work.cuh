@@ -83,6 +83,8 @@ inline Arguments arguments(const PrefillAttention& op) {
 
 namespace kernels::gpu {
 
+/// Slots of the workspace for parts.
+int prefill_slots(int sharers);
 /// The part of prefill_attention() on compute capability 9.0 (attention_wgmma.cu).
 void prefill_attention_wgmma(const PrefillAttention& op, cudaStream_t stream);
 

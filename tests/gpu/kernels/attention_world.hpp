@@ -25,6 +25,31 @@ struct WorldShape {
   int shared_blocks = 0;  // leading blocks shared by the sequences' tables
 };
 
+/// The plan of prefill attention, and memory for it.
+struct PrefillWork {
+  gpu::PrefillPlan plan;
+  Device<gpu::PrefillTile> tiles;
+  Device<gpu::PrefillPart> parts;
+  Device<unsigned char> workspace;
+
+  PrefillWork(const gpu::HeadShape& heads, const Ints& query_start, const Ints& context,
+              const Ints& sequences)
+      : plan(gpu::plan_prefill(heads, query_start, context, sequences, gpu::prefill_sharers())),
+        tiles(plan.tiles),
+        parts(plan.parts),
+        workspace(gpu::prefill_workspace_bytes(heads, gpu::prefill_sharers())) {
+    workspace.zero();
+  }
+  void give(gpu::PrefillAttention& op) const {
+    op.tiles = static_cast<int>(plan.tiles.size());
+    op.tile_list = tiles.get();
+    op.parts = static_cast<int>(plan.parts.size());
+    op.part_list = parts.get();
+    op.sharers = gpu::prefill_sharers();
+    op.workspace = workspace.get();
+  }
+};
+
 /// A step's sequences in an arena with blocks in random order. Every slot without a token is NaN,
 /// and so is the output.
 class AttentionWorld {
@@ -70,6 +95,10 @@ class AttentionWorld {
   gpu::PagedKv kv() const {
     return {arena_device_->get(), layout(), kLayer, table_device_->get(), table_stride_};
   }
+  gpu::PrefillPlan prefill_plan() const {
+    return gpu::plan_prefill(heads(), query_start(), context(), all_sequences(),
+                             gpu::prefill_sharers());
+  }
   const Halves& qkv() const { return qkv_; }
   std::uint16_t* device_qkv() { return qkv_device_->get(); }
   const Ints& tables() const { return tables_; }
@@ -83,16 +112,16 @@ class AttentionWorld {
     gpu::KvSource source = gpu::KvSource::paged;
     const gpu::AccessLog* log = nullptr;
     bool portable = false;
+    bool parts = true;  // as the plan says
   };
   Halves prefill(const PrefillWay& way) {
-    const auto tiles = gpu::prefill_tiles(heads(), query_start(), context(), all_sequences());
-    const Device<gpu::PrefillTile> list(tiles);
+    const PrefillWork work(heads(), query_start(), context(), all_sequences());
     gpu::PrefillAttention op;
     op.type = type();
     op.shape = heads();
     op.source = way.source;
-    op.tiles = static_cast<int>(tiles.size());
-    op.tile_list = list.get();
+    work.give(op);
+    if (!way.parts) op.parts = 0;
     op.query_start = start_device_->get();
     op.context = context_device_->get();
     op.tokens = tokens();

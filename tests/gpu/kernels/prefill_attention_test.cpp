@@ -1,3 +1,5 @@
+#include "kernels/attention/prefill/segments.hpp"
+#include "kernels/device/capability.hpp"
 #include "tests/gpu/kernels/attention_world.hpp"
 
 using namespace gpu_test;
@@ -98,13 +100,11 @@ Halves chunk_of(AttentionWorld& whole, const WorldShape& shape, int begin, int e
   const Device<std::uint16_t> queries(qkv),
       out(static_cast<std::size_t>((end - begin) * whole.out_width()));
   const Device<std::int32_t> start(Ints{0, end - begin}), context(Ints{end});
-  const auto tiles = gpu::prefill_tiles(part.heads(), {0, end - begin}, {end}, {0});
-  const Device<gpu::PrefillTile> list(tiles);
+  const PrefillWork work(part.heads(), {0, end - begin}, {end}, {0});
   gpu::PrefillAttention op;
   op.type = shape.type;
   op.shape = part.heads();
-  op.tiles = static_cast<int>(tiles.size());
-  op.tile_list = list.get();
+  work.give(op);
   op.query_start = start.get();
   op.context = context.get();
   op.tokens = end - begin;
@@ -140,6 +140,81 @@ TEST_CASE("a prompt's rows are bitwise the same in chunks of any length", "[gpu]
   for (const Type type : kHalfTypes) check_chunks(with_type(type), 300, {1, 16, 37, 64, 100});
   check_chunks({Type::bf16, 1, 2, 64, 24, 0}, 700, {33, 128, 129});
   check_chunks({Type::f16, 8, 1, 128, 8, 0}, 700, {33, 128, 129});
+}
+
+TEST_CASE("a prompt of several segments is bitwise the same in chunks of any length", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes) check_chunks(with_type(type), 5000, {150, 300, 1100});
+  check_chunks({Type::bf16, 8, 1, 64, 24, 0}, 4500, {133, 500});
+}
+
+TEST_CASE("tokens after long prefixes attend as in the reference, bitwise alike in parts and whole",
+          "[gpu]") {
+  NEEDS_DEVICE;
+  const std::vector<std::vector<Sequence>> batches = {
+      {{7064, 64}},
+      {{2500, 1}},
+      {{21000, 40}, {300, 300}, {6000, 1}},
+      {{3000, 700}, {18000, 129}, {2049, 7}},
+  };
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128})
+      for (const auto& sequences : batches) {
+        WorldShape shape = with_type(type);
+        shape.head_dim = head_dim;
+        INFO(name(type) << ", head_dim " << head_dim << ", first sequence " << sequences[0].queries
+                        << " of " << sequences[0].context);
+        AttentionWorld world(shape, sequences);
+        CHECK(world.prefill_plan().parts.empty() == !gpu::has_wgmma());
+        const Halves found = world.prefill();
+        world.check_result(found);
+        for (int i = 0; i < 3; ++i) REQUIRE(world.prefill() == found);
+        REQUIRE(world.prefill({.parts = false}) == found);
+      }
+}
+
+TEST_CASE("parts cover every key of every item once, and have their own slots", "[gpu]") {
+  using kernels::gpu::prefill::segment_begin, kernels::gpu::prefill::segment_of;
+  const gpu::HeadShape shape = {8, 2, 128};
+  const Ints start = {0, 40, 41, 841}, context = {20040, 9000, 30000};
+  const gpu::PrefillPlan plan = gpu::plan_prefill(shape, start, context, {0, 1, 2}, 132);
+  REQUIRE(!plan.parts.empty());
+  CHECK(static_cast<int>(plan.parts.size()) <= gpu::most_prefill_parts(132));
+  const auto items = plan.tiles.size() * 2;
+  std::vector<int> covered(items, 0), last_slot(items, -1), first_slot(items, -1);
+  for (const gpu::PrefillPart& part : plan.parts) {
+    const auto item = static_cast<std::size_t>(part.item);
+    CHECK(part.begin == covered[item]);  // an item's parts follow one another
+    CHECK(part.begin < part.end);
+    CHECK(segment_begin(segment_of(part.begin)) == part.begin);
+    if (part.begin == 0) first_slot[item] = part.slot;
+    if (part.begin == 0) CHECK(segment_of(part.end - 1) + 1 == part.cut);
+    CHECK(part.slot == first_slot[item]);
+    last_slot[item] = part.slot + 1 + segment_of(part.end - 1) - part.cut;
+    covered[item] = part.end;
+  }
+  for (std::size_t i = 0; i < items; ++i) {
+    const gpu::PrefillTile tile = plan.tiles[i / 2];
+    const auto s = static_cast<std::size_t>(tile.sequence);
+    const int queries = start[s + 1] - start[s];
+    const int keys =
+        std::min(context[s], context[s] - queries + tile.first + gpu::prefill_tile_tokens(shape));
+    CHECK(covered[i] == (keys + 127) / 128);
+    if (i > 0 && last_slot[i] > first_slot[i]) CHECK(first_slot[i] > last_slot[i - 1]);
+  }
+}
+
+TEST_CASE("items are cut only where whole ones would leave CTAs idle", "[gpu]") {
+  const gpu::HeadShape shape = {32, 8, 128};
+  const auto parts = [&](int queries, int context, int sharers) {
+    return gpu::plan_prefill(shape, {0, queries}, {context}, {0}, sharers).parts.size();
+  };
+  CHECK(parts(64, 7064, 132) == 112);     // 16 items of seven segments each
+  CHECK(parts(700, 100700, 132) == 528);  // 176 items in three parts: four for each CTA
+  CHECK(parts(64, 7064, 0) == 0);         // a kernel whose CTAs cannot share
+  CHECK(parts(500, 500, 132) == 0);       // no row has a second segment
+  CHECK(parts(8192, 8192, 132) == 0);     // many items for each CTA
+  CHECK(parts(2048, 102048, 132) == 0);   // likewise
 }
 
 TEST_CASE("keys read from the projection give bitwise what blocks give", "[gpu][short]") {
@@ -185,7 +260,7 @@ TEST_CASE("tiles cover every query once, those with most keys first", "[gpu]") {
   const gpu::HeadShape shape = {8, 2, 128};
   const int tokens = gpu::prefill_tile_tokens(shape);
   const auto tiles =
-      gpu::prefill_tiles(shape, {0, 100, 101, 101, 365}, {100, 900, 5, 264}, {0, 1, 3});
+      gpu::plan_prefill(shape, {0, 100, 101, 101, 365}, {100, 900, 5, 264}, {0, 1, 3}, 132).tiles;
   std::vector<int> covered(4, 0);
   int last = 1 << 30;
   for (const gpu::PrefillTile& tile : tiles) {

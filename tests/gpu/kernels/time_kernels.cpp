@@ -45,11 +45,14 @@ Memory random_numbers(std::int64_t elements) {
   return memory;
 }
 
-Memory integers(const std::vector<std::int32_t>& from) {
-  Memory memory(from.size() * 4);
-  check(cudaMemcpy(memory.get(), from.data(), from.size() * 4, cudaMemcpyHostToDevice), "copy");
+template <class T>
+Memory copied(const std::vector<T>& from) {
+  Memory memory(from.size() * sizeof(T));
+  check(cudaMemcpy(memory.get(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice),
+        "copy");
   return memory;
 }
+Memory integers(const std::vector<std::int32_t>& from) { return copied(from); }
 
 /// Median time of one of the `inside` operations that `work` enqueues, in microseconds.
 double microseconds(int inside, const std::function<void(cudaStream_t)>& work) {
@@ -203,7 +206,8 @@ void time_decode(const gpu::HeadShape& heads, int batch, int context, bool logge
   print_bytes(what, us, 4.0 * context * batch * heads.kv_heads * heads.head_dim);
 }
 
-void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSource source) {
+void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSource source,
+                  bool whole = false) {
   const int context = prior + tokens, blocks = (context + kBlockSize - 1) / kBlockSize;
   const kernels::KvLayout layout = {8, heads.kv_heads, kBlockSize, heads.head_dim};
   const Memory arena = random_numbers(layout.block_elements() * blocks),
@@ -211,16 +215,21 @@ void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSou
                out(static_cast<std::size_t>(tokens * heads.heads * heads.head_dim) * 2),
                tables = integers(shuffled(blocks)), starts = integers({0, tokens}),
                contexts = integers({context});
-  const auto tiles = gpu::prefill_tiles(heads, {0, tokens}, {context}, {0});
-  const Memory list(tiles.size() * sizeof(gpu::PrefillTile));
-  check(cudaMemcpy(list.get(), tiles.data(), tiles.size() * sizeof(gpu::PrefillTile),
-                   cudaMemcpyHostToDevice),
-        "copy");
+  const gpu::PrefillPlan plan =
+      gpu::plan_prefill(heads, {0, tokens}, {context}, {0}, gpu::prefill_sharers());
+  const Memory tiles = copied(plan.tiles), parts = copied(plan.parts);
+  const std::size_t bytes = gpu::prefill_workspace_bytes(heads, gpu::prefill_sharers());
+  const Memory workspace(bytes);
+  check(cudaMemset(workspace.get(), 0, bytes), "memset");
   gpu::PrefillAttention op;
   op.shape = heads;
   op.source = source;
-  op.tiles = static_cast<int>(tiles.size());
-  op.tile_list = list.get<gpu::PrefillTile>();
+  op.tiles = static_cast<int>(plan.tiles.size());
+  op.tile_list = tiles.get<gpu::PrefillTile>();
+  op.parts = whole ? 0 : static_cast<int>(plan.parts.size());
+  op.part_list = parts.get<gpu::PrefillPart>();
+  op.sharers = gpu::prefill_sharers();
+  op.workspace = workspace.get();
   op.query_start = starts.get<std::int32_t>();
   op.context = contexts.get<std::int32_t>();
   op.tokens = tokens;
@@ -235,9 +244,10 @@ void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSou
   const double chunk = tokens;
   const double pairs = chunk * prior + chunk * (chunk + 1) / 2;
   std::printf(
-      "prefill attention %d/%d heads, %5d tokens after %5d, %-10s %10.2f us %7.1f TFLOP/s\n",
-      heads.heads, heads.kv_heads, tokens, prior,
-      source == gpu::KvSource::paged ? "paged" : "contiguous", us,
+      "prefill attention %d/%d heads of %d, %5d tokens after %6d, %-10s %-6s %10.2f us %7.1f "
+      "TFLOP/s\n",
+      heads.heads, heads.kv_heads, heads.head_dim, tokens, prior,
+      source == gpu::KvSource::paged ? "paged" : "contiguous", op.parts > 0 ? "parts" : "whole", us,
       4 * pairs * heads.heads * heads.head_dim / us / 1e6);
 }
 
@@ -249,7 +259,11 @@ void time_prefills() {
     time_prefill(mha, tokens, 0, gpu::KvSource::paged);
     time_prefill(narrow, tokens, 0, gpu::KvSource::paged);
   }
-  for (const int tokens : {1, 512}) time_prefill(kHeads, tokens, 8192, gpu::KvSource::paged);
+  constexpr std::pair<int, int> kAfter[] = {{1, 8192},    {64, 7000},    {512, 8192},
+                                            {64, 100000}, {700, 100000}, {2048, 100000}};
+  for (const auto& [tokens, prior] : kAfter)
+    for (const bool whole : {true, false})
+      time_prefill(kHeads, tokens, prior, gpu::KvSource::paged, whole);
 }
 
 void time_rows(int tokens) {

@@ -55,6 +55,9 @@ std::size_t Activations::lay_out(const model::ModelConfig& config, const StepLim
   activated = shape.gated_mlp ? memory.take(T, shape.intermediate * size) : up;
   head_rows = memory.take(R, shape.hidden * size);
   logits = memory.take_as<float>(R, logits_stride);
+  prefill_workspace =
+      memory.take(1, static_cast<std::int64_t>(kernels::gpu::prefill_workspace_bytes(
+                         heads, kernels::gpu::prefill_sharers())));
   decode_workspace = memory.take(
       1, static_cast<std::int64_t>(kernels::gpu::decode_workspace_bytes(limits.sequences, heads)));
   argmax_workspace = memory.take(

@@ -28,6 +28,7 @@ class Activations {
   float* logits = nullptr;          // [R][logits_stride]
   std::int32_t* sampled = nullptr;  // [2][R of the step]: tokens, then flags: a logit is NaN; in
                                     // page-locked host memory, which the device writes
+  void* prefill_workspace = nullptr;
   void* decode_workspace = nullptr;
   void* argmax_workspace = nullptr;
   void* product_workspace = nullptr;

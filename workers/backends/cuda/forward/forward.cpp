@@ -78,7 +78,7 @@ void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
                   .shape = to_.heads,
                   .tokens = step.num_tokens,
                   .qkv = to_.qkv,
-                  .keep_contiguous = step.num_contiguous_tiles > 0,
+                  .keep_contiguous = step.contiguous.num_tiles > 0,
                   .bias = weights_.at(layer(i).qkv_bias),
                   .inverse_frequencies = inverse_frequencies_.as<float>(),
                   .rotation_scale = rope_.scale,
@@ -87,21 +87,23 @@ void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
                   .kv = paged,
                   .log = log_},
                  stream_.get());
-  if (step.num_paged_tiles > 0)
-    prefill(step, paged, gpu::KvSource::paged, step.num_paged_tiles, step.paged_tiles);
-  if (step.num_contiguous_tiles > 0)
-    prefill(step, paged, gpu::KvSource::contiguous, step.num_contiguous_tiles,
-            step.contiguous_tiles);
+  if (step.paged.num_tiles > 0) prefill(step, paged, gpu::KvSource::paged, step.paged);
+  if (step.contiguous.num_tiles > 0)
+    prefill(step, paged, gpu::KvSource::contiguous, step.contiguous);
   if (step.num_decodes > 0) decode(step, paged);
 }
 
 void Forward::prefill(const StepArrays& step, const gpu::PagedKv& kv, gpu::KvSource source,
-                      int tiles, const gpu::PrefillTile* list) {
+                      const PrefillArrays& work) {
   gpu::prefill_attention({.type = to_.type,
                           .shape = to_.heads,
                           .source = source,
-                          .tiles = tiles,
-                          .tile_list = list,
+                          .tiles = work.num_tiles,
+                          .tile_list = work.tiles,
+                          .parts = work.num_parts,
+                          .part_list = work.parts,
+                          .sharers = gpu::prefill_sharers(),
+                          .workspace = to_.prefill_workspace,
                           .query_start = step.query_start,
                           .context = step.context,
                           .tokens = step.num_tokens,

@@ -42,7 +42,7 @@ class Forward {
   void attention_half(int layer, const StepArrays& step, const KvArena& kv);
   void attend(int layer, const StepArrays& step, const KvArena& kv);
   void prefill(const StepArrays& step, const kernels::gpu::PagedKv& kv,
-               kernels::gpu::KvSource source, int tiles, const kernels::gpu::PrefillTile* list);
+               kernels::gpu::KvSource source, const PrefillArrays& work);
   void decode(const StepArrays& step, const kernels::gpu::PagedKv& kv);
   void mlp_half(int layer, const StepArrays& step);
   void up_and_activate(const model::LayerParameters& layer, int tokens);

@@ -11,6 +11,8 @@ namespace {
 
 using kernels::gpu::HostRows;
 using kernels::gpu::KvSource;
+using kernels::gpu::PrefillPart;
+using kernels::gpu::PrefillPlan;
 using kernels::gpu::PrefillTile;
 
 constexpr std::size_t kAlignment = 16;
@@ -26,10 +28,14 @@ std::size_t StepUpload::bytes(const StepLimits& limits) {
   const auto s = static_cast<std::size_t>(limits.sequences);
   const auto width = static_cast<std::size_t>(limits.blocks_a_sequence);
   // Tokens, positions and sequences; starts, contexts, logits rows and decodes; tables and new
-  // blocks; a tile has one token at least.
+  // blocks; a tile has one token at least; parts of two plans.
   const std::size_t ints = 3 * t + 4 * s + 1 + 2 * s * width;
-  constexpr std::size_t kArrays = 11;
-  return aligned(ints * sizeof(std::int32_t) + t * sizeof(PrefillTile)) + kArrays * kAlignment;
+  const auto parts = 2 * static_cast<std::size_t>(
+                             kernels::gpu::most_prefill_parts(kernels::gpu::prefill_sharers()));
+  constexpr std::size_t kArrays = 13;
+  return aligned(ints * sizeof(std::int32_t) + t * sizeof(PrefillTile) +
+                 parts * sizeof(PrefillPart)) +
+         kArrays * kAlignment;
 }
 
 StepUpload::StepUpload(const StepLimits& limits, const kernels::gpu::HeadShape& heads,
@@ -53,6 +59,11 @@ const T* StepUpload::append(const std::vector<T>& values) {
   return at;
 }
 
+PrefillArrays StepUpload::append(const PrefillPlan& plan) {
+  return {static_cast<int>(plan.tiles.size()), static_cast<int>(plan.parts.size()),
+          append(plan.tiles), append(plan.parts)};
+}
+
 /// Decoded tokens use the decode kernel. Rows of a prompt always use the prefill kernel, even in a
 /// chunk of one token, so that results do not depend on the chunks.
 void StepUpload::sort_sequences(const StepBatch& batch, const engine::StepPlan& plan) {
@@ -72,10 +83,10 @@ void StepUpload::sort_sequences(const StepBatch& batch, const engine::StepPlan& 
 const StepArrays& StepUpload::upload(const StepBatch& batch, const engine::StepPlan& plan,
                                      const Stream& stream) {
   sort_sequences(batch, plan);
-  const auto tiles = [&](const std::vector<std::int32_t>& sequences) {
-    return kernels::gpu::prefill_tiles(heads_, batch.query_start, batch.context, sequences);
+  const auto plan_of = [&](const std::vector<std::int32_t>& sequences) {
+    return kernels::gpu::plan_prefill(heads_, batch.query_start, batch.context, sequences,
+                                      kernels::gpu::prefill_sharers());
   };
-  const std::vector<PrefillTile> paged = tiles(chunks_), contiguous = tiles(prompts_);
   used_ = 0;
   arrays_ = {.num_tokens = batch.num_tokens(),
              .num_sequences = batch.num_sequences(),
@@ -92,10 +103,8 @@ const StepArrays& StepUpload::upload(const StepBatch& batch, const engine::StepP
              .logits_rows = append(batch.logits_rows),
              .decode_rows = append(decodes_),
              .new_blocks = append(batch.new_blocks),
-             .num_paged_tiles = static_cast<int>(paged.size()),
-             .num_contiguous_tiles = static_cast<int>(contiguous.size()),
-             .paged_tiles = append(paged),
-             .contiguous_tiles = append(contiguous)};
+             .paged = append(plan_of(chunks_)),
+             .contiguous = append(plan_of(prompts_))};
   const HostRows everything = part(device_.data(), used_ / sizeof(std::int32_t));
   kernels::gpu::fetch_host_rows(&everything, 1, stream.get());
   return arrays_;

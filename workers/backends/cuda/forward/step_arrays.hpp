@@ -9,6 +9,14 @@
 
 namespace backends::cuda {
 
+/// A plan of prefill attention in device memory.
+struct PrefillArrays {
+  int num_tiles = 0;
+  int num_parts = 0;
+  const kernels::gpu::PrefillTile* tiles = nullptr;
+  const kernels::gpu::PrefillPart* parts = nullptr;
+};
+
 /// A step's arrays in device memory, and their lengths on the host.
 struct StepArrays {
   int num_tokens = 0;                          // T
@@ -26,10 +34,8 @@ struct StepArrays {
   const std::int32_t* logits_rows = nullptr;   // [R]
   const std::int32_t* decode_rows = nullptr;   // [D] sequences that decode one token
   const std::int32_t* new_blocks = nullptr;    // [N]
-  int num_paged_tiles = 0;                     // chunks that attend to KV in blocks
-  int num_contiguous_tiles = 0;                // whole prompts that attend to their own rows
-  const kernels::gpu::PrefillTile* paged_tiles = nullptr;
-  const kernels::gpu::PrefillTile* contiguous_tiles = nullptr;
+  PrefillArrays paged;                         // chunks that attend to KV in blocks
+  PrefillArrays contiguous;                    // whole prompts that attend to their own rows
 };
 
 /// Copies a step to the device: the arrays are in one piece of page-locked memory that a kernel
@@ -56,6 +62,7 @@ class StepUpload {
   void sort_sequences(const StepBatch& batch, const engine::StepPlan& plan);
   template <class T>
   const T* append(const std::vector<T>& values);
+  PrefillArrays append(const kernels::gpu::PrefillPlan& plan);
   kernels::gpu::HostRows part(const void* device, std::size_t count) const;
   const std::int32_t* first_number() const { return device_.as<std::int32_t>(); }
   /// Writes an array to its place on the host, filled up to `rows` elements with `padding`.
