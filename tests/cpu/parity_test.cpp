@@ -62,7 +62,7 @@ class Deviation {
   int compared = 0;
 };
 
-const char* const kFixtures[] = {"llama-3",      "yarn-llama-2",      "opt",
+const char* const kFixtures[] = {"llama-3",      "yarn-llama-2",      "opt",     "qwen2", "qwen3",
                                  "tiny-llama-3", "tiny-yarn-llama-2", "tiny-opt"};
 
 }  // namespace

@@ -19,7 +19,8 @@ namespace model_fixtures {
 inline const std::filesystem::path kFolder = "tests/fixtures/models";
 
 /// Checkpoints in files, and models with random weights of the shipped profile of the same name.
-inline const std::vector<std::string> kCheckpoints = {"llama-3", "opt", "yarn-llama-2"};
+inline const std::vector<std::string> kCheckpoints = {"llama-3", "opt", "qwen2", "qwen3",
+                                                      "yarn-llama-2"};
 inline const std::vector<std::string> kRandom = {"tiny-llama-3", "tiny-opt", "tiny-yarn-llama-2"};
 
 inline std::vector<std::string> all_names() {
