@@ -1,7 +1,7 @@
-// Runs between the fused projection and attention. In one pass it adds biases, applies the rotary
-// embedding (arXiv 2104.09864), and writes the step's keys and values to their blocks. One CTA per
-// token. A thread owns 8 dimensions of one head and the 8 that they rotate with, so that each is
-// read once and written once.
+// Runs between the fused projection and attention. In one pass it adds biases, normalizes query
+// and key heads (Qwen3), applies the rotary embedding (arXiv 2104.09864), and writes the step's
+// keys and values to their blocks. One CTA per token. A thread owns 8 dimensions of one head and
+// the 8 that they rotate with, so that each is read once and written once.
 #include "kernels/attention/append_log.cuh"
 #include "kernels/device/launch.cuh"
 #include "kernels/device/number.cuh"
@@ -49,6 +49,26 @@ __device__ inline void rotate(Pair& pair, const float2* rotation) {
   }
 }
 
+/// RMSNorm of a head, whose pairs are in `lanes` neighboring lanes (a power of two).
+template <class T>
+__device__ void normalize(Pair& pair, int half, int lanes, const T* weight, float eps) {
+  float squares = 0;
+#pragma unroll
+  for (int e = 0; e < 8; ++e)
+    squares += pair.low.x[e] * pair.low.x[e] + pair.high.x[e] * pair.high.x[e];
+  const unsigned lane = threadIdx.x % 32, first = lane / lanes * lanes;
+  const unsigned head = ((1u << lanes) - 1) << first;
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    squares += __shfl_xor_sync(head, squares, distance);
+  const float scale = rsqrtf(squares / static_cast<float>(2 * half) + eps);
+  const Pair weights = load_pair(weight, half);
+#pragma unroll
+  for (int e = 0; e < 8; ++e) {
+    pair.low.x[e] *= scale * weights.low.x[e];
+    pair.high.x[e] *= scale * weights.high.x[e];
+  }
+}
+
 /// Position in the arena of one head's key (or value) of this token.
 __device__ inline std::int64_t place(const AppendKv& op, std::int64_t block, int slot, int kv_head,
                                      bool value) {
@@ -92,6 +112,8 @@ __global__ void append_kv_kernel(AppendKv op, Log log) {
       add_to(pair.low, load8(bias));
       add_to(pair.high, load8(bias + half));
     }
+    const void* norm = query ? op.query_norm : value ? nullptr : op.key_norm;
+    if (norm) normalize(pair, half, pieces, static_cast<const T*>(norm) + first, op.norm_eps);
     if (rotates && !value) rotate(pair, rotation + first);
     if (query || op.keep_contiguous) store_pair(at, half, pair);
     if (query || op.kv.arena == nullptr) continue;

@@ -8,8 +8,9 @@
 /// [query_start[s], query_start[s + 1]), the last of its context[s] tokens.
 namespace kernels::gpu {
 
-/// Adds biases to the fused projection, rotates queries and keys, and stores keys and values in
-/// their sequence's blocks at slot positions[t].
+/// Adds biases to the fused projection, normalizes query and key heads by RMSNorm (in float32, as
+/// Qwen3 does before the rotation), rotates queries and keys, and stores keys and values in their
+/// sequence's blocks at slot positions[t].
 ///
 /// Rotary embedding pairs dimension i with i + head_dim / 2 (the layout of Hugging Face's Llama):
 /// angle = float(position) * inverse_frequencies[i]; cosine and sine are in float32, both
@@ -20,8 +21,11 @@ struct AppendKv {
   int tokens = 0;       // T
   void* qkv = nullptr;  // [T][qkv_width] of type; queries are biased and rotated in place; so are
                         // keys and values with keep_contiguous, otherwise they are unchanged
-  bool keep_contiguous = false;  // for prefill attention that reads keys and values from qkv
-  const void* bias = nullptr;    // [qkv_width] of type, or none
+  bool keep_contiguous = false;      // for prefill attention that reads keys and values from qkv
+  const void* bias = nullptr;        // [qkv_width] of type, or none
+  const void* query_norm = nullptr;  // [head_dim] of type, or none: no norm
+  const void* key_norm = nullptr;    // likewise
+  float norm_eps = 0;
   const float* inverse_frequencies = nullptr;  // [head_dim / 2], or none: no rotation
   float rotation_scale = 1;
   const std::int32_t* positions = nullptr;  // [T]

@@ -39,8 +39,7 @@ KernelRange tiled() {
           .block_multiple = 8,
           .largest_block = 64,
           .head_dims = kHeadDims,
-          .groups = kGroups,
-          .qk_norms = false};
+          .groups = kGroups};
 }
 
 model::ModelShape with_heads(int heads, int kv_heads, int head_dim) {
@@ -109,10 +108,6 @@ TEST_CASE("heads that the kernels do not know are refused with those that they k
                     "the tiled backend knows heads of 8 or 16, small-llama has heads of 12");
   CHECK_THROWS_WITH(check_kernels(tiled(), 8, with_heads(6, 2, 8)), Contains("6 heads over 2"));
   CHECK_THROWS_WITH(check_kernels(tiled(), 8, with_heads(3, 2, 8)), Contains("3 heads over 2"));
-  model::ModelShape normed = shape();
-  normed.qk_norms = true;
-  CHECK_THROWS_WITH(check_kernels(tiled(), 8, normed),
-                    "the tiled backend does not normalize queries and keys, small-llama does");
 }
 
 TEST_CASE("the cpu backend takes blocks and heads of any size, and refuses what no kernel could",

@@ -46,8 +46,6 @@ std::string why_not(const KernelRange& range, int block_size, const model::Model
     return backend + " knows groups of " + (groups.empty() ? "whole" : alternatives(groups)) +
            " query heads, " + shape.name + " has " + std::to_string(shape.heads) + " heads over " +
            std::to_string(shape.kv_heads);
-  if (shape.qk_norms && !range.qk_norms)
-    return backend + " does not normalize queries and keys, " + shape.name + " does";
   return "";
 }
 
@@ -57,13 +55,12 @@ void check_kernels(const KernelRange& range, int block_size, const model::ModelS
 }
 
 KernelRange cuda_kernels() {
-  static constexpr int kHeadDims[] = {64, 128}, kGroups[] = {1, 2, 4, 8};
+  static constexpr int kHeadDims[] = {64, 128}, kGroups[] = {1, 2, 3, 4, 5, 6, 7, 8};
   return {.backend = "cuda",
           .block_multiple = 8,
           .largest_block = 1024,
           .head_dims = kHeadDims,
-          .groups = kGroups,
-          .qk_norms = false};
+          .groups = kGroups};
 }
 
 void check_step(const StepBatch& batch, const model::ModelShape& shape, const StepLimits& limits) {

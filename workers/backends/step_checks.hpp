@@ -23,7 +23,6 @@ struct KernelRange {
   int largest_block = std::numeric_limits<int>::max();  // most tokens in a block
   std::span<const int> head_dims = {};                  // empty: any
   std::span<const int> groups = {};                     // query heads that share keys; empty: any
-  bool qk_norms = true;                                 // heads normalized before their rotation
 };
 
 /// Those of the kernels of kernels/, which this program may have been built without.

@@ -259,12 +259,14 @@ struct Computer {
     __syncwarp();  // what was there has been read
     rows.finish(staged, merged.weight);
     __syncwarp();
-    const int first = static_cast<int>(threadIdx.x) / 32 * kWarpRows, shift = l.a.group_shift;
+    const int first = static_cast<int>(threadIdx.x) / 32 * kWarpRows, shift = l.a.group_shift,
+              group = l.a.shape.group();
 #pragma unroll 4
     for (int i = threadIdx.x % 32; i < kWarpRows * kPieces; i += 32) {
       const int row = first + i / kPieces, piece = i % kPieces;
-      if (row >> shift >= part.queries) continue;
-      const int head = (part.kv_head << shift) + (row & ((1 << shift) - 1));
+      const int place = row & ((1 << shift) - 1);
+      if (row >> shift >= part.queries || place >= group) continue;
+      const int head = part.kv_head * group + place;
       T* to = static_cast<T*>(l.a.out) +
               ((part.query_token + (row >> shift)) * l.a.shape.heads + head) * kHeadDim + 8 * piece;
       *reinterpret_cast<uint4*>(to) =

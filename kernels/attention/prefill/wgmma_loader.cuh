@@ -84,7 +84,7 @@ struct Loader {
     const int group = lane() / S::kPanels, panel = lane() % S::kPanels;
     if (group < kGroups)
       copy_box(shared.queries(group) + panel * S::kQueryPanel, l.query_map, panel * kPanel,
-               work.kv_head << work.group_shift,
+               work.first_head(),
                static_cast<int>(work.query_token) + group * (kGroupRows >> work.group_shift),
                shared.query_ring().full);
   }

@@ -4,6 +4,7 @@
 #include "kernels/attention/attention.hpp"
 #include "kernels/reference/kv_blocks.hpp"
 #include "kernels/reference/linear.hpp"
+#include "kernels/reference/norm.hpp"
 #include "kernels/reference/rope.hpp"
 #include "tests/gpu/kernels/device.hpp"
 #include "tests/gpu/kernels/logged_segments.hpp"
@@ -17,7 +18,7 @@ namespace {
 struct AppendCase {
   Type type = Type::bf16;
   int group = 4, kv_heads = 2, head_dim = 128, block_size = 16, tokens = 1;
-  bool bias = false, rotates = true, keep_contiguous = false;
+  bool bias = false, norms = false, rotates = true, keep_contiguous = false;
   int first_position = 0;
 };
 
@@ -35,6 +36,8 @@ class AppendRun {
     place_blocks();
     qkv_ = numbers_.halves(c.type, std::int64_t{c.tokens} * shape_.qkv_width());
     bias_ = numbers_.halves(c.type, shape_.qkv_width());
+    query_norm_ = numbers_.halves(c.type, c.head_dim);
+    key_norm_ = numbers_.halves(c.type, c.head_dim);
     for (int i = 0; i < c.head_dim / 2; ++i)
       frequencies_.push_back(
           static_cast<float>(std::pow(500000.0, -2.0 * i / static_cast<double>(c.head_dim))));
@@ -42,6 +45,7 @@ class AppendRun {
 
   void run() {
     Device<std::uint16_t> qkv(qkv_), bias(bias_), arena(arena_size());
+    const Device<std::uint16_t> query_norm(query_norm_), key_norm(key_norm_);
     const Device<float> frequencies(frequencies_);
     const Device<std::int32_t> positions(positions_), sequence(sequence_), tables(tables_);
     gpu::AppendKv op;
@@ -51,6 +55,9 @@ class AppendRun {
     op.qkv = qkv.get();
     op.keep_contiguous = c_.keep_contiguous;
     op.bias = c_.bias ? bias.get() : nullptr;
+    op.query_norm = c_.norms ? query_norm.get() : nullptr;
+    op.key_norm = c_.norms ? key_norm.get() : nullptr;
+    op.norm_eps = kNormEps;
     op.inverse_frequencies = c_.rotates ? frequencies.get() : nullptr;
     op.rotation_scale = 1.25f;
     op.positions = positions.get();
@@ -61,6 +68,8 @@ class AppendRun {
   }
 
  private:
+  static constexpr float kNormEps = 1e-3f;
+
   /// Blocks for the positions that are written; an id far outside the arena everywhere else.
   void place_blocks() {
     const int first = c_.first_position / c_.block_size;
@@ -77,11 +86,23 @@ class AppendRun {
     return static_cast<std::size_t>(blocks_ * layout_.block_elements());
   }
 
-  /// The fused projection with biases and rotation, in float32.
+  /// Normalizes the query and key heads of each token.
+  void normalize(Floats& x) const {
+    const Floats query = to_floats(c_.type, query_norm_), key = to_floats(c_.type, key_norm_);
+    for (int t = 0; t < c_.tokens; ++t) {
+      float* row = x.data() + std::int64_t{t} * shape_.qkv_width();
+      float* keys = row + shape_.heads * c_.head_dim;
+      reference::rms_norm(row, row, query.data(), shape_.heads, c_.head_dim, kNormEps);
+      reference::rms_norm(keys, keys, key.data(), shape_.kv_heads, c_.head_dim, kNormEps);
+    }
+  }
+
+  /// The fused projection with biases, norms and rotation, in float32.
   Floats rotated() const {
     Floats x = to_floats(c_.type, qkv_);
     const int width = shape_.qkv_width(), pairs = c_.head_dim / 2;
     if (c_.bias) reference::add_bias(x.data(), to_floats(c_.type, bias_).data(), c_.tokens, width);
+    if (c_.norms) normalize(x);
     if (!c_.rotates) return x;
     Floats cosines(static_cast<std::size_t>(c_.tokens * pairs)), sines(cosines.size());
     reference::rope_angles(cosines.data(), sines.data(), positions_.data(), c_.tokens,
@@ -131,7 +152,7 @@ class AppendRun {
   Numbers numbers_{41};
   Ints sequence_, positions_, tables_;
   int stride_ = 0, blocks_ = 0;
-  Halves qkv_, bias_;
+  Halves qkv_, bias_, query_norm_, key_norm_;
   Floats frequencies_;
 };
 
@@ -144,29 +165,40 @@ TEST_CASE("queries, keys and values are biased, rotated and stored as by the ref
       for (const int tokens : {1, 15, 16, 17, 63, 64, 65, 257})
         for (const bool bias : {false, true}) {
           INFO(name(type) << ", head_dim " << head_dim << ", " << tokens << " tokens, " << bias);
-          AppendRun({type, 4, 2, head_dim, 16, tokens, bias, true, false, 0}).run();
-          AppendRun({type, 1, 3, head_dim, 16, tokens, bias, !bias, true, 0}).run();
+          AppendRun({type, 4, 2, head_dim, 16, tokens, bias, false, true, false, 0}).run();
+          AppendRun({type, 1, 3, head_dim, 16, tokens, bias, !bias, !bias, true, 0}).run();
         }
+}
+
+TEST_CASE("query and key heads are normalized before they rotate, values are not", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128})
+      for (const int group : {1, 4, 7}) {
+        INFO(name(type) << ", head_dim " << head_dim << ", group " << group);
+        AppendRun({type, group, 3, head_dim, 16, 37, false, true, true, true, 5}).run();
+        AppendRun({type, group, 1, head_dim, 16, 2, true, true, true, false, 0}).run();
+      }
 }
 
 TEST_CASE("blocks of any multiple of eight tokens and any group are appended to", "[gpu]") {
   NEEDS_DEVICE;
   for (const int block_size : {8, 16, 24, 32, 48, 128, 256})
-    for (const int group : {1, 2, 4, 8}) {
+    for (const int group : {1, 2, 4, 6, 7, 8}) {
       INFO("block size " << block_size << ", group " << group);
-      AppendRun({Type::bf16, group, 2, 128, block_size, 70, false, true, false, 3}).run();
+      AppendRun({Type::bf16, group, 2, 128, block_size, 70, false, false, true, false, 3}).run();
     }
 }
 
 TEST_CASE("a model of many heads is appended to in several passes", "[gpu]") {
   NEEDS_DEVICE;
-  AppendRun({Type::f16, 1, 64, 128, 16, 5, true, false, false, 0}).run();
+  AppendRun({Type::f16, 1, 64, 128, 16, 5, true, true, false, false, 0}).run();
 }
 
 TEST_CASE("far positions rotate by the right angle", "[gpu]") {
   NEEDS_DEVICE;
   for (const int first : {8191, 131000, 1000000})
-    AppendRun({Type::f16, 4, 2, 128, 16, 9, false, true, false, first}).run();
+    AppendRun({Type::f16, 4, 2, 128, 16, 9, false, false, true, false, first}).run();
 }
 
 TEST_CASE("the access log holds every key and value that is appended", "[gpu]") {

@@ -37,7 +37,7 @@ TEST_CASE("prompts of any length attend as in the reference", "[gpu][short]") {
 TEST_CASE("all groups, head widths and block sizes attend as in the reference", "[gpu]") {
   NEEDS_DEVICE;
   for (const Type type : kHalfTypes)
-    for (const int group : {1, 2, 4, 8})
+    for (int group = 1; group <= 8; ++group)
       for (const int head_dim : {64, 128})
         for (const int block_size : {8, 16, 24, 64, 128})
           check_prefill({type, group, 2, head_dim, block_size, 0}, {{150, 70}, {33, 33}});
@@ -140,6 +140,7 @@ TEST_CASE("a prompt's rows are bitwise the same in chunks of any length", "[gpu]
   for (const Type type : kHalfTypes) check_chunks(with_type(type), 300, {1, 16, 37, 64, 100});
   check_chunks({Type::bf16, 1, 2, 64, 24, 0}, 700, {33, 128, 129});
   check_chunks({Type::f16, 8, 1, 128, 8, 0}, 700, {33, 128, 129});
+  check_chunks({Type::bf16, 7, 2, 128, 16, 0}, 300, {16, 37});
 }
 
 TEST_CASE("a prompt of several segments is bitwise the same in chunks of any length", "[gpu]") {
@@ -171,6 +172,14 @@ TEST_CASE("tokens after long prefixes attend as in the reference, bitwise alike 
         for (int i = 0; i < 3; ++i) REQUIRE(world.prefill() == found);
         REQUIRE(world.prefill({.parts = false}) == found);
       }
+}
+
+TEST_CASE("a group of seven heads is cut into parts as others are", "[gpu]") {
+  NEEDS_DEVICE;
+  AttentionWorld world({Type::bf16, 7, 4, 128, 16, 0}, {{7064, 64}, {300, 300}, {6000, 1}});
+  const Halves found = world.prefill();
+  world.check_result(found);
+  REQUIRE(world.prefill({.parts = false}) == found);
 }
 
 TEST_CASE("parts cover every key of every item once, and have their own slots", "[gpu]") {
@@ -274,9 +283,9 @@ TEST_CASE("tiles cover every query once, those with most keys first", "[gpu]") {
   CHECK(covered == std::vector<int>{100, 1, 0, 264});
 }
 
-TEST_CASE("a group that tiles do not know is refused", "[gpu]") {
+TEST_CASE("a group of more than eight heads is refused", "[gpu]") {
   gpu::PrefillAttention op;
-  op.shape = {6, 2, 128};
+  op.shape = {18, 2, 128};
   op.kv.layout.block_size = 16;
   op.tiles = op.tokens = 1;
   CHECK_THROWS_AS(gpu::prefill_attention(op, nullptr), std::invalid_argument);
