@@ -8,7 +8,7 @@ namespace driver {
 /// The file manifest.toml of a bundle: which files it has, and which program made it.
 struct Manifest {
   static constexpr int kSchema = 1;
-  std::string program;                       // "0.1.0 (commit)"
+  std::string program;                       // "1.0.0 (commit)"
   double tolerance = 0;                      // relative, of expected numbers
   std::map<std::string, std::string> files;  // path below the bundle to its SHA-256
 };
