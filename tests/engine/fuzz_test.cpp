@@ -62,13 +62,15 @@ naive::EvictionConfig naive_eviction(const WorldConfig& config) {
   const policies::EvictionConfig& rule = policy.eviction_rule;
   const auto given = [&](const char* parameter) {
     const auto found = rule.parameters.find(parameter);
-    return found == rule.parameters.end() ? 0 : found->second;
+    return found == rule.parameters.end() ? 0 : std::get<double>(found->second);
   };
+  const auto counts = rule.parameters.find("slru_counts");
   return {.rule = policy.eviction == "lru" ? "" : policy.eviction,
           .num_blocks = kv.num_blocks - 1,
           .block_size = kv.block_size,
           .protected_fraction = given("protected_fraction"),
-          .counts_jobs = rule.counts_jobs,
+          .counts_jobs =
+              counts != rule.parameters.end() && std::get<std::string>(counts->second) == "job",
           .spare_tokens = static_cast<int>(given("spare_tokens")),
           .retained = naive_retained(rule.retained.ranges),
           .generated = naive_retained(rule.retained.generated),

@@ -131,7 +131,8 @@ TEST_CASE("a working set of contexts after one more turn admits six programs of 
 
 TEST_CASE("a working set of contexts at the end admits three programs that end at 300 tokens",
           "[admission]") {
-  Table table({.rule = "working_set", .pool_tokens = 1000, .horizon = "mean_end"});
+  Table table(
+      {.rule = "working_set", .pool_tokens = 1000, .parameters = {{"horizon", "mean_end"}}});
   Program ended;
   ended.tokens = 300;
   ended.turns = 6;
@@ -143,8 +144,10 @@ TEST_CASE("a working set of contexts at the end admits three programs that end a
 
 TEST_CASE("a working set by hints knows the last context of each program", "[admission]") {
   const auto hint = [](engine::JobId job) { return engine::index(job) == 0 ? 800 : 90; };
-  Table table(
-      {.rule = "working_set", .pool_tokens = 1000, .horizon = "hint", .last_context = hint});
+  Table table({.rule = "working_set",
+               .pool_tokens = 1000,
+               .last_context = hint,
+               .parameters = {{"horizon", "hint"}}});
   table.add_held(9, 50, 1);
   table.change();
   CHECK(table.admitted() == "0 1 ");

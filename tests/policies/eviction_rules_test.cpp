@@ -103,7 +103,7 @@ TEST_CASE("slru evicts KV that one turn used before KV that two did") {
 
 TEST_CASE("slru can ask that another job finds KV before it is protected") {
   const auto protects = [](bool counts_jobs, int second_job) {
-    RuleWorld world(4, "slru", {.counts_jobs = counts_jobs});
+    RuleWorld world(4, "slru", {.parameters = {{"slru_counts", counts_jobs ? "job" : "turn"}}});
     world.serve(tokens(5, 1), {.job = 0, .number = 0});
     world.serve(tokens(5, 1), {.job = second_job, .number = 1});
     world.serve(tokens(5, 2), {.job = 2});
@@ -117,14 +117,14 @@ TEST_CASE("slru can ask that another job finds KV before it is protected") {
 
 TEST_CASE("tail_lru evicts what no turn needs to be on time, then in order of release") {
   // In blocks: contexts of 10, the next prompt adds 2, and 4 may be computed again.
-  RuleWorld world(20, "tail_lru", {.parameters = {{"spare_tokens", 4 * kBlock}}});
+  RuleWorld world(20, "tail_lru", {.parameters = {{"spare_tokens", 4.0 * kBlock}}});
   const auto a = world.serve(tokens(40, 1), {.number = 1, .new_tokens = 2 * kBlock});
   const auto b = world.serve(tokens(40, 2), {.job = 1, .number = 1, .new_tokens = 2 * kBlock});
   CHECK(world.take(5) == std::vector{a[9], a[8], b[9], b[8], a[7]});
 }
 
 TEST_CASE("tail_lru keeps nothing of a job that is over") {
-  RuleWorld world(8, "tail_lru", {.parameters = {{"spare_tokens", 0}}});
+  RuleWorld world(8, "tail_lru", {.parameters = {{"spare_tokens", 0.0}}});
   const auto a = world.serve(tokens(16, 1));
   const auto over = world.serve(tokens(16, 2), {.job = 1, .last = true});
   CHECK(world.take(5) == std::vector{over[3], over[2], over[1], over[0], a[3]});

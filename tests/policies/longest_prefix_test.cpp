@@ -6,7 +6,8 @@ namespace {
 /// Turns of 20 blocks of 16 tokens, of which some leading ones are cached.
 struct LongestPrefix : policy_test::OrderWorld {
   explicit LongestPrefix(int window)
-      : OrderWorld({.order = "longest_prefix", .parameters = {{"prefix_window", window}}}) {}
+      : OrderWorld({.order = "longest_prefix",
+                    .parameters = {{"prefix_window", static_cast<double>(window)}}}) {}
 
   void wait_with(int cached_tokens, double arrival_s = 0) {
     engine::Request& request = requests.make({.arrival_s = arrival_s});

@@ -21,7 +21,8 @@ Work known(engine::JobId job, int turn) {
 }  // namespace
 
 TEST_CASE("the job with the least work left goes first", "[srpt]") {
-  policy_test::OrderWorld world({.order = "srpt", .remaining_work = "oracle", .true_work = known});
+  policy_test::OrderWorld world(
+      {.order = "srpt", .true_work = known, .parameters = {{"remaining_work", "oracle"}}});
   for (const int job : {0, 1, 2}) world.wait({.job = job});
   CHECK(world.service() == "1 2 0 ");
   world.order->remove(world.requests[1]);
@@ -31,7 +32,8 @@ TEST_CASE("the job with the least work left goes first", "[srpt]") {
 }
 
 TEST_CASE("a client's hint of the work left may be wrong or missing", "[srpt]") {
-  policies::PolicyConfig config{.order = "srpt", .remaining_work = "hint", .true_work = known};
+  policies::PolicyConfig config{
+      .order = "srpt", .true_work = known, .parameters = {{"remaining_work", "hint"}}};
   const auto service = [&] {
     policy_test::OrderWorld world(config);
     for (const int job : {0, 1, 2}) world.wait({.job = job});
@@ -49,7 +51,8 @@ TEST_CASE("a client's hint of the work left may be wrong or missing", "[srpt]") 
 }
 
 TEST_CASE("the running turn with the most work left is preempted", "[srpt]") {
-  policy_test::OrderWorld world({.order = "srpt", .remaining_work = "oracle", .true_work = known});
+  policy_test::OrderWorld world(
+      {.order = "srpt", .true_work = known, .parameters = {{"remaining_work", "oracle"}}});
   for (const int job : {0, 1, 2}) {
     engine::Request& request = world.wait({.job = job});
     world.order->remove(request);
@@ -76,6 +79,7 @@ TEST_CASE("without the recording srpt goes by what ended jobs had left at the sa
 }
 
 TEST_CASE("srpt by the recording needs one", "[srpt]") {
-  CHECK_THROWS_AS(policies::make_order({.order = "srpt", .remaining_work = "oracle"}),
-                  engine::InputError);
+  CHECK_THROWS_AS(
+      policies::make_order({.order = "srpt", .parameters = {{"remaining_work", "oracle"}}}),
+      engine::InputError);
 }

@@ -64,13 +64,6 @@ std::vector<KeyRow> rows_of_order() {
        .says = "Which running request is preempted: the one admitted last whose job is not "
                "pinned, one of the latest job but not a job's last turn, or one of the latest "
                "job whatever its turn."},
-      {.name = "policy.remaining_work",
-       .type = OneOf{{"history", "oracle", "hint"}},
-       .fallback = value("history"),
-       .where = "policy.order = srpt",
-       .says = "What a job has left: what jobs that have ended had left at the same turn, what "
-               "is recorded of it, or what the client says (hint: the same, with the errors of "
-               "policy.error_*)."},
       {.name = "policy.layout",
        .type = OneOf{{"paged", "contiguous"}},
        .fallback = value("paged"),
@@ -125,12 +118,6 @@ std::vector<KeyRow> rows_of_admission() {
        .where = "policy.admission = max_programs",
        .neutral = "0",
        .says = "Most jobs that have begun and are not over; 0: no limit."},
-      {.name = "policy.horizon",
-       .type = OneOf{policies::horizon_names()},
-       .fallback = value("one_turn"),
-       .where = "policy.admission = working_set",
-       .says = "The context that is expected of a program: after one more turn, the mean of "
-               "programs that have ended, or its own last one as the client says it (hint)."},
       {.name = "policy.admission_period_s",
        .type = Real{0, 1e6},
        .fallback = value("5"),
@@ -217,12 +204,6 @@ std::vector<KeyRow> rows_of_retention() {
 
 std::vector<KeyRow> rows_of_eviction() {
   return {
-      {.name = "policy.slru_counts",
-       .type = OneOf{{"turn", "job"}},
-       .fallback = value("turn"),
-       .where = "policy.eviction = slru",
-       .says = "Whether KV is protected once another turn has found it, or only once another job "
-               "has."},
       {.name = "policy.retained",
        .type = AnyText{},
        .fallback = value(""),
@@ -309,10 +290,15 @@ std::vector<KeyRow> rows_of_rules() {
   for (const auto& [parameter, where] : policies::declared_parameters()) {
     const auto whole = [](double limit) { return static_cast<std::int64_t>(limit); };
     KeyType type = Real{parameter.least, parameter.most};
+    std::string fallback = shortest_text(parameter.fallback);
     if (parameter.is_whole) type = Whole{whole(parameter.least), whole(parameter.most)};
+    if (const auto words = parameter.words; !words.empty()) {
+      type = OneOf{{words.begin(), words.end()}};
+      fallback = words.front();
+    }
     rows.push_back({.name = std::string("policy.") + parameter.name,
                     .type = type,
-                    .fallback = {Default::Kind::value, shortest_text(parameter.fallback)},
+                    .fallback = {Default::Kind::value, fallback},
                     .unit = parameter.unit,
                     .where = where,
                     .says = parameter.says});

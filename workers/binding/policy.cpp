@@ -12,14 +12,16 @@ policies::Parameters bind_parameters(ParamBinder& in) {
   policies::Parameters values;
   for (const auto& [parameter, where] : policies::declared_parameters()) {
     const std::string key = std::string("policy.") + parameter.name;
-    values[parameter.name] = parameter.is_whole ? in.small(key) : in.number(key);
+    if (!parameter.words.empty())
+      values[parameter.name] = in.text(key);
+    else
+      values[parameter.name] = parameter.is_whole ? in.small(key) : in.number(key);
   }
   return values;
 }
 
 void bind_order(ParamBinder& in, policies::PolicyConfig& policy) {
   policy.order = in.text("policy.order");
-  policy.remaining_work = in.text("policy.remaining_work");
   const std::string victim = in.text("policy.victim");
   policy.victim = victim == "latest_job"       ? policies::VictimRule::latest_job
                   : victim == "latest_arrival" ? policies::VictimRule::latest_arrival
@@ -29,7 +31,6 @@ void bind_order(ParamBinder& in, policies::PolicyConfig& policy) {
 void bind_admission(ParamBinder& in, policies::AdmissionConfig& admission) {
   admission.rule = in.text("policy.admission");
   admission.max_programs = in.small("policy.max_active_programs");
-  admission.horizon = in.text("policy.horizon");
   admission.period = from_seconds(in.number("policy.admission_period_s"));
 }
 
@@ -62,7 +63,6 @@ void bind_ttl(ParamBinder& in, policies::PolicyConfig& policy) {
 
 policies::EvictionConfig bind_eviction(ParamBinder& in) {
   policies::EvictionConfig rule;
-  rule.counts_jobs = in.text("policy.slru_counts") == "job";
   try {
     rule.retained = policies::parse_retained(in.text("policy.retained"));
   } catch (const engine::InputError& error) {

@@ -37,7 +37,6 @@ struct PolicyConfig {
   PluginConfig plugin{};  // wherever an axis says plugin
 
   VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl
-  std::string remaining_work = "history";         // order srpt: or "oracle", "hint"
   WorkSource true_work{};                         // order srpt, oracle and hint
   Parameters parameters{};                        // that orders declare
   AdmissionConfig admission{};

@@ -14,7 +14,7 @@
   ORDER(job_fcfs)                      \
   ORDER(cache_ttl)                     \
   ORDER(attained_service)              \
-  ORDER(srpt)                          \
+  TUNABLE(srpt)                        \
   TUNABLE(longest_prefix)              \
   ORDER(plugin)
 

@@ -22,6 +22,15 @@ using engine::Nanos;
 using engine::Request;
 using engine::to_seconds;
 
+constexpr const char* kSources[] = {"history", "oracle", "hint"};
+constexpr Parameter kRemainingWork = {
+    .name = "remaining_work",
+    .words = kSources,
+    .says =
+        "What a job has left: what jobs that have ended had left at the same turn, what "
+        "is recorded of it, or what the client says (hint: the same, with the errors of "
+        "policy.error_*)."};
+
 /// Seconds a token; one second before the first turn has ended.
 class MeanTime {
  public:
@@ -96,13 +105,16 @@ class Srpt final : public engine::QueueOrder {
 
 }  // namespace
 
+std::vector<Parameter> srpt_order_parameters() { return {kRemainingWork}; }
+
 std::unique_ptr<engine::QueueOrder> make_srpt_order(const PolicyConfig& config) {
-  if (config.remaining_work == "history")
+  const std::string source = word_of(kRemainingWork, config.parameters);
+  if (source == "history")
     return std::make_unique<Srpt>([](engine::JobId, int) { return std::nullopt; });
   if (!config.true_work)
-    throw engine::InputError("policy.remaining_work \"" + config.remaining_work +
+    throw engine::InputError("policy.remaining_work \"" + source +
                              "\" needs recorded jobs to look at");
-  const bool exact = config.remaining_work == "oracle";
+  const bool exact = source == "oracle";
   return std::make_unique<Srpt>([truth = config.true_work, exact, error = config.estimator.error](
                                     engine::JobId job, int turn) -> std::optional<Work> {
     const auto factor = exact ? std::optional<double>(1) : error_factor(error, job, turn);

@@ -96,9 +96,9 @@ void set_orders(FuzzCase& fuzz, std::uint64_t seed) {
   Dice dice(seed * 49979687);
   policies::PolicyConfig& policy = fuzz.config.policy;
   policy.block_size = fuzz.config.kv.block_size;
-  policy.parameters["prefix_window"] = dice.between(1, 5);
+  policy.parameters["prefix_window"] = static_cast<double>(dice.between(1, 5));
   policy.parameters["prefix_age_s"] = dice.any({0.0, 0.05, 1000.0});
-  policy.remaining_work = dice.any({"history", "oracle"});
+  policy.parameters["remaining_work"] = std::string(dice.any({"history", "oracle"}));
   policy.true_work = [jobs = fuzz.jobs](engine::JobId job, int turn) {
     const auto& turns = jobs[engine::index(job)].turns;
     return policies::Work{0, static_cast<double>(turns.size()) - turn};
@@ -185,8 +185,8 @@ void add_eviction_rule(FuzzCase& fuzz, const std::string& rule, std::uint64_t se
   policies::PolicyConfig& policy = fuzz.config.policy;
   policy.eviction = rule;
   policy.eviction_rule.parameters["protected_fraction"] = dice.any({0.0, 0.3, 0.8, 1.0});
-  policy.eviction_rule.counts_jobs = dice.one_in(2);
-  policy.eviction_rule.parameters["spare_tokens"] = dice.any({0, 4, 16, 1000});
+  policy.eviction_rule.parameters["slru_counts"] = std::string(dice.one_in(2) ? "job" : "turn");
+  policy.eviction_rule.parameters["spare_tokens"] = dice.any({0.0, 4.0, 16.0, 1000.0});
   policy.eviction_rule.retained = policies::parse_retained(
       dice.any({"", "0-4:100", "4-:80:0.05", "0-8:90:0.02, 8-16:10, generated:20:0.1"}));
   policy.reload = {0, 1e-4, dice.any({0.0, 1e-5})};
@@ -201,7 +201,7 @@ void add_admission(FuzzCase& fuzz, std::uint64_t seed) {
   admission.max_programs = dice.between(1, 4);
   admission.pool_tokens = dice.any({1, pool / 2 + 1, pool, 4 * pool});
   admission.parameters["pool_share"] = dice.any({0.1, 0.9, 2.0});
-  admission.horizon = dice.any({"one_turn", "mean_end", "hint"});
+  admission.parameters["horizon"] = std::string(dice.any({"one_turn", "mean_end", "hint"}));
   admission.period = milliseconds(dice.any({0, 10, 200}));
   admission.parameters["first_turns_share"] = dice.any({0.0, 0.3, 1.0});
   admission.last_context = [jobs = fuzz.jobs](engine::JobId job) {

@@ -14,9 +14,8 @@ class AdmissionRule;
 /// Which programs may be served. Values that a rule does not use are ignored.
 struct AdmissionConfig {
   std::string rule = "max_programs";
-  int max_programs = 0;              // 0: no limit
-  int pool_tokens = 0;               // that the KV pool holds
-  std::string horizon = "one_turn";  // working_set: see its file
+  int max_programs = 0;  // 0: no limit
+  int pool_tokens = 0;   // that the KV pool holds
   std::function<int(engine::JobId)>
       last_context{};                   // working_set, horizon hint: in tokens; 0: not told
   engine::Nanos period{5'000'000'000};  // thunder; 0: at every change

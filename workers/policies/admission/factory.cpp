@@ -33,7 +33,6 @@ void add_admission_parameters(std::vector<DeclaredParameter>& all) {
 }
 
 std::vector<std::string> admission_names() { return names_in(kRules); }
-std::vector<std::string> horizon_names() { return {"one_turn", "mean_end", "hint"}; }
 
 std::unique_ptr<AdmissionRule> make_admission_rule(const AdmissionConfig& config) {
   auto rule = make_named(kRules, "admission", config.rule, config);

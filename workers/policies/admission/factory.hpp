@@ -13,7 +13,6 @@ void add_admission_parameters(std::vector<DeclaredParameter>& all);
 
 /// Names in this build, for error messages.
 std::vector<std::string> admission_names();
-std::vector<std::string> horizon_names();
 
 /// Throws engine::InputError when the config's rule is not in the build (the error lists those that
 /// are), or when it lacks a parameter that it needs.

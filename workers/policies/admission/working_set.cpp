@@ -21,12 +21,22 @@ constexpr Parameter kPoolShare = {.name = "pool_share",
                                   .most = 1e6,
                                   .fallback = 0.9,
                                   .says = "Share of the pool that the expected contexts may fill."};
+constexpr const char* kHorizons[] = {"one_turn", "mean_end", "hint"};
+constexpr Parameter kHorizon = {
+    .name = "horizon",
+    .words = kHorizons,
+    .says =
+        "The context that is expected of a program: after one more turn, the mean of "
+        "programs that have ended, or its own last one as the client says it (hint)."};
 
 class WorkingSet final : public AdmissionRule {
  public:
   explicit WorkingSet(const AdmissionConfig& config)
-      : config_(config), share_(value_of(kPoolShare, config.parameters)) {
-    if (config.horizon == "hint" && !config.last_context)
+      : config_(config),
+        share_(value_of(kPoolShare, config.parameters)),
+        told_(word_of(kHorizon, config.parameters) == "hint"),
+        mean_end_(word_of(kHorizon, config.parameters) == "mean_end") {
+    if (told_ && !config.last_context)
       throw engine::InputError("policy.horizon \"hint\" needs the length of each job");
   }
 
@@ -51,12 +61,11 @@ class WorkingSet final : public AdmissionRule {
 
  private:
   double need(const Program& program, double growth) const {
-    if (config_.horizon == "hint") {
+    if (told_) {
       const int told = config_.last_context(program.root);
       if (told > 0) return std::max(program.tokens, told);
     }
-    if (config_.horizon == "mean_end" && ended_ > 0)
-      return std::max<double>(program.tokens, ended_tokens_ / ended_);
+    if (mean_end_ && ended_ > 0) return std::max<double>(program.tokens, ended_tokens_ / ended_);
     return program.tokens + growth;
   }
 
@@ -83,13 +92,14 @@ class WorkingSet final : public AdmissionRule {
   }
 
   AdmissionConfig config_;
-  double share_;  // of the pool, for contexts as they are expected
+  double share_;          // of the pool, for contexts as they are expected
+  bool told_, mean_end_;  // what is expected
   double ended_ = 0, ended_tokens_ = 0, ended_turns_ = 0;
 };
 
 }  // namespace
 
-std::vector<Parameter> working_set_admission_parameters() { return {kPoolShare}; }
+std::vector<Parameter> working_set_admission_parameters() { return {kPoolShare, kHorizon}; }
 
 std::unique_ptr<AdmissionRule> make_working_set_admission(const AdmissionConfig& config) {
   return std::make_unique<WorkingSet>(config);

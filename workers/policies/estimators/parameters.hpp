@@ -1,26 +1,34 @@
 #pragma once
 #include <map>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace policies {
 
-/// A number that a rule takes from the sweep file as policy.NAME, declared in the rule's file. It
-/// counts where the rule decides.
+/// A number, or one of some words, that a rule takes from the sweep file as policy.NAME, declared
+/// in the rule's file. It counts where the rule decides.
 struct Parameter {
   const char* name;  // without "policy."
-  double least, most, fallback;
+  double least = 0, most = 0, fallback = 0;
   bool is_whole = false;
+  std::span<const char* const> words = {};  // the choices, of which the first is the fallback;
+                                            // none: a number
   const char* unit = "";
   const char* says;  // one sentence of documentation
 };
 
 /// Values by name. A parameter that is not there has its fallback.
-using Parameters = std::map<std::string, double>;
+using Parameters = std::map<std::string, std::variant<double, std::string>>;
 
 inline double value_of(const Parameter& parameter, const Parameters& given) {
   const auto found = given.find(parameter.name);
-  return found == given.end() ? parameter.fallback : found->second;
+  return found == given.end() ? parameter.fallback : std::get<double>(found->second);
+}
+inline std::string word_of(const Parameter& parameter, const Parameters& given) {
+  const auto found = given.find(parameter.name);
+  return found == given.end() ? parameter.words.front() : std::get<std::string>(found->second);
 }
 
 /// A parameter, and where it counts: "policy.order = longest_prefix".

@@ -33,8 +33,6 @@ RetainedRanges parse_retained(const std::string& text);
 struct EvictionConfig {
   Parameters parameters{};  // that rules declare
 
-  bool counts_jobs = false;  // slru: a hit by another job protects, otherwise one by another turn
-
   RetainedRanges retained{};  // retention_priority
 
   std::function<std::unique_ptr<engine::EvictionRule>()> given{};  // plugin

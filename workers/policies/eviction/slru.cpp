@@ -23,9 +23,18 @@ constexpr Parameter kProtectedFraction = {
         "Share of the pool for KV with a prefix hit; beyond it, such KV counts as if it had "
         "none."};
 
+constexpr const char* kCounted[] = {"turn", "job"};
+constexpr Parameter kCounts = {
+    .name = "slru_counts",
+    .words = kCounted,
+    .says =
+        "Whether KV is protected once another turn has found it, or only once another job "
+        "has."};
+
 class Slru final : public engine::EvictionRule {
  public:
-  explicit Slru(const EvictionConfig& config) : config_(config) {}
+  explicit Slru(const EvictionConfig& config)
+      : config_(config), counts_jobs_(word_of(kCounts, config.parameters) == "job") {}
 
   void prepare(int num_blocks, int) override {
     blocks_.resize(static_cast<std::size_t>(num_blocks) + 1);
@@ -43,8 +52,7 @@ class Slru final : public engine::EvictionRule {
 
   void on_hit(const Request& turn, int i) override {
     Block& block = block_of(turn, i);
-    const bool same =
-        block.job == turn.spec.job && (config_.counts_jobs || block.turn == turn.spec.turn);
+    const bool same = block.job == turn.spec.job && (counts_jobs_ || block.turn == turn.spec.turn);
     block.found |= !same;
     block.job = turn.spec.job;
     block.turn = turn.spec.turn;
@@ -79,6 +87,7 @@ class Slru final : public engine::EvictionRule {
   }
 
   EvictionConfig config_;
+  bool counts_jobs_;  // a hit by another job protects, otherwise one by another turn
   std::size_t room_ = 0;
   std::vector<Block> blocks_;
   std::list<BlockId> protected_;  // free blocks that were found, in order of release
@@ -86,7 +95,7 @@ class Slru final : public engine::EvictionRule {
 
 }  // namespace
 
-std::vector<Parameter> slru_rule_parameters() { return {kProtectedFraction}; }
+std::vector<Parameter> slru_rule_parameters() { return {kProtectedFraction, kCounts}; }
 
 std::unique_ptr<engine::EvictionRule> make_slru_rule(const EvictionConfig& config) {
   return std::make_unique<Slru>(config);
