@@ -113,17 +113,16 @@ auto read_checked(const std::string& bytes, const std::string& name, Read read) 
   });
 }
 
-/// A table of an earlier minor version's shard may be missing.
-Table read_cell_table(hid_t file, const Table& described) {
+/// Whether a shard of an earlier minor version may lack the table.
+bool is_later(const std::string& name) {
   const auto later = std::span(kCellTables).subspan(kEarliestTables);
-  const bool may_lack = std::find(later.begin(), later.end(), described.name) != later.end();
-  if (may_lack && !has_object(file, described.name)) return described;
-  return read_packed_table(file, described.name);
+  return std::find(later.begin(), later.end(), name) != later.end();
 }
 
-/// The same with the columns of this version.
+/// A table with the columns of this version.
 Table read_whole_table(hid_t file, const Table& described) {
-  Table table = read_cell_table(file, described);
+  if (is_later(described.name) && !has_object(file, described.name)) return described;
+  Table table = read_packed_table(file, described.name);
   add_missing_columns(table, described);
   return table;
 }
@@ -134,16 +133,21 @@ bool same_record(const CellRecord& a, const CellRecord& b) {
   return content_digest(a, no_rows.tables()) == content_digest(b, no_rows.tables());
 }
 
-/// Whether the bytes hold these contents. Reads a table at a time, since cells may be large, and
+/// Whether the file has these rows.
+bool holds_table(hid_t file, const Table& table) {
+  return is_later(table.name) && !has_object(file, table.name) ? table.rows() == 0
+                                                               : packed_table_holds(file, table);
+}
+
+/// Whether the bytes hold these contents. Reads some rows at a time, since cells may be large, and
 /// compares the values, without the cost of their digest.
 bool holds(const std::string& bytes, const std::string& name, const Records& records,
            const Tables& tables) {
   return read_checked(bytes, name, [&](hid_t file) {
     const Records found = records_in(file);
-    const ShardContents empty;
     bool same = std::ranges::equal(found, records, same_record);
     for (std::size_t i = 0; same && i < kCellTables.size(); ++i)
-      same = same_results(read_cell_table(file, *empty.tables()[i]), *tables[i]);
+      same = holds_table(file, *tables[i]);
     check_ranges(found, row_counts(tables));
     check_footer(file, row_counts(tables));
     return same;
@@ -152,12 +156,8 @@ bool holds(const std::string& bytes, const std::string& name, const Records& rec
 
 /// The rows of a table that are a cell's.
 Table slice_of(const Table& table, RowRange range) {
-  Table rows{table.name, {}};
-  for (const Column& column : table.columns) {
-    append_values(rows.columns.emplace_back(without_rows(column)).data, column.data,
-                  static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.rows));
-  }
-  return rows;
+  return rows_in(table, static_cast<std::size_t>(range.offset),
+                 static_cast<std::size_t>(range.rows));
 }
 
 /// The tables of the cells, one cell's rows after the other's; sets the cells' row ranges.
@@ -282,8 +282,11 @@ void ShardReader::check_tables(bool keep) {
 void ShardReader::count_steps(const Table& steps) {
   constexpr std::size_t kSteps = 2;  // in kCellTables
   for (CellRecord& record : records_) {
-    const bool all = static_cast<std::size_t>(record.rows[kSteps].rows) == steps.rows();
-    record.histograms = histograms_of(all ? steps : slice_of(steps, record.rows[kSteps]));
+    const RowRange& own = record.rows[kSteps];
+    if (static_cast<std::size_t>(own.rows) == steps.rows())
+      record.histograms = histograms_of(steps);  // millions of rows, which nothing copies
+    else
+      record.histograms = histograms_of(slice_of(steps, own));
   }
 }
 

@@ -138,5 +138,7 @@ Column read_table_column(hid_t parent, const std::string& table, const std::stri
 /// than a table of columns, and none of it is in a heap, which would have no checksums.
 void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows = 4096);
 Table read_packed_table(hid_t parent, const std::string& name);
+/// Whether the packed table has these rows, volatile columns aside; reads a chunk at a time.
+bool packed_table_holds(hid_t parent, const Table& expected);
 
 }  // namespace sweep

@@ -129,18 +129,44 @@ void append_rows(Table& table, hid_t row, const std::vector<char>& bytes, std::s
   }
 }
 
-void read_rows_of(Table& table, hid_t dataset, hid_t type, hsize_t rows) {
-  constexpr std::size_t kSliceRows = std::size_t{1} << 16;  // of what HDF5 reads
-  const std::optional<ChunkShape> shape = chunk_shape(dataset, type);
-  for_each_chunk(rows, shape ? shape->rows : kSliceRows, [&](RowSlice slice) {
+/// A packed table in its file.
+struct OpenTable {
+  H5Dataset dataset;
+  H5Type type;
+  std::size_t rows;
+  Table described;  // without rows
+
+  OpenTable(hid_t parent, const std::string& name)
+      : dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT), "open the table " + name),
+        type(H5Dget_type(dataset.get()), "get the type of the table " + name),
+        rows(rows_of(dataset.get())),
+        described{name, {}} {
+    const int columns =
+        static_cast<int>(h5_check(H5Tget_nmembers(type.get()), "count the columns of " + name));
+    std::string lines = read_fixed_attribute(dataset.get(), "meanings");
+    for (int i = 0; i < columns; ++i)
+      described.columns.push_back(
+          column_at(type.get(), static_cast<unsigned>(i), take_until(lines, '\n')));
+  }
+
+  /// Calls `use` with the rows of one chunk after another.
+  template <class Use>
+  void for_each_slice(Use use) const {
+    constexpr std::size_t kSliceRows = std::size_t{1} << 16;  // of what HDF5 reads
+    const std::optional<ChunkShape> shape = chunk_shape(dataset.get(), type.get());
+    for_each_chunk(rows, shape ? shape->rows : kSliceRows,
+                   [&](RowSlice slice) { use(slice, shape); });
+  }
+  void append_slice(Table& table, RowSlice slice, const std::optional<ChunkShape>& shape) const {
     if (shape) {
-      if (const auto shuffled = read_shuffled_chunk(dataset, *shape, slice.first))
-        return append_rows(table, type, *shuffled, slice.count, shape->rows);
+      if (const auto shuffled = read_shuffled_chunk(dataset.get(), *shape, slice.first))
+        return append_rows(table, type.get(), *shuffled, slice.count, shape->rows);
     }
-    append_rows(table, type, read_bytes(dataset, type, slice.first, slice.count, table.name),
+    append_rows(table, type.get(),
+                read_bytes(dataset.get(), type.get(), slice.first, slice.count, table.name),
                 slice.count, std::nullopt);
-  });
-}
+  }
+};
 
 }  // namespace
 
@@ -165,19 +191,25 @@ void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows
 }
 
 Table read_packed_table(hid_t parent, const std::string& name) {
-  const H5Dataset dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT), "open the table " + name);
-  const H5Type type(H5Dget_type(dataset.get()), "get the type of the table " + name);
-  const int columns =
-      static_cast<int>(h5_check(H5Tget_nmembers(type.get()), "count the columns of " + name));
-  const hsize_t rows = rows_of(dataset.get());
-  std::string lines = read_fixed_attribute(dataset.get(), "meanings");
-  Table table{name, {}};
-  for (int i = 0; i < columns; ++i) {
-    table.columns.push_back(
-        column_at(type.get(), static_cast<unsigned>(i), take_until(lines, '\n')));
-  }
-  read_rows_of(table, dataset.get(), type.get(), rows);
+  const OpenTable file(parent, name);
+  Table table = file.described;
+  for (Column& column : table.columns)
+    std::visit([&](auto& values) { values.reserve(file.rows); }, column.data);
+  file.for_each_slice(
+      [&](RowSlice slice, const auto& shape) { file.append_slice(table, slice, shape); });
   return table;
+}
+
+bool packed_table_holds(hid_t parent, const Table& expected) {
+  const OpenTable file(parent, expected.name);
+  bool same = file.rows == expected.rows() && same_results(file.described, rows_in(expected, 0, 0));
+  file.for_each_slice([&](RowSlice slice, const auto& shape) {
+    if (!same) return;
+    Table found = file.described;
+    file.append_slice(found, slice, shape);
+    same = same_results(found, rows_in(expected, slice.first, slice.count));
+  });
+  return same;
 }
 
 }  // namespace sweep
