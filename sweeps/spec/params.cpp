@@ -167,6 +167,7 @@ void ParamReader::reject_unknown() const {
   for (const auto& [key, param] : *params_) {
     if (asked_.contains(key)) continue;
     std::vector<std::string> candidates(asked_.begin(), asked_.end());
+    std::ranges::sort(candidates);  // of equally near ones the first is suggested
     if (known_ != nullptr) candidates.insert(candidates.end(), known_->begin(), known_->end());
     fail_at(param.where, "unknown key " + in_quotes(key) + suggestion(key, candidates));
   }

@@ -1,10 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -108,7 +108,7 @@ class ParamReader {
   const ParamMap* params_;                 // must outlive the reader
   const std::vector<std::string>* known_;  // the same
   std::string document_;
-  std::set<std::string> asked_;
+  std::unordered_set<std::string> asked_;
 };
 
 }  // namespace sweep

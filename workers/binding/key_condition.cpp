@@ -1,6 +1,7 @@
 #include "workers/binding/key_condition.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 #include <stdexcept>
 
@@ -11,7 +12,9 @@ namespace {
 bool is_word(const sweep::Value& value, const std::string& word) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text == word;
   if (const auto* flag = std::get_if<bool>(&value)) return word == (*flag ? "true" : "false");
-  return sweep::same_value(value, sweep::Value{std::stod(word)});
+  double number = 0;
+  return std::from_chars(word.data(), word.data() + word.size(), number).ec == std::errc() &&
+         sweep::same_value(value, number);
 }
 
 bool is_set(const sweep::Value* value) {

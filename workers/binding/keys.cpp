@@ -130,6 +130,7 @@ KeyTable::KeyTable(const std::vector<KeyRow>& rows) {
     keys_.emplace_back(row);
   }
   for (const auto& [name, at] : by_name_) names_.push_back(name);
+  std::ranges::sort(names_);
 }
 
 const Key* KeyTable::counting(const std::string& name, const ValueOf& value_of) const {
@@ -138,11 +139,6 @@ const Key* KeyTable::counting(const std::string& name, const ValueOf& value_of) 
   for (const std::size_t at : found->second)
     if (keys_[at].where.holds(value_of)) return &keys_[at];
   return nullptr;
-}
-
-const Key& KeyTable::row(const std::string& name, const ValueOf& value_of) const {
-  const Key* key = counting(name, value_of);
-  return key != nullptr ? *key : keys_[by_name_.at(name).front()];
 }
 
 bool KeyTable::may_count(const std::string& name, const ValueOf& value_of) const {

@@ -1,9 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -91,8 +91,8 @@ class KeyTable {
 
   /// The row of `name` whose condition holds; null where none does.
   const Key* counting(const std::string& name, const ValueOf& value_of) const;
-  /// The same, or its first row. The name must be known.
-  const Key& row(const std::string& name, const ValueOf& value_of) const;
+  /// The first row of `name`, which must be known.
+  const Key& first_row(const std::string& name) const { return keys_[by_name_.at(name).front()]; }
   /// Whether some row of `name` counts, whatever its own value is; true for unknown names.
   bool may_count(const std::string& name, const ValueOf& value_of) const;
   /// The default of `name`; null where no value says it, or not the same one in every row.
@@ -105,7 +105,7 @@ class KeyTable {
  private:
   std::vector<Key> keys_;
   std::vector<std::string> names_;
-  std::map<std::string, std::vector<std::size_t>> by_name_;
+  std::unordered_map<std::string, std::vector<std::size_t>> by_name_;
 };
 
 /// The rows of kvsweep's own table.

@@ -19,11 +19,12 @@ const Key* ParamBinder::counting(const std::string& key) const {
 /// not.
 const Key& ParamBinder::key_of(const std::string& key) const {
   const Key* counts = counting(key);
-  if (counts != nullptr && counts->row.fallback.kind == Default::Kind::required && !has(key)) {
+  if (counts == nullptr) return table_.first_row(key);
+  if (counts->row.fallback.kind == Default::Kind::required && !has(key)) {
     const std::string where = counts->where.in_words();
     require(key, where.empty() ? "" : "; it must be given where " + where);
   }
-  return table_.row(key, [this](const std::string& other) { return value_of(other); });
+  return *counts;
 }
 
 template <class T>

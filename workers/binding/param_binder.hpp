@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "sweeps/spec/params.hpp"
 #include "workers/binding/keys.hpp"
@@ -91,7 +92,8 @@ class ParamBinder {
   const sweep::ParamMap& params_;
   const KeyTable& table_;
   sweep::ParamReader reader_;
-  std::map<std::string, sweep::Value> values_, facts_;
+  std::unordered_map<std::string, sweep::Value> values_;  // looked up for each condition of a key
+  std::map<std::string, sweep::Value> facts_;
 };
 
 }  // namespace worker

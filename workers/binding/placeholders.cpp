@@ -104,7 +104,8 @@ std::string Placeholders::value_of(const std::string& key, const std::string& na
                       "; beside keys there are {model}, {" + sweep::joined(kept_, "}, {") + '}');
   }
   used_.insert(name);
-  const Key& row = table.row(name, [](const std::string&) { return nullptr; });
+  const Key* counts = table.counting(name, [](const std::string&) { return nullptr; });
+  const Key& row = counts != nullptr ? *counts : table.first_row(name);
   if (!in_.has(name) && !row.fallback)
     in_.fail(key, what + ", and " + name + " has no value: give it");
   if (const auto* real = std::get_if<Real>(&row.row.type); real != nullptr || !unit.empty()) {
