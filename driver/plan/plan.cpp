@@ -70,10 +70,21 @@ std::string bare_config(const sweep::Cell& cell, const std::string& backend) {
   return sweep::canonical_json(params);
 }
 
-/// Everything that a cell shares with its other repeats.
+/// Takes the keys that count out of the bound cell. Those of `before`, if they are equal, are
+/// shared.
+void keep_counting(BoundRepeats& repeats, const BoundRepeats* before) {
+  std::set<std::string> counting;
+  counting.swap(repeats.bound->counting);
+  const bool equal = before != nullptr && before->counting && *before->counting == counting;
+  repeats.counting =
+      equal ? before->counting : std::make_shared<const std::set<std::string>>(std::move(counting));
+}
+
+/// Everything that a cell shares with its other repeats. `before` are those of the cell before it.
 std::shared_ptr<const BoundRepeats> bind_repeats(const sweep::Cell& cell, bool selected,
                                                  const std::string& backend,
-                                                 worker::Profiles& profiles) {
+                                                 worker::Profiles& profiles,
+                                                 const BoundRepeats* before = nullptr) {
   auto repeats = std::make_shared<BoundRepeats>();
   repeats->status = cell.status;
   repeats->reason = cell.reason;
@@ -84,7 +95,10 @@ std::shared_ptr<const BoundRepeats> bind_repeats(const sweep::Cell& cell, bool s
   // A text in it has no quote without a backslash, so this can only be the member.
   const std::string member = '"' + std::string(kSeed) + "\":";
   const std::size_t seed = config.find(member) + member.size();
-  if (repeats->bound) repeats->bound->identity.clear();  // as large as all else, and in the text
+  if (repeats->bound) {
+    repeats->bound->identity.clear();  // as large as all else, and in the text
+    keep_counting(*repeats, before);
+  }
   repeats->before_seed = config.substr(0, seed);
   repeats->behind = config.substr(seed + std::to_string(cell.seed).size());
   return repeats;
@@ -222,9 +236,11 @@ Plan make_plan(const std::string& path, const Options& options) {
   plan.cells.reserve(cells.size());
   for (sweep::Cell& cell : cells) {
     const bool selected = selection.contains(cell);
-    const bool repeated = !plan.cells.empty() && are_repeats(plan.cells.back(), cell, selected);
-    auto repeats =
-        repeated ? plan.cells.back().repeats : bind_repeats(cell, selected, plan.backend, profiles);
+    const PlannedCell* before = plan.cells.empty() ? nullptr : &plan.cells.back();
+    auto repeats = before != nullptr && are_repeats(*before, cell, selected)
+                       ? before->repeats
+                       : bind_repeats(cell, selected, plan.backend, profiles,
+                                      before != nullptr ? before->repeats.get() : nullptr);
     plan.cells.push_back(plan_cell(std::move(cell), selected, plan.backend, std::move(repeats)));
   }
   require_distinct(plan);
@@ -242,7 +258,7 @@ void print_keys_without_effect(const Plan& plan, std::ostream& out) {
   for (const PlannedCell& planned : plan.cells) {
     if (!planned.selected || !planned.bound) continue;
     for (const auto& [key, param] : planned.cell.params) given.try_emplace(key, &param);
-    counting.insert(planned.bound->counting.begin(), planned.bound->counting.end());
+    counting.insert(planned.repeats->counting->begin(), planned.repeats->counting->end());
   }
   const worker::KeyTable& table = worker::sweep_keys();
   for (const auto& [key, param] : given) {

@@ -2,6 +2,7 @@
 #include <iosfwd>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,10 @@ namespace driver {
 
 /// What the repeats of a cell share: everything but the seed of their arrivals.
 struct BoundRepeats {
-  // With the seed of one of them and without the identity, which the texts below have; empty: they
-  // do not run.
+  // With the seed of one of them and without the identity, which the texts below have, and the keys
+  // that count, which are beside it; empty: they do not run.
   std::optional<worker::BoundCell> bound;
+  std::shared_ptr<const std::set<std::string>> counting;  // neighbours share equal ones
   sweep::CellStatus status = sweep::CellStatus::planned;
   std::string reason;               // why they do not run
   std::string before_seed, behind;  // the parts of their canonical configuration around the seed

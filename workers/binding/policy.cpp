@@ -7,15 +7,18 @@ namespace {
 
 using engine::from_seconds;
 
-/// What rules declare in their files.
+/// What rules declare in their files, where it is given. All are asked for, since a value's default
+/// is part of the identity, too.
 policies::Parameters bind_parameters(ParamBinder& in) {
   policies::Parameters values;
   for (const auto& [parameter, where] : policies::declared_parameters()) {
     const std::string key = std::string("policy.") + parameter.name;
+    policies::Parameters::mapped_type value;
     if (!parameter.words.empty())
-      values[parameter.name] = in.text(key);
+      value = in.text(key);
     else
-      values[parameter.name] = parameter.is_whole ? in.small(key) : in.number(key);
+      value = parameter.is_whole ? in.small(key) : in.number(key);
+    if (in.has(key)) values[parameter.name] = std::move(value);
   }
   return values;
 }
