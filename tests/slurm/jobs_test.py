@@ -91,9 +91,14 @@ def smoke():
 def srun_launcher():
     with Cluster(sweep(gpus=("h100-80gb",), repeats=2, jobs=300)) as cluster:
         job, merge = cluster.submit("--sku", "h100-80gb", "--gpus", "2", "--launcher", "srun")
-        job.until_logged(FINISHED)
+        frozen = cluster.until(lambda: job.workers(2), "a cell on each of two workers")
+        for worker in frozen:
+            os.kill(worker, signal.SIGSTOP)  # so that cells are left to run, however fast the machine is
         expect_equal(job.fields()["NodeList"], "h100-[0-1]", "nodes")
         job.drain()
+        job.until_logged("(draining)")
+        for worker in frozen:
+            os.kill(worker, signal.SIGCONT)
         expect_equal(job.wait(), 0, job.log())
         expect_equal(job.fields()["Restarts"], "1", "restarts")
         expect_equal(len(finished_in(job)), 8, "cells that ran")
@@ -123,7 +128,7 @@ def no_progress():
 
 @case("what a cancelled job has stored stays, and the same script submitted again runs the rest")
 def cancelled():
-    with Cluster(sweep(repeats=2, jobs=300)) as cluster:
+    with Cluster(sweep(repeats=2, jobs=1500)) as cluster:
         first, _ = cluster.submit("--sku", "a100-40gb")
         first.until_logged(FINISHED, 2)
         first.cancel()

@@ -93,12 +93,17 @@ class Job:
         for a minute and a half."""
         self.cluster.tool("scancel", "--batch", "--signal=USR1", self.number + task)
 
-    def worker(self):
-        """The process that has a cell; None between two cells."""
+    def workers(self, count=1):
+        """The processes that have a cell, once they are that many; before, nothing."""
+        found = set()
         for name in glob.glob(self.cluster.file("out/**/*.h5.d/*.run"), recursive=True):
             with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as mark:
-                return int(re.search(r"^pid=(\d+)$", mark.read(), re.MULTILINE).group(1))
-        return None
+                found.add(int(re.search(r"^pid=(\d+)$", mark.read(), re.MULTILINE).group(1)))
+        return found if len(found) >= count else set()
+
+    def worker(self):
+        """The process that has a cell; None between two cells."""
+        return next(iter(self.workers()), None)
 
     def cancel(self):
         self.cluster.tool("scancel", self.number)
