@@ -92,14 +92,14 @@ TEST_CASE("a policy is its profile") {
   const policies::PolicyConfig continuum = Cell().set("policy", "continuum").config().policy;
   CHECK(continuum.order == "job_fcfs");
   CHECK(continuum.retention == "pin");
-  CHECK(continuum.ttl == engine::from_seconds(2));
-  CHECK(continuum.threshold == engine::from_seconds(2));
-  CHECK(continuum.victim == policies::VictimRule::last_unpinned);
+  CHECK(std::get<double>(continuum.parameters.at("ttl_s")) == 2);
+  CHECK(std::get<double>(continuum.parameters.at("threshold_s")) == 2);
+  CHECK(std::get<std::string>(continuum.parameters.at("victim")) == "last_unpinned");
   CHECK_FALSE(continuum.pins.protect_waiting);
   CHECK(continuum.pins.pressure_victim == engine::PressureVictim::latest_job);
 
   const policies::PolicyConfig preview = Cell().set("policy", "continuum_preview").config().policy;
-  CHECK(preview.victim == policies::VictimRule::latest_job);
+  CHECK(std::get<std::string>(preview.parameters.at("victim")) == "latest_job");
   CHECK(preview.pins.protect_waiting);
   CHECK(preview.pins.pressure_victim == engine::PressureVictim::latest_deadline);
 }
@@ -108,9 +108,9 @@ TEST_CASE("a sweep overrides single values of a policy's profile and keeps the o
   Cell cell;
   cell.set("policy", "continuum").set("policy.ttl_s", 3.5).set("policy.protect_waiting", true);
   const policies::PolicyConfig policy = cell.config().policy;
-  CHECK(policy.ttl == engine::from_seconds(3.5));
+  CHECK(std::get<double>(policy.parameters.at("ttl_s")) == 3.5);
   CHECK(policy.pins.protect_waiting);
-  CHECK(policy.threshold == engine::from_seconds(2));
+  CHECK(std::get<double>(policy.parameters.at("threshold_s")) == 2);
   CHECK(policy.order == "job_fcfs");
 }
 

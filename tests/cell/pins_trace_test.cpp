@@ -4,6 +4,7 @@
 #include "tests/cell/cell.hpp"
 #include "tests/cell/tables.hpp"
 #include "tests/support/catch.hpp"
+#include "workers/record/recorder.hpp"
 
 using support::Cell;
 using support::ints;
@@ -190,4 +191,26 @@ TEST_CASE("policies without retention pin nothing, and lose blocks all the same"
     CHECK(count(events, Kind::unpin) == 0);
     CHECK(count(events, Kind::evict_gpu) > 0);
   }
+}
+
+TEST_CASE("a reason that a rule declares is recorded by its name, after the archive's own") {
+  workload::Workload workload;
+  workload.jobs.resize(1);
+  workload.jobs[0].turns.resize(1);
+  worker::Recorder recorder(workload, 0, 16);
+  engine::StepPlan plan;
+  const engine::KvReason second{static_cast<std::uint8_t>(engine::KvReason::of_rules) + 1};
+  const std::array events = {engine::KvEvent{engine::KvEventKind::pin, engine::KvReason::waste,
+                                             engine::JobId{0}, 0, 1, engine::JobId{0}, 0},
+                             engine::KvEvent{engine::KvEventKind::pin, second, engine::JobId{0}, 0,
+                                             1, engine::JobId{0}, 0}};
+  engine::StepTrace trace;
+  trace.plan = &plan;
+  trace.kv_events = events;
+  recorder.on_step(trace);
+  const sweep::CellResult result = recorder.take_tables({"waited", "hurried"});
+  const sweep::Column& reasons = result.kv_events.column("reason");
+  const auto& codes = std::get<std::vector<std::int8_t>>(reasons.data);
+  CHECK(reasons.enum_names.at(static_cast<std::size_t>(codes.at(0))) == "waste");
+  CHECK(reasons.enum_names.at(static_cast<std::size_t>(codes.at(1))) == "hurried");
 }

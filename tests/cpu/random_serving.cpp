@@ -28,7 +28,7 @@ void add_random_admission(support::Dice& dice, Serving& serving) {
   admission.rule = dice.one_in(3) ? dice.any({"working_set", "thunder", "quota"}) : "max_programs";
   admission.max_programs = dice.any({0, 0, 0, 1, 2});
   admission.pool_tokens = (kv.num_blocks - 1) * kv.block_size;
-  admission.period = engine::Nanos{dice.any({0, 20'000'000})};
+  admission.parameters["admission_period_s"] = dice.any({0.0, 0.02});
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ TEST_CASE("an idle engine may be stepped as often as one likes", "[engine]") {
 TEST_CASE("an idle engine shows what is pinned, and wakes when the pin's time is over",
           "[engine][pins]") {
   auto config = tight(1025, 16);
-  config.policy = {.retention = "pin", .ttl = 2s, .threshold = 1h};
+  config.policy = {.retention = "pin", .parameters = {{"threshold_s", 3600.0}}};
   EngineWorld world(config);
   CHECK(world.engine.wakeup() == Nanos::max());
   auto spec = turn_of(0);

@@ -64,16 +64,19 @@ naive::EvictionConfig naive_eviction(const WorldConfig& config) {
     const auto found = rule.parameters.find(parameter);
     return found == rule.parameters.end() ? 0 : std::get<double>(found->second);
   };
-  const auto counts = rule.parameters.find("slru_counts");
+  const auto word = [&](const char* parameter) {
+    const auto found = rule.parameters.find(parameter);
+    return found == rule.parameters.end() ? "" : std::get<std::string>(found->second);
+  };
+  const policies::RetainedRanges retained = policies::parse_retained(word("retained"));
   return {.rule = policy.eviction == "lru" ? "" : policy.eviction,
           .num_blocks = kv.num_blocks - 1,
           .block_size = kv.block_size,
           .protected_fraction = given("protected_fraction"),
-          .counts_jobs =
-              counts != rule.parameters.end() && std::get<std::string>(counts->second) == "job",
+          .counts_jobs = word("slru_counts") == "job",
           .spare_tokens = static_cast<int>(given("spare_tokens")),
-          .retained = naive_retained(rule.retained.ranges),
-          .generated = naive_retained(rule.retained.generated),
+          .retained = naive_retained(retained.ranges),
+          .generated = naive_retained(retained.generated),
           .cost_growth = 2 * policy.reload.quadratic_s / 1e-4};
 }
 

@@ -27,14 +27,14 @@ def with_line(text, macro, line):
 
 
 def follow(document, source, copy):
-    """Returns the files that are new or changed."""
+    """Returns the files that are new or changed, each once."""
     shutil.copytree(source / "workers/policies", copy / "workers/policies")
     written = []
     for kind, path, macro, text in BLOCK.findall(document):
         target = copy / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text if kind == "file" else with_line(target.read_text(), macro, text))
-        written.append(target)
+        written += [target] if target not in written else []
     return written
 
 
@@ -49,7 +49,7 @@ flags, libraries = sys.argv[3:split], sys.argv[split + 1:]
 with tempfile.TemporaryDirectory() as folder:
     files = follow((source / "docs/adding-a-policy.md").read_text(), source, Path(folder))
     names = sorted(file.relative_to(folder).as_posix() for file in files)
-    assert len(names) == 3, f"expected a file, a line and a test, found {names}"
+    assert len(names) == 5, f"expected two files, lines in one and two tests, found {names}"
     program = folder + "/test"
     command = [compiler, "-std=c++20", *flags, f"-I{folder}", f"-I{source}", *files, *libraries, "-o", program]
     sys.exit(run(command) or run([program]))

@@ -26,7 +26,7 @@ struct Admitting : support::SchedulerWorld {
 
 TEST_CASE("a program paused in its tool is held back when it returns, until others leave room",
           "[admission]") {
-  Admitting world({.rule = "thunder", .pool_tokens = 1000, .period = std::chrono::seconds{5}});
+  Admitting world({.rule = "thunder", .pool_tokens = 1000});
   world.arrive("a.0", 300);
   world.arrive("b.0", 450);
   CHECK(world.step() == "a.0:300 b.0:450");

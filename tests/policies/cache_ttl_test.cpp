@@ -2,13 +2,13 @@
 #include "tests/support/catch.hpp"
 
 using namespace policy_test;
-using policies::VictimRule;
 
 namespace {
 
 struct CacheTtl : OrderWorld {
-  explicit CacheTtl(VictimRule victim = VictimRule::latest_arrival)
-      : OrderWorld({.order = "cache_ttl", .victim = victim}) {}
+  CacheTtl()
+      : OrderWorld(
+            {.order = "cache_ttl", .parameters = {{"victim", std::string("latest_arrival")}}}) {}
   void pin(std::uint32_t job, bool pinned = true) {
     order->on_pin_changed(engine::JobId{job}, pinned);
   }

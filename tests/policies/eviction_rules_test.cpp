@@ -63,7 +63,7 @@ struct RuleWorld : KvWorld {
 };
 
 policies::EvictionConfig retained(const std::string& text) {
-  return {.retained = policies::parse_retained(text)};
+  return {.parameters = {{"retained", text}}};
 }
 
 }  // namespace

@@ -3,13 +3,12 @@
 #include "tests/support/catch.hpp"
 
 using namespace policy_test;
-using policies::VictimRule;
 
 namespace {
 
 struct JobFcfs : OrderWorld {
-  explicit JobFcfs(VictimRule victim = VictimRule::last_unpinned)
-      : OrderWorld({.order = "job_fcfs", .victim = victim}) {}
+  explicit JobFcfs(const std::string& victim = "last_unpinned")
+      : OrderWorld({.order = "job_fcfs", .parameters = {{"victim", victim}}}) {}
   void pin(std::uint32_t job, bool pinned = true) {
     order->on_pin_changed(engine::JobId{job}, pinned);
   }
@@ -81,7 +80,7 @@ TEST_CASE("the last admitted turn is preempted when all jobs are pinned", "[job_
 }
 
 TEST_CASE("by the other rule the job that arrived last is preempted", "[job_fcfs]") {
-  JobFcfs world(VictimRule::latest_job);
+  JobFcfs world("latest_job");
   world.run({.job = 0, .job_arrival_s = 1});
   world.run({.job = 1, .job_arrival_s = 7});
   world.run({.job = 2, .job_arrival_s = 3});
@@ -89,7 +88,7 @@ TEST_CASE("by the other rule the job that arrived last is preempted", "[job_fcfs
 }
 
 TEST_CASE("turns that end their job are spared while there is another", "[job_fcfs]") {
-  JobFcfs world(VictimRule::latest_job);
+  JobFcfs world("latest_job");
   world.run({.job = 0, .job_arrival_s = 1});
   world.run({.job = 1, .job_arrival_s = 7, .last = true});
   CHECK(world.preempt() == "0");

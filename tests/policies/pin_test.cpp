@@ -12,8 +12,10 @@ namespace {
 /// Jobs that call tools, and the policy's decision at the end of each turn.
 struct PinPolicy {
   explicit PinPolicy(Nanos threshold = 2s, Nanos ttl = 2s)
-      : policy(policies::make_retention({.retention = "pin", .ttl = ttl, .threshold = threshold})) {
-  }
+      : policy(policies::make_retention(
+            {.retention = "pin",
+             .parameters = {{"ttl_s", engine::to_seconds(ttl)},
+                            {"threshold_s", engine::to_seconds(threshold)}}})) {}
 
   GapDecision finish(int job, int tool, double at_s, bool last = false) {
     return policy->on_turn_finish(requests.make({.job = job, .tool = tool, .last = last}),

@@ -19,15 +19,15 @@ FuzzCase gap_case(std::uint64_t seed) {
   policy.max_num_batched_tokens = fuzz.config.scheduler.max_num_batched_tokens;
   policy.block_size = fuzz.config.kv.block_size;
   policy.estimator.name = dice.any({"tool_mean", "tool_cdf", "lognormal", "oracle", "client_hint"});
-  policy.estimator.enough_calls = 3;
+  policy.estimator.parameters["estimator_calls"] = 3.0;
   policy.estimator.error = {.bias = dice.any({0.5, 1.0, 2.0}), .sigma = dice.any({0.0, 1.0})};
   const auto gap = [seed](engine::JobId job, int turn) {
     return engine::Nanos{std::chrono::milliseconds{100}} *
            static_cast<int>((seed + engine::index(job) * 7 + static_cast<unsigned>(turn)) % 40);
   };
   policy.estimator.truth = policy.estimator.hints = gap;
-  policy.victim = dice.any({policies::VictimRule::last_unpinned, policies::VictimRule::latest_job,
-                            policies::VictimRule::latest_arrival});
+  policy.parameters["victim"] =
+      std::string(dice.any({"last_unpinned", "latest_job", "latest_arrival"}));
   policy.admission.max_programs = dice.one_in(2) ? dice.between(1, 4) : 0;
   // A job that never announces its last turn would never end.
   for (FuzzJob& job : fuzz.jobs) job.turns.back().says_last = true;

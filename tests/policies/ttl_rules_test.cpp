@@ -95,7 +95,7 @@ TEST_CASE("only turns that lost whole blocks count for the queue wait", "[utilit
 TEST_CASE("a decaying queue wait is forgotten, another is not", "[utility]") {
   PolicyConfig config = ruled_by("utility");
   RuleWorld frozen(config);
-  config.wait_half_life = 60s;
+  config.parameters["wait_half_life_s"] = 60.0;
   RuleWorld decaying(config);
   for (RuleWorld* world : {&frozen, &decaying}) world->lose(8.0, 100s);
   CHECK(frozen.ttl_s(0, {}, 100s) == Approx(std::log(8)));
@@ -162,7 +162,7 @@ TEST_CASE("only running requests wait for a prefill", "[ski_rental]") {
 }
 
 TEST_CASE("the oracle keeps a turn that no tool call could be read from", "[pin]") {
-  PolicyConfig config{.retention = "pin", .ttl = 2s, .threshold = 2s};
+  PolicyConfig config{.retention = "pin"};
   config.estimator = {.name = "oracle",
                       .truth = [](engine::JobId, int turn) { return Nanos{1s} * (turn + 1); }};
   const auto policy = policies::make_retention(config);

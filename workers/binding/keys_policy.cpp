@@ -18,7 +18,6 @@ constexpr const char* kWherePlugin =
 constexpr const char* kWhereEstimated =
     "policy.retention = pin|infercept or policy.eviction = next_use or "
     "policy.host_eviction = next_use";
-constexpr const char* kWhereFixed = "policy.retention = pin; policy.ttl_rule = fixed";
 #define KVSWEEP_WHERE_TOLD                                                \
   "policy.retention = pin|infercept or "                                  \
   "policy.prefetch = tool_mean|tool_cdf|lognormal|client_hint|oracle or " \
@@ -57,13 +56,6 @@ std::vector<KeyRow> rows_of_order() {
        .neutral = "1",
        .says = "A cell fails when one call of a function of policy.plugin takes longer than this "
                "on the host; 0: no limit."},
-      {.name = "policy.victim",
-       .type = OneOf{{"last_unpinned", "latest_job", "latest_arrival"}},
-       .fallback = value("last_unpinned"),
-       .where = "policy.order = job_fcfs|cache_ttl",
-       .says = "Which running request is preempted: the one admitted last whose job is not "
-               "pinned, one of the latest job but not a job's last turn, or one of the latest "
-               "job whatever its turn."},
       {.name = "policy.layout",
        .type = OneOf{{"paged", "contiguous"}},
        .fallback = value("paged"),
@@ -118,14 +110,6 @@ std::vector<KeyRow> rows_of_admission() {
        .where = "policy.admission = max_programs",
        .neutral = "0",
        .says = "Most jobs that have begun and are not over; 0: no limit."},
-      {.name = "policy.admission_period_s",
-       .type = Real{0, 1e6},
-       .fallback = value("5"),
-       .unit = "s",
-       .where = "policy.admission = thunder",
-       .says = "Time between two decisions about which programs are paused and resumed; 0: "
-               "whenever a turn "
-               "arrives or ends."},
   };
 }
 
@@ -156,25 +140,6 @@ std::vector<KeyRow> rows_of_retention() {
        .says = "How long a pin lasts: policy.ttl_s (fixed), the time that is worth most by the "
                "forecast (utility), or until keeping has cost what recomputing would "
                "(ski_rental), or as policy.plugin says (plugin)."},
-      {.name = "policy.ttl_s",
-       .type = Real{0, 1e6},
-       .fallback = value("2"),
-       .unit = "s",
-       .where = kWhereFixed,
-       .says = "Time to live of a pin."},
-      {.name = "policy.threshold_s",
-       .type = Real{0, 1e6},
-       .fallback = value("2"),
-       .unit = "s",
-       .where = kWhereFixed,
-       .says = "Only turns whose tool is expected to take at most this long are pinned."},
-      {.name = "policy.wait_half_life_s",
-       .type = Real{0, 1e6},
-       .fallback = value("0"),
-       .unit = "s",
-       .where = "policy.retention = pin; policy.ttl_rule = utility",
-       .says = "Half-life with which past queue times fade from the mean that the rule weighs; "
-               "0: they do not fade."},
       {.name = "policy.protect_waiting",
        .type = Flag{},
        .fallback = value("false"),
@@ -202,18 +167,6 @@ std::vector<KeyRow> rows_of_retention() {
   };
 }
 
-std::vector<KeyRow> rows_of_eviction() {
-  return {
-      {.name = "policy.retained",
-       .type = AnyText{},
-       .fallback = value(""),
-       .where = "policy.eviction = retention_priority",
-       .says = "Priorities (0 to 100, else 35) of the KV of ranges of a context's tokens, and the "
-               "seconds that they last after the turn, as 0-512:100, 512-:50:2.5, "
-               "generated:20; KV of low priority is evicted first."},
-  };
-}
-
 std::vector<KeyRow> rows_of_forecasts() {
   return {
       {.name = "policy.estimator",
@@ -224,15 +177,6 @@ std::vector<KeyRow> rows_of_forecasts() {
        .says = "Forecast of how long a tool runs, from past calls of the tool (tool_mean, "
                "tool_cdf, lognormal), the client's hint, the true time (oracle) or policy.plugin "
                "(plugin)."},
-      {.name = "policy.estimator_calls",
-       .type = Whole{0, 1 << 30},
-       .fallback = value("100"),
-       .unit = "calls",
-       .where = "policy.estimator = tool_cdf or policy.prefetch = tool_cdf; "
-                "policy.retention = pin|infercept or policy.prefetch != none or "
-                "policy.eviction = next_use or policy.host_eviction = next_use",
-       .says = "A tool's own distribution is used once more than this many calls of it are "
-               "known; until then that of all tools."},
       {.name = "policy.error_bias",
        .type = Real{1e-6, 1e6},
        .fallback = value("1"),
@@ -296,6 +240,10 @@ std::vector<KeyRow> rows_of_rules() {
       type = OneOf{{words.begin(), words.end()}};
       fallback = words.front();
     }
+    if (parameter.check_text != nullptr) {
+      type = AnyText{};
+      fallback.clear();
+    }
     rows.push_back({.name = std::string("policy.") + parameter.name,
                     .type = type,
                     .fallback = {Default::Kind::value, fallback},
@@ -310,8 +258,8 @@ std::vector<KeyRow> rows_of_rules() {
 
 std::vector<KeyRow> rows_of_policy() {
   std::vector<KeyRow> rows = rows_of_order();
-  for (const auto more : {rows_of_plugin, rows_of_admission, rows_of_retention, rows_of_eviction,
-                          rows_of_forecasts, rows_of_rules})
+  for (const auto more :
+       {rows_of_plugin, rows_of_admission, rows_of_retention, rows_of_forecasts, rows_of_rules})
     for (KeyRow& row : more()) rows.push_back(std::move(row));
   return rows;
 }

@@ -7,6 +7,14 @@ namespace {
 
 using engine::from_seconds;
 
+void check_text(ParamBinder& in, const std::string& key, const policies::Parameter& parameter) {
+  try {
+    parameter.check_text(in.text(key));
+  } catch (const engine::InputError& error) {
+    in.fail(key, error.what());
+  }
+}
+
 /// What rules declare in their files, where it is given. All are asked for, since a value's default
 /// is part of the identity, too.
 policies::Parameters bind_parameters(ParamBinder& in) {
@@ -14,27 +22,19 @@ policies::Parameters bind_parameters(ParamBinder& in) {
   for (const auto& [parameter, where] : policies::declared_parameters()) {
     const std::string key = std::string("policy.") + parameter.name;
     policies::Parameters::mapped_type value;
-    if (!parameter.words.empty())
+    if (parameter.check_text != nullptr || !parameter.words.empty())
       value = in.text(key);
     else
       value = parameter.is_whole ? in.small(key) : in.number(key);
+    if (parameter.check_text != nullptr) check_text(in, key, parameter);
     if (in.has(key)) values[parameter.name] = std::move(value);
   }
   return values;
 }
 
-void bind_order(ParamBinder& in, policies::PolicyConfig& policy) {
-  policy.order = in.text("policy.order");
-  const std::string victim = in.text("policy.victim");
-  policy.victim = victim == "latest_job"       ? policies::VictimRule::latest_job
-                  : victim == "latest_arrival" ? policies::VictimRule::latest_arrival
-                                               : policies::VictimRule::last_unpinned;
-}
-
 void bind_admission(ParamBinder& in, policies::AdmissionConfig& admission) {
   admission.rule = in.text("policy.admission");
   admission.max_programs = in.small("policy.max_active_programs");
-  admission.period = from_seconds(in.number("policy.admission_period_s"));
 }
 
 void bind_pins(ParamBinder& in, engine::PinRules& pins) {
@@ -48,30 +48,12 @@ void bind_pins(ParamBinder& in, engine::PinRules& pins) {
 
 void bind_estimator(ParamBinder& in, policies::EstimatorConfig& estimator) {
   estimator.name = in.text("policy.estimator");
-  estimator.enough_calls = in.small("policy.estimator_calls");
   estimator.error.bias = in.number("policy.error_bias");
   estimator.error.sigma = in.number("policy.error_sigma");
   estimator.error.outliers = in.number("policy.error_outliers");
   estimator.error.outlier_factor = in.number("policy.error_outlier_factor");
   estimator.error.missing = in.number("policy.error_missing");
   estimator.error.seed = static_cast<std::uint64_t>(in.integer("policy.error_seed"));
-}
-
-void bind_ttl(ParamBinder& in, policies::PolicyConfig& policy) {
-  policy.ttl_rule = in.text("policy.ttl_rule");
-  policy.ttl = from_seconds(in.number("policy.ttl_s"));
-  policy.threshold = from_seconds(in.number("policy.threshold_s"));
-  policy.wait_half_life = from_seconds(in.number("policy.wait_half_life_s"));
-}
-
-policies::EvictionConfig bind_eviction(ParamBinder& in) {
-  policies::EvictionConfig rule;
-  try {
-    rule.retained = policies::parse_retained(in.text("policy.retained"));
-  } catch (const engine::InputError& error) {
-    in.fail("policy.retained", error.what());
-  }
-  return rule;
 }
 
 /// Loads the plugin once, to refuse one that does not offer what the cell asks of it.
@@ -106,15 +88,15 @@ std::vector<std::string> choices_of_plugin(const std::string& path) {
 
 policies::PolicyConfig bind_policy(ParamBinder& in, const engine::EngineConfig& engine) {
   policies::PolicyConfig policy;
-  bind_order(in, policy);
+  policy.order = in.text("policy.order");
   bind_admission(in, policy.admission);
   policy.retention = in.text("policy.retention");
   policy.eviction = in.text("policy.eviction");
-  policy.eviction_rule = bind_eviction(in);
   policy.parameters = bind_parameters(in);
-  policy.admission.parameters = policy.eviction_rule.parameters = policy.parameters;
+  policy.admission.parameters = policy.eviction_rule.parameters = policy.estimator.parameters =
+      policy.parameters;
   policy.host_eviction = in.text("policy.host_eviction");
-  bind_ttl(in, policy);
+  policy.ttl_rule = in.text("policy.ttl_rule");
   policy.prefetch = in.text("policy.prefetch");
   policy.scoring = in.text("policy.scoring");
   bind_estimator(in, policy.estimator);

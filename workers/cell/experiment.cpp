@@ -206,7 +206,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
 
   serve(client, engine, clock, hooks);
 
-  sweep::CellResult result = recorder.take_tables();
+  sweep::CellResult result = recorder.take_tables(policies::declared_reasons());
   result.notes = {{"policy", config.policy_name},
                   {"workload", load.workload.source},
                   {"tokenizer", load.workload.tokenizer}};

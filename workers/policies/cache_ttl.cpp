@@ -6,8 +6,11 @@
 
 namespace policies {
 
+Declared cache_ttl_order_declares() { return job_order_declares(); }
+
 std::unique_ptr<engine::QueueOrder> make_cache_ttl_order(const PolicyConfig& config) {
-  return std::make_unique<JobOrder>(JobGroups::preempted_then_pinned, config.victim);
+  return std::make_unique<JobOrder>(JobGroups::preempted_then_pinned,
+                                    victim_rule(config.parameters));
 }
 
 }  // namespace policies

@@ -13,12 +13,6 @@
 
 namespace policies {
 
-enum class VictimRule {
-  last_unpinned,   // the last admitted request of a job without a pin
-  latest_job,      // a request of the job that arrived last, sparing turns that end their job
-  latest_arrival,  // a request of the job that arrived last, whatever its turn
-};
-
 /// Seconds to compute the KV of n tokens of context: fixed + linear n + quadratic n^2.
 struct ReloadCost {
   double fixed_s = 0, linear_s = 0, quadratic_s = 0;
@@ -36,9 +30,8 @@ struct PolicyConfig {
   std::function<std::unique_ptr<engine::HostEviction>()> given_host_eviction{};
   PluginConfig plugin{};  // wherever an axis says plugin
 
-  VictimRule victim = VictimRule::last_unpinned;  // orders job_fcfs, cache_ttl
-  WorkSource true_work{};                         // order srpt, oracle and hint
-  Parameters parameters{};                        // that orders declare
+  WorkSource true_work{};   // order srpt, oracle and hint
+  Parameters parameters{};  // that rules declare
   AdmissionConfig admission{};
 
   // retentions pin, infercept
@@ -55,10 +48,6 @@ struct PolicyConfig {
 
   // retention pin
   std::string ttl_rule = "fixed";
-  engine::Nanos ttl{2'000'000'000};
-  engine::Nanos threshold{
-      2'000'000'000};  // rule fixed: pin only if the tool is expected to take at most this
-  engine::Nanos wait_half_life{0};  // rule utility: decay of the mean queue wait; 0: none
 };
 
 }  // namespace policies

@@ -60,8 +60,8 @@ Eviction make_eviction(const PolicyConfig& config) {
 
 std::unique_ptr<engine::HostEviction> make_host_eviction(const PolicyConfig& config,
                                                          const engine::QueueOrder& order) {
-  return make_host_eviction(config.host_eviction,
-                            {config.estimator, &order, config.given_host_eviction});
+  return make_host_eviction(config.host_eviction, {config.estimator, &order,
+                                                   config.given_host_eviction, config.parameters});
 }
 
 }  // namespace policies

@@ -1,33 +1,36 @@
 #include "workers/policies/factory.hpp"
 
+#include <algorithm>
+
 #include "workers/policies/admission/admitted_programs.hpp"
 #include "workers/policies/admission/factory.hpp"
+#include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/named_makers.hpp"
 #include "workers/policies/eviction/factory.hpp"
 #include "workers/policies/plugin/factory.hpp"
 
 // One line per policy: its name. The file of that name defines its maker and, of a TUNABLE one,
-// what parameters it declares.
+// what it declares.
 #define KVSWEEP_ORDERS(ORDER, TUNABLE) \
   ORDER(fcfs)                          \
   ORDER(priority)                      \
-  ORDER(job_fcfs)                      \
-  ORDER(cache_ttl)                     \
+  TUNABLE(job_fcfs)                    \
+  TUNABLE(cache_ttl)                   \
   ORDER(attained_service)              \
   TUNABLE(srpt)                        \
   TUNABLE(longest_prefix)              \
   ORDER(plugin)
 
-#define KVSWEEP_RETENTIONS(RETENTION) \
-  RETENTION(free)                     \
-  RETENTION(pin)                      \
-  RETENTION(infercept)                \
+#define KVSWEEP_RETENTIONS(RETENTION, TUNABLE) \
+  RETENTION(free)                              \
+  RETENTION(pin)                               \
+  RETENTION(infercept)                         \
   RETENTION(plugin)
 
-#define KVSWEEP_TTL_RULES(TTL) \
-  TTL(fixed)                   \
-  TTL(utility)                 \
-  TTL(ski_rental)              \
+#define KVSWEEP_TTL_RULES(TTL, TUNABLE) \
+  TUNABLE(fixed)                        \
+  TUNABLE(utility)                      \
+  TTL(ski_rental)                       \
   TTL(plugin)
 
 namespace policies {
@@ -39,22 +42,31 @@ namespace policies {
 #define DECLARE_TTL_RULE(name) std::unique_ptr<TtlRule> make_##name##_ttl(const PolicyConfig&);
 #define DECLARE_TUNABLE_ORDER(name) \
   DECLARE_ORDER(name)               \
-  std::vector<Parameter> name##_order_parameters();
+  Declared name##_order_declares();
+#define DECLARE_TUNABLE_RETENTION(name) \
+  DECLARE_RETENTION(name)               \
+  Declared name##_retention_declares();
+#define DECLARE_TUNABLE_TTL_RULE(name) \
+  DECLARE_TTL_RULE(name)               \
+  Declared name##_ttl_declares();
 KVSWEEP_ORDERS(DECLARE_ORDER, DECLARE_TUNABLE_ORDER)
-KVSWEEP_RETENTIONS(DECLARE_RETENTION)
-KVSWEEP_TTL_RULES(DECLARE_TTL_RULE)
+KVSWEEP_RETENTIONS(DECLARE_RETENTION, DECLARE_TUNABLE_RETENTION)
+KVSWEEP_TTL_RULES(DECLARE_TTL_RULE, DECLARE_TUNABLE_TTL_RULE)
 
 namespace {
 
 #define ORDER_ENTRY(name) {#name, make_##name##_order},
-#define TUNABLE_ORDER_ENTRY(name) {#name, make_##name##_order, name##_order_parameters},
+#define TUNABLE_ORDER_ENTRY(name) {#name, make_##name##_order, name##_order_declares},
 #define RETENTION_ENTRY(name) {#name, make_##name##_retention},
+#define TUNABLE_RETENTION_ENTRY(name) {#name, make_##name##_retention, name##_retention_declares},
 #define TTL_RULE_ENTRY(name) {#name, make_##name##_ttl},
+#define TUNABLE_TTL_RULE_ENTRY(name) {#name, make_##name##_ttl, name##_ttl_declares},
 constexpr Entry<engine::QueueOrder, PolicyConfig> kOrders[] = {
     KVSWEEP_ORDERS(ORDER_ENTRY, TUNABLE_ORDER_ENTRY)};
 constexpr Entry<engine::RetentionPolicy, PolicyConfig> kRetentions[] = {
-    KVSWEEP_RETENTIONS(RETENTION_ENTRY)};
-constexpr Entry<TtlRule, PolicyConfig> kTtlRules[] = {KVSWEEP_TTL_RULES(TTL_RULE_ENTRY)};
+    KVSWEEP_RETENTIONS(RETENTION_ENTRY, TUNABLE_RETENTION_ENTRY)};
+constexpr Entry<TtlRule, PolicyConfig> kTtlRules[] = {
+    KVSWEEP_TTL_RULES(TTL_RULE_ENTRY, TUNABLE_TTL_RULE_ENTRY)};
 
 }  // namespace
 
@@ -64,10 +76,30 @@ std::vector<std::string> ttl_rule_names() { return names_in(kTtlRules); }
 
 std::vector<DeclaredParameter> declared_parameters() {
   std::vector<DeclaredParameter> all;
-  add_parameters(kOrders, "order", all);
+  add_parameters(kOrders, "policy.order", all);
   add_admission_parameters(all);
+  add_parameters(kRetentions, "policy.retention", all);
+  add_parameters(kTtlRules, "policy.retention = pin; policy.ttl_rule", all);
   add_eviction_parameters(all);
+  add_host_eviction_parameters(all);
+  add_estimator_parameters(all);
   return all;
+}
+
+std::vector<std::string> declared_reasons() {
+  std::vector<std::string> all;
+  add_reasons(kRetentions, all);
+  add_reasons(kTtlRules, all);
+  return all;
+}
+
+engine::KvReason own_reason(std::string_view name) {
+  const std::vector<std::string> all = declared_reasons();
+  const auto found = std::ranges::find(all, name);
+  if (found == all.end())
+    throw engine::InputError("no rule declares the reason \"" + std::string(name) + '"');
+  return static_cast<engine::KvReason>(static_cast<int>(engine::KvReason::of_rules) +
+                                       (found - all.begin()));
 }
 
 std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config) {

@@ -11,6 +11,20 @@ namespace {
 using engine::KvReason;
 using engine::Nanos;
 
+constexpr Parameter kTtl = {.name = "ttl_s",
+                            .least = 0,
+                            .most = 1e6,
+                            .fallback = 2,
+                            .unit = "s",
+                            .says = "Time to live of a pin."};
+constexpr Parameter kThreshold = {
+    .name = "threshold_s",
+    .least = 0,
+    .most = 1e6,
+    .fallback = 2,
+    .unit = "s",
+    .says = "Only turns whose tool is expected to take at most this long are pinned."};
+
 class Fixed final : public TtlRule {
  public:
   Fixed(Nanos ttl, Nanos threshold) : ttl_(ttl), threshold_(threshold) {}
@@ -26,8 +40,11 @@ class Fixed final : public TtlRule {
 
 }  // namespace
 
+Declared fixed_ttl_declares() { return {.parameters = {kTtl, kThreshold}}; }
+
 std::unique_ptr<TtlRule> make_fixed_ttl(const PolicyConfig& config) {
-  return std::make_unique<Fixed>(config.ttl, config.threshold);
+  return std::make_unique<Fixed>(engine::from_seconds(value_of(kTtl, config.parameters)),
+                                 engine::from_seconds(value_of(kThreshold, config.parameters)));
 }
 
 }  // namespace policies

@@ -7,8 +7,10 @@
 
 namespace policies {
 
+Declared job_fcfs_order_declares() { return job_order_declares(); }
+
 std::unique_ptr<engine::QueueOrder> make_job_fcfs_order(const PolicyConfig& config) {
-  return std::make_unique<JobOrder>(JobGroups::pinned_first, config.victim);
+  return std::make_unique<JobOrder>(JobGroups::pinned_first, victim_rule(config.parameters));
 }
 
 }  // namespace policies

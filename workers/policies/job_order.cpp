@@ -1,9 +1,33 @@
 #include "workers/policies/job_order.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <string>
+
 namespace policies {
 
 using engine::Request;
 using engine::RunningList;
+
+namespace {
+
+constexpr const char* kVictims[] = {"last_unpinned", "latest_job", "latest_arrival"};
+constexpr Parameter kVictim = {
+    .name = "victim",
+    .words = kVictims,
+    .says =
+        "Which running request is preempted: the one admitted last whose job is not "
+        "pinned, one of the latest job but not a job's last turn, or one of the latest "
+        "job whatever its turn."};
+
+}  // namespace
+
+Declared job_order_declares() { return {.parameters = {kVictim}}; }
+
+VictimRule victim_rule(const Parameters& given) {
+  const std::string word = word_of(kVictim, given);
+  return static_cast<VictimRule>(std::ranges::find(kVictims, word) - std::begin(kVictims));
+}
 
 void JobOrder::push(Request& request) { enqueue(request, false); }
 void JobOrder::push_preempted(Request& request) { enqueue(request, true); }

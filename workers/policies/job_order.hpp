@@ -14,6 +14,16 @@ enum class JobGroups {
   preempted_then_pinned,  // preempted turns, then jobs with pinned KV, then all others
 };
 
+enum class VictimRule {
+  last_unpinned,   // the last admitted request of a job without a pin
+  latest_job,      // a request of the job that arrived last, sparing turns that end their job
+  latest_arrival,  // a request of the job that arrived last, whatever its turn
+};
+
+/// What such an order declares, and the choice that was made of it.
+Declared job_order_declares();
+VictimRule victim_rule(const Parameters& given);
+
 /// First come, first served by job.
 class JobOrder final : public engine::QueueOrder {
  public:

@@ -99,7 +99,7 @@ class LongestPrefix final : public engine::QueueOrder {
 
 }  // namespace
 
-std::vector<Parameter> longest_prefix_order_parameters() { return {kWindow, kAge}; }
+Declared longest_prefix_order_declares() { return {.parameters = {kWindow, kAge}}; }
 
 std::unique_ptr<engine::QueueOrder> make_longest_prefix_order(const PolicyConfig& config) {
   return std::make_unique<LongestPrefix>(config);

@@ -1,7 +1,9 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "workers/engine/step/step.hpp"
 #include "workers/policies/estimators/parameters.hpp"
 
 namespace policies {
@@ -17,5 +19,11 @@ std::vector<std::string> scoring_names();
 
 /// The parameters that rules declare, for the keys of a sweep file.
 std::vector<DeclaredParameter> declared_parameters();
+
+/// Names of the reasons that rules declare. The engine has them from engine::KvReason::of_rules on,
+/// in this order.
+std::vector<std::string> declared_reasons();
+/// The one of that name. Throws engine::InputError when no rule declares it.
+engine::KvReason own_reason(std::string_view name);
 
 }  // namespace policies

@@ -105,7 +105,7 @@ class Srpt final : public engine::QueueOrder {
 
 }  // namespace
 
-std::vector<Parameter> srpt_order_parameters() { return {kRemainingWork}; }
+Declared srpt_order_declares() { return {.parameters = {kRemainingWork}}; }
 
 std::unique_ptr<engine::QueueOrder> make_srpt_order(const PolicyConfig& config) {
   const std::string source = word_of(kRemainingWork, config.parameters);

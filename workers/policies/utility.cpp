@@ -17,10 +17,22 @@ using engine::KvReason;
 using engine::Nanos;
 using engine::Request;
 
+constexpr Parameter kHalfLife = {
+    .name = "wait_half_life_s",
+    .least = 0,
+    .most = 1e6,
+    .fallback = 0,
+    .unit = "s",
+    .says =
+        "Half-life with which past queue times fade from the mean that the rule weighs; "
+        "0: they do not fade."};
+
 class Utility final : public TtlRule {
  public:
   explicit Utility(const PolicyConfig& config)
-      : reload_(config.reload), block_size_(config.block_size), wait_(config.wait_half_life) {}
+      : reload_(config.reload),
+        block_size_(config.block_size),
+        wait_(engine::from_seconds(value_of(kHalfLife, config.parameters))) {}
 
   void on_turn_finish(const Request& request, Nanos now) override {
     // Every turn recomputes less than a block, the part that never filled a whole block.
@@ -46,6 +58,8 @@ class Utility final : public TtlRule {
 };
 
 }  // namespace
+
+Declared utility_ttl_declares() { return {.parameters = {kHalfLife}}; }
 
 std::unique_ptr<TtlRule> make_utility_ttl(const PolicyConfig& config) {
   if (!config.reload.known())

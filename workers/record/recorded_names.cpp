@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <iterator>
 
 namespace worker {
 namespace {
@@ -123,6 +124,11 @@ To look_up(const Pair<From, To> (&pairs)[N], From from) {
 sweep::StopReason recorded(engine::StopReason reason) { return look_up(kStops, reason); }
 sweep::SchedKind recorded(engine::ScheduleKind kind) { return look_up(kSchedules, kind); }
 sweep::KvEventKind recorded(engine::KvEventKind kind) { return look_up(kKinds, kind); }
-sweep::KvEventReason recorded(engine::KvReason reason) { return look_up(kReasons, reason); }
+sweep::KvEventReason recorded(engine::KvReason reason) {
+  if (reason < Reason::of_rules) return look_up(kReasons, reason);
+  // The names of rules' reasons follow the archive's own.
+  const int position = static_cast<int>(reason) - static_cast<int>(Reason::of_rules);
+  return static_cast<ReasonName>(std::size(kReasons) + static_cast<std::size_t>(position));
+}
 
 }  // namespace worker

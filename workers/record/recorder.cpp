@@ -263,13 +263,16 @@ void Recorder::record_job(const engine::RequestSpec& spec, const sweep::TurnRow&
   job.jct_wall_s = job.t_finish_s - job.t_arrive_s;
 }
 
-sweep::CellResult Recorder::take_tables() {
+sweep::CellResult Recorder::take_tables(const std::vector<std::string>& own_reasons) {
   sweep::CellResult result;
   result.jobs = sweep::to_table<sweep::JobRow>(jobs_);
   result.turns = std::move(turns_).take();
   result.steps = std::move(steps_).take();
   result.sched = std::move(sched_).take();
   result.kv_events = std::move(kv_events_).take();
+  for (sweep::Column& column : result.kv_events.columns)
+    if (column.name == "reason")
+      column.enum_names.insert(column.enum_names.end(), own_reasons.begin(), own_reasons.end());
   result.evictions = sweep::to_table<sweep::EvictionRow>(evictions_);
   return result;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sweeps/tables/result.hpp"
@@ -16,8 +17,9 @@ class Recorder final : public engine::TraceSink {
 
   void on_step(const engine::StepTrace& trace) override;
 
-  /// The tables, once; the caller adds figures and notes.
-  sweep::CellResult take_tables();
+  /// The tables, once; the caller adds figures and notes. The reasons are those from
+  /// engine::KvReason::of_rules on, by name.
+  sweep::CellResult take_tables(const std::vector<std::string>& own_reasons = {});
 
  private:
   /// The last preemption of a job's turn, until the turn is preempted again or ends.

@@ -123,7 +123,7 @@ TEST_CASE("the KV of a turn that admission holds back goes before that of turns 
   policies::PolicyConfig policy;
   policy.admission.rule = "thunder";
   policy.admission.pool_tokens = 350;
-  policy.admission.period = engine::Nanos{0};
+  policy.admission.parameters["admission_period_s"] = 0.0;
   policy.eviction = "oracle";
   policy.estimator.truth = [](engine::JobId, int) { return engine::Nanos{0}; };
   SchedulerWorld world({.kv = {14, 4, true}, .policy = policy});

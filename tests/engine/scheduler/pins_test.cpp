@@ -14,12 +14,12 @@ namespace {
 struct PinWorld : SchedulerWorld {
   explicit PinWorld(int usable_blocks, const engine::PinRules& rules = {},
                     engine::Nanos ttl = 100ms)
-      : SchedulerWorld({.kv = {usable_blocks + 1, 4, true},
-                        .policy = {.order = "job_fcfs",
-                                   .retention = "pin",
-                                   .pins = rules,
-                                   .ttl = ttl,
-                                   .threshold = 1h}}) {}
+      : SchedulerWorld(
+            {.kv = {usable_blocks + 1, 4, true},
+             .policy = {.order = "job_fcfs",
+                        .retention = "pin",
+                        .parameters = {{"ttl_s", engine::to_seconds(ttl)}, {"threshold_s", 3600.0}},
+                        .pins = rules}}) {}
 
   std::string turn(int job, int turn, int fresh, bool last = false, int outputs = 1) {
     Tokens& prompt = context_[job];

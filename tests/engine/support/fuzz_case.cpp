@@ -73,11 +73,12 @@ WorldConfig random_config(Dice& dice, int longest) {
 
 void add_pins(Dice& dice, policies::PolicyConfig& policy) {
   policy.retention = "pin";
-  policy.ttl = milliseconds(dice.any({10, 30, 100, 1000, 1'000'000}));
-  policy.threshold = milliseconds(dice.any({0, 40, 1'000'000}));
+  const double ttl_s = dice.any({0.01, 0.03, 0.1, 1.0, 1000.0});
+  policy.parameters["ttl_s"] = ttl_s;
+  policy.parameters["threshold_s"] = dice.any({0.0, 0.04, 1000.0});
   policy.pins.protect_waiting = dice.one_in(2);
   policy.pins.release_on_handoff = dice.one_in(2);
-  if (policy.ttl > milliseconds(50)) policy.pins.most_of_pool = dice.any({1.0, 0.5, 0.2, 0.0});
+  if (ttl_s > 0.05) policy.pins.most_of_pool = dice.any({1.0, 0.5, 0.2, 0.0});
   policy.pins.pressure_victim =
       dice.any({engine::PressureVictim::latest_job, engine::PressureVictim::latest_deadline});
 }
@@ -114,8 +115,7 @@ FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> o
   fuzz.jobs = random_jobs(dice);
   fuzz.config = random_config(dice, longest_sequence(fuzz.jobs));
   fuzz.config.policy.order = dice.any(orders);
-  fuzz.config.policy.victim =
-      dice.any({policies::VictimRule::last_unpinned, policies::VictimRule::latest_job});
+  fuzz.config.policy.parameters["victim"] = std::string(dice.any({"last_unpinned", "latest_job"}));
   if (retained == Retained::pins) add_pins(dice, fuzz.config.policy);
   set_orders(fuzz, seed);
   fuzz.config.kv.partial_blocks_first = dice.one_in(3);
@@ -164,7 +164,7 @@ void add_prefetch(FuzzCase& fuzz, std::uint64_t seed) {
   policy.scoring = dice.any({"S1", "S2", "S3", "S4", "S5"});
   policy.reload = {0, 1e-4, 0};
   policies::EstimatorConfig& estimator = policy.estimator;
-  estimator.enough_calls = dice.between(0, 3);
+  estimator.parameters["estimator_calls"] = static_cast<double>(dice.between(0, 3));
   estimator.error.bias = dice.any({1.0, 0.1, 10.0});
   estimator.error.sigma = dice.any({0.0, 0.5, 2.0});
   estimator.truth = gaps_of(fuzz);
@@ -187,7 +187,7 @@ void add_eviction_rule(FuzzCase& fuzz, const std::string& rule, std::uint64_t se
   policy.eviction_rule.parameters["protected_fraction"] = dice.any({0.0, 0.3, 0.8, 1.0});
   policy.eviction_rule.parameters["slru_counts"] = std::string(dice.one_in(2) ? "job" : "turn");
   policy.eviction_rule.parameters["spare_tokens"] = dice.any({0.0, 4.0, 16.0, 1000.0});
-  policy.eviction_rule.retained = policies::parse_retained(
+  policy.eviction_rule.parameters["retained"] = std::string(
       dice.any({"", "0-4:100", "4-:80:0.05", "0-8:90:0.02, 8-16:10, generated:20:0.1"}));
   policy.reload = {0, 1e-4, dice.any({0.0, 1e-5})};
   fuzz.config.tier.store_mode = engine::StoreMode::eager;
@@ -202,7 +202,7 @@ void add_admission(FuzzCase& fuzz, std::uint64_t seed) {
   admission.pool_tokens = dice.any({1, pool / 2 + 1, pool, 4 * pool});
   admission.parameters["pool_share"] = dice.any({0.1, 0.9, 2.0});
   admission.parameters["horizon"] = std::string(dice.any({"one_turn", "mean_end", "hint"}));
-  admission.period = milliseconds(dice.any({0, 10, 200}));
+  admission.parameters["admission_period_s"] = dice.any({0.0, 0.01, 0.2});
   admission.parameters["first_turns_share"] = dice.any({0.0, 0.3, 1.0});
   admission.last_context = [jobs = fuzz.jobs](engine::JobId job) {
     return static_cast<int>(jobs[engine::index(job)].turns.size()) * 12;

@@ -130,6 +130,8 @@ enum class KvReason : std::uint8_t {
   partial,  // the first blocks only
   // demote and keep_declined of policies that compare wasted memory
   waste,
+  // pin and keep_declined: from here on, the reasons that rules declare (policies/names.hpp)
+  of_rules,
 };
 
 /// A decision about cached KV. One per job and reason in a step, never one per block.

@@ -17,8 +17,7 @@ struct AdmissionConfig {
   int max_programs = 0;  // 0: no limit
   int pool_tokens = 0;   // that the KV pool holds
   std::function<int(engine::JobId)>
-      last_context{};                   // working_set, horizon hint: in tokens; 0: not told
-  engine::Nanos period{5'000'000'000};  // thunder; 0: at every change
+      last_context{};  // working_set, horizon hint: in tokens; 0: not told
   std::function<std::unique_ptr<AdmissionRule>()> given{};  // plugin
   Parameters parameters{};                                  // that rules declare
 };

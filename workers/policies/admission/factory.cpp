@@ -3,11 +3,11 @@
 #include "workers/policies/estimators/named_makers.hpp"
 
 // One line per rule: its name. The file of that name defines its maker and, of a TUNABLE one, what
-// parameters it declares.
+// it declares.
 #define KVSWEEP_ADMISSIONS(RULE, TUNABLE) \
   RULE(max_programs)                      \
   TUNABLE(working_set)                    \
-  RULE(thunder)                           \
+  TUNABLE(thunder)                        \
   TUNABLE(quota)
 
 namespace policies {
@@ -16,20 +16,20 @@ namespace policies {
   std::unique_ptr<AdmissionRule> make_##name##_admission(const AdmissionConfig&);
 #define DECLARE_TUNABLE_RULE(name) \
   DECLARE_RULE(name)               \
-  std::vector<Parameter> name##_admission_parameters();
+  Declared name##_admission_declares();
 KVSWEEP_ADMISSIONS(DECLARE_RULE, DECLARE_TUNABLE_RULE)
 
 namespace {
 
 #define RULE_ENTRY(name) {#name, make_##name##_admission},
-#define TUNABLE_RULE_ENTRY(name) {#name, make_##name##_admission, name##_admission_parameters},
+#define TUNABLE_RULE_ENTRY(name) {#name, make_##name##_admission, name##_admission_declares},
 constexpr Entry<AdmissionRule, AdmissionConfig> kRules[] = {KVSWEEP_ADMISSIONS(
     RULE_ENTRY, TUNABLE_RULE_ENTRY) given_by_plugin<AdmissionRule, AdmissionConfig>()};
 
 }  // namespace
 
 void add_admission_parameters(std::vector<DeclaredParameter>& all) {
-  add_parameters(kRules, "admission", all);
+  add_parameters(kRules, "policy.admission", all);
 }
 
 std::vector<std::string> admission_names() { return names_in(kRules); }

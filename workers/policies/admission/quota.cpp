@@ -63,7 +63,7 @@ class Quota final : public AdmissionRule {
 
 }  // namespace
 
-std::vector<Parameter> quota_admission_parameters() { return {kFirstTurnsShare}; }
+Declared quota_admission_declares() { return {.parameters = {kFirstTurnsShare}}; }
 
 std::unique_ptr<AdmissionRule> make_quota_admission(const AdmissionConfig& config) {
   return std::make_unique<Quota>(config.pool_tokens, value_of(kFirstTurnsShare, config.parameters));

@@ -17,6 +17,16 @@ using engine::Nanos;
 constexpr int kMargin = 100;  // tokens that a program grows by before it is looked at again
 constexpr Nanos kLongestWait{std::chrono::seconds{1800}};
 
+constexpr Parameter kPeriod = {
+    .name = "admission_period_s",
+    .least = 0,
+    .most = 1e6,
+    .fallback = 5,
+    .unit = "s",
+    .says =
+        "Time between two decisions about which programs are paused and resumed; 0: whenever a "
+        "turn arrives or ends."};
+
 class Thunder final : public AdmissionRule {
  public:
   Thunder(int pool, Nanos period) : pool_(pool), period_(period) {}
@@ -105,8 +115,11 @@ class Thunder final : public AdmissionRule {
 
 }  // namespace
 
+Declared thunder_admission_declares() { return {.parameters = {kPeriod}}; }
+
 std::unique_ptr<AdmissionRule> make_thunder_admission(const AdmissionConfig& config) {
-  return std::make_unique<Thunder>(config.pool_tokens, config.period);
+  return std::make_unique<Thunder>(config.pool_tokens,
+                                   engine::from_seconds(value_of(kPeriod, config.parameters)));
 }
 
 }  // namespace policies

@@ -99,7 +99,7 @@ class WorkingSet final : public AdmissionRule {
 
 }  // namespace
 
-std::vector<Parameter> working_set_admission_parameters() { return {kPoolShare, kHorizon}; }
+Declared working_set_admission_declares() { return {.parameters = {kPoolShare, kHorizon}}; }
 
 std::unique_ptr<AdmissionRule> make_working_set_admission(const AdmissionConfig& config) {
   return std::make_unique<WorkingSet>(config);

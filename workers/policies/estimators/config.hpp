@@ -6,6 +6,7 @@
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/base/ids.hpp"
+#include "workers/policies/estimators/parameters.hpp"
 
 namespace policies {
 
@@ -29,7 +30,7 @@ struct EstimatorError {
 
 struct EstimatorConfig {
   std::string name = "tool_mean";
-  int enough_calls = 100;  // tool_cdf: more calls than this are enough
+  Parameters parameters{};  // that estimators declare
   EstimatorError error{};
   GapSource truth{};                                       // oracle
   GapSource hints{};                                       // client_hint

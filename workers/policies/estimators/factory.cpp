@@ -3,27 +3,43 @@
 #include "workers/policies/estimators/estimator_error.hpp"
 #include "workers/policies/estimators/named_makers.hpp"
 
-// One line per estimator: its name. The file of that name defines its maker.
-#define KVSWEEP_ESTIMATORS(ESTIMATOR) \
-  ESTIMATOR(tool_mean)                \
-  ESTIMATOR(tool_cdf)                 \
-  ESTIMATOR(lognormal)                \
-  ESTIMATOR(client_hint)              \
+// One line per estimator: its name. The file of that name defines its maker and, of a TUNABLE one,
+// what it declares.
+#define KVSWEEP_ESTIMATORS(ESTIMATOR, TUNABLE) \
+  ESTIMATOR(tool_mean)                         \
+  TUNABLE(tool_cdf)                            \
+  ESTIMATOR(lognormal)                         \
+  ESTIMATOR(client_hint)                       \
   ESTIMATOR(oracle)
 
 namespace policies {
 
 #define DECLARE_ESTIMATOR(name) \
   std::unique_ptr<GapEstimator> make_##name##_estimator(const EstimatorConfig&);
-KVSWEEP_ESTIMATORS(DECLARE_ESTIMATOR)
+#define DECLARE_TUNABLE_ESTIMATOR(name) \
+  DECLARE_ESTIMATOR(name)               \
+  Declared name##_estimator_declares();
+KVSWEEP_ESTIMATORS(DECLARE_ESTIMATOR, DECLARE_TUNABLE_ESTIMATOR)
 
 namespace {
 
 #define ESTIMATOR_ENTRY(name) {#name, make_##name##_estimator},
-constexpr Entry<GapEstimator, EstimatorConfig> kEstimators[] = {
-    KVSWEEP_ESTIMATORS(ESTIMATOR_ENTRY) given_by_plugin<GapEstimator, EstimatorConfig>()};
+#define TUNABLE_ESTIMATOR_ENTRY(name) {#name, make_##name##_estimator, name##_estimator_declares},
+constexpr Entry<GapEstimator, EstimatorConfig> kEstimators[] = {KVSWEEP_ESTIMATORS(
+    ESTIMATOR_ENTRY, TUNABLE_ESTIMATOR_ENTRY) given_by_plugin<GapEstimator, EstimatorConfig>()};
 
 }  // namespace
+
+void add_estimator_parameters(std::vector<DeclaredParameter>& all) {
+  add_parameters(
+      kEstimators,
+      [](const std::string& names) {
+        return "policy.estimator = " + names + " or policy.prefetch = " + names +
+               "; policy.retention = pin|infercept or policy.prefetch != none or "
+               "policy.eviction = next_use or policy.host_eviction = next_use";
+      },
+      all);
+}
 
 std::vector<std::string> estimator_names() { return names_in(kEstimators); }
 

@@ -8,6 +8,8 @@
 
 namespace policies {
 
+/// Appends what the estimators declare.
+void add_estimator_parameters(std::vector<DeclaredParameter>& all);
 /// Names of the estimators in this build, for error messages.
 std::vector<std::string> estimator_names();
 

@@ -1,6 +1,8 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workers/engine/base/errors.hpp"
@@ -8,12 +10,12 @@
 
 namespace policies {
 
-/// An entry of a policy axis: its name, its factory function, and what parameters it declares.
+/// An entry of a policy axis: its name, its factory function, and what it declares.
 template <class Policy, class Config>
 struct Entry {
   const char* name;
   std::unique_ptr<Policy> (*make)(const Config&);
-  std::vector<Parameter> (*parameters)() = nullptr;  // null: none
+  Declared (*declares)() = nullptr;  // null: nothing
 };
 
 /// The entry "plugin": what the config's own function `given` makes.
@@ -32,14 +34,40 @@ std::vector<std::string> names_in(const Table& table) {
   return names;
 }
 
-/// What the entries of the axis policy.`axis` declare, appended to `all`.
+/// The parameters that the entries declare, appended to `all`. Where one counts is
+/// where("NAME|NAME") of the entries that declare it.
+template <class Table, class Where>
+void add_parameters(const Table& table, const Where& where, std::vector<DeclaredParameter>& all) {
+  std::vector<DeclaredParameter> found;  // by the names of the entries
+  for (const auto& entry : table) {
+    if (entry.declares == nullptr) continue;
+    for (const Parameter& each : entry.declares().parameters) {
+      const auto same = std::ranges::find_if(found, [&](const DeclaredParameter& one) {
+        return std::string_view(one.parameter.name) == each.name;
+      });
+      if (same == found.end())
+        found.push_back({each, entry.name});
+      else
+        same->where += std::string("|") + entry.name;
+    }
+  }
+  for (const auto& [parameter, names] : found) all.push_back({parameter, where(names)});
+}
+
+/// The same, where an entry's parameters count as far as policy.`axis` names it.
 template <class Table>
-void add_parameters(const Table& table, const std::string& axis,
-                    std::vector<DeclaredParameter>& all) {
+void add_parameters(const Table& table, const char* axis, std::vector<DeclaredParameter>& all) {
+  add_parameters(
+      table, [axis](const std::string& names) { return std::string(axis) + " = " + names; }, all);
+}
+
+/// The reasons that the entries declare, appended to `all`, each once.
+template <class Table>
+void add_reasons(const Table& table, std::vector<std::string>& all) {
   for (const auto& entry : table)
-    if (entry.parameters != nullptr)
-      for (const Parameter& each : entry.parameters())
-        all.push_back({each, "policy." + axis + " = " + entry.name});
+    if (entry.declares != nullptr)
+      for (const char* reason : entry.declares().reasons)
+        if (std::ranges::find(all, reason) == all.end()) all.emplace_back(reason);
 }
 
 [[noreturn]] inline void reject_name(const std::string& axis, const std::string& name,

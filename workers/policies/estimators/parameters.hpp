@@ -7,16 +7,25 @@
 
 namespace policies {
 
-/// A number, or one of some words, that a rule takes from the sweep file as policy.NAME, declared
-/// in the rule's file. It counts where the rule decides.
+/// A number, one of some words, or a text that a rule takes from the sweep file as policy.NAME,
+/// declared in the rule's file. It counts where the rule decides.
 struct Parameter {
   const char* name;  // without "policy."
   double least = 0, most = 0, fallback = 0;
   bool is_whole = false;
   std::span<const char* const> words = {};  // the choices, of which the first is the fallback;
                                             // none: a number
+  void (*check_text)(const std::string&) = nullptr;  // not null: a text, by default empty, of which
+                                                     // this throws engine::InputError
   const char* unit = "";
   const char* says;  // one sentence of documentation
+};
+
+/// What a rule declares in its file: its parameters, and names of reasons for its decisions beyond
+/// those of engine::KvReason (own_reason).
+struct Declared {
+  std::vector<Parameter> parameters{};
+  std::vector<const char*> reasons{};
 };
 
 /// Values by name. A parameter that is not there has its fallback.
@@ -30,8 +39,12 @@ inline std::string word_of(const Parameter& parameter, const Parameters& given) 
   const auto found = given.find(parameter.name);
   return found == given.end() ? parameter.words.front() : std::get<std::string>(found->second);
 }
+inline std::string text_of(const Parameter& parameter, const Parameters& given) {
+  const auto found = given.find(parameter.name);
+  return found == given.end() ? std::string() : std::get<std::string>(found->second);
+}
 
-/// A parameter, and where it counts: "policy.order = longest_prefix".
+/// A parameter, and where it counts: "policy.order = job_fcfs|cache_ttl".
 struct DeclaredParameter {
   Parameter parameter;
   std::string where;

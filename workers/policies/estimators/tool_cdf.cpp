@@ -15,9 +15,20 @@ using engine::Nanos;
 using engine::ToolId;
 using Samples = std::vector<double>;  // seconds, ascending
 
+constexpr Parameter kEnoughCalls = {
+    .name = "estimator_calls",
+    .least = 0,
+    .most = 1 << 30,
+    .fallback = 100,
+    .is_whole = true,
+    .unit = "calls",
+    .says =
+        "A tool's own distribution is used once more than this many calls of it are known; "
+        "until then that of all tools."};
+
 class ToolCdf final : public GapEstimator {
  public:
-  explicit ToolCdf(int enough_calls) : enough_calls_(static_cast<std::size_t>(enough_calls)) {}
+  explicit ToolCdf(double enough_calls) : enough_calls_(static_cast<std::size_t>(enough_calls)) {}
 
   void learn(const GapCall& call, Nanos duration) override {
     if (call.tool == ToolId::none) return;
@@ -49,8 +60,10 @@ class ToolCdf final : public GapEstimator {
 
 }  // namespace
 
+Declared tool_cdf_estimator_declares() { return {.parameters = {kEnoughCalls}}; }
+
 std::unique_ptr<GapEstimator> make_tool_cdf_estimator(const EstimatorConfig& config) {
-  return std::make_unique<ToolCdf>(config.enough_calls);
+  return std::make_unique<ToolCdf>(value_of(kEnoughCalls, config.parameters));
 }
 
 }  // namespace policies

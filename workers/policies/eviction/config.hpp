@@ -33,8 +33,6 @@ RetainedRanges parse_retained(const std::string& text);
 struct EvictionConfig {
   Parameters parameters{};  // that rules declare
 
-  RetainedRanges retained{};  // retention_priority
-
   std::function<std::unique_ptr<engine::EvictionRule>()> given{};  // plugin
 
   /// cost_aware: relative growth of the cost of recomputing a token with its position. The token at

@@ -29,7 +29,7 @@ struct Priority {
 
 class RetentionPriority final : public engine::EvictionRule {
  public:
-  explicit RetentionPriority(const EvictionConfig& config) : retained_(config.retained) {}
+  explicit RetentionPriority(RetainedRanges retained) : retained_(std::move(retained)) {}
 
   void prepare(int num_blocks, int block_size) override {
     blocks_.resize(static_cast<std::size_t>(num_blocks) + 1);
@@ -116,6 +116,14 @@ class RangeReader {
 
 constexpr int kMostTokens = std::numeric_limits<int>::max();
 
+constexpr Parameter kRetained = {
+    .name = "retained",
+    .check_text = [](const std::string& text) { parse_retained(text); },
+    .says =
+        "Priorities (0 to 100, else 35) of the KV of ranges of a context's tokens, and the "
+        "seconds that they last after the turn, as 0-512:100, 512-:50:2.5, "
+        "generated:20; KV of low priority is evicted first."};
+
 }  // namespace
 
 RetainedRanges parse_retained(const std::string& text) {
@@ -141,8 +149,10 @@ RetainedRanges parse_retained(const std::string& text) {
   return retained;
 }
 
+Declared retention_priority_rule_declares() { return {.parameters = {kRetained}}; }
+
 std::unique_ptr<engine::EvictionRule> make_retention_priority_rule(const EvictionConfig& config) {
-  return std::make_unique<RetentionPriority>(config);
+  return std::make_unique<RetentionPriority>(parse_retained(text_of(kRetained, config.parameters)));
 }
 
 }  // namespace policies

@@ -95,7 +95,7 @@ class Slru final : public engine::EvictionRule {
 
 }  // namespace
 
-std::vector<Parameter> slru_rule_parameters() { return {kProtectedFraction, kCounts}; }
+Declared slru_rule_declares() { return {.parameters = {kProtectedFraction, kCounts}}; }
 
 std::unique_ptr<engine::EvictionRule> make_slru_rule(const EvictionConfig& config) {
   return std::make_unique<Slru>(config);

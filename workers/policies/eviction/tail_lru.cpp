@@ -69,7 +69,7 @@ class TailLru final : public engine::EvictionRule {
 
 }  // namespace
 
-std::vector<Parameter> tail_lru_rule_parameters() { return {kSpareTokens}; }
+Declared tail_lru_rule_declares() { return {.parameters = {kSpareTokens}}; }
 
 std::unique_ptr<engine::EvictionRule> make_tail_lru_rule(const EvictionConfig& config) {
   return std::make_unique<TailLru>(config);

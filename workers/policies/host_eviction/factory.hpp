@@ -15,8 +15,11 @@ struct HostEvictionConfig {
   EstimatorConfig estimator{};                // next_use
   const engine::QueueOrder* order = nullptr;  // next_use: the turns that wait; borrowed
   std::function<std::unique_ptr<engine::HostEviction>()> given{};  // plugin
+  Parameters parameters{};                                         // that rules declare
 };
 
+/// Appends what the rules declare.
+void add_host_eviction_parameters(std::vector<DeclaredParameter>& all);
 /// Names of the rules in this build, for error messages. "lru" is the host pool's own order.
 std::vector<std::string> host_eviction_names();
 
