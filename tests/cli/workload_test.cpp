@@ -106,3 +106,21 @@ TEST_CASE("a trace may be written over the file that it is read from") {
   CHECK(program.run({"workload", "--check", "rows.jsonl"}).exit_code == 0);
   CHECK(program.run({"workload", "--to", "mooncake", "rows.jsonl", "-o", "no/x"}).exit_code == 2);
 }
+
+TEST_CASE("recorded chats are written as messages, from a sweep file or their own") {
+  const Program program;
+  program.write("chats.jsonl", R"({"id": "a", "messages": [{"role": "user", "content": "hi"}, )"
+                               R"({"role": "assistant", "content": "hello"}]})"
+                               "\n");
+  const Outcome file = program.run({"workload", "--to", "messages", "chats.jsonl"});
+  const Outcome sweep =
+      program.run({"workload", "--to", "messages", "tiny.toml", "--set",
+                   "workload.kind=trajectories", "--set", "workload.path=chats.jsonl"});
+  INFO(file.err << sweep.err);
+  CHECK(file.exit_code == 0);
+  CHECK_THAT(file.out, Contains(R"("content":"hello")"));
+  CHECK(sweep.out == file.out);
+  const Outcome made = program.run({"workload", "--to", "messages", "tiny.toml"});
+  CHECK(made.exit_code == 2);
+  CHECK_THAT(made.err, Contains("the sweep's workload is of another kind"));
+}

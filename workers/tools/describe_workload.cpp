@@ -33,6 +33,17 @@ void describe_whole_trace(const ExperimentConfig& config, const RecordedTrace& t
   workload::describe_trace(out, set, {block_size, 4 * block_size}, {pool_of(config)});
 }
 
+constexpr const char* kMessages = "messages";
+
+void write_chats(const ExperimentConfig& config, const RecordedTrace* trace, std::ostream& out) {
+  if (trace != nullptr) return workload::write_messages(trace->path, trace->format, out);
+  if (const auto* chats = std::get_if<RecordedTrajectories>(&config.workload.content))
+    return workload::write_messages(chats->reading.path, kMessages, out);
+  throw engine::InputError(
+      "--to messages writes the texts of a file, and the sweep's workload is of another kind; "
+      "allowed: --to mooncake or weka");
+}
+
 }  // namespace
 
 void describe_trace(const std::string& path, ShownText shown, std::ostream& out) {
@@ -42,7 +53,9 @@ void describe_trace(const std::string& path, ShownText shown, std::ostream& out)
 }
 
 void write_workload(const ExperimentConfig& config, const std::string& format, std::ostream& out) {
-  if (const auto* trace = std::get_if<RecordedTrace>(&config.workload.content))
+  const auto* trace = std::get_if<RecordedTrace>(&config.workload.content);
+  if (format == kMessages) return write_chats(config, trace, out);
+  if (trace != nullptr)
     return workload::write_trace(
         workload::read_trace(trace->path, trace->format, trace->tokenizer_path), format, out);
   WorkloadCache workloads;
@@ -54,6 +67,7 @@ void write_workload(const ExperimentConfig& config, const std::string& format, s
 }
 
 void write_trace(const std::string& path, const std::string& format, std::ostream& out) {
+  if (format == kMessages) return workload::write_messages(path, "auto", out);
   workload::write_trace(workload::read_trace(path), format, out);
 }
 

@@ -29,7 +29,8 @@ workload::KvPool pool_of(const ExperimentConfig& config);
 /// Prints what the trace at `path` was taken for, and what it demands.
 void describe_trace(const std::string& path, ShownText shown, std::ostream& out);
 
-/// Writes the experiment's workload, or the trace at `path`, in a format of traces.
+/// Writes the experiment's workload, or the trace at `path`, in a format of traces. Of texts, as
+/// "messages", all chats of the file are written.
 void write_workload(const ExperimentConfig& config, const std::string& format, std::ostream& out);
 void write_trace(const std::string& path, const std::string& format, std::ostream& out);
 

@@ -9,6 +9,7 @@
 #include "workers/workload/trace/read_trace.hpp"
 #include "workers/workload/trace/sharing.hpp"
 #include "workers/workload/trace/write_trace.hpp"
+#include "workers/workload/trajectories.hpp"
 
 namespace {
 
@@ -113,4 +114,81 @@ TEST_CASE("two prompts have exactly the tokens in common that their ids say", "[
       CHECK(tokens < 64 * blocks + 5);
     }
   }
+}
+
+namespace {
+
+constexpr const char* kChats =
+    R"({"id": "a", "messages": [{"role": "system", "content": "be \"brief\"\n"}, )"
+    R"({"role": "assistant", "content": "an example", "is_demo": true}, )"
+    R"({"role": "user", "content": "\u00fcber \u2028 all \ud83d\ude00"}, )"
+    R"({"role": "assistant", "content": null, "tool_calls": [)"
+    R"({"function": {"name": "ls", "arguments": "{\"a\": [1, \"x\\ny\"]}"}}, )"
+    R"({"function": {"name": "f", "arguments": "no json"}}, )"
+    R"({"function": {"name": "g", "arguments": "\"5\""}}, {"function": {"name": "h"}}]}, )"
+    R"({"role": "tool", "content": [{"type": "text", "text": "one"}, )"
+    R"({"type": "text", "text": "two"}]}, {"role": "assistant", "content": "done"}], )"
+    R"("turns": [{"tool": "ls", "exec_s": 0.25}, null]})"
+    "\n"
+    R"({"traj_id": "b", "messages": "[{\"role\": \"user\", \"content\": \"hi\"}, )"
+    R"({\"role\": \"assistant\", \"content\": \"hello\"}]"})"
+    "\n";
+
+std::string messages_of(const std::string& path) {
+  std::ostringstream out;
+  workload::write_messages(path, "auto", out);
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("chats are read from the messages that are written as from the original", "[trace]") {
+  const support::TempDir folder;
+  const std::string original = folder.write("chats.jsonl", kChats);
+  const std::string written = folder.write("written.jsonl", messages_of(original));
+  const auto set = workload::read_trace(original);
+  REQUIRE(set.sessions.size() == 2);
+  REQUIRE(set.sessions[0].turns.size() == 2);
+  check_same(set, workload::read_trace(written));
+  CHECK(set.tools == workload::read_trace(written).tools);
+  CHECK(messages_of(written) == messages_of(original));
+
+  const auto tokenizer = workload::byte_estimate_tokenizer();
+  workload::TrajectoryConfig config;
+  config.path = original;
+  config.gap.fallback_s = 1;
+  config.gap.recorded = true;
+  const auto jobs = workload::read_trajectories(config, *tokenizer).workload.jobs;
+  config.path = written;
+  const auto again = workload::read_trajectories(config, *tokenizer).workload.jobs;
+  REQUIRE(jobs.size() == again.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    CHECK(jobs[i].tokens == again[i].tokens);
+    CHECK(jobs[i].turns[0].gap == again[i].turns[0].gap);
+  }
+}
+
+TEST_CASE("conversations of sharegpt are written as messages, those without an answer are not",
+          "[trace]") {
+  const support::TempDir folder;
+  const std::string original = folder.write(
+      "c.json",
+      R"([{"id": "x", "conversations": [{"from": "human", "value": "why?"}, )"
+      R"({"from": "gpt", "value": "because"}]}, )"
+      R"({"conversations": [{"from": "human", "value": "well?"}]}, )"
+      R"({"conversations": [{"from": "user", "value": "how?"}, {"from": "gpt", "value": "so"}]}])");
+  const auto set = workload::read_trace(original);
+  REQUIRE(set.sessions.size() == 2);
+  check_same(set, workload::read_trace(folder.write("w.jsonl", messages_of(original))));
+}
+
+TEST_CASE("a trace without texts is not written as messages", "[trace]") {
+  const support::TempDir folder;
+  const std::string rows = folder.write(
+      "t.jsonl", R"({"timestamp": 0, "input_length": 5, "output_length": 1, "hash_ids": [1]})"
+                 "\n");
+  CHECK_THROWS_WITH(messages_of(rows),
+                    rows +
+                        ": is mooncake, which holds no text, and format messages is text; "
+                        "allowed: --to mooncake or weka");
 }

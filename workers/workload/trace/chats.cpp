@@ -82,15 +82,13 @@ std::vector<ChatMessage> messages_of(const JsonField& conversation) {
 
 }  // namespace
 
-void read_messages(const std::string& path, const Tokenizer& tokenizer, TraceSet& set) {
-  Chats chats(tokenizer, set);
+void visit_messages(const std::string& path, const ChatVisitor& visit) {
   visit_documents(path, [&](const TraceDocument& document) {
-    chats.add(parse_job(document.json, document.place), document.place);
+    visit(parse_job(document.json, document.place), document.place);
   });
 }
 
-void read_sharegpt(const std::string& path, const Tokenizer& tokenizer, TraceSet& set) {
-  Chats chats(tokenizer, set);
+int visit_sharegpt(const std::string& path, const ChatVisitor& visit) {
   int number = 0, unanswered = 0;
   const auto add = [&](const JsonField& conversation, const InputPlace& place) {
     const std::string fallback = "conversation " + std::to_string(++number);
@@ -100,7 +98,7 @@ void read_sharegpt(const std::string& path, const Tokenizer& tokenizer, TraceSet
     if (chat.turns.empty()) {
       ++unanswered;
     } else {
-      chats.add(chat, place);
+      visit(chat, place);
     }
   };
   visit_documents(path, [&](const TraceDocument& document) {
@@ -109,6 +107,19 @@ void read_sharegpt(const std::string& path, const Tokenizer& tokenizer, TraceSet
     for (std::size_t i = 0, count = all.array_size(); i < count; ++i)
       add(all.at(i), document.place);
   });
+  return unanswered;
+}
+
+void read_messages(const std::string& path, const Tokenizer& tokenizer, TraceSet& set) {
+  Chats chats(tokenizer, set);
+  visit_messages(path,
+                 [&](const RecordedJob& chat, const InputPlace& place) { chats.add(chat, place); });
+}
+
+void read_sharegpt(const std::string& path, const Tokenizer& tokenizer, TraceSet& set) {
+  Chats chats(tokenizer, set);
+  const int unanswered = visit_sharegpt(
+      path, [&](const RecordedJob& chat, const InputPlace& place) { chats.add(chat, place); });
   if (unanswered > 0)
     set.notes.push_back(std::to_string(unanswered) + " conversations without an answer left out");
 }

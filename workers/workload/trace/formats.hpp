@@ -1,7 +1,9 @@
 #pragma once
 // Private to this room.
+#include <functional>
 #include <string>
 
+#include "workers/workload/recorded_job.hpp"
 #include "workers/workload/tokenizer/tokenizer.hpp"
 #include "workers/workload/trace/session.hpp"
 
@@ -20,9 +22,19 @@ void read_qwen(const std::string& path, TraceSet& set);
 void read_request_csv(const std::string& path, TraceSet& set);
 /// A round a line, with tools.
 void read_tracelab(const std::string& path, TraceSet& set);
+using ChatVisitor = std::function<void(const RecordedJob&, const InputPlace&)>;
+
+/// The chats of a file of messages, or of sharegpt; of the latter those without an answer are left
+/// out, and counted.
+void visit_messages(const std::string& path, const ChatVisitor& visit);
+int visit_sharegpt(const std::string& path, const ChatVisitor& visit);
+
 /// OpenAI messages: a chat a line, as parse_job() reads it. Texts become ids of blocks.
 void read_messages(const std::string& path, const Tokenizer& tokenizer, TraceSet& set);
 /// ShareGPT: objects with conversations, a line each or in one list.
 void read_sharegpt(const std::string& path, const Tokenizer& tokenizer, TraceSet& set);
+
+/// The format that the file is in, where the one that was asked for is "auto".
+std::string format_of(const std::string& path, const std::string& asked);
 
 }  // namespace workload

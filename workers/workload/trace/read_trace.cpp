@@ -86,7 +86,7 @@ void read_part(const Format& format, const std::string& path, const std::string&
 
 void read_file(const std::string& path, const std::string& format, const std::string& tokenizer,
                TraceSet& set) {
-  const std::string name = format == "auto" ? detected(path) : format;
+  const std::string name = format_of(path, format);
   if (set.format.empty()) set.format = name;
   if (set.format != name)
     refuse({path, 0}, "is " + name + ", but the folder's first file is " + set.format +
@@ -103,6 +103,10 @@ void read_file(const std::string& path, const std::string& format, const std::st
 }
 
 }  // namespace
+
+std::string format_of(const std::string& path, const std::string& asked) {
+  return asked == "auto" ? detected(path) : asked;
+}
 
 const std::vector<std::string>& trace_formats() {
   static const std::vector<std::string> kNames = [] {

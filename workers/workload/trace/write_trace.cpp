@@ -225,7 +225,7 @@ TraceSet trace_of(const Workload& workload) {
 void write_trace(const TraceSet& set, const std::string& format, std::ostream& out) {
   if (format == "mooncake") return write_mooncake(set, out);
   if (format == "weka") return write_weka(set, out);
-  throw engine::InputError("--to must be weka or mooncake, found \"" + format + '"');
+  throw engine::InputError("--to must be weka, mooncake or messages, found \"" + format + '"');
 }
 
 }  // namespace workload

@@ -16,4 +16,9 @@ TraceSet trace_of(const Workload& workload);
 /// format that cannot hold the trace.
 void write_trace(const TraceSet& set, const std::string& format, std::ostream& out);
 
+/// Writes the chats of a trace of texts, a file or a folder in `format`, as OpenAI messages: a chat
+/// a line, which read_trace() and read_trajectories() read as they do the original. Throws
+/// engine::InputError for a trace without texts.
+void write_messages(const std::string& path, const std::string& format, std::ostream& out);
+
 }  // namespace workload
