@@ -91,7 +91,15 @@ void KvCache::append_new_blocks(Request& request, int tokens) {
     const int evicted = wanted - (pool_.num_free() - num_cached_free_);
     if (evicted > 0) eviction_order_->before_eviction(evicted);
   }
-  for (auto have = static_cast<int>(request.blocks.size()); have < blocks_for(tokens); ++have) {
+  const int missing = blocks_for(tokens) - static_cast<int>(request.blocks.size());
+  if (missing <= 0) return;
+  // The tables of a large pool exceed a core's caches.
+  constexpr int kAhead = 6;
+  BlockId ahead = pool_.free_head();
+  for (int i = 0; i < kAhead; ++i) ahead = pool_.next_free(ahead);
+  for (int i = 0; i < missing; ++i, ahead = pool_.next_free(ahead)) {
+    cache_.prefetch(ahead);
+    __builtin_prefetch(&owners_[index(ahead)]);
     request.blocks.push_back(take_block(request));
   }
 }

@@ -5,55 +5,51 @@
 
 namespace engine {
 
-PrefixCache::PrefixCache(int num_blocks) {
+PrefixCache::PrefixCache(int num_blocks) : first_chain_(static_cast<std::uint32_t>(num_blocks)) {
   const auto count = static_cast<std::size_t>(num_blocks);
-  const std::size_t buckets = std::bit_ceil(2 * count);
-  mask_ = buckets - 1;
-  buckets_.resize(buckets);
-  next_.resize(count);
+  const std::size_t chains = std::bit_ceil(2 * count);
+  mask_ = chains - 1;
+  next_.resize(count + chains);
+  prev_.resize(count);
   hashes_.resize(count);
-  registered_.resize(count);
 }
 
 std::optional<BlockId> PrefixCache::find(const BlockHash& hash) const {
-  for (std::uint32_t b = buckets_[hash.low & mask_]; b != 0; b = next_[b]) {
-    if (hashes_[b] == hash) return BlockId{b};
-  }
-  return std::nullopt;
+  std::uint32_t oldest = 0;
+  for (std::uint32_t b = next_[chain_of(hash)]; b != 0; b = next_[b])
+    if (hashes_[b] == hash) oldest = b;
+  return oldest == 0 ? std::nullopt : std::optional(BlockId{oldest});
 }
 
+// Neither reads the hashes of other blocks nor branches on what the chain holds: what is written
+// for the block in front of none, or behind none, goes to the null block.
 void PrefixCache::insert(const BlockHash& hash, BlockId block) {
-  const std::uint32_t b = index(block);
-  assert(b != 0 && !registered_[b]);
-  // Appends to the chain, so that find() returns the oldest of equal blocks.
-  std::uint32_t* slot = &bucket(hash);
-  bool duplicate = false;
-  while (*slot != 0) {
-    duplicate |= hashes_[*slot] == hash;
-    slot = &next_[*slot];
-  }
-  *slot = b;
-  next_[b] = 0;
+  const std::uint32_t b = index(block), front = chain_of(hash), next = next_[front];
+  assert(b != 0 && prev_[b] == 0);
+  next_[front] = b;
+  prev_[b] = front;
+  next_[b] = next;
+  prev_[next] = b;
+  prev_[0] = 0;
   hashes_[b] = hash;
-  registered_[b] = 1;
   ++num_blocks_;
-  num_hashes_ += duplicate ? 0 : 1;
 }
 
 void PrefixCache::erase(BlockId block) {
-  const std::uint32_t b = index(block);
-  assert(registered_[b]);
-  const BlockHash& hash = hashes_[b];
-  std::uint32_t* slot = &bucket(hash);
-  bool duplicate = false;
-  for (; *slot != b; slot = &next_[*slot]) duplicate |= hashes_[*slot] == hash;
-  *slot = next_[b];
-  for (std::uint32_t rest = next_[b]; rest != 0 && !duplicate; rest = next_[rest]) {
-    duplicate = hashes_[rest] == hash;
-  }
-  registered_[b] = 0;
+  const std::uint32_t b = index(block), prev = prev_[b], next = next_[b];
+  assert(prev != 0);
+  next_[prev] = next;
+  prev_[next] = prev;
+  prev_[0] = 0;
+  prev_[b] = 0;
   --num_blocks_;
-  num_hashes_ -= duplicate ? 0 : 1;
+}
+
+int PrefixCache::num_hashes() const {
+  int count = 0;
+  for (std::uint32_t b = 1; b < first_chain_; ++b)
+    count += prev_[b] != 0 && find(hashes_[b]) == BlockId{b} ? 1 : 0;
+  return count;
 }
 
 }  // namespace engine
