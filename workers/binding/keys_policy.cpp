@@ -235,7 +235,10 @@ std::vector<KeyRow> rows_of_rules() {
     const auto whole = [](double limit) { return static_cast<std::int64_t>(limit); };
     KeyType type = Real{parameter.least, parameter.most};
     std::string fallback = shortest_text(parameter.fallback);
-    if (parameter.is_whole) type = Whole{whole(parameter.least), whole(parameter.most)};
+    if (parameter.is_whole) {
+      type = Whole{whole(parameter.least), whole(parameter.most)};
+      fallback = std::to_string(whole(parameter.fallback));  // not 1e+05
+    }
     if (const auto words = parameter.words; !words.empty()) {
       type = OneOf{{words.begin(), words.end()}};
       fallback = words.front();
