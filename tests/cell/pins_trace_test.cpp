@@ -197,7 +197,7 @@ TEST_CASE("a reason that a rule declares is recorded by its name, after the arch
   workload::Workload workload;
   workload.jobs.resize(1);
   workload.jobs[0].turns.resize(1);
-  worker::Recorder recorder(workload, 0, 16);
+  worker::Recorder recorder(workload, 0, 16, {"waited", "hurried"});
   engine::StepPlan plan;
   const engine::KvReason second{static_cast<std::uint8_t>(engine::KvReason::of_rules) + 1};
   const std::array events = {engine::KvEvent{engine::KvEventKind::pin, engine::KvReason::waste,
@@ -208,9 +208,11 @@ TEST_CASE("a reason that a rule declares is recorded by its name, after the arch
   trace.plan = &plan;
   trace.kv_events = events;
   recorder.on_step(trace);
-  const sweep::CellResult result = recorder.take_tables({"waited", "hurried"});
+  const sweep::CellResult result = recorder.take_tables();
   const sweep::Column& reasons = result.kv_events.column("reason");
   const auto& codes = std::get<std::vector<std::int8_t>>(reasons.data);
   CHECK(reasons.enum_names.at(static_cast<std::size_t>(codes.at(0))) == "waste");
   CHECK(reasons.enum_names.at(static_cast<std::size_t>(codes.at(1))) == "hurried");
+  CHECK_THROWS_WITH(worker::Recorder(workload, 0, 16, {"rent"}),
+                    "a rule declares the reason \"rent\", which the archive has for another");
 }

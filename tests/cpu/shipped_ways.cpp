@@ -23,10 +23,13 @@ const std::vector<const char*> kPreemptions = {"as shipped", "recompute", "swap"
                                                "adaptive"};
 const std::vector<const char*> kSchedulers = {"v1", "prefill_first", "mixed", "chunked"};
 const std::vector<const char*> kStores = {"eager", "lazy", "second_turn"};
-const std::vector<const char*> kEvictions = {
-    "lru",  "partial_first", "next_use",           "oracle",
-    "slru", "tail_lru",      "retention_priority", "cost_aware"};
-const std::vector<const char*> kHostEvictions = {"lru", "next_use", "oracle", "arc"};
+/// All names but "plugin", which decides nothing by itself.
+std::vector<std::string> shipped(std::vector<std::string> names) {
+  std::erase(names, "plugin");
+  return names;
+}
+const std::vector<std::string> kEvictions = shipped(policies::eviction_names());
+const std::vector<std::string> kHostEvictions = shipped(policies::host_eviction_names());
 
 template <class T>
 const T& any_of(Dice& dice, const std::vector<T>& values) {
@@ -141,8 +144,9 @@ std::vector<Way> ways_of_tiers() {
 
 std::vector<Way> ways_of_evictions() {
   std::vector<Way> ways;
-  for (const char* rule : kEvictions) ways.push_back({.policy = "cpu_offload", .eviction = rule});
-  for (const char* rule : kHostEvictions)
+  for (const std::string& rule : kEvictions)
+    ways.push_back({.policy = "cpu_offload", .eviction = rule});
+  for (const std::string& rule : kHostEvictions)
     ways.push_back({.policy = "cpu_offload", .host_eviction = rule});
   return ways;
 }

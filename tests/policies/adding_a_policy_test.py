@@ -49,7 +49,7 @@ flags, libraries = sys.argv[3:split], sys.argv[split + 1:]
 with tempfile.TemporaryDirectory() as folder:
     files = follow((source / "docs/adding-a-policy.md").read_text(), source, Path(folder))
     names = sorted(file.relative_to(folder).as_posix() for file in files)
-    assert len(names) == 5, f"expected two files, lines in one and two tests, found {names}"
+    assert len(names) == 6, f"expected two files, a line in each of two and two tests, found {names}"
     program = folder + "/test"
     command = [compiler, "-std=c++20", *flags, f"-I{folder}", f"-I{source}", *files, *libraries, "-o", program]
     sys.exit(run(command) or run([program]))

@@ -6,7 +6,8 @@ using engine::from_seconds;
 namespace {
 
 struct AttainedService : policy_test::OrderWorld {
-  AttainedService() : OrderWorld({.order = "attained_service"}) {}
+  explicit AttainedService(const std::string& service_of = "program")
+      : OrderWorld({.order = "attained_service", .parameters = {{"service_of", service_of}}}) {}
 
   /// A turn of the job has ended.
   void served(int job, double seconds, double queued_s = 0) {
@@ -73,4 +74,27 @@ TEST_CASE("the turn that would be served last is preempted", "[attained_service]
     world.running.push_back(request);
   }
   CHECK(world.preempt() == "1");
+}
+
+TEST_CASE("of a program's path, subagents side by side count once", "[attained_service]") {
+  for (const std::string service_of : {"program", "path"}) {
+    AttainedService world(service_of);
+    const engine::JobId root{0};
+    const auto turn = [&](int job, int number, double seconds, bool last = false) {
+      engine::Request& request = world.requests.make({.job = job, .turn = number, .last = last});
+      if (job != 0 && job < 3) request.spec.subagent_of = root;
+      world.order->push(request);
+      world.order->remove(request);
+      request.time.decode = from_seconds(seconds);
+      world.order->on_turn_end(request, engine::Nanos{0});
+    };
+    turn(0, 0, 1);
+    turn(1, 0, 1.5, true);  // two subagents, 2.5 s each from the program's start
+    turn(2, 0, 1.5, true);
+    turn(3, 0, 3);
+    world.wait_from(0, 0);
+    world.wait_from(3, 1);
+    // The program has had 4 s in all, 2.5 s along its path, and the other job 3 s.
+    CHECK(world.jobs() == (service_of == "path" ? "ad" : "da"));
+  }
 }

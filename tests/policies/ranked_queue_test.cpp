@@ -1,4 +1,4 @@
-#include "workers/policies/ranked_queue.hpp"
+#include "workers/policies/order/ranked_queue.hpp"
 
 #include "tests/engine/support/fuzz_case.hpp"
 #include "tests/policies/requests.hpp"

@@ -38,11 +38,11 @@ std::vector<KeyRow> rows_of_order() {
       {.name = "policy.order",
        .type = OneOf{policies::order_names()},
        .fallback = value("fcfs"),
-       .says =
-           "Which request is served next: first come, first served by turn (fcfs) or by job "
-           "(job_fcfs), the cache-TTL paper's order, the request's priority, the program "
-           "served least (attained_service), the job with the least work left (srpt), the "
-           "longest prefix in the cache (longest_prefix), or what policy.plugin says (plugin)."},
+       .says = "Which request is served next: first come, first served by turn (fcfs) or by job "
+               "(job_fcfs), the cache-TTL paper's order, the request's priority, the program "
+               "served least (attained_service), the job with the least work left (srpt), the "
+               "longest prefix in the cache (longest_prefix), the program of which most turns have "
+               "ended (progress), or what policy.plugin says (plugin)."},
       {.name = "policy.plugin",
        .type = FilePath{},
        .where = kWherePlugin,
@@ -252,6 +252,7 @@ std::vector<KeyRow> rows_of_rules() {
                     .fallback = {Default::Kind::value, fallback},
                     .unit = parameter.unit,
                     .where = where,
+                    .neutral = parameter.neutral,
                     .says = parameter.says});
   }
   return rows;

@@ -195,7 +195,8 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   engine_config.tier.eviction = host_eviction.get();
   engine_config.eviction = eviction.choice();
   engine_config.tier.transfers.block_load_time = block_load_time(config);
-  Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size);
+  Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size,
+                    policies::declared_reasons());
   if (!execution->make_ready(hooks.stop)) throw CellAbandoned();
   engine::Clock& clock = execution->clock();
   engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,
@@ -206,7 +207,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
 
   serve(client, engine, clock, hooks);
 
-  sweep::CellResult result = recorder.take_tables(policies::declared_reasons());
+  sweep::CellResult result = recorder.take_tables();
   result.notes = {{"policy", config.policy_name},
                   {"workload", load.workload.source},
                   {"tokenizer", load.workload.tokenizer}};

@@ -4,6 +4,7 @@
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/cache/host_eviction.hpp"
 #include "workers/engine/step/pin_rules.hpp"
+#include "workers/engine/step/queue_order.hpp"
 #include "workers/policies/admission/config.hpp"
 #include "workers/policies/estimators/config.hpp"
 #include "workers/policies/estimators/parameters.hpp"
@@ -27,7 +28,8 @@ struct PolicyConfig {
   std::string eviction = "lru";
   std::string host_eviction = "lru";
   EvictionConfig eviction_rule{};
-  std::function<std::unique_ptr<engine::HostEviction>()> given_host_eviction{};
+  std::function<std::unique_ptr<engine::QueueOrder>()> given_order{};            // plugin
+  std::function<std::unique_ptr<engine::HostEviction>()> given_host_eviction{};  // plugin
   PluginConfig plugin{};  // wherever an axis says plugin
 
   WorkSource true_work{};   // order srpt, oracle and hint

@@ -1,6 +1,7 @@
 #include "workers/policies/factory.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "workers/policies/admission/admitted_programs.hpp"
 #include "workers/policies/admission/factory.hpp"
@@ -11,16 +12,6 @@
 
 // One line per policy: its name. The file of that name defines its maker and, of a TUNABLE one,
 // what it declares.
-#define KVSWEEP_ORDERS(ORDER, TUNABLE) \
-  ORDER(fcfs)                          \
-  ORDER(priority)                      \
-  TUNABLE(job_fcfs)                    \
-  TUNABLE(cache_ttl)                   \
-  ORDER(attained_service)              \
-  TUNABLE(srpt)                        \
-  TUNABLE(longest_prefix)              \
-  ORDER(plugin)
-
 #define KVSWEEP_RETENTIONS(RETENTION, TUNABLE) \
   RETENTION(free)                              \
   RETENTION(pin)                               \
@@ -35,34 +26,24 @@
 
 namespace policies {
 
-#define DECLARE_ORDER(name) \
-  std::unique_ptr<engine::QueueOrder> make_##name##_order(const PolicyConfig&);
 #define DECLARE_RETENTION(name) \
   std::unique_ptr<engine::RetentionPolicy> make_##name##_retention(const PolicyConfig&);
 #define DECLARE_TTL_RULE(name) std::unique_ptr<TtlRule> make_##name##_ttl(const PolicyConfig&);
-#define DECLARE_TUNABLE_ORDER(name) \
-  DECLARE_ORDER(name)               \
-  Declared name##_order_declares();
 #define DECLARE_TUNABLE_RETENTION(name) \
   DECLARE_RETENTION(name)               \
   Declared name##_retention_declares();
 #define DECLARE_TUNABLE_TTL_RULE(name) \
   DECLARE_TTL_RULE(name)               \
   Declared name##_ttl_declares();
-KVSWEEP_ORDERS(DECLARE_ORDER, DECLARE_TUNABLE_ORDER)
 KVSWEEP_RETENTIONS(DECLARE_RETENTION, DECLARE_TUNABLE_RETENTION)
 KVSWEEP_TTL_RULES(DECLARE_TTL_RULE, DECLARE_TUNABLE_TTL_RULE)
 
 namespace {
 
-#define ORDER_ENTRY(name) {#name, make_##name##_order},
-#define TUNABLE_ORDER_ENTRY(name) {#name, make_##name##_order, name##_order_declares},
 #define RETENTION_ENTRY(name) {#name, make_##name##_retention},
 #define TUNABLE_RETENTION_ENTRY(name) {#name, make_##name##_retention, name##_retention_declares},
 #define TTL_RULE_ENTRY(name) {#name, make_##name##_ttl},
 #define TUNABLE_TTL_RULE_ENTRY(name) {#name, make_##name##_ttl, name##_ttl_declares},
-constexpr Entry<engine::QueueOrder, PolicyConfig> kOrders[] = {
-    KVSWEEP_ORDERS(ORDER_ENTRY, TUNABLE_ORDER_ENTRY)};
 constexpr Entry<engine::RetentionPolicy, PolicyConfig> kRetentions[] = {
     KVSWEEP_RETENTIONS(RETENTION_ENTRY, TUNABLE_RETENTION_ENTRY)};
 constexpr Entry<TtlRule, PolicyConfig> kTtlRules[] = {
@@ -70,19 +51,24 @@ constexpr Entry<TtlRule, PolicyConfig> kTtlRules[] = {
 
 }  // namespace
 
-std::vector<std::string> order_names() { return names_in(kOrders); }
 std::vector<std::string> retention_names() { return names_in(kRetentions); }
 std::vector<std::string> ttl_rule_names() { return names_in(kTtlRules); }
 
 std::vector<DeclaredParameter> declared_parameters() {
   std::vector<DeclaredParameter> all;
-  add_parameters(kOrders, "policy.order", all);
+  add_order_parameters(all);
   add_admission_parameters(all);
   add_parameters(kRetentions, "policy.retention", all);
   add_parameters(kTtlRules, "policy.retention = pin; policy.ttl_rule", all);
   add_eviction_parameters(all);
   add_host_eviction_parameters(all);
   add_estimator_parameters(all);
+  for (auto one = all.begin(); one != all.end(); ++one)
+    for (auto other = all.begin(); other != one; ++other)
+      if (std::string_view(one->parameter.name) == other->parameter.name)
+        throw std::logic_error("policy." + std::string(one->parameter.name) +
+                               " is declared twice: where " + other->where + ", and where " +
+                               one->where);
   return all;
 }
 
@@ -103,7 +89,9 @@ engine::KvReason own_reason(std::string_view name) {
 }
 
 std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config) {
-  const auto order = [&] { return make_named(kOrders, "order", config.order, config); };
+  const OrderConfig needs{config.parameters, config.true_work, config.estimator.error,
+                          config.block_size, config.given_order};
+  const auto order = [&] { return make_order(config.order, needs); };
   if (!limits(config.admission)) return order();
   return std::make_unique<AdmittedPrograms>(make_admission_rule(config.admission), order(),
                                             order());

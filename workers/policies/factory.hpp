@@ -8,6 +8,7 @@
 #include "workers/policies/eviction/factory.hpp"
 #include "workers/policies/host_eviction/factory.hpp"
 #include "workers/policies/names.hpp"
+#include "workers/policies/order/factory.hpp"
 #include "workers/policies/ttl_rule.hpp"
 
 namespace policies {

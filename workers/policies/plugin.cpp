@@ -50,6 +50,7 @@ PolicyConfig with_plugin(PolicyConfig config) {
   if (plugin_axes(config).empty()) return config;
   const std::shared_ptr<Plugin> plugin = load_plugin(config.plugin);
   config.plugin.loaded = plugin;
+  config.given_order = [plugin] { return make_plugin_order(plugin); };
   config.admission.given = [plugin] { return make_plugin_admission(plugin); };
   config.estimator.given = [plugin] { return make_plugin_estimator(plugin); };
   config.eviction_rule.given = [plugin] { return make_plugin_eviction(plugin); };
@@ -60,10 +61,6 @@ PolicyConfig with_plugin(PolicyConfig config) {
 const std::shared_ptr<Plugin>& loaded_plugin(const PolicyConfig& config) {
   if (!config.plugin.loaded) throw engine::InputError("\"plugin\" needs policy.plugin");
   return config.plugin.loaded;
-}
-
-std::unique_ptr<engine::QueueOrder> make_plugin_order(const PolicyConfig& config) {
-  return make_plugin_order(loaded_plugin(config));
 }
 
 std::unique_ptr<engine::RetentionPolicy> make_plugin_retention(const PolicyConfig& config) {

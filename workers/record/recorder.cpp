@@ -1,6 +1,7 @@
 #include "workers/record/recorder.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "workers/record/recorded_names.hpp"
 
@@ -49,11 +50,18 @@ Move move_of(const engine::KvEvent& event) {
 
 }  // namespace
 
-Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size)
+Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size,
+                   std::vector<std::string> own_reasons)
     : workload_(workload),
       bytes_per_block_(bytes_per_block),
       block_size_(block_size),
+      own_reasons_(std::move(own_reasons)),
       open_(workload.jobs.size()) {
+  const auto taken = sweep::enum_names(sweep::KvEventReason{});
+  for (const std::string& reason : own_reasons_)
+    if (std::ranges::find(taken, reason) != taken.end())
+      throw std::logic_error("a rule declares the reason \"" + reason +
+                             "\", which the archive has for another");
   for (std::uint32_t job = 0; job < workload.jobs.size(); ++job) {
     if (workload.root_of(job) == job) {
       sweep::JobRow& row = jobs_.emplace_back();
@@ -263,7 +271,7 @@ void Recorder::record_job(const engine::RequestSpec& spec, const sweep::TurnRow&
   job.jct_wall_s = job.t_finish_s - job.t_arrive_s;
 }
 
-sweep::CellResult Recorder::take_tables(const std::vector<std::string>& own_reasons) {
+sweep::CellResult Recorder::take_tables() {
   sweep::CellResult result;
   result.jobs = sweep::to_table<sweep::JobRow>(jobs_);
   result.turns = std::move(turns_).take();
@@ -272,7 +280,7 @@ sweep::CellResult Recorder::take_tables(const std::vector<std::string>& own_reas
   result.kv_events = std::move(kv_events_).take();
   for (sweep::Column& column : result.kv_events.columns)
     if (column.name == "reason")
-      column.enum_names.insert(column.enum_names.end(), own_reasons.begin(), own_reasons.end());
+      column.enum_names.insert(column.enum_names.end(), own_reasons_.begin(), own_reasons_.end());
   result.evictions = sweep::to_table<sweep::EvictionRow>(evictions_);
   return result;
 }

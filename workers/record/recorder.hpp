@@ -13,13 +13,15 @@ namespace worker {
 /// Converts the engine's traces into the tables of a cell.
 class Recorder final : public engine::TraceSink {
  public:
-  Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size);
+  /// The reasons are those from engine::KvReason::of_rules on, by name. Throws std::logic_error for
+  /// one that is the archive's own.
+  Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size,
+           std::vector<std::string> own_reasons = {});
 
   void on_step(const engine::StepTrace& trace) override;
 
-  /// The tables, once; the caller adds figures and notes. The reasons are those from
-  /// engine::KvReason::of_rules on, by name.
-  sweep::CellResult take_tables(const std::vector<std::string>& own_reasons = {});
+  /// The tables, once; the caller adds figures and notes.
+  sweep::CellResult take_tables();
 
  private:
   /// The last preemption of a job's turn, until the turn is preempted again or ends.
@@ -44,6 +46,7 @@ class Recorder final : public engine::TraceSink {
   const workload::Workload& workload_;
   std::int64_t bytes_per_block_;
   int block_size_;
+  std::vector<std::string> own_reasons_;
   std::vector<sweep::JobRow> jobs_;  // by program
   GrowingTable<sweep::TurnRow> turns_;
   GrowingTable<sweep::StepRow> steps_;

@@ -17,6 +17,8 @@ struct Parameter {
                                             // none: a number
   void (*check_text)(const std::string&) = nullptr;  // not null: a text, by default empty, of which
                                                      // this throws engine::InputError
+  const char* neutral = "";  // not empty: cells that have this value are those from before there
+                             // was the parameter
   const char* unit = "";
   const char* says;  // one sentence of documentation
 };

@@ -11,6 +11,9 @@
 
 namespace policies {
 
+/// Throws engine::InputError, which says that the plugin answers what its header forbids.
+[[noreturn]] void reject_answer(const std::string& what);
+
 /// Calls functions of a plugin and adds up what they cost. Everything throws engine::InputError
 /// when a call takes longer than the config allows.
 class Plugin {
@@ -26,7 +29,7 @@ class Plugin {
   /// Calls a function that the plugin has with its state and what is given, and returns its answer.
   /// `name` is for messages.
   template <class Result, class... Types, class... Given>
-  Result ask(const char* name, Result (*function)(void*, Types...), Given&&... given) {
+  Result ask(const char* name, Result (*function)(void*, Types...), Given&&... given) try {
     const engine::Nanos begun = clock_.now();
     if constexpr (std::is_void_v<Result>) {
       function(state_, std::forward<Given>(given)...);
@@ -36,6 +39,10 @@ class Plugin {
       count(name, begun);
       return result;
     }
+  } catch (const std::exception&) {
+    throw;
+  } catch (...) {
+    reject_answer(std::string("throws out of ") + name);
   }
   /// The same, of a function that the plugin need not have.
   template <class... Types, class... Given>
@@ -62,8 +69,5 @@ class Plugin {
 
 /// The turn as plugins see it.
 kvsweep_turn described(const engine::Request& request, bool pinned = false);
-
-/// Throws engine::InputError, which says that the plugin answers what its header forbids.
-[[noreturn]] void reject_answer(const std::string& what);
 
 }  // namespace policies

@@ -1,7 +1,7 @@
 // First come, first served. A preempted request returns to the front of the queue. The victim is
 // the running request that was admitted last.
 #include "workers/engine/step/queue_order.hpp"
-#include "workers/policies/config.hpp"
+#include "workers/policies/order/config.hpp"
 
 #include <memory>
 
@@ -33,7 +33,7 @@ class Fcfs final : public engine::QueueOrder {
 
 }  // namespace
 
-std::unique_ptr<engine::QueueOrder> make_fcfs_order(const PolicyConfig&) {
+std::unique_ptr<engine::QueueOrder> make_fcfs_order(const OrderConfig&) {
   return std::make_unique<Fcfs>();
 }
 

@@ -2,13 +2,13 @@
 // pinned KV, then all others; first come, first served by job within each group.
 #include <memory>
 
-#include "workers/policies/job_order.hpp"
+#include "workers/policies/order/job_order.hpp"
 
 namespace policies {
 
 Declared cache_ttl_order_declares() { return job_order_declares(); }
 
-std::unique_ptr<engine::QueueOrder> make_cache_ttl_order(const PolicyConfig& config) {
+std::unique_ptr<engine::QueueOrder> make_cache_ttl_order(const OrderConfig& config) {
   return std::make_unique<JobOrder>(JobGroups::preempted_then_pinned,
                                     victim_rule(config.parameters));
 }

@@ -1,16 +1,19 @@
 // Programs that have been served least go first (Autellix's PLAS, arXiv:2502.13965): their turns
 // queue by the time for which the program's earlier turns were computed, in eight queues of bounds
-// 1, 2, 4 ... 64 s, first come, first served within each. A turn joins the first queue once it and
-// its program have waited eight times as long as they were served. The victim is the running
+// 1, 2, 4 ... 64 s, first come, first served within each. With policy.service_of = path it is that
+// of the longest chain of turns that led to the turn (ATLAS): subagents that ran side by side count
+// once, those of subagents go by the root that they belong to. A turn joins the first queue once it
+// and its program have waited eight times as long as they were served. The victim is the running
 // request that would be served last.
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <tuple>
 #include <vector>
 
 #include "workers/engine/step/queue_order.hpp"
-#include "workers/policies/config.hpp"
-#include "workers/policies/ranked_queue.hpp"
+#include "workers/policies/order/config.hpp"
+#include "workers/policies/order/ranked_queue.hpp"
 
 namespace policies {
 namespace {
@@ -34,10 +37,22 @@ Nanos service_of(const Request& request) {
   return t.load_stall + t.recompute + t.prefill + t.decode;
 }
 
+constexpr const char* kServiceOf[] = {"program", "path"};
+constexpr Parameter kService = {
+    .name = "service_of",
+    .words = kServiceOf,
+    .neutral = "program",
+    .says =
+        "What has been served: all turns of the program (program, Autellix's PLAS), or the "
+        "longest chain of turns that led to this one (path, its ATLAS), which differs where "
+        "subagents run side by side."};
+
 class AttainedService final : public engine::QueueOrder {
  public:
+  explicit AttainedService(bool of_path) : of_path_(of_path) {}
+
   void push(Request& request) override {
-    const Nanos service = program_of(request).service;
+    const Nanos service = of_path_ ? path_to(request) : program_of(request).service;
     Job& job = of(request.spec.job);
     job.queue = queue_of(service);
     job.joined = request.spec.arrival;
@@ -72,11 +87,18 @@ class AttainedService final : public engine::QueueOrder {
     Job& program = program_of(request);
     program.service += service_of(request);
     program.waited += request.time.queue;
+    const Nanos path = of(request.spec.job).path += service_of(request);
+    if (request.spec.subagent_of && request.spec.last_turn) {
+      Nanos& joined = program_of(request).joined_path;
+      joined = std::max(joined, path);
+    }
   }
 
  private:
   struct Job {
     Nanos service{0}, waited{0};  // of a program, by its root: of its turns that have ended
+    Nanos path{0};                // the longest chain of turns up to the last one that has ended
+    Nanos joined_path{0};         // of a root: that of its subagents that have ended
     int queue = 0;                // of the turn in the engine
     Nanos joined{0};
     Request* waiting = nullptr;
@@ -101,6 +123,18 @@ class AttainedService final : public engine::QueueOrder {
     return of(request.spec.subagent_of.value_or(request.spec.job));
   }
 
+  /// A subagent goes on from where its root was, and a root from its longest subagent.
+  Nanos path_to(const Request& request) {
+    const Job root = program_of(request);
+    Job& job = of(request.spec.job);
+    if (!request.spec.subagent_of) {
+      job.path = std::max(job.path, job.joined_path);
+    } else if (request.spec.turn == 0) {
+      job.path = root.path;
+    }
+    return job.path;
+  }
+
   void wait(Request& request) {
     of(request.spec.job).waiting = &request;
     queue_.push(request);
@@ -114,14 +148,17 @@ class AttainedService final : public engine::QueueOrder {
     return service >= kLeastService && waited >= kMostWait * service;
   }
 
+  bool of_path_;
   std::vector<Job> jobs_;
   RankedQueue<Before> queue_{Before{this}};
 };
 
 }  // namespace
 
-std::unique_ptr<engine::QueueOrder> make_attained_service_order(const PolicyConfig&) {
-  return std::make_unique<AttainedService>();
+Declared attained_service_order_declares() { return {.parameters = {kService}}; }
+
+std::unique_ptr<engine::QueueOrder> make_attained_service_order(const OrderConfig& config) {
+  return std::make_unique<AttainedService>(word_of(kService, config.parameters) == "path");
 }
 
 }  // namespace policies

@@ -1,4 +1,4 @@
-#include "workers/policies/job_order.hpp"
+#include "workers/policies/order/job_order.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "workers/engine/step/queue_order.hpp"
-#include "workers/policies/config.hpp"
-#include "workers/policies/ranked_queue.hpp"
+#include "workers/policies/order/config.hpp"
+#include "workers/policies/order/ranked_queue.hpp"
 
 namespace policies {
 namespace {
@@ -41,7 +41,7 @@ class Priority final : public engine::QueueOrder {
 
 }  // namespace
 
-std::unique_ptr<engine::QueueOrder> make_priority_order(const PolicyConfig&) {
+std::unique_ptr<engine::QueueOrder> make_priority_order(const OrderConfig&) {
   return std::make_unique<Priority>();
 }
 

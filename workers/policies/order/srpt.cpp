@@ -11,9 +11,9 @@
 
 #include "workers/engine/base/errors.hpp"
 #include "workers/engine/step/queue_order.hpp"
-#include "workers/policies/config.hpp"
 #include "workers/policies/estimators/estimator_error.hpp"
-#include "workers/policies/ranked_queue.hpp"
+#include "workers/policies/order/config.hpp"
+#include "workers/policies/order/ranked_queue.hpp"
 
 namespace policies {
 namespace {
@@ -107,7 +107,7 @@ class Srpt final : public engine::QueueOrder {
 
 Declared srpt_order_declares() { return {.parameters = {kRemainingWork}}; }
 
-std::unique_ptr<engine::QueueOrder> make_srpt_order(const PolicyConfig& config) {
+std::unique_ptr<engine::QueueOrder> make_srpt_order(const OrderConfig& config) {
   const std::string source = word_of(kRemainingWork, config.parameters);
   if (source == "history")
     return std::make_unique<Srpt>([](engine::JobId, int) { return std::nullopt; });
@@ -115,7 +115,7 @@ std::unique_ptr<engine::QueueOrder> make_srpt_order(const PolicyConfig& config) 
     throw engine::InputError("policy.remaining_work \"" + source +
                              "\" needs recorded jobs to look at");
   const bool exact = source == "oracle";
-  return std::make_unique<Srpt>([truth = config.true_work, exact, error = config.estimator.error](
+  return std::make_unique<Srpt>([truth = config.true_work, exact, error = config.error](
                                     engine::JobId job, int turn) -> std::optional<Work> {
     const auto factor = exact ? std::optional<double>(1) : error_factor(error, job, turn);
     if (!factor) return std::nullopt;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "workers/engine/step/queue_order.hpp"
-#include "workers/policies/config.hpp"
+#include "workers/policies/order/config.hpp"
 
 namespace policies {
 namespace {
@@ -34,7 +34,7 @@ constexpr Parameter kAge = {
 
 class LongestPrefix final : public engine::QueueOrder {
  public:
-  explicit LongestPrefix(const PolicyConfig& config)
+  explicit LongestPrefix(const OrderConfig& config)
       : window_size_(static_cast<std::size_t>(value_of(kWindow, config.parameters))),
         most_age_(engine::from_seconds(value_of(kAge, config.parameters))),
         block_size_(config.block_size) {}
@@ -101,7 +101,7 @@ class LongestPrefix final : public engine::QueueOrder {
 
 Declared longest_prefix_order_declares() { return {.parameters = {kWindow, kAge}}; }
 
-std::unique_ptr<engine::QueueOrder> make_longest_prefix_order(const PolicyConfig& config) {
+std::unique_ptr<engine::QueueOrder> make_longest_prefix_order(const OrderConfig& config) {
   return std::make_unique<LongestPrefix>(config);
 }
 

@@ -3,13 +3,13 @@
 // until they are served.
 #include <memory>
 
-#include "workers/policies/job_order.hpp"
+#include "workers/policies/order/job_order.hpp"
 
 namespace policies {
 
 Declared job_fcfs_order_declares() { return job_order_declares(); }
 
-std::unique_ptr<engine::QueueOrder> make_job_fcfs_order(const PolicyConfig& config) {
+std::unique_ptr<engine::QueueOrder> make_job_fcfs_order(const OrderConfig& config) {
   return std::make_unique<JobOrder>(JobGroups::pinned_first, victim_rule(config.parameters));
 }
 

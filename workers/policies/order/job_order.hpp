@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "workers/engine/step/queue_order.hpp"
-#include "workers/policies/config.hpp"
-#include "workers/policies/ranked_queue.hpp"
+#include "workers/policies/order/config.hpp"
+#include "workers/policies/order/ranked_queue.hpp"
 
 namespace policies {
 
