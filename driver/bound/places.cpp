@@ -42,7 +42,7 @@ std::vector<Group> groups_of(const Plan& plan) {
   std::map<std::string, std::size_t> places;
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.bound) continue;
+    if (!planned.selected || !planned.runs()) continue;
     const worker::ExperimentConfig config = planned.config();
     const auto [place, is_new] = places.try_emplace(bounds::bound_key(config), groups.size());
     if (is_new) groups.push_back({bounds::bound_of(config, workloads), 0, {}});

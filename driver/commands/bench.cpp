@@ -48,7 +48,7 @@ int bench_sim(const Options& options) {
   const Plan plan = make_plan(sweep, simulated);
   if (!options.json) print_sim_header();
   for (const PlannedCell& planned : plan.cells) {
-    if (planned.selected && planned.bound)
+    if (planned.selected && planned.runs())
       print_sim(worker::measure_sim(planned.config(), options.repeats), options.json);
   }
   return kOk;
@@ -82,7 +82,7 @@ int bench_gpu(const Options& options) {
   if (options.lengths) lengths = worker::read_lengths(*options.lengths);
   const Plan plan = make_plan(sweep, real);
   for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.bound) continue;
+    if (!planned.selected || !planned.runs()) continue;
     worker::measure_gpu({.config = planned.config(),
                          .cache = options.cache,
                          .offline = lengths,

@@ -30,8 +30,8 @@ std::vector<worker::DoctorRow> examine_first_server(const std::string& sweep, Op
   options.backend = "server";
   const Plan plan = make_plan(sweep, options);
   for (const PlannedCell& planned : plan.cells)
-    if (planned.selected && planned.bound)
-      return worker::examine_server(*planned.bound->config.server, plan.spec.name + "-doctor.log");
+    if (planned.selected && planned.runs())
+      return worker::examine_server(*planned.repeats->server, plan.spec.name + "-doctor.log");
   throw UsageError("no cell of " + sweep + " has a server");
 }
 

@@ -10,6 +10,7 @@
 #include "driver/command_line/exit_codes.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/contrasts.hpp"
+#include "driver/plan/cost.hpp"
 #include "driver/plan/report.hpp"
 
 namespace driver {
@@ -47,7 +48,10 @@ void print_sensitivity(const Options& options) {
 }  // namespace
 
 int plan(const Options& options) {
-  const Plan plan = make_plan(options.arguments.front(), options);
+  worker::WorkloadCache workloads;
+  const bool all_count = !options.archive && !options.cell;  // none is done or left out
+  const Plan plan =
+      make_plan(options.arguments.front(), options, all_count ? with_costs(workloads) : OnBound());
   if (options.power) return print_repeats_needed(plan, options);
   const PlanRules rules{options.retry_quarantined, options.node_memory_gib};
   PlanReport report;

@@ -10,6 +10,7 @@
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/plan/cost.hpp"
 #include "driver/plan/history.hpp"
 #include "driver/plan/report.hpp"
 #include "driver/run/archive_sink.hpp"
@@ -30,7 +31,7 @@ namespace {
 void require_a_cell_to_run(const Plan& plan) {
   std::map<std::string, int> reasons;
   for (const PlannedCell& planned : plan.cells) {
-    if (planned.selected && planned.bound) return;
+    if (planned.selected && planned.runs()) return;
     if (planned.selected)
       ++reasons[std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason];
   }
@@ -42,8 +43,8 @@ void require_a_cell_to_run(const Plan& plan) {
 
 /// Whether the cell's server runs on a GPU, whatever else it could run on.
 bool needs_gpu(const PlannedCell& planned) {
-  if (!planned.bound || !planned.bound->config.server) return false;
-  const server::Kind kind = planned.bound->config.server->kind;
+  if (!planned.repeats->server) return false;
+  const server::Kind kind = planned.repeats->server->kind;
   return kind == server::Kind::vllm || kind == server::Kind::sglang;
 }
 
@@ -51,7 +52,10 @@ bool needs_gpu(const PlannedCell& planned) {
 Plan checked_plan(const Options& options) {
   check_device(options);
   if (options.jsonl) make_trace_folder(*options.jsonl);
-  Plan plan = make_plan(options.arguments.front(), options);
+  worker::WorkloadCache workloads;
+  const bool all_count = !options.resume && !options.cell;  // none is done or left out
+  Plan plan =
+      make_plan(options.arguments.front(), options, all_count ? with_costs(workloads) : OnBound());
   if (plan.backend == "cuda" && options.as_sku)
     throw UsageError("--as-sku is for sim and cpu: on cuda a worker is what its GPU is");
   if (plan.backend == "server" && options.as_sku && std::ranges::any_of(plan.cells, needs_gpu))

@@ -18,7 +18,7 @@ int with_first_cell(const Options& options, Use use) {
   if (!simulated.backend) simulated.backend = "sim";  // only the workload is looked at
   const Plan plan = make_plan(options.arguments.front(), simulated);
   for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.bound) continue;
+    if (!planned.selected || !planned.runs()) continue;
     use(planned);
     return kOk;
   }

@@ -39,16 +39,61 @@ std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
                          backend + '"');
 }
 
+constexpr std::string_view kSeed = "repeat.seed";
+
+/// The identity of a cell that does not run: its parameters as written.
+std::string bare_config(const sweep::Cell& cell, const std::string& backend) {
+  sweep::ParamMap params = cell.params;
+  params["backend"].value = backend;
+  params[std::string(kSeed)].value = cell.seed;
+  return sweep::canonical_json(params);
+}
+
+/// Host memory that a cell takes while it runs, GiB.
+double host_gib(const sweep::Cell& cell, const worker::ExperimentConfig& config) {
+  if (config.backend == "sim" || config.engine.tier.kind == engine::TierKind::none) return 0;
+  const auto dram = cell.params.find("dram_gib");
+  if (dram == cell.params.end()) {
+    constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+    const std::int64_t bytes = config.engine.tier.host_blocks * worker::bytes_per_block(config);
+    return static_cast<double>(bytes) / kBytesPerGib;
+  }
+  if (const auto* whole = std::get_if<std::int64_t>(&dram->second.value))
+    return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&dram->second.value);
+  return real != nullptr ? *real : 0;
+}
+
+/// Binds the cells of a plan, one after the other.
+class Binder {
+ public:
+  Binder(std::string backend, std::shared_ptr<worker::Profiles> profiles)
+      : backend_(std::move(backend)), profiles_(std::move(profiles)) {}
+
+  /// Everything that a cell shares with its other repeats.
+  std::shared_ptr<const BoundRepeats> bind(const sweep::Cell& cell, bool selected);
+  /// What the cell that was bound last runs as the repeat with this seed; null: it does not run.
+  const worker::ExperimentConfig* config(std::int64_t seed);
+
+ private:
+  void bind_cell(BoundRepeats& repeats, const sweep::Cell& cell, bool selected);
+  void keep_bound(BoundRepeats& repeats, const sweep::Cell& cell);
+
+  std::string backend_;
+  std::shared_ptr<worker::Profiles> profiles_;
+  std::optional<worker::BoundCell> bound_;
+  std::shared_ptr<const BoundRepeats> before_;
+};
+
 /// Binds a cell that is to run. What is wrong with an unselected one makes it infeasible, since it
 /// concerns only runs that select it.
-void bind_cell(BoundRepeats& repeats, const sweep::Cell& cell, bool selected,
-               const std::string& backend, worker::Profiles& profiles) {
+void Binder::bind_cell(BoundRepeats& repeats, const sweep::Cell& cell, bool selected) {
   const auto cannot_run = [&repeats](const std::exception& error) {
     repeats.status = sweep::CellStatus::infeasible;
     repeats.reason = error.what();
   };
   try {
-    repeats.bound = worker::bind(cell.params, backend, cell.seed, profiles);
+    bound_ = worker::bind(cell.params, backend_, cell.seed, *profiles_);
   } catch (const worker::NotBuilt& error) {
     cannot_run(error);
     repeats.status = sweep::CellStatus::excluded;
@@ -60,47 +105,42 @@ void bind_cell(BoundRepeats& repeats, const sweep::Cell& cell, bool selected,
   }
 }
 
-constexpr std::string_view kSeed = "repeat.seed";
-
-/// The identity of a cell that does not run: its parameters as written.
-std::string bare_config(const sweep::Cell& cell, const std::string& backend) {
-  sweep::ParamMap params = cell.params;
-  params["backend"].value = backend;
-  params[std::string(kSeed)].value = cell.seed;
-  return sweep::canonical_json(params);
+const worker::ExperimentConfig* Binder::config(std::int64_t seed) {
+  if (!bound_) return nullptr;
+  worker::set_arrival_seed(bound_->config, seed);
+  return &bound_->config;
 }
 
-/// Takes the keys that count out of the bound cell. Those of `before`, if they are equal, are
-/// shared.
-void keep_counting(BoundRepeats& repeats, const BoundRepeats* before) {
-  std::set<std::string> counting;
-  counting.swap(repeats.bound->counting);
-  const bool equal = before != nullptr && before->counting && *before->counting == counting;
+/// What is asked of many cells, without binding them again.
+void Binder::keep_bound(BoundRepeats& repeats, const sweep::Cell& cell) {
+  repeats.runs = true;
+  repeats.gpu = bound_->config.gpu.name;
+  repeats.policy = bound_->policy_label(cell.axes);
+  repeats.host_gib = host_gib(cell, bound_->config);
+  if (bound_->config.server)
+    repeats.server = std::make_shared<const server::ServerConfig>(*bound_->config.server);
+  const bool equal = before_ && before_->counting && *before_->counting == bound_->counting;
   repeats.counting =
-      equal ? before->counting : std::make_shared<const std::set<std::string>>(std::move(counting));
+      equal ? before_->counting : std::make_shared<const std::set<std::string>>(bound_->counting);
 }
 
-/// Everything that a cell shares with its other repeats. `before` are those of the cell before it.
-std::shared_ptr<const BoundRepeats> bind_repeats(const sweep::Cell& cell, bool selected,
-                                                 const std::string& backend,
-                                                 worker::Profiles& profiles,
-                                                 const BoundRepeats* before = nullptr) {
+std::shared_ptr<const BoundRepeats> Binder::bind(const sweep::Cell& cell, bool selected) {
   auto repeats = std::make_shared<BoundRepeats>();
   repeats->status = cell.status;
   repeats->reason = cell.reason;
-  if (cell.status == sweep::CellStatus::planned)
-    bind_cell(*repeats, cell, selected, backend, profiles);
-  const std::string config =
-      repeats->bound ? sweep::canonical_json(repeats->bound->identity) : bare_config(cell, backend);
+  repeats->backend = backend_;
+  repeats->profiles = profiles_;
+  bound_.reset();
+  if (cell.status == sweep::CellStatus::planned) bind_cell(*repeats, cell, selected);
+  std::string config =
+      bound_ ? sweep::canonical_json(bound_->identity) : bare_config(cell, backend_);
   // A text in it has no quote without a backslash, so this can only be the member.
   const std::string member = '"' + std::string(kSeed) + "\":";
-  const std::size_t seed = config.find(member) + member.size();
-  if (repeats->bound) {
-    repeats->bound->identity.clear();  // as large as all else, and in the text
-    keep_counting(*repeats, before);
-  }
-  repeats->before_seed = config.substr(0, seed);
-  repeats->behind = config.substr(seed + std::to_string(cell.seed).size());
+  repeats->seed_at = config.find(member) + member.size();
+  config.erase(repeats->seed_at, std::to_string(cell.seed).size());
+  repeats->config = SharedText(config, before_ ? &before_->config : nullptr);
+  if (bound_) keep_bound(*repeats, cell);
+  before_ = repeats;
   return repeats;
 }
 
@@ -118,12 +158,11 @@ PlannedCell plan_cell(sweep::Cell cell, bool selected, const std::string& backen
   if (backend == "server")
     for (auto& [axis, value] : planned.cell.axes)
       if (axis == "server.profile") axis = "policy";  // what a server has in place of one
-  if (planned.repeats->bound) planned.bound = &*planned.repeats->bound;
   planned.cell.status = planned.repeats->status;
   planned.cell.reason = planned.repeats->reason;
-  if (planned.bound != nullptr) {
+  if (planned.runs()) {
     for (auto& [axis, value] : planned.cell.axes)
-      if (axis == "policy") value = planned.bound->policy_label(planned.cell.axes);
+      if (axis == "policy") value = planned.repeats->policy;
   }
   planned.key = sweep::sha256_of(planned.config_json());
   return planned;
@@ -186,7 +225,7 @@ bool decides_by_plugin(const sweep::SweepSpec& spec) {
 void assign_plugin(sweep::SweepSpec& spec, const std::filesystem::path& file) {
   const sweep::Location where{"--policy-plugin", 0, 0};
   if (!std::filesystem::is_regular_file(file))
-    throw sweep::SpecError(where.file + ": names no file (" + file.string() + ')');
+    throw sweep::SpecError(where.file.text() + ": names no file (" + file.string() + ')');
   const std::string key = "policy.plugin";
   const sweep::Param path{std::filesystem::absolute(file).string(), where};
   if (decides_by_plugin(spec) && spec.find_axis(key) == nullptr && !spec.base.contains(key)) {
@@ -198,7 +237,7 @@ void assign_plugin(sweep::SweepSpec& spec, const std::filesystem::path& file) {
       for (const std::string& each : worker::choices_of_plugin(file.string()))
         sweep::assign(spec, {each, {std::string("plugin"), where}});
     } catch (const worker::InputError& error) {
-      throw sweep::SpecError(where.file + ": " + error.what());
+      throw sweep::SpecError(where.file.text() + ": " + error.what());
     }
   }
   sweep::assign(spec, {key, path});
@@ -207,16 +246,14 @@ void assign_plugin(sweep::SweepSpec& spec, const std::filesystem::path& file) {
 }  // namespace
 
 worker::ExperimentConfig PlannedCell::config() const {
-  worker::ExperimentConfig config = bound->config;
-  worker::set_arrival_seed(config, cell.seed);
-  return config;
+  return worker::bind(cell.params, repeats->backend, cell.seed, *repeats->profiles).config;
 }
 
 std::string PlannedCell::config_json() const {
-  return repeats->before_seed + std::to_string(cell.seed) + repeats->behind;
+  return repeats->config.text().insert(repeats->seed_at, std::to_string(cell.seed));
 }
 
-Plan make_plan(const std::string& path, const Options& options) {
+Plan make_plan(const std::string& path, const Options& options, const OnBound& on_bound) {
   Plan plan;
   plan.spec = sweep::load_spec(path);
   for (const std::string& text : options.set)
@@ -226,22 +263,23 @@ Plan make_plan(const std::string& path, const Options& options) {
   const bool is_modelled = plan.backend == "sim";
   if (is_modelled && !plan.spec.repeat.is_given && !plan.spec.contrasts.empty())
     plan.spec.repeat.n = sweep::kModelledRepeats;
-  worker::Profiles profiles(options.profiles);
-  const sweep::KeyRules rules = worker::key_rules(profiles);
+  const auto profiles = std::make_shared<worker::Profiles>(options.profiles);
+  const sweep::KeyRules rules = worker::key_rules(*profiles);
+  Binder binder(plan.backend, profiles);
   const bool all = options.only.empty() && options.skip.empty();
   if (const auto first = sweep::first_planned(plan.spec, rules); first && all)
-    bind_repeats(*first, all, plan.backend, profiles);
+    binder.bind(*first, all);
   std::vector<sweep::Cell> cells = sweep::expand(plan.spec, rules);
   const sweep::Selection selection(cells, options.only, options.skip);
   plan.cells.reserve(cells.size());
   for (sweep::Cell& cell : cells) {
     const bool selected = selection.contains(cell);
-    const PlannedCell* before = plan.cells.empty() ? nullptr : &plan.cells.back();
-    auto repeats = before != nullptr && are_repeats(*before, cell, selected)
-                       ? before->repeats
-                       : bind_repeats(cell, selected, plan.backend, profiles,
-                                      before != nullptr ? before->repeats.get() : nullptr);
-    plan.cells.push_back(plan_cell(std::move(cell), selected, plan.backend, std::move(repeats)));
+    const bool repeats = !plan.cells.empty() && are_repeats(plan.cells.back(), cell, selected);
+    auto bound = repeats ? plan.cells.back().repeats : binder.bind(cell, selected);
+    plan.cells.push_back(plan_cell(std::move(cell), selected, plan.backend, std::move(bound)));
+    if (!on_bound || !selected) continue;
+    if (const auto* config = binder.config(plan.cells.back().cell.seed))
+      on_bound(plan.cells.back(), *config);
   }
   require_distinct(plan);
   check_contrasts(plan);
@@ -256,7 +294,7 @@ void print_keys_without_effect(const Plan& plan, std::ostream& out) {
   std::map<std::string, const sweep::Param*> given;
   std::set<std::string> counting;
   for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.bound) continue;
+    if (!planned.selected || !planned.runs()) continue;
     for (const auto& [key, param] : planned.cell.params) given.try_emplace(key, &param);
     counting.insert(planned.repeats->counting->begin(), planned.repeats->counting->end());
   }
@@ -269,22 +307,6 @@ void print_keys_without_effect(const Plan& plan, std::ostream& out) {
     out << "kvsweep: " << analysis::terminal_text(sweep::to_text(param->where)) << ": " << key
         << " has no effect" << why << '\n';
   }
-}
-
-double host_gib(const PlannedCell& planned) {
-  if (!planned.bound) return 0;
-  const auto dram = planned.cell.params.find("dram_gib");
-  const worker::ExperimentConfig& config = planned.bound->config;
-  if (config.backend == "sim" || config.engine.tier.kind == engine::TierKind::none) return 0;
-  if (dram == planned.cell.params.end()) {
-    constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
-    const std::int64_t bytes = config.engine.tier.host_blocks * worker::bytes_per_block(config);
-    return static_cast<double>(bytes) / kBytesPerGib;
-  }
-  if (const auto* whole = std::get_if<std::int64_t>(&dram->second.value))
-    return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&dram->second.value);
-  return real != nullptr ? *real : 0;
 }
 
 std::vector<sweep::CellRecord> planned_records(const Plan& plan) {

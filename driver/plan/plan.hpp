@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -7,21 +8,35 @@
 #include <vector>
 
 #include "driver/command_line/options.hpp"
+#include "driver/plan/shared_text.hpp"
 #include "sweeps/archive/cells_table.hpp"
 #include "sweeps/spec/cell.hpp"
 #include "workers/binding/binding.hpp"
 
 namespace driver {
 
-/// What the repeats of a cell share: everything but the seed of their arrivals.
+/// What the repeats of a cell share: everything but the seed of their arrivals. What they run is
+/// bound again when it is asked for: bound cells would be most of the memory of a plan.
 struct BoundRepeats {
-  // With the seed of one of them and without the identity, which the texts below have, and the keys
-  // that count, which are beside it; empty: they do not run.
-  std::optional<worker::BoundCell> bound;
-  std::shared_ptr<const std::set<std::string>> counting;  // neighbours share equal ones
+  bool runs = false;
   sweep::CellStatus status = sweep::CellStatus::planned;
-  std::string reason;               // why they do not run
-  std::string before_seed, behind;  // the parts of their canonical configuration around the seed
+  std::string reason;  // why they do not run
+  std::string backend;
+  std::shared_ptr<worker::Profiles> profiles;             // of the whole plan
+  std::shared_ptr<const std::set<std::string>> counting;  // keys; neighbours share equal ones
+  SharedText config;        // their canonical configuration without the number of the seed
+  std::size_t seed_at = 0;  // where in it that number belongs
+  // Of those that run:
+  std::string gpu, policy;  // the profile's name, and the policy with its changes
+  double host_gib = 0;      // 0 on a backend whose tiers are numbers (sim)
+  std::shared_ptr<const server::ServerConfig> server;  // on backend server
+};
+
+/// Seconds that a cell is expected to take.
+struct CellCost {
+  double served_s = 0;      // on the cell's clock
+  double busy_s = 0;        // of a worker
+  bool from_bytes = false;  // its token counts are estimated from bytes
 };
 
 /// A cell together with what it runs as.
@@ -30,9 +45,10 @@ struct PlannedCell {
   bool selected = true;  // by --only and --skip; the others stay as they are
   std::string key;       // SHA-256 of config_json()
   std::shared_ptr<const BoundRepeats> repeats = {};  // never null in a plan
-  const worker::BoundCell* bound = nullptr;  // of `repeats`; null for a cell that does not run
+  std::optional<CellCost> cost = {};                 // where the plan was made with it
 
-  /// What the cell runs, if `bound` is not null.
+  bool runs() const { return repeats->runs; }
+  /// What the cell runs, if it does. Binds the cell, some 40 us.
   worker::ExperimentConfig config() const;
   /// Canonical: everything that the result depends on, or the bare parameters of a cell that does
   /// not run.
@@ -48,8 +64,9 @@ struct Plan {
 
 /// Reads the sweep file, applies --set, --only and --skip, and binds every cell. Throws
 /// sweep::SpecError for what is wrong with the file or a selected cell; other cells that are wrong
-/// are infeasible.
-Plan make_plan(const std::string& path, const Options& options);
+/// are infeasible. `on_bound` is called with every selected cell that runs, with what it runs.
+using OnBound = std::function<void(PlannedCell& planned, const worker::ExperimentConfig& config)>;
+Plan make_plan(const std::string& path, const Options& options, const OnBound& on_bound = {});
 
 /// The archive's rows for the cells of a plan, before any cell has run.
 std::vector<sweep::CellRecord> planned_records(const Plan& plan);
@@ -57,9 +74,5 @@ std::vector<sweep::CellRecord> planned_records(const Plan& plan);
 /// A line for each key that is set and counts in none of the selected cells: on this backend, or
 /// for these policies. A checkpoint named for a simulation is one.
 void print_keys_without_effect(const Plan& plan, std::ostream& out);
-
-/// Host memory that the cell takes while it runs, GiB: 0 on a backend whose tiers are numbers
-/// (sim).
-double host_gib(const PlannedCell& planned);
 
 }  // namespace driver

@@ -6,6 +6,7 @@
 #include "analysis/text/json_line.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/farm/memory_ledger.hpp"
+#include "driver/plan/cost.hpp"
 #include "sweeps/spec/canonical_json.hpp"
 
 namespace driver {
@@ -45,14 +46,6 @@ double figure(const sweep::CellRecord& record, std::string_view name) {
   return sweep::kNotObserved;
 }
 
-void estimate(PlanLine& line, worker::WorkloadCache& workloads) {
-  const worker::ExperimentConfig config = line.cell->config();
-  const worker::CellEstimate expected = worker::estimate_cell(config, workloads);
-  line.served_s = expected.served_s;
-  line.busy_s = worker::busy_seconds(config, expected);
-  line.from_bytes = expected.from_bytes;
-}
-
 /// Why a cell that could run is not going to; empty when it is.
 std::string obstacle(const PlanLine& line, const PlanHistory* history, const PlanRules& rules) {
   if (rules.node_gib && line.host_gib > *rules.node_gib) {
@@ -66,12 +59,12 @@ std::string obstacle(const PlanLine& line, const PlanHistory* history, const Pla
 
 PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const PlanRules& rules,
                  worker::WorkloadCache& workloads) {
-  PlanLine line{.cell = &planned, .runs = planned.bound != nullptr, .why = "new"};
-  if (planned.bound == nullptr) {
+  PlanLine line{.cell = &planned, .runs = planned.runs(), .why = "new"};
+  if (!planned.runs()) {
     line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
     return line;
   }
-  line.host_gib = host_gib(planned);
+  line.host_gib = planned.repeats->host_gib;
   if (const auto result = history != nullptr ? history->result_of(planned) : std::nullopt) {
     line.runs = false;
     line.why = "done";
@@ -81,7 +74,10 @@ PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const P
     return line;
   }
   if (history != nullptr) line.why = history->why_it_runs(planned);
-  estimate(line, workloads);
+  const CellCost cost = cost_of(planned, workloads);
+  line.served_s = cost.served_s;
+  line.busy_s = cost.busy_s;
+  line.from_bytes = cost.from_bytes;
   if (const std::string why_not = obstacle(line, history, rules); !why_not.empty()) {
     line.runs = false;
     line.why = why_not;
@@ -109,7 +105,7 @@ void print_cells(const PlanReport& report, std::ostream& out) {
   table.add_column("worker", "s", Align::right);
   table.add_column("what", "", Align::left);
   for (const PlanLine& line : report.lines) {
-    const bool timed = line.cell->bound != nullptr;
+    const bool timed = line.cell->runs();
     table.add_row({std::to_string(line.cell->cell.index), line.cell->key.substr(0, 8),
                    line.runs ? "yes" : "no", timed ? analysis::four_digits(line.served_s) : "-",
                    timed ? analysis::four_digits(line.busy_s) : "-",

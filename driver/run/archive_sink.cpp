@@ -5,9 +5,9 @@
 #include <cstdio>
 
 #include "analysis/cell/cell_report.hpp"
+#include "driver/plan/cost.hpp"
 #include "sweeps/archive/marks.hpp"
 #include "sweeps/spec/canonical_json.hpp"
-#include "workers/cell/estimate.hpp"
 #include "workers/rank/cell_job.hpp"
 
 namespace driver {
@@ -40,10 +40,8 @@ std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::str
   std::map<int, double> expected;
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.bound || done.contains(planned.key)) continue;
-    const worker::ExperimentConfig config = planned.config();
-    expected[planned.cell.index] =
-        worker::busy_seconds(config, worker::estimate_cell(config, workloads));
+    if (!planned.selected || !planned.runs() || done.contains(planned.key)) continue;
+    expected[planned.cell.index] = cost_of(planned, workloads).busy_s;
   }
   return expected;
 }
@@ -55,7 +53,7 @@ void group_by_server(const Plan& plan, std::vector<CellTask>& tasks) {
   std::map<std::pair<std::vector<std::string>, std::map<std::string, std::string>>, CellTask>
       groups;
   const auto group_of = [&](const CellTask& task) -> CellTask* {
-    const auto& server = plan.cells[static_cast<std::size_t>(task.cell)].bound->config.server;
+    const auto& server = plan.cells[static_cast<std::size_t>(task.cell)].repeats->server;
     return server ? &groups[{server->command, server->environment}] : nullptr;
   };
   for (const CellTask& task : tasks) {
@@ -82,12 +80,12 @@ std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& 
   std::vector<CellTask> tasks;
   for (const PlannedCell& planned : plan.cells) {
     const sweep::CellRecord& record = *records.at(planned.key);
-    if (!planned.selected || !planned.bound || record.status == sweep::CellStatus::ok) continue;
+    if (!planned.selected || !planned.runs() || record.status == sweep::CellStatus::ok) continue;
     if (record.status == sweep::CellStatus::quarantined && !retry_quarantined) continue;
-    CellTask task{.cell = planned.cell.index, .sku = planned.bound->config.gpu.name};
+    CellTask task{.cell = planned.cell.index, .sku = planned.repeats->gpu};
     if (const auto s = expected_s.find(task.cell); s != expected_s.end())
       task.estimate_s = s->second;
-    task.host_gib = host_gib(planned);
+    task.host_gib = planned.repeats->host_gib;
     task.attempts = record.run.attempts;
     if (const auto start = starts.find(planned.key); start != starts.end()) {
       task.attempts = std::max(task.attempts, start->second.attempt);

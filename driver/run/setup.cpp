@@ -157,7 +157,7 @@ worker::Hello worker_hello(const Options& options) {
 analysis::CellReport report_of(const PlannedCell& planned, const sweep::CellRecord& record) {
   analysis::CellReport report =
       analysis::report_of(planned.cell, planned.key, worker::label(planned.cell));
-  if (planned.bound) report.policy = planned.bound->policy_label(planned.cell.axes);
+  if (planned.runs()) report.policy = planned.repeats->policy;
   report.status = record.status;
   report.reason = record.reason;
   report.figures = record.figures;

@@ -67,8 +67,8 @@ bool same_value(const Value& a, const Value& b) {
 }
 
 std::string to_text(const Location& where) {
-  if (where.line == 0) return where.file;
-  return where.file + ':' + std::to_string(where.line) + ':' + std::to_string(where.column);
+  if (where.line == 0) return where.file.text();
+  return where.file.text() + ':' + std::to_string(where.line) + ':' + std::to_string(where.column);
 }
 
 ParamMap load_flat_toml(const std::string& path) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -15,10 +16,22 @@ using Value = std::variant<bool, std::int64_t, double, std::string>;
 /// What a cell has on each axis.
 using AxisValues = std::vector<std::pair<std::string, Value>>;
 
+/// The name of a file. Copies share it: every value of a sweep has one, in every cell.
+class FileName {
+ public:
+  FileName() = default;
+  FileName(std::string name) : name_(std::make_shared<const std::string>(std::move(name))) {}
+  FileName(const char* name) : FileName(std::string(name)) {}
+  std::string text() const { return name_ ? *name_ : std::string(); }
+
+ private:
+  std::shared_ptr<const std::string> name_;  // null: empty
+};
+
 /// Where a value was written: the key for a key = value line, the element for a value in an axis.
 /// Line 0 means "not in a file"; `file` then says where (a command line flag, a default).
 struct Location {
-  std::string file;
+  FileName file;
   int line = 0;
   int column = 0;
 };

@@ -39,7 +39,7 @@ sweep::ParamMap with_policy_profile(sweep::ParamMap params, Profiles& profiles) 
 /// The sweep file that parameters come from, for messages about what it lacks.
 std::string document_of(const sweep::ParamMap& cell) {
   for (const auto& [key, param] : cell)
-    if (param.where.line > 0) return param.where.file;
+    if (param.where.line > 0) return param.where.file.text();
   return "cell";
 }
 

@@ -93,7 +93,7 @@ std::string ParamBinder::path_of(const std::string& key) {
   if (path.empty()) return path;
   const sweep::Location where = reader_.where(key);
   const auto base =
-      where.line > 0 ? std::filesystem::path(where.file).parent_path() : std::filesystem::path();
+      where.line > 0 ? std::filesystem::path(where.file.text()).parent_path() : std::filesystem::path();
   return (base / path).lexically_normal().string();
 }
 

@@ -45,10 +45,12 @@ CellJob parse_job(const json& text) {
   for (const json& axis : text.at("axes"))
     record.axes.emplace_back(axis.at(0), to_value(axis.at(1)));
   for (const json& param : text.at("params")) {
-    job.params[param.at(0)] = {to_value(param.at(1)), {param.at(2), param.at(3), param.at(4)}};
+    job.params[param.at(0)] = {to_value(param.at(1)),
+                               {param.at(2).get<std::string>(), param.at(3), param.at(4)}};
   }
   for (const json& each : text.at("expected"))
-    job.expected.push_back({each.at(0), each.at(1), {each.at(2), each.at(3), each.at(4)}});
+    job.expected.push_back(
+        {each.at(0), each.at(1), {each.at(2).get<std::string>(), each.at(3), each.at(4)}});
   return job;
 }
 
@@ -173,10 +175,10 @@ json to_json(const CellJob& job) {
   for (const auto& [name, value] : record.axes) axes.push_back({name, to_json(value)});
   for (const auto& [key, param] : job.params) {
     params.push_back(
-        {key, to_json(param.value), param.where.file, param.where.line, param.where.column});
+        {key, to_json(param.value), param.where.file.text(), param.where.line, param.where.column});
   }
   for (const auto& [what, value, where] : job.expected)
-    expected.push_back({what, value, where.file, where.line, where.column});
+    expected.push_back({what, value, where.file.text(), where.line, where.column});
   return json{{"key", record.key},         {"index", record.index},
               {"label", record.label},     {"config", record.config_json},
               {"backend", record.backend}, {"repeat", record.repeat},

@@ -49,7 +49,7 @@ std::string line_of(const fs::path& sweep, const std::string& jobs, const std::s
   const driver::Plan plan = driver::make_plan(sweep.string(), options);
   std::string keys;
   for (const driver::PlannedCell& cell : plan.cells)
-    keys += (cell.bound ? cell.key : worker::label(cell.cell)) + '\n';
+    keys += (cell.runs() ? cell.key : worker::label(cell.cell)) + '\n';
   return sweep.stem().string() + ' ' + std::to_string(plan.cells.size()) + ' ' +
          sweep::sha256_of(keys);
 }

@@ -35,8 +35,8 @@ jps = [1]
 kind = "swe_smith_like"
 )");
   REQUIRE(plan.cells.size() == 2);
-  CHECK(driver::host_gib(plan.cells[0]) == 0);
-  CHECK(driver::host_gib(plan.cells[1]) == 64);
+  CHECK(plan.cells[0].repeats->host_gib == 0);
+  CHECK(plan.cells[1].repeats->host_gib == 64);
 }
 
 TEST_CASE("a policy that the sweep changes is labeled with the change") {
@@ -188,6 +188,6 @@ kind = "swe_smith_like"
     CHECK(planned.config_json() == sweep::canonical_json(alone.identity));
     CHECK(planned.config().workload.arrivals.seed == planned.cell.seed);
   }
-  CHECK(plan.cells[0].bound == plan.cells[2].bound);
-  CHECK(plan.cells[2].bound != plan.cells[3].bound);
+  CHECK(plan.cells[0].repeats == plan.cells[2].repeats);
+  CHECK(plan.cells[2].repeats != plan.cells[3].repeats);
 }

@@ -1,0 +1,25 @@
+#include "driver/plan/cost.hpp"
+
+#include "workers/cell/estimate.hpp"
+
+namespace driver {
+namespace {
+
+CellCost estimate(const worker::ExperimentConfig& config, worker::WorkloadCache& workloads) {
+  const worker::CellEstimate expected = worker::estimate_cell(config, workloads);
+  return {expected.served_s, worker::busy_seconds(config, expected), expected.from_bytes};
+}
+
+}  // namespace
+
+CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads) {
+  return planned.cost ? *planned.cost : estimate(planned.config(), workloads);
+}
+
+OnBound with_costs(worker::WorkloadCache& workloads) {
+  return [&workloads](PlannedCell& planned, const worker::ExperimentConfig& config) {
+    planned.cost = estimate(config, workloads);
+  };
+}
+
+}  // namespace driver

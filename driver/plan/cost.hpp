@@ -1,0 +1,14 @@
+#pragma once
+#include "driver/plan/plan.hpp"
+
+namespace driver {
+
+/// What a cell that runs is expected to take: as the plan has it, or else estimated now. Reads or
+/// generates its workload; throws worker::InputError when that is wrong.
+CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads);
+
+/// For make_plan: gives each cell its cost while it is bound, which saves binding it again.
+/// `workloads` must outlive what is returned.
+OnBound with_costs(worker::WorkloadCache& workloads);
+
+}  // namespace driver
