@@ -135,6 +135,7 @@ void print_host_memory(const PlanReport& report, std::ostream& out) {
 PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHistory* history) {
   PlanReport report;
   report.rules = rules;
+  report.lines.reserve(plan.cells.size());
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
     if (planned.selected) report.lines.push_back(line_of(planned, history, rules, workloads));

@@ -7,6 +7,8 @@ namespace sweep {
 
 namespace {
 
+constexpr std::size_t kUsualBytes = 2048;  // of an object
+
 std::string json_number(double number) {
   constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
   if (std::isinf(number)) return number > 0 ? "\"Infinity\"" : "\"-Infinity\"";
@@ -68,22 +70,26 @@ std::string json_string(std::string_view text) {
 
 std::string canonical_json(const std::map<std::string, Value>& values) {
   std::string object = "{";
+  object.reserve(kUsualBytes);
   for (const auto& [key, value] : values) {
     if (is_nan(value)) throw SpecError(key + " must be a number, found nan");
     append_member(object, key, value);
   }
-  return object + "}";
+  object += '}';
+  return object;
 }
 
 std::string canonical_json(const ParamMap& params) {
   std::string object = "{";
+  object.reserve(kUsualBytes);
   for (const auto& [key, param] : params) {
     if (is_nan(param.value)) {
       throw SpecError(to_text(param.where) + ": " + key + " must be a number, found nan");
     }
     append_member(object, key, param.value);
   }
-  return object + "}";
+  object += '}';
+  return object;
 }
 
 }  // namespace sweep

@@ -82,7 +82,9 @@ ParamMap load_flat_toml(const std::string& path) {
 
 ParamReader::ParamReader(const ParamMap& params, std::string document,
                          const std::vector<std::string>* known)
-    : params_(&params), known_(known), document_(std::move(document)) {}
+    : params_(&params), known_(known), document_(std::move(document)) {
+  if (known != nullptr) asked_.reserve(known->size());
+}
 
 bool ParamReader::is_known(const std::string& key) const {
   return asked_.contains(key) || (known_ != nullptr && std::ranges::binary_search(*known_, key));

@@ -21,7 +21,9 @@ class ParamBinder {
   /// `document` is named in messages about missing keys. `params` and `table` must outlive this.
   ParamBinder(const sweep::ParamMap& params, const std::string& document,
               const KeyTable& table = sweep_keys())
-      : params_(params), table_(table), reader_(params, document, &table.names()) {}
+      : params_(params), table_(table), reader_(params, document, &table.names()) {
+    values_.reserve(table.names().size());
+  }
 
   bool has(const std::string& key) const { return reader_.has(key); }
   /// Throws if the key is missing; `why` is appended to the message.

@@ -52,6 +52,8 @@ struct ArrivalConfig {
       window_s;  // poisson: the arrivals within this many seconds determine the number of jobs
   std::string trace_path;
   int most_live = 0;  // unfinished jobs at a time; 0: no limit
+
+  bool operator==(const ArrivalConfig&) const = default;
 };
 
 struct WorkloadConfig {
@@ -100,8 +102,8 @@ struct Load {
   std::string curation;  // which jobs of a file were rejected and why; empty for generated jobs
 };
 
-/// Generates or reads jobs, and keeps the last ones, since most cells of a sweep replay the same
-/// jobs.
+/// Generates or reads jobs and their arrivals, and keeps the last ones, since most cells of a sweep
+/// replay the same jobs.
 class WorkloadCache {
  public:
   /// The load is valid until the next call. Throws InputError, also when a context exceeds
@@ -114,6 +116,8 @@ class WorkloadCache {
     workload::Workload workload;
     std::string curation;
     std::vector<double> recorded_arrivals_s;
+    ArrivalConfig arrival{};              // of the arrivals below
+    std::vector<engine::Nanos> arrivals;  // empty: none yet
   };
   std::unique_ptr<Content> last_;
 };
