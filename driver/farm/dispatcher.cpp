@@ -128,6 +128,7 @@ void Dispatcher::handle(const CellFailed& failed) {
   if (!run.more.empty()) return part(run, failed.reason);
   if (run.abandonment) return attempt_abandoned(run, failed.reason);
   if (failed.machine_fault) return machine_failed(run, failed.reason);
+  if (failed.wrong_server) return group_refused(run, failed.reason);
   if (failed.kind == CellStatus::failed) return attempt_failed(run, failed.reason);
   end_cell(run.attempt, failed.kind, failed.reason);
 }

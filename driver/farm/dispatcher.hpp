@@ -25,8 +25,8 @@ struct CellTask {
   int attempts = 0;       // in earlier runs
   int deaths = 0;         // earlier attempts that are counted as having killed their process
   bool alone = false;     // it has shared an attempt that ended without a result
-  /// Cells of a group run one after another where nothing else decides, since what they need is
-  /// costly to start: in the place of the group's longest cell. 0: none.
+  /// Cells of a group are served by one server. They run one after another where nothing else
+  /// decides, since it is costly to start: in the place of the group's longest cell. 0: none.
   int group = 0;
   double group_s = 0;  // estimate of the longest cell of the group
 };
@@ -84,6 +84,7 @@ struct CellFailed {
   std::string reason;
   bool poisoned = false;       // the worker cannot run another cell
   bool machine_fault = false;  // not counted against the cell
+  bool wrong_server = false;   // of the cell's group: none of its cells starts in this run
 };
 struct CellAbandoned {
   int worker;
@@ -129,7 +130,7 @@ using Command = std::variant<AssignCell, AbandonCell, StopWorker, AttemptEnded, 
 
 /// A cell that this run leaves planned.
 struct LeftCell {
-  enum class Why { no_worker, no_time, drained, workers_lost, machine_fault };
+  enum class Why { no_worker, wrong_server, no_time, drained, workers_lost, machine_fault };
   int cell;
   Why why;
   std::string reason;
@@ -156,7 +157,8 @@ struct SkuStatus {
 /// progress has failed. An attempt that ends by a fault of the machine does not count as a failure
 /// of the cell: it is retried equally often, and then the cell is left. A silent worker is lost,
 /// but the host memory of its cell stays charged, since the process may be alive; if the worker
-/// answers later, it is used again. These timers count only time in which the caller was listening
+/// answers later, it is used again. When a group's server is not the planned one, those of its
+/// cells that do not run are left. These timers count only time in which the caller was listening
 /// (a Tick at least once a second).
 class Dispatcher {
  public:
@@ -264,6 +266,7 @@ class Dispatcher {
   void revive(int worker, sweep::Attempt attempt, WorkerState next, Memory memory);
   void attempt_failed(const Run& run, const std::string& reason);
   void machine_failed(const Run& run, const std::string& reason);
+  void group_refused(const Run& run, const std::string& reason);
   void attempt_abandoned(const Run& run, const std::string& reason);
   void end_cell(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason);
   void wait_again(Cell& cell);
@@ -288,6 +291,7 @@ class Dispatcher {
   std::map<std::string, std::set<Place>> waiting_;  // by SKU
   std::map<int, Worker> workers_;
   std::map<std::string, Experience> experience_;  // by SKU
+  std::map<int, std::string> refused_;            // groups whose server is not the planned one
   MemoryLedger memory_;
   std::vector<Command> commands_;
   Nanos now_{0};

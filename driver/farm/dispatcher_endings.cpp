@@ -101,6 +101,20 @@ void Dispatcher::machine_failed(const Run& run, const std::string& reason) {
   cell.left = LeftCell{run.attempt.cell, LeftCell::Why::machine_fault, reason};
 }
 
+/// Another worker would start the same server: the cells of the group wait for another run.
+void Dispatcher::group_refused(const Run& run, const std::string& reason) {
+  const int group = cells_.at(run.attempt.cell).task.group;
+  commands_.emplace_back(
+      AttemptEnded{run.attempt, cells_.at(run.attempt.cell).task.deaths, reason});
+  refused_.emplace(group, reason);
+  for (auto& [index, cell] : cells_) {
+    if (cell.state != CellState::waiting || cell.task.group != group) continue;
+    waiting_[cell.task.sku].erase(place_of(cell));
+    wait_again(cell);
+  }
+  wait_again(cells_.at(run.attempt.cell));
+}
+
 void Dispatcher::attempt_abandoned(const Run& run, const std::string& reason) {
   if (run.abandonment->why == AbandonWhy::timeout)
     return end_cell(run.attempt, CellStatus::timeout,
@@ -118,6 +132,11 @@ void Dispatcher::end_cell(sweep::Attempt last, CellStatus kind, const std::strin
 }
 
 void Dispatcher::wait_again(Cell& cell) {
+  if (const auto refused = refused_.find(cell.task.group); refused != refused_.end()) {
+    cell.state = CellState::left;
+    cell.left = LeftCell{cell.task.cell, LeftCell::Why::wrong_server, refused->second};
+    return;
+  }
   cell.state = CellState::waiting;
   waiting_[cell.task.sku].insert(place_of(cell));
 }

@@ -79,7 +79,7 @@ class Farm {
   void on(int from, worker::Failed& failed) {
     end_run(from);
     dispatch(CellFailed{from, failed.attempt, failed.kind, std::move(failed.reason),
-                        failed.poisoned, failed.machine_fault});
+                        failed.poisoned, failed.machine_fault, failed.wrong_server});
   }
   void on(int from, const worker::Abandoned& abandoned) {
     end_run(from);
@@ -313,7 +313,8 @@ ExitCode exit_code(const FarmResult& result) {
     return std::count_if(result.left.begin(), result.left.end(),
                          [&](const LeftCell& cell) { return cell.why == why; });
   };
-  const auto without_worker = left_for(LeftCell::Why::no_worker);
+  const auto without_worker =
+      left_for(LeftCell::Why::no_worker) + left_for(LeftCell::Why::wrong_server);
   if (static_cast<std::size_t>(without_worker) < result.left.size()) return kIncomplete;
   if (without_worker > 0) return kNoSuchWorker;
   return result.failed > 0 ? kSomeCellsFailed : kOk;

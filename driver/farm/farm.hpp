@@ -101,8 +101,8 @@ FarmResult run_alone(const std::vector<CellTask>& cells, FarmSink& sink, FarmOpt
                      const worker::Hello& hello, const worker::RunCell& run_cell,
                      const worker::WorkerOptions& worker_options = {});
 
-/// kNoSuchWorker if every cell that is left has a SKU without a worker, kIncomplete if other cells
-/// are left, kSomeCellsFailed if none is left but some failed, else kOk.
+/// kNoSuchWorker if every cell that is left has a SKU or a server without a worker, kIncomplete if
+/// other cells are left, kSomeCellsFailed if none is left but some failed, else kOk.
 ExitCode exit_code(const FarmResult& result);
 
 }  // namespace driver

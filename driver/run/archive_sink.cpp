@@ -50,11 +50,13 @@ namespace {
 
 /// Makes a group of the cells that one start of a server serves.
 void group_by_server(const Plan& plan, std::vector<CellTask>& tasks) {
-  std::map<std::pair<std::vector<std::string>, std::map<std::string, std::string>>, CellTask>
-      groups;
+  const auto server_of = [&](const CellTask& task) -> const auto& {
+    return plan.cells[static_cast<std::size_t>(task.cell)].repeats->server;
+  };
+  std::map<decltype(std::declval<server::ServerConfig>().start()), CellTask> groups;
   const auto group_of = [&](const CellTask& task) -> CellTask* {
-    const auto& server = plan.cells[static_cast<std::size_t>(task.cell)].repeats->server;
-    return server ? &groups[{server->command, server->environment}] : nullptr;
+    const auto& server = server_of(task);
+    return server ? &groups[server->start()] : nullptr;
   };
   for (const CellTask& task : tasks) {
     CellTask* group = group_of(task);

@@ -27,7 +27,7 @@ std::vector<Message> one_of_each() {
   return {hello,
           Heartbeat{{7, 1}, progress},
           Done{{8, 2}, std::string("a\0b", 3)},
-          Failed{{9, 1}, sweep::CellStatus::infeasible, "no \"room\"", true, true},
+          Failed{{9, 1}, sweep::CellStatus::infeasible, "no \"room\"", true, true, true},
           Abandoned{{10, 1}},
           Goodbye{true},
           Assign{{-1, 3}, "{}"},
@@ -64,6 +64,7 @@ TEST_CASE("the fields of a message keep their values") {
   CHECK(failed.reason == "no \"room\"");
   CHECK(failed.poisoned);
   CHECK(failed.machine_fault);
+  CHECK(failed.wrong_server);
   const auto beat = std::get<Heartbeat>(decode(encode(one_of_each()[1])));
   CHECK(beat.progress.steps == 1'000'000'000'000);
   CHECK(beat.progress.now_s == 1.5);
@@ -71,15 +72,15 @@ TEST_CASE("the fields of a message keep their values") {
 }
 
 TEST_CASE("the bytes of a frame are fixed, so that two builds understand each other") {
-  // version 4, kind 5, 8 bytes of payload, cell 10, attempt 1, all little-endian
-  const std::string expected("\4\0\5\0\10\0\0\0\0\0\0\0\12\0\0\0\1\0\0\0", 20);
+  // version 5, kind 5, 8 bytes of payload, cell 10, attempt 1, all little-endian
+  const std::string expected("\5\0\5\0\10\0\0\0\0\0\0\0\12\0\0\0\1\0\0\0", 20);
   CHECK(encode(Abandoned{{10, 1}}) == expected);
 }
 
 TEST_CASE("another protocol version is refused with both numbers") {
   CHECK_THROWS_MATCHES(
       decode(frame_with(0, std::string("\7\0", 2))), ProtocolError,
-      Catch::Matchers::Message("message of protocol version 7, this program speaks version 4"));
+      Catch::Matchers::Message("message of protocol version 7, this program speaks version 5"));
 }
 
 TEST_CASE("an unknown kind, an impossible length, flag or status is refused") {

@@ -141,6 +141,14 @@ TEST_CASE("what is thrown decides the verdict") {
     CHECK(failed.poisoned);
     CHECK(failed.reason == "an illegal memory access");
   }
+  SECTION("another server than planned is told apart, since other cells need it too") {
+    Crew crew(throwing([] { throw WrongServer("it reports version 2"); }));
+    crew.say(Assign{{1, 1}, ""});
+    const Failed failed = crew.next<Failed>();
+    CHECK(failed.wrong_server);
+    CHECK_FALSE(failed.poisoned);
+    CHECK(failed.reason == "it reports version 2");
+  }
   SECTION("out of memory says so") {
     Crew crew(throwing([] { throw std::bad_alloc(); }));
     crew.say(Assign{{1, 1}, ""});

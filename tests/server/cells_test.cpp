@@ -204,17 +204,6 @@ TEST_CASE("a server that runs already is emptied before its first cell, or not m
   }
 }
 
-TEST_CASE("a server of another version or model is not started again for the cells behind") {
-  ServerWorld world;
-  for (const char* words : {"--version 0.31.0", "--model other"}) {
-    const int before = world.starts();
-    const std::string first = world.scripted("vllm", words).failure();
-    CHECK(world.failure() == first);
-    CHECK(world.starts() == before + 1);
-  }
-  CHECK(world.scripted("vllm").failure() == "ok");
-}
-
 TEST_CASE("doctor says how the caches of a server are emptied") {
   const auto said = [](const std::string& words, const std::string& reset) {
     ServerWorld world;

@@ -16,11 +16,15 @@ ap.add_argument("--fault", default="")
 ap.add_argument("--after", type=int, default=0)
 ap.add_argument("--once")
 ap.add_argument("--version", default="0.30.0")
+ap.add_argument("--version-file")                 # the version stands there
 ap.add_argument("--model", default="m")
 ap.add_argument("--yield-port")                   # FIFO, while it is there: tell it the port, and never listen
 ap.add_argument("--logits-processors", default="")
 ap.add_argument("--requests")                     # file for the bodies of turns, one a line
 a = ap.parse_args()
+if a.version_file:
+    with open(a.version_file) as file:
+        a.version = file.read().strip()
 BLOCK, WARM_UP = 16, 6                            # turns that the client sends before a cell
 lock, turns, running, cached, hits, computed = threading.Lock(), 0, 0, set(), 0, 0
 

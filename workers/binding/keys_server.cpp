@@ -40,8 +40,8 @@ std::vector<KeyRow> rows_of_start() {
       {.name = "server.version",
        .type = AnyText{},
        .where = kOnServer,
-       .says = "Version that the server reports, as `kvsweep doctor --server` prints it; another "
-               "fails the cell."},
+       .says = "Version that the server reports, as `kvsweep doctor --server` prints it; with "
+               "another its cells do not run."},
       {.name = "server.model",
        .type = AnyText{},
        .fallback = optional("none is sent"),

@@ -66,8 +66,6 @@ struct Executor::Kept {
   std::shared_ptr<const backends::CpuWeights> cpu_weights;
   std::unique_ptr<server::Session> server;
   std::string server_devices;
-  /// The last server that was another than the sweep file says, and what it was.
-  std::optional<std::pair<server::ServerConfig, std::string>> wrong_server;
 
   std::shared_ptr<const backends::CpuWeights> weights_for(const ExperimentConfig& config) {
     const std::string key = worker::weights_key(*config.transformer);
@@ -111,21 +109,13 @@ server::Session& Executor::ready_server(const ExperimentConfig& config, const Ru
   const bool runs = server && server->is_for(*config.server);
   if (runs && empty_caches(*server, *config.server, hooks.stop)) return *server;
   server.reset();
-  const auto& wrong = kept_->wrong_server;
-  if (wrong && server::same_server(wrong->first, *config.server))
-    throw server::WrongServer(wrong->second);
   std::string log = hooks.server_log;
   if (log.empty()) {
     const std::string name = "kvsweep-server-" + std::to_string(::getpid()) + ".log";
     log = std::filesystem::temp_directory_path() / name;
   }
-  try {
-    server = std::make_unique<server::Session>(
-        *config.server, server::Place{log, kept_->server_devices, hooks.stop});
-  } catch (const server::WrongServer& error) {
-    kept_->wrong_server.emplace(*config.server, error.what());
-    throw;
-  }
+  server = std::make_unique<server::Session>(*config.server,
+                                             server::Place{log, kept_->server_devices, hooks.stop});
   if (!server->owned())
     empty_caches(*server, *config.server, hooks.stop);  // of what others have asked it
   return *server;

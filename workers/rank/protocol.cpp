@@ -28,7 +28,7 @@ constexpr auto fields(const Heartbeat*) {
 constexpr auto fields(const Done*) { return std::tuple(&Done::attempt, &Done::result); }
 constexpr auto fields(const Failed*) {
   return std::tuple(&Failed::attempt, &Failed::kind, &Failed::reason, &Failed::poisoned,
-                    &Failed::machine_fault);
+                    &Failed::machine_fault, &Failed::wrong_server);
 }
 constexpr auto fields(const Abandoned*) { return std::tuple(&Abandoned::attempt); }
 constexpr auto fields(const Goodbye*) { return std::tuple(&Goodbye::stuck); }

@@ -17,7 +17,7 @@ struct ProtocolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr std::uint16_t kProtocolVersion = 4;
+inline constexpr std::uint16_t kProtocolVersion = 5;
 /// Version, kind, payload length.
 inline constexpr std::size_t kFrameHeaderBytes = 2 + 2 + 8;
 /// A longer payload means a damaged length, not a result.
@@ -61,6 +61,7 @@ struct Failed {
   std::string reason{};
   bool poisoned = false;       // the device is lost: this process can run no further cell
   bool machine_fault = false;  // memory, a disk or a limit failed, not the cell
+  bool wrong_server = false;   // of another version or model than planned; the cell did not start
 };
 
 /// The cell has stopped at a step boundary on request.

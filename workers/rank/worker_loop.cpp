@@ -32,6 +32,9 @@ Message outcome_of(const RunCell& run_cell, const Assign& work, const CellContex
     failed.reason = error.what();
     failed.poisoned = true;
     return failed;
+  } catch (const WrongServer& error) {
+    failed.reason = error.what();
+    failed.wrong_server = true;
   } catch (const CellVerdict& error) {
     failed.kind = error.kind;
     failed.reason = error.what();

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <system_error>
-#include <tuple>
 
 namespace server {
 namespace {
@@ -91,14 +90,6 @@ std::string ends_with_name(const std::string& path) {
 }
 
 }  // namespace
-
-bool same_server(const ServerConfig& a, const ServerConfig& b) {
-  const auto started_by = [](const ServerConfig& each) {
-    return std::tie(each.kind, each.command, each.url, each.environment, each.version, each.model,
-                    each.model_file);
-  };
-  return started_by(a) == started_by(b);
-}
 
 Session::Session(const ServerConfig& config, const Place& place)
     : config_(config), place_(place), dialect_(make_dialect(config.kind)), http_(clock_) {

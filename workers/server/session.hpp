@@ -34,9 +34,6 @@ struct Place {
   std::stop_token stop = {};  // of the cell that it starts for
 };
 
-/// Whether one server serves the cells of both.
-bool same_server(const ServerConfig& a, const ServerConfig& b);
-
 /// A server that is ready: started here and owned, or reached at a URL. It has said which version
 /// and model it is, and has answered prompts of several sizes.
 class Session {
@@ -46,7 +43,7 @@ class Session {
   Session(const ServerConfig& config, const Place& place);
 
   /// Whether this server is the one that the cell describes, with the same flags.
-  bool is_for(const ServerConfig& config) const { return same_server(config, config_); }
+  bool is_for(const ServerConfig& config) const { return config.start() == config_.start(); }
   /// Empties its caches before a cell; false where only a restart does. Throws StartAbandoned.
   bool empty_caches(Reset how, const std::stop_token& stop = {});
   /// Those of the ids, which differ, that the server can be made to generate (Chain::forced).

@@ -88,6 +88,36 @@ TEST_CASE("cells of a SKU that no worker has are left, with both names, and the 
   CHECK(world.started() == std::vector{1});
 }
 
+TEST_CASE("the cells of a server that is not the planned one are left, and the others run") {
+  const auto served_by = [](int group, CellTask task) {
+    task.group = group;
+    return task;
+  };
+  World world({served_by(1, cell(0)), served_by(1, cell(1)), served_by(1, cell(2)),
+               served_by(4, cell(3)), served_by(4, cell(4))},
+              {.workers = 2});
+  world.join(1);
+  world.join(2);
+  REQUIRE(world.cell_of(1) == 0);
+  REQUIRE(world.cell_of(2) == 1);
+  world.refuse_server(1, "it is of version 2");
+  CHECK(world.cell_of(1) == 3);
+  CHECK(world.left(2) == Why::wrong_server);
+  SECTION("one that started meanwhile may end") {
+    world.done(2);
+    CHECK(world.cell_of(2) == 4);
+  }
+  SECTION("and is not tried again") {
+    world.fail(2);
+    CHECK(world.cell_of(2) == 4);
+    CHECK(world.left(1) == Why::wrong_server);
+  }
+  world.done(1);
+  world.done(2);
+  CHECK(world.dispatcher.finished());
+  CHECK(world.dispatcher.left().front().reason == "it is of version 2");
+}
+
 TEST_CASE("nothing is called missing before every worker has said what it is") {
   World world({cell(0, 1, "a100-40gb")}, {.workers = 2, .hello_grace = seconds(10)});
   world.join(1, "h100-80gb");

@@ -54,6 +54,12 @@ class World {
     const Running run = end(worker);
     on(driver::CellFailed{worker, run.attempt, kind, "broke"});
   }
+  /// The cell's server is not the planned one.
+  void refuse_server(int worker, const std::string& reason) {
+    const Running run = end(worker);
+    on(driver::CellFailed{worker, run.attempt, sweep::CellStatus::failed, reason, false, false,
+                          true});
+  }
   /// The cell ends by a fault of the machine.
   void fault_machine(int worker) {
     const Running run = end(worker);

@@ -249,6 +249,8 @@ TEST_CASE("the exit code says what is left to do") {
   CHECK(exit_code(result) == kSomeCellsFailed);
   result.left = {left(LeftCell::Why::no_worker)};
   CHECK(exit_code(result) == kNoSuchWorker);
+  result.left.push_back(left(LeftCell::Why::wrong_server));
+  CHECK(exit_code(result) == kNoSuchWorker);
   result.left.push_back(left(LeftCell::Why::drained));
   CHECK(exit_code(result) == kIncomplete);
 }

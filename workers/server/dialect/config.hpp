@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -42,6 +43,11 @@ struct ServerConfig {
   int max_model_len = 0;         // longest turn, prompt and answer
   double ready_s = 900;          // longest start
   double silent_s = 300;         // a turn that receives nothing for this long has failed
+
+  /// What makes one server another: equal values are served by one start.
+  auto start() const {
+    return std::tie(kind, command, url, environment, version, model, model_file);
+  }
 };
 
 }  // namespace server

@@ -1,0 +1,87 @@
+"""A server that is not the one of the sweep file ends the run of its cells before the first. The servers are scripted."""
+import os
+import sys
+
+import archives
+from cases import case, expect_equal, expect_in, main
+from farm import Folder
+
+SCRIPTED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server",
+                        "scripted_server.py")
+NO_SUCH_WORKER = 4
+H100 = ("--fake-device", "NVIDIA H100 80GB HBM3,81559")
+
+
+def sweep_of(profiles, jps=(50, 100)):
+    tables = "".join(f'[server.profile.{name}]\nflags = "{flags}"\n'
+                     for name, flags in profiles.items())
+    return f"""schema = 1
+model = "tiny-llama-3"
+[sweep]
+name = "servers"
+backend = "server"
+[axes]
+gpu = ["h100-80gb"]
+"server.profile" = {list(profiles)}
+jps = {list(jps)}
+[server]
+kind = "vllm"
+version = "0.30.0"
+model = "m"
+command = "{sys.executable} {SCRIPTED} --port {{port}} --kind vllm {{server.flags}}"
+{tables}[engine]
+max_model_len = 4096
+[workload]
+kind = "agent8"
+jobs = 2
+gap_s = 0.01
+scale = 0.02
+"""
+
+
+def starts(folder):
+    return sum(folder.bytes_of(name).count(b"scripted server") for name in
+               folder.names("a.h5.logs/*.log"))
+
+
+def statuses(folder):
+    return {label: row["status"] for label, row in archives.cells(folder.file("a.h5")).items()}
+
+
+@case("a server of another version or model ends the run before the first cell, with one reason")
+def wrong_server():
+    cases = {"--version 0.31.0": 'server.version is "0.30.0", but the server reports "0.31.0"',
+             "--model other": "the server is for another model: it serves other, not m"}
+    for flags, reason in cases.items():
+        for ranks in 1, 3:
+            with Folder(sweep_of({"stock": flags}, jps=(50, 60, 70, 80))) as folder:
+                outcome = folder.run("--archive", "a.h5", *H100, ranks=ranks)
+                expect_equal(outcome.code, NO_SUCH_WORKER, f"exit code, {outcome}")
+                expect_in(f"left: 4 cells, 0 to 3: {reason}", outcome.out, "standard output")
+                expect_equal(outcome.out.count(reason), 1, f"reasons, {outcome}")
+                expect_equal(starts(folder), max(1, ranks - 1), f"starts, {outcome}")
+                if archives.h5py:
+                    expect_equal(set(statuses(folder).values()), {"planned"}, "statuses")
+
+
+@case("of two profiles the cells of the right server run, and the others go on once theirs is right")
+def one_wrong_profile():
+    for ranks in 1, 3:
+        with Folder() as folder:
+            note = folder.file("version")
+            folder.write("farm.toml", sweep_of({"stock": "", "new": f"--version-file {note}"}))
+            folder.write("version", "0.31.0")
+            outcome = folder.run("--archive", "a.h5", *H100, ranks=ranks)
+            expect_equal(outcome.code, NO_SUCH_WORKER, f"exit code, {outcome}")
+            expect_equal(len(outcome.finished()), 2, f"cells that ran, {outcome}")
+            expect_in('but the server reports "0.31.0"', outcome.out, "standard output")
+            folder.write("version", "0.30.0")
+            rest = folder.run("--archive", "a.h5", *H100, ranks=ranks)
+            expect_equal(rest.code, 0, f"exit code, {rest}")
+            expect_equal(len(rest.finished()), 2, f"cells that go on, {rest}")
+            if archives.h5py:
+                expect_equal(set(statuses(folder).values()), {"ok"}, "statuses")
+
+
+if __name__ == "__main__":
+    main()
