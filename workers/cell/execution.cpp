@@ -101,6 +101,8 @@ server::Session& Executor::serve(const ExperimentConfig& config, const RunHooks&
     return ready_server(config, hooks);
   } catch (const server::StartAbandoned&) {
     throw CellAbandoned();
+  } catch (const server::WrongServer& error) {
+    throw WrongServer(error.what());
   }
 }
 

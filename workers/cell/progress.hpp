@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 
@@ -29,6 +30,12 @@ struct RunHooks {
 /// The cell stopped at a step boundary on request.
 struct CellAbandoned : std::exception {
   const char* what() const noexcept override { return "abandoned"; }
+};
+
+/// The cell's server is of another version, or serves another model, than planned. So would the
+/// server of every cell that is started alike.
+struct WrongServer : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 }  // namespace worker

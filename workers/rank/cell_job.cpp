@@ -12,7 +12,6 @@
 #include "workers/binding/binding.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/rank/fatal_mark.hpp"
-#include "workers/server/session.hpp"
 
 namespace worker {
 namespace {
@@ -119,8 +118,6 @@ class CellRunner {
       return result;
     } catch (const backends::DeviceLost& error) {
       throw DeviceLost(error.what());
-    } catch (const server::WrongServer& error) {
-      throw WrongServer(error.what());
     }
   }
 

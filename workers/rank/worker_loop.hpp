@@ -35,12 +35,6 @@ struct DeviceLost : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The cell's server is of another version, or serves another model, than planned. So would the
-/// server of every cell that is started alike.
-struct WrongServer : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 struct WorkerOptions {
   int driver = 0;  // the driver's end of the channel
   engine::Nanos poll = std::chrono::milliseconds(20);
