@@ -1,42 +1,10 @@
 """A server that is not the one of the sweep file ends the run of its cells before the first. The servers are scripted."""
-import os
-import sys
-
 import archives
 from cases import case, expect_equal, expect_in, main
 from farm import Folder
+from scripted import H100, sweep_of
 
-SCRIPTED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server",
-                        "scripted_server.py")
 NO_SUCH_WORKER = 4
-H100 = ("--fake-device", "NVIDIA H100 80GB HBM3,81559")
-
-
-def sweep_of(profiles, jps=(50, 100)):
-    tables = "".join(f'[server.profile.{name}]\nflags = "{flags}"\n'
-                     for name, flags in profiles.items())
-    return f"""schema = 1
-model = "tiny-llama-3"
-[sweep]
-name = "servers"
-backend = "server"
-[axes]
-gpu = ["h100-80gb"]
-"server.profile" = {list(profiles)}
-jps = {list(jps)}
-[server]
-kind = "vllm"
-version = "0.30.0"
-model = "m"
-command = "{sys.executable} {SCRIPTED} --port {{port}} --kind vllm {{server.flags}}"
-{tables}[engine]
-max_model_len = 4096
-[workload]
-kind = "agent8"
-jobs = 2
-gap_s = 0.01
-scale = 0.02
-"""
 
 
 def starts(folder):

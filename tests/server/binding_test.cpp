@@ -87,6 +87,47 @@ TEST_CASE("wrong server keys are refused at their place, with what was found and
   CHECK_THAT(refused("server.comand", std::string("x")), Contains("did you mean"));
 }
 
+TEST_CASE("with server.match the sizes of engine.* are flags of the server's kind") {
+  const auto words = [](const std::string& kind) {
+    ServerKeys world = vllm("serve {port}");
+    world.set("server.kind", kind).put("server.match", true);
+    world.put("engine.kv_tokens", std::int64_t{16010}).put("engine.max_num_seqs", std::int64_t{8});
+    if (kind != "llamacpp") world.put("engine.block_size", std::int64_t{32});
+    const worker::BoundCell bound = bind(world);
+    CHECK(bound.identity.contains("engine.kv_tokens"));
+    CHECK(bound.identity.contains("engine.max_num_batched_tokens"));
+    return bound.config.server->command;
+  };
+  CHECK(words("vllm") == Words{"serve", "{port}", "--num-gpu-blocks-override", "501",
+                               "--block-size", "32", "--max-num-seqs", "8",
+                               "--max-num-batched-tokens", "2048", "--max-model-len", "4096"});
+  CHECK(words("sglang") == Words{"serve", "{port}", "--max-total-tokens", "16000", "--page-size",
+                                 "32", "--max-running-requests", "8", "--chunked-prefill-size",
+                                 "2048", "--context-length", "4096"});
+  CHECK(words("llamacpp") ==
+        Words{"serve", "{port}", "-kvu", "-c", "16010", "-np", "8", "-b", "2048", "-ub", "2048"});
+}
+
+TEST_CASE("server.match is refused where it cannot be kept") {
+  const auto refused = [](ServerKeys world, std::int64_t tokens = 8192) {
+    if (tokens > 0) world.put("engine.kv_tokens", tokens);
+    return refusal(world.put("server.match", true));
+  };
+  CHECK_THAT(refused(vllm("x {port}"), 0),
+             Contains("engine.kv_tokens") && Contains("must be given where"));
+  CHECK_THAT(refused(vllm("x {port}"), 4090), Contains("at least engine.max_model_len (4096)"));
+  CHECK_THAT(refused(vllm("x {port} --max-num-seqs=4")),
+             Contains("gives the server --max-num-seqs, and so does its command"));
+  ServerKeys openai = vllm("x {port}"), url = vllm(""), llama = vllm("x {port} --parallel 2");
+  CHECK_THAT(refused(openai.set("server.kind", "openai")), Contains("whose flags for sizes"));
+  CHECK_THAT(refused(url.set("server.url", "http://a:1")), Contains("which runs already"));
+  CHECK_THAT(refused(llama.set("server.kind", "llamacpp")), Contains("gives the server -np"));
+  llama.set("server.command", "x {port}").put("engine.block_size", std::int64_t{16});
+  CHECK_THAT(refused(llama), Contains("engine.block_size has no effect on backend server"));
+  ServerKeys off = vllm("x {port}"), plain = vllm("x {port}");
+  CHECK(identity(off.put("server.match", false)) == identity(plain));
+}
+
 TEST_CASE("a profile gives the keys of its table, and its name takes the place of a policy") {
   ServerKeys world = vllm("vllm {model} --port {port} {server.flags}");
   world.set("server.profile.big.flags", "--big").set("server.profile.big.env.A", "1");

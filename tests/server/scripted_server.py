@@ -20,11 +20,18 @@ ap.add_argument("--version-file")                 # the version stands there
 ap.add_argument("--model", default="m")
 ap.add_argument("--yield-port")                   # FIFO, while it is there: tell it the port, and never listen
 ap.add_argument("--logits-processors", default="")
+ap.add_argument("--num-gpu-blocks-override", "--max-total-tokens", dest="pool", type=int, default=4096)
+ap.add_argument("--block-size", "--page-size", dest="block_size", type=int, default=16)
+ap.add_argument("--max-num-seqs", "--max-running-requests", dest="max_seqs", type=int, default=256)
+ap.add_argument("--max-num-batched-tokens", "--chunked-prefill-size", dest="budget", type=int, default=2048)
+ap.add_argument("--max-model-len", "--context-length", dest="max_len", type=int, default=16384)
 ap.add_argument("--requests")                     # file for the bodies of turns, one a line
 a = ap.parse_args()
 if a.version_file:
     with open(a.version_file) as file:
         a.version = file.read().strip()
+if a.fault == "pool":                             # less memory than it was told to take
+    a.pool -= a.block_size
 BLOCK, WARM_UP = 16, 6                            # turns that the client sends before a cell
 lock, turns, running, cached, hits, computed = threading.Lock(), 0, 0, set(), 0, 0
 
@@ -71,11 +78,12 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/health":
             return self.answer(200, "")
         if path == "/v1/models":
-            return self.answer(200, {"object": "list", "data": [{"id": a.model, "object": "model"}]})
+            return self.answer(200, {"object": "list", "data": [{"id": a.model, "object": "model", "max_model_len": a.max_len}]})
         if path == "/version" and a.kind == "vllm":
             return self.answer(200, {"version": a.version})
         if path == "/get_server_info" and a.kind == "sglang":
-            return self.answer(200, {"version": a.version, "max_total_num_tokens": 4096})
+            return self.answer(200, {"version": a.version, "max_total_num_tokens": a.pool, "page_size": a.block_size,
+                                     "max_running_requests": a.max_seqs, "chunked_prefill_size": a.budget, "context_length": a.max_len})
         if path == "/get_model_info" and a.kind == "sglang":
             return self.answer(200, {"model_path": a.model})
         if path == "/metrics":
@@ -88,6 +96,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, f"""# TYPE vllm:num_requests_running gauge
 vllm:num_requests_running{{engine="0",model_name="m"}} {running}
 vllm:num_requests_waiting{{engine="0",model_name="m"}} 0.0
+vllm:cache_config_info{{block_size="{a.block_size}",cache_dtype="auto",num_gpu_blocks_override="None",num_gpu_blocks="{a.pool}",engine="0"}} 1.0
 {name}{{engine="0",model_name="m"}} 0.25
 vllm:num_preemptions_total{{engine="0",model_name="m"}} 3.0
 vllm:prompt_tokens_by_source_total{{engine="0",model_name="m",source="local_compute"}} {computed}

@@ -65,6 +65,14 @@ std::vector<KeyRow> rows_of_use() {
        .says =
            "What the next turn's prompt continues: the recorded answer, the one that the "
            "server generated, or the recorded one that it was made to generate (llamacpp, vllm)."},
+      {.name = "server.match",
+       .type = Flag{},
+       .fallback = value("false"),
+       .where = kOnServer,
+       .neutral = "false",
+       .says = "Gives the server the sizes engine.kv_tokens, block_size, max_num_seqs, "
+               "max_num_batched_tokens and max_model_len by flags of its kind behind "
+               "server.command, and refuses a server that reports others."},
       {.name = "server.reset",
        .type = OneOf{{"auto", "restart", "none"}},
        .fallback = value("auto"),

@@ -292,6 +292,7 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
   config.server = binder.bind();
   config.server->vocabulary =
       static_cast<std::uint32_t>(in.integer("server.vocabulary", config.model.vocab));
+  bind_match(in, config);
   config.server->max_model_len = config.engine.scheduler.max_model_len;
   config.workload = bind_workload(in, config, static_cast<int>(config.server->vocabulary));
   set_arrival_seed(config, arrival_seed);

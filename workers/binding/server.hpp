@@ -1,6 +1,7 @@
 #pragma once
 // Private to this room: cells of backend server.
 #include "workers/binding/binding.hpp"
+#include "workers/binding/param_binder.hpp"
 
 namespace worker {
 
@@ -18,6 +19,10 @@ std::string profile_without_policy(const sweep::ParamMap& params);
 
 /// Whether the command, flags, environment or request of the cell's server name this key.
 bool server_names(const sweep::ParamMap& params, const std::string& key);
+
+/// With server.match: adds the flags behind the server's command that give it the sizes of
+/// engine.*, which the cell's engine gets as well.
+void bind_match(ParamBinder& in, ExperimentConfig& config);
 
 BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& document,
                            std::int64_t arrival_seed, Profiles& profiles);

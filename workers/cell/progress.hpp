@@ -32,8 +32,8 @@ struct CellAbandoned : std::exception {
   const char* what() const noexcept override { return "abandoned"; }
 };
 
-/// The cell's server is of another version, or serves another model, than planned. So would the
-/// server of every cell that is started alike.
+/// The cell's server is of another version, model or size than planned. So would the server of
+/// every cell that is started alike be.
 struct WrongServer : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -274,6 +274,24 @@ server::ServerSample sample_of(server::Session& session) {
   return session.dialect().sample(server::MetricsPage(session.fetch("/metrics").body));
 }
 
+/// The sizes that the server reports, and with server.match those that its flags alone say.
+void add_sizes(const server::ServerConfig& config, const server::EngineSizes& reported,
+               sweep::CellResult& result) {
+  std::string unreported;
+  const auto wanted = config.match.value_or(server::EngineSizes()).named();
+  for (std::size_t i = 0; const auto& [name, size] : reported.named()) {
+    const double value = size ? static_cast<double>(*size) : sweep::kNotObserved;
+    result.figures.push_back({std::string("server_") + name, value, "", true});
+    if (wanted[i++].second && !size)
+      unreported += (unreported.empty() ? "" : ", ") + std::string(name);
+  }
+  if (!config.match) return;
+  result.notes.push_back(
+      {"server_match", unreported.empty()
+                           ? "as engine.* says, and as the server reports"
+                           : "as engine.* says; the server does not report " + unreported});
+}
+
 /// What a reader must know of the figures beside their values.
 void add_notes(const server::ServerConfig& config, const server::Session& session,
                sweep::CellResult& result) {
@@ -282,6 +300,7 @@ void add_notes(const server::ServerConfig& config, const server::Session& sessio
   if (facts.version.empty())
     result.notes.push_back({"server_version", "as the sweep file says; the server reports none"});
   if (!facts.pool.empty()) result.notes.push_back({"server_pool", facts.pool});
+  add_sizes(config, facts.sizes, result);
   if (!session.has_metrics())
     result.notes.push_back({"server_metrics", "none: the server has no page /metrics", true});
   if (config.reset == server::Reset::none)

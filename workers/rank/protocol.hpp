@@ -61,7 +61,7 @@ struct Failed {
   std::string reason{};
   bool poisoned = false;       // the device is lost: this process can run no further cell
   bool machine_fault = false;  // memory, a disk or a limit failed, not the cell
-  bool wrong_server = false;   // of another version or model than planned; the cell did not start
+  bool wrong_server = false;   // other than planned; the cell did not start
 };
 
 /// The cell has stopped at a step boundary on request.

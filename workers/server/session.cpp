@@ -101,6 +101,7 @@ Session::Session(const ServerConfig& config, const Place& place)
       url_ = config_.url;
     wait_until_ready();
     check_facts();
+    check_sizes();
     check_metrics();
     warm_up();
   } catch (const BadAnswer& error) {
@@ -156,9 +157,10 @@ bool Session::moved_to_another_port() {
 
 /// The sweep file says which version and model its results are of; another must not be measured.
 void Session::check_facts() {
-  facts_ = dialect_->facts([this](const std::string& path, const std::optional<std::string>& body) {
-    return fetch(path, body);
-  });
+  facts_ =
+      dialect_->facts([this](const std::string& path,
+                             const std::optional<std::string>& body) { return fetch(path, body); },
+                      config_);
   const bool known = !facts_.version.empty() && !config_.version.empty();
   if (known && facts_.version != config_.version)
     throw WrongServer("server.version is \"" + config_.version + "\", but the server reports \"" +
@@ -172,6 +174,17 @@ void Session::check_facts() {
     found += (found.empty() ? "" : ", ") + each;
   }
   throw WrongServer("the server is for another model: it serves " + found + ", not " + wanted);
+}
+
+/// What it does not report is as its flags say.
+void Session::check_sizes() {
+  if (!config_.match) return;
+  const auto wanted = config_.match->named(), found = facts_.sizes.named();
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i].second && found[i].second && wanted[i].second != found[i].second)
+      throw WrongServer(std::string("server.match: engine.") + wanted[i].first + " is " +
+                        std::to_string(*wanted[i].second) + ", but the server reports " +
+                        std::to_string(*found[i].second));
 }
 
 void Session::check_metrics() {

@@ -16,8 +16,8 @@ struct ServerFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The server is of another version, or serves another model, than the sweep file says: so would
-/// the next one started by the same words.
+/// The server is of another version, serves another model or has other sizes than the sweep file
+/// says: so would the next one started by the same words.
 struct WrongServer : ServerFailed {
   using ServerFailed::ServerFailed;
 };
@@ -70,6 +70,7 @@ class Session {
   /// Starts the server again where another process has taken its port. False: it has not.
   bool moved_to_another_port();
   void check_facts();
+  void check_sizes();
   void check_metrics();
   void warm_up();
   /// The answer to a prompt of its own, `tokens` long.

@@ -15,6 +15,16 @@ DoctorRow caches(server::Session& session, server::Reset reset) {
                           : "cannot be emptied: cells need server.reset = \"none\""};
 }
 
+/// As a sweep file would set them.
+std::string listed(const server::EngineSizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes.named())
+    if (size)
+      text += (text.empty() ? "engine." : ", engine.") + std::string(name) + ' ' +
+              std::to_string(*size);
+  return text;
+}
+
 }  // namespace
 
 std::vector<DoctorRow> examine_server(const server::ServerConfig& written, const std::string& log) {
@@ -34,6 +44,7 @@ std::vector<DoctorRow> examine_server(const server::ServerConfig& written, const
     for (const std::string& each : facts.models) models += (models.empty() ? "" : ", ") + each;
     rows.push_back({"model", Verdict::ok, said(models)});
     rows.push_back({"KV pool", Verdict::ok, said(facts.pool)});
+    rows.push_back({"sizes", Verdict::ok, said(listed(facts.sizes))});
     const bool metrics = session.has_metrics();
     rows.push_back({"metrics", metrics ? Verdict::ok : Verdict::warn,
                     metrics ? "/metrics has what is read" : "none: /telemetry will be empty"});

@@ -1,8 +1,11 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,6 +26,25 @@ enum class Reset : std::uint8_t {
 
 using Scalar = std::variant<bool, std::int64_t, double, std::string>;
 
+/// Sizes of a server in the terms of engine.*: those that it must have, or those that it reports.
+struct EngineSizes {
+  std::optional<std::int64_t> kv_tokens;   // of the KV pool
+  std::optional<std::int64_t> block_size;  // tokens of a KV block
+  std::optional<std::int64_t> max_num_seqs;
+  std::optional<std::int64_t> max_num_batched_tokens;
+  std::optional<std::int64_t> max_model_len;
+
+  /// Each with its name behind "engine.".
+  auto named() const {
+    using Named = std::pair<const char*, std::optional<std::int64_t>>;
+    return std::array<Named, 5>{{{"kv_tokens", kv_tokens},
+                                 {"block_size", block_size},
+                                 {"max_num_seqs", max_num_seqs},
+                                 {"max_num_batched_tokens", max_num_batched_tokens},
+                                 {"max_model_len", max_model_len}}};
+  }
+};
+
 /// How a cell's server is started and spoken to. Texts may hold placeholders of run time:
 /// command and environment {port}, request {job.id}, {turn.index}, {turn.last}, {tool.name} and
 /// {gap.expected_s}.
@@ -35,8 +57,9 @@ struct ServerConfig {
   std::map<std::string, std::string> environment;
   std::map<std::string, Scalar> request;  // fields added to each turn's body; dots nest
   std::string version;
-  std::string model;       // name in requests; empty: none is sent
-  std::string model_file;  // weights that the command names; empty: none
+  std::string model;                 // name in requests; empty: none is sent
+  std::string model_file;            // weights that the command names; empty: none
+  std::optional<EngineSizes> match;  // what it must have (server.match); the command says so
   Chain chain = Chain::recorded;
   Reset reset = Reset::automatic;
   std::uint32_t vocabulary = 0;  // ids of prompts are below it

@@ -47,6 +47,7 @@ struct ServerFacts {
   std::string version;              // empty: it does not say
   std::vector<std::string> models;  // names, or the path of its weights
   std::string pool;                 // of KV, for people: "4096 tokens in each of 4 slots"
+  EngineSizes sizes;                // as far as it reports them
 };
 
 /// A sample of a server's metrics; NaN where it has none.
@@ -74,7 +75,7 @@ class Dialect {
   virtual bool forces_every_token() const { return true; }
   virtual std::string health_path() const { return "/health"; }
   /// Throws BadAnswer when a route that this kind of server has does not answer.
-  ServerFacts facts(const Fetch& fetch) const;
+  ServerFacts facts(const Fetch& fetch, const ServerConfig& config) const;
   /// Empties the server's caches; false where it cannot. The answer is not proof: probe it.
   virtual bool reset(const Fetch& fetch, const ServerConfig& config) const = 0;
   /// Names that a page of metrics must have, besides which sample() may use others.
@@ -84,7 +85,7 @@ class Dialect {
  protected:
   // May also throw exceptions of the JSON library.
   virtual void take_event(std::string_view data, Answer& answer) const = 0;
-  virtual ServerFacts ask_facts(const Fetch& fetch) const = 0;
+  virtual ServerFacts ask_facts(const Fetch& fetch, const ServerConfig& config) const = 0;
 };
 
 std::unique_ptr<Dialect> make_dialect(Kind kind);

@@ -61,9 +61,9 @@ void Dialect::take(std::string_view data, Answer& answer) const {
   }
 }
 
-ServerFacts Dialect::facts(const Fetch& fetch) const {
+ServerFacts Dialect::facts(const Fetch& fetch, const ServerConfig& config) const {
   try {
-    return ask_facts(fetch);
+    return ask_facts(fetch, config);
   } catch (const json::exception& error) {
     throw BadAnswer(std::string("what it says of itself is not as expected: ") + error.what());
   }

@@ -16,6 +16,11 @@ std::string grammar_of(std::span<const engine::TokenId> ids) {
   return rule;
 }
 
+bool has_word(const ServerConfig& config, std::string_view one, std::string_view other) {
+  return std::ranges::any_of(config.command,
+                             [&](const std::string& word) { return word == one || word == other; });
+}
+
 /// Tokens whose text is no whole character wait for those behind them, and their ids are not sent.
 void grow(Answer& answer, int tokens) {
   constexpr int kMostAtOnce = 100'000;
@@ -68,16 +73,20 @@ class LlamaCpp final : public Dialect {
     for (const json& id : *ids) answer.ids.push_back(id.get<engine::TokenId>());
   }
 
-  ServerFacts ask_facts(const Fetch& fetch) const override {
+  /// Slots of a unified pool (-kvu) report the whole of it, others their own part.
+  ServerFacts ask_facts(const Fetch& fetch, const ServerConfig& config) const override {
     const json props = fetched(fetch, "/props");
     ServerFacts facts;
     facts.version = props.value("build_info", "");
     facts.models = {props.value("model_path", ""), props.value("model_alias", "")};
     const auto context = number_at(props.value("default_generation_settings", json()), "n_ctx");
     const auto slots = number_at(props, "total_slots");
-    if (context && slots)
-      facts.pool =
-          std::to_string(*context) + " tokens in each of " + std::to_string(*slots) + " slots";
+    if (!context || !slots) return facts;
+    const bool unified = has_word(config, "-kvu", "--kv-unified");
+    facts.pool = std::to_string(*context) + (unified ? " tokens for " : " tokens in each of ") +
+                 std::to_string(*slots) + " slots";
+    facts.sizes.max_num_seqs = *slots;
+    if (config.url.empty()) facts.sizes.kv_tokens = std::int64_t{*context} * (unified ? 1 : *slots);
     return facts;
   }
 

@@ -1,4 +1,7 @@
 // The OpenAI completions API, and vLLM's extensions of it.
+#include <charconv>
+#include <system_error>
+
 #include "workers/server/dialect/json_parts.hpp"
 #include "workers/server/dialect/kinds.hpp"
 
@@ -26,7 +29,7 @@ class OpenAi : public Dialect {
     if (usage != event.end() && usage->is_object()) take_usage(*usage, answer);
   }
 
-  ServerFacts ask_facts(const Fetch& fetch) const override {
+  ServerFacts ask_facts(const Fetch& fetch, const ServerConfig&) const override {
     ServerFacts facts;
     facts.models = listed_models(fetch);
     return facts;
@@ -75,13 +78,43 @@ std::string words_of(std::span<const engine::TokenId> ids) {
   return words;
 }
 
+std::optional<std::int64_t> number_in(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+/// The KV pool as the metrics tell it. Block 0 is the null block, which holds no tokens.
+EngineSizes pool_of(const HttpAnswer& answer) {
+  if (!answer.ok()) return {};
+  const MetricsPage page(answer.body);
+  const std::string name = "vllm:cache_config_info";
+  const auto blocks = number_in(page.label(name, "num_gpu_blocks"));
+  EngineSizes sizes;
+  sizes.block_size = number_in(page.label(name, "block_size"));
+  if (blocks && sizes.block_size) sizes.kv_tokens = (*blocks - 1) * *sizes.block_size;
+  return sizes;
+}
+
+std::optional<std::int64_t> longest_of(const json& models) {
+  const json list = models.value("data", json::array());
+  if (!list.is_array() || list.empty()) return std::nullopt;
+  return number_at(list.front(), "max_model_len");
+}
+
 class Vllm final : public OpenAi {
  public:
   std::string health_path() const override { return "/health"; }
 
-  ServerFacts ask_facts(const Fetch& fetch) const override {
+  ServerFacts ask_facts(const Fetch& fetch, const ServerConfig&) const override {
     ServerFacts facts;
     facts.models = listed_models(fetch);
+    facts.sizes = pool_of(fetch("/metrics", std::nullopt));
+    facts.sizes.max_model_len = longest_of(fetched(fetch, "/v1/models"));
+    if (const auto tokens = facts.sizes.kv_tokens)
+      facts.pool = std::to_string(*tokens) + " tokens in blocks of " +
+                   std::to_string(*facts.sizes.block_size);
     facts.version = fetched(fetch, "/version").value("version", "");
     return facts;
   }

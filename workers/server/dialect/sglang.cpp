@@ -39,12 +39,17 @@ class SgLang final : public Dialect {
     if (reason.is_object()) answer.finish_reason = reason.value("type", "");
   }
 
-  ServerFacts ask_facts(const Fetch& fetch) const override {
+  ServerFacts ask_facts(const Fetch& fetch, const ServerConfig&) const override {
     ServerFacts facts;
     const json info = fetched(fetch, "/get_server_info");
     facts.version = info.value("version", "");
     if (const auto pool = number_at(info, "max_total_num_tokens"))
       facts.pool = std::to_string(*pool) + " tokens";
+    facts.sizes = {.kv_tokens = number_at(info, "max_total_num_tokens"),
+                   .block_size = number_at(info, "page_size"),
+                   .max_num_seqs = number_at(info, "max_running_requests"),
+                   .max_num_batched_tokens = number_at(info, "chunked_prefill_size"),
+                   .max_model_len = number_at(info, "context_length")};
     facts.models = {fetched(fetch, "/get_model_info").value("model_path", "")};
     return facts;
   }

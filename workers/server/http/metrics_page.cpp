@@ -37,4 +37,14 @@ double MetricsPage::sum(const std::string& name, std::string_view label) const {
   return found ? sum : std::numeric_limits<double>::quiet_NaN();
 }
 
+std::string MetricsPage::label(const std::string& name, const std::string& label) const {
+  const auto metric = series_.find(name);
+  if (metric == series_.end()) return {};
+  const std::string labels = ',' + metric->second.begin()->first, before = ',' + label + "=\"";
+  const std::size_t at = labels.find(before);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + before.size();
+  return labels.substr(begin, labels.find('"', begin) - begin);
+}
+
 }  // namespace server

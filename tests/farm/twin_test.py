@@ -1,0 +1,74 @@
+"""A server's sweep for our own engine, with the sizes that the server reported. The servers are scripted."""
+from cases import case, expect_equal, expect_in, main
+from farm import Folder
+from scripted import H100, sweep_of
+
+SIZES = "kv_tokens = 8192\nmax_num_seqs = 4 # as in production\n"
+
+
+def run_of(folder, sweep_file="farm.toml", archive="a.h5", more=H100):
+    outcome = folder.run("--archive", archive, *more, sweep_file=sweep_file)
+    expect_equal(outcome.code, 0, f"exit code of {sweep_file}, {outcome}")
+    return outcome
+
+
+def twin(folder, *words):
+    return folder.start("twin", "farm.toml", "--archive", "a.h5", *words).wait()
+
+
+@case("a twin has the pool that the server reported, keeps the rest of its sweep, and runs on sim")
+def twin_of_server():
+    text = sweep_of({"stock": "--num-gpu-blocks-override 301"}).replace(
+        "[server.profile.stock]", '[server.profile.stock]\nsim = "fcfs"')
+    with Folder(text) as folder:
+        run_of(folder)
+        written = twin(folder)
+        expect_equal(written.code, 0, f"exit code of twin, {written}")
+        expect_in("engine.max_num_seqs not reported", written.out, "standard output")
+        expected = text.replace('"servers"', '"servers-twin"').replace(
+            'backend = "server"', 'backend = "sim"').replace(
+            "[engine]\n", "[engine]\nkv_tokens = 4800\nblock_size = 16\n")
+        expect_equal(sorted(folder.bytes_of("farm-twin.toml").decode().splitlines()),
+                     sorted(expected.splitlines()), "the twin")
+        run_of(folder, "farm-twin.toml", "twin.h5", ())
+        told = folder.start("compare", "twin.h5", "a.h5", "--by", "backend,jps").wait()
+        expect_equal(told.code, 0, f"exit code of compare, {told}")
+        planned = folder.start("plan", "farm-twin.toml", "--backend", "cuda").wait()
+        expect_equal(planned.code, 0, f"exit code of plan, {planned}")
+        again = twin(folder)
+        expect_equal(again.code, 2, f"exit code, {again}")
+        expect_in("exists already", again.err, "message")
+
+
+@case("servers of different sizes have no twin together, and one each")
+def different_sizes():
+    flags = {"small": "--num-gpu-blocks-override 301", "large": "--num-gpu-blocks-override 401"}
+    with Folder(sweep_of(flags, jps=(50,))) as folder:
+        run_of(folder)
+        refused = twin(folder)
+        expect_equal(refused.code, 2, f"exit code, {refused}")
+        expect_in("engine.kv_tokens was 4800 in", refused.err, "message")
+        expect_in("and 6400 in", refused.err, "message")
+        written = twin(folder, "--only", "policy=large", "-o", folder.file("large.toml"))
+        expect_equal(written.code, 0, f"exit code, {written}")
+        expect_in("\nkv_tokens = 6400\n", folder.bytes_of("large.toml").decode(), "the twin")
+
+
+@case("a server that has other sizes than server.match asks for is not measured")
+def other_sizes():
+    flags = {"stock": "", "less": "--fault pool"}
+    text = sweep_of(flags, jps=(50,), engine=SIZES).replace("[server]", "[server]\nmatch = true")
+    with Folder(text) as folder:
+        outcome = folder.run("--archive", "a.h5", *H100)
+        expect_equal(outcome.code, 4, f"exit code, {outcome}")
+        expect_in("server.match: engine.kv_tokens is 8192, but the server reports 7936", outcome.out,
+                  "standard output")
+        written = twin(folder, "--only", "policy=stock")
+        expect_equal(written.code, 0, f"exit code of twin, {written}")
+        expect_in("engine.kv_tokens 8192", written.out, "standard output")
+        expect_in("max_num_seqs = 4 # as in production", folder.bytes_of("farm-twin.toml").decode(),
+                  "the twin")
+
+
+if __name__ == "__main__":
+    main()

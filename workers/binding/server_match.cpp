@@ -1,0 +1,94 @@
+// server.match: the sizes of engine.* as flags of a server.
+#include <algorithm>
+#include <array>
+
+#include "workers/binding/server.hpp"
+
+namespace worker {
+namespace {
+
+using server::EngineSizes;
+using server::Kind;
+
+/// A flag that gives a server a size, under its short and its long name.
+struct SizeFlag {
+  const char *name, *other;
+  std::optional<std::int64_t> value;  // empty: the flag stands alone
+};
+
+/// By the projects' documentation. vLLM counts its null block. llama-server has no blocks: its
+/// slots share one pool (-kvu), of which a turn may take any part.
+std::vector<SizeFlag> flags_of(Kind kind, const EngineSizes& sizes) {
+  if (kind == Kind::vllm)
+    return {{"--num-gpu-blocks-override", "", *sizes.kv_tokens / *sizes.block_size + 1},
+            {"--block-size", "", sizes.block_size},
+            {"--max-num-seqs", "", sizes.max_num_seqs},
+            {"--max-num-batched-tokens", "", sizes.max_num_batched_tokens},
+            {"--max-model-len", "", sizes.max_model_len}};
+  if (kind == Kind::sglang)
+    return {{"--max-total-tokens", "", sizes.kv_tokens},
+            {"--page-size", "", sizes.block_size},
+            {"--max-running-requests", "", sizes.max_num_seqs},
+            {"--chunked-prefill-size", "", sizes.max_num_batched_tokens},
+            {"--context-length", "", sizes.max_model_len}};
+  return {{"-kvu", "--kv-unified", {}},
+          {"-c", "--ctx-size", sizes.kv_tokens},
+          {"-np", "--parallel", sizes.max_num_seqs},
+          {"-b", "--batch-size", sizes.max_num_batched_tokens},
+          {"-ub", "--ubatch-size", sizes.max_num_batched_tokens}};
+}
+
+bool is(const std::string& word, const std::string& flag) {
+  return !flag.empty() && (word == flag || word.starts_with(flag + '='));
+}
+
+void refuse_own_flags(const ParamBinder& in, const server::ServerConfig& server,
+                      const std::vector<SizeFlag>& flags) {
+  for (const std::string& word : server.command)
+    for (const SizeFlag& flag : flags)
+      if (is(word, flag.name) || is(word, flag.other))
+        in.fail("server.match", "gives the server " + std::string(flag.name) +
+                                    ", and so does its command: leave it out there");
+}
+
+EngineSizes bind_sizes(ParamBinder& in, const ExperimentConfig& config) {
+  const bool has_blocks = config.server->kind != Kind::llamacpp;
+  const std::int64_t block = has_blocks ? in.integer("engine.block_size") : 1;
+  EngineSizes sizes;
+  if (has_blocks) sizes.block_size = block;
+  sizes.kv_tokens = in.integer("engine.kv_tokens") / block * block;
+  sizes.max_num_seqs = in.integer("engine.max_num_seqs");
+  sizes.max_num_batched_tokens = in.integer("engine.max_num_batched_tokens");
+  if (has_blocks) sizes.max_model_len = config.engine.scheduler.max_model_len;
+  return sizes;
+}
+
+}  // namespace
+
+void bind_match(ParamBinder& in, ExperimentConfig& config) {
+  server::ServerConfig& server = *config.server;
+  if (!in.boolean("server.match")) return;
+  if (server.kind == Kind::openai)
+    in.fail(
+        "server.match",
+        "needs server.kind \"vllm\", \"sglang\" or \"llamacpp\", whose flags for sizes are known");
+  if (!server.url.empty())
+    in.fail("server.match", "has no effect on the server at server.url, which runs already");
+  const EngineSizes sizes = bind_sizes(in, config);
+  const int longest = config.engine.scheduler.max_model_len;
+  if (*sizes.kv_tokens < longest)
+    in.fail("engine.kv_tokens", "must be at least engine.max_model_len (" +
+                                    std::to_string(longest) + ") in whole blocks");
+  const std::vector<SizeFlag> flags = flags_of(server.kind, sizes);
+  refuse_own_flags(in, server, flags);
+  for (const SizeFlag& flag : flags) {
+    server.command.emplace_back(flag.name);
+    if (flag.value) server.command.push_back(std::to_string(*flag.value));
+  }
+  server.match = sizes;
+  const auto block = static_cast<int>(sizes.block_size.value_or(config.engine.kv.block_size));
+  config.engine.kv.block_size = block;
+  config.engine.kv.num_blocks = static_cast<int>(*sizes.kv_tokens / block) + 1;
+}
+
+}  // namespace worker
