@@ -21,6 +21,11 @@ class ServerKeys {
     params_[key] = {std::move(value), {"cell.toml", static_cast<int>(params_.size()) + 1, 1}};
     return *this;
   }
+  /// Takes keys that begin so away.
+  ServerKeys& drop(const std::string& prefix) {
+    std::erase_if(params_, [&](const auto& each) { return each.first.starts_with(prefix); });
+    return *this;
+  }
   const sweep::ParamMap& params() const { return params_; }
 
  private:

@@ -300,6 +300,7 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
       config.server->profile.empty() ? config.server->kind_name : config.server->profile;
   reject_engine_keys(in, params);
   in.reject_unknown();
+  require_visible_tools(in, config);
   bound.identity = in.identity();
   bound.counting = in.counting();
   bound.counting.insert(binder.used().begin(), binder.used().end());
