@@ -37,6 +37,14 @@ std::string slurm_words(ParamReader& in, const std::string& key) {
   return text;
 }
 
+/// A path, or nothing. It is one word of a command and may name variables, "${SCRATCH}/models".
+std::string path_word(ParamReader& in, const std::string& key) {
+  const std::string text = in.text(key, "");
+  if (text.find_first_of(" \"'\\`;&|<>()*?") != std::string::npos)
+    in.fail(key, "must be a path without blanks, quotes and other characters that a shell reads");
+  return text;
+}
+
 /// The table names under a table of tables, sorted: "sku.a100-40gb.gres" -> "a100-40gb".
 std::set<std::string> names_under(const sweep::ParamMap& params, const std::string& table) {
   std::set<std::string> names;
@@ -97,6 +105,9 @@ void read_job_keys(ParamReader& in, Cluster& cluster) {
   cluster.mpirun = required_text(in, "cluster.mpirun");
   cluster.srun = required_text(in, "cluster.srun");
   cluster.merge_partition = slurm_words(in, "cluster.merge_partition");
+  cluster.container = path_word(in, "cluster.container");
+  cluster.server_container = path_word(in, "cluster.server_container");
+  cluster.model_cache = path_word(in, "cluster.model_cache");
 }
 
 void read_tables(ParamReader& in, Cluster& cluster) {
@@ -143,6 +154,10 @@ void check_agreement(const ParamReader& in, const Cluster& cluster) {
   if (!cluster.qos.empty() && !cluster.qos_hours.empty() &&
       !cluster.qos_hours.contains(cluster.qos))
     in.fail("cluster.qos", "must be one of the [qos.NAME] tables of this file");
+  if (!cluster.container.empty() && !cluster.server_container.empty())
+    in.fail("cluster.server_container",
+            "does not go together with cluster.container, in whose image no other would start: "
+            "give one of them");
   check_skus_differ(in, cluster);
 }
 

@@ -30,6 +30,9 @@ struct Cluster {
   double staging_gib = 0;  // host memory per GPU besides its tier: weights, pinned buffers
   int max_array_tasks = 0;
   std::string modules, scratch, mpirun, srun, merge_partition;
+  std::string container;                    // image that kvsweep runs in; empty: none
+  std::string server_container;             // image that servers run in; empty: none
+  std::string model_cache;                  // folder of models, HF_HOME of jobs; empty: theirs
   std::map<std::string, double> qos_hours;  // longest job in each QOS, in hours
   std::map<std::string, SkuNodes> skus;
   std::vector<std::pair<std::string, std::string>> fake_devices;  // node -> "NAME,MiB"; for tests

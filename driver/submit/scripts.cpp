@@ -63,6 +63,31 @@ std::string launcher(const Submission& submission, const SkuJob& job) {
   return command + (srun ? " --distribution=cyclic --ntasks=" : " --map-by node -n ") + ranks;
 }
 
+/// The words that run a command in an image, with folders that the command needs and that the
+/// image does not have by itself.
+std::string in_image(const std::string& image, const std::vector<std::string>& folders) {
+  std::string text = "apptainer exec --nv";
+  for (const std::string& each : folders) text += " --bind \"" + each + '"';
+  return text + " \"" + image + '"';
+}
+
+/// The array that stands before kvsweep in a script; empty: no image has it.
+std::string container(const Submission& submission, std::vector<std::string> folders) {
+  const Cluster& cluster = submission.cluster;
+  if (cluster.container.empty()) return "";
+  if (!cluster.model_cache.empty()) folders.emplace_back("$HF_HOME");
+  return "container=(" + in_image(cluster.container, folders) + ')';
+}
+
+/// The image of servers, as an option for the run.
+std::string server_prefix(const Submission& submission) {
+  const Cluster& cluster = submission.cluster;
+  if (cluster.server_container.empty() || submission.plan.backend != "server") return "";
+  const std::string cache = cluster.model_cache.empty() ? "" : " --bind $HF_HOME";
+  return " --set \"server.prefix=apptainer exec --nv" + cache + ' ' + cluster.server_container +
+         '"';
+}
+
 /// The user's filters, each narrowed to the SKU, since a cell matches if any --only does.
 std::string selection(const Options& options, const std::string& sku) {
   std::string text;
@@ -99,6 +124,7 @@ std::string run_options(const Submission& submission, const SkuJob& job) {
                                             : selection(options, job.sku);
   text += "--backend " + submission.plan.backend;
   for (const std::string& each : options.set) text += " --set " + analysis::shell_word(each);
+  text += server_prefix(submission);
   if (options.submit.profiles_given)
     text += " --profiles " +
             analysis::shell_word(fs::absolute(options.profiles).lexically_normal().string());
@@ -133,9 +159,12 @@ std::string array_range(const SkuJob& job, const SubmitOptions& options) {
 /// The values that every template may use.
 TemplateValues common_values(const Submission& submission) {
   const Options& options = submission.options;
+  const bool in_image = !submission.cluster.container.empty();
   return {{"account", options.submit.account.value_or("")},
           {"qos", options.submit.qos.value_or(submission.cluster.qos)},
-          {"kvsweep", analysis::shell_word(options.submit.program.string())},
+          {"kvsweep", in_image ? "kvsweep" : analysis::shell_word(options.submit.program.string())},
+          {"program", in_image ? R"("${container[@]}" "$kvsweep")" : R"("$kvsweep")"},
+          {"model_cache", submission.cluster.model_cache},
           {"modules", submission.cluster.modules},
           {"scratch", submission.cluster.scratch},
           {"sweep", analysis::shell_word(
@@ -149,6 +178,7 @@ TemplateValues sku_values(const Submission& submission, const SkuJob& job) {
   const int tasks = job.gpus_per_node + 1;
   const bool array = submission.options.submit.array;
   values["sku"] = job.sku;
+  values["container"] = container(submission, {"${sweep%/*}", "${archive%/*}", "$TMPDIR"});
   values["summary"] = summary_of(submission, job);
   values["partition"] = job.on.partition;
   values["gres"] = job.on.gres + ':' + std::to_string(job.gpus_per_node);
@@ -207,6 +237,7 @@ BatchScript merge_script(const Submission& submission, const std::vector<std::st
              paths.cells_of(sku).string() + "/*.h5";
   }
   values["parts"] = parts;
+  values["container"] = container(submission, {"${archive%/*}"});
   values["partition"] = submission.cluster.merge_partition;
   values["archive"] = paths.archive.string();
   values["table"] = paths.of(".table.txt").string();

@@ -185,6 +185,15 @@ TEST_CASE("ports, paths, addresses and patience are no part of what a cell is, f
   CHECK(identity(url) != identity(other.set("server.version", "0.31.0")));
 }
 
+TEST_CASE("words in front of a server's command start it, and are no part of what a cell is") {
+  ServerKeys plain = vllm("vllm serve {port}"), image = vllm("vllm serve {port}");
+  image.set("server.prefix", "apptainer exec --nv '/a b/vllm.sif'");
+  CHECK(bind(image).config.server->command ==
+        Words{"apptainer", "exec", "--nv", "/a b/vllm.sif", "vllm", "serve", "{port}"});
+  CHECK(identity(image) == identity(plain));
+  CHECK_THAT(refusal(image.set("server.prefix", "'x")), Contains("open quote '"));
+}
+
 TEST_CASE("what a server that runs already cannot be told is refused") {
   ServerKeys url = vllm("x");
   url.set("server.command", "").set("server.url", "http://a:1");

@@ -325,6 +325,69 @@ def modules_first():
                 expect(0 < script.index("\nmodule load gcc openmpi\n") < script.index("\nset -u"), script)
 
 
+SERVERS = os.path.join(SOURCE, "sweeps/experiments/servers/vllm-matrix-72.toml")
+IMAGES = (('\ncontainer = ""', '\ncontainer = "/shared/kvsweep.sif"'),
+          ('server_container = ""', 'server_container = "${HOME}/vllm.sif"'),
+          ('model_cache = ""', 'model_cache = "/shared/models"'))
+
+
+def scripts_of(text):
+    return re.split(r"^# ----- .*\n", text, flags=re.MULTILINE)[1:]
+
+
+@case("a container of the profile runs kvsweep wherever a script calls it, with its folders and the model cache")
+def containers():
+    with Profile("generic", IMAGES[0], IMAGES[2]) as profile:
+        for words in (), ("--array",):
+            text = printed("--cluster", profile.path, "--sku", "a100-40gb", "--backend", "cuda", *words)
+            *jobs, merge = scripts_of(text)
+            expect_equal(len(jobs), 1, "jobs")
+            for script in jobs[0], merge:
+                expect_in("\nkvsweep=kvsweep\n", script, "script")
+                expect_equal(len(re.findall(r'"\$kvsweep"', script)),
+                             script.count('"${container[@]}" "$kvsweep" '), "calls, in the container")
+                done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
+                expect_equal(done.returncode, 0, f"syntax, {done}")
+            expect_in('\nexport HF_HOME="/shared/models"\n', jobs[0], "job")
+            expect_in('container=(apptainer exec --nv --bind "${sweep%/*}" --bind "${archive%/*}" --bind "$TMPDIR" '
+                      '--bind "$HF_HOME" "/shared/kvsweep.sif")\n', jobs[0], "job")
+            expect("server.prefix" not in text, "no server is started")
+
+
+@case("a container for servers is in front of their command alone, with the model cache")
+def server_containers():
+    for changes, bind in (IMAGES[1:2], ""), (IMAGES[1:], " --bind $HF_HOME"):
+        with Profile("generic", *changes) as profile:
+            done = submit("--archive", "/scratch/me/results.h5", "--print", "--cluster", profile.path, "--sku",
+                          "a100-40gb", sweep=SERVERS)
+            expect_equal(done.returncode, 0, f"exit code, {done}")
+            expect_in(f' --set "server.prefix=apptainer exec --nv{bind} ${{HOME}}/vllm.sif"', done.stdout, "script")
+            expect("container[@]" not in done.stdout, "kvsweep itself is in no container")
+            expect_equal("HF_HOME" in done.stdout, bind != "", "a model cache")
+    words = ("plan", SERVERS, "--only", "server.profile=stock", "--set", "server.prefix=apptainer exec --nv vllm.sif", "--json")
+    keys = [re.findall(r'"key":"([0-9a-f]{64})"', subprocess.run([PROGRAM, *some], capture_output=True, text=True,
+                                                                   check=True).stdout)
+            for some in (words, words[:4] + words[6:])]
+    expect(len(keys[0]) > 10 and keys[0] == keys[1], "a container makes cells no others")
+
+
+@case("an image or a model cache that is no plain path is refused with its key and line")
+def odd_images():
+    for key, _ in IMAGES:
+        name = key.split()[0].strip()
+        for value in "my image.sif", "$(id).sif", "a;id", "'a'":
+            with Profile("generic", (key, key.replace('""', f'"{value}"'))) as profile:
+                profile.expect_refused("cluster." + name, "must be a path",
+                                       line=profile.line_of(f'{name} = "{value}"'))
+
+
+@case("servers in a container of their own are refused where kvsweep is in one itself")
+def two_containers():
+    with Profile("generic", *IMAGES) as profile:
+        profile.expect_refused("cluster.server_container", "give one of them",
+                               line=profile.line_of("server_container ="))
+
+
 @case("without --go scripts are written and the commands that submit them printed, and one that was edited is kept")
 def written():
     folder = tempfile.mkdtemp()

@@ -9,6 +9,7 @@ from sandbox import PROGRAM, archives, sweep
 from cases import case, expect, expect_equal, expect_in, main
 
 IN_USE, INCOMPLETE = 6, 75
+CLUSTERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../slurm/clusters")
 OWN, MERGED = "results.a100-40gb.h5", "results.h5"
 # Leaves out `--bind-to none --map-by node -n N` and has the program in its own place, as a child of the script.
 MPIRUN = 'shift 6\nexec "$@"\n'
@@ -65,11 +66,11 @@ class Folder:
         done = self.kvsweep("run", "small.toml", "--archive", archive, "--only", only)
         expect_equal(done.returncode, 0, f"exit code, {done}")
 
-    def submit(self):
-        return self.kvsweep("submit", "small.toml", "--archive", MERGED, "--sku", "a100-40gb")
+    def submit(self, *words):
+        return self.kvsweep("submit", "small.toml", "--archive", MERGED, "--sku", "a100-40gb", *words)
 
-    def scripts(self):
-        done = self.submit()
+    def scripts(self, *words):
+        done = self.submit(*words)
         expect_equal(done.returncode, 0, f"exit code, {done}")
         return done.stdout
 
@@ -107,6 +108,29 @@ def merge_keeps():
         expect_equal({label: second[label] for label in first}, first, "cells of the first merge")
         shutil.rmtree(folder.file("results.a100-40gb.cells"))
         expect_equal(folder.merge(), second, "cells of a merge without parts")
+
+
+# Notes what it is told to bind, and has the command behind the image.
+APPTAINER = """while [ "$1" != image.sif ]; do [ "$1" != --bind ] || echo "$2" >>"$BINDS"; shift; done
+shift
+exec "$@"
+"""
+
+
+@case("in a container a job and its merge do what they do without, with the folders that they need")
+def in_container():
+    with Folder() as folder:
+        with open(os.path.join(CLUSTERS, "generic.toml"), encoding="utf-8") as file:
+            text = file.read()
+        folder.write("mine.toml", text.replace('\ncontainer = ""', '\ncontainer = "image.sif"'))
+        folder.program("apptainer", APPTAINER)
+        folder.program("kvsweep", f'exec {PROGRAM} "$@"\n')
+        folder.env["BINDS"] = folder.file("binds")
+        folder.scripts("--cluster", "mine.toml")
+        job = folder.script("a100-40gb")
+        expect_equal(job.returncode, 0, f"exit code, {job}")
+        expect_equal(len(folder.merge()), 2, "merged cells")
+        expect(set(folder.read("binds").split()) >= {folder.path, "/tmp"}, folder.read("binds"))
 
 
 @case("a merge that is refused leaves the merged archive and the table as they were")

@@ -26,6 +26,13 @@ std::vector<KeyRow> rows_of_start() {
        .where = kOnServer,
        .says = "Command that starts the server, one per worker: words as in a shell, with "
                "placeholders {port}, {model} and any key of the sweep, as {engine.max_num_seqs}."},
+      {.name = "server.prefix",
+       .type = AnyText{},
+       .fallback = value(""),
+       .where = kOnServer,
+       .says =
+           "Words in front of server.command, as \"apptainer exec --nv vllm.sif\"; no part of a "
+           "cell's identity."},
       {.name = "server.flags",
        .type = AnyText{},
        .fallback = value(""),

@@ -121,13 +121,14 @@ class ServerBinder {
     const std::string command = in_.unrecorded_text("server.command");
     config_.url = in_.unrecorded_text("server.url");
     const std::string flags = in_.unrecorded_text("server.flags");
+    const std::string prefix = in_.unrecorded_text("server.prefix");
     if (command.empty() == config_.url.empty())
       in_.fail(command.empty() ? "server.kind" : "server.url",
                "needs exactly one of server.command and server.url");
     while (config_.url.ends_with('/')) config_.url.pop_back();
     if (!config_.url.empty() && !config_.url.starts_with("http"))
       in_.fail("server.url", "must begin with http:// or https://");
-    if (!config_.url.empty()) return refuse_ours(flags);
+    if (!config_.url.empty()) return refuse_ours(flags, prefix);
     if (command.find("{port}") == std::string::npos)
       in_.fail("server.command", "must say where the server listens, by the placeholder {port}");
     std::string whole = command;
@@ -138,12 +139,14 @@ class ServerBinder {
     else if (!flags.empty())
       in_.fail("server.flags", "needs {server.flags} in server.command");
     bind_words(whole);
+    bind_prefix(prefix);
   }
 
   /// What can be said to a server that is started here alone.
-  void refuse_ours(const std::string& flags) {
+  void refuse_ours(const std::string& flags, const std::string& prefix) {
     const char* const kRuns = "has no effect on the server at server.url, which runs already";
     if (!flags.empty()) in_.fail("server.flags", kRuns);
+    if (!prefix.empty()) in_.fail("server.prefix", kRuns);
     for (const auto& [key, param] : params_)
       if (key.starts_with(kEnvironment)) in_.fail(key, kRuns);
   }
@@ -161,6 +164,15 @@ class ServerBinder {
     }
     in_.record("server.command", without_paths(identity));
     used_.insert(fill.used().begin(), fill.used().end());
+  }
+
+  void bind_prefix(const std::string& prefix) {
+    try {
+      const std::vector<std::string> words = shell_words(prefix);
+      config_.command.insert(config_.command.begin(), words.begin(), words.end());
+    } catch (const std::invalid_argument& error) {
+      in_.fail("server.prefix", error.what());
+    }
   }
 
   void bind_environment() {
