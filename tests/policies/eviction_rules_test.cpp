@@ -123,6 +123,23 @@ TEST_CASE("tail_lru evicts what no turn needs to be on time, then in order of re
   CHECK(world.take(5) == std::vector{a[9], a[8], b[9], b[8], a[7]});
 }
 
+TEST_CASE("after tail_lru the turn that computes most again computes less than after LRU") {
+  // The same contexts; then each job's next prompt adds 2 blocks.
+  const auto computed_again = [](const std::string& rule, double spare_blocks) {
+    RuleWorld world(20, rule, {.parameters = {{"spare_tokens", spare_blocks * kBlock}}});
+    world.serve(tokens(40, 1), {.number = 1, .new_tokens = 2 * kBlock});
+    world.serve(tokens(40, 2), {.job = 1, .number = 1, .new_tokens = 2 * kBlock});
+    world.take(5);
+    const auto blocks = [&](int content) {
+      return 12 - world.cached(tokens(40, content) + tokens(8, 10 + content));
+    };
+    return Ids{blocks(1), blocks(2)};
+  };
+  CHECK(computed_again("tail_lru", 4) == Ids{5, 4});
+  // With nothing to spare tail_lru is LRU.
+  CHECK(computed_again("tail_lru", 0) == Ids{7, 2});
+}
+
 TEST_CASE("tail_lru keeps nothing of a job that is over") {
   RuleWorld world(8, "tail_lru", {.parameters = {{"spare_tokens", 0.0}}});
   const auto a = world.serve(tokens(16, 1));
