@@ -92,8 +92,8 @@ std::string ParamBinder::path_of(const std::string& key) {
   const std::string path = text(key);
   if (path.empty()) return path;
   const sweep::Location where = reader_.where(key);
-  const auto base =
-      where.line > 0 ? std::filesystem::path(where.file.text()).parent_path() : std::filesystem::path();
+  const auto base = where.line > 0 ? std::filesystem::path(where.file.text()).parent_path()
+                                   : std::filesystem::path();
   return (base / path).lexically_normal().string();
 }
 
