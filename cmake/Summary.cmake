@@ -21,7 +21,7 @@ else()
   set(cuda "none (KVSWEEP_CUDA=OFF)")
 endif()
 
-set(curl "none")
+set(curl "none: this kvsweep will refuse sweeps of backend server")
 if(CURL_FOUND)
   set(curl "${CURL_VERSION_STRING}")
 endif()

@@ -16,6 +16,7 @@
 #include "sweeps/spec/canonical_json.hpp"
 #include "sweeps/spec/selection.hpp"
 #include "workers/binding/keys.hpp"
+#include "workers/cell/execution.hpp"
 
 namespace driver {
 namespace {
@@ -32,6 +33,9 @@ std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
     throw sweep::SpecError(spec.path + ": no backend: give [sweep] backend or --backend, one of " +
                            sweep::joined(known));
   }
+  if (backend == "server" && !worker::can_reach_servers())
+    throw sweep::SpecError(where + " is \"server\", which needs libcurl, and this kvsweep was " +
+                           "built without it; --backend sim models such a sweep");
   for (const std::string& name : known) {
     if (backend == name) return backend;
   }

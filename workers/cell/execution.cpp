@@ -59,6 +59,8 @@ bool empty_caches(server::Session& session, const server::ServerConfig& config,
 
 }  // namespace
 
+bool can_reach_servers() { return server::has_http(); }
+
 struct Executor::Kept {
   std::unique_ptr<backends::CudaDevice> device;
   backends::WeightsReport weights;  // on the device

@@ -17,6 +17,9 @@ class Session;
 
 namespace worker {
 
+/// Whether this program can speak to servers: it was built with libcurl.
+bool can_reach_servers();
+
 struct ExperimentConfig;
 struct RunHooks;
 

@@ -8,6 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/messages.hpp"
+#include "workers/cell/execution.hpp"
 
 using Catch::Matchers::Contains;
 
@@ -37,6 +38,36 @@ kind = "swe_smith_like"
   REQUIRE(plan.cells.size() == 2);
   CHECK(plan.cells[0].repeats->host_gib == 0);
   CHECK(plan.cells[1].repeats->host_gib == 64);
+}
+
+TEST_CASE("a sweep of servers is planned where libcurl is, and else refused in one sentence") {
+  const std::string text = R"(schema = 1
+[sweep]
+name = "a"
+backend = "server"
+[axes]
+gpu = ["h100-80gb"]
+jps = [1]
+[server]
+kind = "openai"
+version = "1"
+url = "http://host:8000"
+[workload]
+kind = "swe_smith_like"
+)";
+  std::string refusal;
+  try {
+    const driver::Plan plan = plan_of(text);
+    CHECK(plan.cells.front().bound != nullptr);
+  } catch (const sweep::SpecError& error) {
+    refusal = error.what();
+  }
+  CHECK(refusal.empty() == worker::can_reach_servers());
+  if (refusal.empty()) return;
+  CHECK_THAT(refusal, Contains("sweep.toml:4:1: sweep.backend is \"server\", which needs libcurl"));
+  driver::Options options;
+  options.backend = "server";
+  CHECK_THROWS_WITH(plan_of(text, options), Contains("--backend is \"server\", which needs"));
 }
 
 TEST_CASE("a policy that the sweep changes is labeled with the change") {
