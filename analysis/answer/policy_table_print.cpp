@@ -103,12 +103,28 @@ std::size_t mark_width(const PolicyTable& table) {
   return width;
 }
 
+std::string heading_of(const PolicyTable& table, std::size_t variant) {
+  const std::string& name = table.variants[variant];
+  for (const PolicyTableRow& row : table.rows)
+    if (const std::string marked = name_beside_bounds(name, row.entries[variant]); marked != name)
+      return marked;
+  return name;
+}
+
+bool has_references(std::span<const PolicyTable> tables) {
+  return std::ranges::any_of(tables, [](const PolicyTable& table) {
+    for (std::size_t i = 0; i < table.variants.size(); ++i)
+      if (heading_of(table, i) != table.variants[i]) return true;
+    return false;
+  });
+}
+
 Grid grid_of(const PolicyTable& table, GridFormat format) {
   const std::size_t width = format == GridFormat::text ? mark_width(table) : 0;
   Grid grid;
   grid.columns = {{"jps", ""}, {"", "", false}};
-  for (const std::string& variant : table.variants)
-    grid.columns.push_back({variant + std::string(width, ' '), ""});
+  for (std::size_t i = 0; i < table.variants.size(); ++i)
+    grid.columns.push_back({heading_of(table, i) + std::string(width, ' '), ""});
   for (const PolicyTableRow& row : table.rows) add_row(grid, table, row, format, width);
   return grid;
 }
@@ -132,7 +148,7 @@ Grid long_grid(std::span<const PolicyTable> tables) {
                            "mean", "half_interval95", "ratio_to_fcfs", "standing", "published"})
     grid.columns.push_back({name, ""});
   const bool bounds = has_bounds(tables);
-  for (const char* name : {"bound", "certified_regret", "regret_to_best"})
+  for (const char* name : {"bound", "certified_regret", "regret_to_best", "reference"})
     if (bounds) grid.columns.push_back({name, ""});
   for (const PolicyTable& table : tables) {
     for (const PolicyTableRow& row : table.rows) {
@@ -145,6 +161,7 @@ Grid long_grid(std::span<const PolicyTable> tables) {
              exact_number(entry.over_fcfs.value), entry.standing, exact_number(entry.published)});
         for (const double value : {entry.bound, entry.certified_regret(), entry.regret_to_best()})
           if (bounds) grid.rows.back().push_back(exact_number(value));
+        if (bounds) grid.rows.back().push_back(entry.reference ? "yes" : "no");
       }
     }
   }
@@ -175,6 +192,9 @@ void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
   if (has_bounds(tables))
     out << "/ bound: the policy's regret is at most this (certified); / best: it is at least this, "
            "since the best policy here need not be optimal\n";
+  if (has_references(tables))
+    out << "(reference): knows the future; / best is over the best of the others, below 1 where a "
+           "reference is faster\n";
   if (most < kFewestRepeats) {
     out << "no interval (+-) below three repeats: set n = 3 or more in [repeat]\n";
   } else {

@@ -28,9 +28,9 @@ double mean_bound(const PolicyCells& policy, const CellBounds& bounds) {
 }
 
 void add_bounds(const RateRow& row, const CellBounds& bounds, std::vector<Rated>& rated) {
-  double best = std::numeric_limits<double>::infinity();
+  double best = sweep::kNotObserved;
   for (const Rated& each : rated)
-    if (!std::isnan(each.mean.value)) best = std::min(best, each.mean.value);
+    if (!each.reference) best = std::fmin(best, each.mean.value);
   for (std::size_t i = 0; i < rated.size(); ++i) {
     rated[i].bound = mean_bound(row.policies[i], bounds);
     rated[i].best = best;
@@ -49,6 +49,7 @@ std::vector<Rated> rate(const RateRow& row, const std::string& figure,
   for (std::size_t i = 0; i < rated.size(); ++i) {
     const ConfiguredCell& cell = *row.policies[i].repeats.front();
     rated[i].unit = unit_of(cell, figure);
+    rated[i].reference = is_reference(cell);
     rated[i].mean = mean_of(contenders[i].values);
     if (fcfs != nullptr)
       rated[i].over_fcfs = ratio_of(contenders[i].values, by_seed(fcfs->repeats, figure));
@@ -71,17 +72,23 @@ std::string bound_name(const Place& place) {
 
 std::string bracket_text(const Place& place, const std::string& jps, std::span<const Rated> rated) {
   // Cells of a row have one bound unless their policies change the limits of a step.
-  double least = std::numeric_limits<double>::infinity(), best = least;
+  double least = sweep::kNotObserved, best = least, best_policy = least;
   for (const Rated& each : rated) {
+    best = std::fmin(best, each.mean.value);
     if (std::isnan(each.bound) || std::isnan(each.mean.value)) continue;
-    least = std::min(least, each.bound);
-    best = each.best;
+    least = std::fmin(least, each.bound);
+    best_policy = each.best;
   }
-  if (std::isinf(least)) return {};
+  if (std::isnan(least)) return {};
   std::string text = jps == "-" ? "the optimum" : "at " + jps + " jobs/s the optimum";
   text += " is in [" + two_decimals(least) + ", " + two_decimals(best) + "] s";
+  if (best != best_policy) text += ", " + two_decimals(best) + " by a reference";
   if (bound_name(place) != "bound") text += " by a " + bound_name(place);
   return text + (best > 2 * least ? ", wider than a factor of two" : "");
+}
+
+std::string name_beside_bounds(const std::string& variant, const Rated& rated) {
+  return rated.reference && !std::isnan(rated.bound) ? variant + " (reference)" : variant;
 }
 
 }  // namespace analysis

@@ -1,5 +1,6 @@
 #include "analysis/compare/config.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 #include <stdexcept>
@@ -163,6 +164,13 @@ double ConfiguredCell::figure(const std::string& name) const {
     if (figure.name == name) return figure.value;
   }
   return sweep::kNotObserved;
+}
+
+bool is_reference(const ConfiguredCell& cell) {
+  return std::ranges::any_of(cell.config, [](const auto& setting) {
+    const auto* text = std::get_if<std::string>(&setting.second);
+    return text != nullptr && *text == "oracle" && setting.first.starts_with("policy.");
+  });
 }
 
 std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::string& name) {

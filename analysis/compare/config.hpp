@@ -44,6 +44,10 @@ struct ConfiguredCell {
   Config config;
 };
 
+/// Whether the cell's policy is told the future that was recorded: a key of it is "oracle". Such a
+/// cell is a reference, and no policy that could be run.
+bool is_reference(const ConfiguredCell& cell);
+
 /// The name of the figure: `name` itself or `name` + "_mean_s". Throws std::invalid_argument, which
 /// lists similar names, when no cell has it.
 std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::string& name);

@@ -56,9 +56,10 @@ ReportTable summary_of(const ReportPanel& panel) {
       if (group.jps != rate) continue;
       const Rated& figure = group.figures.find(metric)->second;
       table.grid.rows.push_back(
-          {rate, group.variant, four_digits(figure.mean.value), interval_text(figure.mean.interval),
-           four_digits(figure.over_fcfs.value), interval_text(figure.over_fcfs.interval),
-           figure.standing, four_digits(figure.published), std::to_string(group.repeats.size())});
+          {rate, name_beside_bounds(group.variant, figure), four_digits(figure.mean.value),
+           interval_text(figure.mean.interval), four_digits(figure.over_fcfs.value),
+           interval_text(figure.over_fcfs.interval), figure.standing, four_digits(figure.published),
+           std::to_string(group.repeats.size())});
       for (const double value : {figure.bound, figure.certified_regret(), figure.regret_to_best()})
         if (bounds) table.grid.rows.back().push_back(four_digits(value));
     }

@@ -54,6 +54,7 @@ std::string bound_text(const Place& place, const bounds::MeanBound& mean) {
 /// Means over the seeds.
 struct Seen {
   std::string policy;
+  bool reference = false;
   double mean_s = 0;
   std::size_t seeds = 0;
   CacheUse cache{};
@@ -80,11 +81,13 @@ std::vector<Seen> seen_of(const Place& place, Results& results, std::vector<Seen
     for (const PlannedCell* planned : group->cells) {
       const auto record = results.history.result_of(*planned);
       if (!record) continue;
-      const double mean_s = analysis::ConfiguredCell(*record).figure("jct_wall_mean_s");
+      const analysis::ConfiguredCell cell(*record);
+      const double mean_s = cell.figure("jct_wall_mean_s");
       if (std::isnan(mean_s)) continue;
       const std::string policy = settings(*planned, place.of_policies, true);
       auto seen = std::ranges::find(all, policy, &Seen::policy);
-      if (seen == all.end()) seen = all.insert(all.end(), Seen{policy});
+      if (seen == all.end())
+        seen = all.insert(all.end(), Seen{policy, analysis::is_reference(cell)});
       const worker::ExperimentConfig config = planned->config();
       if (!blocks) blocks.emplace(bounds::turn_blocks_of(config, results.workloads));
       add(*seen, mean_s, cache_use_of(results.archive, planned->key, config, *blocks));
@@ -95,12 +98,33 @@ std::vector<Seen> seen_of(const Place& place, Results& results, std::vector<Seen
   return whole;
 }
 
-void print_regret(const bounds::MeanBound& bound, const std::vector<Seen>& seen) {
-  const double best_s = seen.front().mean_s, least_s = bound.best_s();
-  std::cout << "  optimum in [" << two_decimals(least_s) << ", " << two_decimals(best_s)
-            << "] s, best seen: " << seen.front().policy;
-  if (best_s > 2 * least_s) std::cout << "; wider than a factor of two";
+std::string name_of(const Seen& seen) {
+  return seen.policy + (seen.reference ? " (reference)" : "");
+}
+
+/// The best one that is no reference; null without one.
+const Seen* best_policy(const std::vector<Seen>& seen) {
+  const auto best = std::ranges::find(seen, false, &Seen::reference);
+  return best == seen.end() ? nullptr : &*best;
+}
+
+/// A reference has a schedule, too, so that the optimum is no greater than its mean.
+void print_bracket(double least_s, const std::vector<Seen>& seen) {
+  const Seen& best = seen.front();
+  std::cout << "  optimum in [" << two_decimals(least_s) << ", " << two_decimals(best.mean_s)
+            << "] s, best seen: " << name_of(best);
+  const Seen* policy = best_policy(seen);
+  if (policy != nullptr && policy != &best)
+    std::cout << ", best policy: " << policy->policy << ", " << two_decimals(policy->mean_s)
+              << " s";
+  if (best.mean_s > 2 * least_s) std::cout << "; wider than a factor of two";
   std::cout << '\n';
+}
+
+void print_regret(const bounds::MeanBound& bound, const std::vector<Seen>& seen) {
+  const double least_s = bound.best_s();
+  print_bracket(least_s, seen);
+  const Seen* best = best_policy(seen);
   using Align = analysis::TextTable::Align;
   analysis::TextTable table;
   table.add_column("  policy", "", Align::left);
@@ -112,9 +136,9 @@ void print_regret(const bounds::MeanBound& bound, const std::vector<Seen>& seen)
   table.add_column("at least", "blocks, in this order", Align::right);
   table.add_column("compulsory", "blocks", Align::right);
   for (const Seen& each : seen) {
-    std::vector<std::string> row = {"  " + each.policy, two_decimals(each.mean_s),
-                                    percent(each.mean_s / least_s - 1),
-                                    percent(each.mean_s / best_s - 1)};
+    std::vector<std::string> row = {
+        "  " + name_of(each), two_decimals(each.mean_s), percent(each.mean_s / least_s - 1),
+        best == nullptr ? "-" : percent(each.mean_s / best->mean_s - 1)};
     const bool known = each.cache_seeds == each.seeds;
     row.push_back(known ? percent(each.cache.hits) : "-");
     for (const double blocks :

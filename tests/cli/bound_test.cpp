@@ -23,6 +23,39 @@ TEST_CASE("bound prints what no policy can beat, and with an archive the regret 
   CHECK_THAT(outcome.out, !Contains("wider than a factor of two"));
 }
 
+TEST_CASE(
+    "bound marks cells that know the future as references, which no policy is compared with") {
+  const Program program;
+  std::string sweep = support::kTinySweep;
+  sweep.replace(sweep.find("[\"fcfs\", \"continuum\"]"), 21,
+                "[\"fcfs\"]\n\"policy.eviction\" = [\"lru\", \"oracle\"]");
+  program.write("crowd.toml", sweep);
+  const std::vector<std::string> crowd = {"--set", "engine.kv_tokens=20000", "--set", "jps=50",
+                                          "--set", "workload.jobs=12"};
+  const auto out = [&](std::vector<std::string> words) {
+    words.insert(words.end(), crowd.begin(), crowd.end());
+    const Outcome outcome = program.run(words);
+    REQUIRE(outcome.exit_code == 0);
+    return outcome.out;
+  };
+  out({"run", "crowd.toml", "--archive", "a.h5"});
+  const std::string bound = out({"bound", "crowd.toml", "--archive", "a.h5"});
+  CHECK_THAT(bound, Contains("best seen: policy=fcfs policy.eviction=oracle (reference), best "
+                             "policy: policy=fcfs policy.eviction=lru, "));
+  const auto lines = support::lines_of(bound);
+  const auto row = [&](const std::string& name) {
+    for (const std::string& line : lines)
+      if (line.starts_with("  policy=") && line.find(name + " ") != std::string::npos) return line;
+    return std::string();
+  };
+  CHECK_THAT(row("policy.eviction=lru"), Contains(" 0.00 ") && !Contains("(reference)"));
+  CHECK_THAT(row("policy.eviction=oracle"), Contains("(reference)") && Contains(" -"));
+  const std::string table = program.run({"bound", "a.h5"}).out;
+  CHECK_THAT(table, Contains("eviction=oracle) (reference)") && Contains(" by a reference"));
+  program.run({"report", "a.h5", "--bound", "-o", "page"});
+  CHECK_THAT(program.read("page/index.html"), Contains("eviction=oracle) (reference)"));
+}
+
 TEST_CASE("bound counts the misses of a summary, too") {
   const Program program;
   REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);

@@ -107,6 +107,43 @@ TEST_CASE("beside a bound each policy has its certified regret and that to the b
   CHECK_THAT(printed(tables_of(archive)), !Contains("bound"));
 }
 
+TEST_CASE("a policy that knows the future is a reference, which ends the bracket and is not best") {
+  ArchivedCells archive;
+  analysis::CellBounds bounds;
+  const auto add = [&](Settings settings, double mean_s) {
+    bounds[archive.add(std::move(settings), mean_s).key] = 38;
+  };
+  add({{"policy", text("fcfs")}}, 60);
+  add({{"policy", text("continuum")}}, 52);
+  add({{"policy", text("pin")}, {"policy.estimator", text("oracle")}}, 50);
+  const auto cells = archive.cells();
+  const auto rows = arrange(analysis::with_results(cells));
+  const auto tables = policy_tables(rows, "jct_wall_mean_s", {}, bounds);
+  const auto& entries = tables.at(0).rows.at(0).entries;
+  CHECK(entries.at(0).regret_to_best() == Approx(60.0 / 52));
+  CHECK(entries.at(1).regret_to_best() == 1);
+  CHECK(entries.at(2).regret_to_best() == Approx(50.0 / 52));
+  CHECK_THAT(printed(tables),
+             Contains("the optimum is in [38.00, 50.00] s, 50.00 by a reference\n") &&
+                 Contains("pin (reference)") && !Contains("continuum (reference)") &&
+                 Contains("(reference): knows the future"));
+  CHECK_THAT(printed(tables, GridFormat::csv), Contains("regret_to_best,reference\r\n") &&
+                                                   Contains(",pin,") && Contains(",yes\r\n") &&
+                                                   !Contains("(reference)"));
+  CHECK_THAT(printed(tables_of(archive)), !Contains("reference"));
+}
+
+TEST_CASE("beside references alone no best policy is known") {
+  ArchivedCells archive;
+  const auto key =
+      archive.add({{"policy", text("fcfs")}, {"policy.eviction", text("oracle")}}, 60).key;
+  const auto cells = archive.cells();
+  const auto tables =
+      policy_tables(arrange(analysis::with_results(cells)), "jct_wall_mean_s", {}, {{key, 40.0}});
+  CHECK(std::isnan(tables.at(0).rows.at(0).entries.at(0).regret_to_best()));
+  CHECK_THAT(printed(tables), Contains("[40.00, 60.00] s, 60.00 by a reference"));
+}
+
 TEST_CASE("beside what was measured a bound is modelled, and a wide bracket is named") {
   ArchivedCells archive;
   const auto key = archive.add({{"policy", text("fcfs")}, {"backend", text("cuda")}}, 60).key;
