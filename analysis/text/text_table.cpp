@@ -38,8 +38,9 @@ std::string rounded(double value, int decimals) {
 }  // namespace
 
 void TextTable::append(Column& column, const std::string& text) {
-  column.texts.push_back(terminal_text(text));
-  column.width = std::max(column.width, display_width(column.texts.back()));
+  const std::string shown = terminal_text(text);
+  column.texts += shown + '\n';
+  column.width = std::max(column.width, display_width(shown));
 }
 
 void TextTable::add_column(const std::string& name, const std::string& unit, Align align) {
@@ -55,13 +56,16 @@ void TextTable::add_row(const std::vector<std::string>& texts) {
 }
 
 void TextTable::print(std::ostream& out) const {
-  const std::size_t lines = columns_.empty() ? 0 : columns_[0].texts.size();
-  for (std::size_t i = 0; i < lines; ++i) {
+  std::vector<std::string_view> left;  // of each column
+  for (const Column& column : columns_) left.emplace_back(column.texts);
+  while (!left.empty() && !left.front().empty()) {
     std::string line;
-    for (const Column& column : columns_) {
-      const std::string& text = column.texts[i];
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const Column& column = columns_[i];
+      const std::string text(left[i].substr(0, left[i].find('\n')));
+      left[i].remove_prefix(text.size() + 1);
       const std::string padding(column.width - display_width(text), ' ');
-      if (!line.empty() || &column != columns_.data()) line += "  ";
+      if (i > 0) line += "  ";
       line += column.align == Align::right ? padding + text : text + padding;
     }
     line.erase(line.find_last_not_of(' ') + 1);

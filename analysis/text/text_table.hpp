@@ -20,7 +20,7 @@ class TextTable {
   struct Column {
     Align align;
     std::size_t width = 0;
-    std::vector<std::string> texts;  // name, unit, rows
+    std::string texts;  // name, unit, rows, each with a newline behind it
   };
   static void append(Column& column, const std::string& text);
 

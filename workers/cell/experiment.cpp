@@ -141,14 +141,11 @@ Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
     last_.reset();  // never two workloads in memory
     MadeContent made = std::visit(MakeContent{jobs, config.vocabulary}, config.content);
     if (config.vocabulary > 0) fold_tokens(made.workload, config.vocabulary);
-    last_ = std::make_unique<Content>(Content{key,
-                                              std::move(made.workload),
-                                              std::move(made.curation),
-                                              std::move(made.arrivals_s),
-                                              {},
-                                              {}});
+    last_ = std::make_unique<Content>(Content{
+        key, std::move(made.workload), std::move(made.curation), std::move(made.arrivals_s)});
   }
-  check_lengths(last_->workload, max_model_len);
+  if (last_->fits != max_model_len) check_lengths(last_->workload, max_model_len);
+  last_->fits = max_model_len;
   if (arrival.kind == ArrivalConfig::Kind::recorded)
     arrivals = recorded_arrivals(last_->recorded_arrivals_s, last_->workload.source);
   if (!arrivals && (last_->arrivals.empty() || last_->arrival != arrival)) {

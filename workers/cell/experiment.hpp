@@ -116,8 +116,9 @@ class WorkloadCache {
     workload::Workload workload;
     std::string curation;
     std::vector<double> recorded_arrivals_s;
-    ArrivalConfig arrival{};              // of the arrivals below
-    std::vector<engine::Nanos> arrivals;  // empty: none yet
+    std::optional<int> fits{};              // the last max_model_len that its jobs kept
+    ArrivalConfig arrival{};                // of the arrivals below
+    std::vector<engine::Nanos> arrivals{};  // empty: none yet
   };
   std::unique_ptr<Content> last_;
 };
