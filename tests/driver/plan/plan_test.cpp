@@ -58,7 +58,7 @@ kind = "swe_smith_like"
   std::string refusal;
   try {
     const driver::Plan plan = plan_of(text);
-    CHECK(plan.cells.front().bound != nullptr);
+    CHECK(plan.cells.front().runs());
   } catch (const sweep::SpecError& error) {
     refusal = error.what();
   }
