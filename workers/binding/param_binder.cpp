@@ -133,8 +133,9 @@ void ParamBinder::reject_unknown() const {
 std::map<std::string, sweep::Value> ParamBinder::identity() const {
   std::map<std::string, sweep::Value> identity = facts_;
   for (const auto& [name, value] : values_) {
-    const Key* key = counting(name);
-    if (key != nullptr && key->identifies(value)) identity.emplace(name, value);
+    const std::string full(name);
+    const Key* key = counting(full);
+    if (key != nullptr && key->identifies(value)) identity.emplace(full, value);
   }
   return identity;
 }

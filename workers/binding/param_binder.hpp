@@ -1,9 +1,13 @@
 #pragma once
+#include <array>
+#include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "sweeps/spec/params.hpp"
@@ -94,7 +98,11 @@ class ParamBinder {
   const sweep::ParamMap& params_;
   const KeyTable& table_;
   sweep::ParamReader reader_;
-  std::unordered_map<std::string, sweep::Value> values_;  // looked up for each condition of a key
+  // Of values taken, by the table's names: looked up for each condition of a key. A cell has some
+  // hundred, which come and go together.
+  std::array<std::byte, 1 << 14> space_;
+  std::pmr::monotonic_buffer_resource memory_{space_.data(), space_.size()};
+  std::pmr::unordered_map<std::string_view, sweep::Value> values_{&memory_};
   std::map<std::string, sweep::Value> facts_;
 };
 
