@@ -53,9 +53,12 @@ std::string bare_config(const sweep::Cell& cell, const std::string& backend) {
   return sweep::canonical_json(params);
 }
 
-/// Host memory that a cell takes while it runs, GiB.
-double host_gib(const sweep::Cell& cell, const worker::ExperimentConfig& config) {
-  if (config.backend == "sim" || config.engine.tier.kind == engine::TierKind::none) return 0;
+/// Host memory that a cell takes while it runs, GiB: of its tier, or what a server is told.
+double host_gib(const sweep::Cell& cell, const worker::BoundCell& bound) {
+  const worker::ExperimentConfig& config = bound.config;
+  const bool takes = config.server ? bound.counting.contains("dram_gib")
+                                   : config.engine.tier.kind != engine::TierKind::none;
+  if (config.backend == "sim" || !takes) return 0;
   const auto dram = cell.params.find("dram_gib");
   if (dram == cell.params.end()) {
     constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
@@ -120,7 +123,7 @@ void Binder::keep_bound(BoundRepeats& repeats, const sweep::Cell& cell) {
   repeats.runs = true;
   repeats.gpu = bound_->config.gpu.name;
   repeats.policy = bound_->policy_label(cell.axes);
-  repeats.host_gib = host_gib(cell, bound_->config);
+  repeats.host_gib = host_gib(cell, *bound_);
   if (bound_->config.server)
     repeats.server = std::make_shared<const server::ServerConfig>(*bound_->config.server);
   const bool equal = before_ && before_->counting && *before_->counting == bound_->counting;

@@ -40,6 +40,34 @@ kind = "swe_smith_like"
   CHECK(plan.cells[1].repeats->host_gib == 64);
 }
 
+TEST_CASE("host memory is reserved for servers that are told of it") {
+  if (!worker::can_reach_servers()) SKIP_TEST("this build has no libcurl");
+  const driver::Plan plan = plan_of(R"(schema = 1
+[sweep]
+name = "a"
+backend = "server"
+[axes]
+gpu = ["h100-80gb"]
+jps = [1]
+dram_gib = [64]
+"server.profile" = ["stock", "offload"]
+[server]
+kind = "vllm"
+version = "1"
+model = "m"
+command = "vllm serve {model} --port {port} --max-num-seqs {engine.max_num_seqs} {server.flags}"
+[server.profile.stock]
+flags = ""
+[server.profile.offload]
+flags = "--kv-offloading-size {dram_gib}"
+[workload]
+kind = "swe_smith_like"
+)");
+  REQUIRE(plan.cells.size() == 2);
+  CHECK(plan.cells[0].repeats->host_gib == 0);
+  CHECK(plan.cells[1].repeats->host_gib == 64);
+}
+
 TEST_CASE("a sweep of servers is planned where libcurl is, and else refused in one sentence") {
   const std::string text = R"(schema = 1
 [sweep]

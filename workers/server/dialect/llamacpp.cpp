@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A grammar whose only sentence is these tokens.
+/// A grammar that allows these tokens and nothing else.
 std::string grammar_of(std::span<const engine::TokenId> ids) {
   std::string rule = "root ::=";
   for (const engine::TokenId id : ids) rule += " <[" + std::to_string(id) + "]>";
@@ -21,7 +21,8 @@ bool has_word(const ServerConfig& config, std::string_view one, std::string_view
                              [&](const std::string& word) { return word == one || word == other; });
 }
 
-/// Tokens whose text is no whole character wait for those behind them, and their ids are not sent.
+/// Tokens that stand for part of a character wait for those behind them, and their ids are not
+/// sent.
 void grow(Answer& answer, int tokens) {
   constexpr int kMostAtOnce = 100'000;
   if (tokens < answer.tokens || tokens > answer.tokens + kMostAtOnce)
@@ -49,7 +50,7 @@ class LlamaCpp final : public Dialect {
     return body_with(std::move(body), turn, config, "prompt");
   }
 
-  /// Its grammars let no token through whose text is no whole character, or ends a text.
+  /// Its grammars let no token through that stands for part of a character or ends a text.
   bool forces_every_token() const override { return false; }
 
   /// The stream ends with an event of its own and without [DONE].
