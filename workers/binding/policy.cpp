@@ -7,9 +7,10 @@ namespace {
 
 using engine::from_seconds;
 
-void check_text(ParamBinder& in, const std::string& key, const policies::Parameter& parameter) {
+void check_text(const ParamBinder& in, const std::string& key, const policies::Parameter& parameter,
+                const std::string& text) {
   try {
-    parameter.check_text(in.text(key));
+    parameter.check_text(text);
   } catch (const engine::InputError& error) {
     in.fail(key, error.what());
   }
@@ -26,7 +27,8 @@ policies::Parameters bind_parameters(ParamBinder& in) {
       value = in.text(key);
     else
       value = parameter.is_whole ? in.small(key) : in.number(key);
-    if (parameter.check_text != nullptr) check_text(in, key, parameter);
+    if (parameter.check_text != nullptr)
+      check_text(in, key, parameter, std::get<std::string>(value));
     if (in.has(key)) values[parameter.name] = std::move(value);
   }
   return values;

@@ -49,12 +49,7 @@ constexpr Entry<engine::RetentionPolicy, PolicyConfig> kRetentions[] = {
 constexpr Entry<TtlRule, PolicyConfig> kTtlRules[] = {
     KVSWEEP_TTL_RULES(TTL_RULE_ENTRY, TUNABLE_TTL_RULE_ENTRY)};
 
-}  // namespace
-
-std::vector<std::string> retention_names() { return names_in(kRetentions); }
-std::vector<std::string> ttl_rule_names() { return names_in(kTtlRules); }
-
-std::vector<DeclaredParameter> declared_parameters() {
+std::vector<DeclaredParameter> all_parameters() {
   std::vector<DeclaredParameter> all;
   add_order_parameters(all);
   add_admission_parameters(all);
@@ -69,6 +64,16 @@ std::vector<DeclaredParameter> declared_parameters() {
         throw std::logic_error("policy." + std::string(one->parameter.name) +
                                " is declared twice: where " + other->where + ", and where " +
                                one->where);
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> retention_names() { return names_in(kRetentions); }
+std::vector<std::string> ttl_rule_names() { return names_in(kTtlRules); }
+
+const std::vector<DeclaredParameter>& declared_parameters() {
+  static const std::vector<DeclaredParameter> all = all_parameters();  // asked for by every cell
   return all;
 }
 

@@ -19,7 +19,7 @@ std::vector<std::string> scoring_names();
 
 /// The parameters that rules declare, for the keys of a sweep file.
 /// Throws std::logic_error when two rules of different axes declare the same name.
-std::vector<DeclaredParameter> declared_parameters();
+const std::vector<DeclaredParameter>& declared_parameters();
 
 /// Names of the reasons that rules declare. The engine has them from engine::KvReason::of_rules on,
 /// in this order.
