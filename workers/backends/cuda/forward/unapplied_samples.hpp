@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "workers/backends/step_batch.hpp"
-#include "workers/engine/step/step.hpp"
 
 namespace backends::cuda {
 
