@@ -1,5 +1,6 @@
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/binding/key_rows.hpp"
+#include "workers/model/weights.hpp"
 
 namespace worker {
 namespace {
@@ -28,6 +29,12 @@ std::vector<KeyRow> rows_of_hardware() {
        .fallback = value("1"),
        .where = "backend != sim; weights.checkpoint unset",
        .says = "Seed of random weights."},
+      {.name = "weights.distribution",
+       .type = OneOf{model::distribution_names()},
+       .fallback = value("uniform"),
+       .where = "backend != sim; weights.checkpoint unset",
+       .neutral = "uniform",
+       .says = "Distribution of random weights; heavy_tailed: one in 64 is eight times as wide."},
       {.name = "sim.cost_model",
        .type = OneOf{backends::cost_model_names()},
        .fallback = value("kernels"),

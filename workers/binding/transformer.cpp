@@ -23,7 +23,11 @@ void bind_weights(ParamBinder& in, Transformer& transformer) {
   transformer.checkpoint = in.folder("weights.checkpoint");
   if (!transformer.checkpoint.empty() && in.has("weights.seed"))
     in.fail("weights.seed", "makes random weights and has no effect beside weights.checkpoint");
+  if (!transformer.checkpoint.empty() && in.has("weights.distribution"))
+    in.fail("weights.distribution",
+            "is that of random weights and has no effect beside weights.checkpoint");
   transformer.seed = in.integer("weights.seed");
+  transformer.distribution = model::distribution_named(in.text("weights.distribution"));
 }
 
 /// A checkpoint enters the identity of a cell by a digest of its weights, not by its path.

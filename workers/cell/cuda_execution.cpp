@@ -134,7 +134,7 @@ backends::WeightsReport load_cuda_weights(const ExperimentConfig& config,
   const auto source = open_weights(transformer);
   std::optional<std::uint64_t> seed;
   if (transformer.checkpoint.empty()) seed = static_cast<std::uint64_t>(transformer.seed);
-  return device.load_weights(transformer.config, {*source, seed, group});
+  return device.load_weights(transformer.config, {*source, seed, group, transformer.distribution});
 }
 
 std::unique_ptr<Execution> make_cuda_execution(const ExperimentConfig& config,

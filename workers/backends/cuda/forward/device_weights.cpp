@@ -75,14 +75,14 @@ const void* DeviceWeights::at(int parameter) const {
 void DeviceWeights::fill(const WeightOrigin& origin) {
   const engine::WallClock clock;
   if (origin.seed) {
-    make_random(*origin.seed);
+    make_random(*origin.seed, origin.distribution);
   } else {
     read(origin.source);
   }
   report_.seconds = engine::to_seconds(clock.now());
 }
 
-void DeviceWeights::make_random(std::uint64_t seed) {
+void DeviceWeights::make_random(std::uint64_t seed, kernels::Distribution distribution) {
   const Stream stream;
   for (std::size_t i = 0; i < layout_.parameters.size(); ++i) {
     const model::Parameter& parameter = layout_.parameters[i];
@@ -96,6 +96,7 @@ void DeviceWeights::make_random(std::uint64_t seed) {
                                .seed = seed,
                                .parameter = static_cast<std::uint32_t>(i),
                                .amplitude = model::random_amplitude(parameter, config_),
+                               .distribution = distribution,
                                .out = out},
                               stream.get());
   }
