@@ -203,6 +203,9 @@ TEST_CASE("what a server that runs already cannot be told is refused") {
                     Contains("server.env.A has no effect on the server at server.url"));
   CHECK_THROWS_WITH(bind(flags.set("server.flags", "-x")),
                     Contains("server.flags has no effect on the server at server.url"));
+  url.set("server.kind", "openai");
+  CHECK_THAT(refusal(url), Contains("server.reset") && Contains("must be \"none\""));
+  CHECK_NOTHROW(bind(url.set("server.reset", "none")));
 }
 
 TEST_CASE("fields of a turn's body that the trace gives cannot be set") {

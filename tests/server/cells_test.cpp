@@ -200,7 +200,8 @@ TEST_CASE("a server that runs already is emptied before its first cell, or not m
     if (std::string(fault).empty())
       CHECK(figure(world.run(), "prefix_hit_rate") == Approx(alone));
     else
-      CHECK_THAT(world.failure(), Contains("caches cannot be emptied before a cell"));
+      CHECK_THAT(world.failure(),
+                 Contains("cannot be emptied before a cell: start it with VLLM_SERVER"));
   }
 }
 
@@ -299,7 +300,8 @@ TEST_CASE("a server that refuses connections at its URL fails the cell") {
   ServerWorld world;
   world.set("server.kind", "openai")
       .set("server.version", "1")
-      .set("server.url", "http://127.0.0.1:1/");
+      .set("server.url", "http://127.0.0.1:1/")
+      .set("server.reset", "none");
   CHECK_THAT(world.failure(), StartsWith("the server at http://127.0.0.1:1 is not ready: "));
 }
 
@@ -318,6 +320,31 @@ TEST_CASE("a real llama-server is measured: turns, hits on what it generated, an
   world.set("server.chain", "generated");
   const sweep::CellResult generated = world.run();
   CHECK(figure(generated, "prefix_hit_rate") > figure(recorded, "prefix_hit_rate"));
+}
+
+TEST_CASE(
+    "a real llama-server that runs already is emptied where it can be, and refused elsewhere") {
+  ServerWorld alone;
+  if (!alone.llama("-c 16384 -np 2 -cram 0"))
+    SKIP_TEST(
+        "no llama-server: set LLAMA_SERVER_SANDBOX to a folder of tools/llama-server-sandbox");
+  const double fresh = figure(alone.run(), "prefix_hit_rate");
+  const std::string slots = "-c 16384 -np 2 --slot-save-path " + alone.file("");
+  for (const std::string& words : {slots + " -cram 0", slots, std::string("-c 16384 -cram 0")}) {
+    INFO(words);
+    ServerWorld owner, world;
+    REQUIRE(owner.llama(words));
+    const server::Session session(owner.config(), {.log = owner.log(), .devices = {}});
+    REQUIRE(world.llama("-cram 0"));
+    world.set("server.command", "").set("server.url", session.url());
+    if (words == slots + " -cram 0") {
+      CHECK(figure(world.run(), "prefix_hit_rate") == Approx(fresh));
+      CHECK(figure(world.run(), "prefix_hit_rate") == Approx(fresh));
+    } else {
+      CHECK_THAT(world.failure(),
+                 Contains("start it with --slot-save-path DIR and -cram 0, or give server.reset"));
+    }
+  }
 }
 
 TEST_CASE("a real llama-server can be made to generate recorded tokens, and keeps their KV") {

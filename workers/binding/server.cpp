@@ -76,10 +76,16 @@ server::Chain bind_chain(ParamBinder& in, const server::ServerConfig& config) {
   return chain == "generated" ? server::Chain::generated : server::Chain::recorded;
 }
 
-server::Reset bind_reset(ParamBinder& in, bool owned) {
+server::Reset bind_reset(ParamBinder& in, const server::ServerConfig& config) {
+  const bool owned = config.url.empty();
   const std::string reset = in.text("server.reset");
   if (reset == "restart" && !owned)
     in.fail("server.reset", "cannot be \"restart\" for a server that is not started here");
+  if (reset == "auto" && !owned && config.kind == server::Kind::openai)
+    in.fail(
+        "server.reset",
+        "must be \"none\" for server.kind \"openai\" at server.url: the OpenAI API cannot empty "
+        "a server's caches");
   if (reset == "none") return server::Reset::none;
   return reset == "restart" ? server::Reset::restart : server::Reset::automatic;
 }
@@ -100,7 +106,7 @@ class ServerBinder {
     bind_environment();
     bind_request();
     config_.chain = bind_chain(in_, config_);
-    config_.reset = bind_reset(in_, config_.url.empty());
+    config_.reset = bind_reset(in_, config_);
     config_.ready_s = in_.unrecorded_number("server.ready_s");
     config_.silent_s = in_.unrecorded_number("server.silent_s");
     in_.record("policy", config_.profile.empty() ? config_.kind_name : config_.profile);

@@ -51,9 +51,10 @@ bool empty_caches(server::Session& session, const server::ServerConfig& config,
                   const std::stop_token& stop) {
   if (session.empty_caches(config.reset, stop)) return true;
   if (!session.owned())
-    throw server::ServerFailed(
-        "the server's caches cannot be emptied before a cell, and it is not started here: give "
-        "server.reset = \"none\" to measure it as it is, or server.command");
+    throw server::WrongServer("the caches of the server at " + session.url() +
+                              " cannot be emptied before a cell: start it with " +
+                              session.dialect().reset_needs() +
+                              ", or give server.reset = \"none\" to measure it as it is");
   return false;
 }
 

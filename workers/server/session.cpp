@@ -279,11 +279,11 @@ bool Session::empty_caches(Reset how, const std::stop_token& stop) {
   const std::uint64_t seed = ++probes_;
   try {
     ask(kProbe, seed);
-    const bool said = dialect_->reset(
-        [this](const std::string& path, const std::optional<std::string>& body) {
+    for (int i = dialect_->prompts_to_displace(facts_); i > 0; --i) ask(16, ++probes_);
+    const bool said =
+        dialect_->reset([this](const std::string& path, const std::optional<std::string>& body) {
           return fetch(path, body);
-        },
-        config_);
+        });
     return said && ask(kProbe, seed).cached_tokens == 0;
   } catch (const BadAnswer&) {
     return false;

@@ -12,7 +12,8 @@ DoctorRow caches(server::Session& session, server::Reset reset) {
   if (session.empty_caches(reset)) return {"caches", Verdict::ok, "can be emptied, by a probe"};
   return {"caches", Verdict::warn,
           session.owned() ? "cannot be emptied: it is restarted before each cell"
-                          : "cannot be emptied: cells need server.reset = \"none\""};
+                          : "cannot be emptied: start it with " + session.dialect().reset_needs() +
+                                ", or give server.reset = \"none\""};
 }
 
 /// As a sweep file would set them.

@@ -77,7 +77,11 @@ class Dialect {
   /// Throws BadAnswer when a route that this kind of server has does not answer.
   ServerFacts facts(const Fetch& fetch, const ServerConfig& config) const;
   /// Empties the server's caches; false where it cannot. The answer is not proof: probe it.
-  virtual bool reset(const Fetch& fetch, const ServerConfig& config) const = 0;
+  virtual bool reset(const Fetch& fetch) const = 0;
+  /// What a server must be started with for reset().
+  virtual std::string reset_needs() const { return {}; }
+  /// So many other prompts move a prompt to the caches that reset() may miss.
+  virtual int prompts_to_displace(const ServerFacts&) const { return 0; }
   /// Names that a page of metrics must have, besides which sample() may use others.
   virtual std::vector<std::string> required_metrics() const { return {}; }
   virtual ServerSample sample(const MetricsPage&) const { return {}; }

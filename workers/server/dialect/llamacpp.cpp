@@ -84,24 +84,26 @@ class LlamaCpp final : public Dialect {
     const auto slots = number_at(props, "total_slots");
     if (!context || !slots) return facts;
     const bool unified = has_word(config, "-kvu", "--kv-unified");
-    facts.pool = std::to_string(*context) + (unified ? " tokens for " : " tokens in each of ") +
-                 std::to_string(*slots) + " slots";
+    const std::string shared =
+        config.url.empty() ? (unified ? "for" : "in each of") : "for, or in each of,";
+    facts.pool =
+        std::to_string(*context) + " tokens " + shared + ' ' + std::to_string(*slots) + " slots";
     facts.sizes.max_num_seqs = *slots;
     if (config.url.empty()) facts.sizes.kv_tokens = std::int64_t{*context} * (unified ? 1 : *slots);
     return facts;
   }
 
-  /// Slots can be erased where they can be saved; prompts in host memory stay (-cram).
-  bool reset(const Fetch& fetch, const ServerConfig& config) const override {
-    const auto cram = std::ranges::find_if(config.command, [](const std::string& word) {
-      return word == "-cram" || word == "--cache-ram";
-    });
-    if (cram == config.command.end() || cram + 1 == config.command.end() || *(cram + 1) != "0")
-      return false;
+  /// Slots can be erased where they can be saved; prompts in host memory stay.
+  bool reset(const Fetch& fetch) const override {
     const auto slots = number_at(fetched(fetch, "/props"), "total_slots").value_or(0);
     for (int slot = 0; slot < slots; ++slot)
       if (!fetch("/slots/" + std::to_string(slot) + "?action=erase", "").ok()) return false;
     return slots > 0;
+  }
+  std::string reset_needs() const override { return "--slot-save-path DIR and -cram 0"; }
+  /// A slot's prompt goes to host memory when another prompt takes the slot.
+  int prompts_to_displace(const ServerFacts& facts) const override {
+    return static_cast<int>(facts.sizes.max_num_seqs.value_or(0));
   }
 
   std::vector<std::string> required_metrics() const override {

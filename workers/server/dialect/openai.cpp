@@ -35,7 +35,7 @@ class OpenAi : public Dialect {
     return facts;
   }
   std::string health_path() const override { return "/v1/models"; }
-  bool reset(const Fetch&, const ServerConfig&) const override { return false; }
+  bool reset(const Fetch&) const override { return false; }
 
  protected:
   virtual json fields_of(const TurnCall& turn, const ServerConfig& config) const {
@@ -119,9 +119,12 @@ class Vllm final : public OpenAi {
     return facts;
   }
 
-  /// Needs VLLM_SERVER_DEV_MODE=1, and answers 200 even when it failed.
-  bool reset(const Fetch& fetch, const ServerConfig&) const override {
+  /// Answers 200 even when it failed.
+  bool reset(const Fetch& fetch) const override {
     return fetch("/reset_prefix_cache?reset_external=true", "").ok();
+  }
+  std::string reset_needs() const override {
+    return "VLLM_SERVER_DEV_MODE=1 and --enable-prompt-tokens-details";
   }
 
   std::vector<std::string> required_metrics() const override {

@@ -54,9 +54,8 @@ class SgLang final : public Dialect {
     return facts;
   }
 
-  bool reset(const Fetch& fetch, const ServerConfig&) const override {
-    return fetch("/flush_cache", "").ok();
-  }
+  bool reset(const Fetch& fetch) const override { return fetch("/flush_cache", "").ok(); }
+  std::string reset_needs() const override { return "no storage behind its radix cache"; }
 
   std::vector<std::string> required_metrics() const override {
     return {"sglang:num_running_reqs", "sglang:num_queue_reqs"};
