@@ -17,9 +17,9 @@ constexpr Command kCommands[] = {
      "prints the mean completion time that no policy can beat, and with --archive, or for an "
      "archive alone, how far from it each policy is; on sim",
      1, 1, "backend archive set only skip cell profiles", true},
-    {"check", "check A.h5 | check --equal A.h5 B.h5",
+    {"check", "check A.h5 | check --equal [--ignore-times] A.h5 B.h5",
      "checks an archive (exit code 5: damaged), or whether two hold the same results (3: not)", 1,
-     2, "equal", true},
+     2, "equal ignore-times", true},
     {"claims", "claims A.h5 [B.h5...]",
      "judges published claims by the cells of archives: reproduced, not reproduced, undecided, or "
      "assumed by the model",
@@ -166,6 +166,9 @@ constexpr Option kOptions[] = {
      "requests that a GPU serves at once: a line each, tokens of prompt and answer"},
     {"watch", Kind::flag, "", "prints again whenever something changes, until nothing is left"},
     {"equal", Kind::flag, "", "compares two archives, except volatile columns"},
+    {"ignore-times", Kind::flag, "",
+     "with --equal: compares what was asked and answered, turn by turn; not times, nor hits, steps "
+     "and figures, which depend on them"},
     {"minutes", Kind::number, "M", "minutes for running cells again (10)"},
     {"by", Kind::text, "KEY,KEY", "the keys that cells may differ in; the first is compared"},
     {"metric", Kind::text, "NAME", "a figure of the cells (jct_wall_mean_s)"},

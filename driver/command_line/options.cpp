@@ -152,6 +152,7 @@ void read_environment(Options& options) {
 void read_archive_values(Options& options, const po::variables_map& given) {
   options.watch = given.count("watch") > 0;
   options.equal = given.count("equal") > 0;
+  options.ignore_times = given.count("ignore-times") > 0;
   options.by = optional<std::string>(given, "by");
   options.slo = optional<std::string>(given, "slo");
   options.metric = optional<std::string>(given, "metric").value_or("jct_wall_mean_s");

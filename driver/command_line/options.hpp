@@ -53,6 +53,7 @@ struct Options {
   std::string command_to_resume;         // quoted for a shell, without --fresh
   bool watch = false;
   bool equal = false;
+  bool ignore_times = false;  // when archives are compared
   std::optional<std::string> by, base, control, server, table, format, to_archive;
   std::string metric;
   bool effects = false;

@@ -16,10 +16,16 @@ void print(const std::vector<std::string>& sentences) {
   for (const std::string& each : sentences) std::cout << analysis::terminal_text(each) << '\n';
 }
 
-int check_equal(const std::string& a, const std::string& b) {
+int check_equal(const Options& options) {
+  const std::string &a = options.arguments[0], &b = options.arguments[1];
+  const bool but_times = options.ignore_times;
   std::vector<std::string> differences;
-  using_files([&] { differences = sweep::archive_differences(a, b); });
-  if (differences.empty()) std::cout << "equal\n";
+  using_files([&] {
+    differences = sweep::archive_differences(
+        a, b, but_times ? sweep::Compared::but_times : sweep::Compared::results);
+  });
+  if (differences.empty())
+    std::cout << (but_times ? "equal, times and what depends on them aside\n" : "equal\n");
   print(differences);
   return differences.empty() ? kOk : kDifferent;
 }
@@ -60,8 +66,9 @@ int check_one(const std::string& path) {
 int check(const Options& options) {
   const std::size_t wanted = options.equal ? 2 : 1;
   if (options.arguments.size() != wanted)
-    throw UsageError("usage: kvsweep check A.h5 | check --equal A.h5 B.h5");
-  if (options.equal) return check_equal(options.arguments[0], options.arguments[1]);
+    throw UsageError("usage: kvsweep check A.h5 | check --equal [--ignore-times] A.h5 B.h5");
+  if (options.ignore_times && !options.equal) throw UsageError("--ignore-times needs --equal");
+  if (options.equal) return check_equal(options);
   return check_one(options.arguments[0]);
 }
 

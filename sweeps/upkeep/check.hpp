@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,16 @@ std::vector<std::string> check_archive(const std::string& path);
 /// Reads in a child process, as check_archive() does.
 std::string damage_in(const std::string& path);
 
+/// What archive_differences() compares: all results; or what does not depend on time, which is
+/// cells with status and notes, and what each job and turn asked and was answered, row by row of
+/// the same turn.
+enum class Compared : std::uint8_t { results, but_times };
+
 /// Returns the differences between two archives, ignoring volatile columns and provenance, at most
 /// ten sentences. Empty if they hold the same cells with the same results in the same order. Throws
 /// ArchiveError when one cannot be read.
-std::vector<std::string> archive_differences(const std::string& a, const std::string& b);
+std::vector<std::string> archive_differences(const std::string& a, const std::string& b,
+                                             Compared what = Compared::results);
 
 /// Writes the cells of two archives of the same sweep file to `target`, which must not exist. The
 /// order of the two does not matter. Of two outcomes of a cell the better one is kept: ok, then any

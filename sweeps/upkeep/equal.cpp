@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <tuple>
 
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/upkeep/check.hpp"
@@ -59,14 +62,52 @@ std::string difference(const std::string& cell, const Table& a, const Table& b) 
   return "";
 }
 
+/// The columns that say what was asked and answered, of tables whose rows are jobs and turns.
+std::span<const std::string_view> asked_columns(const std::string& table) {
+  static constexpr std::array<std::string_view, 3> kJobs = {"job", "id", "n_turns"};
+  static constexpr std::array<std::string_view, 9> kTurns = {
+      "job", "turn", "agent", "parent", "prompt_tok", "output_tok", "gap_s", "tool", "last"};
+  if (table == "jobs") return kJobs;
+  if (table == "turns") return kTurns;
+  return {};
+}
+
+/// The table with those columns alone, in the order of jobs and turns.
+Table asked_of(const Table& table) {
+  Table asked{table.name, {}};
+  for (const std::string_view name : asked_columns(table.name))
+    if (table.has(name)) asked.columns.push_back(table.column(name));
+  if (asked.columns.empty()) return asked;
+  std::vector<std::size_t> order(asked.rows());
+  std::iota(order.begin(), order.end(), 0);
+  const auto turn_of = [&](std::size_t row) {
+    return asked.has("turn") ? asked.values<std::int32_t>("turn")[row] : 0;
+  };
+  std::ranges::sort(order, {}, [&](std::size_t row) {
+    return std::tuple(asked.values<std::int32_t>("job")[row], turn_of(row));
+  });
+  Table sorted{table.name, {}};
+  for (const Column& column : asked.columns) {
+    sorted.columns.push_back(without_rows(column));
+    for (const std::size_t row : order)
+      append_values(sorted.columns.back().data, column.data, row, 1);
+  }
+  return sorted;
+}
+
 void add(Differences& differences, const std::string& found) {
   if (!found.empty() && differences.size() < kMost) differences.push_back(found);
 }
 
 /// /cells without the row ranges, which follow from the tables.
-Table comparable(const std::vector<CellRecord>& cells) {
+Table comparable(const std::vector<CellRecord>& cells, Compared what) {
   std::vector<CellRecord> bare = cells;
-  for (CellRecord& cell : bare) cell.rows = {};
+  for (CellRecord& cell : bare) {
+    cell.rows = {};
+    if (what == Compared::results) continue;
+    cell.digest.clear();
+    cell.figures.clear();
+  }
   return to_cells_table(bare).table;
 }
 
@@ -76,7 +117,7 @@ std::string cell_name(const CellRecord& cell) {
 
 }  // namespace
 
-Differences archive_differences(const std::string& a, const std::string& b) {
+Differences archive_differences(const std::string& a, const std::string& b, Compared what) {
   ArchiveReader left(a), right(b);
   Differences differences;
   if (left.sweep_name() != right.sweep_name()) {
@@ -88,11 +129,15 @@ Differences archive_differences(const std::string& a, const std::string& b) {
     return {"they have " + std::to_string(left.cells().size()) + " and " +
             std::to_string(right.cells().size()) + " cells"};
   }
-  add(differences, difference("the plans", comparable(left.cells()), comparable(right.cells())));
+  add(differences,
+      difference("the plans", comparable(left.cells(), what), comparable(right.cells(), what)));
   for (std::size_t i = 0; i < left.cells().size() && differences.size() < kMost; ++i) {
     const ShardContents x = left.load(static_cast<int>(i)), y = right.load(static_cast<int>(i));
     for (std::size_t t = 0; t < kCellTables.size(); ++t) {
-      add(differences, difference(cell_name(x.record), *x.tables()[t], *y.tables()[t]));
+      const Table &one = *x.tables()[t], &other = *y.tables()[t];
+      add(differences, what == Compared::results
+                           ? difference(cell_name(x.record), one, other)
+                           : difference(cell_name(x.record), asked_of(one), asked_of(other)));
     }
   }
   return differences;

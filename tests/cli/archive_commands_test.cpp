@@ -163,6 +163,7 @@ TEST_CASE("archives of the same cells are equal, others differ with a reason and
   CHECK(outcome.exit_code == 3);
   CHECK_THAT(outcome.out, Contains("differs in row 0"));
   run.check_refused({"check", "--equal", "tiny.h5"}, 2, "usage");
+  run.check_refused({"check", "--ignore-times", "tiny.h5"}, 2, "--ignore-times needs --equal");
 }
 
 TEST_CASE("the halves of a sweep merge into what one run gives, in either order") {

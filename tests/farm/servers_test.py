@@ -1,23 +1,16 @@
-"""A sweep of a real llama-server by two workers, killed without warning and resumed."""
-import csv
-import io
+"""Runs of servers that are equal in all but times: of a real llama-server by two workers, killed without warning and
+resumed, and of scripted ones."""
 import os
 import re
 import shutil
 import time
 
-from cases import case, expect, expect_equal, main, skip
+from cases import case, expect, expect_equal, expect_in, main, skip
 from farm import PATIENCE_S, Folder
+from scripted import H100, sweep_of
 
 SANDBOX = os.environ.get("LLAMA_SERVER_SANDBOX", "/tmp/kvsweep-llama-server")
 REPEATS = int(os.environ.get("KVSWEEP_SERVER_REPEATS", "1"))  # 3 takes five minutes
-# What a cell is, and what was asked and answered, as opposed to when. Which slot a turn finds, and so what is cached, is a
-# matter of time as well.
-OF_CELLS = ("key", "label", "status", "backend", "repeat", "seed", "config_json", "policy", "jps",
-            "jobs", "turns", "server", "server_pool", "workload", "tokenizer", "cell_note")
-OF_TURNS = ("cell", "job", "turn", "prompt_tok", "output_tok", "preemptions", "gap_s", "tool",
-            "last", "agent", "parent")
-OF_JOBS = ("cell", "job", "id", "n_turns", "preemptions")
 
 
 def sweep_of_slots(model):
@@ -67,13 +60,6 @@ def servers_with(model):
     return found
 
 
-def table(folder, archive, name, columns):
-    exported = folder.start("export", archive, "--table", name, "--format", "csv").wait()
-    expect_equal(exported.code, 0, f"exit code of export, {exported}")
-    rows = csv.DictReader(io.StringIO(exported.out))
-    return sorted(tuple(row[column] for column in columns) for row in rows)
-
-
 @case("four profiles on two llama-servers, killed mid-way and resumed, have what an undisturbed run has")
 def killed_servers():
     if not os.path.exists(os.path.join(SANDBOX, ".complete")):
@@ -104,10 +90,22 @@ def killed_servers():
                    f"cells are run again: {outcome}")
             checked = folder.start("check", archive).wait()
             expect_equal(checked.code, 0, f"exit code of check, {checked}")
-        for name, columns in ("cells", OF_CELLS), ("jobs", OF_JOBS), ("turns", OF_TURNS):
-            expect_equal(table(folder, "killed.h5", name, columns),
-                         table(folder, "whole.h5", name, columns), f"table {name}")
-        expect_equal(len(table(folder, "whole.h5", "cells", ("key",))), cells, "cells")
+        same = folder.start("check", "--equal", "--ignore-times", "killed.h5", "whole.h5").wait()
+        expect_equal(same.code, 0, f"exit code of check --equal --ignore-times, {same}")
+        expect_in(f"{cells} with a result", checked.out, "cells of the whole run")
+
+
+@case("two runs of the same servers are equal but for times, and a run with other agents is not")
+def equal_but_for_times():
+    with Folder(sweep_of({"stock": "", "other": "--max-num-seqs 8"})) as folder:
+        for archive, more in ("a.h5", ()), ("b.h5", ()), ("c.h5", ("--set", "workload.jobs=3")):
+            outcome = folder.run("--archive", archive, *H100, *more)
+            expect_equal(outcome.code, 0, f"exit code of {archive}, {outcome}")
+        for other, equal in ("b.h5", True), ("c.h5", False):
+            same = folder.start("check", "--equal", "--ignore-times", "a.h5", other).wait()
+            expect_equal(same.code, 0 if equal else 3, f"exit code for {other}, {same}")
+        exact = folder.start("check", "--equal", "a.h5", "b.h5").wait()
+        expect_equal(exact.code, 3, f"exit code of check --equal, {exact}")
 
 
 if __name__ == "__main__":
