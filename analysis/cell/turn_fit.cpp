@@ -21,6 +21,15 @@ void TurnFit::add(const sweep::Table& turns) {
   }
 }
 
+std::string TurnFit::caveat() const {
+  const std::optional<Plane> plane = ttft();
+  if (!plane || plane->r_squared >= kLeastR2) return {};
+  return "do not use these slopes: prompt tokens explain less than half of the variance of ttft "
+         "(R2 "
+         "below 0.5), and the rest is waiting in the server's queue or other load on its machine; "
+         "fit cells with a lower jps on an idle machine";
+}
+
 double TurnFit::tpot_s() const {
   return tpot_turns_ > 0 ? tpot_sum_s_ / static_cast<double>(tpot_turns_) : sweep::kNotObserved;
 }

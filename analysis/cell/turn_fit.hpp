@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include "analysis/cell/least_squares.hpp"
 #include "sweeps/tables/table.hpp"
 
@@ -21,6 +23,11 @@ class TurnFit {
     const std::optional<Plane> whole = ttft_.fit(count);
     return whole ? whole : ttft_.fit(1);
   }
+  /// Less of the variance of TTFT than this, explained by tokens, means that the rest decides: the
+  /// slopes are no costs of tokens.
+  static constexpr double kLeastR2 = 0.5;
+  /// A sentence on a fit that explains less; empty for others.
+  std::string caveat() const;
   /// Mean over turns of the seconds per output token; NaN without one.
   double tpot_s() const;
 

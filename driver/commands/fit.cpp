@@ -118,6 +118,8 @@ void print_turns(const Measured& found, std::ostream& out) {
     out << "; R2 " << formatted("%.4f", plane->r_squared) << ", leaves "
         << formatted("%.2f", plane->rms * 1e3) << " ms (root mean square)\n";
   }
+  if (const std::string caveat = found.turns.caveat(); !caveat.empty())
+    out << "warning: " << caveat << '\n';
   out << "tpot = " << formatted("%.3f", found.turns.tpot_s() * 1e3) << " ms, mean over turns\n";
 }
 

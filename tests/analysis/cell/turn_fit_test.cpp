@@ -43,8 +43,25 @@ TEST_CASE("where no token was found cached there is a slope of computed tokens a
   CHECK(fit.ttft()->slopes[analysis::TurnFit::computed] == Approx(2e-5));
 }
 
+TEST_CASE(
+    "a fit that leaves more than half of the variance of TTFT says that its slopes are none") {
+  const auto caveat = [](double waited_s) {
+    std::vector<sweep::TurnRow> rows = {turn(100, 0, 0, 1), turn(300, 0, 0, 1), turn(500, 0, 0, 1),
+                                        turn(700, 0, 0, 1)};
+    rows[0].ttft_s += waited_s;
+    rows[2].ttft_s -= waited_s;
+    analysis::TurnFit fit;
+    fit.add(sweep::to_table<sweep::TurnRow>(rows));
+    return fit.caveat();
+  };
+  CHECK(caveat(0).empty());
+  CHECK(caveat(0.001).empty());
+  CHECK_THAT(caveat(0.05), Catch::Matchers::Contains("R2 below 0.5"));
+}
+
 TEST_CASE("without turns nothing is fitted") {
   const analysis::TurnFit fit;
   CHECK_FALSE(fit.ttft());
+  CHECK(fit.caveat().empty());
   CHECK(std::isnan(fit.tpot_s()));
 }
