@@ -5,20 +5,41 @@
 namespace driver {
 namespace {
 
-CellCost estimate(const worker::ExperimentConfig& config, worker::WorkloadCache& workloads) {
-  const worker::CellEstimate expected = worker::estimate_cell(config, workloads);
-  return {expected.served_s, worker::busy_seconds(config, expected), expected.from_bytes};
+/// The policy that stands for a server's profile, on the costs of the card; the server's own cell
+/// where none does.
+worker::ExperimentConfig modelled(const PlannedCell& planned,
+                                  const worker::ExperimentConfig& config) {
+  if (!config.server) return config;
+  try {
+    worker::ExperimentConfig sim =
+        worker::bind(planned.cell.params, "sim", planned.cell.seed, *planned.repeats->profiles)
+            .config;
+    sim.cost_model = config.cost_model;
+    return sim;
+  } catch (const sweep::SpecError&) {
+  } catch (const worker::Infeasible&) {
+  }
+  return config;
+}
+
+CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& config,
+                  worker::WorkloadCache& workloads) {
+  const worker::CellEstimate expected = worker::estimate_cell(modelled(planned, config), workloads);
+  const worker::ServerStarts starts = worker::server_starts(config);
+  return {expected.served_s,
+          worker::busy_seconds(config, expected) + (starts.each_cell ? starts.seconds : 0),
+          expected.from_bytes, starts};
 }
 
 }  // namespace
 
 CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads) {
-  return planned.cost ? *planned.cost : estimate(planned.config(), workloads);
+  return planned.cost ? *planned.cost : estimate(planned, planned.config(), workloads);
 }
 
 OnBound with_costs(worker::WorkloadCache& workloads) {
   return [&workloads](PlannedCell& planned, const worker::ExperimentConfig& config) {
-    planned.cost = estimate(config, workloads);
+    planned.cost = estimate(planned, config, workloads);
   };
 }
 

@@ -12,6 +12,7 @@
 #include "sweeps/archive/cells_table.hpp"
 #include "sweeps/spec/cell.hpp"
 #include "workers/binding/binding.hpp"
+#include "workers/cell/estimate.hpp"
 
 namespace driver {
 
@@ -35,8 +36,9 @@ struct BoundRepeats {
 /// Seconds that a cell is expected to take.
 struct CellCost {
   double served_s = 0;      // on the cell's clock
-  double busy_s = 0;        // of a worker
+  double busy_s = 0;        // of a worker, with the start of a server that each cell starts
   bool from_bytes = false;  // its token counts are estimated from bytes
+  worker::ServerStarts starts{};
 };
 
 /// A cell together with what it runs as.

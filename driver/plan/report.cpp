@@ -78,11 +78,28 @@ PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const P
   line.served_s = cost.served_s;
   line.busy_s = cost.busy_s;
   line.from_bytes = cost.from_bytes;
+  line.starts = cost.starts;
   if (const std::string why_not = obstacle(line, history, rules); !why_not.empty()) {
     line.runs = false;
     line.why = why_not;
   }
   return line;
+}
+
+/// The first cell of a server on a GPU waits for its start, which serves the others too.
+void add_starts(PlanReport& report) {
+  std::set<std::pair<std::string, decltype(std::declval<const server::ServerConfig>().start())>>
+      started;
+  for (PlanLine& line : report.lines) {
+    if (!line.runs || line.starts.seconds == 0) continue;
+    if (!line.starts.each_cell) {
+      const BoundRepeats& bound = *line.cell->repeats;
+      if (!started.emplace(bound.gpu, bound.server->start()).second) continue;
+      line.busy_s += line.starts.seconds;
+    }
+    ++report.starts;
+    report.starts_s += line.starts.seconds;
+  }
 }
 
 /// Whether host tiers take real memory. The simulator only counts their blocks.
@@ -140,6 +157,7 @@ PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHisto
   for (const PlannedCell& planned : plan.cells) {
     if (planned.selected) report.lines.push_back(line_of(planned, history, rules, workloads));
   }
+  add_starts(report);
   if (history == nullptr) return report;
   if (const int others = history->unplanned(plan); others > 0) {
     report.notes =
@@ -176,6 +194,10 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
          "are estimates"
          " from the cost model, except for cells that are done. The second table counts what is to "
          "run.\n";
+  if (report.starts > 0)
+    out << "starts of servers: " << report.starts << ", " << analysis::four_digits(report.starts_s)
+        << " s of the worker's time, guessed: a minute to compile (llama-server: none), and the "
+           "weights at 1 GB/s.\n";
   if (has_real_tiers(plan)) print_host_memory(report, out);
   if (std::ranges::any_of(report.lines, &PlanLine::from_bytes)) out << kTokensFromBytes << '\n';
   if (!report.notes.empty()) out << report.notes << '\n';

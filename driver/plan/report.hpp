@@ -6,7 +6,6 @@
 
 #include "driver/plan/history.hpp"
 #include "driver/plan/plan.hpp"
-#include "workers/cell/estimate.hpp"
 
 namespace driver {
 
@@ -25,6 +24,7 @@ struct PlanLine {
   double host_gib = 0;      // host memory that the cell takes; a simulated tier takes none
   bool estimated = true;    // false: as an earlier run took
   bool from_bytes = false;  // its token counts are estimated from bytes
+  worker::ServerStarts starts{};
 };
 
 struct PlanRules {
@@ -36,6 +36,8 @@ struct PlanReport {
   std::vector<PlanLine> lines;
   PlanRules rules;
   std::string notes;  // e.g. of which archive
+  int starts = 0;     // of servers, in the worker's time of cells that run
+  double starts_s = 0;
 };
 
 /// Every selected cell of the plan as it would run: into an empty archive, or into the one that

@@ -56,7 +56,46 @@ double decode_step_s(const backends::CostModel& model, int sequences, double con
   return to_seconds(model.step_time(step));
 }
 
+/// Tokens that a host tier keeps between turns.
+double host_tokens(const ExperimentConfig& config) {
+  const engine::TierConfig& tier = config.engine.tier;
+  const bool keeps =
+      tier.kind == engine::TierKind::offload || tier.kind == engine::TierKind::lmcache;
+  return keeps ? static_cast<double>(tier.host_blocks) * config.engine.kv.block_size : 0;
+}
+
+bool has_word(const server::ServerConfig& server, const char* word) {
+  return std::ranges::find(server.command, word) != server.command.end();
+}
+
+/// Whether its caches can be emptied between cells, as far as its words tell.
+bool can_reset(const server::ServerConfig& server) {
+  switch (server.kind) {
+    case server::Kind::vllm:
+      return server.environment.contains("VLLM_SERVER_DEV_MODE") &&
+             has_word(server, "--enable-prompt-tokens-details");
+    case server::Kind::sglang:
+      return true;
+    case server::Kind::llamacpp:
+      return has_word(server, "--slot-save-path") && has_word(server, "-cram");
+    case server::Kind::openai:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
+
+ServerStarts server_starts(const ExperimentConfig& config) {
+  if (!config.server || !config.server->url.empty()) return {};
+  const server::ServerConfig& server = *config.server;
+  constexpr double kBytesPerSecond = 1e9;
+  const double compiles_s = server.kind == server::Kind::llamacpp ? 0.5 : 60;
+  const bool afresh = server.reset == server::Reset::restart ||
+                      (server.reset == server::Reset::automatic && !can_reset(server));
+  return {compiles_s + static_cast<double>(model::weight_bytes(config.model)) / kBytesPerSecond,
+          afresh};
+}
 
 CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& workloads) {
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
@@ -75,9 +114,13 @@ CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& worklo
   const int most_live = config.workload.arrivals.most_live;
   const double most = most_live > 0 ? std::min<double>(most_live, jobs) : jobs;
   const double alive = std::clamp(jobs * alone_s / std::max(last_arrival_s, 1e-9), 1.0, most);
-  // KV that does not fit the pool is evicted between turns, as in an LRU cache that is accessed
-  // cyclically.
-  const double kept = std::min(1.0, pool / (alive * demand.context));
+  // KV that fits neither pool nor host tier, which also has what is in the pool, is evicted between
+  // turns, as in an LRU cache that is accessed cyclically. A queue in the order of jobs serves
+  // those that fit, and then the others.
+  const double served =
+      config.policy.order == "job_fcfs" ? std::min(alive, pool / demand.context) : alive;
+  const double kept =
+      std::min(1.0, std::max(pool, host_tokens(config)) / (served * demand.context));
   const double prefill =
       demand.new_tokens + (kept < 1 ? 1 - kept * kept : 0) * (demand.prompt - demand.new_tokens);
   const double batch = std::clamp(std::min(alive, pool / demand.context), 1.0,

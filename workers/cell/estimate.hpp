@@ -13,6 +13,15 @@ struct CellEstimate {
 
 CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& workloads);
 
+/// The starts of a cell's server, guessed: a minute to compile, for llama-server half a second, and
+/// the weights at 1 GB/s.
+struct ServerStarts {
+  double seconds = 0;  // of one; 0: nothing is started
+  bool each_cell = false;
+};
+
+ServerStarts server_starts(const ExperimentConfig& config);
+
 /// Seconds for which the cell occupies a worker: `served_s` on the wall clock, or the simulator's
 /// time for the steps.
 double busy_seconds(const ExperimentConfig& config, const CellEstimate& estimate);

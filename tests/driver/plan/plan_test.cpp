@@ -80,6 +80,7 @@ jps = [1]
 kind = "openai"
 version = "1"
 url = "http://host:8000"
+reset = "none"
 [workload]
 kind = "swe_smith_like"
 )";
@@ -215,6 +216,34 @@ TEST_CASE("a plan says when its number of repeats is the default of contrasts") 
   CHECK_THAT(printed(""), Contains("backend sim\nrepeats: 20 of each, the default on sim with "
                                    "sweep.contrasts; repeat.n sets another number\n"));
   CHECK_THAT(printed("repeat.n = 20"), !Contains("the default"));
+}
+
+TEST_CASE("a plan expects of a server's profile what its policy takes, and the starts of servers") {
+  if (!worker::can_reach_servers()) SKIP_TEST("this build has no libcurl");
+  const auto report = [](const driver::Plan& plan) { return report_plan(plan, {}); };
+  driver::Options options;
+  options.profiles = std::filesystem::path(KVSWEEP_SOURCE_DIR) / "sweeps";
+  options.only = {"gpu=h100-80gb,a100-40gb,jps=3,10"};
+  const std::string matrix =
+      (options.profiles / "experiments/servers/vllm-matrix-72.toml").string();
+  const driver::Plan plan = driver::make_plan(matrix, options);
+  const driver::PlanReport once = report(plan);
+  CHECK(once.starts == 10);  // of stock, and of two profiles with two sizes, on two cards
+  double served_s = 0, busy_s = 0, stock_s = 0, large_s = 0;
+  for (const driver::PlanLine& line : once.lines) {
+    if (!line.runs) continue;
+    served_s += line.served_s;
+    busy_s += line.busy_s;
+    const std::string label = worker::label(line.cell->cell);
+    if (label == "gpu=h100-80gb policy=stock jps=10") stock_s = line.served_s;
+    if (label == "gpu=h100-80gb policy=offload jps=10 dram_gib=128") large_s = line.served_s;
+  }
+  CHECK(busy_s - served_s == Approx(once.starts_s));
+  CHECK(once.starts_s > 10 * 60);
+  CHECK(large_s < stock_s / 2);  // all contexts stay in host memory
+  options.set = {"server.reset=restart"};
+  const driver::Plan afresh = driver::make_plan(matrix, options);
+  CHECK(report(afresh).starts == 20);
 }
 
 TEST_CASE("declared contrasts are no part of what a cell is") {
