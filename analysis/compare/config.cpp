@@ -156,6 +156,7 @@ std::optional<sweep::Value> ConfiguredCell::written(const std::string& key) cons
   // as written.
   if (const auto written = find(config, key)) return written;
   if (const sweep::Value* value = sweep::value_on(record->axes, key)) return *value;
+  if (key == "server.profile" && record->backend == "server") return written("policy");
   return std::nullopt;
 }
 

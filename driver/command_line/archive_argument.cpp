@@ -20,6 +20,8 @@ sweep::Cell as_cell(const analysis::ConfiguredCell& configured) {
   cell.index = record.index;
   for (const auto& [key, value] : configured.config) cell.params[key] = {value, {}};
   for (const auto& [key, value] : record.axes) cell.params[key] = {value, {}};
+  if (const auto profile = configured.value("server.profile"))
+    cell.params["server.profile"] = {*profile, {}};
   cell.axes = record.axes;
   cell.repeat = record.repeat;
   cell.seed = record.seed;

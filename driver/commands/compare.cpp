@@ -17,15 +17,23 @@ namespace {
 
 using analysis::ConfiguredCell;
 
+/// The key as cells have it: of servers, whose profile is the policy, "policy" for server.profile.
+std::string key_of(const std::string& written, const std::vector<ConfiguredCell>& cells) {
+  const bool servers = std::ranges::all_of(
+      cells, [](const ConfiguredCell& cell) { return cell.record->backend == "server"; });
+  return servers && written == "server.profile" ? "policy" : written;
+}
+
 analysis::CompareQuestion question_of(const Options& options,
                                       const std::vector<ConfiguredCell>& cells) {
   analysis::CompareQuestion question;
   question.by = options.by ? sweep::split(*options.by, ",") : analysis::axes_to_compare(cells);
   std::erase(question.by, "");
+  for (std::string& key : question.by) key = key_of(key, cells);
   question.metric = analysis::known_metric(cells, options.metric);
   if (!options.base) return question;
   const sweep::Assignment base = sweep::parse_assignment(*options.base, "--base");
-  if (question.by.empty() || base.key != question.by.front())
+  if (question.by.empty() || key_of(base.key, cells) != question.by.front())
     throw UsageError("--base names \"" + base.key + "\"; the first key of --by is compared, \"" +
                      (question.by.empty() ? "" : question.by.front()) + '"');
   question.base = base.param.value;

@@ -175,6 +175,26 @@ PlannedCell plan_cell(sweep::Cell cell, bool selected, const std::string& backen
   return planned;
 }
 
+/// The cells as --only and --skip may name them, where a server's profile is also a policy, as in
+/// tables: its own name or, on another backend, that of the policy in its place. Empty where no
+/// cell has a profile.
+std::vector<sweep::Cell> with_policies(const std::vector<sweep::Cell>& cells,
+                                       const std::string& backend) {
+  const std::string key = "server.profile";
+  const auto has_profile = [&](const sweep::Cell& cell) { return cell.params.contains(key); };
+  if (std::ranges::none_of(cells, has_profile)) return {};
+  std::vector<sweep::Cell> named = cells;
+  for (sweep::Cell& cell : named) {
+    if (!has_profile(cell) || cell.params.contains("policy")) continue;
+    const std::string profile = sweep::bare_text(cell.params.at(key).value);
+    const auto policy = cell.params.find(backend == "server" ? key : key + '.' + profile + ".sim");
+    if (policy == cell.params.end()) continue;
+    const sweep::Param value = policy->second;
+    cell.params["policy"] = value;
+  }
+  return named;
+}
+
 /// Leaves the one cell that an index or the start of a key names.
 void select_cell(Plan& plan, const std::string& word) {
   const int cell = find_cell(planned_records(plan), word);
@@ -277,10 +297,13 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
   if (const auto first = sweep::first_planned(plan.spec, rules); first && all)
     binder.bind(*first, all);
   std::vector<sweep::Cell> cells = sweep::expand(plan.spec, rules);
-  const sweep::Selection selection(cells, options.only, options.skip);
+  const std::vector<sweep::Cell> named =
+      all ? std::vector<sweep::Cell>() : with_policies(cells, plan.backend);
+  const sweep::Selection selection(named.empty() ? cells : named, options.only, options.skip);
   plan.cells.reserve(cells.size());
-  for (sweep::Cell& cell : cells) {
-    const bool selected = selection.contains(cell);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    sweep::Cell& cell = cells[i];
+    const bool selected = selection.contains(named.empty() ? cell : named[i]);
     const bool repeats = !plan.cells.empty() && are_repeats(plan.cells.back(), cell, selected);
     auto bound = repeats ? plan.cells.back().repeats : binder.bind(cell, selected);
     plan.cells.push_back(plan_cell(std::move(cell), selected, plan.backend, std::move(bound)));

@@ -108,5 +108,27 @@ def equal_but_for_times():
         expect_equal(exact.code, 3, f"exit code of check --equal, {exact}")
 
 
+@case("a server's profile is selected by server.profile and by policy alike, in plans and in archives")
+def selected_profiles():
+    text = sweep_of({"stock": "", "other": "--max-num-seqs 8"}, jps=(50,))
+    for name, policy in ("stock", "fcfs"), ("other", "continuum"):
+        text = text.replace(f"[server.profile.{name}]", f'[server.profile.{name}]\nsim = "{policy}"')
+    with Folder(text) as folder:
+        ran = folder.run("--archive", "a.h5", *H100, "--only", "policy=stock,other")
+        expect_equal(ran.code, 0, f"exit code, {ran}")
+        for words in (("plan", "farm.toml"), ("plan", "farm.toml", "--backend", "sim"),
+                      ("table", "a.h5"), ("export", "a.h5", "--table", "cells", "--format", "csv")):
+            other = "policy=continuum" if "sim" in words else "policy=other"
+            whole, *told = [folder.start(*words, *only).wait() for only in
+                            ((), ("--only", "server.profile=other"), ("--only", other))]
+            expect_equal([each.code for each in (whole, *told)], [0, 0, 0], f"exit codes of {words}, {told}")
+            expect_equal(told[0].out, told[1].out, f"output of {words}")
+            expect(told[0].out != whole.out, f"{words} selects nothing, {whole}")
+        told = [folder.start("compare", "a.h5", "--by", key, "--base", f"{key}=other").wait()
+                for key in ("server.profile", "policy")]
+        expect_equal(told[0].code, 0, f"exit code of compare, {told}")
+        expect_equal(told[0].out, told[1].out, "output of compare")
+
+
 if __name__ == "__main__":
     main()
