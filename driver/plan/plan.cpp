@@ -329,13 +329,17 @@ void print_keys_without_effect(const Plan& plan, std::ostream& out) {
     counting.insert(planned.repeats->counting->begin(), planned.repeats->counting->end());
   }
   const worker::KeyTable& table = worker::sweep_keys();
+  bool told_of_server = false;
   for (const auto& [key, param] : given) {
     if (counting.contains(key) || !table.has(key)) continue;
-    const std::string why = table.has_no_effect_on(plan.backend, key)
-                                ? " on backend " + plan.backend
-                                : ": it counts where " + table.where_in_words(key);
-    out << "kvsweep: " << analysis::terminal_text(sweep::to_text(param->where)) << ": " << key
-        << " has no effect" << why << '\n';
+    const bool elsewhere = table.has_no_effect_on(plan.backend, key);
+    const bool of_server = elsewhere && key.starts_with("server.");
+    if (of_server && std::exchange(told_of_server, true)) continue;
+    const std::string why = elsewhere ? " on backend " + plan.backend
+                                      : ": it counts where " + table.where_in_words(key);
+    out << "kvsweep: " << analysis::terminal_text(sweep::to_text(param->where)) << ": "
+        << (of_server ? "server.* (all but the sim of profiles)" : key) << " has no effect" << why
+        << '\n';
   }
 }
 

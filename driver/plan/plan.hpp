@@ -74,7 +74,7 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
 std::vector<sweep::CellRecord> planned_records(const Plan& plan);
 
 /// A line for each key that is set and counts in none of the selected cells: on this backend, or
-/// for these policies. A checkpoint named for a simulation is one.
+/// for these policies. A checkpoint named for a simulation is one. Keys of servers have one line.
 void print_keys_without_effect(const Plan& plan, std::ostream& out);
 
 }  // namespace driver

@@ -35,6 +35,8 @@ def twin_of_server():
         expect_equal(told.code, 0, f"exit code of compare, {told}")
         planned = folder.start("plan", "farm-twin.toml", "--backend", "cuda").wait()
         expect_equal(planned.code, 0, f"exit code of plan, {planned}")
+        expect_equal(planned.err.count("no effect"), 1, f"lines on keys without effect, {planned}")
+        expect_in("server.* (all but the sim of profiles) has no effect on backend cuda", planned.err, "message")
         again = twin(folder)
         expect_equal(again.code, 2, f"exit code, {again}")
         expect_in("exists already", again.err, "message")
