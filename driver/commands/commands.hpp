@@ -8,6 +8,9 @@ namespace driver {
 /// process is not the driver. Call before MPI starts, since the check forks.
 std::string damage_before_run(const Options& options);
 
+/// Column of /provenance: the cells that a run left, a line for each reason.
+inline constexpr const char* kLeft = "left";
+
 // One function a subcommand, each in the file of its name. They return the exit code.
 int plan(const Options& options);
 /// Ends at once if `damage`, the result of damage_before_run(), is not empty.

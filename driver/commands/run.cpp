@@ -185,8 +185,8 @@ std::string ranges_of(const std::vector<int>& numbers) {
   return text;
 }
 
-/// Prints the cells left for the next run, with reasons, and the command that runs them.
-void print_left(const OpenRun& run, const FarmResult& result, const Options& options) {
+/// The cells left for the next run, a line for each reason: "4 cells, 0 to 3: no time is left".
+std::vector<std::string> left_lines(const OpenRun& run, const FarmResult& result) {
   std::map<int, std::string> left;
   for (const sweep::CellRecord& record : run.archive.cells()) {
     const PlannedCell& planned = run.plan.cells[static_cast<std::size_t>(record.index)];
@@ -196,10 +196,18 @@ void print_left(const OpenRun& run, const FarmResult& result, const Options& opt
   for (const LeftCell& cell : result.left) left[cell.cell] = cell.reason;
   std::map<std::string, std::vector<int>> by_reason;
   for (const auto& [cell, reason] : left) by_reason[reason].push_back(cell);
+  std::vector<std::string> lines;
   for (const auto& [reason, cells] : by_reason)
-    std::cout << "left: "
-              << (cells.size() == 1 ? "cell " : std::to_string(cells.size()) + " cells, ")
-              << ranges_of(cells) << ": " << analysis::terminal_text(reason) << '\n';
+    lines.push_back((cells.size() == 1 ? "cell " : std::to_string(cells.size()) + " cells, ") +
+                    ranges_of(cells) + ": " + reason);
+  return lines;
+}
+
+/// Prints what is left, and the command that runs it.
+void print_left(const OpenRun& run, const FarmResult& result, const Options& options) {
+  const std::vector<std::string> left = left_lines(run, result);
+  for (const std::string& line : left)
+    std::cout << "left: " << analysis::terminal_text(line) << '\n';
   if (!left.empty())
     std::cout << "To go on" << (options.in_mpi_job ? ", under mpirun as before" : "")
               << ": kvsweep " << analysis::terminal_text(options.command_to_resume) << '\n';
@@ -268,9 +276,14 @@ void print_results(const OpenRun& run, const FarmResult& result, const Options& 
 }
 
 void store_the_rest(OpenRun& run, const FarmResult& result) {
-  // For cells without a worker, the description tells which GPUs there were instead.
-  if (std::ranges::any_of(
-          result.left, [](const LeftCell& cell) { return cell.why == LeftCell::Why::no_worker; }))
+  const std::vector<std::string> left = left_lines(run, result);
+  if (!left.empty())
+    run.with_space([&] { run.archive.describe_run(kLeft, sweep::joined(left, "\n")); });
+  // Of a run without a result, too: which GPUs or servers there were in place of those of the
+  // cells.
+  if (std::ranges::any_of(result.left, [](const LeftCell& cell) {
+        return cell.why == LeftCell::Why::no_worker || cell.why == LeftCell::Why::wrong_server;
+      }))
     run.with_space([&] { run.archive.keep_description(); });
   run.with_space([&] { run.archive.finalize(); });
 }

@@ -44,6 +44,7 @@ struct Status {
   std::vector<std::pair<CellRecord, sweep::RunMark>> running;
   std::optional<sweep::LiveDriver> driver;  // that runs its cells
   double silent_s = 0;                      // since the driver's last heartbeat
+  std::vector<std::string> left_why;  // by the last run, which is over: a line for each reason
   bool is_over() const { return all.running == 0 && all.left == 0; }
   bool driver_is_silent() const { return driver && silent_s > kLongestSilence; }
 };
@@ -79,6 +80,19 @@ void count(Counts& counts, const CellRecord& cell, bool runs, bool asked) {
   }
 }
 
+/// Why the last run in /provenance left cells, a line for each reason.
+std::vector<std::string> why_left(const sweep::Table& runs) {
+  if (!runs.has(kLeft) || !runs.has("started_utc")) return {};
+  const auto& started = runs.values<std::string>("started_utc");
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < started.size(); ++i)
+    if (started[i] >= started[last]) last = i;
+  std::vector<std::string> lines;
+  if (!started.empty()) lines = sweep::split(runs.values<std::string>(kLeft)[last], "\n");
+  std::erase(lines, "");
+  return lines;
+}
+
 Status read_status(const std::string& path) {
   Status status;
   using_files([&path] { sweep::resolved(path); });  // refuses links that lead to themselves
@@ -107,6 +121,7 @@ Status read_status(const std::string& path) {
     if (runs) status.running.emplace_back(cell, mark->second);
     if (!runs && has_failed(cell.status)) status.failed.push_back(cell);
   }
+  if (!status.driver && status.all.left > 0) status.left_why = why_left(reader.provenance());
   return status;
 }
 
@@ -167,6 +182,8 @@ void print_status(const Status& status, std::ostream& out) {
     out << sweep::to_text(cell.status) << ": cell " << cell.index << ": " << safe(cell.label)
         << ": " << safe(cell.reason) << '\n';
   }
+  for (const std::string& line : status.left_why)
+    out << "left by the last run: " << safe(line) << '\n';
 }
 
 void add_counts(analysis::JsonLine& line, const Counts& counts) {
@@ -201,6 +218,8 @@ void print_json(const Status& status, std::ostream& out) {
     line.key("status").text(sweep::to_text(cell.status)).key("reason").text(cell.reason);
     line.key("attempts").integer(cell.run.attempts).close('}');
   }
+  line.close(']').key("left_why").open('[');
+  for (const std::string& why : status.left_why) line.text(why);
   line.close(']').close('}').end_line(out);
 }
 

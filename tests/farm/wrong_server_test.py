@@ -1,6 +1,6 @@
 """A server that is not the one of the sweep file ends the run of its cells before the first. The servers are scripted."""
 import archives
-from cases import case, expect_equal, expect_in, main
+from cases import case, expect, expect_equal, expect_in, main
 from farm import Folder
 from scripted import H100, sweep_of
 
@@ -28,6 +28,8 @@ def wrong_server():
                 expect_in(f"left: 4 cells, 0 to 3: {reason}", outcome.out, "standard output")
                 expect_equal(outcome.out.count(reason), 1, f"reasons, {outcome}")
                 expect_equal(starts(folder), max(1, ranks - 1), f"starts, {outcome}")
+                told = folder.start("status", "a.h5").wait()
+                expect_in(f"left by the last run: 4 cells, 0 to 3: {reason}", told.out, "status")
                 if archives.h5py:
                     expect_equal(set(statuses(folder).values()), {"planned"}, "statuses")
 
@@ -47,6 +49,8 @@ def one_wrong_profile():
             rest = folder.run("--archive", "a.h5", *H100, ranks=ranks)
             expect_equal(rest.code, 0, f"exit code, {rest}")
             expect_equal(len(rest.finished()), 2, f"cells that go on, {rest}")
+            told = folder.start("status", "a.h5").wait()
+            expect("left by" not in told.out, f"a reason of an earlier run, {told}")
             if archives.h5py:
                 expect_equal(set(statuses(folder).values()), {"ok"}, "statuses")
 
