@@ -224,7 +224,7 @@ TEST_CASE("every fault of a server fails its cell with what happened, and the ne
       {"--fault 400 --after 3", "HTTP 400: {\"error\": {\"message\": \"maximum context length"},
       {"--fault 503 --after 3", "HTTP 503: {\"error\": {\"message\": \"queue is full"},
       {"--fault stop --after 3", "the stream stopped after 3 of"},
-      {"--fault cut --after 3", "turn "},
+      {"--fault cut --after 3", " bytes: "},
       {"--fault error --after 3", "engine is dead"},
       {"--fault garbage --after 3", "an event of its stream is no JSON object: <html>"},
       {"--fault short --after 3", "were asked for"},
@@ -240,6 +240,10 @@ TEST_CASE("every fault of a server fails its cell with what happened, and the ne
     const std::string failure = world.scripted("vllm", fault.words).failure();
     CHECK_THAT(failure, Contains(fault.complaint));
   }
+  CHECK_THAT(world.scripted("vllm", "--fault cut --after 3").failure(),
+             StartsWith("turn ") && Contains(": the stream stopped after 3 of "));
+  CHECK_THAT(world.scripted("vllm", "--fault cut --after -1").failure(),
+             Contains("/v1/completions: its answer stopped after "));
   CHECK_THAT(world.scripted("vllm", "--fault die --after 3").failure(),
              Contains("CUDA error: out of memory"));
   CHECK(world.scripted("vllm").failure() == "ok");

@@ -10,7 +10,7 @@ class TurnStreams::Stream final : public HttpHandler {
  public:
   Stream(TurnStreams& all, const TurnCall& call, std::uint64_t tag, Nanos now)
       : all_(all),
-        name_("turn " + std::to_string(call.turn) + " of job " + call.job_id),
+        name_("turn " + std::to_string(call.turn + 1) + " of job " + call.job_id),
         wanted_(call.max_tokens),
         last_heard_(now) {
     turn_.tag = tag;
@@ -20,6 +20,7 @@ class TurnStreams::Stream final : public HttpHandler {
   void on_bytes(int status, std::string_view bytes, Nanos at) override {
     last_heard_ = at;
     begun_ = true;
+    bytes_ += bytes.size();
     if (status != 200) {
       refusal_.body += bytes;
       return;
@@ -35,10 +36,12 @@ class TurnStreams::Stream final : public HttpHandler {
   void on_end(const HttpEnd& end, Nanos) override {
     refusal_.end = end;
     if (end.status != 200 && end.error.empty()) problem_ = refusal_.problem();
-    if (problem_.empty() && !end.error.empty()) problem_ = end.error;
-    if (problem_.empty() && !turn_.answer.closed)
+    const bool stopped = end.status == 200 && (!turn_.answer.closed || !end.error.empty());
+    if (problem_.empty() && stopped)
       problem_ = "the stream stopped after " + std::to_string(turn_.answer.tokens) + " of " +
-                 std::to_string(wanted_) + " tokens";
+                 std::to_string(wanted_) + " tokens, " + std::to_string(bytes_) + " bytes" +
+                 (end.error.empty() ? "" : ": " + end.error);
+    if (problem_.empty() && !end.error.empty()) problem_ = end.error;
     if (problem_.empty() && turn_.answer.tokens != wanted_)
       problem_ = "it has " + std::to_string(turn_.answer.tokens) + " tokens, and " +
                  std::to_string(wanted_) + " were asked for (finish_reason " +
@@ -73,6 +76,7 @@ class TurnStreams::Stream final : public HttpHandler {
   int wanted_;
   Nanos last_heard_;
   bool begun_ = false;
+  std::size_t bytes_ = 0;
   SseParser events_;
   EndedTurn turn_;
   HttpAnswer refusal_;
