@@ -339,6 +339,7 @@ TEST_CASE(
     ServerWorld owner, world;
     REQUIRE(owner.llama(words));
     const server::Session session(owner.config(), {.log = owner.log(), .devices = {}});
+    CHECK(session.facts().models.size() == 1);  // its alias is the same path
     REQUIRE(world.llama("-cram 0"));
     world.set("server.command", "").set("server.url", session.url());
     if (words == slots + " -cram 0") {

@@ -79,7 +79,9 @@ class LlamaCpp final : public Dialect {
     const json props = fetched(fetch, "/props");
     ServerFacts facts;
     facts.version = props.value("build_info", "");
-    facts.models = {props.value("model_path", ""), props.value("model_alias", "")};
+    facts.models = {props.value("model_path", "")};
+    const std::string alias = props.value("model_alias", "");
+    if (!alias.empty() && alias != facts.models.front()) facts.models.push_back(alias);
     const auto context = number_at(props.value("default_generation_settings", json()), "n_ctx");
     const auto slots = number_at(props, "total_slots");
     if (!context || !slots) return facts;
