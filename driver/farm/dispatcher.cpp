@@ -249,7 +249,15 @@ std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeat
 
 bool Dispatcher::may_take(int id, const Worker& worker, const Cell& cell, Repeats repeats) const {
   if (!matches(worker, cell.task.sku) || !in_time(cell.task.estimate_s, now_)) return false;
+  if (cell.task.one_server && runs_group(cell.task.group)) return false;
   return repeats == Repeats::anywhere || !cell.tried_on.contains(id) || !other_could(cell);
+}
+
+bool Dispatcher::runs_group(int group) const {
+  return std::ranges::any_of(workers_, [&](const auto& entry) {
+    const auto& run = entry.second.run;
+    return run && cells_.at(run->attempt.cell).task.group == group;
+  });
 }
 
 /// Whether a live worker that has not tried the cell is able to run it.

@@ -29,6 +29,8 @@ struct CellTask {
   /// decides, since it is costly to start: in the place of the group's longest cell. 0: none.
   int group = 0;
   double group_s = 0;  // estimate of the longest cell of the group
+  /// All workers ask the same server for the cells of the group: no two of them run at once.
+  bool one_server = false;
 };
 
 /// What a worker is.
@@ -249,6 +251,7 @@ class Dispatcher {
   void assign_all(Repeats repeats);
   std::optional<int> pick(int worker, const Worker& on, Repeats repeats);
   bool may_take(int worker, const Worker& on, const Cell& cell, Repeats repeats) const;
+  bool runs_group(int group) const;
   bool other_could(const Cell& cell) const;
   bool in_time(double estimate_s, Nanos started) const;
   void assign(int worker, Worker& on, int cell);

@@ -69,6 +69,7 @@ void group_by_server(const Plan& plan, std::vector<CellTask>& tasks) {
     if (group == nullptr) continue;
     task.group = group->group;
     task.group_s = group->group_s;
+    task.one_server = !server_of(task)->url.empty();
   }
 }
 

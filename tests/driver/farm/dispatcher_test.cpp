@@ -59,6 +59,26 @@ TEST_CASE("cells of a group go one after another, in the place of the group's lo
   CHECK(world.started() == std::vector{1, 0, 3, 2, 4});
 }
 
+TEST_CASE("of the cells that ask one server for all workers no two run at once") {
+  std::vector<driver::CellTask> tasks = {cell(0), cell(1), cell(2), cell(3)};
+  for (const std::size_t at : {0U, 1U, 2U}) tasks[at].group = 1, tasks[at].one_server = true;
+  World world(tasks, {.workers = 3});
+  for (const int worker : {1, 2, 3}) world.join(worker);
+  CHECK(world.started() == std::vector{3, 0});
+  SECTION("each follows the one before") {
+    for (const int at : {1, 2}) {
+      for (const int worker : {1, 2, 3})
+        if (world.cell_of(worker) == at - 1) world.done(worker);
+      CHECK(world.started().back() == at);
+    }
+  }
+  SECTION("a failed one is tried again when no other runs") {
+    for (const int worker : {1, 2, 3})
+      if (world.cell_of(worker) == 0) world.fail(worker);
+    CHECK(world.started().size() == 3);
+  }
+}
+
 TEST_CASE("a worker takes only cells of the SKU that it is") {
   World world({cell(0, 9, "a100-40gb"), cell(1, 1, "h100-80gb")}, {.workers = 2});
   world.join(1, "h100-80gb");
