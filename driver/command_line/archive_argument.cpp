@@ -102,9 +102,13 @@ void require_seen_steps(const sweep::CellRecord& cell) {
                      ") is of backend server, whose steps are not seen");
 }
 
+bool is_summary(const sweep::CellRecord& cell) {
+  return std::ranges::any_of(cell.notes,
+                             [](const sweep::Note& note) { return note.name == "summary_of"; });
+}
+
 void require_steps(const sweep::CellRecord& cell) {
-  const auto is_summary = [](const sweep::Note& note) { return note.name == "summary_of"; };
-  if (std::ranges::none_of(cell.notes, is_summary)) return;
+  if (!is_summary(cell)) return;
   throw UsageError("cell " + std::to_string(cell.index) + " (" + cell.label +
                    ") is a summary, whose steps are in the whole archive alone");
 }

@@ -30,6 +30,8 @@ int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& wo
 
 /// Throws UsageError for a cell of backend server, of which no step is seen.
 void require_seen_steps(const sweep::CellRecord& cell);
+/// Whether the cell is of a summary, which has jobs and turns and no rows of its steps.
+bool is_summary(const sweep::CellRecord& cell);
 /// Throws UsageError for a cell of a summary, which has no rows of its steps.
 void require_steps(const sweep::CellRecord& cell);
 

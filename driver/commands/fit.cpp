@@ -29,7 +29,8 @@ std::string only_one(const std::string& what, const std::set<std::string>& value
 
 struct Measured {
   std::string gpu, model, backend;
-  std::size_t cells = 0;
+  std::size_t cells = 0;      // whose steps, or turns, are fitted
+  std::size_t summaries = 0;  // without steps
   analysis::StepFit fit;
   analysis::TurnFit turns{};  // of backend server, whose steps are not seen
 };
@@ -42,12 +43,20 @@ std::vector<ConfiguredCell> finished(const sweep::ArchiveReader& reader, const O
   return cells;
 }
 
+/// Summaries have no steps to fit: alone they are refused, and beside simulated cells they are left
+/// out of the fit, since their figures can be held against those.
 Measured measure(sweep::ArchiveReader& reader, const Options& options) {
+  const bool beside_simulated = options.arguments.size() > 1;
   std::set<std::string> gpus, models, backends;
   std::vector<int> rows;  // reading may replace the reader's cells
+  std::size_t summaries = 0;
   for (const ConfiguredCell& cell : finished(reader, options)) {
-    if (cell.record->backend != "server") require_steps(*cell.record);
-    rows.push_back(cell.record->index);
+    const bool fitted = cell.record->backend == "server" || !is_summary(*cell.record);
+    if (!fitted && !beside_simulated) require_steps(*cell.record);
+    if (fitted)
+      rows.push_back(cell.record->index);
+    else
+      ++summaries;
     gpus.insert(analysis::shown(cell.value("gpu")));
     models.insert(analysis::shown(cell.value("model")));
     backends.insert(cell.record->backend);
@@ -57,6 +66,7 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
                  terminal_text(only_one("model", models)),
                  terminal_text(only_one("backend", backends)),
                  rows.size(),
+                 summaries,
                  {}};
   for (const int row : rows) {
     if (found.backend == "server") found.turns.add(reader.load_table(row, "turns"));
@@ -125,6 +135,13 @@ void print_turns(const Measured& found, std::ostream& out) {
 
 void print(const Measured& found, std::ostream& out) {
   if (found.backend == "server") return print_turns(found, out);
+  if (found.summaries != 0) {
+    out << found.summaries
+        << (found.summaries == 1 ? " cell is a summary, which has"
+                                 : " cells are summaries, which have")
+        << " no steps to fit\n";
+    if (found.cells == 0) return;
+  }
   const bool real = found.backend != "sim";
   out << (real ? "MEASURED" : "MODELLED") << " (" << found.backend << "): " << found.fit.steps()
       << " steps of " << found.cells << " cells, " << found.model << " on " << found.gpu << "\n\n";
