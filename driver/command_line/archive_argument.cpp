@@ -100,11 +100,12 @@ void require_seen_steps(const sweep::CellRecord& cell) {
                      ") is of backend server, whose steps are not seen");
 }
 
-void require_steps(const sweep::CellRecord& cell) {
-  const auto is_summary = [](const sweep::Note& note) { return note.name == "summary_of"; };
-  if (std::ranges::none_of(cell.notes, is_summary)) return;
-  throw UsageError("cell " + std::to_string(cell.index) + " (" + cell.label +
-                   ") is a summary, whose steps are in the whole archive alone");
+void require_table(const sweep::CellRecord& cell, std::string_view table) {
+  const std::string lack = sweep::lack_of_table(cell, table);
+  if (lack.empty()) return;
+  throw UsageError(lack + "; `kvsweep run --record " +
+                   std::string(sweep::to_text(sweep::level_of_table(table))) +
+                   "` runs it again with them");
 }
 
 const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
@@ -116,7 +117,7 @@ const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
                      ") has no result: " + std::string(sweep::to_text(cell.status)) +
                      (cell.reason.empty() ? "" : ": " + cell.reason));
   }
-  require_steps(cell);
+  require_table(cell, "steps");
   return cell;
 }
 

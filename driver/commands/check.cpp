@@ -17,11 +17,15 @@ void print(const std::vector<std::string>& sentences) {
 }
 
 int check_equal(const std::string& a, const std::string& b) {
-  std::vector<std::string> differences;
-  using_files([&] { differences = sweep::archive_differences(a, b); });
-  if (differences.empty()) std::cout << "equal\n";
-  print(differences);
-  return differences.empty() ? kOk : kDifferent;
+  sweep::ArchiveComparison compared;
+  using_files([&] { compared = sweep::compare_archives(a, b); });
+  if (compared.differences.empty()) std::cout << "equal\n";
+  print(compared.differences);
+  if (compared.at_two_levels > 0)
+    std::cout << compared.at_two_levels << (compared.at_two_levels == 1 ? " cell is" : " cells are")
+              << " stored at different levels: only tables that both archives have of a cell were "
+                 "compared\n";
+  return compared.differences.empty() ? kOk : kDifferent;
 }
 
 std::string counted(std::int64_t number, const std::string& what) {

@@ -46,7 +46,7 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   std::set<std::string> gpus, models, backends;
   std::vector<int> rows;  // reading may replace the reader's cells
   for (const ConfiguredCell& cell : finished(reader, options)) {
-    if (cell.record->backend != "server") require_steps(*cell.record);
+    require_table(*cell.record, cell.record->backend == "server" ? "turns" : "steps");
     rows.push_back(cell.record->index);
     gpus.insert(analysis::shown(cell.value("gpu")));
     models.insert(analysis::shown(cell.value("model")));

@@ -16,8 +16,9 @@ class PlanHistory {
   /// this.
   PlanHistory(const sweep::ArchiveReader& archive, std::string path, const std::string& sweep_name);
 
-  /// The cell's result, or nothing when it is still to run.
-  std::optional<sweep::CellRecord> result_of(const PlannedCell& planned) const;
+  /// The cell's result, or nothing when it is still to run, for want of one at this level.
+  std::optional<sweep::CellRecord> result_of(const PlannedCell& planned,
+                                             sweep::RecordLevel level) const;
   /// Why a cell without a result will run: "not in the archive", "failed before: out of memory",
   /// "changed: engine.block_size 16 -> 32", ...
   std::string why_it_runs(const PlannedCell& planned) const;

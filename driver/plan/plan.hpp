@@ -59,6 +59,7 @@ struct PlannedCell {
 struct Plan {
   sweep::SweepSpec spec;
   std::string backend;
+  sweep::RecordLevel record = sweep::RecordLevel::all;  // how much of each cell is stored
   std::vector<PlannedCell> cells;
 };
 

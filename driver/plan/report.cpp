@@ -57,15 +57,15 @@ std::string obstacle(const PlanLine& line, const PlanHistory* history, const Pla
   return history->why_it_runs(*line.cell) + "; --retry-quarantined runs it again";
 }
 
-PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const PlanRules& rules,
-                 worker::WorkloadCache& workloads) {
+PlanLine line_of(const PlannedCell& planned, sweep::RecordLevel record, const PlanHistory* history,
+                 const PlanRules& rules, worker::WorkloadCache& workloads) {
   PlanLine line{.cell = &planned, .runs = planned.runs(), .why = "new"};
   if (!planned.runs()) {
     line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
     return line;
   }
   line.host_gib = planned.repeats->host_gib;
-  if (const auto result = history != nullptr ? history->result_of(planned) : std::nullopt) {
+  if (const auto result = history != nullptr ? history->result_of(planned, record) : std::nullopt) {
     line.runs = false;
     line.why = "done";
     line.served_s = figure(*result, "makespan_s");
@@ -138,7 +138,8 @@ PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHisto
   report.lines.reserve(plan.cells.size());
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
-    if (planned.selected) report.lines.push_back(line_of(planned, history, rules, workloads));
+    if (planned.selected)
+      report.lines.push_back(line_of(planned, plan.record, history, rules, workloads));
   }
   if (history == nullptr) return report;
   if (const int others = history->unplanned(plan); others > 0) {

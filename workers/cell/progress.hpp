@@ -6,6 +6,8 @@
 #include <stop_token>
 #include <string>
 
+#include "sweeps/tables/record_level.hpp"
+
 namespace worker {
 
 /// Progress of a running cell. Does not change before and after its steps (weights, host memory,
@@ -22,8 +24,9 @@ using ProgressFn = std::function<void(const Progress&)>;
 
 /// Callbacks of a running cell.
 struct RunHooks {
-  ProgressFn progress;          // called after every step, and every few seconds without one
-  std::stop_token stop;         // checked before every step
+  ProgressFn progress;   // called after every step, and every few seconds without one
+  std::stop_token stop;  // checked before every step
+  sweep::RecordLevel record = sweep::RecordLevel::all;  // tables above it need no rows
   std::string server_log = {};  // file for the output of a cell's server; empty: a temporary one
 };
 
