@@ -7,7 +7,10 @@ namespace {
 
 CellCost estimate(const worker::ExperimentConfig& config, worker::WorkloadCache& workloads) {
   const worker::CellEstimate expected = worker::estimate_cell(config, workloads);
-  return {expected.served_s, worker::busy_seconds(config, expected), expected.from_bytes};
+  CellCost cost{expected.served_s, worker::busy_seconds(config, expected), expected.from_bytes};
+  for (std::size_t i = 0; i < cost.bytes.size(); ++i)
+    cost.bytes[i] = worker::stored_bytes(config, expected, static_cast<sweep::RecordLevel>(i));
+  return cost;
 }
 
 }  // namespace

@@ -104,6 +104,10 @@ std::vector<CellRecord> PlanHistory::records_of(const Plan& plan) const {
   return records;
 }
 
+double PlanHistory::archive_bytes() const {
+  return static_cast<double>(std::filesystem::file_size(path_));
+}
+
 int PlanHistory::unplanned(const Plan& plan) const {
   std::set<std::string> keys;
   for (const PlannedCell& planned : plan.cells) keys.insert(planned.key);

@@ -27,6 +27,8 @@ class PlanHistory {
   /// The plan's cells for an archive: those that are not selected stay excluded where the archive
   /// has them so. (A tuning excludes cells of candidates on which it has given up.)
   std::vector<sweep::CellRecord> records_of(const Plan& plan) const;
+  /// Bytes of the archive, without shards beside it.
+  double archive_bytes() const;
   /// Results that the plan has no cell for.
   int unplanned(const Plan& plan) const;
 

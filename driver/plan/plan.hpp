@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -32,11 +33,15 @@ struct BoundRepeats {
   std::shared_ptr<const server::ServerConfig> server;  // on backend server
 };
 
-/// Seconds that a cell is expected to take.
+/// Bytes in an archive, by sweep::RecordLevel.
+using BytesByLevel = std::array<double, sweep::kRecordLevelNames.size()>;
+
+/// What a cell is expected to take.
 struct CellCost {
   double served_s = 0;      // on the cell's clock
   double busy_s = 0;        // of a worker
   bool from_bytes = false;  // its token counts are estimated from bytes
+  BytesByLevel bytes{};
 };
 
 /// A cell together with what it runs as.

@@ -14,6 +14,9 @@ namespace driver {
 inline constexpr const char* kTokensFromBytes =
     "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.";
 
+/// A plan warns of an archive that is expected to be larger.
+inline constexpr double kLargeArchive = 10 * 0x1p30;
+
 /// What a plan says of one cell.
 struct PlanLine {
   const PlannedCell* cell = nullptr;
@@ -25,6 +28,7 @@ struct PlanLine {
   double host_gib = 0;      // host memory that the cell takes; a simulated tier takes none
   bool estimated = true;    // false: as an earlier run took
   bool from_bytes = false;  // its token counts are estimated from bytes
+  BytesByLevel bytes{};     // that its result adds to the archive
 };
 
 struct PlanRules {
@@ -35,7 +39,8 @@ struct PlanRules {
 struct PlanReport {
   std::vector<PlanLine> lines;
   PlanRules rules;
-  std::string notes;  // e.g. of which archive
+  std::string notes;         // e.g. of which archive
+  double archive_bytes = 0;  // of the one that is there
 };
 
 /// Every selected cell of the plan as it would run: into an empty archive, or into the one that
