@@ -151,8 +151,11 @@ TEST_CASE("what asynchronous scheduling does not go together with is named as no
   CHECK(obstacle(Cell().set("policy", "continuum")) == "runs");
   CHECK(obstacle(Cell().set("policy", "lmcache").set("dram_gib", 16)) == begins + "a host tier");
   CHECK(obstacle(Cell().set("policy.eviction", "slru")) == begins + "policy.eviction \"slru\"");
-  CHECK(obstacle(Cell().on("cuda")) == begins + "backend cuda");
-  CHECK_THROWS_AS(Cell().on("cuda").set("engine.async_scheduling", true).bind(), worker::NotBuilt);
+  CHECK(obstacle(Cell().on("cuda")) == "runs");
+  Cell logged;
+  logged.on("cuda").set("record.access_log", true);
+  CHECK(obstacle(logged) == begins + "an access log on backend cuda");
+  CHECK_THROWS_AS(logged.set("engine.async_scheduling", true).bind(), worker::NotBuilt);
 }
 
 TEST_CASE("a pool that cannot fit into the card's memory beside the weights is infeasible on it") {

@@ -35,10 +35,20 @@ class Timed final : public engine::Backend {
     if (plan.scheduled.empty()) return {};
     return {backend_.execute(plan).sampled, time_.step_time(backends::shape_of(plan))};
   }
+  void launch(const engine::StepPlan& plan) override {
+    backend_.launch(plan);
+    launched_.push_back(time_.step_time(backends::shape_of(plan)));
+  }
+  engine::StepResult wait() override {
+    const Nanos duration = launched_.front();
+    launched_.pop_front();
+    return {backend_.wait().sampled, duration};
+  }
 
  private:
   engine::Backend& backend_;
   const backends::CostModel& time_;
+  std::deque<Nanos> launched_;  // durations of the steps in flight
 };
 
 std::uint64_t hash_of(std::span<const float> logits) {

@@ -7,6 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "workers/engine/base/errors.hpp"
+#include "workers/workload/trace/read_trace.hpp"
 
 using engine::Nanos;
 using namespace workload;
@@ -120,7 +121,7 @@ TEST_CASE("dates in a TIMESTAMP column count from the first row, across midnight
 }
 
 TEST_CASE("JSON lines are read from timestamp in milliseconds or t_s in seconds", "[arrivals]") {
-  CHECK(Trace("{\"timestamp\": 0, \"hash_ids\": [1, 2]}\n{\"timestamp\": 2500}\n").arrivals() ==
+  CHECK(Trace("{\"timestamp\": 0, \"job\": 1}\n{\"timestamp\": 2500}\n").arrivals() ==
         Times{0s, 2500ms});
   CHECK(Trace("{\"t_s\": 1.25}\n").arrivals() == Times{1250ms});
 }
@@ -135,6 +136,19 @@ TEST_CASE("the public traces are read as they are published", "[arrivals]") {
   const auto mooncake = trace_arrivals(*traces / "mooncake_conversation_trace.jsonl.xz");
   CHECK(mooncake.size() == 12'031);
   CHECK(mooncake.back() == 3'536'999ms);
+}
+
+TEST_CASE("of a trace of sessions the arrivals are when its sessions begin", "[arrivals]") {
+  const auto request = [](const char* session, const char* rest) {
+    return std::string(
+               R"({"input_length": 20, "output_length": 4, "hash_ids": [1], "session_id": )") +
+           '"' + session + '"' + rest + "}\n";
+  };
+  CHECK(Trace(request("a", R"(, "timestamp": 500)") + request("a", R"(, "timestamp": 900)") +
+              request("b", R"(, "timestamp": 2000)"))
+            .arrivals() == Times{500ms, 2s});
+  CHECK(Trace(request("a", R"(, "delay_ms": 5)")).error().find("has no time of arrival") !=
+        std::string::npos);
 }
 
 TEST_CASE("a trace that goes back in time is refused with the line", "[arrivals]") {

@@ -16,6 +16,7 @@ std::string corrupt_text(engine::BlockId block, const std::string& where, std::u
 }
 
 std::string layer_text(int layer) {
+  if (layer == NotFinite::kUnknown) return "a layer";
   if (layer == NotFinite::kEmbedding) return "the embedding";
   if (layer == NotFinite::kHead) return "the output head";
   return "layer " + std::to_string(layer);

@@ -27,10 +27,11 @@ struct UncheckedCopy : std::runtime_error {
 struct NotFinite : std::runtime_error {
   NotFinite(std::uint64_t step_, int layer_, engine::RequestId request_, int position_);
   std::uint64_t step;
-  int layer;  // the first layer with an output that is not finite; or kEmbedding, kHead
+  int layer;  // the first layer with an output that is not finite; or kEmbedding, kHead, kUnknown
   engine::RequestId request;  // request of the token
   int position;               // position of the token
 
+  static constexpr int kUnknown = -2;
   static constexpr int kEmbedding = -1;
   static constexpr int kHead = 1 << 30;
 };

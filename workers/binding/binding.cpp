@@ -187,7 +187,7 @@ void check_prefetch(const ParamBinder& in, const ExperimentConfig& config) {
 std::string not_built_async(const ExperimentConfig& config) {
   const std::string& retention = config.policy.retention;
   const std::string& eviction = config.policy.eviction;
-  if (config.backend == "cuda") return "backend cuda";
+  if (config.backend == "cuda" && config.access_log) return "an access log on backend cuda";
   if (config.engine.scheduler.batching != engine::Batching::v1)
     return "schedulers other than vLLM's V1, or policy.layout \"contiguous\"";
   if (config.engine.tier.kind != engine::TierKind::none) return "a host tier";

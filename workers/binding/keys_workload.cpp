@@ -49,7 +49,8 @@ std::vector<KeyRow> rows_of_arrivals() {
       {.name = "workload.arrival_trace",
        .type = FilePath{},
        .where = "workload.arrivals = trace",
-       .says = "File with the arrival time of each job in seconds, one a line."},
+       .says = "Trace of any format, of which the arrivals are taken; or times in seconds, one a "
+               "line."},
   };
 }
 
@@ -198,8 +199,8 @@ std::vector<KeyRow> rows_of_recordings() {
 std::vector<KeyRow> rows_of_traces() {
   return {
       {.name = "workload.format",
-       .type =
-           OneOf{{"auto", "weka", "mooncake", "qwen", "azure", "tracelab", "messages", "sharegpt"}},
+       .type = OneOf{{"auto", "weka", "mooncake", "qwen", "azure", "tracelab", "lengths",
+                      "messages", "sharegpt"}},
        .fallback = value("auto"),
        .where = kTraced,
        .neutral = "auto",

@@ -24,10 +24,10 @@ using ProgressFn = std::function<void(const Progress&)>;
 
 /// Callbacks of a running cell.
 struct RunHooks {
-  ProgressFn progress;   // called after every step, and every few seconds without one
-  std::stop_token stop;  // checked before every step
-  sweep::RecordLevel record = sweep::RecordLevel::all;  // tables above it need no rows
+  ProgressFn progress;          // called after every step, and every few seconds without one
+  std::stop_token stop;         // checked before every step
   std::string server_log = {};  // file for the output of a cell's server; empty: a temporary one
+  sweep::RecordLevel record = sweep::RecordLevel::all;  // tables above it need no rows
 };
 
 /// The cell stopped at a step boundary on request.

@@ -118,7 +118,7 @@ class CellRunner {
     try {
       sweep::CellResult result =
           run_experiment(config, kept_->workloads, *executor_,
-                         {context.progress, context.stop, level, config.server ? server_log_ : ""});
+                         {context.progress, context.stop, config.server ? server_log_ : "", level});
       if (context.keep_memory) after.keep();
       return result;
     } catch (const backends::DeviceLost& error) {

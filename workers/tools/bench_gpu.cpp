@@ -79,13 +79,28 @@ class Watched final : public engine::Backend {
     const engine::Nanos start = clock_.now();
     const engine::StepResult result = backend_.execute(plan);
     seconds += to_seconds(clock_.now() - start);
-    if (plan.scheduled.empty()) return result;
-    floor += step_floor(backends::shape_of(plan), shape_, ceilings_);
+    if (!plan.scheduled.empty()) add_floor(plan);
+    return result;
+  }
+  void launch(const engine::StepPlan& plan) override {
+    const engine::Nanos start = clock_.now();
+    backend_.launch(plan);
+    seconds += to_seconds(clock_.now() - start);
+    add_floor(plan);
+  }
+  engine::StepResult wait() override {
+    const engine::Nanos start = clock_.now();
+    const engine::StepResult result = backend_.wait();
+    seconds += to_seconds(clock_.now() - start);
     return result;
   }
   double seconds = 0, floor = 0;
 
  private:
+  void add_floor(const engine::StepPlan& plan) {
+    floor += step_floor(backends::shape_of(plan), shape_, ceilings_);
+  }
+
   engine::Backend& backend_;
   const model::ModelShape& shape_;
   const backends::Ceilings& ceilings_;
@@ -115,7 +130,9 @@ class Measurement {
     copies();
     decode_beside(engine::CopyDirection::store, "stores");
     decode_beside(engine::CopyDirection::load, "loads");
-    if (!bench_.offline.empty()) serve_offline();
+    if (bench_.offline.empty()) return;
+    serve_offline("offline mix, ", false);
+    serve_offline("offline mix, asynchronous, ", true);
   }
 
  private:
@@ -282,7 +299,7 @@ class Measurement {
     report_({"decode of 32 beside " + name + " without a pause", beside, "ms", alone});
   }
 
-  void serve_offline();
+  void serve_offline(const std::string& name, bool asynchronous);
 
   const GpuBench& bench_;
   const OnFigure& report_;
@@ -307,8 +324,9 @@ std::vector<std::vector<engine::TokenId>> prompts_of(const std::vector<RequestLe
 }
 
 /// Serves all requests at once, until the last has its tokens.
-void Measurement::serve_offline() {
+void Measurement::serve_offline(const std::string& name, bool asynchronous) {
   engine::EngineConfig config = bench_.config.engine;
+  config.async_scheduling = asynchronous;
   config.tier = {};
   config.kv.num_blocks = cell_->pool().num_blocks;
   Watched backend(cell_->backend(), shape_, ceilings_);
@@ -333,16 +351,17 @@ void Measurement::serve_offline() {
   const double seconds = to_seconds(clock.now() - start);
   const StepCost& after = cell_->steps();
   const auto steps = static_cast<double>(after.steps - before.steps);
-  report_({"offline mix, tokens in and out", tokens / seconds, "tok/s", tokens / backend.floor});
-  report_({"offline mix, steps", steps, "", {}});
+  report_({name + "tokens in and out", tokens / seconds, "tok/s", tokens / backend.floor});
+  report_({name + "steps", steps, "", {}});
   const auto each = [&](const char* what, double total) {
-    report_({std::string("offline mix, a step's ") + what, 1e3 * total / steps, "ms", {}});
+    report_({name + "a step's " + what, 1e3 * total / steps, "ms", {}});
   };
   each("scheduling", seconds - backend.seconds);
   each("arrays", after.prepare - before.prepare);
   each("launches", after.launch - before.launch);
   each("waiting", after.wait - before.wait);
   each("time on the device", after.device - before.device);
+  each("time that the device waits", seconds - (after.device - before.device));
 }
 
 }  // namespace

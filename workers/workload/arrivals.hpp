@@ -24,13 +24,4 @@ std::vector<engine::Nanos> poisson_arrivals_in_window(double rate_per_s, std::in
 /// All jobs arrive at the start.
 std::vector<engine::Nanos> closed_batch(std::size_t count);
 
-/// Arrivals recorded in a text file, plain or .xz. The first line with content selects one of three
-/// formats. Empty lines and lines that start with '#' are skipped.
-///  * One number per line: seconds since the start of the cell.
-///  * CSV with a header that names a column `t_s` (seconds since the start) or TIMESTAMP (date and
-///    time as in the Azure LLM inference traces, counted from the first row).
-///  * JSON lines with a field "t_s" (seconds since the start) or "timestamp" (milliseconds, as in
-///    the Mooncake traces). Other fields are ignored.
-std::vector<engine::Nanos> trace_arrivals(const std::string& path);
-
 }  // namespace workload

@@ -61,7 +61,8 @@ TEST_CASE("simulator, host and device make the same decisions when their steps t
   int steps = 0, preemptions = 0, hits = 0, pins = 0, evictions = 0;
   support::for_each_seed(40, [&](std::uint64_t seed) {
     Dice dice(seed);
-    const auto load = world.random_load(dice);
+    auto load = world.random_load(dice);
+    load.serving.engine.async_scheduling = seed % 2 == 0;
     const Served host = world.on_host(load);
     require_same_decisions(host, world.on_device(load, &host), load.serving);
     require_same_decisions(host, simulate(load.jobs, load.serving, host), load.serving);
@@ -81,7 +82,8 @@ TEST_CASE("the simulator makes the same decisions as a device that samples freel
   const Conformance world(model::Architecture::llama);
   support::for_each_seed(40, [&](std::uint64_t seed) {
     Dice dice(seed);
-    const auto load = world.random_load(dice);
+    auto load = world.random_load(dice);
+    load.serving.engine.async_scheduling = seed % 2 == 0;
     const Served device = world.on_device(load);
     require_same_decisions(device, simulate(load.jobs, load.serving, device), load.serving);
   });

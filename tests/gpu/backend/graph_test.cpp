@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 #include "tests/gpu/backend/gpu_world.hpp"
 
 #include "tests/engine/support/fuzz_case.hpp"
@@ -7,7 +8,58 @@ using namespace gpu_backend_test;
 
 namespace {
 
-/// Decodes of a few sequences from prompts of their own, all of them in every step.
+/// Sequences with prompts of their own, which all decode in every step, in an order that
+/// alternates.
+class Decoding {
+ public:
+  Decoding(backends::cuda::GpuBackend& backend, const model::ModelConfig& config, int sequences,
+           int steps)
+      : backend_(backend) {
+    constexpr int kBlocks = 9;
+    support::Dice dice(static_cast<std::uint32_t>(sequences));
+    for (int s = 0; s < sequences; ++s) {
+      const int length = dice.between(1, 16 * kBlocks - steps - 1);
+      all_.push_back(
+          &hand_.request(some_tokens(length, config.shape.vocab, s),
+                         blocks_from(1 + static_cast<std::uint32_t>(kBlocks * s), kBlocks)));
+      backend.execute(hand_.step({{*all_.back(), 0, length}}));
+      all_.back()->outputs.push_back(1);
+    }
+  }
+
+  const engine::StepPlan& step(int i) {
+    plan_.step = 1000 + static_cast<std::uint64_t>(i);
+    plan_.scheduled.clear();
+    plan_.total_tokens = static_cast<int>(all_.size());
+    for (std::size_t s = 0; s < all_.size(); ++s) {
+      engine::Request* request = all_[place(i, s)];
+      plan_.scheduled.push_back({.request = request,
+                                 .kind = engine::ScheduleKind::running,
+                                 .num_tokens = 1,
+                                 .computed_before = request->num_prompt() + i,
+                                 .num_new_blocks = 0,
+                                 .samples = true,
+                                 .decode = true});
+    }
+    return plan_;
+  }
+  /// Tells the requests what step `i` has sampled, and returns it by request.
+  Tokens apply(int i, const engine::StepResult& result) {
+    Tokens sampled(all_.size());
+    for (std::size_t s = 0; s < all_.size(); ++s) sampled[place(i, s)] = result.sampled[s];
+    for (std::size_t s = 0; s < all_.size(); ++s) all_[s]->outputs.push_back(sampled[s]);
+    return sampled;
+  }
+
+ private:
+  std::size_t place(int i, std::size_t s) const { return i % 3 == 2 ? all_.size() - 1 - s : s; }
+
+  backends::cuda::GpuBackend& backend_;
+  Steps hand_;
+  std::vector<engine::Request*> all_;
+  engine::StepPlan plan_;
+};
+
 struct Decoded {
   std::vector<std::vector<float>> logits;  // by step
   std::vector<Tokens> sampled;
@@ -15,37 +67,26 @@ struct Decoded {
 
 Decoded decode(backends::cuda::GpuBackend& backend, const model::ModelConfig& config, int sequences,
                int steps) {
-  constexpr int kBlocks = 9;
-  support::Dice dice(static_cast<std::uint32_t>(sequences));
-  Steps hand;
-  std::vector<engine::Request*> all;
-  for (int s = 0; s < sequences; ++s) {
-    const int length = dice.between(1, 16 * kBlocks - steps - 1);
-    all.push_back(&hand.request(some_tokens(length, config.shape.vocab, s),
-                                blocks_from(1 + static_cast<std::uint32_t>(kBlocks * s), kBlocks)));
-    backend.execute(hand.step({{*all.back(), 0, length}}));
-    all.back()->outputs.push_back(1);
-  }
+  Decoding decoding(backend, config, sequences, steps);
   Decoded out;
-  engine::StepPlan plan;
   for (int i = 0; i < steps; ++i) {
-    plan.step = 1000 + static_cast<std::uint64_t>(i);
-    plan.scheduled.clear();
-    plan.total_tokens = sequences;
-    for (engine::Request* request : all)
-      plan.scheduled.push_back({.request = request,
-                                .kind = engine::ScheduleKind::running,
-                                .num_tokens = 1,
-                                .computed_before = request->num_tokens() - 1,
-                                .num_new_blocks = 0,
-                                .samples = true,
-                                .decode = true});
-    const auto result = backend.execute(plan);
-    out.sampled.emplace_back(result.sampled.begin(), result.sampled.end());
+    out.sampled.push_back(decoding.apply(i, backend.execute(decoding.step(i))));
     out.logits.push_back(backend.logits());
-    for (std::size_t s = 0; s < all.size(); ++s) all[s]->outputs.push_back(out.sampled.back()[s]);
   }
   return out;
+}
+
+/// The same with a step in flight whenever another is launched.
+std::vector<Tokens> decode_ahead(backends::cuda::GpuBackend& backend,
+                                 const model::ModelConfig& config, int sequences, int steps) {
+  Decoding decoding(backend, config, sequences, steps);
+  std::vector<Tokens> sampled;
+  backend.launch(decoding.step(0));
+  for (int i = 0; i < steps; ++i) {
+    if (i + 1 < steps) backend.launch(decoding.step(i + 1));
+    sampled.push_back(decoding.apply(i, backend.wait()));
+  }
+  return sampled;
 }
 
 struct Kind {
@@ -60,6 +101,21 @@ backends::CudaCellOptions room_for(int sequences) {
 }
 
 }  // namespace
+
+TEST_CASE("a step launched behind another takes the tokens which that one samples") {
+  NEEDS_DEVICE;
+  const model::ModelConfig config = small_model(model::Architecture::llama, model::DType::bf16);
+  const auto weights = on_device(config);
+  const int sequences = GENERATE(1, 5, 40);
+  const bool graphs = GENERATE(true, false);
+  CAPTURE(sequences, graphs);
+  backends::CudaCellOptions options = room_for(sequences);
+  options.graphs = graphs;
+  const auto plain = make_backend(weights, options), ahead = make_backend(weights, options);
+  const std::vector<Tokens> expected = decode(*plain, config, sequences, 30).sampled;
+  CHECK(decode_ahead(*ahead, config, sequences, 30) == expected);
+  CHECK(std::set<Tokens>(expected.begin(), expected.end()).size() > 1);
+}
 
 TEST_CASE("a decode step replayed from its graph gives the bits of one launched kernel by kernel") {
   NEEDS_DEVICE;

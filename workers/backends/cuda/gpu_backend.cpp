@@ -50,7 +50,9 @@ GpuBackend::GpuBackend(int device, const DeviceWeights& weights, const CudaCellO
               weights.config().shape.head_dim},
       activations_(weights.config(), limits_of(options)),
       upload_(limits_of(options), activations_.heads, prompts_from(options)),
-      forward_(weights, activations_, stream_, gemms) {}
+      forward_(weights, activations_, stream_, gemms) {
+  for (Flight& flight : flights_) flight.kept = PinnedBuffer(activations_.sampled_bytes());
+}
 
 std::int64_t GpuBackend::block_bytes() const {
   return layout_.block_elements() * size_of(weights_.config().dtype);
@@ -147,13 +149,54 @@ void GpuBackend::start_access_log(int num_blocks) {
 engine::StepResult GpuBackend::execute(const engine::StepPlan& plan) {
   if (plan.scheduled.empty()) return {};
   check(cudaSetDevice(device_), "choosing the device");
-  with_device_errors([&] { run_step(plan); });
-  const auto rows = batch_.logits_rows.size();
-  const std::int32_t* const results = activations_.sampled;
-  const auto flagged = [](std::int32_t flag) { return flag != 0; };
-  if (std::any_of(results + result_rows_, results + result_rows_ + rows, flagged)) find_nan(plan);
-  sampled_.resize(rows);
-  std::transform(results, results + rows, sampled_.begin(),
+  unapplied_.clear();
+  const Flight* flight = nullptr;
+  with_device_errors([&] {
+    flight = &enqueue(plan);
+    complete(*flight);
+  });
+  landed_ = launched_;
+  if (first_nan(*flight, activations_.sampled) != nullptr) find_nan(plan);
+  return result_of(*flight, activations_.sampled);
+}
+
+void GpuBackend::launch(const engine::StepPlan& plan) {
+  check(cudaSetDevice(device_), "choosing the device");
+  with_device_errors([&] {
+    Flight& flight = enqueue(plan);
+    const int results = 2 * flight.result_rows;
+    const kernels::gpu::HostRows kept = {.from = activations_.sampled,
+                                         .to = flight.kept.as<std::int32_t>(),
+                                         .rows = 1,
+                                         .width = results,
+                                         .from_stride = results,
+                                         .to_stride = results};
+    kernels::gpu::fetch_host_rows(&kept, 1, stream_.get());
+    flight.end.record(stream_);
+  });
+  unapplied_.keep(plan);
+}
+
+engine::StepResult GpuBackend::wait() {
+  const Flight& flight = flights_[++landed_ % flights_.size()];
+  with_device_errors([&] { complete(flight); });
+  const auto* results = flight.kept.as<std::int32_t>();
+  if (const SampledRow* row = first_nan(flight, results))
+    throw NotFinite(flight.step, NotFinite::kUnknown, row->request, row->position);
+  return result_of(flight, results);
+}
+
+/// The first row whose logits hold a NaN; null without one.
+const SampledRow* GpuBackend::first_nan(const Flight& flight, const std::int32_t* results) {
+  const std::int32_t* const flags = results + flight.result_rows;
+  for (std::size_t i = 0; i < flight.rows.size(); ++i)
+    if (flags[i] != 0) return &flight.rows[i];
+  return nullptr;
+}
+
+engine::StepResult GpuBackend::result_of(const Flight& flight, const std::int32_t* results) {
+  sampled_.resize(flight.rows.size());
+  std::transform(results, results + flight.rows.size(), sampled_.begin(),
                  [](std::int32_t token) { return static_cast<engine::TokenId>(token); });
   const engine::Nanos device = engine::from_seconds(cost_.device);
   return {.sampled = sampled_,
@@ -171,40 +214,54 @@ void GpuBackend::on_phase(engine::StepPhase phase, std::uint64_t step) {
   schedule_range_.emplace(ProfilerName::schedule, step);
 }
 
-void GpuBackend::run_step(const engine::StepPlan& plan) {
+/// Puts the step on the stream, behind those that are there.
+GpuBackend::Flight& GpuBackend::enqueue(const engine::StepPlan& plan) {
   const engine::WallClock clock;
-  batch_.fill(plan, options_.block_size);
+  Flight& flight = flights_[++launched_ % flights_.size()];
+  unapplied_.fill(plan, options_.block_size, batch_);
   check_step(batch_, weights_.config().shape, limits_of(options_));
   if (!options_.debug) batch_.new_blocks.clear();  // only read in debug mode
   const bool decodes = std::all_of(plan.scheduled.begin(), plan.scheduled.end(),
                                    [](const auto& share) { return share.decode && share.samples; });
   const int rows = decodes ? padded_rows(batch_.num_sequences()) : 0;
   const engine::Nanos prepared = clock.now();
-  std::optional<ProfilerRange> launch(std::in_place, ProfilerName::launch, plan.step);
-  step_start_.record(stream_);
+  const ProfilerRange range(ProfilerName::launch, plan.step);
+  flight.start.record(stream_);
   const StepArrays& step = decodes ? upload_.upload_decodes(batch_, rows, stream_)
                                    : upload_.upload(batch_, plan, stream_);
+  upload_.take_tokens(unapplied_.taken(), activations_.sampled, stream_);
   if (options_.debug)
     kernels::gpu::poison_blocks(pool_.data(), block_bytes(), step.new_blocks, step.num_new_blocks,
                                 stream_.get());
-  result_rows_ = step.num_logits_rows;
   logged_ = access_log_ && access_log_->begin_step(plan, stream_);
   if (decodes) {
     run_decodes(rows, step);
   } else {
     run_layers(step);
   }
-  step_end_.record(stream_);
-  if (logged_) access_log_->end_step(plan, step_end_);
+  flight.end.record(stream_);
+  if (logged_) access_log_->end_step(plan, flight.end);
   logged_ = false;
-  launch.reset();
-  const engine::Nanos launched = clock.now();
-  step_end_.synchronize();
+  flight.step = plan.step;
+  flight.result_rows = step.num_logits_rows;
+  flight.rows.clear();
+  for (const std::int32_t row : batch_.logits_rows)
+    flight.rows.push_back({request_of(plan, batch_, static_cast<std::size_t>(row)),
+                           batch_.positions[static_cast<std::size_t>(row)]});
+  flight.prepare = engine::to_seconds(prepared);
+  flight.launch = engine::to_seconds(clock.now() - prepared);
+  return flight;
+}
+
+/// Waits for the step, and adds what it cost.
+void GpuBackend::complete(const Flight& flight) {
+  const engine::WallClock clock;
+  flight.end.synchronize();
   cost_ = {.steps = 1,
-           .prepare = engine::to_seconds(prepared),
-           .launch = engine::to_seconds(launched - prepared),
-           .device = Event::seconds_between(step_start_, step_end_),
-           .wait = engine::to_seconds(clock.now() - launched)};
+           .prepare = flight.prepare,
+           .launch = flight.launch,
+           .device = Event::seconds_between(flight.start, flight.end),
+           .wait = engine::to_seconds(clock.now())};
   total_.steps += 1;
   total_.prepare += cost_.prepare;
   total_.launch += cost_.launch;

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -11,12 +12,15 @@
 #include "workers/backends/cuda/forward/device_weights.hpp"
 #include "workers/backends/cuda/forward/forward.hpp"
 #include "workers/backends/cuda/forward/step_arrays.hpp"
+#include "workers/backends/cuda/forward/unapplied_samples.hpp"
 #include "workers/backends/cuda/gpu_access_log.hpp"
 #include "workers/engine/step/backend.hpp"
 
 namespace backends::cuda {
 
-/// Executes steps on one device. A step has completed when execute() returns.
+/// Executes steps on one device. A step has completed when execute() or wait() returns it. Steps
+/// run in order on one stream, so that what a later step does to a block comes behind all that an
+/// earlier one does.
 class GpuBackend final : public engine::Backend {
  public:
   /// Allocates activations and workspaces for the largest step. `weights` is borrowed. execute()
@@ -47,10 +51,15 @@ class GpuBackend final : public engine::Backend {
 
   /// Throws what check_step() throws, NotFinite, DeviceLost and DeviceError.
   engine::StepResult execute(const engine::StepPlan& plan) override;
+  /// At most one step may be in flight. Of the tokens, those that it samples are taken on the
+  /// device.
+  void launch(const engine::StepPlan& plan) override;
+  /// Of a step that is not finite, the layer is not known: blocks may have been written since.
+  engine::StepResult wait() override;
   void on_phase(engine::StepPhase phase, std::uint64_t step) override;
 
-  /// Reached when the last executed step has completed.
-  const Event& fence() const { return step_end_; }
+  /// Reached when the last step has completed.
+  const Event& fence() const { return flights_[launched_ % flights_.size()].end; }
   std::byte* arena() const { return pool_.data(); }
   std::int64_t activation_bytes() const { return static_cast<std::int64_t>(activations_.bytes()); }
   /// Null without an access log.
@@ -60,7 +69,19 @@ class GpuBackend final : public engine::Backend {
   std::vector<float> logits() const;
 
  private:
-  void run_step(const engine::StepPlan& plan);
+  /// A step on the stream.
+  struct Flight {
+    Event start, end;
+    PinnedBuffer kept;  // [2][result rows], as Activations::sampled
+    int result_rows = 0;
+    std::uint64_t step = 0;
+    std::vector<SampledRow> rows;
+    double prepare = 0, launch = 0;  // host time, s
+  };
+  Flight& enqueue(const engine::StepPlan& plan);
+  void complete(const Flight& flight);
+  static const SampledRow* first_nan(const Flight& flight, const std::int32_t* results);
+  engine::StepResult result_of(const Flight& flight, const std::int32_t* results);
   void run_decodes(int rows, const StepArrays& step);
   void run_layers(const StepArrays& step);
   int padded_rows(int decodes) const;
@@ -79,9 +100,10 @@ class GpuBackend final : public engine::Backend {
   std::map<std::pair<int, bool>, Graph> graphs_;  // by rows, and whether logged; for this pool
   std::optional<GpuAccessLog> access_log_;
   bool logged_ = false;  // the current step is logged
-  int result_rows_ = 0;  // R of the last step, with padding
-  Event step_start_, step_end_;
+  std::array<Flight, 2> flights_;
+  std::size_t launched_ = 0, landed_ = 0;  // steps
   StepBatch batch_;
+  UnappliedSamples unapplied_;
   std::vector<engine::TokenId> sampled_;
   StepCost cost_, total_;
   std::optional<ProfilerRange> step_range_, schedule_range_;

@@ -7,6 +7,7 @@
 
 #include "sweeps/files/strict_json.hpp"
 #include "workers/engine/base/errors.hpp"
+#include "workers/workload/input/csv.hpp"
 
 namespace workload {
 namespace {
@@ -15,12 +16,6 @@ constexpr std::string_view kIdKey = "\"hash_ids\"";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kBlank = " \t\r\n";
 constexpr std::size_t kLargestDocument = std::size_t{256} << 20;
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(kBlank);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
 
 /// Where the list behind a key "hash_ids" at `key` opens; npos when no list follows.
 std::size_t list_at(std::string_view text, std::size_t key) {

@@ -22,6 +22,10 @@ void read_qwen(const std::string& path, TraceSet& set);
 void read_request_csv(const std::string& path, TraceSet& set);
 /// A round a line, with tools.
 void read_tracelab(const std::string& path, TraceSet& set);
+/// A request a line, as read_sizes() reads it: two numbers of tokens, prompt and answer.
+void read_lengths(const std::string& path, TraceSet& set);
+/// Whether the first line that is no comment has two numbers of tokens.
+bool lists_lengths(const std::string& path);
 using ChatVisitor = std::function<void(const RecordedJob&, const InputPlace&)>;
 
 /// The chats of a file of messages, or of sharegpt; of the latter those without an answer are left

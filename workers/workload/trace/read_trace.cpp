@@ -20,11 +20,12 @@ struct Format {
   const char* name;
   std::variant<Reader, TextReader> read;
 };
-constexpr std::array<Format, 7> kFormats = {{{"weka", read_weka},
+constexpr std::array<Format, 8> kFormats = {{{"weka", read_weka},
                                              {"mooncake", read_mooncake},
                                              {"qwen", read_qwen},
                                              {"azure", read_request_csv},
                                              {"tracelab", read_tracelab},
+                                             {"lengths", read_lengths},
                                              {"messages", read_messages},
                                              {"sharegpt", read_sharegpt}}};
 
@@ -54,19 +55,13 @@ const char* format_of_document(const std::string& path) {
 }
 
 std::string detected(const std::string& path) {
-  const std::string line = first_line(path);
-  const char* format = nullptr;
-  if (line.starts_with('{') || line.starts_with('[')) {
-    format = format_of_document(path);
-  } else if (line.find("ContextTokens") != line.npos || line.find("Request tokens") != line.npos) {
-    format = "azure";
-  }
-  if (format == nullptr) {
+  const auto format = known_format(path);
+  if (!format) {
     std::string known;
     for (const Format& each : kFormats) known += std::string(known.empty() ? "" : ", ") + each.name;
     refuse({path, 0}, "is of no known format of traces; allowed: " + known);
   }
-  return format;
+  return *format;
 }
 
 void check_unique(const TraceSet& set) {
@@ -103,6 +98,19 @@ void read_file(const std::string& path, const std::string& format, const std::st
 }
 
 }  // namespace
+
+std::optional<std::string> known_format(const std::string& path) {
+  const std::string line = first_line(path);
+  const char* format = nullptr;
+  if (line.starts_with('{') || line.starts_with('[')) {
+    format = format_of_document(path);
+  } else if (line.find("ContextTokens") != line.npos || line.find("Request tokens") != line.npos) {
+    format = "azure";
+  } else if (lists_lengths(path)) {
+    format = "lengths";
+  }
+  return format == nullptr ? std::nullopt : std::optional<std::string>(format);
+}
 
 std::string format_of(const std::string& path, const std::string& asked) {
   return asked == "auto" ? detected(path) : asked;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "workers/workload/input/csv.hpp"
+#include "workers/workload/request_sizes.hpp"
 #include "workers/workload/trace/builder.hpp"
 #include "workers/workload/trace/formats.hpp"
 
@@ -13,6 +14,8 @@ namespace {
 constexpr std::array<std::array<std::string_view, 3>, 2> kColumns = {
     {{"TIMESTAMP", "ContextTokens", "GeneratedTokens"},
      {"Timestamp", "Request tokens", "Response tokens"}}};
+
+constexpr const char* kShareNothing = "single requests without ids: prompts share nothing";
 
 struct Columns {
   std::array<std::size_t, 3> at{};  // time, prompt, output
@@ -88,7 +91,32 @@ void read_request_csv(const std::string& path, TraceSet& set) {
     made.add_turn(std::move(turn), -1, 0);
     set.sessions.push_back(std::move(made).take());
   }
-  set.notes.push_back("single requests without ids: prompts share nothing");
+  set.notes.push_back(kShareNothing);
+}
+
+bool lists_lengths(const std::string& path) {
+  LineReader lines(path);
+  while (const auto line = lines.next()) {
+    if (line->starts_with('#')) continue;
+    const auto blank = line->find_first_of(" \t");
+    return blank != line->npos && number_in(line->substr(0, blank)) &&
+           number_in(trimmed(line->substr(blank)));
+  }
+  return false;
+}
+
+void read_lengths(const std::string& path, TraceSet& set) {
+  for (const RequestSize& size : read_sizes(path)) {
+    const std::string id = "request " + std::to_string(set.sessions.size() + 1);
+    SessionBuilder made(id, local_scope(id), 0, {path, 0});
+    TraceTurn turn;
+    turn.prompt_tokens = size.prompt_tokens;
+    turn.output_tokens = size.output_tokens;
+    turn.start_s = turn.think_s = 0;
+    made.add_turn(std::move(turn), -1, 0);
+    set.sessions.push_back(std::move(made).take());
+  }
+  set.notes.push_back(kShareNothing);
 }
 
 }  // namespace workload

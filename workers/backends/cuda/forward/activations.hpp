@@ -34,6 +34,7 @@ class Activations {
   void* product_workspace = nullptr;
 
   std::size_t bytes() const { return memory_.bytes(); }
+  std::size_t sampled_bytes() const { return host_.bytes(); }
 
  private:
   /// Assigns every array its place and returns the total bytes.

@@ -43,17 +43,17 @@ StepUpload::StepUpload(const StepLimits& limits, const kernels::gpu::HeadShape& 
     : limits_(limits),
       heads_(heads),
       prompts_from_(prompts_from),
-      host_(bytes(limits)),
+      hosts_{PinnedBuffer(bytes(limits)), PinnedBuffer(bytes(limits))},
       device_(bytes(limits)) {}
 
 template <class T>
 const T* StepUpload::append(const std::vector<T>& values) {
   const std::size_t bytes = values.size() * sizeof(T);
-  if (used_ + bytes > host_.bytes())
+  if (used_ + bytes > host().bytes())
     throw std::logic_error("a step of " + std::to_string(arrays_.num_tokens) + " tokens of " +
                            std::to_string(arrays_.num_sequences) +
                            " sequences exceeds the limits that the backend was made for");
-  std::memcpy(host_.data() + used_, values.data(), bytes);
+  std::memcpy(host().data() + used_, values.data(), bytes);
   const auto* at = reinterpret_cast<const T*>(device_.data() + used_);
   used_ += aligned(bytes);
   return at;
@@ -82,6 +82,7 @@ void StepUpload::sort_sequences(const StepBatch& batch, const engine::StepPlan& 
 
 const StepArrays& StepUpload::upload(const StepBatch& batch, const engine::StepPlan& plan,
                                      const Stream& stream) {
+  ++turn_;
   sort_sequences(batch, plan);
   const auto plan_of = [&](const std::vector<std::int32_t>& sequences) {
     return kernels::gpu::plan_prefill(heads_, batch.query_start, batch.context, sequences,
@@ -114,7 +115,7 @@ const StepArrays& StepUpload::upload(const StepBatch& batch, const engine::StepP
 kernels::gpu::HostRows StepUpload::part(const void* device, std::size_t count) const {
   const auto offset = static_cast<const std::byte*>(device) - device_.data();
   HostRows rows;
-  rows.from = reinterpret_cast<const std::int32_t*>(host_.data() + offset);
+  rows.from = reinterpret_cast<const std::int32_t*>(host().data() + offset);
   rows.to = reinterpret_cast<std::int32_t*>(device_.data() + offset);
   rows.rows = 1;
   rows.width = rows.from_stride = rows.to_stride = static_cast<int>(count);
@@ -146,12 +147,13 @@ StepArrays StepUpload::decodes_of(int rows) const {
 void StepUpload::pad(const std::int32_t* place, const std::vector<std::int32_t>& values, int rows,
                      std::int32_t padding) {
   const auto offset = reinterpret_cast<const std::byte*>(place) - device_.data();
-  auto* to = reinterpret_cast<std::int32_t*>(host_.data() + offset);
+  auto* to = reinterpret_cast<std::int32_t*>(host().data() + offset);
   std::fill(std::copy(values.begin(), values.end(), to), to + rows, padding);
 }
 
 const StepArrays& StepUpload::upload_decodes(const StepBatch& batch, int rows,
                                              const Stream& stream) {
+  ++turn_;
   arrays_ = decodes_of(rows);
   pad(arrays_.tokens, batch.tokens, rows, -1);
   pad(arrays_.positions, batch.positions, rows, 0);
@@ -164,7 +166,7 @@ const StepArrays& StepUpload::upload_decodes(const StepBatch& batch, int rows,
   // On the host, tables are as narrow as this step allows.
   HostRows& tables = parts[1] = part(arrays_.block_tables, 0);
   std::copy(batch.block_tables.begin(), batch.block_tables.end(),
-            host_.as<std::int32_t>() + (arrays_.block_tables - first_number()));
+            host().as<std::int32_t>() + (arrays_.block_tables - first_number()));
   tables.rows = batch.num_sequences();
   tables.width = tables.from_stride = batch.table_stride;
   tables.to_stride = arrays_.table_stride;
@@ -173,6 +175,23 @@ const StepArrays& StepUpload::upload_decodes(const StepBatch& batch, int rows,
   parts[2] = part(arrays_.new_blocks, batch.new_blocks.size());
   kernels::gpu::fetch_host_rows(parts.data(), batch.new_blocks.empty() ? 2 : 3, stream.get());
   return arrays_;
+}
+
+/// In runs of samples that lie side by side in both places: one run for decodes in unchanged order.
+void StepUpload::take_tokens(const std::vector<UnappliedSamples::Taken>& taken,
+                             const std::int32_t* sampled, const Stream& stream) const {
+  const std::int32_t* tokens = arrays_.tokens;
+  for (std::size_t begin = 0, end = 0; begin < taken.size(); begin = end) {
+    const auto [row, sample] = taken[begin];
+    const auto follows = [&](std::size_t i) {
+      const auto ahead = static_cast<int>(i - begin);
+      return taken[i].row == row + ahead && taken[i].sample == sample + ahead;
+    };
+    for (end = begin + 1; end < taken.size() && follows(end);) ++end;
+    HostRows run = part(tokens + row, end - begin);
+    run.from = sampled + sample;
+    kernels::gpu::fetch_host_rows(&run, 1, stream.get());
+  }
 }
 
 }  // namespace backends::cuda

@@ -1,10 +1,12 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "kernels/attention/attention.hpp"
 #include "kernels/blocks/host_rows.hpp"
 #include "workers/backends/cuda/device/handles.hpp"
+#include "workers/backends/cuda/forward/unapplied_samples.hpp"
 #include "workers/backends/step_checks.hpp"
 
 namespace backends::cuda {
@@ -46,14 +48,18 @@ class StepUpload {
              kernels::gpu::KvSource prompts_from);
 
   /// Enqueues the copy. The result is valid until the next call, and the stream must have passed
-  /// this copy before that call. The step must be within the limits (check_step).
+  /// this copy before the call after that. The step must be within the limits (check_step).
   const StepArrays& upload(const StepBatch& batch, const engine::StepPlan& plan,
                            const Stream& stream);
   /// The same for a step that decodes one token of each sequence, padded to `rows` sequences. For a
   /// given `rows`, arrays are always at the same addresses and tables have the same width, so
   /// launches on them can be repeated. Padding is marked by -1, as the kernels expect.
   const StepArrays& upload_decodes(const StepBatch& batch, int rows, const Stream& stream);
-  /// The arrays of such a step.
+  /// Enqueues the replacement of tokens of the last step by these, which a step in front of it puts
+  /// into `sampled` in page-locked host memory.
+  void take_tokens(const std::vector<UnappliedSamples::Taken>& taken, const std::int32_t* sampled,
+                   const Stream& stream) const;
+  /// The arrays of a step of upload_decodes().
   StepArrays decodes_of(int rows) const;
   /// Device memory of the arrays, in bytes.
   static std::size_t bytes(const StepLimits& limits);
@@ -64,6 +70,7 @@ class StepUpload {
   const T* append(const std::vector<T>& values);
   PrefillArrays append(const kernels::gpu::PrefillPlan& plan);
   kernels::gpu::HostRows part(const void* device, std::size_t count) const;
+  const PinnedBuffer& host() const { return hosts_[turn_ % hosts_.size()]; }
   const std::int32_t* first_number() const { return device_.as<std::int32_t>(); }
   /// Writes an array to its place on the host, filled up to `rows` elements with `padding`.
   void pad(const std::int32_t* place, const std::vector<std::int32_t>& values, int rows,
@@ -72,7 +79,9 @@ class StepUpload {
   StepLimits limits_;
   kernels::gpu::HeadShape heads_;
   kernels::gpu::KvSource prompts_from_;
-  PinnedBuffer host_;
+  // In turns, so that a step can be written while the one before it is not copied yet.
+  std::array<PinnedBuffer, 2> hosts_;
+  std::size_t turn_ = 0;
   DeviceBuffer device_;
   std::size_t used_ = 0;
   StepArrays arrays_;

@@ -1,12 +1,14 @@
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string_view>
 
 #include "sweeps/files/input_text.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/workload/arrivals.hpp"
 #include "workers/workload/input/csv.hpp"
 #include "workers/workload/input/json_lines.hpp"
+#include "workers/workload/trace/read_trace.hpp"
 
 namespace workload {
 namespace {
@@ -113,7 +115,21 @@ class TraceFile {
   std::vector<Nanos> arrivals_;
 };
 
-std::vector<Nanos> read_arrivals(const std::string& path) {
+/// When the sessions of a trace of any known format begin, in order of time.
+std::vector<Nanos> arrivals_of(const TraceSet& set) {
+  std::vector<Nanos> arrivals;
+  for (const TraceSession& session : set.sessions) {
+    if (std::isnan(session.arrival_s))
+      refuse({session.file, session.line}, "session \"" + session.id +
+                                               "\" has no time of arrival; allowed: traces that "
+                                               "say when each session begins");
+    arrivals.push_back(engine::from_seconds(session.arrival_s));
+  }
+  std::ranges::sort(arrivals);
+  return arrivals;
+}
+
+std::vector<Nanos> read_times(const std::string& path) {
   LineReader lines(path);
   TraceFile trace;
   while (auto text = lines.next()) {
@@ -131,7 +147,11 @@ std::vector<Nanos> read_arrivals(const std::string& path) {
 }  // namespace
 
 std::vector<Nanos> trace_arrivals(const std::string& path) {
-  return sweep::fitting_memory<engine::InputError>(path, [&] { return read_arrivals(path); });
+  return sweep::fitting_memory<engine::InputError>(path, [&] {
+    const auto format = known_format(path);
+    // A CSV's dates are whole nanoseconds here.
+    return format && *format != "azure" ? arrivals_of(read_trace(path)) : read_times(path);
+  });
 }
 
 }  // namespace workload
