@@ -127,7 +127,7 @@ TEST_CASE("results that a card measured have the bound of its model") {
   CHECK_THAT(table.out, Contains("MODELLED bound") && !Contains("no bound"));
   const Outcome recorded = program.run(
       {"table", std::string(KVSWEEP_SOURCE_DIR) + "/sweeps/measured/agentx-h100.h5", "--bound"});
-  CHECK_THAT(recorded.out, Contains("no bound for 4 cells: name the file that they read by --set "
+  CHECK_THAT(recorded.out, Contains("no bound for 5 cells: name the file that they read by --set "
                                     "workload.path=FILE"));
 }
 
