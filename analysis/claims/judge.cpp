@@ -12,6 +12,7 @@
 #include "analysis/compare/groups.hpp"
 #include "analysis/compare/kind.hpp"
 #include "analysis/text/text_table.hpp"
+#include "sweeps/archive/reader.hpp"
 
 namespace analysis {
 namespace {
@@ -81,8 +82,13 @@ Repeats select(const ClaimRow& row, const CellFilter& filter, const Cells& cells
 
 BySeed values_of(const Claim& claim, const Repeats& repeats, const LoadTable& load) {
   BySeed values;
+  const LoadTable load_stored = [&load](const ConfiguredCell& cell, std::string_view table) {
+    const std::string lack = sweep::lack_of_table(*cell.record, table);
+    if (!lack.empty()) throw CannotJudge(lack);
+    return load(cell, table);
+  };
   for (const auto& [seed, cells] : repeats) {
-    const double value = claim_metric(claim.metric, cells, load);
+    const double value = claim_metric(claim.metric, cells, load_stored);
     if (std::isnan(value)) throw CannotJudge("the cells have no " + claim.metric);
     values[seed] = value;
   }

@@ -13,6 +13,15 @@ std::string device_text(const sweep::CellRun& run) {
   return run.gpu_name + (gib > 0 ? ", " + std::to_string(gib) + " GiB" : "");
 }
 
+/// What charts lack that show cells of this level; empty for nothing.
+std::string without_tables(sweep::RecordLevel level) {
+  if (level == sweep::RecordLevel::all) return "";
+  return "some cells are stored at the level " + std::string(sweep::to_text(level)) +
+         ", without their steps and KV events" +
+         (level == sweep::RecordLevel::summary ? ", jobs and turns" : "") +
+         ": charts of these leave them out";
+}
+
 template <class T>
 void add_once(std::vector<T>& list, const T& value) {
   if (std::ranges::find(list, value) == list.end()) list.push_back(value);
@@ -69,6 +78,8 @@ class PanelBuilder {
     const std::string device = device_text(cell.record->run);
     if (!device.empty() && panel.devices.find(device) == std::string::npos)
       panel.devices += (panel.devices.empty() ? "" : "; ") + device;
+    if (const std::string lacks = without_tables(cell.record->level); !lacks.empty())
+      add_once(panel.remarks, lacks);
     digest(cell, group);
     if (group.repeats.front() == &cell) tell(cell, panel, group);
   }
@@ -103,6 +114,7 @@ class PanelBuilder {
   void tell(const ConfiguredCell& cell, ReportPanel& panel, ReportGroup& group) {
     const sweep::Table turns = load(cell, "turns"), events = load(cell, "kv_events");
     group.conduct = conduct_of(turns, events);
+    if (!cell.record->has_result(sweep::RecordLevel::all)) return;
     const auto [chosen, is_first] = chosen_.try_emplace({&panel - panels_.data(), group.jps});
     if (is_first) chosen->second = choose_gap(load(cell, "jobs"), turns);
     const auto size = cell.value("engine.block_size");

@@ -102,15 +102,12 @@ void require_seen_steps(const sweep::CellRecord& cell) {
                      ") is of backend server, whose steps are not seen");
 }
 
-bool is_summary(const sweep::CellRecord& cell) {
-  return std::ranges::any_of(cell.notes,
-                             [](const sweep::Note& note) { return note.name == "summary_of"; });
-}
-
-void require_steps(const sweep::CellRecord& cell) {
-  if (!is_summary(cell)) return;
-  throw UsageError("cell " + std::to_string(cell.index) + " (" + cell.label +
-                   ") is a summary, whose steps are in the whole archive alone");
+void require_table(const sweep::CellRecord& cell, std::string_view table) {
+  const std::string lack = sweep::lack_of_table(cell, table);
+  if (lack.empty()) return;
+  throw UsageError(lack + "; `kvsweep run --record " +
+                   std::string(sweep::to_text(sweep::level_of_table(table))) +
+                   "` runs it again with them");
 }
 
 const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
@@ -122,7 +119,7 @@ const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
                      ") has no result: " + std::string(sweep::to_text(cell.status)) +
                      (cell.reason.empty() ? "" : ": " + cell.reason));
   }
-  require_steps(cell);
+  require_table(cell, "steps");
   return cell;
 }
 

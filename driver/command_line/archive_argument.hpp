@@ -30,12 +30,10 @@ int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& wo
 
 /// Throws UsageError for a cell of backend server, of which no step is seen.
 void require_seen_steps(const sweep::CellRecord& cell);
-/// Whether the cell is of a summary, which has jobs and turns and no rows of its steps.
-bool is_summary(const sweep::CellRecord& cell);
-/// Throws UsageError for a cell of a summary, which has no rows of its steps.
-void require_steps(const sweep::CellRecord& cell);
+/// Throws UsageError for a cell with a result at a level without this table.
+void require_table(const sweep::CellRecord& cell, std::string_view table);
 
-/// The cell that a word names. Throws UsageError unless it has a result with its steps.
+/// The cell that a word names. Throws UsageError unless it has a result with every table.
 const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader, const std::string& word);
 
 /// --format text, md or csv; text by default.

@@ -44,8 +44,8 @@ constexpr Command kCommands[] = {
      0, 0, "backend archive profiles server set only"},
     {"export", "export A.h5 --table TABLE",
      "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry, "
-     "evictions, kv_access, access_rows, access_kernels or kv_copies; with --to-archive summary "
-     "-o B.h5 an archive with the cells, jobs and turns alone",
+     "evictions, kv_access, access_rows, access_kernels or kv_copies; with --to-archive LEVEL "
+     "-o B.h5 an archive of the cells at a lower level: summary or jobs",
      1, 1, "table format to-archive only skip output,o", true},
     {"fit", "fit A.h5 [SIM.h5]",
      "fits a cost model to the time of steps by the tokens that they compute and read; with SIM.h5 "
@@ -68,7 +68,8 @@ constexpr Command kCommands[] = {
      1, kManyArchives, "output,o profiles", true},
     {"plan", "plan SWEEP.toml",
      "prints the cells of a sweep, their expected times, and which would run", 1, 1,
-     "backend archive retry-quarantined set policy-plugin only skip cell node-memory-gib power "
+     "backend archive record retry-quarantined set policy-plugin only skip cell node-memory-gib "
+     "power "
      "sensitivity json "
      "profiles",
      true},
@@ -79,7 +80,7 @@ constexpr Command kCommands[] = {
      "writes a page, DIR/index.html: tables, figures, claims and missing cells", 1, kManyArchives,
      "slo bound set output,o profiles", true},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
-     "backend quick archive resume fresh no-prev retry-quarantined wait wait-space set "
+     "backend quick archive record resume fresh no-prev retry-quarantined wait wait-space set "
      "policy-plugin only skip "
      "cell workers "
      "cell-timeout time-limit node-memory-gib as-sku fake-device jsonl profiles"},
@@ -91,7 +92,8 @@ constexpr Command kCommands[] = {
      1, "watch json", true},
     {"submit", "submit SWEEP.toml --sku SKU[,SKU] --archive DIR/A.h5",
      "writes a SLURM job for each GPU of a sweep and one that merges their archives", 1, 1,
-     "sku archive cluster account qos gpus time launcher array smoke print go backend set only "
+     "sku archive record cluster account qos gpus time launcher array smoke print go backend set "
+     "only "
      "skip "
      "profiles"},
     {"table", "table A.h5",
@@ -125,6 +127,10 @@ constexpr Option kOptions[] = {
      "runs the sweep on sim first, into <sweep name>-quick.h5: what to expect, and where policies "
      "cannot differ"},
     {"archive", Kind::text, "A.h5", "where the results are; by default <sweep name>.h5"},
+    {"record", Kind::text, "LEVEL",
+     "how much of each cell is stored: summary (its figures), jobs (also its jobs and turns) or "
+     "all "
+     "(the default); overrides [sweep] record"},
     {"resume", Kind::flag, "", "fails if there is no archive"},
     {"no-prev", Kind::flag, "", "keeps no A.h5.prev, the archive before its last change"},
     {"fresh", Kind::flag, "",
@@ -196,7 +202,8 @@ constexpr Option kOptions[] = {
     {"format", Kind::text, "FORMAT",
      "text, md or csv; for export: csv or jsonl; for keys: text or md; for trace: jsonl or "
      "perfetto"},
-    {"to-archive", Kind::text, "summary", "writes a small archive to keep, in place of a table"},
+    {"to-archive", Kind::text, "LEVEL",
+     "writes an archive at the level summary or jobs, to keep or to send, in place of a table"},
     {"output,o", Kind::text, "FILE", "the file to write; for report and tune: the folder"},
     {"steps", Kind::flag, "", "only the steps"},
     {"events", Kind::flag, "", "only the KV events"},

@@ -102,6 +102,14 @@ std::vector<std::string> list(const po::variables_map& given, const char* name) 
   return optional<std::vector<std::string>>(given, name).value_or(std::vector<std::string>{});
 }
 
+std::optional<sweep::RecordLevel> level(const po::variables_map& given, const char* name) {
+  const auto text = optional<std::string>(given, name);
+  if (!text) return std::nullopt;
+  if (const auto found = sweep::record_level_of(*text)) return found;
+  throw UsageError("--" + std::string(name) + " must be summary, jobs or all, found \"" + *text +
+                   '"');
+}
+
 /// Of "5" or "5%".
 double percent_of(const std::string& text) {
   const char* const last = text.data() + text.size() - (text.ends_with('%') ? 1 : 0);
@@ -166,7 +174,7 @@ void read_archive_values(Options& options, const po::variables_map& given) {
   options.control = optional<std::string>(given, "control");
   options.table = optional<std::string>(given, "table");
   options.format = optional<std::string>(given, "format");
-  options.to_archive = optional<std::string>(given, "to-archive");
+  options.to_archive = level(given, "to-archive");
   options.output = optional<fs::path, std::string>(given, "output");
   options.view = given.count("view") > 0;
   options.beside = optional<std::string>(given, "beside");
@@ -198,6 +206,7 @@ void read_values(Options& options, const po::variables_map& given) {
   options.arguments = list(given, "argument");
   options.profiles = optional<fs::path, std::string>(given, "profiles").value_or(fs::path());
   options.backend = optional<std::string>(given, "backend");
+  options.record = level(given, "record");
   options.set = list(given, "set");
   options.policy_plugin = optional<fs::path, std::string>(given, "policy-plugin");
   options.language = optional<std::string>(given, "language").value_or("c++");

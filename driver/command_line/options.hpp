@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "driver/command_line/submit_options.hpp"
+#include "sweeps/tables/record_level.hpp"
 
 namespace driver {
 
@@ -23,6 +24,7 @@ struct Options {
   bool reads_archives = false;         // the command's work begins with reading one
   std::filesystem::path profiles;      // folder with gpus/, models/, policies/ and experiments/
   std::optional<std::string> backend;
+  std::optional<sweep::RecordLevel> record;  // how much of each cell is stored
   std::vector<std::string> set, only, skip;
   std::optional<std::filesystem::path> policy_plugin;
   std::string language = "c++";     // of a new policy
@@ -54,7 +56,8 @@ struct Options {
   bool watch = false;
   bool equal = false;
   bool ignore_times = false;  // when archives are compared
-  std::optional<std::string> by, base, control, server, table, format, to_archive;
+  std::optional<std::string> by, base, control, server, table, format;
+  std::optional<sweep::RecordLevel> to_archive;
   std::string metric;
   bool effects = false;
   bool bound = false;

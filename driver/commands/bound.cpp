@@ -79,7 +79,7 @@ std::vector<Seen> seen_of(const Place& place, Results& results, std::vector<Seen
   for (const Group* group : place.seeds) {
     std::optional<bounds::TurnBlocks> blocks;
     for (const PlannedCell* planned : group->cells) {
-      const auto record = results.history.result_of(*planned);
+      const auto record = results.history.result_of(*planned, sweep::RecordLevel::summary);
       if (!record) continue;
       const analysis::ConfiguredCell cell(*record);
       const double mean_s = cell.figure("jct_wall_mean_s");

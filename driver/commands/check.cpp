@@ -19,15 +19,19 @@ void print(const std::vector<std::string>& sentences) {
 int check_equal(const Options& options) {
   const std::string &a = options.arguments[0], &b = options.arguments[1];
   const bool but_times = options.ignore_times;
-  std::vector<std::string> differences;
+  sweep::ArchiveComparison compared;
   using_files([&] {
-    differences = sweep::archive_differences(
+    compared = sweep::compare_archives(
         a, b, but_times ? sweep::Compared::but_times : sweep::Compared::results);
   });
-  if (differences.empty())
+  if (compared.differences.empty())
     std::cout << (but_times ? "equal, times and what depends on them aside\n" : "equal\n");
-  print(differences);
-  return differences.empty() ? kOk : kDifferent;
+  print(compared.differences);
+  if (compared.at_two_levels > 0)
+    std::cout << compared.at_two_levels << (compared.at_two_levels == 1 ? " cell is" : " cells are")
+              << " stored at different levels: only tables that both archives have of a cell were "
+                 "compared\n";
+  return compared.differences.empty() ? kOk : kDifferent;
 }
 
 std::string counted(std::int64_t number, const std::string& what) {

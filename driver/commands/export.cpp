@@ -63,23 +63,23 @@ void export_rows(sweep::ArchiveReader& reader, const std::vector<int>& rows,
   }
 }
 
-int export_summary(const Options& options) {
-  if (*options.to_archive != "summary")
-    throw UsageError("--to-archive must be summary, found \"" + *options.to_archive + '"');
+int export_archive(const Options& options) {
   if (options.table || options.format || !options.only.empty() || !options.skip.empty())
     throw UsageError(
         "--to-archive writes all cells of an archive, without --table, --format, --only or --skip");
   if (!options.output) throw UsageError("--to-archive needs -o B.h5, the archive to write");
   if (std::filesystem::exists(std::filesystem::symlink_status(*options.output)))
     throw UsageError(options.output->string() + " exists already");
-  using_files([&] { sweep::write_summary(options.arguments.front(), options.output->string()); });
+  using_files([&] {
+    sweep::write_at_level(options.arguments.front(), *options.to_archive, options.output->string());
+  });
   return kOk;
 }
 
 }  // namespace
 
 int export_table(const Options& options) {
-  if (options.to_archive) return export_summary(options);
+  if (options.to_archive) return export_archive(options);
   const std::string table = table_of(options);
   const ExportFormat format = format_of(options);
   sweep::ArchiveReader reader = open_archive(options.arguments.front());
@@ -88,7 +88,10 @@ int export_table(const Options& options) {
   write_output(options, [&](std::ostream& out) {
     if (table == "cells") return export_cells(cells, to_terminal, format, out);
     std::vector<int> rows;  // reading may replace the reader's cells
-    for (const ConfiguredCell& cell : cells) rows.push_back(cell.record->index);
+    for (const ConfiguredCell& cell : cells) {
+      require_table(*cell.record, table);
+      rows.push_back(cell.record->index);
+    }
     export_rows(reader, rows, table, to_terminal, format, out);
   });
   return kOk;

@@ -43,20 +43,22 @@ std::vector<ConfiguredCell> finished(const sweep::ArchiveReader& reader, const O
   return cells;
 }
 
-/// Summaries have no steps to fit: alone they are refused, and beside simulated cells they are left
-/// out of the fit, since their figures can be held against those.
+/// Cells that are stored without their steps are left out of the fit. They are refused where none
+/// has any, unless simulated cells are held against their figures.
 Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   const bool beside_simulated = options.arguments.size() > 1;
   std::set<std::string> gpus, models, backends;
   std::vector<int> rows;  // reading may replace the reader's cells
   std::size_t summaries = 0;
-  for (const ConfiguredCell& cell : finished(reader, options)) {
-    const bool fitted = cell.record->backend == "server" || !is_summary(*cell.record);
-    if (!fitted && !beside_simulated) require_steps(*cell.record);
-    if (fitted)
+  const std::vector<ConfiguredCell> cells = finished(reader, options);
+  for (const ConfiguredCell& cell : cells) {
+    const char* table = cell.record->backend == "server" ? "turns" : "steps";
+    if (sweep::lack_of_table(*cell.record, table).empty()) {
       rows.push_back(cell.record->index);
-    else
+    } else {
       ++summaries;
+      if (cells.size() == summaries && !beside_simulated) require_table(*cell.record, table);
+    }
     gpus.insert(analysis::shown(cell.value("gpu")));
     models.insert(analysis::shown(cell.value("model")));
     backends.insert(cell.record->backend);

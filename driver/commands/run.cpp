@@ -62,13 +62,19 @@ Plan checked_plan(const Options& options) {
     throw UsageError(
         "--as-sku is for server.kind llamacpp and openai: other servers need the GPU "
         "that they are measured on");
+  if (options.jsonl && plan.record < sweep::RecordLevel::all)
+    throw UsageError(
+        "--jsonl writes the steps of cells, which are stored at the level all alone; "
+        "the level is " +
+        std::string(sweep::to_text(plan.record)));
   require_a_cell_to_run(plan);
   return plan;
 }
 
 /// Keys of the cells that the archive has results for; none with --fresh.
-std::set<std::string> results_to_keep(const Options& options, const std::string& path) {
-  return options.fresh ? std::set<std::string>() : sweep::merged_results(path);
+std::set<std::string> results_to_keep(const Options& options, const Plan& plan,
+                                      const std::string& path) {
+  return options.fresh ? std::set<std::string>() : sweep::merged_results(path, plan.record);
 }
 
 /// The cells of the plan, as the archive will have them.
@@ -101,7 +107,7 @@ struct OpenRun {
   OpenRun(const Options& options, const DrainSignals& signals, const std::string& damage)
       : plan(checked_plan(options)),
         path(archive_path(options, plan.spec.name)),
-        expected_s(expected_seconds(plan, results_to_keep(options, undamaged(path, damage)))),
+        expected_s(expected_seconds(plan, results_to_keep(options, plan, undamaged(path, damage)))),
         archive(path, archive_options(options, plan, signals), records_of(plan, options, path),
                 files),
         tasks(tasks_left(plan, expected_s, archive, options.retry_quarantined)),
@@ -275,6 +281,23 @@ void print_results(const OpenRun& run, const FarmResult& result, const Options& 
   std::cout << "Results: " << analysis::terminal_text(run.path) << std::endl;
 }
 
+/// How many cells run again because less of them is stored than is asked for.
+void print_replaced(const OpenRun& run, std::ostream& out) {
+  std::size_t cells = 0;
+  sweep::RecordLevel lowest = sweep::RecordLevel::all;
+  for (const CellTask& task : run.tasks) {
+    const sweep::CellRecord& record = run.archive.cells()[static_cast<std::size_t>(task.cell)];
+    if (record.status != sweep::CellStatus::ok) continue;
+    ++cells;
+    lowest = std::min(lowest, record.level);
+  }
+  if (cells == 0) return;
+  out << "kvsweep: " << cells << (cells == 1 ? " cell is" : " cells are")
+      << " stored below the level " << sweep::to_text(run.plan.record) << " and "
+      << (cells == 1 ? "runs" : "run") << " again; --record " << sweep::to_text(lowest)
+      << " leaves them as they are\n";
+}
+
 void store_the_rest(OpenRun& run, const FarmResult& result) {
   const std::vector<std::string> left = left_lines(run, result);
   if (!left.empty())
@@ -302,6 +325,7 @@ int drive(
             << run->plan.backend << (run->plan.backend == "sim" ? " (modelled, virtual time)" : "")
             << std::endl;
   print_keys_without_effect(run->plan, std::cerr);
+  print_replaced(*run, std::cerr);
   const FarmResult result = farm_cells(options, *run, channel, signals, on_stuck);
   store_the_rest(*run, result);
   print_results(*run, result, options);

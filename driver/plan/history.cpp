@@ -55,9 +55,10 @@ const CellRecord* PlanHistory::find(const std::string& key) const {
   return found == by_key_.end() ? nullptr : found->second;
 }
 
-std::optional<CellRecord> PlanHistory::result_of(const PlannedCell& planned) const {
+std::optional<CellRecord> PlanHistory::result_of(const PlannedCell& planned,
+                                                 sweep::RecordLevel level) const {
   if (const CellRecord* record = find(planned.key)) {
-    if (record->status == CellStatus::ok) return *record;
+    if (record->has_result(level)) return *record;
     return std::nullopt;
   }
   // A result that an earlier plan dropped stays as a shard until a plan has its cell again.
@@ -65,7 +66,7 @@ std::optional<CellRecord> PlanHistory::result_of(const PlannedCell& planned) con
   if (!std::filesystem::exists(shard)) return std::nullopt;
   try {
     const CellRecord record = sweep::read_shard_record(shard, planned.key);
-    if (record.status == CellStatus::ok) return record;
+    if (record.has_result(level)) return record;
   } catch (const sweep::ArchiveDamaged&) {
     // The next run sets it aside.
   } catch (const sweep::FileError&) {
@@ -81,6 +82,8 @@ bool PlanHistory::is_quarantined(const PlannedCell& planned) const {
 
 std::string PlanHistory::why_it_runs(const PlannedCell& planned) const {
   if (const CellRecord* record = find(planned.key)) {
+    if (record->status == CellStatus::ok)
+      return "stored at the level " + std::string(sweep::to_text(record->level));
     return record->status == CellStatus::planned ? "not run yet" : outcome(*record);
   }
   const auto like = by_label_.find(worker::label(planned.cell));
@@ -99,6 +102,10 @@ std::vector<CellRecord> PlanHistory::records_of(const Plan& plan) const {
     records[i].reason = record->reason;
   }
   return records;
+}
+
+double PlanHistory::archive_bytes() const {
+  return static_cast<double>(std::filesystem::file_size(path_));
 }
 
 int PlanHistory::unplanned(const Plan& plan) const {

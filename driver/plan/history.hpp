@@ -16,8 +16,9 @@ class PlanHistory {
   /// this.
   PlanHistory(const sweep::ArchiveReader& archive, std::string path, const std::string& sweep_name);
 
-  /// The cell's result, or nothing when it is still to run.
-  std::optional<sweep::CellRecord> result_of(const PlannedCell& planned) const;
+  /// The cell's result, or nothing when it is still to run, for want of one at this level.
+  std::optional<sweep::CellRecord> result_of(const PlannedCell& planned,
+                                             sweep::RecordLevel level) const;
   /// Why a cell without a result will run: "not in the archive", "failed before: out of memory",
   /// "changed: engine.block_size 16 -> 32", ...
   std::string why_it_runs(const PlannedCell& planned) const;
@@ -26,6 +27,8 @@ class PlanHistory {
   /// The plan's cells for an archive: those that are not selected stay excluded where the archive
   /// has them so. (A tuning excludes cells of candidates on which it has given up.)
   std::vector<sweep::CellRecord> records_of(const Plan& plan) const;
+  /// Bytes of the archive, without shards beside it.
+  double archive_bytes() const;
   /// Results that the plan has no cell for.
   int unplanned(const Plan& plan) const;
 

@@ -43,6 +43,15 @@ std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
                          backend + '"');
 }
 
+sweep::RecordLevel record_of(const sweep::SweepSpec& spec, const Options& options) {
+  if (options.record) return *options.record;
+  if (!spec.record) return sweep::RecordLevel::all;
+  const std::string text = sweep::bare_text(spec.record->value);
+  if (const auto level = sweep::record_level_of(text)) return *level;
+  throw sweep::SpecError(sweep::to_text(spec.record->where) +
+                         ": sweep.record must be summary, jobs or all, found \"" + text + '"');
+}
+
 constexpr std::string_view kSeed = "repeat.seed";
 
 /// The identity of a cell that does not run: its parameters as written.
@@ -287,6 +296,7 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
     sweep::assign(plan.spec, sweep::parse_assignment(text));
   if (options.policy_plugin) assign_plugin(plan.spec, *options.policy_plugin);
   plan.backend = backend_of(plan.spec, options);
+  plan.record = record_of(plan.spec, options);
   const bool is_modelled = plan.backend == "sim";
   if (is_modelled && !plan.spec.repeat.is_given && !plan.spec.contrasts.empty())
     plan.spec.repeat.n = sweep::kModelledRepeats;

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -33,12 +34,16 @@ struct BoundRepeats {
   std::shared_ptr<const server::ServerConfig> server;  // on backend server
 };
 
-/// Seconds that a cell is expected to take.
+/// Bytes in an archive, by sweep::RecordLevel.
+using BytesByLevel = std::array<double, sweep::kRecordLevelNames.size()>;
+
+/// What a cell is expected to take.
 struct CellCost {
   double served_s = 0;      // on the cell's clock
   double busy_s = 0;        // of a worker, with the start of a server that each cell starts
   bool from_bytes = false;  // its token counts are estimated from bytes
   worker::ServerStarts starts{};
+  BytesByLevel bytes{};
 };
 
 /// A cell together with what it runs as.
@@ -61,6 +66,7 @@ struct PlannedCell {
 struct Plan {
   sweep::SweepSpec spec;
   std::string backend;
+  sweep::RecordLevel record = sweep::RecordLevel::all;  // how much of each cell is stored
   std::vector<PlannedCell> cells;
 };
 

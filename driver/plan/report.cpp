@@ -1,6 +1,7 @@
 #include "driver/plan/report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 
 #include "analysis/text/json_line.hpp"
@@ -57,15 +58,15 @@ std::string obstacle(const PlanLine& line, const PlanHistory* history, const Pla
   return history->why_it_runs(*line.cell) + "; --retry-quarantined runs it again";
 }
 
-PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const PlanRules& rules,
-                 worker::WorkloadCache& workloads) {
+PlanLine line_of(const PlannedCell& planned, sweep::RecordLevel record, const PlanHistory* history,
+                 const PlanRules& rules, worker::WorkloadCache& workloads) {
   PlanLine line{.cell = &planned, .runs = planned.runs(), .why = "new"};
   if (!planned.runs()) {
     line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
     return line;
   }
   line.host_gib = planned.repeats->host_gib;
-  if (const auto result = history != nullptr ? history->result_of(planned) : std::nullopt) {
+  if (const auto result = history != nullptr ? history->result_of(planned, record) : std::nullopt) {
     line.runs = false;
     line.why = "done";
     line.served_s = figure(*result, "makespan_s");
@@ -79,6 +80,7 @@ PlanLine line_of(const PlannedCell& planned, const PlanHistory* history, const P
   line.busy_s = cost.busy_s;
   line.from_bytes = cost.from_bytes;
   line.starts = cost.starts;
+  line.bytes = cost.bytes;
   if (const std::string why_not = obstacle(line, history, rules); !why_not.empty()) {
     line.runs = false;
     line.why = why_not;
@@ -147,6 +149,36 @@ void print_host_memory(const PlanReport& report, std::ostream& out) {
   }
 }
 
+/// Of the archive when every cell that is to run is stored at this level.
+double expected_bytes(const PlanReport& report, sweep::RecordLevel level) {
+  constexpr double kEmpty = 0.45 * 0x1p20;  // its tables without rows
+  double bytes = report.archive_bytes > 0 ? report.archive_bytes : kEmpty;
+  for (const PlanLine& line : report.lines)
+    if (line.runs) bytes += line.bytes[static_cast<std::size_t>(level)];
+  return bytes;
+}
+
+std::string shown_bytes(double bytes) {
+  const double gib = bytes / 0x1p30;
+  return gib < 1 ? analysis::four_digits(std::ceil(bytes / 0x1p20)) + " MiB"
+                 : analysis::four_digits(std::ceil(10 * gib) / 10) + " GiB";
+}
+
+void print_archive_size(const Plan& plan, const PlanReport& report, std::ostream& out) {
+  const double bytes = expected_bytes(report, plan.record);
+  out << "archive: about " << shown_bytes(bytes) << ", cells at the level "
+      << sweep::to_text(plan.record) << ".\n";
+  if (bytes <= kLargeArchive || plan.record == sweep::RecordLevel::summary) return;
+  out << "warning: that is more than " << shown_bytes(kLargeArchive) << ";";
+  const char* before = " ";
+  for (auto lower = static_cast<int>(plan.record); lower-- > 0; before = ", ") {
+    const auto level = static_cast<sweep::RecordLevel>(lower);
+    out << before << "--record " << sweep::to_text(level) << " takes about "
+        << shown_bytes(expected_bytes(report, level));
+  }
+  out << ".\n";
+}
+
 }  // namespace
 
 PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHistory* history) {
@@ -155,10 +187,12 @@ PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHisto
   report.lines.reserve(plan.cells.size());
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
-    if (planned.selected) report.lines.push_back(line_of(planned, history, rules, workloads));
+    if (planned.selected)
+      report.lines.push_back(line_of(planned, plan.record, history, rules, workloads));
   }
   add_starts(report);
   if (history == nullptr) return report;
+  report.archive_bytes = history->archive_bytes();
   if (const int others = history->unplanned(plan); others > 0) {
     report.notes =
         std::to_string(others) + " results of the archive belong to no cell of this plan.";
@@ -198,6 +232,7 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
     out << "starts of servers: " << report.starts << ", " << analysis::four_digits(report.starts_s)
         << " s of the worker's time, guessed: a minute to compile (llama-server: none), and the "
            "weights at 1 GB/s.\n";
+  print_archive_size(plan, report, out);
   if (has_real_tiers(plan)) print_host_memory(report, out);
   if (std::ranges::any_of(report.lines, &PlanLine::from_bytes)) out << kTokensFromBytes << '\n';
   if (!report.notes.empty()) out << report.notes << '\n';
@@ -219,7 +254,8 @@ void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& o
         << ",\"worker_s\":" << json_number(line.busy_s) << ",\"host_gib\":" << line.host_gib << '}';
     comma = ",";
   }
-  out << "]}\n";
+  out << "],\"record\":" << text(std::string(sweep::to_text(plan.record)))
+      << ",\"archive_bytes\":" << std::llround(expected_bytes(report, plan.record)) << "}\n";
 }
 
 }  // namespace driver

@@ -13,6 +13,9 @@ namespace driver {
 inline constexpr const char* kTokensFromBytes =
     "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.";
 
+/// A plan warns of an archive that is expected to be larger.
+inline constexpr double kLargeArchive = 10 * 0x1p30;
+
 /// What a plan says of one cell.
 struct PlanLine {
   const PlannedCell* cell = nullptr;
@@ -25,6 +28,7 @@ struct PlanLine {
   bool estimated = true;    // false: as an earlier run took
   bool from_bytes = false;  // its token counts are estimated from bytes
   worker::ServerStarts starts{};
+  BytesByLevel bytes{};  // that its result adds to the archive
 };
 
 struct PlanRules {
@@ -35,8 +39,9 @@ struct PlanRules {
 struct PlanReport {
   std::vector<PlanLine> lines;
   PlanRules rules;
-  std::string notes;  // e.g. of which archive
-  int starts = 0;     // of servers, in the worker's time of cells that run
+  std::string notes;         // e.g. of which archive
+  double archive_bytes = 0;  // of the one that is there
+  int starts = 0;            // of servers, in the worker's time of cells that run
   double starts_s = 0;
 };
 

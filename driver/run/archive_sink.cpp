@@ -83,7 +83,7 @@ std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& 
   std::vector<CellTask> tasks;
   for (const PlannedCell& planned : plan.cells) {
     const sweep::CellRecord& record = *records.at(planned.key);
-    if (!planned.selected || !planned.runs() || record.status == sweep::CellStatus::ok) continue;
+    if (!planned.selected || !planned.runs() || record.has_result(plan.record)) continue;
     if (record.status == sweep::CellStatus::quarantined && !retry_quarantined) continue;
     CellTask task{.cell = planned.cell.index, .sku = planned.repeats->gpu};
     if (const auto s = expected_s.find(task.cell); s != expected_s.end())
@@ -105,6 +105,7 @@ ArchiveSink::ArchiveSink(const Plan& plan, const std::string& profiles, sweep::A
                          const SpaceWait& with_space, ProgressLine& progress)
     : profiles_(profiles),
       expected_(plan.spec.expected),
+      level_(plan.record),
       archive_(archive),
       with_space_(with_space),
       progress_(progress) {
@@ -134,7 +135,8 @@ std::string ArchiveSink::config_of(const std::vector<int>& cells) {
   const std::string mark = archive_.mark_path(record_of(cells.front()).key);
   std::vector<worker::CellJob> jobs;
   for (const int cell : cells)
-    jobs.push_back({record_of(cell), cells_.at(cell)->cell.params, profiles_, mark, expected_});
+    jobs.push_back(
+        {record_of(cell), cells_.at(cell)->cell.params, profiles_, mark, expected_, level_});
   return worker::encode_jobs(jobs);
 }
 
@@ -228,10 +230,16 @@ void ArchiveSink::on_attempt_ended(sweep::Attempt attempt, int deaths, const std
 
 void ArchiveSink::on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) {
   const sweep::CellRecord& record = record_of(last.cell);
-  const std::string shard = worker::failed_shard(record, last.number, kind, reason);
-  with_space_([&] { archive_.commit(record.key, shard); });
+  std::string outcome = ": " + std::string(sweep::to_text(kind)) + ": " + reason;
+  if (record.status == sweep::CellStatus::ok) {
+    with_space_([&] { archive_.remove_mark(record.key); });
+    outcome += "; its result at the level " + std::string(sweep::to_text(record.level)) + " stays";
+  } else {
+    const std::string shard = worker::failed_shard(record, last.number, kind, reason);
+    with_space_([&] { archive_.commit(record.key, shard); });
+  }
   running_.erase(last.cell);
-  progress_.report(record.label + ": " + std::string(sweep::to_text(kind)) + ": " + reason);
+  progress_.report(record.label + outcome);
 }
 
 }  // namespace driver

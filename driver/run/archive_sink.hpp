@@ -18,8 +18,8 @@ namespace driver {
 /// written.
 std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::string>& done);
 
-/// The cells left to run: selected, able to run, and without a result. Quarantined cells only with
-/// `retry_quarantined`.
+/// The cells left to run: selected, able to run, and without a result at the plan's level.
+/// Quarantined cells only with `retry_quarantined`.
 std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
                                  const sweep::Archive& archive, bool retry_quarantined);
 
@@ -54,6 +54,7 @@ class ArchiveSink final : public FarmSink {
   worker::Host self_ = worker::detect_host();
   std::string profiles_;
   std::vector<sweep::Expectation> expected_;  // what every result must satisfy
+  sweep::RecordLevel level_;
   sweep::Archive& archive_;
   const SpaceWait& with_space_;
   ProgressLine& progress_;

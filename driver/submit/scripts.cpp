@@ -123,6 +123,7 @@ std::string run_options(const Submission& submission, const SkuJob& job) {
                      : options.submit.smoke ? "--cell " + key_of(job.cells.front()) + ' '
                                             : selection(options, job.sku);
   text += "--backend " + submission.plan.backend;
+  if (options.record) text += " --record " + std::string(sweep::to_text(*options.record));
   for (const std::string& each : options.set) text += " --set " + analysis::shell_word(each);
   text += server_prefix(submission);
   if (options.submit.profiles_given)

@@ -65,13 +65,18 @@ const CellRecord& Archive::commit(const std::string& key, const std::string& byt
 std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys,
                                                const std::string& bytes) {
   for (const std::string& key : keys) {
-    if (planned(key).status == CellStatus::ok)
+    if (planned(key).has_result(RecordLevel::all))
       throw ArchiveError("the cell " + key + " has a result already");
   }
   const std::string name = "the result of cell " + keys.front();
   std::vector<CellRecord> outcomes = shard_records(bytes, name);
   if (!std::ranges::equal(outcomes, keys, {}, &CellRecord::key))
     throw ArchiveDamaged(name + " is damaged: it holds the cell " + outcomes.front().key);
+  for (const CellRecord& outcome : outcomes) {
+    const CellRecord& cell = planned(outcome.key);
+    if (cell.status == CellStatus::ok && !has_more(outcome, cell))
+      throw ArchiveError("the cell " + cell.key + " has a result already");
+  }
   writing(path_, [&] {
     write_provenance();
     publish_shard(keys, bytes);
@@ -80,9 +85,7 @@ std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys
   std::vector<const CellRecord*> cells;
   for (CellRecord& outcome : outcomes) {
     CellRecord& cell = planned(outcome.key);
-    const bool is_new = cell.digest.empty() || !std::ranges::count(pending_, cell.index);
-    take_outcome(cell, std::move(outcome));
-    if (is_new) pending_.push_back(cell.index);
+    take_pending(cell, std::move(outcome));
     cells.push_back(&cell);
   }
   try {
@@ -91,6 +94,14 @@ std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys
     // The result is stored; the next start removes the mark.
   }
   return cells;
+}
+
+/// The outcome in a cell's shard becomes the cell's.
+void Archive::take_pending(CellRecord& cell, CellRecord found) {
+  const bool is_new = cell.digest.empty() || !std::ranges::count(pending_, cell.index);
+  if (is_new && cell.status == CellStatus::ok) replaced_.emplace(cell.index, cell);
+  take_outcome(cell, std::move(found));
+  if (is_new) pending_.push_back(cell.index);
 }
 
 /// Each cell has a name of the shard of its own, so that a cell is found, merged and set aside
@@ -122,8 +133,10 @@ bool Archive::merge_if_due() {
   constexpr std::size_t kLeast = 64;
   if (pending_files_ <= std::max(kLeast, merged_)) return false;
   const auto left =
-      std::count_if(index_->cells.begin(), index_->cells.end(),
-                    [](const CellRecord& cell) { return cell.status == CellStatus::planned; });
+      std::count_if(index_->cells.begin(), index_->cells.end(), [this](const CellRecord& cell) {
+        return cell.status == CellStatus::planned ||
+               (cell.status == CellStatus::ok && !cell.has_result(options_.record));
+      });
   // The last few cells do not justify a copy, since finalize() makes one anyway.
   if (static_cast<std::size_t>(left) < kLeast) return false;
   try {
@@ -139,15 +152,13 @@ void Archive::merge(int threads) {
   if (pending_.empty() && !index_changed_ && provenance.empty()) return;
   writing(path_, [&] {
     add_stored_provenance(provenance);
-    replace_archive(
-        [this, threads](const std::string& temporary, ArchiveIndex& to) {
-          files_.require_space(folder_, bytes_at(path_) + pending_bytes());
-          files_.copy(path_, temporary);
-          return append_shards(temporary, to, threads);
-        },
-        threads);
+    restore_results_of_damaged_shards();
+    replace_archive([this, threads](const std::string& temporary,
+                                    ArchiveIndex& to) { return merged(temporary, to, threads); },
+                    threads);
     index_changed_ = false;
-    merged_ += pending_.size();
+    merged_ += pending_.size() - replaced_.size();
+    replaced_.clear();
     pending_files_ = 0;
     for (const int row : std::exchange(pending_, {})) {
       files_.remove(shard_path(index_->cells[static_cast<std::size_t>(row)].key));

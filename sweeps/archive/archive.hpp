@@ -40,6 +40,7 @@ struct ArchiveOptions {
   MergeProgress progress = {};                        // told what a merge is at
   int cores = 1;              // that finalize() may use: nothing else runs then
   bool keep_previous = true;  // keep the archive before the last change as "<path>.prev"
+  RecordLevel record = RecordLevel::all;  // cells with a result below it run again
 };
 
 /// A cell that was started and has not been committed.
@@ -103,8 +104,8 @@ class Archive {
 
   /// Makes finished cells durable: after this returns, only the loss of the disk can lose them.
   /// Removes the mark of the first. Throws ArchiveDamaged when the bytes are not a whole shard of
-  /// these planned cells, ArchiveError when one already has a result, and ArchiveWriteFailed. After
-  /// ArchiveNoSpace the call can be retried.
+  /// these planned cells, ArchiveError when one already has a result, unless this one is a result
+  /// at a higher level, and ArchiveWriteFailed. After ArchiveNoSpace the call can be retried.
   std::vector<const CellRecord*> commit(std::span<const std::string> keys,
                                         const std::string& bytes);
   const CellRecord& commit(const std::string& key, const std::string& bytes);
@@ -126,6 +127,8 @@ class Archive {
   void scan_shards();
   void publish_shard(std::span<const std::string> keys, const std::string& bytes);
   void take_shard(CellRecord& cell, CellRecord found);
+  void take_pending(CellRecord& cell, CellRecord found);
+  void restore_results_of_damaged_shards();
   void read_marks();
   void keep_apart(std::vector<RunMark>& marks);
   void write_provenance();
@@ -139,6 +142,7 @@ class Archive {
   void check_is_ours() const;
   void check_source(std::int64_t file) const;  // an identifier of HDF5
   void keep_previous();
+  std::vector<int> merged(const std::string& temporary, ArchiveIndex& to, int threads);
   std::vector<int> append_shards(const std::string& temporary, ArchiveIndex& to, int threads);
   std::vector<int> rewrite(const std::string& temporary, ArchiveIndex& to) const;
   void add_stored_provenance(const std::vector<std::string>& files);
@@ -155,11 +159,13 @@ class Archive {
   FileOps& files_;
   std::unique_ptr<ArchiveLock> lock_;
   std::unique_ptr<ArchiveIndex> index_;
-  std::map<std::string, int> row_of_;  // key -> position in the plan
-  std::vector<int> pending_;           // committed, not yet merged
-  std::size_t pending_files_ = 0;      // that hold them, as far as this process wrote them
-  std::size_t merged_ = 0;             // cells that have run and are in the archive
-  bool has_results_ = false;           // the file at path_ has results, planned or not
+  std::map<std::string, int> row_of_;   // key -> position in the plan
+  std::vector<int> pending_;            // committed, not yet merged
+  std::map<int, CellRecord> replaced_;  // results in the file at path_ of which a pending one, at a
+                                        // higher level, takes the place
+  std::size_t pending_files_ = 0;       // that hold them, as far as this process wrote them
+  std::size_t merged_ = 0;              // cells that have run and are in the archive
+  bool has_results_ = false;            // the file at path_ has results, planned or not
   std::vector<RunMark> deaths_;
   std::string provenance_file_;  // this run's; empty until it is written
   bool index_changed_ = false;   // index_ differs from the file's index

@@ -23,9 +23,16 @@ template <>
 struct Stored<CellStatus> {
   using type = std::int8_t;
 };
+template <>
+struct Stored<RecordLevel> {
+  using type = std::int8_t;
+};
 
-/// Ranges of tables that earlier minor versions lack.
+constexpr const char* kRecord = "record";
+
+/// The level, and ranges of tables, that earlier minor versions lack.
 bool may_be_missing(const std::string& column) {
+  if (column == kRecord) return true;
   return std::any_of(
       kCellTables.begin() + kEarliestTables, kCellTables.end(), [&column](std::string_view table) {
         return column == std::string(table) + "_off" || column == std::string(table) + "_n";
@@ -81,8 +88,10 @@ std::vector<CoreColumn> identity_columns() {
       core("backend", "", "what executed the model", false, MEMBER(backend)),
       core("repeat", "", "position among the repeats", false, MEMBER(repeat)),
       core("seed", "", "seed of the arrivals", false, MEMBER(seed)),
+      core(kRecord, "", "how much of the result is stored", false, MEMBER(level)),
   };
   columns[3].enum_names.assign(kCellStatusNames.begin(), kCellStatusNames.end());
+  columns.back().enum_names.assign(kRecordLevelNames.begin(), kRecordLevelNames.end());
   return columns;
 }
 
@@ -286,6 +295,7 @@ void take_outcome(CellRecord& to, CellRecord from) {
   to.figures = std::move(from.figures);
   to.notes = std::move(from.notes);
   to.digest = std::move(from.digest);
+  to.level = from.level;
   to.run = std::move(from.run);
   to.rows = from.rows;
   to.histograms = from.histograms;
@@ -324,11 +334,28 @@ CellsTable to_cells_table(Cells cells) {
   return result;
 }
 
-std::vector<CellRecord> to_records(const CellsTable& cells) {
-  for (const std::int8_t status : cells.table.values<std::int8_t>("status")) {
-    if (status >= 0 && static_cast<std::size_t>(status) < kCellStatusNames.size()) continue;
-    throw TableError("table cells: there is no status " + std::to_string(status));
+namespace {
+
+/// Throws TableError for a number without a name.
+void check_enumeration(const Table& cells, const std::string& column, std::size_t names) {
+  for (const std::int8_t value : cells.values<std::int8_t>(column)) {
+    if (value >= 0 && static_cast<std::size_t>(value) < names) continue;
+    throw TableError("table cells: there is no " + column + ' ' + std::to_string(value));
   }
+}
+
+/// Before schema 1.6 a cell without rows of its steps was told by its note.
+void take_level_of_note(CellRecord& cell) {
+  const auto is_told = [](const Note& note) { return note.name == kSummaryOf; };
+  if (std::any_of(cell.notes.begin(), cell.notes.end(), is_told)) cell.level = RecordLevel::jobs;
+}
+
+}  // namespace
+
+std::vector<CellRecord> to_records(const CellsTable& cells) {
+  const bool has_levels = cells.table.has(kRecord);
+  check_enumeration(cells.table, "status", kCellStatusNames.size());
+  if (has_levels) check_enumeration(cells.table, kRecord, kRecordLevelNames.size());
   Records records(cells.table.rows());
   for (const CoreColumn& column : core_columns()) column.scatter(cells.table, records);
   for (const CellRecord& record : records) {
@@ -360,6 +387,7 @@ std::vector<CellRecord> to_records(const CellsTable& cells) {
       if (!values[i].empty()) records[i].notes.push_back({note, values[i], column.is_volatile});
     }
   }
+  if (!has_levels) std::for_each(records.begin(), records.end(), take_level_of_note);
   return records;
 }
 

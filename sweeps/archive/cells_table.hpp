@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sweeps/spec/cell.hpp"
+#include "sweeps/tables/record_level.hpp"
 #include "sweeps/tables/result.hpp"
 
 namespace sweep {
@@ -20,6 +21,9 @@ inline constexpr std::array<std::string_view, 11> kCellTables = {
 inline constexpr std::size_t kEarliestTables = 6;
 /// Tables from this position on are only in shards of cells that logged accesses.
 inline constexpr std::size_t kAccessTables = 7;
+
+/// Before schema 1.6: the note of a cell at level jobs, the digest of the result that it is of.
+inline constexpr std::string_view kSummaryOf = "summary_of";
 
 /// Rows [offset, offset + rows) of a table.
 struct RowRange {
@@ -63,13 +67,21 @@ struct CellRecord {
   std::string reason;
   std::vector<Figure> figures;
   std::vector<Note> notes;
-  std::string digest;  // of the results; empty until the cell has run
+  std::string digest;                    // of the results; empty until the cell has run
+  RecordLevel level = RecordLevel::all;  // which tables may have rows of a cell that is ok
   CellRun run;
   std::array<RowRange, kCellTables.size()> rows;
   StepHistograms histograms;  // stored under /hist
 
   bool has_run() const { return !digest.empty(); }
+  /// Whether the cell has a result with every table of this level.
+  bool has_result(RecordLevel asked) const { return status == CellStatus::ok && level >= asked; }
 };
+
+/// Whether `a` is a result with more tables than `b`, which is one of the same cell.
+inline bool has_more(const CellRecord& a, const CellRecord& b) {
+  return a.status == CellStatus::ok && b.status == CellStatus::ok && a.level > b.level;
+}
 
 /// Copies the outcome of a cell: everything except what was planned.
 void take_outcome(CellRecord& to, CellRecord from);

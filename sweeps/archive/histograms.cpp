@@ -111,6 +111,32 @@ void write_histograms(hid_t file, const std::vector<CellRecord>& cells) {
   hist.close_checked("close the group hist");
 }
 
+Table histograms_table(const std::vector<CellRecord>& cells) {
+  Counts counts;
+  for (const CellRecord& cell : cells) {
+    const auto& [tok, dur] = cell.histograms;
+    counts.insert(counts.end(), tok.begin(), tok.end());
+    counts.insert(counts.end(), dur.begin(), dur.end());
+  }
+  return {"hist", {{"counts", "", "steps per size, then per duration", false, {}, counts}}};
+}
+
+void take_histograms(const Table& table, std::vector<CellRecord>& cells) {
+  const Counts& counts = table.values<std::int64_t>("counts");
+  const std::size_t tok = StepHistograms().tok.size(), dur = StepHistograms().dur.size();
+  if (counts.size() != cells.size() * (tok + dur))
+    throw TableError("table hist: it does not fit the cells");
+  auto from = counts.begin();
+  for (CellRecord& cell : cells) {
+    const auto durations = from + static_cast<std::ptrdiff_t>(tok);
+    if (cell.level < RecordLevel::all) {
+      std::copy_n(from, tok, cell.histograms.tok.begin());
+      std::copy_n(durations, dur, cell.histograms.dur.begin());
+    }
+    from = durations + static_cast<std::ptrdiff_t>(dur);
+  }
+}
+
 void read_histograms(hid_t file, std::vector<CellRecord>& cells) {
   const H5Group hist(H5Gopen2(file, "hist", H5P_DEFAULT), "open the group hist");
   read_histogram(hist.get(), "step_tok", cells, &StepHistograms::tok);

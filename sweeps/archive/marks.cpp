@@ -147,7 +147,7 @@ void Archive::read_marks() {
     std::erase_if(marks, [this](const RunMark& mark) {
       const auto row = row_of_.find(mark.key);
       return row == row_of_.end() ||
-             index_->cells[static_cast<std::size_t>(row->second)].status == CellStatus::ok;
+             index_->cells[static_cast<std::size_t>(row->second)].has_result(options_.record);
     });
     if (shared) keep_apart(marks);
     // The process may have died between the commit and the removal of the mark.

@@ -137,10 +137,40 @@ void Archive::say(std::string_view what, std::size_t done, std::size_t of) const
   if (options_.progress) options_.progress(what, done, of);
 }
 
+/// Sets damaged shards aside whose cells have a result in the archive, which counts again.
+void Archive::restore_results_of_damaged_shards() {
+  for (auto at = replaced_.begin(); at != replaced_.end();) {
+    auto& [row, result] = *at;
+    try {
+      const ShardReader whole(shard_path(result.key));
+      ++at;
+    } catch (const ArchiveDamaged& error) {
+      set_aside(result.key + ".h5", error.what());
+      std::erase(pending_, row);
+      index_->cells[static_cast<std::size_t>(row)] = std::move(result);
+      at = replaced_.erase(at);
+    }
+  }
+}
+
+/// Writes what the archive and the pending shards hold. Returns the cells with the rows that it
+/// wrote.
+std::vector<int> Archive::merged(const std::string& temporary, ArchiveIndex& to, int threads) {
+  files_.require_space(folder_, bytes_at(path_) + pending_bytes());
+  if (replaced_.empty()) {
+    files_.copy(path_, temporary);
+    return append_shards(temporary, to, threads);
+  }
+  for (const int row : pending_) to.cells[static_cast<std::size_t>(row)].rows = {};
+  std::vector<int> all = rewrite(temporary, to);  // every row of it belongs to a cell
+  append_shards(temporary, to, threads);
+  return all;
+}
+
 std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveIndex& to,
                                         int threads) {
   H5File file = open_h5_for_writing(temporary);
-  check_source(file.get());
+  if (replaced_.empty()) check_source(file.get());
   std::array<RowRange, kCellTables.size()> rows;
   std::vector<int> merged;
   {
@@ -156,6 +186,7 @@ std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveInd
         if (!shard || shard->identity() != identity_of(path)) shard.emplace(path);
         cell.histograms = shard->record(cell.key).histograms;
       } catch (const ArchiveDamaged& error) {
+        if (replaced_.contains(row)) throw;  // the next merge restores its result
         shard.reset();
         set_aside(cell.key + ".h5", error.what());
         cell = without_outcome(cell);

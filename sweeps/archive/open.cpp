@@ -134,11 +134,12 @@ void Archive::keep_unplanned(const OpenArchive& found) {
   }
 }
 
-/// Whether the cell has a shard with this result. Sets a damaged shard aside.
+/// Whether the cell has a shard with this result, or with more of it. Sets a damaged shard aside.
 bool Archive::has_shard_of(const CellRecord& cell) {
   if (!exists(shard_path(cell.key))) return false;
   try {
-    return read_shard_record(shard_path(cell.key), cell.key).digest == cell.digest;
+    const CellRecord found = read_shard_record(shard_path(cell.key), cell.key);
+    return found.digest == cell.digest || has_more(found, cell);
   } catch (const ArchiveDamaged& error) {
     set_aside(cell.key + ".h5", error.what());
     return false;
@@ -161,16 +162,15 @@ void Archive::scan_shards() {
 }
 
 void Archive::take_shard(CellRecord& cell, CellRecord found) {
-  if (cell.status == CellStatus::ok) {
-    if (found.digest != cell.digest) {
+  if (cell.status == CellStatus::ok && !has_more(found, cell)) {
+    if (found.digest != cell.digest && !has_more(cell, found)) {
       throw ArchiveDamaged(shard_path(cell.key) + " contradicts the result in the archive");
     }
     files_.remove(shard_path(cell.key));  // the process died before it removed the shard
     return;
   }
   if (!outcome_counts(found, cell) && !cell.has_run()) return;
-  take_outcome(cell, std::move(found));
-  pending_.push_back(cell.index);
+  take_pending(cell, std::move(found));
 }
 
 void Archive::set_aside(const std::string& file, const std::string& why) {

@@ -73,10 +73,12 @@ bool ArchiveReader::open_once() {
   n_shards_ = 0;
   ShardRecords records;
   for (CellRecord& cell : source_->archive.index.cells) {
-    if (cell.status == CellStatus::ok) continue;
+    if (cell.has_result(RecordLevel::all)) continue;
     if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
     try {
-      take_outcome(cell, records.take(path_ + ".d/" + cell.key + ".h5", cell.key));
+      CellRecord found = records.take(path_ + ".d/" + cell.key + ".h5", cell.key);
+      if (cell.status == CellStatus::ok && !has_more(found, cell)) continue;
+      take_outcome(cell, std::move(found));
       in_shard_[static_cast<std::size_t>(cell.index)] = true;
       ++n_shards_;
     } catch (const ArchiveDamaged&) {
@@ -127,18 +129,30 @@ Table ArchiveReader::load_table(int row, std::string_view table) {
       path_, [&] { return source_->loader().table(position).read(cells()[at].rows[position]); });
 }
 
-std::set<std::string> merged_results(const std::string& path) {
+std::string lack_of_table(const CellRecord& cell, std::string_view table) {
+  if (cell.status != CellStatus::ok || cell.has_result(level_of_table(table))) return "";
+  return "cell " + std::to_string(cell.index) + " (" + cell.label + ") is stored at the level " +
+         std::string(to_text(cell.level)) + ", without its " + std::string(table);
+}
+
+std::set<std::string> merged_results(const std::string& path, RecordLevel level) {
   std::set<std::string> keys;
   if (::access(path.c_str(), R_OK) != 0) return keys;
   try {
     const H5File file = open_h5(path);
-    const Table cells{"cells",
-                      {read_table_column(file.get(), "cells", "key"),
-                       read_table_column(file.get(), "cells", "status")}};
+    const auto column = [&file](const char* name) {
+      return read_table_column(file.get(), "cells", name);
+    };
+    Table cells{"cells", {column("key"), column("status")}};
+    if (has_object(file.get(), "cells/record")) cells.columns.push_back(column("record"));
+    const std::vector<std::int8_t> any(cells.rows(), static_cast<std::int8_t>(RecordLevel::all));
     const auto& status = cells.values<std::int8_t>("status");
+    const auto& levels = cells.has("record") ? cells.values<std::int8_t>("record") : any;
     const auto& key = cells.values<std::string>("key");
     for (std::size_t i = 0; i < cells.rows(); ++i)
-      if (status[i] == static_cast<std::int8_t>(CellStatus::ok)) keys.insert(key[i]);
+      if (status[i] == static_cast<std::int8_t>(CellStatus::ok) &&
+          levels[i] >= static_cast<std::int8_t>(level))
+        keys.insert(key[i]);
   } catch (const H5Error&) {
     // A run that resumes the archive reports the damage.
   } catch (const TableError&) {

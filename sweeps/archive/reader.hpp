@@ -53,8 +53,11 @@ class ArchiveReader {
   int n_shards_ = 0;
 };
 
-/// Keys of the results in an archive, without those of shards beside it. Empty when there is no
-/// archive or it cannot be read.
-std::set<std::string> merged_results(const std::string& path);
+/// A sentence on a cell with a result at a level that lacks the table; empty if its level has it.
+std::string lack_of_table(const CellRecord& cell, std::string_view table);
+
+/// Keys of the results in an archive at this level or above, without those of shards beside it.
+/// Empty when there is no archive or it cannot be read.
+std::set<std::string> merged_results(const std::string& path, RecordLevel level);
 
 }  // namespace sweep

@@ -22,6 +22,12 @@ constexpr std::size_t kTrailerBytes = kTrailerStart.size() + kHexDigits + 1;  //
 using Records = std::vector<CellRecord>;
 using Tables = std::array<const Table*, kCellTables.size()>;
 
+/// Whether the shard needs the histograms of its steps.
+bool lacks_steps(const Records& records) {
+  return std::ranges::any_of(
+      records, [](const CellRecord& record) { return record.level < RecordLevel::all; });
+}
+
 /// The bytes of the HDF5 file.
 std::string body_of(const Records& records, const Tables& tables,
                     const std::array<RowRange, kCellTables.size()>& rows) {
@@ -33,6 +39,7 @@ std::string body_of(const Records& records, const Tables& tables,
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     if (i < kAccessTables || tables[i]->rows() > 0) write_packed_table(file.get(), *tables[i]);
   }
+  if (lacks_steps(records)) write_packed_table(file.get(), histograms_table(records));
   write_packed_table(file.get(), footer_table(rows));
   return file.close();
 }
@@ -148,6 +155,7 @@ bool holds(const std::string& bytes, const std::string& name, const Records& rec
     bool same = std::ranges::equal(found, records, same_record);
     for (std::size_t i = 0; same && i < kCellTables.size(); ++i)
       same = holds_table(file, *tables[i]);
+    if (lacks_steps(records)) same = same && packed_table_holds(file, histograms_table(records));
     check_ranges(found, row_counts(tables));
     check_footer(file, row_counts(tables));
     return same;
@@ -201,6 +209,16 @@ std::array<Table*, kCellTables.size()> ShardContents::tables() {
   return {&result.jobs,        &result.turns,          &result.steps,     &result.sched,
           &result.kv_events,   &result.telemetry,      &result.evictions, &result.kv_access,
           &result.access_rows, &result.access_kernels, &result.kv_copies};
+}
+
+void keep_level(ShardContents& cell, RecordLevel level) {
+  if (cell.record.level <= level) return;
+  if (cell.result.steps.rows() > 0) cell.record.histograms = histograms_of(cell.result.steps);
+  for (Table* table : cell.tables()) {
+    if (level_of_table(table->name) <= level) continue;
+    for (Column& column : table->columns) column = without_rows(column);
+  }
+  cell.record.level = level;
 }
 
 std::string shard_bytes(std::vector<ShardContents> cells) {
@@ -275,6 +293,8 @@ void ShardReader::check_tables(bool keep) {
     if (table.name == "steps") count_steps(table);
     if (keep) *contents_.tables()[i] = std::move(table);
   }
+  if (has_object(file_->get(), "hist"))
+    take_histograms(read_packed_table(file_->get(), "hist"), records_);
   check_footer(file_->get(), rows);
   check_ranges(records_, rows);
 }

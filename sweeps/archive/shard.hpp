@@ -22,6 +22,10 @@ struct ShardContents {
   std::array<Table*, kCellTables.size()> tables();
 };
 
+/// Leaves the tables of this level, if the result has more, and the histograms of its steps. The
+/// digest is that of the result before.
+void keep_level(ShardContents& cell, RecordLevel level);
+
 /// SHA-256 of a cell's outcome: key, status, reason, and everything in figures, notes and tables
 /// that is not volatile. Columns with only NaN, 0 or empty texts do not count, so a table can gain
 /// columns without changing its digest.

@@ -88,8 +88,8 @@ void assign(SweepSpec& spec, const Assignment& given) {
   if (spec.find_axis(given.key) != nullptr) return assign_axis(spec, given);
   if (section == "repeat") return assign_repeat(spec, given);
   if (given.key == "sweep.name") return assign_name(spec, given);
-  if (given.key == "sweep.backend") {
-    spec.backend = given.param;
+  if (given.key == "sweep.backend" || given.key == "sweep.record") {
+    (given.key == "sweep.backend" ? spec.backend : spec.record) = given.param;
     return;
   }
   if (is_section(section) && section != "sweep") {

@@ -158,12 +158,14 @@ void SpecParser::read_sweep() {
   reader.require("sweep.name");
   spec_.name = reader.text("sweep.name", "");
   check_name(spec_.name, reader.where("sweep.name"));
-  if (reader.has("sweep.backend")) {
-    reader.text("sweep.backend", "");
-    spec_.backend = params.at("sweep.backend");
-  }
+  const auto take_text = [&](const std::string& key) -> std::optional<Param> {
+    if (!reader.has(key)) return std::nullopt;
+    reader.text(key, "");
+    return params.extract(key).mapped();
+  };
+  spec_.backend = take_text("sweep.backend");
+  spec_.record = take_text("sweep.record");
   params.erase("sweep.name");
-  params.erase("sweep.backend");
   spec_.base.merge(params);
 }
 

@@ -70,7 +70,8 @@ struct SweepSpec {
   std::string text;  // the file, verbatim
   std::string name;
   std::optional<Param> backend;
-  std::vector<Axis> axes;  // in the order written
+  std::optional<Param> record;  // how much of each cell is stored, a text
+  std::vector<Axis> axes;       // in the order written
   Repeat repeat;
   std::vector<Exclude> excludes;
   std::vector<Include> includes;

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "sweeps/tables/record_level.hpp"
+
 namespace sweep {
 
 /// Returns the problems of an archive and the shards beside it, a sentence each; empty if every
@@ -16,25 +18,36 @@ std::vector<std::string> check_archive(const std::string& path);
 /// Reads in a child process, as check_archive() does.
 std::string damage_in(const std::string& path);
 
-/// What archive_differences() compares: all results; or what does not depend on time, which is
-/// cells with status and notes, and what each job and turn asked and was answered, row by row of
-/// the same turn.
+/// What is compared of two archives: all results; or what does not depend on time, which is cells
+/// with status and notes, and what each job and turn asked and was answered, row by row of the same
+/// turn.
 enum class Compared : std::uint8_t { results, but_times };
 
-/// Returns the differences between two archives, ignoring volatile columns and provenance, at most
-/// ten sentences. Empty if they hold the same cells with the same results in the same order. Throws
-/// ArchiveError when one cannot be read.
-std::vector<std::string> archive_differences(const std::string& a, const std::string& b,
-                                             Compared what = Compared::results);
+/// Two archives beside each other, ignoring volatile columns and provenance. Of a cell at two
+/// levels the tables that both have are compared.
+struct ArchiveComparison {
+  /// At most ten sentences. Empty if they hold the same cells with the same results in the same
+  /// order.
+  std::vector<std::string> differences;
+  int at_two_levels = 0;  // cells
+};
+
+/// Throws ArchiveError when one cannot be read.
+ArchiveComparison compare_archives(const std::string& a, const std::string& b,
+                                   Compared what = Compared::results);
+inline std::vector<std::string> archive_differences(const std::string& a, const std::string& b,
+                                                    Compared what = Compared::results) {
+  return compare_archives(a, b, what).differences;
+}
 
 /// Writes the cells of two archives of the same sweep file to `target`, which must not exist. The
 /// order of the two does not matter. Of two outcomes of a cell the better one is kept: ok, then any
-/// other, then none. Throws ArchiveError when both have a result of a cell and they differ.
+/// other, then none; of two results the one at the higher level. Throws ArchiveError when both have
+/// a result of a cell and what both store of it differs.
 void merge_archives(const std::string& a, const std::string& b, const std::string& target);
 
-/// Writes the cells of an archive to `target`, which must not exist, with the rows of their jobs
-/// and turns alone: what tables, comparisons and most claims need, at about a third of the bytes. A
-/// cell's note `summary_of` is the digest of its whole result. Throws ArchiveError.
-void write_summary(const std::string& archive, const std::string& target);
+/// Writes the cells of an archive to `target`, which must not exist, with the tables of this level
+/// alone, as if they had been recorded at it. Throws ArchiveError.
+void write_at_level(const std::string& archive, RecordLevel level, const std::string& target);
 
 }  // namespace sweep

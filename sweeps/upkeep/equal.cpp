@@ -5,6 +5,7 @@
 
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/levels.hpp"
 
 namespace sweep {
 
@@ -99,16 +100,27 @@ void add(Differences& differences, const std::string& found) {
   if (!found.empty() && differences.size() < kMost) differences.push_back(found);
 }
 
+using Records = std::vector<CellRecord>;
+
 /// /cells without the row ranges, which follow from the tables.
-Table comparable(const std::vector<CellRecord>& cells, Compared what) {
-  std::vector<CellRecord> bare = cells;
-  for (CellRecord& cell : bare) {
+Table bare_table(Records& cells, Compared what) {
+  for (CellRecord& cell : cells) {
     cell.rows = {};
     if (what == Compared::results) continue;
     cell.digest.clear();
     cell.figures.clear();
   }
-  return to_cells_table(bare).table;
+  return to_cells_table(cells).table;
+}
+
+/// What differs in /cells, apart from levels.
+std::string difference_of_cells(Records a, Records b, Compared what) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (told_alike(a[i], b[i])) continue;
+    forget_level(a[i]);
+    forget_level(b[i]);
+  }
+  return difference("the plans", bare_table(a, what), bare_table(b, what));
 }
 
 std::string cell_name(const CellRecord& cell) {
@@ -117,22 +129,26 @@ std::string cell_name(const CellRecord& cell) {
 
 }  // namespace
 
-Differences archive_differences(const std::string& a, const std::string& b, Compared what) {
+ArchiveComparison compare_archives(const std::string& a, const std::string& b, Compared what) {
   ArchiveReader left(a), right(b);
-  Differences differences;
+  ArchiveComparison compared;
+  Differences& differences = compared.differences;
   if (left.sweep_name() != right.sweep_name()) {
-    return {"they hold different sweeps: \"" + left.sweep_name() + "\" and \"" +
-            right.sweep_name() + "\""};
+    return {{"they hold different sweeps: \"" + left.sweep_name() + "\" and \"" +
+             right.sweep_name() + "\""}};
   }
   if (left.spec_text() != right.spec_text()) add(differences, "their sweep files differ");
   if (left.cells().size() != right.cells().size()) {
-    return {"they have " + std::to_string(left.cells().size()) + " and " +
-            std::to_string(right.cells().size()) + " cells"};
+    return {{"they have " + std::to_string(left.cells().size()) + " and " +
+             std::to_string(right.cells().size()) + " cells"}};
   }
-  add(differences,
-      difference("the plans", comparable(left.cells(), what), comparable(right.cells(), what)));
+  add(differences, difference_of_cells(left.cells(), right.cells(), what));
   for (std::size_t i = 0; i < left.cells().size() && differences.size() < kMost; ++i) {
-    const ShardContents x = left.load(static_cast<int>(i)), y = right.load(static_cast<int>(i));
+    ShardContents x = left.load(static_cast<int>(i)), y = right.load(static_cast<int>(i));
+    const RecordLevel common = std::min(x.record.level, y.record.level);
+    if (has_more(x.record, y.record) || has_more(y.record, x.record)) ++compared.at_two_levels;
+    keep_level(x, common);
+    keep_level(y, common);
     for (std::size_t t = 0; t < kCellTables.size(); ++t) {
       const Table &one = *x.tables()[t], &other = *y.tables()[t];
       add(differences, what == Compared::results
@@ -140,7 +156,7 @@ Differences archive_differences(const std::string& a, const std::string& b, Comp
                            : difference(cell_name(x.record), asked_of(one), asked_of(other)));
     }
   }
-  return differences;
+  return compared;
 }
 
 }  // namespace sweep

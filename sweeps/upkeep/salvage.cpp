@@ -230,15 +230,19 @@ ArchiveIndex whole_plan(const Findings& found) {
   return index;
 }
 
-/// The source with the best outcome of a cell: a result, else any outcome. Ties go to the first
-/// source. -1: none.
+/// The source with the best outcome of a cell: a result, at the highest level, else any outcome.
+/// Ties go to the first source. -1: none.
 int best_source(const Findings& found, const std::string& key) {
   int best = -1;
+  std::pair<bool, RecordLevel> most;
   for (std::size_t i = 0; i < found.extracts.size(); ++i) {
     const std::string shard = found.extracts[i].shard(key);
     if (!fs::exists(shard)) continue;
-    if (read_shard_record(shard, key).status == CellStatus::ok) return static_cast<int>(i);
-    if (best < 0) best = static_cast<int>(i);
+    const CellRecord record = read_shard_record(shard, key);
+    const std::pair worth(record.status == CellStatus::ok, record.level);
+    if (best >= 0 && worth <= most) continue;
+    best = static_cast<int>(i);
+    most = worth;
   }
   return best;
 }

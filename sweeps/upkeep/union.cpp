@@ -7,6 +7,7 @@
 
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/levels.hpp"
 #include "sweeps/upkeep/new_archive.hpp"
 
 namespace sweep {
@@ -20,18 +21,27 @@ struct Origin {
   const CellRecord& cell() const { return archive->cells()[static_cast<std::size_t>(row)]; }
 };
 
-/// Larger for the outcome that is kept. The elements after the first two break ties, so that the
+/// Larger for the outcome that is kept. The elements after the first three break ties, so that the
 /// order of the archives does not matter.
 auto worth(const CellRecord& cell) {
-  return std::tuple(cell.status == CellStatus::ok, cell.has_run(), cell.run.attempts,
+  return std::tuple(cell.status == CellStatus::ok, cell.has_run(), cell.level, cell.run.attempts,
                     cell.run.t_end_utc, cell.run.host, cell.run.rank, cell.digest, cell.status,
                     cell.reason);
+}
+
+/// Whether both have the same rows in the tables that both have.
+bool same_result(const Origin& a, const Origin& b) {
+  const CellRecord &x = a.cell(), &y = b.cell();
+  if (x.digest == y.digest) return true;
+  const RecordLevel common = std::min(x.level, y.level);
+  return !told_alike(x, y) &&
+         digest_at(a.archive->load(a.row), common) == digest_at(b.archive->load(b.row), common);
 }
 
 Origin better(const Origin& a, const Origin& b) {
   const CellRecord &x = a.cell(), &y = b.cell();
   const bool both = x.status == CellStatus::ok && y.status == CellStatus::ok;
-  if (both && x.digest != y.digest) {
+  if (both && !same_result(a, b)) {
     throw ArchiveError("the archives have different results of " + x.label + " (cell " + x.key +
                        ")");
   }

@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "sweeps/spec": "sweeps/files sweeps/tables toml",
     "sweeps/hdf5": "sweeps/files sweeps/tables hdf5 zlib isal libdeflate posix",
     "sweeps/archive": "sweeps/files sweeps/tables sweeps/spec sweeps/hdf5 posix",
-    "sweeps/upkeep": "sweeps/files sweeps/hdf5 sweeps/archive posix",
+    "sweeps/upkeep": "sweeps/files sweeps/tables sweeps/hdf5 sweeps/archive posix",
     "workers/engine/base": "",
     "workers/engine/cache": "workers/engine/base",
     "workers/engine/step": "workers/engine/base workers/engine/cache",
@@ -82,7 +82,7 @@ MAY_INCLUDE = {
     "analysis/claims": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
     "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/claims sweeps/tables sweeps/spec sweeps/archive",
-    "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive workers/cell version boost posix",
+    "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/tables sweeps/spec sweeps/archive workers/cell version boost posix",
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
     "driver/plan": "driver/command_line driver/farm analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive "
                    "workers/binding workers/cell",

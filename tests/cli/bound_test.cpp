@@ -56,10 +56,10 @@ TEST_CASE(
   CHECK_THAT(program.read("page/index.html"), Contains(" by a reference"));
 }
 
-TEST_CASE("bound counts the misses of a summary, too") {
+TEST_CASE("bound counts the misses of cells without their steps, too") {
   const Program program;
   REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
-  REQUIRE(program.run({"export", "a.h5", "--to-archive", "summary", "-o", "s.h5"}).exit_code == 0);
+  REQUIRE(program.run({"export", "a.h5", "--to-archive", "jobs", "-o", "s.h5"}).exit_code == 0);
   const std::string turns = program.run({"bound", "tiny.toml", "--archive", "s.h5"}).out;
   CHECK(turns == program.run({"bound", "tiny.toml", "--archive", "a.h5"}).out);
 }

@@ -11,6 +11,7 @@ except ImportError:
     h5py = None
 
 STATUS = ("planned", "ok", "failed", "timeout", "infeasible", "excluded", "quarantined")
+ALL = 2  # the level of a cell with every table
 # Written when the cell ends, so a second run of the cell would write other values.
 RUN_COLUMNS = ("t_start_utc", "t_end_utc", "wall_s", "digest", "rank", "attempts")
 
@@ -37,11 +38,11 @@ def cells(path):
 
 def finished_cells(path):
     """Label -> values that differ between two runs of a cell, for every committed cell with a result
-    in the archive or in a shard."""
+    and all its tables in the archive or in a shard."""
     found = {}
     if os.path.exists(path):
         for label, row in cells(path).items():
-            if row["status"] == "ok":
+            if row["status"] == "ok" and row["record"] == ALL:
                 found[label] = tuple(row[name] for name in RUN_COLUMNS)
     for shard in glob.glob(path + ".d/" + "?" * 64 + ".h5"):
         for label, row in shard_row(shard).items():
@@ -54,7 +55,7 @@ def shard_row(path):
     key = os.path.basename(path)[:64]
     with h5py.File(path, "r") as shard:
         row, = (row for row in shard["cells"][:] if text(row["key"].item()) == key)
-        if STATUS[row["status"]] != "ok":
+        if STATUS[row["status"]] != "ok" or row["record"] != ALL:
             return {}
         return {text(row["label"].item()): tuple(text(row[name].item()) for name in RUN_COLUMNS)}
 

@@ -1,6 +1,8 @@
 """Archives do not depend on how many ranks ran the cells, nor on how often the run was killed."""
+import glob
 import os
 import random
+import shutil
 import threading
 import time
 
@@ -98,12 +100,15 @@ class Chain:
             expect(b"died=" not in self.folder.bytes_of(mark), "a killed run blames a cell")
 
 
-def torture(folder, seed, kills, lasted, **processes):
-    """Kills runs at random instants within the duration of an uninterrupted run. Returns how often the archives were opened."""
+def torture(folder, seed, kills, lasted, begin=None, **processes):
+    """Kills runs at random instants within the duration of an uninterrupted run. Each archive begins as a copy of `begin`, if there is
+    one. Returns how often the archives were opened."""
     instants = random.Random(seed)
     opened = number = 0
     while kills > 0:
         chain = Chain(folder, f"chain{number}.h5", **processes)
+        if begin:
+            shutil.copy(folder.file(begin), chain.path)
         with Reader(chain.path) as reader:
             ended = False
             while kills > 0 and not ended:
@@ -114,13 +119,14 @@ def torture(folder, seed, kills, lasted, **processes):
         expect_equal(reader.errors, [], "archives that did not open")
         expect_same_results(folder, "reference.h5", chain.name)
         expect_equal(folder.names(chain.name + ".d"), [], "what is left beside the archive")
-        os.unlink(chain.path)
+        for path in glob.glob(chain.path + "*"):
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
         opened += reader.opened
         number += 1
     return opened
 
 
-def killed_at_random(seed, ranks, kills, workers=1):
+def killed_at_random(seed, ranks, kills, workers=1, level=None):
     """Returns how often the archives were opened meanwhile."""
     archives.need_h5py()
     with Folder(MANY) as folder:
@@ -128,7 +134,10 @@ def killed_at_random(seed, ranks, kills, workers=1):
         outcome = folder.run("--archive", "reference.h5", ranks=ranks, workers=workers)
         lasted = time.monotonic() - started
         expect_equal(outcome.code, 0, f"exit code, {outcome}")
-        opened = torture(folder, seed, kills, lasted, ranks=ranks, workers=workers)
+        if level:
+            outcome = folder.run("--archive", "lower.h5", "--record", level, ranks=ranks, workers=workers)
+            expect_equal(outcome.code, 0, f"exit code at the level {level}, {outcome}")
+        opened = torture(folder, seed, kills, lasted, begin=level and "lower.h5", ranks=ranks, workers=workers)
         print(f"{kills} kills within {lasted:.2f} s each, archive opened {opened} times")
         return opened
 
@@ -142,6 +151,11 @@ def killed_farm():
 @case("one process killed at random instants and resumed each time loses no cell and runs none twice")
 def killed_process():
     killed_at_random(SEED, ranks=1, kills=scaled(10))
+
+
+@case("a farm that replaces results by those of a higher level, killed at random instants, loses none and replaces none twice")
+def killed_replacement():
+    killed_at_random(SEED, ranks=3, kills=scaled(8), level="jobs")
 
 
 @case("killing mpirun alone leaves an archive that resumes and blames no cell")

@@ -227,9 +227,9 @@ def handed_on():
     try:
         sweep = shutil.copy(MATRIX, os.path.join(folder, "my matrix.toml"))
         done = submit("--archive", "/scratch/me/results.h5", "--print", "--sku", "a100-40gb", "--only", "jps=1,3",
-                      "--skip", "policy=lmcache", "--set", "workload.jobs=7", "--profiles", SOURCE + "/sweeps", sweep=sweep)
+                      "--skip", "policy=lmcache", "--set", "workload.jobs=7", "--record", "jobs", "--profiles", SOURCE + "/sweeps", sweep=sweep)
         expect_equal(done.returncode, 0, f"exit code, {done}")
-        for words in (f"sweep='{sweep}'", "--only jps=1,3,gpu=a100-40gb ", "--skip policy=lmcache ", "--set workload.jobs=7",
+        for words in (f"sweep='{sweep}'", "--only jps=1,3,gpu=a100-40gb ", "--skip policy=lmcache ", "--set workload.jobs=7", "--record jobs",
                       f"--profiles {SOURCE}/sweeps"):
             expect_in(words, done.stdout, "script")
     finally:

@@ -94,6 +94,11 @@ std::vector<KeyRow> rows_of_sweep() {
        .fallback = optional("from --backend"),
        .says = "What executes the steps: a cost model, the model in plain C++, or the model on a "
                "GPU; or a server that is measured (docs/servers.md); --backend overrides it."},
+      {.name = "sweep.record",
+       .type = OneOf{{"summary", "jobs", "all"}},
+       .fallback = optional("all"),
+       .says = "How much of each cell is stored: its figures, its jobs and turns as well, or every "
+               "table (docs/archive.md#levels); --record overrides it, and it enters no cell."},
       {.name = "sweep.contrasts",
        .type = AnyText{},
        .fallback = optional("none"),

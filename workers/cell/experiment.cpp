@@ -200,7 +200,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   engine_config.eviction = eviction.choice();
   engine_config.tier.transfers.block_load_time = block_load_time(config);
   Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size,
-                    policies::declared_reasons());
+                    policies::declared_reasons(), hooks.record);
   if (!execution->make_ready(hooks.stop)) throw CellAbandoned();
   engine::Clock& clock = execution->clock();
   engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,

@@ -6,6 +6,8 @@
 #include <stop_token>
 #include <string>
 
+#include "sweeps/tables/record_level.hpp"
+
 namespace worker {
 
 /// Progress of a running cell. Does not change before and after its steps (weights, host memory,
@@ -25,6 +27,7 @@ struct RunHooks {
   ProgressFn progress;          // called after every step, and every few seconds without one
   std::stop_token stop;         // checked before every step
   std::string server_log = {};  // file for the output of a cell's server; empty: a temporary one
+  sweep::RecordLevel record = sweep::RecordLevel::all;  // tables above it need no rows
 };
 
 /// The cell stopped at a step boundary on request.

@@ -34,6 +34,10 @@ CellJob parse_job(const json& text) {
   CellJob job;
   job.profiles = text.at("profiles");
   job.mark_path = text.at("mark");
+  const std::string level = text.at("record");
+  const auto known = sweep::record_level_of(level);
+  if (!known) throw ProtocolError("not a cell job: there is no level " + level);
+  job.level = *known;
   sweep::CellRecord& record = job.record;
   record.key = text.at("key");
   record.index = text.at("index");
@@ -91,8 +95,8 @@ class CellRunner {
     contents.record = std::move(job.record);
     describe_run(contents.record.run, context);
     const engine::WallClock wall;
-    contents.result =
-        run_on_device(bound.config, context, static_cast<std::uint64_t>(contents.record.index));
+    contents.result = run_on_device(bound.config, context, job.level,
+                                    static_cast<std::uint64_t>(contents.record.index));
     if (const std::string missed = sweep::unmet(job.expected, contents.result); !missed.empty())
       throw CellVerdict(sweep::CellStatus::failed, missed);
     contents.record.run.wall_s = engine::to_seconds(wall.now());
@@ -103,17 +107,18 @@ class CellRunner {
       contents.result.notes.push_back({"sku_source", self_.sku_source, true});
     if (bound.config.backend == "cuda")
       contents.result.notes.push_back({"engine_digest", self_.engine_digest, true});
+    sweep::keep_level(contents, job.level);
     return contents;
   }
 
   sweep::CellResult run_on_device(const ExperimentConfig& config, const CellContext& context,
-                                  std::uint64_t cell) {
+                                  sweep::RecordLevel level, std::uint64_t cell) {
     const backends::ProfilerRange range(backends::ProfilerName::cell, cell);
     HostMemoryAfter after(*executor_);
     try {
       sweep::CellResult result =
           run_experiment(config, kept_->workloads, *executor_,
-                         {context.progress, context.stop, config.server ? server_log_ : ""});
+                         {context.progress, context.stop, config.server ? server_log_ : "", level});
       if (context.keep_memory) after.keep();
       return result;
     } catch (const backends::DeviceLost& error) {
@@ -179,12 +184,19 @@ json to_json(const CellJob& job) {
   }
   for (const auto& [what, value, where] : job.expected)
     expected.push_back({what, value, where.file.text(), where.line, where.column});
-  return json{{"key", record.key},         {"index", record.index},
-              {"label", record.label},     {"config", record.config_json},
-              {"backend", record.backend}, {"repeat", record.repeat},
-              {"seed", record.seed},       {"axes", axes},
-              {"params", params},          {"profiles", job.profiles},
-              {"mark", job.mark_path},     {"expected", expected}};
+  return json{{"key", record.key},
+              {"index", record.index},
+              {"label", record.label},
+              {"config", record.config_json},
+              {"backend", record.backend},
+              {"repeat", record.repeat},
+              {"seed", record.seed},
+              {"axes", axes},
+              {"params", params},
+              {"profiles", job.profiles},
+              {"mark", job.mark_path},
+              {"expected", expected},
+              {"record", std::string(sweep::to_text(job.level))}};
 }
 
 }  // namespace

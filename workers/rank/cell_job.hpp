@@ -15,9 +15,10 @@ namespace worker {
 struct CellJob {
   sweep::CellRecord record;  // as planned
   sweep::ParamMap params;
-  std::string profiles;                           // folder of the profiles
-  std::string mark_path;                          // path of the note that the cell has started
-  std::vector<sweep::Expectation> expected = {};  // of the result
+  std::string profiles;                                // folder of the profiles
+  std::string mark_path;                               // path of the note that the cell has started
+  std::vector<sweep::Expectation> expected = {};       // of the result
+  sweep::RecordLevel level = sweep::RecordLevel::all;  // of what is stored
 };
 
 std::string encode_jobs(const std::vector<CellJob>& jobs);

@@ -17,7 +17,7 @@ struct ProtocolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr std::uint16_t kProtocolVersion = 5;
+inline constexpr std::uint16_t kProtocolVersion = 6;
 /// Version, kind, payload length.
 inline constexpr std::size_t kFrameHeaderBytes = 2 + 2 + 8;
 /// A longer payload means a damaged length, not a result.

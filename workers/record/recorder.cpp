@@ -51,11 +51,12 @@ Move move_of(const engine::KvEvent& event) {
 }  // namespace
 
 Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size,
-                   std::vector<std::string> own_reasons)
+                   std::vector<std::string> own_reasons, sweep::RecordLevel level)
     : workload_(workload),
       bytes_per_block_(bytes_per_block),
       block_size_(block_size),
       own_reasons_(std::move(own_reasons)),
+      level_(level),
       open_(workload.jobs.size()) {
   const auto taken = sweep::enum_names(sweep::KvEventReason{});
   for (const std::string& reason : own_reasons_)
@@ -84,7 +85,7 @@ std::int32_t Recorder::number_of(engine::JobId job, int turn) const {
 
 void Recorder::on_step(const engine::StepTrace& trace) {
   record_step(trace);
-  record_schedule(*trace.plan);
+  if (level_ == sweep::RecordLevel::all) record_schedule(*trace.plan);
   record_evictions(trace);
   record_kv_events(trace);
   for (const engine::Request* request : trace.finished)

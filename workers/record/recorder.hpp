@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sweeps/tables/record_level.hpp"
 #include "sweeps/tables/result.hpp"
 #include "workers/engine/step/step.hpp"
 #include "workers/record/growing_table.hpp"
@@ -14,9 +15,11 @@ namespace worker {
 class Recorder final : public engine::TraceSink {
  public:
   /// The reasons are those from engine::KvReason::of_rules on, by name. Throws std::logic_error for
-  /// one that is the archive's own.
+  /// one that is the archive's own. Below the level all, /sched, which no figure needs, stays
+  /// empty.
   Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size,
-           std::vector<std::string> own_reasons = {});
+           std::vector<std::string> own_reasons = {},
+           sweep::RecordLevel level = sweep::RecordLevel::all);
 
   void on_step(const engine::StepTrace& trace) override;
 
@@ -47,6 +50,7 @@ class Recorder final : public engine::TraceSink {
   std::int64_t bytes_per_block_;
   int block_size_;
   std::vector<std::string> own_reasons_;
+  sweep::RecordLevel level_;
   std::vector<sweep::JobRow> jobs_;  // by program
   GrowingTable<sweep::TurnRow> turns_;
   GrowingTable<sweep::StepRow> steps_;

@@ -242,10 +242,12 @@ def traffic(panel):
 
 CHARTS = {"tokens": tokens, "step-time": step_time, "turns": turns, "jct": jct, "jct-rate": jct_over_rate, "pool": pool,
           "queue": queue, "hits": hits, "traffic": traffic}
-OF_STEPS = {"tokens", "step-time", "pool", "queue", "traffic"}
+# The table that each chart needs; one without draws figures of cells.
+NEEDS = {"tokens": "steps", "step-time": "steps", "pool": "steps", "queue": "steps", "traffic": "steps", "turns": "turns", "hits": "turns",
+         "jct": "jobs"}
 
 
 def charts_of(panel):
-    """Names of the charts that the panel has rows for: a server's steps are not seen."""
-    has_steps = len(panel.rows("steps", panel.cells)) > 0
-    return {name: draw for name, draw in CHARTS.items() if has_steps or name not in OF_STEPS}
+    """Names of the charts that every cell of the panel has rows for: a server's steps are not seen, and a cell may be stored without them."""
+    seen = {table: all(len(panel.rows(table, panel.cells.loc[[cell]])) for cell in panel.cells.index) for table in set(NEEDS.values())}
+    return {name: draw for name, draw in CHARTS.items() if name not in NEEDS or seen[NEEDS[name]]}

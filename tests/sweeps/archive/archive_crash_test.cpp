@@ -24,39 +24,6 @@ namespace {
 
 constexpr int kCells = 3;
 
-/// Calls `before(operation)` ahead of every change, and does not wait for the disk.
-class WatchedFiles : public FileOps {
- public:
-  std::function<void(int operation)> before = [](int) {};
-  int operations = 0;
-
-  void write(const std::string& path, std::string_view bytes) override {
-    step();
-    FileOps::write(path, bytes);
-  }
-  void copy(const std::string& from, const std::string& to) override {
-    step();
-    FileOps::copy(from, to);
-  }
-  void sync(const std::string&) override { step(); }
-  void rename(const std::string& from, const std::string& to) override {
-    step();
-    FileOps::rename(from, to);
-  }
-  bool link(const std::string& from, const std::string& to) override {
-    step();
-    return FileOps::link(from, to);
-  }
-  void remove(const std::string& path) override {
-    step();
-    FileOps::remove(path);
-  }
-  void sync_folder(const std::string&) override { step(); }
-
- protected:
-  void step() { before(++operations); }
-};
-
 /// Cells in the order in which they run; those of an attempt are committed together.
 using Attempts = std::vector<std::vector<int>>;
 const Attempts kAlone = {{2}, {0}, {1}}, kTogether = {{0, 2}, {1}};
@@ -81,28 +48,6 @@ std::vector<int> run(ArchiveWorld& world, const Attempts& attempts,
   archive.finalize();
   world.close();
   return done;
-}
-
-/// Runs `action` in a process of its own, which may be killed; returns what it acknowledged.
-std::set<int> acknowledged_by(const std::function<void(const std::function<void(int)>&)>& action,
-                              int& status) {
-  int channel[2];
-  REQUIRE(::pipe(channel) == 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    action([&](int cell) {
-      const char byte = static_cast<char>(cell);
-      if (::write(channel[1], &byte, 1) != 1) ::_exit(9);
-    });
-    ::_exit(0);
-  }
-  ::close(channel[1]);
-  std::set<int> cells;
-  char byte;
-  while (::read(channel[0], &byte, 1) == 1) cells.insert(byte);
-  ::close(channel[0]);
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return cells;
 }
 
 /// The archive with its shards opens, and has every one of these cells.

@@ -1,9 +1,11 @@
 #include "tests/sweeps/archive/archive_world.hpp"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/spec/canonical_json.hpp"
+#include "tests/support/catch.hpp"
 
 using namespace sweep;
 
@@ -65,6 +67,7 @@ ShardContents ArchiveWorld::result(int cell) const {
   contents.result.figures = {{"jct_wall_mean_s", 1.5 * cell, "s", false},
                              {"host_s", 0.1 * cell, "s", true}};
   contents.result.notes = {{"kv_pool", "auto" + variant, false}};
+  keep_level(contents, level);
   return contents;
 }
 
@@ -102,8 +105,29 @@ void ArchiveWorld::run_all(const std::vector<int>& order) {
 std::vector<int> ArchiveWorld::done() const {
   std::vector<int> cells;
   for (const CellRecord& cell : archive_->cells()) {
-    if (cell.status == CellStatus::ok)
+    if (cell.has_result(options.record))
       cells.push_back(static_cast<int>(std::get<std::int64_t>(cell.axes[1].second)));
   }
+  return cells;
+}
+
+std::set<int> acknowledged_by(const std::function<void(const std::function<void(int)>&)>& action,
+                              int& status) {
+  int channel[2];
+  REQUIRE(::pipe(channel) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    action([&](int cell) {
+      const char byte = static_cast<char>(cell);
+      if (::write(channel[1], &byte, 1) != 1) ::_exit(9);
+    });
+    ::_exit(0);
+  }
+  ::close(channel[1]);
+  std::set<int> cells;
+  char byte;
+  while (::read(channel[0], &byte, 1) == 1) cells.insert(byte);
+  ::close(channel[0]);
+  REQUIRE(::waitpid(child, &status, 0) == child);
   return cells;
 }

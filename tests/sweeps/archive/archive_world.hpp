@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ class ArchiveWorld {
   std::string spool() const { return path() + ".d"; }
   std::string shard(int cell) const { return spool() + "/" + key(cell) + ".h5"; }
   std::string scratch() const { return folder_.path().string(); }
-  /// Cells whose status is ok, by number.
+  /// Cells with a result at the level of `options`, by number.
   std::vector<int> done() const;
 
   sweep::ArchiveOptions options;
@@ -38,6 +39,7 @@ class ArchiveWorld {
   std::vector<sweep::CellRecord> plan;
   sweep::FileOps* files;
   std::string variant;  // changes what cells find out, not what they are
+  sweep::RecordLevel level = sweep::RecordLevel::all;  // of the results
 
  private:
   support::TempDir folder_;
@@ -45,6 +47,43 @@ class ArchiveWorld {
   int steps_per_cell_;
   std::unique_ptr<sweep::Archive> archive_;
 };
+
+/// Calls `before(operation)` ahead of every change, and does not wait for the disk.
+class WatchedFiles : public sweep::FileOps {
+ public:
+  std::function<void(int operation)> before = [](int) {};
+  int operations = 0;
+
+  void write(const std::string& path, std::string_view bytes) override {
+    step();
+    sweep::FileOps::write(path, bytes);
+  }
+  void copy(const std::string& from, const std::string& to) override {
+    step();
+    sweep::FileOps::copy(from, to);
+  }
+  void sync(const std::string&) override { step(); }
+  void rename(const std::string& from, const std::string& to) override {
+    step();
+    sweep::FileOps::rename(from, to);
+  }
+  bool link(const std::string& from, const std::string& to) override {
+    step();
+    return FileOps::link(from, to);
+  }
+  void remove(const std::string& path) override {
+    step();
+    sweep::FileOps::remove(path);
+  }
+  void sync_folder(const std::string&) override { step(); }
+
+ protected:
+  void step() { before(++operations); }
+};
+
+/// Runs `action` in a process of its own, which may be killed; returns what it acknowledged.
+std::set<int> acknowledged_by(const std::function<void(const std::function<void(int)>&)>& action,
+                              int& status);
 
 /// What an error of this type says; "no error" when there is none.
 template <class Error, class Action>

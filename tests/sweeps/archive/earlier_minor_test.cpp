@@ -30,7 +30,8 @@ std::span<const std::string_view> later_tables() {
   return std::span(kCellTables).subspan(kEarliestTables);
 }
 
-void remove_ranges(Table& cells) {
+void remove_later_columns(Table& cells) {
+  remove_columns(cells, {"record"});
   for (const std::string_view table : later_tables())
     remove_columns(cells, {std::string(table) + "_off", std::string(table) + "_n"});
 }
@@ -62,7 +63,7 @@ void age_archive(const std::string& path) {
     replace_attribute(steps.get(), "columns", left);
   }
   Table cells = read_table(file.get(), "cells");
-  remove_ranges(cells);
+  remove_later_columns(cells);
   const Table footer = shorter_footer(file.get());
   std::vector<std::vector<std::string>> parts;
   {
@@ -100,7 +101,7 @@ void age_shard(const std::string& path) {
     Table steps = read_packed_table(file.get(), "steps"),
           cells = read_packed_table(file.get(), "cells");
     remove_columns(steps, kLaterStepColumns);
-    remove_ranges(cells);
+    remove_later_columns(cells);
     const Table footer = shorter_footer(file.get());
     for (const char* name : {"evictions", "steps", "cells", "footer"})
       remove_object(file.get(), name);
@@ -154,7 +155,7 @@ TEST_CASE("a run goes on with an archive of schema 1.0, and it gets what it lack
   CHECK(reader.load(1).record.digest == reader.cells()[1].digest);
   const H5File file = open_h5(world.path());
   CHECK(has_object(file.get(), "evictions"));
-  CHECK(read_integer_attribute(file.get(), "schema_minor") == 5);
+  CHECK(read_integer_attribute(file.get(), "schema_minor") == 6);
 }
 
 TEST_CASE("an archive of schema 1.0 keeps its results under another order of cells", "[archive]") {
@@ -180,4 +181,29 @@ TEST_CASE("shards of schema 1.0 are taken into the archive", "[archive]") {
   check_cells_1_to_3(world, {1, 3});
   world.close();
   CHECK(check_archive(world.path()).empty());
+}
+
+TEST_CASE("a summary of schema 1.5 is a cell at the level jobs, and merges with the whole result",
+          "[archive]") {
+  ArchiveWorld world(1), whole(1);
+  world.open();
+  ShardContents summary = world.result(0);
+  keep_level(summary, RecordLevel::jobs);
+  summary.record.level = RecordLevel::all;  // as a program said that knew no levels
+  summary.result.notes.push_back({"summary_of", std::string(64, 'a')});
+  world.archive().commit(world.key(0), shard_bytes(summary));
+  world.archive().finalize();
+  world.close();
+  age_archive(world.path());
+  CHECK(ArchiveReader(world.path()).cells()[0].level == RecordLevel::jobs);
+  CHECK(check_archive(world.path()).empty());
+  whole.open();
+  whole.run_all({0});
+  whole.close();
+  const ArchiveComparison compared = compare_archives(world.path(), whole.path());
+  CHECK(compared.differences == std::vector<std::string>{});
+  CHECK(compared.at_two_levels == 1);
+  const std::string target = world.scratch() + "/merged.h5";
+  merge_archives(world.path(), whole.path(), target);
+  CHECK(archive_differences(target, whole.path()) == std::vector<std::string>{});
 }

@@ -338,39 +338,3 @@ TEST_CASE("a key that leads out of the folder of shards is refused", "[archive]"
   world.plan[1].key = key;
   CHECK_THAT(error_of<ArchiveError>([&] { world.open(); }), Contains(key + "\" is no key"));
 }
-
-TEST_CASE("a summary has every cell with its jobs and turns, and no rows of its steps",
-          "[archive]") {
-  const Finished whole({0, 2});
-  const std::string summary = whole.scratch() + "/summary.h5";
-  write_summary(whole.path(), summary);
-  CHECK(check_archive(summary).empty());
-  ArchiveReader kept(summary), full(whole.path());
-  REQUIRE(kept.cells().size() == 3);
-  CHECK(kept.cells()[1].status == CellStatus::planned);
-  const ShardContents cell = kept.load(0), of = full.load(0);
-  CHECK(cell.record.key == of.record.key);
-  CHECK(table_digest(cell.result.jobs) == table_digest(of.result.jobs));
-  CHECK(table_digest(cell.result.turns) == table_digest(of.result.turns));
-  CHECK(cell.result.steps.rows() == 0);
-  CHECK(cell.record.histograms.tok == of.record.histograms.tok);
-}
-
-TEST_CASE("a summary names the result that it is of, is no whole result, and its summary is itself",
-          "[archive]") {
-  const Finished whole({0});
-  const std::string summary = whole.scratch() + "/summary.h5";
-  write_summary(whole.path(), summary);
-  const CellRecord kept = ArchiveReader(summary).cells()[0];
-  const CellRecord full = ArchiveReader(whole.path()).cells()[0];
-  CHECK(kept.digest != full.digest);
-  CHECK(kept.notes.back().name == "summary_of");
-  CHECK(kept.notes.back().text == full.digest);
-  CHECK_THAT(merge_error(whole.path(), summary, whole.scratch() + "/c.h5"),
-             Contains("different results"));
-  const std::string again = whole.scratch() + "/again.h5";
-  write_summary(summary, again);
-  CHECK(ArchiveReader(again).cells()[0].digest == kept.digest);
-  CHECK_THAT(error_of<ArchiveError>([&] { write_summary(whole.path(), summary); }),
-             Contains("exists already"));
-}

@@ -1,0 +1,58 @@
+#include "sweeps/upkeep/levels.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/new_archive.hpp"
+
+namespace sweep {
+
+namespace {
+
+bool is_summary_of(const Note& note) { return note.name == kSummaryOf; }
+
+ShardContents at_level(ShardContents cell, RecordLevel level) {
+  if (cell.record.status != CellStatus::ok || cell.record.level <= level) return cell;
+  keep_level(cell, level);
+  cell.record.digest = content_digest(cell.record, std::as_const(cell).tables());
+  return cell;
+}
+
+}  // namespace
+
+bool told_alike(const CellRecord& a, const CellRecord& b) {
+  return a.level == b.level &&
+         std::ranges::any_of(a.notes, is_summary_of) == std::ranges::any_of(b.notes, is_summary_of);
+}
+
+void forget_level(CellRecord& cell) {
+  cell.level = RecordLevel::all;
+  cell.digest.clear();
+  std::erase_if(cell.notes, is_summary_of);
+}
+
+std::string digest_at(ShardContents cell, RecordLevel level) {
+  keep_level(cell, level);
+  forget_level(cell.record);
+  return content_digest(cell.record, std::as_const(cell).tables());
+}
+
+void write_at_level(const std::string& archive, RecordLevel level, const std::string& target) {
+  if (::access(target.c_str(), F_OK) == 0) throw ArchiveError(target + " exists already");
+  ArchiveReader whole(archive);
+  ArchiveIndex index;
+  index.head = {whole.sweep_name(), whole.spec_text(), whole.created_utc(), whole.tool_version()};
+  index.provenance = whole.provenance();
+  const auto contents_of = [&](std::size_t i) {
+    return at_level(whole.load(static_cast<int>(i)), level);
+  };
+  for (std::size_t i = 0; i < whole.cells().size(); ++i)
+    index.cells.push_back(contents_of(i).record);
+  write_new_archive(target, std::move(index), contents_of);
+}
+
+}  // namespace sweep
