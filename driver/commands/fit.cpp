@@ -43,6 +43,10 @@ std::vector<ConfiguredCell> finished(const sweep::ArchiveReader& reader, const O
   return cells;
 }
 
+const char* fitted_table(const ConfiguredCell& cell) {
+  return cell.record->backend == "server" ? "turns" : "steps";
+}
+
 /// Cells that are stored without their steps are left out of the fit. They are refused where none
 /// has any, unless simulated cells are held against their figures.
 Measured measure(sweep::ArchiveReader& reader, const Options& options) {
@@ -52,17 +56,16 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   std::size_t summaries = 0;
   const std::vector<ConfiguredCell> cells = finished(reader, options);
   for (const ConfiguredCell& cell : cells) {
-    const char* table = cell.record->backend == "server" ? "turns" : "steps";
-    if (sweep::lack_of_table(*cell.record, table).empty()) {
+    if (sweep::lack_of_table(*cell.record, fitted_table(cell)).empty())
       rows.push_back(cell.record->index);
-    } else {
+    else
       ++summaries;
-      if (cells.size() == summaries && !beside_simulated) require_table(*cell.record, table);
-    }
     gpus.insert(analysis::shown(cell.value("gpu")));
     models.insert(analysis::shown(cell.value("model")));
     backends.insert(cell.record->backend);
   }
+  if (rows.empty() && summaries > 0 && !beside_simulated)
+    require_table(*cells.front().record, fitted_table(cells.front()));
   using analysis::terminal_text;  // these are printed
   Measured found{terminal_text(only_one("gpu", gpus)),
                  terminal_text(only_one("model", models)),

@@ -74,7 +74,7 @@ Plan checked_plan(const Options& options) {
 /// Keys of the cells that the archive has results for; none with --fresh.
 std::set<std::string> results_to_keep(const Options& options, const Plan& plan,
                                       const std::string& path) {
-  return options.fresh ? std::set<std::string>() : sweep::merged_results(path, plan.record);
+  return options.fresh ? std::set<std::string>() : sweep::merged_results(path, plan.least);
 }
 
 /// The cells of the plan, as the archive will have them.
@@ -293,7 +293,7 @@ void print_replaced(const OpenRun& run, std::ostream& out) {
   }
   if (cells == 0) return;
   out << "kvsweep: " << cells << (cells == 1 ? " cell is" : " cells are")
-      << " stored below the level " << sweep::to_text(run.plan.record) << " and "
+      << " stored below the level " << sweep::to_text(run.plan.least) << " and "
       << (cells == 1 ? "runs" : "run") << " again; --record " << sweep::to_text(lowest)
       << " leaves them as they are\n";
 }

@@ -297,6 +297,7 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
   if (options.policy_plugin) assign_plugin(plan.spec, *options.policy_plugin);
   plan.backend = backend_of(plan.spec, options);
   plan.record = record_of(plan.spec, options);
+  if (options.record || plan.spec.record || options.jsonl) plan.least = plan.record;
   const bool is_modelled = plan.backend == "sim";
   if (is_modelled && !plan.spec.repeat.is_given && !plan.spec.contrasts.empty())
     plan.spec.repeat.n = sweep::kModelledRepeats;

@@ -188,7 +188,7 @@ PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHisto
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells) {
     if (planned.selected)
-      report.lines.push_back(line_of(planned, plan.record, history, rules, workloads));
+      report.lines.push_back(line_of(planned, plan.least, history, rules, workloads));
   }
   add_starts(report);
   if (history == nullptr) return report;

@@ -83,7 +83,7 @@ std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& 
   std::vector<CellTask> tasks;
   for (const PlannedCell& planned : plan.cells) {
     const sweep::CellRecord& record = *records.at(planned.key);
-    if (!planned.selected || !planned.runs() || record.has_result(plan.record)) continue;
+    if (!planned.selected || !planned.runs() || record.has_result(plan.least)) continue;
     if (record.status == sweep::CellStatus::quarantined && !retry_quarantined) continue;
     CellTask task{.cell = planned.cell.index, .sku = planned.repeats->gpu};
     if (const auto s = expected_s.find(task.cell); s != expected_s.end())

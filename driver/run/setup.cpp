@@ -96,7 +96,7 @@ sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan,
                  : options.fresh ? sweep::OpenMode::fresh
                                  : sweep::OpenMode::resume_or_create;
   archive.keep_previous = options.keep_previous;
-  archive.record = plan.record;
+  archive.record = plan.least;
   const worker::Host host = worker::detect_host();
   archive.cores = host.cores;
   archive.self = {host.name, host.pid, options.slurm_job};

@@ -48,11 +48,12 @@ TEST_CASE("a higher level runs the cells again that lack its tables, and no othe
   program.write("tiny.toml", kTinySweep);
   run_whole(program, "whole.h5");
   REQUIRE(run_tiny(program, {"--record", "summary", "--only", "policy=fcfs"}).exit_code == 0);
-  const Outcome plan = program.run({"plan", "tiny.toml", "--archive", "a.h5"});
+  const std::vector<std::string> whole = {"--record", "all"};
+  const Outcome plan = program.run({"plan", "tiny.toml", "--archive", "a.h5", "--record", "all"});
   CHECK_THAT(plan.out, Contains("policy=fcfs jps=3: stored at the level summary"));
   CHECK_THAT(program.run({"plan", "tiny.toml", "--archive", "a.h5", "--record", "summary"}).out,
              Contains("policy=fcfs jps=3: done"));
-  const Outcome again = run_tiny(program);
+  const Outcome again = run_tiny(program, whole);
   CHECK(again.exit_code == 0);
   CHECK_THAT(again.err, Contains("1 cell is stored below the level all and runs again; --record "
                                  "summary leaves them as they are"));
@@ -63,12 +64,22 @@ TEST_CASE("a higher level runs the cells again that lack its tables, and no othe
   CHECK(program.read("a.h5") == bytes);
 }
 
+TEST_CASE("a run that asks for no level keeps results at any") {
+  const Program program;
+  program.write("tiny.toml", kTinySweep);
+  REQUIRE(run_tiny(program, {"--record", "jobs"}).exit_code == 0);
+  const std::string bytes = program.read("a.h5");
+  CHECK_THAT(program.run({"plan", "tiny.toml", "--archive", "a.h5"}).out, !Contains("new"));
+  CHECK(run_tiny(program).exit_code == 0);
+  CHECK(program.read("a.h5") == bytes);
+}
+
 TEST_CASE("a cell that fails when it runs again for a higher level keeps the result that it has") {
   const Program program;
   program.write("tiny.toml", kTinySweep);
   REQUIRE(run_tiny(program, {"--record", "jobs"}).exit_code == 0);
   program.write("tiny.toml", kTinySweep + "[expect]\nevictions = 1\n");
-  const Outcome again = run_tiny(program);
+  const Outcome again = run_tiny(program, {"--record", "all"});
   CHECK(again.exit_code == 3);
   CHECK_THAT(again.err, Contains("failed") && Contains("its result at the level jobs stays"));
   CHECK_THAT(program.run({"check", "a.h5"}).out, Contains("2 cells, 2 with a result"));
