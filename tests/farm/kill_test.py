@@ -66,8 +66,8 @@ def archives_of_any_number_of_ranks():
 class Chain:
     """An archive made by runs that are killed, until one completes."""
 
-    def __init__(self, folder, name, ranks, workers=1):
-        self.folder, self.name, self.ranks, self.workers = folder, name, ranks, workers
+    def __init__(self, folder, name, ranks, workers=1, arguments=()):
+        self.folder, self.name, self.ranks, self.workers, self.arguments = folder, name, ranks, workers, arguments
         self.path = folder.file(name)
         self.stored = {}  # label -> values that differ between runs
         self.reported = set()
@@ -75,7 +75,7 @@ class Chain:
     def run_for(self, seconds):
         """True when the run completed."""
         dead = self.folder.names(self.name + ".d/*.run")
-        run = self.folder.start_run("--archive", self.name, ranks=self.ranks, workers=self.workers)
+        run = self.folder.start_run("--archive", self.name, *self.arguments, ranks=self.ranks, workers=self.workers)
         if self.ranks == self.workers == 1 and dead:
             # The same cell runs first again, and a second death would rightly quarantine it.
             while run.process.poll() is None and not run.outcome().finished():
@@ -137,7 +137,8 @@ def killed_at_random(seed, ranks, kills, workers=1, level=None):
         if level:
             outcome = folder.run("--archive", "lower.h5", "--record", level, ranks=ranks, workers=workers)
             expect_equal(outcome.code, 0, f"exit code at the level {level}, {outcome}")
-        opened = torture(folder, seed, kills, lasted, begin=level and "lower.h5", ranks=ranks, workers=workers)
+        again = dict(begin="lower.h5", arguments=("--record", "all")) if level else {}
+        opened = torture(folder, seed, kills, lasted, ranks=ranks, workers=workers, **again)
         print(f"{kills} kills within {lasted:.2f} s each, archive opened {opened} times")
         return opened
 
