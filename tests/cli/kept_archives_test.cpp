@@ -81,8 +81,7 @@ TEST_CASE("simulated cells are held against kept summaries, which have no steps 
                      "jps=6,repeat=0", "--archive", "sim.h5"});
   const Outcome alone = program.run({"fit", kept});
   CHECK(alone.exit_code == 2);
-  CHECK(alone.err.find("is stored at the level jobs, without its steps") !=
-        std::string::npos);
+  CHECK(alone.err.find("is stored at the level jobs, without its steps") != std::string::npos);
   const Outcome beside = must_run(program, {"fit", kept, "sim.h5"});
   CHECK(beside.out.find("5 cells are summaries, which have no steps to fit") != std::string::npos);
   CHECK(beside.out.find("[measured]") == std::string::npos);
