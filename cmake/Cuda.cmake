@@ -20,9 +20,10 @@ if(KVSWEEP_CUDA)   # AUTO counts as true
   endif()
 endif()
 
-# Machine code for A100, A10 and A40, L40S, H100 and H200, RTX PRO; the PTX of the last for whatever comes later.
+# Machine code for A100, A10 and A40, L40S, H100 and H200, RTX PRO; for B200, GB200 and whatever comes later the PTX of 9.0, from which
+# the driver compiles the portable kernels when they are first loaded. Older PTX could not launch kernels that overlap.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90a-real 120)
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90a-real 90-virtual 120-real)
 endif()
 
 if(KVSWEEP_HAVE_CUDA)

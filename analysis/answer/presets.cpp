@@ -98,6 +98,9 @@ Texts overridden_presets(std::span<const RateRow> rows) {
       const std::string pool = note_of(cell, "pool");
       if (!pool.empty() && sweep::value_on(cell.record->axes, "engine.kv_tokens") == nullptr)
         changes.add(row.place.gpu, pool, "the pool of the card is another");
+      if (note_of(cell, "cost_model").ends_with("(estimated)"))
+        changes.add(row.place.gpu, "estimated kernels",
+                    "scaled from another card or model, nothing was measured on this one");
       add_cost_model(changes, cell);
     }
   }

@@ -22,14 +22,16 @@ MEASURED = {
     "h200-141gb": ("h200_sxm_vllm0.14.0", 4800.0, 989.0),
     "a100-sxm-80gb": ("a100_sxm_vllm0.14.0", 2039.0, 312.0),
 }
-# Cards without data: the A100 fit, scaled by datasheet bandwidth and TFLOPS, and by the share of the A100's efficiency
-# that the power limit leaves to tensor-core work.
+# Cards without data: the fit of a measured one, scaled by datasheet bandwidth and TFLOPS, and by the share of that card's
+# efficiency that the power limit leaves to tensor-core work.
 DERIVED = {
-    "a100-sxm-40gb": (1555.0, 312.0, 1.0),  # same 400 W board, slower HBM2
-    "a100-40gb": (1555.0, 312.0, 0.9),  # 250 W; NVIDIA gives the PCIe card 90 % of the SXM card's speed
-    "a100-80gb": (1935.0, 312.0, 0.9),  # 300 W
-    "l40s-48gb": (864.0, 362.0, 0.7),  # 350 W for 362 TFLOPS: clocks fall under sustained GEMM; assumed
-    "rtx5090-32gb": (1792.0, 209.5, 1.0),  # 575 W for 209.5 TFLOPS
+    "a100-sxm-40gb": ("a100-sxm-80gb", 1555.0, 312.0, 1.0),  # same 400 W board, slower HBM2
+    "a100-40gb": ("a100-sxm-80gb", 1555.0, 312.0, 0.9),  # 250 W; NVIDIA gives the PCIe card 90 % of the SXM card's speed
+    "a100-80gb": ("a100-sxm-80gb", 1935.0, 312.0, 0.9),  # 300 W
+    "l40s-48gb": ("a100-sxm-80gb", 864.0, 362.0, 0.7),  # 350 W for 362 TFLOPS: clocks fall under sustained GEMM; assumed
+    "rtx5090-32gb": ("a100-sxm-80gb", 1792.0, 209.5, 1.0),  # 575 W for 209.5 TFLOPS
+    "b200-180gb": ("h100-80gb", 7672.0, 2250.0, 1.0),  # 1,000 W, 2.27 times the H100's TFLOPS for 1.43 times its power
+    "gb200-186gb": ("h100-80gb", 8000.0, 2500.0, 1.0),  # 1,200 W
 }
 
 LAYERS, HEADS, KV_HEADS, HEAD_DIM, HIDDEN, QKV, GATE_UP, DOWN, VOCAB = 32, 32, 8, 128, 4096, 6144, 28672, 14336, 128256
@@ -200,10 +202,11 @@ def table(norm, gemm, prefill, decode):
     }
 
 
-def derive(base, name):
-    """The A100-SXM-80GB table for another card."""
-    _, base_bandwidth, base_tflops = MEASURED["a100-sxm-80gb"]
-    bandwidth, tflops, power = DERIVED[name]
+def derive(tables, name):
+    """The table of a measured card for another one."""
+    measured, bandwidth, tflops, power = DERIVED[name]
+    base = tables[measured]
+    _, base_bandwidth, base_tflops = MEASURED[measured]
     scale = {"gb_s": bandwidth / base_bandwidth, "tflops": power * tflops / base_tflops}
     out = dict(base)
     for key in out:
@@ -256,11 +259,11 @@ def main(arguments):
         *fitted, reports[name] = fit_gpu(folder, prefix)
         tables[name] = table(*fitted)
     for name in DERIVED:
-        tables[name] = derive(tables["a100-sxm-80gb"], name)
+        tables[name] = derive(tables, name)
     if len(arguments) == 3:
         return check(tables, arguments[2])
     for name, constants in tables.items():
-        print(f"# {name}: {'estimated from a100-sxm-80gb' if name in DERIVED else 'fitted to ' + MEASURED[name][0]}")
+        print(f"# {name}: {'estimated from ' + DERIVED[name][0] if name in DERIVED else 'fitted to ' + MEASURED[name][0]}")
         for what, error in reports.get(name, {}).items():
             print(f"#   median / p90 relative error, {what}: {error}")
         print("[kernels]")

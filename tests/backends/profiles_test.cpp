@@ -11,8 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 const fs::path kProfiles = "sweeps";
-const std::vector<std::string> kGpus = {"a100-40gb", "a100-80gb",  "a100-sxm-40gb", "a100-sxm-80gb",
-                                        "h100-80gb", "h200-141gb", "l40s-48gb",     "rtx5090-32gb"};
+const std::vector<std::string> kGpus = {
+    "a100-40gb",   "a100-80gb", "a100-sxm-40gb", "a100-sxm-80gb", "b200-180gb",
+    "gb200-186gb", "h100-80gb", "h200-141gb",    "l40s-48gb",     "rtx5090-32gb"};
 const std::vector<std::string> kModels = {"llama-3.1-8b",      "llama-3.2-1b",   "mistral-7b",
                                           "opt-13b",           "qwen2.5-1.5b",   "qwen2.5-7b",
                                           "qwen3-8b",          "tiny-llama-3",   "tiny-opt",
@@ -100,6 +101,8 @@ TEST_CASE("a device's name and memory tell its SKU, whatever the driver reports 
   CHECK(profiles_of("NVIDIA A100-SXM4-80GB", 81920) == Names{"a100-sxm-80gb"});
   CHECK(profiles_of("A100-SXM-80GB", 81251) == Names{"a100-sxm-80gb"});
   CHECK(profiles_of("NVIDIA H200", 143771) == Names{"h200-141gb"});
+  CHECK(profiles_of("NVIDIA B200", 183359) == Names{"b200-180gb"});
+  CHECK(profiles_of("NVIDIA GB200", 189471) == Names{"gb200-186gb"});
   CHECK(profiles_of("NVIDIA L40S", 46068) == Names{"l40s-48gb"});
   CHECK(profiles_of("NVIDIA GeForce RTX 5090", 32607) == Names{"rtx5090-32gb"});
 }
@@ -111,6 +114,15 @@ TEST_CASE("a card that matches a SKU only in part has none") {
   CHECK(profiles_of("NVIDIA H200 NVL", 143771).empty());
   CHECK(profiles_of("NVIDIA GeForce RTX 5090 D", 32607).empty());
   CHECK(profiles_of("NVIDIA H200", 71000).empty());  // a MIG slice of one
+}
+
+TEST_CASE("a profile copied from a measured card is refused until it says that it is estimated") {
+  ProfileFolder folder;
+  fs::copy(folder.path() / "gpus/h100-80gb.toml", folder.path() / "gpus/h100-nvl-94gb.toml");
+  CHECK(mentions(folder.gpu_error("h100-nvl-94gb"),
+                 {"h100-nvl-94gb.toml:", "kernels.estimated must be true", "on h100-80gb"}));
+  folder.replace_line("gpus/h100-nvl-94gb.toml", "estimated", "estimated = true");
+  CHECK(folder.gpu_error("h100-nvl-94gb").empty());
 }
 
 TEST_CASE("no two profiles of one name pattern overlap in memory") {
@@ -203,8 +215,8 @@ TEST_CASE("model shapes give the bytes and the arithmetic of a token") {
 TEST_CASE("an unknown profile is refused with the known ones and the nearest") {
   CHECK_THROWS_WITH(worker::load_gpu_profile(kProfiles, "h100-80g"),
                     "unknown gpu \"h100-80g\" (did you mean \"h100-80gb\"?), sweeps/gpus has: "
-                    "a100-40gb, a100-80gb, a100-sxm-40gb, a100-sxm-80gb, h100-80gb, h200-141gb, "
-                    "l40s-48gb, rtx5090-32gb");
+                    "a100-40gb, a100-80gb, a100-sxm-40gb, a100-sxm-80gb, b200-180gb, gb200-186gb, "
+                    "h100-80gb, h200-141gb, l40s-48gb, rtx5090-32gb");
   CHECK_THROWS_WITH(worker::load_model_config(kProfiles, "llama-3.1-8"),
                     "unknown model \"llama-3.1-8\" (did you mean \"llama-3.1-8b\"?), "
                     "sweeps/models has: llama-3.1-8b, llama-3.2-1b, mistral-7b, "

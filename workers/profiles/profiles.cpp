@@ -77,7 +77,7 @@ void read_device(ProfileReader& in, backends::GpuProfile& gpu) {
     in.fail("device.name_pattern", std::string("must be a regular expression: ") + error.what());
   }
   constexpr std::int64_t kMaxMib = 1 << 24;
-  gpu.form_factor = in.choice("device.form_factor", {"sxm", "pcie"});
+  gpu.form_factor = in.choice("device.form_factor", {"sxm", "pcie", "superchip"});
   gpu.power_limit_w = in.positive("device.power_limit_w");
   gpu.memory_min_mib = in.integer("device.memory_min_mib", 1, kMaxMib);
   gpu.memory_max_mib = in.integer("device.memory_max_mib", gpu.memory_min_mib, kMaxMib);
@@ -236,8 +236,9 @@ std::vector<std::string> profile_names(const fs::path& folder) {
   return names;
 }
 
-backends::GpuProfile load_gpu_profile(const fs::path& dir, const std::string& name) {
-  ProfileReader in(profile_file(dir / "gpus", "gpu", name));
+namespace {
+
+backends::GpuProfile read_gpu(ProfileReader& in, const fs::path& dir, const std::string& name) {
   const std::vector<std::string> models = profile_names(dir / "models");
   backends::GpuProfile gpu;
   gpu.name = name;
@@ -250,6 +251,31 @@ backends::GpuProfile load_gpu_profile(const fs::path& dir, const std::string& na
   gpu.measured = read_measured(in, models);
   gpu.kernels = read_kernels(in, models);
   in.reject_unknown();
+  return gpu;
+}
+
+/// Another card of the folder with these measured kernels; empty: there is none.
+std::string card_with(const backends::GpuProfile& gpu, const fs::path& dir) {
+  for (const std::string& name : profile_names(dir / "gpus")) {
+    if (name == gpu.name || gpu.kernels.estimated) continue;
+    try {
+      ProfileReader other(profile_file(dir / "gpus", "gpu", name));
+      if (read_gpu(other, dir, name).kernels == gpu.kernels) return name;
+    } catch (const sweep::SpecError&) {
+      // Refused when that card is used.
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+backends::GpuProfile load_gpu_profile(const fs::path& dir, const std::string& name) {
+  ProfileReader in(profile_file(dir / "gpus", "gpu", name));
+  backends::GpuProfile gpu = read_gpu(in, dir, name);
+  if (const std::string other = card_with(gpu, dir); !other.empty())
+    in.fail("kernels.estimated",
+            "must be true: these kernels were measured on " + other + ", not on this card");
   return gpu;
 }
 

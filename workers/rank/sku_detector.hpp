@@ -11,7 +11,7 @@ namespace worker {
 struct DeviceIdentity {
   std::string name;
   std::int64_t memory_mib = 0;
-  std::string form_factor;   // "sxm" or "pcie"
+  std::string form_factor;   // "sxm", "pcie" or "superchip"
   double power_limit_w = 0;  // current limit
   std::string pci_bus_id;
 };

@@ -56,13 +56,14 @@ struct KernelFit {
   double decode_row_ns = 0;     // per sequence and layer, with 8 KV heads
   double decode_gb_s = 0;
   double step_overhead_us = 0;  // host time of a step that the device waits for
+  bool operator==(const KernelFit&) const = default;
 };
 
 /// A GPU model with its memory size. Plain data, read from sweeps/gpus/NAME.toml.
 struct GpuProfile {
   std::string name;
   std::string name_pattern;  // regular expression for the whole NVML or CUDA device name
-  std::string form_factor;   // "sxm" or "pcie"
+  std::string form_factor;   // "sxm", "pcie" or "superchip"
   double power_limit_w = 0;
   std::int64_t memory_mib = 0;  // nominal, as NVML reports it
   std::int64_t memory_min_mib = 0;

@@ -159,6 +159,8 @@ NvmlSample Nvml::sample(const std::string& pci_bus_id) const {
 }
 
 std::string form_factor_of(const std::string& name) {
+  for (const char* chip : {"GH200", "GB200", "GB300"})
+    if (contains(name, chip)) return "superchip";
   if (contains(name, "SXM") || contains(name, "HBM3") || name == "NVIDIA H200") return "sxm";
   for (const char* card : {"PCIe", "PCIE", "NVL", "NVIDIA L4", "RTX"})
     if (contains(name, card)) return "pcie";

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Follows docs/adding-a-gpu.md and docs/adding-a-model.md: their commands run, in a copy of sweeps/, as a reader would run them.
+
+    guides_test.py SOURCE_DIR PROGRAM
+"""
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCE, PROGRAM = Path(sys.argv[1]), sys.argv[2]
+
+
+def commands(page):
+    """The page's indented commands but those for which a checkpoint is needed, with a name for NAME."""
+    lines = (SOURCE / "docs" / page).read_text().replace("`cp sweeps/models/mistral-7b.toml sweeps/models/NAME.toml`",
+                                                         "\n    cp sweeps/models/mistral-7b.toml sweeps/models/NAME.toml\n")
+    found = re.findall(r"^ {4,}((?:cp|kvsweep) .*)$", lines, re.MULTILINE)
+    return [line.split("#")[0].replace("NAME", "my-model") for line in found if "FOLDER" not in line and "A.h5" not in line]
+
+
+def run(line, folder):
+    print("$", line, flush=True)
+    words = shlex.split(line)
+    words[0] = PROGRAM if words[0] == "kvsweep" else words[0]
+    done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=dict(os.environ, KVSWEEP_PROFILES=str(folder / "sweeps")))
+    print(done.stdout[-2000:], flush=True)
+    return done
+
+
+def say_what_was_not_measured(profile):
+    """Step 3 of the guide for a GPU."""
+    text = profile.read_text()
+    for table in ("kv_tokens", "published", "measured"):
+        text = re.sub(rf"^\[{table}\]$.*?(?=^\[)", "", text, flags=re.MULTILINE | re.DOTALL)
+    profile.write_text(text.replace("estimated = false", "estimated = true"))
+
+
+def follow(page, expected, between=None):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(SOURCE / "sweeps", folder / "sweeps", ignore=shutil.ignore_patterns("measured"))
+        lines = commands(page)
+        assert len(lines) == expected, f"{page}: expected {expected} commands, found {lines}"
+        assert run(lines[0], folder).returncode == 0
+        if between:
+            between(folder, lines)
+        for line in lines[1:]:
+            done = run(line, folder)
+            assert done.returncode == 0, f"{page}: {line} ended with {done.returncode}"
+        assert "runs with estimated kernels" in done.stdout, "the answer does not say that the kernels are estimated"
+
+
+def complete_gpu(folder, lines):
+    refused = run(lines[1], folder)
+    assert refused.returncode == 2 and "kernels.estimated must be true" in refused.stdout, "a bare copy was not refused"
+    say_what_was_not_measured(folder / "sweeps/gpus/h100-nvl-94gb.toml")
+
+
+follow("adding-a-gpu.md", 3, complete_gpu)
+follow("adding-a-model.md", 3)
