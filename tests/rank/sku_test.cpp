@@ -44,9 +44,9 @@ TEST_CASE("a device that two profiles claim is refused with both names") {
   std::filesystem::copy("sweeps/models", folder.path() / "models");
   std::filesystem::create_directory(folder.path() / "gpus");
   for (const char* name : {"one", "two"})
-    std::filesystem::copy_file("sweeps/gpus/h200-141gb.toml",
+    std::filesystem::copy_file("sweeps/gpus/l40s-48gb.toml",
                                folder.path() / "gpus" / (std::string(name) + ".toml"));
-  CHECK_THROWS_WITH(detect_sku(folder.path(), {"NVIDIA H200", 143771, "", 0, ""}),
+  CHECK_THROWS_WITH(detect_sku(folder.path(), {"NVIDIA L40S", 46068, "", 0, ""}),
                     Contains("fits both one and two"));
 }
 
