@@ -1,5 +1,7 @@
 #include "workers/tools/doctor.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 
@@ -30,8 +32,16 @@ std::vector<worker::DoctorRow> examine_first_server(const std::string& sweep, Op
   options.backend = "server";
   const Plan plan = make_plan(sweep, options);
   for (const PlannedCell& planned : plan.cells)
-    if (planned.selected && planned.runs())
-      return worker::examine_server(*planned.repeats->server, plan.spec.name + "-doctor.log");
+    if (planned.selected && planned.runs()) {
+      const std::string log = plan.spec.name + "-doctor.log";
+      const std::vector<worker::DoctorRow> rows =
+          worker::examine_server(*planned.repeats->server, log);
+      // What a server says is of use where something is wrong with it.
+      const bool right = std::ranges::all_of(
+          rows, [](const worker::DoctorRow& row) { return row.verdict == worker::Verdict::ok; });
+      if (right) std::filesystem::remove(log);
+      return rows;
+    }
   throw UsageError("no cell of " + sweep + " has a server");
 }
 

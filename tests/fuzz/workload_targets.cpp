@@ -176,6 +176,7 @@ Target trace_target() {
             "\n"
             R"({"request_id": "b", "input_length": 600, "output_length": 8, "hash_ids": [1], )"
             R"("wait_for": ["a"], "tool_wait_ms": 5})",
+            "# prompt output\n378 68\n29\t166\n",
             R"({"chat_id": 1, "parent_chat_id": -1, "timestamp": 1.5, "input_length": 20, )"
             R"("output_length": 8, "hash_ids": [1, 2]})",
             R"({"session_id": "s", "round_index": 0, "input_tokens_total": 30, "prefix_tokens": )"

@@ -79,6 +79,7 @@ TEST_CASE("wrong server keys are refused at their place, with what was found and
   ServerKeys sglang = vllm(command);
   sglang.set("server.kind", "sglang").set("server.chain", "forced");
   CHECK_THAT(refusal(sglang), Contains("\"llamacpp\" and \"vllm\" alone"));
+  CHECK_THAT(refused("server.env.HF_TOKEN", std::string("hf_1")), Contains("in every archive"));
   CHECK_THAT(refused("server.env.X", std::string("{job.id}")), Contains("is no key of a sweep"));
   CHECK_THAT(refused("policy", std::string("fcfs")),
              Contains("which a server does not know: write server.profile"));
@@ -141,7 +142,7 @@ TEST_CASE("a profile gives the keys of its table, and its name takes the place o
   CHECK(bound.config.server->environment.at("A") == "1");
   CHECK(bound.config.server->request.count("priority") == 1);
   CHECK_THAT(refusal(world.set("server.profile", "bug")),
-             Contains("there is no table [server.profile.bug] (did you mean \"big\"?)"));
+             Contains("there is no table [server.profile.bug] with a key (did you mean \"big\"?)"));
   world.set("server.profile", "big").set("server.flags", "--own");
   CHECK_THAT(refusal(world), Contains("is set here and by the profile big"));
   ServerKeys typo = vllm("vllm --port {port}");

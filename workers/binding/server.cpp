@@ -43,9 +43,10 @@ void check_profile_key(const std::string& key, const sweep::Param& param) {
   const sweep::Param& chosen = params.at(kProfile);
   const std::vector<std::string> names(known.begin(), known.end());
   throw sweep::SpecError(sweep::to_text(chosen.where) + ": there is no table [server.profile." +
-                         sweep::bare_text(chosen.value) + ']' +
+                         sweep::bare_text(chosen.value) + "] with a key" +
                          sweep::suggestion(sweep::bare_text(chosen.value), names) +
-                         (names.empty() ? "" : "; there are " + sweep::joined(names)));
+                         (names.empty() ? "" : "; there are " + sweep::joined(names)) +
+                         "; a profile that changes nothing says so by `flags = \"\"`");
 }
 
 server::Kind kind_of(const std::string& name) {
@@ -181,10 +182,20 @@ class ServerBinder {
     }
   }
 
+  /// Values of the environment are part of a cell's identity, and stand in its archive.
+  void refuse_secret(const std::string& key) {
+    for (const std::string_view end : {"TOKEN", "KEY", "SECRET", "PASSWORD"})
+      if (key.ends_with(end))
+        in_.fail(key,
+                 "would stand in every archive: export it where kvsweep starts, servers inherit "
+                 "that environment");
+  }
+
   void bind_environment() {
     Placeholders fill = placeholders({"port"});
     for (const auto& [key, param] : params_) {
       if (!key.starts_with(kEnvironment)) continue;
+      refuse_secret(key);
       const std::string text = sweep::bare_text(in_.free(key));
       config_.environment[key.substr(kEnvironment.size())] = fill.filled(key, text);
       in_.record(key, without_paths({fill.identified(key, text)}));

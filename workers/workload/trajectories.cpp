@@ -112,7 +112,8 @@ class TrajectoryReader {
     refuse({config_.path, recorded.line},
            "job \"" + recorded.id + "\" grows to " + std::to_string(context) +
                " tokens, over the model's limit of " + std::to_string(*config_.model_context) +
-               "; a curation rule with max_context leaves such jobs out");
+               "; workload.max_context = " + std::to_string(*config_.model_context) +
+               " leaves such jobs out");
   }
 
   void set_tools(const RecordedJob& recorded, EncodedChat& chat) {

@@ -66,7 +66,7 @@ class SgLang final : public Dialect {
     sample.kv_used = page.sum("sglang:token_usage");
     sample.running = page.sum("sglang:num_running_reqs");
     sample.waiting = page.sum("sglang:num_queue_reqs");
-    sample.preemptions = page.sum("sglang:num_retracted_reqs");
+    sample.preemptions = page.sum("sglang:num_retracted_requests_total");
     sample.cached_tokens = page.sum("sglang:cached_tokens_total", "cache_source=\"device\"");
     sample.host_tokens = page.sum("sglang:cached_tokens_total", "cache_source=\"host\"");
     return sample;
