@@ -47,7 +47,7 @@ constexpr Parameter kService = {
         "longest chain of turns that led to this one (path, its ATLAS), which differs where "
         "subagents run side by side."};
 
-class AttainedService final : public engine::QueueOrder {
+class AttainedService final : public RankedOrder<AttainedService> {
  public:
   explicit AttainedService(bool of_path) : of_path_(of_path) {}
 
@@ -59,27 +59,23 @@ class AttainedService final : public engine::QueueOrder {
     wait(request);
   }
   void push_preempted(Request& request) override { wait(request); }
-  Request* front() const override { return queue_.front(); }
   void remove(Request& request) override {
-    queue_.remove(request);
+    RankedOrder::remove(request);
     of(request.spec.job).waiting = nullptr;
   }
-  int size() const override { return queue_.size(); }
-  std::vector<const Request*> in_service_order() const override {
-    return queue_.in_service_order();
-  }
 
-  Request& choose_victim(const engine::RunningList& running) const override {
-    return last_by(running, [this](const Request& r) { return rank(r); });
+  std::tuple<int, Nanos, Nanos, engine::RequestId> rank(const Request& r) const {
+    const Job& job = jobs_[engine::index(r.spec.job)];
+    return {job.queue, job.joined, r.spec.job_arrival, r.id};
   }
 
   void begin_step(Nanos now, const engine::PrefixCache&) override {
-    if (queue_.size() == 0) return;
+    if (size() == 0) return;
     for (Job& job : jobs_)
       if (job.waiting != nullptr && job.queue > 0 && starves(*job.waiting, now)) {
         job.queue = 0;
         job.joined = now;
-        queue_.update(*job.waiting);
+        update(*job.waiting);
       }
   }
 
@@ -102,17 +98,6 @@ class AttainedService final : public engine::QueueOrder {
     int queue = 0;                // of the turn in the engine
     Nanos joined{0};
     Request* waiting = nullptr;
-  };
-  using Rank = std::tuple<int, Nanos, Nanos, engine::RequestId>;
-  Rank rank(const Request& r) const {
-    const Job& job = jobs_[engine::index(r.spec.job)];
-    return {job.queue, job.joined, r.spec.job_arrival, r.id};
-  }
-  struct Before {
-    const AttainedService* order;
-    bool operator()(const Request& a, const Request& b) const {
-      return order->rank(a) < order->rank(b);
-    }
   };
 
   Job& of(engine::JobId id) {
@@ -137,7 +122,7 @@ class AttainedService final : public engine::QueueOrder {
 
   void wait(Request& request) {
     of(request.spec.job).waiting = &request;
-    queue_.push(request);
+    RankedOrder::push(request);
   }
 
   bool starves(const Request& request, Nanos now) {
@@ -150,7 +135,6 @@ class AttainedService final : public engine::QueueOrder {
 
   bool of_path_;
   std::vector<Job> jobs_;
-  RankedQueue<Before> queue_{Before{this}};
 };
 
 }  // namespace

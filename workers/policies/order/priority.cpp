@@ -14,29 +14,12 @@ using engine::Request;
 
 auto urgency(const Request& r) { return std::tuple(r.spec.priority, r.spec.arrival); }
 
-struct MoreUrgent {
-  bool operator()(const Request& a, const Request& b) const {
-    return std::tuple(urgency(a), a.id) < std::tuple(urgency(b), b.id);
-  }
-};
-
-class Priority final : public engine::QueueOrder {
+class Priority final : public RankedOrder<Priority> {
  public:
-  void push(Request& request) override { queue_.push(request); }
-  void push_preempted(Request& request) override { queue_.push(request); }
-  Request* front() const override { return queue_.front(); }
-  void remove(Request& request) override { queue_.remove(request); }
-  int size() const override { return queue_.size(); }
-  std::vector<const Request*> in_service_order() const override {
-    return queue_.in_service_order();
-  }
-
+  auto rank(const Request& r) const { return std::tuple(urgency(r), r.id); }
   Request& choose_victim(const engine::RunningList& running) const override {
     return last_by(running, urgency);
   }
-
- private:
-  RankedQueue<MoreUrgent> queue_{MoreUrgent{}};
 };
 
 }  // namespace

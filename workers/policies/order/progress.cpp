@@ -15,7 +15,7 @@ namespace {
 using engine::Nanos;
 using engine::Request;
 
-class Progress final : public engine::QueueOrder {
+class Progress final : public RankedOrder<Progress> {
  public:
   void push(Request& request) override {
     const std::size_t job = engine::index(request.spec.job), root = root_of(request);
@@ -25,41 +25,23 @@ class Progress final : public engine::QueueOrder {
       rank_.resize(jobs);
     }
     rank_[job] = ended_[root];
-    queue_.push(request);
-  }
-  void push_preempted(Request& request) override { queue_.push(request); }
-  Request* front() const override { return queue_.front(); }
-  void remove(Request& request) override { queue_.remove(request); }
-  int size() const override { return queue_.size(); }
-  std::vector<const Request*> in_service_order() const override {
-    return queue_.in_service_order();
-  }
-  Request& choose_victim(const engine::RunningList& running) const override {
-    return last_by(running, [this](const Request& r) { return rank(r); });
+    RankedOrder::push(request);
   }
   void on_turn_end(const Request& request, Nanos) override {
     if (request.status == engine::RequestStatus::finished) ++ended_[root_of(request)];
   }
 
- private:
-  using Rank = std::tuple<int, Nanos, Nanos, engine::RequestId>;
-  struct Before {
-    const Progress* order;
-    bool operator()(const Request& a, const Request& b) const {
-      return order->rank(a) < order->rank(b);
-    }
-  };
-
-  Rank rank(const Request& r) const {
+  std::tuple<int, Nanos, Nanos, engine::RequestId> rank(const Request& r) const {
     return {-rank_[engine::index(r.spec.job)], r.spec.job_arrival, r.spec.arrival, r.id};
   }
+
+ private:
   static std::size_t root_of(const Request& r) {
     return engine::index(r.spec.subagent_of.value_or(r.spec.job));
   }
 
   std::vector<int> ended_;  // by root: turns of the program that have ended
   std::vector<int> rank_;   // by job: of its turn in the engine, those that had ended when it came
-  RankedQueue<Before> queue_{Before{this}};
 };
 
 }  // namespace

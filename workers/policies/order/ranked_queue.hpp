@@ -87,4 +87,36 @@ engine::Request& last_by(const engine::RunningList& running, const Rank& rank) {
   return *last;
 }
 
+/// An order of waiting requests by Order::rank(request), a strict total order that Order derives
+/// from this class and defines. The victim is the running request that would be served last.
+template <class Order>
+class RankedOrder : public engine::QueueOrder {
+ public:
+  void push(engine::Request& request) override { queue_.push(request); }
+  void push_preempted(engine::Request& request) override { queue_.push(request); }
+  engine::Request* front() const override { return queue_.front(); }
+  void remove(engine::Request& request) override { queue_.remove(request); }
+  int size() const override { return queue_.size(); }
+  std::vector<const engine::Request*> in_service_order() const override {
+    return queue_.in_service_order();
+  }
+  engine::Request& choose_victim(const engine::RunningList& running) const override {
+    return last_by(running, [this](const engine::Request& r) { return self().rank(r); });
+  }
+
+ protected:
+  /// The rank of a waiting request has changed.
+  void update(engine::Request& request) { queue_.update(request); }
+
+ private:
+  const Order& self() const { return static_cast<const Order&>(*this); }
+  struct Before {
+    const RankedOrder* order;
+    bool operator()(const engine::Request& a, const engine::Request& b) const {
+      return order->self().rank(a) < order->self().rank(b);
+    }
+  };
+  RankedQueue<Before> queue_{Before{this}};
+};
+
 }  // namespace policies

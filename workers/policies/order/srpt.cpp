@@ -49,7 +49,7 @@ class MeanTime {
 /// The work that is left, if it is known.
 using ToldWork = std::function<std::optional<Work>(engine::JobId, int turn)>;
 
-class Srpt final : public engine::QueueOrder {
+class Srpt final : public RankedOrder<Srpt> {
  public:
   explicit Srpt(ToldWork told) : told_(std::move(told)) {}
 
@@ -59,18 +59,7 @@ class Srpt final : public engine::QueueOrder {
     const auto told = told_(request.spec.job, request.spec.turn);
     const Work left = told ? *told : history_.remaining(request.spec.turn);
     remaining_s_[job] = prompts_.seconds_of(left.prompt) + outputs_.seconds_of(left.output);
-    queue_.push(request);
-  }
-  void push_preempted(Request& request) override { queue_.push(request); }
-  Request* front() const override { return queue_.front(); }
-  void remove(Request& request) override { queue_.remove(request); }
-  int size() const override { return queue_.size(); }
-  std::vector<const Request*> in_service_order() const override {
-    return queue_.in_service_order();
-  }
-
-  Request& choose_victim(const engine::RunningList& running) const override {
-    return last_by(running, [this](const Request& r) { return rank(r); });
+    RankedOrder::push(request);
   }
 
   void on_turn_end(const Request& request, Nanos) override {
@@ -84,23 +73,15 @@ class Srpt final : public engine::QueueOrder {
     if (request.spec.last_turn) history_.on_job_end(request.spec.job);
   }
 
- private:
-  using Rank = std::tuple<double, Nanos, Nanos, engine::RequestId>;
-  Rank rank(const Request& r) const {
+  std::tuple<double, Nanos, Nanos, engine::RequestId> rank(const Request& r) const {
     return {remaining_s_[engine::index(r.spec.job)], r.spec.job_arrival, r.spec.arrival, r.id};
   }
-  struct Before {
-    const Srpt* order;
-    bool operator()(const Request& a, const Request& b) const {
-      return order->rank(a) < order->rank(b);
-    }
-  };
 
+ private:
   ToldWork told_;  // empty: by history
   WorkHistory history_;
   MeanTime prompts_, outputs_;
   std::vector<double> remaining_s_;  // by job: of its turn in the engine and later ones
-  RankedQueue<Before> queue_{Before{this}};
 };
 
 }  // namespace
