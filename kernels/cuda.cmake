@@ -1,6 +1,6 @@
 # The CUDA kernels and their launchers: one folder per operation, and device/ for common parts.
 if(KVSWEEP_HAVE_CUDA)
-  file(GLOB sources CONFIGURE_DEPENDS attention/*.cu attention/*/*.cu blocks/*.cu device/*.cu layers/*.cu log/*.cu small_gemm/*.cu)
+  file(GLOB sources CONFIGURE_DEPENDS attention/*.cu attention/*/*.cu blocks/*.cu device/*.cu gated_gemm/*.cu layers/*.cu log/*.cu small_gemm/*.cu)
   kvsweep_library(kernels_cuda SOURCES ${sources}
     PUBLIC kernel_layout CUDA::cudart_static)
   target_compile_options(kernels_cuda PRIVATE

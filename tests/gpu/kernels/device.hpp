@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/device/capability.hpp"
 #include "kernels/device/types.hpp"
 #include "kernels/number.hpp"
 #include "tests/support/catch.hpp"
@@ -32,6 +33,10 @@ inline std::string no_device() {
 }
 #define NEEDS_DEVICE \
   if (const std::string reason = gpu_test::no_device(); !reason.empty()) SKIP_TEST(reason)
+#define NEEDS_WGMMA               \
+  NEEDS_DEVICE;                   \
+  if (!kernels::gpu::has_wgmma()) \
+  SKIP_TEST("this kernel needs compute capability 9.0, compiled for sm_90a")
 
 /// Device memory, initialized to NaN in every type.
 template <class T>

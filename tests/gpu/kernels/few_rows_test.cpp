@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "kernels/device/capability.hpp"
 #include "kernels/layers/layers.hpp"
 #include "kernels/reference/activation.hpp"
 #include "kernels/reference/linear.hpp"
@@ -113,10 +112,6 @@ TEST_CASE("a row of a product is bitwise the same however many rows there are", 
     CHECK(std::equal(some.begin(), some.end(), all.begin()));
   }
 }
-
-#define NEEDS_WGMMA \
-  NEEDS_DEVICE;     \
-  if (!gpu::has_wgmma()) SKIP_TEST("products of more than 8 rows need compute capability 9.0")
 
 TEST_CASE("products of 9 to 64 rows are the reference's, whatever their shape", "[gpu]") {
   NEEDS_WGMMA;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/attention/attention.hpp"
+#include "kernels/gated_gemm/gated_gemm.hpp"
 #include "kernels/layers/layers.hpp"
 
 namespace gpu = kernels::gpu;
@@ -368,6 +369,31 @@ void time_all_products() {
   for (const int rows : {1, 8, 16, 32, 64}) time_products(rows);
 }
 
+/// Times the gate and up product with SwiGLU of many rows, over matrices used in turn.
+void time_gated(int rows) {
+  if (!gpu::prefers_gated_gemm(rows, kMlp, kHidden)) return;
+  constexpr int kMatrices = 8;
+  const std::int64_t elements = std::int64_t{2} * kMlp * kHidden;
+  const Memory w = random_numbers(elements * kMatrices),
+               x = random_numbers(std::int64_t{rows} * kHidden),
+               y(static_cast<std::size_t>(rows) * kMlp * 2);
+  const double us = microseconds(kMatrices, [&](cudaStream_t stream) {
+    for (int i = 0; i < kMatrices; ++i)
+      gpu::gated_gemm({gpu::Type::bf16, rows, kMlp, kHidden, x.get(),
+                       w.get<char>() + i * elements * 2, y.get()},
+                      stream);
+  });
+  std::printf("gate and up with SwiGLU, %5d rows %10.2f us %7.1f TFLOP/s %8.0f GB/s of weights\n",
+              rows, us, 2.0 * rows * static_cast<double>(elements) / us / 1e6,
+              2.0 * static_cast<double>(elements) / us / 1e3);
+}
+
+void time_all_gated() {
+  for (const int rows :
+       {65, 96, 128, 160, 192, 256, 300, 384, 512, 700, 1024, 1500, 2048, 4096, 8192})
+    time_gated(rows);
+}
+
 void time_argmax(int rows) {
   const Memory logits = random_numbers(std::int64_t{2} * rows * kVocab),
                tokens(static_cast<std::size_t>(rows) * 4),
@@ -408,6 +434,7 @@ int main(int count, char** words) {
   }
   if (count == 2 && std::string(words[1]) == "products") {
     time_all_products();
+    time_all_gated();
     return 0;
   }
   time_prefills();
@@ -417,6 +444,7 @@ int main(int count, char** words) {
     for (const int batch : {1, 8, 32, 128}) time_decode(kHeads, batch, context);
   time_decode(mha, 32, 2048);
   time_all_products();
+  time_all_gated();
   for (const int tokens : {1, 32, 2048}) time_rows(tokens);
   for (const int tokens : {1, 32, 2048}) time_append(tokens);
   for (const int rows : {1, 32, 128}) time_argmax(rows);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/gated_gemm/gated_gemm.hpp"
 #include "kernels/layers/layers.hpp"
 #include "workers/backends/cuda/device/profiler_range.hpp"
 
@@ -145,23 +146,36 @@ void Forward::mlp_half(int i, const StepArrays& step) {
 }
 
 void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
+  if (takes_gated(tokens)) return gated(p, tokens);
+  project(tokens, p.up_weight, to_.normed, to_.up);
+  activate(p, tokens);
+}
+
+/// Gate, up and SwiGLU in one kernel.
+void Forward::gated(const model::LayerParameters& p, int tokens) {
   const model::ModelShape& shape = weights_.config().shape;
-  if (takes_gated(tokens)) {
-    return gpu::small_gemm({.type = to_.type,
-                            .out = to_.type,
-                            .gated = true,
+  if (gpu::prefers_gated_gemm(tokens, shape.intermediate, shape.hidden)) {
+    return gpu::gated_gemm({.type = to_.type,
                             .rows = tokens,
                             .n = shape.intermediate,
                             .k = shape.hidden,
-                            .y_stride = shape.intermediate,
                             .x = to_.normed,
                             .w = weights_.at(p.up_weight),
-                            .y = to_.activated,
-                            .workspace = to_.product_workspace},
+                            .y = to_.activated},
                            stream_.get());
   }
-  project(tokens, p.up_weight, to_.normed, to_.up);
-  activate(p, tokens);
+  gpu::small_gemm({.type = to_.type,
+                   .out = to_.type,
+                   .gated = true,
+                   .rows = tokens,
+                   .n = shape.intermediate,
+                   .k = shape.hidden,
+                   .y_stride = shape.intermediate,
+                   .x = to_.normed,
+                   .w = weights_.at(p.up_weight),
+                   .y = to_.activated,
+                   .workspace = to_.product_workspace},
+                  stream_.get());
 }
 
 void Forward::activate(const model::LayerParameters& p, int tokens) {
@@ -241,7 +255,9 @@ void Forward::multiply(const GemmShape& shape, const void* x, const void* w, voi
 /// Whether one kernel computes gate, up and SwiGLU of this many tokens.
 bool Forward::takes_gated(int tokens) const {
   const model::ModelShape& shape = weights_.config().shape;
-  return shape.gated_mlp && gpu::prefers_small_gemm(tokens, shape.intermediate, shape.hidden, true);
+  return shape.gated_mlp &&
+         (gpu::prefers_small_gemm(tokens, shape.intermediate, shape.hidden, true) ||
+          gpu::prefers_gated_gemm(tokens, shape.intermediate, shape.hidden));
 }
 
 GemmShape Forward::projection(int rows, int weight) const {

@@ -46,6 +46,7 @@ class Forward {
   void decode(const StepArrays& step, const kernels::gpu::PagedKv& kv);
   void mlp_half(int layer, const StepArrays& step);
   void up_and_activate(const model::LayerParameters& layer, int tokens);
+  void gated(const model::LayerParameters& layer, int tokens);
   void activate(const model::LayerParameters& layer, int tokens);
   bool takes_gated(int tokens) const;
   void head(const StepArrays& step);
