@@ -74,6 +74,26 @@ std::size_t small_gemm_workspace_bytes();
 bool prefers_small_gemm(int rows, int n, int k, bool gated = false);
 void small_gemm(const SmallGemm& op, cudaStream_t stream);
 
+/// y[r][i] = silu(x[r] * gate row i) * (x[r] * up row i), with sums in float32 and without rounding
+/// in between, for any number of rows. A row's result is bitwise the same in every such product.
+constexpr int kGatedGemmTile = 128;  // rows
+struct GatedGemm {
+  Type type = Type::bf16;  // of x, w and y
+  int rows = 0;
+  int x_rows = 0;           // rows of x that can be read, at least `rows`: tiles are copied faster
+                            // whole than where x ends within
+  int n = 0;                // multiple of 8
+  int k = 0;                // multiple of 8
+  const void* x = nullptr;  // [x_rows][k] of type; those from `rows` on do not matter
+  const void* w = nullptr;  // [2 n][k] of type: gate rows, then up rows; no kernel of the step
+                            // writes it
+  void* y = nullptr;        // [rows][n] of type
+};
+/// Whether gated_gemm() should compute such a product on the current device: of more rows than
+/// small_gemm() takes, on compute capability 9.0, compiled for sm_90a.
+bool prefers_gated_gemm(int rows, int n, int k);
+void gated_gemm(const GatedGemm& op, cudaStream_t stream);
+
 /// x[t][i] = max(0, x[t][i] + bias[i]) in place.
 struct BiasRelu {
   Type type = Type::f16;

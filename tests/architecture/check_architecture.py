@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     "kernels/blocks": "kernels kernels/device cuda",
     "kernels/layers": "kernels kernels/device cuda",
     "kernels/small_gemm": "kernels kernels/device kernels/layers cuda",
+    "kernels/gated_gemm": "kernels kernels/device kernels/layers cuda",
     "kernels/reference": "kernels",
     "sweeps/files": "posix",
     "sweeps/tables": "",

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "kernels/attention/attention.hpp"
-#include "kernels/gated_gemm/gated_gemm.hpp"
 #include "kernels/layers/layers.hpp"
 
 namespace gpu = kernels::gpu;
@@ -375,11 +374,11 @@ void time_gated(int rows) {
   constexpr int kMatrices = 8;
   const std::int64_t elements = std::int64_t{2} * kMlp * kHidden;
   const Memory w = random_numbers(elements * kMatrices),
-               x = random_numbers(std::int64_t{rows} * kHidden),
+               x = random_numbers(std::int64_t{rows + 128} * kHidden),
                y(static_cast<std::size_t>(rows) * kMlp * 2);
   const double us = microseconds(kMatrices, [&](cudaStream_t stream) {
     for (int i = 0; i < kMatrices; ++i)
-      gpu::gated_gemm({gpu::Type::bf16, rows, kMlp, kHidden, x.get(),
+      gpu::gated_gemm({gpu::Type::bf16, rows, rows + 128, kMlp, kHidden, x.get(),
                        w.get<char>() + i * elements * 2, y.get()},
                       stream);
   });

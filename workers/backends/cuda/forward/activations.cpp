@@ -47,7 +47,9 @@ std::size_t Activations::lay_out(const model::ModelConfig& config, const StepLim
   const std::int64_t size = size_of(config.dtype);
   Carver memory(memory_.data());
   residual = memory.take_as<float>(T, shape.hidden);
-  normed = memory.take(T, shape.hidden * size);
+  constexpr int kTile = kernels::gpu::kGatedGemmTile;
+  normed_rows = (limits.tokens + kTile - 1) / kTile * kTile;
+  normed = memory.take(normed_rows, shape.hidden * size);
   qkv = memory.take(T, heads.qkv_width() * size);
   attention = memory.take(T, std::int64_t{shape.heads} * shape.head_dim * size);
   projected = memory.take(T, shape.hidden * size);

@@ -18,7 +18,8 @@ class Activations {
   kernels::gpu::HeadShape heads;
   int logits_stride;                // elements between rows of logits
   float* residual = nullptr;        // [T][d]
-  void* normed = nullptr;           // [T][d] of type
+  int normed_rows = 0;              // T, rounded up to whole tiles of a product
+  void* normed = nullptr;           // [normed_rows][d] of type
   void* qkv = nullptr;              // [T][qkv_width] of type
   void* attention = nullptr;        // [T][heads * head_dim] of type
   void* projected = nullptr;        // [T][d] of type: output of the last O or down projection

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "kernels/gated_gemm/gated_gemm.hpp"
 #include "kernels/layers/layers.hpp"
 #include "workers/backends/cuda/device/profiler_range.hpp"
 
@@ -157,6 +156,7 @@ void Forward::gated(const model::LayerParameters& p, int tokens) {
   if (gpu::prefers_gated_gemm(tokens, shape.intermediate, shape.hidden)) {
     return gpu::gated_gemm({.type = to_.type,
                             .rows = tokens,
+                            .x_rows = to_.normed_rows,
                             .n = shape.intermediate,
                             .k = shape.hidden,
                             .x = to_.normed,

@@ -1,0 +1,48 @@
+// Gate and up products of many rows on compute capability 9.0: selects and launches the kernel; see
+// gated_tiles.cuh.
+#include "kernels/device/capability.hpp"
+#include "kernels/gated_gemm/gated_tiles.cuh"
+
+namespace kernels::gpu {
+namespace {
+
+template <class T, gated::Shares kShares>
+void launch_tiles(const GatedGemm& op, cudaStream_t stream) {
+  using B = gated::Boxes<kShares>;
+  const auto k = static_cast<std::uint64_t>(op.k), n = static_cast<std::uint64_t>(op.n),
+             rows =
+                 static_cast<std::uint64_t>(std::min(op.x_rows, round_up(op.rows, gated::kRows)));
+  gated::Launch l = {};
+  l.op = op;
+  l.chunks = divide_up(op.k, gated::kChunk);
+  l.row_pairs = divide_up(op.rows, (B::kTokens ? 1 : kPair) * gated::kRows);
+  l.out_pairs = divide_up(op.n, (B::kTokens ? kPair : 1) * gated::kOutputs);
+  l.x = tensor_map<2>({op.type, op.x, {k, rows}, {k}, {gated::kChunk, B::kXRows}});
+  // Groups of eight rows of w, gate and up alternating.
+  l.w = tensor_map<4>(
+      {op.type, op.w, {k, 8, 2, n / 8}, {k, n * k, 8 * k}, {gated::kChunk, 8, 2, B::kWPairs}});
+  const int clusters = std::min(l.row_pairs * l.out_pairs, multiprocessors() / kPair);
+  const Grid grid = {static_cast<unsigned>(kPair * clusters), gated::kThreads, gated::kBytes};
+  launch_overlapping("gated_gemm", gated::gated_gemm_kernel<T, kShares>, grid, stream, l);
+}
+
+}  // namespace
+
+bool prefers_gated_gemm(int rows, int n, int k) {
+  return has_wgmma() && rows > kSmallGemmRowsWgmma && n % 8 == 0 && k % 8 == 0;
+}
+
+void gated_gemm(const GatedGemm& op, cudaStream_t stream) {
+  require(op.n % 8 == 0 && op.k % 8 == 0, "gated_gemm: n or k is not a multiple of 8");
+  require(has_wgmma(), "gated_gemm: needs compute capability 9.0");
+  require(op.x_rows >= op.rows, "gated_gemm: x has fewer rows than y");
+  if (op.rows == 0) return;
+  with_16_bit(op.type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const int tiles = divide_up(op.rows, gated::kRows);
+    if (tiles % kPair == 1 && tiles < 8) return launch_tiles<T, gated::Shares::tokens>(op, stream);
+    launch_tiles<T, gated::Shares::weights>(op, stream);
+  });
+}
+
+}  // namespace kernels::gpu

@@ -1,0 +1,240 @@
+// Gate and up products of many rows, fused with SwiGLU, for Hopper. A CTA computes tiles of 128
+// rows of x by 112 outputs, which are 224 rows of w: eight gate rows, their eight up rows, and so
+// on, so that one thread has both the gate and the up value of an output. A producer thread copies
+// chunks of 64 columns into a ring of stages (TMA), two consumer warpgroups multiply 64 rows of x
+// each. Two CTAs are a cluster: what their tiles have in common is read from the L2 cache once and
+// arrives in both.
+#pragma once
+#include "kernels/device/bulk_copy.cuh"
+#include "kernels/device/cluster.cuh"
+#include "kernels/device/number.cuh"
+#include "kernels/device/overlap.cuh"
+#include "kernels/device/tensor_map.cuh"
+#include "kernels/gated_gemm/wide_product.cuh"
+#include "kernels/layers/layers.hpp"
+
+namespace kernels::gpu::gated {
+
+constexpr int kChunk = 64;                   // columns per stage
+constexpr int kChunkBytes = 2 * kChunk;      // per row of a chunk
+constexpr int kEightRows = 8 * kChunkBytes;  // unit of the swizzle of tensor maps and products
+constexpr int kGroupThreads = 128;
+constexpr int kGroupRows = 64;  // rows of x of a warpgroup
+constexpr int kRows = kGatedGemmTile;
+static_assert(kRows == 2 * kGroupRows, "two consumer warpgroups");
+constexpr int kCount = 28;                   // groups of eight rows of w
+constexpr int kOutputs = kCount / 2 * 8;     // of a row of x
+constexpr int kThreads = 3 * kGroupThreads;  // producer's warpgroup, then two consumers
+constexpr int kConsumerWarps = 2 * kGroupThreads / 32;
+
+constexpr int kXBytes = kRows * kChunkBytes, kWBytes = 2 * kOutputs * kChunkBytes;
+constexpr int kStageBytes = kXBytes + kWBytes, kStages = 5;
+constexpr int kBytes = kStages * (kStageBytes + 16);
+
+/// Enqueues the copy of gate rows and up rows, alternating in groups of eight, from column x and
+/// output 8 eight on.
+__device__ inline void copy_pairs(std::uint32_t to, const CUtensorMap& map, int x, int eight,
+                                  std::uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %3, %4}], [%5];\n" ::"r"(to),
+      "l"(&map), "r"(x), "r"(0), "r"(eight), "r"(barrier)
+      : "memory");
+}
+
+/// What the two tiles of a cluster have in common.
+enum class Shares { tokens, weights };
+
+/// Boxes that one CTA copies: all of its own operand, and half of the common one.
+template <Shares kShares>
+struct Boxes {
+  static constexpr bool kTokens = kShares == Shares::tokens;
+  static constexpr int kXRows = kTokens ? kRows / kPair : kRows;
+  static constexpr int kWPairs = kTokens ? kCount / 2 : kCount / 2 / kPair;  // of eight rows each
+};
+
+struct Launch {
+  CUtensorMap w, x;
+  GatedGemm op;
+  int chunks;                // chunks in all columns
+  int row_pairs, out_pairs;  // tiles by rows and by outputs, in clusters
+};
+
+/// Shared memory: stages of x and w, and their barriers: `full` when all copies have arrived,
+/// `empty` when no consumer of either CTA needs the stage any more.
+struct Ring {
+  std::uint32_t base;
+  __device__ std::uint32_t x(int stage) const { return base + stage * kStageBytes; }
+  __device__ std::uint32_t w(int stage) const { return x(stage) + kXBytes; }
+  __device__ std::uint32_t full(int stage) const {
+    return base + kStages * kStageBytes + 16 * stage;
+  }
+  __device__ std::uint32_t empty(int stage) const { return full(stage) + 8; }
+
+  __device__ void set_up() const {
+    for (int stage = 0; stage < kStages; ++stage) {
+      set_up_barrier(full(stage), 1);
+      set_up_barrier(empty(stage), kPair * kConsumerWarps);
+    }
+    show_barriers();
+  }
+};
+
+/// Where a CTA's tile begins.
+struct Place {
+  int row, output;
+};
+
+/// The tiles of a cluster, in an order in which clusters that run at the same time read few rows of
+/// x and of w: eight (pairs of) tiles by rows, then the next outputs.
+template <Shares kShares>
+struct Tiles {
+  static constexpr int kTogether = 8;
+  const Launch& l;
+  int tile = static_cast<int>(blockIdx.x) / kPair;
+
+  __device__ bool left() const { return tile < l.row_pairs * l.out_pairs; }
+  __device__ void advance() { tile += static_cast<int>(gridDim.x) / kPair; }
+  __device__ Place place(int rank) const {
+    const int each = kTogether * l.out_pairs, first = tile / each * kTogether;
+    const int rows = min(kTogether, l.row_pairs - first);
+    const int row = first + tile % each % rows, output = tile % each / rows;
+    if constexpr (kShares == Shares::tokens)
+      return {row * kRows, (kPair * output + rank) * kOutputs};
+    else
+      return {(kPair * row + rank) * kRows, output * kOutputs};
+  }
+};
+
+/// One thread copies all chunks of a CTA's tiles.
+template <Shares kShares>
+struct Producer {
+  using B = Boxes<kShares>;
+  const Launch& l;
+  Ring ring;
+  int rank;
+
+  __device__ void w(int stage, int chunk, const Place& at) const {
+    arrive_for_copies(ring.full(stage), kStageBytes);
+    const int eight = at.output / 8;
+    if constexpr (B::kTokens)
+      copy_pairs(ring.w(stage), l.w, chunk * kChunk, eight, ring.full(stage));
+    else
+      copy_pairs_to_both(ring.w(stage) + rank * kWBytes / kPair, l.w, chunk * kChunk,
+                         eight + rank * B::kWPairs, ring.full(stage));
+  }
+  __device__ void x(int stage, int chunk, const Place& at) const {
+    if constexpr (B::kTokens)
+      copy_box_to_both(ring.x(stage) + rank * kXBytes / kPair, l.x, chunk * kChunk,
+                       at.row + rank * B::kXRows, ring.full(stage));
+    else
+      copy_box(ring.x(stage), l.x, chunk * kChunk, at.row, ring.full(stage));
+  }
+
+  /// The first copies of w begin before the previous kernel has ended.
+  __device__ void run() const {
+    Tiles<kShares> tiles{l};
+    Turn<kStages> turn;
+    const int early = min(kStages, l.chunks);
+    const Place first = tiles.place(rank);
+    for (int i = 0; i < early; ++i) w(i, i, first);
+    wait_for_predecessor();
+    for (int i = 0; i < early; ++i, turn.advance()) x(i, i, first);
+    for (int chunk = early; tiles.left(); tiles.advance(), chunk = 0) {
+      const Place at = tiles.place(rank);
+      for (; chunk < l.chunks; ++chunk, turn.advance()) {
+        await_phase(ring.empty(turn.stage), turn.parity ^ 1);
+        w(turn.stage, chunk, at);
+        x(turn.stage, chunk, at);
+      }
+    }
+  }
+};
+
+/// Stores the outputs of 16 rows from `row` on. Lanes exchange sums so that four of them store 32
+/// adjacent bytes.
+template <class T>
+__device__ void store(const GatedGemm& op, const float (&sums)[kCount][4], int row, int output) {
+  const int lane = threadIdx.x % 32, part = lane % 4, from = lane & ~3 | 2 * (part % 2);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int at = row + lane / 4 + 8 * half, e = 2 * half;
+    T* out = static_cast<T*>(op.y) + std::int64_t{at} * op.n + output + 4 * part;
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      const auto activated = [&](int gate, int j) {
+        return silu(sums[gate][j]) * sums[gate + 1][j];
+      };
+      const std::uint32_t low = pack<T>(activated(i, e), activated(i, e + 1)),
+                          high = pack<T>(activated(i + 2, e), activated(i + 2, e + 1));
+      std::uint32_t pair[2];
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        const std::uint32_t a = __shfl_sync(kAllLanes, low, from + j),
+                            b = __shfl_sync(kAllLanes, high, from + j);
+        pair[j] = part < 2 ? a : b;
+      }
+      if (at < op.rows && output + 4 * i + 4 * part < op.n)
+        *reinterpret_cast<uint2*>(out + 4 * i) = {pair[0], pair[1]};
+    }
+  }
+}
+
+/// A warpgroup's part of all tiles.
+template <class T, Shares kShares>
+__device__ void consume(const Launch& l, Ring ring, int rank) {
+  const int group = threadIdx.x / kGroupThreads - 1;
+  const auto release = [&](int stage) {
+    if (threadIdx.x % 32 < kPair) arrive_at(ring.empty(stage), threadIdx.x % 32);
+  };
+  Turn<kStages> turn;
+  float sums[kCount][4];
+  for (Tiles<kShares> tiles{l}; tiles.left(); tiles.advance()) {
+    int previous = 0;
+    for (int chunk = 0; chunk < l.chunks; ++chunk, turn.advance()) {
+      await_phase(ring.full(turn.stage), turn.parity);
+      const std::uint64_t a = matrix_at(ring.x(turn.stage) + group * kGroupRows * kChunkBytes, 0,
+                                        kEightRows),
+                          b = matrix_at(ring.w(turn.stage), 0, kEightRows);
+      begin_products();
+#pragma unroll
+      for (int k = 0; k < kChunk / 16; ++k)
+        multiply_wide<T>(sums, further(a, 32 * k), further(b, 32 * k), chunk + k);
+      commit_products();
+      wait_products<1>(sums);
+      if (chunk > 0) release(previous);
+      previous = turn.stage;
+    }
+    wait_products<0>(sums);
+    release(previous);
+    const Place at = tiles.place(rank);
+    store<T>(l.op, sums, at.row + group * kGroupRows + threadIdx.x % kGroupThreads / 32 * 16,
+             at.output);
+  }
+}
+
+template <class T, Shares kShares>
+__global__ __launch_bounds__(kThreads, 1)
+    __cluster_dims__(kPair, 1,
+                     1) void gated_gemm_kernel([[maybe_unused]] const __grid_constant__ Launch l) {
+#if KERNELS_WGMMA
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const Ring ring{shared_address(memory)};
+  const int rank = cluster_rank();
+  launch_dependents();
+  if (threadIdx.x == 0) ring.set_up();
+  sync_cluster();
+  if (threadIdx.x < kGroupThreads) {
+    release_registers<24>();
+    if (threadIdx.x == 0) Producer<kShares>{l, ring, rank}.run();
+    wait_for_predecessor();
+  } else {
+    ask_registers<240>();
+    wait_for_predecessor();
+    consume<T, kShares>(l, ring, rank);
+  }
+  sync_cluster();  // the other CTA may still copy to this one, or arrive at its barriers
+#endif
+}
+
+}  // namespace kernels::gpu::gated
