@@ -140,6 +140,7 @@ class Measurement {
     report_({"device copy, read and written", ceilings_.copy_gb_s, "GB/s", {}});
     report_({"device memory, read", ceilings_.read_gb_s, "GB/s", {}});
     report_({"matrix product, bf16, 8192^3", ceilings_.gemm_tflop_s, "TFLOP/s", {}});
+    report_({"the same for a second", ceilings_.sustained_gemm_tflop_s, "TFLOP/s", {}});
     report_({"copy to the device, page-locked", ceilings_.to_device_gb_s, "GB/s", {}});
     report_({"copy to the host, page-locked", ceilings_.to_host_gb_s, "GB/s", {}});
     report_({"copies both ways at once", ceilings_.both_ways_gb_s, "GB/s", {}});
