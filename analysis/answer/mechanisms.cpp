@@ -66,7 +66,7 @@ std::string latencies_of(const PolicyCells& policy) {
   for (const ConfiguredCell* cell : policy.repeats)
     for (const sweep::Figure& figure : cell->record->figures)
       for (const char* latency : {"ttft_", "tpot_", "queue_", "jct_"})
-        if (figure.name.starts_with(latency)) text += exact_number(figure.value) + ' ';
+        if (figure.name.text().starts_with(latency)) text += exact_number(figure.value) + ' ';
   return text.find_first_not_of(' ') == std::string::npos ? "" : text;
 }
 

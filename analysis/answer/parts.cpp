@@ -62,7 +62,8 @@ std::string_view part_of(std::string_view key, bool has_tier) {
 Parts parts_of(const ConfiguredCell& cell) {
   const bool has_tier = cell.value("policy.tier").value_or("none") != sweep::Value("none");
   Parts parts;
-  for (const auto& [key, value] : cell.config) {
+  for (const auto& [setting, value] : cell.config) {
+    const std::string& key = setting;
     if (key != "dram_gib" && !key.starts_with("policy.")) continue;
     const std::string_view name = part_of(key, has_tier);
     const auto part = std::ranges::find(part_keys(), name, &PartKeys::name);

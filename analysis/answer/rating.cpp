@@ -12,9 +12,8 @@ namespace analysis {
 namespace {
 
 std::string unit_of(const ConfiguredCell& cell, const std::string& name) {
-  const auto& figures = cell.record->figures;
-  const auto found = std::ranges::find(figures, name, &sweep::Figure::name);
-  return found == figures.end() ? "" : found->unit;
+  const sweep::Figure* found = sweep::find_named(cell.record->figures, name);
+  return found == nullptr ? "" : found->unit.text();
 }
 
 double mean_bound(const PolicyCells& policy, const CellBounds& bounds) {

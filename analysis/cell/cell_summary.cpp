@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
 #include <ostream>
 
@@ -15,6 +14,7 @@ namespace {
 
 using Align = TextTable::Align;
 using Texts = std::vector<std::string>;
+using Cells = std::vector<const CellReport*>;
 
 constexpr std::array<std::string_view, 11> kMainFigures = {
     "jct_wall_mean_s", "jct_wall_p99_s",  "ttft_mean_s",   "tpot_mean_s",
@@ -24,9 +24,12 @@ constexpr std::array<std::string_view, 11> kMainFigures = {
 constexpr std::array<std::string_view, 2> kHostTierFigures = {"host_hit_rate", "h2d_bytes"};
 
 bool is_shown(const sweep::Figure& figure) {
-  const bool of_tier = std::ranges::find(kHostTierFigures, figure.name) != kHostTierFigures.end();
+  const bool of_tier =
+      std::ranges::find(kHostTierFigures, figure.name.text()) != kHostTierFigures.end();
   return !of_tier || figure.value > 0;
 }
+
+bool is_excluded(const CellReport& cell) { return cell.status == sweep::CellStatus::excluded; }
 
 /// The cell's value on an axis, or of policy or jps if they are no axes; "-" if it has none.
 std::string setting(const CellReport& cell, const std::string& name) {
@@ -51,15 +54,17 @@ std::pair<std::string, std::string> header_of(std::string name, const std::strin
   return {name, unit};
 }
 
-/// Chooses the columns for a set of cells.
+/// Chooses the columns for the cells that are not excluded.
 class Summary {
  public:
-  explicit Summary(std::span<const CellReport> cells) : cells_(cells) {
+  explicit Summary(std::span<const CellReport> cells) {
+    for (const CellReport& cell : cells)
+      if (!is_excluded(cell)) cells_.push_back(&cell);
     choose_settings();
     for (const std::string_view name : kMainFigures) {
-      for (const CellReport& cell : cells) {
-        const auto found = std::ranges::find(cell.figures, name, &sweep::Figure::name);
-        if (found == cell.figures.end() || !is_shown(*found)) continue;
+      for (const CellReport* cell : cells_) {
+        const sweep::Figure* found = sweep::find_named(cell->figures, name);
+        if (found == nullptr || !is_shown(*found)) continue;
         figures_.push_back(*found);
         break;
       }
@@ -69,7 +74,7 @@ class Summary {
   void print_cells(std::ostream& out) const;
   void print_means(std::ostream& out) const;
   bool repeated() const {
-    return std::ranges::any_of(cells_, [](const CellReport& cell) { return cell.repeat > 0; });
+    return std::ranges::any_of(cells_, [](const CellReport* cell) { return cell->repeat > 0; });
   }
 
  private:
@@ -79,7 +84,7 @@ class Summary {
   void add_figure_columns(TextTable& table) const;
   Texts settings_of(const CellReport& cell) const;
 
-  std::span<const CellReport> cells_;
+  Cells cells_;
   Texts settings_;
   std::vector<sweep::Figure> figures_;  // used for their names and units
 };
@@ -87,14 +92,14 @@ class Summary {
 /// The axes in their order, preceded by policy and jps if these are no axes.
 void Summary::choose_settings() {
   Texts axes;
-  for (const CellReport& cell : cells_) {
-    for (const auto& [name, value] : cell.axes) {
+  for (const CellReport* cell : cells_) {
+    for (const auto& [name, value] : cell->axes) {
       if (std::ranges::find(axes, name) == axes.end()) axes.push_back(name);
     }
   }
   for (const std::string name : {"policy", "jps"}) {
     const bool known = std::ranges::any_of(
-        cells_, [&](const CellReport& cell) { return setting(cell, name) != "-"; });
+        cells_, [&](const CellReport* cell) { return setting(*cell, name) != "-"; });
     if (known && std::ranges::find(axes, name) == axes.end()) settings_.push_back(name);
   }
   for (const std::string& name : axes) {
@@ -103,15 +108,15 @@ void Summary::choose_settings() {
 }
 
 bool Summary::varies(const std::string& name) const {
-  return std::ranges::any_of(cells_, [&](const CellReport& cell) {
-    return setting(cell, name) != setting(cells_.front(), name);
+  return std::ranges::any_of(cells_, [&](const CellReport* cell) {
+    return setting(*cell, name) != setting(*cells_.front(), name);
   });
 }
 
 void Summary::add_setting_columns(TextTable& table) const {
   for (const std::string& name : settings_) {
     const bool numeric = std::ranges::all_of(
-        cells_, [&](const CellReport& cell) { return is_number(setting(cell, name)); });
+        cells_, [&](const CellReport* cell) { return is_number(setting(*cell, name)); });
     table.add_column(name, "", numeric ? Align::right : Align::left);
   }
 }
@@ -131,7 +136,7 @@ Texts Summary::settings_of(const CellReport& cell) const {
 
 void Summary::print_cells(std::ostream& out) const {
   const bool all_ok = std::ranges::all_of(
-      cells_, [](const CellReport& cell) { return cell.status == sweep::CellStatus::ok; });
+      cells_, [](const CellReport* cell) { return cell->status == sweep::CellStatus::ok; });
   TextTable table;
   table.add_column("cell", "", Align::right);
   add_setting_columns(table);
@@ -141,36 +146,33 @@ void Summary::print_cells(std::ostream& out) const {
     table.add_column("status", "", Align::left);
     table.add_column("reason", "", Align::left);
   }
-  for (const CellReport& cell : cells_) {
-    Texts row = {std::to_string(cell.index)};
-    for (std::string& text : settings_of(cell)) row.push_back(std::move(text));
-    if (repeated()) row.push_back(std::to_string(cell.repeat));
+  for (const CellReport* cell : cells_) {
+    Texts row = {std::to_string(cell->index)};
+    for (std::string& text : settings_of(*cell)) row.push_back(std::move(text));
+    if (repeated()) row.push_back(std::to_string(cell->repeat));
     for (const sweep::Figure& each : figures_) {
-      row.push_back(four_digits(figure_value(cell, each.name)));
+      row.push_back(four_digits(figure_value(*cell, each.name)));
     }
     if (!all_ok) {
-      row.emplace_back(sweep::to_text(cell.status));
-      row.push_back(cell.reason);
+      row.emplace_back(sweep::to_text(cell->status));
+      row.push_back(cell->reason);
     }
     table.add_row(row);
   }
   table.print(out);
 }
 
-/// Cells that differ only in their repeat.
-using Group = std::vector<const CellReport*>;
-
-/// The groups in plan order. Repeats are innermost in a plan, so index minus repeat is the same for
-/// all cells of a group.
-std::map<int, Group> groups_of(std::span<const CellReport> cells) {
-  std::map<int, Group> groups;
-  for (const CellReport& cell : cells) {
-    if (cell.status == sweep::CellStatus::ok) groups[cell.index - cell.repeat].push_back(&cell);
+/// The cells that differ only in their repeat, in plan order. Repeats are innermost in a plan, so
+/// index minus repeat is the same for all cells of a group.
+std::map<int, Cells> groups_of(const Cells& cells) {
+  std::map<int, Cells> groups;
+  for (const CellReport* cell : cells) {
+    if (cell->status == sweep::CellStatus::ok) groups[cell->index - cell->repeat].push_back(cell);
   }
   return groups;
 }
 
-double mean_figure(const Group& group, const std::string& name) {
+double mean_figure(const Cells& group, const std::string& name) {
   std::vector<double> values;
   for (const CellReport* cell : group) values.push_back(figure_value(*cell, name));
   return mean(observed(values));
@@ -193,8 +195,6 @@ void Summary::print_means(std::ostream& out) const {
   table.print(out);
 }
 
-bool is_excluded(const CellReport& cell) { return cell.status == sweep::CellStatus::excluded; }
-
 /// Prints a line for each reason, in plan order, with the number of its cells.
 void print_excluded(std::span<const CellReport> cells, std::ostream& out) {
   std::vector<std::pair<std::string, int>> reasons;
@@ -216,9 +216,7 @@ void print_excluded(std::span<const CellReport> cells, std::ostream& out) {
 }  // namespace
 
 void print_summary(std::span<const CellReport> cells, std::ostream& out) {
-  std::vector<CellReport> shown;
-  std::ranges::remove_copy_if(cells, std::back_inserter(shown), is_excluded);
-  const Summary summary(shown);
+  const Summary summary(cells);
   summary.print_cells(out);
   if (summary.repeated()) summary.print_means(out);
   print_excluded(cells, out);

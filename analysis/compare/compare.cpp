@@ -51,9 +51,8 @@ ComparisonReport empty_report(std::span<const ConfiguredCell> cells,
   ComparisonReport report{question.metric, "", question.by, {}, 0, 0};
   for (const ConfiguredCell& cell : cells) {
     if (cell.record->status != sweep::CellStatus::ok) ++report.without_result;
-    const auto figure =
-        std::ranges::find(cell.record->figures, question.metric, &sweep::Figure::name);
-    if (figure != cell.record->figures.end()) report.unit = figure->unit;
+    const sweep::Figure* figure = sweep::find_named(cell.record->figures, question.metric);
+    if (figure != nullptr) report.unit = figure->unit;
   }
   return report;
 }

@@ -23,9 +23,10 @@ class ConfigParser {
       if (!config.empty()) expect(',');
       const std::string key = string();
       expect(':');
-      if (!config.emplace(key, value()).second) fail();
+      if (!config.add(key, value())) fail();
     }
     if (!left_.empty()) fail();
+    config.shrink_to_fit();
     return config;
   }
 
@@ -103,12 +104,35 @@ bool same(const std::optional<sweep::Value>& a, const std::optional<sweep::Value
 }
 
 std::optional<sweep::Value> find(const Config& config, const std::string& key) {
-  const auto found = config.find(key);
-  if (found == config.end()) return std::nullopt;
-  return found->second;
+  const sweep::Value* found = config.find(key);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 }  // namespace
+
+/// Of the first setting whose key is not before this one.
+std::size_t Config::place_of(std::string_view key) const {
+  const auto before = [](const Setting& setting, std::string_view each) {
+    return setting.first.text() < each;
+  };
+  // Keys come in order.
+  if (!settings_.empty() && before(settings_.back(), key)) return settings_.size();
+  const auto place = std::lower_bound(settings_.begin(), settings_.end(), key, before);
+  return static_cast<std::size_t>(place - settings_.begin());
+}
+
+const sweep::Value* Config::find(std::string_view key) const {
+  const std::size_t place = place_of(key);
+  const bool found = place < settings_.size() && settings_[place].first == key;
+  return found ? &settings_[place].second : nullptr;
+}
+
+bool Config::add(std::string_view key, sweep::Value value) {
+  if (contains(key)) return false;
+  const auto place = settings_.begin() + static_cast<std::ptrdiff_t>(place_of(key));
+  settings_.emplace(place, key, std::move(value));
+  return true;
+}
 
 Config parse_config(const std::string& canonical_json) {
   return ConfigParser(canonical_json).object();
@@ -170,7 +194,7 @@ double ConfiguredCell::figure(const std::string& name) const {
 bool is_reference(const ConfiguredCell& cell) {
   return std::ranges::any_of(cell.config, [](const auto& setting) {
     const auto* text = std::get_if<std::string>(&setting.second);
-    return text != nullptr && *text == "oracle" && setting.first.starts_with("policy.");
+    return text != nullptr && *text == "oracle" && setting.first.text().starts_with("policy.");
   });
 }
 

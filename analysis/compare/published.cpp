@@ -64,7 +64,7 @@ Published load_published(const std::string& path) {
     } else if (key == "metric") {
       published.metric = text_of(key, param);
     } else if (key.starts_with(kApplies)) {
-      published.applies[key.substr(kApplies.size())] = param.value;
+      published.applies.add(key.substr(kApplies.size()), param.value);
     } else {
       published.entries.push_back(entry_of(key, param));
     }

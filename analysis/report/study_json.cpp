@@ -46,7 +46,7 @@ void add_external(JsonLine& json, const ExternalCell& cell) {
   json.key("experiment").text(cell.experiment).key("source").text(cell.source);
   json.key("config").open('[');
   for (const auto& [key, value] : parse_config(cell.record.config_json))
-    json.open('[').text(key).text(shown(value)).close(']');
+    json.open('[').text(key.text()).text(shown(value)).close(']');
   json.close(']').key("figures").open('[');
   for (const sweep::Figure& figure : cell.record.figures)
     add_brief(json.open('[').text(figure.name), figure.value).close(']');

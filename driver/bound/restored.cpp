@@ -31,7 +31,8 @@ sweep::ParamMap params_of(const analysis::ConfiguredCell& cell,
 /// A file that the cell read and --set does not name.
 std::optional<std::string> unnamed_file(const analysis::ConfiguredCell& cell,
                                         const sweep::ParamMap& params) {
-  for (const auto& [key, value] : cell.config) {
+  for (const auto& [setting, value] : cell.config) {
+    const std::string& key = setting;
     if (!key.ends_with(kDigest)) continue;
     const std::string name = key.substr(0, key.size() - kDigest.size());
     if ((name.starts_with("workload.") || name == kPlugin) && !params.contains(name)) return name;
@@ -47,13 +48,12 @@ worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
   const sweep::ParamMap params = params_of(cell, set);
   if (const auto file = unnamed_file(cell, params))
     throw NotRestored("name the file that they read by --set " + *file + "=FILE");
-  const auto seed = cell.config.find(kSeed);
-  const auto* number =
-      seed == cell.config.end() ? nullptr : std::get_if<std::int64_t>(&seed->second);
+  const sweep::Value* seed = cell.config.find(kSeed);
+  const auto* number = seed == nullptr ? nullptr : std::get_if<std::int64_t>(seed);
   if (number == nullptr) throw NotRestored("the archive does not have their seeds");
   worker::BoundCell bound = worker::bind(params, "sim", *number, profiles);
   const bool modelled = cell.record->backend == "sim";
-  if (modelled && sweep::canonical_json(bound.identity) != cell.record->config_json)
+  if (modelled && sweep::canonical_json(bound.identity) != cell.record->config_json.text())
     throw NotRestored("profiles or files are not what they were when the cells ran");
   const double blocks = cell.figure("gpu_blocks");
   if (!modelled && blocks > 0) bound.config.engine.kv.num_blocks = static_cast<int>(blocks) + 1;

@@ -24,7 +24,7 @@ std::string figures_of(const fs::path& archive) {
     if (cell.status != sweep::CellStatus::ok) continue;
     for (const sweep::Figure& figure : cell.figures)
       if (!figure.is_volatile)
-        text += cell.key + ',' + analysis::csv_field(cell.label) + ',' + figure.name + ',' +
+        text += cell.key + ',' + analysis::csv_field(cell.label) + ',' + figure.name.text() + ',' +
                 analysis::exact_number(figure.value) + '\n';
   }
   return text;

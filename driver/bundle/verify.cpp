@@ -83,7 +83,7 @@ std::string figure_difference(const sweep::CellRecord& archived, const sweep::Ce
     if (each.is_volatile || found == now.end()) continue;
     const std::string was = analysis::exact_number(each.value);
     const std::string is = analysis::exact_number(found->second);
-    if (was != is) return each.name + " is " + is + ", archived " + was;
+    if (was != is) return each.name.text() + " is " + is + ", archived " + was;
   }
   return "";
 }

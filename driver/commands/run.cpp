@@ -256,7 +256,8 @@ void print_answer(std::span<const sweep::CellRecord> records,
   std::cout << '\n';
 }
 
-void print_results(const OpenRun& run, const FarmResult& result, const Options& options) {
+/// A row per cell, and how many have a result.
+void print_cells(const OpenRun& run) {
   std::vector<analysis::CellReport> reports;
   for (std::size_t i = 0; i < run.plan.cells.size(); ++i) {
     const PlannedCell& planned = run.plan.cells[i];
@@ -276,6 +277,10 @@ void print_results(const OpenRun& run, const FarmResult& result, const Options& 
     std::cout << kTokensFromBytes << '\n';
   }
   std::cout << '\n';
+}
+
+void print_results(const OpenRun& run, const FarmResult& result, const Options& options) {
+  print_cells(run);
   print_answer(run.archive.cells(), analysis::contrasts_of(run.plan.spec), options);
   print_left(run, result, options);
   std::cout << "Results: " << analysis::terminal_text(run.path) << std::endl;

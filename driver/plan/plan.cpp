@@ -154,7 +154,7 @@ std::shared_ptr<const BoundRepeats> Binder::bind(const sweep::Cell& cell, bool s
   const std::string member = '"' + std::string(kSeed) + "\":";
   repeats->seed_at = config.find(member) + member.size();
   config.erase(repeats->seed_at, std::to_string(cell.seed).size());
-  repeats->config = SharedText(config, before_ ? &before_->config : nullptr);
+  repeats->config = sweep::SharedText(config, before_ ? &before_->config : nullptr);
   if (bound_) keep_bound(*repeats, cell);
   before_ = repeats;
   return repeats;
@@ -356,13 +356,15 @@ void print_keys_without_effect(const Plan& plan, std::ostream& out) {
 
 std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
   std::vector<sweep::CellRecord> records;
+  records.reserve(plan.cells.size());
   for (const PlannedCell& planned : plan.cells) {
     sweep::CellRecord& record = records.emplace_back();
     record.key = planned.key;
     record.index = planned.cell.index;
     record.label = worker::label(planned.cell);
     record.axes = planned.cell.axes;
-    record.config_json = planned.config_json();
+    record.config_json = sweep::SharedText(
+        planned.config_json(), records.size() > 1 ? &std::prev(&record)->config_json : nullptr);
     record.backend = plan.backend;
     record.repeat = planned.cell.repeat;
     record.seed = planned.cell.seed;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "driver/command_line/options.hpp"
-#include "driver/plan/shared_text.hpp"
 #include "sweeps/archive/cells_table.hpp"
 #include "sweeps/spec/cell.hpp"
 #include "workers/binding/binding.hpp"
@@ -26,8 +25,8 @@ struct BoundRepeats {
   std::string backend;
   std::shared_ptr<worker::Profiles> profiles;             // of the whole plan
   std::shared_ptr<const std::set<std::string>> counting;  // keys; neighbours share equal ones
-  SharedText config;        // their canonical configuration without the number of the seed
-  std::size_t seed_at = 0;  // where in it that number belongs
+  sweep::SharedText config;  // their canonical configuration without the number of the seed
+  std::size_t seed_at = 0;   // where in it that number belongs
   // Of those that run:
   std::string gpu, policy;  // the profile's name, and the policy with its changes
   double host_gib = 0;      // 0 on a backend whose tiers are numbers (sim)

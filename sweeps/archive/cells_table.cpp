@@ -27,6 +27,19 @@ template <>
 struct Stored<RecordLevel> {
   using type = std::int8_t;
 };
+template <>
+struct Stored<SharedText> {
+  using type = std::string;
+};
+
+/// `before` is the value of the record before; null for the first.
+template <class Member, class Element>
+void assign(Member& to, const Element& value, const Member*) {
+  to = static_cast<Member>(value);
+}
+void assign(SharedText& to, const std::string& value, const SharedText* before) {
+  to = SharedText(value, before);
+}
 
 constexpr const char* kRecord = "record";
 
@@ -68,8 +81,11 @@ CoreColumn core(const std::string& name, const std::string& unit, const std::str
           [access, name](const Table& table, Records& records) {
             if (may_be_missing(name) && !table.has(name)) return;
             const std::vector<Element>& values = table.values<Element>(name);
+            const Member* before = nullptr;
             for (std::size_t i = 0; i < records.size(); ++i) {
-              access(records[i]) = static_cast<Member>(values[i]);
+              Member& member = access(records[i]);
+              assign(member, values[i], before);
+              before = &member;
             }
           }};
 }
@@ -164,15 +180,13 @@ class ColumnNames {
   std::vector<std::string> taken_;
 };
 
-void add_name(std::vector<std::string>& names, const std::string& name) {
+template <class Name>
+void add_name(std::vector<Name>& names, const Name& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-template <class Part>
-const Part* find_named(const std::vector<Part>& parts, const std::string& name) {
-  const auto found =
-      std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.name == name; });
-  return found == parts.end() ? nullptr : &*found;
+std::vector<std::string> texts_of(const std::vector<SharedName>& names) {
+  return {names.begin(), names.end()};
 }
 
 // ---- axes
@@ -249,8 +263,8 @@ void take_axis(const Column& column, std::size_t row, const std::string& axis, C
 
 // ---- figures and notes
 
-Column figure_column(Cells cells, const std::string& figure, const std::string& name) {
-  Column column{name, "", "figure " + figure, false, {}, {}};
+Column figure_column(Cells cells, SharedName figure, const std::string& name) {
+  Column column{name, "", "figure " + figure.text(), false, {}, {}};
   std::vector<double> values;
   values.reserve(cells.size());
   for (const CellRecord& cell : cells) {
@@ -264,8 +278,8 @@ Column figure_column(Cells cells, const std::string& figure, const std::string& 
   return column;
 }
 
-Column note_column(Cells cells, const std::string& note, const std::string& name) {
-  Column column{name, "", "note " + note, false, {}, {}};
+Column note_column(Cells cells, SharedName note, const std::string& name) {
+  Column column{name, "", "note " + note.text(), false, {}, {}};
   std::vector<std::string> values;
   values.reserve(cells.size());
   for (const CellRecord& cell : cells) {
@@ -278,13 +292,14 @@ Column note_column(Cells cells, const std::string& note, const std::string& name
 }
 
 CellsTable named_columns(Cells cells) {
-  CellsTable result{{"cells", {}}, {}, {}, {}};
+  std::vector<std::string> axes;
+  std::vector<SharedName> figures, notes;
   for (const CellRecord& cell : cells) {
-    for (const auto& [axis, value] : cell.axes) add_name(result.axes, axis);
-    for (const Figure& figure : cell.figures) add_name(result.figures, figure.name);
-    for (const Note& note : cell.notes) add_name(result.notes, note.name);
+    for (const auto& [axis, value] : cell.axes) add_name(axes, axis);
+    for (const Figure& figure : cell.figures) add_name(figures, figure.name);
+    for (const Note& note : cell.notes) add_name(notes, note.name);
   }
-  return result;
+  return {{"cells", {}}, std::move(axes), texts_of(figures), texts_of(notes)};
 }
 
 }  // namespace
@@ -375,16 +390,18 @@ std::vector<CellRecord> to_records(const CellsTable& cells) {
   for (const std::string& figure : cells.figures) {
     const Column& column = cells.table.column(names.figure(figure));
     const auto& values = cells.table.values<double>(column.name);
+    const SharedName name(figure), unit(column.unit);
     for (std::size_t i = 0; i < records.size(); ++i) {
       if (std::isnan(values[i])) continue;
-      records[i].figures.push_back({figure, values[i], column.unit, column.is_volatile});
+      records[i].figures.push_back({name, values[i], unit, column.is_volatile});
     }
   }
   for (const std::string& note : cells.notes) {
     const Column& column = cells.table.column(names.note(note));
     const auto& values = cells.table.values<std::string>(column.name);
+    const SharedName name(note);
     for (std::size_t i = 0; i < records.size(); ++i) {
-      if (!values[i].empty()) records[i].notes.push_back({note, values[i], column.is_volatile});
+      if (!values[i].empty()) records[i].notes.push_back({name, values[i], column.is_volatile});
     }
   }
   if (!has_levels) std::for_each(records.begin(), records.end(), take_level_of_note);

@@ -9,6 +9,7 @@
 #include "sweeps/spec/cell.hpp"
 #include "sweeps/tables/record_level.hpp"
 #include "sweeps/tables/result.hpp"
+#include "sweeps/tables/shared_text.hpp"
 
 namespace sweep {
 
@@ -58,7 +59,7 @@ struct CellRecord {
   int index = 0;    // position in the plan, and the row
   std::string label;
   AxisValues axes;
-  std::string config_json;  // canonical JSON of everything that the results depend on
+  SharedText config_json;  // canonical JSON of everything that the results depend on
   std::string backend;
   int repeat = 0;
   std::int64_t seed = 0;

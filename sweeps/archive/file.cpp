@@ -141,8 +141,7 @@ std::array<RowRange, kCellTables.size()> rows_in_all(const std::vector<CellRecor
   return all;
 }
 
-void create_archive_file(const std::string& path, ArchiveIndex index) {
-  for (CellRecord& cell : index.cells) cell.rows = {};
+void create_archive_file(const std::string& path, const ArchiveIndex& index) {
   const ShardContents nothing;
   H5File file = create_h5(path);
   for (const Table* table : nothing.tables()) create_growing_table(file.get(), *table);

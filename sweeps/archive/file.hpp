@@ -29,8 +29,8 @@ struct ArchiveIndex {
 /// The number of rows that the cells have in each table.
 std::array<RowRange, kCellTables.size()> rows_in_all(const std::vector<CellRecord>& cells);
 
-/// Creates an archive file with empty tables and closes it.
-void create_archive_file(const std::string& path, ArchiveIndex index);
+/// Creates an archive file with empty tables and closes it. The cells must have no rows.
+void create_archive_file(const std::string& path, const ArchiveIndex& index);
 
 /// Replaces the file's index. `rows` are the rows of its tables. The footer, which is written last,
 /// repeats them and has the digests of /cells and of everything that describes the tables.

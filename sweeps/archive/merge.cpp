@@ -11,6 +11,10 @@
 #include "sweeps/hdf5/bytes.hpp"
 #include "sweeps/hdf5/digest.hpp"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace sweep {
 
 namespace {
@@ -38,6 +42,13 @@ class Placement {
   std::vector<std::array<RowRange, kCellTables.size()>> rows_;
 };
 
+/// A merge has freed much more than the run needs until the next one.
+void return_free_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 }  // namespace
 
 /// `write` writes the new archive under a temporary name, may change the index, and returns the
@@ -63,6 +74,7 @@ void Archive::replace_archive(const Rewrite& write, int threads) {
     throw;
   }
   left_ = identity_of(path_);
+  return_free_memory();
 }
 
 /// Writes the new archive and reads it back. Returns the cells with the rows that it wrote.

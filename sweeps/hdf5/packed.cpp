@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <iterator>
 #include <optional>
-#include <type_traits>
 
 #include "sweeps/hdf5/codec.hpp"
 #include "sweeps/hdf5/column.hpp"
@@ -100,16 +98,6 @@ Column column_at(hid_t row, unsigned index, std::string meaning) {
           take_values(type.get(), nullptr, 0, 0, name)};
 }
 
-void append(ColumnData& data, ColumnData more) {
-  std::visit(
-      [&](auto& values) {
-        auto& next = std::get<std::remove_reference_t<decltype(values)>>(more);
-        values.insert(values.end(), std::make_move_iterator(next.begin()),
-                      std::make_move_iterator(next.end()));
-      },
-      data);
-}
-
 /// Appends rows whose bytes are packed, or shuffled with `plane` rows to a chunk.
 void append_rows(Table& table, hid_t row, const std::vector<char>& bytes, std::size_t count,
                  std::optional<std::size_t> plane) {
@@ -125,7 +113,8 @@ void append_rows(Table& table, hid_t row, const std::vector<char>& bytes, std::s
       unshuffle_bytes(at, *plane, count, width, values.data());
       at = values.data();
     }
-    append(column.data, take_values(type.get(), at, count, plane ? width : row_bytes, column.name));
+    append_values(column.data,
+                  take_values(type.get(), at, count, plane ? width : row_bytes, column.name));
   }
 }
 

@@ -7,17 +7,27 @@ namespace sweep {
 namespace {
 
 constexpr hsize_t kSmallestChunk = 64;
+constexpr hsize_t kChunkBytes = hsize_t{1} << 20;  // a chunk is packed and unpacked in memory
+
+/// Rows of a chunk with values of this many bytes.
+std::size_t rows_of_chunk(std::size_t bytes) {
+  return std::clamp(kChunkBytes / bytes, kSmallestChunk, kChunkRows);
+}
 
 void write_column(hid_t group, const Column& column) {
   const std::size_t width = text_width(column);
   const H5Type type = stored_type(column, width);
-  const hsize_t rows = column.size();
-  const hsize_t chunk = std::clamp(rows, kSmallestChunk, kChunkRows);
-  H5Dataset dataset = create_column(group, column, type.get(), rows, chunk);
   const std::size_t stride = H5Tget_size(type.get());
-  std::vector<char> bytes(rows * stride);
-  put_values(column, width, bytes.data(), stride);
-  write_bytes(dataset.get(), type.get(), 0, rows, bytes.data(), column.name);
+  const std::size_t rows = column.size();
+  const std::size_t chunk = std::clamp<std::size_t>(rows, kSmallestChunk, rows_of_chunk(stride));
+  H5Dataset dataset = create_column(group, column, type.get(), rows, chunk);
+  std::vector<char> bytes;
+  for (RowSlice slice{0, 0}; slice.first < rows; slice.first += chunk) {
+    slice.count = std::min(chunk, rows - slice.first);
+    bytes.resize(slice.count * stride);
+    put_values(column, slice, width, bytes.data(), stride);
+    write_bytes(dataset.get(), type.get(), slice.first, slice.count, bytes.data(), column.name);
+  }
   dataset.close_checked("close the column " + column.name);
 }
 
@@ -25,9 +35,14 @@ Column read_column(hid_t group, const std::string& name) {
   const H5Dataset dataset = open_column(group, name);
   const H5Type type(H5Dget_type(dataset.get()), "get the type of the column " + name);
   Column column = describe_column(dataset.get(), type.get(), name);
-  const hsize_t rows = rows_of(dataset.get());
-  const std::vector<char> bytes = read_bytes(dataset.get(), type.get(), 0, rows, name);
-  column.data = take_values(type.get(), bytes.data(), rows, H5Tget_size(type.get()), name);
+  const std::size_t rows = rows_of(dataset.get()), size = H5Tget_size(type.get());
+  std::visit([rows](auto& values) { values.reserve(rows); }, column.data);
+  const std::size_t at_once = rows_of_chunk(size);
+  for (std::size_t first = 0; first < rows; first += at_once) {
+    const std::size_t count = std::min(at_once, rows - first);
+    const std::vector<char> bytes = read_bytes(dataset.get(), type.get(), first, count, name);
+    append_values(column.data, take_values(type.get(), bytes.data(), count, size, name));
+  }
   return column;
 }
 

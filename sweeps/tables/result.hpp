@@ -4,24 +4,33 @@
 #include <vector>
 
 #include "sweeps/tables/schema.hpp"
+#include "sweeps/tables/shared_name.hpp"
 #include "sweeps/tables/status.hpp"
 
 namespace sweep {
 
 /// One summary number of a cell, e.g. {"jct_wall_mean_s", 41.0, "s"}: a column of /cells.
 struct Figure {
-  std::string name;
+  SharedName name;
   double value = kNotObserved;
-  std::string unit;
+  SharedName unit;
   bool is_volatile = false;
 };
 
 /// One descriptive text of a cell, e.g. {"gpu_name", "NVIDIA H200"}: a column of /cells.
 struct Note {
-  std::string name;
+  SharedName name;
   std::string text;
   bool is_volatile = false;
 };
+
+/// The figure or note of this name; null if there is none.
+template <class Part, class Name>
+const Part* find_named(const std::vector<Part>& parts, const Name& name) {
+  for (const Part& part : parts)
+    if (part.name == name) return &part;
+  return nullptr;
+}
 
 /// All results of a finished cell.
 struct CellResult {

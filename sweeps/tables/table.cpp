@@ -3,12 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 namespace sweep {
 
 namespace {
+
+void require_same_type(const ColumnData& to, const ColumnData& from) {
+  if (to.index() == from.index()) return;
+  throw TableError("values of type " + std::string(type_name(from)) + " cannot follow those of " +
+                   std::string(type_name(to)));
+}
 
 bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -88,15 +96,23 @@ Column without_rows(const Column& column) {
 }
 
 void append_values(ColumnData& to, const ColumnData& from, std::size_t first, std::size_t count) {
-  if (to.index() != from.index()) {
-    throw TableError("values of type " + std::string(type_name(from)) + " cannot follow those of " +
-                     std::string(type_name(to)));
-  }
+  require_same_type(to, from);
   std::visit(
       [&](auto& values) {
         const auto& more = std::get<std::decay_t<decltype(values)>>(from);
         const auto slice = std::span(more).subspan(first, count);
         values.insert(values.end(), slice.begin(), slice.end());
+      },
+      to);
+}
+
+void append_values(ColumnData& to, ColumnData&& from) {
+  require_same_type(to, from);
+  std::visit(
+      [&from](auto& values) {
+        auto& more = std::get<std::remove_reference_t<decltype(values)>>(from);
+        values.insert(values.end(), std::make_move_iterator(more.begin()),
+                      std::make_move_iterator(more.end()));
       },
       to);
 }

@@ -59,6 +59,8 @@ Column without_rows(const Column& column);
 Table rows_in(const Table& table, std::size_t first, std::size_t count);
 /// Appends `count` values of `from` from `first` on. Throws TableError when the types differ.
 void append_values(ColumnData& to, const ColumnData& from, std::size_t first, std::size_t count);
+/// The same for all values.
+void append_values(ColumnData& to, ColumnData&& from);
 /// Extends a column to `rows` values with NaN, 0 or empty texts.
 void fill_up(ColumnData& data, std::size_t rows);
 /// Appends the columns of `like` that the table lacks, filled with NaN, 0 or empty texts.

@@ -28,7 +28,7 @@ void check_identity(const OpenArchive& archive, Problems& problems) {
   int row = 0;
   for (const CellRecord& cell : archive.index.cells) {
     if (cell.index != row++) problems.push_back(name_of(cell) + " is not in its row");
-    if (cell.key != sha256_of(cell.config_json)) {
+    if (cell.key != sha256_of(cell.config_json.text())) {
       problems.push_back(name_of(cell) + ": its key is not the SHA-256 of its configuration");
     }
   }

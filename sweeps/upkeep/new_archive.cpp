@@ -14,6 +14,7 @@ namespace {
 
 void write_archive(const std::string& path, ArchiveIndex& index,
                    const std::function<ShardContents(std::size_t)>& contents_of) {
+  for (CellRecord& cell : index.cells) cell.rows = {};
   create_archive_file(path, index);
   H5File file = open_h5_for_writing(path);
   std::array<RowRange, kCellTables.size()> rows;

@@ -76,7 +76,9 @@ std::optional<ShardContents> whole(CellLoader& tables, const CellRecord& cell) {
 void extract_cells(const H5File& file, const ArchiveIndex& index, const Extract& to, int first) {
   FileOps files;
   if (!fs::exists(to.plan())) {
-    create_archive_file(to.plan() + ".tmp", index);
+    ArchiveIndex plan = index;
+    for (CellRecord& cell : plan.cells) cell.rows = {};
+    create_archive_file(to.plan() + ".tmp", plan);
     files.rename(to.plan() + ".tmp", to.plan());
   }
   CellLoader tables(file.get(), Described::by_program);

@@ -42,7 +42,7 @@ CellJob parse_job(const json& text) {
   record.key = text.at("key");
   record.index = text.at("index");
   record.label = text.at("label");
-  record.config_json = text.at("config");
+  record.config_json = text.at("config").get<std::string>();
   record.backend = text.at("backend");
   record.repeat = text.at("repeat");
   record.seed = text.at("seed");
@@ -187,7 +187,7 @@ json to_json(const CellJob& job) {
   return json{{"key", record.key},
               {"index", record.index},
               {"label", record.label},
-              {"config", record.config_json},
+              {"config", record.config_json.text()},
               {"backend", record.backend},
               {"repeat", record.repeat},
               {"seed", record.seed},

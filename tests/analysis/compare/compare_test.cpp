@@ -219,7 +219,10 @@ TEST_CASE("a configuration is read back as it was written") {
                              {"c", 0.1},
                              {"d", true},
                              {"e", 1e300}};
-  CHECK(analysis::parse_config(sweep::canonical_json(settings)) == settings);
+  Settings read;
+  for (const auto& [key, value] : analysis::parse_config(sweep::canonical_json(settings)))
+    read[key] = value;
+  CHECK(read == settings);
   CHECK(analysis::parse_config("{}").empty());
   for (const std::string damaged :
        {"", "{", "[]", "{\"a\":1", "{\"a\":}", "{\"a\":1}x", "{\"a\":1,\"a\":2}", "{\"a\":\"\\u00",

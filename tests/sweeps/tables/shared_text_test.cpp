@@ -1,4 +1,4 @@
-#include "driver/plan/shared_text.hpp"
+#include "sweeps/tables/shared_text.hpp"
 
 #include <vector>
 
@@ -11,12 +11,12 @@ TEST_CASE("a text that shares the ends of its neighbour reads as it was given") 
   other.replace(other.find("1.5"), 3, "22");
   const std::vector<std::string> texts = {base,        base, longer, base,  other, "",   "{}",
                                           base + base, base, "11",   "111", "1",   "21", "12"};
-  driver::SharedText before;
+  sweep::SharedText before;
   for (const std::string& each : texts) {
-    const driver::SharedText text(each, &before);
+    const sweep::SharedText text(each, &before);
     CHECK(text.text() == each);
-    CHECK(driver::SharedText(each, nullptr).text() == each);
+    CHECK(sweep::SharedText(each, nullptr).text() == each);
     before = text;
   }
-  CHECK(driver::SharedText().text().empty());
+  CHECK(sweep::SharedText().text().empty());
 }

@@ -1,8 +1,8 @@
-#include "driver/plan/shared_text.hpp"
+#include "sweeps/tables/shared_text.hpp"
 
 #include <algorithm>
 
-namespace driver {
+namespace sweep {
 
 SharedText::SharedText(const std::string& text, const SharedText* before) {
   if (before != nullptr && before->whole_) {
@@ -27,4 +27,4 @@ std::string SharedText::text() const {
   return whole_->substr(0, head_) + own_ + whole_->substr(whole_->size() - tail_);
 }
 
-}  // namespace driver
+}  // namespace sweep

@@ -2,16 +2,18 @@
 #include <memory>
 #include <string>
 
-namespace driver {
+namespace sweep {
 
 /// A text of which only the part that differs from the one before it is kept: the identities of
 /// neighbours in a plan differ in a few bytes of a thousand.
 class SharedText {
  public:
   SharedText() = default;
+  SharedText(const std::string& text) : SharedText(text, nullptr) {}
   /// `before` is the text that most likely resembles this one; null: none does.
   SharedText(const std::string& text, const SharedText* before);
   std::string text() const;
+  operator std::string() const { return text(); }
 
  private:
   std::shared_ptr<const std::string> whole_;  // a text whose ends this one has
@@ -19,4 +21,4 @@ class SharedText {
   std::string own_;                           // between them
 };
 
-}  // namespace driver
+}  // namespace sweep
