@@ -5,6 +5,7 @@
 #include "sweeps/hdf5/codec.hpp"
 #include "sweeps/hdf5/column.hpp"
 #include "sweeps/hdf5/digest.hpp"
+#include "sweeps/hdf5/direct_chunks.hpp"
 
 namespace sweep {
 
@@ -32,14 +33,8 @@ void read_through_filters(hid_t dataset, hsize_t row, int rank, hsize_t width) {
            "read a row");
 }
 
-/// A chunk as it is stored, with its filters applied.
-struct RawChunk {
-  hsize_t offset[2];
-  std::uint32_t skipped_filters;
-  std::vector<unsigned char> bytes;
-};
-
-/// Calls `use` with every stored chunk of a dataset, and with the dataset's second dimension.
+/// Calls `use` with every stored chunk of a dataset, its coordinates, and the dataset's rank and
+/// second dimension.
 /// Datasets here have one dimension, or two, and chunks span the second.
 template <class Use>
 void for_each_chunk(hid_t dataset, hid_t layout, const std::string& name, const Use& use) {
@@ -49,21 +44,10 @@ void for_each_chunk(hid_t dataset, hid_t layout, const std::string& name, const 
   if (rank < 1 || rank > 2) throw H5Error(name + " has an unexpected shape");
   h5_check(H5Sget_simple_extent_dims(space.get(), size, nullptr), "get the shape of " + name);
   h5_check(H5Pget_chunk(layout, rank, rows), "get the chunks of " + name);
-  RawChunk chunk{};
-  for (hsize_t row = 0; row < size[0]; row += rows[0]) {
-    chunk.offset[0] = row;
-    unsigned skipped = 0;
-    haddr_t address = HADDR_UNDEF;
-    hsize_t stored = 0;
-    h5_check(H5Dget_chunk_info_by_coord(dataset, chunk.offset, &skipped, &address, &stored),
-             "find a chunk of " + name);
-    if (address == HADDR_UNDEF) continue;  // its rows were never written
-    chunk.bytes.resize(stored);
-    h5_check(H5Dread_chunk(dataset, H5P_DEFAULT, chunk.offset, &chunk.skipped_filters,
-                           chunk.bytes.data()),
-             "read a chunk of " + name);
-    use(chunk, rank, size[1]);
-  }
+  RawChunk chunk;
+  hsize_t offset[2] = {0, 0};
+  for (; offset[0] < size[0]; offset[0] += rows[0])
+    if (read_raw_chunk(dataset, offset, chunk, name)) use(chunk, offset, rank, size[1]);
 }
 
 /// Flips the bit, in the chunk or in the checksum itself, that makes the checksum right. False if
@@ -136,24 +120,27 @@ bool has_fletcher32(std::span<const unsigned char> chunk) {
 
 void check_chunks(hid_t file) {
   for_each_checked_dataset(file, [](hid_t dataset, hid_t layout, const std::string& name) {
-    for_each_chunk(dataset, layout, name, [&](const RawChunk& chunk, int rank, hsize_t width) {
-      if (chunk.skipped_filters != 0) throw H5Error("a chunk skips filters, which none does");
-      if (has_fletcher32(chunk.bytes)) return;
-      read_through_filters(dataset, chunk.offset[0], rank, width);
-    });
+    for_each_chunk(dataset, layout, name,
+                   [&](const RawChunk& chunk, const hsize_t* offset, int rank, hsize_t width) {
+                     if (chunk.skipped_filters != 0)
+                       throw H5Error("a chunk skips filters, which none does");
+                     if (has_fletcher32(chunk.bytes)) return;
+                     read_through_filters(dataset, offset[0], rank, width);
+                   });
   });
 }
 
 int repair_chunks(hid_t file) {
   int repaired = 0;
   for_each_checked_dataset(file, [&](hid_t dataset, hid_t layout, const std::string& name) {
-    for_each_chunk(dataset, layout, name, [&](RawChunk& chunk, int, hsize_t) {
-      if (has_fletcher32(chunk.bytes) || !repair_bit(chunk.bytes)) return;
-      ++repaired;
-      h5_check(H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk.skipped_filters, chunk.offset,
-                              chunk.bytes.size(), chunk.bytes.data()),
-               "repair a chunk of " + name);
-    });
+    for_each_chunk(dataset, layout, name,
+                   [&](RawChunk& chunk, const hsize_t* offset, int, hsize_t) {
+                     if (has_fletcher32(chunk.bytes) || !repair_bit(chunk.bytes)) return;
+                     ++repaired;
+                     h5_check(H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk.skipped_filters, offset,
+                                             chunk.bytes.size(), chunk.bytes.data()),
+                              "repair a chunk of " + name);
+                   });
   });
   return repaired;
 }

@@ -4,6 +4,7 @@
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/hdf5/column.hpp"
 #include "sweeps/hdf5/digest.hpp"
+#include "sweeps/hdf5/direct_chunks.hpp"
 
 namespace sweep {
 
@@ -93,15 +94,12 @@ void add_chunks(Sha256& sha, hid_t dataset, hid_t layout, hid_t space) {
   if (rank < 1 || rank > 2) throw H5Error("a table has an unexpected shape");
   h5_check(H5Sget_simple_extent_dims(space, size, nullptr), "get the shape of a table");
   h5_check(H5Pget_chunk(layout, rank, rows), "get the chunks of a table");
-  for (hsize_t row = 0; row < size[0]; row += rows[0]) {
-    const hsize_t offset[2] = {row, 0};
-    unsigned skipped_filters = 0;
-    haddr_t address = HADDR_UNDEF;
-    hsize_t stored = 0;
-    h5_check(H5Dget_chunk_info_by_coord(dataset, offset, &skipped_filters, &address, &stored),
-             "find a chunk");
-    add_number(sha, address == HADDR_UNDEF ? -1 : static_cast<std::int64_t>(stored));
-    add_number(sha, address == HADDR_UNDEF ? 0 : skipped_filters);
+  RawChunk chunk;
+  hsize_t offset[2] = {0, 0};
+  for (; offset[0] < size[0]; offset[0] += rows[0]) {
+    const bool is_stored = read_raw_chunk(dataset, offset, chunk, "a table");
+    add_number(sha, is_stored ? static_cast<std::int64_t>(chunk.bytes.size()) : -1);
+    add_number(sha, is_stored ? chunk.skipped_filters : 0);
   }
 }
 

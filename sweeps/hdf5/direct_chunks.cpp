@@ -60,6 +60,17 @@ void write_chunks(hid_t dataset, const ChunkShape& shape, hsize_t offset,
   }
 }
 
+bool read_raw_chunk(hid_t dataset, const hsize_t* offset, RawChunk& chunk,
+                    const std::string& name) {
+  hsize_t size = 0;
+  h5_check(H5Dget_chunk_storage_size(dataset, offset, &size), "find a chunk of " + name);
+  if (size == 0) return false;
+  chunk.bytes.resize(size);
+  h5_check(H5Dread_chunk(dataset, H5P_DEFAULT, offset, &chunk.skipped_filters, chunk.bytes.data()),
+           "read a chunk of " + name);
+  return true;
+}
+
 std::optional<std::vector<char>> read_shuffled_chunk(hid_t dataset, const ChunkShape& shape,
                                                      hsize_t row) {
   hsize_t size = 0;

@@ -1,6 +1,7 @@
 #pragma once
 // Whole chunks of datasets, packed by this program instead of HDF5's filters. Both write the same
 // format, and the library reads and writes whatever this cannot.
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -33,6 +34,17 @@ void write_chunk(hid_t dataset, hsize_t row, const StoredChunk& chunk, const std
 /// Packs and stores rows from the start of a chunk on.
 void write_chunks(hid_t dataset, const ChunkShape& shape, hsize_t offset,
                   std::span<const char> rows, const std::string& name);
+
+/// A chunk as it is stored, and which of its filters were skipped.
+struct RawChunk {
+  StoredChunk bytes;
+  std::uint32_t skipped_filters = 0;
+};
+
+/// Reads the chunk at these coordinates into `chunk`; false if it was never written. The library
+/// also tells size and filters alone, but goes through the chunks one by one to find them. Throws
+/// H5Error.
+bool read_raw_chunk(hid_t dataset, const hsize_t* offset, RawChunk& chunk, const std::string& name);
 
 /// The shuffled bytes of the chunk that begins at a row. Empty if it was never written, skips a
 /// filter or is damaged: HDF5 then says what is the matter.
