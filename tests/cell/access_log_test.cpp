@@ -27,8 +27,8 @@ Cell logged() {
 }
 
 std::string note(const sweep::CellResult& result, const std::string& name) {
-  const auto found = std::ranges::find(result.notes, name, &sweep::Note::name);
-  return found == result.notes.end() ? "" : found->text;
+  const sweep::Note* found = sweep::find_named(result.notes, name);
+  return found == nullptr ? "" : found->text;
 }
 
 }  // namespace

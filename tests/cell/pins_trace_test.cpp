@@ -77,7 +77,7 @@ int count(const std::vector<Event>& events, Kind kind) {
 TEST_CASE("outcomes of pins are figures of a cell whose pins have a share of the pool") {
   support::Cell cell = support::crowded("continuum");
   const sweep::CellResult free = cell.run();
-  for (const sweep::Figure& each : free.figures) CHECK_FALSE(each.name.starts_with("pins_"));
+  for (const sweep::Figure& each : free.figures) CHECK_FALSE(each.name.text().starts_with("pins_"));
   const auto outcomes = [&](double share) {
     const sweep::CellResult result = cell.set("policy.pin_share", share).run();
     CHECK(support::figure(result, "jobs") == 16);

@@ -106,7 +106,7 @@ TEST_CASE("what a plugin's functions cost is recorded, and no part of equality")
     if (each.name == "plugin_s") CHECK(each.is_volatile);
   }
   for (const sweep::Figure& each : crowded("fcfs").run().figures)
-    CHECK_FALSE(each.name.starts_with("plugin"));
+    CHECK_FALSE(each.name.text().starts_with("plugin"));
 }
 
 TEST_CASE("a plugin's content is part of the cell, and its path is not") {

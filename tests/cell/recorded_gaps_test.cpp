@@ -60,8 +60,8 @@ TEST_CASE("the result lists the jobs of the file that were left out") {
   Recorded recorded;
   recorded.cell.set("workload.gap", "constant").set("workload.jobs", 1);
   const sweep::CellResult result = recorded.cell.run();
-  const auto note = std::ranges::find(result.notes, "curation", &sweep::Note::name);
-  REQUIRE(note != result.notes.end());
+  const sweep::Note* note = sweep::find_named(result.notes, "curation");
+  REQUIRE(note != nullptr);
   CHECK_THAT(note->text, Contains("2 jobs in the file"));
   CHECK_THAT(note->text, Contains("1 not needed"));
   CHECK(result.jobs.values<std::string>("id") == std::vector<std::string>{"timed"});

@@ -30,8 +30,8 @@ double sum(const std::vector<T>& values) {
 }
 
 inline double figure(const sweep::CellResult& result, const std::string& name) {
-  const auto found = std::ranges::find(result.figures, name, &sweep::Figure::name);
-  return found == result.figures.end() ? sweep::kNotObserved : found->value;
+  const sweep::Figure* found = sweep::find_named(result.figures, name);
+  return found == nullptr ? sweep::kNotObserved : found->value;
 }
 
 /// Rows of /turns by job and turn: they stand in the order of their ends.
