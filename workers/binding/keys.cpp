@@ -130,6 +130,7 @@ bool Key::identifies(const sweep::Value& value) const {
 }
 
 KeyTable::KeyTable(const std::vector<KeyRow>& rows) {
+  by_name_.max_load_factor(0.25F);  // each cell of a plan looks up a thousand names
   for (const KeyRow& row : rows) {
     by_name_[row.name].push_back(keys_.size());
     keys_.emplace_back(row);

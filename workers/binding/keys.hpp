@@ -1,8 +1,12 @@
 #pragma once
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -51,6 +55,18 @@ inline Default required() { return {}; }
 inline Default optional(const char* meaning) { return {Default::Kind::optional, meaning}; }
 inline Default value(const char* text) { return {Default::Kind::value, text}; }
 inline Default computed(const char* how) { return {Default::Kind::computed, how}; }
+
+/// Hashes names by their length and the eight bytes at each end, in which they differ.
+struct NameHash {
+  std::size_t operator()(std::string_view name) const noexcept {
+    std::uint64_t head = 0, tail = 0;
+    const std::size_t bytes = std::min(name.size(), sizeof head);
+    std::memcpy(&head, name.data(), bytes);
+    std::memcpy(&tail, name.data() + (name.size() - bytes), bytes);
+    const std::uint64_t mixed = (head ^ std::rotl(tail, 29) ^ name.size()) * 0x9E3779B97F4A7C15U;
+    return static_cast<std::size_t>(mixed ^ mixed >> 32);
+  }
+};
 
 /// One key of a sweep file as it counts under one condition. A name may have several rows; their
 /// conditions exclude each other.
@@ -105,7 +121,7 @@ class KeyTable {
  private:
   std::vector<Key> keys_;
   std::vector<std::string> names_;
-  std::unordered_map<std::string, std::vector<std::size_t>> by_name_;
+  std::unordered_map<std::string, std::vector<std::size_t>, NameHash> by_name_;
 };
 
 /// The rows of kvsweep's own table.

@@ -102,7 +102,7 @@ class ParamBinder {
   // hundred, which come and go together.
   std::array<std::byte, 1 << 14> space_;
   std::pmr::monotonic_buffer_resource memory_{space_.data(), space_.size()};
-  std::pmr::unordered_map<std::string_view, sweep::Value> values_{&memory_};
+  std::pmr::unordered_map<std::string_view, sweep::Value, NameHash> values_{256, &memory_};
   std::map<std::string, sweep::Value> facts_;
 };
 

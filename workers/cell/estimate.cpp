@@ -9,35 +9,6 @@ namespace {
 
 using engine::to_seconds;
 
-/// Sums over all turns of a workload, tokens.
-struct Demand {
-  double prompt = 0;      // prefilled tokens if nothing is reused
-  double new_tokens = 0;  // prefilled tokens if everything is reused
-  double output = 0;
-  double context = 0;  // mean over turns
-  double gaps_s = 0;
-  double turns = 0;
-};
-
-Demand demand_of(const workload::Workload& workload) {
-  Demand sum;
-  for (const workload::Job& job : workload.jobs) {
-    int before = 0;
-    for (std::size_t i = 0; i < job.turns.size(); ++i) {
-      const workload::Turn& turn = job.turns[i];
-      const int computed = turn.reused_tokens < 0 ? before : workload::computed_before(job, i);
-      sum.prompt += turn.prompt_tokens;
-      sum.new_tokens += turn.prompt_tokens - computed;
-      sum.output += turn.output_tokens;
-      sum.gaps_s += to_seconds(turn.gap);
-      sum.turns += 1;
-      before = turn.prompt_tokens + turn.output_tokens;
-    }
-  }
-  sum.context = sum.prompt / std::max(1.0, sum.turns);
-  return sum;
-}
-
 /// Seconds of a full prefill step, and of a step in which `sequences` decode.
 double prefill_step_s(const backends::CostModel& model, int tokens, double context) {
   backends::StepShape step;
@@ -100,7 +71,7 @@ ServerStarts server_starts(const ExperimentConfig& config) {
 CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& workloads) {
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
   const auto model = backends::make_cost_model(config.cost_model, config.gpu, config.model);
-  const Demand demand = demand_of(load.workload);
+  const Demand& demand = workloads.demand();
   const auto jobs = static_cast<double>(load.workload.programs());
   const int budget = config.engine.scheduler.max_num_batched_tokens;
   const double pool =

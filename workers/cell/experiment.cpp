@@ -156,6 +156,11 @@ Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
   return {last_->workload, *std::move(arrivals), last_->curation};
 }
 
+const Demand& WorkloadCache::demand() {
+  if (!last_->demand) last_->demand = demand_of(last_->workload);
+  return *last_->demand;
+}
+
 namespace {
 
 /// A cell of backend server. After a failure the server is not used again.

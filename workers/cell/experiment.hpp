@@ -9,6 +9,7 @@
 #include "workers/backends/access_log_options.hpp"
 #include "workers/backends/sim/gpu_profile.hpp"
 #include "workers/backends/sim/link_copier.hpp"
+#include "workers/cell/demand.hpp"
 #include "workers/cell/progress.hpp"
 #include "workers/cell/transformer.hpp"
 #include "workers/engine/base/errors.hpp"
@@ -109,6 +110,8 @@ class WorkloadCache {
   /// The load is valid until the next call. Throws InputError, also when a context exceeds
   /// `max_model_len`.
   Load load(const WorkloadConfig& config, int max_model_len);
+  /// Of the workload of the last load().
+  const Demand& demand();
 
  private:
   struct Content {
@@ -116,6 +119,7 @@ class WorkloadCache {
     workload::Workload workload;
     std::string curation;
     std::vector<double> recorded_arrivals_s;
+    std::optional<Demand> demand{};
     std::optional<int> fits{};              // the last max_model_len that its jobs kept
     ArrivalConfig arrival{};                // of the arrivals below
     std::vector<engine::Nanos> arrivals{};  // empty: none yet
