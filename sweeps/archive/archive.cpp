@@ -82,6 +82,7 @@ std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys
     publish_shard(keys, bytes);
   });
   ++pending_files_;
+  pending_size_ += bytes.size();
   std::vector<const CellRecord*> cells;
   for (CellRecord& outcome : outcomes) {
     CellRecord& cell = planned(outcome.key);
@@ -132,6 +133,8 @@ void Archive::publish_shard(std::span<const std::string> keys, const std::string
 bool Archive::merge_if_due() {
   constexpr std::size_t kLeast = 64;
   if (pending_files_ <= std::max(kLeast, merged_)) return false;
+  if (pending_files_ <= options_.most_shards && pending_size_ <= options_.most_shard_bytes)
+    return false;
   const auto left =
       std::count_if(index_->cells.begin(), index_->cells.end(), [this](const CellRecord& cell) {
         return cell.status == CellStatus::planned ||
@@ -160,6 +163,7 @@ void Archive::merge(int threads) {
     merged_ += pending_.size() - replaced_.size();
     replaced_.clear();
     pending_files_ = 0;
+    pending_size_ = 0;
     for (const int row : std::exchange(pending_, {})) {
       files_.remove(shard_path(index_->cells[static_cast<std::size_t>(row)].key));
     }

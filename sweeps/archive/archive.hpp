@@ -41,6 +41,10 @@ struct ArchiveOptions {
   int cores = 1;              // that finalize() may use: nothing else runs then
   bool keep_previous = true;  // keep the archive before the last change as "<path>.prev"
   RecordLevel record = RecordLevel::all;  // cells with a result below it run again
+  // Shards that may wait for a merge, unless the archive has more cells. One merge at the end needs
+  // no sorting, and readers read every shard.
+  std::size_t most_shards = 64;
+  std::uint64_t most_shard_bytes = std::uint64_t{1} << 30;
 };
 
 /// A cell that was started and has not been committed.
@@ -110,7 +114,8 @@ class Archive {
                                         const std::string& bytes);
   const CellRecord& commit(const std::string& key, const std::string& bytes);
 
-  /// Merges when there are enough shards to justify a copy of the archive, and space for it.
+  /// Merges when there are more shards than ArchiveOptions allows, enough to justify a copy of the
+  /// archive, and space for it.
   bool merge_if_due();
   void merge() { merge(1); }
   /// Merges the remaining shards and sorts all rows into plan order. The archive then depends only
@@ -164,6 +169,7 @@ class Archive {
   std::map<int, CellRecord> replaced_;  // results in the file at path_ of which a pending one, at a
                                         // higher level, takes the place
   std::size_t pending_files_ = 0;       // that hold them, as far as this process wrote them
+  std::uint64_t pending_size_ = 0;      // bytes of those
   std::size_t merged_ = 0;              // cells that have run and are in the archive
   bool has_results_ = false;            // the file at path_ has results, planned or not
   std::vector<RunMark> deaths_;

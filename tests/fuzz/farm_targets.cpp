@@ -48,7 +48,7 @@ std::string shard() {
   sweep::ShardContents contents;
   contents.record.key = kKey;
   contents.record.label = "gpu=h100-80gb";
-  contents.record.config_json = "{}";
+  contents.record.config_json = std::string("{}");
   contents.record.axes = {{"gpu", std::string("h100-80gb")}};
   contents.record.status = sweep::CellStatus::failed;
   contents.record.reason = "why";

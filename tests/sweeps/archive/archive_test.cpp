@@ -121,6 +121,32 @@ TEST_CASE("shards are merged when there are more than 64, unless the sweep is ne
   CHECK_FALSE(exists(many.shard(64)));
 }
 
+TEST_CASE(
+    "shards that may wait are merged once, in plan order, until they are too many or too large",
+    "[archive]") {
+  ArchiveWorld files(200, 1), bytes(200, 1), once(90, 1);
+  files.options.most_shards = 80;
+  bytes.options.most_shards = once.options.most_shards = 1000;
+  bytes.options.most_shard_bytes = 1;
+  for (ArchiveWorld* world : {&files, &bytes, &once}) world->open();
+  const auto merged_with = [](ArchiveWorld& world, int cell) {
+    world.commit(cell);
+    return world.archive().merge_if_due();
+  };
+  for (int cell = 0; cell < 64; ++cell) {
+    CHECK_FALSE(merged_with(files, cell));
+    CHECK_FALSE(merged_with(bytes, cell));
+  }
+  CHECK(merged_with(bytes, 64));
+  for (int cell = 64; cell < 80; ++cell) CHECK_FALSE(merged_with(files, cell));
+  CHECK(merged_with(files, 80));
+  for (int cell = 89; cell >= 0; --cell) CHECK_FALSE(merged_with(once, cell));
+  once.archive().finalize();
+  CHECK_FALSE(exists(once.path() + ".prev"));  // nothing was sorted after the merge
+  once.close();
+  CHECK(check_archive(once.path()).empty());
+}
+
 TEST_CASE("a shard of megabytes, whose tables are read one at a time, loses no row in the merge",
           "[archive]") {
   ArchiveWorld world(1);
