@@ -1,5 +1,6 @@
 #include "sweeps/spec/canonical_json.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -22,16 +23,24 @@ std::string json_number(double number) {
 
 void append_string(std::string& json, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
+  const auto is_plain = [](char c) {
+    return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20;
+  };
   json += '"';
-  for (const char c : text) {
+  while (!text.empty()) {
+    const auto plain =
+        static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    json += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const char c = text.front();
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      json += {'\\', c};
-    } else if (byte < 0x20) {
+    if (byte < 0x20) {
       json += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
     } else {
-      json += c;
+      json += {'\\', c};
     }
+    text.remove_prefix(1);
   }
   json += '"';
 }

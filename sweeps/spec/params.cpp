@@ -87,13 +87,13 @@ ParamReader::ParamReader(const ParamMap& params, std::string document,
 }
 
 bool ParamReader::is_known(const std::string& key) const {
-  return asked_.contains(key) || (known_ != nullptr && std::ranges::binary_search(*known_, key));
+  return asked(key) || (known_ != nullptr && std::ranges::binary_search(*known_, key));
 }
 
 bool ParamReader::has(const std::string& key) const { return params_->contains(key); }
 
 const Value* ParamReader::ask(const std::string& key) {
-  asked_.insert(key);
+  asked_.emplace(key);
   const auto found = params_->find(key);
   return found == params_->end() ? nullptr : &found->second.value;
 }
@@ -167,7 +167,7 @@ Location ParamReader::where(const std::string& key) const {
 
 void ParamReader::reject_unknown() const {
   for (const auto& [key, param] : *params_) {
-    if (asked_.contains(key)) continue;
+    if (asked(key)) continue;
     std::vector<std::string> candidates(asked_.begin(), asked_.end());
     std::ranges::sort(candidates);  // of equally near ones the first is suggested
     if (known_ != nullptr) candidates.insert(candidates.end(), known_->begin(), known_->end());

@@ -1,7 +1,10 @@
 #pragma once
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -104,7 +107,7 @@ class ParamReader {
                      const std::vector<std::string>& allowed);
   /// The key must be present: throws SpecError naming the document and the key, with `why` behind.
   void require(const std::string& key, const std::string& why = "") const;
-  bool asked(const std::string& key) const { return asked_.contains(key); }
+  bool asked(const std::string& key) const { return asked_.contains(std::pmr::string(key)); }
   Location where(const std::string& key) const;
   /// Throws for the first key that was not asked for, suggesting the nearest one that was or that
   /// is known.
@@ -121,7 +124,10 @@ class ParamReader {
   const ParamMap* params_;                 // must outlive the reader
   const std::vector<std::string>* known_;  // the same
   std::string document_;
-  std::unordered_set<std::string> asked_;
+  // A cell asks for some hundred keys, which come and go together.
+  std::array<std::byte, 1 << 14> space_;
+  std::pmr::monotonic_buffer_resource memory_{space_.data(), space_.size()};
+  std::pmr::unordered_set<std::pmr::string> asked_{&memory_};
 };
 
 }  // namespace sweep

@@ -139,7 +139,7 @@ KeyTable::KeyTable(const std::vector<KeyRow>& rows) {
   std::ranges::sort(names_);
 }
 
-const Key* KeyTable::counting(const std::string& name, const ValueOf& value_of) const {
+const Key* KeyTable::counting(std::string_view name, const ValueOf& value_of) const {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return nullptr;
   for (const std::size_t at : found->second)

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -58,6 +59,7 @@ inline Default computed(const char* how) { return {Default::Kind::computed, how}
 
 /// Hashes names by their length and the eight bytes at each end, in which they differ.
 struct NameHash {
+  using is_transparent = void;
   std::size_t operator()(std::string_view name) const noexcept {
     std::uint64_t head = 0, tail = 0;
     const std::size_t bytes = std::min(name.size(), sizeof head);
@@ -106,7 +108,7 @@ class KeyTable {
   bool has(const std::string& name) const { return by_name_.contains(name); }
 
   /// The row of `name` whose condition holds; null where none does.
-  const Key* counting(const std::string& name, const ValueOf& value_of) const;
+  const Key* counting(std::string_view name, const ValueOf& value_of) const;
   /// The first row of `name`, which must be known.
   const Key& first_row(const std::string& name) const { return keys_[by_name_.at(name).front()]; }
   /// Whether some row of `name` counts, whatever its own value is; true for unknown names.
@@ -121,7 +123,7 @@ class KeyTable {
  private:
   std::vector<Key> keys_;
   std::vector<std::string> names_;
-  std::unordered_map<std::string, std::vector<std::size_t>, NameHash> by_name_;
+  std::unordered_map<std::string, std::vector<std::size_t>, NameHash, std::equal_to<>> by_name_;
 };
 
 /// The rows of kvsweep's own table.

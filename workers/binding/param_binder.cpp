@@ -11,7 +11,7 @@ const sweep::Value* ParamBinder::value_of(const std::string& key) const {
   return fact != facts_.end() ? &fact->second : nullptr;
 }
 
-const Key* ParamBinder::counting(const std::string& key) const {
+const Key* ParamBinder::counting(std::string_view key) const {
   return table_.counting(key, [this](const std::string& other) { return value_of(other); });
 }
 
@@ -133,9 +133,8 @@ void ParamBinder::reject_unknown() const {
 std::map<std::string, sweep::Value> ParamBinder::identity() const {
   std::map<std::string, sweep::Value> identity = facts_;
   for (const auto& [name, value] : values_) {
-    const std::string full(name);
-    const Key* key = counting(full);
-    if (key != nullptr && key->identifies(value)) identity.emplace(full, value);
+    const Key* key = counting(name);
+    if (key != nullptr && key->identifies(value)) identity.emplace(name, value);
   }
   return identity;
 }

@@ -87,7 +87,7 @@ class ParamBinder {
 
  private:
   const sweep::Value* value_of(const std::string& key) const;
-  const Key* counting(const std::string& key) const;
+  const Key* counting(std::string_view key) const;
   const Key& key_of(const std::string& key) const;
   std::string path_of(const std::string& key);
   template <class T>
