@@ -68,9 +68,9 @@ void create_growing_table(hid_t file, const Table& schema) {
   group.close_checked("close the table " + schema.name);
 }
 
-TableAppender::TableAppender(hid_t file, const std::string& table, int threads)
+TableAppender::TableAppender(hid_t file, const std::string& table, Crew* crew)
     : name_(table),
-      threads_(threads),
+      crew_(crew),
       group_(H5Gopen2(file, table.c_str(), H5P_DEFAULT), "open the table " + table) {
   for (const std::string& name : read_texts_attribute(group_.get(), "columns")) open(name);
   if (columns_.empty()) throw H5Error("the table " + table + " has no columns");
@@ -186,7 +186,7 @@ void TableAppender::flush(std::int64_t rows) {
   std::vector<ChunkShape> shapes;
   for (const Stored& column : columns_) shapes.push_back(shape_of(column));
   std::vector<std::vector<StoredChunk>> packed(columns_.size());
-  in_parallel(columns_.size(), threads_, [&](std::size_t i) {
+  in_parallel(columns_.size(), crew_, [&](std::size_t i) {
     packed[i] = packed_chunks(columns_[i].pending, shapes[i], count);
   });
   for (std::size_t i = 0; i < columns_.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "sweeps/archive/shard_reader.hpp"
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/archive/writing.hpp"
+#include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/bytes.hpp"
 #include "sweeps/hdf5/digest.hpp"
 
@@ -186,7 +187,8 @@ std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveInd
   std::array<RowRange, kCellTables.size()> rows;
   std::vector<int> merged;
   {
-    CellAppender tables(file.get(), threads);
+    Crew crew(threads);
+    CellAppender tables(file.get(), &crew);
     std::sort(pending_.begin(), pending_.end());
     std::size_t done = 0;
     std::optional<ShardReader> shard;
@@ -195,7 +197,7 @@ std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveInd
       CellRecord& cell = to.cells[static_cast<std::size_t>(row)];
       try {
         const std::string path = shard_path(cell.key);
-        if (!shard || shard->identity() != identity_of(path)) shard.emplace(path);
+        if (!shard || shard->identity() != identity_of(path)) shard.emplace(path, &crew);
         cell.histograms = shard->record(cell.key).histograms;
       } catch (const ArchiveDamaged& error) {
         if (replaced_.contains(row)) throw;  // the next merge restores its result

@@ -127,9 +127,9 @@ bool is_later(const std::string& name) {
 }
 
 /// A table with the columns of this version.
-Table read_whole_table(hid_t file, const Table& described) {
+Table read_whole_table(hid_t file, const Table& described, Crew* crew) {
   if (is_later(described.name) && !has_object(file, described.name)) return described;
-  Table table = read_packed_table(file, described.name);
+  Table table = read_packed_table(file, described.name, crew);
   add_missing_columns(table, described);
   return table;
 }
@@ -270,8 +270,8 @@ ShardContents read_shard(const std::string& path, const std::string& key) {
   return contents;
 }
 
-ShardReader::ShardReader(const std::string& path)
-    : name_(path), identity_(identity_of(path)), bytes_(file_bytes(path)) {
+ShardReader::ShardReader(const std::string& path, Crew* crew)
+    : name_(path), crew_(crew), identity_(identity_of(path)), bytes_(file_bytes(path)) {
   constexpr std::size_t kLarge = std::size_t{4} << 20;  // its tables take some ten times as much
   check_shard_bytes(bytes_, name_);
   reading_shard(name_, [&] {
@@ -288,7 +288,7 @@ ShardReader::ShardReader(const std::string& path)
 void ShardReader::check_tables(bool keep) {
   RowCounts rows{};
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    Table table = read_whole_table(file_->get(), *contents_.tables()[i]);
+    Table table = read_whole_table(file_->get(), *contents_.tables()[i], crew_);
     rows[i] = table.rows();
     if (table.name == "steps") count_steps(table);
     if (keep) *contents_.tables()[i] = std::move(table);
@@ -318,7 +318,7 @@ Table ShardReader::take(const std::string& key, std::size_t position) {
   Table& kept = *contents_.tables()[position];
   if (records_.size() == 1 && !file_) return std::move(kept);
   return reading_shard(name_, [&] {
-    Table read = file_ ? read_whole_table(file_->get(), kept) : Table{};
+    Table read = file_ ? read_whole_table(file_->get(), kept, crew_) : Table{};
     if (records_.size() == 1) return read;
     return slice_of(file_ ? read : kept, find(records_, key).rows[position]);
   });

@@ -13,8 +13,9 @@ namespace sweep {
 /// A shard whose tables are taken one at a time, since those of a large cell take gigabytes.
 class ShardReader {
  public:
-  /// Throws like read_shard(), which checks as much: after this, every table can be read.
-  explicit ShardReader(const std::string& path);
+  /// Throws like read_shard(), which checks as much: after this, every table can be read. The
+  /// crew unpacks tables.
+  explicit ShardReader(const std::string& path, Crew* crew = nullptr);
   const FileIdentity& identity() const { return identity_; }
   /// With its histograms. Throws ArchiveDamaged if the shard does not have the cell.
   const CellRecord& record(const std::string& key);
@@ -26,6 +27,7 @@ class ShardReader {
   void count_steps(const Table& steps);
 
   std::string name_;
+  Crew* crew_;
   FileIdentity identity_;
   std::string bytes_;
   std::vector<CellRecord> records_;

@@ -155,7 +155,8 @@ std::int64_t stored_rows(hid_t file, const std::string& table) {
   return static_cast<std::int64_t>(rows.value_or(0));
 }
 
-TableReader::TableReader(hid_t file, const std::string& table, Described how) : name_(table) {
+TableReader::TableReader(hid_t file, const std::string& table, Described how, Crew* crew)
+    : name_(table), crew_(crew) {
   if (too_old_for(file, table)) return;
   how == Described::by_file ? open_as_described(file) : open_as_known(file);
 }
@@ -215,7 +216,7 @@ std::vector<std::int32_t> TableReader::cell_numbers(RowRange range) {
   throw H5Error("the table " + name_ + " has no column cell");
 }
 
-ColumnData TableReader::values(Stored& column, hsize_t offset, hsize_t rows) {
+ColumnData TableReader::values(Stored& column, hsize_t offset, hsize_t rows) const {
   const std::string& name = column.described.name;
   const std::size_t size = H5Tget_size(column.type.get());
   if (offset > column.rows || rows > column.rows - offset) {
@@ -223,7 +224,7 @@ ColumnData TableReader::values(Stored& column, hsize_t offset, hsize_t rows) {
   }
   if (rows > kWindowRows) {  // as few cells have; their rows are not kept
     const std::vector<char> bytes =
-        read_bytes(column.dataset.get(), column.type.get(), offset, rows, name);
+        read_bytes(column.dataset.get(), column.type.get(), offset, rows, name, crew_);
     return take_values(column.type.get(), bytes.data(), rows, size, name);
   }
   const hsize_t window_end = column.window_start + column.window.size() / size;
@@ -231,7 +232,7 @@ ColumnData TableReader::values(Stored& column, hsize_t offset, hsize_t rows) {
     const hsize_t start = offset - offset % kChunkRows;
     const hsize_t ahead =
         std::min(offset - start + std::max(rows, kWindowRows), column.rows - start);
-    column.window = read_bytes(column.dataset.get(), column.type.get(), start, ahead, name);
+    column.window = read_bytes(column.dataset.get(), column.type.get(), start, ahead, name, crew_);
     column.window_start = start;
   }
   return take_values(column.type.get(),
@@ -239,10 +240,10 @@ ColumnData TableReader::values(Stored& column, hsize_t offset, hsize_t rows) {
                      name);
 }
 
-CellAppender::CellAppender(hid_t file, int threads) {
+CellAppender::CellAppender(hid_t file, Crew* crew) {
   for (const std::string_view table : kCellTables) {
     if (too_old_for(file, table)) create_growing_table(file, described_table(table));
-    tables_.emplace_back(file, std::string(table), threads);
+    tables_.emplace_back(file, std::string(table), crew);
   }
 }
 
@@ -264,9 +265,9 @@ std::array<RowRange, kCellTables.size()> CellAppender::finish() {
   return rows;
 }
 
-CellLoader::CellLoader(hid_t file, Described how) {
+CellLoader::CellLoader(hid_t file, Described how, Crew* crew) {
   for (const std::string_view table : kCellTables) {
-    tables_.emplace_back(file, std::string(table), how);
+    tables_.emplace_back(file, std::string(table), how, crew);
   }
 }
 

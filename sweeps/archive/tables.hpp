@@ -20,10 +20,10 @@ void create_growing_table(hid_t file, const Table& schema);
 std::int64_t stored_rows(hid_t file, const std::string& table);
 
 /// Appends rows to such a table. Rows are buffered in memory until they fill chunks or finish() is
-/// called; until then the file lacks them. Columns are packed on up to `threads` threads.
+/// called; until then the file lacks them. The crew packs columns.
 class TableAppender {
  public:
-  TableAppender(hid_t file, const std::string& table, int threads);
+  TableAppender(hid_t file, const std::string& table, Crew* crew);
   /// Returns where the rows will be. Adds columns that the table lacks; fills columns that `rows`
   /// lacks with NaN, 0 or empty texts. Throws H5Error when the types of a column differ, and
   /// ArchiveDamaged when stored rows cannot be read.
@@ -51,7 +51,7 @@ class TableAppender {
   void replace(Stored& column, const Column& described, std::size_t width);
 
   std::string name_;
-  int threads_;
+  Crew* crew_;
   H5Group group_;
   std::vector<Stored> columns_;
   std::int64_t stored_rows_ = 0, pending_rows_ = 0;
@@ -64,10 +64,11 @@ enum class Described { by_file, by_program };
 
 /// Reads ranges of rows. A table that the archive is too old to have reads as empty, and a column
 /// that it is too old to have as NaN, 0 or empty texts. Ranges in ascending order cost one pass
-/// over the file.
+/// over the file, whose chunks the crew unpacks.
 class TableReader {
  public:
-  TableReader(hid_t file, const std::string& table, Described how = Described::by_file);
+  TableReader(hid_t file, const std::string& table, Described how = Described::by_file,
+              Crew* crew = nullptr);
   /// Without the column `cell`.
   Table read(RowRange range);
   /// The column `cell` of these rows.
@@ -85,16 +86,17 @@ class TableReader {
   };
   void open_as_described(hid_t file);
   void open_as_known(hid_t file);
-  static ColumnData values(Stored& column, hsize_t offset, hsize_t rows);
+  ColumnData values(Stored& column, hsize_t offset, hsize_t rows) const;
 
   std::string name_;
+  Crew* crew_;
   std::vector<Stored> columns_;
 };
 
 /// Adds whole cells to all tables of an archive file.
 class CellAppender {
  public:
-  explicit CellAppender(hid_t file, int threads = 1);
+  explicit CellAppender(hid_t file, Crew* crew = nullptr);
   /// Sets the cell's row ranges and histograms.
   void append(CellRecord& cell, const ShardContents& contents);
   /// The same for one table, by its position in kCellTables, without the histograms.
@@ -110,7 +112,7 @@ class CellAppender {
 /// Reads whole cells from the tables of an archive file, which must stay open.
 class CellLoader {
  public:
-  explicit CellLoader(hid_t file, Described how = Described::by_file);
+  explicit CellLoader(hid_t file, Described how = Described::by_file, Crew* crew = nullptr);
   ShardContents load(const CellRecord& cell);
   TableReader& table(std::size_t position) { return tables_[position]; }  // in kCellTables
 

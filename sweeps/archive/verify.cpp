@@ -4,6 +4,7 @@
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/tables.hpp"
+#include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/bytes.hpp"
 #include "sweeps/hdf5/digest.hpp"
 
@@ -56,7 +57,8 @@ class DigestBeside {
 
 void check_results(hid_t file, const std::vector<CellRecord>& cells, std::span<const int> rows,
                    int threads) {
-  CellLoader tables(file);
+  Crew crew(threads);
+  CellLoader tables(file, Described::by_file, &crew);
   for (const int row : rows) {
     const CellRecord& cell = cells[static_cast<std::size_t>(row)];
     if (!cell.has_run()) continue;

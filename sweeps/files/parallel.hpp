@@ -1,11 +1,42 @@
 #pragma once
+#include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 namespace sweep {
 
-/// Calls work(0) to work(count - 1), on at most `threads` threads, of which this is one. Returns
-/// when all calls have ended; throws what one of them threw, and then may have left out some.
-void in_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
+/// Threads that help the one that made them. They wait between calls, since a thread takes longer
+/// to start than a chunk to pack.
+class Crew {
+ public:
+  /// At most `threads` with this one.
+  explicit Crew(int threads);
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  /// With this thread.
+  std::size_t size() const { return others_.size() + 1; }
+  /// Calls work(0) to work(count - 1). Returns when all calls have ended; throws what one of them
+  /// threw, and then may have left out some.
+  void share(std::size_t count, const std::function<void(std::size_t)>& work);
+
+ private:
+  class Calls;
+  void help(const std::stop_token& stop);
+
+  std::mutex mutex_;
+  std::condition_variable_any called_, done_;
+  Calls* calls_ = nullptr;   // of the share() in progress
+  std::size_t shares_ = 0;   // that have begun
+  std::size_t helping_ = 0;  // other threads
+  std::vector<std::jthread> others_;
+};
+
+/// The same with the threads of a crew; null: with this thread alone.
+void in_parallel(std::size_t count, Crew* crew, const std::function<void(std::size_t)>& work);
 
 }  // namespace sweep

@@ -43,9 +43,9 @@ Column describe_column(hid_t dataset, hid_t type, const std::string& name);
 H5Properties chunked_layout(hsize_t chunk);
 
 hsize_t rows_of(hid_t dataset);
-/// Packed values [offset, offset + rows); `name` is for messages.
+/// Packed values [offset, offset + rows), which the crew unpacks; `name` is for messages.
 std::vector<char> read_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows,
-                             const std::string& name);
+                             const std::string& name, Crew* crew = nullptr);
 void write_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows, const char* bytes,
                  const std::string& name);
 /// Sets the number of rows; new rows read as NaN, 0 or an empty text.

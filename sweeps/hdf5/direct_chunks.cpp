@@ -1,7 +1,10 @@
 #include "sweeps/hdf5/direct_chunks.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <utility>
 
+#include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/codec.hpp"
 
 namespace sweep {
@@ -71,8 +74,7 @@ bool read_raw_chunk(hid_t dataset, const hsize_t* offset, RawChunk& chunk,
   return true;
 }
 
-std::optional<std::vector<char>> read_shuffled_chunk(hid_t dataset, const ChunkShape& shape,
-                                                     hsize_t row) {
+std::optional<StoredChunk> read_stored_chunk(hid_t dataset, hsize_t row) {
   hsize_t size = 0;
   if (H5Dget_chunk_storage_size(dataset, &row, &size) < 0 || size == 0) return std::nullopt;
   StoredChunk chunk(size);
@@ -80,22 +82,32 @@ std::optional<std::vector<char>> read_shuffled_chunk(hid_t dataset, const ChunkS
   if (H5Dread_chunk(dataset, H5P_DEFAULT, &row, &skipped_filters, chunk.data()) < 0 ||
       skipped_filters != 0)
     return std::nullopt;
-  return unpack_shuffled(chunk, shape.bytes());
+  return chunk;
 }
 
 std::optional<std::vector<char>> read_rows(hid_t dataset, const ChunkShape& shape, hsize_t offset,
-                                           hsize_t rows) {
-  std::vector<char> read(rows * shape.row_bytes);
-  const hsize_t end = offset + rows;
-  for (hsize_t at = offset; at < end;) {
-    const hsize_t chunk = at / shape.rows * shape.rows;
-    const hsize_t count = std::min(end, chunk + shape.rows) - at;
-    const std::optional<std::vector<char>> shuffled = read_shuffled_chunk(dataset, shape, chunk);
-    if (!shuffled) return std::nullopt;
-    unshuffle_bytes(shuffled->data() + (at - chunk), shape.rows, count, shape.row_bytes,
-                    read.data() + (at - offset) * shape.row_bytes);
-    at += count;
+                                           hsize_t rows, Crew* crew) {
+  const hsize_t first = offset - offset % shape.rows, end = offset + rows;
+  std::vector<StoredChunk> chunks;
+  for (hsize_t row = first; row < end; row += shape.rows) {
+    std::optional<StoredChunk> chunk = read_stored_chunk(dataset, row);
+    if (!chunk) return std::nullopt;
+    chunks.push_back(std::move(*chunk));
   }
+  std::vector<char> read(rows * shape.row_bytes);
+  std::atomic<bool> is_whole = true;
+  in_parallel(chunks.size(), crew, [&](std::size_t i) {
+    const std::optional<std::vector<char>> shuffled = unpack_shuffled(chunks[i], shape.bytes());
+    if (!shuffled) {
+      is_whole = false;
+      return;
+    }
+    const hsize_t chunk = first + i * shape.rows, from = std::max(chunk, offset);
+    unshuffle_bytes(shuffled->data() + (from - chunk), shape.rows,
+                    std::min(end, chunk + shape.rows) - from, shape.row_bytes,
+                    read.data() + (from - offset) * shape.row_bytes);
+  });
+  if (!is_whole) return std::nullopt;
   return read;
 }
 

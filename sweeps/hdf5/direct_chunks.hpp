@@ -46,13 +46,13 @@ struct RawChunk {
 /// H5Error.
 bool read_raw_chunk(hid_t dataset, const hsize_t* offset, RawChunk& chunk, const std::string& name);
 
-/// The shuffled bytes of the chunk that begins at a row. Empty if it was never written, skips a
-/// filter or is damaged: HDF5 then says what is the matter.
-std::optional<std::vector<char>> read_shuffled_chunk(hid_t dataset, const ChunkShape& shape,
-                                                     hsize_t row);
+/// The chunk that begins at a row, as it is stored. Empty if it was never written or skips a
+/// filter.
+std::optional<StoredChunk> read_stored_chunk(hid_t dataset, hsize_t row);
 
-/// Rows [offset, offset + rows). Empty if HDF5 has to read them.
+/// Rows [offset, offset + rows), which the crew unpacks. Empty if HDF5 has to read them, which then
+/// says what is the matter.
 std::optional<std::vector<char>> read_rows(hid_t dataset, const ChunkShape& shape, hsize_t offset,
-                                           hsize_t rows);
+                                           hsize_t rows, Crew* crew = nullptr);
 
 }  // namespace sweep

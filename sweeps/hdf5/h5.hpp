@@ -12,6 +12,8 @@
 
 namespace sweep {
 
+class Crew;
+
 /// An HDF5 call failed. what() gives the operation, the object, and HDF5's innermost reason.
 struct H5Error : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -137,7 +139,8 @@ Column read_table_column(hid_t parent, const std::string& table, const std::stri
 /// Writes a table as one dataset of rows, in chunks of at most `chunk_rows`. It has fewer objects
 /// than a table of columns, and none of it is in a heap, which would have no checksums.
 void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows = 4096);
-Table read_packed_table(hid_t parent, const std::string& name);
+/// Reads it back; the crew unpacks.
+Table read_packed_table(hid_t parent, const std::string& name, Crew* crew = nullptr);
 /// Whether the packed table has these rows, volatile columns aside; reads a chunk at a time.
 bool packed_table_holds(hid_t parent, const Table& expected);
 

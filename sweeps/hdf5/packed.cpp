@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/codec.hpp"
 #include "sweeps/hdf5/column.hpp"
 #include "sweeps/hdf5/direct_chunks.hpp"
@@ -138,22 +139,39 @@ struct OpenTable {
           column_at(type.get(), static_cast<unsigned>(i), take_until(lines, '\n')));
   }
 
-  /// Calls `use` with the rows of one chunk after another.
+  /// Calls `use` with the rows of up to `at_once` chunks after another.
   template <class Use>
-  void for_each_slice(Use use) const {
+  void for_each_slices(std::size_t at_once, Use use) const {
     constexpr std::size_t kSliceRows = std::size_t{1} << 16;  // of what HDF5 reads
     const std::optional<ChunkShape> shape = chunk_shape(dataset.get(), type.get());
-    for_each_chunk(rows, shape ? shape->rows : kSliceRows,
-                   [&](RowSlice slice) { use(slice, shape); });
+    std::vector<RowSlice> slices;
+    for_each_chunk(rows, shape ? shape->rows : kSliceRows, [&](RowSlice slice) {
+      slices.push_back(slice);
+      if (slices.size() < at_once && slice.first + slice.count < rows) return;
+      use(slices, shape);
+      slices.clear();
+    });
   }
-  void append_slice(Table& table, RowSlice slice, const std::optional<ChunkShape>& shape) const {
-    if (shape) {
-      if (const auto shuffled = read_shuffled_chunk(dataset.get(), *shape, slice.first))
-        return append_rows(table, type.get(), *shuffled, slice.count, shape->rows);
+  /// The crew unpacks.
+  void append_slices(Table& table, const std::vector<RowSlice>& slices,
+                     const std::optional<ChunkShape>& shape, Crew* crew) const {
+    std::vector<std::optional<StoredChunk>> stored(slices.size());
+    std::vector<std::optional<std::vector<char>>> shuffled(slices.size());
+    for (std::size_t i = 0; shape && i < slices.size(); ++i)
+      stored[i] = read_stored_chunk(dataset.get(), slices[i].first);
+    in_parallel(slices.size(), crew, [&](std::size_t i) {
+      if (stored[i]) shuffled[i] = unpack_shuffled(*stored[i], shape->bytes());
+    });
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      const auto [first, count] = slices[i];
+      if (shuffled[i]) {
+        append_rows(table, type.get(), *shuffled[i], count, shape->rows);
+      } else {
+        append_rows(table, type.get(),
+                    read_bytes(dataset.get(), type.get(), first, count, table.name), count,
+                    std::nullopt);
+      }
     }
-    append_rows(table, type.get(),
-                read_bytes(dataset.get(), type.get(), slice.first, slice.count, table.name),
-                slice.count, std::nullopt);
   }
 };
 
@@ -179,24 +197,27 @@ void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows
   dataset.close_checked("close the table " + table.name);
 }
 
-Table read_packed_table(hid_t parent, const std::string& name) {
+Table read_packed_table(hid_t parent, const std::string& name, Crew* crew) {
+  constexpr std::size_t kChunksOfAThread = 8;
   const OpenTable file(parent, name);
   Table table = file.described;
   for (Column& column : table.columns)
     std::visit([&](auto& values) { values.reserve(file.rows); }, column.data);
-  file.for_each_slice(
-      [&](RowSlice slice, const auto& shape) { file.append_slice(table, slice, shape); });
+  file.for_each_slices(crew == nullptr ? 1 : kChunksOfAThread * crew->size(),
+                       [&](const auto& slices, const auto& shape) {
+                         file.append_slices(table, slices, shape, crew);
+                       });
   return table;
 }
 
 bool packed_table_holds(hid_t parent, const Table& expected) {
   const OpenTable file(parent, expected.name);
   bool same = file.rows == expected.rows() && same_results(file.described, rows_in(expected, 0, 0));
-  file.for_each_slice([&](RowSlice slice, const auto& shape) {
+  file.for_each_slices(1, [&](const auto& slices, const auto& shape) {
     if (!same) return;
     Table found = file.described;
-    file.append_slice(found, slice, shape);
-    same = same_results(found, rows_in(expected, slice.first, slice.count));
+    file.append_slices(found, slices, shape, nullptr);
+    same = same_results(found, rows_in(expected, slices[0].first, slices[0].count));
   });
   return same;
 }
