@@ -83,7 +83,7 @@ TEST_CASE("simulated cells are held against kept summaries, which have no steps 
   CHECK(alone.exit_code == 2);
   CHECK(alone.err.find("is stored at the level jobs, without its steps") != std::string::npos);
   const Outcome beside = must_run(program, {"fit", kept, "sim.h5"});
-  CHECK(beside.out.find("5 cells are summaries, which have no steps to fit") != std::string::npos);
+  CHECK(beside.out.find("12 cells are summaries, which have no steps to fit") != std::string::npos);
   CHECK(beside.out.find("[measured]") == std::string::npos);
   CHECK(beside.out.find("policy=cpu_offload jps=6 dram_gib=64") != std::string::npos);
   CHECK(beside.out.find("regret") != std::string::npos);
