@@ -103,24 +103,31 @@ def matrix():
               f"{' '.join(f'{each:.2f}' for each in times)} s")
 
 
-def growth(most=10 ** 4):
-    """Processor time of all processes, which a busy machine changes less than wall time."""
+def one_cell(jobs):
+    return sweep(gpus=("h100-80gb",), policies=("fcfs",), jps=(10,), repeats=1, jobs=jobs)
+
+
+def growth():
+    """Processor time of all processes, which a busy machine changes less than wall time. A cell of
+    100,000 jobs takes some 12 GiB for its prompts, and as much again with every table."""
     def cpu_of_children():
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
 
-    for what in "cells", "jobs":
+    for what, text, level, most in (("cells", tiny_sweep, "all", 10 ** 5),
+                                    ("jobs", one_cell, "all", 10 ** 4),
+                                    ("jobs", one_cell, "summary", 10 ** 5)):
         count = 100
         while count <= most:
-            text = tiny_sweep(count) if what == "cells" else sweep(
-                gpus=("h100-80gb",), policies=("fcfs",), jps=(10,), repeats=1, jobs=count)
-            with Folder(text) as folder:
-                before = cpu_of_children()
-                outcome = folder.run("--archive", "a.h5", workers=2)
-                cpu = cpu_of_children() - before
+            with Folder(text(count)) as folder:
+                before, started = cpu_of_children(), time.monotonic()
+                outcome = folder.start_run("--archive", "a.h5", "--record", level,
+                                           workers=2).wait(3600)
+                cpu, wall = cpu_of_children() - before, time.monotonic() - started
                 size = os.path.getsize(folder.file("a.h5")) / 2**20
-                print(f"{count} {what}: exit code {outcome.code}, {cpu:.2f} s of processor time, "
-                      f"{1000 * cpu / count:.2f} ms each; archive {size:.1f} MiB", flush=True)
+                print(f"{count} {what}, {level}: exit code {outcome.code}, {cpu:.2f} s of processor "
+                      f"time, {1000 * cpu / count:.2f} ms each; {wall:.2f} s; "
+                      f"archive {size:.1f} MiB", flush=True)
             count *= 10
 
 
