@@ -236,7 +236,7 @@ void MpiChannel::Impl::wait(Nanos longest) {
   }
   transfer_sleep_ = kTransferSleep;
   sleep_for(std::min(longest, sleep_));
-  sleep_ = std::min(2 * sleep_, kLongestSleep);
+  sleep_ = std::min(sleep_ + sleep_ / 8, kLongestSleep);  // a ninth of what has been waited
 }
 
 bool MpiChannel::Impl::flush(Nanos longest) {
