@@ -18,20 +18,12 @@
 
 namespace {
 
-/// Open MPI looks for fast networks when it starts, which takes 0.2 s. Ranks that are all on this
-/// host need none.
-void keep_to_shared_memory() {
-  const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
-  const char* here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  if (size != nullptr && here != nullptr && std::strcmp(size, here) == 0)
-    ::setenv("OMPI_MCA_pml", "ob1", 0);  // unless the user chose
-}
-
-/// Initializes MPI; the destructor finalizes it.
+/// Initializes MPI; the destructor finalizes it. Open MPI looks for fast networks when it starts,
+/// which takes 0.2 s: ranks that are all on one host need none.
 class MpiSession {
  public:
-  MpiSession() {
-    keep_to_shared_memory();
+  explicit MpiSession(bool on_one_host) {
+    if (on_one_host) ::setenv("OMPI_MCA_pml", "ob1", 0);  // unless the user has chosen
     int provided = 0;
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_FUNNELED) {
@@ -47,7 +39,7 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
   if (options.command == "run") {
     std::optional<MpiSession> mpi;
     const std::string damage = driver::damage_before_run(options);
-    if (options.in_mpi_job) mpi.emplace();
+    if (options.in_mpi_job) mpi.emplace(options.on_one_host);
     return driver::run(options, *signals, damage);
   }
   if (options.command == "plan") return driver::plan(options);

@@ -139,6 +139,8 @@ void read_environment(Options& options) {
   for (const char* launcher : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
     options.in_mpi_job = options.in_mpi_job || !variable(launcher).empty();
   }
+  const std::string ranks = variable("OMPI_COMM_WORLD_SIZE");
+  options.on_one_host = !ranks.empty() && ranks == variable("OMPI_COMM_WORLD_LOCAL_SIZE");
   for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
     const std::string text = variable(rank);
     options.drives = options.drives && (text.empty() || text == "0");
