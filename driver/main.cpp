@@ -23,7 +23,7 @@ namespace {
 class MpiSession {
  public:
   explicit MpiSession(bool on_one_host) {
-    if (on_one_host) ::setenv("OMPI_MCA_pml", "ob1", 0);  // unless the user has chosen
+    if (on_one_host) ::setenv("OMPI_MCA_pml", "ob1", 0);  // unless mpirun or the user named one
     int provided = 0;
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_FUNNELED) {

@@ -223,10 +223,12 @@ __global__ __launch_bounds__(kThreads, 1)
   const int rank = cluster_rank();
   launch_dependents();
   if (threadIdx.x == 0) ring.set_up();
+  __syncwarp();
   sync_cluster();
   if (threadIdx.x < kGroupThreads) {
     release_registers<24>();
     if (threadIdx.x == 0) Producer<kShares>{l, ring, rank}.run();
+    __syncwarp();
     wait_for_predecessor();
   } else {
     ask_registers<240>();

@@ -74,14 +74,14 @@ std::size_t small_gemm_workspace_bytes();
 bool prefers_small_gemm(int rows, int n, int k, bool gated = false);
 void small_gemm(const SmallGemm& op, cudaStream_t stream);
 
+constexpr int kGatedGemmTile = 128;  // rows of x that a CTA of gated_gemm() computes at a time
 /// y[r][i] = silu(x[r] * gate row i) * (x[r] * up row i), with sums in float32 and without rounding
 /// in between, for any number of rows. A row's result is bitwise the same in every such product.
-constexpr int kGatedGemmTile = 128;  // rows
 struct GatedGemm {
   Type type = Type::bf16;  // of x, w and y
   int rows = 0;
-  int x_rows = 0;           // rows of x that can be read, at least `rows`: tiles are copied faster
-                            // whole than where x ends within
+  int x_rows = 0;           // rows of x that can be read, at least `rows`: whole tiles are copied
+                            // faster than one that ends at the last row of x
   int n = 0;                // multiple of 8
   int k = 0;                // multiple of 8
   const void* x = nullptr;  // [x_rows][k] of type; those from `rows` on do not matter

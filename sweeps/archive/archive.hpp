@@ -41,8 +41,8 @@ struct ArchiveOptions {
   int cores = 1;              // that finalize() may use: nothing else runs then
   bool keep_previous = true;  // keep the archive before the last change as "<path>.prev"
   RecordLevel record = RecordLevel::all;  // cells with a result below it run again
-  // Shards that may wait for a merge, unless the archive has more cells. One merge at the end needs
-  // no sorting, and readers read every shard.
+  // A merge waits until there are more shards than this and than merged cells. Fewer merges save
+  // copies and the last sort; more shards make readers slower.
   std::size_t most_shards = 64;
   std::uint64_t most_shard_bytes = std::uint64_t{1} << 30;
 };

@@ -1,6 +1,8 @@
 // How much disk space the archive will need.
 #include <algorithm>
 #include <cstddef>
+#include <set>
+#include <utility>
 
 #include "sweeps/archive/archive.hpp"
 #include "sweeps/archive/file.hpp"
@@ -10,8 +12,13 @@ namespace sweep {
 
 std::uint64_t Archive::pending_bytes() const {
   std::uint64_t bytes = 0;
-  for (const int row : pending_)
-    bytes += bytes_at(shard_path(index_->cells[static_cast<std::size_t>(row)].key));
+  std::set<std::pair<dev_t, ino_t>> counted;  // cells that were committed together share a file
+  for (const int row : pending_) {
+    const FileIdentity shard =
+        identity_of(shard_path(index_->cells[static_cast<std::size_t>(row)].key));
+    if (counted.emplace(shard.device, shard.inode).second)
+      bytes += static_cast<std::uint64_t>(shard.bytes);
+  }
   return bytes;
 }
 

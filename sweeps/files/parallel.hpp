@@ -12,13 +12,13 @@ namespace sweep {
 /// to start than a chunk to pack.
 class Crew {
  public:
-  /// At most `threads` with this one.
+  /// Starts at most `threads` - 1 threads; the calling thread is one of the crew.
   explicit Crew(int threads);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// With this thread.
+  /// Threads, the calling one among them.
   std::size_t size() const { return others_.size() + 1; }
   /// Calls work(0) to work(count - 1). Returns when all calls have ended; throws what one of them
   /// threw, and then may have left out some.

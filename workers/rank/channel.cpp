@@ -236,7 +236,7 @@ void MpiChannel::Impl::wait(Nanos longest) {
   }
   transfer_sleep_ = kTransferSleep;
   sleep_for(std::min(longest, sleep_));
-  sleep_ = std::min(sleep_ + sleep_ / 8, kLongestSleep);  // a ninth of what has been waited
+  sleep_ = std::min(sleep_ + sleep_ / 8, kLongestSleep);  // at most a ninth of the whole wait
 }
 
 bool MpiChannel::Impl::flush(Nanos longest) {

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
+#include <numeric>
 
 #include "sweeps/archive/lock.hpp"
 #include "sweeps/archive/marks.hpp"
@@ -27,6 +29,7 @@ class FullDisk : public FileOps {
  public:
   std::string full;
   bool cramped = false;
+  std::uint64_t asked = 0;  // bytes of the last require_space()
   void write(const std::string& path, std::string_view bytes) override {
     const bool refuses = !full.empty() && path.find(full) != std::string::npos;
     FileOps::write(path, refuses ? bytes.substr(0, bytes.size() / 2) : bytes);
@@ -34,6 +37,7 @@ class FullDisk : public FileOps {
   }
   void require_space(const std::string& folder, std::uint64_t bytes) override {
     if (cramped) throw FileError("find space in", folder, EDQUOT);
+    asked = bytes;
     FileOps::require_space(folder, bytes);
   }
 };
@@ -82,6 +86,22 @@ TEST_CASE("a merge without space for the copy leaves shards, and the next one ta
   disk.cramped = false;
   CHECK(world.archive().merge_if_due());
   CHECK(ArchiveReader(world.path()).cells().at(65).status == CellStatus::ok);
+}
+
+TEST_CASE("a merge asks for the space of a shard once, however many cells share it", "[archive]") {
+  ArchiveWorld world(20);
+  FullDisk disk;
+  world.files = &disk;
+  world.open();
+  std::vector<int> cells(20);
+  std::iota(cells.begin(), cells.end(), 0);
+  const std::vector<std::string> keys = world.keys(cells);
+  const std::string bytes = world.bytes(cells);
+  world.archive().commit(keys, bytes);
+  const auto archive = std::filesystem::file_size(world.path());
+  world.archive().merge();
+  CHECK(disk.asked >= archive + bytes.size());
+  CHECK(disk.asked < archive + 2 * bytes.size());
 }
 
 TEST_CASE("a mark that cannot be removed holds up no result, and counts for nothing later",

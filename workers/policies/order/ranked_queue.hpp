@@ -87,8 +87,8 @@ engine::Request& last_by(const engine::RunningList& running, const Rank& rank) {
   return *last;
 }
 
-/// An order of waiting requests by Order::rank(request), a strict total order that Order derives
-/// from this class and defines. The victim is the running request that would be served last.
+/// Serves waiting requests in ascending order of Order::rank(request), which must be a strict total
+/// order. Order derives from this class. The victim is the running request of the highest rank.
 template <class Order>
 class RankedOrder : public engine::QueueOrder {
  public:
