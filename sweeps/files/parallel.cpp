@@ -42,19 +42,16 @@ Crew::Crew(int threads) {
   }
 }
 
-Crew::~Crew() {
-  for (std::jthread& other : others_) other.request_stop();
-  others_.clear();
-}
-
 void Crew::share(std::size_t count, const std::function<void(std::size_t)>& work) {
   Calls calls(count, work);
   if (count > 1 && !others_.empty()) {
-    const std::lock_guard lock(mutex_);
-    calls_ = &calls;
-    ++shares_;
+    {
+      const std::lock_guard lock(mutex_);
+      calls_ = &calls;
+      ++shares_;
+    }
+    called_.notify_all();
   }
-  called_.notify_all();
   calls.take();
   std::unique_lock lock(mutex_);
   calls_ = nullptr;  // a thread that has not begun yet has nothing left to do

@@ -14,7 +14,6 @@ class Crew {
  public:
   /// Starts at most `threads` - 1 threads; the calling thread is one of the crew.
   explicit Crew(int threads);
-  ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
@@ -30,10 +29,10 @@ class Crew {
 
   std::mutex mutex_;
   std::condition_variable_any called_, done_;
-  Calls* calls_ = nullptr;   // of the share() in progress
-  std::size_t shares_ = 0;   // that have begun
-  std::size_t helping_ = 0;  // other threads
-  std::vector<std::jthread> others_;
+  Calls* calls_ = nullptr;            // of the share() in progress
+  std::size_t shares_ = 0;            // that have begun
+  std::size_t helping_ = 0;           // other threads
+  std::vector<std::jthread> others_;  // last: stopped and joined while the rest is there
 };
 
 /// The same with the threads of a crew; null: with this thread alone.
