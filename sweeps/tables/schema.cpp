@@ -57,19 +57,21 @@ constexpr bool kIsEnumerated = std::is_enum_v<T> || std::is_same_v<T, bool>;
 template <auto Member>
 struct Gather;
 
-/// Copies one member of every row into a column: enumerations and booleans as int8, other types
+/// Appends one member of every row to a column: enumerations and booleans as int8, other types
 /// unchanged.
 template <class Row, class Value, Value Row::*Member>
 struct Gather<Member> {
   using RowType = Row;
   using ValueType = Value;
-  using Stored = std::conditional_t<kIsEnumerated<Value>, std::int8_t, Value>;
+  using Stored = std::vector<std::conditional_t<kIsEnumerated<Value>, std::int8_t, Value>>;
 
-  static ColumnData column(std::span<const Row> rows) {
-    std::vector<Stored> values;
-    values.reserve(rows.size());
-    for (const Row& row : rows) values.push_back(static_cast<Stored>(row.*Member));
-    return values;
+  static ColumnData empty() { return Stored(); }
+  static void append(std::span<const Row> rows, ColumnData& to) {
+    auto& values = std::get<Stored>(to);
+    const std::size_t before = values.size();
+    values.resize(before + rows.size());
+    auto value = values.begin() + static_cast<std::ptrdiff_t>(before);
+    for (const Row& row : rows) *value++ = static_cast<typename Stored::value_type>(row.*Member);
   }
 };
 
@@ -79,7 +81,8 @@ auto field(Names name, Names unit, Names long_name, bool is_volatile = false) {
   using Value = typename From::ValueType;
   std::span<const Names> names;
   if constexpr (kIsEnumerated<Value>) names = enum_names(Value{});
-  return Field<typename From::RowType>{name, unit, long_name, is_volatile, names, From::column};
+  return Field<typename From::RowType>{name,  unit,        long_name,   is_volatile,
+                                       names, From::empty, From::append};
 }
 
 constexpr bool kVolatile = true;

@@ -317,7 +317,8 @@ struct Field {
   bool is_volatile;
   std::span<const std::string_view>
       enum_names;  // empty unless the member is an enumeration or a bool
-  ColumnData (*gather)(std::span<const Row> rows);
+  ColumnData (*empty)();
+  void (*append)(std::span<const Row> rows, ColumnData& to);
 };
 
 /// The table with rows of this type: its name and its columns in order.
@@ -331,6 +332,13 @@ struct Schema {
 template <class Row>
 Schema<Row> schema();
 
+/// Appends rows to a table that has the columns of their type.
+template <class Row>
+void append_rows(std::span<const Row> rows, Table& table) {
+  const auto fields = schema<Row>().fields;
+  for (std::size_t i = 0; i < fields.size(); ++i) fields[i].append(rows, table.columns[i].data);
+}
+
 /// Converts rows to columns. Without rows the table has every column, empty.
 template <class Row>
 Table to_table(std::span<const Row> rows) {
@@ -342,8 +350,9 @@ Table to_table(std::span<const Row> rows) {
                              std::string(field.long_name),
                              field.is_volatile,
                              {field.enum_names.begin(), field.enum_names.end()},
-                             field.gather(rows)});
+                             field.empty()});
   }
+  append_rows(rows, table);
   return table;
 }
 

@@ -6,11 +6,9 @@
 
 namespace worker {
 
-/// Adds the rows of a table with the same columns.
-void append(sweep::Table& to, const sweep::Table& rows);
-
 /// Collects rows while a cell runs. A long cell has millions of them, and would hold them twice
-/// were they all converted to columns at its end: they become columns some at a time.
+/// were they all converted to columns at its end: they become columns some at a time, while a
+/// core's cache still has them.
 template <class Row>
 class GrowingTable {
  public:
@@ -25,10 +23,10 @@ class GrowingTable {
   }
 
  private:
-  static constexpr std::size_t kRowsAtOnce = 1 << 14;
+  static constexpr std::size_t kRowsAtOnce = 256;
 
   void convert() {
-    append(table_, sweep::to_table<Row>(rows_));
+    sweep::append_rows<Row>(rows_, table_);
     rows_.clear();
   }
 
