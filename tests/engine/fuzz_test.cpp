@@ -36,7 +36,7 @@ class StepRecord {
   const naive::Step& after_apply() {
     for (const auto* r : world_.finished_requests) step_.finished.push_back(number(r));
     step_.free_list_after = world_.free_list();
-    step_.distinct_contents = world_.kv.prefix_cache().num_hashes();
+    step_.distinct_contents = world_.kv.prefix_cache().num_contents();
     return step_;
   }
 
@@ -177,7 +177,7 @@ TEST_CASE("the random workloads reach every rule", "[fuzz]") {
       several_preempted += world.plan().preempted.size() > 1;
       evicted += !world.kv.evictions().empty();
       const engine::PrefixCache& cache = world.kv.prefix_cache();
-      duplicates += cache.num_blocks() > cache.num_hashes();
+      duplicates += cache.num_blocks() > cache.num_contents();
       for (const auto& share : world.plan().scheduled)
         resumed_with_hits +=
             share.kind == engine::ScheduleKind::resumed && share.computed_before > 0;

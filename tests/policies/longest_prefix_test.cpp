@@ -12,11 +12,11 @@ struct LongestPrefix : policy_test::OrderWorld {
   void wait_with(int cached_tokens, double arrival_s = 0) {
     engine::Request& request = requests.make({.arrival_s = arrival_s});
     request.spec.prompt = tokens;
-    for (int i = 0; i < 21; ++i) {
+    for (int i = 0; i < 21; ++i)
       request.own_hashes.push_back({engine::index(request.id), static_cast<std::uint64_t>(i)});
-      if (i >= cached_tokens / 16) continue;
-      cache.insert(request.own_hashes.back(), engine::BlockId{next_block++});
-    }
+    cache.number(request.contents, request.own_hashes, 21);
+    for (int i = 0; i < cached_tokens / 16; ++i)
+      cache.insert(request.contents[static_cast<std::size_t>(i)], engine::BlockId{next_block++});
     order->push(request);
   }
   std::string serve_at(double now_s) {

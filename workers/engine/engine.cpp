@@ -59,9 +59,11 @@ Request& Engine::new_request() {
   Request fresh;
   fresh.outputs.swap(request.outputs);
   fresh.own_hashes.swap(request.own_hashes);
+  fresh.contents.swap(request.contents);
   fresh.blocks.swap(request.blocks);
   fresh.outputs.clear();
   fresh.own_hashes.clear();
+  fresh.contents.clear();
   fresh.blocks.clear();
   request = std::move(fresh);
   return request;
@@ -83,6 +85,7 @@ RequestId Engine::submit(const RequestSpec& spec) {
   request.outputs.reserve(static_cast<std::size_t>(spec.max_tokens));
   request.blocks.reserve(
       static_cast<std::size_t>(kv_.blocks_for(request.num_prompt() + spec.max_tokens)));
+  request.contents.reserve(request.blocks.capacity());
   if (spec.known_hashes.empty()) request.own_hashes.reserve(request.blocks.capacity());
   hash_full_blocks(request, kv_.block_size());
   scheduler_.submit(request);
@@ -204,12 +207,16 @@ void Engine::stamp_events(Nanos at) {
 
 void Engine::trace_evictions() {
   auto& events = pins_.events();
-  const std::size_t first = events.size();
+  const auto first = static_cast<std::ptrdiff_t>(events.size());
+  const auto of = [](const KvEvent& event, const Eviction& lost) {
+    return event.job == lost.job && event.by_job == lost.by_job && event.by_turn == lost.by_turn;
+  };
+  auto same = events.end();
   for (const Eviction& lost : kv_.evictions()) {
-    auto same = events.begin() + static_cast<std::ptrdiff_t>(first);
-    while (same != events.end() &&
-           !(same->job == lost.job && same->by_job == lost.by_job && same->by_turn == lost.by_turn))
-      ++same;
+    // Mostly that of the eviction before.
+    if (same == events.end() || !of(*same, lost))
+      same = std::find_if(events.begin() + first, events.end(),
+                          [&](const KvEvent& event) { return of(event, lost); });
     if (same == events.end()) {
       events.push_back({KvEventKind::evict, KvReason::out_of_blocks, lost.job, lost.turn, 0,
                         lost.by_job, lost.by_turn});

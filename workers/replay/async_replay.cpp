@@ -116,7 +116,7 @@ class AsyncReplay {
     record["free_blocks"] = script_.kv.num_free();
     record["kv_usage"] = script_.kv_usage();
     record["evicted"] = script_.evicted();
-    record["cached_hashes_scheduled"] = script_.kv.prefix_cache().num_hashes();
+    record["cached_hashes_scheduled"] = script_.kv.prefix_cache().num_contents();
   }
 
   ordered_json tokens_of(const Batch& batch) const {
@@ -150,7 +150,7 @@ class AsyncReplay {
     record["placeholders_after"] = in_flight();
     record["free_blocks_after"] = script_.kv.num_free();
     record["free_queue_head"] = script_.free_queue(8);
-    record["cached_hashes"] = script_.kv.prefix_cache().num_hashes();
+    record["cached_hashes"] = script_.kv.prefix_cache().num_contents();
   }
 
   Script script_;

@@ -32,7 +32,7 @@ ordered_json line(Script& script, engine::StepPlan& plan, int step) {
   record["finished"] = script.names(finished);
   record["free_blocks_after"] = script.kv.num_free();
   record["free_queue_head"] = script.free_queue(8);
-  record["cached_hashes"] = script.kv.prefix_cache().num_hashes();
+  record["cached_hashes"] = script.kv.prefix_cache().num_contents();
   return record;
 }
 

@@ -130,7 +130,7 @@ TEST_CASE("a sequence that is fully cached computes its last block again", "[P5]
   REQUIRE(world.admit(r1, 16));
   CHECK(table(r1) == Ids{1, 2, 4});
   CHECK((world.hashed(3) && world.hashed(4)));
-  CHECK(world.kv.prefix_cache().num_hashes() == 3);
+  CHECK(world.kv.prefix_cache().num_contents() == 3);
   auto& longer = world.sequence(tokens(49));
   CHECK(world.hits(longer) == Ids{1, 2, 3});  // the older of the two
 }

@@ -8,76 +8,166 @@
 
 using engine::BlockHash;
 using engine::BlockId;
+using engine::ContentId;
 using engine::PrefixCache;
 
 namespace {
-constexpr BlockHash kKey{1, 7}, kOther{2, 7};  // in the same bucket
-constexpr BlockId kFirst{1}, kSecond{2}, kThird{3};
+
+constexpr BlockId kOne{1}, kTwo{2}, kThree{3};
+
+/// Sequences of one-token blocks over a cache.
+struct Sequences {
+  /// The contents of a sequence that may have so many blocks at the end.
+  std::vector<ContentId> number(const support::Tokens& tokens, std::size_t most = 0) {
+    std::vector<ContentId> contents;
+    extend(contents, tokens, most);
+    return contents;
+  }
+  void extend(std::vector<ContentId>& contents, const support::Tokens& tokens,
+              std::size_t most = 0) {
+    cache.number(contents, engine::hash_blocks(tokens, 1), most);
+  }
+  std::vector<ContentId> known(const support::Tokens& tokens) const {
+    std::vector<ContentId> contents;
+    for (const BlockHash& hash : engine::hash_blocks(tokens, 1))
+      contents.push_back(cache.next(contents.empty() ? ContentId::none : contents.back(), hash));
+    return contents;
+  }
+  PrefixCache cache{33};
+};
+
+std::vector<ContentId> ids(std::initializer_list<std::uint32_t> numbers) {
+  std::vector<ContentId> all;
+  for (const std::uint32_t n : numbers) all.push_back(ContentId{n});
+  return all;
+}
+
 }  // namespace
 
+TEST_CASE("the contents of a sequence are numbered consecutively", "[prefix_cache]") {
+  Sequences world;
+  CHECK(world.number({5, 6, 7}) == ids({1, 2, 3}));
+  CHECK(world.number({5, 6, 7, 8}) == ids({1, 2, 3, 4}));
+}
+
+TEST_CASE("sequences share the numbers of their common prefix alone", "[prefix_cache]") {
+  Sequences world;
+  world.number({5, 6, 7});
+  CHECK(world.number({5, 9, 7}) == ids({1, 4, 5}));
+  CHECK(world.number({9, 6, 7}) == ids({6, 7, 8}));
+  CHECK(world.number({5, 6, 7, 8}) == ids({1, 2, 3, 9}));
+  CHECK(world.number({5, 9, 7, 8}) == ids({1, 4, 5, 10}));
+}
+
+TEST_CASE("a sequence that grows has the numbers kept for it", "[prefix_cache]") {
+  Sequences world;
+  auto growing = world.number({5, 6}, 4);
+  CHECK(world.number({9}) == ids({5}));
+  world.extend(growing, {5, 6, 7});
+  CHECK(growing == ids({1, 2, 3}));
+  world.extend(growing, {5, 6, 7, 8, 4});  // longer than was said
+  CHECK(growing == ids({1, 2, 3, 4, 6}));
+}
+
+TEST_CASE("the first sequence that goes on has the numbers kept behind a shared prefix",
+          "[prefix_cache]") {
+  Sequences world;
+  auto one = world.number({5, 6}, 4), other = one;
+  world.extend(other, {5, 6, 8}, 4);
+  CHECK(other == ids({1, 2, 3}));
+  world.extend(one, {5, 6, 7}, 4);
+  CHECK(one == ids({1, 2, 5}));
+  CHECK(world.known({5, 6, 8}) == other);
+  CHECK(world.known({5, 6, 7}) == one);
+}
+
+TEST_CASE("to ask for a content does not number it", "[prefix_cache]") {
+  Sequences world;
+  world.number({5, 6});
+  CHECK(world.known({5, 6, 7}) == ids({1, 2, 0}));
+  CHECK(world.known({6}) == ids({0}));
+  CHECK(world.number({5, 6, 7}) == ids({1, 2, 3}));
+}
+
+TEST_CASE("equal contents have equal numbers in random sequences", "[prefix_cache]") {
+  support::Dice dice(7);
+  Sequences world;
+  std::map<support::Tokens, ContentId> numbers;
+  for (int i = 0; i < 2'000; ++i) {
+    support::Tokens tokens;
+    for (int n = dice.between(1, 6); n > 0; --n)
+      tokens.push_back(static_cast<engine::TokenId>(dice.between(0, 3)));
+    const auto contents = world.number(tokens, static_cast<std::size_t>(dice.between(0, 9)));
+    for (std::size_t n = 1; n <= tokens.size(); ++n) {
+      const support::Tokens prefix(tokens.begin(), tokens.begin() + static_cast<int>(n));
+      REQUIRE(numbers.try_emplace(prefix, contents[n - 1]).first->second == contents[n - 1]);
+    }
+    REQUIRE(world.known(tokens) == contents);
+  }
+  std::set<ContentId> different;
+  for (const auto& [tokens, number] : numbers) different.insert(number);
+  CHECK(different.size() == numbers.size());
+}
+
 TEST_CASE("of several blocks with one content the one registered first is found", "[P12]") {
-  PrefixCache cache(8);
-  cache.insert(kKey, kFirst);
-  cache.insert(kOther, kThird);
-  cache.insert(kKey, kSecond);
-  CHECK(cache.find(kKey) == kFirst);
-  CHECK(cache.num_blocks() == 3);
-  CHECK(cache.num_hashes() == 2);
+  Sequences world;
+  const auto [key, other] = std::pair(world.number({1})[0], world.number({2})[0]);
+  world.cache.insert(key, kOne);
+  world.cache.insert(other, kThree);
+  world.cache.insert(key, kTwo);
+  CHECK(world.cache.find(key) == kOne);
+  CHECK(world.cache.num_blocks() == 3);
+  CHECK(world.cache.num_contents() == 2);
 }
 
 TEST_CASE("a content is gone with the last block that holds it", "[P12]") {
-  PrefixCache cache(8);
-  cache.insert(kKey, kFirst);
-  cache.insert(kKey, kSecond);
-  cache.erase(kFirst);
-  CHECK(cache.find(kKey) == kSecond);
-  CHECK(cache.num_hashes() == 1);
-  cache.erase(kSecond);
-  CHECK_FALSE(cache.find(kKey));
-  CHECK(cache.num_hashes() == 0);
+  Sequences world;
+  const ContentId key = world.number({1})[0];
+  world.cache.insert(key, kOne);
+  world.cache.insert(key, kTwo);
+  world.cache.erase(kOne);
+  CHECK(world.cache.find(key) == kTwo);
+  CHECK(world.cache.num_contents() == 1);
+  world.cache.erase(kTwo);
+  CHECK_FALSE(world.cache.find(key));
+  CHECK(world.cache.num_contents() == 0);
 }
 
 TEST_CASE("a duplicate can be erased before the original", "[P12]") {
-  PrefixCache cache(8);
-  cache.insert(kKey, kFirst);
-  cache.insert(kKey, kSecond);
-  cache.erase(kSecond);
-  CHECK(cache.find(kKey) == kFirst);
-  CHECK(cache.num_hashes() == 1);
-  CHECK_FALSE(cache.contains(kSecond));
+  Sequences world;
+  const ContentId key = world.number({1})[0];
+  world.cache.insert(key, kOne);
+  world.cache.insert(key, kTwo);
+  world.cache.erase(kTwo);
+  CHECK(world.cache.find(key) == kOne);
+  CHECK(world.cache.num_contents() == 1);
+  CHECK_FALSE(world.cache.contains(kTwo));
 }
 
-TEST_CASE("both halves of a hash are compared", "[prefix_cache]") {
-  PrefixCache cache(4);
-  cache.insert({1, 1}, kFirst);
-  CHECK_FALSE(cache.find({2, 1}));
-  CHECK_FALSE(cache.find({1, 2}));
-}
-
-TEST_CASE("the table agrees with a map through random insertions and erasures", "[prefix_cache]") {
+TEST_CASE("the cache agrees with a map through random insertions and erasures", "[prefix_cache]") {
   support::Dice dice(11);
-  PrefixCache cache(33);
-  std::map<int, std::vector<int>> blocks_of;  // by key, oldest first
-  std::map<int, int> key_of;
+  Sequences world;
+  const auto contents = world.number(support::tokens(10));
+  std::map<ContentId, std::vector<BlockId>> blocks_of;  // oldest first
+  std::map<BlockId, ContentId> content_of;
   for (int i = 0; i < 20'000; ++i) {
-    const int block = dice.between(1, 32);
-    const BlockId id{static_cast<std::uint32_t>(block)};
-    if (key_of.contains(block)) {
-      std::erase(blocks_of[key_of[block]], block);
-      key_of.erase(block);
-      cache.erase(id);
+    const BlockId block{static_cast<std::uint32_t>(dice.between(1, 32))};
+    if (content_of.contains(block)) {
+      std::erase(blocks_of[content_of[block]], block);
+      content_of.erase(block);
+      world.cache.erase(block);
     } else {
-      const int key = dice.between(0, 9);
-      blocks_of[key].push_back(block);
-      key_of[block] = key;
-      cache.insert({0, static_cast<std::uint64_t>(key) << (key % 2 ? 0 : 6)}, id);
+      const ContentId content = contents[static_cast<std::size_t>(dice.between(0, 9))];
+      blocks_of[content].push_back(block);
+      content_of[block] = content;
+      world.cache.insert(content, block);
     }
-    const int probe = dice.between(0, 9);
-    const auto found = cache.find({0, static_cast<std::uint64_t>(probe) << (probe % 2 ? 0 : 6)});
+    const ContentId probe = contents[static_cast<std::size_t>(dice.between(0, 9))];
     const auto& expected = blocks_of[probe];
-    REQUIRE((found ? static_cast<int>(engine::index(*found)) : 0) ==
-            (expected.empty() ? 0 : expected.front()));
-    REQUIRE(cache.num_blocks() == static_cast<int>(key_of.size()));
+    REQUIRE(world.cache.find(probe) ==
+            (expected.empty() ? std::nullopt : std::optional(expected.front())));
+    REQUIRE(world.cache.num_blocks() == static_cast<int>(content_of.size()));
+    for (const auto& [held, content] : content_of) REQUIRE(world.cache.finds(held));
   }
 }
 

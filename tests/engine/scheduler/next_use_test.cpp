@@ -153,5 +153,5 @@ TEST_CASE("lru takes no notice of when jobs return", "[eviction]") {
   world.add("c", {.prompt = tokens(23, 3), .outputs = {1}, .job = 2});
   world.run_until_idle();
   CHECK(world.free_list().size() == 12);
-  CHECK(world.kv.prefix_cache().num_hashes() == 2 + 4 + 5);
+  CHECK(world.kv.prefix_cache().num_contents() == 2 + 4 + 5);
 }

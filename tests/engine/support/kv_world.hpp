@@ -24,7 +24,7 @@ class KvWorld {
     return stored.request;
   }
 
-  Ids hits(const engine::Request& request) { return numbers(kv.find_prefix(request)); }
+  Ids hits(engine::Request& request) { return numbers(kv.find_prefix(request)); }
 
   /// Admits the request with its longest cached prefix; false when it does not fit.
   bool admit(engine::Request& request, int new_tokens, int reserved_tokens = 0) {

@@ -16,8 +16,7 @@ std::string place(const engine::StepPlan& plan, const engine::Request& request, 
 
 /// Number of the request's blocks with a known hash.
 int hashed_blocks(const engine::Request& request) {
-  const auto known = request.spec.known_hashes.size();
-  return static_cast<int>(known > 0 ? known : request.own_hashes.size());
+  return static_cast<int>(request.block_hashes().size());
 }
 
 engine::BlockId block_at(const engine::Request& request, int block) {

@@ -6,6 +6,8 @@ namespace engine {
 /// Index of a KV block in the device pool. Block 0 is the null block: never allocated, never
 /// cached.
 enum class BlockId : std::uint32_t {};
+/// Number of what a full block of a sequence holds, its tokens and all before them; from 1.
+enum class ContentId : std::uint32_t { none = 0 };
 /// Index of a block-sized slot in the host tier, from 0.
 enum class HostSlot : std::uint32_t {};
 /// Index of a job (one agent trajectory) in its workload.

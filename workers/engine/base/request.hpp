@@ -67,6 +67,7 @@ struct Request {
 
   std::vector<TokenId> outputs;
   std::vector<BlockHash> own_hashes;  // empty when spec.known_hashes is given
+  std::vector<ContentId> contents;    // of its full blocks, as far as the prefix cache was asked
   std::vector<BlockId> blocks;        // block table: position i holds tokens [i, i+1) * block_size
   int num_computed_tokens = 0;
   int num_hashed_blocks = 0;  // leading blocks of the table that are registered in the prefix cache
@@ -101,10 +102,11 @@ struct Request {
     const auto at = static_cast<std::size_t>(i);
     return at < spec.prompt.size() ? spec.prompt[at] : outputs[at - spec.prompt.size()];
   }
-  const BlockHash& block_hash(int i) const {
-    const auto at = static_cast<std::size_t>(i);
-    return spec.known_hashes.empty() ? own_hashes[at] : spec.known_hashes[at];
+  /// Of its full blocks, as far as their tokens are known.
+  std::span<const BlockHash> block_hashes() const {
+    return spec.known_hashes.empty() ? own_hashes : spec.known_hashes;
   }
+  const BlockHash& block_hash(int i) const { return block_hashes()[static_cast<std::size_t>(i)]; }
   bool waits() const {
     return status == RequestStatus::waiting || status == RequestStatus::preempted;
   }

@@ -1,6 +1,5 @@
 #include "workers/engine/cache/block_pool.hpp"
 
-#include <cassert>
 #include <stdexcept>
 
 namespace engine {

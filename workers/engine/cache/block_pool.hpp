@@ -1,4 +1,5 @@
 #pragma once
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +23,22 @@ class BlockPool {
 
   /// Allocates the head of the free list with one reference. Requires num_free() > 0.
   BlockId take();
+  /// Allocates the first `count` blocks of the free list, and passes each to `taken`, which must
+  /// not change the pool. Requires num_free() >= count.
+  template <class Taken>
+  void take(int count, Taken&& taken) {
+    assert(count <= num_free_);
+    std::uint32_t block = next_[0];
+    for (int i = 0; i < count; ++i) {
+      const std::uint32_t next = next_[block];
+      refs_[block] = 1;
+      taken(BlockId{block});
+      block = next;
+    }
+    next_[0] = block;
+    prev_[block] = 0;
+    num_free_ -= count;
+  }
   /// Adds a reference; a free block leaves the free list.
   void touch(BlockId block);
   /// Drops a reference. Returns true when it was the last one: the block is at the tail of the free

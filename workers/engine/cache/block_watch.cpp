@@ -6,8 +6,7 @@ BlockWatch::BlockWatch(KvCache& kv)
     : kv_(kv), users_(static_cast<std::size_t>(kv.num_usable()) + 1) {}
 
 bool BlockWatch::has(const WatchedKv& job, std::size_t i) const {
-  const PrefixCache& cache = kv_.prefix_cache();
-  return cache.contains(job.cached[i]) && cache.hash_of(job.cached[i]) == job.hashes[i];
+  return cache().contains(job.cached[i]) && cache().hash_of(job.cached[i]) == job.hashes[i];
 }
 
 void BlockWatch::watch(WatchedKv& job, const Request& request) {
@@ -55,8 +54,8 @@ int BlockWatch::trim(WatchedKv& job, int count) {
   return static_cast<int>(trimmed_.size());
 }
 
-bool BlockWatch::give_up(const BlockHash& hash) {
-  const auto block = kv_.prefix_cache().find(hash);
+bool BlockWatch::give_up(ContentId content) {
+  const auto block = cache().find(content);
   if (!block || kv_.pool().refs(*block) > 0 || watched(*block)) return false;
   kv_.move_to_free_head(*block);
   return true;

@@ -29,9 +29,12 @@ class BlockWatch {
   /// Makes up to `count` of the job's last cached blocks the next to be allocated. Returns how
   /// many.
   int trim(WatchedKv& job, int count);
-  /// The job has ended: makes the block the next to be allocated. False where others use it, or
-  /// watch it, or it is gone.
-  bool give_up(const BlockHash& hash);
+  /// The job has ended: makes the block with its content the next to be allocated. False where
+  /// others use it, or watch it, or it is gone.
+  bool give_up(ContentId content);
+
+ protected:
+  const PrefixCache& cache() const { return kv_.prefix_cache(); }
 
  private:
   bool has(const WatchedKv& job, std::size_t i) const;

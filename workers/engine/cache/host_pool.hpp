@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "workers/engine/cache/block_pool.hpp"
+#include "workers/engine/cache/hashed_blocks.hpp"
 #include "workers/engine/cache/host_eviction.hpp"
-#include "workers/engine/cache/prefix_cache.hpp"
 
 namespace engine {
 
@@ -84,7 +84,7 @@ class HostPool {
   void choose_victim(Nanos now);
 
   BlockPool pool_;
-  PrefixCache found_, arriving_;
+  HashedBlocks found_, arriving_;
   std::vector<Slot> slots_;
   HostEviction* rule_;
 };

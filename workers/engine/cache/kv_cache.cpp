@@ -26,16 +26,25 @@ BlockCensus KvCache::census() const {
           .empty = free - num_cached_free_};
 }
 
-std::span<const BlockId> KvCache::find_prefix(const Request& request) {
+std::span<const BlockId> KvCache::find_prefix(Request& request) {
   hits_.clear();
   if (!config_.prefix_caching) return {};
+  number_contents(request);
   const int most = (request.num_tokens() - 1) / config_.block_size;
   while (static_cast<int>(hits_.size()) < most) {
-    const auto block = cache_.find(request.block_hash(static_cast<int>(hits_.size())));
+    const auto block = cache_.find(request.contents[hits_.size()]);
     if (!block) break;
     hits_.push_back(*block);
   }
   return hits_;
+}
+
+void KvCache::number_contents(Request& request) {
+  const auto hashes = request.block_hashes();
+  const int most_tokens = request.num_prompt() + request.spec.max_tokens;
+  const auto most_blocks = static_cast<std::size_t>(most_tokens / config_.block_size);
+  cache_.number(request.contents, hashes,
+                request.spec.known_hashes.empty() ? most_blocks : hashes.size());
 }
 
 Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
@@ -97,21 +106,33 @@ void KvCache::append_new_blocks(Request& request, int tokens) {
   constexpr int kAhead = 6;
   BlockId ahead = pool_.free_head();
   for (int i = 0; i < kAhead; ++i) ahead = pool_.next_free(ahead);
-  for (int i = 0; i < missing; ++i, ahead = pool_.next_free(ahead)) {
+  pool_.take(missing, [&](BlockId block) {
     cache_.prefetch(ahead);
-    __builtin_prefetch(&owners_[index(ahead)]);
-    request.blocks.push_back(take_block(request));
-  }
+    ahead = pool_.next_free(ahead);
+    if (cache_.contains(block)) evict(block, request);
+    request.blocks.push_back(block);
+  });
+  num_changes_ += static_cast<std::uint64_t>(missing);
+}
+
+/// Forgets the content of a block that was allocated for the request.
+void KvCache::evict(BlockId block, const Request& by) {
+  const TurnRef& owner = owners_[index(block)];
+  evictions_.push_back({block, owner.job, owner.turn, by.spec.job, by.spec.turn});
+  cache_.erase(block);
+  --num_cached_free_;
 }
 
 void KvCache::register_full_blocks(Request& request, int tokens) {
   const int end = tokens / config_.block_size;
   if (end <= request.num_hashed_blocks || !config_.prefix_caching) return;
+  number_contents(request);
   for (int i = request.num_hashed_blocks; i < end; ++i) {
-    const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+    const auto at = static_cast<std::size_t>(i);
+    const BlockId block = request.blocks[at];
     // After a failed load another request that shares the block may have computed it first.
     if (cache_.contains(block)) continue;
-    cache_.insert(request.block_hash(i), block);
+    cache_.insert(request.contents[at], block);
     owners_[index(block)] = {request.spec.job, request.spec.turn};
     ++num_changes_;
   }
@@ -235,18 +256,6 @@ void KvCache::tell_freed(std::span<const BlockId> released) {
     if (pool_.refs(block) == 0 && cache_.contains(block)) eviction_order_->on_freed(block);
 }
 
-BlockId KvCache::take_block(const Request& by) {
-  const BlockId block = pool_.take();
-  ++num_changes_;
-  if (cache_.contains(block)) {
-    const TurnRef& owner = owners_[index(block)];
-    evictions_.push_back({block, owner.job, owner.turn, by.spec.job, by.spec.turn});
-    cache_.erase(block);
-    --num_cached_free_;
-  }
-  return block;
-}
-
 void KvCache::touch(BlockId block) {
   count_kept(block, -1);
   num_cached_free_ -= pool_.refs(block) == 0 ? 1 : 0;  // a hit is always registered
@@ -287,8 +296,7 @@ void KvCache::verify() const {
     require(kept.pins >= 0 && kept.copies >= 0 && kept.pins + kept.copies <= pool_.refs(block),
             "more pins and copies than references");
     const bool registered = cache_.contains(block);
-    require(!registered || cache_.find(cache_.hash_of(block)).has_value(),
-            "a registered block cannot be found");
+    require(!registered || cache_.finds(block), "a registered block cannot be found");
     const bool free = pool_.refs(block) == 0;
     ++(free ? (registered ? seen.cached : seen.empty)
             : (pinned_only(block)    ? seen.pinned

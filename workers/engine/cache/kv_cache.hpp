@@ -61,7 +61,7 @@ class KvCache {
 
   /// Longest cached prefix of the request in whole blocks. Never covers the last token, because its
   /// logits are needed. The span is valid until the next call.
-  std::span<const BlockId> find_prefix(const Request& request);
+  std::span<const BlockId> find_prefix(Request& request);
 
   /// Gives a waiting request blocks for `new_tokens` beyond its computed ones, and its prefix hits
   /// if it holds no blocks. With `reserved_tokens` > 0, that many tokens must fit as well, although
@@ -156,9 +156,10 @@ class KvCache {
   };
   void take_hits(Request& request, std::span<const BlockId> hits);
   void unregister_from(Request& request, int first_block);
-  BlockId take_block(const Request& by);
+  void evict(BlockId block, const Request& by);
   void touch(BlockId block);
   void release_block(BlockId block);
+  void number_contents(Request& request);
   void append_new_blocks(Request& request, int tokens);
   void register_full_blocks(Request& request, int tokens);
   bool pinned_only(BlockId block) const {

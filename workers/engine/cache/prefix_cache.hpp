@@ -1,6 +1,7 @@
 #pragma once
-#include <cstdint>
+#include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "workers/engine/base/block_hash.hpp"
@@ -8,47 +9,75 @@
 
 namespace engine {
 
-/// Finds the resident block that holds the content of a hash.
+/// Numbers the contents of full blocks, and finds the resident block that holds one.
+///
+/// A content keeps its number for good. A sequence is numbered from its first block on, and
+/// consecutively where it differs from earlier ones, so tables by number are read and written in
+/// order. A hash table would be written at a random place for each block that is registered or
+/// evicted.
 ///
 /// Several blocks may hold the same content, since block tables are append-only and duplicates are
-/// not merged; find() returns the one registered first. The blocks themselves are the entries of a
-/// chained hash table, so it never allocates memory.
+/// not merged; find() returns the one registered first.
 class PrefixCache {
  public:
   explicit PrefixCache(int num_blocks);
 
-  std::optional<BlockId> find(const BlockHash& hash) const;
-  bool contains(BlockId block) const { return prev_[index(block)] != 0; }
-  const BlockHash& hash_of(BlockId block) const { return hashes_[index(block)]; }
+  /// Extends the contents of a sequence to all `hashes` of its blocks. Keeps numbers for as many
+  /// blocks as the sequence may have in all.
+  void number(std::vector<ContentId>& contents, std::span<const BlockHash> hashes,
+              std::size_t most_blocks);
+  /// The content with this hash, which follows `before` in a sequence (none: begins one), or none
+  /// if it has no number.
+  ContentId next(ContentId before, const BlockHash& hash) const {
+    const std::uint32_t behind = index(before) + 1;
+    if (behind < size_ && hashes_[behind] == hash) return ContentId{behind};
+    return runs_[place_of_run(hash)];
+  }
+
+  std::optional<BlockId> find(ContentId content) const {
+    const BlockId block = first_[index(content)];
+    return block == BlockId{0} ? std::nullopt : std::optional(block);
+  }
+  /// Steps from `at` to the content of this hash that follows it, and finds its block.
+  std::optional<BlockId> find_next(ContentId& at, const BlockHash& hash) const {
+    at = next(at, hash);
+    return find(at);
+  }
+  bool contains(BlockId block) const { return contents_[index(block)] != ContentId::none; }
+  const BlockHash& hash_of(BlockId block) const { return hashes_[index(contents_[index(block)])]; }
 
   /// Brings what erase() of the block needs near. Changes nothing.
   void prefetch(BlockId block) const {
-    __builtin_prefetch(&next_[prev_[index(block)]]);
-    __builtin_prefetch(&next_[index(block)]);
+    __builtin_prefetch(&first_[index(contents_[index(block)])]);
   }
-
   /// The block must not be registered yet.
-  void insert(const BlockHash& hash, BlockId block);
+  void insert(ContentId content, BlockId block);
   /// The block must be registered.
   void erase(BlockId block);
 
+  /// Whether the block, which is registered, is among those found by its content. For checks.
+  bool finds(BlockId block) const;
   int num_blocks() const { return num_blocks_; }
-  /// Number of different hashes. O(pool).
-  int num_hashes() const;
+  /// Number of different contents that blocks hold. O(pool).
+  int num_contents() const;
 
  private:
-  /// Where a chain begins in next_.
-  std::uint32_t chain_of(const BlockHash& hash) const {
-    return first_chain_ + static_cast<std::uint32_t>(hash.low & mask_);
-  }
+  void add(std::vector<ContentId>& contents, std::span<const BlockHash> hashes,
+           std::size_t most_blocks);
+  void begin_run(const BlockHash& hash, std::size_t most_blocks);
+  void grow(std::size_t size);
+  std::size_t place_of_run(const BlockHash& hash) const;
+  std::uint32_t run_end(ContentId content) const;
 
-  std::uint32_t first_chain_;
-  std::uint64_t mask_;
-  // Chains have the block registered last in front. A link is a block, or 0 at the end.
-  std::vector<std::uint32_t> next_;  // by block, then by chain: its first block
-  std::vector<std::uint32_t> prev_;  // by block: the place in next_ that leads to it; 0: none,
-                                     // since the block is not registered
-  std::vector<BlockHash> hashes_;
+  // Both have more room than numbers are in use, so that few steps allocate.
+  std::deque<BlockHash> hashes_;     // by content; not copied as it grows
+  std::vector<BlockId> first_;       // by content: the block registered first, or 0
+  std::vector<ContentId> contents_;  // by block; none: not registered
+  std::vector<BlockId> again_;       // by block: that with the same content registered next, or 0
+  // A run is consecutive numbers of blocks that follow each other in a sequence.
+  std::vector<std::uint32_t> starts_;  // of all runs, ascending
+  std::vector<ContentId> runs_;        // the same in an open hash table; none: empty
+  std::uint32_t size_ = 1;             // numbers in use, with 0
   int num_blocks_ = 0;
 };
 

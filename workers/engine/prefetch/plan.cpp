@@ -165,8 +165,9 @@ bool Prefetcher::begin(const Candidate& found, Nanos now) {
     return false;
   }
   hits_.clear();
+  ContentId content{};
   while (hits_.size() < job.hashes.size()) {
-    const auto block = kv_.prefix_cache().find(job.hashes[hits_.size()]);
+    const auto block = kv_.prefix_cache().find_next(content, job.hashes[hits_.size()]);
     if (!block) break;
     hits_.push_back(*block);
   }

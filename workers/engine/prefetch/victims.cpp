@@ -14,9 +14,11 @@ int PrefetchVictims::trim_host(PausedJob& job, int count) {
 }
 
 void PrefetchVictims::give_up(const PausedJob& job, int kept_blocks) {
-  for (const BlockHash& hash :
-       std::span(job.hashes).subspan(static_cast<std::size_t>(kept_blocks))) {
-    BlockWatch::give_up(hash);
+  ContentId content{};
+  for (const BlockHash& hash : job.hashes) {
+    content = cache().next(content, hash);
+    if (kept_blocks-- > 0) continue;
+    BlockWatch::give_up(content);
     const auto slot = host_.find(hash);
     if (slot && host_.holders(*slot) == 0 && host_.owner(*slot).job == job.id)
       host_.evict_next(*slot);

@@ -46,7 +46,9 @@ void NextUse::on_turn_finish(const Request& request, Nanos now) {
     forecast_.on_turn_finish(request, now);
     return;
   }
-  ended_.insert(ended_.end(), job.hashes.rbegin(), job.hashes.rend());
+  const auto& contents = request.contents;
+  const auto full = std::min(std::ssize(job.hashes), std::ssize(contents));
+  ended_.insert(ended_.end(), contents.rend() - full, contents.rend());
   unwatch(job);
 }
 

@@ -56,7 +56,7 @@ class NextUse final : public EvictionOrder {
   BlockWatch blocks_;
   std::vector<Job> jobs_;               // by id
   std::vector<std::uint32_t> watched_;  // jobs with KV that may be evicted
-  std::deque<BlockHash> ended_;         // of jobs that are over, the last block of each first
+  std::deque<ContentId> ended_;         // of jobs that are over, the last block of each first
   std::vector<Victim> ranking_;         // heap
   std::vector<Victim> passed_over_;
   bool ranked_ = false;

@@ -84,8 +84,9 @@ class LongestPrefix final : public engine::QueueOrder {
   /// Leading full blocks of the prompt that are cached.
   int cached_blocks(const Request& request, const engine::PrefixCache& cache) const {
     int found = 0;
+    engine::ContentId content{};
     while (found < (request.num_tokens() - 1) / block_size_ &&
-           cache.find(request.block_hash(found)))
+           cache.find_next(content, request.block_hash(found)))
       ++found;
     return found;
   }
