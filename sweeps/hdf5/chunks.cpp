@@ -33,21 +33,14 @@ void read_through_filters(hid_t dataset, hsize_t row, int rank, hsize_t width) {
            "read a row");
 }
 
-/// Calls `use` with every stored chunk of a dataset, its coordinates, and the dataset's rank and
-/// second dimension.
-/// Datasets here have one dimension, or two, and chunks span the second.
+/// Calls `use` with every stored chunk of a dataset and its coordinates.
 template <class Use>
-void for_each_chunk(hid_t dataset, hid_t layout, const std::string& name, const Use& use) {
-  const H5Space space(H5Dget_space(dataset), "get the shape of " + name);
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  hsize_t size[2] = {0, 1}, rows[2] = {1, 1};
-  if (rank < 1 || rank > 2) throw H5Error(name + " has an unexpected shape");
-  h5_check(H5Sget_simple_extent_dims(space.get(), size, nullptr), "get the shape of " + name);
-  h5_check(H5Pget_chunk(layout, rank, rows), "get the chunks of " + name);
+void for_each_chunk(hid_t dataset, const ChunkPlaces& places, const std::string& name,
+                    const Use& use) {
   RawChunk chunk;
-  hsize_t offset[2] = {0, 0};
-  for (; offset[0] < size[0]; offset[0] += rows[0])
-    if (read_raw_chunk(dataset, offset, chunk, name)) use(chunk, offset, rank, size[1]);
+  places.for_each([&](const hsize_t* offset) {
+    if (read_chunk(dataset, offset, chunk, name)) use(chunk, offset);
+  });
 }
 
 /// Flips the bit, in the chunk or in the checksum itself, that makes the checksum right. False if
@@ -88,7 +81,7 @@ herr_t keep_path(hid_t, const char* name, const H5O_info_t* info, void* names) {
   return 0;
 }
 
-/// Calls `use` with every dataset that has checksums for its chunks, its layout and its name.
+/// Calls `use` with every dataset that has checksums for its chunks, and its name.
 template <class Use>
 void for_each_checked_dataset(hid_t file, const Use& use) {
   std::vector<std::string> names;
@@ -100,7 +93,7 @@ void for_each_checked_dataset(hid_t file, const Use& use) {
     const bool chunked = H5Pget_layout(layout.get()) == H5D_CHUNKED;
     if (!chunked || !has_checksum(layout.get())) continue;
     try {
-      use(dataset.get(), layout.get(), name);
+      use(dataset.get(), name);
     } catch (const H5Error& error) {
       throw H5Error("the dataset " + name + " is not whole: " + error.what());
     }
@@ -119,28 +112,27 @@ bool has_fletcher32(std::span<const unsigned char> chunk) {
 }
 
 void check_chunks(hid_t file) {
-  for_each_checked_dataset(file, [](hid_t dataset, hid_t layout, const std::string& name) {
-    for_each_chunk(dataset, layout, name,
-                   [&](const RawChunk& chunk, const hsize_t* offset, int rank, hsize_t width) {
-                     if (chunk.skipped_filters != 0)
-                       throw H5Error("a chunk skips filters, which none does");
-                     if (has_fletcher32(chunk.bytes)) return;
-                     read_through_filters(dataset, offset[0], rank, width);
-                   });
+  for_each_checked_dataset(file, [](hid_t dataset, const std::string& name) {
+    const ChunkPlaces places = chunk_places(dataset, name);
+    for_each_chunk(dataset, places, name, [&](const RawChunk& chunk, const hsize_t* offset) {
+      if (chunk.skipped_filters != 0) throw H5Error("a chunk skips filters, which none does");
+      if (!has_fletcher32(chunk.bytes))
+        read_through_filters(dataset, offset[0], places.rank, places.width);
+    });
   });
 }
 
 int repair_chunks(hid_t file) {
   int repaired = 0;
-  for_each_checked_dataset(file, [&](hid_t dataset, hid_t layout, const std::string& name) {
-    for_each_chunk(dataset, layout, name,
-                   [&](RawChunk& chunk, const hsize_t* offset, int, hsize_t) {
-                     if (has_fletcher32(chunk.bytes) || !repair_bit(chunk.bytes)) return;
-                     ++repaired;
-                     h5_check(H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk.skipped_filters, offset,
-                                             chunk.bytes.size(), chunk.bytes.data()),
-                              "repair a chunk of " + name);
-                   });
+  for_each_checked_dataset(file, [&](hid_t dataset, const std::string& name) {
+    const auto repair = [&](RawChunk& chunk, const hsize_t* offset) {
+      if (has_fletcher32(chunk.bytes) || !repair_bit(chunk.bytes)) return;
+      ++repaired;
+      h5_check(H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk.skipped_filters, offset,
+                              chunk.bytes.size(), chunk.bytes.data()),
+               "repair a chunk of " + name);
+    };
+    for_each_chunk(dataset, chunk_places(dataset, name), name, repair);
   });
   return repaired;
 }

@@ -195,7 +195,7 @@ std::vector<char> read_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t 
                              const std::string& name, Crew* crew) {
   if (rows == 0) return {};
   if (const std::optional<ChunkShape> shape = chunk_shape(dataset, type))
-    if (auto read = read_rows(dataset, *shape, offset, rows, crew)) return std::move(*read);
+    if (auto read = read_rows(dataset, *shape, offset, rows, name, crew)) return std::move(*read);
   std::vector<char> bytes(rows * H5Tget_size(type));
   const H5Space file = row_space(dataset, offset, rows);
   const H5Space memory(H5Screate_simple(1, &rows, nullptr), "make a space of rows");

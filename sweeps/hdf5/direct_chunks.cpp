@@ -63,41 +63,48 @@ void write_chunks(hid_t dataset, const ChunkShape& shape, hsize_t offset,
   }
 }
 
-bool read_raw_chunk(hid_t dataset, const hsize_t* offset, RawChunk& chunk,
-                    const std::string& name) {
-  hsize_t size = 0;
+hsize_t stored_bytes(hid_t dataset, const hsize_t* offset, const std::string& name) {
+  const H5File file(H5Iget_file_id(dataset), "find the file of " + name);
+  hsize_t size = 0, most = 0;
   h5_check(H5Dget_chunk_storage_size(dataset, offset, &size), "find a chunk of " + name);
-  if (size == 0) return false;
-  chunk.bytes.resize(size);
+  h5_check(H5Fget_filesize(file.get(), &most), "get the size of the file of " + name);
+  if (size > most) throw H5Error("a chunk of " + name + " is larger than its file");
+  return size;
+}
+
+bool read_chunk(hid_t dataset, const hsize_t* offset, RawChunk& chunk, const std::string& name) {
+  chunk.bytes.resize(stored_bytes(dataset, offset, name));
+  if (chunk.bytes.empty()) return false;
   h5_check(H5Dread_chunk(dataset, H5P_DEFAULT, offset, &chunk.skipped_filters, chunk.bytes.data()),
            "read a chunk of " + name);
   return true;
 }
 
-std::optional<StoredChunk> read_stored_chunk(hid_t dataset, hsize_t row) {
-  hsize_t size = 0;
-  if (H5Dget_chunk_storage_size(dataset, &row, &size) < 0 || size == 0) return std::nullopt;
-  StoredChunk chunk(size);
-  std::uint32_t skipped_filters = 0;
-  if (H5Dread_chunk(dataset, H5P_DEFAULT, &row, &skipped_filters, chunk.data()) < 0 ||
-      skipped_filters != 0)
-    return std::nullopt;
-  return chunk;
+ChunkPlaces chunk_places(hid_t dataset, const std::string& name) {
+  const H5Space space(H5Dget_space(dataset), "get the shape of " + name);
+  const H5Properties layout(H5Dget_create_plist(dataset), "get the layout of " + name);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  if (rank < 1 || rank > 2) throw H5Error(name + " has an unexpected shape");
+  hsize_t size[2] = {0, 1}, chunk[2] = {1, 1};
+  h5_check(H5Sget_simple_extent_dims(space.get(), size, nullptr), "get the shape of " + name);
+  h5_check(H5Pget_chunk(layout.get(), rank, chunk), "get the chunks of " + name);
+  return {rank, size[0], size[1], chunk[0]};
 }
 
 std::optional<std::vector<char>> read_rows(hid_t dataset, const ChunkShape& shape, hsize_t offset,
-                                           hsize_t rows, Crew* crew) {
+                                           hsize_t rows, const std::string& name, Crew* crew) {
   const hsize_t first = offset - offset % shape.rows, end = offset + rows;
-  std::vector<StoredChunk> chunks;
+  std::vector<RawChunk> chunks;
   for (hsize_t row = first; row < end; row += shape.rows) {
-    std::optional<StoredChunk> chunk = read_stored_chunk(dataset, row);
-    if (!chunk) return std::nullopt;
-    chunks.push_back(std::move(*chunk));
+    if (!read_chunk(dataset, &row, chunks.emplace_back(), name) ||
+        chunks.back().skipped_filters != 0)
+      return std::nullopt;
   }
   std::vector<char> read(rows * shape.row_bytes);
   std::atomic<bool> is_whole = true;
   in_parallel(chunks.size(), crew, [&](std::size_t i) {
-    const std::optional<std::vector<char>> shuffled = unpack_shuffled(chunks[i], shape.bytes());
+    const std::optional<std::vector<char>> shuffled =
+        unpack_shuffled(chunks[i].bytes, shape.bytes());
     if (!shuffled) {
       is_whole = false;
       return;

@@ -41,18 +41,33 @@ struct RawChunk {
   std::uint32_t skipped_filters = 0;
 };
 
-/// Reads the chunk at these coordinates into `chunk`; false if it was never written. The library
-/// also tells size and filters alone, but goes through the chunks one by one to find them. Throws
-/// H5Error.
-bool read_raw_chunk(hid_t dataset, const hsize_t* offset, RawChunk& chunk, const std::string& name);
+/// The bytes of the chunk at these coordinates by the index of chunks alone; 0 if it was never
+/// written. Throws H5Error, also for more bytes than the file has, as a damaged index says.
+hsize_t stored_bytes(hid_t dataset, const hsize_t* offset, const std::string& name);
 
-/// The chunk that begins at a row, as it is stored. Empty if it was never written or skips a
-/// filter.
-std::optional<StoredChunk> read_stored_chunk(hid_t dataset, hsize_t row);
+/// Reads that chunk into `chunk`; false if it was never written. Throws H5Error.
+bool read_chunk(hid_t dataset, const hsize_t* offset, RawChunk& chunk, const std::string& name);
+
+/// Where chunks of a dataset may begin. Datasets here have one dimension, or two, and chunks span
+/// the second.
+struct ChunkPlaces {
+  int rank = 1;
+  hsize_t rows = 0, width = 1;  // of the dataset
+  hsize_t chunk_rows = 1;
+  /// Calls `use` with the coordinates of each.
+  template <class Use>
+  void for_each(const Use& use) const {
+    for (hsize_t offset[2] = {0, 0}; offset[0] < rows; offset[0] += chunk_rows) use(offset);
+  }
+};
+
+/// `name` is for messages. Throws H5Error.
+ChunkPlaces chunk_places(hid_t dataset, const std::string& name);
 
 /// Rows [offset, offset + rows), which the crew unpacks. Empty if HDF5 has to read them, which then
-/// says what is the matter.
+/// says what is the matter. Throws H5Error if a chunk cannot be read.
 std::optional<std::vector<char>> read_rows(hid_t dataset, const ChunkShape& shape, hsize_t offset,
-                                           hsize_t rows, Crew* crew = nullptr);
+                                           hsize_t rows, const std::string& name,
+                                           Crew* crew = nullptr);
 
 }  // namespace sweep

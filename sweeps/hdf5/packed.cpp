@@ -155,12 +155,15 @@ struct OpenTable {
   /// The crew unpacks.
   void append_slices(Table& table, const std::vector<RowSlice>& slices,
                      const std::optional<ChunkShape>& shape, Crew* crew) const {
-    std::vector<std::optional<StoredChunk>> stored(slices.size());
+    std::vector<RawChunk> stored(slices.size());
     std::vector<std::optional<std::vector<char>>> shuffled(slices.size());
-    for (std::size_t i = 0; shape && i < slices.size(); ++i)
-      stored[i] = read_stored_chunk(dataset.get(), slices[i].first);
+    for (std::size_t i = 0; shape && i < slices.size(); ++i) {
+      const hsize_t row = slices[i].first;
+      read_chunk(dataset.get(), &row, stored[i], table.name);
+    }
     in_parallel(slices.size(), crew, [&](std::size_t i) {
-      if (stored[i]) shuffled[i] = unpack_shuffled(*stored[i], shape->bytes());
+      if (shape && stored[i].skipped_filters == 0)
+        shuffled[i] = unpack_shuffled(stored[i].bytes, shape->bytes());
     });
     for (std::size_t i = 0; i < slices.size(); ++i) {
       const auto [first, count] = slices[i];

@@ -69,7 +69,7 @@ TEST_CASE("HDF5 reads the chunks that this program packs, of every width and len
       OneColumn stored(column_of(std::vector<std::string>()), width, rows, 64);
       write_chunks(stored.dataset.get(), stored.shape(), 0, bytes, "x");
       CHECK(stored.read_by_hdf5(rows) == bytes);
-      CHECK(read_rows(stored.dataset.get(), stored.shape(), 0, rows) == bytes);
+      CHECK(read_rows(stored.dataset.get(), stored.shape(), 0, rows, "x") == bytes);
     }
   }
 }
@@ -80,7 +80,7 @@ TEST_CASE("this program reads the chunks that HDF5 packs, from any row on") {
   stored.write_by_hdf5(values.data());
   for (const hsize_t first : {0, 1, 63, 64, 500}) {
     for (const hsize_t rows : {1, 64, 100, 499}) {
-      const auto read = read_rows(stored.dataset.get(), stored.shape(), first, rows);
+      const auto read = read_rows(stored.dataset.get(), stored.shape(), first, rows, "x");
       REQUIRE(read);
       CHECK(std::memcmp(read->data(), values.data() + first, rows * sizeof(double)) == 0);
     }

@@ -1,5 +1,6 @@
 #include "sweeps/hdf5/h5.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -8,6 +9,7 @@
 
 #include "sweeps/hdf5/bytes.hpp"
 #include "sweeps/hdf5/column.hpp"
+#include "sweeps/hdf5/digest.hpp"
 #include "sweeps/tables/result.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
@@ -55,6 +57,16 @@ std::string h5_complaint(const std::function<void()>& action) {
     return error.what();
   }
   return "no error";
+}
+
+/// By this process, from files.
+std::uint64_t bytes_read_so_far() {
+  std::ifstream file("/proc/self/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  file >> name >> bytes;
+  REQUIRE(name == "rchar:");
+  return bytes;
 }
 
 Table some_turns(int rows) {
@@ -162,6 +174,30 @@ TEST_CASE("an index of chunks is whole however its column has grown") {
   file.close_checked("close the file");
   const H5File stored = open_h5(archive.path());
   CHECK_NOTHROW(check_chunk_indices(stored.get()));
+}
+
+TEST_CASE("a chunk that its index makes larger than the file is not read") {
+  const StoredTables archive;
+  archive.write(some_turns(5000));
+  std::string damaged = archive.bytes();
+  constexpr std::size_t kHighByte = 24 + 3;  // of the size in a node's first key
+  for (std::size_t at = damaged.find("TREE"); at != damaged.npos; at = damaged.find("TREE", at + 1))
+    damaged[at + kHighByte] = 0x7f;
+  std::ofstream(archive.path(), std::ios::binary) << damaged;
+  CHECK(h5_complaint([&] { archive.read("turns"); }) == "a chunk of job is larger than its file");
+}
+
+TEST_CASE("the digest of a file's objects reads none of its chunks") {
+  const StoredTables archive;
+  std::mt19937_64 random(3);
+  std::vector<std::int64_t> numbers(500'000);
+  std::ranges::generate(numbers, [&] { return static_cast<std::int64_t>(random()); });
+  archive.write({"turns", {{"x", "", "", false, {}, std::move(numbers)}}});
+  const H5File file = open_h5(archive.path());
+  const std::uint64_t before = bytes_read_so_far();
+  static_cast<void>(objects_digest(file.get(), "footer"));
+  const std::uint64_t read = bytes_read_so_far() - before;
+  CHECK(read < std::filesystem::file_size(archive.path()) / 10);
 }
 
 TEST_CASE("what is missing or not HDF5 is named") {
