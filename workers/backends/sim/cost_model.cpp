@@ -1,13 +1,88 @@
 #include "workers/backends/sim/cost_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "workers/backends/sim/constants_text.hpp"
 #include "workers/backends/sim/kernels.hpp"
-#include "workers/backends/sim/measured.hpp"
-#include "workers/backends/sim/published.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace backends {
+namespace {
+
+/// A step that takes a fixed time and a share for each of its counts.
+class LineCost final : public CostModel {
+ public:
+  /// `constants` names what the line is made of.
+  LineCost(std::string label, MeasuredFit line, const ConstantsText& constants)
+      : label_(std::move(label)), line_(std::move(line)), digest_text_(constants.text()) {}
+
+  engine::Nanos step_time(const StepShape& step) const override {
+    const auto kv_tokens = static_cast<double>(step.decode_context_tokens + step.prefill_kv_tokens);
+    const double ns = line_.base_ms * 1e6 + line_.token_us * 1e3 * step.tokens +
+                      line_.kv_token_ns * kv_tokens +
+                      line_.pair_ps * 1e-3 * step.prefill_context_products;
+    return engine::Nanos{std::llround(ns)};
+  }
+  std::optional<StepLine> line_below(int /*tokens*/) const override {
+    return StepLine{.fixed_s = below_rounding(line_.base_ms * 1e-3),
+                    .token_s = line_.token_us * 1e-6,
+                    .kv_token_s = line_.kv_token_ns * 1e-9,
+                    .pair_s = line_.pair_ps * 1e-12};
+  }
+  std::string label() const override { return label_; }
+  bool estimated() const override { return false; }
+  std::string digest_text() const override { return digest_text_; }
+
+ private:
+  std::string label_;
+  MeasuredFit line_;
+  std::string digest_text_;
+};
+
+[[noreturn]] void refuse(const std::string& name, const GpuProfile& gpu,
+                         const model::ModelShape& shape, const std::string& why) {
+  throw engine::InputError("cost model '" + name + "' does not exist for " + shape.name + " on " +
+                           gpu.name + ": " + why + " cost model 'kernels'");
+}
+
+/// The linear regression of the published 72-run matrix over scheduled tokens. It includes all time
+/// that the measured engine spent in a step, host time too, and ignores context lengths.
+std::unique_ptr<CostModel> published_cost(const GpuProfile& gpu, const model::ModelShape& shape) {
+  if (!gpu.published || gpu.published->model != shape.name)
+    refuse("published", gpu, shape,
+           "step times were published for llama-3.1-8b on a100-40gb, a100-80gb, h100-80gb and "
+           "h200-141gb only; use");
+  const PublishedFit& fit = *gpu.published;
+  return std::make_unique<LineCost>("published",
+                                    MeasuredFit{.model = fit.model,
+                                                .base_ms = fit.intercept_ms,
+                                                .token_us = fit.slope_us_per_token,
+                                                .kv_token_ns = 0,
+                                                .pair_ps = 0},
+                                    ConstantsText("published")
+                                        .add("intercept_ms", fit.intercept_ms)
+                                        .add("slope_us_per_token", fit.slope_us_per_token));
+}
+
+/// A linear fit to steps of this engine on the real card: base, scheduled tokens, KV tokens read,
+/// and query-key pairs of prompts. `kvsweep fit` computes its constants, which include host work
+/// and gaps between kernels.
+std::unique_ptr<CostModel> measured_cost(const GpuProfile& gpu, const model::ModelShape& shape) {
+  if (!gpu.measured || gpu.measured->model != shape.name)
+    refuse("measured", gpu, shape,
+           "its profile has no [measured] table for that model; run the model there with "
+           "--backend cuda and see kvsweep fit, or use");
+  const MeasuredFit& fit = *gpu.measured;
+  return std::make_unique<LineCost>("measured", fit,
+                                    ConstantsText("measured")
+                                        .add("base_ms", fit.base_ms)
+                                        .add("token_us", fit.token_us)
+                                        .add("kv_token_ns", fit.kv_token_ns)
+                                        .add("pair_ps", fit.pair_ps));
+}
+
+}  // namespace
 
 std::optional<StepLine> CostModel::line_below(int /*tokens*/) const { return std::nullopt; }
 
@@ -17,8 +92,8 @@ std::vector<std::string> cost_model_names() { return {"kernels", "measured", "pu
 
 std::unique_ptr<CostModel> make_cost_model(const std::string& name, const GpuProfile& gpu,
                                            const model::ModelShape& shape) {
-  if (name == "published") return std::make_unique<PublishedCost>(gpu, shape);
-  if (name == "measured") return std::make_unique<MeasuredCost>(gpu, shape);
+  if (name == "published") return published_cost(gpu, shape);
+  if (name == "measured") return measured_cost(gpu, shape);
   if (name == "kernels") return std::make_unique<KernelsCost>(gpu, shape);
   throw engine::InputError("unknown cost model '" + name +
                            "', allowed: kernels, measured, published");
