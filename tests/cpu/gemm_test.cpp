@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernels/reference/linear.hpp"
+#include "kernels/reference/layers.hpp"
 #include "tests/kernels/values.hpp"
 
 using backends::RowInvariantGemm;

@@ -1,12 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/reference/activation.hpp"
-#include "kernels/reference/argmax.hpp"
-#include "kernels/reference/embed.hpp"
-#include "kernels/reference/linear.hpp"
-#include "kernels/reference/norm.hpp"
-#include "kernels/reference/rope.hpp"
+#include "kernels/reference/layers.hpp"
 #include "tests/kernels/values.hpp"
 
 using namespace kernels;

@@ -3,9 +3,7 @@
 
 #include "kernels/attention/attention.hpp"
 #include "kernels/reference/kv_blocks.hpp"
-#include "kernels/reference/linear.hpp"
-#include "kernels/reference/norm.hpp"
-#include "kernels/reference/rope.hpp"
+#include "kernels/reference/layers.hpp"
 #include "tests/gpu/kernels/device.hpp"
 #include "tests/gpu/kernels/logged_segments.hpp"
 

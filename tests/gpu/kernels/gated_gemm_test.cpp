@@ -1,8 +1,7 @@
 #include <algorithm>
 
 #include "kernels/layers/layers.hpp"
-#include "kernels/reference/activation.hpp"
-#include "kernels/reference/linear.hpp"
+#include "kernels/reference/layers.hpp"
 #include "tests/gpu/kernels/device.hpp"
 
 using namespace gpu_test;

@@ -3,11 +3,7 @@
 #include <limits>
 
 #include "kernels/random_weight.hpp"
-#include "kernels/reference/activation.hpp"
-#include "kernels/reference/argmax.hpp"
-#include "kernels/reference/embed.hpp"
-#include "kernels/reference/linear.hpp"
-#include "kernels/reference/norm.hpp"
+#include "kernels/reference/layers.hpp"
 #include "tests/gpu/kernels/device.hpp"
 
 using namespace gpu_test;

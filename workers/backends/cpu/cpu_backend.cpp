@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "kernels/reference/argmax.hpp"
+#include "kernels/reference/layers.hpp"
 #include "workers/backends/errors.hpp"
 
 namespace backends {

@@ -4,12 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "kernels/reference/activation.hpp"
-#include "kernels/reference/embed.hpp"
 #include "kernels/reference/kv_blocks.hpp"
-#include "kernels/reference/linear.hpp"
-#include "kernels/reference/norm.hpp"
-#include "kernels/reference/rope.hpp"
+#include "kernels/reference/layers.hpp"
 
 namespace backends {
 namespace reference = kernels::reference;
