@@ -1,13 +1,17 @@
+#include <fcntl.h>
+
 #include <array>
 #include <cstdio>
+#include <deque>
 #include <mutex>
 #include <stdexcept>
 
+#include "sweeps/files/durable_file.hpp"
+#include "sweeps/files/mapped_file.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/model/convert.hpp"
 #include "workers/model/fingerprint.hpp"
 #include "workers/model/json_fields.hpp"
-#include "workers/model/mapped_file.hpp"
 #include "workers/model/safetensors.hpp"
 #include "workers/model/weights.hpp"
 
@@ -66,8 +70,14 @@ class TensorFiles {
   using Tensors = std::map<std::string, StoredTensor>;
 
   Tensors open(const std::string& file) {
-    files_.emplace_back(dir_ / file);
-    return parse_safetensors(files_.back().bytes(), (dir_ / file).string());
+    const std::string path = (dir_ / file).string();
+    try {
+      sweep::check_is_file(path);
+      files_.emplace_back(sweep::Descriptor(path, O_RDONLY).get());
+    } catch (const sweep::FileError& error) {
+      throw engine::InputError(error.what());
+    }
+    return parse_safetensors(std::as_bytes(files_.back().bytes()), path);
   }
   void add(const std::string& file, const std::string& name, const StoredTensor& tensor) {
     const auto [at, is_new] = tensors_.try_emplace(
@@ -106,7 +116,7 @@ class TensorFiles {
 
   fs::path dir_;
   std::string place_;  // the file that lists the tensors
-  std::vector<MappedFile> files_;
+  std::deque<sweep::MappedFile> files_;
   std::map<std::string, FoundTensor> tensors_;
 };
 
