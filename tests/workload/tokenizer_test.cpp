@@ -6,7 +6,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/workload/tokenizer_fixture.hpp"
-#include "workers/workload/tokenizer/bench.hpp"
 
 namespace {
 
@@ -144,13 +143,6 @@ TEST_CASE("several threads encode with one tokenizer") {
     for (auto& result : results) threads.emplace_back([&] { result = tokenizer(text); });
   }
   for (const auto& result : results) CHECK(result == expected);
-}
-
-TEST_CASE("the speed measurement counts the text once, however often it is encoded") {
-  const auto speed = measure_tokenizer(*workload::byte_estimate_tokenizer(), "abcdefghi", 3);
-  CHECK(speed.bytes == 9);
-  CHECK(speed.tokens == 3);
-  CHECK(speed.megabytes_per_second > 0);
 }
 
 }  // namespace
