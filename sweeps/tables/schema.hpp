@@ -356,17 +356,4 @@ Table to_table(std::span<const Row> rows) {
   return table;
 }
 
-/// Collects rows while a cell runs. Adding a row is a copy; columns are formed once, at the end.
-template <class Row>
-class TableBuilder {
- public:
-  void reserve(std::size_t rows) { rows_.reserve(rows); }
-  void add(Row row) { rows_.push_back(std::move(row)); }
-  std::span<const Row> rows() const { return rows_; }
-  Table build() const { return to_table<Row>(rows_); }
-
- private:
-  std::vector<Row> rows_;
-};
-
 }  // namespace sweep

@@ -10,7 +10,6 @@
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/record/figures.hpp"
-#include "workers/record/pin_outcomes.hpp"
 #include "workers/record/recorder.hpp"
 #include "workers/workload/arrivals.hpp"
 #include "workers/workload/trace/read_trace.hpp"

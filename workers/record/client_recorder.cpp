@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "workers/record/figures.hpp"
 #include "workers/workload/workload_report.hpp"
 
 namespace worker {
@@ -11,67 +13,41 @@ namespace {
 using engine::index;
 using engine::to_seconds;
 
-/// Figures of a cell of which only the client's side is seen.
-class ClientFigures {
- public:
-  ClientFigures(const std::vector<sweep::JobRow>& jobs, const std::vector<sweep::TurnRow>& turns)
-      : jobs_(jobs), turns_(turns) {}
+template <class Member>
+std::vector<double> values_of(const std::vector<sweep::TurnRow>& turns, Member member) {
+  std::vector<double> values;
+  for (const sweep::TurnRow& row : turns) values.push_back(static_cast<double>(row.*member));
+  return values;
+}
 
-  void add(const std::string& name, double value, const std::string& unit) {
-    figures_.push_back({name, value, unit});
+template <class Member>
+double sum_of(const std::vector<sweep::TurnRow>& turns, Member member) {
+  const std::vector<double> values = values_of(turns, member);
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+void add_jobs(Figures& figures, const std::vector<sweep::JobRow>& jobs,
+              const std::vector<sweep::TurnRow>& turns) {
+  std::vector<double> wall, of_turns;
+  double makespan = 0;
+  for (const sweep::JobRow& row : jobs) {
+    wall.push_back(row.jct_wall_s);
+    of_turns.push_back(row.jct_turns_s);
+    makespan = std::max(makespan, row.t_finish_s);
   }
-
-  void add_distribution(const std::string& name, std::vector<double> values) {
-    std::erase_if(values, [](double v) { return std::isnan(v); });
-    const workload::Distribution d = workload::distribution_of(values);
-    add(name + "_mean_s", d.mean, "s");
-    add(name + "_p50_s", d.p50, "s");
-    add(name + "_p99_s", d.p99, "s");
-    add(name + "_max_s", d.max, "s");
-  }
-
-  template <class Member>
-  std::vector<double> of_turns(Member member) const {
-    std::vector<double> values;
-    for (const sweep::TurnRow& row : turns_) values.push_back(static_cast<double>(row.*member));
-    return values;
-  }
-
-  template <class Member>
-  double sum(Member member) const {
-    double sum = 0;
-    for (const double value : of_turns(member)) sum += value;
-    return sum;
-  }
-
-  void add_jobs() {
-    std::vector<double> wall, of_turns;
-    double makespan = 0;
-    for (const sweep::JobRow& row : jobs_) {
-      wall.push_back(row.jct_wall_s);
-      of_turns.push_back(row.jct_turns_s);
-      makespan = std::max(makespan, row.t_finish_s);
-    }
-    add_distribution("jct_wall", wall);
-    add_distribution("jct_turns", of_turns);
-    add_distribution("ttft", this->of_turns(&sweep::TurnRow::ttft_s));
-    add_distribution("tpot", this->of_turns(&sweep::TurnRow::tpot_s));
-    const double prompt = sum(&sweep::TurnRow::prompt_tok),
-                 output = sum(&sweep::TurnRow::output_tok);
-    add("makespan_s", makespan, "s");
-    add("jobs", static_cast<double>(jobs_.size()), "");
-    add("turns", static_cast<double>(turns_.size()), "");
-    add("output_tok_per_s", makespan > 0 ? output / makespan : sweep::kNotObserved, "tok/s");
-    add("total_tok_s", makespan > 0 ? (prompt + output) / makespan : sweep::kNotObserved, "tok/s");
-  }
-
-  std::vector<sweep::Figure> take() { return std::move(figures_); }
-
- private:
-  const std::vector<sweep::JobRow>& jobs_;
-  const std::vector<sweep::TurnRow>& turns_;
-  std::vector<sweep::Figure> figures_;
-};
+  figures.add_distribution("jct_wall", wall);
+  figures.add_distribution("jct_turns", of_turns);
+  figures.add_distribution("ttft", values_of(turns, &sweep::TurnRow::ttft_s));
+  figures.add_distribution("tpot", values_of(turns, &sweep::TurnRow::tpot_s));
+  const double prompt = sum_of(turns, &sweep::TurnRow::prompt_tok),
+               output = sum_of(turns, &sweep::TurnRow::output_tok);
+  figures.add("makespan_s", makespan, "s");
+  figures.add("jobs", static_cast<double>(jobs.size()), "");
+  figures.add("turns", static_cast<double>(turns.size()), "");
+  figures.add("output_tok_per_s", makespan > 0 ? output / makespan : sweep::kNotObserved, "tok/s");
+  figures.add("total_tok_s", makespan > 0 ? (prompt + output) / makespan : sweep::kNotObserved,
+              "tok/s");
+}
 
 }  // namespace
 
@@ -135,25 +111,25 @@ void ClientRecorder::add(const SeenTurn& seen) {
 sweep::CellResult ClientRecorder::take(std::span<const double> token_gaps_s,
                                        std::vector<sweep::TelemetryRow> samples) {
   constexpr double kNone = sweep::kNotObserved;
-  ClientFigures figures(jobs_, turns_);
-  figures.add_jobs();
-  const double prompt = figures.sum(&sweep::TurnRow::prompt_tok),
-               on_gpu = figures.sum(&sweep::TurnRow::cached_gpu_tok),
-               on_host = figures.sum(&sweep::TurnRow::cached_host_tok);
+  Figures figures;
+  add_jobs(figures, jobs_, turns_);
+  const double prompt = sum_of(turns_, &sweep::TurnRow::prompt_tok),
+               on_gpu = sum_of(turns_, &sweep::TurnRow::cached_gpu_tok),
+               on_host = sum_of(turns_, &sweep::TurnRow::cached_host_tok);
   figures.add("prefix_hit_rate", saw_cached_ ? on_gpu / prompt : kNone, "");
   figures.add("host_hit_rate", saw_host_ ? on_host / prompt : kNone, "");
   figures.add("gpu_hit_tok", saw_cached_ ? on_gpu : kNone, "tok");
   figures.add("host_hit_tok", saw_host_ ? on_host : kNone, "tok");
-  figures.add("recomputed_tok", saw_cached_ ? figures.sum(&sweep::TurnRow::recomputed_tok) : kNone,
-              "tok");
-  double preemptions = saw_preemptions_ ? figures.sum(&sweep::TurnRow::preemptions) : kNone;
+  figures.add("recomputed_tok",
+              saw_cached_ ? sum_of(turns_, &sweep::TurnRow::recomputed_tok) : kNone, "tok");
+  double preemptions = saw_preemptions_ ? sum_of(turns_, &sweep::TurnRow::preemptions) : kNone;
   double running = kNone;
   for (const sweep::TelemetryRow& row : samples) running = std::fmax(running, row.n_running);
   if (!samples.empty() && std::isnan(preemptions)) preemptions = samples.back().preemptions;
   figures.add("preemptions", preemptions, "");
   figures.add("running_peak", running, "");
   figures.add_distribution("itl", {token_gaps_s.begin(), token_gaps_s.end()});
-  figures.add_distribution("client_late", figures.of_turns(&sweep::TurnRow::late_s));
+  figures.add_distribution("client_late", values_of(turns_, &sweep::TurnRow::late_s));
 
   sweep::CellResult result;
   result.jobs = sweep::to_table<sweep::JobRow>(jobs_);

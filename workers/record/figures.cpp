@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include "workers/record/forward_times.hpp"
@@ -12,29 +13,6 @@ namespace worker {
 namespace {
 
 using Values = std::vector<double>;
-
-class Figures {
- public:
-  void add(const std::string& name, double value, const std::string& unit,
-           bool is_volatile = false) {
-    figures_.push_back({name, value, unit, is_volatile});
-  }
-
-  /// Adds mean, median, 99th percentile and maximum of the observed values.
-  void add_distribution(const std::string& name, Values values, const std::string& unit) {
-    std::erase_if(values, [](double v) { return std::isnan(v); });
-    const workload::Distribution d = workload::distribution_of(values);
-    add(name + "_mean_s", d.mean, unit);
-    add(name + "_p50_s", d.p50, unit);
-    add(name + "_p99_s", d.p99, unit);
-    add(name + "_max_s", d.max, unit);
-  }
-
-  std::vector<sweep::Figure> take() { return std::move(figures_); }
-
- private:
-  std::vector<sweep::Figure> figures_;
-};
 
 template <class T>
 double sum(const std::vector<T>& values) {
@@ -80,11 +58,11 @@ PoolUse pool_use(const sweep::Table& steps) {
 
 void add_latencies(Figures& figures, const sweep::CellResult& tables) {
   const sweep::Table &jobs = tables.jobs, &turns = tables.turns;
-  figures.add_distribution("jct_wall", jobs.values<double>("jct_wall_s"), "s");
-  figures.add_distribution("jct_turns", jobs.values<double>("jct_turns_s"), "s");
-  figures.add_distribution("ttft", turns.values<double>("ttft_s"), "s");
-  figures.add_distribution("tpot", turns.values<double>("tpot_s"), "s");
-  figures.add_distribution("queue", turns.values<double>("queue_s"), "s");
+  figures.add_distribution("jct_wall", jobs.values<double>("jct_wall_s"));
+  figures.add_distribution("jct_turns", jobs.values<double>("jct_turns_s"));
+  figures.add_distribution("ttft", turns.values<double>("ttft_s"));
+  figures.add_distribution("tpot", turns.values<double>("tpot_s"));
+  figures.add_distribution("queue", turns.values<double>("queue_s"));
 }
 
 void add_work(Figures& figures, const sweep::CellResult& tables) {
@@ -256,6 +234,15 @@ void add_memory(Figures& figures, const sweep::CellResult& tables, const BlockSi
 
 }  // namespace
 
+void Figures::add_distribution(const std::string& name, std::vector<double> values) {
+  std::erase_if(values, [](double v) { return std::isnan(v); });
+  const workload::Distribution d = workload::distribution_of(values);
+  add(name + "_mean_s", d.mean, "s");
+  add(name + "_p50_s", d.p50, "s");
+  add(name + "_p99_s", d.p99, "s");
+  add(name + "_max_s", d.max, "s");
+}
+
 std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables, const BlockSize& block) {
   Figures figures;
   const ForwardTimes times(tables.steps);
@@ -266,6 +253,26 @@ std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables, const Blo
   add_copies(figures, tables, times, block);
   add_memory(figures, tables, block);
   return figures.take();
+}
+
+std::vector<sweep::Figure> pin_outcomes(const sweep::Table& kv_events) {
+  const auto &kinds = kv_events.values<std::int8_t>("kind"),
+             &reasons = kv_events.values<std::int8_t>("reason");
+  const auto &jobs = kv_events.values<std::int32_t>("job"),
+             &turns = kv_events.values<std::int32_t>("turn");
+  std::set<std::pair<std::int32_t, std::int32_t>> pinned;
+  double clipped = 0, refused = 0;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const std::pair turn{jobs[i], turns[i]};
+    const auto kind = static_cast<sweep::KvEventKind>(kinds[i]);
+    if (kind == sweep::KvEventKind::pin) pinned.insert(turn);
+    if (kind == sweep::KvEventKind::keep_declined &&
+        static_cast<sweep::KvEventReason>(reasons[i]) == sweep::KvEventReason::no_room)
+      ++(pinned.contains(turn) ? clipped : refused);
+  }
+  return {{"pins_accepted", static_cast<double>(pinned.size()) - clipped, ""},
+          {"pins_clipped", clipped, ""},
+          {"pins_refused", refused, ""}};
 }
 
 }  // namespace worker

@@ -53,7 +53,7 @@ double mib(const std::string& path) {
 
 ShardContents large_cell(const ArchiveWorld& world, int cell) {
   ShardContents contents = world.result(cell);
-  TableBuilder<SchedRow> sched;
+  std::vector<SchedRow> sched;
   const auto& tok = contents.result.steps.values<std::int32_t>("n_tok");
   for (std::size_t step = 0; step < tok.size(); ++step) {
     for (int request = 0; request < 15; ++request) {
@@ -63,10 +63,10 @@ ShardContents large_cell(const ArchiveWorld& world, int cell) {
       row.turn = static_cast<int>(step / 400);
       row.tokens = request == 0 ? tok[step] : 1;
       row.computed_before = static_cast<int>(step) * 3 + 700 * request;
-      sched.add(row);
+      sched.push_back(row);
     }
   }
-  contents.result.sched = sched.build();
+  contents.result.sched = to_table<SchedRow>(sched);
   return contents;
 }
 

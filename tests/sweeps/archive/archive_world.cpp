@@ -41,12 +41,12 @@ ShardContents ArchiveWorld::result(int cell) const {
   contents.record = planned(cell);
   contents.record.status = CellStatus::ok;
   contents.record.run = {1, "node-" + std::to_string(cell % 3), 1, "", "", 0, "4711", "", "", 0.25};
-  TableBuilder<JobRow> jobs;
+  std::vector<JobRow> jobs;
   JobRow job;
   job.id = "job-" + std::string(static_cast<std::size_t>(cell % 7), 'x');
-  jobs.add(job);
-  TableBuilder<StepRow> steps;
-  TableBuilder<SchedRow> sched;
+  jobs.push_back(job);
+  std::vector<StepRow> steps;
+  std::vector<SchedRow> sched;
   const int count = steps_per_cell_ + cell % 5;
   for (int i = 0; i < count; ++i) {
     StepRow step;
@@ -55,15 +55,15 @@ ShardContents ArchiveWorld::result(int cell) const {
     step.dur_s = 0.01;
     step.n_tok = 1 + (i * 37 + cell) % 2048;
     step.t_wait_s = 1e-6 * i;
-    steps.add(step);
+    steps.push_back(step);
     SchedRow row;
     row.step = i + 1;
     row.tokens = step.n_tok;
-    sched.add(row);
+    sched.push_back(row);
   }
-  contents.result.jobs = jobs.build();
-  contents.result.steps = steps.build();
-  contents.result.sched = sched.build();
+  contents.result.jobs = to_table<JobRow>(jobs);
+  contents.result.steps = to_table<StepRow>(steps);
+  contents.result.sched = to_table<SchedRow>(sched);
   contents.result.figures = {{"jct_wall_mean_s", 1.5 * cell, "s", false},
                              {"host_s", 0.1 * cell, "s", true}};
   contents.result.notes = {{"kv_pool", "auto" + variant, false}};

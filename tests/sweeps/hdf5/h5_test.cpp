@@ -70,16 +70,16 @@ std::uint64_t bytes_read_so_far() {
 }
 
 Table some_turns(int rows) {
-  TableBuilder<TurnRow> builder;
+  std::vector<TurnRow> builder;
   for (int i = 0; i < rows; ++i) {
     TurnRow row;
     row.job = i;
     row.t_arrive_s = 0.1 * i;
     row.tool = i % 3 == 0 ? "" : std::string(static_cast<std::size_t>(i % 40), 'x') + "\xc3\xa9";
     row.last = i % 2 == 0;
-    builder.add(row);
+    builder.push_back(row);
   }
-  return builder.build();
+  return to_table<TurnRow>(builder);
 }
 
 bool same_columns(const Table& a, const Table& b) {

@@ -32,9 +32,7 @@ StepRow step_number(std::int64_t step) {
 }
 
 Table steps(std::initializer_list<StepRow> rows) {
-  TableBuilder<StepRow> builder;
-  for (const StepRow& row : rows) builder.add(row);
-  return builder.build();
+  return to_table<StepRow>({rows.begin(), rows.size()});
 }
 
 }  // namespace
