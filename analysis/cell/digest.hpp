@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/cell/bins.hpp"
-#include "analysis/cell/regression.hpp"
+#include "analysis/cell/statistics.hpp"
 #include "sweeps/tables/table.hpp"
 
 namespace analysis {

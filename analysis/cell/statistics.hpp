@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,22 @@ double student_t_quantile(int freedom);
 struct LineFit {
   double slope, intercept, r_squared;
   std::size_t n;
+};
+
+/// A least-squares line in constant memory: keeps the means and the sums of products of the
+/// deviations from them. Sums of disjoint sets of points can be added.
+class LineSums {
+ public:
+  void add(double x, double y);
+  void add(const LineSums& other);
+  std::int64_t n() const { return n_; }
+  /// The line through the points.
+  LineFit fit() const;
+
+ private:
+  std::int64_t n_ = 0;
+  double mean_x_ = 0, mean_y_ = 0;
+  double xx_ = 0, xy_ = 0, yy_ = 0;
 };
 
 /// Throws std::invalid_argument when the lengths differ.

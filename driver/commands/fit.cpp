@@ -4,8 +4,7 @@
 #include <iostream>
 #include <set>
 
-#include "analysis/cell/step_fit.hpp"
-#include "analysis/cell/turn_fit.hpp"
+#include "analysis/cell/fits.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/prediction.hpp"
 #include "analysis/text/escape.hpp"

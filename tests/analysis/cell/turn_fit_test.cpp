@@ -1,4 +1,4 @@
-#include "analysis/cell/turn_fit.hpp"
+#include "analysis/cell/fits.hpp"
 
 #include <cmath>
 #include <vector>

@@ -1,8 +1,12 @@
-#include "analysis/cell/least_squares.hpp"
+#include "analysis/cell/fits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
+
+#include "sweeps/tables/schema.hpp"
 
 namespace analysis {
 namespace {
@@ -44,6 +48,25 @@ class Cholesky {
   std::size_t n_;
   std::vector<double> l_;
 };
+
+struct Work {
+  double kv_tokens = 0, pairs = 0;
+};
+
+std::unordered_map<std::int64_t, Work> work_by_step(const sweep::Table& sched) {
+  std::unordered_map<std::int64_t, Work> work;
+  const auto& step = sched.values<std::int64_t>("step");
+  const auto& tokens = sched.values<std::int32_t>("tokens");
+  const auto& before = sched.values<std::int32_t>("computed_before");
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    if (tokens[i] <= 0) continue;
+    const double n = tokens[i], behind = before[i];
+    Work& all = work[step[i]];
+    all.kv_tokens += behind + n;
+    if (tokens[i] > 1) all.pairs += n * (behind + (n + 1) / 2);
+  }
+  return work;
+}
 
 }  // namespace
 
@@ -88,6 +111,49 @@ std::optional<Plane> LeastSquares::fit(std::size_t variables) const {
   if (product(y, y) > 0) plane.r_squared = 1 - left / product(y, y);
   plane.rms = std::sqrt(left / static_cast<double>(n_));
   return plane;
+}
+
+void StepFit::add(const sweep::Table& steps, const sweep::Table& sched) {
+  auto work = work_by_step(sched);
+  const auto& step = steps.values<std::int64_t>("step");
+  const auto& scheduled = steps.values<std::int32_t>("n_tok");
+  const auto& duration = steps.values<double>("dur_s");
+  const auto& stall = steps.values<double>("stall_s");
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    if (scheduled[i] <= 0) continue;
+    const double seconds = duration[i] - (std::isnan(stall[i]) ? 0 : stall[i]);
+    const Work& all = work[step[i]];
+    planes_.add(
+        std::array<double, count>{static_cast<double>(scheduled[i]), all.kv_tokens, all.pairs},
+        seconds);
+  }
+}
+
+void TurnFit::add(const sweep::Table& turns) {
+  const auto &prompt = turns.values<std::int32_t>("prompt_tok"),
+             &on_gpu = turns.values<std::int32_t>("cached_gpu_tok"),
+             &on_host = turns.values<std::int32_t>("cached_host_tok");
+  const auto &ttft = turns.values<double>("ttft_s"), &tpot = turns.values<double>("tpot_s");
+  for (std::size_t i = 0; i < prompt.size(); ++i) {
+    const double found = on_gpu[i] + on_host[i];
+    ttft_.add(std::array{prompt[i] - found, found}, ttft[i]);
+    if (std::isnan(tpot[i])) continue;
+    tpot_sum_s_ += tpot[i];
+    ++tpot_turns_;
+  }
+}
+
+std::string TurnFit::caveat() const {
+  const std::optional<Plane> plane = ttft();
+  if (!plane || plane->r_squared >= kLeastR2) return {};
+  return "do not use these slopes: prompt tokens explain less than half of the variance of ttft "
+         "(R2 "
+         "below 0.5), and the rest is waiting in the server's queue or other load on its machine; "
+         "fit cells with a lower jps on an idle machine";
+}
+
+double TurnFit::tpot_s() const {
+  return tpot_turns_ > 0 ? tpot_sum_s_ / static_cast<double>(tpot_turns_) : sweep::kNotObserved;
 }
 
 }  // namespace analysis

@@ -1,0 +1,89 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sweeps/tables/table.hpp"
+
+namespace analysis {
+
+/// y = intercept + sum over i of slopes[i] * x[i].
+struct Plane {
+  double intercept = 0;
+  std::vector<double> slopes;
+  double r_squared = 0;  // NaN if y does not vary
+  double rms = 0;        // of the residuals
+};
+
+/// Least squares on several variables in constant memory: keeps the means, and the sums of products
+/// of the deviations from them (Welford 1962).
+class LeastSquares {
+ public:
+  explicit LeastSquares(std::size_t variables);
+  /// `x` has as many elements as there are variables.
+  void add(std::span<const double> x, double y);
+  std::int64_t n() const { return n_; }
+  /// The fit on only the first `variables`; empty if the points do not determine it.
+  std::optional<Plane> fit(std::size_t variables) const;
+
+ private:
+  double product(std::size_t i, std::size_t j) const { return products_[i * mean_.size() + j]; }
+
+  std::int64_t n_ = 0;
+  std::vector<double> mean_;      // of every variable, then of y
+  std::vector<double> products_;  // sums of products of their deviations, row-major
+};
+
+/// Fits the duration of steps, in seconds, to what they compute: least squares over the steps of
+/// any number of cells. A request with n scheduled tokens after p computed ones reads p + n KV
+/// tokens; if n > 1 it also has n * (p + (n + 1) / 2) query-key pairs. The time that a step waits
+/// for copies is subtracted. Steps that compute nothing are left out.
+class StepFit {
+ public:
+  /// The variables of a plane, in order.
+  enum Variable : std::size_t { tokens, kv_tokens, pairs, count };
+
+  /// Adds a cell's /steps and /sched. Throws sweep::TableError for other tables.
+  void add(const sweep::Table& steps, const sweep::Table& sched);
+  std::int64_t steps() const { return planes_.n(); }
+  /// The fit on the first `variables`; empty if the steps do not determine it.
+  std::optional<Plane> plane(std::size_t variables) const { return planes_.fit(variables); }
+
+ private:
+  LeastSquares planes_{count};
+};
+
+/// What turn times alone tell of an engine whose steps are not seen: the time to the first token by
+/// the prompt tokens that were computed and those that were found in a cache, and the time per
+/// output token. Both include waiting and the work of other requests.
+class TurnFit {
+ public:
+  enum Variable : std::size_t { computed, cached, count };
+
+  TurnFit() : ttft_(count) {}
+  /// The rows of a cell in /turns.
+  void add(const sweep::Table& turns);
+  std::int64_t turns() const { return ttft_.n(); }
+  /// TTFT in seconds, without the slope of cached tokens where none were found; empty if the turns
+  /// do not determine it.
+  std::optional<Plane> ttft() const {
+    const std::optional<Plane> whole = ttft_.fit(count);
+    return whole ? whole : ttft_.fit(1);
+  }
+  /// Less of the variance of TTFT than this, explained by tokens, means that the rest decides: the
+  /// slopes are no costs of tokens.
+  static constexpr double kLeastR2 = 0.5;
+  /// A sentence on a fit that explains less; empty for others.
+  std::string caveat() const;
+  /// Mean over turns of the seconds per output token; NaN without one.
+  double tpot_s() const;
+
+ private:
+  LeastSquares ttft_;
+  double tpot_sum_s_ = 0;
+  std::int64_t tpot_turns_ = 0;
+};
+
+}  // namespace analysis
