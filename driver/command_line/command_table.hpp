@@ -1,8 +1,10 @@
 #pragma once
-
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <variant>
+
+#include "driver/command_line/options.hpp"
 
 namespace driver {
 
@@ -18,11 +20,17 @@ struct Command {
 /// Whether a command takes an option, named as options() names it.
 bool takes(const Command& command, std::string_view option);
 
-enum class OptionKind { flag, text, list, number, integer };
+/// The field that has an option's value. None: the value is a text, which is taken apart.
+using OptionField =
+    std::variant<std::monostate, bool Options::*, int Options::*, double Options::*,
+                 std::string Options::*, std::optional<int> Options::*,
+                 std::optional<double> Options::*, std::optional<std::string> Options::*,
+                 std::optional<std::filesystem::path> Options::*,
+                 std::optional<sweep::RecordLevel> Options::*, std::vector<std::string> Options::*>;
 
 struct Option {
   const char* name;
-  OptionKind kind;
+  OptionField field;
   const char* value;  // its name in the help text
   const char* help;
 };

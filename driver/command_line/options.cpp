@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <iostream>
+#include <type_traits>
 
 #include "analysis/text/color.hpp"
 #include "analysis/text/escape.hpp"
@@ -21,30 +22,33 @@ namespace {
 namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
+/// What a field is given on the command line: a value of its own type, or a text.
 template <class T>
-po::value_semantic* value_of(const Option& option) {
-  return po::value<T>()->value_name(option.value);
-}
+struct Given {
+  using type = T;
+};
+template <>
+struct Given<std::monostate> : Given<std::string> {};
+template <>
+struct Given<fs::path> : Given<std::string> {};
+template <>
+struct Given<sweep::RecordLevel> : Given<std::string> {};
+template <class T>
+struct Given<std::optional<T>> : Given<T> {};
+template <class T>
+struct Given<T Options::*> : Given<T> {};
 
 void add(po::options_description& options, const Option& option) {
-  auto to = options.add_options();
-  switch (option.kind) {
-    case OptionKind::flag:
-      to(option.name, option.help);
-      break;
-    case OptionKind::text:
-      to(option.name, value_of<std::string>(option), option.help);
-      break;
-    case OptionKind::list:
-      to(option.name, value_of<std::vector<std::string>>(option), option.help);
-      break;
-    case OptionKind::number:
-      to(option.name, value_of<double>(option), option.help);
-      break;
-    case OptionKind::integer:
-      to(option.name, value_of<int>(option), option.help);
-      break;
-  }
+  std::visit(
+      [&](auto field) {
+        using Value = typename Given<decltype(field)>::type;
+        if constexpr (std::is_same_v<Value, bool>)
+          options.add_options()(option.name, option.help);
+        else
+          options.add_options()(option.name, po::value<Value>()->value_name(option.value),
+                                option.help);
+      },
+      option.field);
 }
 
 po::options_description options_of(const Command& command) {
@@ -92,22 +96,15 @@ fs::path default_scripts() {
   return folder_with("clusters", {"../../../slurm", "../share/kvsweep/slurm"});
 }
 
-template <class T, class Stored = T>
-std::optional<T> optional(const po::variables_map& given, const char* name) {
-  if (!given.count(name)) return std::nullopt;
-  return given[name].as<Stored>();
+/// The name behind "--".
+std::string long_name(const Option& option) {
+  const std::string name = option.name;  // "output,o"
+  return name.substr(0, name.find(','));
 }
 
-std::vector<std::string> list(const po::variables_map& given, const char* name) {
-  return optional<std::vector<std::string>>(given, name).value_or(std::vector<std::string>{});
-}
-
-std::optional<sweep::RecordLevel> level(const po::variables_map& given, const char* name) {
-  const auto text = optional<std::string>(given, name);
-  if (!text) return std::nullopt;
-  if (const auto found = sweep::record_level_of(*text)) return found;
-  throw UsageError("--" + std::string(name) + " must be summary, jobs or all, found \"" + *text +
-                   '"');
+/// The value of an option that has no field; empty if it is not given.
+std::string text(const po::variables_map& given, const char* name) {
+  return given.count(name) ? given[name].as<std::string>() : "";
 }
 
 /// Of "5" or "5%".
@@ -158,104 +155,56 @@ void read_environment(Options& options) {
   if (options.profiles.empty()) options.profiles = default_profiles();
 }
 
-/// What the commands that only read archives take.
-void read_archive_values(Options& options, const po::variables_map& given) {
-  options.watch = given.count("watch") > 0;
-  options.equal = given.count("equal") > 0;
-  options.ignore_times = given.count("ignore-times") > 0;
-  options.by = optional<std::string>(given, "by");
-  options.slo = optional<std::string>(given, "slo");
-  options.metric = optional<std::string>(given, "metric").value_or("jct_wall_mean_s");
-  if (const auto text = optional<std::string>(given, "power")) options.power = percent_of(*text);
-  options.minutes = optional<double>(given, "minutes");
-  options.effects = given.count("effects") > 0;
-  options.bound = given.count("bound") > 0;
-  options.sensitivity = given.count("sensitivity") > 0;
-  options.base = optional<std::string>(given, "base");
-  options.server = optional<std::string>(given, "server");
-  options.control = optional<std::string>(given, "control");
-  options.table = optional<std::string>(given, "table");
-  options.format = optional<std::string>(given, "format");
-  options.to_archive = level(given, "to-archive");
-  options.output = optional<fs::path, std::string>(given, "output");
-  options.view = given.count("view") > 0;
-  options.beside = optional<std::string>(given, "beside");
-  for (const char* part : {"steps", "events", "requests"})
-    if (given.count(part)) options.trace_parts.emplace_back(part);
+void take(sweep::RecordLevel& field, const std::string& given, const std::string& name) {
+  const auto found = sweep::record_level_of(given);
+  if (!found)
+    throw UsageError("--" + name + " must be summary, jobs or all, found \"" + given + '"');
+  field = *found;
 }
-
-SubmitOptions read_submit_values(const po::variables_map& given) {
-  SubmitOptions submit;
-  submit.scripts = default_scripts();
-  submit.program = this_program();
-  submit.skus = sweep::split(optional<std::string>(given, "sku").value_or(""), ",");
-  submit.cluster = optional<std::string>(given, "cluster").value_or(submit.cluster);
-  submit.launcher = optional<std::string>(given, "launcher").value_or(submit.launcher);
-  submit.account = optional<std::string>(given, "account");
-  submit.qos = optional<std::string>(given, "qos");
-  submit.time = optional<std::string>(given, "time");
-  submit.gpus = optional<int>(given, "gpus").value_or(submit.gpus);
-  submit.gpus_given = given.count("gpus") > 0;
-  submit.profiles_given = given.count("profiles") > 0;
-  submit.array = given.count("array") > 0;
-  submit.smoke = given.count("smoke") > 0;
-  submit.print = given.count("print") > 0;
-  submit.go = given.count("go") > 0;
-  return submit;
+void take(auto& field, const auto& given, const std::string& /*name*/) { field = given; }
+template <class T>
+void take(std::optional<T>& field, const auto& given, const std::string& name) {
+  take(field.emplace(), given, name);
 }
 
 void read_values(Options& options, const po::variables_map& given) {
-  options.arguments = list(given, "argument");
-  options.profiles = optional<fs::path, std::string>(given, "profiles").value_or(fs::path());
-  options.backend = optional<std::string>(given, "backend");
-  options.record = level(given, "record");
-  options.set = list(given, "set");
-  options.policy_plugin = optional<fs::path, std::string>(given, "policy-plugin");
-  options.language = optional<std::string>(given, "language").value_or("c++");
-  options.launch = optional<std::string>(given, "launch");
-  options.program = this_program().string();
-  options.only = list(given, "only");
-  options.skip = list(given, "skip");
-  options.archive = optional<fs::path, std::string>(given, "archive");
-  options.resume = given.count("resume") > 0;
-  options.quick = given.count("quick") > 0;
-  options.fresh = given.count("fresh") > 0;
-  options.keep_previous = given.count("no-prev") == 0;
-  options.retry_quarantined = given.count("retry-quarantined") > 0;
-  options.wait_s = optional<double>(given, "wait").value_or(0);
   constexpr double kWaitSpace = 3600;
-  options.wait_space_s = optional<double>(given, "wait-space").value_or(kWaitSpace);
-  options.cell = optional<std::string>(given, "cell");
-  options.cell_timeout_s = optional<double>(given, "cell-timeout");
-  options.time_limit_s = optional<double>(given, "time-limit");
-  options.workers = optional<int>(given, "workers");
-  options.node_memory_gib = optional<double>(given, "node-memory-gib");
-  options.as_sku = optional<std::string>(given, "as-sku");
-  options.fake_device = optional<std::string>(given, "fake-device");
-  options.jsonl = optional<fs::path, std::string>(given, "jsonl");
-  options.job = optional<std::string>(given, "job");
-  options.check = given.count("check") > 0;
-  options.to = optional<std::string>(given, "to");
-  options.turn = optional<int>(given, "turn").value_or(1);
-  options.repeats = optional<int>(given, "repeats").value_or(3);
-  options.json = given.count("json") > 0;
-  options.lengths = optional<fs::path, std::string>(given, "lengths");
-  read_archive_values(options, given);
-  options.submit = read_submit_values(given);
+  options.wait_space_s = kWaitSpace;
+  for (const Option& option : driver::options()) {
+    const std::string name = long_name(option);
+    if (!given.count(name)) continue;
+    std::visit(
+        [&](auto field) {
+          using Value = typename Given<decltype(field)>::type;
+          if constexpr (std::is_same_v<Value, bool>)
+            options.*field = true;
+          else if constexpr (!std::is_same_v<decltype(field), std::monostate>)
+            take(options.*field, given[name].as<Value>(), name);
+        },
+        option.field);
+  }
+  if (given.count("argument")) options.arguments = given["argument"].as<std::vector<std::string>>();
+  options.profiles = text(given, "profiles");
+  options.profiles_given = given.count("profiles") > 0;
+  options.skus = sweep::split(text(given, "sku"), ",");
+  if (given.count("power")) options.power = percent_of(text(given, "power"));
+  options.scripts = default_scripts();
+  options.program = this_program().string();
 }
 
-void check_submit(const SubmitOptions& submit) {
+void check_submit(const Options& submit) {
   if (submit.print && submit.go) throw UsageError("--print and --go exclude each other");
   constexpr int kMostGpus = 100'000;  // far above any cluster's, far below where sums overflow
-  if (submit.gpus < 1 || submit.gpus > kMostGpus)
+  const int gpus = submit.gpus.value_or(1);
+  if (gpus < 1 || gpus > kMostGpus)
     throw UsageError("--gpus must be from 1 to " + std::to_string(kMostGpus) + ", found " +
-                     std::to_string(submit.gpus));
+                     std::to_string(gpus));
   if (submit.launcher != "mpirun" && submit.launcher != "srun")
     throw UsageError("--launcher must be mpirun or srun, found \"" + submit.launcher + '"');
 }
 
 void check(const Options& options) {
-  check_submit(options.submit);
+  check_submit(options);
   if (options.resume && options.fresh) throw UsageError("--resume and --fresh exclude each other");
   if (options.quick && options.backend)
     throw UsageError("--quick is on sim, it excludes --backend");
@@ -267,7 +216,7 @@ void check(const Options& options) {
     throw UsageError("--output belongs to --view or --format");
   if (options.command == "trace" && options.view && options.format)
     throw UsageError("--view and --format exclude each other");
-  if (options.view && !options.trace_parts.empty())
+  if (options.view && (options.steps || options.events || options.requests))
     throw UsageError("--view shows everything: --steps, --events and --requests exclude it");
   if (options.repeats < 1)
     throw UsageError("--repeats must be at least 1, found " + std::to_string(options.repeats));
@@ -312,8 +261,7 @@ const Command& command_named(const std::string& name) {
 std::string unknown_option(const Command& command, const std::string& given) {
   std::vector<std::string> taken;
   for (const Option& option : options()) {
-    const std::string name =
-        "--" + std::string(option.name).substr(0, std::string(option.name).find(','));
+    const std::string name = "--" + long_name(option);
     if (takes(command, option.name)) taken.push_back(name);
     if (!takes(command, option.name) && name == given)
       return std::string(command.name) + " does not take " + given;

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "driver/command_line/submit_options.hpp"
 #include "sweeps/tables/record_level.hpp"
 
 namespace driver {
@@ -35,10 +34,10 @@ struct Options {
   bool check = false;             // workload: the argument is a trace
   std::optional<std::string> to;  // format to write the workload in
   std::optional<std::filesystem::path> archive;
-  bool resume = false;        // insist on an archive that is there
-  bool quick = false;         // on sim first, into an archive of its own
-  bool fresh = false;         // move one that is there aside
-  bool keep_previous = true;  // the archive before its last change
+  bool resume = false;   // insist on an archive that is there
+  bool quick = false;    // on sim first, into an archive of its own
+  bool fresh = false;    // move one that is there aside
+  bool no_prev = false;  // keep no archive before its last change
   bool retry_quarantined = false;
   double wait_s = 0;        // for an archive that is in use
   double wait_space_s = 0;  // while the archive's disk is full
@@ -59,7 +58,7 @@ struct Options {
   bool ignore_times = false;  // when archives are compared
   std::optional<std::string> by, base, control, server, table, format;
   std::optional<sweep::RecordLevel> to_archive;
-  std::string metric;
+  std::string metric = "jct_wall_mean_s";
   bool effects = false;
   bool bound = false;
   std::optional<double> power;    // percent
@@ -67,15 +66,27 @@ struct Options {
   bool sensitivity = false;
   std::optional<std::string> slo;
   std::optional<std::filesystem::path> output;
-  std::optional<std::string> launch;     // words before those of a run that tune starts
-  std::string program;                   // the path of this one
-  bool view = false;                     // trace as a page
-  std::optional<std::string> beside;     // another CELL in it
-  std::vector<std::string> trace_parts;  // "steps", "events", "requests"; empty: all
+  std::optional<std::string> launch;  // words before those of a run that tune starts
+  std::string program;                // the path of this one
+  bool view = false;                  // trace as a page
+  std::optional<std::string> beside;  // another CELL in it
+  bool steps = false, events = false, requests = false;  // the parts of a trace; none: all
   int repeats = 3;
   bool json = false;
   std::optional<std::filesystem::path> lengths;  // requests of the offline mix
-  SubmitOptions submit;
+
+  // Of submit.
+  std::filesystem::path scripts;    // folder with the templates and clusters/
+  std::vector<std::string> skus;    // one job each
+  std::string cluster = "generic";  // a profile of clusters/, or a .toml file
+  std::string launcher = "mpirun";  // or "srun"
+  std::optional<std::string> account, qos, time;
+  std::optional<int> gpus;      // of one SKU's job, by default 1; of an array, tasks at once
+  bool profiles_given = false;  // other than the program's own, so that jobs need to be told
+  bool array = false;           // one cell a task
+  bool smoke = false;           // one cell a SKU, drained and requeued on purpose
+  bool print = false;           // scripts to standard output, nothing is written
+  bool go = false;              // hand the scripts to sbatch
 };
 
 /// Colors on standard output and standard error where each is a terminal, unless NO_COLOR is set

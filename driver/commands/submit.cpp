@@ -37,7 +37,7 @@ std::vector<std::string> skus_of(const Plan& plan) {
 }
 
 void check_options(const Options& options, const Plan& plan, const Cluster& cluster) {
-  const SubmitOptions& submit = options.submit;
+  const Options& submit = options;
   if (submit.skus.empty())
     throw UsageError("submit needs --sku: one job is submitted for each GPU that it names");
   if (!options.archive)
@@ -106,13 +106,13 @@ void check_nothing_beside(const SubmitPaths& paths, const std::string& sku, std:
 std::vector<PlanLine> cells_left(const Submission& submission, const std::string& sku) {
   const SubmitPaths& paths = submission.paths;
   std::vector<PlanLine> cells = cells_left(submission.plan, sku, paths.of_sku(sku));
-  if (!submission.options.submit.array) check_no_array(paths, sku);
+  if (!submission.options.array) check_no_array(paths, sku);
   std::set<std::string> not_merged;
   for (const PlanLine& line : cells_left(submission.plan, sku, paths.archive))
     not_merged.insert(line.cell->key);
   const std::size_t merged = std::erase_if(
       cells, [&](const PlanLine& line) { return !not_merged.contains(line.cell->key); });
-  if (!submission.options.submit.array) check_nothing_beside(paths, sku, merged);
+  if (!submission.options.array) check_nothing_beside(paths, sku, merged);
   return cells;
 }
 
@@ -127,14 +127,14 @@ void leave_smoke_cell(std::vector<PlanLine>& cells) {
 std::vector<BatchScript> scripts_of(const Submission& submission) {
   const Options& options = submission.options;
   std::vector<BatchScript> scripts;
-  for (const std::string& sku : options.submit.skus) {
+  for (const std::string& sku : options.skus) {
     std::vector<PlanLine> cells = cells_left(submission, sku);
     if (cells.empty()) {
       std::cerr << sku << ": nothing is left to run\n";
       continue;
     }
-    if (options.submit.smoke) leave_smoke_cell(cells);
-    if (options.submit.array &&
+    if (options.smoke) leave_smoke_cell(cells);
+    if (options.array &&
         cells.size() > static_cast<std::size_t>(submission.cluster.max_array_tasks))
       throw UsageError("--array: " + std::to_string(cells.size()) + " cells of " + sku +
                        " are more than " + submission.cluster.place_of("cluster.max_array_tasks") +
@@ -241,19 +241,19 @@ void print_scripts(const std::vector<BatchScript>& scripts) {
 
 int submit(const Options& options) {
   check_script_words(options);
-  const Cluster cluster = load_cluster(options.submit.scripts / "clusters", options.submit.cluster);
+  const Cluster cluster = load_cluster(options.scripts / "clusters", options.cluster);
   const Plan plan = make_plan(options.arguments.front(), options);
   check_options(options, plan, cluster);
   const Submission submission{options, cluster, plan, SubmitPaths(*options.archive)};
   const std::vector<BatchScript> scripts = scripts_of(submission);
-  if (options.submit.print) {
+  if (options.print) {
     print_scripts(scripts);
     return kOk;
   }
   if (const fs::path folder = submission.paths.archive.parent_path(); !fs::is_directory(folder))
     throw UsageError("--archive: there is no folder " + folder.string());
   for (const BatchScript& script : scripts) write_script(script);
-  options.submit.go ? submit_all(scripts) : print_commands(scripts);
+  options.go ? submit_all(scripts) : print_commands(scripts);
   return kOk;
 }
 

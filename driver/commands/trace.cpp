@@ -48,7 +48,7 @@ int view(const Options& options, sweep::ArchiveReader& reader) {
 int write_in_format(const Options& options, const sweep::CellResult& result) {
   if (*options.format != "perfetto" && *options.format != "jsonl")
     throw UsageError("--format must be jsonl or perfetto, found " + *options.format);
-  if (!options.trace_parts.empty())
+  if (options.steps || options.events || options.requests)
     throw UsageError("--format takes the whole trace, without --steps, --events or --requests");
   const bool is_perfetto = *options.format == "perfetto";
   write_output(options, [&](std::ostream& out) {
@@ -70,16 +70,13 @@ int trace(const Options& options) {
   if (options.view) return view(options, reader);
   const sweep::CellRecord& cell = finished_cell(reader, options.arguments[1]);
   const int row = cell.index;
-  const auto asked = [&](const char* part) {
-    return std::ranges::count(options.trace_parts, part) > 0;
-  };
-  if (options.format || asked("steps") || asked("events")) require_seen_steps(cell);
+  if (options.format || options.steps || options.events) require_seen_steps(cell);
   const sweep::CellResult result = reader.load(row).result;
   if (options.format) return write_in_format(options, result);
-  const auto wanted = [&](const char* part) { return options.trace_parts.empty() || asked(part); };
-  if (wanted("steps")) analysis::write_steps(result, std::cout);
-  if (wanted("events")) analysis::write_events(result, std::cout);
-  if (wanted("requests")) analysis::write_requests(result, std::cout);
+  const bool all = !options.steps && !options.events && !options.requests;
+  if (all || options.steps) analysis::write_steps(result, std::cout);
+  if (all || options.events) analysis::write_events(result, std::cout);
+  if (all || options.requests) analysis::write_requests(result, std::cout);
   return kOk;
 }
 

@@ -95,7 +95,7 @@ sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan,
   archive.mode = options.resume  ? sweep::OpenMode::resume
                  : options.fresh ? sweep::OpenMode::fresh
                                  : sweep::OpenMode::resume_or_create;
-  archive.keep_previous = options.keep_previous;
+  archive.keep_previous = !options.no_prev;
   archive.record = plan.least;
   // Simulated cells may end faster than a driver merges them, and wait while it does.
   if (plan.backend == "sim") archive.most_shards = 2048;

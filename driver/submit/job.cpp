@@ -50,9 +50,9 @@ void check_gpus(const SkuJob& job, const Cluster& cluster, int gpus) {
 void place_on_nodes(SkuJob& job, const Cluster& cluster, const Options& options) {
   const int per_node = job.on.gpus_per_node;
   int gpus = 1;
-  if (!options.submit.array) {
-    check_gpus(job, cluster, options.submit.gpus);
-    gpus = std::min(options.submit.gpus, static_cast<int>(job.cells.size()));
+  if (!options.array) {
+    check_gpus(job, cluster, options.gpus.value_or(1));
+    gpus = std::min(options.gpus.value_or(1), static_cast<int>(job.cells.size()));
     while (!is_even(gpus, per_node)) --gpus;
   }
   job.nodes = nodes_for(gpus, per_node);
@@ -80,9 +80,9 @@ void size_memory(SkuJob& job, const std::string& backend, const Cluster& cluster
 
 /// Refuses a time limit that leaves no time for a cell, or less than the longest cell needs.
 void check_time(const SkuJob& job, const Cluster& cluster, const Options& options) {
-  const std::string given = "--time " + *options.submit.time;
+  const std::string given = "--time " + *options.time;
   const int time_s = job.time_min * 60;
-  if (!options.submit.array && time_s <= cluster.signal_lead_s)
+  if (!options.array && time_s <= cluster.signal_lead_s)
     throw UsageError(given + " leaves no time for a cell: a job drains " +
                      std::to_string(cluster.signal_lead_s) + " s before its limit (" +
                      cluster.place_of("cluster.signal_lead_s") + ')');
@@ -99,17 +99,17 @@ void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
   std::string place;
   const double limit_s = max_hours(cluster, options, &place) * 3600;
   const double start_s = backend == "sim" ? kSimStartS : kModelStartS;
-  const double lead_s = options.submit.array ? cluster.end_margin_s : cluster.signal_lead_s;
+  const double lead_s = options.array ? cluster.end_margin_s : cluster.signal_lead_s;
   const double least_s = start_s + job.longest_s + lead_s;
   if (least_s > limit_s) {
     throw sweep::SpecError(place + " is " + hours_text(limit_s) + ", but the longest cell of " +
                            job.sku + " needs " + hours_text(least_s) + " with start and drain");
   }
   const double whole_s = start_s + kTimeReserve * job.work_s + lead_s;
-  if (options.submit.time) {
-    job.time_min = minutes_of(*options.submit.time);
+  if (options.time) {
+    job.time_min = minutes_of(*options.time);
     if (job.time_min * 60 > limit_s)
-      throw UsageError("--time " + *options.submit.time + " is more than " + place + ", " +
+      throw UsageError("--time " + *options.time + " is more than " + place + ", " +
                        hours_text(limit_s));
     check_time(job, cluster, options);
   } else {
@@ -122,7 +122,7 @@ void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
 }  // namespace
 
 double max_hours(const Cluster& cluster, const Options& options, std::string* place) {
-  const std::string qos = options.submit.qos.value_or(cluster.qos);
+  const std::string qos = options.qos.value_or(cluster.qos);
   const auto found = cluster.qos_hours.find(qos);
   const bool known = found != cluster.qos_hours.end();
   if (!known && !cluster.qos_hours.empty() && !qos.empty())
@@ -141,7 +141,7 @@ SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::
   job.cells = std::move(cells);
   place_on_nodes(job, cluster, options);
   for (const PlanLine& line : job.cells) job.longest_s = std::max(job.longest_s, line.busy_s);
-  job.work_s = options.submit.array ? job.longest_s : work_of(job.cells, job.longest_s, job.gpus());
+  job.work_s = options.array ? job.longest_s : work_of(job.cells, job.longest_s, job.gpus());
   size_memory(job, backend, cluster);
   size_time(job, backend, cluster, options);
   return job;

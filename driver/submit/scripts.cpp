@@ -40,13 +40,13 @@ std::string counted(std::size_t n, const std::string& what) {
 std::string summary_of(const Submission& submission, const SkuJob& job) {
   std::string text =
       submission.plan.spec.name + ": " + counted(job.cells.size(), "cell") + " of " + job.sku;
-  if (submission.options.submit.array) {
+  if (submission.options.array) {
     text += ", one a task; the longest is planned to take about " + about(job.longest_s) + '.';
     return text;
   }
   text += ", planned to take about " + about(job.work_s) + " on " +
           counted(static_cast<std::size_t>(job.gpus()), "GPU") + '.';
-  if (submission.options.submit.smoke) text += " A smoke test: its first start is drained.";
+  if (submission.options.smoke) text += " A smoke test: its first start is drained.";
   if (!job.in_one_run) text += " More than one run may have: the job requeues itself.";
   return text;
 }
@@ -55,7 +55,7 @@ std::string summary_of(const Submission& submission, const SkuJob& job) {
 /// the first node has the driver and workers.
 std::string launcher(const Submission& submission, const SkuJob& job) {
   const std::string ranks = std::to_string(job.gpus() + 1);
-  const bool srun = submission.options.submit.launcher == "srun";
+  const bool srun = submission.options.launcher == "srun";
   const std::string& command = srun ? submission.cluster.srun : submission.cluster.mpirun;
   if (command.empty())
     throw sweep::SpecError(submission.cluster.place_of(srun ? "cluster.srun" : "cluster.mpirun") +
@@ -119,14 +119,14 @@ fi)";
 
 std::string run_options(const Submission& submission, const SkuJob& job) {
   const Options& options = submission.options;
-  std::string text = options.submit.array   ? ""
-                     : options.submit.smoke ? "--cell " + key_of(job.cells.front()) + ' '
-                                            : selection(options, job.sku);
+  std::string text = options.array   ? ""
+                     : options.smoke ? "--cell " + key_of(job.cells.front()) + ' '
+                                     : selection(options, job.sku);
   text += "--backend " + submission.plan.backend;
   if (options.record) text += " --record " + std::string(sweep::to_text(*options.record));
   for (const std::string& each : options.set) text += " --set " + analysis::shell_word(each);
   text += server_prefix(submission);
-  if (options.submit.profiles_given)
+  if (options.profiles_given)
     text += " --profiles " +
             analysis::shell_word(fs::absolute(options.profiles).lexically_normal().string());
   if (job.tier_gib > 0) text += " --node-memory-gib " + analysis::four_digits(job.tier_gib);
@@ -152,18 +152,18 @@ std::string cell_list(const SkuJob& job) {
   return text;
 }
 
-std::string array_range(const SkuJob& job, const SubmitOptions& options) {
+std::string array_range(const SkuJob& job, const Options& options) {
   const std::string range = "0-" + std::to_string(job.cells.size() - 1);
-  return options.gpus_given ? range + '%' + std::to_string(options.gpus) : range;
+  return options.gpus ? range + '%' + std::to_string(*options.gpus) : range;
 }
 
 /// The values that every template may use.
 TemplateValues common_values(const Submission& submission) {
   const Options& options = submission.options;
   const bool in_image = !submission.cluster.container.empty();
-  return {{"account", options.submit.account.value_or("")},
-          {"qos", options.submit.qos.value_or(submission.cluster.qos)},
-          {"kvsweep", in_image ? "kvsweep" : analysis::shell_word(options.submit.program.string())},
+  return {{"account", options.account.value_or("")},
+          {"qos", options.qos.value_or(submission.cluster.qos)},
+          {"kvsweep", in_image ? "kvsweep" : analysis::shell_word(options.program)},
           {"program", in_image ? R"("${container[@]}" "$kvsweep")" : R"("$kvsweep")"},
           {"model_cache", submission.cluster.model_cache},
           {"modules", submission.cluster.modules},
@@ -177,7 +177,7 @@ TemplateValues sku_values(const Submission& submission, const SkuJob& job) {
   TemplateValues values = common_values(submission);
   const SubmitPaths& paths = submission.paths;
   const int tasks = job.gpus_per_node + 1;
-  const bool array = submission.options.submit.array;
+  const bool array = submission.options.array;
   values["sku"] = job.sku;
   values["container"] = container(submission, {"${sweep%/*}", "${archive%/*}", "$TMPDIR"});
   values["summary"] = summary_of(submission, job);
@@ -199,9 +199,9 @@ TemplateValues sku_values(const Submission& submission, const SkuJob& job) {
   values["launcher"] = launcher(submission, job);
   values["run_options"] = run_options(submission, job);
   values["fake_devices"] = fake_devices(submission.cluster);
-  values["smoke"] = submission.options.submit.smoke ? kSmokeLines : "";
+  values["smoke"] = submission.options.smoke ? kSmokeLines : "";
   values["cells"] = cell_list(job);
-  values["array"] = array_range(job, submission.options.submit);
+  values["array"] = array_range(job, submission.options);
   return values;
 }
 
@@ -223,7 +223,7 @@ fs::path SubmitPaths::of(const std::string& end) const {
 }
 
 BatchScript sku_script(const Submission& submission, const SkuJob& job) {
-  const SubmitOptions& submit = submission.options.submit;
+  const Options& submit = submission.options;
   const fs::path file = submit.scripts / (submit.array ? "array.sbatch" : "run.sbatch");
   return {submission.paths.of('.' + job.sku + ".sbatch"),
           fill_template(file, sku_values(submission, job)), summary_of(submission, job)};
@@ -246,7 +246,7 @@ BatchScript merge_script(const Submission& submission, const std::vector<std::st
   const std::string summary =
       "merges what there is into " + paths.archive.string() + " and prints its table";
   return {paths.of(".merge.sbatch"),
-          fill_template(submission.options.submit.scripts / "merge.sbatch", values), summary};
+          fill_template(submission.options.scripts / "merge.sbatch", values), summary};
 }
 
 }  // namespace driver

@@ -32,8 +32,8 @@ bool is_one_line(std::string_view text) {
 }
 
 void check_script_words(const Options& options) {
-  check_plain("--account", options.submit.account);
-  check_plain("--qos", options.submit.qos);
+  check_plain("--account", options.account);
+  check_plain("--qos", options.qos);
   check_line("the sweep", options.arguments.front());
   check_line("--archive", options.archive ? options.archive->string() : "");
   check_line("--profiles", options.profiles.string());
