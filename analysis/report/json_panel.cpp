@@ -3,7 +3,7 @@
 
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/report/json.hpp"
-#include "analysis/text/packed_column.hpp"
+#include "analysis/text/packed.hpp"
 
 namespace analysis {
 namespace {

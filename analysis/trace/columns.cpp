@@ -6,8 +6,7 @@
 #include <type_traits>
 #include <unordered_map>
 
-#include "analysis/text/packed_column.hpp"
-#include "analysis/text/packed_ints.hpp"
+#include "analysis/text/packed.hpp"
 
 namespace analysis {
 namespace {

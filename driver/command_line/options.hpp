@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sweeps/tables/record_level.hpp"
+#include "sweeps/tables/status.hpp"
 
 namespace driver {
 

@@ -10,7 +10,6 @@
 #include "analysis/compare/config.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
-#include "driver/bound/cache_use.hpp"
 #include "driver/bound/places.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/exit_codes.hpp"

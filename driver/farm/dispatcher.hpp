@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "driver/farm/memory_ledger.hpp"
-#include "sweeps/tables/attempt.hpp"
 #include "sweeps/tables/status.hpp"
 
 namespace driver {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "sweeps/spec/cell.hpp"
-#include "sweeps/tables/record_level.hpp"
 #include "sweeps/tables/result.hpp"
-#include "sweeps/tables/shared_text.hpp"
+#include "sweeps/tables/shared.hpp"
+#include "sweeps/tables/status.hpp"
 
 namespace sweep {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sweeps/tables/schema.hpp"
-#include "sweeps/tables/shared_name.hpp"
+#include "sweeps/tables/shared.hpp"
 #include "sweeps/tables/status.hpp"
 
 namespace sweep {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sweeps/tables/record_level.hpp"
+#include "sweeps/tables/status.hpp"
 
 namespace sweep {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "sweeps/tables/record_level.hpp"
+#include "sweeps/tables/status.hpp"
 #include "workers/cell/experiment.hpp"
 
 namespace worker {

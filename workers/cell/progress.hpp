@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <string>
 
-#include "sweeps/tables/record_level.hpp"
+#include "sweeps/tables/status.hpp"
 
 namespace worker {
 

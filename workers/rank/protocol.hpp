@@ -6,7 +6,6 @@
 #include <string_view>
 #include <variant>
 
-#include "sweeps/tables/attempt.hpp"
 #include "sweeps/tables/status.hpp"
 #include "workers/cell/progress.hpp"
 

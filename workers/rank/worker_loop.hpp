@@ -4,7 +4,6 @@
 #include <stop_token>
 #include <string>
 
-#include "sweeps/tables/attempt.hpp"
 #include "sweeps/tables/status.hpp"
 #include "workers/cell/progress.hpp"
 #include "workers/rank/channel.hpp"

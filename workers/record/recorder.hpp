@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sweeps/tables/record_level.hpp"
 #include "sweeps/tables/result.hpp"
+#include "sweeps/tables/status.hpp"
 #include "workers/engine/step/step.hpp"
 #include "workers/record/growing_table.hpp"
 #include "workers/workload/trajectory.hpp"

@@ -7,8 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "analysis/text/packed_column.hpp"
-#include "analysis/text/packed_ints.hpp"
+#include "analysis/text/packed.hpp"
 #include "analysis/trace/columns.hpp"
 #include "analysis/trace/queue_replay.hpp"
 #include "analysis/trace/relations.hpp"

@@ -1,4 +1,4 @@
-#include "sweeps/tables/shared_text.hpp"
+#include "sweeps/tables/shared.hpp"
 
 #include <vector>
 

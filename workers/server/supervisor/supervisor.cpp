@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "workers/server/supervisor/orphans.hpp"
+#include "workers/server/supervisor/processes.hpp"
 
 namespace server {
 namespace {

@@ -1,16 +1,17 @@
-#include "analysis/text/packed_ints.hpp"
+#include "analysis/text/packed.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analysis/text/deflate.hpp"
-#include "analysis/text/packed_column.hpp"
 
 namespace analysis {
 namespace {
@@ -94,6 +95,15 @@ std::int64_t unit_of(std::span<const std::int64_t> values) {
   return std::max<std::int64_t>(1, unit);
 }
 
+static_assert(std::endian::native == std::endian::little, "pages read little-endian numbers");
+
+constexpr std::string_view kDigits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+std::string object(std::string_view name, std::span<const std::uint8_t> bytes) {
+  return R"({"type":"f64",")" + std::string(name) + R"(":")" + base64(bytes) + "\"}";
+}
+
 }  // namespace
 
 void write_packed(JsonLine& line, std::span<const std::int64_t> values) {
@@ -109,6 +119,45 @@ void write_packed(JsonLine& line, std::span<const std::int64_t> values) {
   line.key("difference").boolean(packed.layout.difference);
   line.key("wide").boolean(std::ranges::any_of(values, beyond_32_bits));
   line.key(packed.deflated ? "deflated" : "data").text(base64(packed.bytes)).close('}');
+}
+
+std::string base64(std::span<const std::uint8_t> bytes) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t here = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < here ? bytes[i + k] : 0u);
+    for (std::size_t k = 0; k < 4; ++k)
+      text += k <= here ? kDigits[bits >> (18 - 6 * k) & 63u] : '=';
+  }
+  return text;
+}
+
+std::string packed_small(std::span<const double> values) {
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes());
+  const auto small = deflated(bytes);
+  return small && small->size() < bytes.size() ? object("deflated", *small) : object("data", bytes);
+}
+
+ScaledLine scaled_line(std::span<const double> values) {
+  constexpr int kLevels = 4094, kNotObserved = 4095, kBase = 64;
+  ScaledLine line{std::numeric_limits<double>::quiet_NaN(), ""};
+  for (const double value : values) {
+    if (value < 0 || std::isinf(value))
+      throw std::invalid_argument(std::to_string(value) + " cannot be scaled for a page");
+    line.largest = std::fmax(line.largest, value);
+  }
+  const auto is_largest = [&](double value) { return value == line.largest; };
+  if (std::isnan(line.largest) || std::ranges::all_of(values, is_largest)) return line;
+  for (const double value : values) {
+    const int code = std::isnan(value)
+                         ? kNotObserved
+                         : static_cast<int>(std::lround(value / line.largest * kLevels));
+    line.codes += kDigits[static_cast<std::size_t>(code / kBase)];
+    line.codes += kDigits[static_cast<std::size_t>(code % kBase)];
+  }
+  return line;
 }
 
 }  // namespace analysis

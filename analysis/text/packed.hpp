@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "analysis/text/json_line.hpp"
 
@@ -21,5 +22,21 @@ constexpr std::int64_t kLargestPacked = std::int64_t{1} << 51;
 ///
 /// Throws std::invalid_argument for a number beyond kLargestPacked.
 void write_packed(JsonLine& line, std::span<const std::int64_t> values);
+
+/// Numbers for the web pages: {"type":"f64","data":"<base64 of the little-endian values>"}. If it
+/// is shorter, "deflated" replaces "data": the values in the zlib format.
+std::string packed_small(std::span<const double> values);
+
+/// A line of a chart in two characters a value: two digits of base64, the higher first. They count
+/// 4094ths of the largest value; 4095 is NaN. If all values are the same there are no codes.
+struct ScaledLine {
+  double largest = 0;  // NaN if all are
+  std::string codes;
+};
+/// Of values that are not negative, or NaN. Throws std::invalid_argument for others.
+ScaledLine scaled_line(std::span<const double> values);
+
+/// Bytes in base64 (RFC 4648, section 4), with padding.
+std::string base64(std::span<const std::uint8_t> bytes);
 
 }  // namespace analysis
