@@ -1,8 +1,7 @@
 #include <ostream>
 
 #include "analysis/trace/jsonl.hpp"
-#include "analysis/trace/labels.hpp"
-#include "analysis/trace/turn_names.hpp"
+#include "analysis/trace/names.hpp"
 
 namespace analysis {
 namespace {

@@ -3,7 +3,7 @@
 #include <list>
 #include <vector>
 
-#include "analysis/trace/turn_names.hpp"
+#include "analysis/trace/names.hpp"
 #include "sweeps/tables/result.hpp"
 
 namespace analysis {

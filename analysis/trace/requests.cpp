@@ -5,8 +5,7 @@
 #include <unordered_map>
 
 #include "analysis/trace/jsonl.hpp"
-#include "analysis/trace/labels.hpp"
-#include "analysis/trace/turn_names.hpp"
+#include "analysis/trace/names.hpp"
 
 namespace analysis {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/trace/names.hpp"
 #include "analysis/trace/queue_replay.hpp"
-#include "analysis/trace/turn_names.hpp"
 
 namespace analysis {
 namespace {

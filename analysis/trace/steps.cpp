@@ -4,7 +4,7 @@
 
 #include "analysis/trace/jsonl.hpp"
 #include "analysis/trace/kv_replay.hpp"
-#include "analysis/trace/labels.hpp"
+#include "analysis/trace/names.hpp"
 #include "analysis/trace/queue_replay.hpp"
 
 namespace analysis {

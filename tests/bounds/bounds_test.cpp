@@ -3,7 +3,6 @@
 #include <random>
 
 #include "tests/support/catch.hpp"
-#include "workers/bounds/srpt.hpp"
 #include "workers/profiles/profiles.hpp"
 
 using bounds::least_completion_sum;

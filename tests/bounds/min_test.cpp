@@ -8,7 +8,7 @@
 
 #include "tests/engine/support/kv_world.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/bounds/misses.hpp"
+#include "workers/bounds/cache_bounds.hpp"
 
 using support::operator+;
 

@@ -6,8 +6,7 @@
 #include <set>
 
 #include "tests/support/catch.hpp"
-#include "workers/bounds/hits.hpp"
-#include "workers/bounds/misses.hpp"
+#include "workers/bounds/cache_bounds.hpp"
 
 namespace {
 

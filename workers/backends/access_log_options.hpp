@@ -1,10 +1,32 @@
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "kernels/access_log.hpp"
-#include "workers/backends/index_ranges.hpp"
 
 namespace backends {
+
+/// A selection of numbers as a user writes it: "all", or numbers and ranges, "0,4,8-11".
+class IndexRanges {
+ public:
+  /// Selects all numbers.
+  IndexRanges() = default;
+  /// Throws engine::InputError, saying what is allowed.
+  static IndexRanges parse(const std::string& text);
+
+  bool holds(std::int64_t number) const;
+  /// The largest selected number; -1 for all.
+  std::int64_t last() const;
+  /// The selected numbers among 0 to `count` - 1.
+  std::vector<int> of(int count) const;
+
+ private:
+  struct Range {
+    std::int64_t first, last;
+  };
+  std::vector<Range> ranges_;  // empty: all
+};
 
 /// Which accesses of a cell are logged.
 struct AccessLogOptions {

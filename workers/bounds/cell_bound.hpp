@@ -2,8 +2,7 @@
 #include <string>
 
 #include "workers/bounds/bounds.hpp"
-#include "workers/bounds/hits.hpp"
-#include "workers/bounds/misses.hpp"
+#include "workers/bounds/cache_bounds.hpp"
 #include "workers/cell/experiment.hpp"
 
 namespace bounds {

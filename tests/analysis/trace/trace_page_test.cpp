@@ -9,10 +9,10 @@
 
 #include "analysis/text/packed.hpp"
 #include "analysis/trace/columns.hpp"
+#include "analysis/trace/names.hpp"
 #include "analysis/trace/queue_replay.hpp"
 #include "analysis/trace/relations.hpp"
 #include "analysis/trace/spans.hpp"
-#include "analysis/trace/turn_names.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"
 

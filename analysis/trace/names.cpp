@@ -1,5 +1,6 @@
-#include "analysis/trace/turn_names.hpp"
+#include "analysis/trace/names.hpp"
 
+#include <charconv>
 #include <stdexcept>
 
 #include "analysis/text/escape.hpp"
@@ -16,6 +17,21 @@ std::string numbered(std::int32_t job, std::int32_t turn) {
 }
 
 }  // namespace
+
+TraceLabels::TraceLabels(const std::vector<sweep::Note>& notes) {
+  for (const sweep::Note& note : notes) {
+    if (note.name == "policy") policy = note.text;
+    if (note.name == "cell") cell = note.text;
+    if (note.name == "connector") connector = note.text;
+    if (note.name == "block_size") {
+      std::from_chars(note.text.data(), note.text.data() + note.text.size(), block_size);
+    }
+  }
+}
+
+void add_label(JsonLine& line, std::string_view name, const std::string& text) {
+  if (!text.empty()) line.key(name).text(text);
+}
 
 TurnNames::TurnNames(const sweep::CellResult& result)
     : job_of_turn_(result.turns.values<std::int32_t>("job")) {

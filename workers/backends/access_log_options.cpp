@@ -1,4 +1,4 @@
-#include "workers/backends/index_ranges.hpp"
+#include "workers/backends/access_log_options.hpp"
 
 #include <algorithm>
 #include <charconv>
