@@ -32,8 +32,8 @@ __device__ inline void arrive_at(std::uint32_t barrier, int rank) {
       : "memory");
 }
 
-/// Enqueue the copy of a box that begins at (x, y) or (x, 0, 0, last) to both CTAs. Each CTA's own
-/// barrier counts the bytes that arrive there.
+/// Enqueues the copy of a box that begins at (x, y) to both CTAs. Each CTA's own barrier counts the
+/// bytes that arrive there.
 __device__ inline void copy_box_to_both(std::uint32_t to, const CUtensorMap& map, int x, int y,
                                         std::uint32_t barrier) {
   constexpr std::uint16_t kBoth = 3;
@@ -41,15 +41,6 @@ __device__ inline void copy_box_to_both(std::uint32_t to, const CUtensorMap& map
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
       ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;\n" ::"r"(to),
       "l"(&map), "r"(x), "r"(y), "r"(barrier), "h"(kBoth)
-      : "memory");
-}
-__device__ inline void copy_pairs_to_both(std::uint32_t to, const CUtensorMap& map, int x, int last,
-                                          std::uint32_t barrier) {
-  constexpr std::uint16_t kBoth = 3;
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      ".multicast::cluster [%0], [%1, {%2, %3, %3, %4}], [%5], %6;\n" ::"r"(to),
-      "l"(&map), "r"(x), "r"(0), "r"(last), "r"(barrier), "h"(kBoth)
       : "memory");
 }
 

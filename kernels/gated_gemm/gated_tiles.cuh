@@ -33,12 +33,23 @@ constexpr int kBytes = kStages * (kStageBytes + 16);
 
 /// Enqueues the copy of gate rows and up rows, alternating in groups of eight, from column x and
 /// output 8 eight on.
-__device__ inline void copy_pairs(std::uint32_t to, const CUtensorMap& map, int x, int eight,
-                                  std::uint32_t barrier) {
+__device__ inline void copy_gate_and_up(std::uint32_t to, const CUtensorMap& map, int x, int eight,
+                                        std::uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
       "[%0], [%1, {%2, %3, %3, %4}], [%5];\n" ::"r"(to),
       "l"(&map), "r"(x), "r"(0), "r"(eight), "r"(barrier)
+      : "memory");
+}
+
+/// The same to both CTAs, whose own barriers count the bytes that arrive there.
+__device__ inline void copy_gate_and_up_to_both(std::uint32_t to, const CUtensorMap& map, int x,
+                                                int eight, std::uint32_t barrier) {
+  constexpr std::uint16_t kBoth = 3;
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3, %3, %4}], [%5], %6;\n" ::"r"(to),
+      "l"(&map), "r"(x), "r"(0), "r"(eight), "r"(barrier), "h"(kBoth)
       : "memory");
 }
 
@@ -118,10 +129,10 @@ struct Producer {
     arrive_for_copies(ring.full(stage), kStageBytes);
     const int eight = at.output / 8;
     if constexpr (B::kTokens)
-      copy_pairs(ring.w(stage), l.w, chunk * kChunk, eight, ring.full(stage));
+      copy_gate_and_up(ring.w(stage), l.w, chunk * kChunk, eight, ring.full(stage));
     else
-      copy_pairs_to_both(ring.w(stage) + rank * kWBytes / kPair, l.w, chunk * kChunk,
-                         eight + rank * B::kWPairs, ring.full(stage));
+      copy_gate_and_up_to_both(ring.w(stage) + rank * kWBytes / kPair, l.w, chunk * kChunk,
+                               eight + rank * B::kWPairs, ring.full(stage));
   }
   __device__ void x(int stage, int chunk, const Place& at) const {
     if constexpr (B::kTokens)

@@ -21,8 +21,8 @@ struct Gated {
 
 /// Enqueues the copy of gate rows and up rows, alternating in groups of eight, from column x and
 /// output 8 eight on.
-__device__ inline void copy_pairs(std::uint32_t to, const CUtensorMap& map, int x, int eight,
-                                  std::uint32_t barrier, std::uint64_t policy) {
+__device__ inline void copy_gate_and_up(std::uint32_t to, const CUtensorMap& map, int x, int eight,
+                                        std::uint32_t barrier, std::uint64_t policy) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
       ".L2::cache_hint [%0], [%1, {%2, %3, %3, %4}], [%5], %6;\n" ::"r"(to),
@@ -62,7 +62,7 @@ __global__ __launch_bounds__(S::R::kThreads, 1) void rows_gated_kernel(
     const std::uint64_t policy = read_once();
     const int eight = blockIdx.x * (kGatedOutputs / 8);
     load(l, ring, chunks, [&](std::uint32_t to, int chunk, std::uint32_t barrier) {
-      copy_pairs(to, l.w, chunk * kChunk, eight, barrier, policy);
+      copy_gate_and_up(to, l.w, chunk * kChunk, eight, barrier, policy);
     });
   };
   run(ring, load_all, [&] {
