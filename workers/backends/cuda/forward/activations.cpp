@@ -1,5 +1,7 @@
 #include "workers/backends/cuda/forward/activations.hpp"
 
+#include <algorithm>
+
 #include "kernels/attention/attention.hpp"
 #include "kernels/layers/layers.hpp"
 #include "workers/backends/cuda/forward/device_weights.hpp"
@@ -53,7 +55,13 @@ std::size_t Activations::lay_out(const model::ModelConfig& config, const StepLim
   qkv = memory.take(T, heads.qkv_width() * size);
   attention = memory.take(T, std::int64_t{shape.heads} * shape.head_dim * size);
   projected = memory.take(T, shape.hidden * size);
-  up = memory.take(T, (shape.gated_mlp ? 2 : 1) * std::int64_t{shape.intermediate} * size);
+  // Where one kernel computes gate and up of many rows, `up` is for fewer rows alone.
+  using kernels::gpu::kSmallGemmRowsWgmma;
+  const bool fused =
+      shape.gated_mlp &&
+      kernels::gpu::prefers_gated_gemm(kSmallGemmRowsWgmma + 1, shape.intermediate, shape.hidden);
+  up_rows = fused ? std::min(limits.tokens, kSmallGemmRowsWgmma) : limits.tokens;
+  up = memory.take(up_rows, (shape.gated_mlp ? 2 : 1) * std::int64_t{shape.intermediate} * size);
   activated = shape.gated_mlp ? memory.take(T, shape.intermediate * size) : up;
   head_rows = memory.take(R, shape.hidden * size);
   logits = memory.take_as<float>(R, logits_stride);

@@ -23,7 +23,8 @@ class Activations {
   void* qkv = nullptr;              // [T][qkv_width] of type
   void* attention = nullptr;        // [T][heads * head_dim] of type
   void* projected = nullptr;        // [T][d] of type: output of the last O or down projection
-  void* up = nullptr;               // [T][intermediate], twice that with a gate, of type
+  int up_rows = 0;                  // T, or fewer where one kernel computes gate and up
+  void* up = nullptr;               // [up_rows][intermediate], twice that with a gate, of type
   void* activated = nullptr;        // [T][intermediate] of type; `up` itself without a gate
   void* head_rows = nullptr;        // [R][d] of type
   float* logits = nullptr;          // [R][logits_stride]

@@ -1,6 +1,7 @@
 #include "workers/backends/cuda/forward/forward.hpp"
 
 #include <cmath>
+#include <stdexcept>
 
 #include "kernels/layers/layers.hpp"
 #include "workers/backends/cuda/device/profiler_range.hpp"
@@ -146,6 +147,7 @@ void Forward::mlp_half(int i, const StepArrays& step) {
 
 void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
   if (takes_gated(tokens)) return gated(p, tokens);
+  if (tokens > to_.up_rows) throw std::logic_error("a step has more tokens than there is room for");
   project(tokens, p.up_weight, to_.normed, to_.up);
   activate(p, tokens);
 }
