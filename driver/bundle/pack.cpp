@@ -1,13 +1,19 @@
-#include "driver/bundle/pack.hpp"
+#include "driver/bundle/commands.hpp"
 
+#include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "analysis/claims/claims.hpp"
 #include "analysis/compare/kind.hpp"
 #include "driver/bundle/expected.hpp"
 #include "driver/bundle/manifest.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/command_line/options.hpp"
 #include "driver/version.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -115,8 +121,10 @@ void fill(const std::vector<std::string>& archives, const fs::path& sweeps,
   write(bundle / kManifestFile, to_toml(manifest));
 }
 
-}  // namespace
-
+/// Writes a folder that another machine can judge again: the archives, the profiles, claims and
+/// published values that they are judged by, their sweep files, what comes out of them, and the
+/// digests of all of it. The folder appears complete or not at all; it must not exist. Throws
+/// UsageError for archives that are not whole, not merged or share a name, and sweep::FileError.
 void pack(const std::vector<std::string>& archives, const fs::path& sweeps,
           const fs::path& bundle) {
   if (fs::exists(fs::symlink_status(bundle))) throw UsageError(bundle.string() + " exists already");
@@ -130,6 +138,16 @@ void pack(const std::vector<std::string>& archives, const fs::path& sweeps,
     fs::remove_all(partial, ignored);
     throw;
   }
+}
+
+}  // namespace
+
+int run_pack(const Options& options) {
+  if (!options.output) throw UsageError("pack needs -o DIR, the folder to write");
+  using_files([&] { pack(options.arguments, options.profiles, *options.output); });
+  std::cout << "packed " << options.arguments.size() << " archives in " << options.output->string()
+            << "; kvsweep verify " << options.output->string() << '\n';
+  return kOk;
 }
 
 }  // namespace driver

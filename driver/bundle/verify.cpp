@@ -1,15 +1,23 @@
-#include "driver/bundle/verify.hpp"
+#include "driver/bundle/commands.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <random>
+#include <string>
+#include <vector>
 
+#include "analysis/text/escape.hpp"
 #include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 #include "driver/bound/restored.hpp"
 #include "driver/bundle/expected.hpp"
 #include "driver/bundle/manifest.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/exit_codes.hpp"
 #include "driver/version.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/upkeep/check.hpp"
@@ -18,6 +26,20 @@
 
 namespace driver {
 namespace {
+
+enum class Outcome { same, note, different, damaged };
+
+/// What one step of verify() found.
+struct Finding {
+  std::string step;  // "files", "archives", "figures", "claims", "cells"
+  Outcome outcome = Outcome::same;
+  std::string text;
+};
+
+struct VerifyLimits {
+  double minutes = 10;           // for running cells again
+  std::vector<std::string> set;  // files that cells read, as --set workload.path=FILE
+};
 
 namespace fs = std::filesystem;
 using Findings = std::vector<Finding>;
@@ -155,8 +177,8 @@ bool is_damaged(const Findings& findings) {
                              [](const Finding& each) { return each.outcome == Outcome::damaged; });
 }
 
-}  // namespace
-
+/// Judges a bundle of pack() again. Damage ends it, since nothing behind it would count. Throws
+/// sweep::SpecError for a folder that is no bundle.
 Findings verify(const fs::path& bundle, const VerifyLimits& limits) {
   const Manifest manifest = read_manifest(bundle);
   Findings findings;
@@ -168,6 +190,40 @@ Findings verify(const fs::path& bundle, const VerifyLimits& limits) {
   check_outputs(bundle, manifest.tolerance, findings);
   Repeater(bundle, limits).run(findings);
   return findings;
+}
+
+const char* text_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::same:
+      return "ok";
+    case Outcome::note:
+      return "note";
+    case Outcome::different:
+      return "DIFFERS";
+    case Outcome::damaged:
+      return "DAMAGED";
+  }
+  return "";
+}
+
+}  // namespace
+
+int run_verify(const Options& options) {
+  VerifyLimits limits;
+  limits.set = options.set;
+  limits.minutes = options.minutes.value_or(limits.minutes);
+  const std::vector<Finding> findings = verify(options.arguments.front(), limits);
+  analysis::TextTable table;
+  for (const char* name : {"step", "", "what"})
+    table.add_column(name, "", analysis::TextTable::Align::left);
+  const auto has = [&](Outcome outcome) {
+    return std::ranges::any_of(findings,
+                               [&](const Finding& each) { return each.outcome == outcome; });
+  };
+  for (const Finding& each : findings) table.add_row({each.step, text_of(each.outcome), each.text});
+  table.print(std::cout);
+  if (has(Outcome::damaged)) return kBadArchive;
+  return has(Outcome::different) ? kSomeCellsFailed : kOk;
 }
 
 }  // namespace driver
