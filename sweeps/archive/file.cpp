@@ -13,7 +13,6 @@
 #include "sweeps/hdf5/digest.hpp"
 
 namespace sweep {
-
 namespace {
 
 constexpr const char* kFooter = "footer";
@@ -76,6 +75,19 @@ void write_footer(hid_t file, const Table& cells, std::int64_t generation,
 void check_cells_digest(hid_t file, const Table& cells) {
   if (stored_cells_digest(file) == table_digest(cells)) return;
   throw H5Error("the table cells does not have the digest in the footer");
+}
+
+constexpr const char* kRecovery = "recovery";
+// Damage to a chunk costs at most this many records.
+constexpr std::size_t kChunkCells = 64;
+
+Table head_table(const ArchiveHead& head) {
+  using Texts = std::vector<std::string>;
+  return {"head",
+          {{"sweep_name", "", "name of the sweep", false, {}, Texts{head.sweep_name}},
+           {"spec_text", "", "the sweep file", false, {}, Texts{head.spec_text}},
+           {"created_utc", "", "when the archive was made", true, {}, Texts{head.created_utc}},
+           {"tool_version", "", "what wrote it last", true, {}, Texts{head.tool_version}}}};
 }
 
 }  // namespace
@@ -223,6 +235,29 @@ void add_provenance(Table& provenance, const std::vector<Note>& row) {
     std::get<std::vector<std::string>>(changed.columns[c].data).push_back(fields[c]);
   }
   provenance = std::move(changed);
+}
+
+void write_recovery(hid_t file, const ArchiveHead& head, const CellsTable& cells) {
+  H5Group group = create_group(file, kRecovery);
+  write_packed_table(group.get(), head_table(head));
+  write_packed_cells(group.get(), cells, kChunkCells);
+  for (const char* copy : {"head", "cells"}) {
+    H5Dataset dataset(H5Dopen2(group.get(), copy, H5P_DEFAULT), "open a copy");
+    write_attribute(dataset.get(), "volatile",
+                    std::int64_t{1});  // some of its columns are volatile
+    dataset.close_checked("close a copy");
+  }
+  group.close_checked("close the group recovery");
+}
+
+ArchiveIndex read_recovery(hid_t file) {
+  const H5Group group(H5Gopen2(file, kRecovery, H5P_DEFAULT), "open the group recovery");
+  const Table head = read_packed_table(group.get(), "head");
+  const auto text = [&head](const char* column) { return head.values<std::string>(column).at(0); };
+  ArchiveIndex index;
+  index.head = {text("sweep_name"), text("spec_text"), text("created_utc"), text("tool_version")};
+  index.cells = to_records(read_packed_cells(group.get()));
+  return index;
 }
 
 }  // namespace sweep
