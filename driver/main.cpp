@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "driver/bundle/commands.hpp"
-#include "driver/command_line/exit_codes.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/command_line/options.hpp"
 #include "driver/commands/commands.hpp"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/compare/config.hpp"
 #include "analysis/compare/groups.hpp"
-#include "analysis/compare/kind.hpp"
 #include "analysis/compare/published.hpp"
 
 namespace analysis {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/answer/answer.hpp"
-#include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 

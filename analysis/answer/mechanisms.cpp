@@ -7,9 +7,8 @@
 
 #include "analysis/answer/place_names.hpp"
 #include "analysis/answer/sentences.hpp"
-#include "analysis/compare/edges.hpp"
+#include "analysis/compare/published.hpp"
 #include "analysis/text/escape.hpp"
-#include "analysis/text/export_grid.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {

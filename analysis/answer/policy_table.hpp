@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/answer/rating.hpp"
-#include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 

@@ -15,7 +15,7 @@
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/estimate.hpp"
 #include "analysis/compare/published.hpp"
-#include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/claims/missing_cells.hpp"
+#include "analysis/claims/sensitivity.hpp"
 #include "analysis/compare/published.hpp"
 
 namespace analysis {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "analysis/compare/edges.hpp"
-#include "analysis/compare/kind.hpp"
+#include "analysis/compare/config.hpp"
+#include "analysis/compare/published.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {

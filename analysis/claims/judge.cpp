@@ -7,10 +7,10 @@
 #include "analysis/claims/claims.hpp"
 #include "analysis/claims/metrics.hpp"
 #include "analysis/claims/sensitivity.hpp"
+#include "analysis/compare/config.hpp"
 #include "analysis/compare/decision.hpp"
 #include "analysis/compare/estimate.hpp"
 #include "analysis/compare/groups.hpp"
-#include "analysis/compare/kind.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/archive/reader.hpp"
 

@@ -9,7 +9,6 @@
 #include "analysis/claims/edges.hpp"
 #include "analysis/claims/sensitivity.hpp"
 #include "analysis/compare/published.hpp"
-#include "analysis/text/color.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/archive/reader.hpp"

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <set>
 #include <stdexcept>
-#include <string_view>
 
 #include "sweeps/archive/errors.hpp"
 
@@ -109,6 +108,21 @@ std::optional<sweep::Value> find(const Config& config, const std::string& key) {
 }
 
 }  // namespace
+
+FiguresKind kind_of(const ConfiguredCell& cell) {
+  if (cell.record->backend == "server")
+    return {"server", shown(cell.value("server.kind")) + ' ' + shown(cell.value("server.version")),
+            "-"};
+  return {cell.record->backend, shown(cell.value("sim.cost_model")),
+          shown(cell.value("engine.emulate"))};
+}
+
+std::string to_text(const FiguresKind& kind) {
+  std::string text = (kind.backend == "sim" ? "MODELLED (" : "MEASURED (") + kind.backend;
+  if (kind.cost_model != "-") text += ", " + kind.cost_model;
+  if (kind.emulate != "-") text += ", pool of " + kind.emulate;
+  return text + ')';
+}
 
 /// Of the first setting whose key is not before this one.
 std::size_t Config::place_of(std::string_view key) const {

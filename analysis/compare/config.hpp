@@ -1,4 +1,5 @@
 #pragma once
+#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,5 +71,18 @@ bool is_reference(const ConfiguredCell& cell);
 /// The name of the figure: `name` itself or `name` + "_mean_s". Throws std::invalid_argument, which
 /// lists similar names, when no cell has it.
 std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::string& name);
+
+/// What figures come from. Only figures of equal kind are comparable or share a table.
+struct FiguresKind {
+  std::string backend, cost_model, emulate;  // "-": none
+  auto operator<=>(const FiguresKind&) const = default;
+};
+
+FiguresKind kind_of(const ConfiguredCell& cell);
+
+/// "MODELLED (sim, published)", "MEASURED (cuda, pool of a100-40gb)".
+std::string to_text(const FiguresKind& kind);
+
+inline std::string figures_kind(const ConfiguredCell& cell) { return to_text(kind_of(cell)); }
 
 }  // namespace analysis

@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "analysis/text/escape.hpp"
-#include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {

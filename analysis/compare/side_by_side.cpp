@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/compare/config.hpp"
 #include "analysis/compare/groups.hpp"
-#include "analysis/compare/kind.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/compare/kind.hpp"
+#include "analysis/compare/config.hpp"
+#include "analysis/report/json.hpp"
 #include "analysis/report/panels.hpp"
 #include "analysis/report/study_timelines.hpp"
 
@@ -31,6 +32,37 @@ AccessChart chart_of(const ConfiguredCell& cell, const PanelSource& source,
   return chart;
 }
 
+template <class Items, class Number>
+void add_column(JsonLine& json, std::string_view key, const Items& items, Number number) {
+  json.key(key).open('[');
+  for (const auto& item : items) json.integer(number(item));
+  json.close(']');
+}
+
+void add_marks(JsonLine& json, const std::vector<AccessMark>& marks) {
+  json.key("marks").open('{');
+  add_column(json, "t_ns", marks, [](const AccessMark& mark) { return mark.t_ns; });
+  add_column(json, "dur_ns", marks, [](const AccessMark& mark) { return mark.dur_ns; });
+  add_column(json, "step", marks, [](const AccessMark& mark) { return mark.step; });
+  add_column(json, "kind", marks, [](const AccessMark& mark) { return mark.kind; });
+  add_column(json, "block", marks, [](const AccessMark& mark) { return mark.block; });
+  add_column(json, "first_slot", marks, [](const AccessMark& mark) { return mark.first_slot; });
+  add_column(json, "n_slots", marks, [](const AccessMark& mark) { return mark.n_slots; });
+  add_column(json, "kv_head", marks, [](const AccessMark& mark) { return mark.kv_head; });
+  add_column(json, "job", marks, [](const AccessMark& mark) { return mark.job; });
+  json.close('}');
+}
+
+void add_idle(JsonLine& json, std::string_view key, const std::vector<BlockIdle>& blocks) {
+  json.key(key).open('[');
+  for (const BlockIdle& block : blocks) {
+    json.open('[').integer(block.block);
+    add_brief(json, block.idle_share);
+    add_brief(add_brief(json, block.longest_pause_s), block.since_last_write_s).close(']');
+  }
+  json.close(']');
+}
+
 }  // namespace
 
 AccessCharts make_access_charts(const std::deque<ConfiguredCell>& cells,
@@ -54,6 +86,27 @@ AccessCharts make_access_charts(const std::deque<ConfiguredCell>& cells,
   for (const ConfiguredCell* cell : logged)
     made.charts.push_back(chart_of(*cell, sources.at(cell), limits));
   return made;
+}
+
+void add_access(JsonLine& json, const AccessChart& chart) {
+  const AccessDigest& digest = chart.digest;
+  json.open('{').key("kind").text(chart.kind).key("gpu").text(chart.gpu);
+  json.key("label").text(chart.label).key("cell").integer(chart.cell);
+  add_brief(json.key("stopped_step"), chart.stopped_step);
+  json.key("records").integer(digest.records).key("layer").integer(digest.layer);
+  add_column(json, "steps", digest.steps, [](std::int64_t step) { return step; });
+  json.key("in_steps").integer(digest.in_steps);
+  add_marks(json, digest.marks);
+  json.key("cuts").open('[');
+  for (const AccessCut& cut : digest.cuts)
+    json.open('[').integer(cut.from_ns).integer(cut.lost_ns).close(']');
+  json.close(']').key("kept_pause_ns").integer(digest.kept_pause_ns);
+  json.key("blocks").integer(static_cast<std::int64_t>(digest.blocks));
+  add_idle(json, "keys", digest.keys);
+  add_idle(json, "values", digest.values);
+  json.key("window_use").open('[');
+  for (const double use : chart.window_use) add_brief(json, use);
+  json.close(']').key("forwards").integer(static_cast<std::int64_t>(chart.forwards)).close('}');
 }
 
 }  // namespace analysis

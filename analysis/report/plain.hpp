@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/report/report.hpp"
-#include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 

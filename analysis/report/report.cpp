@@ -5,7 +5,7 @@
 #include <set>
 
 #include "analysis/answer/published_winners.hpp"
-#include "analysis/compare/kind.hpp"
+#include "analysis/compare/config.hpp"
 #include "analysis/report/panels.hpp"
 #include "sweeps/spec/spec.hpp"
 

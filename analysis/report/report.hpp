@@ -10,7 +10,6 @@
 #include "analysis/cell/conduct.hpp"
 #include "analysis/cell/digest.hpp"
 #include "analysis/cell/gap.hpp"
-#include "analysis/cell/service.hpp"
 #include "analysis/cell/statistics.hpp"
 #include "analysis/claims/claims.hpp"
 #include "analysis/report/access_charts.hpp"

@@ -1,8 +1,21 @@
 #pragma once
+#include <ostream>
 #include <string>
 #include <string_view>
 
 namespace analysis {
+
+enum class Color { good, bad, unsure };
+
+/// A word in color, on streams that show colors; plain elsewhere. Keeps the stream's width.
+struct Colored {
+  Color color;
+  std::string_view text;
+};
+std::ostream& operator<<(std::ostream& out, const Colored& word);
+
+/// The stream is a terminal whose user wants colors.
+void allow_colors(std::ostream& out);
 
 /// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD, so the
 /// output is valid JSON for any input.

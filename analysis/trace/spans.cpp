@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "analysis/trace/names.hpp"
-#include "analysis/trace/queue_replay.hpp"
+#include "analysis/trace/replay.hpp"
 
 namespace analysis {
 namespace {

@@ -3,9 +3,8 @@
 #include <ostream>
 
 #include "analysis/trace/jsonl.hpp"
-#include "analysis/trace/kv_replay.hpp"
 #include "analysis/trace/names.hpp"
-#include "analysis/trace/queue_replay.hpp"
+#include "analysis/trace/replay.hpp"
 
 namespace analysis {
 namespace {

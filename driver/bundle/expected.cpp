@@ -8,7 +8,7 @@
 
 #include "analysis/claims/claims.hpp"
 #include "analysis/compare/config.hpp"
-#include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 #include "sweeps/archive/reader.hpp"
 
 namespace driver {

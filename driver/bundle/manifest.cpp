@@ -4,7 +4,7 @@
 #include <fstream>
 #include <vector>
 
-#include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/spec/params.hpp"

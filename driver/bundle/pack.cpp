@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "analysis/claims/claims.hpp"
-#include "analysis/compare/kind.hpp"
+#include "analysis/compare/config.hpp"
 #include "driver/bundle/expected.hpp"
 #include "driver/bundle/manifest.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/command_line/options.hpp"
 #include "driver/version.hpp"
 #include "sweeps/archive/reader.hpp"

@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "analysis/text/escape.hpp"
-#include "analysis/text/export_grid.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/bound/restored.hpp"
 #include "driver/bundle/expected.hpp"
 #include "driver/bundle/manifest.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/version.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/upkeep/check.hpp"

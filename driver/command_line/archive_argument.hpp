@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/compare/config.hpp"
-#include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 #include "driver/command_line/options.hpp"
 #include "sweeps/archive/reader.hpp"
 

@@ -4,9 +4,7 @@
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
-#include <string>
 
-#include "analysis/text/color.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/options.hpp"
 #include "sweeps/archive/errors.hpp"

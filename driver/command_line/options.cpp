@@ -10,7 +10,6 @@
 #include <iostream>
 #include <type_traits>
 
-#include "analysis/text/color.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/command_table.hpp"
 #include "driver/version.hpp"

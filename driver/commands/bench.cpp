@@ -1,13 +1,11 @@
 #include <cstdio>
 
 #include "analysis/text/escape.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/plan.hpp"
-#include "workers/tools/bench_client.hpp"
 #include "workers/tools/bench_gpu.hpp"
-#include "workers/tools/bench_sim.hpp"
-#include "workers/tools/bench_tokenizer.hpp"
+#include "workers/tools/benches.hpp"
 
 namespace driver {
 namespace {

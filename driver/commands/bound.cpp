@@ -12,7 +12,7 @@
 #include "analysis/text/text_table.hpp"
 #include "driver/bound/places.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/history.hpp"
 

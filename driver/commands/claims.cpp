@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "sweeps/files/durable_file.hpp"
 

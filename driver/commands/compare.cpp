@@ -8,7 +8,7 @@
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "sweeps/spec/assignment.hpp"
 

@@ -1,11 +1,11 @@
-#include "driver/commands/completion.hpp"
+#include "driver/commands/keys.hpp"
 
 #include <iostream>
 #include <map>
 #include <ranges>
 
 #include "driver/command_line/command_table.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 
 namespace driver {

@@ -5,9 +5,8 @@
 #include <iomanip>
 #include <iostream>
 
-#include "analysis/text/color.hpp"
 #include "analysis/text/escape.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/plan.hpp"
 #include "driver/version.hpp"

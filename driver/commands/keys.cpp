@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "analysis/text/json_line.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 
 namespace driver {

@@ -7,6 +7,10 @@
 
 namespace driver {
 
+/// A script for "bash" or "zsh" that completes commands, their options, and, after --set, the keys
+/// of `table` and their values. Throws UsageError for another shell.
+std::string completion_script(const std::string& shell, const worker::KeyTable& table);
+
 /// "1-1024", "fcfs, job_fcfs", "true or false": what a key may hold.
 std::string values_in_words(const worker::KeyType& type);
 /// "2 s", "required", "what the GPU's memory has room for".

@@ -7,9 +7,8 @@
 #include "analysis/claims/claims.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/plan/contrasts.hpp"
 #include "driver/plan/cost.hpp"
 #include "driver/plan/report.hpp"
 

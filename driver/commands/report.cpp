@@ -18,7 +18,7 @@
 #include "analysis/text/web_page.hpp"
 #include "driver/bound/archived.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/commands/web_assets.hpp"
 #include "driver/version.hpp"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "analysis/answer/answer.hpp"
-#include "analysis/cell/cell_summary.hpp"
+#include "analysis/cell/cell_report.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
@@ -14,10 +14,8 @@
 #include "driver/plan/history.hpp"
 #include "driver/plan/report.hpp"
 #include "driver/run/archive_sink.hpp"
-#include "driver/run/local_workers.hpp"
-#include "driver/run/serve.hpp"
 #include "driver/run/setup.hpp"
-#include "driver/run/trace_folder.hpp"
+#include "driver/run/workers.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "workers/rank/cell_job.hpp"

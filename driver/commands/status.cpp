@@ -9,11 +9,10 @@
 
 #include "analysis/cell/statistics.hpp"
 #include "analysis/text/escape.hpp"
-#include "analysis/text/export_grid.hpp"
 #include "analysis/text/json_line.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/farm/drain.hpp"
 #include "sweeps/archive/lock.hpp"

@@ -9,10 +9,10 @@
 
 #include "analysis/text/new_file.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/submit/cluster.hpp"
 #include "driver/submit/scripts.hpp"
-#include "driver/submit/words.hpp"
 
 namespace driver {
 namespace {

@@ -8,7 +8,7 @@
 #include "analysis/trace/page.hpp"
 #include "analysis/trace/perfetto.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/commands/web_assets.hpp"
 

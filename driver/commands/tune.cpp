@@ -3,10 +3,8 @@
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/tune/candidates.hpp"
-#include "driver/tune/folder.hpp"
 #include "driver/tune/race.hpp"
 #include "driver/tune/runs.hpp"
 

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <regex>
 
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/create/policy_example.hpp"
 #include "sweeps/files/durable_file.hpp"
 

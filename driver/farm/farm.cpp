@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "workers/cell/experiment.hpp"
-#include "workers/rank/loopback_channel.hpp"
+#include "workers/rank/local_channels.hpp"
 
 namespace driver {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/farm/dispatcher.hpp"
 #include "workers/rank/channel.hpp"
 #include "workers/rank/worker_loop.hpp"

@@ -10,7 +10,7 @@
 
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/plan/contrasts.hpp"
+#include "driver/plan/report.hpp"
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/spec/assignment.hpp"
 #include "sweeps/spec/canonical_json.hpp"

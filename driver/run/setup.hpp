@@ -2,7 +2,7 @@
 #include <string>
 
 #include "analysis/cell/cell_report.hpp"
-#include "driver/command_line/exit_codes.hpp"
+#include "driver/command_line/failure.hpp"
 #include "driver/command_line/options.hpp"
 #include "driver/farm/drain.hpp"
 #include "driver/farm/farm.hpp"

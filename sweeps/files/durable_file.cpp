@@ -1,6 +1,7 @@
 #include "sweeps/files/durable_file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -15,7 +16,6 @@
 #include <utility>
 
 namespace sweep {
-
 namespace {
 
 constexpr int kFolderMode = 0777;
@@ -242,6 +242,25 @@ std::vector<std::string> names_in(const std::string& folder) {
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
+}
+
+MappedFile::MappedFile(const std::string& path) {
+  map(Descriptor(path, O_RDWR).get(), PROT_READ | PROT_WRITE, MAP_SHARED);
+}
+
+MappedFile::MappedFile(int descriptor) { map(descriptor, PROT_READ, MAP_PRIVATE); }
+
+void MappedFile::map(int descriptor, int protection, int flags) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) throw FileError("look at", "an open file", errno);
+  size_ = static_cast<std::size_t>(status.st_size);
+  if (size_ == 0) return;
+  begin_ = ::mmap(nullptr, size_, protection, flags, descriptor, 0);
+  if (begin_ == MAP_FAILED) throw FileError("map", "an open file", errno);
+}
+
+MappedFile::~MappedFile() {
+  if (size_ > 0) ::munmap(begin_, size_);
 }
 
 }  // namespace sweep

@@ -6,7 +6,7 @@
 #include <functional>
 #include <map>
 
-#include "sweeps/files/mapped_file.hpp"
+#include "sweeps/files/durable_file.hpp"
 #include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {

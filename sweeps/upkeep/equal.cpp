@@ -5,7 +5,7 @@
 
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/upkeep/check.hpp"
-#include "sweeps/upkeep/levels.hpp"
+#include "sweeps/upkeep/rewriting.hpp"
 
 namespace sweep {
 

@@ -7,8 +7,7 @@
 
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/upkeep/check.hpp"
-#include "sweeps/upkeep/levels.hpp"
-#include "sweeps/upkeep/new_archive.hpp"
+#include "sweeps/upkeep/rewriting.hpp"
 
 namespace sweep {
 

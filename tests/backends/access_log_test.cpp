@@ -7,8 +7,7 @@
 #include <set>
 
 #include "tests/support/catch.hpp"
-#include "workers/backends/backlog.hpp"
-#include "workers/backends/buffer_ring.hpp"
+#include "workers/backends/background.hpp"
 #include "workers/engine/base/errors.hpp"
 
 using Catch::Matchers::Contains;

@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "workers/workload/trace/read_trace.hpp"
-#include "workers/workload/trace/sharing.hpp"
+#include "workers/workload/trace/working_set.hpp"
 
 using support::Cell;
 using support::ints;

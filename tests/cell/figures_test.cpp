@@ -3,7 +3,6 @@
 
 #include "tests/cell/tables.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/record/forward_times.hpp"
 
 using sweep::EvictionMode;
 using sweep::ForwardKind;

@@ -8,7 +8,7 @@
 #include "tests/support/shared.hpp"
 #include "tests/workload/trace/random_sessions.hpp"
 #include "workers/workload/trace/read_trace.hpp"
-#include "workers/workload/trace/sharing.hpp"
+#include "workers/workload/trace/working_set.hpp"
 
 using support::Cell;
 using support::ints;

@@ -1,4 +1,4 @@
-#include "workers/backends/step_checks.hpp"
+#include "workers/backends/step_batch.hpp"
 
 #include "tests/cpu/hand_plan.hpp"
 #include "tests/support/catch.hpp"

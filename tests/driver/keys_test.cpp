@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "driver/command_line/options.hpp"
-#include "driver/commands/completion.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/binding/param_binder.hpp"
 

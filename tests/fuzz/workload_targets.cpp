@@ -7,10 +7,10 @@
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/arrivals.hpp"
 #include "workers/workload/input/json_lines.hpp"
-#include "workers/workload/request_sizes.hpp"
+#include "workers/workload/request_list.hpp"
 #include "workers/workload/tokenizer/tokenizer.hpp"
 #include "workers/workload/trace/read_trace.hpp"
-#include "workers/workload/trace/sharing.hpp"
+#include "workers/workload/trace/working_set.hpp"
 #include "workers/workload/trajectories.hpp"
 
 namespace fuzz {

@@ -1,4 +1,3 @@
-#include "workers/model/scalar.hpp"
 
 #include <cmath>
 #include <limits>

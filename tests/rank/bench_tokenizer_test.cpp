@@ -1,4 +1,4 @@
-#include "workers/tools/bench_tokenizer.hpp"
+#include "workers/tools/benches.hpp"
 
 #include "tests/support/catch.hpp"
 

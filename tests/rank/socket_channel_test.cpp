@@ -1,4 +1,4 @@
-#include "workers/rank/socket_channel.hpp"
+#include "workers/rank/local_channels.hpp"
 
 #include <sys/socket.h>
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "tests/support/catch.hpp"
-#include "workers/rank/loopback_channel.hpp"
+#include "workers/rank/local_channels.hpp"
 
 using namespace worker;
 using std::chrono::milliseconds;

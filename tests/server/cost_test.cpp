@@ -2,7 +2,7 @@
 // they cost.
 #include "tests/support/catch.hpp"
 #include "workers/server/http/loop.hpp"
-#include "workers/tools/bench_client.hpp"
+#include "workers/tools/benches.hpp"
 
 TEST_CASE("a thousand streams at once end with all their tokens") {
   if (!server::has_http()) SKIP_TEST("built without libcurl");

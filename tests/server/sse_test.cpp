@@ -3,8 +3,7 @@
 #include <vector>
 
 #include "tests/support/catch.hpp"
-#include "workers/server/http/metrics_page.hpp"
-#include "workers/server/http/sse.hpp"
+#include "workers/server/http/bodies.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/workload/tokenizer_fixture.hpp"
-#include "workers/workload/tokenizer/bpe_merge.hpp"
 #include "workers/workload/tokenizer/bpe_source.hpp"
+#include "workers/workload/tokenizer/bpe_vocabulary.hpp"
 #include "workers/workload/tokenizer/pretokenizer.hpp"
 
 namespace {

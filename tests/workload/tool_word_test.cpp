@@ -1,4 +1,4 @@
-#include "workers/workload/tool_word.hpp"
+#include "workers/workload/chat_format.hpp"
 
 #include <string>
 

@@ -6,7 +6,7 @@
 #include "sweeps/spec/canonical_json.hpp"
 #include "sweeps/spec/cell.hpp"
 #include "workers/backends/sim/cost_model.hpp"
-#include "workers/backends/step_checks.hpp"
+#include "workers/backends/step_batch.hpp"
 #include "workers/binding/parts.hpp"
 #include "workers/binding/server.hpp"
 

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "sweeps/files/durable_file.hpp"
-#include "sweeps/files/mapped_file.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/model/convert.hpp"
 #include "workers/model/fingerprint.hpp"

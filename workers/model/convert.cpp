@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "workers/model/scalar.hpp"
-
 namespace model {
 namespace {
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "workers/model/convert.hpp"
 #include "workers/model/fingerprint.hpp"
-#include "workers/model/scalar.hpp"
 
 namespace model {
 namespace {

@@ -1,4 +1,4 @@
-#include "workers/record/recorded_names.hpp"
+#include "workers/record/recorder.hpp"
 
 #include <array>
 #include <cstddef>

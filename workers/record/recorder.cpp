@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "workers/record/recorded_names.hpp"
-
 namespace worker {
 namespace {
 

@@ -4,12 +4,21 @@
 #include <vector>
 
 #include "sweeps/tables/result.hpp"
+#include "sweeps/tables/schema.hpp"
 #include "sweeps/tables/status.hpp"
 #include "workers/engine/step/step.hpp"
 #include "workers/record/growing_table.hpp"
 #include "workers/workload/trajectory.hpp"
 
 namespace worker {
+
+/// The archive's names for the engine's enumerators. Each kind and each reason of a KV event has a
+/// name of its own, and each name in the archive belongs to exactly one of the engine's. The
+/// reasons that rules declare follow the archive's own, in the order of the engine's.
+sweep::StopReason recorded(engine::StopReason reason);
+sweep::SchedKind recorded(engine::ScheduleKind kind);
+sweep::KvEventKind recorded(engine::KvEventKind kind);
+sweep::KvEventReason recorded(engine::KvReason reason);
 
 /// Converts the engine's traces into the tables of a cell.
 class Recorder final : public engine::TraceSink {

@@ -9,7 +9,7 @@
 #include "workers/engine/engine.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/tools/step_floor.hpp"
-#include "workers/workload/request_sizes.hpp"
+#include "workers/workload/request_list.hpp"
 
 namespace worker {
 namespace {

@@ -14,7 +14,7 @@ namespace {
 // 1930 and 775 tokens, in this order for every job, plus 65 to 101 tokens of framing.
 constexpr std::array<int, 8> kPromptTokens = {92, 1840, 3449, 6025, 7454, 10299, 12333, 13193};
 constexpr int kAnswerTokens = 20;
-constexpr int kSystemTokens = 80;
+constexpr int kSystemPromptTokens = 80;
 
 int scaled(int tokens, double scale) {
   return std::max(1, static_cast<int>(std::lround(tokens * scale)));
@@ -24,8 +24,8 @@ Job make_job(const Agent8Config& config, const SyntheticTokens& tokens, int numb
   SyntheticJob job(generated_id("agent8", number));
   const auto tool = config.tool_hint ? engine::ToolId{0} : engine::ToolId::none;
   const auto gap = engine::from_seconds(config.gap_s);
-  int length = kSystemTokens;
-  job.prompt(SegmentKind::system, kSystemTokens);
+  int length = kSystemPromptTokens;
+  job.prompt(SegmentKind::system, kSystemPromptTokens);
   for (const int prompt : kPromptTokens) {
     const bool first = prompt == kPromptTokens.front(), last = prompt == kPromptTokens.back();
     const int added = prompt - length - kRolePrefixTokens;
@@ -40,7 +40,7 @@ Job make_job(const Agent8Config& config, const SyntheticTokens& tokens, int numb
     job.end_turn(last ? engine::ToolId::none : tool, last ? engine::Nanos{0} : gap);
     length = prompt + kAnswerTokens;
   }
-  return job.finish(tokens, static_cast<std::uint32_t>(number), kSystemTokens);
+  return job.finish(tokens, static_cast<std::uint32_t>(number), kSystemPromptTokens);
 }
 
 }  // namespace

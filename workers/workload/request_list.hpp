@@ -3,11 +3,44 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
-#include "workers/workload/request_sizes.hpp"
 #include "workers/workload/trajectory.hpp"
 
 namespace workload {
+
+/// Prompt and output length of a request.
+struct RequestSize {
+  int prompt_tokens = 0;
+  int output_tokens = 0;
+  bool operator==(const RequestSize&) const = default;
+};
+
+/// Totals of prompt and output that follow Zipf's law over [min, max], small totals being the most
+/// frequent.
+struct ZipfSizes {
+  int count = 20;
+  int min = 128;  // tokens of prompt and output together
+  int max = 2048;
+  double theta = 0.6;  // skew, between 0 (uniform) and 1
+  std::int64_t seed = 42;
+  double prompt_to_output = 20;
+};
+
+/// The generator of YCSB (Gray et al., "Quickly generating billion-record synthetic databases",
+/// SIGMOD 1994), as LLM benchmarks use it: one draw of numpy's RandomState(seed).random_sample per
+/// request, zeta summed over all items but the last, no scrambling. A request's output is its share
+/// of the total, rounded up, at least 1 and less than the total. Throws engine::InputError for
+/// values that describe no such distribution.
+std::vector<RequestSize> zipf_sizes(const ZipfSizes& config);
+
+/// Parses sizes written as "430+1024 3600+496": prompt and output of each request, separated by
+/// blanks or commas. Throws engine::InputError at the first entry that is not a size.
+std::vector<RequestSize> parse_sizes(const std::string& text);
+
+/// Reads sizes from a text file, one request per line: prompt and output, separated by blanks.
+/// Skips empty lines and lines that start with '#'. Throws engine::InputError with file and line.
+std::vector<RequestSize> read_sizes(const std::string& path);
 
 /// Requests of equal size.
 struct FixedSizes {

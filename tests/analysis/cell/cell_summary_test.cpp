@@ -1,4 +1,4 @@
-#include "analysis/cell/cell_summary.hpp"
+#include "analysis/cell/cell_report.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "analysis/cell/bins.hpp"
+#include "analysis/cell/digest.hpp"
 
 #include <cmath>
 #include <random>

@@ -1,4 +1,3 @@
-#include "analysis/cell/service.hpp"
 
 #include <stdexcept>
 

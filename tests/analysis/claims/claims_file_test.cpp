@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include "analysis/compare/edges.hpp"
+#include "analysis/compare/published.hpp"
 #include "sweeps/archive/errors.hpp"
 #include "tests/analysis/claims/court.hpp"
 

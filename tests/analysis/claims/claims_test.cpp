@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "analysis/claims/edges.hpp"
-#include "analysis/compare/edges.hpp"
+#include "analysis/compare/published.hpp"
 #include "tests/analysis/claims/court.hpp"
 
 using analysis::ClaimRow;

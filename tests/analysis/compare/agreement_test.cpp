@@ -1,4 +1,4 @@
-#include "analysis/compare/agreement.hpp"
+#include "analysis/compare/prediction.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,3 @@
-#include "analysis/compare/control.hpp"
 
 #include <cmath>
 #include <random>

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "analysis/compare/export_rows.hpp"
-#include "analysis/text/export_grid.hpp"
+#include "analysis/text/text_table.hpp"
 #include "tests/support/catch.hpp"
 
 using analysis::ExportFormat;

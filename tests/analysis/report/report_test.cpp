@@ -1,5 +1,5 @@
 #include "analysis/report/report.hpp"
-#include "analysis/compare/kind.hpp"
+#include "analysis/compare/config.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "analysis/text/color.hpp"
+#include "analysis/text/escape.hpp"
 
 #include <iomanip>
 #include <sstream>

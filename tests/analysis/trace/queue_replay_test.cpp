@@ -1,9 +1,8 @@
-#include "analysis/trace/queue_replay.hpp"
+#include "analysis/trace/replay.hpp"
 
 #include <functional>
 #include <stdexcept>
 
-#include "analysis/trace/kv_replay.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"
 

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "tests/support/catch.hpp"
-#include "workers/rank/loopback_channel.hpp"
+#include "workers/rank/local_channels.hpp"
 
 using namespace driver;
 using std::chrono::milliseconds;

@@ -1,4 +1,4 @@
-#include "driver/run/local_workers.hpp"
+#include "driver/run/workers.hpp"
 
 #include <signal.h>
 #include <unistd.h>

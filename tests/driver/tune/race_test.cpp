@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "driver/tune/candidates.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace driver;

@@ -1,4 +1,4 @@
-#include "driver/twin/edited_sweep.hpp"
+#include "driver/twin/twin.hpp"
 
 #include "tests/support/catch.hpp"
 

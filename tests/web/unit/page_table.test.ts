@@ -5,7 +5,7 @@ import type { PackedInts } from "@/viewer/packed_ints";
 
 type How = { bytes: number; unit?: number; planes?: boolean; difference?: boolean; wide?: boolean; deflate?: boolean };
 
-/** Numbers as the program packs them (analysis/text/packed_ints.cpp). */
+/** Numbers as the program packs them (analysis/text/packed.cpp). */
 function pack(values: number[], how: How): PackedInts {
   const { bytes, unit = 1, planes = true, difference = false, wide = false, deflate = false } = how;
   const stored = new Uint8Array(values.length * bytes);

@@ -3,7 +3,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "workers/workload/trace/read_trace.hpp"
-#include "workers/workload/trace/sharing.hpp"
+#include "workers/workload/trace/working_set.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/trace/prompts.hpp"
 #include "workers/workload/trace/read_trace.hpp"
-#include "workers/workload/trace/sharing.hpp"
+#include "workers/workload/trace/working_set.hpp"
 #include "workers/workload/trace/write_trace.hpp"
 #include "workers/workload/trajectories.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "kernels/reference/access_trace.hpp"
 #include "workers/backends/access_log.hpp"
-#include "workers/backends/buffer_ring.hpp"
+#include "workers/backends/background.hpp"
 
 namespace backends {
 

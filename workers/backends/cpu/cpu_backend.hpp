@@ -7,7 +7,7 @@
 #include "workers/backends/cpu/content_ledger.hpp"
 #include "workers/backends/cpu/cpu_access_log.hpp"
 #include "workers/backends/cpu/forward_pass.hpp"
-#include "workers/backends/step_checks.hpp"
+#include "workers/backends/step_batch.hpp"
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/step/backend.hpp"
 

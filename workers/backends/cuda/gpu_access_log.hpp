@@ -5,8 +5,7 @@
 #include "kernels/attention/attention.hpp"
 #include "kernels/log/clock.hpp"
 #include "workers/backends/access_log.hpp"
-#include "workers/backends/backlog.hpp"
-#include "workers/backends/buffer_ring.hpp"
+#include "workers/backends/background.hpp"
 #include "workers/backends/cuda/device/handles.hpp"
 #include "workers/engine/step/step.hpp"
 

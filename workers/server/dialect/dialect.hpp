@@ -10,9 +10,8 @@
 
 #include "workers/engine/base/ids.hpp"
 #include "workers/server/dialect/config.hpp"
+#include "workers/server/http/bodies.hpp"
 #include "workers/server/http/loop.hpp"
-#include "workers/server/http/metrics_page.hpp"
-#include "workers/server/http/sse.hpp"
 
 namespace server {
 

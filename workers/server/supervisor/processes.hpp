@@ -1,6 +1,6 @@
 #pragma once
-// Private to this room: what the system lists of processes, and the token by which those of a server
-// are found.
+// Private to this room: what the system lists of processes, and the token by which those of a
+// server are found.
 #include <sys/types.h>
 
 #include <string>

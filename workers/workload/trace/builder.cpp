@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workers/workload/trace/mix.hpp"
+#include "workers/workload/trace/formats.hpp"
 
 namespace workload {
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 // Private to this room.
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -8,6 +9,14 @@
 #include "workers/workload/trace/session.hpp"
 
 namespace workload {
+
+/// Mixes all bits of two numbers (the finalizer of SplitMix64 over their combination).
+constexpr std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t x = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
 
 // One reader a format. Each adds the sessions of the file at `path` to `set`, with notes about what
 // it took, and throws engine::InputError at file and line.

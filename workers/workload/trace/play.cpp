@@ -5,7 +5,7 @@
 
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/random.hpp"
-#include "workers/workload/trace/mix.hpp"
+#include "workers/workload/trace/formats.hpp"
 #include "workers/workload/trace/prompts.hpp"
 
 namespace workload {

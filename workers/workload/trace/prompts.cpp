@@ -4,7 +4,7 @@
 #include <span>
 
 #include "workers/workload/trace/builder.hpp"
-#include "workers/workload/trace/mix.hpp"
+#include "workers/workload/trace/formats.hpp"
 
 namespace workload {
 namespace {

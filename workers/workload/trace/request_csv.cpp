@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "workers/workload/input/csv.hpp"
-#include "workers/workload/request_sizes.hpp"
+#include "workers/workload/request_list.hpp"
 #include "workers/workload/trace/builder.hpp"
 #include "workers/workload/trace/formats.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <ostream>
 
-#include "workers/workload/trace/sharing.hpp"
+#include "workers/workload/trace/working_set.hpp"
 #include "workers/workload/workload_report.hpp"
 
 namespace workload {

@@ -1,4 +1,4 @@
-// Accesses to the KV of a cell over time, as written by analysis/report/access_json.cpp: the first logged layer.
+// Accesses to the KV of a cell over time, as written by analysis/report/access_charts.cpp: the first logged layer.
 import type { Maybe } from "./values";
 
 /** One array per column; times in ns from the first access. */

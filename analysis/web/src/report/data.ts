@@ -70,7 +70,7 @@ export const PARTS = [
   "queue", "load stall", "recompute", "prefill", "decode", "gap", "other",
 ] as const;
 
-/** Values in two base64 digits each, as written by scaled_line() of analysis/text/packed_column.hpp. */
+/** Values in two base64 digits each, as written by scaled_line() of analysis/text/packed.hpp. */
 export interface TimeLine {
   name: string;
   unit: string;

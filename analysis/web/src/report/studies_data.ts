@@ -1,4 +1,4 @@
-// Figures of studies, as analysis/report/study_json.cpp writes them.
+// Figures of studies, as analysis/report/study_charts.cpp writes them.
 import type { Maybe } from "./values";
 
 /** x as displayed; median, minimum and maximum over the repeats; number of repeats. */

@@ -1,7 +1,7 @@
 import { bytesOfBase64 } from "@/shared/columns";
 
 /**
- * Whole numbers as written by analysis/text/packed_ints.hpp: each is `unit` times an integer; with `difference`, that is
+ * Whole numbers as written by analysis/text/packed.hpp: each is `unit` times an integer; with `difference`, that is
  * added to the preceding number. Integers are zigzag coded in `bytes` bytes, with `planes` all lowest bytes first. Numbers
  * that do not fit into 32 bits are `wide`.
  */

@@ -7,7 +7,7 @@
 #include "kernels/blocks/host_rows.hpp"
 #include "workers/backends/cuda/device/handles.hpp"
 #include "workers/backends/cuda/forward/unapplied_samples.hpp"
-#include "workers/backends/step_checks.hpp"
+#include "workers/backends/step_batch.hpp"
 
 namespace backends::cuda {
 

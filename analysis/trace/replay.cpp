@@ -1,0 +1,198 @@
+#include "analysis/trace/replay.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+namespace analysis {
+namespace {
+
+constexpr auto kNoShare = std::numeric_limits<std::size_t>::max();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kHalfNanosecond = 0.5e-9;
+
+}  // namespace
+
+KvReplay::KvReplay(const sweep::CellResult& result)
+    : step_(result.steps.values<std::int64_t>("step")),
+      event_step_(result.kv_events.values<std::int64_t>("step")),
+      start_s_(result.steps.values<double>("t_s")),
+      event_s_(result.kv_events.values<double>("t_s")),
+      pinned_jobs_(result.steps.values<std::int32_t>("pinned_jobs")),
+      job_(result.kv_events.values<std::int32_t>("job")),
+      kind_(result.kv_events.values<std::int8_t>("kind")) {}
+
+void KvReplay::advance_to(std::size_t step_row) {
+  const std::int64_t step = step_[step_row];
+  for (; next_event_ < event_step_.size(); ++next_event_) {
+    const std::int64_t of_step = event_step_[next_event_];
+    if (of_step > step || (of_step == step && event_s_[next_event_] > start_s_[step_row])) break;
+    apply(next_event_);
+  }
+  const auto held = static_cast<std::int64_t>(pinned_.size());
+  if (held == pinned_jobs_[step_row]) return;
+  throw std::logic_error("step " + std::to_string(step) + ": pinned_jobs is " +
+                         std::to_string(pinned_jobs_[step_row]) + ", but kv_events give " +
+                         std::to_string(held));
+}
+
+void KvReplay::apply(std::size_t event_row) {
+  const std::int32_t job = job_[event_row];
+  switch (static_cast<sweep::KvEventKind>(kind_[event_row])) {
+    case sweep::KvEventKind::pin:
+      pinned_.insert(job);
+      break;
+    case sweep::KvEventKind::unpin:
+      pinned_.erase(job);
+      break;
+    case sweep::KvEventKind::evict_gpu:
+      evicted_from_gpu_s_[job] = event_s_[event_row];
+      break;
+    case sweep::KvEventKind::evict_host:
+      evicted_from_host_s_[job] = event_s_[event_row];
+      break;
+    default:
+      break;
+  }
+}
+
+LostFrom KvReplay::lost_since(std::int32_t job, double time_s) const {
+  const auto later = [&](const auto& last) {
+    const auto found = last.find(job);
+    return found != last.end() && found->second >= time_s;
+  };
+  if (later(evicted_from_host_s_)) return LostFrom::host;
+  return later(evicted_from_gpu_s_) ? LostFrom::gpu : LostFrom::nowhere;
+}
+
+QueueReplay::QueueReplay(const sweep::CellResult& result, const TurnNames& names)
+    : names_(names),
+      step_(result.steps.values<std::int64_t>("step")),
+      sched_step_(result.sched.values<std::int64_t>("step")),
+      start_s_(result.steps.values<double>("t_s")),
+      dur_s_(result.steps.values<double>("dur_s")),
+      arrive_s_(result.turns.values<double>("t_arrive_s")),
+      finish_s_(result.turns.values<double>("t_finish_s")),
+      n_running_(result.steps.values<std::int32_t>("n_running")),
+      n_waiting_(result.steps.values<std::int32_t>("n_waiting")),
+      n_loading_(result.steps.values<std::int32_t>("n_loading")),
+      kind_(result.sched.values<std::int8_t>("kind")),
+      last_share_(names.size(), kNoShare),
+      state_(names.size(), State::not_there),
+      place_(names.size()) {
+  find_turns(result.sched);
+  sort_arrivals(result.turns.values<std::int32_t>("job"));
+}
+
+void QueueReplay::find_turns(const sweep::Table& sched) {
+  const auto& jobs = sched.values<std::int32_t>("job");
+  const auto& turns = sched.values<std::int32_t>("turn");
+  turn_of_sched_.reserve(jobs.size());
+  for (std::size_t row = 0; row < jobs.size(); ++row) {
+    const std::size_t turn = names_.row_of(jobs[row], turns[row]);
+    turn_of_sched_.push_back(turn);
+    last_share_[turn] = row;
+  }
+}
+
+/// Turns with the same arrival time arrive in the order of their jobs.
+void QueueReplay::sort_arrivals(const std::vector<std::int32_t>& job_of_turn) {
+  for (std::size_t turn = 0; turn < arrive_s_.size(); ++turn) {
+    if (!std::isnan(arrive_s_[turn])) arrivals_.push_back(turn);
+  }
+  std::ranges::stable_sort(arrivals_, {}, [&](std::size_t turn) {
+    return std::tuple(arrive_s_[turn], job_of_turn[turn]);
+  });
+}
+
+bool QueueReplay::next() {
+  if (steps_done_ == step_.size()) {
+    if (next_sched_ == sched_step_.size()) return false;
+    throw std::logic_error("sched goes on after the last step");
+  }
+  step_row_ = steps_done_++;
+  remove_finished();
+  add_arrivals();
+  apply_schedule();
+  check_counts();
+  return true;
+}
+
+void QueueReplay::remove_finished() {
+  for (const std::size_t turn : finished_) {
+    running_.erase(place_[turn]);
+    state_[turn] = State::done;
+  }
+  finished_.clear();
+}
+
+/// Adds requests that had arrived when the preceding step ended. With a wall clock, time passes
+/// from then until this step starts; only the counts tell which later arrivals the scheduler saw.
+void QueueReplay::add_arrivals() {
+  const double seen_until = step_row_ == 0
+                                ? -kInfinity
+                                : start_s_[step_row_ - 1] + dur_s_[step_row_ - 1] - kHalfNanosecond;
+  const auto there = static_cast<std::size_t>(n_running_[step_row_]) +
+                     static_cast<std::size_t>(n_waiting_[step_row_] + n_loading_[step_row_]);
+  for (; next_arrival_ < arrivals_.size(); ++next_arrival_) {
+    const std::size_t turn = arrivals_[next_arrival_];
+    const double at = arrive_s_[turn];
+    const bool expected = running_.size() + waiting_.size() < there;
+    if (at > start_s_[step_row_] || (at > seen_until && !expected)) return;
+    place_[turn] = waiting_.insert(waiting_.end(), turn);
+    state_[turn] = State::waiting;
+  }
+}
+
+void QueueReplay::apply_schedule() {
+  first_sched_ = next_sched_;
+  const std::int64_t step = step_[step_row_];
+  if (next_sched_ < sched_step_.size() && sched_step_[next_sched_] < step) {
+    fail("sched has rows of step " + std::to_string(sched_step_[next_sched_]) + " before it");
+  }
+  while (next_sched_ < sched_step_.size() && sched_step_[next_sched_] == step) apply(next_sched_++);
+}
+
+void QueueReplay::apply(std::size_t sched_row) {
+  const std::size_t turn = turn_of_sched_[sched_row];
+  const auto kind = static_cast<sweep::SchedKind>(kind_[sched_row]);
+  if (kind == sweep::SchedKind::preempted) {
+    require(turn, State::running);
+    waiting_.splice(waiting_.begin(), running_, place_[turn]);
+    state_[turn] = State::waiting;
+    return;
+  }
+  if (kind == sweep::SchedKind::running) {
+    require(turn, State::running);
+  } else {
+    require(turn, State::waiting);
+    running_.splice(running_.end(), waiting_, place_[turn]);
+    state_[turn] = State::running;
+  }
+  if (last_share_[turn] == sched_row && !std::isnan(finish_s_[turn])) finished_.push_back(turn);
+}
+
+void QueueReplay::require(std::size_t turn, State state) const {
+  if (state_[turn] == state) return;
+  fail("sched says that request " + names_.request_of_row(turn) +
+       (state == State::waiting ? " waited" : " ran") + " before it, which it did not");
+}
+
+void QueueReplay::check_counts() const {
+  const auto compare = [&](const char* column, std::int32_t says, std::size_t replayed) {
+    if (static_cast<std::int64_t>(replayed) == says) return;
+    fail(std::string(column) + " is " + std::to_string(says) + ", but sched and turns give " +
+         std::to_string(replayed));
+  };
+  compare("n_running", n_running_[step_row_], running_.size());
+  compare("n_waiting + n_loading", n_waiting_[step_row_] + n_loading_[step_row_], waiting_.size());
+}
+
+void QueueReplay::fail(const std::string& what) const {
+  throw std::logic_error("step " + std::to_string(step_[step_row_]) + ": " + what);
+}
+
+}  // namespace analysis

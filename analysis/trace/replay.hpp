@@ -1,0 +1,104 @@
+#pragma once
+#include <cstdint>
+#include <list>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/trace/names.hpp"
+#include "sweeps/tables/result.hpp"
+
+namespace analysis {
+
+/// The tier that a job's lost KV was in.
+enum class LostFrom : std::uint8_t { nowhere, gpu, host };
+
+/// Replays /kv_events to the state of a step that /steps describes: which jobs hold pins, and which
+/// jobs have lost KV.
+class KvReplay {
+ public:
+  /// The result must outlive the replay.
+  explicit KvReplay(const sweep::CellResult& result);
+
+  /// Applies the events up to the snapshot of this row of /steps; rows must not decrease. An event
+  /// of the step itself is before the snapshot if its time is the step's start (scheduling), and
+  /// after it otherwise (the end of turns). Throws std::logic_error when pinned_jobs differs from
+  /// the replayed pins.
+  void advance_to(std::size_t step_row);
+
+  const std::set<std::int32_t>& pinned_jobs() const { return pinned_; }
+  /// The last tier that lost blocks of the job at this time or later.
+  LostFrom lost_since(std::int32_t job, double time_s) const;
+
+ private:
+  void apply(std::size_t event_row);
+
+  const std::vector<std::int64_t>&step_, &event_step_;
+  const std::vector<double>&start_s_, &event_s_;
+  const std::vector<std::int32_t>&pinned_jobs_, &job_;
+  const std::vector<std::int8_t>& kind_;
+  std::set<std::int32_t> pinned_;
+  std::unordered_map<std::int32_t, double> evicted_from_gpu_s_, evicted_from_host_s_;
+  std::size_t next_event_ = 0;
+};
+
+/// Which requests run and which wait in every step, replayed from /sched and the times in /turns.
+/// Requests are rows of /turns.
+///
+/// The state is that of the numbers in /steps: after the step's admissions and preemptions, before
+/// its execution. A turn is present from its arrival until after the last step that computes it.
+/// The cost of next() depends on the number of changes, not of requests.
+///
+/// Running requests are in order of their (latest) admission. Waiting requests are in order of
+/// arrival, with preempted ones in front. Requests with KV in loading (n_loading) are among them.
+/// For policies with another queue order the tables do not contain the order of waiting requests.
+class QueueReplay {
+ public:
+  using Requests = std::list<std::size_t>;
+
+  /// Both must outlive the replay.
+  QueueReplay(const sweep::CellResult& result, const TurnNames& names);
+
+  /// Advances to the next row of /steps; false if there is none. Throws std::logic_error when the
+  /// tables contradict each other, e.g. when n_running differs from the running requests.
+  bool next();
+
+  std::size_t step_row() const { return step_row_; }
+  const Requests& running() const { return running_; }
+  const Requests& waiting() const { return waiting_; }
+  /// The rows of /sched that belong to the step.
+  std::size_t first_sched() const { return first_sched_; }
+  std::size_t last_sched() const { return next_sched_; }  // one past the end
+  std::size_t turn_of_sched(std::size_t sched_row) const { return turn_of_sched_[sched_row]; }
+
+ private:
+  enum class State : std::uint8_t { not_there, waiting, running, done };
+
+  void find_turns(const sweep::Table& sched);
+  void sort_arrivals(const std::vector<std::int32_t>& job_of_turn);
+  void remove_finished();
+  void add_arrivals();
+  void apply_schedule();
+  void apply(std::size_t sched_row);
+  void require(std::size_t turn, State state) const;
+  void check_counts() const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+  const TurnNames& names_;
+  const std::vector<std::int64_t>&step_, &sched_step_;
+  const std::vector<double>&start_s_, &dur_s_, &arrive_s_, &finish_s_;
+  const std::vector<std::int32_t>&n_running_, &n_waiting_, &n_loading_;
+  const std::vector<std::int8_t>& kind_;
+
+  std::vector<std::size_t> turn_of_sched_;
+  std::vector<std::size_t> last_share_;  // by turn: its last row of /sched
+  std::vector<std::size_t> arrivals_;    // turns by arrival
+  std::vector<State> state_;             // by turn
+  std::vector<Requests::iterator> place_;
+  Requests running_, waiting_;
+  std::vector<std::size_t> finished_;  // turns that end with the current step
+  std::size_t steps_done_ = 0, step_row_ = 0, next_arrival_ = 0;
+  std::size_t first_sched_ = 0, next_sched_ = 0;
+};
+
+}  // namespace analysis

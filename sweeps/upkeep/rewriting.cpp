@@ -1,0 +1,100 @@
+#include "sweeps/upkeep/rewriting.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/archive/tables.hpp"
+#include "sweeps/archive/writing.hpp"
+#include "sweeps/files/durable_file.hpp"
+#include "sweeps/upkeep/check.hpp"
+
+namespace sweep {
+namespace {
+
+bool is_summary_of(const Note& note) { return note.name == kSummaryOf; }
+
+ShardContents at_level(ShardContents cell, RecordLevel level) {
+  if (cell.record.status != CellStatus::ok || cell.record.level <= level) return cell;
+  keep_level(cell, level);
+  cell.record.digest = content_digest(cell.record, std::as_const(cell).tables());
+  return cell;
+}
+
+void write_archive(const std::string& path, ArchiveIndex& index,
+                   const std::function<ShardContents(std::size_t)>& contents_of) {
+  for (CellRecord& cell : index.cells) cell.rows = {};
+  create_archive_file(path, index);
+  H5File file = open_h5_for_writing(path);
+  std::array<RowRange, kCellTables.size()> rows;
+  {
+    CellAppender tables(file.get());
+    for (std::size_t i = 0; i < index.cells.size(); ++i)
+      tables.append(index.cells[i], contents_of(i));
+    rows = tables.finish();
+  }
+  write_index(file.get(), index, rows);
+  file.close_checked("close " + path);
+}
+
+}  // namespace
+
+bool told_alike(const CellRecord& a, const CellRecord& b) {
+  return a.level == b.level &&
+         std::ranges::any_of(a.notes, is_summary_of) == std::ranges::any_of(b.notes, is_summary_of);
+}
+
+void forget_level(CellRecord& cell) {
+  cell.level = RecordLevel::all;
+  cell.digest.clear();
+  std::erase_if(cell.notes, is_summary_of);
+}
+
+std::string digest_at(ShardContents cell, RecordLevel level) {
+  keep_level(cell, level);
+  forget_level(cell.record);
+  return content_digest(cell.record, std::as_const(cell).tables());
+}
+
+void write_at_level(const std::string& archive, RecordLevel level, const std::string& target) {
+  if (::access(target.c_str(), F_OK) == 0) throw ArchiveError(target + " exists already");
+  ArchiveReader whole(archive);
+  ArchiveIndex index;
+  index.head = {whole.sweep_name(), whole.spec_text(), whole.created_utc(), whole.tool_version()};
+  index.provenance = whole.provenance();
+  const auto contents_of = [&](std::size_t i) {
+    return at_level(whole.load(static_cast<int>(i)), level);
+  };
+  for (std::size_t i = 0; i < whole.cells().size(); ++i)
+    index.cells.push_back(contents_of(i).record);
+  write_new_archive(target, std::move(index), contents_of);
+}
+
+void write_new_archive(const std::string& target, ArchiveIndex index,
+                       const std::function<ShardContents(std::size_t)>& contents_of) {
+  const std::string temporary = temporary_name(target);
+  try {
+    write_archive(temporary, index, contents_of);
+    std::vector<int> all(index.cells.size());
+    std::iota(all.begin(), all.end(), 0);
+    verify_archive_file(temporary, index, all);
+    FileOps files;
+    publish_new(files, temporary, target);
+  } catch (const H5Error& error) {
+    discard(temporary);
+    throw ArchiveWriteFailed("cannot write " + target + ": " + reason_of(error));
+  } catch (const FileError& error) {
+    discard(temporary);
+    throw ArchiveWriteFailed("cannot write " + target + ": " + reason_of(error));
+  } catch (...) {
+    discard(temporary);
+    throw;
+  }
+}
+
+}  // namespace sweep

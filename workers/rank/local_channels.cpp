@@ -1,0 +1,162 @@
+#include "workers/rank/local_channels.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+namespace worker {
+namespace {
+
+using engine::Nanos;
+
+constexpr std::size_t kReadBytes = std::size_t{256} << 10;
+
+/// Whether a call on a socket that does not block can be repeated later.
+bool is_for_later(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+}  // namespace
+
+std::pair<sweep::Descriptor, sweep::Descriptor> socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
+    throw sweep::FileError("make", "a pair of sockets", errno);
+  return {sweep::Descriptor(ends[0]), sweep::Descriptor(ends[1])};
+}
+
+void SocketChannel::connect(int peer, sweep::Descriptor socket) {
+  peers_.emplace(peer, Peer{std::move(socket)});
+}
+
+void SocketChannel::send(int to, const Message& message) {
+  const auto at = peers_.find(to);
+  if (at == peers_.end() || !at->second.open)
+    throw ChannelError(to, "the process of end " + std::to_string(to) + " is gone");
+  at->second.unsent += encode(message);
+  write(at->second);
+}
+
+void SocketChannel::write(Peer& to) {
+  while (to.sent < to.unsent.size()) {
+    const std::string_view left = std::string_view(to.unsent).substr(to.sent);
+    const ssize_t written = ::send(to.socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
+    if (written < 0) return;  // later; when the peer is gone, reading says so
+    to.sent += static_cast<std::size_t>(written);
+  }
+  to.unsent.clear();
+  to.sent = 0;
+}
+
+void SocketChannel::read(int number, Peer& from) {
+  thread_local std::array<char, kReadBytes> buffer;
+  ssize_t taken = 0;
+  while ((taken = ::recv(from.socket.get(), buffer.data(), buffer.size(), 0)) > 0)
+    from.frames.feed({buffer.data(), static_cast<std::size_t>(taken)});
+  const bool ended = taken == 0 || !is_for_later(errno);
+  while (std::optional<Message> message = from.frames.next())
+    ready_.push_back({number, std::move(*message)});
+  if (!ended) return;
+  from.open = false;
+  from.unsent.clear();
+  from.sent = 0;
+  gone_.push_back({number});
+}
+
+void SocketChannel::exchange() {
+  for (auto& [number, peer] : peers_) {
+    if (!peer.open) continue;
+    write(peer);
+    read(number, peer);
+  }
+}
+
+std::optional<Received> SocketChannel::poll() {
+  if (ready_.empty()) exchange();
+  if (ready_.empty()) return std::nullopt;
+  Received first = std::move(ready_.front());
+  ready_.pop_front();
+  return first;
+}
+
+bool SocketChannel::all_sent() const {
+  return std::ranges::all_of(peers_, [](const auto& entry) { return entry.second.unsent.empty(); });
+}
+
+void SocketChannel::sleep(Nanos longest) const {
+  std::vector<pollfd> sockets;
+  for (const auto& [number, peer] : peers_) {
+    if (!peer.open) continue;
+    const int wanted = peer.unsent.empty() ? POLLIN : POLLIN | POLLOUT;
+    sockets.push_back({peer.socket.get(), static_cast<short>(wanted), 0});
+  }
+  const auto left = std::max(Nanos{0}, longest);
+  const timespec span{.tv_sec = left.count() / 1'000'000'000,
+                      .tv_nsec = left.count() % 1'000'000'000};
+  ::ppoll(sockets.data(), sockets.size(), &span, nullptr);
+}
+
+void SocketChannel::wait(Nanos longest) {
+  if (ready_.empty()) sleep(longest);
+}
+
+bool SocketChannel::flush(Nanos longest) {
+  const engine::WallClock clock;
+  for (const Nanos until = clock.now() + longest;;) {
+    exchange();
+    const Nanos left = until - clock.now();
+    if (all_sent() || left <= Nanos{0}) return all_sent();
+    sleep(left);
+  }
+}
+
+std::vector<GoneEnd> SocketChannel::gone() {
+  return ready_.empty() ? std::exchange(gone_, {}) : std::vector<GoneEnd>();
+}
+
+using engine::Nanos;
+
+class LoopbackHub::End final : public Channel {
+ public:
+  End(LoopbackHub& hub, int number)
+      : hub_(hub), number_(number), inbox_(*hub.inboxes_.at(index())) {}
+
+  void send(int to, const Message& message) override {
+    if (to < 0 || static_cast<std::size_t>(to) >= hub_.inboxes_.size())
+      throw ChannelError(to, "there is no end " + std::to_string(to));
+    Inbox& inbox = *hub_.inboxes_[static_cast<std::size_t>(to)];
+    const std::lock_guard lock(inbox.mutex);
+    inbox.messages.push_back({number_, message});
+    inbox.arrived.notify_one();
+  }
+  std::optional<Received> poll() override {
+    const std::lock_guard lock(inbox_.mutex);
+    if (inbox_.messages.empty()) return std::nullopt;
+    Received first = std::move(inbox_.messages.front());
+    inbox_.messages.pop_front();
+    return first;
+  }
+  void wait(Nanos longest) override {
+    std::unique_lock lock(inbox_.mutex);
+    inbox_.arrived.wait_for(lock, longest, [this] { return !inbox_.messages.empty(); });
+  }
+  bool flush(Nanos) override { return true; }
+
+ private:
+  std::size_t index() const { return static_cast<std::size_t>(number_); }
+  LoopbackHub& hub_;
+  int number_;
+  Inbox& inbox_;
+};
+
+LoopbackHub::LoopbackHub(int ends) {
+  for (int i = 0; i < ends; ++i) inboxes_.push_back(std::make_unique<Inbox>());
+  for (int i = 0; i < ends; ++i) ends_.push_back(std::make_unique<End>(*this, i));
+}
+LoopbackHub::~LoopbackHub() = default;
+Channel& LoopbackHub::end(int number) { return *ends_.at(static_cast<std::size_t>(number)); }
+
+}  // namespace worker

@@ -1,0 +1,74 @@
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sweeps/files/durable_file.hpp"
+#include "workers/rank/channel.hpp"
+
+namespace worker {
+
+/// Two connected stream sockets of this host, which a forked process inherits.
+std::pair<sweep::Descriptor, sweep::Descriptor> socket_pair();
+
+/// Messages over such sockets, one to each peer, between processes of one host. A peer whose
+/// process has ended is reported by gone(), after all that it had sent; how it ended is unknown
+/// here.
+class SocketChannel final : public Channel {
+ public:
+  /// Adds the end with that number.
+  void connect(int peer, sweep::Descriptor socket);
+
+  void send(int to, const Message& message) override;
+  std::optional<Received> poll() override;
+  void wait(engine::Nanos longest) override;
+  bool flush(engine::Nanos longest) override;
+  std::vector<GoneEnd> gone() override;
+
+ private:
+  struct Peer {
+    sweep::Descriptor socket;
+    FrameReader frames{};
+    std::string unsent{};
+    std::size_t sent = 0;  // bytes of unsent that have left
+    bool open = true;
+  };
+  static void write(Peer& to);
+  void read(int number, Peer& from);
+  void exchange();
+  bool all_sent() const;
+  /// Sleeps until a socket can be read, or written when bytes are left for it.
+  void sleep(engine::Nanos longest) const;
+
+  std::map<int, Peer> peers_;
+  std::deque<Received> ready_;
+  std::vector<GoneEnd> gone_;
+};
+
+/// Channels between ends in one process: for a process that drives and works alone, and for tests.
+/// Each end belongs to one thread. The hub must outlive the use of its ends.
+class LoopbackHub {
+ public:
+  explicit LoopbackHub(int ends);
+  ~LoopbackHub();
+  LoopbackHub(const LoopbackHub&) = delete;
+  LoopbackHub& operator=(const LoopbackHub&) = delete;
+  Channel& end(int number);
+
+ private:
+  struct Inbox {
+    std::mutex mutex;
+    std::condition_variable arrived;
+    std::deque<Received> messages;
+  };
+  class End;
+  std::vector<std::unique_ptr<Inbox>> inboxes_;
+  std::vector<std::unique_ptr<End>> ends_;
+};
+
+}  // namespace worker

@@ -1,0 +1,54 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace server {
+
+/// What a server answered cannot be understood, or ended too early.
+struct BadAnswer : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Splits a stream of server-sent events into their data, however the bytes arrive: lines end with
+/// LF, CR LF or CR, the "data" lines of an event are joined with LF, an empty line ends the event.
+/// Comments and other fields are skipped, and so is an event that the end of the stream cuts off.
+class SseParser {
+ public:
+  using OnData = std::function<void(std::string_view data)>;
+
+  /// Throws BadAnswer when an event is longer than kMostEventBytes.
+  void feed(std::string_view bytes, const OnData& on_data);
+
+  static constexpr std::size_t kMostEventBytes = std::size_t{16} << 20;
+
+ private:
+  void end_line(std::string_view line, const OnData& on_data);
+
+  std::string line_;  // the part of a line that has arrived
+  std::string data_;
+  bool has_data_ = false;
+  bool after_cr_ = false;  // an LF now belongs to the line that has ended
+};
+
+/// A page of metrics in Prometheus' text format.
+class MetricsPage {
+ public:
+  /// Lines that are no samples are skipped.
+  explicit MetricsPage(std::string_view text);
+
+  bool has(const std::string& name) const { return series_.contains(name); }
+  /// The sum of a metric's series whose labels contain `label`, e.g. `source="device"`; NaN where
+  /// there is none.
+  double sum(const std::string& name, std::string_view label = {}) const;
+  /// The value of a label of the metric's first series; empty where it has none.
+  std::string label(const std::string& name, const std::string& label) const;
+
+ private:
+  std::map<std::string, std::map<std::string, double>> series_;  // by name, then labels
+};
+
+}  // namespace server
