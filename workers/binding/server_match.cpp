@@ -1,9 +1,9 @@
+// server.match: the sizes of engine.* as flags of a server. And Continuum's fork of vLLM, which
+// pins KV by what it reads from requests and answers.
 #include <algorithm>
 #include <array>
 
 #include "workers/binding/server.hpp"
-
-// server.match: the sizes of engine.* as flags of a server.
 
 namespace worker {
 namespace {
