@@ -55,6 +55,13 @@ TEST_CASE("every kept archive is whole, and claims and the report read it") {
   }
 }
 
+TEST_CASE("what is kept takes at most 20 MB of a clone") {
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(kSource / "sweeps/measured"))
+    bytes += entry.file_size();
+  CHECK(bytes <= 20'000'000);
+}
+
 TEST_CASE("the studies state the mean completion time of every kept cell") {
   const Program program;
   std::string studies;

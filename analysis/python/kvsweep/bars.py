@@ -18,7 +18,7 @@ def chosen(archives, settings):
             if any(_text(cell.config.get(key)) != value for key, value in settings.items()):
                 continue
             rows.append({"kind": cell.kind, "gpu": cell.gpu, "workload": cell.config["workload.kind"], "variant": cell.variant,
-                         "seed": int(cell.seed), "jct_wall_mean_s": round(float(cell.jct_wall_mean_s), 3)})
+                         "seed": int(cell.seed), "jct_wall_mean_s": round(float(cell.jct_wall_mean_s), 5)})
     return rows
 
 

@@ -95,7 +95,7 @@ class Package(unittest.TestCase):
         data = self.data_of(self.dir / "bars/bars.svg")
         cells = self.archive.ok[(self.archive.ok.jps == 8) & (self.archive.ok.gpu == "h100-80gb")]
         self.assertEqual(len(data), 6)
-        self.assertEqual([row["jct_wall_mean_s"] for row in data], [round(mean, 3) for mean in cells.jct_wall_mean_s])
+        self.assertEqual([row["jct_wall_mean_s"] for row in data], [round(mean, 5) for mean in cells.jct_wall_mean_s])
         self.assertEqual({row["variant"] for row in data}, {"fcfs", "lmcache-16G"})
         with self.assertRaisesRegex(SystemExit, "no cell with a result has jps=7"):
             figures.main(["--bars", "jps=7", str(self.path), "-o", str(self.dir / "bars"), "--formats", "svg"])

@@ -72,6 +72,27 @@ TEST_CASE("each release appends to the free list", "[P14]") {
   CHECK(world.pool.num_free() == 6);
 }
 
+TEST_CASE("blocks taken together are those that would be taken one by one", "[block_pool]") {
+  for (const int count : {0, 1, 3, 6}) {
+    PoolWorld together(6), alone(6);
+    for (PoolWorld* world : {&together, &alone}) {
+      world->take(6);
+      world->release({2, 4, 6, 5, 1, 3});
+    }
+    Ids taken;
+    together.pool.take(
+        count, [&](BlockId block) { taken.push_back(static_cast<int>(engine::index(block))); });
+    CHECK(taken == alone.take(count));
+    CHECK(together.free_list() == alone.free_list());
+    for (const int block : taken)
+      CHECK(together.pool.refs(BlockId{static_cast<std::uint32_t>(block)}) == 1);
+    together.release(taken);
+    alone.release(taken);
+    CHECK(together.free_list() == alone.free_list());
+    CHECK(together.pool.num_free() == 6);
+  }
+}
+
 TEST_CASE("the head and the tail of the free list can be touched", "[block_pool]") {
   PoolWorld world(3);
   world.touch(1);

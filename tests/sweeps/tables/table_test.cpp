@@ -45,6 +45,19 @@ TEST_CASE("rows come back as columns in the order they were added") {
   CHECK(table.values<std::int32_t>("n_tok") == std::vector<std::int32_t>{10, 20, 30});
 }
 
+TEST_CASE("rows are appended behind those that a table has, in every column") {
+  const std::vector<StepRow> rows = {step_number(1), step_number(2), step_number(3)};
+  Table grown = to_table<StepRow>({});
+  append_rows<StepRow>(std::span(rows).first(2), grown);
+  append_rows<StepRow>({}, grown);
+  append_rows<StepRow>(std::span(rows).last(1), grown);
+  const Table whole = to_table<StepRow>(rows);
+  REQUIRE(grown.columns.size() == whole.columns.size());
+  for (std::size_t i = 0; i < whole.columns.size(); ++i)
+    CHECK(grown.columns[i].size() == whole.columns[i].size());
+  CHECK(same_results(grown, whole));
+}
+
 TEST_CASE("enumerations and booleans are int8 columns that carry their names") {
   const Table table = steps({step_number(1)});
   const Column& reason = table.column("stop_reason");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace engine {
@@ -23,7 +25,7 @@ PrefixCache::PrefixCache(int num_blocks)
     : hashes_(1),
       first_(1),
       contents_(static_cast<std::size_t>(num_blocks)),
-      again_(static_cast<std::size_t>(num_blocks)),
+      next_same_(static_cast<std::size_t>(num_blocks)),
       runs_(kRoomForRuns) {
   starts_.reserve(kRoomForRuns);
 }
@@ -34,7 +36,7 @@ void PrefixCache::number(std::vector<ContentId>& contents, std::span<const Block
     const auto rest = hashes.subspan(contents.size());
     const ContentId first = next(contents.empty() ? ContentId::none : contents.back(), rest[0]);
     if (first == ContentId::none) {
-      add(contents, rest, most_blocks);
+      number_new(contents, rest, most_blocks);
       continue;
     }
     // A hash covers all that precedes its block: two sequences are equal up to any equal hash.
@@ -51,8 +53,8 @@ void PrefixCache::number(std::vector<ContentId>& contents, std::span<const Block
 
 /// Numbers contents that are new, as are all that follow a new one: by the numbers behind the last
 /// content, or by a new run where another sequence has those.
-void PrefixCache::add(std::vector<ContentId>& contents, std::span<const BlockHash> hashes,
-                      std::size_t most_blocks) {
+void PrefixCache::number_new(std::vector<ContentId>& contents, std::span<const BlockHash> hashes,
+                             std::size_t most_blocks) {
   const std::uint32_t behind = contents.empty() ? 0 : index(contents.back()) + 1;
   const bool taken = behind == 0 || (behind < size_ && hashes_[behind] != kUnknown);
   const std::uint32_t id = taken ? size_ : behind;
@@ -89,6 +91,8 @@ std::size_t PrefixCache::place_of_run(const BlockHash& hash) const {
 }
 
 void PrefixCache::grow(std::size_t size) {
+  if (size > std::numeric_limits<std::uint32_t>::max())
+    throw std::length_error("a cell has more contents of blocks than can be numbered");
   size_ = std::max(size_, static_cast<std::uint32_t>(size));
   if (size_ <= hashes_.size()) return;
   constexpr std::size_t kRoom = 4096;
@@ -107,21 +111,21 @@ void PrefixCache::insert(ContentId content, BlockId block) {
   contents_[index(block)] = content;
   ++num_blocks_;
   BlockId* last = &first_[index(content)];
-  while (*last != BlockId{0}) last = &again_[index(*last)];
+  while (*last != BlockId{0}) last = &next_same_[index(*last)];
   *last = block;
 }
 
 void PrefixCache::erase(BlockId block) {
   assert(contains(block));
   BlockId* at = &first_[index(std::exchange(contents_[index(block)], ContentId::none))];
-  while (*at != block) at = &again_[index(*at)];
-  *at = std::exchange(again_[index(block)], BlockId{0});
+  while (*at != block) at = &next_same_[index(*at)];
+  *at = std::exchange(next_same_[index(block)], BlockId{0});
   --num_blocks_;
 }
 
 bool PrefixCache::finds(BlockId block) const {
   BlockId at = first_[index(contents_[index(block)])];
-  while (at != block && at != BlockId{0}) at = again_[index(at)];
+  while (at != block && at != BlockId{0}) at = next_same_[index(at)];
   return at == block;
 }
 

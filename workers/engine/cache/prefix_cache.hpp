@@ -13,11 +13,12 @@ namespace engine {
 ///
 /// A content keeps its number for good. A sequence is numbered from its first block on, and
 /// consecutively where it differs from earlier ones, so tables by number are read and written in
-/// order. A hash table would be written at a random place for each block that is registered or
-/// evicted.
+/// order, where a hash table would be written at a random place for each block that is registered
+/// or evicted. It takes 20 bytes a content, and the pool's size does not bound their number.
 ///
 /// Several blocks may hold the same content, since block tables are append-only and duplicates are
-/// not merged; find() returns the one registered first.
+/// not merged; find() returns the one registered first. insert() and erase() walk the duplicates,
+/// which are few: a content that is resident is shared, not computed again.
 class PrefixCache {
  public:
   explicit PrefixCache(int num_blocks);
@@ -62,8 +63,8 @@ class PrefixCache {
   int num_contents() const;
 
  private:
-  void add(std::vector<ContentId>& contents, std::span<const BlockHash> hashes,
-           std::size_t most_blocks);
+  void number_new(std::vector<ContentId>& contents, std::span<const BlockHash> hashes,
+                  std::size_t most_blocks);
   void begin_run(const BlockHash& hash, std::size_t most_blocks);
   void grow(std::size_t size);
   std::size_t place_of_run(const BlockHash& hash) const;
@@ -73,7 +74,7 @@ class PrefixCache {
   std::deque<BlockHash> hashes_;     // by content; not copied as it grows
   std::vector<BlockId> first_;       // by content: the block registered first, or 0
   std::vector<ContentId> contents_;  // by block; none: not registered
-  std::vector<BlockId> again_;       // by block: that with the same content registered next, or 0
+  std::vector<BlockId> next_same_;   // by block: that with the same content registered next, or 0
   // A run is consecutive numbers of blocks that follow each other in a sequence.
   std::vector<std::uint32_t> starts_;  // of all runs, ascending
   std::vector<ContentId> runs_;        // the same in an open hash table; none: empty

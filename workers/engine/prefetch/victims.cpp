@@ -15,9 +15,10 @@ int PrefetchVictims::trim_host(PausedJob& job, int count) {
 
 void PrefetchVictims::give_up(const PausedJob& job, int kept_blocks) {
   ContentId content{};
-  for (const BlockHash& hash : job.hashes) {
+  for (std::size_t i = 0; i < job.hashes.size(); ++i) {
+    const BlockHash& hash = job.hashes[i];
     content = cache().next(content, hash);
-    if (kept_blocks-- > 0) continue;
+    if (i < static_cast<std::size_t>(kept_blocks)) continue;
     BlockWatch::give_up(content);
     const auto slot = host_.find(hash);
     if (slot && host_.holders(*slot) == 0 && host_.owner(*slot).job == job.id)
