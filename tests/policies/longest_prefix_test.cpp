@@ -14,7 +14,7 @@ struct LongestPrefix : policy_test::OrderWorld {
     request.spec.prompt = tokens;
     for (int i = 0; i < 21; ++i)
       request.own_hashes.push_back({engine::index(request.id), static_cast<std::uint64_t>(i)});
-    cache.number(request.contents, request.own_hashes, 21);
+    cache.number_contents(request.contents, request.own_hashes, 21);
     for (int i = 0; i < cached_tokens / 16; ++i)
       cache.insert(request.contents[static_cast<std::size_t>(i)], engine::BlockId{next_block++});
     order->push(request);

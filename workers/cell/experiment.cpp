@@ -4,6 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/cell/client.hpp"
 #include "workers/cell/execution.hpp"
@@ -191,6 +195,13 @@ void check_lengths(const workload::Workload& workload, int max_model_len) {
   }
 }
 
+/// Where the C library keeps freed memory that larger blocks do not fit into.
+void give_back_free_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 void add_cost_of(const policies::PluginUse& use, sweep::CellResult& result) {
   result.figures.push_back({"plugin_calls", static_cast<double>(use.calls), ""});
   result.figures.push_back({"plugin_s", engine::to_seconds(use.time), "s", true});
@@ -287,14 +298,17 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size,
                     policies::declared_reasons(), hooks.record);
   if (!execution->make_ready(hooks.stop)) throw CellAbandoned();
-  engine::Clock& clock = execution->clock();
-  engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,
-                        execution->copier());
-  const TokenUse use = config.backend == "sim" ? TokenUse::counted : TokenUse::read;
-  Client client(load.workload, load.arrivals, config.workload.arrivals.most_live,
-                engine_config.kv.block_size, use, engine);
-
-  serve(client, engine, clock, hooks);
+  {
+    engine::Clock& clock = execution->clock();
+    engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,
+                          execution->copier());
+    const TokenUse use = config.backend == "sim" ? TokenUse::counted : TokenUse::read;
+    Client client(load.workload, load.arrivals, config.workload.arrivals.most_live,
+                  engine_config.kv.block_size, use, engine);
+    serve(client, engine, clock, hooks);
+  }
+  // What engine and client held goes back: figures and archive need memory of their own.
+  give_back_free_memory();
 
   sweep::CellResult result = recorder.take_tables();
   result.notes = {{"policy", config.policy_name},

@@ -13,8 +13,8 @@ enum class TokenUse : std::uint8_t { read, counted };
 
 /// Tokens and block hashes of turns. A workload that holds its tokens is hashed at construction;
 /// prompts made on demand exist from begin() until end() of their turn, and the hashes of a turn
-/// until the job's next turn, which extends them. Where tokens made on demand are only counted, all
-/// turns share placeholders of the right length.
+/// until the job's next turn, which extends them. No hashes outlive the end() of a job's last turn.
+/// Where tokens made on demand are only counted, all turns share placeholders of the right length.
 class Prompts {
  public:
   Prompts(const workload::Workload& workload, int block_size, TokenUse use);

@@ -55,16 +55,13 @@ Request& Engine::new_request() {
   if (reusable_.empty()) return requests_.emplace_back();
   Request& request = *reusable_.back();
   reusable_.pop_back();
-  // Keeps the capacity of the buffers, so that a warm engine does not allocate.
+  // Keeps the capacity of buffers that every request needs. Those for blocks come with admission:
+  // thousands of requests may wait.
   Request fresh;
   fresh.outputs.swap(request.outputs);
   fresh.own_hashes.swap(request.own_hashes);
-  fresh.contents.swap(request.contents);
-  fresh.blocks.swap(request.blocks);
   fresh.outputs.clear();
   fresh.own_hashes.clear();
-  fresh.contents.clear();
-  fresh.blocks.clear();
   request = std::move(fresh);
   return request;
 }
@@ -83,10 +80,9 @@ RequestId Engine::submit(const RequestSpec& spec) {
   request.last_seen = spec.arrival;
   request.computed_before = spec.computed_by_earlier_turns;
   request.outputs.reserve(static_cast<std::size_t>(spec.max_tokens));
-  request.blocks.reserve(
-      static_cast<std::size_t>(kv_.blocks_for(request.num_prompt() + spec.max_tokens)));
-  request.contents.reserve(request.blocks.capacity());
-  if (spec.known_hashes.empty()) request.own_hashes.reserve(request.blocks.capacity());
+  if (spec.known_hashes.empty())
+    request.own_hashes.reserve(
+        static_cast<std::size_t>(kv_.blocks_for(request.num_prompt() + spec.max_tokens)));
   hash_full_blocks(request, kv_.block_size());
   scheduler_.submit(request);
   tier_->on_arrival(request, clock_.now());

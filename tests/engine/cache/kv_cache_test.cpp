@@ -305,3 +305,26 @@ TEST_CASE("an eviction names the turn that lost content and the turn that alloca
   CHECK((lost.block == KvWorld::block(2) && lost.job == engine::JobId{7} && lost.turn == 3));
   CHECK((lost.by_job == engine::JobId{9} && lost.by_turn == 0));
 }
+
+TEST_CASE("a request has numbers kept for all that it may generate, where its hashes are not given",
+          "[prefix_cache]") {
+  KvWorld world(20);
+  const auto contents = [&](engine::Request& request) {
+    world.hits(request);
+    std::vector<unsigned> all;
+    for (const engine::ContentId each : request.contents) all.push_back(engine::index(each));
+    return all;
+  };
+  auto& growing = world.sequence(tokens(40));
+  growing.spec.max_tokens = 30;  // to 70 tokens, which are four full blocks
+  CHECK(contents(growing) == std::vector<unsigned>{1, 2});
+  auto& given = world.sequence(tokens(40, 1));
+  given.spec.max_tokens = 30;
+  given.spec.known_hashes = given.own_hashes;
+  CHECK(contents(given) == std::vector<unsigned>{5, 6});
+  auto& next = world.sequence(tokens(16, 2));
+  CHECK(contents(next) == std::vector<unsigned>{7});
+  REQUIRE(world.admit(growing, 40));
+  REQUIRE(world.append(growing, tokens(30, 3)));
+  CHECK(contents(growing) == std::vector<unsigned>{1, 2, 3, 4});
+}

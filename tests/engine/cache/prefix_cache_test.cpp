@@ -25,12 +25,13 @@ struct Sequences {
   }
   void extend(std::vector<ContentId>& contents, const support::Tokens& tokens,
               std::size_t most = 0) {
-    cache.number(contents, engine::hash_blocks(tokens, 1), most);
+    cache.number_contents(contents, engine::hash_blocks(tokens, 1), most);
   }
   std::vector<ContentId> known(const support::Tokens& tokens) const {
     std::vector<ContentId> contents;
     for (const BlockHash& hash : engine::hash_blocks(tokens, 1))
-      contents.push_back(cache.next(contents.empty() ? ContentId::none : contents.back(), hash));
+      contents.push_back(
+          cache.content_after(contents.empty() ? ContentId::none : contents.back(), hash));
     return contents;
   }
   PrefixCache cache{33};
@@ -89,20 +90,32 @@ TEST_CASE("to ask for a content does not number it", "[prefix_cache]") {
   CHECK(world.number({5, 6, 7}) == ids({1, 2, 3}));
 }
 
-TEST_CASE("equal contents have equal numbers in random sequences", "[prefix_cache]") {
+TEST_CASE("equal contents have equal numbers in random sequences that grow", "[prefix_cache]") {
+  struct Sequence {
+    support::Tokens tokens{};
+    std::vector<ContentId> contents{};
+    std::size_t most = 0;
+  };
   support::Dice dice(7);
   Sequences world;
+  std::vector<Sequence> sequences;
   std::map<support::Tokens, ContentId> numbers;
   for (int i = 0; i < 2'000; ++i) {
-    support::Tokens tokens;
-    for (int n = dice.between(1, 6); n > 0; --n)
-      tokens.push_back(static_cast<engine::TokenId>(dice.between(0, 3)));
-    const auto contents = world.number(tokens, static_cast<std::size_t>(dice.between(0, 9)));
-    for (std::size_t n = 1; n <= tokens.size(); ++n) {
-      const support::Tokens prefix(tokens.begin(), tokens.begin() + static_cast<int>(n));
-      REQUIRE(numbers.try_emplace(prefix, contents[n - 1]).first->second == contents[n - 1]);
+    if (sequences.empty() || dice.one_in(3))
+      sequences.push_back({.most = static_cast<std::size_t>(dice.between(0, 9))});
+    Sequence& grown = sequences[static_cast<std::size_t>(
+        dice.between(0, static_cast<int>(sequences.size()) - 1))];
+    for (int n = dice.between(1, 3); n > 0 && grown.tokens.size() < 9; --n)
+      grown.tokens.push_back(static_cast<engine::TokenId>(dice.between(0, 2)));
+    world.extend(grown.contents, grown.tokens, grown.most);
+    REQUIRE(grown.contents.size() == grown.tokens.size());
+    for (std::size_t n = 1; n <= grown.tokens.size(); ++n) {
+      const support::Tokens prefix(grown.tokens.begin(),
+                                   grown.tokens.begin() + static_cast<int>(n));
+      REQUIRE(numbers.try_emplace(prefix, grown.contents[n - 1]).first->second ==
+              grown.contents[n - 1]);
     }
-    REQUIRE(world.known(tokens) == contents);
+    REQUIRE(world.known(grown.tokens) == grown.contents);
   }
   std::set<ContentId> different;
   for (const auto& [tokens, number] : numbers) different.insert(number);

@@ -42,9 +42,12 @@ std::span<const BlockId> KvCache::find_prefix(Request& request) {
 void KvCache::number_contents(Request& request) {
   const auto hashes = request.block_hashes();
   const int most_tokens = request.num_prompt() + request.spec.max_tokens;
-  const auto most_blocks = static_cast<std::size_t>(most_tokens / config_.block_size);
-  cache_.number(request.contents, hashes,
-                request.spec.known_hashes.empty() ? most_blocks : hashes.size());
+  const auto most_blocks = request.spec.known_hashes.empty()
+                               ? static_cast<std::size_t>(most_tokens / config_.block_size)
+                               : hashes.size();
+  // No later step allocates; only requests near the head of the queue are asked for.
+  request.contents.reserve(most_blocks);
+  cache_.number_contents(request.contents, hashes, most_blocks);
 }
 
 Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
@@ -78,6 +81,9 @@ Admission KvCache::try_admit_loading(Request& request, std::span<const BlockId> 
 }
 
 void KvCache::take_hits(Request& request, std::span<const BlockId> hits) {
+  // All that it may need, so that no later step allocates.
+  request.blocks.reserve(
+      static_cast<std::size_t>(blocks_for(request.num_prompt() + request.spec.max_tokens)));
   for (const BlockId hit : hits) {
     touch(hit);
     request.blocks.push_back(hit);

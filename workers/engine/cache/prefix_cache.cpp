@@ -22,19 +22,19 @@ void append_run(ContentId first, std::size_t count, std::vector<ContentId>& to) 
 }  // namespace
 
 PrefixCache::PrefixCache(int num_blocks)
-    : hashes_(1),
-      first_(1),
-      contents_(static_cast<std::size_t>(num_blocks)),
+    : contents_(static_cast<std::size_t>(num_blocks)),
       next_same_(static_cast<std::size_t>(num_blocks)),
       runs_(kRoomForRuns) {
   starts_.reserve(kRoomForRuns);
+  grow(size_);
 }
 
-void PrefixCache::number(std::vector<ContentId>& contents, std::span<const BlockHash> hashes,
-                         std::size_t most_blocks) {
+void PrefixCache::number_contents(std::vector<ContentId>& contents,
+                                  std::span<const BlockHash> hashes, std::size_t most_blocks) {
   while (contents.size() < hashes.size()) {
     const auto rest = hashes.subspan(contents.size());
-    const ContentId first = next(contents.empty() ? ContentId::none : contents.back(), rest[0]);
+    const ContentId before = contents.empty() ? ContentId::none : contents.back();
+    const ContentId first = content_after(before, rest[0]);
     if (first == ContentId::none) {
       number_new(contents, rest, most_blocks);
       continue;
@@ -64,7 +64,7 @@ void PrefixCache::number_new(std::vector<ContentId>& contents, std::span<const B
     grow(id + hashes.size());
   }
   const auto count = std::min<std::size_t>(run_end(ContentId{id}) - id, hashes.size());
-  std::copy_n(hashes.begin(), count, hashes_.begin() + id);
+  for (std::size_t i = 0; i < count; ++i) hashes_[id + i] = hashes[i];
   append_run(ContentId{id}, count, contents);
 }
 
@@ -94,10 +94,8 @@ void PrefixCache::grow(std::size_t size) {
   if (size > std::numeric_limits<std::uint32_t>::max())
     throw std::length_error("a cell has more contents of blocks than can be numbered");
   size_ = std::max(size_, static_cast<std::uint32_t>(size));
-  if (size_ <= hashes_.size()) return;
-  constexpr std::size_t kRoom = 4096;
-  hashes_.resize(size_ + kRoom, kUnknown);
-  first_.resize(size_ + kRoom);
+  hashes_.grow_to(size_);
+  first_.resize(hashes_.size());
 }
 
 /// The number behind those of the content's run.

@@ -1,11 +1,11 @@
 #pragma once
-#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "workers/engine/base/block_hash.hpp"
 #include "workers/engine/base/ids.hpp"
+#include "workers/engine/cache/chunks.hpp"
 
 namespace engine {
 
@@ -25,11 +25,11 @@ class PrefixCache {
 
   /// Extends the contents of a sequence to all `hashes` of its blocks. Keeps numbers for as many
   /// blocks as the sequence may have in all.
-  void number(std::vector<ContentId>& contents, std::span<const BlockHash> hashes,
-              std::size_t most_blocks);
+  void number_contents(std::vector<ContentId>& contents, std::span<const BlockHash> hashes,
+                       std::size_t most_blocks);
   /// The content with this hash, which follows `before` in a sequence (none: begins one), or none
   /// if it has no number.
-  ContentId next(ContentId before, const BlockHash& hash) const {
+  ContentId content_after(ContentId before, const BlockHash& hash) const {
     const std::uint32_t behind = index(before) + 1;
     if (behind < size_ && hashes_[behind] == hash) return ContentId{behind};
     return runs_[place_of_run(hash)];
@@ -41,7 +41,7 @@ class PrefixCache {
   }
   /// Steps from `at` to the content of this hash that follows it, and finds its block.
   std::optional<BlockId> find_next(ContentId& at, const BlockHash& hash) const {
-    at = next(at, hash);
+    at = content_after(at, hash);
     return find(at);
   }
   bool contains(BlockId block) const { return contents_[index(block)] != ContentId::none; }
@@ -70,8 +70,7 @@ class PrefixCache {
   std::size_t place_of_run(const BlockHash& hash) const;
   std::uint32_t run_end(ContentId content) const;
 
-  // Both have more room than numbers are in use, so that few steps allocate.
-  std::deque<BlockHash> hashes_;     // by content; not copied as it grows
+  Chunks<BlockHash> hashes_;         // by content
   std::vector<BlockId> first_;       // by content: the block registered first, or 0
   std::vector<ContentId> contents_;  // by block; none: not registered
   std::vector<BlockId> next_same_;   // by block: that with the same content registered next, or 0

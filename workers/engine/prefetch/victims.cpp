@@ -17,7 +17,7 @@ void PrefetchVictims::give_up(const PausedJob& job, int kept_blocks) {
   ContentId content{};
   for (std::size_t i = 0; i < job.hashes.size(); ++i) {
     const BlockHash& hash = job.hashes[i];
-    content = cache().next(content, hash);
+    content = cache().content_after(content, hash);
     if (i < static_cast<std::size_t>(kept_blocks)) continue;
     BlockWatch::give_up(content);
     const auto slot = host_.find(hash);
