@@ -1,8 +1,10 @@
 #include "driver/run/workers.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <set>
 
 #include "driver/farm/farm.hpp"
@@ -15,8 +17,41 @@ using worker::CellContext;
 
 namespace {
 
+/// Holds cells back until every worker of the start has said hello. Otherwise a busy machine may
+/// let some of them do all cells before another one has begun.
+class Gate {
+ public:
+  explicit Gate(int workers) : missing_(workers) { REQUIRE(::pipe2(ends_, O_CLOEXEC) == 0); }
+  ~Gate() {
+    if (missing_ > 0) ::close(ends_[1]);
+    ::close(ends_[0]);
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  /// In the driver, for each hello.
+  void count() {
+    if (--missing_ == 0) ::close(ends_[1]);
+  }
+  /// In a worker, first of all.
+  void leave_to_driver() const {
+    if (missing_ > 0) ::close(ends_[1]);
+  }
+  /// In a worker. Reads the end of the pipe once nobody can write to it.
+  void pass() const {
+    char none;
+    while (::read(ends_[0], &none, 1) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  int ends_[2];
+  int missing_;
+};
+
 /// Remembers what it was told.
 struct Notes : FarmSink {
+  Gate* gate = nullptr;
   std::map<int, std::string> results;
   std::map<int, std::string> verdicts;
   std::vector<std::string> ended_attempts;
@@ -28,6 +63,7 @@ struct Notes : FarmSink {
   }
   void on_worker(int, const worker::Hello& hello) override {
     processes.insert(static_cast<int>(hello.pid));
+    if (gate != nullptr) gate->count();
   }
   void on_start(sweep::Attempt, const std::vector<int>&, int killed,
                 const worker::Hello&) override {
@@ -51,11 +87,19 @@ worker::Hello this_process() {
   return hello;
 }
 
-/// Drives `workers` processes.
-FarmResult run_with(int workers, int cells, FarmSink& sink, const worker::RunCell& run_cell) {
+/// Drives `workers` processes, all of which have begun before a cell ends.
+FarmResult run_with(int workers, int cells, Notes& sink, const worker::RunCell& run_cell) {
+  Gate gate(workers);
+  sink.gate = &gate;
+  const worker::RunCell run_behind_gate = [&](const std::string& config,
+                                              const CellContext& context) {
+    gate.pass();
+    return run_cell(config, context);
+  };
   LocalWorkers processes(workers, [&](worker::Channel& channel) {
+    gate.leave_to_driver();
     engine::WallClock clock;
-    worker::run_worker(channel, clock, this_process(), run_cell, {});
+    worker::run_worker(channel, clock, this_process(), run_behind_gate, {});
     return 0;
   });
   std::vector<CellTask> tasks;
