@@ -195,10 +195,14 @@ void check_lengths(const workload::Workload& workload, int max_model_len) {
   }
 }
 
-/// Where the C library keeps freed memory that larger blocks do not fit into.
+/// Gives the system what the C library has kept of freed memory, if that is much. A small cell's is
+/// better left to the next one, which would fetch the same pages again.
 void give_back_free_memory() {
 #ifdef __GLIBC__
-  ::malloc_trim(0);
+#if __GLIBC_PREREQ(2, 33)
+  constexpr std::size_t kMuch = std::size_t{64} << 20;
+  if (::mallinfo2().fordblks > kMuch) ::malloc_trim(0);
+#endif
 #endif
 }
 
