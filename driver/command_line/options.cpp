@@ -70,7 +70,8 @@ void print_help(std::ostream& out) {
 void print_version(std::ostream& out) {
   out << "kvsweep " << kVersion << " (" << kCommit << ")\n"
       << kCompiler << "; " << kMpiVersion << "; HDF5 " << kHdf5Version << "; Boost "
-      << kBoostVersion << "; CUDA " << kCudaVersion << '\n';
+      << kBoostVersion << "; CUDA " << kCudaVersion << "; archives packed by " << kDeflate
+      << ", unpacked by " << kInflate << '\n';
 }
 
 fs::path this_program() {
