@@ -1,6 +1,7 @@
 #include "sweeps/archive/tables.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 
 #include "sweeps/archive/errors.hpp"
@@ -10,10 +11,11 @@ namespace sweep {
 namespace {
 
 constexpr hsize_t kWindowRows = 2 * kChunkRows;
-// A column of at most this size is read whole when its rows are reordered.
-constexpr hsize_t kWholeColumnBytes = hsize_t{64} << 20;
+// Of a column whose rows are reordered, this much is kept unpacked.
+constexpr std::size_t kUnpackedBytes = std::size_t{64} << 20;
 
-/// A column that is read in any order of rows.
+/// A column that is read in any order of rows. It is unpacked by chunks, of which the latest are
+/// kept: small cells share a chunk, and cells of several merges alternate.
 class ScatteredColumn {
  public:
   ScatteredColumn(hid_t group, const std::string& name)
@@ -21,20 +23,21 @@ class ScatteredColumn {
         dataset_(open_column(group, name)),
         type_(H5Dget_type(dataset_.get()), "get the type of the column " + name),
         size_(H5Tget_size(type_.get())),
-        rows_(rows_of(dataset_.get())) {
-    if (rows_ * size_ <= kWholeColumnBytes) all_ = fetch({0, static_cast<std::int64_t>(rows_)});
-  }
+        rows_(rows_of(dataset_.get())),
+        chunks_((rows_ + kChunkRows - 1) / kChunkRows) {}
 
-  void append_to(std::vector<char>& out, RowRange range) const {
-    if (static_cast<hsize_t>(range.offset + range.rows) > rows_) {
+  void append_to(std::vector<char>& out, RowRange range) {
+    auto row = static_cast<hsize_t>(range.offset);
+    const hsize_t end = row + static_cast<hsize_t>(range.rows);
+    if (end > rows_) {
       throw ArchiveDamaged("the column " + name_ + " is shorter than its cells say");
     }
-    if (all_.empty()) {
-      const std::vector<char> some = fetch(range);
-      out.insert(out.end(), some.begin(), some.end());
-    } else {
-      const char* start = all_.data() + static_cast<std::size_t>(range.offset) * size_;
-      out.insert(out.end(), start, start + static_cast<std::size_t>(range.rows) * size_);
+    while (row < end) {
+      const std::vector<char>& rows = chunk(row / kChunkRows);
+      const hsize_t first = row % kChunkRows, count = std::min(end - row, kChunkRows - first);
+      const auto start = rows.begin() + static_cast<std::ptrdiff_t>(first * size_);
+      out.insert(out.end(), start, start + static_cast<std::ptrdiff_t>(count * size_));
+      row += count;
     }
   }
   hid_t dataset() const { return dataset_.get(); }
@@ -42,10 +45,22 @@ class ScatteredColumn {
   std::size_t size() const { return size_; }
 
  private:
-  std::vector<char> fetch(RowRange range) const {
+  /// The rows of a chunk, which stay until many others have been asked for.
+  const std::vector<char>& chunk(hsize_t index) {
+    std::vector<char>& rows = chunks_[index];
+    if (!rows.empty()) return rows;
+    if ((unpacked_.size() + 1) * kChunkRows * size_ > kUnpackedBytes && !unpacked_.empty()) {
+      std::vector<char>().swap(chunks_[unpacked_.front()]);
+      unpacked_.pop_front();
+    }
+    rows = fetch(index * kChunkRows);
+    unpacked_.push_back(index);
+    return rows;
+  }
+  std::vector<char> fetch(hsize_t first) const {
     try {
-      return read_bytes(dataset_.get(), type_.get(), static_cast<hsize_t>(range.offset),
-                        static_cast<hsize_t>(range.rows), name_);
+      return read_bytes(dataset_.get(), type_.get(), first, std::min(rows_ - first, kChunkRows),
+                        name_);
     } catch (const H5Error& error) {
       throw ArchiveDamaged(std::string("the archive is damaged: ") + error.what());
     }
@@ -56,7 +71,8 @@ class ScatteredColumn {
   H5Type type_;
   std::size_t size_;
   hsize_t rows_;
-  std::vector<char> all_;  // empty: too large
+  std::vector<std::vector<char>> chunks_;  // empty: not unpacked
+  std::deque<hsize_t> unpacked_;           // in this order
 };
 
 /// A column that is written from its first row to its last.
@@ -101,7 +117,7 @@ class ColumnWriter {
 
 void copy_column(hid_t from, hid_t to, const std::string& name, std::span<const MovedRows> rows,
                  hsize_t total) {
-  const ScatteredColumn source(from, name);
+  ScatteredColumn source(from, name);
   const H5Type type(H5Tcopy(source.type()), "copy a type");
   ColumnWriter target(to, describe_column(source.dataset(), source.type(), name), type, total);
   for (const MovedRows& moved : rows) {

@@ -160,6 +160,22 @@ TEST_CASE("what an archive was before its last change stays beside it", "[archiv
   CHECK(results_in(world.path() + ".prev") == 2);
 }
 
+TEST_CASE("cells that were merged in another order are sorted, also across chunks", "[archive]") {
+  constexpr int kSteps = 9000;  // a chunk has rows of two cells, and a cell those of two chunks
+  ArchiveWorld world(7, kSteps);
+  world.open();
+  for (const int cell : {5, 2, 6, 0, 4, 1, 3}) {
+    world.commit(cell);
+    world.archive().merge();
+  }
+  world.archive().finalize();
+  world.close();
+  CHECK(check_archive(world.path()).empty());
+  ArchiveReader reader(world.path());
+  for (int cell = 0; cell < 7; ++cell)
+    CHECK(same_results(reader.load_table(cell, "steps"), world.result(cell).result.steps));
+}
+
 TEST_CASE("nothing is kept of what an archive was before when that is not wanted", "[archive]") {
   ArchiveWorld world(2);
   world.options.keep_previous = false;
