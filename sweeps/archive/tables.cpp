@@ -11,19 +11,18 @@ namespace sweep {
 namespace {
 
 constexpr hsize_t kWindowRows = 2 * kChunkRows;
-// Of a column whose rows are reordered, this much is kept unpacked.
-constexpr std::size_t kUnpackedBytes = std::size_t{64} << 20;
 
 /// A column that is read in any order of rows. It is unpacked by chunks, of which the latest are
 /// kept: small cells share a chunk, and cells of several merges alternate.
 class ScatteredColumn {
  public:
-  ScatteredColumn(hid_t group, const std::string& name)
+  ScatteredColumn(hid_t group, const std::string& name, std::size_t most_bytes)
       : name_(name),
         dataset_(open_column(group, name)),
         type_(H5Dget_type(dataset_.get()), "get the type of the column " + name),
         size_(H5Tget_size(type_.get())),
         rows_(rows_of(dataset_.get())),
+        most_(std::max<std::size_t>(1, most_bytes / (kChunkRows * size_))),
         chunks_((rows_ + kChunkRows - 1) / kChunkRows) {}
 
   void append_to(std::vector<char>& out, RowRange range) {
@@ -49,8 +48,8 @@ class ScatteredColumn {
   const std::vector<char>& chunk(hsize_t index) {
     std::vector<char>& rows = chunks_[index];
     if (!rows.empty()) return rows;
-    if ((unpacked_.size() + 1) * kChunkRows * size_ > kUnpackedBytes && !unpacked_.empty()) {
-      std::vector<char>().swap(chunks_[unpacked_.front()]);
+    if (unpacked_.size() == most_) {
+      chunks_[unpacked_.front()] = std::vector<char>();
       unpacked_.pop_front();
     }
     rows = fetch(index * kChunkRows);
@@ -71,6 +70,7 @@ class ScatteredColumn {
   H5Type type_;
   std::size_t size_;
   hsize_t rows_;
+  std::size_t most_;                       // chunks that are kept
   std::vector<std::vector<char>> chunks_;  // empty: not unpacked
   std::deque<hsize_t> unpacked_;           // in this order
 };
@@ -116,8 +116,8 @@ class ColumnWriter {
 };
 
 void copy_column(hid_t from, hid_t to, const std::string& name, std::span<const MovedRows> rows,
-                 hsize_t total) {
-  ScatteredColumn source(from, name);
+                 hsize_t total, std::size_t unpacked) {
+  ScatteredColumn source(from, name, unpacked);
   const H5Type type(H5Tcopy(source.type()), "copy a type");
   ColumnWriter target(to, describe_column(source.dataset(), source.type(), name), type, total);
   for (const MovedRows& moved : rows) {
@@ -298,7 +298,8 @@ ShardContents CellLoader::load(const CellRecord& cell) {
   return contents;
 }
 
-void copy_rows(hid_t from, hid_t to, const std::string& table, std::span<const MovedRows> rows) {
+void copy_rows(hid_t from, hid_t to, const std::string& table, std::span<const MovedRows> rows,
+               std::size_t unpacked) {
   if (too_old_for(from, table)) return create_growing_table(to, described_table(table));
   hsize_t total = 0;
   for (const MovedRows& moved : rows) total += static_cast<hsize_t>(moved.from.rows);
@@ -309,7 +310,7 @@ void copy_rows(hid_t from, hid_t to, const std::string& table, std::span<const M
     if (name == "cell") {
       write_cell_column(source.get(), target.get(), rows, total);
     } else {
-      copy_column(source.get(), target.get(), name, rows, total);
+      copy_column(source.get(), target.get(), name, rows, total, unpacked);
     }
   }
   write_attribute(target.get(), "columns", names);

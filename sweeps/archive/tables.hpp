@@ -126,8 +126,9 @@ struct MovedRows {
   RowRange from;
 };
 
-/// Copies a table with only these rows, in this order. Holds one whole column in memory if it is
-/// small, else the rows of one cell in one column.
-void copy_rows(hid_t from, hid_t to, const std::string& table, std::span<const MovedRows> rows);
+/// Copies a table with only these rows, in this order. Of one column at a time it holds `unpacked`
+/// bytes of chunks, or one chunk, and the rows of one cell.
+void copy_rows(hid_t from, hid_t to, const std::string& table, std::span<const MovedRows> rows,
+               std::size_t unpacked = std::size_t{64} << 20);
 
 }  // namespace sweep

@@ -49,7 +49,8 @@ TEST_CASE("the version names what the program was built with") {
   const Outcome outcome = Program().run({"--version"});
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, StartsWith("kvsweep "));
-  for (const std::string part : {"HDF5 ", "Boost ", "CUDA ", "packed by "})
+  for (const std::string part :
+       {"HDF5 ", "Boost ", "CUDA ", "archives packed by ", ", unpacked by "})
     CHECK_THAT(outcome.out, Contains(part));
   CHECK(Program().run({"-V"}).out == outcome.out);
 }

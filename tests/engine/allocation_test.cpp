@@ -64,6 +64,16 @@ TEST_CASE("a warm engine decodes without allocating", "[allocation]") {
   CHECK_FALSE(world.engine.idle());
 }
 
+TEST_CASE("a request takes room for its blocks, and for their contents, when it is admitted",
+          "[allocation]") {
+  EngineWorld world;
+  const auto prompts = eight_prompts();
+  warm_up(world, prompts);
+  warm_up(world, prompts);  // now with prefix hits
+  for (const Tokens& prompt : prompts) world.submit(prompt, 600);
+  CHECK(allocations_of(world, 1) == 2 * 8);
+}
+
 TEST_CASE("a warm engine evicts and preempts without allocating", "[allocation]") {
   EngineWorldConfig config;
   config.engine.kv.num_blocks = 1 + 256;  // needed: eight sequences of 45 blocks

@@ -195,15 +195,28 @@ void check_lengths(const workload::Workload& workload, int max_model_len) {
   }
 }
 
-/// Gives the system what the C library has kept of freed memory, if that is much. A small cell's is
-/// better left to the next one, which would fetch the same pages again.
-void give_back_free_memory() {
+/// Returns freed memory from the C library to the system, if it keeps much. A small cell's is
+/// better left to the next cell, which would fetch the same pages again.
+void return_freed_memory() {
 #ifdef __GLIBC__
 #if __GLIBC_PREREQ(2, 33)
   constexpr std::size_t kMuch = std::size_t{64} << 20;
   if (::mallinfo2().fordblks > kMuch) ::malloc_trim(0);
 #endif
 #endif
+}
+
+/// Serves all jobs. Engine and client end here, since figures and archive need memory of their own.
+void serve_load(const ExperimentConfig& config, const engine::EngineConfig& engine_config,
+                const Load& load, Execution& execution, engine::QueueOrder& order,
+                engine::RetentionPolicy& retention, Recorder& recorder, const RunHooks& hooks) {
+  engine::Clock& clock = execution.clock();
+  engine::Engine engine(engine_config, clock, execution.backend(), order, retention, recorder,
+                        execution.copier());
+  const TokenUse use = config.backend == "sim" ? TokenUse::counted : TokenUse::read;
+  Client client(load.workload, load.arrivals, config.workload.arrivals.most_live,
+                engine_config.kv.block_size, use, engine);
+  serve(client, engine, clock, hooks);
 }
 
 void add_cost_of(const policies::PluginUse& use, sweep::CellResult& result) {
@@ -302,23 +315,14 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size,
                     policies::declared_reasons(), hooks.record);
   if (!execution->make_ready(hooks.stop)) throw CellAbandoned();
-  {
-    engine::Clock& clock = execution->clock();
-    engine::Engine engine(engine_config, clock, execution->backend(), *order, *retention, recorder,
-                          execution->copier());
-    const TokenUse use = config.backend == "sim" ? TokenUse::counted : TokenUse::read;
-    Client client(load.workload, load.arrivals, config.workload.arrivals.most_live,
-                  engine_config.kv.block_size, use, engine);
-    serve(client, engine, clock, hooks);
-  }
-  // What engine and client held goes back: figures and archive need memory of their own.
-  give_back_free_memory();
+  serve_load(config, engine_config, load, *execution, *order, *retention, recorder, hooks);
 
   sweep::CellResult result = recorder.take_tables();
   result.notes = {{"policy", config.policy_name},
                   {"workload", load.workload.source},
                   {"tokenizer", load.workload.tokenizer}};
   execution->describe(result);
+  return_freed_memory();
   auto figures = figures_of(result, {engine_config.kv.block_size, bytes_per_block(config)});
   result.figures.insert(result.figures.begin(), figures.begin(), figures.end());
   if (!policy.plugin.path.empty()) add_cost_of(plugin_use, result);

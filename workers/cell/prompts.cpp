@@ -41,7 +41,8 @@ void Prompts::make(std::uint32_t job, int turn, Made& made) {
   }
   const workload::Turn& of = workload_.jobs[job].turns[static_cast<std::size_t>(turn)];
   const auto size = static_cast<std::size_t>(of.prompt_tokens + of.output_tokens);
-  if (made.tokens.capacity() < size) made.tokens.clear();  // grows to `size` and no further
+  if (made.tokens.capacity() < size)
+    made.tokens = std::vector<engine::TokenId>();  // frees it: make() allocates `size` and no more
   workload_.prompts->make(job, turn, made.tokens);
 }
 
@@ -60,16 +61,15 @@ void Prompts::hash(std::uint32_t job, int turn, Made& made) const {
 /// Keeps a few buffers for later turns.
 void Prompts::release(std::vector<engine::TokenId>& tokens) {
   constexpr std::size_t kMostUnused = 16;
-  std::vector<engine::TokenId> buffer;
-  buffer.swap(tokens);
-  if (unused_.size() < kMostUnused) unused_.push_back(std::move(buffer));
+  if (unused_.size() < kMostUnused) unused_.push_back(std::move(tokens));
+  tokens = std::vector<engine::TokenId>();  // `{}` would keep the memory
 }
 
 void Prompts::end(std::uint32_t job, int turn) {
   Made& made = made_[job];
   if (workload_.prompts && placeholders_.empty()) release(made.tokens);
   if (static_cast<std::size_t>(turn) + 1 == workload_.jobs[job].turns.size())
-    std::vector<engine::BlockHash>().swap(made.hashes);
+    made.hashes = std::vector<engine::BlockHash>();
 }
 
 }  // namespace worker

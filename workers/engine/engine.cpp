@@ -55,8 +55,7 @@ Request& Engine::new_request() {
   if (reusable_.empty()) return requests_.emplace_back();
   Request& request = *reusable_.back();
   reusable_.pop_back();
-  // Keeps the capacity of buffers that every request needs. Those for blocks come with admission:
-  // thousands of requests may wait.
+  // Keeps the capacity of the buffers that a request needs on arrival.
   Request fresh;
   fresh.outputs.swap(request.outputs);
   fresh.own_hashes.swap(request.own_hashes);
@@ -164,7 +163,11 @@ StepResult Engine::execute(Nanos until) {
 }
 
 void Engine::recycle_finished() {
-  reusable_.insert(reusable_.end(), finished_.begin(), finished_.end());
+  for (Request* const request : finished_) {
+    request->contents = std::vector<ContentId>();
+    request->blocks = std::vector<BlockId>();
+    reusable_.push_back(request);
+  }
   finished_.clear();
   pins_.events().clear();
   stamped_events_ = 0;

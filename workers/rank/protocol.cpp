@@ -225,7 +225,7 @@ std::optional<Message> FrameReader::next() {
   if (!frame_bytes_ || buffer_.size() < *frame_bytes_) return std::nullopt;
   Message message = decode(std::string_view(buffer_).substr(0, *frame_bytes_));
   buffer_.erase(0, *frame_bytes_);
-  if (buffer_.empty()) std::string().swap(buffer_);  // frees the memory of a large result
+  if (buffer_.empty()) buffer_ = std::string();  // frees the memory of a large result
   frame_bytes_.reset();
   check_header();
   return message;

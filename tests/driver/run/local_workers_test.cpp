@@ -37,7 +37,7 @@ class Gate {
   void leave_to_driver() const {
     if (missing_ > 0) ::close(ends_[1]);
   }
-  /// In a worker. Reads the end of the pipe once nobody can write to it.
+  /// In a worker. Reads the end of the pipe, which comes when all ends for writing are closed.
   void pass() const {
     char none;
     while (::read(ends_[0], &none, 1) < 0 && errno == EINTR) {

@@ -45,7 +45,7 @@ void KvCache::number_contents(Request& request) {
   const auto most_blocks = request.spec.known_hashes.empty()
                                ? static_cast<std::size_t>(most_tokens / config_.block_size)
                                : hashes.size();
-  // No later step allocates; only requests near the head of the queue are asked for.
+  // At once, so that no later step allocates; not on arrival, since thousands of requests may wait.
   request.contents.reserve(most_blocks);
   cache_.number_contents(request.contents, hashes, most_blocks);
 }
@@ -81,7 +81,7 @@ Admission KvCache::try_admit_loading(Request& request, std::span<const BlockId> 
 }
 
 void KvCache::take_hits(Request& request, std::span<const BlockId> hits) {
-  // All that it may need, so that no later step allocates.
+  // At once, as above.
   request.blocks.reserve(
       static_cast<std::size_t>(blocks_for(request.num_prompt() + request.spec.max_tokens)));
   for (const BlockId hit : hits) {

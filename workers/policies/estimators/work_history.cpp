@@ -18,7 +18,7 @@ void WorkHistory::on_job_end(engine::JobId job) {
     left_[turn].sum += left;
     ++left_[turn].jobs;
   }
-  turns = {};
+  turns = std::vector<Work>();
 }
 
 Work WorkHistory::remaining(int turn) const {
