@@ -61,15 +61,12 @@ struct SmallGemm {
   bool gated = false;
   int rows = 0;
   int n = 0;                // multiple of 16, or of 8 beyond kSmallGemmRows
-  int k = 0;                // multiple of 32, or of 8 beyond kSmallGemmRows
+  int k = 0;                // multiple of 32, or of 64 beyond kSmallGemmRows
   int y_stride = 0;         // elements between rows of y
   const void* x = nullptr;  // [rows][k] of type
   const void* w = nullptr;  // [n, twice that if gated][k] of type; no kernel of the step writes it
   void* y = nullptr;        // [rows][y_stride]
-  // small_gemm_workspace_bytes(), zero before the first use. Every launch leaves it zero again.
-  void* workspace = nullptr;
 };
-std::size_t small_gemm_workspace_bytes();
 /// Whether small_gemm() should compute such a product on the current device.
 bool prefers_small_gemm(int rows, int n, int k, bool gated = false);
 void small_gemm(const SmallGemm& op, cudaStream_t stream);

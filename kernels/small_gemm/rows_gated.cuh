@@ -1,22 +1,20 @@
-// Gate and up products of at most 64 rows, fused with SwiGLU. A CTA has some rows of w and all
-// their columns. Rows of x are the rows of the tensor-core product (64, of which those beyond x's
-// are ignored). Rows of w are its columns: eight gate rows, their eight up rows, and so on, so that
-// one thread has both the gate and the up value of an output.
+// Gate and up products of at most 64 rows, fused with SwiGLU. A warpgroup has half of the CTA's
+// rows of w: eight gate rows, their eight up rows, and so on, so that one thread has both the gate
+// and the up value of an output.
 #pragma once
 #include "kernels/small_gemm/rows_ring.cuh"
 
 namespace kernels::gpu::rows {
 
-constexpr int kGatedGroups = 2;
 constexpr int kGatedCount = 14;                     // groups of eight rows of w per warpgroup
 constexpr int kGroupOutputs = kGatedCount / 2 * 8;  // outputs per token
-constexpr int kGatedOutputs = kGatedGroups * kGroupOutputs;
+constexpr int kGatedOutputs = kGroups * kGroupOutputs;
 
-template <class T_, int kTokens_>
+template <class T_, int kXRows_>
 struct Gated {
   using T = T_;
-  static constexpr int kTokens = kTokens_;
-  using R = Ring<2 * kGatedOutputs, kTokens, kGatedGroups>;
+  static constexpr int kXRows = kXRows_;
+  using R = Ring<2 * kGatedOutputs, kXRows, 1>;
 };
 
 /// Enqueues the copy of gate rows and up rows, alternating in groups of eight, from column x and
@@ -51,26 +49,21 @@ __device__ void store_gated(const SmallGemm& op, const float (&sums)[kGatedCount
 }
 
 template <class S>
-__global__ __launch_bounds__(S::R::kThreads, 1) void rows_gated_kernel(
+__global__ __launch_bounds__(kThreads, 1) void rows_gated_kernel(
     [[maybe_unused]] const __grid_constant__ Launch l) {
 #if KERNELS_WGMMA
   using R = typename S::R;
   extern __shared__ __align__(1024) unsigned char memory[];
   const R ring{shared_address(memory)};
-  const Chunks chunks = {0, l.chunks};
-  const auto load_all = [&] {
-    const std::uint64_t policy = read_once();
-    const int eight = blockIdx.x * (kGatedOutputs / 8);
-    load(l, ring, chunks, [&](std::uint32_t to, int chunk, std::uint32_t barrier) {
-      copy_gate_and_up(to, l.w, chunk * kChunk, eight, barrier, policy);
-    });
+  const int eight = blockIdx.x * (kGatedOutputs / 8);
+  const std::uint64_t policy = read_once();
+  const auto load_w = [&](std::uint32_t to, int stage, std::uint32_t barrier) {
+    copy_gate_and_up(to, l.w, stage * kChunk, eight, barrier, policy);
   };
-  run(ring, load_all, [&] {
-    float sums[kGatedCount][4] = {};
-    const int group_bytes = threadIdx.x / kGroupThreads * (R::kWBytes / kGatedGroups);
-    multiply<typename S::T>(
-        sums, ring, chunks, [&](int stage) { return ring.x(stage); },
-        [&](int stage) { return ring.w(stage) + group_bytes; });
+  run(l, ring, load_w, [&] {
+    float sums[kGatedCount][4];
+    multiply<typename S::T>(sums, ring, l.stages,
+                            threadIdx.x / kGroupThreads * (R::kWBytes / kGroups));
     store_gated<typename S::T>(l.op, sums);
   });
 #endif

@@ -1,44 +1,54 @@
 // Small-M GEMMs of at most 64 rows on compute capability 9.0: selects and launches the kernel; see
-// rows_split.cuh and rows_gated.cuh.
+// rows_plain.cuh and rows_gated.cuh.
 #include "kernels/small_gemm/small_gemm_wgmma.hpp"
 
 #include "kernels/device/capability.hpp"
 #include "kernels/small_gemm/rows_gated.cuh"
-#include "kernels/small_gemm/rows_split.cuh"
+#include "kernels/small_gemm/rows_plain.cuh"
 
 namespace kernels::gpu {
 namespace {
 
-constexpr int kSmallGroups = 2, kLargeGroups = 3;  // row groups in a tile of a split-K product
+constexpr int kFewRows = 32, kManyRows = 48;  // of w in a CTA of a plain product
 
-int split_ctas(int n, int groups) {
-  return divide_up(n, groups * rows::kGroupRows) * rows::kSplits;
-}
-int split_groups(int n) {
-  return split_ctas(n, kSmallGroups) <= multiprocessors() ? kSmallGroups : kLargeGroups;
-}
-int ctas_of(int n, bool gated) {
-  return gated ? divide_up(n, rows::kGatedOutputs) : split_ctas(n, split_groups(n));
+int plain_rows(int n) { return divide_up(n, kFewRows) <= multiprocessors() ? kFewRows : kManyRows; }
+int ctas_of(int n, bool gated) { return divide_up(n, gated ? rows::kGatedOutputs : plain_rows(n)); }
+
+/// Tensor map of a matrix of k columns, cut into matrices of a chunk of columns, of which a stage
+/// has kTurns.
+template <class S>
+CUtensorMap chunked(const SmallGemm& op, const void* data, int rows, int box_rows,
+                    CUtensorMapL2promotion promotion) {
+  const auto k = static_cast<std::uint64_t>(op.k);
+  return tensor_map<3>({op.type,
+                        data,
+                        {rows::kChunk, static_cast<std::uint64_t>(rows), k / rows::kChunk},
+                        {k, rows::kChunk},
+                        {rows::kChunk, static_cast<std::uint32_t>(box_rows), S::R::kTurns},
+                        promotion});
 }
 
 template <class S>
 rows::Launch launch_of(const SmallGemm& op) {
-  const auto count = static_cast<std::uint64_t>(op.rows), k = static_cast<std::uint64_t>(op.k);
   rows::Launch l = {};
   l.op = op;
-  l.chunks = divide_up(op.k, rows::kChunk);
-  l.x = tensor_map<2>({op.type, op.x, {k, count}, {k}, {rows::kChunk, S::kTokens}});
+  l.stages = divide_up(op.k, S::R::kTurns * rows::kChunk);
+  l.x = chunked<S>(op, op.x, op.rows, S::kXRows, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
   return l;
 }
 
 template <class S>
-void launch_split(const SmallGemm& op, cudaStream_t stream) {
-  const auto k = static_cast<std::uint64_t>(op.k), n = static_cast<std::uint64_t>(op.n);
+void launch(void (*kernel)(rows::Launch), const rows::Launch& l, cudaStream_t stream) {
+  const Grid grid = {static_cast<unsigned>(ctas_of(l.op.n, l.op.gated)), rows::kThreads,
+                     S::R::kBytes};
+  launch_overlapping("small_gemm", kernel, grid, stream, l);
+}
+
+template <class S>
+void launch_plain(const SmallGemm& op, cudaStream_t stream) {
   rows::Launch l = launch_of<S>(op);
-  l.w = tensor_map<2>(
-      {op.type, op.w, {k, n}, {k}, {rows::kChunk, S::kTileRows}, CU_TENSOR_MAP_L2_PROMOTION_NONE});
-  const Grid grid = {static_cast<unsigned>(ctas_of(op.n, false)), S::R::kThreads, S::R::kBytes};
-  launch_overlapping("small_gemm", rows::rows_split_kernel<S>, grid, stream, l);
+  l.w = chunked<S>(op, op.w, op.n, S::kWRows, CU_TENSOR_MAP_L2_PROMOTION_NONE);
+  launch<S>(rows::rows_plain_kernel<S>, l, stream);
 }
 
 /// Tensor map of w in groups of eight rows, gate and up alternating.
@@ -52,18 +62,17 @@ void launch_gated(const SmallGemm& op, cudaStream_t stream) {
                        {k, n * k, 8 * k},
                        {rows::kChunk, 8, 2, rows::kGatedOutputs / 8},
                        CU_TENSOR_MAP_L2_PROMOTION_NONE});
-  const Grid grid = {static_cast<unsigned>(ctas_of(op.n, true)), S::R::kThreads, S::R::kBytes};
-  launch_overlapping("small_gemm", rows::rows_gated_kernel<S>, grid, stream, l);
+  launch<S>(rows::rows_gated_kernel<S>, l, stream);
 }
 
-template <class T, int kTokens>
-void launch_tokens(const SmallGemm& op, cudaStream_t stream) {
-  if (op.gated) return launch_gated<rows::Gated<T, kTokens>>(op, stream);
+template <class T, int kXRows>
+void launch_rows(const SmallGemm& op, cudaStream_t stream) {
+  if (op.gated) return launch_gated<rows::Gated<T, kXRows>>(op, stream);
   const auto launch_out = [&](auto tag) {
     using Out = typename decltype(tag)::type;
-    if (split_groups(op.n) == kSmallGroups)
-      return launch_split<rows::Split<T, Out, kTokens, kSmallGroups>>(op, stream);
-    launch_split<rows::Split<T, Out, kTokens, kLargeGroups>>(op, stream);
+    if (plain_rows(op.n) == kFewRows)
+      return launch_plain<rows::Plain<T, Out, kXRows, kFewRows>>(op, stream);
+    launch_plain<rows::Plain<T, Out, kXRows, kManyRows>>(op, stream);
   };
   if (op.out == Type::f32) return launch_out(Tag<float>{});
   launch_out(Tag<T>{});
@@ -72,7 +81,7 @@ void launch_tokens(const SmallGemm& op, cudaStream_t stream) {
 }  // namespace
 
 bool has_small_gemm_wgmma(int rows, int n, int k, bool gated) {
-  return has_wgmma() && rows <= kSmallGemmRowsWgmma && n % 8 == 0 && k % 8 == 0 &&
+  return has_wgmma() && rows <= kSmallGemmRowsWgmma && n % 8 == 0 && k % rows::kChunk == 0 &&
          ctas_of(n, gated) <= multiprocessors();
 }
 
@@ -81,17 +90,13 @@ bool prefers_small_gemm_wgmma(int n, int k, bool gated) {
   return 10 * ctas_of(n, gated) >= 9 * multiprocessors() || std::int64_t{n} * k <= kSmall;
 }
 
-std::size_t small_gemm_workspace_bytes() {
-  return static_cast<std::size_t>(multiprocessors()) * kLargeGroups * rows::kGroupRows *
-         kSmallGemmRowsWgmma * sizeof(float);
-}
-
 void small_gemm_wgmma(const SmallGemm& op, cudaStream_t stream) {
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (op.rows <= 16) return launch_tokens<T, 16>(op, stream);
-    if (op.rows <= 32) return launch_tokens<T, 32>(op, stream);
-    launch_tokens<T, kSmallGemmRowsWgmma>(op, stream);
+    if (op.rows <= 8) return launch_rows<T, 8>(op, stream);
+    if (op.rows <= 16) return launch_rows<T, 16>(op, stream);
+    if (op.rows <= 32) return launch_rows<T, 32>(op, stream);
+    launch_rows<T, kSmallGemmRowsWgmma>(op, stream);
   });
 }
 

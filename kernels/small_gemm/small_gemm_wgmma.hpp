@@ -4,7 +4,7 @@
 /// The part of small_gemm() on compute capability 9.0, for 1 to kSmallGemmRowsWgmma rows.
 namespace kernels::gpu {
 
-/// Whether the current device can compute such a product with all its CTAs resident at once.
+/// Whether the current device can compute such a product, on one CTA a multiprocessor at most.
 bool has_small_gemm_wgmma(int rows, int n, int k, bool gated);
 /// Whether that pays off: the number of CTAs is close to the number of multiprocessors, or the
 /// product is so small that reading w does not dominate.

@@ -342,13 +342,11 @@ void time_small_gemm(const char* name, int rows, int n, int k, bool gated, gpu::
   const int matrices = static_cast<int>(
       std::clamp<std::int64_t>((std::int64_t{4} << 30) / elements, 2, 32));  // 8 GiB at most
   const Memory w = random_numbers(elements * matrices), x = random_numbers(std::int64_t{rows} * k),
-               y(static_cast<std::size_t>(rows) * static_cast<std::size_t>(n) * 4),
-               workspace(gpu::small_gemm_workspace_bytes());
-  check(cudaMemset(workspace.get(), 0, gpu::small_gemm_workspace_bytes()), "memset");
+               y(static_cast<std::size_t>(rows) * static_cast<std::size_t>(n) * 4);
   const double us = microseconds(matrices, [&](cudaStream_t stream) {
     for (int i = 0; i < matrices; ++i)
       gpu::small_gemm({gpu::Type::bf16, out_type, gated, rows, n, k, n, x.get(),
-                       w.get<char>() + i * elements * 2, y.get(), workspace.get()},
+                       w.get<char>() + i * elements * 2, y.get()},
                       stream);
   });
   char what[80];

@@ -72,8 +72,6 @@ std::size_t Activations::lay_out(const model::ModelConfig& config, const StepLim
       1, static_cast<std::int64_t>(kernels::gpu::decode_workspace_bytes(limits.sequences, heads)));
   argmax_workspace = memory.take(
       1, static_cast<std::int64_t>(kernels::gpu::argmax_workspace_bytes(limits.sequences)));
-  product_workspace =
-      memory.take(1, static_cast<std::int64_t>(kernels::gpu::small_gemm_workspace_bytes()));
   return memory.used();
 }
 

@@ -33,7 +33,6 @@ class Activations {
   void* prefill_workspace = nullptr;
   void* decode_workspace = nullptr;
   void* argmax_workspace = nullptr;
-  void* product_workspace = nullptr;
 
   std::size_t bytes() const { return memory_.bytes(); }
   std::size_t sampled_bytes() const { return host_.bytes(); }

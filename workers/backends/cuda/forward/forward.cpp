@@ -175,8 +175,7 @@ void Forward::gated(const model::LayerParameters& p, int tokens) {
                    .y_stride = shape.intermediate,
                    .x = to_.normed,
                    .w = weights_.at(p.up_weight),
-                   .y = to_.activated,
-                   .workspace = to_.product_workspace},
+                   .y = to_.activated},
                   stream_.get());
 }
 
@@ -249,8 +248,7 @@ void Forward::multiply(const GemmShape& shape, const void* x, const void* w, voi
                    .y_stride = shape.y_stride,
                    .x = x,
                    .w = w,
-                   .y = y,
-                   .workspace = to_.product_workspace},
+                   .y = y},
                   stream_.get());
 }
 
