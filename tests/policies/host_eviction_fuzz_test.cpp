@@ -13,7 +13,7 @@
 #include "workers/policies/factory.hpp"
 
 using namespace support;
-using engine::BlockHash;
+using engine::ContentId;
 using engine::HostSlot;
 using engine::Nanos;
 using engine::Request;
@@ -37,7 +37,7 @@ class HostFuzz {
     calls_.emplace(policies::make_estimator(config.estimator));
     rule_ = policies::make_host_eviction(rule, config);
     if (rule_) rule_->prepare(slots_, slot_blocks_, kFuzzBlock);
-    pool_.emplace(slots_, rule_.get());
+    pool_.emplace(slots_, numbers_, rule_.get());
     model_ = make_model(rule);
   }
 
@@ -119,7 +119,7 @@ class HostFuzz {
     const auto prompt = contents(*of.turn, of.turn->num_prompt() / kFuzzBlock / slot_blocks_);
     model_->looked_up(prompt);
     for (const int content : prompt) {
-      const auto slot = pool_->find(hashes_[static_cast<std::size_t>(content)]);
+      const auto slot = pool_->find(ids_[static_cast<std::size_t>(content)]);
       if (!slot) break;
       hold(*slot);
       of.held.push_back(*slot);
@@ -156,12 +156,14 @@ class HostFuzz {
   }
   /// The first contents of the turn, each of which fills a slot, by their numbers.
   naive::Context contents(const Request& turn, int count) {
+    std::vector<ContentId> blocks;
+    numbers_.number_contents(blocks, turn.block_hashes(), 0);
     naive::Context all;
     for (int i = 1; i <= count; ++i) {
-      const BlockHash hash = turn.block_hash(i * slot_blocks_ - 1);
-      const auto known = std::ranges::find(hashes_, hash);
-      all.push_back(static_cast<int>(known - hashes_.begin()));
-      if (known == hashes_.end()) hashes_.push_back(hash);
+      const ContentId id = blocks[static_cast<std::size_t>(i * slot_blocks_ - 1)];
+      const auto known = std::ranges::find(ids_, id);
+      all.push_back(static_cast<int>(known - ids_.begin()));
+      if (known == ids_.end()) ids_.push_back(id);
     }
     return all;
   }
@@ -190,13 +192,13 @@ class HostFuzz {
     in_slot_.erase(content);
   }
   void store(int content) {
-    const BlockHash& hash = hashes_[static_cast<std::size_t>(content)];
-    if (pool_->has_or_expects(hash) || pool_->num_free() == 0) return;
+    const ContentId id = ids_[static_cast<std::size_t>(content)];
+    if (pool_->has_or_expects(id) || pool_->num_free() == 0) return;
     const bool evicts = pool_->would_evict();
     if (rule_ && evicts != (static_cast<int>(released_.size()) == pool_->num_free()))
       throw std::logic_error("content is evicted while a slot is empty");
     const int expected = evicts ? model_->victim(released_) : -1;
-    const HostSlot slot = pool_->reserve(hash, {}, now_).slot;
+    const HostSlot slot = pool_->reserve(id, {}, now_).slot;
     if (evicts) check_victim(slot, expected);
     if (dice_.one_in(10)) return pool_->abandon(slot);
     pool_->publish(slot);
@@ -221,12 +223,13 @@ class HostFuzz {
   bool oracle_;
   std::optional<policies::ToolCalls> calls_;
   std::unique_ptr<engine::HostEviction> rule_;
+  engine::PrefixCache numbers_{2};
   std::optional<engine::HostPool> pool_;
   std::unique_ptr<naive::HostRule> model_;
   std::map<int, Job> jobs_;
   std::deque<Request> turns_;
   std::deque<Tokens> prompts_;
-  std::vector<BlockHash> hashes_;         // by number of the content
+  std::vector<ContentId> ids_;            // by number of the content
   std::map<std::uint32_t, int> in_slot_;  // contents
   std::vector<int> released_;             // contents within reach, the one released first at front
   Nanos now_{0};

@@ -12,7 +12,7 @@
 
 using namespace support;
 using namespace std::chrono_literals;
-using engine::BlockHash;
+using engine::ContentId;
 using engine::HostPool;
 using engine::HostSlot;
 using engine::Nanos;
@@ -30,7 +30,7 @@ struct HostWorld {
     config.estimator.truth = [gaps](engine::JobId job, int) { return gaps.at(index(job)); };
     rule = policies::make_host_eviction(name, config);
     if (rule) rule->prepare(slots, 1, kHostBlock);
-    pool.emplace(slots, rule.get());
+    pool.emplace(slots, contents, rule.get());
   }
 
   /// The job's next turn arrives.
@@ -61,18 +61,29 @@ struct HostWorld {
     finish(turn);
   }
   void store(const Request& turn) {
-    for (int i = 0; i < turn.num_prompt() / kHostBlock; ++i) store(turn.block_hash(i));
+    for (const ContentId content : number(turn.spec.prompt)) store(content);
   }
-  void store(const BlockHash& hash) {
-    if (pool->has_or_expects(hash)) return;
-    pool->publish(pool->reserve(hash, {}, now).slot);
+  void store(ContentId content) {
+    if (pool->has_or_expects(content)) return;
+    pool->publish(pool->reserve(content, {}, now).slot);
+  }
+  /// The contents of the full blocks.
+  std::vector<ContentId> number(std::span<const engine::TokenId> tokens) {
+    std::vector<ContentId> numbers;
+    contents.number_contents(numbers, engine::hash_blocks(tokens, kHostBlock), 0);
+    return numbers;
+  }
+  /// Names the blocks of a prompt a0, a1...
+  void name_blocks(std::map<std::string, ContentId>& names, char letter, const Tokens& prompt) {
+    const auto numbers = number(prompt);
+    for (std::size_t i = 0; i < numbers.size(); ++i) names[letter + std::to_string(i)] = numbers[i];
   }
   /// Stores content that is new until none of the given names is left; returns their order.
-  std::string evicted(const std::map<std::string, BlockHash>& names) {
+  std::string evicted(const std::map<std::string, ContentId>& names) {
     std::string order;
     auto left = names;
     for (int stream = 1000; !left.empty(); ++stream) {
-      pool->reserve(engine::hash_blocks(tokens(kHostBlock, stream), kHostBlock).front(), {}, now);
+      pool->reserve(number(tokens(kHostBlock, stream)).front(), {}, now);
       std::erase_if(left, [&](const auto& name) {
         if (pool->find(name.second)) return false;
         order += (order.empty() ? "" : " ") + name.first;
@@ -87,25 +98,21 @@ struct HostWorld {
   std::deque<Tokens> kept;
   std::unique_ptr<engine::QueueOrder> order;
   std::unique_ptr<engine::HostEviction> rule;
+  engine::PrefixCache contents{2};
   std::optional<HostPool> pool;
 };
-
-/// Names the blocks of a prompt a0, a1...
-void name_blocks(std::map<std::string, BlockHash>& names, char letter, const Tokens& prompt) {
-  const auto hashes = engine::hash_blocks(prompt, kHostBlock);
-  for (std::size_t i = 0; i < hashes.size(); ++i) names[letter + std::to_string(i)] = hashes[i];
-}
 
 /// ARC over content named by letters, as vLLM's offloading manager calls it.
 struct ArcWorld : HostWorld {
   explicit ArcWorld(int slots, const std::string& rule = "arc") : HostWorld(slots, rule) {}
-  static Tokens content(char name) { return tokens(kHostBlock, name); }
-  void insert(char name) { store(engine::hash_blocks(content(name), kHostBlock).front()); }
-  void touch(char name) { run(arrive(name, content(name))); }
-  std::string left(const std::string& names) const {
+  static Tokens prompt(char name) { return tokens(kHostBlock, name); }
+  ContentId content(char name) { return number(prompt(name)).front(); }
+  void insert(char name) { store(content(name)); }
+  void touch(char name) { run(arrive(name, prompt(name))); }
+  std::string left(const std::string& names) {
     std::string stored;
     for (const char name : names)
-      if (pool->find(engine::hash_blocks(content(name), kHostBlock).front())) stored += name;
+      if (pool->find(content(name))) stored += name;
     return stored;
   }
 };
@@ -149,8 +156,7 @@ TEST_CASE("arc evicts frequent content once enough recent content was missed") {
 TEST_CASE("arc does not evict what a load holds") {
   ArcWorld world(2);
   for (const char name : {'a', 'b'}) world.insert(name);
-  const HostSlot a =
-      *world.pool->find(engine::hash_blocks(ArcWorld::content('a'), kHostBlock).front());
+  const HostSlot a = *world.pool->find(world.content('a'));
   world.pool->hold(a);
   world.insert('c');
   CHECK(world.left("abc") == "ac");
@@ -166,19 +172,19 @@ TEST_CASE("the KV of the job that returns last leaves the host first, from its e
   const std::vector<Tokens> prompts = {root + tokens(3 * kHostBlock, 1),
                                        root + tokens(3 * kHostBlock, 2), tokens(4 * kHostBlock, 3)};
   for (int job = 0; job < 3; ++job) world.serve(job, prompts[static_cast<std::size_t>(job)]);
-  std::map<std::string, BlockHash> names;
+  std::map<std::string, ContentId> names;
   for (int job = 0; job < 3; ++job)
-    name_blocks(names, static_cast<char>('a' + job), prompts[static_cast<std::size_t>(job)]);
+    world.name_blocks(names, static_cast<char>('a' + job), prompts[static_cast<std::size_t>(job)]);
   names.erase("b0");
   CHECK(world.evicted(names) == "b3 b2 b1 c3 c2 c1 c0 a3 a2 a1 a0");
 }
 
 TEST_CASE("what no job uses leaves the host before all else, and what waits last") {
   HostWorld world(8, "next_use");
-  std::map<std::string, BlockHash> names;
+  std::map<std::string, ContentId> names;
   for (int job = 0; job < 4; ++job) {
     world.serve(job, tokens(2 * kHostBlock, job + 1), job == 1);  // job 1 is over
-    name_blocks(names, static_cast<char>('a' + job), tokens(2 * kHostBlock, job + 1));
+    world.name_blocks(names, static_cast<char>('a' + job), tokens(2 * kHostBlock, job + 1));
   }
   world.arrive(2, tokens(2 * kHostBlock, 3));
   world.arrive(0, tokens(2 * kHostBlock, 1));
@@ -192,9 +198,9 @@ TEST_CASE("a turn that runs uses its KV again after its tool, and a last turn ne
     Request& running = world.arrive(1, tokens(kHostBlock, 2), last);
     world.run(running);
     world.store(running);
-    std::map<std::string, BlockHash> names;
-    name_blocks(names, 'a', tokens(kHostBlock, 1));
-    name_blocks(names, 'b', tokens(kHostBlock, 2));
+    std::map<std::string, ContentId> names;
+    world.name_blocks(names, 'a', tokens(kHostBlock, 1));
+    world.name_blocks(names, 'b', tokens(kHostBlock, 2));
     return world.evicted(names);
   };
   CHECK(first_evicted(false) == "a0 b0");
@@ -207,13 +213,14 @@ TEST_CASE("content that a copy invalidates leaves its slot to the next store") {
     INFO(rule);
     HostWorld world(2, rule, {1s});
     world.serve(0, tokens(2 * kHostBlock, 1));
-    const auto hashes = engine::hash_blocks(tokens(2 * kHostBlock, 1), kHostBlock);
-    const HostSlot bad = *world.pool->find(hashes[1]);
+    const auto stored = world.number(tokens(2 * kHostBlock, 1));
+    const HostSlot bad = *world.pool->find(stored[1]);
     world.pool->hold(bad);
     world.pool->unpublish(bad);
     world.pool->release(bad);
-    if (world.rule) CHECK(index(world.pool->reserve({1, 2}, {}).slot) == index(bad));
-    CHECK(world.pool->find(hashes[0]).has_value());
+    const ContentId fresh = world.number(tokens(kHostBlock, 2)).front();
+    if (world.rule) CHECK(index(world.pool->reserve(fresh, {}).slot) == index(bad));
+    CHECK(world.pool->find(stored[0]).has_value());
   }
 }
 

@@ -7,10 +7,9 @@
 
 #include "tests/engine/support/tokens.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/engine/base/block_hash.hpp"
 
 using namespace support;
-using engine::BlockHash;
+using engine::ContentId;
 using engine::HostPool;
 using engine::HostSlot;
 
@@ -18,9 +17,11 @@ namespace {
 
 /// Four slots, and content named by a number.
 struct Slots {
-  static BlockHash content(int name) {
-    return engine::chain_hash(engine::root_hash(0), tokens(4, name));
+  Slots() {
+    std::vector<ContentId> numbered;  // 1 to 9
+    contents.number_contents(numbered, engine::hash_blocks(tokens(9), 1), 9);
   }
+  static ContentId content(int name) { return ContentId{static_cast<std::uint32_t>(name)}; }
 
   /// Reserves a slot for each name that is neither stored nor expected; returns the slots.
   Ids begin_store(std::initializer_list<int> names) {
@@ -47,7 +48,8 @@ struct Slots {
     end_load(name);
   }
 
-  HostPool pool{4};
+  engine::PrefixCache contents{2};
+  HostPool pool{4, contents};
 
  private:
   std::map<int, HostSlot> last_;

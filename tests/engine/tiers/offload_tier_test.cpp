@@ -180,9 +180,10 @@ TEST_CASE("the head of a stored sequence is evicted before its tail", "[O5]") {
   world.store(kA);
   world.store(kB);
   world.store(tokens(17, 3));
-  CHECK(world.lookup(kA) == 0);
+  Request& a = world.sequence(kA);
+  CHECK(world.lookup(a) == 0);
   CHECK(world.tier.usage().used_blocks == 4);
-  CHECK(world.tier.host().find(engine::hash_blocks(kA, 16)[1]));
+  CHECK(world.tier.host().find(a.contents[1]));
 }
 
 TEST_CASE("what a lookup found is kept until it is loaded", "[O6]") {

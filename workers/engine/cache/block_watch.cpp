@@ -6,11 +6,11 @@ BlockWatch::BlockWatch(KvCache& kv)
     : kv_(kv), users_(static_cast<std::size_t>(kv.num_usable()) + 1) {}
 
 bool BlockWatch::has(const WatchedKv& job, std::size_t i) const {
-  return cache().contains(job.cached[i]) && cache().hash_of(job.cached[i]) == job.hashes[i];
+  return cache().content_of(job.cached[i]) == job.contents[i];
 }
 
 void BlockWatch::watch(WatchedKv& job, const Request& request) {
-  for (std::size_t i = 0; i < job.hashes.size() && i < request.blocks.size(); ++i) {
+  for (std::size_t i = 0; i < job.contents.size() && i < request.blocks.size(); ++i) {
     job.cached.push_back(request.blocks[i]);
     if (!has(job, i)) {
       job.cached.pop_back();

@@ -7,8 +7,8 @@ namespace engine {
 
 /// The cached KV of a job that computes nothing at present.
 struct WatchedKv {
-  std::vector<BlockHash> hashes;  // of the full blocks of its last turn
-  std::vector<BlockId> cached;    // the leading ones that are on the GPU
+  std::vector<ContentId> contents;  // of the full blocks of its last turn
+  std::vector<BlockId> cached;      // the leading ones that are on the GPU
 };
 
 /// Evicts cached KV of such jobs from the end, so that what stays is a usable prefix. Blocks that

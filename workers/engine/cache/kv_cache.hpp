@@ -59,6 +59,8 @@ class KvCache {
   /// The turn that registered the content of a registered block.
   const TurnRef& owner(BlockId block) const { return owners_[index(block)]; }
 
+  /// Extends the request's contents to all blocks whose tokens are known.
+  void number_contents(Request& request);
   /// Longest cached prefix of the request in whole blocks. Never covers the last token, because its
   /// logits are needed. The span is valid until the next call.
   std::span<const BlockId> find_prefix(Request& request);
@@ -159,7 +161,6 @@ class KvCache {
   void evict(BlockId block, const Request& by);
   void touch(BlockId block);
   void release_block(BlockId block);
-  void number_contents(Request& request);
   void append_new_blocks(Request& request, int tokens);
   void register_full_blocks(Request& request, int tokens);
   bool pinned_only(BlockId block) const {

@@ -95,7 +95,7 @@ void PrefixCache::grow(std::size_t size) {
     throw std::length_error("a cell has more contents of blocks than can be numbered");
   size_ = std::max(size_, static_cast<std::uint32_t>(size));
   hashes_.grow_to(size_);
-  first_.resize(hashes_.size());
+  first_.resize(room());
 }
 
 /// The number behind those of the content's run.
@@ -122,7 +122,7 @@ void PrefixCache::erase(BlockId block) {
 }
 
 bool PrefixCache::finds(BlockId block) const {
-  BlockId at = first_[index(contents_[index(block)])];
+  BlockId at = first_[index(content_of(block))];
   while (at != block && at != BlockId{0}) at = next_same_[index(at)];
   return at == block;
 }

@@ -44,13 +44,15 @@ class PrefixCache {
     at = content_after(at, hash);
     return find(at);
   }
-  bool contains(BlockId block) const { return contents_[index(block)] != ContentId::none; }
-  const BlockHash& hash_of(BlockId block) const { return hashes_[index(contents_[index(block)])]; }
+  bool contains(BlockId block) const { return content_of(block) != ContentId::none; }
+  /// What the block is registered with, or none.
+  ContentId content_of(BlockId block) const { return contents_[index(block)]; }
+  const BlockHash& hash_of(ContentId content) const { return hashes_[index(content)]; }
+  /// Numbers that there is room for.
+  std::size_t room() const { return hashes_.size(); }
 
   /// Brings what erase() of the block needs near. Changes nothing.
-  void prefetch(BlockId block) const {
-    __builtin_prefetch(&first_[index(contents_[index(block)])]);
-  }
+  void prefetch(BlockId block) const { __builtin_prefetch(&first_[index(content_of(block))]); }
   /// The block must not be registered yet.
   void insert(ContentId content, BlockId block);
   /// The block must be registered.

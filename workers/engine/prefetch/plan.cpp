@@ -105,8 +105,8 @@ std::optional<Prefetcher::Candidate> Prefetcher::candidate(PausedJob& job, Nanos
     const bool abandoned = now > job.overdue + (job.overdue - job.since);
     if (abandoned || !policy_.can_predict(job.id)) return {};
   }
-  const auto missing = static_cast<int>(job.hashes.size() - job.cached.size());
-  if (missing == 0 || !host_.find(job.hashes[job.cached.size()])) return {};
+  const auto missing = static_cast<int>(job.contents.size() - job.cached.size());
+  if (missing == 0 || !host_.find(job.contents[job.cached.size()])) return {};
   const Nanos use_at = ready_by(job, missing * kv_.block_size(), now);
   const auto found = weigh(job, missing, use_at, now);
   if (!found || found->idle_link) return found;
@@ -124,7 +124,7 @@ std::optional<Prefetcher::Candidate> Prefetcher::weigh(PausedJob& job, int missi
   const int others = transfers_.pending(CopyDirection::load, Urgency::prefetch);
   const Scarcity scarce = scarcity();
   AwaitedKv kv;
-  kv.context_tokens = static_cast<int>(job.hashes.size()) * kv_.block_size();
+  kv.context_tokens = static_cast<int>(job.contents.size()) * kv_.block_size();
   kv.missing_tokens = missing * kv_.block_size();
   kv.until_use = use_at - now;
   kv.load_time = transfers_.expected_load_time(missing);
@@ -159,21 +159,20 @@ void Prefetcher::refuse(PausedJob& job, KvReason reason, int blocks, Nanos deadl
 bool Prefetcher::begin(const Candidate& found, Nanos now) {
   PausedJob& job = *found.job;
   earliest_use(job, now);
-  const auto lost = static_cast<int>(job.hashes.size() - job.cached.size());
+  const auto lost = static_cast<int>(job.contents.size() - job.cached.size());
   if (room_for(job, now) < lost) {
     refuse(job, KvReason::no_room, lost, found.use_at);
     return false;
   }
   hits_.clear();
-  ContentId content{};
-  while (hits_.size() < job.hashes.size()) {
-    const auto block = kv_.prefix_cache().find_next(content, job.hashes[hits_.size()]);
+  while (hits_.size() < job.contents.size()) {
+    const auto block = kv_.prefix_cache().find(job.contents[hits_.size()]);
     if (!block) break;
     hits_.push_back(*block);
   }
   int missing = 0;
-  while (hits_.size() + static_cast<std::size_t>(missing) < job.hashes.size() &&
-         host_.find(job.hashes[hits_.size() + static_cast<std::size_t>(missing)]))
+  while (hits_.size() + static_cast<std::size_t>(missing) < job.contents.size() &&
+         host_.find(job.contents[hits_.size() + static_cast<std::size_t>(missing)]))
     ++missing;
   if (missing == 0) return true;
   const int others = transfers_.pending(CopyDirection::load, Urgency::prefetch);
@@ -184,7 +183,6 @@ bool Prefetcher::begin(const Candidate& found, Nanos now) {
   Request turn;
   turn.spec.job = job.id;
   turn.spec.turn = job.turn + 1;
-  turn.spec.known_hashes = job.hashes;
   const bool fits =
       kv_.try_admit_loading(turn, hits_, missing * kv_.block_size(), 0).fit == Fit::ok;
   if (fits) {
@@ -202,13 +200,13 @@ void Prefetcher::submit(const Candidate& found, Request& turn, std::span<const B
   std::vector<BlockCopy> copies;
   fetch.slots.clear();
   for (std::size_t i = hits.size(); i < turn.blocks.size(); ++i) {
-    const HostSlot slot = *host_.find(job.hashes[i]);
+    const HostSlot slot = *host_.find(job.contents[i]);
     host_.hold(slot);
     fetch.slots.push_back(slot);
     kv_.begin_copy(turn.blocks[i]);
     copies.push_back({turn.blocks[i], slot});
   }
-  fetch.hashes.assign(job.hashes.begin(), job.hashes.begin() + std::ssize(turn.blocks));
+  fetch.contents.assign(job.contents.begin(), job.contents.begin() + std::ssize(turn.blocks));
   fetch.blocks = kv_.pin(turn);
   for (const BlockId block : fetch.blocks) ++kept_[index(block)];
   fetch.hits = static_cast<int>(hits.size());
@@ -249,7 +247,7 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
   Request turn;
   turn.spec.job = job.id;
   turn.spec.turn = job.turn;
-  turn.spec.known_hashes = fetch.hashes;
+  turn.contents = fetch.contents;
   turn.blocks = fetch.blocks;
   turn.num_hashed_blocks = fetch.hits;
   turn.num_computed_tokens = static_cast<int>(landed) * kv_.block_size();
@@ -279,7 +277,7 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
 double Prefetcher::value_per_second(PausedJob& job, Nanos now) {
   AwaitedKv kv;
   // Nothing is known of a first turn until it ends: it counts as one block.
-  const int blocks = std::max(1, static_cast<int>(job.hashes.size()));
+  const int blocks = std::max(1, static_cast<int>(job.contents.size()));
   kv.context_tokens = kv.missing_tokens = blocks * kv_.block_size();
   kv.until_use = std::max(earliest_use(job, now) - now, Nanos{1'000'000});
   kv.load_time = transfers_.expected_load_time(blocks);

@@ -68,7 +68,7 @@ bool Prefetcher::waits_for_fetch(Request& request, int gpu_tokens, Nanos now) {
     return false;
   const auto next = static_cast<std::size_t>(fetch.hits);
   const auto full = static_cast<std::size_t>((request.num_tokens() - 1) / kv_.block_size());
-  const bool wanted = next < full && request.block_hash(fetch.hits) == job.hashes[next] &&
+  const bool wanted = next < full && request.contents[next] == job.contents[next] &&
                       gpu_tokens < static_cast<int>(fetch.blocks.size()) * kv_.block_size();
   if (!wanted) return false;
   transfers_.raise(fetch.transfer, Urgency::demand, now);
@@ -118,8 +118,7 @@ void Prefetcher::on_turn_finish(const Request& request, Nanos now) {
   PausedJob& job = job_of(request.spec.job);
   const int full = request.num_computed_tokens / kv_.block_size();
   end_gap(job, now);
-  job.hashes.clear();
-  for (int i = 0; i < full; ++i) job.hashes.push_back(request.block_hash(i));
+  job.contents.assign(request.contents.begin(), request.contents.begin() + full);
   job.turn = request.spec.turn;
   job.stored = full;
   if (request.spec.last_turn) {
@@ -143,7 +142,7 @@ void Prefetcher::expire(Nanos now) {
   for (const std::uint32_t id : ended_) {
     if (jobs_[id].phase != JobPhase::unknown) continue;
     victims_.give_up(jobs_[id], shared_blocks(jobs_[id]));
-    jobs_[id].hashes.clear();
+    jobs_[id].contents.clear();
     jobs_[id].stored = 0;
   }
   ended_.clear();
@@ -162,8 +161,8 @@ int Prefetcher::shared_blocks(const PausedJob& job) const {
   std::size_t most = 0;
   for (const PausedJob& other : jobs_) {
     if (&other == &job) continue;
-    const auto [end, theirs] = std::ranges::mismatch(job.hashes, other.hashes);
-    most = std::max(most, static_cast<std::size_t>(end - job.hashes.begin()));
+    const auto [end, theirs] = std::ranges::mismatch(job.contents, other.contents);
+    most = std::max(most, static_cast<std::size_t>(end - job.contents.begin()));
   }
   return static_cast<int>(most);
 }
@@ -246,8 +245,8 @@ void Prefetcher::before_eviction(int count) {
 }
 
 Prefetcher::Victim Prefetcher::victim_of(PausedJob& job, std::size_t place) {
-  return {host_.find(job.hashes[job.cached.size() - 1]).has_value(), earliest_use(job, now_), place,
-          &job};
+  return {host_.find(job.contents[job.cached.size() - 1]).has_value(), earliest_use(job, now_),
+          place, &job};
 }
 
 bool Prefetcher::may_evict(const PausedJob& job) const {

@@ -28,15 +28,15 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
 
   // Events of a job.
   void on_arrival(const Request& request, Nanos now);
-  /// True when a prefetch of the request's KV is in flight: the request waits for it, and
-  /// on_transfer_done() reports it.
+  /// True when a prefetch of the request's KV is in flight: the request, whose contents are
+  /// numbered, waits for it, and on_transfer_done() reports it.
   bool waits_for_fetch(Request& request, int gpu_tokens, Nanos now);
   /// Whether the wait for earlier loads on the link is longer than a recomputation.
   bool better_recomputed(int gpu_tokens, int host_tokens) const;
   /// The request has got blocks of its own.
   void on_served(const Request& request, Nanos now);
   void forget(const Request& request);
-  /// Called before the turn releases its blocks.
+  /// Called before the turn, whose contents are numbered, releases its blocks.
   void on_turn_finish(const Request& request, Nanos now);
 
   // Events of a step.

@@ -5,7 +5,7 @@ namespace engine {
 int PrefetchVictims::trim_host(PausedJob& job, int count) {
   std::vector<HostSlot> slots;
   for (; job.stored > 0 && static_cast<int>(slots.size()) < count; --job.stored) {
-    const auto slot = host_.find(job.hashes[static_cast<std::size_t>(job.stored) - 1]);
+    const auto slot = host_.find(job.contents[static_cast<std::size_t>(job.stored) - 1]);
     if (slot && host_.holders(*slot) == 0 && host_.owner(*slot).job == job.id)
       slots.push_back(*slot);
   }
@@ -14,13 +14,9 @@ int PrefetchVictims::trim_host(PausedJob& job, int count) {
 }
 
 void PrefetchVictims::give_up(const PausedJob& job, int kept_blocks) {
-  ContentId content{};
-  for (std::size_t i = 0; i < job.hashes.size(); ++i) {
-    const BlockHash& hash = job.hashes[i];
-    content = cache().content_after(content, hash);
-    if (i < static_cast<std::size_t>(kept_blocks)) continue;
-    BlockWatch::give_up(content);
-    const auto slot = host_.find(hash);
+  for (auto i = static_cast<std::size_t>(kept_blocks); i < job.contents.size(); ++i) {
+    BlockWatch::give_up(job.contents[i]);
+    const auto slot = host_.find(job.contents[i]);
     if (slot && host_.holders(*slot) == 0 && host_.owner(*slot).job == job.id)
       host_.evict_next(*slot);
   }

@@ -46,9 +46,7 @@ void NextUse::on_turn_finish(const Request& request, Nanos now) {
     forecast_.on_turn_finish(request, now);
     return;
   }
-  const auto& contents = request.contents;
-  const auto full = std::min(std::ssize(job.hashes), std::ssize(contents));
-  ended_.insert(ended_.end(), contents.rend() - full, contents.rend());
+  ended_.insert(ended_.end(), job.contents.rbegin(), job.contents.rend());
   unwatch(job);
 }
 
@@ -57,16 +55,20 @@ void NextUse::watch(Job& job, const Request& request, bool away) {
   job.away = away;
   // Blocks with a token that is in flight are in nobody's cache yet.
   const int known = std::min(request.num_computed_tokens, request.num_tokens());
-  for (int i = 0; i < known / kv_.block_size(); ++i) job.hashes.push_back(request.block_hash(i));
+  const auto full =
+      std::min(static_cast<std::size_t>(known / kv_.block_size()), request.contents.size());
+  if (full == 0) return;
+  job.contents.assign(request.contents.begin(),
+                      request.contents.begin() + static_cast<std::ptrdiff_t>(full));
   blocks_.watch(job, request);
   watched_.push_back(index(request.spec.job));
   ranked_ = false;
 }
 
 void NextUse::unwatch(Job& job) {
-  if (job.hashes.empty()) return;
+  if (job.contents.empty()) return;
   blocks_.unwatch(job);
-  job.hashes.clear();
+  job.contents.clear();
   std::erase(watched_, static_cast<std::uint32_t>(&job - jobs_.data()));
 }
 

@@ -11,7 +11,8 @@ LmcacheTier::LmcacheTier(const TierConfig& config, KvCache& kv, BlockCopier& cop
     : config_(config),
       chunk_blocks_(config.chunk_tokens / kv.block_size()),
       kv_(kv),
-      host_(static_cast<int>(config.host_blocks / chunk_blocks_), config.eviction),
+      host_(static_cast<int>(config.host_blocks / chunk_blocks_), kv.prefix_cache(),
+            config.eviction),
       transfers_(config.transfers, copier),
       events_(events) {
   if (config.eviction != nullptr)
@@ -20,11 +21,12 @@ LmcacheTier::LmcacheTier(const TierConfig& config, KvCache& kv, BlockCopier& cop
 
 HostHit LmcacheTier::find(Request& request, int gpu_tokens) {
   release_found(request);
+  kv_.number_contents(request);
   if (config_.eviction != nullptr && !std::exchange(request.tier.looked_up, true))
     config_.eviction->on_lookup(request);
   const int chunks = request.num_tokens() / config_.chunk_tokens;
   for (int i = 0; i < chunks; ++i) {
-    const auto slot = host_.find(chunk_hash(request, i));
+    const auto slot = host_.find(content_of(request, i));
     if (!slot) break;
     host_.hold(*slot);
     request.tier.found.push_back(*slot);
@@ -111,11 +113,12 @@ void LmcacheTier::after_execution(const StepPlan& plan, Clock& clock) {
 void LmcacheTier::save(Request& request, int end_chunk, Nanos now) {
   if (config_.eviction != nullptr && request.tier.cursor < end_chunk)
     config_.eviction->on_computed(request, end_chunk * chunk_blocks_);
+  kv_.number_contents(request);
   for (int& chunk = request.tier.cursor; chunk < end_chunk; ++chunk) {
-    const BlockHash& hash = chunk_hash(request, chunk);
-    if (host_.has_or_expects(hash)) continue;
+    const ContentId content = content_of(request, chunk);
+    if (host_.has_or_expects(content)) continue;
     if (host_.num_free() == 0) return;
-    const HostPool::Reserved reserved = host_.reserve(hash, turn_of(request), now);
+    const HostPool::Reserved reserved = host_.reserve(content, turn_of(request), now);
     if (reserved.evicted) {
       const auto& [owner, unread] = *reserved.evicted;
       events_.add(KvEventKind::evict_host, unread ? KvReason::unread : KvReason::read, owner,

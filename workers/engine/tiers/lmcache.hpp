@@ -12,7 +12,7 @@ namespace engine {
 /// a step admits run before the step; chunks that its prefills complete are stored after it. All
 /// requests of the step wait for both. KV of generated tokens is stored only with save_decode.
 ///
-/// A chunk is identified by the hash of its last block, which covers all blocks before it. A
+/// A chunk is identified by the content of its last block, which covers all blocks before it. A
 /// request with one token in a step counts as decoding, even when that token is the last one of its
 /// prompt.
 class LmcacheTier final : public HostTier {
@@ -42,8 +42,8 @@ class LmcacheTier final : public HostTier {
     int gpu_blocks;
     std::vector<BlockCopy> copies;
   };
-  const BlockHash& chunk_hash(const Request& request, int chunk) const {
-    return request.block_hash((chunk + 1) * chunk_blocks_ - 1);
+  ContentId content_of(const Request& request, int chunk) const {
+    return request.contents[static_cast<std::size_t>((chunk + 1) * chunk_blocks_ - 1)];
   }
   HostSlot block_slot(HostSlot chunk, int block) const {
     return HostSlot{index(chunk) * static_cast<std::uint32_t>(chunk_blocks_) +

@@ -12,7 +12,7 @@ OffloadTier::OffloadTier(const TierConfig& config, int max_step_tokens, KvCache&
     : config_(config),
       scan_limit_(2 * kv.blocks_for(max_step_tokens)),
       kv_(kv),
-      host_(static_cast<int>(config.host_blocks), config.eviction),
+      host_(static_cast<int>(config.host_blocks), kv.prefix_cache(), config.eviction),
       transfers_(config.transfers, copier),
       events_(events) {
   if (config.prefetch != nullptr)
@@ -27,6 +27,7 @@ void OffloadTier::on_arrival(const Request& request, Nanos now) {
 
 HostHit OffloadTier::find(Request& request, int gpu_tokens) {
   release_found(request);
+  kv_.number_contents(request);
   if (config_.eviction != nullptr && !std::exchange(request.tier.looked_up, true))
     config_.eviction->on_lookup(request);
   if (prefetcher_ && prefetcher_->waits_for_fetch(request, gpu_tokens, now_))
@@ -34,7 +35,7 @@ HostHit OffloadTier::find(Request& request, int gpu_tokens) {
   // Stops short of the last token, because its logits are needed.
   const int end = (request.num_tokens() - 1) / kv_.block_size();
   for (int i = gpu_tokens / kv_.block_size(); i < end; ++i) {
-    const auto slot = host_.find(request.block_hash(i));
+    const auto slot = host_.find(request.contents[static_cast<std::size_t>(i)]);
     if (!slot) break;
     host_.hold(*slot);
     request.tier.found.push_back(*slot);
@@ -89,7 +90,10 @@ void OffloadTier::on_turn_finish(Request& request, Nanos now) {
     submit_stores();
     transfers_.submit_next(now);
   }
-  if (prefetcher_) prefetcher_->on_turn_finish(request, now);
+  if (prefetcher_) {
+    kv_.number_contents(request);
+    prefetcher_->on_turn_finish(request, now);
+  }
   if (config_.eviction != nullptr) config_.eviction->on_turn_finish(request, now);
   release_found(request);
 }
@@ -123,7 +127,7 @@ void OffloadTier::store_computed(Request& request, int num_blocks, KvReason reas
     if (!kv_.prefix_cache().contains(block)) return;
     const bool own = kv_.owner(block) == turn_of(request);
     if (own && config_.store_mode == StoreMode::second_turn) continue;
-    if (!try_store(block, request.block_hash(i), turn_of(request), reason)) return;
+    if (!try_store(block, turn_of(request), reason)) return;
   }
 }
 
@@ -139,20 +143,20 @@ void OffloadTier::store_before_eviction(bool may_evict) {
     const BlockId next = pool.next_free(block);
     cursor_ = block;
     if (kv_.prefix_cache().contains(block) &&
-        !try_store(block, kv_.prefix_cache().hash_of(block), kv_.owner(block),
-                   KvReason::before_eviction))
+        !try_store(block, kv_.owner(block), KvReason::before_eviction))
       return;
     block = next;
   }
 }
 
-/// False when no slot is free. Also true when the host has the content, or soon will.
-bool OffloadTier::try_store(BlockId block, const BlockHash& hash, const TurnRef& of,
-                            KvReason reason) {
-  if (host_.has_or_expects(hash)) return true;
+/// Stores a block with content. False when no slot is free; also true when the host has the
+/// content, or soon will.
+bool OffloadTier::try_store(BlockId block, const TurnRef& of, KvReason reason) {
+  const ContentId content = kv_.prefix_cache().content_of(block);
+  if (host_.has_or_expects(content)) return true;
   if (host_.num_free() == 0) return false;
   if (prefetcher_ && !prefetcher_->make_host_room(of, now_)) return false;
-  const HostPool::Reserved reserved = host_.reserve(hash, of, now_);
+  const HostPool::Reserved reserved = host_.reserve(content, of, now_);
   if (reserved.evicted) {
     const auto& [owner, unread] = *reserved.evicted;
     events_.add(KvEventKind::evict_host, unread ? KvReason::unread : KvReason::read, owner, of, 1);

@@ -54,7 +54,7 @@ class OffloadTier final : public HostTier {
   void release_found(Request& request);
   void store_computed(Request& request, int num_blocks, KvReason reason);
   void store_before_eviction(bool may_evict);
-  bool try_store(BlockId block, const BlockHash& hash, const TurnRef& of, KvReason reason);
+  bool try_store(BlockId block, const TurnRef& of, KvReason reason);
   void submit_stores();
   void end_load(Load& load, const TransferDone& done);
   void end_store(const Store& store, int landed);
