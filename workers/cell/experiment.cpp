@@ -1,7 +1,10 @@
 #include "workers/cell/experiment.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #ifdef __GLIBC__
@@ -195,14 +198,20 @@ void check_lengths(const workload::Workload& workload, int max_model_len) {
   }
 }
 
-/// Returns freed memory from the C library to the system, if it keeps much. A small cell's is
-/// better left to the next cell, which would fetch the same pages again.
-void return_freed_memory() {
+/// Bytes of the process that are in memory; 0 where the system does not say.
+std::size_t resident_bytes() {
+  std::size_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// Returns freed memory from the C library to the system after a cell that fetched much. A small
+/// cell's is better left to the next cell, which would fetch the same pages again. What the library
+/// counts as free does not tell: it includes what was returned before.
+void return_freed_memory([[maybe_unused]] std::size_t resident_before) {
 #ifdef __GLIBC__
-#if __GLIBC_PREREQ(2, 33)
   constexpr std::size_t kMuch = std::size_t{64} << 20;
-  if (::mallinfo2().fordblks > kMuch) ::malloc_trim(0);
-#endif
+  if (resident_bytes() > resident_before + kMuch) ::malloc_trim(0);
 #endif
 }
 
@@ -293,6 +302,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
                                  Executor& executor, const RunHooks& hooks) {
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
   if (config.backend == "server") return measure_server(config, load, executor, hooks);
+  const std::size_t resident_before = resident_bytes();
   const auto execution = executor.prepare(config);
   engine::EngineConfig engine_config = config.engine;
   engine_config.kv.num_blocks = execution->num_blocks();
@@ -322,7 +332,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
                   {"workload", load.workload.source},
                   {"tokenizer", load.workload.tokenizer}};
   execution->describe(result);
-  return_freed_memory();
+  return_freed_memory(resident_before);
   auto figures = figures_of(result, {engine_config.kv.block_size, bytes_per_block(config)});
   result.figures.insert(result.figures.begin(), figures.begin(), figures.end());
   if (!policy.plugin.path.empty()) add_cost_of(plugin_use, result);
