@@ -14,6 +14,7 @@
 #include "driver/create/new_policy.hpp"
 #include "driver/twin/twin.hpp"
 #include "sweeps/files/child_process.hpp"
+#include "sweeps/files/freed_memory.hpp"
 
 namespace {
 
@@ -116,6 +117,7 @@ int main(int argc, char** argv) {
   const driver::DrainSignals* signals = nullptr;
   if (argc > 1 && std::strcmp(argv[1], "run") == 0) signals = new driver::DrainSignals;
   set_signals();
+  sweep::keep_freed_memory();
   driver::allow_wanted_colors();
   driver::Options options;
   try {

@@ -8,13 +8,10 @@
 #include "sweeps/archive/shard_reader.hpp"
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/archive/writing.hpp"
+#include "sweeps/files/freed_memory.hpp"
 #include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/bytes.hpp"
 #include "sweeps/hdf5/digest.hpp"
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 namespace sweep {
 
@@ -43,13 +40,6 @@ class Placement {
   std::vector<std::array<RowRange, kCellTables.size()>> rows_;
 };
 
-/// A merge has freed much more than the run needs until the next one.
-void return_free_memory() {
-#ifdef __GLIBC__
-  ::malloc_trim(0);
-#endif
-}
-
 }  // namespace
 
 /// `write` writes the new archive under a temporary name, may change the index, and returns the
@@ -75,7 +65,7 @@ void Archive::replace_archive(const Rewrite& write, int threads) {
     throw;
   }
   left_ = identity_of(path_);
-  return_free_memory();
+  return_freed_memory();  // much more than the run needs until the next merge
 }
 
 /// Writes the new archive and reads it back. Returns the cells with the rows that it wrote.
