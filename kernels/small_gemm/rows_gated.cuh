@@ -61,7 +61,7 @@ __global__ __launch_bounds__(kThreads, 1) void rows_gated_kernel(
     copy_gate_and_up(to, l.w, stage * kChunk, eight, barrier, policy);
   };
   run(l, ring, load_w, [&] {
-    float sums[kGatedCount][4];
+    float sums[kGatedCount][4];  // the first product sets them
     multiply<typename S::T>(sums, ring, l.stages,
                             threadIdx.x / kGroupThreads * (R::kWBytes / kGroups));
     store_gated<typename S::T>(l.op, sums);

@@ -12,8 +12,8 @@ struct Plain {
   using Out = Out_;
   static constexpr int kXRows = kXRows_, kWRows = kWRows_;
   static constexpr int kCount = kWRows / 8;  // groups of eight rows of w
-  static constexpr int kThreads =
-      kXRows < 16 ? 32 : 2 * kXRows;  // of a warpgroup, that have rows of x
+  // Threads of a warpgroup whose sums belong to rows of x.
+  static constexpr int kRowThreads = kXRows < 16 ? 32 : 2 * kXRows;
   using R = Ring<kWRows, kXRows, kGroups>;
 };
 
@@ -38,15 +38,15 @@ __device__ void store_two(Out* to, float first, float second) {
 /// Waits for the threads of both warpgroups that have rows of x.
 template <class S>
 __device__ void sync_halves() {
-  asm volatile("bar.sync 1, %0;\n" ::"n"(kGroups * S::kThreads) : "memory");
+  asm volatile("bar.sync 1, %0;\n" ::"n"(kGroups * S::kRowThreads) : "memory");
 }
 
 /// Adds the sums of both warpgroups, and stores those of the rows of w from `first` on.
 template <class S>
 __device__ void store_plain(const SmallGemm& op, const float (&sums)[S::kCount][4], int first) {
-  __shared__ float4 others[S::kCount][S::kThreads];
+  __shared__ float4 others[S::kCount][S::kRowThreads];
   const int thread = threadIdx.x % kGroupThreads, lane = threadIdx.x % 32;
-  if (thread >= S::kThreads) return;
+  if (thread >= S::kRowThreads) return;
   if (threadIdx.x >= kGroupThreads)
 #pragma unroll
     for (int i = 0; i < S::kCount; ++i)

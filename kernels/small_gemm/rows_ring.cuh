@@ -21,9 +21,10 @@ constexpr int kGroupThreads = 128;
 constexpr int kComputeThreads = kGroups * kGroupThreads;
 constexpr int kThreads = kComputeThreads + 32;
 constexpr int kGroupRows = 64;  // rows of a product's first matrix
-// About the size of a CTA's stages. More than half of a multiprocessor's shared memory, so that no
-// two CTAs of a launch share one; less than all of it, so that small kernels fit beside it.
-constexpr int kQueueBytes = 180 * 1024;
+// A CTA's stages have as many bytes at most. That is less than a multiprocessor's shared memory, so
+// that small kernels fit beside it. They have more than half of it, so that no two CTAs of a launch
+// share a multiprocessor.
+constexpr int kQueueBytes = 200 * 1024, kHalfBytes = 114 * 1024;
 
 struct Launch {
   CUtensorMap w, x;
@@ -31,21 +32,23 @@ struct Launch {
   int stages;  // in all columns
 };
 
-/// Shared memory: stages of kTurns chunks of kXRows rows of x and of kWRows rows of w each, and
-/// their barriers: `full` when the copies have arrived, `empty` when no consumer warp needs the
-/// stage any more. The warpgroups read all stages (kTurns = 1), or take them in turn (2). Their
-/// number is a multiple of kTurns, so that a stage's memory is always read by the same warpgroup: a
-/// phase's parity only tells it from the phase before, which its reader must have seen.
+/// Shared memory: stages of chunks of kXRows rows of x and of kWRows rows of w, and their barriers:
+/// `full` when the copies have arrived, `empty` when no consumer warp needs the stage any more.
+/// With kTurns = 1 a stage is one chunk, and both warpgroups read it. With 2 it is two chunks, and
+/// the warpgroups take stages in turn. The number of stages is a multiple of kTurns, so that a
+/// stage's memory is always read by the same warpgroup: a phase's parity only tells it from the
+/// phase before, which its reader must have seen.
 template <int kWRows, int kXRows, int kTurns_>
 struct Ring {
   static constexpr int kTurns = kTurns_;
   static constexpr int kWBytes = kWRows * kChunkBytes,
                        kXBytes = kXRows * kChunkBytes;  // of a chunk
   static constexpr int kStageBytes = kTurns * (kXBytes + kWBytes);
-  static constexpr int kStages =
-      (2 * kQueueBytes + kTurns * kStageBytes) / (2 * kTurns * kStageBytes) * kTurns;
+  static constexpr int kStages = kQueueBytes / (kTurns * kStageBytes) * kTurns;
   static constexpr int kBarriers = kStages * kStageBytes;
   static constexpr int kBytes = kBarriers + kStages * 16;
+  static_assert(kTurns == 1 || kTurns == kGroups, "one warpgroup or all read a stage");
+  static_assert(kBarriers > kHalfBytes, "a multiprocessor has room for one CTA");
   static_assert((kTurns - 1) * kXBytes + kGroupRows * kChunkBytes <= kStageBytes,
                 "a product reads 64 rows from those of x on, whatever they hold");
 

@@ -2,8 +2,8 @@
 
 namespace sweep {
 
-/// Lets the C library keep what a cell frees for the next one, which needs as much. From 128 KiB on
-/// it would return it, and large pieces in any case, until some have been freed.
+/// Lets the C library keep what a cell frees for the next cell. By default it returns freed memory
+/// at the end of the heap beyond 128 KiB, and unmaps pieces of 128 KiB or more when they are freed.
 void keep_freed_memory();
 /// Returns all that the C library keeps to the system.
 void return_freed_memory();

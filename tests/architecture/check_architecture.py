@@ -64,7 +64,7 @@ MAY_INCLUDE = {
     "workers/record": "workers/backends workers/engine/base workers/engine/step workers/workload sweeps/tables",
     "workers/cell": "workers/server workers/server/http workers/server/dialect workers/record workers/engine/base workers/engine/step workers/engine workers/policies workers/policies/estimators workers/workload "
                     "workers/workload/trace workers/model "
-                    "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/tables posix",
+                    "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/files sweeps/tables posix",
     "workers/bounds": "workers/cell workers/engine/base workers/workload workers/backends/sim",
     "workers/profiles": "workers/model workers/backends/sim sweeps/spec",
     "workers/binding": "workers/profiles workers/cell workers/backends workers/engine/base workers/policies workers/policies/estimators "

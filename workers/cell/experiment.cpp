@@ -7,10 +7,7 @@
 #include <fstream>
 #include <limits>
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
+#include "sweeps/files/freed_memory.hpp"
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/cell/client.hpp"
 #include "workers/cell/execution.hpp"
@@ -205,14 +202,12 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Returns freed memory from the C library to the system after a cell that fetched much. A small
-/// cell's is better left to the next cell, which would fetch the same pages again. What the library
-/// counts as free does not tell: it includes what was returned before.
-void return_freed_memory([[maybe_unused]] std::size_t resident_before) {
-#ifdef __GLIBC__
+/// Returns freed memory after a cell that fetched much. A small cell's is better left to the next
+/// cell, which would fetch the same pages again. What the C library counts as free does not tell:
+/// it includes what was returned before.
+void return_much(std::size_t resident_before) {
   constexpr std::size_t kMuch = std::size_t{64} << 20;
-  if (resident_bytes() > resident_before + kMuch) ::malloc_trim(0);
-#endif
+  if (resident_bytes() > resident_before + kMuch) sweep::return_freed_memory();
 }
 
 /// Serves all jobs. Engine and client end here, since figures and archive need memory of their own.
@@ -332,7 +327,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
                   {"workload", load.workload.source},
                   {"tokenizer", load.workload.tokenizer}};
   execution->describe(result);
-  return_freed_memory(resident_before);
+  return_much(resident_before);
   auto figures = figures_of(result, {engine_config.kv.block_size, bytes_per_block(config)});
   result.figures.insert(result.figures.begin(), figures.begin(), figures.end());
   if (!policy.plugin.path.empty()) add_cost_of(plugin_use, result);

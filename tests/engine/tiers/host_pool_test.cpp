@@ -120,3 +120,20 @@ TEST_CASE("a store that fails leaves nothing, and takes nothing more", "[M6]") {
   CHECK((slots.has(7) && slots.has(8) && slots.has(5)));
   CHECK(slots.pool.num_free() == 4);
 }
+
+TEST_CASE("content that did not arrive, was lost or was evicted can be stored again") {
+  Slots slots;
+  slots.begin_store({1});
+  slots.pool.abandon(slots.slot_of(1));
+  slots.store({2});
+  slots.pool.unpublish(slots.slot_of(2));
+  slots.store({3, 4, 5, 6});
+  slots.store({7});
+  for (const int name : {1, 2, 3}) {
+    INFO("content " << name);
+    REQUIRE_FALSE((slots.has(name) || slots.pool.has_or_expects(Slots::content(name))));
+    slots.store({name});
+    CHECK(slots.has(name));
+  }
+  CHECK(slots.pool.num_published() == 4);
+}

@@ -95,7 +95,7 @@ class HostPool {
   void forget(Slot& slot);
 
   BlockPool pool_;
-  std::vector<BlockId> blocks_;  // by content: the block that has or expects it, or 0
+  std::vector<BlockId> blocks_;  // by content, 4 bytes each: the block that has or expects it, or 0
   std::vector<Slot> slots_;      // by block
   const PrefixCache& numbers_;
   HostEviction* rule_;

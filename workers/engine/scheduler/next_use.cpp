@@ -53,7 +53,7 @@ void NextUse::on_turn_finish(const Request& request, Nanos now) {
 void NextUse::watch(Job& job, const Request& request, bool away) {
   unwatch(job);
   job.away = away;
-  // Blocks with a token that is in flight are in nobody's cache yet.
+  // Blocks with a token that is in flight are not registered yet.
   const int known = std::min(request.num_computed_tokens, request.num_tokens());
   const auto full =
       std::min(static_cast<std::size_t>(known / kv_.block_size()), request.contents.size());
