@@ -13,7 +13,7 @@ constexpr int kGatedOutputs = kGroups * kGroupOutputs;
 template <class T_, int kXRows_>
 struct Gated {
   using T = T_;
-  static constexpr int kXRows = kXRows_;
+  static constexpr int kXRows = kXRows_, kCount = kGatedCount;
   using R = Ring<2 * kGatedOutputs, kXRows, 1>;
 };
 
@@ -52,20 +52,13 @@ template <class S>
 __global__ __launch_bounds__(kThreads, 1) void rows_gated_kernel(
     [[maybe_unused]] const __grid_constant__ Launch l) {
 #if KERNELS_WGMMA
-  using R = typename S::R;
-  extern __shared__ __align__(1024) unsigned char memory[];
-  const R ring{shared_address(memory)};
   const int eight = blockIdx.x * (kGatedOutputs / 8);
-  const std::uint64_t policy = read_once();
-  const auto load_w = [&](std::uint32_t to, int stage, std::uint32_t barrier) {
-    copy_gate_and_up(to, l.w, stage * kChunk, eight, barrier, policy);
-  };
-  run(l, ring, load_w, [&] {
-    float sums[kGatedCount][4];  // the first product sets them
-    multiply<typename S::T>(sums, ring, l.stages,
-                            threadIdx.x / kGroupThreads * (R::kWBytes / kGroups));
-    store_gated<typename S::T>(l.op, sums);
-  });
+  run<S>(
+      l,
+      [&](std::uint32_t to, int stage, std::uint32_t barrier, std::uint64_t policy) {
+        copy_gate_and_up(to, l.w, stage * kChunk, eight, barrier, policy);
+      },
+      [&](const auto& sums) { store_gated<typename S::T>(l.op, sums); });
 #endif
 }
 

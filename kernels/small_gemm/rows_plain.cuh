@@ -69,19 +69,13 @@ template <class S>
 __global__ __launch_bounds__(kThreads, 1) void rows_plain_kernel(
     [[maybe_unused]] const __grid_constant__ Launch l) {
 #if KERNELS_WGMMA
-  using R = typename S::R;
-  extern __shared__ __align__(1024) unsigned char memory[];
-  const R ring{shared_address(memory)};
   const int first = static_cast<int>(blockIdx.x) * S::kWRows;
-  const std::uint64_t policy = read_once();
-  const auto load_w = [&](std::uint32_t to, int stage, std::uint32_t barrier) {
-    copy_chunks(to, l.w, first, stage * R::kTurns, barrier, policy);
-  };
-  run(l, ring, load_w, [&] {
-    float sums[S::kCount][4] = {};  // the second warpgroup may have no stage
-    multiply<typename S::T>(sums, ring, l.stages, 0);
-    store_plain<S>(l.op, sums, first);
-  });
+  run<S>(
+      l,
+      [&](std::uint32_t to, int stage, std::uint32_t barrier, std::uint64_t policy) {
+        copy_chunks(to, l.w, first, stage * kGroups, barrier, policy);
+      },
+      [&](const auto& sums) { store_plain<S>(l.op, sums, first); });
 #endif
 }
 

@@ -78,16 +78,17 @@ __device__ inline std::uint64_t read_once() {
   return policy;
 }
 
-/// One thread loads a CTA's stages; load_w(to, stage, barrier) enqueues the copy of w.
+/// One thread loads a CTA's stages; load_w(to, stage, barrier, policy) enqueues the copy of w.
 template <class R, class LoadW>
 struct Loader {
   const Launch& l;
   R ring;
   LoadW load_w;
+  std::uint64_t policy = read_once();
 
   __device__ void w(int buffer, int stage) const {
     arrive_for_copies(ring.full(buffer), R::kStageBytes);
-    load_w(ring.w(buffer, 0), stage, ring.full(buffer));
+    load_w(ring.w(buffer, 0), stage, ring.full(buffer), policy);
   }
   __device__ void x(int buffer, int stage) const {
     copy_box(ring.x(buffer, 0), l.x, 0, 0, stage * R::kTurns, ring.full(buffer));
@@ -118,11 +119,12 @@ struct Loader {
   }
 };
 
-/// This warpgroup's sums over the stages that it reads, of x with the rows of w from `first` bytes
-/// of a chunk on.
+/// This warpgroup's sums over the stages that it reads: of all rows of w, or of its half of them
+/// where both warpgroups read all stages.
 template <class T, int kCount, class R>
-__device__ void multiply(float (&sums)[kCount][4], R ring, int stages, int first) {
-  const int mine = R::kTurns == 1 ? 0 : threadIdx.x / kGroupThreads;
+__device__ void multiply(float (&sums)[kCount][4], R ring, int stages) {
+  const int group = threadIdx.x / kGroupThreads, mine = R::kTurns == 1 ? 0 : group,
+            rows = R::kTurns == 1 ? group * (R::kWBytes / kGroups) : 0;
   Turn<R::kStages> turn;
   for (int i = 0; i < mine; ++i) turn.advance();
   for (int stage = mine; stage < stages; stage += R::kTurns) {
@@ -131,7 +133,7 @@ __device__ void multiply(float (&sums)[kCount][4], R ring, int stages, int first
 #pragma unroll
     for (int chunk = 0; chunk < R::kTurns; ++chunk) {
       const std::uint64_t a = matrix_at(ring.x(turn.stage, chunk), 0, kEightRows),
-                          b = matrix_at(ring.w(turn.stage, chunk) + first, 0, kEightRows);
+                          b = matrix_at(ring.w(turn.stage, chunk) + rows, 0, kEightRows);
 #pragma unroll
       for (int k = 0; k < kChunk / 16; ++k)
         multiply_rows<T>(sums, further(a, 32 * k), further(b, 32 * k), stage - mine + chunk + k);
@@ -143,16 +145,22 @@ __device__ void multiply(float (&sums)[kCount][4], R ring, int stages, int first
   }
 }
 
-/// Common body of the kernels: the last warp initializes the ring and loads, the others compute.
-template <class R, class LoadW, class Compute>
-__device__ void run(const Launch& l, R ring, const LoadW& load_w, const Compute& compute) {
+/// Body of the kernels: the last warp initializes the ring and loads, the others compute, and
+/// store(sums) stores.
+template <class S, class LoadW, class Store>
+__device__ void run(const Launch& l, const LoadW& load_w, const Store& store) {
+  using R = typename S::R;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const R ring{shared_address(memory)};
   launch_dependents();
   const bool loads = threadIdx.x == kComputeThreads;
   if (loads) ring.set_up();
   __syncthreads();
   if (threadIdx.x < kComputeThreads) {
     wait_for_predecessor();
-    compute();
+    float sums[S::kCount][4] = {};  // with kTurns = 2 the second warpgroup may have no stage
+    multiply<typename S::T>(sums, ring, l.stages);
+    store(sums);
   } else if (loads) {
     Loader<R, LoadW>{l, ring, load_w}.run();
   }
