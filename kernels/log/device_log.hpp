@@ -58,7 +58,8 @@ struct LoggedWork {
 /// Keys that one warp reads at a time in decode attention. Reads of prefill attention are split at
 /// multiples of the second number, whichever of its kernels runs.
 constexpr int kDecodeReadTile = 16, kPrefillReadTile = 16;
-constexpr int kDecodeWarps = 4;
+/// Warps of a CTA of decode attention, and tiles that one has before the next has as many.
+constexpr int kDecodeWarps = 4, kDecodeRunTiles = 2;
 
 /// Most blocks that a tile of `tile` tokens may touch: tiles and blocks both begin at multiples of
 /// 8.
@@ -83,7 +84,8 @@ inline AccessPlan lay_out_segments(const LoggedWork& work) {
   SegmentArray& decode = plan.arrays[static_cast<int>(AccessKernel::decode_attention)];
   decode.start = prefill.end();
   decode.count = std::int64_t{work.decode_splits} * work.kv_heads * kDecodeWarps;
-  decode.capacity = 2 * tiles(tiles(work.decode_length, kDecodeReadTile), kDecodeWarps) *
+  constexpr int kRound = kDecodeWarps * kDecodeRunTiles * kDecodeReadTile;
+  decode.capacity = 2 * kDecodeRunTiles * tiles(work.decode_length, kRound) *
                     blocks_in_tile(kDecodeReadTile, work.block_size);
   plan.layer_bytes = decode.end();
   return plan;

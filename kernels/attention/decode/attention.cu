@@ -3,12 +3,15 @@
 // (Ainslie et al. 2023, arXiv 2305.13245).
 //
 // A context is cut into splits by its own length alone. A persistent CTA takes units (row, split,
-// key head) from a list until it is empty. Its four warps alternate over tiles of 16 tokens, each
-// with its own buffers of asynchronous copies, so that no warp waits for another until the end. The
-// query heads of a group share a tile: as rows of one tensor-core product for the scores, and as
-// columns of another for the weighted sums. Warps, then splits, are merged in a fixed order. The
-// CTA that ends last merges the splits, while the next unit's first tiles are loading.
+// key head) from a list until it is empty. Its four warps alternate over runs of two tiles of 16
+// tokens, each with its own buffers of asynchronous copies, so that no warp waits for another until
+// the end. The query heads of a group share a tile: as rows of one tensor-core product for the
+// scores, and as columns of another for the weighted sums. Runs, then warps, then splits are merged
+// in a fixed order. The CTA that ends last merges the splits, while the next unit's first tiles are
+// loading. In a step of few splits a CTA has a quarter of one, which a warp has otherwise: the same
+// sums in the same order, by four times as many CTAs.
 #include "kernels/attention/decode/log.cuh"
+#include "kernels/attention/decode/merge.cuh"
 #include "kernels/device/capability.hpp"
 #include "kernels/device/launch.cuh"
 #include "kernels/device/overlap.cuh"
@@ -50,6 +53,11 @@ struct TileLoader {
     const int lane = threadIdx.x % 32;
     const int first = unit.tile_begin(warp, lane / 2) + 8 * (lane % 2);
     return first < unit.end ? a.places.find(unit.table, first) : EightTokens{};
+  }
+  /// Whether a unit's first tiles end before the row's last token.
+  __device__ bool begins_before_last() const {
+    return work.split < work.splits - 1 ||
+           work.tile_begin(warp, kStages - 2) + kTileKeys < work.end;
   }
   /// Begins a unit, given the tokens that the lanes looked up: enqueues the copies of its first
   /// tiles.
@@ -141,120 +149,6 @@ struct TileLoader {
   }
 };
 
-/// Merges top and weight of all warps of a CTA.
-__device__ inline float2 merge_warps(const float2 (&tops)[kWarps][kMaxGroup], int head) {
-  float top = -INFINITY, weight = 0;
-#pragma unroll
-  for (int warp = 0; warp < kWarps; ++warp) top = fmaxf(top, tops[warp][head].x);
-#pragma unroll
-  for (int warp = 0; warp < kWarps; ++warp)
-    weight += tops[warp][head].y * exp2_fast(tops[warp][head].x - top);
-  return {top, weight};
-}
-
-__device__ inline float4 add_scaled(float4 sum, float4 x, float factor) {
-  return {sum.x + x.x * factor, sum.y + x.y * factor, sum.z + x.z * factor, sum.w + x.w * factor};
-}
-
-template <class T>
-__device__ void store4(T* to, float4 x, float factor) {
-  const uint2 raw = {pack<T>(x.x * factor, x.y * factor), pack<T>(x.z * factor, x.w * factor)};
-  *reinterpret_cast<uint2*>(to) = raw;
-}
-
-/// Merges warps; the CTA that ends last then merges splits. `Log` only sets the logged kernel's
-/// merger apart: functions that both kernels call would be inlined differently.
-template <class T, int kHeadDim, bool kApart, class Log>
-struct Merger {
-  using S = Shared<kHeadDim>;
-  static constexpr int kWarpSums = S::warp_sums(kApart);
-  const Arguments& a;
-  const Work& work;
-  int group;
-
-  __device__ std::int64_t part(int split) const {
-    const std::int64_t unit = std::int64_t{work.row} * a.shape.kv_heads + work.kv_head;
-    return (unit * kDecodeMaxSplits + split) * group;
-  }
-  __device__ T* out(int head) const {
-    return static_cast<T*>(a.out) +
-           (std::int64_t{work.query_token} * a.shape.heads + work.kv_head * group + head) *
-               kHeadDim;
-  }
-
-  /// Calls `call` for every (head, four dimensions) of this thread.
-  template <class Call>
-  __device__ void each(const Call& call) const {
-    for (int i = threadIdx.x; i < group * kHeadDim / 4; i += kThreads)
-      call(i / (kHeadDim / 4), 4 * (i % (kHeadDim / 4)));
-  }
-
-  __device__ void warps(const float* shared, const float2 (&tops)[kWarps][kMaxGroup]) const {
-    each([&](int head, int dimension) {
-      const float2 all = merge_warps(tops, head);
-      float4 sum = {};
-      for (int warp = 0; warp < kWarps; ++warp) {
-        const float* sums = shared + warp * kWarpSums;
-        sum = add_scaled(sum,
-                         *reinterpret_cast<const float4*>(sums + head * S::kSumStride + dimension),
-                         exp2_fast(tops[warp][head].x - all.x));
-      }
-      if (work.splits == 1) return store4(out(head) + dimension, sum, __fdividef(1.f, all.y));
-      const std::int64_t at = part(work.split) + head;
-      *reinterpret_cast<float4*>(a.workspace.sums + at * kHeadDim + dimension) = sum;
-      if (dimension == 0) a.workspace.tops[at] = all;
-    });
-  }
-
-  /// True in the last CTA of a row and head to end, which then sees everything that the others
-  /// wrote.
-  __device__ bool last() const {
-    __shared__ bool is_last;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      __threadfence();  // covers the writes of the whole CTA
-      unsigned* arrived = a.workspace.arrived + work.row * a.shape.kv_heads + work.kv_head;
-      is_last = atomicAdd(arrived, 1u) + 1 == static_cast<unsigned>(work.splits);
-      if (is_last) *arrived = 0;
-      __threadfence();
-    }
-    __syncthreads();
-    return is_last;
-  }
-
-  /// Computes the factor of each split's sums in the result: one warp per head, one lane per split.
-  __device__ void weigh_splits(float (*factors)[kMaxGroup]) const {
-    static_assert(kDecodeMaxSplits == 32, "a lane each");
-    const int lane = threadIdx.x % 32;
-    for (int head = threadIdx.x / 32; head < group; head += kWarps) {
-      float2 mine = {-INFINITY, 0};
-      if (lane < work.splits) mine = __ldcg(a.workspace.tops + part(lane) + head);
-      float top = mine.x;
-      for (int lanes = 16; lanes > 0; lanes /= 2)
-        top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, lanes));
-      const float factor = exp2_fast(mine.x - top);
-      factors[lane][head] = __fdividef(factor, warp_sum(mine.y * factor));
-    }
-  }
-
-  /// `shared`: the memory of the warps' sums, which it overwrites.
-  __device__ void splits(float* shared) const {
-    float(*const factors)[kMaxGroup] = reinterpret_cast<float(*)[kMaxGroup]>(shared);
-    weigh_splits(factors);
-    __syncthreads();
-    each([&](int head, int dimension) {
-      const float* sums = a.workspace.sums + (part(0) + head) * kHeadDim + dimension;
-      float4 sum = {};
-#pragma unroll 8
-      for (int split = 0; split < work.splits; ++split)
-        sum = add_scaled(sum,
-                         __ldcg(reinterpret_cast<const float4*>(sums + split * group * kHeadDim)),
-                         factors[split][head]);
-      store4(out(head) + dimension, sum, 1.f);
-    });
-  }
-};
-
 /// Computes the loader's current unit, up to this warp's sums.
 template <bool kApart, class T, int kHeadDim, class Log>
 __device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader, float* sums,
@@ -267,6 +161,7 @@ __device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader,
     loader.enqueue(tile + kStages - 1, tiles);
     heads.add(loader.key_tile(tile), loader.value_tile(tile),
               loader.work.end - loader.work.tile_begin(warp, tile), a.scale_log2);
+    if (tile % kRunTiles == kRunTiles - 1 || tile == tiles - 1) heads.end_run();
   }
   loader.logged.end();
   if (!kApart) __syncwarp();  // no lane reads the tiles any more
@@ -274,13 +169,19 @@ __device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader,
   loader.logged.write_header();
 }
 
+/// Lets the next kernel start once the previous one has ended. The next launch of this kernel then
+/// starts when all before this one have ended.
+__device__ inline void launch_dependents_after_wait() {
+  wait_for_predecessor();
+  launch_dependents();
+}
+
 /// A CTA's first two units are fixed; it takes each further one from the list one unit ahead, so
 /// that the atomic's result arrives before it is needed. `kApart`: sums are behind the tiles
 /// instead of replacing them.
 template <class T, int kHeadDim, bool kApart, class Log>
-__global__ __launch_bounds__(kThreads,
-                             2) void decode_attention_kernel(const __grid_constant__ Arguments a,
-                                                             const Log log) {
+__global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel(
+    const __grid_constant__ Arguments a, const Log log) {
   using S = Shared<kHeadDim>;
   extern __shared__ __align__(128) unsigned char shared[];
   __shared__ float2 tops[kWarps][kMaxGroup];
@@ -288,15 +189,20 @@ __global__ __launch_bounds__(kThreads,
   float* const sums = reinterpret_cast<float*>(shared + (kApart ? kWarps * S::kWarpBytes : 0));
   const DecodeWorkspace& w = a.workspace;
   const int kv_heads = a.shape.kv_heads, warp = threadIdx.x / 32;
-  launch_dependents();
   const KernelLog<Log> kernel_log(log);
-  wait_for_predecessor();
+  const bool early = !Log::kOn && a.early;
+  if (!early) launch_dependents_after_wait();
   int unit = blockIdx.x, upcoming = unit + gridDim.x;
   DecodeUnit found = w.units[unit / kv_heads];  // in flight together with the count
   const int units = *w.unit_count * kv_heads;
   TileLoader<T, kHeadDim, Log> loader(a, kernel_log, Work(a, found, unit % kv_heads),
                                       shared_address(shared));
-  if (unit < units) loader.begin(loader.work, loader.first_tokens(loader.work), unit);
+  EightTokens tokens;
+  if (unit < units) tokens = loader.first_tokens(loader.work);
+  const bool begun = early && unit < units && loader.begins_before_last();
+  if (begun) loader.begin(loader.work, tokens, unit);
+  if (early) launch_dependents_after_wait();
+  if (unit < units && !begun) loader.begin(loader.work, tokens, unit);
   while (unit < units) {
     int taken = 0;
     if (threadIdx.x == 0) taken = static_cast<int>(2 * gridDim.x + atomicAdd(w.taken, 1u));
@@ -304,7 +210,6 @@ __global__ __launch_bounds__(kThreads,
     const Work work = loader.work;
     attend<kApart>(a, loader, sums + warp * S::warp_sums(kApart), tops[warp]);
     const Work next(a, found, upcoming % kv_heads);
-    EightTokens tokens;
     if (upcoming < units) tokens = loader.first_tokens(next);
     if (threadIdx.x == 0) shared_unit = taken;
     __syncthreads();
@@ -312,7 +217,7 @@ __global__ __launch_bounds__(kThreads,
     if (kApart && upcoming < units) loader.begin(next, tokens, upcoming);
     const Merger<T, kHeadDim, kApart, Log> merger = {a, work, a.shape.group()};
     merger.warps(sums, tops);
-    if (work.splits > 1 && merger.last()) merger.splits(sums);
+    if (work.parts() > 1 && merger.last()) merger.parts(sums);
     __syncthreads();  // all sums have been read
     if (!kApart && upcoming < units) loader.begin(next, tokens, upcoming);
     unit = upcoming;
@@ -335,6 +240,7 @@ void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream
                                op.kv.layer,
                                KvPlaces(op.kv),
                                op.scale * kLog2E,
+                               op.early,
                                op.out,
                                DecodeWorkspace::lay_out(op.workspace, op.rows, op.shape)};
   const int most = op.rows * op.shape.kv_heads * kDecodeMaxSplits;

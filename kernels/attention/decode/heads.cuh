@@ -10,8 +10,13 @@ namespace kernels::gpu::decode {
 constexpr int kWarps = 4;
 constexpr int kThreads = 32 * kWarps;
 constexpr int kTileKeys = 16;  // keys in a warp's tile
-constexpr int kStages = 3;     // tiles per warp in shared memory
-constexpr int kMaxGroup = 8;   // query heads that share a key head
+constexpr int kRunTiles = 2, kRunKeys = kRunTiles * kTileKeys;
+constexpr int kRoundKeys = kQuarters * kRunKeys;  // a run of each quarter
+constexpr int kStages = 3;                        // tiles per warp in shared memory
+constexpr int kMaxGroup = 8;                      // query heads that share a key head
+static_assert(kWarps == kQuarters, "a warp sums a quarter of a whole split");
+static_assert(decode_split_length(kMostQuartered * decode_split_length(1)) <= kWarps * kRoundKeys,
+              "a warp sums a run of a quarter");
 
 struct Arguments {
   HeadShape shape;
@@ -22,11 +27,14 @@ struct Arguments {
   int layer;
   KvPlaces places;
   float scale_log2;  // of the scores, times log2(e)
+  bool early;
   void* out;
   DecodeWorkspace workspace;
 };
 
-/// The work of a CTA: some keys of one sequence for the query heads of one key head.
+/// The work of a CTA: some keys of one sequence for the query heads of one key head. The runs of a
+/// split belong to its quarters in turn. Of a whole split each warp has a quarter, of a quarter
+/// each warp has a run.
 struct Work : DecodeUnit {
   int kv_head;
   const std::int32_t* table;
@@ -35,13 +43,22 @@ struct Work : DecodeUnit {
       : DecodeUnit(unit),
         kv_head(kv_head),
         table(a.block_tables + std::int64_t{unit.sequence} * a.table_stride) {}
-  /// Number of tiles of this warp: every kWarps-th one.
+  /// Units whose sums give the row's result.
+  __device__ int parts() const { return quarter == kWhole ? splits : kQuarters * splits; }
+  __device__ int part() const { return quarter == kWhole ? split : kQuarters * split + quarter; }
+  /// A warp's first key.
+  __device__ int first(int warp) const {
+    return begin + (quarter == kWhole ? warp : quarter + kQuarters * warp) * kRunKeys;
+  }
+  /// Number of tiles of a warp.
   __device__ int tiles(int warp) const {
-    const int all = (end - begin + kTileKeys - 1) / kTileKeys;
-    return (all - warp + kWarps - 1) / kWarps;
+    const int keys = end - first(warp), of_run = (keys % kRoundKeys + kTileKeys - 1) / kTileKeys;
+    if (keys <= 0) return 0;
+    if (quarter != kWhole && keys >= kRunKeys) return kRunTiles;
+    return keys / kRoundKeys * kRunTiles + min(kRunTiles, of_run);
   }
   __device__ int tile_begin(int warp, int tile) const {
-    return begin + (tile * kWarps + warp) * kTileKeys;
+    return first(warp) + tile / kRunTiles * kRoundKeys + tile % kRunTiles * kTileKeys;
   }
 };
 
@@ -63,11 +80,30 @@ struct Shared {
     return kWarps * (kWarpBytes + (apart ? kWarpSums * static_cast<int>(sizeof(float)) : 0));
   }
   static_assert(kWarpSums * sizeof(float) <= kWarpBytes, "sums fit");
-  static_assert(kDecodeMaxSplits * kMaxGroup <= kWarps * kWarpSums, "factors of splits fit there");
+  static_assert(2 * kDecodeMaxSplits * kMaxGroup <= kWarps * kWarpSums,
+                "factors of splits fit there");
+};
+
+/// The sum of two sums of weighted values, each with its largest score (x), relative to which its
+/// weights and their sum (y) are. Warps and merged memory round alike.
+struct Addition {
+  float of_first, of_second;
+  float2 top;
+
+  __device__ Addition(float2 first, float2 second) {
+    top.x = fmaxf(first.x, second.x);
+    of_first = exp2_fast(first.x - top.x);
+    of_second = exp2_fast(second.x - top.x);
+    top.y = sum(first.y, second.y);
+  }
+  __device__ float sum(float first, float second) const {
+    return __fmaf_rn(second, of_second, __fmul_rn(first, of_first));
+  }
 };
 
 /// A warp's share of the result. In rows of scores, a lane's head is lane / 4; in columns of sums,
-/// its heads are 2 (lane % 4) and the next.
+/// its heads are 2 (lane % 4) and the next. Every run is summed by itself and then added, so that
+/// it does not matter which warps have a quarter's runs.
 template <class T, int kHeadDim>
 struct Heads {
   using S = Shared<kHeadDim>;
@@ -75,8 +111,10 @@ struct Heads {
 
   std::uint32_t query[kHeadDim / 16][2];  // rows 8 to 15 of the product are 0
   float out[kHeadDim / 16][4];            // [16 dimensions][8 heads] each
-  float top = kNone;                      // the largest score so far, in powers of 2
-  float weight = 0;                       // this lane's partial sum of weights
+  float2 top = {kNone, 0};      // the largest score so far, in powers of 2, and the sum of
+                                // weights
+  float run[kHeadDim / 16][4];  // the same of the current run
+  float run_top = kNone, run_weight = 0;  // this lane's partial sum of weights
 
   __device__ Heads(const Arguments& a, const Work& work) {
     const int lane = threadIdx.x % 32, head = lane / 4, group = a.shape.group();
@@ -88,7 +126,7 @@ struct Heads {
       for (int half = 0; half < 2; ++half)
         query[k][half] =
             head < group ? *reinterpret_cast<const std::uint32_t*>(q + 16 * k + 8 * half) : 0u;
-      for (float& x : out[k]) x = 0;
+      for (int e = 0; e < 4; ++e) out[k][e] = run[k][e] = 0;
     }
   }
 
@@ -110,12 +148,12 @@ struct Heads {
       for (int e = 0; e < 2; ++e) scores[n][e] = sums[0][n][e] + sums[1][n][e];
   }
 
-  /// Adds 16 keys to the sums; keys from `valid` on are masked.
+  /// Adds 16 keys to the sums of the run; keys from `valid` on are masked.
   __device__ void add(std::uint32_t keys, std::uint32_t values, int valid, float scale_log2) {
     const int lane = threadIdx.x % 32;
     float scores[2][2];
     score(scores, keys);
-    float now = top;
+    float now = run_top;
 #pragma unroll
     for (int n = 0; n < 2; ++n)
 #pragma unroll
@@ -125,8 +163,8 @@ struct Heads {
         now = fmaxf(now, scores[n][e]);
       }
     now = quad_max(now);
-    const float shrink = exp2_fast(top - now);
-    top = now;
+    const float shrink = exp2_fast(run_top - now);
+    run_top = now;
     float sum = 0;
 #pragma unroll
     for (int n = 0; n < 2; ++n)
@@ -135,7 +173,7 @@ struct Heads {
         scores[n][e] = exp2_fast(scores[n][e] - now);
         sum += scores[n][e];
       }
-    weight = weight * shrink + sum;
+    run_weight = run_weight * shrink + sum;
     accumulate(scores, shrink, values);
   }
 
@@ -152,20 +190,41 @@ struct Heads {
       std::uint32_t value[4];
       load_transposed(
           value, values + swizzled<S::kRowBytes>(lane % 8 + lane / 16 * 8, 2 * n + lane / 8 % 2));
-      out[n][0] *= shrink_even;
-      out[n][1] *= shrink_odd;
-      out[n][2] *= shrink_even;
-      out[n][3] *= shrink_odd;
-      multiply_add<T>(out[n], value, low, high);
+      run[n][0] *= shrink_even;
+      run[n][1] *= shrink_odd;
+      run[n][2] *= shrink_even;
+      run[n][3] *= shrink_odd;
+      multiply_add<T>(run[n], value, low, high);
     }
   }
 
-  /// Stores the sums as [head][dimension].
-  __device__ void leave(float* sums, float2* tops) {
+  /// Adds the sums of a run, and begins the next.
+  __device__ void end_run() {
     const int lane = threadIdx.x % 32;
-    weight += __shfl_xor_sync(kAllLanes, weight, 1);
-    weight += __shfl_xor_sync(kAllLanes, weight, 2);
-    if (lane % 4 == 0) tops[lane / 4] = {top, weight};
+    const Addition addition(top, {run_top, quad_sum(run_weight)});
+    Addition heads[2] = {addition, addition};  // of this lane's columns
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int row = 8 * (lane % 4) + 4 * e;
+      heads[e].of_first = __shfl_sync(kAllLanes, addition.of_first, row);
+      heads[e].of_second = __shfl_sync(kAllLanes, addition.of_second, row);
+    }
+#pragma unroll
+    for (int n = 0; n < kHeadDim / 16; ++n)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        out[n][e] = heads[e % 2].sum(out[n][e], run[n][e]);
+        run[n][e] = 0;
+      }
+    top = addition.top;
+    run_top = kNone;
+    run_weight = 0;
+  }
+
+  /// Stores the sums as [head][dimension].
+  __device__ void leave(float* sums, float2* tops) const {
+    const int lane = threadIdx.x % 32;
+    if (lane % 4 == 0) tops[lane / 4] = top;
 #pragma unroll
     for (int n = 0; n < kHeadDim / 16; ++n)
 #pragma unroll

@@ -113,6 +113,8 @@ struct TileLog<RecordLog> {
   __device__ void end() { segment.end(); }
   __device__ void write_header() const { segment.write_header(); }
 };
-static_assert(kTileKeys == kDecodeReadTile && kWarps == kDecodeWarps, "as segments are laid out");
+static_assert(kTileKeys == kDecodeReadTile && kRunTiles == kDecodeRunTiles &&
+                  kWarps == kDecodeWarps,
+              "as segments are laid out");
 
 }  // namespace kernels::gpu::decode

@@ -1,5 +1,5 @@
 // Plans the splits of all contexts of a step: one list for all layers and heads. A CTA counts every
-// row's splits, sums the counts in order, writes the list, and resets the counters.
+// row's units, sums the counts in order, writes the list, and resets the counters.
 #include "kernels/attention/decode/workspace.cuh"
 #include "kernels/device/launch.cuh"
 #include "kernels/device/overlap.cuh"
@@ -25,6 +25,7 @@ __device__ DecodeUnit whole_row(const DecodeAttention& op, int row) {
 __device__ DecodeUnit split_of(DecodeUnit unit, int split) {
   const int length = decode_split_length(unit.end);
   unit.split = split;
+  unit.quarter = kWhole;
   unit.begin = split * length;
   unit.end = min(unit.end, unit.begin + length);
   return unit;
@@ -54,16 +55,33 @@ __device__ void reset_counters(const DecodeAttention& op, const DecodeWorkspace&
   if (threadIdx.x == 0) *workspace.taken = *workspace.left = 0;
 }
 
-__global__ void plan_decode_kernel(DecodeAttention op, DecodeWorkspace workspace) {
+/// Whether all splits of the step may be cut into quarters: if that gives no more units than are
+/// computed at once.
+__device__ bool cuts_all(const DecodeAttention& op, int most_splits) {
+  int splits;
+  sum_before(whole_row(op, threadIdx.x).splits, splits);
+  return !op.whole_splits && op.rows <= kThreads && splits <= most_splits;
+}
+
+__device__ void list(DecodeUnit* units, const DecodeUnit& row, bool quarters) {
+  for (int split = 0; split < row.splits; ++split) {
+    DecodeUnit unit = split_of(row, split);
+    if (!quarters) *units++ = unit;
+    for (unit.quarter = 0; quarters && unit.quarter < kQuarters; ++unit.quarter) *units++ = unit;
+  }
+}
+
+__global__ void plan_decode_kernel(DecodeAttention op, DecodeWorkspace workspace, int most_splits) {
   launch_dependents_and_wait();
   reset_counters(op, workspace);
+  const bool all = cuts_all(op, most_splits);
   int listed = 0;
   for (int begin = 0; begin < op.rows; begin += kThreads) {
     const DecodeUnit row = whole_row(op, begin + threadIdx.x);
+    const bool quarters = all && row.splits <= kMostQuartered;
     int total;
-    const int first = listed + sum_before(row.splits, total);
-    for (int split = 0; split < row.splits; ++split)
-      workspace.units[first + split] = split_of(row, split);
+    const int before = sum_before(quarters ? kQuarters * row.splits : row.splits, total);
+    list(workspace.units + listed + before, row, quarters);
     listed += total;
   }
   if (threadIdx.x == 0) *workspace.unit_count = listed;
@@ -77,8 +95,10 @@ std::size_t decode_workspace_bytes(int rows, const HeadShape& shape) {
 
 void plan_decode(const DecodeAttention& op, cudaStream_t stream) {
   if (op.rows == 0) return;
+  const int at_once = kDecodeCtas * multiprocessors();
   launch_overlapping("plan_decode", plan_decode_kernel, {1, kThreads}, stream, op,
-                     DecodeWorkspace::lay_out(op.workspace, op.rows, op.shape));
+                     DecodeWorkspace::lay_out(op.workspace, op.rows, op.shape),
+                     at_once / (kQuarters * op.shape.kv_heads));
 }
 
 }  // namespace kernels::gpu

@@ -5,15 +5,22 @@
 
 namespace kernels::gpu {
 
-/// A split of one row's context, with everything needed to find its keys: one load instead of a
-/// chain of loads.
+constexpr int kDecodeCtas = 2;  // on a multiprocessor at once
+constexpr int kQuarters = 4;    // of a split
+constexpr int kWhole = -1;      // DecodeUnit::quarter of a unit that has all of them
+/// Most splits of a row that may be cut into quarters: there is room for their sums.
+constexpr int kMostQuartered = kDecodeMaxSplits / kQuarters;
+
+/// A split of one row's context or a quarter of one, with everything needed to find its keys: one
+/// load instead of a chain of loads.
 struct alignas(32) DecodeUnit {
   std::int32_t row;
   std::int32_t sequence;
   std::int32_t query_token;
   std::int32_t split;
   std::int32_t splits;
-  std::int32_t begin, end;  // keys
+  std::int32_t begin, end;  // keys of the split
+  std::int32_t quarter;     // or kWhole
 };
 
 /// Memory that the splits of a decode step share, in one allocation.
@@ -24,7 +31,8 @@ struct DecodeWorkspace {
   std::int32_t* unit_count = nullptr;
   DecodeUnit* units = nullptr;  // [unit_count], at most rows * kDecodeMaxSplits
   float2* tops = nullptr;  // [rows][kv_heads][kDecodeMaxSplits][group]: largest score in powers
-                           // of 2, and sum of weights relative to it
+                           // of 2, and sum of weights relative to it. A row that is cut into
+                           // quarters has theirs here instead: [split][quarter]
   float* sums = nullptr;   // [rows][kv_heads][kDecodeMaxSplits][group][head_dim]
   std::size_t bytes = 0;
 

@@ -145,6 +145,10 @@ class AttentionWorld {
     op.sequences = rows.get();
     op.workspace = workspace.get();
     op.log = log;
+    op.whole_splits = log != nullptr;
+    return decode(op);
+  }
+  Halves decode(const gpu::DecodeAttention& op) {
     out_device_->poison();
     gpu::plan_decode(op, nullptr);
     gpu::decode_attention(op, nullptr);

@@ -86,6 +86,64 @@ TEST_CASE("a sequence's result is bitwise the same alone and in a batch", "[gpu]
   }
 }
 
+TEST_CASE("quarters of splits, computed by four CTAs, give the bits of whole splits", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128})
+      for (const int context :
+           {1, 16, 31, 32, 33, 64, 65, 127, 128, 129, 160, 511, 512, 513, 545, 1000, 4096}) {
+        INFO("head_dim " << head_dim << ", context " << context);
+        AttentionWorld world({type, 4, 2, head_dim, 16, 0}, of_contexts({context}));
+        const Device<std::int32_t> row(Ints{0});
+        const Device<unsigned char> workspace(gpu::decode_workspace_bytes(1, world.heads()));
+        gpu::DecodeAttention op = world.decode_op();
+        op.rows = 1;
+        op.sequences = row.get();
+        op.workspace = workspace.get();
+        const Halves by_quarters = world.decode(op);
+        op.whole_splits = true;
+        CHECK(world.decode(op) == by_quarters);
+      }
+}
+
+TEST_CASE("an early launch reads the last token's keys after they have been appended", "[gpu]") {
+  NEEDS_DEVICE;
+  for (const int context : {1, 2, 32, 33, 128, 129, 512, 513, 545, 640, 1000, 5000}) {
+    INFO("context " << context);
+    AttentionWorld world({Type::bf16, 4, 8, 128, 16, 0}, of_contexts({context}));
+    const Device<std::int32_t> row(Ints{0}), position(Ints{context - 1});
+    const Device<unsigned char> workspace(gpu::decode_workspace_bytes(1, world.heads()));
+    Halves other = world.qkv();
+    std::reverse(other.begin(), other.end());
+    const Device<std::uint16_t> other_qkv(other);
+    gpu::AppendKv append{.type = world.type(),
+                         .shape = world.heads(),
+                         .tokens = 1,
+                         .qkv = world.device_qkv(),
+                         .positions = position.get(),
+                         .sequence = row.get(),
+                         .kv = world.kv()};
+    gpu::DecodeAttention op = world.decode_op();
+    op.rows = 1;
+    op.sequences = row.get();
+    op.workspace = workspace.get();
+    gpu::append_kv(append, nullptr);
+    const Halves expected = world.decode(op);
+    for (int i = 0; i < 10; ++i) {
+      append.qkv = other_qkv.get();
+      gpu::append_kv(append, nullptr);
+      REQUIRE(world.decode(op) != expected);
+      append.qkv = world.device_qkv();
+      op.early = true;
+      world.poison_out();
+      gpu::append_kv(append, nullptr);
+      gpu::decode_attention(op, nullptr);
+      REQUIRE(world.out() == expected);
+      op.early = false;
+    }
+  }
+}
+
 TEST_CASE("decode attention gives the same bits run after run", "[gpu]") {
   NEEDS_DEVICE;
   AttentionWorld world({Type::bf16, 4, 8, 128, 16, 0}, of_contexts({5000, 5000, 4000, 4100}));
