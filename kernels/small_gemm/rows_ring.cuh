@@ -38,13 +38,13 @@ struct Launch {
 /// the warpgroups take stages in turn. The number of stages is a multiple of kTurns, so that a
 /// stage's memory is always read by the same warpgroup: a phase's parity only tells it from the
 /// phase before, which its reader must have seen.
-template <int kWRows, int kXRows, int kTurns_>
+template <int kWRows, int kXRows, int kTurns_, int kMostBytes = kQueueBytes>
 struct Ring {
   static constexpr int kTurns = kTurns_;
   static constexpr int kWBytes = kWRows * kChunkBytes,
                        kXBytes = kXRows * kChunkBytes;  // of a chunk
   static constexpr int kStageBytes = kTurns * (kXBytes + kWBytes);
-  static constexpr int kStages = kQueueBytes / (kTurns * kStageBytes) * kTurns;
+  static constexpr int kStages = kMostBytes / (kTurns * kStageBytes) * kTurns;
   static constexpr int kBarriers = kStages * kStageBytes;
   static constexpr int kBytes = kBarriers + kStages * 16;
   static_assert(kTurns == 1 || kTurns == kGroups, "one warpgroup or all read a stage");
