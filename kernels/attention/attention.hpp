@@ -127,14 +127,16 @@ struct DecodeAttention {
   void* workspace = nullptr;  // decode_workspace_bytes(B, shape), 256-byte aligned, prepared by
                               // plan_decode() once per step
   const AccessLog* log = nullptr;
-  bool whole_splits = false;  // for plan_decode(): a launch of the step has a log
-  bool early = false;  // keys and values of earlier tokens, and the plan, were complete before the
-                       // last launch of decode_attention() on the stream: they are read while the
-                       // previous kernel ends
+  bool whole_splits = false;  // plan_decode() cuts no split into quarters; needed with a log
+  bool early = false;  // keys and values of all tokens but the last, and the plan, may be read
+                       // before the previous kernel has ended: on this stream they were written
+                       // before an earlier launch of decode_attention(), or before a kernel since
+                       // then that waited for an event
 };
-/// About 17 KB per row and query head of 128: partial sums of up to kDecodeMaxSplits splits.
+/// About 17 KB per row and query head of 128: partial sums of up to kDecodeMaxSplits splits or
+/// quarters of splits.
 std::size_t decode_workspace_bytes(int rows, const HeadShape& shape);
-/// Lists the splits of this step's contexts in op.workspace, for all layers. Reads rows, sequences,
+/// Lists the splits of this step's contexts, or their quarters, in op.workspace, for all layers. Reads rows, sequences,
 /// query_start, context, shape, workspace and whole_splits of `op`, which must be the same in the
 /// launches that follow.
 void plan_decode(const DecodeAttention& op, cudaStream_t stream);

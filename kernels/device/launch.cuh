@@ -102,7 +102,8 @@ void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, c
 }
 
 /// Launches a kernel with programmatic dependent launch (PDL). All of its threads must call
-/// wait_for_predecessor() before they access anything that a kernel wrote, and before they exit.
+/// wait_for_predecessor() before they access anything that a kernel wrote, but for what overlap.cuh
+/// says, and before they exit.
 template <class... Parameters, class... Arguments>
 void launch_overlapping(const char* name, void (*kernel)(Parameters...), const Grid& grid,
                         cudaStream_t stream, const Arguments&... arguments) {

@@ -8,7 +8,9 @@
 namespace kernels::gpu {
 
 /// Waits until the previous kernel on the stream has ended and its writes are visible. Before this
-/// call a kernel may only access what no kernel of the step writes.
+/// call a kernel may only access what no kernel of the step writes, or what was written before an
+/// earlier kernel that lets the next one start only after its own wait: a kernel only starts when
+/// all between have started.
 __device__ inline void wait_for_predecessor() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -58,7 +58,7 @@ struct LoggedWork {
 /// Keys that one warp reads at a time in decode attention. Reads of prefill attention are split at
 /// multiples of the second number, whichever of its kernels runs.
 constexpr int kDecodeReadTile = 16, kPrefillReadTile = 16;
-/// Warps of a CTA of decode attention, and tiles that one has before the next has as many.
+/// Warps of a CTA of decode attention, and consecutive tiles of one of them.
 constexpr int kDecodeWarps = 4, kDecodeRunTiles = 2;
 
 /// Most blocks that a tile of `tile` tokens may touch: tiles and blocks both begin at multiples of

@@ -14,7 +14,7 @@ template <class T_, int kXRows_>
 struct Gated {
   using T = T_;
   static constexpr int kXRows = kXRows_, kCount = kGatedCount;
-  // With 64 rows of x, four stages are 3 us faster than the five for which there is room.
+  // With 64 rows of x, four stages are faster than the five that fit (docs/performance.md).
   static constexpr int kMostBytes = kXRows > 32 ? 150 * 1024 : kQueueBytes;
   using R = Ring<2 * kGatedOutputs, kXRows, 1, kMostBytes>;
 };

@@ -332,6 +332,8 @@ TEST_CASE(
   if (!alone.llama("-c 16384 -np 2 -cram 0"))
     SKIP_TEST(
         "no llama-server: set LLAMA_SERVER_SANDBOX to a folder of tools/llama-server-sandbox");
+  // One job, so that hits do not depend on which turns of others run beside it.
+  alone.put("workload.jobs", std::int64_t{1});
   const double fresh = figure(alone.run(), "prefix_hit_rate");
   const std::string slots = "-c 16384 -np 2 --slot-save-path " + alone.file("");
   for (const std::string& words : {slots + " -cram 0", slots, std::string("-c 16384 -cram 0")}) {
@@ -342,6 +344,7 @@ TEST_CASE(
     CHECK(session.facts().models.size() == 1);  // its alias is the same path
     REQUIRE(world.llama("-cram 0"));
     world.set("server.command", "").set("server.url", session.url());
+    world.put("workload.jobs", std::int64_t{1});
     if (words == slots + " -cram 0") {
       CHECK(figure(world.run(), "prefix_hit_rate") == Approx(fresh));
       CHECK(figure(world.run(), "prefix_hit_rate") == Approx(fresh));

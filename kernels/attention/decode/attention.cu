@@ -8,8 +8,8 @@
 // the end. The query heads of a group share a tile: as rows of one tensor-core product for the
 // scores, and as columns of another for the weighted sums. Runs, then warps, then splits are merged
 // in a fixed order. The CTA that ends last merges the splits, while the next unit's first tiles are
-// loading. In a step of few splits a CTA has a quarter of one, which a warp has otherwise: the same
-// sums in the same order, by four times as many CTAs.
+// loading. In a step of few splits each is cut into quarters, one per CTA. A quarter is what a warp
+// computes of a whole split, so sums and their order are the same.
 #include "kernels/attention/decode/log.cuh"
 #include "kernels/attention/decode/merge.cuh"
 #include "kernels/device/capability.hpp"
@@ -169,8 +169,8 @@ __device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader,
   loader.logged.write_header();
 }
 
-/// Lets the next kernel start once the previous one has ended. The next launch of this kernel then
-/// starts when all before this one have ended.
+/// Lets the next kernel start only when the previous one has ended. So when the next launch of this
+/// kernel starts, all kernels before this launch have ended (overlap.cuh).
 __device__ inline void launch_dependents_after_wait() {
   wait_for_predecessor();
   launch_dependents();
@@ -274,6 +274,7 @@ void decode_attention(const DecodeAttention& op, cudaStream_t stream) {
           "decode_attention: more than 8 query heads share a key head");
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
           "decode_attention: head_dim is neither 64 nor 128");
+  require(!op.log || op.whole_splits, "decode_attention: a log needs a plan of whole splits");
   if (op.rows == 0) return;
   with_log(op.log, [&](const auto& log) { decode::launch(op, log, stream); });
 }

@@ -16,7 +16,7 @@ constexpr int kStages = 3;                        // tiles per warp in shared me
 constexpr int kMaxGroup = 8;                      // query heads that share a key head
 static_assert(kWarps == kQuarters, "a warp sums a quarter of a whole split");
 static_assert(decode_split_length(kMostQuartered * decode_split_length(1)) <= kWarps * kRoundKeys,
-              "a warp sums a run of a quarter");
+              "a quarter that is a unit has at most one run per warp");
 
 struct Arguments {
   HeadShape shape;
@@ -32,9 +32,9 @@ struct Arguments {
   DecodeWorkspace workspace;
 };
 
-/// The work of a CTA: some keys of one sequence for the query heads of one key head. The runs of a
-/// split belong to its quarters in turn. Of a whole split each warp has a quarter, of a quarter
-/// each warp has a run.
+/// The work of a CTA: some keys of one sequence for the query heads of one key head. Runs of 32
+/// keys belong to a split's quarters in turn. Of a whole split each warp computes a quarter, of a
+/// quarter one run.
 struct Work : DecodeUnit {
   int kv_head;
   const std::int32_t* table;
@@ -84,13 +84,13 @@ struct Shared {
                 "factors of splits fit there");
 };
 
-/// The sum of two sums of weighted values, each with its largest score (x), relative to which its
-/// weights and their sum (y) are. Warps and merged memory round alike.
-struct Addition {
+/// Merges two partial sums of a softmax: x is the largest score, y the sum of weights relative to
+/// it. Sums in registers and in shared memory are rounded alike.
+struct PartialMerge {
   float of_first, of_second;
   float2 top;
 
-  __device__ Addition(float2 first, float2 second) {
+  __device__ PartialMerge(float2 first, float2 second) {
     top.x = fmaxf(first.x, second.x);
     of_first = exp2_fast(first.x - top.x);
     of_second = exp2_fast(second.x - top.x);
@@ -111,10 +111,9 @@ struct Heads {
 
   std::uint32_t query[kHeadDim / 16][2];  // rows 8 to 15 of the product are 0
   float out[kHeadDim / 16][4];            // [16 dimensions][8 heads] each
-  float2 top = {kNone, 0};      // the largest score so far, in powers of 2, and the sum of
-                                // weights
-  float run[kHeadDim / 16][4];  // the same of the current run
-  float run_top = kNone, run_weight = 0;  // this lane's partial sum of weights
+  float2 top = {kNone, 0};                // the largest score so far, in powers of 2, and weights
+  float run[kHeadDim / 16][4];            // the same of the current run
+  float run_top = kNone, run_weight = 0;  // of this lane's keys alone
 
   __device__ Heads(const Arguments& a, const Work& work) {
     const int lane = threadIdx.x % 32, head = lane / 4, group = a.shape.group();
@@ -201,13 +200,13 @@ struct Heads {
   /// Adds the sums of a run, and begins the next.
   __device__ void end_run() {
     const int lane = threadIdx.x % 32;
-    const Addition addition(top, {run_top, quad_sum(run_weight)});
-    Addition heads[2] = {addition, addition};  // of this lane's columns
+    const PartialMerge merge(top, {run_top, quad_sum(run_weight)});
+    PartialMerge heads[2] = {merge, merge};  // of this lane's columns
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       const int row = 8 * (lane % 4) + 4 * e;
-      heads[e].of_first = __shfl_sync(kAllLanes, addition.of_first, row);
-      heads[e].of_second = __shfl_sync(kAllLanes, addition.of_second, row);
+      heads[e].of_first = __shfl_sync(kAllLanes, merge.of_first, row);
+      heads[e].of_second = __shfl_sync(kAllLanes, merge.of_second, row);
     }
 #pragma unroll
     for (int n = 0; n < kHeadDim / 16; ++n)
@@ -216,7 +215,7 @@ struct Heads {
         out[n][e] = heads[e % 2].sum(out[n][e], run[n][e]);
         run[n][e] = 0;
       }
-    top = addition.top;
+    top = merge.top;
     run_top = kNone;
     run_weight = 0;
   }

@@ -26,8 +26,8 @@ __device__ void store4(T* to, float4 x, float factor) {
   *reinterpret_cast<uint2*>(to) = raw;
 }
 
-/// Merges the quarters of splits, given one in each lane: lane `split` gets that of a split, and
-/// `factor` is this lane's quarter's in the sums of its split.
+/// Merges quarters of splits. Lane l has quarter l % 4 of split l / 4, whose factor within its
+/// split it gets. Lane s gets top and weight of split s.
 __device__ inline float2 merge_lanes(float2 quarter, int splits, float& factor) {
   const int lane = threadIdx.x % 32, first = lane / kQuarters * kQuarters;
   const float top = quad_max(quarter.x);
@@ -88,11 +88,11 @@ struct Merger {
       float2 top = tops[0][head];
       float4 sum = sums_of(shared, 0, head, dimension);
       for (int warp = 1; warp < kWarps && work.tiles(warp) > 0; ++warp) {
-        const Addition addition(top, tops[warp][head]);
+        const PartialMerge merge(top, tops[warp][head]);
         const float4 x = sums_of(shared, warp, head, dimension);
-        sum = {addition.sum(sum.x, x.x), addition.sum(sum.y, x.y), addition.sum(sum.z, x.z),
-               addition.sum(sum.w, x.w)};
-        top = addition.top;
+        sum = {merge.sum(sum.x, x.x), merge.sum(sum.y, x.y), merge.sum(sum.z, x.z),
+               merge.sum(sum.w, x.w)};
+        top = merge.top;
       }
       leave(head, dimension, sum, top);
     });

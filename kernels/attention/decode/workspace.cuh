@@ -25,7 +25,7 @@ struct alignas(32) DecodeUnit {
 
 /// Memory that the splits of a decode step share, in one allocation.
 struct DecodeWorkspace {
-  unsigned* arrived = nullptr;  // [rows][kv_heads] splits done; 0 between launches
+  unsigned* arrived = nullptr;  // [rows][kv_heads] units done; 0 between launches
   unsigned* taken = nullptr;    // units taken beyond every CTA's first two; 0 between launches
   unsigned* left = nullptr;     // CTAs that have ended; 0 between launches
   std::int32_t* unit_count = nullptr;

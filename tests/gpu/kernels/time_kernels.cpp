@@ -9,114 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/attention/attention.hpp"
 #include "kernels/layers/layers.hpp"
+#include "tests/gpu/kernels/timing.hpp"
 
-namespace gpu = kernels::gpu;
-using kernels::gpu::check;
+using namespace gpu_timing;
 
 namespace {
-
-constexpr gpu::HeadShape kHeads = {32, 8, 128};
-constexpr int kHidden = 4096, kMlp = 14336, kVocab = 128256, kBlockSize = 16;
-
-class Memory {
- public:
-  explicit Memory(std::size_t bytes) { check(cudaMalloc(&data_, bytes), "cudaMalloc"); }
-  Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  ~Memory() { cudaFree(data_); }
-  template <class T = void>
-  T* get() const {
-    return static_cast<T*>(data_);
-  }
-
- private:
-  void* data_ = nullptr;
-};
-
-/// bf16 numbers in (-1, 1).
-Memory random_numbers(std::int64_t elements) {
-  Memory memory(static_cast<std::size_t>(elements) * 2);
-  gpu::FillRandom fill;
-  fill.elements = elements;
-  fill.amplitude = 1;
-  fill.out = memory.get();
-  gpu::fill_random(fill, nullptr);
-  return memory;
-}
-
-template <class T>
-Memory copied(const std::vector<T>& from) {
-  Memory memory(from.size() * sizeof(T));
-  check(cudaMemcpy(memory.get(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice),
-        "copy");
-  return memory;
-}
-Memory integers(const std::vector<std::int32_t>& from) { return copied(from); }
-
-/// Median time of one of the `inside` operations that `work` enqueues, in microseconds.
-double microseconds(int inside, const std::function<void(cudaStream_t)>& work) {
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  cudaGraphExec_t replay;
-  cudaEvent_t begin, end;
-  check(cudaDeviceSynchronize(), "set-up");
-  check(cudaStreamCreate(&stream), "stream");
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
-  work(stream);
-  check(cudaStreamEndCapture(stream, &graph), "capture");
-  check(cudaGraphInstantiate(&replay, graph, 0), "instantiate");
-  check(cudaEventCreate(&begin), "event");
-  check(cudaEventCreate(&end), "event");
-  std::vector<float> times;
-  for (int i = 0; i < 13; ++i) {
-    check(cudaEventRecord(begin, stream), "record");
-    check(cudaGraphLaunch(replay, stream), "launch");
-    check(cudaEventRecord(end, stream), "record");
-    check(cudaEventSynchronize(end), "synchronize");
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin, end), "elapsed");
-    if (i >= 3) times.push_back(milliseconds);  // the first ones warm up the clocks
-  }
-  cudaEventDestroy(end);
-  cudaEventDestroy(begin);
-  cudaGraphExecDestroy(replay);
-  cudaGraphDestroy(graph);
-  cudaStreamDestroy(stream);
-  std::sort(times.begin(), times.end());
-  return 1e3 * double{times[times.size() / 2]} / inside;
-}
-
-double copy_rate = 0;  // GB/s, read and written
-
-void print_bytes(const char* what, double us, double bytes) {
-  const double rate = bytes / us / 1e3;
-  std::printf("%-44s %10.2f us %8.0f GB/s %6.1f %% of the copy rate\n", what, us, rate,
-              100 * rate / copy_rate);
-}
-
-/// Outside a graph, because in a graph copies run on the multiprocessors instead of a copy engine.
-void time_copy() {
-  const std::size_t bytes = std::size_t{2} << 30;
-  const Memory from = random_numbers(bytes / 2), to(bytes);
-  float best = 1e9f;
-  for (int i = 0; i < 10; ++i) {
-    cudaEvent_t begin, end;
-    check(cudaEventCreate(&begin), "event");
-    check(cudaEventCreate(&end), "event");
-    check(cudaEventRecord(begin), "record");
-    check(cudaMemcpyAsync(to.get(), from.get(), bytes, cudaMemcpyDeviceToDevice), "copy");
-    check(cudaEventRecord(end), "record");
-    check(cudaEventSynchronize(end), "synchronize");
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin, end), "elapsed");
-    best = std::min(best, milliseconds);
-    cudaEventDestroy(end);
-    cudaEventDestroy(begin);
-  }
-  copy_rate = 2.0 * static_cast<double>(bytes) / best / 1e6;
-  std::printf("copy rate %.0f GB/s\n", copy_rate);
-}
 
 std::vector<std::int32_t> shuffled(int count) {
   std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
@@ -174,12 +72,12 @@ void time_decode(const gpu::HeadShape& heads, int batch, int context, bool logge
   const Memory arena = random_numbers(layout.block_elements() * blocks * batch),
                qkv = random_numbers(std::int64_t{batch} * heads.qkv_width()),
                out(static_cast<std::size_t>(batch * heads.heads * heads.head_dim) * 2),
-               tables = integers(shuffled(blocks * batch)), rows = integers(shuffled(batch));
+               tables = copied(shuffled(blocks * batch)), rows = copied(shuffled(batch));
   std::vector<std::int32_t> start;
   for (int i = 0; i <= batch; ++i) start.push_back(i);
-  const Memory starts = integers(start),
+  const Memory starts = copied(start),
                contexts =
-                   integers(std::vector<std::int32_t>(static_cast<std::size_t>(batch), context)),
+                   copied(std::vector<std::int32_t>(static_cast<std::size_t>(batch), context)),
                workspace(gpu::decode_workspace_bytes(batch, heads));
   gpu::DecodeAttention op;
   op.shape = heads;
@@ -192,6 +90,7 @@ void time_decode(const gpu::HeadShape& heads, int batch, int context, bool logge
   op.scale = 0.088f;
   op.out = out.get();
   op.workspace = workspace.get();
+  op.whole_splits = logged;
   gpu::plan_decode(op, nullptr);
   const Log log(heads, layout, batch, context);
   const double us = microseconds(layout.layers, [&](cudaStream_t stream) {
@@ -213,8 +112,8 @@ void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSou
   const Memory arena = random_numbers(layout.block_elements() * blocks),
                qkv = random_numbers(std::int64_t{tokens} * heads.qkv_width()),
                out(static_cast<std::size_t>(tokens * heads.heads * heads.head_dim) * 2),
-               tables = integers(shuffled(blocks)), starts = integers({0, tokens}),
-               contexts = integers({context});
+               tables = copied(shuffled(blocks)), starts = copied<std::int32_t>({0, tokens}),
+               contexts = copied<std::int32_t>({context});
   const gpu::PrefillPlan plan =
       gpu::plan_prefill(heads, {0, tokens}, {context}, {0}, gpu::prefill_sharers());
   const Memory tiles = copied(plan.tiles), parts = copied(plan.parts);
@@ -310,9 +209,9 @@ void time_append(int tokens, bool logged = false) {
   for (int i = 0; i < tokens; ++i) places[static_cast<std::size_t>(i)] = i;
   const std::int64_t width = kHeads.qkv_width();
   const Memory arena = random_numbers(layout.block_elements() * blocks),
-               qkv = random_numbers(kLayers * tokens * width), positions = integers(places),
-               sequence = integers(std::vector<std::int32_t>(places.size(), 0)),
-               tables = integers(shuffled(blocks)), frequencies(64 * 4);
+               qkv = random_numbers(kLayers * tokens * width), positions = copied(places),
+               sequence = copied(std::vector<std::int32_t>(places.size(), 0)),
+               tables = copied(shuffled(blocks)), frequencies(64 * 4);
   check(cudaMemset(frequencies.get(), 0, 64 * 4), "memset");
   gpu::AppendKv op;
   op.shape = kHeads;
@@ -333,73 +232,6 @@ void time_append(int tokens, bool logged = false) {
   std::snprintf(what, sizeof what, "rotation and KV append, %d tokens%s", tokens,
                 logged ? ", logged" : "");
   print_bytes(what, us, 4.0 * tokens * static_cast<double>(width));
-}
-
-/// Random matrices to be used in turn, all in the same memory: right after gigabytes have been
-/// freed, everything takes up to 18 % longer.
-struct Matrices {
-  explicit Matrices(std::int64_t elements)
-      : elements(elements),
-        count(static_cast<int>(std::clamp<std::int64_t>(kAll / elements, 2, 32))) {
-    static const Memory memory = random_numbers(kAll);
-    all = memory.get<char>();
-  }
-  const void* operator[](int i) const { return all + i * elements * 2; }
-
-  static constexpr std::int64_t kAll = std::int64_t{4} << 30;
-  std::int64_t elements;
-  int count;
-  const char* all;
-};
-
-/// Times a small-M GEMM, over matrices used in turn.
-void time_small_gemm(const char* name, int rows, int n, int k, bool gated, gpu::Type out_type) {
-  if (!gpu::prefers_small_gemm(rows, n, k, gated)) return;
-  const Matrices w((gated ? 2 : 1) * std::int64_t{n} * k);
-  const Memory x = random_numbers(std::int64_t{rows} * k),
-               y(static_cast<std::size_t>(rows) * static_cast<std::size_t>(n) * 4);
-  const double us = microseconds(w.count, [&](cudaStream_t stream) {
-    for (int i = 0; i < w.count; ++i)
-      gpu::small_gemm({gpu::Type::bf16, out_type, gated, rows, n, k, n, x.get(), w[i], y.get()},
-                      stream);
-  });
-  char what[80];
-  std::snprintf(what, sizeof what, "product of %d rows, %s", rows, name);
-  print_bytes(what, us, 2.0 * static_cast<double>(w.elements));
-}
-
-void time_products(int rows) {
-  time_small_gemm("QKV", rows, kHeads.qkv_width(), kHidden, false, gpu::Type::bf16);
-  time_small_gemm("attention output", rows, kHidden, kHidden, false, gpu::Type::bf16);
-  time_small_gemm("gate and up", rows, kMlp, kHidden, true, gpu::Type::bf16);
-  time_small_gemm("down", rows, kHidden, kMlp, false, gpu::Type::bf16);
-  time_small_gemm("logits", rows, kVocab, kHidden, false, gpu::Type::f32);
-}
-
-void time_all_products() {
-  for (const int rows : {1, 8, 16, 32, 64}) time_products(rows);
-}
-
-/// Times the gate and up product with SwiGLU of many rows, over matrices used in turn.
-void time_gated(int rows) {
-  if (!gpu::prefers_gated_gemm(rows, kMlp, kHidden)) return;
-  const Matrices w(std::int64_t{2} * kMlp * kHidden);
-  const Memory x = random_numbers(std::int64_t{rows + 128} * kHidden),
-               y(static_cast<std::size_t>(rows) * kMlp * 2);
-  const double us = microseconds(w.count, [&](cudaStream_t stream) {
-    for (int i = 0; i < w.count; ++i)
-      gpu::gated_gemm({gpu::Type::bf16, rows, rows + 128, kMlp, kHidden, x.get(), w[i], y.get()},
-                      stream);
-  });
-  std::printf("gate and up with SwiGLU, %5d rows %10.2f us %7.1f TFLOP/s %8.0f GB/s of weights\n",
-              rows, us, 2.0 * rows * static_cast<double>(w.elements) / us / 1e6,
-              2.0 * static_cast<double>(w.elements) / us / 1e3);
-}
-
-void time_all_gated() {
-  for (const int rows :
-       {65, 96, 128, 160, 192, 256, 300, 384, 512, 700, 1024, 1500, 2048, 4096, 8192})
-    time_gated(rows);
 }
 
 void time_argmax(int rows) {
@@ -441,8 +273,7 @@ int main(int count, char** words) {
     return 0;
   }
   if (count == 2 && std::string(words[1]) == "products") {
-    time_all_products();
-    time_all_gated();
+    time_products();
     return 0;
   }
   time_prefills();
@@ -451,8 +282,7 @@ int main(int count, char** words) {
   for (const int context : {1024, 8192})
     for (const int batch : {1, 8, 32, 128}) time_decode(kHeads, batch, context);
   time_decode(mha, 32, 2048);
-  time_all_products();
-  time_all_gated();
+  time_products();
   for (const int tokens : {1, 32, 2048}) time_rows(tokens);
   for (const int tokens : {1, 32, 2048}) time_append(tokens);
   for (const int rows : {1, 32, 128}) time_argmax(rows);

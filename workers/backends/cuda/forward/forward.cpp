@@ -33,7 +33,7 @@ Forward::Forward(const DeviceWeights& weights, Activations& activations, const S
 
 void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& hook,
                   const LayerLog& log) {
-  logs_ = log != nullptr;
+  may_log_ = log != nullptr;
   embed(step);
   if (hook) hook(-1);
   for (int i = 0; i < weights_.config().shape.layers; ++i) {
@@ -133,8 +133,8 @@ void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv) {
                                     .out = to_.attention,
                                     .workspace = to_.decode_workspace,
                                     .log = log_,
-                                    .whole_splits = logs_,
-                                    .early = kv.layer > 0};
+                                    .whole_splits = may_log_,
+                                    .early = kv.layer > 0};  // layer 0's follows the plan
   if (kv.layer == 0) gpu::plan_decode(decode, stream_.get());
   gpu::decode_attention(decode, stream_.get());
 }

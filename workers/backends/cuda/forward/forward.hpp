@@ -72,7 +72,7 @@ class Forward {
   DeviceBuffer inverse_frequencies_;  // [head_dim / 2] float32; empty with learned positions
   float attention_scale_;
   const kernels::gpu::AccessLog* log_ = nullptr;  // log of the layer being enqueued
-  bool logs_ = false;                             // a layer of the step has a log
+  bool may_log_ = false;                          // the step, in some of its layers
   bool has_addend_ = false;                       // `projected` must still be added to the residual
   int addend_bias_ = -1;                          // parameter index of its bias
 };
