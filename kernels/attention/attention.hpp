@@ -136,9 +136,9 @@ struct DecodeAttention {
 /// About 17 KB per row and query head of 128: partial sums of up to kDecodeMaxSplits splits or
 /// quarters of splits.
 std::size_t decode_workspace_bytes(int rows, const HeadShape& shape);
-/// Lists the splits of this step's contexts, or their quarters, in op.workspace, for all layers. Reads rows, sequences,
-/// query_start, context, shape, workspace and whole_splits of `op`, which must be the same in the
-/// launches that follow.
+/// Lists the splits of this step's contexts, or their quarters, in op.workspace, for all layers.
+/// Reads rows, sequences, query_start, context, shape, workspace and whole_splits of `op`, which
+/// must be the same in the launches that follow.
 void plan_decode(const DecodeAttention& op, cudaStream_t stream);
 void decode_attention(const DecodeAttention& op, cudaStream_t stream);
 

@@ -21,9 +21,9 @@ constexpr int kGroupThreads = 128;
 constexpr int kComputeThreads = kGroups * kGroupThreads;
 constexpr int kThreads = kComputeThreads + 32;
 constexpr int kGroupRows = 64;  // rows of a product's first matrix
-// A CTA's stages have as many bytes at most, unless a kernel asks for fewer. That is less than a multiprocessor's shared memory, so
-// that small kernels fit beside it. They have more than half of it, so that no two CTAs of a launch
-// share a multiprocessor.
+// A CTA's stages have as many bytes at most, unless a kernel asks for fewer. That is less than a
+// multiprocessor's shared memory, so that small kernels fit beside it. They have more than half of
+// it, so that no two CTAs of a launch share a multiprocessor.
 constexpr int kQueueBytes = 200 * 1024, kHalfBytes = 114 * 1024;
 
 struct Launch {
