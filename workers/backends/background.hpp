@@ -86,44 +86,29 @@ class BufferRing {
 
   /// `empty` is called on the thread. Its exceptions are rethrown by the next call here.
   BufferRing(std::array<Buffer, kBuffers> buffers, Empty empty)
-      : buffers_(std::move(buffers)), empty_(std::move(empty)) {
+      : buffers_(std::move(buffers)),
+        empty_(std::move(empty)),
+        full_([this](Buffer*& buffer) { free(buffer); }) {
     for (Buffer& buffer : buffers_) free_.push_back(&buffer);
-    thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
   }
-  ~BufferRing() {
-    thread_.request_stop();
-    changed_.notify_all();
-  }
-  BufferRing(const BufferRing&) = delete;
-  BufferRing& operator=(const BufferRing&) = delete;
 
   /// Returns a free buffer, which the caller owns until it passes it on.
   Buffer& take() {
     std::unique_lock lock(mutex_);
-    if (free_.empty() && !error_) {
+    if (free_.empty()) {
       ++waits_;
       const engine::Nanos start = clock_.now();
-      changed_.wait(lock, [this] { return !free_.empty() || error_; });
+      changed_.wait(lock, [this] { return !free_.empty(); });
       waited_ += clock_.now() - start;
     }
-    rethrow();
+    if (failed_) full_.finish();  // throws
     Buffer* const buffer = free_.front();
     free_.pop_front();
     return *buffer;
   }
-  void pass_on(Buffer& buffer) {
-    {
-      const std::lock_guard lock(mutex_);
-      full_.push_back(&buffer);
-    }
-    changed_.notify_all();
-  }
+  void pass_on(Buffer& buffer) { full_.add(&buffer); }
   /// Waits until every buffer passed on has been emptied.
-  void finish() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return (full_.empty() && !emptying_) || error_; });
-    rethrow();
-  }
+  void finish() { full_.finish(); }
 
   /// How often no buffer was free, and how long the producer waited.
   int waits() const {
@@ -136,41 +121,33 @@ class BufferRing {
   }
 
  private:
-  void rethrow() {
-    if (error_) std::rethrow_exception(error_);
-  }
-  void serve(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [this] { return !full_.empty(); }) && !error_) {
-      Buffer* const buffer = full_.front();
-      full_.pop_front();
-      emptying_ = true;
-      lock.unlock();
-      std::exception_ptr error;
-      try {
-        empty_(*buffer);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      lock.lock();
-      emptying_ = false;
-      error_ = error;
-      free_.push_back(buffer);
-      changed_.notify_all();
+  /// A buffer whose emptying fails is free as well, so the producer never waits in vain.
+  void free(Buffer* buffer) {
+    std::exception_ptr error;
+    try {
+      empty_(*buffer);
+    } catch (...) {
+      error = std::current_exception();
     }
+    {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(buffer);
+      failed_ = error != nullptr;
+    }
+    changed_.notify_all();
+    if (error) std::rethrow_exception(error);
   }
 
   std::array<Buffer, kBuffers> buffers_;
   Empty empty_;
   engine::WallClock clock_;
   mutable std::mutex mutex_;  // guards the members below
-  std::condition_variable_any changed_;
-  std::deque<Buffer*> free_, full_;
-  bool emptying_ = false;
-  std::exception_ptr error_;
+  std::condition_variable changed_;
+  std::deque<Buffer*> free_;
+  bool failed_ = false;
   int waits_ = 0;
   engine::Nanos waited_{0};
-  std::jthread thread_;  // declared last: it starts after everything else is initialized
+  Backlog<Buffer*> full_;  // declared last: its thread uses the members above
 };
 
 }  // namespace backends
