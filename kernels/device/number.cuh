@@ -40,6 +40,12 @@ __device__ inline std::uint32_t pack<__half>(float low, float high) {
   return *reinterpret_cast<const std::uint32_t*>(&pair);
 }
 
+template <class T>
+__device__ inline float2 unpack(std::uint32_t pair) {
+  const T* numbers = reinterpret_cast<const T*>(&pair);
+  return {to_float(numbers[0]), to_float(numbers[1])};
+}
+
 /// Eight numbers in float32, loaded and stored as 16 bytes (as two of them for float32 in memory).
 struct Eight {
   float x[8];

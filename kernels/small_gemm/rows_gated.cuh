@@ -31,36 +31,44 @@ __device__ inline void copy_gate_and_up(std::uint32_t to, const CUtensorMap& map
 }
 
 template <class T>
-__device__ void store_gated(const SmallGemm& op, const float (&sums)[kGatedCount][4]) {
-  const int group = threadIdx.x / kGroupThreads, lane = threadIdx.x % 32;
-  const int first = blockIdx.x * kGatedOutputs + group * kGroupOutputs + 2 * (lane % 4);
+struct GatedOutputs {
+  const SmallGemm& op;
+
+  __device__ void prepare_early() {}
+  __device__ void prepare() {}
+  __device__ void store(const float (&sums)[kGatedCount][4]) const {
+    const int group = threadIdx.x / kGroupThreads, lane = threadIdx.x % 32;
+    const int first = blockIdx.x * kGatedOutputs + group * kGroupOutputs + 2 * (lane % 4);
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int token = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * half;
-    if (token >= op.rows) continue;
-    T* out = static_cast<T*>(op.y) + std::int64_t{token} * op.y_stride;
+    for (int half = 0; half < 2; ++half) {
+      const int token = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * half;
+      if (token >= op.rows) continue;
+      const float by = factor_of(op, token);
+      T* out = static_cast<T*>(op.y) + std::int64_t{token} * op.y_stride;
 #pragma unroll
-    for (int i = 0; i < kGatedCount; i += 2) {
-      const float(&gate)[4] = sums[i], (&up)[4] = sums[i + 1];
-      const int at = first + 4 * i, e = 2 * half;
-      if (at >= op.n) continue;
-      *reinterpret_cast<std::uint32_t*>(out + at) =
-          pack<T>(silu(gate[e]) * up[e], silu(gate[e + 1]) * up[e + 1]);
+      for (int i = 0; i < kGatedCount; i += 2) {
+        const float(&gate)[4] = sums[i], (&up)[4] = sums[i + 1];
+        const int at = first + 4 * i, e = 2 * half;
+        if (at >= op.n) continue;
+        *reinterpret_cast<std::uint32_t*>(out + at) =
+            pack<T>(silu(by * gate[e]) * (by * up[e]), silu(by * gate[e + 1]) * (by * up[e + 1]));
+      }
     }
   }
-}
+};
 
 template <class S>
 __global__ __launch_bounds__(kThreads, 1) void rows_gated_kernel(
     [[maybe_unused]] const __grid_constant__ Launch l) {
 #if KERNELS_WGMMA
   const int eight = blockIdx.x * (kGatedOutputs / 8);
+  GatedOutputs<typename S::T> outputs{l.op};
   run<S>(
       l,
       [&](std::uint32_t to, int stage, std::uint32_t barrier, std::uint64_t policy) {
         copy_gate_and_up(to, l.w, stage * kChunk, eight, barrier, policy);
       },
-      [&](const auto& sums) { store_gated<typename S::T>(l.op, sums); });
+      outputs);
 #endif
 }
 

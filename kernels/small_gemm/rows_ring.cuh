@@ -9,18 +9,16 @@
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tensor_map.cuh"
 #include "kernels/layers/layers.hpp"
+#include "kernels/small_gemm/rows_norm.cuh"
 #include "kernels/small_gemm/rows_products.cuh"
 
 namespace kernels::gpu::rows {
 
-constexpr int kChunk = 64;                   // columns
-constexpr int kChunkBytes = 2 * kChunk;      // per row of a chunk
-constexpr int kEightRows = 8 * kChunkBytes;  // unit of the swizzle of tensor maps and products
-constexpr int kGroups = 2;
-constexpr int kGroupThreads = 128;
-constexpr int kComputeThreads = kGroups * kGroupThreads;
-constexpr int kThreads = kComputeThreads + 32;
-constexpr int kGroupRows = 64;  // rows of a product's first matrix
+constexpr int kChunk = 64;                      // columns
+constexpr int kChunkBytes = 2 * kChunk;         // per row of a chunk
+constexpr int kEightRows = 8 * kChunkBytes;     // unit of the swizzle of tensor maps and products
+constexpr int kThreads = kComputeThreads + 64;  // a warp that loads, and one for norms
+constexpr int kGroupRows = 64;                  // rows of a product's first matrix
 // A CTA's stages have as many bytes at most, unless a kernel asks for fewer. That is less than a
 // multiprocessor's shared memory, so that small kernels fit beside it. They have more than half of
 // it, so that no two CTAs of a launch share a multiprocessor.
@@ -30,6 +28,7 @@ struct Launch {
   CUtensorMap w, x;
   SmallGemm op;
   int stages;  // in all columns
+  int parts;   // of the sums of squares of rows of x
 };
 
 /// Shared memory: stages of chunks of kXRows rows of x and of kWRows rows of w, and their barriers:
@@ -145,10 +144,11 @@ __device__ void multiply(float (&sums)[kCount][4], R ring, int stages) {
   }
 }
 
-/// Body of the kernels: the last warp initializes the ring and loads, the others compute, and
-/// store(sums) stores.
-template <class S, class LoadW, class Store>
-__device__ void run(const Launch& l, const LoadW& load_w, const Store& store) {
+/// Body of the kernels: a warp initializes the ring and loads, another adds the sums of squares of
+/// x's rows, and the warpgroups compute. outputs.prepare_early() and outputs.prepare() load what
+/// outputs.store(sums) needs, before and after the previous kernel has ended.
+template <class S, class LoadW, class Outputs>
+__device__ void run(const Launch& l, const LoadW& load_w, Outputs& outputs) {
   using R = typename S::R;
   extern __shared__ __align__(1024) unsigned char memory[];
   const R ring{shared_address(memory)};
@@ -157,12 +157,18 @@ __device__ void run(const Launch& l, const LoadW& load_w, const Store& store) {
   if (loads) ring.set_up();
   __syncthreads();
   if (threadIdx.x < kComputeThreads) {
+    outputs.prepare_early();
     wait_for_predecessor();
+    outputs.prepare();
     float sums[S::kCount][4] = {};  // with kTurns = 2 the second warpgroup may have no stage
     multiply<typename S::T>(sums, ring, l.stages);
-    store(sums);
+    if (l.op.before.squares) await_factors();
+    outputs.store(sums);
   } else if (loads) {
     Loader<R, LoadW>{l, ring, load_w}.run();
+  } else if (threadIdx.x >= kComputeThreads + 32 && l.op.before.squares) {
+    wait_for_predecessor();
+    compute_factors(l.op, l.parts);
   }
 }
 

@@ -216,10 +216,19 @@ bool prefers_small_gemm(int rows, int n, int k, bool gated) {
   return has_small_gemm_wgmma(rows, n, k, gated) && prefers_small_gemm_wgmma(n, k, gated);
 }
 
+bool divides_norms(int rows, int n, int k, bool gated) {
+  return prefers_small_gemm(rows, n, k, gated) && by_wgmma(rows, n, k, gated);
+}
+
 void small_gemm(const SmallGemm& op, cudaStream_t stream) {
   require(!op.gated || op.out == op.type, "small_gemm: a gated product has the type of its input");
   require(op.out == op.type || op.out == Type::f32,
           "small_gemm: the output is neither of x's type nor float32");
+  const bool normed = op.before.squares || op.after.residual;
+  require(!normed || (op.type == Type::bf16 && by_wgmma(op.rows, op.n, op.k, op.gated)),
+          "small_gemm: norms are divided among products of bf16 by tensor cores of 9.0 alone");
+  require(!op.after.residual || (!op.gated && op.out == op.type),
+          "small_gemm: a gated product, or one in float32, is not added to the residual");
   if (op.rows > 0 && by_wgmma(op.rows, op.n, op.k, op.gated)) return small_gemm_wgmma(op, stream);
   require(op.rows <= kSmallGemmRows && tiles_divide(op.n, op.k),
           "small_gemm: more rows than this device takes, or n or k that tiles do not divide");

@@ -33,6 +33,7 @@ rows::Launch launch_of(const SmallGemm& op) {
   rows::Launch l = {};
   l.op = op;
   l.stages = divide_up(op.k, S::R::kTurns * rows::kChunk);
+  l.parts = ctas_of(op.k, false);
   l.x = chunked<S>(op, op.x, op.rows, S::kXRows, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
   return l;
 }
@@ -88,6 +89,10 @@ bool has_small_gemm_wgmma(int rows, int n, int k, bool gated) {
 bool prefers_small_gemm_wgmma(int n, int k, bool gated) {
   constexpr std::int64_t kSmall = std::int64_t{1} << 22;  // elements of w
   return 10 * ctas_of(n, gated) >= 9 * multiprocessors() || std::int64_t{n} * k <= kSmall;
+}
+
+std::size_t norm_squares_bytes() {
+  return sizeof(float) * kSmallGemmRowsWgmma * static_cast<std::size_t>(multiprocessors());
 }
 
 void small_gemm_wgmma(const SmallGemm& op, cudaStream_t stream) {

@@ -34,6 +34,7 @@ Forward::Forward(const DeviceWeights& weights, Activations& activations, const S
 void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& hook,
                   const LayerLog& log) {
   may_log_ = log != nullptr;
+  divides_norms_ = !hook && can_divide_norms(step.num_tokens);
   embed(step);
   if (hook) hook(-1);
   for (int i = 0; i < weights_.config().shape.layers; ++i) {
@@ -57,17 +58,16 @@ void Forward::embed(const StepArrays& step) {
               .position_table = weights_.at(layout.positions),
               .residual = to_.residual},
              stream_.get());
-  has_addend_ = false;
+  has_addend_ = divided_ = false;
 }
 
 void Forward::attention_half(int i, const StepArrays& step, const KvArena& kv) {
   const model::LayerParameters& p = layer(i);
-  add_norm(step.num_tokens, nullptr, p.attention_norm_weight, p.attention_norm_bias, to_.normed);
+  if (!divided_)
+    add_norm(step.num_tokens, nullptr, p.attention_norm_weight, p.attention_norm_bias, to_.normed);
   project(step.num_tokens, p.qkv_weight, to_.normed, to_.qkv);
   attend(i, step, kv);
-  project(step.num_tokens, p.out_weight, to_.attention, to_.projected);
-  has_addend_ = true;
-  addend_bias_ = p.out_bias;
+  add_to_residual(step.num_tokens, p.out_weight, p.out_bias, to_.attention, p.mlp_norm_weight);
 }
 
 void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
@@ -141,11 +141,37 @@ void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv) {
 
 void Forward::mlp_half(int i, const StepArrays& step) {
   const model::LayerParameters& p = layer(i);
-  add_norm(step.num_tokens, nullptr, p.mlp_norm_weight, p.mlp_norm_bias, to_.normed);
+  if (!divided_) add_norm(step.num_tokens, nullptr, p.mlp_norm_weight, p.mlp_norm_bias, to_.normed);
   up_and_activate(p, step.num_tokens);
-  project(step.num_tokens, p.down_weight, to_.activated, to_.projected);
-  has_addend_ = true;
-  addend_bias_ = p.down_bias;
+  const bool last = i + 1 == weights_.config().shape.layers;  // the head has norms of its own rows
+  add_to_residual(step.num_tokens, p.down_weight, p.down_bias, to_.activated,
+                  last ? -1 : layer(i + 1).attention_norm_weight);
+}
+
+/// Projects x, for add_norm() to add to the residual; or adds it itself, and leaves the rest of a
+/// norm with this weight to the next product.
+void Forward::add_to_residual(int rows, int weight, int bias, const void* x, int norm_weight) {
+  divided_ = divides_norms_ && norm_weight >= 0;
+  has_addend_ = !divided_;
+  addend_bias_ = bias;
+  if (!divided_) return project(rows, weight, x, to_.projected);
+  gpu::SmallGemm op = small_product(projection(rows, weight), x, weights_.at(weight), to_.normed);
+  op.after = {to_.residual, weights_.at(norm_weight), to_.norm_squares};
+  gpu::small_gemm(op, stream_.get());
+}
+
+/// Whether products take the place of RMSNorms between them.
+bool Forward::can_divide_norms(int tokens) const {
+  const model::ModelShape& shape = weights_.config().shape;
+  const model::LayerParameters& p = layer(0);
+  const auto divides = [&](int weight) {
+    const GemmShape product = projection(tokens, weight);
+    return gpu::divides_norms(tokens, product.n, product.k);
+  };
+  return to_.type == gpu::Type::bf16 && shape.gated_mlp && p.mlp_norm_bias < 0 && p.out_bias < 0 &&
+         p.down_bias < 0 && divides(p.out_weight) && divides(p.down_weight) &&
+         divides(p.qkv_weight) &&
+         gpu::divides_norms(tokens, shape.intermediate, shape.hidden, true);
 }
 
 void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
@@ -178,7 +204,8 @@ void Forward::gated(const model::LayerParameters& p, int tokens) {
                    .y_stride = shape.intermediate,
                    .x = to_.normed,
                    .w = weights_.at(p.up_weight),
-                   .y = to_.activated},
+                   .y = to_.activated,
+                   .before = norm_before()},
                   stream_.get());
 }
 
@@ -242,17 +269,27 @@ void Forward::project(int rows, int weight, const void* x, void* y) {
 /// Small-M products use specialized kernels, which read the weights faster than the library.
 void Forward::multiply(const GemmShape& shape, const void* x, const void* w, void* y) {
   if (!gpu::prefers_small_gemm(shape.rows, shape.n, shape.k)) return gemm_.multiply(shape, x, w, y);
-  gpu::small_gemm({.type = shape.in,
-                   .out = shape.out,
-                   .gated = false,
-                   .rows = shape.rows,
-                   .n = shape.n,
-                   .k = shape.k,
-                   .y_stride = shape.y_stride,
-                   .x = x,
-                   .w = w,
-                   .y = y},
-                  stream_.get());
+  gpu::small_gemm(small_product(shape, x, w, y), stream_.get());
+}
+
+gpu::SmallGemm Forward::small_product(const GemmShape& shape, const void* x, const void* w,
+                                      void* y) const {
+  return {.type = shape.in,
+          .out = shape.out,
+          .gated = false,
+          .rows = shape.rows,
+          .n = shape.n,
+          .k = shape.k,
+          .y_stride = shape.y_stride,
+          .x = x,
+          .w = w,
+          .y = y,
+          .before = x == to_.normed ? norm_before() : gpu::NormBefore{}};
+}
+
+/// What the last projection has left of a norm to the product that reads `normed`.
+gpu::NormBefore Forward::norm_before() const {
+  return {divided_ ? to_.norm_squares : nullptr, static_cast<float>(weights_.config().norm_eps)};
 }
 
 /// Whether one kernel computes gate, up and SwiGLU of this many tokens.

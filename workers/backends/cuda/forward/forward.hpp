@@ -3,6 +3,7 @@
 #include <span>
 
 #include "kernels/attention/attention.hpp"
+#include "kernels/layers/layers.hpp"
 #include "workers/backends/cuda/forward/activations.hpp"
 #include "workers/backends/cuda/forward/device_weights.hpp"
 #include "workers/backends/cuda/forward/gemm.hpp"
@@ -52,6 +53,11 @@ class Forward {
   void head(const StepArrays& step);
   /// residual += output of the last projection; normed = norm(residual).
   void add_norm(int rows, const std::int32_t* row_ids, int weight, int bias, void* out);
+  void add_to_residual(int rows, int weight, int bias, const void* x, int norm_weight);
+  bool can_divide_norms(int tokens) const;
+  kernels::gpu::NormBefore norm_before() const;
+  kernels::gpu::SmallGemm small_product(const GemmShape& shape, const void* x, const void* w,
+                                        void* y) const;
   void project(int rows, int weight, const void* x, void* y);
   void multiply(const GemmShape& shape, const void* x, const void* w, void* y);
   GemmShape projection(int rows, int weight) const;
@@ -73,8 +79,10 @@ class Forward {
   float attention_scale_;
   const kernels::gpu::AccessLog* log_ = nullptr;  // log of the layer being enqueued
   bool may_log_ = false;                          // the step, in some of its layers
-  bool has_addend_ = false;                       // `projected` must still be added to the residual
-  int addend_bias_ = -1;                          // parameter index of its bias
+  bool divides_norms_ = false;                    // the step, among its products
+  bool divided_ = false;     // `normed` must still be divided by root mean squares
+  bool has_addend_ = false;  // `projected` must still be added to the residual
+  int addend_bias_ = -1;     // parameter index of its bias
 };
 
 }  // namespace backends::cuda
