@@ -101,9 +101,9 @@ void launch(const char* name, void (*kernel)(Parameters...), const Grid& grid, c
   enqueue(Order::after, name, kernel, grid, stream, arguments...);
 }
 
-/// Launches a kernel with programmatic dependent launch (PDL). All of its threads must call
+/// Launches a kernel with programmatic dependent launch (PDL). Its threads must call
 /// wait_for_predecessor() before they access anything that a kernel wrote, but for what overlap.cuh
-/// says, and before they exit.
+/// says, and at least one of each CTA before it exits.
 template <class... Parameters, class... Arguments>
 void launch_overlapping(const char* name, void (*kernel)(Parameters...), const Grid& grid,
                         cudaStream_t stream, const Arguments&... arguments) {

@@ -47,6 +47,20 @@ struct SwiGlu {
 };
 void swiglu(const SwiGlu& op, cudaStream_t stream);
 
+/// Residual addition and RMSNorm fused into the products before and after them, in place of
+/// add_norm(). The product before adds its output, rounded to `type`, to the residual, and leaves y
+/// = residual * weight and the sum of squares of each row, in parts. The product after multiplies
+/// its sums by 1 / sqrt(mean square of the row + epsilon).
+struct NormAfter {
+  float* residual = nullptr;     // [rows][n] in and out; none: y is the product
+  const void* weight = nullptr;  // [n] of type; no kernel of the step writes it
+  float* squares = nullptr;      // [CTAs of this product][64] out, in fused_norm_bytes()
+};
+struct NormBefore {
+  const float* squares = nullptr;  // of the product before, whose n is this k; none: x is complete
+  float epsilon = 1e-5f;
+};
+
 /// Small-M GEMM: y[r][n] = sum over k of x[r][k] * w[n][k], with sums in float32. `gated`: w holds
 /// n gate rows, then n up rows, and y = silu(gate) * up, without rounding in between.
 ///
@@ -55,19 +69,6 @@ void swiglu(const SwiGlu& op, cudaStream_t stream);
 /// rows up to kSmallGemmRows, and the same for every larger number, but the two may be rounded
 /// differently.
 constexpr int kSmallGemmRows = 8, kSmallGemmRowsWgmma = 64;
-/// A residual addition and RMSNorm may be divided between the products before and after it, in
-/// place of add_norm(). The product before it adds its output, rounded to `type`, to the residual,
-/// and leaves y = residual * weight and, in parts, the sum of squares of each row. The product
-/// after it divides its sums by the rows' root mean squares.
-struct NormAfter {
-  float* residual = nullptr;     // [rows][n] in and out; none: y is the product
-  const void* weight = nullptr;  // [n] of type
-  float* squares = nullptr;      // norm_squares_bytes(), out
-};
-struct NormBefore {
-  const float* squares = nullptr;  // that the product before left; none: x is complete
-  float epsilon = 1e-5f;
-};
 struct SmallGemm {
   Type type = Type::bf16;  // of x and w
   Type out = Type::bf16;   // of y: `type`, or f32 if not gated
@@ -79,13 +80,13 @@ struct SmallGemm {
   const void* x = nullptr;  // [rows][k] of type
   const void* w = nullptr;  // [n, twice that if gated][k] of type; no kernel of the step writes it
   void* y = nullptr;        // [rows][y_stride]
-  NormBefore before = {};   // both norms: where divides_norms(), and of bf16
+  NormBefore before = {};   // one of them at most, where fuses_norms(), and y of `type`
   NormAfter after = {};     // not gated
 };
-/// Device memory of sums of squares between any two products.
-std::size_t norm_squares_bytes();
-/// Whether small_gemm() takes norms before and after such a product on the current device.
-bool divides_norms(int rows, int n, int k, bool gated = false);
+/// Bytes of device memory for the `squares` of any product.
+std::size_t fused_norm_bytes();
+/// Whether small_gemm() computes norms before and after such a product of bf16 on this device.
+bool fuses_norms(int rows, int n, int k, bool gated = false);
 /// Whether small_gemm() should compute such a product on the current device.
 bool prefers_small_gemm(int rows, int n, int k, bool gated = false);
 void small_gemm(const SmallGemm& op, cudaStream_t stream);

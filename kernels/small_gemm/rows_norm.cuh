@@ -1,26 +1,25 @@
-// An RMSNorm divided between two products: see NormAfter and NormBefore in layers.hpp.
+// An RMSNorm fused into the products before and after it: see NormAfter and NormBefore in
+// layers.hpp. This part is of the product after.
 #pragma once
 #include "kernels/device/number.cuh"
 #include "kernels/layers/layers.hpp"
 
 namespace kernels::gpu::rows {
 
-constexpr int kGroups = 2;
-constexpr int kGroupThreads = 128;
-constexpr int kComputeThreads = kGroups * kGroupThreads;
-
-/// 1 / root mean square of each row of x.
+/// [64] in shared memory: 1 / sqrt(mean square + epsilon) of each row of the residual.
 __device__ inline float* factors() {
   __shared__ float of_rows[kSmallGemmRowsWgmma];
   return of_rows;
 }
-/// The threads that compute wait for the warp that calls compute_factors().
-__device__ inline void await_factors() {
-  asm volatile("bar.sync 3, %0;\n" ::"n"(kComputeThreads + 32) : "memory");
+/// `kThreads` threads wait for the warp that calls compute_factors().
+template <int kThreads>
+__device__ void await_factors() {
+  asm volatile("bar.sync 3, %0;\n" ::"n"(kThreads + 32) : "memory");
 }
 
-/// One warp adds the `parts` sums of squares of each row, in order.
-__device__ inline void compute_factors(const SmallGemm& op, int parts) {
+/// One warp adds the sums of squares of `parts` CTAs in order, and writes factors().
+template <int kThreads>
+__device__ void compute_factors(const SmallGemm& op, int parts) {
   for (int row = threadIdx.x % 32; row < op.rows; row += 32) {
     float sum = 0;
 #pragma unroll 32
@@ -28,7 +27,8 @@ __device__ inline void compute_factors(const SmallGemm& op, int parts) {
       sum += op.before.squares[part * kSmallGemmRowsWgmma + row];
     factors()[row] = rsqrtf(sum / op.k + op.before.epsilon);
   }
-  asm volatile("bar.arrive 3, %0;\n" ::"n"(kComputeThreads + 32) : "memory");
+  __syncwarp();  // the next instruction needs the whole warp
+  asm volatile("bar.arrive 3, %0;\n" ::"n"(kThreads + 32) : "memory");
 }
 
 /// What one token's sums are multiplied by.

@@ -78,7 +78,7 @@ struct PlainOutputs {
           residual[half][i] = *reinterpret_cast<const float2*>(residual_at(half, i));
   }
 
-  /// Adds the sums of both warpgroups, and stores those of the rows of w from `first` on.
+  /// Adds the sums of both warpgroups, and stores the outputs.
   __device__ void store(float (&sums)[S::kCount][4]) {
     __shared__ float4 others[S::kCount][S::kRowThreads];
     if (thread >= S::kRowThreads) return;

@@ -2,8 +2,9 @@
 // w and all their columns, so no sums cross between CTAs. It has a multiprocessor to itself, and is
 // warp-specialized: a producer warp loads chunks of x and w into a ring of stages in shared memory
 // with the copy engine (TMA), the first ones of w before the previous kernel has ended (PDL), and
-// two consumer warpgroups multiply them. Rows of x are the rows of the tensor-core product (64, of
-// which those beyond x's are ignored), rows of w its columns.
+// two consumer warpgroups multiply them. Another warp serves a norm before the product. Rows of x
+// are the rows of the tensor-core product (64, of which those beyond x's are ignored), rows of w
+// its columns.
 #pragma once
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/overlap.cuh"
@@ -14,9 +15,12 @@
 
 namespace kernels::gpu::rows {
 
-constexpr int kChunk = 64;                      // columns
-constexpr int kChunkBytes = 2 * kChunk;         // per row of a chunk
-constexpr int kEightRows = 8 * kChunkBytes;     // unit of the swizzle of tensor maps and products
+constexpr int kChunk = 64;                   // columns
+constexpr int kChunkBytes = 2 * kChunk;      // per row of a chunk
+constexpr int kEightRows = 8 * kChunkBytes;  // unit of the swizzle of tensor maps and products
+constexpr int kGroups = 2;
+constexpr int kGroupThreads = 128;
+constexpr int kComputeThreads = kGroups * kGroupThreads;
 constexpr int kThreads = kComputeThreads + 64;  // a warp that loads, and one for norms
 constexpr int kGroupRows = 64;                  // rows of a product's first matrix
 // A CTA's stages have as many bytes at most, unless a kernel asks for fewer. That is less than a
@@ -162,13 +166,13 @@ __device__ void run(const Launch& l, const LoadW& load_w, Outputs& outputs) {
     outputs.prepare();
     float sums[S::kCount][4] = {};  // with kTurns = 2 the second warpgroup may have no stage
     multiply<typename S::T>(sums, ring, l.stages);
-    if (l.op.before.squares) await_factors();
+    if (l.op.before.squares) await_factors<kComputeThreads>();
     outputs.store(sums);
   } else if (loads) {
     Loader<R, LoadW>{l, ring, load_w}.run();
   } else if (threadIdx.x >= kComputeThreads + 32 && l.op.before.squares) {
     wait_for_predecessor();
-    compute_factors(l.op, l.parts);
+    compute_factors<kComputeThreads>(l.op, l.parts);
   }
 }
 

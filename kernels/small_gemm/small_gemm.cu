@@ -209,6 +209,16 @@ bool by_wgmma(int rows, int n, int k, bool gated) {
          (rows > kSmallGemmRows || prefers_small_gemm_wgmma(n, k, gated));
 }
 
+void check_norms(const SmallGemm& op) {
+  const NormAfter& after = op.after;
+  if (!op.before.squares && !after.residual) return;
+  require(op.type == Type::bf16 && op.out == op.type && by_wgmma(op.rows, op.n, op.k, op.gated),
+          "small_gemm: a norm needs bf16 and a shape that fuses_norms() takes");
+  require(!op.before.squares || !after.residual, "small_gemm: norms before and after a product");
+  require(!after.residual || (!op.gated && after.weight && after.squares),
+          "small_gemm: a norm after a gated product, or without its weight or squares");
+}
+
 }  // namespace
 
 bool prefers_small_gemm(int rows, int n, int k, bool gated) {
@@ -216,7 +226,7 @@ bool prefers_small_gemm(int rows, int n, int k, bool gated) {
   return has_small_gemm_wgmma(rows, n, k, gated) && prefers_small_gemm_wgmma(n, k, gated);
 }
 
-bool divides_norms(int rows, int n, int k, bool gated) {
+bool fuses_norms(int rows, int n, int k, bool gated) {
   return prefers_small_gemm(rows, n, k, gated) && by_wgmma(rows, n, k, gated);
 }
 
@@ -224,11 +234,7 @@ void small_gemm(const SmallGemm& op, cudaStream_t stream) {
   require(!op.gated || op.out == op.type, "small_gemm: a gated product has the type of its input");
   require(op.out == op.type || op.out == Type::f32,
           "small_gemm: the output is neither of x's type nor float32");
-  const bool normed = op.before.squares || op.after.residual;
-  require(!normed || (op.type == Type::bf16 && by_wgmma(op.rows, op.n, op.k, op.gated)),
-          "small_gemm: norms are divided among products of bf16 by tensor cores of 9.0 alone");
-  require(!op.after.residual || (!op.gated && op.out == op.type),
-          "small_gemm: a gated product, or one in float32, is not added to the residual");
+  check_norms(op);
   if (op.rows > 0 && by_wgmma(op.rows, op.n, op.k, op.gated)) return small_gemm_wgmma(op, stream);
   require(op.rows <= kSmallGemmRows && tiles_divide(op.n, op.k),
           "small_gemm: more rows than this device takes, or n or k that tiles do not divide");

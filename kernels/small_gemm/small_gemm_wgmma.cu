@@ -34,6 +34,8 @@ rows::Launch launch_of(const SmallGemm& op) {
   l.op = op;
   l.stages = divide_up(op.k, S::R::kTurns * rows::kChunk);
   l.parts = ctas_of(op.k, false);
+  require(!op.before.squares || l.parts <= multiprocessors(),
+          "small_gemm: no product before has as many columns as this x");
   l.x = chunked<S>(op, op.x, op.rows, S::kXRows, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
   return l;
 }
@@ -91,7 +93,7 @@ bool prefers_small_gemm_wgmma(int n, int k, bool gated) {
   return 10 * ctas_of(n, gated) >= 9 * multiprocessors() || std::int64_t{n} * k <= kSmall;
 }
 
-std::size_t norm_squares_bytes() {
+std::size_t fused_norm_bytes() {
   return sizeof(float) * kSmallGemmRowsWgmma * static_cast<std::size_t>(multiprocessors());
 }
 

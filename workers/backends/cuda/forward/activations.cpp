@@ -52,8 +52,8 @@ std::size_t Activations::lay_out(const model::ModelConfig& config, const StepLim
   constexpr int kTile = kernels::gpu::kGatedGemmTile;
   normed_rows = (limits.tokens + kTile - 1) / kTile * kTile;
   normed = memory.take(normed_rows, shape.hidden * size);
-  norm_squares = static_cast<float*>(
-      memory.take(1, static_cast<std::int64_t>(kernels::gpu::norm_squares_bytes())));
+  norm_squares =
+      memory.take_as<float>(1, static_cast<std::int64_t>(kernels::gpu::fused_norm_bytes() / 4));
   qkv = memory.take(T, heads.qkv_width() * size);
   attention = memory.take(T, std::int64_t{shape.heads} * shape.head_dim * size);
   projected = memory.take(T, shape.hidden * size);

@@ -20,7 +20,7 @@ class Activations {
   float* residual = nullptr;        // [T][d]
   int normed_rows = 0;              // T, rounded up to whole tiles of a product
   void* normed = nullptr;           // [normed_rows][d] of type
-  float* norm_squares = nullptr;    // sums of squares of rows of the residual, in parts
+  float* norm_squares = nullptr;    // fused_norm_bytes(): sums of squares of rows of `residual`
   void* qkv = nullptr;              // [T][qkv_width] of type
   void* attention = nullptr;        // [T][heads * head_dim] of type
   void* projected = nullptr;        // [T][d] of type: output of the last O or down projection

@@ -34,7 +34,8 @@ Forward::Forward(const DeviceWeights& weights, Activations& activations, const S
 void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& hook,
                   const LayerLog& log) {
   may_log_ = log != nullptr;
-  divides_norms_ = !hook && can_divide_norms(step.num_tokens);
+  // A hook reads each layer's output in `projected`.
+  fuses_norms_ = !hook && can_fuse_norms(step.num_tokens);
   embed(step);
   if (hook) hook(-1);
   for (int i = 0; i < weights_.config().shape.layers; ++i) {
@@ -58,12 +59,12 @@ void Forward::embed(const StepArrays& step) {
               .position_table = weights_.at(layout.positions),
               .residual = to_.residual},
              stream_.get());
-  has_addend_ = divided_ = false;
+  has_addend_ = normed_unscaled_ = false;
 }
 
 void Forward::attention_half(int i, const StepArrays& step, const KvArena& kv) {
   const model::LayerParameters& p = layer(i);
-  if (!divided_)
+  if (!normed_unscaled_)
     add_norm(step.num_tokens, nullptr, p.attention_norm_weight, p.attention_norm_bias, to_.normed);
   project(step.num_tokens, p.qkv_weight, to_.normed, to_.qkv);
   attend(i, step, kv);
@@ -141,37 +142,37 @@ void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv) {
 
 void Forward::mlp_half(int i, const StepArrays& step) {
   const model::LayerParameters& p = layer(i);
-  if (!divided_) add_norm(step.num_tokens, nullptr, p.mlp_norm_weight, p.mlp_norm_bias, to_.normed);
+  if (!normed_unscaled_)
+    add_norm(step.num_tokens, nullptr, p.mlp_norm_weight, p.mlp_norm_bias, to_.normed);
   up_and_activate(p, step.num_tokens);
   const bool last = i + 1 == weights_.config().shape.layers;  // the head has norms of its own rows
   add_to_residual(step.num_tokens, p.down_weight, p.down_bias, to_.activated,
                   last ? -1 : layer(i + 1).attention_norm_weight);
 }
 
-/// Projects x, for add_norm() to add to the residual; or adds it itself, and leaves the rest of a
+/// Projects x, for add_norm() to add to the residual; or adds it itself, and leaves the scale of a
 /// norm with this weight to the next product.
 void Forward::add_to_residual(int rows, int weight, int bias, const void* x, int norm_weight) {
-  divided_ = divides_norms_ && norm_weight >= 0;
-  has_addend_ = !divided_;
+  normed_unscaled_ = fuses_norms_ && norm_weight >= 0;
+  has_addend_ = !normed_unscaled_;
   addend_bias_ = bias;
-  if (!divided_) return project(rows, weight, x, to_.projected);
+  if (!normed_unscaled_) return project(rows, weight, x, to_.projected);
   gpu::SmallGemm op = small_product(projection(rows, weight), x, weights_.at(weight), to_.normed);
   op.after = {to_.residual, weights_.at(norm_weight), to_.norm_squares};
   gpu::small_gemm(op, stream_.get());
 }
 
-/// Whether products take the place of RMSNorms between them.
-bool Forward::can_divide_norms(int tokens) const {
+/// Whether the products of a layer, and not add_norm(), compute the RMSNorms between them.
+bool Forward::can_fuse_norms(int tokens) const {
   const model::ModelShape& shape = weights_.config().shape;
   const model::LayerParameters& p = layer(0);
-  const auto divides = [&](int weight) {
+  const auto fuses = [&](int weight) {
     const GemmShape product = projection(tokens, weight);
-    return gpu::divides_norms(tokens, product.n, product.k);
+    return gpu::fuses_norms(tokens, product.n, product.k);
   };
   return to_.type == gpu::Type::bf16 && shape.gated_mlp && p.mlp_norm_bias < 0 && p.out_bias < 0 &&
-         p.down_bias < 0 && divides(p.out_weight) && divides(p.down_weight) &&
-         divides(p.qkv_weight) &&
-         gpu::divides_norms(tokens, shape.intermediate, shape.hidden, true);
+         p.down_bias < 0 && fuses(p.out_weight) && fuses(p.down_weight) && fuses(p.qkv_weight) &&
+         gpu::fuses_norms(tokens, shape.intermediate, shape.hidden, true);
 }
 
 void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
@@ -287,9 +288,10 @@ gpu::SmallGemm Forward::small_product(const GemmShape& shape, const void* x, con
           .before = x == to_.normed ? norm_before() : gpu::NormBefore{}};
 }
 
-/// What the last projection has left of a norm to the product that reads `normed`.
+/// What the last projection has left of its norm to the product that reads `normed`.
 gpu::NormBefore Forward::norm_before() const {
-  return {divided_ ? to_.norm_squares : nullptr, static_cast<float>(weights_.config().norm_eps)};
+  return {normed_unscaled_ ? to_.norm_squares : nullptr,
+          static_cast<float>(weights_.config().norm_eps)};
 }
 
 /// Whether one kernel computes gate, up and SwiGLU of this many tokens.

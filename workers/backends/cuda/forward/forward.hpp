@@ -30,7 +30,7 @@ class Forward {
   /// table lacks.
   void tune(int tokens, int logits_rows);
 
-  /// Called when a layer is enqueued; -1 is the embedding.
+  /// Called when a layer is enqueued, whose output is in `projected`; -1 is the embedding.
   using LayerHook = std::function<void(int layer)>;
   /// Returns the log of a layer's accesses to the KV cache; null: not logged. The pointers are not
   /// kept.
@@ -54,7 +54,7 @@ class Forward {
   /// residual += output of the last projection; normed = norm(residual).
   void add_norm(int rows, const std::int32_t* row_ids, int weight, int bias, void* out);
   void add_to_residual(int rows, int weight, int bias, const void* x, int norm_weight);
-  bool can_divide_norms(int tokens) const;
+  bool can_fuse_norms(int tokens) const;
   kernels::gpu::NormBefore norm_before() const;
   kernels::gpu::SmallGemm small_product(const GemmShape& shape, const void* x, const void* w,
                                         void* y) const;
@@ -79,10 +79,10 @@ class Forward {
   float attention_scale_;
   const kernels::gpu::AccessLog* log_ = nullptr;  // log of the layer being enqueued
   bool may_log_ = false;                          // the step, in some of its layers
-  bool divides_norms_ = false;                    // the step, among its products
-  bool divided_ = false;     // `normed` must still be divided by root mean squares
-  bool has_addend_ = false;  // `projected` must still be added to the residual
-  int addend_bias_ = -1;     // parameter index of its bias
+  bool fuses_norms_ = false;                      // the products of this step compute its norms
+  bool normed_unscaled_ = false;  // rows of `normed` lack the factor 1 / root mean square
+  bool has_addend_ = false;       // `projected` must still be added to the residual
+  int addend_bias_ = -1;          // parameter index of its bias
 };
 
 }  // namespace backends::cuda

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/layers/layers.hpp"
 #include "kernels/reference/layers.hpp"
 #include "tests/gpu/kernels/device.hpp"
@@ -10,7 +12,7 @@ namespace {
 
 constexpr Type kType = Type::bf16;
 constexpr int kInputs = 192, kOutputs = 200;
-constexpr float kEpsilon = 1e-3f;
+constexpr float kEpsilon = 100;  // rows have mean squares of about 200
 
 /// A product, an RMSNorm of `width` columns and a second product, which may be gated.
 struct Pair {
@@ -23,12 +25,13 @@ struct Pair {
     residual = numbers.many(rows * width);
   }
 
-  /// Runs both products for the first `count` rows; leaves the residual and the last outputs.
-  void compute(int count) {
-    const auto elements = [&](int columns) { return static_cast<std::size_t>(count * columns); };
-    const Device<std::uint16_t> d_x(x), d_w(w), d_norm(norm), d_next(next), normed(elements(width)),
-        y(elements(kOutputs));
-    const Device<float> d_residual(residual), squares(gpu::norm_squares_bytes() / sizeof(float));
+  /// Runs the first product `times` times, then the second, for the first `count` rows. Leaves the
+  /// residual and the last outputs; nothing beyond these rows may be written.
+  void compute(int count, int times = 1) {
+    const Device<std::uint16_t> d_x(x), d_w(w), d_norm(norm), d_next(next),
+        normed(static_cast<std::size_t>(rows * width)),
+        y(static_cast<std::size_t>(rows * kOutputs));
+    const Device<float> d_residual(residual), squares(gpu::fused_norm_bytes() / sizeof(float));
     gpu::SmallGemm op;
     op.rows = count;
     op.n = op.y_stride = width;
@@ -37,7 +40,7 @@ struct Pair {
     op.w = d_w.get();
     op.y = normed.get();
     op.after = {d_residual.get(), d_norm.get(), squares.get()};
-    gpu::small_gemm(op, nullptr);
+    for (int i = 0; i < times; ++i) gpu::small_gemm(op, nullptr);
     op = {};
     op.gated = gated;
     op.rows = count;
@@ -48,16 +51,17 @@ struct Pair {
     op.y = y.get();
     op.before = {squares.get(), kEpsilon};
     gpu::small_gemm(op, nullptr);
-    found = to_floats(kType, y.host());
+    found = written(y, count, kOutputs);
+    written(normed, count, width);
     found_residual = d_residual.host();
   }
 
-  Floats expected_residual() const {
+  Floats expected_residual(int times = 1) const {
     Floats y(static_cast<std::size_t>(rows * width)), sum = residual;
     reference::linear(y.data(), to_floats(kType, x).data(), to_floats(kType, w).data(), rows, width,
                       kInputs);
     y = to_floats(kType, to_halves(kType, y));
-    reference::add(sum.data(), y.data(), rows * width);
+    for (int i = 0; i < times; ++i) reference::add(sum.data(), y.data(), rows * width);
     return sum;
   }
 
@@ -79,27 +83,44 @@ struct Pair {
   Floats residual, found, found_residual;
 
  private:
+  /// The first `count` rows. Fails if others are no longer NaN.
+  Floats written(const Device<std::uint16_t>& from, int count, int columns) const {
+    Floats all = to_floats(kType, from.host());
+    const auto end = all.begin() + count * columns;
+    if (!std::all_of(end, all.end(), [](float x) { return std::isnan(x); }))
+      FAIL("a row beyond " << count << " was written");
+    all.erase(end, all.end());
+    return all;
+  }
+
   Halves x, w, norm, next;
 };
 
 }  // namespace
 
-TEST_CASE("a norm divided between two products is the reference's norm between them", "[gpu]") {
+TEST_CASE("a norm fused into two products is the reference's norm between them", "[gpu]") {
   NEEDS_WGMMA;
   const int rows = GENERATE(1, 8, 9, 16, 17, 33, 64);
-  // 1088 columns end within a CTA's 48, 4160 are 130 CTAs of 32.
-  const int width = GENERATE(128, 1088, 4160);
+  // On 132 multiprocessors 1088 and 4160 columns are CTAs of 32, and 4288 CTAs of 48, of which the
+  // last has 16.
+  const int width = GENERATE(128, 1088, 4160, 4288);
   const bool gated = GENERATE(false, true);
   INFO(rows << " rows of " << width << ", then gated " << gated);
   Pair pair(rows, width, gated);
   pair.compute(rows);
-  check_rows(pair.found_residual, pair.expected_residual(), width,
-             3e-4);  // some are rounded otherwise
+  check_rows(pair.found_residual, pair.expected_residual(), width, 3e-4);  // some round otherwise
   // Gate, up and their product each carry a rounding.
   check_rows(pair.found, pair.expected(), kOutputs, (gated ? 2 : 1) * rounding(kType));
 }
 
-TEST_CASE("a row behind a divided norm is bitwise the same however many rows there are", "[gpu]") {
+TEST_CASE("products one after another all add to the residual", "[gpu]") {
+  NEEDS_WGMMA;
+  Pair pair(33, 4160, false);
+  pair.compute(33, 5);
+  check_rows(pair.found_residual, pair.expected_residual(5), pair.width, 3e-4);
+}
+
+TEST_CASE("a row after a fused norm is bitwise the same however many rows there are", "[gpu]") {
   NEEDS_WGMMA;
   const bool gated = GENERATE(false, true);
   Pair pair(64, 1088, gated);
@@ -109,22 +130,32 @@ TEST_CASE("a row behind a divided norm is bitwise the same however many rows the
     INFO(rows << " rows, gated " << gated);
     pair.compute(rows);
     CHECK(std::equal(pair.found.begin(), pair.found.end(), all.begin()));
-    const std::size_t written = static_cast<std::size_t>(rows * pair.width);
-    CHECK(std::equal(residual.begin(), residual.begin() + static_cast<std::ptrdiff_t>(written),
-                     pair.found_residual.begin()));
-    CHECK(std::equal(pair.found_residual.begin() + static_cast<std::ptrdiff_t>(written),
-                     pair.found_residual.end(),
-                     pair.residual.begin() + static_cast<std::ptrdiff_t>(written)));
+    const auto end = rows * pair.width;
+    CHECK(std::equal(residual.begin(), residual.begin() + end, pair.found_residual.begin()));
+    CHECK(std::equal(pair.found_residual.begin() + end, pair.found_residual.end(),
+                     pair.residual.begin() + end));
   }
 }
 
-TEST_CASE("norms are divided only among products that can", "[gpu]") {
+TEST_CASE("products of one to 64 rows of bf16 fuse norms on compute capability 9.0", "[gpu]") {
+  NEEDS_WGMMA;
+  for (const int rows : {1, 8, 9, 64})
+    for (const bool gated : {false, true}) CHECK(gpu::fuses_norms(rows, 64, 64, gated));
+  CHECK_FALSE(gpu::fuses_norms(65, 64, 64));
+}
+
+TEST_CASE("a norm is refused by products of f16, in float32 or of more than 64 rows", "[gpu]") {
   NEEDS_DEVICE;
-  Device<float> memory(64);
+  const Device<float> memory(64);
   gpu::SmallGemm op;
   op.rows = 4;
   op.n = op.y_stride = op.k = 64;
-  op.after = {memory.get(), memory.get(), memory.get()};
+  const bool before = GENERATE(false, true);
+  if (before)
+    op.before = {memory.get()};
+  else
+    op.after = {memory.get(), memory.get(), memory.get()};
+  INFO("before the product: " << before);
   const auto refused = [](const gpu::SmallGemm& of) {
     CHECK_THROWS_AS(gpu::small_gemm(of, nullptr), std::invalid_argument);
   };
@@ -134,10 +165,11 @@ TEST_CASE("norms are divided only among products that can", "[gpu]") {
   op.out = Type::f32;
   refused(op);
   op.out = Type::bf16;
-  op.gated = true;
-  refused(op);
-  op.gated = false;
   op.rows = 65;
   refused(op);
-  CHECK_FALSE(gpu::divides_norms(65, 64, 64));
+  op.rows = 4;
+  op.gated = !before;
+  op.before.squares = memory.get();
+  op.after.residual = memory.get();
+  refused(op);
 }
