@@ -297,15 +297,16 @@ FarmResult run_alone(const std::vector<CellTask>& cells, FarmSink& sink, FarmOpt
                      const worker::WorkerOptions& worker_options) {
   constexpr int kDriver = 0;
   constexpr int kWorker = 1;
-  worker::LoopbackHub hub(2);
+  worker::SocketChannel here, there;
+  worker::connect(here, kDriver, there, kWorker);
   options.workers = {kWorker};
   engine::WallClock clock;
   const std::jthread worker([&] {
     worker::WorkerOptions own = worker_options;
     own.driver = kDriver;
-    worker::run_worker(hub.end(kWorker), clock, hello, run_cell, own);
+    worker::run_worker(there, clock, hello, run_cell, own);
   });
-  return run_farm(hub.end(kDriver), clock, cells, sink, options);
+  return run_farm(here, clock, cells, sink, options);
 }
 
 ExitCode exit_code(const FarmResult& result) {

@@ -19,11 +19,7 @@ struct Pair {
   SocketChannel driver;
   std::optional<SocketChannel> worker{std::in_place};
 
-  Pair() {
-    auto [here, there] = socket_pair();
-    driver.connect(kThere, std::move(here));
-    worker->connect(kHere, std::move(there));
-  }
+  Pair() { connect(driver, kHere, *worker, kThere); }
   Received heard_by_driver() {
     for (;;) {
       if (std::optional<Received> received = driver.poll()) return std::move(*received);
@@ -43,6 +39,16 @@ TEST_CASE("messages between processes of one host arrive in order, with their se
   CHECK(std::get<Abandoned>(first.message).attempt.cell == 1);
   CHECK(std::get<Abandoned>(ends.heard_by_driver().message).attempt.cell == 2);
   CHECK_FALSE(ends.driver.poll());
+}
+
+TEST_CASE("a message to an end that is not there names it") {
+  Pair ends;
+  try {
+    ends.driver.send(2, Stop{});
+    FAIL("not refused");
+  } catch (const ChannelError& error) {
+    CHECK(error.peer == 2);
+  }
 }
 
 TEST_CASE("a message larger than a socket holds leaves while the sender waits for it to leave") {

@@ -40,23 +40,24 @@ class Gate {
 class Crew {
  public:
   explicit Crew(RunCell run_cell, WorkerOptions options = {})
-      : run_cell_(std::move(run_cell)), options_(options), thread_([this] {
-          end_ = run_worker(hub_.end(kWorker), clock_, {.host = "here", .backend = "sim"},
-                            run_cell_, options_);
-        }) {
+      : run_cell_(std::move(run_cell)), options_(options) {
+    connect(here_, kDriver, there_, kWorker);
+    thread_ = std::jthread([this] {
+      end_ = run_worker(there_, clock_, {.host = "here", .backend = "sim"}, run_cell_, options_);
+    });
     CHECK(next<Hello>().host == "here");
   }
   ~Crew() {
     if (thread_.joinable()) stop();
   }
-  void say(const Message& message) { hub_.end(kDriver).send(kWorker, message); }
+  void say(const Message& message) { here_.send(kWorker, message); }
   /// The next message of this kind; heartbeats before it are passed over.
   template <class Kind>
   Kind next() {
     for (;;) {
-      const auto received = hub_.end(kDriver).poll();
+      const auto received = here_.poll();
       if (!received) {
-        hub_.end(kDriver).wait(std::chrono::seconds(1));
+        here_.wait(std::chrono::seconds(1));
       } else if (const auto* found = std::get_if<Kind>(&received->message)) {
         return *found;
       } else if (!std::holds_alternative<Heartbeat>(received->message)) {
@@ -71,7 +72,7 @@ class Crew {
   }
 
  private:
-  LoopbackHub hub_{2};
+  SocketChannel here_, there_;
   engine::WallClock clock_;
   RunCell run_cell_;
   WorkerOptions options_;

@@ -22,13 +22,14 @@ struct Received {
   Message message;
 };
 
-/// Messages between numbered ends, in order for each pair. Each end is used by one thread.
+/// An end whose process has ended.
 struct GoneEnd {
   int number;
   bool crashed = false;  // a signal such as SEGV, which its own code raised
   int signal = 0;        // that killed it, where it is known
 };
 
+/// Messages between numbered ends, in order for each pair. Each end is used by one thread.
 class Channel {
  public:
   virtual ~Channel() = default;

@@ -1,9 +1,6 @@
 #pragma once
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,9 +13,9 @@ namespace worker {
 /// Two connected stream sockets of this host, which a forked process inherits.
 std::pair<sweep::Descriptor, sweep::Descriptor> socket_pair();
 
-/// Messages over such sockets, one to each peer, between processes of one host. A peer whose
-/// process has ended is reported by gone(), after all that it had sent; how it ended is unknown
-/// here.
+/// Messages over such sockets, one to each peer, between processes or threads of one host. A peer
+/// whose process has ended is reported by gone(), after all that it had sent; how it ended is
+/// unknown here.
 class SocketChannel final : public Channel {
  public:
   /// Adds the end with that number.
@@ -50,25 +47,7 @@ class SocketChannel final : public Channel {
   std::vector<GoneEnd> gone_;
 };
 
-/// Channels between ends in one process: for a process that drives and works alone, and for tests.
-/// Each end belongs to one thread. The hub must outlive the use of its ends.
-class LoopbackHub {
- public:
-  explicit LoopbackHub(int ends);
-  ~LoopbackHub();
-  LoopbackHub(const LoopbackHub&) = delete;
-  LoopbackHub& operator=(const LoopbackHub&) = delete;
-  Channel& end(int number);
-
- private:
-  struct Inbox {
-    std::mutex mutex;
-    std::condition_variable arrived;
-    std::deque<Received> messages;
-  };
-  class End;
-  std::vector<std::unique_ptr<Inbox>> inboxes_;
-  std::vector<std::unique_ptr<End>> ends_;
-};
+/// Connects two ends, which have these numbers, within one process.
+void connect(SocketChannel& one, int one_number, SocketChannel& other, int other_number);
 
 }  // namespace worker

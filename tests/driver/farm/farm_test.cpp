@@ -69,14 +69,17 @@ std::string run_until_asked(const std::string&, const CellContext& context) {
 /// Drives `workers` worker threads of this process.
 FarmResult run_with(int workers, int cell_count, FarmSink& sink, const worker::RunCell& run_cell,
                     FarmOptions options = quick()) {
-  worker::LoopbackHub hub(workers + 1);
+  worker::SocketChannel driver;
+  std::vector<worker::SocketChannel> ends(static_cast<std::size_t>(workers));
   engine::WallClock clock;
   std::vector<std::jthread> threads;
   for (int i = 1; i <= workers; ++i) {
     options.workers.push_back(i);
-    threads.emplace_back([&, i] { worker::run_worker(hub.end(i), clock, kHello, run_cell, {}); });
+    worker::SocketChannel& end = ends[static_cast<std::size_t>(i - 1)];
+    worker::connect(driver, 0, end, i);
+    threads.emplace_back([&] { worker::run_worker(end, clock, kHello, run_cell, {}); });
   }
-  return run_farm(hub.end(0), clock, cells(cell_count), sink, options);
+  return run_farm(driver, clock, cells(cell_count), sink, options);
 }
 
 }  // namespace
