@@ -40,6 +40,7 @@ __device__ inline std::uint32_t pack<__half>(float low, float high) {
   return *reinterpret_cast<const std::uint32_t*>(&pair);
 }
 
+/// The two numbers of such a register.
 template <class T>
 __device__ inline float2 unpack(std::uint32_t pair) {
   const T* numbers = reinterpret_cast<const T*>(&pair);

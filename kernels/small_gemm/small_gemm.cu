@@ -209,6 +209,7 @@ bool by_wgmma(int rows, int n, int k, bool gated) {
          (rows > kSmallGemmRows || prefers_small_gemm_wgmma(n, k, gated));
 }
 
+/// Refuses norms that no kernel computes.
 void check_norms(const SmallGemm& op) {
   const NormAfter& after = op.after;
   if (!op.before.squares && !after.residual) return;

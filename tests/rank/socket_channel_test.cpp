@@ -41,6 +41,37 @@ TEST_CASE("messages between processes of one host arrive in order, with their se
   CHECK_FALSE(ends.driver.poll());
 }
 
+TEST_CASE("messages of several ends name their sender, and only the end they are for has them") {
+  SocketChannel driver, first, second;
+  connect(driver, 0, first, 1);
+  connect(driver, 0, second, 2);
+  first.send(0, Abandoned{{1, 1}});
+  first.send(0, Abandoned{{2, 1}});
+  second.send(0, Goodbye{});
+  int cell = 0;
+  for (int received = 0; received < 3; ++received) {
+    const std::optional<Received> one = driver.poll();
+    REQUIRE(one);
+    if (const auto* abandoned = std::get_if<Abandoned>(&one->message)) {
+      CHECK(one->from == 1);
+      CHECK(abandoned->attempt.cell == ++cell);
+    } else {
+      CHECK(std::holds_alternative<Goodbye>(one->message));
+      CHECK(one->from == 2);
+    }
+  }
+  CHECK(cell == 2);
+  CHECK_FALSE(driver.poll());
+  CHECK_FALSE(first.poll());
+}
+
+TEST_CASE("waiting ends when a message comes") {
+  Pair ends;
+  const std::jthread sender([&] { ends.worker->send(kHere, Goodbye{}); });
+  ends.driver.wait(hours(1));
+  CHECK(ends.driver.poll());
+}
+
 TEST_CASE("a message to an end that is not there names it") {
   Pair ends;
   try {

@@ -32,23 +32,22 @@ struct Pair {
         normed(static_cast<std::size_t>(rows * width)),
         y(static_cast<std::size_t>(rows * kOutputs));
     const Device<float> d_residual(residual), squares(gpu::fused_norm_bytes() / sizeof(float));
-    gpu::SmallGemm op;
-    op.rows = count;
-    op.n = op.y_stride = width;
-    op.k = kInputs;
-    op.x = d_x.get();
-    op.w = d_w.get();
-    op.y = normed.get();
+    const auto product = [count](int n, int k, const Device<std::uint16_t>& from,
+                                 const Device<std::uint16_t>& by, const Device<std::uint16_t>& to) {
+      gpu::SmallGemm op;
+      op.rows = count;
+      op.n = op.y_stride = n;
+      op.k = k;
+      op.x = from.get();
+      op.w = by.get();
+      op.y = to.get();
+      return op;
+    };
+    gpu::SmallGemm op = product(width, kInputs, d_x, d_w, normed);
     op.after = {d_residual.get(), d_norm.get(), squares.get()};
     for (int i = 0; i < times; ++i) gpu::small_gemm(op, nullptr);
-    op = {};
+    op = product(kOutputs, width, normed, d_next, y);
     op.gated = gated;
-    op.rows = count;
-    op.n = op.y_stride = kOutputs;
-    op.k = width;
-    op.x = normed.get();
-    op.w = d_next.get();
-    op.y = y.get();
     op.before = {squares.get(), kEpsilon};
     gpu::small_gemm(op, nullptr);
     found = written(y, count, kOutputs);
