@@ -1,28 +1,15 @@
-// Runs between the fused projection and attention. In one pass it adds biases, normalizes query
-// and key heads (Qwen3), applies the rotary embedding (arXiv 2104.09864), and writes the step's
-// keys and values to their blocks. One CTA per token. A thread owns 8 dimensions of one head and
-// the 8 that they rotate with, so that each is read once and written once.
+// Runs between the fused projection and attention, unless decode attention does its work. In one
+// pass it adds biases, normalizes query and key heads (Qwen3), applies the rotary embedding, and
+// writes the step's keys and values to their blocks. One CTA per token. A thread owns 8 dimensions
+// of one head and the 8 that they rotate with, so that each is read once and written once.
 #include "kernels/attention/append_log.cuh"
+#include "kernels/attention/rotation.cuh"
 #include "kernels/device/launch.cuh"
 #include "kernels/device/number.cuh"
 #include "kernels/device/overlap.cuh"
 
 namespace kernels::gpu {
 namespace append {
-
-constexpr int kMaxHeadDim = 128;
-
-/// The angle is rounded to float32 as in the usual implementation. It is reduced to one turn in
-/// double precision, so that positions of 100,000 and more need no slow path.
-__device__ inline float2 cosine_sine(int position, float inverse_frequency, float scale) {
-  constexpr double kHalfTurns = 0.31830988618379067154;  // 1 / pi
-  const float angle = __fmul_rn(static_cast<float>(position), inverse_frequency);
-  const double half_turns = static_cast<double>(angle) * kHalfTurns;
-  const double reduced = half_turns - 2 * rint(half_turns / 2);
-  float2 out;
-  sincospif(static_cast<float>(reduced), &out.y, &out.x);
-  return {out.x * scale, out.y * scale};
-}
 
 struct Pair {
   Eight low, high;
@@ -39,13 +26,14 @@ __device__ void store_pair(T* at, int half, const Pair& pair) {
   store8(at + half, pair.high);
 }
 
-__device__ inline void rotate(Pair& pair, const float2* rotation) {
+/// `turns`: cosine and sine of each of the eight angles.
+__device__ inline void rotate_pair(Pair& pair, const float* turns) {
+  const float4* two = reinterpret_cast<const float4*>(turns);
 #pragma unroll
-  for (int e = 0; e < 8; ++e) {
-    const float cosine = rotation[e].x, sine = rotation[e].y;
-    const float low = pair.low.x[e], high = pair.high.x[e];
-    pair.low.x[e] = low * cosine - high * sine;
-    pair.high.x[e] = high * cosine + low * sine;
+  for (int e = 0; e < 8; e += 2) {
+    const float4 turn = two[e / 2];
+    rotate(pair.low.x[e], pair.high.x[e], {turn.x, turn.y});
+    rotate(pair.low.x[e + 1], pair.high.x[e + 1], {turn.z, turn.w});
   }
 }
 
@@ -78,19 +66,13 @@ __device__ inline std::int64_t place(const AppendKv& op, std::int64_t block, int
 
 template <class T, class Log>
 __global__ void append_kv_kernel(AppendKv op, Log log) {
-  __shared__ float2 rotation[kMaxHeadDim / 2];
   const std::int64_t token = blockIdx.x;
   launch_dependents();
   // The step's arrays are complete before its first kernel: only the projection must be waited for.
   const int sequence = op.sequence[token], position = op.positions[token];
   const int half = op.shape.head_dim / 2, pieces = half / 8;
-  const bool rotates = op.inverse_frequencies != nullptr;
-  if (rotates && threadIdx.x < half)
-    rotation[threadIdx.x] =
-        cosine_sine(position, op.inverse_frequencies[threadIdx.x], op.rotation_scale);
   const KernelLog<Log> kernel_log(log, sequence);
   wait_for_predecessor();
-  __syncthreads();
   if (sequence < 0) return;
 
   const int heads = op.shape.heads, kv_heads = op.shape.kv_heads;
@@ -114,7 +96,7 @@ __global__ void append_kv_kernel(AppendKv op, Log log) {
     }
     const void* norm = query ? op.query_norm : value ? nullptr : op.key_norm;
     if (norm) normalize(pair, half, pieces, static_cast<const T*>(norm) + first, op.norm_eps);
-    if (rotates && !value) rotate(pair, rotation + first);
+    if (op.rotations && !value) rotate_pair(pair, op.rotations + 2 * (token * half + first));
     if (query || op.keep_contiguous) store_pair(at, half, pair);
     if (query || op.kv.arena == nullptr) continue;
     const int kv_head = (head - heads) % kv_heads;

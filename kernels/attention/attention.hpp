@@ -8,13 +8,24 @@
 /// [query_start[s], query_start[s + 1]), the last of its context[s] tokens.
 namespace kernels::gpu {
 
+/// Cosines and sines of a step's tokens, for all layers: angle = float(position) *
+/// inverse_frequencies[i]; both are in float32, and multiplied by `scale`. The table of frequencies
+/// includes their scaling (llama3).
+struct Rotations {
+  int tokens = 0;                              // T
+  int pairs = 0;                               // head_dim / 2
+  const std::int32_t* positions = nullptr;     // [T]; no kernel of the step writes it
+  const float* inverse_frequencies = nullptr;  // [pairs]
+  float scale = 1;
+  float* out = nullptr;  // [T][pairs][2]
+};
+void compute_rotations(const Rotations& op, cudaStream_t stream);
+
 /// Adds biases to the fused projection, normalizes query and key heads by RMSNorm (in float32, as
 /// Qwen3 does before the rotation), rotates queries and keys, and stores keys and values in their
 /// sequence's blocks at slot positions[t].
 ///
-/// Rotary embedding pairs dimension i with i + head_dim / 2 (the layout of Hugging Face's Llama):
-/// angle = float(position) * inverse_frequencies[i]; cosine and sine are in float32, both
-/// multiplied by rotation_scale. The table includes the scaling of frequencies (llama3).
+/// Rotary embedding pairs dimension i with i + head_dim / 2 (the layout of Hugging Face's Llama).
 struct AppendKv {
   Type type = Type::bf16;
   HeadShape shape;
@@ -26,8 +37,8 @@ struct AppendKv {
   const void* query_norm = nullptr;  // [head_dim] of type, or none: no norm
   const void* key_norm = nullptr;    // likewise
   float norm_eps = 0;
-  const float* inverse_frequencies = nullptr;  // [head_dim / 2], or none: no rotation
-  float rotation_scale = 1;
+  const float* rotations = nullptr;         // [T][head_dim / 2][2] of compute_rotations(); none: no
+                                            // rotation
   const std::int32_t* positions = nullptr;  // [T]
   const std::int32_t* sequence = nullptr;   // [T] row of the block table; negative: padding,
                                             // nothing is stored
@@ -121,7 +132,11 @@ struct DecodeAttention {
   const std::int32_t* query_start = nullptr;  // [S + 1]; the query token is query_start[sequence]
   const std::int32_t* context = nullptr;      // [S], its own token included
   const void* qkv = nullptr;                  // [T][qkv_width] of type, from append_kv()
-  PagedKv kv;                                 // must already hold the query token's own keys
+  const float* rotations = nullptr;  // [T][head_dim / 2][2] of compute_rotations(): `qkv` is the
+                                     // projection itself. The kernel rotates queries and keys and
+                                     // stores the keys and values of its rows, as append_kv() does
+                                     // without biases, norms and log; none: append_kv() has
+  PagedKv kv;  // must hold all tokens before the query token, and that too without `rotations`
   float scale = 0;
   void* out = nullptr;        // [T][heads * head_dim] of type; rows of the query tokens only
   void* workspace = nullptr;  // decode_workspace_bytes(B, shape), 256-byte aligned, prepared by

@@ -10,8 +10,12 @@
 // in a fixed order. The CTA that ends last merges the splits, while the next unit's first tiles are
 // loading. In a step of few splits each is cut into quarters, one per CTA. A quarter is what a warp
 // computes of a whole split, so sums and their order are the same.
+//
+// Without an append_kv() before it, the kernel rotates the queries as it loads them, and the warp
+// with a row's last tile stores the query token's own key and value (own_token.cuh).
 #include "kernels/attention/decode/log.cuh"
 #include "kernels/attention/decode/merge.cuh"
+#include "kernels/attention/decode/own_token.cuh"
 #include "kernels/device/capability.hpp"
 #include "kernels/device/launch.cuh"
 #include "kernels/device/overlap.cuh"
@@ -54,9 +58,10 @@ struct TileLoader {
     const int first = unit.tile_begin(warp, lane / 2) + 8 * (lane % 2);
     return first < unit.end ? a.places.find(unit.table, first) : EightTokens{};
   }
-  /// Whether a unit's first tiles end before the row's last token.
-  __device__ bool begins_before_last() const {
-    return work.split < work.splits - 1 ||
+  /// Whether a unit's first tiles hold nothing that the previous kernel writes: they end before the
+  /// row's last token, or are loaded without it.
+  __device__ bool can_begin_early() const {
+    return a.rotations || work.split < work.splits - 1 ||
            work.tile_begin(warp, kStages - 2) + kTileKeys < work.end;
   }
   /// Begins a unit, given the tokens that the lanes looked up: enqueues the copies of its first
@@ -134,7 +139,8 @@ struct TileLoader {
 
   template <bool kKeys, bool kValues>
   __device__ void load(int tile, const Sources& from) {
-    const int valid = work.end - work.tile_begin(warp, tile) - row;  // from this lane's first row
+    // Keys from this lane's first row on.
+    const int valid = work.end - work.appends(a) - work.tile_begin(warp, tile) - row;
     const std::uint32_t to = key_tile(tile);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
@@ -154,11 +160,16 @@ template <bool kApart, class T, int kHeadDim, class Log>
 __device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader, float* sums,
                        float2* tops) {
   const int warp = threadIdx.x / 32, tiles = loader.work.tiles(warp);
+  const OwnToken<T, kHeadDim> own(a, loader.work);
   Heads<T, kHeadDim> heads(a, loader.work);
   for (int tile = 0; tile < tiles; ++tile) {
     loader.await(tile);
     __syncwarp();  // all lanes' copies of the tile have arrived, and no lane reads the previous one
     loader.enqueue(tile + kStages - 1, tiles);
+    if (tile == tiles - 1) {
+      own.append(a, loader.key_tile(tile), loader.value_tile(tile));
+      __syncwarp();
+    }
     heads.add(loader.key_tile(tile), loader.value_tile(tile),
               loader.work.end - loader.work.tile_begin(warp, tile), a.scale_log2);
     if (tile % kRunTiles == kRunTiles - 1 || tile == tiles - 1) heads.end_run();
@@ -199,7 +210,7 @@ __global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel
                                       shared_address(shared));
   EightTokens tokens;
   if (unit < units) tokens = loader.first_tokens(loader.work);
-  const bool begun = early && unit < units && loader.begins_before_last();
+  const bool begun = early && unit < units && loader.can_begin_early();
   if (begun) loader.begin(loader.work, tokens, unit);
   if (early) launch_dependents_after_wait();
   if (unit < units && !begun) loader.begin(loader.work, tokens, unit);
@@ -234,6 +245,7 @@ void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream
   static const int resident = resident_ctas("decode_attention", kernel, kThreads, kBytes);
   const Arguments arguments = {op.shape,
                                op.qkv,
+                               op.rotations,
                                op.kv.arena,
                                op.kv.block_tables,
                                op.kv.table_stride,
@@ -274,6 +286,7 @@ void decode_attention(const DecodeAttention& op, cudaStream_t stream) {
           "decode_attention: more than 8 query heads share a key head");
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
           "decode_attention: head_dim is neither 64 nor 128");
+  require(!op.log || !op.rotations, "decode_attention: append_kv() logs what is appended");
   require(!op.log || op.whole_splits, "decode_attention: a log needs a plan of whole splits");
   if (op.rows == 0) return;
   with_log(op.log, [&](const auto& log) { decode::launch(op, log, stream); });

@@ -1,6 +1,7 @@
 #pragma once
 #include "kernels/attention/decode/workspace.cuh"
 #include "kernels/attention/kv_rows.cuh"
+#include "kernels/attention/rotation.cuh"
 #include "kernels/device/mma.cuh"
 
 /// Parts of decode attention: the work of a CTA, its shared memory, and a warp's scores and sums.
@@ -21,7 +22,8 @@ static_assert(decode_split_length(kMostQuartered * decode_split_length(1)) <= kW
 struct Arguments {
   HeadShape shape;
   const void* qkv;
-  const void* arena;
+  const float* rotations;  // none: qkv is rotated, and the arena has the query token
+  void* arena;
   const std::int32_t* block_tables;
   int table_stride;
   int layer;
@@ -46,6 +48,8 @@ struct Work : DecodeUnit {
   /// Units whose sums give the row's result.
   __device__ int parts() const { return quarter == kWhole ? splits : kQuarters * splits; }
   __device__ int part() const { return quarter == kWhole ? split : kQuarters * split + quarter; }
+  /// Whether the query token is one of these keys, and must be appended.
+  __device__ bool appends(const Arguments& a) const { return a.rotations && split == splits - 1; }
   /// A warp's first key.
   __device__ int first(int warp) const {
     return begin + (quarter == kWhole ? warp : quarter + kQuarters * warp) * kRunKeys;
@@ -116,17 +120,34 @@ struct Heads {
   float run_top = kNone, run_weight = 0;  // of this lane's keys alone
 
   __device__ Heads(const Arguments& a, const Work& work) {
+    load(a, work);
+    if (a.rotations) rotate_query(a.rotations + std::int64_t{work.query_token} * kHeadDim);
+#pragma unroll
+    for (int k = 0; k < kHeadDim / 16; ++k)
+      for (int e = 0; e < 4; ++e) out[k][e] = run[k][e] = 0;
+  }
+  __device__ void load(const Arguments& a, const Work& work) {
     const int lane = threadIdx.x % 32, head = lane / 4, group = a.shape.group();
     const T* q = static_cast<const T*>(a.qkv) +
                  std::int64_t{work.query_token} * a.shape.qkv_width() +
                  (work.kv_head * group + head) * kHeadDim + 2 * (lane % 4);
 #pragma unroll
-    for (int k = 0; k < kHeadDim / 16; ++k) {
+    for (int k = 0; k < kHeadDim / 16; ++k)
       for (int half = 0; half < 2; ++half)
         query[k][half] =
             head < group ? *reinterpret_cast<const std::uint32_t*>(q + 16 * k + 8 * half) : 0u;
-      for (int e = 0; e < 4; ++e) out[k][e] = run[k][e] = 0;
-    }
+  }
+  /// `turns`: cosines and sines of the token, [kHeadDim / 2][2].
+  __device__ void rotate_query(const float* turns) {
+    constexpr int kHalf = kHeadDim / 32;
+#pragma unroll
+    for (int k = 0; k < kHalf; ++k)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int dimension = 16 * k + 8 * half + 2 * (threadIdx.x % 4);
+        rotate_two<T>(query[k][half], query[k + kHalf][half],
+                      *reinterpret_cast<const float4*>(turns + 2 * dimension));
+      }
   }
 
   /// Scores of 16 keys: [key / 8][this lane's two].

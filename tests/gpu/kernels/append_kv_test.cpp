@@ -46,6 +46,14 @@ class AppendRun {
     const Device<std::uint16_t> query_norm(query_norm_), key_norm(key_norm_);
     const Device<float> frequencies(frequencies_);
     const Device<std::int32_t> positions(positions_), sequence(sequence_), tables(tables_);
+    Device<float> rotations(static_cast<std::size_t>(c_.tokens * c_.head_dim));
+    gpu::compute_rotations({.tokens = c_.tokens,
+                            .pairs = c_.head_dim / 2,
+                            .positions = positions.get(),
+                            .inverse_frequencies = frequencies.get(),
+                            .scale = 1.25f,
+                            .out = rotations.get()},
+                           nullptr);
     gpu::AppendKv op;
     op.type = c_.type;
     op.shape = shape_;
@@ -56,8 +64,7 @@ class AppendRun {
     op.query_norm = c_.norms ? query_norm.get() : nullptr;
     op.key_norm = c_.norms ? key_norm.get() : nullptr;
     op.norm_eps = kNormEps;
-    op.inverse_frequencies = c_.rotates ? frequencies.get() : nullptr;
-    op.rotation_scale = 1.25f;
+    op.rotations = c_.rotates ? rotations.get() : nullptr;
     op.positions = positions.get();
     op.sequence = sequence.get();
     op.kv = {arena.get(), layout_, 1, tables.get(), stride_};

@@ -103,6 +103,7 @@ class AttentionWorld {
   std::uint16_t* device_qkv() { return qkv_device_->get(); }
   const Ints& tables() const { return tables_; }
   int table_stride() const { return table_stride_; }
+  Halves arena() const { return arena_device_->host(); }
   void empty_arena() { arena_device_->poison(); }
 
   Halves prefill(gpu::KvSource source = gpu::KvSource::paged, const gpu::AccessLog* log = nullptr) {

@@ -211,12 +211,12 @@ void time_append(int tokens, bool logged = false) {
   const Memory arena = random_numbers(layout.block_elements() * blocks),
                qkv = random_numbers(kLayers * tokens * width), positions = copied(places),
                sequence = copied(std::vector<std::int32_t>(places.size(), 0)),
-               tables = copied(shuffled(blocks)), frequencies(64 * 4);
-  check(cudaMemset(frequencies.get(), 0, 64 * 4), "memset");
+               tables = copied(shuffled(blocks)),
+               rotations = random_numbers(2 * tokens * kHeads.head_dim);
   gpu::AppendKv op;
   op.shape = kHeads;
   op.tokens = tokens;
-  op.inverse_frequencies = frequencies.get<float>();
+  op.rotations = rotations.get<float>();
   op.positions = positions.get<std::int32_t>();
   op.sequence = sequence.get<std::int32_t>();
   op.kv = {arena.get(), layout, 0, tables.get<std::int32_t>(), blocks};

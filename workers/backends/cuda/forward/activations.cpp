@@ -54,6 +54,7 @@ std::size_t Activations::lay_out(const model::ModelConfig& config, const StepLim
   normed = memory.take(normed_rows, shape.hidden * size);
   norm_squares =
       memory.take_as<float>(1, static_cast<std::int64_t>(kernels::gpu::fused_norm_bytes() / 4));
+  if (shape.learned_positions == 0) rotations = memory.take_as<float>(T, shape.head_dim);
   qkv = memory.take(T, heads.qkv_width() * size);
   attention = memory.take(T, std::int64_t{shape.heads} * shape.head_dim * size);
   projected = memory.take(T, shape.hidden * size);

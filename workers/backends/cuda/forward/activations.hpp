@@ -21,6 +21,7 @@ class Activations {
   int normed_rows = 0;              // T, rounded up to whole tiles of a product
   void* normed = nullptr;           // [normed_rows][d] of type
   float* norm_squares = nullptr;    // fused_norm_bytes(): sums of squares of rows of `residual`
+  float* rotations = nullptr;       // [T][head_dim / 2][2], or none with learned positions
   void* qkv = nullptr;              // [T][qkv_width] of type
   void* attention = nullptr;        // [T][heads * head_dim] of type
   void* projected = nullptr;        // [T][d] of type: output of the last O or down projection

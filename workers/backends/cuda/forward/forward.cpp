@@ -36,6 +36,7 @@ void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& ho
   may_log_ = log != nullptr;
   // A hook reads each layer's output in `projected`.
   fuses_norms_ = !hook && can_fuse_norms(step.num_tokens);
+  decodes_append_ = !may_log_ && decode_can_append(step);
   embed(step);
   if (hook) hook(-1);
   for (int i = 0; i < weights_.config().shape.layers; ++i) {
@@ -59,6 +60,13 @@ void Forward::embed(const StepArrays& step) {
               .position_table = weights_.at(layout.positions),
               .residual = to_.residual},
              stream_.get());
+  gpu::compute_rotations({.tokens = step.num_tokens,
+                          .pairs = static_cast<int>(rope_.inverse_frequency.size()),
+                          .positions = step.positions,
+                          .inverse_frequencies = inverse_frequencies_.as<float>(),
+                          .scale = rope_.scale,
+                          .out = to_.rotations},
+                         stream_.get());
   has_addend_ = normed_unscaled_ = false;
 }
 
@@ -77,6 +85,7 @@ void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
                            .layer = i,
                            .block_tables = step.block_tables,
                            .table_stride = step.table_stride};
+  if (decodes_append_) return decode(step, paged);
   gpu::append_kv({.type = to_.type,
                   .shape = to_.heads,
                   .tokens = step.num_tokens,
@@ -86,8 +95,7 @@ void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
                   .query_norm = weights_.at(layer(i).q_norm_weight),
                   .key_norm = weights_.at(layer(i).k_norm_weight),
                   .norm_eps = static_cast<float>(weights_.config().norm_eps),
-                  .inverse_frequencies = inverse_frequencies_.as<float>(),
-                  .rotation_scale = rope_.scale,
+                  .rotations = to_.rotations,
                   .positions = step.positions,
                   .sequence = step.sequence,
                   .kv = paged,
@@ -129,6 +137,7 @@ void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv) {
                                     .query_start = step.query_start,
                                     .context = step.context,
                                     .qkv = to_.qkv,
+                                    .rotations = decodes_append_ ? to_.rotations : nullptr,
                                     .kv = kv,
                                     .scale = attention_scale_,
                                     .out = to_.attention,
@@ -173,6 +182,14 @@ bool Forward::can_fuse_norms(int tokens) const {
   return to_.type == gpu::Type::bf16 && shape.gated_mlp && p.mlp_norm_bias < 0 && p.out_bias < 0 &&
          p.down_bias < 0 && fuses(p.out_weight) && fuses(p.down_weight) && fuses(p.qkv_weight) &&
          gpu::fuses_norms(tokens, shape.intermediate, shape.hidden, true);
+}
+
+/// Whether decode attention can rotate and store what append_kv() would: in a step of decodes
+/// alone, of a model without biases and norms of heads.
+bool Forward::decode_can_append(const StepArrays& step) const {
+  const model::LayerParameters& p = layer(0);
+  return step.num_decodes == step.num_tokens && to_.rotations && p.qkv_bias < 0 &&
+         p.q_norm_weight < 0;
 }
 
 void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {

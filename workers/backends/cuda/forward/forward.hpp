@@ -55,6 +55,7 @@ class Forward {
   void add_norm(int rows, const std::int32_t* row_ids, int weight, int bias, void* out);
   void add_to_residual(int rows, int weight, int bias, const void* x, int norm_weight);
   bool can_fuse_norms(int tokens) const;
+  bool decode_can_append(const StepArrays& step) const;
   kernels::gpu::NormBefore norm_before() const;
   kernels::gpu::SmallGemm small_product(const GemmShape& shape, const void* x, const void* w,
                                         void* y) const;
@@ -80,6 +81,7 @@ class Forward {
   const kernels::gpu::AccessLog* log_ = nullptr;  // log of the layer being enqueued
   bool may_log_ = false;                          // the step, in some of its layers
   bool fuses_norms_ = false;                      // the products of this step compute its norms
+  bool decodes_append_ = false;                   // decode attention appends KV in this step
   bool normed_unscaled_ = false;  // rows of `normed` lack the factor 1 / root mean square
   bool has_addend_ = false;       // `projected` must still be added to the residual
   int addend_bias_ = -1;          // parameter index of its bias

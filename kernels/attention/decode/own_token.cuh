@@ -1,0 +1,64 @@
+#pragma once
+#include "kernels/attention/decode/heads.cuh"
+
+namespace kernels::gpu::decode {
+
+/// The key and value of the query token itself, if append_kv() has not stored them. Of all warps of
+/// a row and key head, the one whose last tile has the token stores them in the token's block and
+/// in the tile in shared memory, which is loaded without them. Each of the first kHeadDim / 4 lanes
+/// has two dimensions, and those half a head from them.
+template <class T, int kHeadDim>
+struct OwnToken {
+  using S = Shared<kHeadDim>;
+  static constexpr int kLanes = kHeadDim / 4, kHalf = kHeadDim / 2;
+
+  bool here = false;  // this lane has some of it
+  int row;            // of the warp's last tile
+  std::uint32_t key[2], value[2];
+  T* to;  // in its block
+
+  __device__ OwnToken(const Arguments& a, const Work& work) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, tiles = work.tiles(warp);
+    if (!work.appends(a) || tiles == 0) return;
+    row = work.end - 1 - work.tile_begin(warp, tiles - 1);
+    here = row < kTileKeys && lane < kLanes;
+    if (!here) return;
+    const int first = 2 * lane;
+    const T* from = static_cast<const T*>(a.qkv) +
+                    std::int64_t{work.query_token} * a.shape.qkv_width() +
+                    (a.shape.heads + work.kv_head) * kHeadDim + first;
+    load(key, from);
+    load(value, from + a.shape.kv_heads * kHeadDim);
+    to = static_cast<T*>(a.arena) + a.places.head_start(work.kv_head) +
+         a.places.find(work.table, work.end - 1).element + first;
+    rotate_two<T>(key[0], key[1],
+                  *reinterpret_cast<const float4*>(
+                      a.rotations + std::int64_t{work.query_token} * kHeadDim + 2 * first));
+  }
+
+  /// Called by the lanes of a warp when its last tile has arrived.
+  __device__ void append(const Arguments& a, std::uint32_t key_tile,
+                         std::uint32_t value_tile) const {
+    if (!here) return;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int byte = 4 * (threadIdx.x % 32) + half * 2 * kHalf;
+      const std::uint32_t at = swizzled<S::kRowBytes>(row, byte / 16) + byte % 16;
+      put(key_tile + at, key[half]);
+      put(value_tile + at, value[half]);
+      *reinterpret_cast<std::uint32_t*>(to + half * kHalf) = key[half];
+      *reinterpret_cast<std::uint32_t*>(to + a.places.value_distance + half * kHalf) = value[half];
+    }
+  }
+
+ private:
+  __device__ static void load(std::uint32_t (&two)[2], const T* from) {
+    two[0] = *reinterpret_cast<const std::uint32_t*>(from);
+    two[1] = *reinterpret_cast<const std::uint32_t*>(from + kHalf);
+  }
+  __device__ static void put(std::uint32_t address, std::uint32_t two) {
+    asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address), "r"(two) : "memory");
+  }
+};
+
+}  // namespace kernels::gpu::decode

@@ -1,0 +1,173 @@
+#include <stdexcept>
+
+#include "kernels/layers/layers.hpp"
+#include "tests/gpu/kernels/attention_world.hpp"
+
+using namespace gpu_test;
+
+namespace {
+
+/// Single queries, and what their keys are rotated by.
+class Decodes {
+ public:
+  Decodes(const WorldShape& shape, const std::vector<int>& contexts)
+      : world(shape, of_contexts(contexts)),
+        sequences_(world.all_sequences()),
+        positions_(positions_of(contexts)),
+        rotations_(contexts.size() * static_cast<std::size_t>(shape.head_dim)),
+        workspace_(gpu::decode_workspace_bytes(rows(), world.heads())) {
+    const int pairs = shape.head_dim / 2;
+    Floats frequencies;
+    for (int i = 0; i < pairs; ++i)
+      frequencies.push_back(std::pow(10000.f, -static_cast<float>(i) / static_cast<float>(pairs)));
+    const Device<float> on_device(frequencies);
+    gpu::compute_rotations({.tokens = rows(),
+                            .pairs = pairs,
+                            .positions = positions_.get(),
+                            .inverse_frequencies = on_device.get(),
+                            .scale = 1.25f,
+                            .out = rotations_.get()},
+                           nullptr);
+    check(cudaDeviceSynchronize());
+  }
+
+  int rows() const { return static_cast<int>(world.all_sequences().size()); }
+
+  /// Decode attention without an append, and then with its own.
+  gpu::DecodeAttention attention(const std::uint16_t* qkv, bool appends) {
+    gpu::DecodeAttention op = world.decode_op();
+    op.rows = rows();
+    op.sequences = sequences_.get();
+    op.workspace = workspace_.get();
+    op.qkv = qkv;
+    op.rotations = appends ? rotations_.get() : nullptr;
+    return op;
+  }
+  void append(std::uint16_t* qkv) {
+    gpu::append_kv({.type = world.type(),
+                    .shape = world.heads(),
+                    .tokens = rows(),
+                    .qkv = qkv,
+                    .rotations = rotations_.get(),
+                    .positions = positions_.get(),
+                    .sequence = sequences_.get(),
+                    .kv = world.kv()},
+                   nullptr);
+  }
+
+  AttentionWorld world;
+
+ private:
+  static std::vector<Sequence> of_contexts(const std::vector<int>& contexts) {
+    std::vector<Sequence> sequences;
+    for (const int context : contexts) sequences.push_back({context, 1});
+    return sequences;
+  }
+  static Ints positions_of(const std::vector<int>& contexts) {
+    Ints positions;
+    for (const int context : contexts) positions.push_back(context - 1);
+    return positions;
+  }
+
+  Device<std::int32_t> sequences_, positions_;
+  Device<float> rotations_;
+  Device<unsigned char> workspace_;
+};
+
+/// Compares results and KV of an append and an attention with those of an attention that appends.
+void check_appends(const WorldShape& shape, const std::vector<int>& contexts, bool whole_splits) {
+  INFO(name(shape.type) << ", group " << shape.group << ", head_dim " << shape.head_dim
+                        << ", block size " << shape.block_size << ", first context " << contexts[0]
+                        << ", whole splits " << whole_splits);
+  Decodes decodes(shape, contexts);
+  Device<std::uint16_t> qkv(decodes.world.qkv());
+  decodes.append(qkv.get());
+  gpu::DecodeAttention apart = decodes.attention(qkv.get(), false);
+  apart.whole_splits = whole_splits;
+  const Halves expected = decodes.world.decode(apart), expected_kv = decodes.world.arena();
+
+  Halves other = decodes.world.qkv();
+  std::reverse(other.begin(), other.end());
+  qkv = other;
+  decodes.append(qkv.get());
+  REQUIRE(decodes.world.arena() != expected_kv);
+  qkv = decodes.world.qkv();
+  gpu::DecodeAttention together = decodes.attention(qkv.get(), true);
+  together.whole_splits = whole_splits;
+  CHECK(decodes.world.decode(together) == expected);
+  CHECK(decodes.world.arena() == expected_kv);
+  CHECK(qkv.host() == decodes.world.qkv());
+}
+
+}  // namespace
+
+TEST_CASE("decode attention that appends gives the bits of an append before it", "[gpu]") {
+  NEEDS_DEVICE;
+  const bool whole = GENERATE(false, true);
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128}) {
+      for (const int context : {1,   2,   15,  16,  17,  31,  32,   33,   127,  128,
+                                129, 160, 511, 512, 513, 545, 1000, 4097, 5000, 20001})
+        check_appends({type, 4, 2, head_dim, 16, 0}, {context}, whole);
+      for (const int group : {1, 3, 8})
+        for (const int block_size : {8, 24, 128})
+          check_appends({type, group, 3, head_dim, block_size, 0}, {777, 31, 1, 1600, 64}, whole);
+    }
+}
+
+TEST_CASE("a large batch that appends gives the bits of an append before it", "[gpu]") {
+  NEEDS_DEVICE;
+  std::vector<int> contexts;
+  for (int i = 0; i < 150; ++i) contexts.push_back(1 + 37 * i % 1900);
+  for (const Type type : kHalfTypes) check_appends({type, 4, 8, 128, 16, 0}, contexts, false);
+}
+
+TEST_CASE("an early launch that appends reads the projection when it is there", "[gpu]") {
+  NEEDS_WGMMA;
+  const bool whole = GENERATE(false, true);
+  const WorldShape shape = {Type::bf16, 4, 8, 128, 16, 0};
+  const int n = gpu::HeadShape{32, 8, 128}.qkv_width(), k = 14336;
+  const Device<std::uint16_t> x(Numbers(3).halves(shape.type, k)),
+      w(static_cast<std::size_t>(n) * static_cast<std::size_t>(k));
+  Device<std::uint16_t> qkv(static_cast<std::size_t>(n));
+  gpu::fill_random({.type = shape.type,
+                    .elements = std::int64_t{n} * k,
+                    .seed = 5,
+                    .amplitude = 0.01f,
+                    .out = w.get()},
+                   nullptr);
+  gpu::SmallGemm project{.rows = 1, .n = n, .k = k, .y_stride = n, .x = x.get(), .w = w.get()};
+  project.y = qkv.get();
+  for (const int context : {1, 2, 32, 33, 128, 129, 512, 513, 545, 640, 1000, 5000, 5120}) {
+    INFO("context " << context << ", whole splits " << whole);
+    Decodes decodes(shape, {context});
+    gpu::DecodeAttention op = decodes.attention(qkv.get(), true);
+    op.whole_splits = whole;
+    gpu::small_gemm(project, nullptr);
+    const Halves expected = decodes.world.decode(op), expected_kv = decodes.world.arena();
+    gpu::DecodeAttention early = op;
+    early.early = true;
+    for (int i = 0; i < 10; ++i) {
+      qkv.poison();
+      REQUIRE(decodes.world.decode(op) != expected);  // and appends what is not a number
+      decodes.world.poison_out();
+      gpu::plan_decode(op, nullptr);
+      gpu::decode_attention(op, nullptr);
+      gpu::small_gemm(project, nullptr);
+      gpu::decode_attention(early, nullptr);
+      REQUIRE(decodes.world.out() == expected);
+      REQUIRE(decodes.world.arena() == expected_kv);
+    }
+  }
+}
+
+TEST_CASE("a decode that appends is not logged", "[gpu]") {
+  NEEDS_DEVICE;
+  Decodes decodes({}, {100});
+  const Device<std::uint16_t> qkv(decodes.world.qkv());
+  gpu::DecodeAttention op = decodes.attention(qkv.get(), true);
+  const gpu::AccessLog log = {};
+  op.log = &log;
+  op.whole_splits = true;
+  CHECK_THROWS_AS(gpu::decode_attention(op, nullptr), std::invalid_argument);
+}
