@@ -13,10 +13,11 @@ constexpr int kGatedOutputs = kGroups * kGroupOutputs;
 template <class T_, int kXRows_>
 struct Gated {
   using T = T_;
-  static constexpr int kXRows = kXRows_, kCount = kGatedCount;
-  // With 64 rows of x, four stages are faster than the five that fit (docs/performance.md).
-  static constexpr int kMostBytes = kXRows > 32 ? 150 * 1024 : kQueueBytes;
+  static constexpr int kXRows = kXRows_;
+  // With more than 16 rows of x, fewer stages are faster than those that fit (docs/performance.md).
+  static constexpr int kMostBytes = kXRows > 16 ? 150 * 1024 : kQueueBytes;
   using R = Ring<2 * kGatedOutputs, kXRows, 1, kMostBytes>;
+  static constexpr int kBytes = R::kBytes;
 };
 
 /// Enqueues the copy of gate rows and up rows, alternating in groups of eight, from column x and
@@ -30,13 +31,28 @@ __device__ inline void copy_gate_and_up(std::uint32_t to, const CUtensorMap& map
       : "memory");
 }
 
-template <class T>
+/// Rows of x are the rows of the tensor-core product (64, of which those beyond x's are ignored),
+/// rows of w its columns.
+template <class S>
 struct GatedOutputs {
+  using T = typename S::T;
   const SmallGemm& op;
+  float sums[kGatedCount][4] = {};
 
   __device__ void prepare_early() {}
   __device__ void prepare() {}
-  __device__ void store(const float (&sums)[kGatedCount][4]) const {
+  /// The warpgroup's half of the rows of w.
+  __device__ void multiply(typename S::R ring, int stages) {
+    const int half = threadIdx.x / kGroupThreads * (S::R::kWBytes / kGroups);
+    each_stage(ring, stages, sums, [&](int buffer, int stage) {
+      const std::uint64_t x = matrix_at(ring.x(buffer, 0), 0, kEightRows),
+                          w = matrix_at(ring.w(buffer, 0) + half, 0, kEightRows);
+#pragma unroll
+      for (int k = 0; k < kChunk / 16; ++k)
+        multiply_rows<T>(sums, further(x, 32 * k), further(w, 32 * k), stage + k);
+    });
+  }
+  __device__ void store() const {
     const int group = threadIdx.x / kGroupThreads, lane = threadIdx.x % 32;
     const int first = blockIdx.x * kGatedOutputs + group * kGroupOutputs + 2 * (lane % 4);
 #pragma unroll
@@ -62,7 +78,7 @@ __global__ __launch_bounds__(kThreads, 1) void rows_gated_kernel(
     [[maybe_unused]] const __grid_constant__ Launch l) {
 #if KERNELS_WGMMA
   const int eight = blockIdx.x * (kGatedOutputs / 8);
-  GatedOutputs<typename S::T> outputs{l.op};
+  GatedOutputs<S> outputs{l.op};
   run<S>(
       l,
       [&](std::uint32_t to, int stage, std::uint32_t barrier, std::uint64_t policy) {

@@ -2,9 +2,7 @@
 // w and all their columns, so no sums cross between CTAs. It has a multiprocessor to itself, and is
 // warp-specialized: a producer warp loads chunks of x and w into a ring of stages in shared memory
 // with the copy engine (TMA), the first ones of w before the previous kernel has ended (PDL), and
-// two consumer warpgroups multiply them. Another warp serves a norm before the product. Rows of x
-// are the rows of the tensor-core product (64, of which those beyond x's are ignored), rows of w
-// its columns.
+// two consumer warpgroups multiply them. Another warp serves a norm before the product.
 #pragma once
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/overlap.cuh"
@@ -22,7 +20,7 @@ constexpr int kGroups = 2;
 constexpr int kGroupThreads = 128;
 constexpr int kComputeThreads = kGroups * kGroupThreads;
 constexpr int kThreads = kComputeThreads + 64;  // a warp that loads, and one for norms
-constexpr int kGroupRows = 64;                  // rows of a product's first matrix
+constexpr int kGroupRows = 64;                  // rows of a product's left matrix
 // A CTA's stages have as many bytes at most, unless a kernel asks for fewer. That is less than a
 // multiprocessor's shared memory, so that small kernels fit beside it. They have more than half of
 // it, so that no two CTAs of a launch share a multiprocessor.
@@ -105,9 +103,9 @@ struct Loader {
     refill(early);
   }
 
-  /// Refills two stages at a time, so that memory reads at least 256 bytes of a row at once.
+  /// Refills two chunks at a time, so that memory reads 256 bytes of a row at once.
   __device__ void refill(int stage) const {
-    constexpr int kTogether = 2;
+    constexpr int kTogether = 2 / R::kTurns;
     Turn<R::kStages> turn;
     while (stage < l.stages) {
       const int count = min(kTogether, l.stages - stage);
@@ -122,25 +120,17 @@ struct Loader {
   }
 };
 
-/// This warpgroup's sums over the stages that it reads: of all rows of w, or of its half of them
-/// where both warpgroups read all stages.
-template <class T, int kCount, class R>
-__device__ void multiply(float (&sums)[kCount][4], R ring, int stages) {
-  const int group = threadIdx.x / kGroupThreads, mine = R::kTurns == 1 ? 0 : group,
-            rows = R::kTurns == 1 ? group * (R::kWBytes / kGroups) : 0;
+/// Calls multiply(buffer, stage) for the stages that this warpgroup reads, of which the first is 0,
+/// and waits for the products that it begins.
+template <class R, int kCount, class Multiply>
+__device__ void each_stage(R ring, int stages, float (&sums)[kCount][4], const Multiply& multiply) {
+  const int mine = R::kTurns == 1 ? 0 : threadIdx.x / kGroupThreads;
   Turn<R::kStages> turn;
   for (int i = 0; i < mine; ++i) turn.advance();
   for (int stage = mine; stage < stages; stage += R::kTurns) {
     await_phase(ring.full(turn.stage), turn.parity);
     begin_products();
-#pragma unroll
-    for (int chunk = 0; chunk < R::kTurns; ++chunk) {
-      const std::uint64_t a = matrix_at(ring.x(turn.stage, chunk), 0, kEightRows),
-                          b = matrix_at(ring.w(turn.stage, chunk) + rows, 0, kEightRows);
-#pragma unroll
-      for (int k = 0; k < kChunk / 16; ++k)
-        multiply_rows<T>(sums, further(a, 32 * k), further(b, 32 * k), stage - mine + chunk + k);
-    }
+    multiply(turn.stage, stage - mine);
     commit_products();
     wait_products<0>(sums);  // at once, to free the stage: memory is slower than the products
     if (threadIdx.x % 32 == 0) arrive(ring.empty(turn.stage));
@@ -150,7 +140,7 @@ __device__ void multiply(float (&sums)[kCount][4], R ring, int stages) {
 
 /// Body of the kernels: a warp initializes the ring and loads, another adds the sums of squares of
 /// x's rows, and the warpgroups compute. outputs.prepare_early() and outputs.prepare() load what
-/// outputs.store(sums) needs, before and after the previous kernel has ended.
+/// outputs.store() needs, before and after the previous kernel has ended.
 template <class S, class LoadW, class Outputs>
 __device__ void run(const Launch& l, const LoadW& load_w, Outputs& outputs) {
   using R = typename S::R;
@@ -164,10 +154,9 @@ __device__ void run(const Launch& l, const LoadW& load_w, Outputs& outputs) {
     outputs.prepare_early();
     wait_for_predecessor();
     outputs.prepare();
-    float sums[S::kCount][4] = {};  // with kTurns = 2 the second warpgroup may have no stage
-    multiply<typename S::T>(sums, ring, l.stages);
+    outputs.multiply(ring, l.stages);
     if (l.op.before.squares) await_factors<kComputeThreads>();
-    outputs.store(sums);
+    outputs.store();
   } else if (loads) {
     Loader<R, LoadW>{l, ring, load_w}.run();
   } else if (threadIdx.x >= kComputeThreads + 32 && l.op.before.squares) {

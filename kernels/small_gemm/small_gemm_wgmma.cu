@@ -42,8 +42,7 @@ rows::Launch launch_of(const SmallGemm& op) {
 
 template <class S>
 void launch(void (*kernel)(rows::Launch), const rows::Launch& l, cudaStream_t stream) {
-  const Grid grid = {static_cast<unsigned>(ctas_of(l.op.n, l.op.gated)), rows::kThreads,
-                     S::R::kBytes};
+  const Grid grid = {static_cast<unsigned>(ctas_of(l.op.n, l.op.gated)), rows::kThreads, S::kBytes};
   launch_overlapping("small_gemm", kernel, grid, stream, l);
 }
 
