@@ -135,7 +135,7 @@ struct DecodeAttention {
   const float* rotations = nullptr;  // [T][head_dim / 2][2] of compute_rotations(): `qkv` is the
                                      // projection itself. The kernel rotates queries and keys and
                                      // stores the keys and values of its rows, as append_kv() does
-                                     // without biases, norms and log; none: append_kv() has
+                                     // without biases, norms and log. None: append_kv() has done so
   PagedKv kv;  // must hold all tokens before the query token, and that too without `rotations`
   float scale = 0;
   void* out = nullptr;        // [T][heads * head_dim] of type; rows of the query tokens only
