@@ -26,14 +26,14 @@ __device__ void store_pair(T* at, int half, const Pair& pair) {
   store8(at + half, pair.high);
 }
 
-/// `turns`: cosine and sine of each of the eight angles.
-__device__ inline void rotate_pair(Pair& pair, const float* turns) {
-  const float4* two = reinterpret_cast<const float4*>(turns);
+/// `cos_sin`: of each of the eight angles.
+__device__ inline void rotate_pair(Pair& pair, const float* cos_sin) {
+  const float4* two = reinterpret_cast<const float4*>(cos_sin);
 #pragma unroll
   for (int e = 0; e < 8; e += 2) {
-    const float4 turn = two[e / 2];
-    rotate(pair.low.x[e], pair.high.x[e], {turn.x, turn.y});
-    rotate(pair.low.x[e + 1], pair.high.x[e + 1], {turn.z, turn.w});
+    const float4 pairs = two[e / 2];
+    rotate(pair.low.x[e], pair.high.x[e], {pairs.x, pairs.y});
+    rotate(pair.low.x[e + 1], pair.high.x[e + 1], {pairs.z, pairs.w});
   }
 }
 
@@ -68,7 +68,8 @@ template <class T, class Log>
 __global__ void append_kv_kernel(AppendKv op, Log log) {
   const std::int64_t token = blockIdx.x;
   launch_dependents();
-  // The step's arrays are complete before its first kernel: only the projection must be waited for.
+  // The step's arrays are complete before its first kernel: only the projection and the rotations
+  // must be waited for.
   const int sequence = op.sequence[token], position = op.positions[token];
   const int half = op.shape.head_dim / 2, pieces = half / 8;
   const KernelLog<Log> kernel_log(log, sequence);

@@ -8,16 +8,16 @@
 /// [query_start[s], query_start[s + 1]), the last of its context[s] tokens.
 namespace kernels::gpu {
 
-/// Cosines and sines of a step's tokens, for all layers: angle = float(position) *
-/// inverse_frequencies[i]; both are in float32, and multiplied by `scale`. The table of frequencies
-/// includes their scaling (llama3).
+/// Cosines and sines of a step's tokens, for all layers, in float32 and multiplied by `scale`. The
+/// angle is float(position) * inverse_frequencies[i]; the table of frequencies includes their
+/// scaling (llama3).
 struct Rotations {
   int tokens = 0;                              // T
   int pairs = 0;                               // head_dim / 2
   const std::int32_t* positions = nullptr;     // [T]; no kernel of the step writes it
   const float* inverse_frequencies = nullptr;  // [pairs]
   float scale = 1;
-  float* out = nullptr;  // [T][pairs][2]
+  float* out = nullptr;  // [T][pairs][2]: cosine, sine; 16-byte aligned
 };
 void compute_rotations(const Rotations& op, cudaStream_t stream);
 
@@ -131,12 +131,13 @@ struct DecodeAttention {
   const std::int32_t* sequences = nullptr;    // [B] row of the block table; negative: padding
   const std::int32_t* query_start = nullptr;  // [S + 1]; the query token is query_start[sequence]
   const std::int32_t* context = nullptr;      // [S], its own token included
-  const void* qkv = nullptr;                  // [T][qkv_width] of type, from append_kv()
-  const float* rotations = nullptr;  // [T][head_dim / 2][2] of compute_rotations(): `qkv` is the
-                                     // projection itself. The kernel rotates queries and keys and
-                                     // stores the keys and values of its rows, as append_kv() does
-                                     // without biases, norms and log. None: append_kv() has done so
-  PagedKv kv;  // must hold all tokens before the query token, and that too without `rotations`
+  const void* qkv = nullptr;  // [T][qkv_width] of type: from append_kv(), or with `rotations` the
+                              // projection itself
+  // Of compute_rotations(), [T][head_dim / 2][2], for query tokens at position context - 1. With
+  // them the kernel rotates queries and keys, and stores the query tokens' keys and values in `kv`,
+  // as append_kv() does without biases, norms and log. None: append_kv() has done so.
+  const float* rotations = nullptr;
+  PagedKv kv;  // holds all tokens before the query token; without `rotations` also that
   float scale = 0;
   void* out = nullptr;        // [T][heads * head_dim] of type; rows of the query tokens only
   void* workspace = nullptr;  // decode_workspace_bytes(B, shape), 256-byte aligned, prepared by

@@ -20,10 +20,10 @@ __device__ float2 cosine_sine(int position, float inverse_frequency, float scale
 
 __global__ void rotations_kernel(Rotations op) {
   launch_dependents();
-  const float2 turn =
+  const float2 cos_sin =
       cosine_sine(op.positions[blockIdx.x], op.inverse_frequencies[threadIdx.x], op.scale);
   wait_for_predecessor();
-  reinterpret_cast<float2*>(op.out)[blockIdx.x * blockDim.x + threadIdx.x] = turn;
+  reinterpret_cast<float2*>(op.out)[blockIdx.x * blockDim.x + threadIdx.x] = cos_sin;
 }
 
 }  // namespace

@@ -12,12 +12,12 @@ struct Plain {
   using Out = Out_;
   static constexpr int kXRows = kXRows_, kWRows = kWRows_;
   using R = Ring<kWRows, kXRows, kGroups>;
-  // The left matrix of a tensor-core product has 64 rows. With up to 32 rows of x it is w, which
+  // The left operand of a tensor-core product has 64 rows. With up to 32 rows of x it is w, which
   // reads the fewest bytes of shared memory. If a CTA has 32 rows of w, one product takes those of
   // both chunks of a stage, and the rows of x of both; two of its four blocks of sums are ignored.
   // With more rows of x it is x.
   static constexpr bool kWLeft = kXRows <= 32, kBothChunks = kWLeft && 2 * kWRows == kGroupRows;
-  // With 32 rows of w each chunk of a stage has sums of its own, whichever matrix is left: so a
+  // With 32 rows of w each chunk of a stage has sums of its own, whichever operand is left: so a
   // row's result is the same.
   static constexpr int kApart = 2 * kWRows == kGroupRows ? 2 : 1;
   static constexpr int kCount = kApart * (kWLeft ? kXRows : kWRows) / 8;  // groups of eight columns
@@ -26,6 +26,7 @@ struct Plain {
   static constexpr int kParts = kBothChunks ? 2 * kGroups : kGroups;
   static constexpr int kSumStride = kWRows + (kWLeft ? 4 : 8), kPartSums = kXRows * kSumStride;
   static constexpr int kBytes = R::kBytes + kParts * kPartSums * 4;
+  static_assert(kBytes <= 226 * 1024, "a multiprocessor has 227 KiB, some of them static");
   static_assert(!kWLeft || kBothChunks ||
                     R::kBarriers - R::kWBytes + kGroupRows * kChunkBytes <= kBytes,
                 "a product reads 64 rows of w, whatever those beyond kWRows hold");
@@ -78,8 +79,7 @@ struct PlainSums {
               lane = threadIdx.x % 32, row = 16 * warp + lane / 4, two = 2 * (lane % 4);
     if constexpr (S::kBothChunks) {
       const int chunk = warp / 2;
-      leave_columns(parts + (kGroups * group + chunk) * S::kPartSums, row % S::kWRows, two,
-                    chunk * (S::kXRows / 8));
+      leave_columns(parts + (kGroups * group + chunk) * S::kPartSums, row % S::kWRows, two, chunk);
     } else if constexpr (S::kWLeft) {
       if (16 * warp < S::kWRows) leave_columns(parts + group * S::kPartSums, row, two, 0);
     } else {
@@ -97,14 +97,14 @@ struct PlainSums {
       multiply_rows<typename S::T>(to, further(a, 32 * k), further(b, 32 * k), add + k);
   }
 
-  /// Rows are of w. `first`: 0, or the group of columns of the second chunk.
-  __device__ void leave_columns(float* to, int row, int two, int first) const {
+  /// Rows are of w, columns of x; those of the first chunk or of the second.
+  __device__ void leave_columns(float* to, int row, int two, int chunk) const {
 #pragma unroll
     for (int i = 0; i < S::kXRows / 8; ++i)
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const float second = S::kBothChunks ? sums[i + S::kCount - S::kXRows / 8][e] : 0;
-        to[(8 * i + two + e % 2) * S::kSumStride + row + e / 2 * 8] = first ? second : sums[i][e];
+        to[(8 * i + two + e % 2) * S::kSumStride + row + e / 2 * 8] = chunk ? second : sums[i][e];
       }
   }
   /// Rows are of x.

@@ -20,7 +20,7 @@ constexpr int kGroups = 2;
 constexpr int kGroupThreads = 128;
 constexpr int kComputeThreads = kGroups * kGroupThreads;
 constexpr int kThreads = kComputeThreads + 64;  // a warp that loads, and one for norms
-constexpr int kGroupRows = 64;                  // rows of a product's left matrix
+constexpr int kGroupRows = 64;                  // rows of a product's left operand
 // A CTA's stages have as many bytes at most, unless a kernel asks for fewer. That is less than a
 // multiprocessor's shared memory, so that small kernels fit beside it. They have more than half of
 // it, so that no two CTAs of a launch share a multiprocessor.
@@ -51,7 +51,7 @@ struct Ring {
   static_assert(kTurns == 1 || kTurns == kGroups, "one warpgroup or all read a stage");
   static_assert(kBarriers > kHalfBytes, "a multiprocessor has room for one CTA");
   static_assert((kTurns - 1) * kXBytes + kGroupRows * kChunkBytes <= kStageBytes,
-                "a product reads 64 rows from those of x on, whatever they hold");
+                "a product with x on the left reads 64 rows, whatever those beyond x's hold");
 
   std::uint32_t base;
   __device__ std::uint32_t x(int stage, int chunk) const {

@@ -137,8 +137,8 @@ struct Heads {
         query[k][half] =
             head < group ? *reinterpret_cast<const std::uint32_t*>(q + 16 * k + 8 * half) : 0u;
   }
-  /// `turns`: cosines and sines of the token, [kHeadDim / 2][2].
-  __device__ void rotate_query(const float* turns) {
+  /// `cos_sin`: of the token, [kHeadDim / 2][2].
+  __device__ void rotate_query(const float* cos_sin) {
     constexpr int kHalf = kHeadDim / 32;
 #pragma unroll
     for (int k = 0; k < kHalf; ++k)
@@ -146,7 +146,7 @@ struct Heads {
       for (int half = 0; half < 2; ++half) {
         const int dimension = 16 * k + 8 * half + 2 * (threadIdx.x % 4);
         rotate_two<T>(query[k][half], query[k + kHalf][half],
-                      *reinterpret_cast<const float4*>(turns + 2 * dimension));
+                      *reinterpret_cast<const float4*>(cos_sin + 2 * dimension));
       }
   }
 

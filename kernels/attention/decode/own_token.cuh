@@ -5,7 +5,7 @@ namespace kernels::gpu::decode {
 
 /// The key and value of the query token itself, if append_kv() has not stored them. Of all warps of
 /// a row and key head, the one whose last tile has the token stores them in the token's block and
-/// in the tile in shared memory, which is loaded without them. Each of the first kHeadDim / 4 lanes
+/// in the tile in shared memory; copies leave them out. Each of the first kHeadDim / 4 lanes
 /// has two dimensions, and those half a head from them.
 template <class T, int kHeadDim>
 struct OwnToken {

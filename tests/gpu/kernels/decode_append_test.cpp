@@ -7,21 +7,24 @@ using namespace gpu_test;
 
 namespace {
 
-/// Single queries, and what their keys are rotated by.
+/// Sequences that decode, and what their keys are rotated by. A sequence, its row of the launch and
+/// its query token have different numbers: the first sequence has two more tokens, which belong to
+/// no decode, rows are in reverse order, and the first is padding.
 class Decodes {
  public:
   Decodes(const WorldShape& shape, const std::vector<int>& contexts)
       : world(shape, of_contexts(contexts)),
-        sequences_(world.all_sequences()),
-        positions_(positions_of(contexts)),
-        rotations_(contexts.size() * static_cast<std::size_t>(shape.head_dim)),
+        rows_(reversed(world.all_sequences())),
+        sequences_(per_token(world.all_sequences(), -1)),
+        positions_(per_token(last_positions(contexts), 0)),
+        rotations_(static_cast<std::size_t>(world.tokens() * shape.head_dim)),
         workspace_(gpu::decode_workspace_bytes(rows(), world.heads())) {
     const int pairs = shape.head_dim / 2;
     Floats frequencies;
     for (int i = 0; i < pairs; ++i)
       frequencies.push_back(std::pow(10000.f, -static_cast<float>(i) / static_cast<float>(pairs)));
     const Device<float> on_device(frequencies);
-    gpu::compute_rotations({.tokens = rows(),
+    gpu::compute_rotations({.tokens = world.tokens(),
                             .pairs = pairs,
                             .positions = positions_.get(),
                             .inverse_frequencies = on_device.get(),
@@ -31,13 +34,11 @@ class Decodes {
     check(cudaDeviceSynchronize());
   }
 
-  int rows() const { return static_cast<int>(world.all_sequences().size()); }
-
-  /// Decode attention without an append, and then with its own.
+  /// Decode attention that appends what it needs, or for which append() has done so.
   gpu::DecodeAttention attention(const std::uint16_t* qkv, bool appends) {
     gpu::DecodeAttention op = world.decode_op();
     op.rows = rows();
-    op.sequences = sequences_.get();
+    op.sequences = rows_.get();
     op.workspace = workspace_.get();
     op.qkv = qkv;
     op.rotations = appends ? rotations_.get() : nullptr;
@@ -46,7 +47,7 @@ class Decodes {
   void append(std::uint16_t* qkv) {
     gpu::append_kv({.type = world.type(),
                     .shape = world.heads(),
-                    .tokens = rows(),
+                    .tokens = world.tokens(),
                     .qkv = qkv,
                     .rotations = rotations_.get(),
                     .positions = positions_.get(),
@@ -58,18 +59,32 @@ class Decodes {
   AttentionWorld world;
 
  private:
+  static constexpr int kOthers = 2;  // tokens after the first sequence's query token
+
+  int rows() const { return static_cast<int>(world.all_sequences().size()) + 1; }
   static std::vector<Sequence> of_contexts(const std::vector<int>& contexts) {
     std::vector<Sequence> sequences;
     for (const int context : contexts) sequences.push_back({context, 1});
+    sequences[0].queries += kOthers;
     return sequences;
   }
-  static Ints positions_of(const std::vector<int>& contexts) {
+  static Ints last_positions(const std::vector<int>& contexts) {
     Ints positions;
     for (const int context : contexts) positions.push_back(context - 1);
     return positions;
   }
+  static Ints reversed(Ints sequences) {
+    sequences.push_back(-1);
+    std::reverse(sequences.begin(), sequences.end());
+    return sequences;
+  }
+  /// The values of query tokens, and `other` for the others.
+  static Ints per_token(Ints values, int other) {
+    values.insert(values.begin() + 1, kOthers, other);
+    return values;
+  }
 
-  Device<std::int32_t> sequences_, positions_;
+  Device<std::int32_t> rows_, sequences_, positions_;
   Device<float> rotations_;
   Device<unsigned char> workspace_;
 };
@@ -106,8 +121,8 @@ TEST_CASE("decode attention that appends gives the bits of an append before it",
   const bool whole = GENERATE(false, true);
   for (const Type type : kHalfTypes)
     for (const int head_dim : {64, 128}) {
-      for (const int context : {1,   2,   15,  16,  17,  31,  32,   33,   127,  128,
-                                129, 160, 511, 512, 513, 545, 1000, 4097, 5000, 20001})
+      for (const int context : {1,   2,   15,  16,  17,  31,   32,   33,   127,   128,  129,
+                                160, 511, 512, 513, 545, 1000, 4097, 5000, 20001, 40001})
         check_appends({type, 4, 2, head_dim, 16, 0}, {context}, whole);
       for (const int group : {1, 3, 8})
         for (const int block_size : {8, 24, 128})

@@ -120,32 +120,47 @@ TEST_CASE("products of 9 to 64 rows are the reference's, whatever their shape", 
         }
 }
 
-TEST_CASE("products of 9 to 64 rows can be left in float32", "[gpu]") {
+TEST_CASE("products of up to 64 rows can be left in float32", "[gpu]") {
   NEEDS_WGMMA;
   for (const Type type : kHalfTypes)
-    for (const int n : {1040, 4232}) {
-      const Product product(type, Type::f32, false, 21, n, 1088);
-      check_rows(product.computed(21), product.expected(), product.n, 1e-5);
-    }
+    for (const int rows : {1, 9, 21, 64})
+      for (const int n : {1040, 6144}) {
+        INFO(name(type) << ", " << rows << " x " << n);
+        const Product product(type, Type::f32, false, rows, n, 1088);
+        check_rows(product.computed(rows), product.expected(), product.n, 1e-5);
+      }
 }
+
+namespace {
+
+/// Compares rows of smaller products with those of one of 64 rows.
+void check_alike(const Product& product, const std::vector<int>& fewer) {
+  const Floats all = product.computed(64);
+  for (const int rows : fewer) {
+    INFO(rows << " rows of " << product.n << " x " << product.k << ", gated " << product.gated
+              << ", in float32 " << (product.out == Type::f32));
+    const Floats some = product.computed(rows);
+    CHECK(std::equal(some.begin(), some.end(), all.begin()));
+  }
+}
+
+}  // namespace
 
 TEST_CASE("a row of a product is bitwise the same whether it is one of 9 rows or of 64", "[gpu]") {
   NEEDS_WGMMA;
-  // A product with n = 2040 is so small that even up to eight rows are computed by the kernels for
-  // compute capability 9.0 (the other one does not support this n), and a row may be alone.
-  // With n = 4232 a CTA has 48 rows of w instead of 32.
-  const int n = GENERATE(2064, 2040, 4232);
-  const std::vector<int> fewer =
-      n == 2040 ? std::vector{1, 8, 9, 16, 17, 31, 33} : std::vector{9, 16, 17, 31, 33};
+  const Type type = GENERATE(Type::bf16, Type::f16);
+  const std::vector<int> from_9 = {9, 16, 17, 31, 33}, from_1 = {1, 8, 9, 16, 17, 31, 33};
+  // The kernels for compute capability 9.0 also compute up to eight rows of small products, and of
+  // those that occupy nearly all multiprocessors. So a row may be alone.
   for (const bool gated : {false, true}) {
-    const Product product(Type::bf16, Type::bf16, gated, 64, n, 2048);
-    const Floats all = product.computed(64);
-    for (const int rows : fewer) {
-      INFO(rows << " rows, n " << n << ", gated " << gated);
-      const Floats some = product.computed(rows);
-      CHECK(std::equal(some.begin(), some.end(), all.begin()));
-    }
+    check_alike({type, type, gated, 64, 2064, 2048}, from_9);
+    check_alike({type, type, gated, 64, 2040, 2048}, from_1);
   }
+  check_alike({type, type, false, 64, 4232, 2048}, from_9);  // CTAs of 48 rows of w instead of 32
+  // One chunk of columns, and an odd number of them.
+  for (const int k : {64, 2112})
+    for (const int n : {1976, 6144})
+      for (const Type out : {type, Type::f32}) check_alike({type, out, false, 64, n, k}, from_1);
 }
 
 TEST_CASE("a product of many columns is the reference's every time", "[gpu]") {

@@ -122,11 +122,12 @@ TEST_CASE("products one after another all add to the residual", "[gpu]") {
 TEST_CASE("a row after a fused norm is bitwise the same however many rows there are", "[gpu]") {
   NEEDS_WGMMA;
   const bool gated = GENERATE(false, true);
-  Pair pair(64, 1088, gated);
+  const int width = GENERATE(1088, 4288);
+  Pair pair(64, width, gated);
   pair.compute(64);
   const Floats all = pair.found, residual = pair.found_residual;
   for (const int rows : {1, 7, 9, 31, 33}) {
-    INFO(rows << " rows, gated " << gated);
+    INFO(rows << " rows of " << width << ", gated " << gated);
     pair.compute(rows);
     CHECK(std::equal(pair.found.begin(), pair.found.end(), all.begin()));
     const auto end = rows * pair.width;

@@ -38,6 +38,7 @@ void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& ho
   fuses_norms_ = !hook && can_fuse_norms(step.num_tokens);
   decodes_append_ = !may_log_ && decode_can_append(step);
   embed(step);
+  compute_rotations(step);
   if (hook) hook(-1);
   for (int i = 0; i < weights_.config().shape.layers; ++i) {
     const ProfilerRange range(ProfilerName::layer, static_cast<std::uint64_t>(i));
@@ -60,6 +61,10 @@ void Forward::embed(const StepArrays& step) {
               .position_table = weights_.at(layout.positions),
               .residual = to_.residual},
              stream_.get());
+  has_addend_ = normed_unscaled_ = false;
+}
+
+void Forward::compute_rotations(const StepArrays& step) {
   gpu::compute_rotations({.tokens = step.num_tokens,
                           .pairs = static_cast<int>(rope_.inverse_frequency.size()),
                           .positions = step.positions,
@@ -67,7 +72,6 @@ void Forward::embed(const StepArrays& step) {
                           .scale = rope_.scale,
                           .out = to_.rotations},
                          stream_.get());
-  has_addend_ = normed_unscaled_ = false;
 }
 
 void Forward::attention_half(int i, const StepArrays& step, const KvArena& kv) {

@@ -40,6 +40,7 @@ class Forward {
 
  private:
   void embed(const StepArrays& step);
+  void compute_rotations(const StepArrays& step);
   void attention_half(int layer, const StepArrays& step, const KvArena& kv);
   void attend(int layer, const StepArrays& step, const KvArena& kv);
   void prefill(const StepArrays& step, const kernels::gpu::PagedKv& kv,
