@@ -36,13 +36,13 @@ void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& ho
   may_log_ = log != nullptr;
   // A hook reads each layer's output in `projected`.
   fuses_norms_ = !hook && can_fuse_norms(step.num_tokens);
-  decodes_append_ = !may_log_ && decode_can_append(step);
   embed(step);
   compute_rotations(step);
   if (hook) hook(-1);
   for (int i = 0; i < weights_.config().shape.layers; ++i) {
     const ProfilerRange range(ProfilerName::layer, static_cast<std::uint64_t>(i));
     log_ = log ? log(i) : nullptr;
+    decodes_append_ = decode_can_append(step);
     attention_half(i, step, kv);
     mlp_half(i, step);
     if (hook) hook(i);
@@ -189,11 +189,11 @@ bool Forward::can_fuse_norms(int tokens) const {
 }
 
 /// Whether decode attention can rotate and store what append_kv() would: in a step of decodes
-/// alone, of a model without biases and norms of heads.
+/// alone, of a model without biases and norms of heads, and in a layer that is not logged.
 bool Forward::decode_can_append(const StepArrays& step) const {
   const model::LayerParameters& p = layer(0);
   return step.num_decodes == step.num_tokens && to_.rotations && p.qkv_bias < 0 &&
-         p.q_norm_weight < 0;
+         p.q_norm_weight < 0 && !log_;
 }
 
 void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {

@@ -82,7 +82,7 @@ class Forward {
   const kernels::gpu::AccessLog* log_ = nullptr;  // log of the layer being enqueued
   bool may_log_ = false;                          // the step, in some of its layers
   bool fuses_norms_ = false;                      // the products of this step compute its norms
-  bool decodes_append_ = false;                   // decode attention appends KV in this step
+  bool decodes_append_ = false;                   // decode attention appends KV in this layer
   bool normed_unscaled_ = false;  // rows of `normed` lack the factor 1 / root mean square
   bool has_addend_ = false;       // `projected` must still be added to the residual
   int addend_bias_ = -1;          // parameter index of its bias
