@@ -70,46 +70,85 @@ __device__ inline void wait_products(float (&sums)[kCount][4]) {
   pin(sums);
 }
 
-#define KERNELS_SUMS_4(s, i) "+f"(s[i][0]), "+f"(s[i][1]), "+f"(s[i][2]), "+f"(s[i][3])
-#define KERNELS_SUMS_16(s, i) \
-  KERNELS_SUMS_4(s, i), KERNELS_SUMS_4(s, i + 1), KERNELS_SUMS_4(s, i + 2), KERNELS_SUMS_4(s, i + 3)
-#define KERNELS_SUMS_32(s) KERNELS_SUMS_16(s, 0), KERNELS_SUMS_16(s, 4)
-#define KERNELS_SUMS_64(s) KERNELS_SUMS_32(s), KERNELS_SUMS_16(s, 8), KERNELS_SUMS_16(s, 12)
-#define KERNELS_NAMES_32                                                        \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, " \
-  "%17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define KERNELS_NAMES_64                                                          \
-  KERNELS_NAMES_32                                                                \
-  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, " \
-  "%47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+// A warpgroup's sums as operands of an instruction, in groups of eight columns, and their names.
+#define KERNELS_SUM(i) "+f"(sums[i][0]), "+f"(sums[i][1]), "+f"(sums[i][2]), "+f"(sums[i][3])
+#define KERNELS_SUMS_2(i) KERNELS_SUM(i), KERNELS_SUM(i + 1)
+#define KERNELS_SUMS_4(i) KERNELS_SUMS_2(i), KERNELS_SUMS_2(i + 2)
+#define KERNELS_SUMS_8(i) KERNELS_SUMS_4(i), KERNELS_SUMS_4(i + 4)
+#define KERNELS_SUMS_16(i) KERNELS_SUMS_8(i), KERNELS_SUMS_8(i + 8)
+#define KERNELS_NAMES_4 "%0, %1, %2, %3"
+#define KERNELS_NAMES_8 KERNELS_NAMES_4 ", %4, %5, %6, %7"
+#define KERNELS_NAMES_16 KERNELS_NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define KERNELS_NAMES_24 KERNELS_NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
+#define KERNELS_NAMES_32 KERNELS_NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
+#define KERNELS_NAMES_56                                                                    \
+  KERNELS_NAMES_32                                                                          \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, " \
+  "%49, %50, %51, %52, %53, %54, %55"
+#define KERNELS_NAMES_64 KERNELS_NAMES_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define KERNELS_NAMES_112                                                                   \
+  KERNELS_NAMES_64                                                                          \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, " \
+  "%81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, "   \
+  "%98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
 
 // Both matrices are in shared memory, and the sum runs over the columns of both. With `add` 0 the
 // sums start from 0.
-#define KERNELS_SCORE(type)                                                              \
-  asm volatile(                                                                          \
-      "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"                                   \
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {" KERNELS_NAMES_64 \
-      "}, %64, %65, add, 1, 1, 0, 0;\n}\n"                                               \
-      : KERNELS_SUMS_64(sums)                                                            \
-      : "l"(a), "l"(b), "r"(add))
+#define KERNELS_PRODUCT(columns, type, names, a_name, b_name, add_name, ...)              \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add_name                           \
+               ", 0;\nwgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type \
+               " {" names "}, " a_name ", " b_name ", add, 1, 1, 0, 0;\n}\n"              \
+               : __VA_ARGS__                                                              \
+               : "l"(a), "l"(b), "r"(add))
+#define KERNELS_PRODUCT_OF(type)                                                              \
+  if constexpr (kCount == 1)                                                                  \
+    KERNELS_PRODUCT("8", type, KERNELS_NAMES_4, "%4", "%5", "%6", KERNELS_SUM(0));            \
+  else if constexpr (kCount == 2)                                                             \
+    KERNELS_PRODUCT("16", type, KERNELS_NAMES_8, "%8", "%9", "%10", KERNELS_SUMS_2(0));       \
+  else if constexpr (kCount == 4)                                                             \
+    KERNELS_PRODUCT("32", type, KERNELS_NAMES_16, "%16", "%17", "%18", KERNELS_SUMS_4(0));    \
+  else if constexpr (kCount == 6)                                                             \
+    KERNELS_PRODUCT("48", type, KERNELS_NAMES_24, "%24", "%25", "%26", KERNELS_SUMS_4(0),     \
+                    KERNELS_SUMS_2(4));                                                       \
+  else if constexpr (kCount == 8)                                                             \
+    KERNELS_PRODUCT("64", type, KERNELS_NAMES_32, "%32", "%33", "%34", KERNELS_SUMS_8(0));    \
+  else if constexpr (kCount == 14)                                                            \
+    KERNELS_PRODUCT("112", type, KERNELS_NAMES_56, "%56", "%57", "%58", KERNELS_SUMS_8(0),    \
+                    KERNELS_SUMS_4(8), KERNELS_SUMS_2(12));                                   \
+  else if constexpr (kCount == 16)                                                            \
+    KERNELS_PRODUCT("128", type, KERNELS_NAMES_64, "%64", "%65", "%66", KERNELS_SUMS_16(0));  \
+  else if constexpr (kCount == 28)                                                            \
+  KERNELS_PRODUCT("224", type, KERNELS_NAMES_112, "%112", "%113", "%114", KERNELS_SUMS_16(0), \
+                  KERNELS_SUMS_8(16), KERNELS_SUMS_4(24))
 // The first matrix is in registers, the second in shared memory. The sum runs over the columns of
 // the first and the rows of the second.
-#define KERNELS_WEIGH(shape, type, names, sums_list, a0, a1, a2, a3, b_name)                    \
-  asm volatile("wgmma.mma_async.sync.aligned." shape ".f32." type "." type " {" names "}, {" a0 \
-               ", " a1 ", " a2 ", " a3 "}, " b_name ", 1, 1, 1, 1;\n"                           \
-               : sums_list                                                                      \
+#define KERNELS_WEIGH(columns, type, names, a0, a1, a2, a3, b_name, ...)                       \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type " {" names \
+               "}, {" a0 ", " a1 ", " a2 ", " a3 "}, " b_name ", 1, 1, 1, 1;\n"                \
+               : __VA_ARGS__                                                                   \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+#define KERNELS_WEIGH_OF(type)                                                      \
+  if constexpr (kCount == 8)                                                        \
+    KERNELS_WEIGH("64", type, KERNELS_NAMES_32, "%32", "%33", "%34", "%35", "%36",  \
+                  KERNELS_SUMS_8(0));                                               \
+  else                                                                              \
+    KERNELS_WEIGH("128", type, KERNELS_NAMES_64, "%64", "%65", "%66", "%67", "%68", \
+                  KERNELS_SUMS_16(0))
 
-/// sums[64][128] = (add ? sums : 0) + a[64][16] * b[128][16]^T, for the warpgroup. Warp w holds the
-/// 16 rows from 16 (w % 4) on. Of these, sums[n] has columns 8 n to 8 n + 7, in the layout of
-/// multiply_add().
-template <class T>
-__device__ inline void multiply_score(float (&sums)[16][4], std::uint64_t a, std::uint64_t b,
-                                      int add) {
-  if constexpr (std::is_same_v<T, __nv_bfloat16>)
-    KERNELS_SCORE("bf16");
-  else
-    KERNELS_SCORE("f16");
+/// sums[64][8 kCount] = (add ? sums : 0) + a[64][16] * b[8 kCount][16]^T, for the warpgroup. Warp w
+/// holds the 16 rows from 16 (w % 4) on. Of these, sums[n] has columns 8 n to 8 n + 7, in the
+/// layout of multiply_add().
+template <class T, int kCount>
+__device__ inline void multiply_rows(float (&sums)[kCount][4], std::uint64_t a, std::uint64_t b,
+                                     int add) {
+  static_assert(kCount == 1 || kCount == 2 || kCount == 4 || kCount == 6 || kCount == 8 ||
+                    kCount == 14 || kCount == 16 || kCount == 28,
+                "KERNELS_PRODUCT_OF has these");
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    KERNELS_PRODUCT_OF("bf16");
+  } else {
+    KERNELS_PRODUCT_OF("f16");
+  }
 }
 
 /// sums[64][8 kCount] += a[64][16] * b[16][8 kCount]. Each warp holds the rows as above, of `a` in
@@ -118,28 +157,29 @@ template <class T, int kCount>
 __device__ inline void multiply_weights(float (&sums)[kCount][4], const std::uint32_t (&a)[4],
                                         std::uint64_t b) {
   static_assert(kCount == 8 || kCount == 16, "a row has 64 or 128 numbers");
-  constexpr bool kBf16 = std::is_same_v<T, __nv_bfloat16>;
-  if constexpr (kCount == 16 && kBf16)
-    KERNELS_WEIGH("m64n128k16", "bf16", KERNELS_NAMES_64, KERNELS_SUMS_64(sums), "%64", "%65",
-                  "%66", "%67", "%68");
-  else if constexpr (kCount == 16)
-    KERNELS_WEIGH("m64n128k16", "f16", KERNELS_NAMES_64, KERNELS_SUMS_64(sums), "%64", "%65", "%66",
-                  "%67", "%68");
-  else if constexpr (kBf16)
-    KERNELS_WEIGH("m64n64k16", "bf16", KERNELS_NAMES_32, KERNELS_SUMS_32(sums), "%32", "%33", "%34",
-                  "%35", "%36");
-  else
-    KERNELS_WEIGH("m64n64k16", "f16", KERNELS_NAMES_32, KERNELS_SUMS_32(sums), "%32", "%33", "%34",
-                  "%35", "%36");
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    KERNELS_WEIGH_OF("bf16");
+  } else {
+    KERNELS_WEIGH_OF("f16");
+  }
 }
 
+#undef KERNELS_SUM
+#undef KERNELS_SUMS_2
 #undef KERNELS_SUMS_4
+#undef KERNELS_SUMS_8
 #undef KERNELS_SUMS_16
-#undef KERNELS_SUMS_32
-#undef KERNELS_SUMS_64
+#undef KERNELS_NAMES_4
+#undef KERNELS_NAMES_8
+#undef KERNELS_NAMES_16
+#undef KERNELS_NAMES_24
 #undef KERNELS_NAMES_32
+#undef KERNELS_NAMES_56
 #undef KERNELS_NAMES_64
-#undef KERNELS_SCORE
+#undef KERNELS_NAMES_112
+#undef KERNELS_PRODUCT
+#undef KERNELS_PRODUCT_OF
 #undef KERNELS_WEIGH
+#undef KERNELS_WEIGH_OF
 
 }  // namespace kernels::gpu

@@ -10,7 +10,7 @@
 #include "kernels/device/number.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tensor_map.cuh"
-#include "kernels/gated_gemm/wide_product.cuh"
+#include "kernels/device/wgmma.cuh"
 #include "kernels/layers/layers.hpp"
 
 namespace kernels::gpu::gated {
@@ -210,7 +210,7 @@ __device__ void consume(const Launch& l, Ring ring, int rank) {
       begin_products();
 #pragma unroll
       for (int k = 0; k < kChunk / 16; ++k)
-        multiply_wide<T>(sums, further(a, 32 * k), further(b, 32 * k), chunk + k);
+        multiply_rows<T>(sums, further(a, 32 * k), further(b, 32 * k), chunk + k);
       commit_products();
       wait_products<1>(sums);
       if (chunk > 0) release(previous);

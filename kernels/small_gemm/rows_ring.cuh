@@ -7,9 +7,9 @@
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tensor_map.cuh"
+#include "kernels/device/wgmma.cuh"
 #include "kernels/layers/layers.hpp"
 #include "kernels/small_gemm/rows_norm.cuh"
-#include "kernels/small_gemm/rows_products.cuh"
 
 namespace kernels::gpu::rows {
 

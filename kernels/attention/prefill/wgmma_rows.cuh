@@ -138,8 +138,8 @@ struct GroupRows {
 #pragma unroll
     for (int k = 0; k < kHeadDim / 16; ++k) {
       const int panel = k / 4, in_row = k % 4 * 32;
-      multiply_score<T>(scores, further(queries, panel * S::kQueryPanel + in_row),
-                        further(keys, panel * S::kTilePanel + in_row), k > 0);
+      multiply_rows<T>(scores, further(queries, panel * S::kQueryPanel + in_row),
+                       further(keys, panel * S::kTilePanel + in_row), k > 0);
     }
     commit_products();
   }
