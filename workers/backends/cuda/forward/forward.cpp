@@ -42,7 +42,6 @@ void Forward::run(const StepArrays& step, const KvArena& kv, const LayerHook& ho
   for (int i = 0; i < weights_.config().shape.layers; ++i) {
     const ProfilerRange range(ProfilerName::layer, static_cast<std::uint64_t>(i));
     log_ = log ? log(i) : nullptr;
-    decodes_append_ = decode_can_append(step);
     attention_half(i, step, kv);
     mlp_half(i, step);
     if (hook) hook(i);
@@ -89,7 +88,7 @@ void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
                            .layer = i,
                            .block_tables = step.block_tables,
                            .table_stride = step.table_stride};
-  if (decodes_append_) return decode(step, paged);
+  if (decode_can_append(step)) return decode(step, paged, to_.rotations);
   gpu::append_kv({.type = to_.type,
                   .shape = to_.heads,
                   .tokens = step.num_tokens,
@@ -108,7 +107,7 @@ void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
   if (step.paged.num_tiles > 0) prefill(step, paged, gpu::KvSource::paged, step.paged);
   if (step.contiguous.num_tiles > 0)
     prefill(step, paged, gpu::KvSource::contiguous, step.contiguous);
-  if (step.num_decodes > 0) decode(step, paged);
+  if (step.num_decodes > 0) decode(step, paged, nullptr);
 }
 
 void Forward::prefill(const StepArrays& step, const gpu::PagedKv& kv, gpu::KvSource source,
@@ -133,7 +132,7 @@ void Forward::prefill(const StepArrays& step, const gpu::PagedKv& kv, gpu::KvSou
                          stream_.get());
 }
 
-void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv) {
+void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv, const float* rotations) {
   const gpu::DecodeAttention decode{.type = to_.type,
                                     .shape = to_.heads,
                                     .rows = step.num_decodes,
@@ -141,7 +140,7 @@ void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv) {
                                     .query_start = step.query_start,
                                     .context = step.context,
                                     .qkv = to_.qkv,
-                                    .rotations = decodes_append_ ? to_.rotations : nullptr,
+                                    .rotations = rotations,
                                     .kv = kv,
                                     .scale = attention_scale_,
                                     .out = to_.attention,

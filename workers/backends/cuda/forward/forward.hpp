@@ -45,7 +45,8 @@ class Forward {
   void attend(int layer, const StepArrays& step, const KvArena& kv);
   void prefill(const StepArrays& step, const kernels::gpu::PagedKv& kv,
                kernels::gpu::KvSource source, const PrefillArrays& work);
-  void decode(const StepArrays& step, const kernels::gpu::PagedKv& kv);
+  /// With `rotations`, decode attention appends KV itself.
+  void decode(const StepArrays& step, const kernels::gpu::PagedKv& kv, const float* rotations);
   void mlp_half(int layer, const StepArrays& step);
   void up_and_activate(const model::LayerParameters& layer, int tokens);
   void gated(const model::LayerParameters& layer, int tokens);
@@ -82,7 +83,6 @@ class Forward {
   const kernels::gpu::AccessLog* log_ = nullptr;  // log of the layer being enqueued
   bool may_log_ = false;                          // the step, in some of its layers
   bool fuses_norms_ = false;                      // the products of this step compute its norms
-  bool decodes_append_ = false;                   // decode attention appends KV in this layer
   bool normed_unscaled_ = false;  // rows of `normed` lack the factor 1 / root mean square
   bool has_addend_ = false;       // `projected` must still be added to the residual
   int addend_bias_ = -1;          // parameter index of its bias
