@@ -80,13 +80,13 @@ bool kill_one(pid_t pid, const std::string& token) {
   return same;
 }
 
-/// Ends the orphans among the processes that there are now. Returns their number.
-int end_seen_orphans() {
-  int ended = 0;
+/// Ends the orphans among the processes that there are now. Returns their ids.
+std::vector<pid_t> end_seen_orphans() {
+  std::vector<pid_t> ended;
   for (const pid_t pid : process_ids()) {
     if (pid == ::getpid()) continue;
     const std::string token = token_of("/proc/" + std::to_string(pid));
-    if (is_orphan(token) && kill_one(pid, token)) ++ended;
+    if (is_orphan(token) && kill_one(pid, token)) ended.push_back(pid);
   }
   return ended;
 }
@@ -129,16 +129,16 @@ void release_token(const std::string& token) {
   tokens_in_use.erase(token);
 }
 
-int end_orphans() {
-  int ended = end_seen_orphans();
+std::vector<pid_t> end_orphans() {
+  std::vector<pid_t> ended = end_seen_orphans();
   // A process within exec() has no environment for a moment, and one that ends may have started
   // another meanwhile: where there was one orphan, others are looked for until none came for long.
   constexpr int kQuietLooks = 4;
-  for (int quiet = 0; ended > 0 && quiet < kQuietLooks; ++quiet) {
+  for (int quiet = 0; !ended.empty() && quiet < kQuietLooks; ++quiet) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    const int found = end_seen_orphans();
-    if (found > 0) quiet = 0;
-    ended += found;
+    const std::vector<pid_t> found = end_seen_orphans();
+    if (!found.empty()) quiet = 0;
+    ended.insert(ended.end(), found.begin(), found.end());
   }
   return ended;
 }

@@ -46,8 +46,8 @@ class SupervisedServer {
 };
 
 /// Kills processes of servers on this machine that were started by processes which have ended, or
-/// by this one for a supervisor that has been killed, and waits until they are gone. Returns how
-/// many there were. Only processes of the same user are seen.
-int end_orphans();
+/// by this one for a supervisor that has been killed, and waits until they are gone. Returns their
+/// ids. Only processes of the same user are seen.
+std::vector<pid_t> end_orphans();
 
 }  // namespace server
