@@ -14,7 +14,7 @@ template <class T_, int kXRows_>
 struct Gated {
   using T = T_;
   static constexpr int kXRows = kXRows_;
-  // With more than 16 rows of x, fewer stages are faster than those that fit (docs/performance.md).
+  // With more than 16 rows of x, fewer stages are faster than those that fit (docs/kernels.md).
   static constexpr int kMostBytes = kXRows > 16 ? 150 * 1024 : kQueueBytes;
   using R = Ring<2 * kGatedOutputs, kXRows, 1, kMostBytes>;
   static constexpr int kBytes = R::kBytes;
