@@ -27,22 +27,24 @@ int with_first_cell(const Options& options, Use use) {
       (plan.cells.empty() ? "" : "; the first: " + plan.cells.front().cell.reason));
 }
 
-/// The pools that the cell would have on each GPU that its model fits, smallest first.
-std::vector<workload::KvPool> pools_of(const PlannedCell& planned, const Options& options) {
+/// The cell on each GPU that its model fits, the smallest pool first.
+std::vector<worker::ExperimentConfig> on_each_gpu(const PlannedCell& planned,
+                                                  const Options& options) {
   worker::Profiles profiles(options.profiles);
-  std::vector<workload::KvPool> pools;
+  std::vector<worker::ExperimentConfig> configs;
   for (const std::string& gpu : worker::profile_names(options.profiles / "gpus")) {
     sweep::ParamMap params = planned.cell.params;
     params["gpu"].value = gpu;
     try {
-      pools.push_back(
-          worker::pool_of(worker::bind(params, "sim", planned.cell.seed, profiles).config));
+      configs.push_back(worker::bind(params, "sim", planned.cell.seed, profiles).config);
     } catch (const worker::Infeasible&) {
     } catch (const sweep::SpecError&) {  // no costs for this model on this GPU
     }
   }
-  std::ranges::stable_sort(pools, {}, &workload::KvPool::tokens);
-  return pools;
+  std::ranges::stable_sort(configs, {}, [](const worker::ExperimentConfig& config) {
+    return worker::pool_of(config).tokens;
+  });
+  return configs;
 }
 
 /// Writes the workload of a sweep, or another trace.
@@ -70,7 +72,7 @@ int describe_workload(const Options& options) {
     if (options.job)
       return worker::describe_turn(config, *options.job, options.turn - 1, analysis::terminal_text,
                                    std::cout);
-    worker::describe_workload(config, pools_of(planned, options), analysis::terminal_text,
+    worker::describe_workload(config, on_each_gpu(planned, options), analysis::terminal_text,
                               std::cout);
   });
 }

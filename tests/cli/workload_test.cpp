@@ -24,6 +24,22 @@ TEST_CASE("workload shows KV over time beside the pool of each GPU that the mode
              !Contains("458000"));
 }
 
+TEST_CASE("workload says how much of each pool is computed while a job is away") {
+  Program program;
+  const std::string away = "Computed for others while a job is away";
+  CHECK_THAT(
+      program.run({"workload", "tiny.toml"}).out,
+      Contains(away) && Contains("its tool runs (mean 1.0 s), in steps of 2048 prompt tokens"));
+  CHECK_THAT(program.run({"workload", "tiny.toml", "--set", "workload.gap_s=5"}).out,
+             Contains("its tool runs (mean 5.0 s)"));
+  program.write("single_turns.jsonl", support::kGoodRow);
+  CHECK_THAT(program
+                 .run({"workload", "tiny.toml", "--set", "workload.kind=trajectories", "--set",
+                       "workload.path=single_turns.jsonl", "--set", "workload.jobs=1"})
+                 .out,
+             Contains("turns per job") && !Contains(away));
+}
+
 TEST_CASE("workload shows the token budget of one turn, the job named by number or id") {
   const Program program;
   const Outcome by_number = program.run({"workload", "tiny.toml", "--job", "1", "--turn", "2"});

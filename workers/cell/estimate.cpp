@@ -57,6 +57,17 @@ bool can_reset(const server::ServerConfig& server) {
 
 }  // namespace
 
+Absence absence_of(const ExperimentConfig& config, const Demand& demand, double agents) {
+  const auto model = backends::make_cost_model(config.cost_model, config.gpu, config.model);
+  const int budget = config.engine.scheduler.max_num_batched_tokens;
+  const double returns = demand.turns - agents;
+  Absence absence{.answer = demand.output / demand.turns,
+                  .tool_s = returns > 0 ? demand.gaps_s / returns : 0,
+                  .step_s = prefill_step_s(*model, budget, demand.context)};
+  absence.tokens = budget * (absence.answer + absence.tool_s / absence.step_s);
+  return absence;
+}
+
 ServerStarts server_starts(const ExperimentConfig& config) {
   if (!config.server || !config.server->url.empty()) return {};
   const server::ServerConfig& server = *config.server;

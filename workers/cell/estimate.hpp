@@ -1,5 +1,6 @@
 #pragma once
 #include "sweeps/tables/status.hpp"
+#include "workers/cell/demand.hpp"
 #include "workers/cell/experiment.hpp"
 
 namespace worker {
@@ -15,6 +16,18 @@ struct CellEstimate {
 };
 
 CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& workloads);
+
+/// A job's absence: it decodes an answer and its tool runs. Meanwhile prompts of others fill every
+/// step.
+struct Absence {
+  double answer = 0;  // tokens, mean
+  double tool_s = 0;  // mean
+  double step_s = 0;  // of a step full of prompts
+  double tokens = 0;  // computed for others
+};
+
+/// Of the workload with this demand, of so many agents that are jobs or parts of one.
+Absence absence_of(const ExperimentConfig& config, const Demand& demand, double agents);
 
 /// The starts of a cell's server, guessed: a minute to compile, for llama-server half a second, and
 /// the weights at 1 GB/s.

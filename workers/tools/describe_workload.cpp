@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
 
+#include "workers/cell/estimate.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/trace/read_trace.hpp"
 #include "workers/workload/trace/trace_report.hpp"
@@ -31,6 +35,33 @@ void describe_whole_trace(const ExperimentConfig& config, const RecordedTrace& t
   const int block_size = config.engine.kv.block_size;
   out << "\nThe whole trace, before sessions are left out or cut:\n\n";
   workload::describe_trace(out, set, {block_size, 4 * block_size}, {pool_of(config)});
+}
+
+/// Whether job order alone keeps a job's KV is decided by the pool and these tokens
+/// (docs/studies/order-or-pins.md).
+void print_absences(const std::vector<ExperimentConfig>& by_gpu, const Demand& demand,
+                    std::size_t agents, std::ostream& out) {
+  constexpr double kOrderSuffices = 1.6;                                      // pool over tokens
+  if (by_gpu.empty() || demand.turns <= static_cast<double>(agents)) return;  // none is away
+  std::ostringstream lines;
+  lines << std::fixed;
+  Absence absence;
+  for (const ExperimentConfig& config : by_gpu) {
+    absence = absence_of(config, demand, static_cast<double>(agents));
+    lines << std::left << std::setw(16) << config.gpu.name << std::right << std::setw(14)
+          << std::setprecision(1) << 1e3 * absence.step_s << std::setw(14) << std::setprecision(0)
+          << absence.tokens << std::setw(11) << std::setprecision(2)
+          << pool_of(config).tokens / absence.tokens << "x\n";
+  }
+  out << std::fixed << std::setprecision(1)
+      << "\nComputed for others while a job is away: it decodes an answer (mean "
+      << std::llround(absence.answer) << " tokens) and its tool runs (mean " << absence.tool_s
+      << " s), in steps of " << by_gpu.front().engine.scheduler.max_num_batched_tokens
+      << " prompt tokens\n\n"
+      << "gpu                  step (ms)        tokens       pool\n"
+      << lines.str() << "Step times are MODELLED (" << by_gpu.front().cost_model
+      << "). Where the pool does not hold the jobs in progress, but " << kOrderSuffices
+      << "\ntimes these tokens, job order alone brings more than half of what continuum gains.\n";
 }
 
 constexpr const char* kMessages = "messages";
@@ -71,7 +102,7 @@ void write_trace(const std::string& path, const std::string& format, std::ostrea
   workload::write_trace(workload::read_trace(path), format, out);
 }
 
-void describe_workload(const ExperimentConfig& config, const std::vector<workload::KvPool>& pools,
+void describe_workload(const ExperimentConfig& config, const std::vector<ExperimentConfig>& by_gpu,
                        ShownText shown, std::ostream& out) {
   WorkloadCache workloads;
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
@@ -85,10 +116,13 @@ void describe_workload(const ExperimentConfig& config, const std::vector<workloa
       << ", were every turn served at once, 25 ms a token of its answer: most at a time\n\n";
   constexpr engine::Nanos kTokenTime = std::chrono::milliseconds(25);
   constexpr int kParts = 16;
+  std::vector<workload::KvPool> pools;
+  for (const ExperimentConfig& each : by_gpu) pools.push_back(pool_of(each));
   workload::print(out,
                   workload::working_set(load.workload, load.arrivals,
                                         config.workload.arrivals.most_live, kTokenTime, kParts),
                   pools);
+  print_absences(by_gpu, workloads.demand(), load.workload.jobs.size(), out);
   if (const auto* trace = std::get_if<RecordedTrace>(&config.workload.content))
     describe_whole_trace(config, *trace, shown, out);
 }

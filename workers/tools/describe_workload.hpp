@@ -13,9 +13,10 @@ namespace worker {
 /// Converts a text from a file into a form that may be written to the output stream.
 using ShownText = std::string (*)(std::string_view);
 
-/// Prints the dataset table of the experiment's workload, and its working set beside `pools`.
-/// Names from files go through `shown`.
-void describe_workload(const ExperimentConfig& config, const std::vector<workload::KvPool>& pools,
+/// Prints the dataset table of the experiment's workload, its working set beside the pools of
+/// `by_gpu`, which differ from it in the GPU alone, and what each of those computes while a job is
+/// away. Names from files go through `shown`.
+void describe_workload(const ExperimentConfig& config, const std::vector<ExperimentConfig>& by_gpu,
                        ShownText shown, std::ostream& out);
 
 /// Prints the token budget of a turn of a job (id, or number from 0). Throws engine::InputError

@@ -1,0 +1,39 @@
+#include "workers/cell/estimate.hpp"
+
+#include "tests/cell/cell.hpp"
+#include "tests/support/catch.hpp"
+
+using support::Cell;
+using worker::Absence;
+
+namespace {
+
+Absence absence(const Cell& cell) {
+  const worker::ExperimentConfig config = cell.bind().config;
+  worker::WorkloadCache workloads;
+  const worker::Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
+  return worker::absence_of(config, workloads.demand(),
+                            static_cast<double>(load.workload.jobs.size()));
+}
+
+Cell agents() { return Cell().set("sim.cost_model", "measured").set("engine.kv_tokens", 400'000); }
+
+}  // namespace
+
+TEST_CASE("while a job is away a card computes full steps, as many as its answer and tool take") {
+  const Absence found = absence(agents());
+  // By the constants of sweeps/gpus/h100-80gb.toml; a context has 7,778 tokens on average.
+  const double of_token = 20.45e-6 + 907.8e-12 * 7778 / 2;
+  CHECK(found.step_s == Approx(6.151e-3 + 2048 * of_token + 7778 * 40.47e-9).epsilon(1e-3));
+  CHECK(found.tool_s == Approx(1));
+  CHECK(found.answer == Approx(41.15).epsilon(1e-3));
+  CHECK(found.tokens == Approx(2048 * (found.answer + 1 / found.step_s)).epsilon(1e-3));
+}
+
+TEST_CASE("less is computed while a job is away with a smaller budget or faster tools") {
+  const double tokens = absence(agents()).tokens;
+  CHECK(absence(agents().set("engine.max_num_batched_tokens", 512)).tokens < tokens / 2);
+  const Absence no_tool = absence(agents().set("workload.gap_s", 0.0));
+  CHECK(no_tool.tool_s == 0);
+  CHECK(no_tool.tokens == Approx(2048 * no_tool.answer));
+}
