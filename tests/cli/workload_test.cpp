@@ -26,7 +26,7 @@ TEST_CASE("workload shows KV over time beside the pool of each GPU that the mode
 
 TEST_CASE("workload says how much of each pool is computed while a job is away") {
   Program program;
-  const std::string away = "Computed for others while a job is away";
+  const std::string away = "Most tokens computed for others while a job is away";
   CHECK_THAT(
       program.run({"workload", "tiny.toml"}).out,
       Contains(away) && Contains("its tool runs (mean 1.0 s), in steps of 2048 prompt tokens"));

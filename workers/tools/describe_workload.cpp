@@ -43,23 +43,25 @@ void print_absences(const std::vector<ExperimentConfig>& by_gpu, const Demand& d
                     std::size_t agents, std::ostream& out) {
   constexpr double kOrderSuffices = 1.6;                                      // pool over tokens
   if (by_gpu.empty() || demand.turns <= static_cast<double>(agents)) return;  // none is away
-  std::ostringstream lines;
-  lines << std::fixed;
-  Absence absence;
+  const auto of = [&](const ExperimentConfig& config) {
+    return absence_of(config, demand, static_cast<double>(agents));
+  };
+  const ExperimentConfig& first = by_gpu.front();
+  const Absence any = of(first);  // answer and tool are the same on each
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1)
+       << "\nMost tokens computed for others while a job is away: it decodes an answer (mean "
+       << std::llround(any.answer) << " tokens) and its tool runs (mean " << any.tool_s
+       << " s), in steps of " << first.engine.scheduler.max_num_batched_tokens
+       << " prompt tokens\n\ngpu                  step (ms)        tokens       pool\n";
   for (const ExperimentConfig& config : by_gpu) {
-    absence = absence_of(config, demand, static_cast<double>(agents));
-    lines << std::left << std::setw(16) << config.gpu.name << std::right << std::setw(14)
-          << std::setprecision(1) << 1e3 * absence.step_s << std::setw(14) << std::setprecision(0)
-          << absence.tokens << std::setw(11) << std::setprecision(2)
-          << pool_of(config).tokens / absence.tokens << "x\n";
+    const Absence absence = of(config);
+    text << std::left << std::setw(16) << config.gpu.name << std::right << std::setw(14)
+         << std::setprecision(1) << 1e3 * absence.step_s << std::setw(14) << std::setprecision(0)
+         << absence.tokens << std::setw(11) << std::setprecision(2)
+         << pool_of(config).tokens / absence.tokens << "x\n";
   }
-  out << std::fixed << std::setprecision(1)
-      << "\nComputed for others while a job is away: it decodes an answer (mean "
-      << std::llround(absence.answer) << " tokens) and its tool runs (mean " << absence.tool_s
-      << " s), in steps of " << by_gpu.front().engine.scheduler.max_num_batched_tokens
-      << " prompt tokens\n\n"
-      << "gpu                  step (ms)        tokens       pool\n"
-      << lines.str() << "Step times are MODELLED (" << by_gpu.front().cost_model
+  out << text.str() << "Step times are MODELLED (" << first.cost_model
       << "). Where the pool does not hold the jobs in progress, but " << kOrderSuffices
       << "\ntimes these tokens, job order alone brings more than half of what continuum gains.\n";
 }
