@@ -6,19 +6,29 @@
 
 share = (fcfs - job_fcfs) / (fcfs - continuum) of the mean completion time: the part of the gain that order brings alone.
 rule:  share = F + (1 - F) / (1 + (X0 / x)^K),  x = pool / (B * (a + gap / s)),
-with the token budget B, the mean answer a, and s the seconds of a full step: base + B * (token + pair * mean prompt / 2). The
-denominator is the number of tokens that the card computes while a job decodes an answer and its tool runs. Needs no packages.
+with the token budget B, the mean answer a, and s the seconds of a full step: base + B * (token + pair * mean prompt / 2), by
+[measured] of the card's profile in sweeps/gpus. The denominator is the number of tokens that the card computes while a job decodes
+an answer and its tool runs. Needs Python 3.11, and no packages.
 """
 import argparse
 import collections
 import csv
+import functools
 import json
 import math
+import pathlib
 import statistics
+import tomllib
 
-# [measured] of sweeps/gpus/h200-141gb.toml, seconds
-BASE, TOKEN, PAIR = 4.344e-3, 20.03e-6, 926.4e-12
+PROFILES = pathlib.Path(__file__).resolve().parents[2] / "sweeps" / "gpus"
 POLICIES = ["fcfs", "job_fcfs", "pin", "continuum"]
+
+
+@functools.cache
+def constants(gpu):
+    """Seconds of a step, of each of its tokens, and of each query-key pair."""
+    measured = tomllib.loads((PROFILES / f"{gpu}.toml").read_text())["measured"]
+    return measured["base_ms"] * 1e-3, measured["token_us"] * 1e-6, measured["pair_ps"] * 1e-12
 
 
 def read(paths):
@@ -38,14 +48,15 @@ def read(paths):
             key = (config["workload.kind"], jobs, tokens, int(config.get("engine.max_num_batched_tokens", 2048)),
                    float(config.get("workload.gap_s", 1.0)), float(row["jps"]))
             cells[key][int(row["seed"])][row["policy"]] = {
-                "jct": float(row["jct_wall_mean_s"]), "makespan": makespan, "a": answer, "L": prompt,
+                "gpu": row["gpu"], "jct": float(row["jct_wall_mean_s"]), "makespan": makespan, "a": answer, "L": prompt,
                 "row": row}
     return cells
 
 
 def x_of(key, cell):
     _, _, pool, budget, gap, _ = key
-    step = BASE + budget * (TOKEN + PAIR * cell["L"] / 2)
+    base, token, pair = constants(cell["gpu"])
+    step = base + budget * (token + pair * cell["L"] / 2)
     return pool / (budget * (cell["a"] + gap / step))
 
 
@@ -95,6 +106,8 @@ def main():
     parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args()
     found = points(read(options.csv), options.least_gain, options.by_seed)
+    if not found:
+        parser.error("no comparison: nowhere is there a cell of each of fcfs, job_fcfs and continuum, or a gain of --least-gain")
     rule = tuple(options.rule) if options.rule else fit(found) if options.fit else None
     if not options.quiet:
         print("kind, jobs, pool, budget, gap, jps, seed: mean JCT fcfs job_fcfs pin continuum | x | order's share, pins' | rule")

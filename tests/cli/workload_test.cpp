@@ -26,12 +26,12 @@ TEST_CASE("workload shows KV over time beside the pool of each GPU that the mode
 
 TEST_CASE("workload says how much of each pool is computed while a job is away") {
   Program program;
-  const std::string away = "Most tokens computed for others while a job is away";
-  CHECK_THAT(
-      program.run({"workload", "tiny.toml"}).out,
-      Contains(away) && Contains("its tool runs (mean 1.0 s), in steps of 2048 prompt tokens"));
+  const std::string away = "Tokens computed for others while a job is away";
+  CHECK_THAT(program.run({"workload", "tiny.toml"}).out,
+             Contains(away) &&
+                 Contains("its next turn passes (mean 1.0 s), in steps of 2048 prompt tokens"));
   CHECK_THAT(program.run({"workload", "tiny.toml", "--set", "workload.gap_s=5"}).out,
-             Contains("its tool runs (mean 5.0 s)"));
+             Contains("its next turn passes (mean 5.0 s)"));
   program.write("single_turns.jsonl", support::kGoodRow);
   CHECK_THAT(program
                  .run({"workload", "tiny.toml", "--set", "workload.kind=trajectories", "--set",

@@ -62,9 +62,10 @@ Absence absence_of(const ExperimentConfig& config, const Demand& demand, double 
   const int budget = config.engine.scheduler.max_num_batched_tokens;
   const double returns = demand.turns - agents;
   Absence absence{.answer = demand.output / demand.turns,
-                  .tool_s = returns > 0 ? demand.gaps_s / returns : 0,
+                  .gap_s = returns > 0 ? demand.gaps_s / returns : 0,
                   .step_s = prefill_step_s(*model, budget, demand.context)};
-  absence.tokens = budget * (absence.answer + absence.tool_s / absence.step_s);
+  absence.tokens =
+      std::min(demand.prompt, budget * (absence.answer + absence.gap_s / absence.step_s));
   return absence;
 }
 

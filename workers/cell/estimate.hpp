@@ -17,16 +17,16 @@ struct CellEstimate {
 
 CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& workloads);
 
-/// A job's absence: it decodes an answer and its tool runs. Meanwhile prompts of others fill every
-/// step.
+/// A job's absence between two turns: it decodes an answer and the gap passes, while prompts of
+/// others fill every step. Waiting for subagents is not counted.
 struct Absence {
   double answer = 0;  // tokens, mean
-  double tool_s = 0;  // mean
+  double gap_s = 0;   // mean
   double step_s = 0;  // of a step full of prompts
-  double tokens = 0;  // computed for others
+  double tokens = 0;  // computed for others: at most all prompts of the workload
 };
 
-/// Of the workload with this demand, of so many agents that are jobs or parts of one.
+/// Of a workload with this demand. `agents`: jobs and their subagents.
 Absence absence_of(const ExperimentConfig& config, const Demand& demand, double agents);
 
 /// The starts of a cell's server, guessed: a minute to compile, for llama-server half a second, and

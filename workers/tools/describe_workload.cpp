@@ -47,12 +47,12 @@ void print_absences(const std::vector<ExperimentConfig>& by_gpu, const Demand& d
     return absence_of(config, demand, static_cast<double>(agents));
   };
   const ExperimentConfig& first = by_gpu.front();
-  const Absence any = of(first);  // answer and tool are the same on each
+  const Absence any = of(first);  // answer and gap are the same on each
   std::ostringstream text;
   text << std::fixed << std::setprecision(1)
-       << "\nMost tokens computed for others while a job is away: it decodes an answer (mean "
-       << std::llround(any.answer) << " tokens) and its tool runs (mean " << any.tool_s
-       << " s), in steps of " << first.engine.scheduler.max_num_batched_tokens
+       << "\nTokens computed for others while a job is away, at most: it decodes an answer (mean "
+       << std::llround(any.answer) << " tokens) and the gap to its next turn passes (mean "
+       << any.gap_s << " s), in steps of " << first.engine.scheduler.max_num_batched_tokens
        << " prompt tokens\n\ngpu                  step (ms)        tokens       pool\n";
   for (const ExperimentConfig& config : by_gpu) {
     const Absence absence = of(config);
@@ -63,7 +63,9 @@ void print_absences(const std::vector<ExperimentConfig>& by_gpu, const Demand& d
   }
   out << text.str() << "Step times are MODELLED (" << first.cost_model
       << "). Where the pool does not hold the jobs in progress, but " << kOrderSuffices
-      << "\ntimes these tokens, job order alone brings more than half of what continuum gains.\n";
+      << "\ntimes these tokens, job order alone is expected to bring more than half of what"
+         " continuum gains\n(a rule fitted with sim.cost_model = \"measured\":"
+         " docs/studies/order-or-pins.md).\n";
 }
 
 constexpr const char* kMessages = "messages";
