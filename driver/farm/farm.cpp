@@ -276,16 +276,6 @@ class Farm {
 
 }  // namespace
 
-std::optional<double> FarmStatus::eta_s() const {
-  double longest_s = 0;
-  for (const SkuStatus& sku : skus) {
-    if (sku.waiting + sku.running == 0) continue;
-    if (!sku.eta_s) return std::nullopt;
-    longest_s = std::max(longest_s, *sku.eta_s);
-  }
-  return longest_s;
-}
-
 FarmResult run_farm(worker::Channel& channel, const engine::Clock& clock,
                     const std::vector<CellTask>& cells, FarmSink& sink,
                     const FarmOptions& options) {

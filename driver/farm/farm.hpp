@@ -34,9 +34,6 @@ struct FarmStatus {
   std::vector<SkuStatus> skus{};
   std::vector<RunningCell> running{};
   std::vector<std::string> missing_skus{};  // planned, but no worker has that SKU
-
-  /// The longest eta_s of the SKUs; empty while one is unknown.
-  std::optional<double> eta_s() const;
 };
 
 /// Callbacks of the farm, made on the driving thread. An exception ends the run: the workers are

@@ -32,7 +32,6 @@ class TurnStreams {
   std::vector<EndedTurn> take_ended();
   /// Throws TurnFailed when a turn has received nothing for config.silent_s.
   void check_silence(engine::Nanos now) const;
-  std::size_t in_flight() const { return streams_.size(); }
   /// Seconds between events with tokens, per token; over all turns.
   const std::vector<double>& token_gaps_s() const { return token_gaps_s_; }
   std::int64_t token_events() const { return token_events_; }

@@ -53,7 +53,6 @@ class HttpLoop {
   Id start(HttpRequest request, HttpHandler& handler);
   /// Closes the connection of a request that has not ended.
   void cancel(Id id);
-  std::size_t in_flight() const;
   /// Waits until `until` or, if that comes first, handles what has happened on the connections.
   /// Rethrows what a handler throws.
   void run_until(engine::Nanos until);

@@ -12,7 +12,6 @@ HttpLoop::HttpLoop(const engine::Clock&) {
 HttpLoop::~HttpLoop() = default;
 HttpLoop::Id HttpLoop::start(HttpRequest, HttpHandler&) { return 0; }
 void HttpLoop::cancel(Id) {}
-std::size_t HttpLoop::in_flight() const { return 0; }
 void HttpLoop::run_until(engine::Nanos) {}
 HttpAnswer HttpLoop::fetch(HttpRequest, engine::Nanos, const std::function<bool()>&) { return {}; }
 bool has_http() { return false; }

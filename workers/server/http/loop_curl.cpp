@@ -109,7 +109,6 @@ class HttpLoop::Curl {
     exchanges_.erase(found);
   }
 
-  std::size_t in_flight() const { return exchanges_.size(); }
   Nanos now() const { return clock_.now(); }
 
   void run_until(Nanos until) {
@@ -254,7 +253,6 @@ HttpLoop::Id HttpLoop::start(HttpRequest request, HttpHandler& handler) {
   return curl_->start(std::move(request), handler);
 }
 void HttpLoop::cancel(Id id) { curl_->cancel(id); }
-std::size_t HttpLoop::in_flight() const { return curl_->in_flight(); }
 void HttpLoop::run_until(Nanos until) { curl_->run_until(until); }
 
 HttpAnswer HttpLoop::fetch(HttpRequest request, Nanos longest,
