@@ -53,7 +53,8 @@ void print_absences(const std::vector<ExperimentConfig>& by_gpu, const Demand& d
        << "\nTokens computed for others while a job is away, at most: it decodes an answer (mean "
        << std::llround(any.answer) << " tokens) and the gap to its next turn passes (mean "
        << any.gap_s << " s), in steps of " << first.engine.scheduler.max_num_batched_tokens
-       << " prompt tokens\n\ngpu                  step (ms)        tokens       pool\n";
+       << " prompt tokens, as in the first cell\n\ngpu                  step (ms)        tokens    "
+          "   pool\n";
   for (const ExperimentConfig& config : by_gpu) {
     const Absence absence = of(config);
     text << std::left << std::setw(16) << config.gpu.name << std::right << std::setw(14)
