@@ -57,12 +57,15 @@ bool can_reset(const server::ServerConfig& server) {
 
 }  // namespace
 
-Absence absence_of(const ExperimentConfig& config, const Demand& demand, double agents) {
+Absence absence_of(const ExperimentConfig& config, WorkloadCache& workloads) {
+  const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
+  const Demand& demand = workloads.demand();
+  const double returns = demand.turns - static_cast<double>(load.workload.jobs.size());
+  if (returns <= 0) return {};
   const auto model = backends::make_cost_model(config.cost_model, config.gpu, config.model);
   const int budget = config.engine.scheduler.max_num_batched_tokens;
-  const double returns = demand.turns - agents;
   Absence absence{.answer = demand.output / demand.turns,
-                  .gap_s = returns > 0 ? demand.gaps_s / returns : 0,
+                  .gap_s = demand.gaps_s / returns,
                   .step_s = prefill_step_s(*model, budget, demand.context)};
   absence.tokens =
       std::min(demand.prompt, budget * (absence.answer + absence.gap_s / absence.step_s));

@@ -1,6 +1,5 @@
 #pragma once
 #include "sweeps/tables/status.hpp"
-#include "workers/cell/demand.hpp"
 #include "workers/cell/experiment.hpp"
 
 namespace worker {
@@ -26,8 +25,8 @@ struct Absence {
   double tokens = 0;  // computed for others: at most all prompts of the workload
 };
 
-/// Of a workload with this demand. `agents`: jobs and their subagents.
-Absence absence_of(const ExperimentConfig& config, const Demand& demand, double agents);
+/// No tokens where no job has a second turn.
+Absence absence_of(const ExperimentConfig& config, WorkloadCache& workloads);
 
 /// The starts of a cell's server, guessed: a minute to compile, for llama-server half a second, and
 /// the weights at 1 GB/s.

@@ -39,30 +39,28 @@ void describe_whole_trace(const ExperimentConfig& config, const RecordedTrace& t
 
 /// Whether job order alone keeps a job's KV is decided by the pool and these tokens
 /// (docs/studies/order-or-pins.md).
-void print_absences(const std::vector<ExperimentConfig>& by_gpu, const Demand& demand,
-                    std::size_t agents, std::ostream& out) {
-  constexpr double kOrderSuffices = 1.6;                                      // pool over tokens
-  if (by_gpu.empty() || demand.turns <= static_cast<double>(agents)) return;  // none is away
-  const auto of = [&](const ExperimentConfig& config) {
-    return absence_of(config, demand, static_cast<double>(agents));
-  };
-  const ExperimentConfig& first = by_gpu.front();
-  const Absence any = of(first);  // answer and gap are the same on each
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(1)
-       << "\nTokens computed for others while a job is away, at most: it decodes an answer (mean "
-       << std::llround(any.answer) << " tokens) and the gap to its next turn passes (mean "
-       << any.gap_s << " s), in steps of " << first.engine.scheduler.max_num_batched_tokens
-       << " prompt tokens, as in the first cell\n\ngpu                  step (ms)        tokens    "
-          "   pool\n";
+void print_absences(const std::vector<ExperimentConfig>& by_gpu, WorkloadCache& workloads,
+                    std::ostream& out) {
+  constexpr double kOrderSuffices = 1.6;  // pool over tokens
+  Absence absence;
+  std::ostringstream lines, head;
+  lines << std::fixed;
   for (const ExperimentConfig& config : by_gpu) {
-    const Absence absence = of(config);
-    text << std::left << std::setw(16) << config.gpu.name << std::right << std::setw(14)
-         << std::setprecision(1) << 1e3 * absence.step_s << std::setw(14) << std::setprecision(0)
-         << absence.tokens << std::setw(11) << std::setprecision(2)
-         << pool_of(config).tokens / absence.tokens << "x\n";
+    absence = absence_of(config, workloads);
+    lines << std::left << std::setw(16) << config.gpu.name << std::right << std::setw(14)
+          << std::setprecision(1) << 1e3 * absence.step_s << std::setw(14) << std::setprecision(0)
+          << absence.tokens << std::setw(11) << std::setprecision(2)
+          << pool_of(config).tokens / absence.tokens << "x\n";
   }
-  out << text.str() << "Step times are MODELLED (" << first.cost_model
+  if (absence.tokens == 0) return;
+  head << std::fixed << std::setprecision(1)
+       << "\nTokens computed for others while a job is away, at most: it decodes an answer (mean "
+       << std::llround(absence.answer) << " tokens) and the gap to its next turn passes (mean "
+       << absence.gap_s << " s), in steps of "
+       << by_gpu.front().engine.scheduler.max_num_batched_tokens
+       << " prompt tokens, as in the first cell\n\n";
+  out << head.str() << "gpu                  step (ms)        tokens       pool\n"
+      << lines.str() << "Step times are MODELLED (" << by_gpu.front().cost_model
       << "). Where the pool does not hold the jobs in progress, but " << kOrderSuffices
       << "\ntimes these tokens, job order alone is expected to bring more than half of what"
          " continuum gains\n(a rule fitted with sim.cost_model = \"measured\":"
@@ -127,7 +125,7 @@ void describe_workload(const ExperimentConfig& config, const std::vector<Experim
                   workload::working_set(load.workload, load.arrivals,
                                         config.workload.arrivals.most_live, kTokenTime, kParts),
                   pools);
-  print_absences(by_gpu, workloads.demand(), load.workload.jobs.size(), out);
+  print_absences(by_gpu, workloads, out);
   if (const auto* trace = std::get_if<RecordedTrace>(&config.workload.content))
     describe_whole_trace(config, *trace, shown, out);
 }
