@@ -38,6 +38,18 @@ __device__ inline void await_phase(std::uint32_t barrier, int parity) {
       : "memory");
 }
 
+/// Cache policies of copies: data that is read once is evicted first.
+__device__ inline std::uint64_t read_once() {
+  std::uint64_t policy;
+  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;\n" : "=l"(policy));
+  return policy;
+}
+__device__ inline std::uint64_t read_again() {
+  std::uint64_t policy;
+  asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;\n" : "=l"(policy));
+  return policy;
+}
+
 /// Makes this thread's ordinary stores to shared memory visible to later products or copies.
 __device__ inline void show_stores() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
@@ -70,6 +82,17 @@ __device__ inline void copy_box(std::uint32_t to, const CUtensorMap& map, int la
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
       "[%0], [%1, {%2, %2, %2, %3}], [%4];\n" ::"r"(to),
       "l"(&map), "r"(0), "r"(last), "r"(barrier)
+      : "memory");
+}
+
+/// Enqueues the copy of gate rows and up rows, alternating in groups of eight, from column x and
+/// output 8 eight on, of a map of w in such groups.
+__device__ inline void copy_gate_and_up(std::uint32_t to, const CUtensorMap& map, int x, int eight,
+                                        std::uint32_t barrier, std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".L2::cache_hint [%0], [%1, {%2, %3, %3, %4}], [%5], %6;\n" ::"r"(to),
+      "l"(&map), "r"(x), "r"(0), "r"(eight), "r"(barrier), "l"(policy)
       : "memory");
 }
 

@@ -15,6 +15,14 @@ __device__ inline int cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
   return rank;
 }
+/// The first half of sync_cluster(), for threads that have stored nothing to show.
+__device__ inline void arrive_cluster() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\n" ::: "memory");
+}
+/// The second half.
+__device__ inline void wait_cluster() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;\n" ::: "memory");
+}
 /// Waits for all threads of both CTAs, and shows them each other's stores.
 __device__ inline void sync_cluster() {
   asm volatile(
@@ -22,6 +30,24 @@ __device__ inline void sync_cluster() {
       "barrier.cluster.wait.acquire.aligned;\n" ::
           : "memory");
 }
+/// Stores four numbers at this address of the CTA of this rank.
+__device__ inline void store_there(std::uint32_t address, int rank, const float (&v)[4]) {
+  asm volatile(
+      "{\n.reg .b32 there;\n"
+      "mapa.shared::cluster.u32 there, %0, %1;\n"
+      "st.shared::cluster.v4.f32 [there], {%2, %3, %4, %5};\n}\n" ::"r"(address),
+      "r"(rank), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3])
+      : "memory");
+}
+__device__ inline float4 load_shared(std::uint32_t address) {
+  float4 v;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];\n"
+               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+               : "r"(address)
+               : "memory");
+  return v;
+}
+
 /// Arrives at this barrier of the CTA of this rank.
 __device__ inline void arrive_at(std::uint32_t barrier, int rank) {
   asm volatile(

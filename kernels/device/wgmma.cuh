@@ -81,10 +81,10 @@ __device__ inline void wait_products(float (&sums)[kCount][4]) {
 #define KERNELS_NAMES_16 KERNELS_NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define KERNELS_NAMES_24 KERNELS_NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
 #define KERNELS_NAMES_32 KERNELS_NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
-#define KERNELS_NAMES_56                                                                    \
-  KERNELS_NAMES_32                                                                          \
-  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, " \
-  "%49, %50, %51, %52, %53, %54, %55"
+#define KERNELS_NAMES_48 \
+  KERNELS_NAMES_32       \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define KERNELS_NAMES_56 KERNELS_NAMES_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define KERNELS_NAMES_64 KERNELS_NAMES_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
 #define KERNELS_NAMES_112                                                                   \
   KERNELS_NAMES_64                                                                          \
@@ -112,6 +112,9 @@ __device__ inline void wait_products(float (&sums)[kCount][4]) {
                     KERNELS_SUMS_2(4));                                                       \
   else if constexpr (kCount == 8)                                                             \
     KERNELS_PRODUCT("64", type, KERNELS_NAMES_32, "%32", "%33", "%34", KERNELS_SUMS_8(0));    \
+  else if constexpr (kCount == 12)                                                            \
+    KERNELS_PRODUCT("96", type, KERNELS_NAMES_48, "%48", "%49", "%50", KERNELS_SUMS_8(0),     \
+                    KERNELS_SUMS_4(8));                                                       \
   else if constexpr (kCount == 14)                                                            \
     KERNELS_PRODUCT("112", type, KERNELS_NAMES_56, "%56", "%57", "%58", KERNELS_SUMS_8(0),    \
                     KERNELS_SUMS_4(8), KERNELS_SUMS_2(12));                                   \
@@ -142,7 +145,7 @@ template <class T, int kCount>
 __device__ inline void multiply_rows(float (&sums)[kCount][4], std::uint64_t a, std::uint64_t b,
                                      int add) {
   static_assert(kCount == 1 || kCount == 2 || kCount == 4 || kCount == 6 || kCount == 8 ||
-                    kCount == 14 || kCount == 16 || kCount == 28,
+                    kCount == 12 || kCount == 14 || kCount == 16 || kCount == 28,
                 "KERNELS_PRODUCT_OF has these");
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     KERNELS_PRODUCT_OF("bf16");
@@ -174,6 +177,7 @@ __device__ inline void multiply_weights(float (&sums)[kCount][4], const std::uin
 #undef KERNELS_NAMES_16
 #undef KERNELS_NAMES_24
 #undef KERNELS_NAMES_32
+#undef KERNELS_NAMES_48
 #undef KERNELS_NAMES_56
 #undef KERNELS_NAMES_64
 #undef KERNELS_NAMES_112

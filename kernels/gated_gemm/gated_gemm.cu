@@ -17,6 +17,7 @@ void launch_tiles(const GatedGemm& op, cudaStream_t stream) {
   l.chunks = divide_up(op.k, gated::kChunk);
   l.row_pairs = divide_up(op.rows, (B::kTokens ? 1 : kPair) * gated::kRows);
   l.out_pairs = divide_up(op.n, (B::kTokens ? kPair : 1) * gated::kOutputs);
+  l.norm_parts = fused_norm_parts(op.k);
   l.x = tensor_map<2>({op.type, op.x, {k, rows}, {k}, {gated::kChunk, B::kXRows}});
   // Groups of eight rows of w, gate and up alternating.
   l.w = tensor_map<4>(
@@ -36,6 +37,8 @@ void gated_gemm(const GatedGemm& op, cudaStream_t stream) {
   require(op.n % 8 == 0 && op.k % 8 == 0, "gated_gemm: n or k is not a multiple of 8");
   require(has_wgmma(), "gated_gemm: needs compute capability 9.0");
   require(op.x_rows >= op.rows, "gated_gemm: x has fewer rows than y");
+  require(!op.before.squares || (op.type == Type::bf16 && op.rows <= kFusedNormRows),
+          "gated_gemm: a norm of f16, or of too many rows");
   if (op.rows == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -11,6 +11,7 @@
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tensor_map.cuh"
 #include "kernels/device/wgmma.cuh"
+#include "kernels/layers/fused_norm.cuh"
 #include "kernels/layers/layers.hpp"
 
 namespace kernels::gpu::gated {
@@ -25,24 +26,13 @@ static_assert(kRows == 2 * kGroupRows, "two consumer warpgroups");
 constexpr int kCount = 28;                   // groups of eight rows of w
 constexpr int kOutputs = kCount / 2 * 8;     // of a row of x
 constexpr int kThreads = 3 * kGroupThreads;  // producer's warpgroup, then two consumers
-constexpr int kConsumerWarps = 2 * kGroupThreads / 32;
+constexpr int kConsumers = 2 * kGroupThreads, kConsumerWarps = kConsumers / 32;
 
 constexpr int kXBytes = kRows * kChunkBytes, kWBytes = 2 * kOutputs * kChunkBytes;
 constexpr int kStageBytes = kXBytes + kWBytes, kStages = 5;
 constexpr int kBytes = kStages * (kStageBytes + 16);
 
-/// Enqueues the copy of gate rows and up rows, alternating in groups of eight, from column x and
-/// output 8 eight on.
-__device__ inline void copy_gate_and_up(std::uint32_t to, const CUtensorMap& map, int x, int eight,
-                                        std::uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-      "[%0], [%1, {%2, %3, %3, %4}], [%5];\n" ::"r"(to),
-      "l"(&map), "r"(x), "r"(0), "r"(eight), "r"(barrier)
-      : "memory");
-}
-
-/// The same to both CTAs, whose own barriers count the bytes that arrive there.
+/// Like copy_gate_and_up(), but to both CTAs, whose own barriers count the bytes that arrive there.
 __device__ inline void copy_gate_and_up_to_both(std::uint32_t to, const CUtensorMap& map, int x,
                                                 int eight, std::uint32_t barrier) {
   constexpr std::uint16_t kBoth = 3;
@@ -69,6 +59,7 @@ struct Launch {
   GatedGemm op;
   int chunks;                // chunks in all columns
   int row_pairs, out_pairs;  // tiles by rows and by outputs, in clusters
+  int norm_parts;            // of the sums of squares of rows of x
 };
 
 /// Shared memory: stages of x and w, and their barriers: `full` when all copies have arrived,
@@ -124,12 +115,13 @@ struct Producer {
   const Launch& l;
   Ring ring;
   int rank;
+  std::uint64_t policy = l.op.rows <= kRows ? read_once() : read_again();
 
   __device__ void w(int stage, int chunk, const Place& at) const {
     arrive_for_copies(ring.full(stage), kStageBytes);
     const int eight = at.output / 8;
     if constexpr (B::kTokens)
-      copy_gate_and_up(ring.w(stage), l.w, chunk * kChunk, eight, ring.full(stage));
+      copy_gate_and_up(ring.w(stage), l.w, chunk * kChunk, eight, ring.full(stage), policy);
     else
       copy_gate_and_up_to_both(ring.w(stage) + rank * kWBytes / kPair, l.w, chunk * kChunk,
                                eight + rank * B::kWPairs, ring.full(stage));
@@ -171,10 +163,11 @@ __device__ void store(const GatedGemm& op, const float (&sums)[kCount][4], int r
   for (int half = 0; half < 2; ++half) {
     const int at = row + lane / 4 + 8 * half, e = 2 * half;
     T* out = static_cast<T*>(op.y) + std::int64_t{at} * op.n + output + 4 * part;
+    const float by = norm_factor(op.before, at);
 #pragma unroll
     for (int i = 0; i < kCount; i += 4) {
       const auto activated = [&](int gate, int j) {
-        return silu(sums[gate][j]) * sums[gate + 1][j];
+        return silu(by * sums[gate][j]) * (by * sums[gate + 1][j]);
       };
       const std::uint32_t low = pack<T>(activated(i, e), activated(i, e + 1)),
                           high = pack<T>(activated(i + 2, e), activated(i + 2, e + 1));
@@ -198,6 +191,7 @@ __device__ void consume(const Launch& l, Ring ring, int rank) {
   const auto release = [&](int stage) {
     if (threadIdx.x % 32 < kPair) arrive_at(ring.empty(stage), threadIdx.x % 32);
   };
+  bool awaits_factors = l.op.before.squares;
   Turn<kStages> turn;
   float sums[kCount][4];
   for (Tiles<kShares> tiles{l}; tiles.left(); tiles.advance()) {
@@ -218,6 +212,8 @@ __device__ void consume(const Launch& l, Ring ring, int rank) {
     }
     wait_products<0>(sums);
     release(previous);
+    if (awaits_factors) await_norm_factors<kConsumers>();
+    awaits_factors = false;
     const Place at = tiles.place(rank);
     store<T>(l.op, sums, at.row + group * kGroupRows + threadIdx.x % kGroupThreads / 32 * 16,
              at.output);
@@ -237,12 +233,14 @@ __global__ __launch_bounds__(kThreads, 1)
   __syncwarp();
   sync_cluster();
   if (threadIdx.x < kGroupThreads) {
-    release_registers<24>();
+    release_registers<40>();
     if (threadIdx.x == 0) Producer<kShares>{l, ring, rank}.run();
     __syncwarp();
     wait_for_predecessor();
+    if (l.op.before.squares && threadIdx.x / 32 == 1)
+      compute_norm_factors<kConsumers, 16>(l.op.before, l.op.rows, l.op.k, l.norm_parts);
   } else {
-    ask_registers<240>();
+    ask_registers<232>();
     wait_for_predecessor();
     consume<T, kShares>(l, ring, rank);
   }

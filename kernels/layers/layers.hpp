@@ -47,6 +47,7 @@ struct SwiGlu {
 };
 void swiglu(const SwiGlu& op, cudaStream_t stream);
 
+constexpr int kFusedNormRows = 128;  // at most
 /// Residual addition and RMSNorm fused into the products before and after them, in place of
 /// add_norm(). The product before adds its output, rounded to `type`, to the residual, and leaves y
 /// = residual * weight and the sum of squares of each row, in parts. The product after multiplies
@@ -54,7 +55,7 @@ void swiglu(const SwiGlu& op, cudaStream_t stream);
 struct NormAfter {
   float* residual = nullptr;     // [rows][n] in and out; none: y is the product
   const void* weight = nullptr;  // [n] of type; no kernel of the step writes it
-  float* squares = nullptr;      // [CTAs of this product][64] out, in fused_norm_bytes()
+  float* squares = nullptr;  // [CTAs of this product][kFusedNormRows] out, in fused_norm_bytes()
 };
 struct NormBefore {
   const float* squares = nullptr;  // of the product before, whose n is this k; none: x is complete
@@ -65,10 +66,10 @@ struct NormBefore {
 /// n gate rows, then n up rows, and y = silu(gate) * up, without rounding in between.
 ///
 /// Every device takes up to kSmallGemmRows rows. Compute capability 9.0, compiled for sm_90a, takes
-/// up to kSmallGemmRowsWgmma if w is not too large. A row's result is the same for every number of
-/// rows up to kSmallGemmRows, and the same for every larger number, but the two may be rounded
-/// differently.
-constexpr int kSmallGemmRows = 8, kSmallGemmRowsWgmma = 64;
+/// up to kSmallGemmRowsWgmma if w is not too large, and up to kSmallGemmRowsPair if it is not
+/// gated. A row's result is the same for every number of rows up to the first of these, between the
+/// first two, and between the last two, but the three may be rounded differently.
+constexpr int kSmallGemmRows = 8, kSmallGemmRowsWgmma = 64, kSmallGemmRowsPair = 128;
 struct SmallGemm {
   Type type = Type::bf16;  // of x and w
   Type out = Type::bf16;   // of y: `type`, or f32 if not gated
@@ -85,7 +86,10 @@ struct SmallGemm {
 };
 /// Bytes of device memory for the `squares` of any product.
 std::size_t fused_norm_bytes();
-/// Whether small_gemm() computes norms before and after such a product of bf16 on this device.
+/// Number of CTAs of a product with n outputs that leave squares: all but those without outputs.
+int fused_norm_parts(int n);
+/// Whether small_gemm() computes norms before and after such a product of bf16 on this device; of a
+/// gated one of more than kSmallGemmRowsWgmma rows, gated_gemm() the norm before.
 bool fuses_norms(int rows, int n, int k, bool gated = false);
 /// Whether small_gemm() should compute such a product on the current device.
 bool prefers_small_gemm(int rows, int n, int k, bool gated = false);
@@ -105,6 +109,7 @@ struct GatedGemm {
   const void* w = nullptr;  // [2 n][k] of type: gate rows, then up rows; no kernel of the step
                             // writes it
   void* y = nullptr;        // [rows][n] of type
+  NormBefore before = {};   // of at most kFusedNormRows rows of bf16
 };
 /// Whether gated_gemm() should compute such a product on the current device: of more rows than
 /// small_gemm() takes, on compute capability 9.0, compiled for sm_90a.

@@ -16,20 +16,9 @@ struct Gated {
   static constexpr int kXRows = kXRows_;
   // With more than 16 rows of x, fewer stages are faster than those that fit (docs/kernels.md).
   static constexpr int kMostBytes = kXRows > 16 ? 150 * 1024 : kQueueBytes;
-  using R = Ring<2 * kGatedOutputs, kXRows, 1, kMostBytes>;
+  using R = Ring<2 * kGatedOutputs, kXRows, 1, 2, kMostBytes>;
   static constexpr int kBytes = R::kBytes;
 };
-
-/// Enqueues the copy of gate rows and up rows, alternating in groups of eight, from column x and
-/// output 8 eight on.
-__device__ inline void copy_gate_and_up(std::uint32_t to, const CUtensorMap& map, int x, int eight,
-                                        std::uint32_t barrier, std::uint64_t policy) {
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      ".L2::cache_hint [%0], [%1, {%2, %3, %3, %4}], [%5], %6;\n" ::"r"(to),
-      "l"(&map), "r"(x), "r"(0), "r"(eight), "r"(barrier), "l"(policy)
-      : "memory");
-}
 
 /// Rows of x are the rows of the tensor-core product (64, of which those beyond x's are ignored),
 /// rows of w its columns.
@@ -59,7 +48,7 @@ struct GatedOutputs {
     for (int half = 0; half < 2; ++half) {
       const int token = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * half;
       if (token >= op.rows) continue;
-      const float by = factor_of(op, token);
+      const float by = norm_factor(op.before, token);
       T* out = static_cast<T*>(op.y) + std::int64_t{token} * op.y_stride;
 #pragma unroll
       for (int i = 0; i < kGatedCount; i += 2) {
@@ -80,7 +69,7 @@ __global__ __launch_bounds__(kThreads, 1) void rows_gated_kernel(
   const int eight = blockIdx.x * (kGatedOutputs / 8);
   GatedOutputs<S> outputs{l.op};
   run<S>(
-      l,
+      l, 0,
       [&](std::uint32_t to, int stage, std::uint32_t barrier, std::uint64_t policy) {
         copy_gate_and_up(to, l.w, stage * kChunk, eight, barrier, policy);
       },

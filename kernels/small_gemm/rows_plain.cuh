@@ -201,7 +201,7 @@ struct PlainOutputs {
       y = add(add(part(0), part(1)), add(part(2), part(3)));
     else
       y = add(part(0), part(1));
-    const float by = factor_of(op, row(i));
+    const float by = norm_factor(op.before, row(i));
     return {by * y.x, by * y.y};
   }
 
@@ -225,7 +225,7 @@ struct PlainOutputs {
 #pragma unroll
     for (int i = 0; i < kItems; ++i)
       if (pair == 0 && row(i) < op.rows)
-        op.after.squares[blockIdx.x * kSmallGemmRowsWgmma + row(i)] = squares[i];
+        op.after.squares[blockIdx.x * kFusedNormRows + row(i)] = squares[i];
   }
 };
 
@@ -237,7 +237,7 @@ __global__ __launch_bounds__(kThreads, 1) void rows_plain_kernel(
   extern __shared__ __align__(1024) unsigned char memory[];
   PlainOutputs<S> outputs(l.op, first, memory);
   run<S>(
-      l,
+      l, 0,
       [&](std::uint32_t to, int stage, std::uint32_t barrier, std::uint64_t policy) {
         copy_chunks(to, l.w, first, stage * kGroups, barrier, policy);
       },

@@ -1,15 +1,16 @@
-// Products of at most 64 rows on Hopper, which are bound by reading w once. A CTA has some rows of
-// w and all their columns, so no sums cross between CTAs. It has a multiprocessor to itself, and is
-// warp-specialized: a producer warp loads chunks of x and w into a ring of stages in shared memory
-// with the copy engine (TMA), the first ones of w before the previous kernel has ended (PDL), and
-// two consumer warpgroups multiply them. Another warp serves a norm before the product.
+// Products of at most 128 rows on Hopper, which are bound by reading w once. A CTA has some rows of
+// w and all their columns, or, from 65 rows of x on, half of them. It has a multiprocessor to
+// itself, and is warp-specialized: a producer warp loads chunks of x and w into a ring of stages in
+// shared memory with the copy engine (TMA), the first ones of w before the previous kernel has
+// ended (PDL), and two consumer warpgroups multiply them. Another warp serves a norm before the
+// product.
 #pragma once
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tensor_map.cuh"
 #include "kernels/device/wgmma.cuh"
+#include "kernels/layers/fused_norm.cuh"
 #include "kernels/layers/layers.hpp"
-#include "kernels/small_gemm/rows_norm.cuh"
 
 namespace kernels::gpu::rows {
 
@@ -29,7 +30,7 @@ constexpr int kQueueBytes = 200 * 1024, kHalfBytes = 114 * 1024;
 struct Launch {
   CUtensorMap w, x;
   SmallGemm op;
-  int stages;  // in all columns
+  int stages;  // in all columns of a CTA
   int parts;   // of the sums of squares of rows of x
 };
 
@@ -39,9 +40,11 @@ struct Launch {
 /// the warpgroups take stages in turn. The number of stages is a multiple of kTurns, so that a
 /// stage's memory is always read by the same warpgroup: a phase's parity only tells it from the
 /// phase before, which its reader must have seen.
-template <int kWRows, int kXRows, int kTurns_, int kMostBytes = kQueueBytes>
+template <int kWRows, int kXRows, int kTurns_, int kTogether_ = 1, int kMostBytes = kQueueBytes>
 struct Ring {
   static constexpr int kTurns = kTurns_;
+  static constexpr int kTogether =
+      kTogether_;  // stages that are refilled when all of them are free
   static constexpr int kWBytes = kWRows * kChunkBytes,
                        kXBytes = kXRows * kChunkBytes;  // of a chunk
   static constexpr int kStageBytes = kTurns * (kXBytes + kWBytes);
@@ -72,17 +75,12 @@ struct Ring {
   }
 };
 
-/// Cache policy that evicts copied data first: weights are read once per step.
-__device__ inline std::uint64_t read_once() {
-  std::uint64_t policy;
-  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;\n" : "=l"(policy));
-  return policy;
-}
-
-/// One thread loads a CTA's stages; load_w(to, stage, barrier, policy) enqueues the copy of w.
+/// One thread loads a CTA's stages, whose columns begin with chunk `first_chunk`; load_w(to, stage,
+/// barrier, policy) enqueues the copy of w.
 template <class R, class LoadW>
 struct Loader {
   const Launch& l;
+  int first_chunk;
   R ring;
   LoadW load_w;
   std::uint64_t policy = read_once();
@@ -92,7 +90,7 @@ struct Loader {
     load_w(ring.w(buffer, 0), stage, ring.full(buffer), policy);
   }
   __device__ void x(int buffer, int stage) const {
-    copy_box(ring.x(buffer, 0), l.x, 0, 0, stage * R::kTurns, ring.full(buffer));
+    copy_box(ring.x(buffer, 0), l.x, 0, 0, first_chunk + stage * R::kTurns, ring.full(buffer));
   }
 
   __device__ void run() const {
@@ -103,12 +101,10 @@ struct Loader {
     refill(early);
   }
 
-  /// Refills two chunks at a time, so that memory reads 256 bytes of a row at once.
   __device__ void refill(int stage) const {
-    constexpr int kTogether = 2 / R::kTurns;
     Turn<R::kStages> turn;
     while (stage < l.stages) {
-      const int count = min(kTogether, l.stages - stage);
+      const int count = min(R::kTogether, l.stages - stage);
       Turn<R::kStages> ahead = turn;
       for (int i = 0; i < count; ++i, ahead.advance())
         await_phase(ring.empty(ahead.stage), ahead.parity);
@@ -142,7 +138,7 @@ __device__ void each_stage(R ring, int stages, float (&sums)[kCount][4], const M
 /// x's rows, and the warpgroups compute. outputs.prepare_early() and outputs.prepare() load what
 /// outputs.store() needs, before and after the previous kernel has ended.
 template <class S, class LoadW, class Outputs>
-__device__ void run(const Launch& l, const LoadW& load_w, Outputs& outputs) {
+__device__ void run(const Launch& l, int first_chunk, const LoadW& load_w, Outputs& outputs) {
   using R = typename S::R;
   extern __shared__ __align__(1024) unsigned char memory[];
   const R ring{shared_address(memory)};
@@ -155,13 +151,13 @@ __device__ void run(const Launch& l, const LoadW& load_w, Outputs& outputs) {
     wait_for_predecessor();
     outputs.prepare();
     outputs.multiply(ring, l.stages);
-    if (l.op.before.squares) await_factors<kComputeThreads>();
+    if (l.op.before.squares) await_norm_factors<kComputeThreads>();
     outputs.store();
   } else if (loads) {
-    Loader<R, LoadW>{l, ring, load_w}.run();
+    Loader<R, LoadW>{l, first_chunk, ring, load_w}.run();
   } else if (threadIdx.x >= kComputeThreads + 32 && l.op.before.squares) {
     wait_for_predecessor();
-    compute_factors<kComputeThreads>(l.op, l.parts);
+    compute_norm_factors<kComputeThreads, 32>(l.op.before, l.op.rows, l.op.k, l.parts);
   }
 }
 

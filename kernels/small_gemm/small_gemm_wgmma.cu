@@ -1,17 +1,20 @@
-// Small-M GEMMs of at most 64 rows on compute capability 9.0: selects and launches the kernel; see
-// rows_plain.cuh and rows_gated.cuh.
+// Small-M GEMMs of at most 128 rows on compute capability 9.0: selects and launches the kernel; see
+// rows_plain.cuh, rows_pair.cuh and rows_gated.cuh.
 #include "kernels/small_gemm/small_gemm_wgmma.hpp"
 
 #include "kernels/device/capability.hpp"
 #include "kernels/small_gemm/rows_gated.cuh"
+#include "kernels/small_gemm/rows_pair.cuh"
 #include "kernels/small_gemm/rows_plain.cuh"
 
 namespace kernels::gpu {
 namespace {
 
-constexpr int kFewRows = 32, kManyRows = 48;  // of w in a CTA of a plain product
+// Rows of w in a CTA of a plain product; two CTAs of a pair have twice as many.
+constexpr int kFewRows = 32, kManyRows = 48;
 
 int plain_rows(int n) { return divide_up(n, kFewRows) <= multiprocessors() ? kFewRows : kManyRows; }
+int pairs_of(int n) { return divide_up(n, kPair * plain_rows(n)); }
 int ctas_of(int n, bool gated) { return divide_up(n, gated ? rows::kGatedOutputs : plain_rows(n)); }
 
 /// Tensor map of a matrix of k columns, cut into matrices of a chunk of columns, of which a stage
@@ -33,7 +36,7 @@ rows::Launch launch_of(const SmallGemm& op) {
   rows::Launch l = {};
   l.op = op;
   l.stages = divide_up(op.k, S::R::kTurns * rows::kChunk);
-  l.parts = ctas_of(op.k, false);
+  l.parts = fused_norm_parts(op.k);
   require(!op.before.squares || l.parts <= multiprocessors(),
           "small_gemm: no product before has as many columns as this x");
   l.x = chunked<S>(op, op.x, op.rows, S::kXRows, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
@@ -51,6 +54,19 @@ void launch_plain(const SmallGemm& op, cudaStream_t stream) {
   rows::Launch l = launch_of<S>(op);
   l.w = chunked<S>(op, op.w, op.n, S::kWRows, CU_TENSOR_MAP_L2_PROMOTION_NONE);
   launch<S>(rows::rows_plain_kernel<S>, l, stream);
+}
+
+/// Each CTA of a pair has half of the stages.
+template <class S>
+void launch_pair(const SmallGemm& op, cudaStream_t stream) {
+  rows::Launch l = {};
+  l.op = op;
+  l.stages = op.k / (kPair * rows::kChunk);
+  l.parts = fused_norm_parts(op.k);
+  l.x = chunked<S>(op, op.x, op.rows, S::kXRows, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  l.w = chunked<S>(op, op.w, op.n, S::kWRows, CU_TENSOR_MAP_L2_PROMOTION_NONE);
+  const Grid grid = {static_cast<unsigned>(kPair * pairs_of(op.n)), rows::kThreads, S::kBytes};
+  launch_overlapping("small_gemm", rows::rows_pair_kernel<S>, grid, stream, l);
 }
 
 /// Tensor map of w in groups of eight rows, gate and up alternating.
@@ -80,11 +96,25 @@ void launch_rows(const SmallGemm& op, cudaStream_t stream) {
   launch_out(Tag<T>{});
 }
 
+template <class T>
+void launch_pairs(const SmallGemm& op, cudaStream_t stream) {
+  const auto launch_out = [&](auto tag) {
+    using Out = typename decltype(tag)::type;
+    if (plain_rows(op.n) == kFewRows)
+      return launch_pair<rows::Pair<T, Out, kPair * kFewRows>>(op, stream);
+    launch_pair<rows::Pair<T, Out, kPair * kManyRows>>(op, stream);
+  };
+  if (op.out == Type::f32) return launch_out(Tag<float>{});
+  launch_out(Tag<T>{});
+}
+
 }  // namespace
 
 bool has_small_gemm_wgmma(int rows, int n, int k, bool gated) {
-  return has_wgmma() && rows <= kSmallGemmRowsWgmma && n % 8 == 0 && k % rows::kChunk == 0 &&
-         ctas_of(n, gated) <= multiprocessors();
+  if (!has_wgmma() || n % 8 != 0 || k % rows::kChunk != 0) return false;
+  if (rows <= kSmallGemmRowsWgmma) return ctas_of(n, gated) <= multiprocessors();
+  return rows <= kSmallGemmRowsPair && !gated && k % (kPair * rows::kChunk) == 0 &&
+         kPair * pairs_of(n) <= multiprocessors();
 }
 
 bool prefers_small_gemm_wgmma(int n, int k, bool gated) {
@@ -92,8 +122,9 @@ bool prefers_small_gemm_wgmma(int n, int k, bool gated) {
   return 10 * ctas_of(n, gated) >= 9 * multiprocessors() || std::int64_t{n} * k <= kSmall;
 }
 
+int fused_norm_parts(int n) { return ctas_of(n, false); }
 std::size_t fused_norm_bytes() {
-  return sizeof(float) * kSmallGemmRowsWgmma * static_cast<std::size_t>(multiprocessors());
+  return sizeof(float) * kFusedNormRows * static_cast<std::size_t>(multiprocessors());
 }
 
 void small_gemm_wgmma(const SmallGemm& op, cudaStream_t stream) {
@@ -102,7 +133,8 @@ void small_gemm_wgmma(const SmallGemm& op, cudaStream_t stream) {
     if (op.rows <= 8) return launch_rows<T, 8>(op, stream);
     if (op.rows <= 16) return launch_rows<T, 16>(op, stream);
     if (op.rows <= 32) return launch_rows<T, 32>(op, stream);
-    launch_rows<T, kSmallGemmRowsWgmma>(op, stream);
+    if (op.rows <= kSmallGemmRowsWgmma) return launch_rows<T, kSmallGemmRowsWgmma>(op, stream);
+    launch_pairs<T>(op, stream);
   });
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "kernels/layers/layers.hpp"
 
-/// The part of small_gemm() on compute capability 9.0, for 1 to kSmallGemmRowsWgmma rows.
+/// The part of small_gemm() on compute capability 9.0, for 1 to kSmallGemmRowsPair rows.
 namespace kernels::gpu {
 
 /// Whether the current device can compute such a product, on one CTA a multiprocessor at most.

@@ -120,26 +120,39 @@ TEST_CASE("products of 9 to 64 rows are the reference's, whatever their shape", 
         }
 }
 
-TEST_CASE("products of up to 64 rows can be left in float32", "[gpu]") {
+TEST_CASE("products of 65 to 128 rows are the reference's, whatever their shape", "[gpu]") {
   NEEDS_WGMMA;
   for (const Type type : kHalfTypes)
-    for (const int rows : {1, 9, 21, 64})
+    for (const int rows : {65, 96, 127, 128})
+      for (const int n : {8, 136, 1048, 4232})
+        for (const int k : {128, 384, 2176}) {
+          if (n > 136 && k > 384 && (rows != 96 || n > 1048)) continue;
+          INFO(name(type) << ", " << rows << " x " << n << " x " << k);
+          const Product product(type, type, false, rows, n, k);
+          check_rows(product.computed(rows), product.expected(), n, rounding(type));
+        }
+}
+
+TEST_CASE("products of up to 128 rows can be left in float32", "[gpu]") {
+  NEEDS_WGMMA;
+  for (const Type type : kHalfTypes)
+    for (const int rows : {1, 9, 21, 64, 97})
       for (const int n : {1040, 4232, 6144}) {
         if (n % 16 != 0 && rows <= 8) continue;
         INFO(name(type) << ", " << rows << " x " << n);
-        const Product product(type, Type::f32, false, rows, n, 1088);
+        const Product product(type, Type::f32, false, rows, n, 1152);
         check_rows(product.computed(rows), product.expected(), product.n, 1e-5);
       }
 }
 
 namespace {
 
-/// Compares rows of smaller products with those of one of 64 rows.
+/// Compares rows of smaller products with those of this one.
 void check_alike(const Product& product, const std::vector<int>& fewer) {
-  const Floats all = product.computed(64);
+  const Floats all = product.computed(product.rows);
   for (const int rows : fewer) {
-    INFO(rows << " rows of " << product.n << " x " << product.k << ", gated " << product.gated
-              << ", in float32 " << (product.out == Type::f32));
+    INFO(rows << " of " << product.rows << " rows of " << product.n << " x " << product.k
+              << ", gated " << product.gated << ", in float32 " << (product.out == Type::f32));
     const Floats some = product.computed(rows);
     CHECK(std::equal(some.begin(), some.end(), all.begin()));
   }
@@ -147,7 +160,7 @@ void check_alike(const Product& product, const std::vector<int>& fewer) {
 
 }  // namespace
 
-TEST_CASE("a row of a product is bitwise the same whether it is one of 9 rows or of 64", "[gpu]") {
+TEST_CASE("a row is bitwise the same in products of 9 to 64 rows, and of 65 to 128", "[gpu]") {
   NEEDS_WGMMA;
   const Type type = GENERATE(Type::bf16, Type::f16);
   const std::vector<int> from_9 = {9, 16, 17, 31, 33}, from_1 = {1, 8, 9, 16, 17, 31, 33};
@@ -158,6 +171,7 @@ TEST_CASE("a row of a product is bitwise the same whether it is one of 9 rows or
     check_alike({type, type, gated, 64, 2040, 2048}, from_1);
   }
   check_alike({type, type, false, 64, 4232, 2048}, from_9);  // CTAs of 48 rows of w instead of 32
+  for (const int n : {4096, 6144}) check_alike({type, type, false, 128, n, 2176}, {65, 100});
   // One chunk of columns, and an odd number of them.
   for (const int k : {64, 2112})
     for (const int n : {1976, 6144})
@@ -166,9 +180,9 @@ TEST_CASE("a row of a product is bitwise the same whether it is one of 9 rows or
 
 TEST_CASE("a product of many columns is the reference's every time", "[gpu]") {
   NEEDS_WGMMA;
-  const int rows = GENERATE(1, 16, 33, 64), n = GENERATE(4200, 6144);
+  const int rows = GENERATE(1, 16, 33, 64, 65), n = GENERATE(4200, 6144);
   INFO(rows << " rows, n " << n);
-  const Product product(Type::bf16, Type::bf16, false, rows, n, n == 4200 ? 14336 : 4160);
+  const Product product(Type::bf16, Type::bf16, false, rows, n, n == 4200 ? 14336 : 4224);
   const Floats first = product.computed(rows);
   check_rows(first, product.expected(), product.n, rounding(Type::bf16));
   for (int again = 0; again < 20; ++again) CHECK(product.computed(rows) == first);
@@ -182,7 +196,13 @@ TEST_CASE("too many rows, and shapes that kernels do not know, are refused", "[g
   gpu::SmallGemm op;
   op.n = 32;
   op.k = 64;
+  op.rows = 129;
+  refused(op);
   op.rows = 65;
+  op.gated = true;
+  refused(op);
+  op.gated = false;
+  op.k = 64;  // half of which is no whole chunk
   refused(op);
   op.rows = 0;
   gpu::small_gemm(op, nullptr);

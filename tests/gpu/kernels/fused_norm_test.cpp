@@ -11,15 +11,16 @@ namespace reference = kernels::reference;
 namespace {
 
 constexpr Type kType = Type::bf16;
-constexpr int kInputs = 192, kOutputs = 200;
+constexpr int kOutputs = 200;
 constexpr float kEpsilon = 100;  // rows have mean squares of about 200
 
 /// A product, an RMSNorm of `width` columns and a second product, which may be gated.
 struct Pair {
-  Pair(int rows, int width, bool gated) : rows(rows), width(width), gated(gated) {
+  Pair(int rows, int width, bool gated)
+      : rows(rows), width(width), inputs(rows > 64 ? 384 : 192), gated(gated) {
     Numbers numbers(static_cast<std::uint64_t>(rows + width));
-    x = numbers.halves(kType, rows * kInputs);
-    w = numbers.halves(kType, width * kInputs);
+    x = numbers.halves(kType, rows * inputs);
+    w = numbers.halves(kType, width * inputs);
     norm = numbers.halves(kType, width);
     next = numbers.halves(kType, (gated ? 2 : 1) * kOutputs * std::int64_t{width});
     residual = numbers.many(rows * width);
@@ -43,13 +44,24 @@ struct Pair {
       op.y = to.get();
       return op;
     };
-    gpu::SmallGemm op = product(width, kInputs, d_x, d_w, normed);
+    gpu::SmallGemm op = product(width, inputs, d_x, d_w, normed);
     op.after = {d_residual.get(), d_norm.get(), squares.get()};
     for (int i = 0; i < times; ++i) gpu::small_gemm(op, nullptr);
     op = product(kOutputs, width, normed, d_next, y);
     op.gated = gated;
     op.before = {squares.get(), kEpsilon};
-    gpu::small_gemm(op, nullptr);
+    if (gated && count > gpu::kSmallGemmRowsWgmma)
+      gpu::gated_gemm({.rows = count,
+                       .x_rows = count,
+                       .n = kOutputs,
+                       .k = width,
+                       .x = op.x,
+                       .w = op.w,
+                       .y = op.y,
+                       .before = op.before},
+                      nullptr);
+    else
+      gpu::small_gemm(op, nullptr);
     found = written(y, count, kOutputs);
     written(normed, count, width);
     found_residual = d_residual.host();
@@ -58,7 +70,7 @@ struct Pair {
   Floats expected_residual(int times = 1) const {
     Floats y(static_cast<std::size_t>(rows * width)), sum = residual;
     reference::linear(y.data(), to_floats(kType, x).data(), to_floats(kType, w).data(), rows, width,
-                      kInputs);
+                      inputs);
     y = to_floats(kType, to_halves(kType, y));
     for (int i = 0; i < times; ++i) reference::add(sum.data(), y.data(), rows * width);
     return sum;
@@ -77,7 +89,7 @@ struct Pair {
     return activated;
   }
 
-  int rows, width;
+  int rows, width, inputs;
   bool gated;
   Floats residual, found, found_residual;
 
@@ -95,39 +107,23 @@ struct Pair {
   Halves x, w, norm, next;
 };
 
-}  // namespace
-
-TEST_CASE("a norm fused into two products is the reference's norm between them", "[gpu]") {
-  NEEDS_WGMMA;
-  const int rows = GENERATE(1, 8, 9, 16, 17, 33, 64);
-  // On 132 multiprocessors 1088 and 4160 columns are CTAs of 32, and 4288 CTAs of 48, of which the
-  // last has 16.
-  const int width = GENERATE(128, 1088, 4160, 4288);
-  const bool gated = GENERATE(false, true);
+/// Compares both results with the reference's; `roundings`: how far the residual may be from it, as
+/// an output that lies between two numbers of bf16 is rounded either way.
+void check_norm(int rows, int width, bool gated, double roundings) {
   INFO(rows << " rows of " << width << ", then gated " << gated);
   Pair pair(rows, width, gated);
   pair.compute(rows);
-  check_rows(pair.found_residual, pair.expected_residual(), width, 3e-4);  // some round otherwise
+  check_rows(pair.found_residual, pair.expected_residual(), width, roundings);
   // Gate, up and their product each carry a rounding.
   check_rows(pair.found, pair.expected(), kOutputs, (gated ? 2 : 1) * rounding(kType));
 }
 
-TEST_CASE("products one after another all add to the residual", "[gpu]") {
-  NEEDS_WGMMA;
-  Pair pair(33, 4160, false);
-  pair.compute(33, 5);
-  check_rows(pair.found_residual, pair.expected_residual(5), pair.width, 3e-4);
-}
-
-TEST_CASE("a row after a fused norm is bitwise the same however many rows there are", "[gpu]") {
-  NEEDS_WGMMA;
-  const bool gated = GENERATE(false, true);
-  const int width = GENERATE(1088, 4288);
-  Pair pair(64, width, gated);
-  pair.compute(64);
+/// Compares rows of smaller products with those of all rows.
+void check_alike(Pair& pair, const std::vector<int>& fewer) {
+  pair.compute(pair.rows);
   const Floats all = pair.found, residual = pair.found_residual;
-  for (const int rows : {1, 7, 9, 31, 33}) {
-    INFO(rows << " rows of " << width << ", gated " << gated);
+  for (const int rows : fewer) {
+    INFO(rows << " of " << pair.rows << " rows of " << pair.width << ", gated " << pair.gated);
     pair.compute(rows);
     CHECK(std::equal(pair.found.begin(), pair.found.end(), all.begin()));
     const auto end = rows * pair.width;
@@ -137,14 +133,57 @@ TEST_CASE("a row after a fused norm is bitwise the same however many rows there 
   }
 }
 
-TEST_CASE("products of one to 64 rows of bf16 fuse norms on compute capability 9.0", "[gpu]") {
+}  // namespace
+
+TEST_CASE("a norm fused into two products is the reference's norm between them", "[gpu]") {
   NEEDS_WGMMA;
-  for (const int rows : {1, 8, 9, 64})
-    for (const bool gated : {false, true}) CHECK(gpu::fuses_norms(rows, 64, 64, gated));
-  CHECK_FALSE(gpu::fuses_norms(65, 64, 64));
+  const int rows = GENERATE(1, 8, 9, 16, 17, 33, 64);
+  // On 132 multiprocessors 1088 and 4160 columns are CTAs of 32, and 4288 CTAs of 48, of which the
+  // last has 16.
+  const int width = GENERATE(128, 1088, 4160, 4288);
+  check_norm(rows, width, GENERATE(false, true), 3e-4);
 }
 
-TEST_CASE("a norm is refused by products of f16, in float32 or of more than 64 rows", "[gpu]") {
+TEST_CASE("a norm fused into products of more than 64 rows is the reference's", "[gpu]") {
+  NEEDS_WGMMA;
+  const int rows = GENERATE(65, 96, 128);
+  const int width = GENERATE(128, 1152, 4224, 4352);
+  // One output between 16 and 32, rounded the other way, is 3e-4 of a row of 4224 numbers.
+  check_norm(rows, width, GENERATE(false, true), 6e-4);
+}
+
+TEST_CASE("products one after another all add to the residual", "[gpu]") {
+  NEEDS_WGMMA;
+  Pair pair(33, 4160, false);
+  pair.compute(33, 5);
+  check_rows(pair.found_residual, pair.expected_residual(5), pair.width, 3e-4);
+}
+
+TEST_CASE("a row after a fused norm is bitwise the same in 1 to 64 rows, and in 65 to 128",
+          "[gpu]") {
+  NEEDS_WGMMA;
+  const bool gated = GENERATE(false, true);
+  for (const int width : {1088, 4288}) {
+    Pair pair(64, width, gated);
+    check_alike(pair, {1, 7, 9, 31, 33});
+  }
+  for (const int width : {1152, 4352}) {
+    Pair pair(128, width, gated);
+    check_alike(pair, {65, 97});
+  }
+}
+
+TEST_CASE("products of one to 128 rows of bf16 fuse norms on compute capability 9.0", "[gpu]") {
+  NEEDS_WGMMA;
+  for (const bool gated : {false, true}) {
+    for (const int rows : {1, 8, 9, 64}) CHECK(gpu::fuses_norms(rows, 64, 64, gated));
+    for (const int rows : {65, 128}) CHECK(gpu::fuses_norms(rows, 64, 128, gated));
+    CHECK_FALSE(gpu::fuses_norms(129, 64, 128, gated));
+  }
+  CHECK_FALSE(gpu::fuses_norms(65, 64, 64));  // two CTAs cannot share 64 columns
+}
+
+TEST_CASE("a norm is refused by products of f16, in float32 or of more than 128 rows", "[gpu]") {
   NEEDS_DEVICE;
   const Device<float> memory(64);
   gpu::SmallGemm op;
@@ -167,7 +206,11 @@ TEST_CASE("a norm is refused by products of f16, in float32 or of more than 64 r
   op.out = Type::bf16;
   op.rows = 65;
   refused(op);
+  op.rows = 129;
+  op.k = 128;
+  refused(op);
   op.rows = 4;
+  op.k = 64;
   op.gated = !before;
   op.before.squares = memory.get();
   op.after.residual = memory.get();

@@ -213,7 +213,8 @@ void Forward::gated(const model::LayerParameters& p, int tokens) {
                             .k = shape.hidden,
                             .x = to_.normed,
                             .w = weights_.at(p.up_weight),
-                            .y = to_.activated},
+                            .y = to_.activated,
+                            .before = norm_before()},
                            stream_.get());
   }
   gpu::small_gemm({.type = to_.type,
