@@ -85,7 +85,8 @@ __device__ inline void add_to(Eight& sum, const Eight& other) {
   for (int i = 0; i < 8; ++i) sum.x[i] += other.x[i];
 }
 
-/// To about four units in the last place; an exact division makes gate and up 3 to 4 % slower.
+/// Divides to two units in the last place, and gives 0 where 1 + exp(-x) exceeds 2^126. An exact
+/// division makes gate and up 3 % slower.
 __device__ inline float silu(float x) { return __fdividef(x, 1.f + __expf(-x)); }
 
 constexpr unsigned kAllLanes = 0xffffffffu;

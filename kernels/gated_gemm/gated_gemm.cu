@@ -37,8 +37,9 @@ void gated_gemm(const GatedGemm& op, cudaStream_t stream) {
   require(op.n % 8 == 0 && op.k % 8 == 0, "gated_gemm: n or k is not a multiple of 8");
   require(has_wgmma(), "gated_gemm: needs compute capability 9.0");
   require(op.x_rows >= op.rows, "gated_gemm: x has fewer rows than y");
-  require(!op.before.squares || (op.type == Type::bf16 && op.rows <= kFusedNormRows),
-          "gated_gemm: a norm of f16, or of too many rows");
+  require(!op.before.squares || (op.type == Type::bf16 && op.rows <= kFusedNormRows &&
+                                 fused_norm_parts(op.k) <= multiprocessors()),
+          "gated_gemm: a norm of f16, or of too many rows or columns");
   if (op.rows == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;

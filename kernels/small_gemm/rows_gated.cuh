@@ -14,6 +14,7 @@ template <class T_, int kXRows_>
 struct Gated {
   using T = T_;
   static constexpr int kXRows = kXRows_;
+  // Two stages, of 128 bytes a row, are refilled together: memory reads 256 bytes at once.
   // With more than 16 rows of x, fewer stages are faster than those that fit (docs/kernels.md).
   static constexpr int kMostBytes = kXRows > 16 ? 150 * 1024 : kQueueBytes;
   using R = Ring<2 * kGatedOutputs, kXRows, 1, 2, kMostBytes>;

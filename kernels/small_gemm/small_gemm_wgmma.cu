@@ -59,11 +59,8 @@ void launch_plain(const SmallGemm& op, cudaStream_t stream) {
 /// Each CTA of a pair has half of the stages.
 template <class S>
 void launch_pair(const SmallGemm& op, cudaStream_t stream) {
-  rows::Launch l = {};
-  l.op = op;
-  l.stages = op.k / (kPair * rows::kChunk);
-  l.parts = fused_norm_parts(op.k);
-  l.x = chunked<S>(op, op.x, op.rows, S::kXRows, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  rows::Launch l = launch_of<S>(op);
+  l.stages /= kPair;
   l.w = chunked<S>(op, op.w, op.n, S::kWRows, CU_TENSOR_MAP_L2_PROMOTION_NONE);
   const Grid grid = {static_cast<unsigned>(kPair * pairs_of(op.n)), rows::kThreads, S::kBytes};
   launch_overlapping("small_gemm", rows::rows_pair_kernel<S>, grid, stream, l);

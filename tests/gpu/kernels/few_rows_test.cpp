@@ -140,7 +140,7 @@ TEST_CASE("products of up to 128 rows can be left in float32", "[gpu]") {
       for (const int n : {1040, 4232, 6144}) {
         if (n % 16 != 0 && rows <= 8) continue;
         INFO(name(type) << ", " << rows << " x " << n);
-        const Product product(type, Type::f32, false, rows, n, 1152);
+        const Product product(type, Type::f32, false, rows, n, rows > 64 ? 1152 : 1088);
         check_rows(product.computed(rows), product.expected(), product.n, 1e-5);
       }
 }
@@ -171,7 +171,9 @@ TEST_CASE("a row is bitwise the same in products of 9 to 64 rows, and of 65 to 1
     check_alike({type, type, gated, 64, 2040, 2048}, from_1);
   }
   check_alike({type, type, false, 64, 4232, 2048}, from_9);  // CTAs of 48 rows of w instead of 32
-  for (const int n : {4096, 6144}) check_alike({type, type, false, 128, n, 2176}, {65, 100});
+  for (const int n : {4096, 6336})
+    for (const Type out : {type, Type::f32})
+      check_alike({type, out, false, 128, n, 2176}, {65, 100});
   // One chunk of columns, and an odd number of them.
   for (const int k : {64, 2112})
     for (const int n : {1976, 6144})
@@ -182,7 +184,8 @@ TEST_CASE("a product of many columns is the reference's every time", "[gpu]") {
   NEEDS_WGMMA;
   const int rows = GENERATE(1, 16, 33, 64, 65), n = GENERATE(4200, 6144);
   INFO(rows << " rows, n " << n);
-  const Product product(Type::bf16, Type::bf16, false, rows, n, n == 4200 ? 14336 : 4224);
+  const int k = n == 4200 ? 14336 : rows > 64 ? 4224 : 4160;
+  const Product product(Type::bf16, Type::bf16, false, rows, n, k);
   const Floats first = product.computed(rows);
   check_rows(first, product.expected(), product.n, rounding(Type::bf16));
   for (int again = 0; again < 20; ++again) CHECK(product.computed(rows) == first);
@@ -195,7 +198,7 @@ TEST_CASE("too many rows, and shapes that kernels do not know, are refused", "[g
   };
   gpu::SmallGemm op;
   op.n = 32;
-  op.k = 64;
+  op.k = 128;
   op.rows = 129;
   refused(op);
   op.rows = 65;
