@@ -59,7 +59,7 @@ struct Launch {
   GatedGemm op;
   int chunks;                // chunks in all columns
   int row_pairs, out_pairs;  // tiles by rows and by outputs, in clusters
-  int norm_parts;            // of the sums of squares of rows of x
+  int norm_parts;            // CTAs that left sums of squares of x's rows
 };
 
 /// Shared memory: stages of x and w, and their barriers: `full` when all copies have arrived,

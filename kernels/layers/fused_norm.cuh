@@ -11,14 +11,15 @@ __device__ inline float* norm_factors() {
   __shared__ float of_rows[kFusedNormRows];
   return of_rows;
 }
+
 /// `kThreads` threads wait for the warp that calls compute_norm_factors().
 template <int kThreads>
 __device__ void await_norm_factors() {
   asm volatile("bar.sync 3, %0;\n" ::"n"(kThreads + 32) : "memory");
 }
 
-/// One warp adds the sums of squares of `parts` CTAs in order, `kAtOnce` parts at a time, and
-/// writes norm_factors() of rows of `columns` numbers.
+/// One warp adds norm.squares, [parts][kFusedNormRows] in device memory, in order and `kAtOnce`
+/// parts at a time, and writes norm_factors() of rows of `columns` numbers.
 template <int kThreads, int kAtOnce>
 __device__ void compute_norm_factors(const NormBefore& norm, int rows, int columns, int parts) {
   for (int row = threadIdx.x % 32; row < rows; row += 32) {

@@ -66,9 +66,10 @@ struct NormBefore {
 /// n gate rows, then n up rows, and y = silu(gate) * up, without rounding in between.
 ///
 /// Every device takes up to kSmallGemmRows rows. Compute capability 9.0, compiled for sm_90a, takes
-/// up to kSmallGemmRowsWgmma if w is not too large, and then up to kSmallGemmRowsPair if it is not
-/// gated. A row's result is the same for every number of rows up to the first of these, between the
-/// first two, and between the last two, but the three may be rounded differently.
+/// up to kSmallGemmRowsWgmma if w is not too large, and of products that are not gated up to
+/// kSmallGemmRowsPair. A row's result is the same for every number of rows up to the first of
+/// these, between the first two, and between the last two, but the three may be rounded
+/// differently.
 constexpr int kSmallGemmRows = 8, kSmallGemmRowsWgmma = 64, kSmallGemmRowsPair = 128;
 struct SmallGemm {
   Type type = Type::bf16;  // of x and w
@@ -76,7 +77,7 @@ struct SmallGemm {
   bool gated = false;
   int rows = 0;
   int n = 0;                // multiple of 16, or of 8 beyond kSmallGemmRows
-  int k = 0;                // multiple of 32; of 64 beyond kSmallGemmRows, then of 128 beyond
+  int k = 0;                // multiple of 32, of 64 beyond kSmallGemmRows, and of 128 beyond
                             // kSmallGemmRowsWgmma
   int y_stride = 0;         // elements between rows of y
   const void* x = nullptr;  // [rows][k] of type

@@ -14,9 +14,9 @@ template <class T_, int kXRows_>
 struct Gated {
   using T = T_;
   static constexpr int kXRows = kXRows_;
-  // Two stages, of 128 bytes a row, are refilled together: memory reads 256 bytes at once.
   // With more than 16 rows of x, fewer stages are faster than those that fit (docs/kernels.md).
   static constexpr int kMostBytes = kXRows > 16 ? 150 * 1024 : kQueueBytes;
+  // Two stages are refilled together, so that DRAM reads 256 adjacent bytes of a row.
   using R = Ring<2 * kGatedOutputs, kXRows, 1, 2, kMostBytes>;
   static constexpr int kBytes = R::kBytes;
 };

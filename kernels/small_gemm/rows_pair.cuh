@@ -1,6 +1,7 @@
 // Products of 65 to 128 rows on Hopper. Two CTAs are a cluster and share some rows of w: each reads
-// half of their columns, and of all rows of x, and at the end each adds half of the sums. So it
-// reads as many bytes of x as a CTA does of 64 rows. Its warpgroups multiply 64 rows of x each.
+// half of the columns, of these rows and of all rows of x, and at the end adds up half of the
+// outputs. So it reads as many bytes of x as a CTA with whole rows of w does for 64 rows of x. Its
+// warpgroups multiply 64 rows of x each.
 #pragma once
 #include "kernels/device/cluster.cuh"
 #include "kernels/small_gemm/rows_plain.cuh"

@@ -31,7 +31,7 @@ struct Launch {
   CUtensorMap w, x;
   SmallGemm op;
   int stages;  // in all columns of a CTA
-  int parts;   // of the sums of squares of rows of x
+  int parts;   // CTAs that left sums of squares of x's rows
 };
 
 /// Shared memory: stages of chunks of kXRows rows of x and of kWRows rows of w, and their barriers:

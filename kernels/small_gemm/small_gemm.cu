@@ -229,7 +229,8 @@ bool prefers_small_gemm(int rows, int n, int k, bool gated) {
 
 bool fuses_norms(int rows, int n, int k, bool gated) {
   if (gated && rows > kSmallGemmRowsWgmma)
-    return rows <= kFusedNormRows && prefers_gated_gemm(rows, n, k);
+    return rows <= kFusedNormRows && prefers_gated_gemm(rows, n, k) &&
+           fused_norm_parts(k) <= multiprocessors();
   return prefers_small_gemm(rows, n, k, gated) && by_wgmma(rows, n, k, gated);
 }
 

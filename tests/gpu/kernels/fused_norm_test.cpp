@@ -108,14 +108,13 @@ struct Pair {
   Halves x, w, norm, next;
 };
 
-/// How far a row of `width` sums of 384 products may be from the reference's, as one that lies
-/// between two numbers of bf16 is rounded either way: two between 64 and 128 are a twentieth of a
-/// row's typical number.
-double roundings(int width) { return 0.05 / std::sqrt(width); }
+/// Relative L2 distance that a row of `width` sums of 384 products, whose root mean square is 19.6,
+/// may have from the reference's. A sum between 64 and 128 that is rounded the other way is off by
+/// 0.5, so k of them are sqrt(k) 0.0255 / sqrt(width) of the row: this allows two.
+double roundings(int width) { return 0.04 / std::sqrt(width); }
 
 /// Compares both results with the reference's; the residual may be `allowed` away.
-void check_norm(const Pair& of, double allowed) {
-  Pair pair = of;
+void check_norm(Pair pair, double allowed) {
   const int rows = pair.rows, width = pair.width;
   INFO(rows << " rows of " << width << ", then gated " << pair.gated);
   pair.compute(rows);
@@ -157,8 +156,9 @@ TEST_CASE("a norm fused into products of more than 64 rows is the reference's", 
   check_norm({rows, width, GENERATE(false, true)}, roundings(width));
 }
 
-TEST_CASE("a norm before several tiles of gate and up for each CTA is the reference's", "[gpu]") {
+TEST_CASE("a norm before more tiles of gate and up than CTAs is the reference's", "[gpu]") {
   NEEDS_WGMMA;
+  // On 132 multiprocessors one cluster of two CTAs has a second tile for each.
   check_norm({97, 128, true, 15'008}, roundings(128));
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("products of one to 128 rows of bf16 fuse norms on compute capability 
 }
 
 TEST_CASE("gate and up refuse a norm of f16, of too many rows and of too many columns", "[gpu]") {
-  NEEDS_DEVICE;
+  NEEDS_WGMMA;
   const Device<float> memory(64);
   gpu::GatedGemm op{.rows = 128, .x_rows = 128, .n = 64, .k = 128, .before = {memory.get()}};
   const auto refused = [](const gpu::GatedGemm& of) {
@@ -212,6 +212,7 @@ TEST_CASE("gate and up refuse a norm of f16, of too many rows and of too many co
   op.rows = op.x_rows = 100;
   op.k = 128 * 1024;
   refused(op);
+  CHECK_FALSE(gpu::fuses_norms(op.rows, op.n, op.k, true));
 }
 
 TEST_CASE("a norm is refused by products of f16, in float32 or of more than 128 rows", "[gpu]") {
