@@ -32,6 +32,7 @@ struct Launch {
   SmallGemm op;
   int stages;  // in all columns of a CTA
   int parts;   // CTAs that left sums of squares of x's rows
+  int x_rows;  // that are copied, kXRows of a ring at most
 };
 
 /// Shared memory: stages of chunks of kXRows rows of x and of kWRows rows of w, and their barriers:
@@ -57,8 +58,9 @@ struct Ring {
                 "a product with x on the left reads 64 rows, whatever those beyond x's hold");
 
   std::uint32_t base;
+  int x_bytes;  // of a chunk, as copied
   __device__ std::uint32_t x(int stage, int chunk) const {
-    return base + stage * kStageBytes + chunk * kXBytes;
+    return base + stage * kStageBytes + chunk * x_bytes;
   }
   __device__ std::uint32_t w(int stage, int chunk) const {
     return base + stage * kStageBytes + kTurns * kXBytes + chunk * kWBytes;
@@ -86,7 +88,7 @@ struct Loader {
   std::uint64_t policy = read_once();
 
   __device__ void w(int buffer, int stage) const {
-    arrive_for_copies(ring.full(buffer), R::kStageBytes);
+    arrive_for_copies(ring.full(buffer), R::kTurns * (ring.x_bytes + R::kWBytes));
     load_w(ring.w(buffer, 0), stage, ring.full(buffer), policy);
   }
   __device__ void x(int buffer, int stage) const {
@@ -141,7 +143,7 @@ template <class S, class LoadW, class Outputs>
 __device__ void run(const Launch& l, int first_chunk, const LoadW& load_w, Outputs& outputs) {
   using R = typename S::R;
   extern __shared__ __align__(1024) unsigned char memory[];
-  const R ring{shared_address(memory)};
+  const R ring{shared_address(memory), l.x_rows * kChunkBytes};
   launch_dependents();
   const bool loads = threadIdx.x == kComputeThreads;
   if (loads) ring.set_up();

@@ -31,6 +31,15 @@ CUtensorMap chunked(const SmallGemm& op, const void* data, int rows, int box_row
                         promotion});
 }
 
+/// Rows of a box of x. The copy engine fills those behind x's last row with zeros, which takes
+/// longer than reading rows. Where x is the left operand, a product may read anything there, so the
+/// box ends at the last row, or at the next multiple of eight if another chunk follows.
+template <class S>
+int x_rows(int rows) {
+  if (S::kXRows < rows::kGroupRows) return S::kXRows;
+  return S::R::kTurns == 1 ? rows : round_up(rows, 8);
+}
+
 template <class S>
 rows::Launch launch_of(const SmallGemm& op) {
   rows::Launch l = {};
@@ -39,7 +48,8 @@ rows::Launch launch_of(const SmallGemm& op) {
   l.parts = fused_norm_parts(op.k);
   require(!op.before.squares || l.parts <= multiprocessors(),
           "small_gemm: no product before has as many columns as this x");
-  l.x = chunked<S>(op, op.x, op.rows, S::kXRows, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  l.x_rows = x_rows<S>(op.rows);
+  l.x = chunked<S>(op, op.x, op.rows, l.x_rows, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
   return l;
 }
 

@@ -123,14 +123,14 @@ void time_model(backends::CudaDevice& device, const model::ModelConfig& config) 
               to_seconds(clock.now()), static_cast<double>(cell->activation_bytes()) / (1 << 30),
               static_cast<double>(pool.bytes()) / (1 << 30), pool.num_blocks,
               static_cast<double>(pool.block_bytes) / (1 << 20));
-  for (const int sequences : {1, 8, 32, 64, 128}) {
+  for (const int sequences : {1, 8, 32, 64, 96, 128}) {
     const int context = 1024;
     if (sequences * context > pool.tokens()) continue;
     Batch batch(sequences, context, options.block_size);
     print("decode", sequences, context,
           time_steps(*cell, batch.step(context - 1, context, true), 20));
   }
-  for (const int tokens : {128, 512, 2048}) {
+  for (const int tokens : {40, 72, 128, 512, 2048}) {
     Batch batch(1, std::min(tokens, config.shape.max_context), options.block_size);
     print("prefill", 1, tokens, time_steps(*cell, batch.step(0, tokens, false), 8));
   }

@@ -67,7 +67,7 @@ void time_gated(int rows) {
 }  // namespace
 
 void time_products() {
-  for (const int rows : {1, 8, 16, 32, 64, 65, 96, 128}) time_few_rows(rows);
+  for (const int rows : {1, 8, 16, 32, 33, 48, 64, 65, 96, 128}) time_few_rows(rows);
   for (const int rows :
        {65, 96, 128, 160, 192, 256, 300, 384, 512, 700, 1024, 1500, 2048, 4096, 8192})
     time_gated(rows);
