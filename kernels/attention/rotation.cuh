@@ -11,10 +11,22 @@ __device__ inline void rotate(float& low, float& high, float2 cos_sin) {
   high = __fmaf_rn(y, cos_sin.x, __fmul_rn(x, cos_sin.y));
 }
 
-/// The same of two neighboring dimensions, in a register, and those half a head from them.
+/// Adds two biases; none: does nothing.
 template <class T>
-__device__ inline void rotate_two(std::uint32_t& lows, std::uint32_t& highs, float4 cos_sin) {
+__device__ inline void add_bias(float2& to, const T* bias) {
+  if (!bias) return;
+  const float2 by = unpack<T>(*reinterpret_cast<const std::uint32_t*>(bias));
+  to = {to.x + by.x, to.y + by.y};
+}
+
+/// Adds biases to two neighboring dimensions of a head of `kHeadDim`, in a register, and to those
+/// half a head from them, and rotates them. `bias`: of the first, or none.
+template <class T, int kHeadDim>
+__device__ inline void rotate_two(std::uint32_t& lows, std::uint32_t& highs, const T* bias,
+                                  float4 cos_sin) {
   float2 low = unpack<T>(lows), high = unpack<T>(highs);
+  add_bias(low, bias);
+  add_bias(high, bias ? bias + kHeadDim / 2 : nullptr);
   rotate(low.x, high.x, {cos_sin.x, cos_sin.y});
   rotate(low.y, high.y, {cos_sin.z, cos_sin.w});
   lows = pack<T>(low.x, low.y);

@@ -11,8 +11,9 @@
 // loading. In a step of few splits each is cut into quarters, one per CTA. A quarter is what a warp
 // computes of a whole split, so sums and their order are the same.
 //
-// Without an append_kv() before it, the kernel rotates the queries as it loads them, and the warp
-// with a row's last tile stores the query token's own key and value (own_token.cuh).
+// Without an append_kv() before it, the kernel adds biases to the queries and rotates them as it
+// loads them, and the warp with a row's last tile stores the query token's own key and value
+// (own_token.cuh).
 #include "kernels/attention/decode/log.cuh"
 #include "kernels/attention/decode/merge.cuh"
 #include "kernels/attention/decode/own_token.cuh"
@@ -245,6 +246,7 @@ void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream
   static const int resident = resident_ctas("decode_attention", kernel, kThreads, kBytes);
   const Arguments arguments = {op.shape,
                                op.qkv,
+                               op.bias,
                                op.rotations,
                                op.kv.arena,
                                op.kv.block_tables,
@@ -287,6 +289,7 @@ void decode_attention(const DecodeAttention& op, cudaStream_t stream) {
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
           "decode_attention: head_dim is neither 64 nor 128");
   require(!op.log || !op.rotations, "decode_attention: append_kv() logs what is appended");
+  require(!op.bias || op.rotations, "decode_attention: biases, but nothing to rotate by");
   require(!op.log || op.whole_splits, "decode_attention: a log needs a plan of whole splits");
   if (op.rows == 0) return;
   with_log(op.log, [&](const auto& log) { decode::launch(op, log, stream); });

@@ -22,6 +22,7 @@ static_assert(decode_split_length(kMostQuartered * decode_split_length(1)) <= kW
 struct Arguments {
   HeadShape shape;
   const void* qkv;
+  const void* bias;
   const float* rotations;  // none: qkv is rotated, and the arena has the query token
   void* arena;
   const std::int32_t* block_tables;
@@ -121,7 +122,7 @@ struct Heads {
 
   __device__ Heads(const Arguments& a, const Work& work) {
     load(a, work);
-    if (a.rotations) rotate_query(a.rotations + std::int64_t{work.query_token} * kHeadDim);
+    if (a.rotations) rotate_query(a, work);
 #pragma unroll
     for (int k = 0; k < kHeadDim / 16; ++k)
       for (int e = 0; e < 4; ++e) out[k][e] = run[k][e] = 0;
@@ -137,16 +138,21 @@ struct Heads {
         query[k][half] =
             head < group ? *reinterpret_cast<const std::uint32_t*>(q + 16 * k + 8 * half) : 0u;
   }
-  /// `cos_sin`: of the token, [kHeadDim / 2][2].
-  __device__ void rotate_query(const float* cos_sin) {
+  __device__ void rotate_query(const Arguments& a, const Work& work) {
     constexpr int kHalf = kHeadDim / 32;
+    const int lane = threadIdx.x % 32, head = lane / 4, group = a.shape.group();
+    const float* cos_sin = a.rotations + std::int64_t{work.query_token} * kHeadDim;
+    const T* bias = nullptr;
+    if (a.bias && head < group)
+      bias = static_cast<const T*>(a.bias) + (work.kv_head * group + head) * kHeadDim;
 #pragma unroll
     for (int k = 0; k < kHalf; ++k)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int dimension = 16 * k + 8 * half + 2 * (threadIdx.x % 4);
-        rotate_two<T>(query[k][half], query[k + kHalf][half],
-                      *reinterpret_cast<const float4*>(cos_sin + 2 * dimension));
+        const int dimension = 16 * k + 8 * half + 2 * (lane % 4);
+        rotate_two<T, kHeadDim>(query[k][half], query[k + kHalf][half],
+                                bias ? bias + dimension : nullptr,
+                                *reinterpret_cast<const float4*>(cos_sin + 2 * dimension));
       }
   }
 

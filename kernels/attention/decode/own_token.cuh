@@ -24,16 +24,26 @@ struct OwnToken {
     here = row < kTileKeys && lane < kLanes;
     if (!here) return;
     const int first = 2 * lane;
-    const T* from = static_cast<const T*>(a.qkv) +
-                    std::int64_t{work.query_token} * a.shape.qkv_width() +
-                    (a.shape.heads + work.kv_head) * kHeadDim + first;
-    load(key, from);
-    load(value, from + a.shape.kv_heads * kHeadDim);
+    const int key_at = (a.shape.heads + work.kv_head) * kHeadDim + first,
+              value_at = key_at + a.shape.kv_heads * kHeadDim;
+    const T* from =
+        static_cast<const T*>(a.qkv) + std::int64_t{work.query_token} * a.shape.qkv_width();
+    const T* bias = static_cast<const T*>(a.bias);
+    load(key, from + key_at);
+    load(value, from + value_at);
     to = static_cast<T*>(a.arena) + a.places.head_start(work.kv_head) +
          a.places.find(work.table, work.end - 1).element + first;
-    rotate_two<T>(key[0], key[1],
-                  *reinterpret_cast<const float4*>(
-                      a.rotations + std::int64_t{work.query_token} * kHeadDim + 2 * first));
+    rotate_two<T, kHeadDim>(
+        key[0], key[1], bias ? bias + key_at : nullptr,
+        *reinterpret_cast<const float4*>(a.rotations + std::int64_t{work.query_token} * kHeadDim +
+                                         2 * first));
+    if (!bias) return;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float2 two = unpack<T>(value[half]);
+      add_bias(two, bias + value_at + half * kHalf);
+      value[half] = pack<T>(two.x, two.y);
+    }
   }
 
   /// Called by the lanes of a warp when its last tile has arrived.

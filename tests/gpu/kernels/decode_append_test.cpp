@@ -18,6 +18,7 @@ class Decodes {
         sequences_(per_token(world.all_sequences(), -1)),
         positions_(per_token(last_positions(contexts), 0)),
         rotations_(static_cast<std::size_t>(world.tokens() * shape.head_dim)),
+        bias_(Numbers(7).halves(shape.type, world.heads().qkv_width())),
         workspace_(gpu::decode_workspace_bytes(rows(), world.heads())) {
     const int pairs = shape.head_dim / 2;
     Floats frequencies;
@@ -34,6 +35,9 @@ class Decodes {
     check(cudaDeviceSynchronize());
   }
 
+  /// Whether the model has biases.
+  bool biased = false;
+
   /// Decode attention that appends what it needs, or for which append() has done so.
   gpu::DecodeAttention attention(const std::uint16_t* qkv, bool appends) {
     gpu::DecodeAttention op = world.decode_op();
@@ -42,6 +46,7 @@ class Decodes {
     op.workspace = workspace_.get();
     op.qkv = qkv;
     op.rotations = appends ? rotations_.get() : nullptr;
+    op.bias = appends ? bias() : nullptr;
     return op;
   }
   void append(std::uint16_t* qkv) {
@@ -49,6 +54,7 @@ class Decodes {
                     .shape = world.heads(),
                     .tokens = world.tokens(),
                     .qkv = qkv,
+                    .bias = bias(),
                     .rotations = rotations_.get(),
                     .positions = positions_.get(),
                     .sequence = sequences_.get(),
@@ -62,6 +68,7 @@ class Decodes {
   static constexpr int kOthers = 2;  // tokens after the first sequence's query token
 
   int rows() const { return static_cast<int>(world.all_sequences().size()) + 1; }
+  const std::uint16_t* bias() const { return biased ? bias_.get() : nullptr; }
   static std::vector<Sequence> of_contexts(const std::vector<int>& contexts) {
     std::vector<Sequence> sequences;
     for (const int context : contexts) sequences.push_back({context, 1});
@@ -86,15 +93,18 @@ class Decodes {
 
   Device<std::int32_t> rows_, sequences_, positions_;
   Device<float> rotations_;
+  Device<std::uint16_t> bias_;
   Device<unsigned char> workspace_;
 };
 
 /// Compares results and KV of an append and an attention with those of an attention that appends.
-void check_appends(const WorldShape& shape, const std::vector<int>& contexts, bool whole_splits) {
+void check_appends(const WorldShape& shape, const std::vector<int>& contexts, bool whole_splits,
+                   bool biased = false) {
   INFO(name(shape.type) << ", group " << shape.group << ", head_dim " << shape.head_dim
                         << ", block size " << shape.block_size << ", first context " << contexts[0]
-                        << ", whole splits " << whole_splits);
+                        << ", whole splits " << whole_splits << ", biased " << biased);
   Decodes decodes(shape, contexts);
+  decodes.biased = biased;
   Device<std::uint16_t> qkv(decodes.world.qkv());
   decodes.append(qkv.get());
   gpu::DecodeAttention apart = decodes.attention(qkv.get(), false);
@@ -128,6 +138,28 @@ TEST_CASE("decode attention that appends gives the bits of an append before it",
         for (const int block_size : {8, 24, 128})
           check_appends({type, group, 3, head_dim, block_size, 0}, {777, 31, 1, 1600, 64}, whole);
     }
+}
+
+TEST_CASE("decode attention that appends adds biases as an append before it does", "[gpu]") {
+  NEEDS_DEVICE;
+  const bool whole = GENERATE(false, true);
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128}) {
+      for (const int context : {1, 16, 17, 129, 513, 5000})
+        check_appends({type, 7, 4, head_dim, 16, 0}, {context}, whole, true);
+      for (const int group : {1, 6, 8})
+        check_appends({type, group, 2, head_dim, 24, 0}, {777, 31, 1, 1600, 64}, whole, true);
+    }
+}
+
+TEST_CASE("biases without rotations are refused", "[gpu]") {
+  NEEDS_DEVICE;
+  Decodes decodes({}, {100});
+  decodes.biased = true;
+  const Device<std::uint16_t> qkv(decodes.world.qkv());
+  gpu::DecodeAttention op = decodes.attention(qkv.get(), true);
+  op.rotations = nullptr;
+  CHECK_THROWS_AS(gpu::decode_attention(op, nullptr), std::invalid_argument);
 }
 
 TEST_CASE("a large batch that appends gives the bits of an append before it", "[gpu]") {

@@ -133,21 +133,23 @@ void Forward::prefill(const StepArrays& step, const gpu::PagedKv& kv, gpu::KvSou
 }
 
 void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv, const float* rotations) {
-  const gpu::DecodeAttention decode{.type = to_.type,
-                                    .shape = to_.heads,
-                                    .rows = step.num_decodes,
-                                    .sequences = step.decode_rows,
-                                    .query_start = step.query_start,
-                                    .context = step.context,
-                                    .qkv = to_.qkv,
-                                    .rotations = rotations,
-                                    .kv = kv,
-                                    .scale = attention_scale_,
-                                    .out = to_.attention,
-                                    .workspace = to_.decode_workspace,
-                                    .log = log_,
-                                    .whole_splits = may_log_,
-                                    .early = kv.layer > 0};  // layer 0's follows the plan
+  const gpu::DecodeAttention decode{
+      .type = to_.type,
+      .shape = to_.heads,
+      .rows = step.num_decodes,
+      .sequences = step.decode_rows,
+      .query_start = step.query_start,
+      .context = step.context,
+      .qkv = to_.qkv,
+      .rotations = rotations,
+      .bias = rotations ? weights_.at(layer(kv.layer).qkv_bias) : nullptr,
+      .kv = kv,
+      .scale = attention_scale_,
+      .out = to_.attention,
+      .workspace = to_.decode_workspace,
+      .log = log_,
+      .whole_splits = may_log_,
+      .early = kv.layer > 0};  // layer 0's follows the plan
   if (kv.layer == 0) gpu::plan_decode(decode, stream_.get());
   gpu::decode_attention(decode, stream_.get());
 }
@@ -187,12 +189,11 @@ bool Forward::can_fuse_norms(int tokens) const {
          gpu::fuses_norms(tokens, shape.intermediate, shape.hidden, true);
 }
 
-/// Whether decode attention can rotate and store what append_kv() would: in a step of decodes
-/// alone, of a model without biases and norms of heads, and in a layer that is not logged.
+/// Whether decode attention can do what append_kv() would: in a step of decodes alone, of a model
+/// without norms of heads, and in a layer that is not logged.
 bool Forward::decode_can_append(const StepArrays& step) const {
   const model::LayerParameters& p = layer(0);
-  return step.num_decodes == step.num_tokens && to_.rotations && p.qkv_bias < 0 &&
-         p.q_norm_weight < 0 && !log_;
+  return step.num_decodes == step.num_tokens && to_.rotations && p.q_norm_weight < 0 && !log_;
 }
 
 void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
