@@ -81,16 +81,16 @@ __device__ inline void wait_products(float (&sums)[kCount][4]) {
 #define KERNELS_NAMES_16 KERNELS_NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define KERNELS_NAMES_24 KERNELS_NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
 #define KERNELS_NAMES_32 KERNELS_NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
-#define KERNELS_NAMES_48 \
-  KERNELS_NAMES_32       \
-  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define KERNELS_NAMES_40 KERNELS_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define KERNELS_NAMES_48 KERNELS_NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define KERNELS_NAMES_56 KERNELS_NAMES_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define KERNELS_NAMES_64 KERNELS_NAMES_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
-#define KERNELS_NAMES_112                                                                   \
-  KERNELS_NAMES_64                                                                          \
-  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, " \
-  "%81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, "   \
-  "%98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
+#define KERNELS_NAMES_72 KERNELS_NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71"
+#define KERNELS_NAMES_112                                                              \
+  KERNELS_NAMES_72                                                                     \
+  ", %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, " \
+  "%88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, "     \
+  "%103, %104, %105, %106, %107, %108, %109, %110, %111"
 
 // Both matrices are in shared memory, and the sum runs over the columns of both. With `add` 0 the
 // sums start from 0.
@@ -112,6 +112,9 @@ __device__ inline void wait_products(float (&sums)[kCount][4]) {
                     KERNELS_SUMS_2(4));                                                       \
   else if constexpr (kCount == 8)                                                             \
     KERNELS_PRODUCT("64", type, KERNELS_NAMES_32, "%32", "%33", "%34", KERNELS_SUMS_8(0));    \
+  else if constexpr (kCount == 10)                                                            \
+    KERNELS_PRODUCT("80", type, KERNELS_NAMES_40, "%40", "%41", "%42", KERNELS_SUMS_8(0),     \
+                    KERNELS_SUMS_2(8));                                                       \
   else if constexpr (kCount == 12)                                                            \
     KERNELS_PRODUCT("96", type, KERNELS_NAMES_48, "%48", "%49", "%50", KERNELS_SUMS_8(0),     \
                     KERNELS_SUMS_4(8));                                                       \
@@ -120,6 +123,9 @@ __device__ inline void wait_products(float (&sums)[kCount][4]) {
                     KERNELS_SUMS_4(8), KERNELS_SUMS_2(12));                                   \
   else if constexpr (kCount == 16)                                                            \
     KERNELS_PRODUCT("128", type, KERNELS_NAMES_64, "%64", "%65", "%66", KERNELS_SUMS_16(0));  \
+  else if constexpr (kCount == 18)                                                            \
+    KERNELS_PRODUCT("144", type, KERNELS_NAMES_72, "%72", "%73", "%74", KERNELS_SUMS_16(0),   \
+                    KERNELS_SUMS_2(16));                                                      \
   else if constexpr (kCount == 28)                                                            \
   KERNELS_PRODUCT("224", type, KERNELS_NAMES_112, "%112", "%113", "%114", KERNELS_SUMS_16(0), \
                   KERNELS_SUMS_8(16), KERNELS_SUMS_4(24))
@@ -145,7 +151,8 @@ template <class T, int kCount>
 __device__ inline void multiply_rows(float (&sums)[kCount][4], std::uint64_t a, std::uint64_t b,
                                      int add) {
   static_assert(kCount == 1 || kCount == 2 || kCount == 4 || kCount == 6 || kCount == 8 ||
-                    kCount == 12 || kCount == 14 || kCount == 16 || kCount == 28,
+                    kCount == 10 || kCount == 12 || kCount == 14 || kCount == 16 || kCount == 18 ||
+                    kCount == 28,
                 "KERNELS_PRODUCT_OF has these");
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     KERNELS_PRODUCT_OF("bf16");
@@ -177,9 +184,11 @@ __device__ inline void multiply_weights(float (&sums)[kCount][4], const std::uin
 #undef KERNELS_NAMES_16
 #undef KERNELS_NAMES_24
 #undef KERNELS_NAMES_32
+#undef KERNELS_NAMES_40
 #undef KERNELS_NAMES_48
 #undef KERNELS_NAMES_56
 #undef KERNELS_NAMES_64
+#undef KERNELS_NAMES_72
 #undef KERNELS_NAMES_112
 #undef KERNELS_PRODUCT
 #undef KERNELS_PRODUCT_OF

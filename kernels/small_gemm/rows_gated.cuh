@@ -6,18 +6,17 @@
 
 namespace kernels::gpu::rows {
 
-constexpr int kGatedCount = 14;                     // groups of eight rows of w per warpgroup
-constexpr int kGroupOutputs = kGatedCount / 2 * 8;  // outputs per token
-constexpr int kGatedOutputs = kGroups * kGroupOutputs;
-
-template <class T_, int kXRows_>
+/// kCount groups of eight rows of w per warpgroup.
+template <class T_, int kXRows_, int kCount_>
 struct Gated {
   using T = T_;
-  static constexpr int kXRows = kXRows_;
+  static constexpr int kXRows = kXRows_, kCount = kCount_;
+  static constexpr int kGroupOutputs = kCount / 2 * 8;  // per row of x
+  static constexpr int kOutputs = kGroups * kGroupOutputs;
   // With more than 16 rows of x, fewer stages are faster than those that fit (docs/kernels.md).
   static constexpr int kMostBytes = kXRows > 16 ? 150 * 1024 : kQueueBytes;
   // Two stages are refilled together, so that DRAM reads 256 adjacent bytes of a row.
-  using R = Ring<2 * kGatedOutputs, kXRows, 1, 2, kMostBytes>;
+  using R = Ring<2 * kOutputs, kXRows, 1, 2, kMostBytes>;
   static constexpr int kBytes = R::kBytes;
 };
 
@@ -27,7 +26,7 @@ template <class S>
 struct GatedOutputs {
   using T = typename S::T;
   const SmallGemm& op;
-  float sums[kGatedCount][4] = {};
+  float sums[S::kCount][4] = {};
 
   __device__ void prepare_early() {}
   __device__ void prepare() {}
@@ -44,7 +43,7 @@ struct GatedOutputs {
   }
   __device__ void store() const {
     const int group = threadIdx.x / kGroupThreads, lane = threadIdx.x % 32;
-    const int first = blockIdx.x * kGatedOutputs + group * kGroupOutputs + 2 * (lane % 4);
+    const int first = blockIdx.x * S::kOutputs + group * S::kGroupOutputs + 2 * (lane % 4);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int token = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * half;
@@ -52,7 +51,7 @@ struct GatedOutputs {
       const float by = norm_factor(op.before, token);
       T* out = static_cast<T*>(op.y) + std::int64_t{token} * op.y_stride;
 #pragma unroll
-      for (int i = 0; i < kGatedCount; i += 2) {
+      for (int i = 0; i < S::kCount; i += 2) {
         const float(&gate)[4] = sums[i], (&up)[4] = sums[i + 1];
         const int at = first + 4 * i, e = 2 * half;
         if (at >= op.n) continue;
@@ -67,7 +66,7 @@ template <class S>
 __global__ __launch_bounds__(kThreads, 1) void rows_gated_kernel(
     [[maybe_unused]] const __grid_constant__ Launch l) {
 #if KERNELS_WGMMA
-  const int eight = blockIdx.x * (kGatedOutputs / 8);
+  const int eight = blockIdx.x * (S::kOutputs / 8);
   GatedOutputs<S> outputs{l.op};
   run<S>(
       l, 0,

@@ -2,6 +2,8 @@
 // rows_plain.cuh, rows_pair.cuh and rows_gated.cuh.
 #include "kernels/small_gemm/small_gemm_wgmma.hpp"
 
+#include <iterator>
+
 #include "kernels/device/capability.hpp"
 #include "kernels/small_gemm/rows_gated.cuh"
 #include "kernels/small_gemm/rows_pair.cuh"
@@ -15,7 +17,14 @@ constexpr int kFewRows = 32, kManyRows = 48;
 
 int plain_rows(int n) { return divide_up(n, kFewRows) <= multiprocessors() ? kFewRows : kManyRows; }
 int pairs_of(int n) { return divide_up(n, kPair * plain_rows(n)); }
-int ctas_of(int n, bool gated) { return divide_up(n, gated ? rows::kGatedOutputs : plain_rows(n)); }
+/// Outputs of a CTA of a gated product: the fewest that one CTA a multiprocessor can do.
+int gated_outputs(int n) {
+  constexpr int kOutputs[] = {64, 80, 96, 112, 144};
+  for (const int outputs : kOutputs)
+    if (divide_up(n, outputs) <= multiprocessors()) return outputs;
+  return kOutputs[std::size(kOutputs) - 1];
+}
+int ctas_of(int n, bool gated) { return divide_up(n, gated ? gated_outputs(n) : plain_rows(n)); }
 
 /// Tensor map of a matrix of k columns, cut into matrices of a chunk of columns, of which a stage
 /// has kTurns.
@@ -85,14 +94,30 @@ void launch_gated(const SmallGemm& op, cudaStream_t stream) {
                        op.w,
                        {k, 8, 2, n / 8},
                        {k, n * k, 8 * k},
-                       {rows::kChunk, 8, 2, rows::kGatedOutputs / 8},
+                       {rows::kChunk, 8, 2, S::kOutputs / 8},
                        CU_TENSOR_MAP_L2_PROMOTION_NONE});
   launch<S>(rows::rows_gated_kernel<S>, l, stream);
 }
 
 template <class T, int kXRows>
+void launch_gated_rows(const SmallGemm& op, cudaStream_t stream) {
+  switch (gated_outputs(op.n)) {
+    case 64:
+      return launch_gated<rows::Gated<T, kXRows, 8>>(op, stream);
+    case 80:
+      return launch_gated<rows::Gated<T, kXRows, 10>>(op, stream);
+    case 96:
+      return launch_gated<rows::Gated<T, kXRows, 12>>(op, stream);
+    case 112:
+      return launch_gated<rows::Gated<T, kXRows, 14>>(op, stream);
+    default:
+      return launch_gated<rows::Gated<T, kXRows, 18>>(op, stream);
+  }
+}
+
+template <class T, int kXRows>
 void launch_rows(const SmallGemm& op, cudaStream_t stream) {
-  if (op.gated) return launch_gated<rows::Gated<T, kXRows>>(op, stream);
+  if (op.gated) return launch_gated_rows<T, kXRows>(op, stream);
   const auto launch_out = [&](auto tag) {
     using Out = typename decltype(tag)::type;
     if (plain_rows(op.n) == kFewRows)
@@ -126,7 +151,7 @@ bool has_small_gemm_wgmma(int rows, int n, int k, bool gated) {
 
 bool prefers_small_gemm_wgmma(int n, int k, bool gated) {
   constexpr std::int64_t kSmall = std::int64_t{1} << 22;  // elements of w
-  return 10 * ctas_of(n, gated) >= 9 * multiprocessors() || std::int64_t{n} * k <= kSmall;
+  return 10 * ctas_of(n, gated) >= 7 * multiprocessors() || std::int64_t{n} * k <= kSmall;
 }
 
 int fused_norm_parts(int n) { return ctas_of(n, false); }

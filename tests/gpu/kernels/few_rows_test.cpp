@@ -120,6 +120,19 @@ TEST_CASE("products of 9 to 64 rows are the reference's, whatever their shape", 
         }
 }
 
+TEST_CASE("gated products are the reference's, however many outputs a CTA has", "[gpu]") {
+  NEEDS_WGMMA;
+  // With 132 multiprocessors 80, 96, 112 and 144 outputs, and the last CTA has eight fewer.
+  for (const int n : {10'552, 12'664, 14'776, 19'000})
+    for (const int rows : {16, 40})
+      for (const Type type : kHalfTypes) {
+        INFO(name(type) << ", " << rows << " x " << n);
+        REQUIRE(gpu::prefers_small_gemm(rows, n, 192, true));
+        const Product product(type, type, true, rows, n, 192);
+        check_rows(product.computed(rows), product.expected(), n, rounding(type));
+      }
+}
+
 TEST_CASE("products of 65 to 128 rows are the reference's, whatever their shape", "[gpu]") {
   NEEDS_WGMMA;
   for (const Type type : kHalfTypes)
