@@ -155,9 +155,7 @@ class Measurement {
     options.max_batched_tokens = *std::rbegin(kPrompts);
     options.max_seqs = *std::rbegin(kDecodes);
     std::int64_t tokens = std::int64_t{options.max_seqs} * (kContext + options.block_size);
-    if (fits(kLongContext))
-      tokens =
-          std::max(tokens, std::int64_t{kLongDecodes[0]} * (kLongContext + options.block_size));
+    if (fits(kLongContext)) tokens = std::max(tokens, long_tokens(options.block_size));
     options.pool = {.kv_tokens = tokens};
     options.host_slots = 2 * kCopiedBlocks;
     const engine::Nanos start = clock.now();
@@ -165,6 +163,14 @@ class Measurement {
     report_(
         {"cell made, products measured unless known", to_seconds(clock.now() - start), "s", {}});
     cell_->host_memory()->wait_ready();
+  }
+
+  /// Tokens of the pool for long contexts: those of the largest step that fit into half of the
+  /// device's memory, but at least those of the smallest step.
+  std::int64_t long_tokens(int block_size) const {
+    const std::int64_t each = kLongContext + block_size;
+    return std::clamp(device_->info().memory_bytes / 2 / model::kv_bytes_per_token(shape_),
+                      kLongDecodes[0] * each, kLongDecodes[1] * each);
   }
 
   struct StepTimes {
