@@ -11,7 +11,7 @@ __device__ inline void rotate(float& low, float& high, float2 cos_sin) {
   high = __fmaf_rn(y, cos_sin.x, __fmul_rn(x, cos_sin.y));
 }
 
-/// Adds two biases; none: does nothing.
+/// Adds the biases of two dimensions, if there are any.
 template <class T>
 __device__ inline void add_bias(float2& to, const T* bias) {
   if (!bias) return;

@@ -32,10 +32,10 @@ struct Launch {
   SmallGemm op;
   int stages;  // in all columns of a CTA
   int parts;   // CTAs that left sums of squares of x's rows
-  int x_rows;  // that are copied, kXRows of a ring at most
+  int x_rows;  // copied of each chunk of x, at most the ring's kXRows
 };
 
-/// Shared memory: stages of chunks of kXRows rows of x and of kWRows rows of w, and their barriers:
+/// Shared memory: stages of chunks of kWRows rows of w and of up to kXRows rows of x, and barriers:
 /// `full` when the copies have arrived, `empty` when no consumer warp needs the stage any more.
 /// With kTurns = 1 a stage is one chunk, and both warpgroups read it. With 2 it is two chunks, and
 /// the warpgroups take stages in turn. The number of stages is a multiple of kTurns, so that a
@@ -58,7 +58,7 @@ struct Ring {
                 "a product with x on the left reads 64 rows, whatever those beyond x's hold");
 
   std::uint32_t base;
-  int x_bytes;  // of a chunk, as copied
+  int x_bytes;  // copied of each chunk of x; the next chunk follows
   __device__ std::uint32_t x(int stage, int chunk) const {
     return base + stage * kStageBytes + chunk * x_bytes;
   }

@@ -3,6 +3,7 @@
 #include "kernels/small_gemm/small_gemm_wgmma.hpp"
 
 #include <iterator>
+#include <stdexcept>
 
 #include "kernels/device/capability.hpp"
 #include "kernels/small_gemm/rows_gated.cuh"
@@ -17,7 +18,8 @@ constexpr int kFewRows = 32, kManyRows = 48;
 
 int plain_rows(int n) { return divide_up(n, kFewRows) <= multiprocessors() ? kFewRows : kManyRows; }
 int pairs_of(int n) { return divide_up(n, kPair * plain_rows(n)); }
-/// Outputs of a CTA of a gated product: the fewest that one CTA a multiprocessor can do.
+/// Outputs of a CTA of a gated product: the smallest tile of at most one wave of CTAs, else the
+/// largest.
 int gated_outputs(int n) {
   constexpr int kOutputs[] = {64, 80, 96, 112, 144};
   for (const int outputs : kOutputs)
@@ -40,9 +42,10 @@ CUtensorMap chunked(const SmallGemm& op, const void* data, int rows, int box_row
                         promotion});
 }
 
-/// Rows of a box of x. The copy engine fills those behind x's last row with zeros, which takes
-/// longer than reading rows. Where x is the left operand, a product may read anything there, so the
-/// box ends at the last row, or at the next multiple of eight if another chunk follows.
+/// Rows of a box of x. The copy engine fills those past x's last row with zeros, which takes longer
+/// than reading rows. In kernels of more than 32 rows x is the left operand, and a product may read
+/// anything there, so the box ends at the last row, or at the next multiple of eight if another
+/// chunk follows.
 template <class S>
 int x_rows(int rows) {
   if (S::kXRows < rows::kGroupRows) return S::kXRows;
@@ -110,8 +113,10 @@ void launch_gated_rows(const SmallGemm& op, cudaStream_t stream) {
       return launch_gated<rows::Gated<T, kXRows, 12>>(op, stream);
     case 112:
       return launch_gated<rows::Gated<T, kXRows, 14>>(op, stream);
-    default:
+    case 144:
       return launch_gated<rows::Gated<T, kXRows, 18>>(op, stream);
+    default:
+      throw std::logic_error("small_gemm: gated_outputs() has a tile without a kernel");
   }
 }
 

@@ -31,8 +31,7 @@ double median(std::vector<double> all) {
 }
 
 /// A batch of sequences with equal prompts, and steps over all of them. Sequences share blocks only
-/// if the pool is too small, and then far apart, so that no two read a block at about the same
-/// time.
+/// if the pool is too small, and then as far apart as possible; the L2 cache may still serve some.
 class Batch {
  public:
   Batch(int sequences, int context, const engine::KvConfig& kv, int vocab)

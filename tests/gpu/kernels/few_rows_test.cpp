@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/device/capability.hpp"
 #include "kernels/layers/layers.hpp"
 #include "kernels/reference/layers.hpp"
 #include "tests/gpu/kernels/device.hpp"
@@ -33,21 +34,10 @@ struct Product {
   /// The first `count` rows, from the device; nothing beyond them may be written.
   Floats computed(int count) const {
     const int stride = n + 8;
-    const Device<std::uint16_t> d_x(x), d_w(w), narrow(static_cast<std::size_t>(rows * stride));
+    const Device<std::uint16_t> d_x(x), narrow(static_cast<std::size_t>(rows * stride));
     const Device<float> wide(static_cast<std::size_t>(rows * stride));
     const bool is_wide = out == Type::f32;
-    gpu::SmallGemm op;
-    op.type = type;
-    op.out = out;
-    op.gated = gated;
-    op.rows = count;
-    op.n = n;
-    op.k = k;
-    op.y_stride = stride;
-    op.x = d_x.get();
-    op.w = d_w.get();
-    op.y = is_wide ? static_cast<void*>(wide.get()) : narrow.get();
-    gpu::small_gemm(op, nullptr);
+    compute(count, d_x.get(), is_wide ? static_cast<void*>(wide.get()) : narrow.get());
     const Floats all = is_wide ? wide.host() : to_floats(type, narrow.host());
     Floats y;
     for (int row = 0; row < rows; ++row)
@@ -61,11 +51,36 @@ struct Product {
     return y;
   }
 
+  /// Computes rows that are not numbers, which leaves some in shared memory.
+  void poison_shared(int count) const {
+    Device<std::uint16_t> nan(static_cast<std::size_t>(count * k));
+    const Device<std::uint32_t> y(static_cast<std::size_t>(count * (n + 8)));
+    nan.poison();
+    compute(count, nan.get(), y.get());
+  }
+
   Type out;
   bool gated;
   int rows, n, k;
 
  private:
+  void compute(int count, const std::uint16_t* from, void* to) const {
+    const Device<std::uint16_t> d_w(w);
+    gpu::SmallGemm op;
+    op.type = type;
+    op.out = out;
+    op.gated = gated;
+    op.rows = count;
+    op.n = n;
+    op.k = k;
+    op.y_stride = n + 8;
+    op.x = from;
+    op.w = d_w.get();
+    op.y = to;
+    gpu::small_gemm(op, nullptr);
+    check(cudaDeviceSynchronize());
+  }
+
   Type type;
   Halves x, w;
 };
@@ -120,16 +135,41 @@ TEST_CASE("products of 9 to 64 rows are the reference's, whatever their shape", 
         }
 }
 
-TEST_CASE("gated products are the reference's, however many outputs a CTA has", "[gpu]") {
+TEST_CASE("gated products are the reference's, whatever tile their width takes", "[gpu]") {
   NEEDS_WGMMA;
-  // With 132 multiprocessors 80, 96, 112 and 144 outputs, and the last CTA has eight fewer.
-  for (const int n : {10'552, 12'664, 14'776, 19'000})
-    for (const int rows : {16, 40})
+  struct Size {
+    int rows, k;
+  };
+  // With 17 chunks of columns each stage is refilled. The last CTA has eight outputs fewer.
+  for (const int outputs : {64, 80, 96, 112, 144})
+    for (const Size size : {Size{8, 1088}, Size{24, 192}, Size{40, 192}})
       for (const Type type : kHalfTypes) {
-        INFO(name(type) << ", " << rows << " x " << n);
-        REQUIRE(gpu::prefers_small_gemm(rows, n, 192, true));
-        const Product product(type, type, true, rows, n, 192);
-        check_rows(product.computed(rows), product.expected(), n, rounding(type));
+        const int n = outputs * gpu::multiprocessors() - 8;
+        INFO(name(type) << ", " << size.rows << " x " << n << " x " << size.k);
+        const Product product(type, type, true, size.rows, n, size.k);
+        check_rows(product.computed(size.rows), product.expected(), n, rounding(type));
+      }
+}
+
+TEST_CASE("small-M kernels are chosen from 70 % of the multiprocessors on", "[gpu]") {
+  NEEDS_WGMMA;
+  constexpr int kRows = 32, kColumns = 8192;  // of w, a CTA
+  const int enough = (7 * gpu::multiprocessors() + 9) / 10;
+  CHECK(gpu::prefers_small_gemm(9, kRows * enough, kColumns));
+  CHECK_FALSE(gpu::prefers_small_gemm(9, kRows * (enough - 1), kColumns));
+}
+
+TEST_CASE("what lies past x in shared memory does not matter", "[gpu]") {
+  NEEDS_WGMMA;
+  for (const Type type : kHalfTypes)
+    for (const bool gated : {false, true})
+      for (const int rows : {33, 65}) {
+        if (gated && rows > gpu::kSmallGemmRowsWgmma) continue;
+        INFO(name(type) << ", " << rows << " rows, gated " << gated);
+        const Product product(type, type, gated, 128, 4096, 1152);
+        const Floats alone = product.computed(rows);
+        product.poison_shared(rows > gpu::kSmallGemmRowsWgmma ? 128 : gpu::kSmallGemmRowsWgmma);
+        CHECK(product.computed(rows) == alone);
       }
 }
 
@@ -178,7 +218,7 @@ TEST_CASE("a row is bitwise the same in products of 9 to 64 rows, and of 65 to 1
   const Type type = GENERATE(Type::bf16, Type::f16);
   const std::vector<int> from_9 = {9, 16, 17, 31, 33}, from_1 = {1, 8, 9, 16, 17, 31, 33};
   // The kernels for compute capability 9.0 also compute up to eight rows of small products, and of
-  // those that occupy nearly all multiprocessors. So a row may be alone.
+  // those with at least 70 % as many CTAs as multiprocessors. So a row may be alone.
   for (const bool gated : {false, true}) {
     check_alike({type, type, gated, 64, 2064, 2048}, from_9);
     check_alike({type, type, gated, 64, 2040, 2048}, from_1);
