@@ -209,7 +209,7 @@ void prefill_attention(const PrefillAttention& op, cudaStream_t stream) {
   require(op.tiles == 0 || op.tokens > 0, "prefill_attention: tiles of no tokens");
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
           "prefill_attention: head_dim is neither 64 nor 128");
-  prefill::group_shift_of(op.shape.group());  // throws for groups that tiles do not support
+  prefill::TileRows(op.shape.group());  // throws for groups that tiles do not support
   if (op.tiles == 0) return;
   if (has_wgmma() && !op.portable) return prefill_attention_wgmma(op, stream);
   if (op.source == KvSource::contiguous)

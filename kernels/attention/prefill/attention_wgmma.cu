@@ -64,14 +64,12 @@ inline int box_rows(int block_size) {
 inline CUtensorMap query_map(const PrefillAttention& op, const Arguments& a) {
   const auto head = static_cast<std::uint64_t>(op.shape.head_dim),
              width = static_cast<std::uint64_t>(op.shape.qkv_width());
-  const std::uint32_t group =
-      1u << a.group_shift;  // with heads of the next one, whose rows are not
-                            // stored, where the group is no power of two
   return tensor_map<3>({op.type,
                         op.qkv,
                         {head, width / head, static_cast<std::uint64_t>(op.tokens)},
                         {head, width},
-                        {kPanel, group, static_cast<std::uint32_t>(kGroupRows) >> a.group_shift}});
+                        {kPanel, static_cast<std::uint32_t>(a.rows.group),
+                         static_cast<std::uint32_t>(a.rows.half)}});
 }
 
 /// The number of blocks in the arena is unknown here; block tables name no block beyond it.

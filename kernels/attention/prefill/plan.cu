@@ -105,7 +105,7 @@ std::vector<PrefillPart> cut_keys(const std::vector<int>& key_tiles, int heads, 
 }  // namespace
 
 int prefill_tile_tokens(const HeadShape& shape) {
-  return prefill::kRows >> prefill::group_shift_of(shape.group());
+  return prefill::TileRows(shape.group()).tokens();
 }
 
 int prefill_sharers() { return has_wgmma() ? multiprocessors() : 0; }

@@ -127,7 +127,7 @@ struct Rows {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int row = first_row() + 16 * band + 8 * half + lane / 4;
-        const int visible = work.position + (row >> work.group_shift) - first_key - 2 * (lane % 4);
+        const int visible = work.position + work.rows.token(row) - first_key - 2 * (lane % 4);
 #pragma unroll
         for (int n = 0; n < kFragments; ++n)
 #pragma unroll

@@ -113,8 +113,7 @@ struct Computer {
       leave(queries.empty);
     }
     const int first_key = tile * kTileKeys;
-    if (first_key + kTileKeys > part.position + 1)
-      rows.mask(part.position, l.a.group_shift, first_key);
+    if (first_key + kTileKeys > part.position + 1) rows.mask(part.position, l.a.rows, first_key);
     rows.softmax(l.a.scale_log2);
   }
   __device__ void end_sum() {
@@ -158,7 +157,7 @@ struct Computer {
 
   __device__ Merge merge_of(const Part& part, int segment, int half, const RowWeights& later) {
     const int first_key = prefill::segment_begin(segment) * kTileKeys;
-    const bool seen = part.position + (rows.row(half) >> l.a.group_shift) >= first_key;
+    const bool seen = part.position + l.a.rows.token(rows.row(half)) >= first_key;
     return Merge(seen, merged.top[half], merged.weight[half], later.top[half], later.weight[half],
                  l.a.scale_log2);
   }
@@ -259,16 +258,15 @@ struct Computer {
     __syncwarp();  // what was there has been read
     rows.finish(staged, merged.weight);
     __syncwarp();
-    const int first = static_cast<int>(threadIdx.x) / 32 * kWarpRows, shift = l.a.group_shift,
-              group = l.a.shape.group();
+    const int first = static_cast<int>(threadIdx.x) / 32 * kWarpRows;
+    const TileRows& tile = l.a.rows;
 #pragma unroll 4
     for (int i = threadIdx.x % 32; i < kWarpRows * kPieces; i += 32) {
       const int row = first + i / kPieces, piece = i % kPieces;
-      const int place = row & ((1 << shift) - 1);
-      if (row >> shift >= part.queries || place >= group) continue;
-      const int head = part.kv_head * group + place;
+      const int token = tile.token(row), head = part.kv_head * tile.group + tile.head(row);
+      if (token >= part.queries || !tile.have_token(row)) continue;
       T* to = static_cast<T*>(l.a.out) +
-              ((part.query_token + (row >> shift)) * l.a.shape.heads + head) * kHeadDim + 8 * piece;
+              ((part.query_token + token) * l.a.shape.heads + head) * kHeadDim + 8 * piece;
       *reinterpret_cast<uint4*>(to) =
           *reinterpret_cast<const uint4*>(staged + swizzled<2 * kHeadDim>(row, piece));
     }

@@ -12,11 +12,13 @@ using prefill::Arguments;
 using prefill::kNoScore;
 using prefill::kRows;
 using prefill::softmax_row;
+using prefill::TileRows;
 using prefill::Work;
 
 constexpr int kGroups = 2;  // consumer warpgroups
 constexpr int kGroupThreads = 128;
 constexpr int kGroupRows = kRows / kGroups;
+static_assert(kGroupRows == prefill::kHalfRows);
 constexpr int kComputeWarps = kGroups * kGroupThreads / 32;
 // Plus the producer warpgroup, of which one warp copies, and which leaves most of its registers to
 // the others.
@@ -152,11 +154,11 @@ struct GroupRows {
   }
 
   /// Masks the keys from `first_key` on that are behind a row's own position.
-  __device__ void mask(int position, int group_shift, int first_key) {
+  __device__ void mask(int position, const TileRows& tile, int first_key) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int visible = position + (row(half) >> group_shift) - first_key -
-                          2 * (static_cast<int>(threadIdx.x) % 4);
+      const int visible =
+          position + tile.token(row(half)) - first_key - 2 * (static_cast<int>(threadIdx.x) % 4);
 #pragma unroll
       for (int n = 0; n < kTileKeys / 8; ++n)
 #pragma unroll

@@ -5,12 +5,42 @@
 /// Arguments of prefill attention's kernels, and the work that a CTA derives from them.
 namespace kernels::gpu::prefill {
 
-constexpr int kRows = 128;  // rows of a tile: (query token, head in group); a group that is no
-                            // power of two has rows without a head up to the next one
+constexpr int kRows = 128;  // rows of a tile: (query token, head in group)
+constexpr int kHalfRows = kRows / 2;
+
+/// Which rows of a tile are of which query token. Each half has as many whole tokens as fit, and
+/// rows of none behind them where the group does not divide 64.
+struct TileRows {
+  int group = 0;       // heads, and so rows, of a token
+  int half = 0;        // tokens of a half
+  int reciprocal = 0;  // of the group, in units of 2^-16, rounded up: exact for rows of a half
+
+  TileRows() = default;
+  /// Throws std::invalid_argument for groups that tiles do not support.
+  explicit TileRows(int group)
+      : group(supported(group)), half(kHalfRows / group), reciprocal((0xffff + group) / group) {}
+  KERNELS_HOST_DEVICE int tokens() const { return 2 * half; }
+#ifdef __CUDACC__
+  /// From the tile's first one on. Only rows that have_token() have one.
+  __device__ int token(int row) const {
+    return row / kHalfRows * half + (row % kHalfRows * reciprocal >> 16);
+  }
+  __device__ int head(int row) const {
+    return row % kHalfRows - (row % kHalfRows * reciprocal >> 16) * group;
+  }
+  __device__ bool have_token(int row) const { return row % kHalfRows < half * group; }
+#endif
+
+ private:
+  static int supported(int group) {
+    if (group >= 1 && group <= 8) return group;
+    throw std::invalid_argument("prefill_attention: heads / kv_heads is not 1 to 8");
+  }
+};
 
 struct Arguments {
   HeadShape shape;
-  int group_shift;  // log2 of a token's rows
+  TileRows rows;
   const PrefillTile* tiles;
   const std::int32_t* query_start;
   const std::int32_t* context;
@@ -27,8 +57,7 @@ struct Arguments {
 /// The work of a CTA: the rows of one tile of queries that share a key head.
 struct Work {
   int kv_head;
-  int group;
-  int group_shift;
+  TileRows rows;
   std::int64_t query_token;      // the tile's first query token in the batch
   int queries;                   // tokens from there to the end of the chunk
   int position;                  // of the first query
@@ -37,8 +66,7 @@ struct Work {
   int sequence;
   const std::int32_t* table;  // paged: the sequence's blocks
 
-  __device__ Work(const Arguments& a, int head, int place)
-      : kv_head(head), group(a.shape.group()), group_shift(a.group_shift) {
+  __device__ Work(const Arguments& a, int head, int place) : kv_head(head), rows(a.rows) {
     const PrefillTile tile = a.tiles[place];
     const int start = a.query_start[tile.sequence];
     const int all_queries = a.query_start[tile.sequence + 1] - start;
@@ -46,31 +74,23 @@ struct Work {
     query_token = start + tile.first;
     queries = all_queries - tile.first;
     position = prior + tile.first;
-    keys = min(a.context[tile.sequence], position + (kRows >> group_shift));
+    keys = min(a.context[tile.sequence], position + rows.tokens());
     first_key_token = start;
     sequence = tile.sequence;
     table = a.block_tables + std::int64_t{tile.sequence} * a.table_stride;
   }
-  __device__ int first_head() const { return kv_head * group; }
+  __device__ int first_head() const { return kv_head * rows.group; }
   __device__ bool has_row(int row) const {
-    return (row >> group_shift) < queries && place_in_group(row) < group;
+    return rows.have_token(row) && rows.token(row) < queries;
   }
-  __device__ std::int64_t row_token(int row) const { return query_token + (row >> group_shift); }
-  __device__ int row_head(int row) const { return first_head() + place_in_group(row); }
-  __device__ int place_in_group(int row) const { return row & ((1 << group_shift) - 1); }
+  __device__ std::int64_t row_token(int row) const { return query_token + rows.token(row); }
+  __device__ int row_head(int row) const { return first_head() + rows.head(row); }
 };
-
-/// log2 of the rows that a token has in a tile.
-inline int group_shift_of(int group) {
-  for (int shift = 0; group > 0 && shift < 4; ++shift)
-    if (group <= 1 << shift) return shift;
-  throw std::invalid_argument("prefill_attention: heads / kv_heads is not 1 to 8");
-}
 
 inline Arguments arguments(const PrefillAttention& op) {
   constexpr float kLog2E = 1.4426950408889634f;
   return {op.shape,
-          group_shift_of(op.shape.group()),
+          TileRows(op.shape.group()),
           op.tile_list,
           op.query_start,
           op.context,

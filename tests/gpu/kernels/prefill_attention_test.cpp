@@ -141,6 +141,7 @@ TEST_CASE("a prompt's rows are bitwise the same in chunks of any length", "[gpu]
   check_chunks({Type::bf16, 1, 2, 64, 24, 0}, 700, {33, 128, 129});
   check_chunks({Type::f16, 8, 1, 128, 8, 0}, 700, {33, 128, 129});
   check_chunks({Type::bf16, 7, 2, 128, 16, 0}, 300, {16, 37});
+  check_chunks({Type::bf16, 6, 2, 64, 16, 0}, 300, {20, 37});
 }
 
 TEST_CASE("a prompt of several segments is bitwise the same in chunks of any length", "[gpu]") {
@@ -263,6 +264,12 @@ TEST_CASE("prefill attention gives the same bits run after run", "[gpu]") {
   AttentionWorld world(with_type(Type::bf16), {{1000, 400}, {257, 257}});
   const Halves first = world.prefill();
   for (int i = 0; i < 5; ++i) REQUIRE(world.prefill() == first);
+}
+
+TEST_CASE("each half of a tile has as many whole tokens as fit in 64 rows", "[gpu]") {
+  const int halves[] = {64, 32, 21, 16, 12, 10, 9, 8};
+  for (int group = 1; group <= 8; ++group)
+    CHECK(gpu::prefill_tile_tokens({2 * group, 2, 128}) == 2 * halves[group - 1]);
 }
 
 TEST_CASE("tiles cover every query once, those with most keys first", "[gpu]") {
