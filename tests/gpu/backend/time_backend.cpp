@@ -1,5 +1,5 @@
 // Times the cuda backend with a whole model of random weights on device 0:
-//   time_backend [llama-3.1-8b | yarn-llama-2-7b | opt-13b] [host GiB]
+//   time_backend [MODEL of sweeps/models] [host GiB]      # in the repository's folder
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,39 +11,11 @@
 #include "workers/backends/cuda/cuda_device.hpp"
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/step/step.hpp"
+#include "workers/profiles/profiles.hpp"
 
 namespace {
 
 using engine::to_seconds;
-
-model::ModelConfig llama_8b() {
-  model::ModelConfig config;
-  config.dtype = model::DType::bf16;
-  config.rope_theta = 500000;
-  config.rope_scaling = {
-      .kind = model::RopeScaling::Kind::llama3, .factor = 8, .original_max_context = 8192};
-  config.shape = {"llama-3.1-8b", 32,     4096, 32,   8,     128,   14336,
-                  128256,         131072, 2,    true, false, false, 0};
-  return config;
-}
-
-model::ModelConfig yarn_7b() {
-  model::ModelConfig config;
-  config.dtype = model::DType::bf16;
-  config.rope_scaling = {
-      .kind = model::RopeScaling::Kind::yarn, .factor = 16, .original_max_context = 4096};
-  config.shape = {
-      "yarn-llama-2-7b", 32, 4096, 32, 32, 128, 11008, 32000, 65536, 2, true, false, false, 0};
-  return config;
-}
-
-model::ModelConfig opt_13b() {
-  model::ModelConfig config;
-  config.architecture = model::Architecture::opt;
-  config.dtype = model::DType::f16;
-  config.shape = {"opt-13b", 40, 5120, 40, 40, 128, 20480, 50272, 2048, 2, false, true, true, 2050};
-  return config;
-}
 
 /// Requests with leading tokens that count as computed, and the steps over them.
 class Batch {
@@ -175,10 +147,8 @@ void time_host(backends::CudaDevice& device, const model::ModelConfig& config, d
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "llama-3.1-8b";
   const double host_gib = argc > 2 ? std::atof(argv[2]) : 0;
-  const model::ModelConfig config = name == "opt-13b"           ? opt_13b()
-                                    : name == "yarn-llama-2-7b" ? yarn_7b()
-                                                                : llama_8b();
   try {
+    const model::ModelConfig config = worker::load_model_config("sweeps", name);
     const auto device = backends::open_cuda_device(0);
     const auto source = model::random_weights(config, 1);
     const auto report = device->load_weights(config, {.source = *source, .seed = 1, .group = {}});
