@@ -1,5 +1,8 @@
 #include "kernels/device/capability.hpp"
 
+#include <iterator>
+
+#include "kernels/device/launch.cuh"
 #include "kernels/device/types.hpp"
 
 namespace kernels::gpu {
@@ -32,6 +35,12 @@ bool can_overlap() {
 int multiprocessors() {
   static const int known = attribute(cudaDevAttrMultiProcessorCount);
   return known;
+}
+
+int one_wave_tile(std::initializer_list<int> tiles, int n) {
+  for (const int tile : tiles)
+    if (divide_up(n, tile) <= multiprocessors()) return tile;
+  return *std::prev(tiles.end());
 }
 
 int most_shared_bytes() {

@@ -1,4 +1,5 @@
 #pragma once
+#include <initializer_list>
 
 /// Capabilities of the current device. All devices of a process are assumed to be alike.
 namespace kernels::gpu {
@@ -9,6 +10,9 @@ bool has_wgmma();
 /// Whether the device supports programmatic dependent launch (compute capability 9.0).
 bool can_overlap();
 int multiprocessors();
+/// The first of the rising `tiles` of which `n` outputs are at most a CTA for each multiprocessor,
+/// or else the last.
+int one_wave_tile(std::initializer_list<int> tiles, int n);
 /// Most bytes of shared memory that a CTA may have.
 int most_shared_bytes();
 

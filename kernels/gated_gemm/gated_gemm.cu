@@ -6,25 +6,44 @@
 namespace kernels::gpu {
 namespace {
 
-template <class T, gated::Shares kShares>
+template <class T, class S>
 void launch_tiles(const GatedGemm& op, cudaStream_t stream) {
-  using B = gated::Boxes<kShares>;
   const auto k = static_cast<std::uint64_t>(op.k), n = static_cast<std::uint64_t>(op.n),
              rows =
                  static_cast<std::uint64_t>(std::min(op.x_rows, round_up(op.rows, gated::kRows)));
   gated::Launch l = {};
   l.op = op;
   l.chunks = divide_up(op.k, gated::kChunk);
-  l.row_pairs = divide_up(op.rows, (B::kTokens ? 1 : kPair) * gated::kRows);
-  l.out_pairs = divide_up(op.n, (B::kTokens ? kPair : 1) * gated::kOutputs);
+  l.row_pairs = divide_up(op.rows, (S::kTokens ? 1 : kPair) * gated::kRows);
+  l.out_pairs = divide_up(op.n, (S::kTokens ? kPair : 1) * S::kOutputs);
   l.norm_parts = fused_norm_parts(op.k);
-  l.x = tensor_map<2>({op.type, op.x, {k, rows}, {k}, {gated::kChunk, B::kXRows}});
+  l.x = tensor_map<2>({op.type, op.x, {k, rows}, {k}, {gated::kChunk, S::kXRows}});
   // Groups of eight rows of w, gate and up alternating.
   l.w = tensor_map<4>(
-      {op.type, op.w, {k, 8, 2, n / 8}, {k, n * k, 8 * k}, {gated::kChunk, 8, 2, B::kWPairs}});
+      {op.type, op.w, {k, 8, 2, n / 8}, {k, n * k, 8 * k}, {gated::kChunk, 8, 2, S::kWPairs}});
   const int clusters = std::min(l.row_pairs * l.out_pairs, multiprocessors() / kPair);
-  const Grid grid = {static_cast<unsigned>(kPair * clusters), gated::kThreads, gated::kBytes};
-  launch_overlapping("gated_gemm", gated::gated_gemm_kernel<T, kShares>, grid, stream, l);
+  const Grid grid = {static_cast<unsigned>(kPair * clusters), gated::kThreads, S::kBytes};
+  launch_overlapping("gated_gemm", gated::gated_gemm_kernel<T, S>, grid, stream, l);
+}
+
+constexpr int kOutputs = 112;  // of a tile of many rows
+
+/// Up to 128 rows: one tile by rows, so the outputs of one wave of CTAs.
+template <class T>
+void launch_row_tile(const GatedGemm& op, cudaStream_t stream) {
+  using gated::Shape, gated::Shares;
+  switch (one_wave_tile({64, 80, 96, kOutputs, 144}, op.n)) {
+    case 64:
+      return launch_tiles<T, Shape<Shares::tokens, 64>>(op, stream);
+    case 80:
+      return launch_tiles<T, Shape<Shares::tokens, 80>>(op, stream);
+    case 96:
+      return launch_tiles<T, Shape<Shares::tokens, 96>>(op, stream);
+    case kOutputs:
+      return launch_tiles<T, Shape<Shares::tokens, kOutputs>>(op, stream);
+    default:
+      return launch_tiles<T, Shape<Shares::tokens, 144>>(op, stream);
+  }
 }
 
 }  // namespace
@@ -44,8 +63,10 @@ void gated_gemm(const GatedGemm& op, cudaStream_t stream) {
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const int tiles = divide_up(op.rows, gated::kRows);
-    if (tiles % kPair == 1 && tiles < 8) return launch_tiles<T, gated::Shares::tokens>(op, stream);
-    launch_tiles<T, gated::Shares::weights>(op, stream);
+    if (tiles == 1) return launch_row_tile<T>(op, stream);
+    if (tiles % kPair == 1 && tiles < 8)
+      return launch_tiles<T, gated::Shape<gated::Shares::tokens, kOutputs>>(op, stream);
+    launch_tiles<T, gated::Shape<gated::Shares::weights, kOutputs>>(op, stream);
   });
 }
 

@@ -1,9 +1,9 @@
 // Gate and up products of many rows, fused with SwiGLU, for Hopper. A CTA computes tiles of 128
-// rows of x by 112 outputs, which are 224 rows of w: eight gate rows, their eight up rows, and so
-// on, so that one thread has both the gate and the up value of an output. A producer thread copies
-// chunks of 64 columns into a ring of stages (TMA), two consumer warpgroups multiply 64 rows of x
-// each. Two CTAs are a cluster: what their tiles have in common is read from the L2 cache once and
-// arrives in both.
+// rows of x by 64 to 144 outputs, which are twice as many rows of w: eight gate rows, their eight
+// up rows, and so on, so that one thread has both the gate and the up value of an output. A
+// producer thread copies chunks of 64 columns into a ring of stages (TMA), two consumer warpgroups
+// multiply 64 rows of x each. Two CTAs are a cluster: what their tiles have in common is read from
+// the L2 cache once and arrives in both.
 #pragma once
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/cluster.cuh"
@@ -23,14 +23,9 @@ constexpr int kGroupThreads = 128;
 constexpr int kGroupRows = 64;  // rows of x of a warpgroup
 constexpr int kRows = kGatedGemmTile;
 static_assert(kRows == 2 * kGroupRows, "two consumer warpgroups");
-constexpr int kCount = 28;                   // groups of eight rows of w
-constexpr int kOutputs = kCount / 2 * 8;     // of a row of x
 constexpr int kThreads = 3 * kGroupThreads;  // producer's warpgroup, then two consumers
 constexpr int kConsumers = 2 * kGroupThreads, kConsumerWarps = kConsumers / 32;
-
-constexpr int kXBytes = kRows * kChunkBytes, kWBytes = 2 * kOutputs * kChunkBytes;
-constexpr int kStageBytes = kXBytes + kWBytes, kStages = 5;
-constexpr int kBytes = kStages * (kStageBytes + 16);
+constexpr int kNormWarps = 3;  // of the producer's warpgroup
 
 /// Like copy_gate_and_up(), but to both CTAs, whose own barriers count the bytes that arrive there.
 __device__ inline void copy_gate_and_up_to_both(std::uint32_t to, const CUtensorMap& map, int x,
@@ -46,12 +41,22 @@ __device__ inline void copy_gate_and_up_to_both(std::uint32_t to, const CUtensor
 /// What the two tiles of a cluster have in common.
 enum class Shares { tokens, weights };
 
-/// Boxes that one CTA copies: all of its own operand, and half of the common one.
-template <Shares kShares>
-struct Boxes {
+/// Tiles of kOutputs outputs of each row of x.
+template <Shares kShares_, int kOutputs_>
+struct Shape {
+  static constexpr Shares kShares = kShares_;
+  static constexpr int kOutputs = kOutputs_,
+                       kCount = 2 * kOutputs / 8;  // groups of eight rows of w
+  // Boxes that one CTA copies: all of its own operand, and half of the common one.
   static constexpr bool kTokens = kShares == Shares::tokens;
   static constexpr int kXRows = kTokens ? kRows / kPair : kRows;
   static constexpr int kWPairs = kTokens ? kCount / 2 : kCount / 2 / kPair;  // of eight rows each
+  static constexpr int kXBytes = kRows * kChunkBytes, kWBytes = 8 * kCount * kChunkBytes;
+  static constexpr int kStageBytes = kXBytes + kWBytes, kStages = 220 * 1024 / kStageBytes;
+  static constexpr int kBytes = kStages * (kStageBytes + 16);
+  // A tensor-core product has at most 256 rows of w, and multiply_rows() not every number.
+  static constexpr int kProducts = kCount == 16 || kCount == 28 ? 1 : 2,
+                       kProductCount = kCount / kProducts;
 };
 
 struct Launch {
@@ -64,17 +69,18 @@ struct Launch {
 
 /// Shared memory: stages of x and w, and their barriers: `full` when all copies have arrived,
 /// `empty` when no consumer of either CTA needs the stage any more.
+template <class S>
 struct Ring {
   std::uint32_t base;
-  __device__ std::uint32_t x(int stage) const { return base + stage * kStageBytes; }
-  __device__ std::uint32_t w(int stage) const { return x(stage) + kXBytes; }
+  __device__ std::uint32_t x(int stage) const { return base + stage * S::kStageBytes; }
+  __device__ std::uint32_t w(int stage) const { return x(stage) + S::kXBytes; }
   __device__ std::uint32_t full(int stage) const {
-    return base + kStages * kStageBytes + 16 * stage;
+    return base + S::kStages * S::kStageBytes + 16 * stage;
   }
   __device__ std::uint32_t empty(int stage) const { return full(stage) + 8; }
 
   __device__ void set_up() const {
-    for (int stage = 0; stage < kStages; ++stage) {
+    for (int stage = 0; stage < S::kStages; ++stage) {
       set_up_barrier(full(stage), 1);
       set_up_barrier(empty(stage), kPair * kConsumerWarps);
     }
@@ -89,7 +95,7 @@ struct Place {
 
 /// The tiles of a cluster, in an order in which clusters that run at the same time read few rows of
 /// x and of w: eight (pairs of) tiles by rows, then the next outputs.
-template <Shares kShares>
+template <class S>
 struct Tiles {
   static constexpr int kTogether = 8;
   const Launch& l;
@@ -101,44 +107,43 @@ struct Tiles {
     const int each = kTogether * l.out_pairs, first = tile / each * kTogether;
     const int rows = min(kTogether, l.row_pairs - first);
     const int row = first + tile % each % rows, output = tile % each / rows;
-    if constexpr (kShares == Shares::tokens)
-      return {row * kRows, (kPair * output + rank) * kOutputs};
+    if constexpr (S::kTokens)
+      return {row * kRows, (kPair * output + rank) * S::kOutputs};
     else
-      return {(kPair * row + rank) * kRows, output * kOutputs};
+      return {(kPair * row + rank) * kRows, output * S::kOutputs};
   }
 };
 
 /// One thread copies all chunks of a CTA's tiles.
-template <Shares kShares>
+template <class S>
 struct Producer {
-  using B = Boxes<kShares>;
   const Launch& l;
-  Ring ring;
+  Ring<S> ring;
   int rank;
   std::uint64_t policy = l.op.rows <= kRows ? read_once() : read_again();
 
   __device__ void w(int stage, int chunk, const Place& at) const {
-    arrive_for_copies(ring.full(stage), kStageBytes);
+    arrive_for_copies(ring.full(stage), S::kStageBytes);
     const int eight = at.output / 8;
-    if constexpr (B::kTokens)
+    if constexpr (S::kTokens)
       copy_gate_and_up(ring.w(stage), l.w, chunk * kChunk, eight, ring.full(stage), policy);
     else
-      copy_gate_and_up_to_both(ring.w(stage) + rank * kWBytes / kPair, l.w, chunk * kChunk,
-                               eight + rank * B::kWPairs, ring.full(stage));
+      copy_gate_and_up_to_both(ring.w(stage) + rank * S::kWBytes / kPair, l.w, chunk * kChunk,
+                               eight + rank * S::kWPairs, ring.full(stage));
   }
   __device__ void x(int stage, int chunk, const Place& at) const {
-    if constexpr (B::kTokens)
-      copy_box_to_both(ring.x(stage) + rank * kXBytes / kPair, l.x, chunk * kChunk,
-                       at.row + rank * B::kXRows, ring.full(stage));
+    if constexpr (S::kTokens)
+      copy_box_to_both(ring.x(stage) + rank * S::kXBytes / kPair, l.x, chunk * kChunk,
+                       at.row + rank * S::kXRows, ring.full(stage));
     else
       copy_box(ring.x(stage), l.x, chunk * kChunk, at.row, ring.full(stage));
   }
 
   /// The first copies of w begin before the previous kernel has ended.
   __device__ void run() const {
-    Tiles<kShares> tiles{l};
-    Turn<kStages> turn;
-    const int early = min(kStages, l.chunks);
+    Tiles<S> tiles{l};
+    Turn<S::kStages> turn;
+    const int early = min(S::kStages, l.chunks);
     const Place first = tiles.place(rank);
     for (int i = 0; i < early; ++i) w(i, i, first);
     wait_for_predecessor();
@@ -156,7 +161,7 @@ struct Producer {
 
 /// Stores the outputs of 16 rows from `row` on. Lanes exchange sums so that four of them store 32
 /// adjacent bytes.
-template <class T>
+template <class T, int kCount>
 __device__ void store(const GatedGemm& op, const float (&sums)[kCount][4], int row, int output) {
   const int lane = threadIdx.x % 32, part = lane % 4, from = lane & ~3 | 2 * (part % 2);
 #pragma unroll
@@ -184,17 +189,26 @@ __device__ void store(const GatedGemm& op, const float (&sums)[kCount][4], int r
   }
 }
 
+/// sums = (add ? sums : 0) + 16 columns of x times those of all rows of w.
+template <class T, class S>
+__device__ void multiply_w(float (&sums)[S::kCount][4], std::uint64_t x, std::uint64_t w, int add) {
+#pragma unroll
+  for (int i = 0; i < S::kCount; i += S::kProductCount)
+    multiply_rows<T>(reinterpret_cast<float(&)[S::kProductCount][4]>(sums[i]), x,
+                     further(w, i * kEightRows), add);
+}
+
 /// A warpgroup's part of all tiles.
-template <class T, Shares kShares>
-__device__ void consume(const Launch& l, Ring ring, int rank) {
+template <class T, class S>
+__device__ void consume(const Launch& l, Ring<S> ring, int rank) {
   const int group = threadIdx.x / kGroupThreads - 1;
   const auto release = [&](int stage) {
     if (threadIdx.x % 32 < kPair) arrive_at(ring.empty(stage), threadIdx.x % 32);
   };
   bool awaits_factors = l.op.before.squares;
-  Turn<kStages> turn;
-  float sums[kCount][4];
-  for (Tiles<kShares> tiles{l}; tiles.left(); tiles.advance()) {
+  Turn<S::kStages> turn;
+  float sums[S::kCount][4];
+  for (Tiles<S> tiles{l}; tiles.left(); tiles.advance()) {
     int previous = 0;
     for (int chunk = 0; chunk < l.chunks; ++chunk, turn.advance()) {
       await_phase(ring.full(turn.stage), turn.parity);
@@ -204,7 +218,7 @@ __device__ void consume(const Launch& l, Ring ring, int rank) {
       begin_products();
 #pragma unroll
       for (int k = 0; k < kChunk / 16; ++k)
-        multiply_rows<T>(sums, further(a, 32 * k), further(b, 32 * k), chunk + k);
+        multiply_w<T, S>(sums, further(a, 32 * k), further(b, 32 * k), chunk + k);
       commit_products();
       wait_products<1>(sums);
       if (chunk > 0) release(previous);
@@ -212,7 +226,7 @@ __device__ void consume(const Launch& l, Ring ring, int rank) {
     }
     wait_products<0>(sums);
     release(previous);
-    if (awaits_factors) await_norm_factors<kConsumers>();
+    if (awaits_factors) await_norm_factors<kConsumers, kNormWarps>();
     awaits_factors = false;
     const Place at = tiles.place(rank);
     store<T>(l.op, sums, at.row + group * kGroupRows + threadIdx.x % kGroupThreads / 32 * 16,
@@ -220,13 +234,13 @@ __device__ void consume(const Launch& l, Ring ring, int rank) {
   }
 }
 
-template <class T, Shares kShares>
+template <class T, class S>
 __global__ __launch_bounds__(kThreads, 1)
     __cluster_dims__(kPair, 1,
                      1) void gated_gemm_kernel([[maybe_unused]] const __grid_constant__ Launch l) {
 #if KERNELS_WGMMA
   extern __shared__ __align__(1024) unsigned char memory[];
-  const Ring ring{shared_address(memory)};
+  const Ring<S> ring{shared_address(memory)};
   const int rank = cluster_rank();
   launch_dependents();
   if (threadIdx.x == 0) ring.set_up();
@@ -234,15 +248,17 @@ __global__ __launch_bounds__(kThreads, 1)
   sync_cluster();
   if (threadIdx.x < kGroupThreads) {
     release_registers<40>();
-    if (threadIdx.x == 0) Producer<kShares>{l, ring, rank}.run();
+    if (threadIdx.x == 0) Producer<S>{l, ring, rank}.run();
     __syncwarp();
     wait_for_predecessor();
-    if (l.op.before.squares && threadIdx.x / 32 == 1)
-      compute_norm_factors<kConsumers, 16>(l.op.before, l.op.rows, l.op.k, l.norm_parts);
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    if (l.op.before.squares && warp > 0)
+      compute_norm_factors<kConsumers, kNormWarps, 16>(l.op.before, warp - 1, l.op.rows, l.op.k,
+                                                       l.norm_parts);
   } else {
     ask_registers<232>();
     wait_for_predecessor();
-    consume<T, kShares>(l, ring, rank);
+    consume<T>(l, ring, rank);
   }
   sync_cluster();  // the other CTA may still copy to this one, or arrive at its barriers
 #endif

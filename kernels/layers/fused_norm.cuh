@@ -12,24 +12,26 @@ __device__ inline float* norm_factors() {
   return of_rows;
 }
 
-/// `kThreads` threads wait for the warp that calls compute_norm_factors().
-template <int kThreads>
+/// `kThreads` threads wait for the `kWarps` warps that call compute_norm_factors().
+template <int kThreads, int kWarps>
 __device__ void await_norm_factors() {
-  asm volatile("bar.sync 3, %0;\n" ::"n"(kThreads + 32) : "memory");
+  asm volatile("bar.sync 3, %0;\n" ::"n"(kThreads + 32 * kWarps) : "memory");
 }
 
-/// One warp adds norm.squares, [parts][kFusedNormRows] in device memory, in order and `kAtOnce`
-/// parts at a time, and writes norm_factors() of rows of `columns` numbers.
-template <int kThreads, int kAtOnce>
-__device__ void compute_norm_factors(const NormBefore& norm, int rows, int columns, int parts) {
-  for (int row = threadIdx.x % 32; row < rows; row += 32) {
+/// `kWarps` warps, of which this is number `warp`, add norm.squares, [parts][kFusedNormRows] in
+/// device memory, in order and `kAtOnce` parts at a time, and write norm_factors() of rows of
+/// `columns` numbers.
+template <int kThreads, int kWarps, int kAtOnce>
+__device__ void compute_norm_factors(const NormBefore& norm, int warp, int rows, int columns,
+                                     int parts) {
+  for (int row = 32 * warp + threadIdx.x % 32; row < rows; row += 32 * kWarps) {
     float sum = 0;
 #pragma unroll kAtOnce
     for (int part = 0; part < parts; ++part) sum += norm.squares[part * kFusedNormRows + row];
     norm_factors()[row] = rsqrtf(sum / columns + norm.epsilon);
   }
   __syncwarp();  // the next instruction needs the whole warp
-  asm volatile("bar.arrive 3, %0;\n" ::"n"(kThreads + 32) : "memory");
+  asm volatile("bar.arrive 3, %0;\n" ::"n"(kThreads + 32 * kWarps) : "memory");
 }
 
 /// What one row's sums are multiplied by.

@@ -18,6 +18,7 @@ struct Gated {
   // Two stages are refilled together, so that DRAM reads 256 adjacent bytes of a row.
   using R = Ring<2 * kOutputs, kXRows, 1, 2, kMostBytes>;
   static constexpr int kBytes = R::kBytes;
+  static_assert(R::kHasLeftX);
 };
 
 /// Rows of x are the rows of the tensor-core product (64, of which those beyond x's are ignored),

@@ -1,6 +1,8 @@
 // Products of at most 64 rows with a matrix of few rows. The warpgroups of a CTA take the stages in
 // turn, and add their sums at the end.
 #pragma once
+#include <algorithm>
+
 #include "kernels/small_gemm/rows_ring.cuh"
 
 namespace kernels::gpu::rows {
@@ -17,6 +19,7 @@ struct Plain {
   // both chunks of a stage, and the rows of x of both; two of its four blocks of sums are ignored.
   // With more rows of x it is x.
   static constexpr bool kWLeft = kXRows <= 32, kBothChunks = kWLeft && 2 * kWRows == kGroupRows;
+  static_assert(kWLeft || R::kHasLeftX);
   // With 32 rows of w each chunk of a stage has sums of its own, whichever operand is left: so a
   // row's result is the same.
   static constexpr int kApart = 2 * kWRows == kGroupRows ? 2 : 1;
@@ -25,11 +28,11 @@ struct Plain {
   // conflicts.
   static constexpr int kParts = kBothChunks ? 2 * kGroups : kGroups;
   static constexpr int kSumStride = kWRows + (kWLeft ? 4 : 8), kPartSums = kXRows * kSumStride;
-  static constexpr int kBytes = R::kBytes + kParts * kPartSums * 4;
+  // A product with w on the left reads 64 rows of it, whatever those beyond kWRows hold.
+  static constexpr int kBytes =
+      std::max(R::kBytes + kParts * kPartSums * 4,
+               kWLeft && !kBothChunks ? R::kBarriers - R::kWBytes + kGroupRows * kChunkBytes : 0);
   static_assert(kBytes <= 226 * 1024, "a multiprocessor has 227 KiB, some of them static");
-  static_assert(!kWLeft || kBothChunks ||
-                    R::kBarriers - R::kWBytes + kGroupRows * kChunkBytes <= kBytes,
-                "a product reads 64 rows of w, whatever those beyond kWRows hold");
 };
 
 /// Enqueues the copy of rows from `row` on, of chunks from `chunk` on.
@@ -129,7 +132,10 @@ template <class S>
 struct PlainOutputs {
   using T = typename S::T;
   static constexpr bool kWide = sizeof(typename S::Out) == sizeof(float);
-  static constexpr int kLanes = S::kWRows == 32 ? 16 : 32, kAtOnce = kComputeThreads / kLanes,
+  static constexpr int kLanes = S::kWRows == 16   ? 8
+                                : S::kWRows == 32 ? 16
+                                                  : 32,
+                       kAtOnce = kComputeThreads / kLanes,
                        kItems = (S::kXRows + kAtOnce - 1) / kAtOnce;
   static_assert(S::kWRows <= 2 * kLanes, "two columns each");
 

@@ -2,7 +2,7 @@
 // w and all their columns, or, from 65 rows of x on, half of them. It has a multiprocessor to
 // itself, and is warp-specialized: a producer warp loads chunks of x and w into a ring of stages in
 // shared memory with the copy engine (TMA), the first ones of w before the previous kernel has
-// ended (PDL), and two consumer warpgroups multiply them. Another warp serves a norm before the
+// ended (PDL), and two consumer warpgroups multiply them. Other warps serve a norm before the
 // product.
 #pragma once
 #include "kernels/device/bulk_copy.cuh"
@@ -20,8 +20,11 @@ constexpr int kEightRows = 8 * kChunkBytes;  // unit of the swizzle of tensor ma
 constexpr int kGroups = 2;
 constexpr int kGroupThreads = 128;
 constexpr int kComputeThreads = kGroups * kGroupThreads;
-constexpr int kThreads = kComputeThreads + 64;  // a warp that loads, and one for norms
-constexpr int kGroupRows = 64;                  // rows of a product's left operand
+// Warps that serve a norm before the product: with a lane for each row, factors of up to 128 rows
+// are there before the products of small layers end.
+constexpr int kNormWarps = kFusedNormRows / 32;
+constexpr int kThreads = kComputeThreads + 32 + 32 * kNormWarps;  // with a warp that loads
+constexpr int kGroupRows = 64;  // rows of a product's left operand
 // A CTA's stages have as many bytes at most, unless a kernel asks for fewer. That is less than a
 // multiprocessor's shared memory, so that small kernels fit beside it. They have more than half of
 // it, so that no two CTAs of a launch share a multiprocessor.
@@ -54,8 +57,9 @@ struct Ring {
   static constexpr int kBytes = kBarriers + kStages * 16;
   static_assert(kTurns == 1 || kTurns == kGroups, "one warpgroup or all read a stage");
   static_assert(kBarriers > kHalfBytes, "a multiprocessor has room for one CTA");
-  static_assert((kTurns - 1) * kXBytes + kGroupRows * kChunkBytes <= kStageBytes,
-                "a product with x on the left reads 64 rows, whatever those beyond x's hold");
+  // A product with x on the left reads 64 rows, whatever those beyond x's hold.
+  static constexpr bool kHasLeftX =
+      (kTurns - 1) * kXBytes + kGroupRows * kChunkBytes <= kStageBytes;
 
   std::uint32_t base;
   int x_bytes;  // copied of each chunk of x; the next chunk follows
@@ -153,13 +157,15 @@ __device__ void run(const Launch& l, int first_chunk, const LoadW& load_w, Outpu
     wait_for_predecessor();
     outputs.prepare();
     outputs.multiply(ring, l.stages);
-    if (l.op.before.squares) await_norm_factors<kComputeThreads>();
+    if (l.op.before.squares) await_norm_factors<kComputeThreads, kNormWarps>();
     outputs.store();
   } else if (loads) {
     Loader<R, LoadW>{l, first_chunk, ring, load_w}.run();
   } else if (threadIdx.x >= kComputeThreads + 32 && l.op.before.squares) {
     wait_for_predecessor();
-    compute_norm_factors<kComputeThreads, 32>(l.op.before, l.op.rows, l.op.k, l.parts);
+    const int warp = (static_cast<int>(threadIdx.x) - kComputeThreads) / 32 - 1;
+    compute_norm_factors<kComputeThreads, kNormWarps, 32>(l.op.before, warp, l.op.rows, l.op.k,
+                                                          l.parts);
   }
 }
 

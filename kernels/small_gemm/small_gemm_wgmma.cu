@@ -2,7 +2,6 @@
 // rows_plain.cuh, rows_pair.cuh and rows_gated.cuh.
 #include "kernels/small_gemm/small_gemm_wgmma.hpp"
 
-#include <iterator>
 #include <stdexcept>
 
 #include "kernels/device/capability.hpp"
@@ -13,19 +12,11 @@
 namespace kernels::gpu {
 namespace {
 
-// Rows of w in a CTA of a plain product; two CTAs of a pair have twice as many.
-constexpr int kFewRows = 32, kManyRows = 48;
-
-int plain_rows(int n) { return divide_up(n, kFewRows) <= multiprocessors() ? kFewRows : kManyRows; }
+/// Rows of w in a CTA of a plain product; two CTAs of a pair have twice as many.
+int plain_rows(int n) { return one_wave_tile({16, 32, 48}, n); }
 int pairs_of(int n) { return divide_up(n, kPair * plain_rows(n)); }
-/// Outputs of a CTA of a gated product: the smallest tile of at most one wave of CTAs, else the
-/// largest.
-int gated_outputs(int n) {
-  constexpr int kOutputs[] = {64, 80, 96, 112, 144};
-  for (const int outputs : kOutputs)
-    if (divide_up(n, outputs) <= multiprocessors()) return outputs;
-  return kOutputs[std::size(kOutputs) - 1];
-}
+/// Outputs of a CTA of a gated product.
+int gated_outputs(int n) { return one_wave_tile({64, 80, 96, 112, 144}, n); }
 int ctas_of(int n, bool gated) { return divide_up(n, gated ? gated_outputs(n) : plain_rows(n)); }
 
 /// Tensor map of a matrix of k columns, cut into matrices of a chunk of columns, of which a stage
@@ -125,9 +116,10 @@ void launch_rows(const SmallGemm& op, cudaStream_t stream) {
   if (op.gated) return launch_gated_rows<T, kXRows>(op, stream);
   const auto launch_out = [&](auto tag) {
     using Out = typename decltype(tag)::type;
-    if (plain_rows(op.n) == kFewRows)
-      return launch_plain<rows::Plain<T, Out, kXRows, kFewRows>>(op, stream);
-    launch_plain<rows::Plain<T, Out, kXRows, kManyRows>>(op, stream);
+    const int w_rows = plain_rows(op.n);
+    if (w_rows == 16) return launch_plain<rows::Plain<T, Out, kXRows, 16>>(op, stream);
+    if (w_rows == 32) return launch_plain<rows::Plain<T, Out, kXRows, 32>>(op, stream);
+    launch_plain<rows::Plain<T, Out, kXRows, 48>>(op, stream);
   };
   if (op.out == Type::f32) return launch_out(Tag<float>{});
   launch_out(Tag<T>{});
@@ -137,9 +129,10 @@ template <class T>
 void launch_pairs(const SmallGemm& op, cudaStream_t stream) {
   const auto launch_out = [&](auto tag) {
     using Out = typename decltype(tag)::type;
-    if (plain_rows(op.n) == kFewRows)
-      return launch_pair<rows::Pair<T, Out, kPair * kFewRows>>(op, stream);
-    launch_pair<rows::Pair<T, Out, kPair * kManyRows>>(op, stream);
+    const int w_rows = plain_rows(op.n);
+    if (w_rows == 16) return launch_pair<rows::Pair<T, Out, kPair * 16>>(op, stream);
+    if (w_rows == 32) return launch_pair<rows::Pair<T, Out, kPair * 32>>(op, stream);
+    launch_pair<rows::Pair<T, Out, kPair * 48>>(op, stream);
   };
   if (op.out == Type::f32) return launch_out(Tag<float>{});
   launch_out(Tag<T>{});

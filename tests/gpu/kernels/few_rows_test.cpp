@@ -124,7 +124,7 @@ TEST_CASE("products of 9 to 64 rows are the reference's, whatever their shape", 
   NEEDS_WGMMA;
   for (const Type type : kHalfTypes)
     for (const int rows : {9, 16, 17, 32, 33, 64})
-      for (const int n : {8, 136, 1048, 4232})
+      for (const int n : {8, 136, 1048, 2136, 4232})
         for (const int k : {64, 192, 2112}) {
           if (n > 136 && k > 192 && (rows != 33 || n > 1048)) continue;
           for (const bool gated : {false, true}) {
@@ -177,7 +177,7 @@ TEST_CASE("products of 65 to 128 rows are the reference's, whatever their shape"
   NEEDS_WGMMA;
   for (const Type type : kHalfTypes)
     for (const int rows : {65, 96, 127, 128})
-      for (const int n : {8, 136, 1048, 4232})
+      for (const int n : {8, 136, 1048, 2136, 4232})
         for (const int k : {128, 384, 2176}) {
           if (n > 136 && k > 384 && (rows != 96 || n > 1048)) continue;
           INFO(name(type) << ", " << rows << " x " << n << " x " << k);
@@ -190,7 +190,7 @@ TEST_CASE("products of up to 128 rows can be left in float32", "[gpu]") {
   NEEDS_WGMMA;
   for (const Type type : kHalfTypes)
     for (const int rows : {1, 9, 21, 64, 97})
-      for (const int n : {1040, 4232, 6144}) {
+      for (const int n : {1040, 4096, 4232, 6144}) {
         if (n % 16 != 0 && rows <= 8) continue;
         INFO(name(type) << ", " << rows << " x " << n);
         const Product product(type, Type::f32, false, rows, n, rows > 64 ? 1152 : 1088);
@@ -218,26 +218,27 @@ TEST_CASE("a row is bitwise the same in products of 9 to 64 rows, and of 65 to 1
   const Type type = GENERATE(Type::bf16, Type::f16);
   const std::vector<int> from_9 = {9, 16, 17, 31, 33}, from_1 = {1, 8, 9, 16, 17, 31, 33};
   // The kernels for compute capability 9.0 also compute up to eight rows of small products, and of
-  // those with at least 70 % as many CTAs as multiprocessors. So a row may be alone.
+  // those with at least 70 % as many CTAs as multiprocessors. So a row may be alone. On 132
+  // multiprocessors a CTA has 16 rows of w up to n = 2112, 32 up to 4224, and else 48.
   for (const bool gated : {false, true}) {
     check_alike({type, type, gated, 64, 2064, 2048}, from_9);
     check_alike({type, type, gated, 64, 2040, 2048}, from_1);
   }
-  check_alike({type, type, false, 64, 4232, 2048}, from_9);  // CTAs of 48 rows of w instead of 32
-  for (const int n : {4096, 6336})
+  for (const int n : {2136, 4232}) check_alike({type, type, false, 64, n, 2048}, from_9);
+  for (const int n : {2048, 4096, 6336})
     for (const Type out : {type, Type::f32})
       check_alike({type, out, false, 128, n, 2176}, {65, 100});
   // One chunk of columns, and an odd number of them.
   for (const int k : {64, 2112})
-    for (const int n : {1976, 6144})
+    for (const int n : {1976, 4096, 6144})
       for (const Type out : {type, Type::f32}) check_alike({type, out, false, 64, n, k}, from_1);
 }
 
 TEST_CASE("a product of many columns is the reference's every time", "[gpu]") {
   NEEDS_WGMMA;
-  const int rows = GENERATE(1, 16, 33, 64, 65), n = GENERATE(4200, 6144);
+  const int rows = GENERATE(1, 16, 33, 64, 65), n = GENERATE(2040, 4200, 6144);
   INFO(rows << " rows, n " << n);
-  const int k = n == 4200 ? 14336 : rows > 64 ? 4224 : 4160;
+  const int k = n < 6144 ? 14336 : rows > 64 ? 4224 : 4160;
   const Product product(Type::bf16, Type::bf16, false, rows, n, k);
   const Floats first = product.computed(rows);
   check_rows(first, product.expected(), product.n, rounding(Type::bf16));

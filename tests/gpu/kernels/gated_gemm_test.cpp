@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <utility>
 
+#include "kernels/device/capability.hpp"
 #include "kernels/layers/layers.hpp"
 #include "kernels/reference/layers.hpp"
 #include "tests/gpu/kernels/device.hpp"
@@ -61,6 +63,19 @@ TEST_CASE("gate and up of many rows are the reference's, whatever their shape", 
           const GatedProduct product(type, rows, n, k);
           check_rows(product.computed(rows), product.expected(), n, rounding(type));
         }
+}
+
+TEST_CASE("gate and up of one tile of rows are the reference's, whatever tile their width takes",
+          "[gpu]") {
+  NEEDS_WGMMA;
+  // With seven chunks of columns each stage is refilled. The last CTA has eight outputs fewer.
+  for (const int outputs : {64, 80, 96, 112, 144})
+    for (const auto& [type, rows] : {std::pair{Type::bf16, 128}, {Type::f16, 65}}) {
+      const int n = outputs * gpu::multiprocessors() - 8;
+      INFO(name(type) << ", " << rows << " x " << n);
+      const GatedProduct product(type, rows, n, 448);
+      check_rows(product.computed(rows), product.expected(), n, rounding(type));
+    }
 }
 
 TEST_CASE("what rows of x behind the last one hold does not matter", "[gpu]") {
