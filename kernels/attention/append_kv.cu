@@ -3,6 +3,7 @@
 // writes the step's keys and values to their blocks. One CTA per token. A thread owns 8 dimensions
 // of one head and the 8 that they rotate with, so that each is read once and written once.
 #include "kernels/attention/append_log.cuh"
+#include "kernels/attention/head_norm.cuh"
 #include "kernels/attention/rotation.cuh"
 #include "kernels/device/launch.cuh"
 #include "kernels/device/number.cuh"
@@ -39,21 +40,24 @@ __device__ inline void rotate_pair(Pair& pair, const float* cos_sin) {
 
 /// RMSNorm of a head, whose pairs are in `lanes` neighboring lanes (a power of two).
 template <class T>
-__device__ void normalize(Pair& pair, int half, int lanes, const T* weight, float eps) {
-  float squares = 0;
-#pragma unroll
-  for (int e = 0; e < 8; ++e)
-    squares += pair.low.x[e] * pair.low.x[e] + pair.high.x[e] * pair.high.x[e];
+__device__ void normalize(Pair& pair, int half, int lanes, const T* weight, float epsilon) {
   const unsigned lane = threadIdx.x % 32, first = lane / lanes * lanes;
   const unsigned head = ((1u << lanes) - 1) << first;
-  for (int distance = lanes / 2; distance > 0; distance /= 2)
-    squares += __shfl_xor_sync(head, squares, distance);
-  const float scale = rsqrtf(squares / static_cast<float>(2 * half) + eps);
+  float sums[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    sums[i] = squares_of({pair.low.x[2 * i], pair.low.x[2 * i + 1]},
+                         {pair.high.x[2 * i], pair.high.x[2 * i + 1]});
+    for (int distance = lanes / 2; distance > 0; distance /= 2)
+      sums[i] = __fadd_rn(sums[i], __shfl_xor_sync(head, sums[i], distance));
+  }
+  const float squares = __fadd_rn(__fadd_rn(sums[0], sums[1]), __fadd_rn(sums[2], sums[3]));
+  const float scale = head_scale(squares, 2 * half, epsilon);
   const Pair weights = load_pair(weight, half);
 #pragma unroll
   for (int e = 0; e < 8; ++e) {
-    pair.low.x[e] *= scale * weights.low.x[e];
-    pair.high.x[e] *= scale * weights.high.x[e];
+    pair.low.x[e] = normalized(pair.low.x[e], weights.low.x[e], scale);
+    pair.high.x[e] = normalized(pair.high.x[e], weights.high.x[e], scale);
   }
 }
 

@@ -134,10 +134,14 @@ struct DecodeAttention {
   const void* qkv = nullptr;  // [T][qkv_width] of type: from append_kv(), or with `rotations` the
                               // projection itself
   // Of compute_rotations(), [T][head_dim / 2][2], for query tokens at position context - 1. With
-  // them the kernel adds biases, rotates queries and keys, and stores the query tokens' keys and
-  // values in `kv`, as append_kv() does without norms and log. None: append_kv() has done so.
+  // them the kernel adds biases, normalizes and rotates queries and keys, and stores the query
+  // tokens' keys and values in `kv`, as append_kv() does without a log. None: append_kv() has done
+  // so, and the next four are none, too.
   const float* rotations = nullptr;
-  const void* bias = nullptr;  // [qkv_width] of type, with `rotations`; or none
+  const void* bias = nullptr;        // as in AppendKv
+  const void* query_norm = nullptr;  // likewise
+  const void* key_norm = nullptr;    // likewise
+  float norm_eps = 0;
   PagedKv kv;  // holds all tokens before the query token; without `rotations` also that
   float scale = 0;
   void* out = nullptr;        // [T][heads * head_dim] of type; rows of the query tokens only

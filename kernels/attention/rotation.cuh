@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/device/number.cuh"
+#include "kernels/attention/head_norm.cuh"
 
 /// Rotary embedding (arXiv 2104.09864) of two dimensions of a head, half a head apart.
 namespace kernels::gpu {
@@ -19,14 +19,28 @@ __device__ inline void add_bias(float2& to, const T* bias) {
   to = {to.x + by.x, to.y + by.y};
 }
 
+/// Two neighboring dimensions of a head of `kHeadDim`, and those half a head from them.
+template <class T, int kHeadDim>
+struct FourDimensions {
+  float2 low, high;
+
+  /// From registers. `bias`: of the first, or none.
+  __device__ FourDimensions(std::uint32_t lows, std::uint32_t highs, const T* bias)
+      : low(unpack<T>(lows)), high(unpack<T>(highs)) {
+    add_bias(low, bias);
+    add_bias(high, bias ? bias + kHeadDim / 2 : nullptr);
+  }
+  __device__ float squares() const { return squares_of(low, high); }
+};
+
 /// Adds biases to two neighboring dimensions of a head of `kHeadDim`, in a register, and to those
-/// half a head from them, and rotates them. `bias`: of the first, or none.
+/// half a head from them, normalizes and rotates them. `bias`: of the first, or none.
 template <class T, int kHeadDim>
 __device__ inline void rotate_two(std::uint32_t& lows, std::uint32_t& highs, const T* bias,
-                                  float4 cos_sin) {
-  float2 low = unpack<T>(lows), high = unpack<T>(highs);
-  add_bias(low, bias);
-  add_bias(high, bias ? bias + kHeadDim / 2 : nullptr);
+                                  const HeadNorm<T>& norm, float4 cos_sin) {
+  auto [low, high] = FourDimensions<T, kHeadDim>(lows, highs, bias);
+  normalize(low, norm, 0);
+  normalize(high, norm, kHeadDim / 2);
   rotate(low.x, high.x, {cos_sin.x, cos_sin.y});
   rotate(low.y, high.y, {cos_sin.z, cos_sin.w});
   lows = pack<T>(low.x, low.y);

@@ -11,9 +11,9 @@
 // loading. In a step of few splits each is cut into quarters, one per CTA. A quarter is what a warp
 // computes of a whole split, so sums and their order are the same.
 //
-// Without an append_kv() before it, the kernel adds biases to the queries and rotates them as it
-// loads them, and the warp with a row's last tile stores the query token's own key and value
-// (own_token.cuh).
+// Without an append_kv() before it, the kernel adds biases to the queries, normalizes and rotates
+// them as it loads them, and the warp with a row's last tile stores the query token's own key and
+// value (own_token.cuh).
 #include "kernels/attention/decode/log.cuh"
 #include "kernels/attention/decode/merge.cuh"
 #include "kernels/attention/decode/own_token.cuh"
@@ -247,6 +247,9 @@ void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream
   const Arguments arguments = {op.shape,
                                op.qkv,
                                op.bias,
+                               op.query_norm,
+                               op.key_norm,
+                               op.norm_eps,
                                op.rotations,
                                op.kv.arena,
                                op.kv.block_tables,
@@ -289,7 +292,8 @@ void decode_attention(const DecodeAttention& op, cudaStream_t stream) {
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
           "decode_attention: head_dim is neither 64 nor 128");
   require(!op.log || !op.rotations, "decode_attention: append_kv() logs what is appended");
-  require(!op.bias || op.rotations, "decode_attention: biases, but nothing to rotate by");
+  require(op.rotations || !(op.bias || op.query_norm || op.key_norm),
+          "decode_attention: biases or norms, but nothing to rotate by");
   require(!op.log || op.whole_splits, "decode_attention: a log needs a plan of whole splits");
   if (op.rows == 0) return;
   with_log(op.log, [&](const auto& log) { decode::launch(op, log, stream); });

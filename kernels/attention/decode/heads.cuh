@@ -23,6 +23,9 @@ struct Arguments {
   HeadShape shape;
   const void* qkv;
   const void* bias;
+  const void* query_norm;
+  const void* key_norm;
+  float norm_eps;
   const float* rotations;  // none: qkv is rotated, and the arena has the query token
   void* arena;
   const std::int32_t* block_tables;
@@ -138,6 +141,21 @@ struct Heads {
         query[k][half] =
             head < group ? *reinterpret_cast<const std::uint32_t*>(q + 16 * k + 8 * half) : 0u;
   }
+  /// The sum of squares of this lane's head, biases included.
+  __device__ float squares(const T* bias) const {
+    constexpr int kHalf = kHeadDim / 32;
+    float sums[2 * kHalf];
+#pragma unroll
+    for (int i = 0; i < 2 * kHalf; ++i)
+      sums[i] = FourDimensions<T, kHeadDim>(query[i / 2][i % 2], query[i / 2 + kHalf][i % 2],
+                                            bias ? bias + 8 * i + 2 * (threadIdx.x % 4) : nullptr)
+                    .squares();
+#pragma unroll
+    for (int distance = kHalf; distance > 0; distance /= 2)
+#pragma unroll
+      for (int i = 0; i < distance; ++i) sums[i] = __fadd_rn(sums[i], sums[i + distance]);
+    return quad_sum(sums[0]);
+  }
   __device__ void rotate_query(const Arguments& a, const Work& work) {
     constexpr int kHalf = kHeadDim / 32;
     const int lane = threadIdx.x % 32, head = lane / 4, group = a.shape.group();
@@ -145,6 +163,8 @@ struct Heads {
     const T* bias = nullptr;
     if (a.bias && head < group)
       bias = static_cast<const T*>(a.bias) + (work.kv_head * group + head) * kHeadDim;
+    const T* const weight = static_cast<const T*>(a.query_norm);
+    const float scale = weight ? head_scale(squares(bias), kHeadDim, a.norm_eps) : 1.f;
 #pragma unroll
     for (int k = 0; k < kHalf; ++k)
 #pragma unroll
@@ -152,6 +172,7 @@ struct Heads {
         const int dimension = 16 * k + 8 * half + 2 * (lane % 4);
         rotate_two<T, kHeadDim>(query[k][half], query[k + kHalf][half],
                                 bias ? bias + dimension : nullptr,
+                                {weight ? weight + dimension : nullptr, scale},
                                 *reinterpret_cast<const float4*>(cos_sin + 2 * dimension));
       }
   }

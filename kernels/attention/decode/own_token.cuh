@@ -33,8 +33,15 @@ struct OwnToken {
     load(value, from + value_at);
     to = static_cast<T*>(a.arena) + a.places.head_start(work.kv_head) +
          a.places.find(work.table, work.end - 1).element + first;
+    const T* const key_bias = bias ? bias + key_at : nullptr;
+    HeadNorm<T> norm;
+    if (a.key_norm) {
+      const FourDimensions<T, kHeadDim> mine(key[0], key[1], key_bias);
+      norm = {static_cast<const T*>(a.key_norm) + first,
+              head_scale(sum_over_lanes<kHeadDim>(mine.squares()), kHeadDim, a.norm_eps)};
+    }
     rotate_two<T, kHeadDim>(
-        key[0], key[1], bias ? bias + key_at : nullptr,
+        key[0], key[1], key_bias, norm,
         *reinterpret_cast<const float4*>(a.rotations + std::int64_t{work.query_token} * kHeadDim +
                                          2 * first));
     if (!bias) return;

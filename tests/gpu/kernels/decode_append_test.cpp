@@ -19,6 +19,8 @@ class Decodes {
         positions_(per_token(last_positions(contexts), 0)),
         rotations_(static_cast<std::size_t>(world.tokens() * shape.head_dim)),
         bias_(Numbers(7).halves(shape.type, world.heads().qkv_width())),
+        norms_(Numbers(8).halves(shape.type, 2 * shape.head_dim)),
+        head_dim_(shape.head_dim),
         workspace_(gpu::decode_workspace_bytes(rows(), world.heads())) {
     const int pairs = shape.head_dim / 2;
     Floats frequencies;
@@ -35,8 +37,8 @@ class Decodes {
     check(cudaDeviceSynchronize());
   }
 
-  /// Whether the model has biases.
-  bool biased = false;
+  /// Whether the model has biases, and norms of heads.
+  bool biased = false, normed = false;
 
   /// Decode attention that appends what it needs, or for which append() has done so.
   gpu::DecodeAttention attention(const std::uint16_t* qkv, bool appends) {
@@ -46,7 +48,11 @@ class Decodes {
     op.workspace = workspace_.get();
     op.qkv = qkv;
     op.rotations = appends ? rotations_.get() : nullptr;
-    op.bias = appends ? bias() : nullptr;
+    if (!appends) return op;
+    op.bias = bias();
+    op.query_norm = norm(0);
+    op.key_norm = norm(1);
+    op.norm_eps = kEpsilon;
     return op;
   }
   void append(std::uint16_t* qkv) {
@@ -55,6 +61,9 @@ class Decodes {
                     .tokens = world.tokens(),
                     .qkv = qkv,
                     .bias = bias(),
+                    .query_norm = norm(0),
+                    .key_norm = norm(1),
+                    .norm_eps = kEpsilon,
                     .rotations = rotations_.get(),
                     .positions = positions_.get(),
                     .sequence = sequences_.get(),
@@ -66,9 +75,13 @@ class Decodes {
 
  private:
   static constexpr int kOthers = 2;  // tokens after the first sequence's query token
+  static constexpr float kEpsilon = 0.01f;
 
   int rows() const { return static_cast<int>(world.all_sequences().size()) + 1; }
   const std::uint16_t* bias() const { return biased ? bias_.get() : nullptr; }
+  const std::uint16_t* norm(int which) const {
+    return normed ? norms_.get() + which * head_dim_ : nullptr;
+  }
   static std::vector<Sequence> of_contexts(const std::vector<int>& contexts) {
     std::vector<Sequence> sequences;
     for (const int context : contexts) sequences.push_back({context, 1});
@@ -93,18 +106,21 @@ class Decodes {
 
   Device<std::int32_t> rows_, sequences_, positions_;
   Device<float> rotations_;
-  Device<std::uint16_t> bias_;
+  Device<std::uint16_t> bias_, norms_;
+  int head_dim_;
   Device<unsigned char> workspace_;
 };
 
 /// Compares results and KV of an append and an attention with those of an attention that appends.
 void check_appends(const WorldShape& shape, const std::vector<int>& contexts, bool whole_splits,
-                   bool biased = false) {
+                   bool biased = false, bool normed = false) {
   INFO(name(shape.type) << ", group " << shape.group << ", head_dim " << shape.head_dim
                         << ", block size " << shape.block_size << ", first context " << contexts[0]
-                        << ", whole splits " << whole_splits << ", biased " << biased);
+                        << ", whole splits " << whole_splits << ", biased " << biased << ", normed "
+                        << normed);
   Decodes decodes(shape, contexts);
   decodes.biased = biased;
+  decodes.normed = normed;
   Device<std::uint16_t> qkv(decodes.world.qkv());
   decodes.append(qkv.get());
   gpu::DecodeAttention apart = decodes.attention(qkv.get(), false);
@@ -152,10 +168,24 @@ TEST_CASE("decode attention that appends adds biases as an append before it does
     }
 }
 
-TEST_CASE("biases without rotations are refused", "[gpu]") {
+TEST_CASE("decode attention that appends normalizes heads as an append before it does", "[gpu]") {
+  NEEDS_DEVICE;
+  const bool whole = GENERATE(false, true), biased = GENERATE(false, true);
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128}) {
+      for (const int context : {1, 16, 17, 129, 513, 5000})
+        check_appends({type, 4, 8, head_dim, 16, 0}, {context}, whole, biased, true);
+      for (const int group : {1, 5, 8})
+        check_appends({type, group, 2, head_dim, 24, 0}, {777, 31, 1, 1600, 64}, whole, biased,
+                      true);
+    }
+}
+
+TEST_CASE("biases and norms without rotations are refused", "[gpu]") {
   NEEDS_DEVICE;
   Decodes decodes({}, {100});
-  decodes.biased = true;
+  decodes.biased = GENERATE(false, true);
+  decodes.normed = !decodes.biased;
   const Device<std::uint16_t> qkv(decodes.world.qkv());
   gpu::DecodeAttention op = decodes.attention(qkv.get(), true);
   op.rotations = nullptr;

@@ -133,23 +133,27 @@ void Forward::prefill(const StepArrays& step, const gpu::PagedKv& kv, gpu::KvSou
 }
 
 void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv, const float* rotations) {
-  const gpu::DecodeAttention decode{
-      .type = to_.type,
-      .shape = to_.heads,
-      .rows = step.num_decodes,
-      .sequences = step.decode_rows,
-      .query_start = step.query_start,
-      .context = step.context,
-      .qkv = to_.qkv,
-      .rotations = rotations,
-      .bias = rotations ? weights_.at(layer(kv.layer).qkv_bias) : nullptr,
-      .kv = kv,
-      .scale = attention_scale_,
-      .out = to_.attention,
-      .workspace = to_.decode_workspace,
-      .log = log_,
-      .whole_splits = may_log_,
-      .early = kv.layer > 0};  // layer 0's follows the plan
+  const model::LayerParameters& p = layer(kv.layer);
+  const auto appended = [&](int parameter) { return rotations ? weights_.at(parameter) : nullptr; };
+  const gpu::DecodeAttention decode{.type = to_.type,
+                                    .shape = to_.heads,
+                                    .rows = step.num_decodes,
+                                    .sequences = step.decode_rows,
+                                    .query_start = step.query_start,
+                                    .context = step.context,
+                                    .qkv = to_.qkv,
+                                    .rotations = rotations,
+                                    .bias = appended(p.qkv_bias),
+                                    .query_norm = appended(p.q_norm_weight),
+                                    .key_norm = appended(p.k_norm_weight),
+                                    .norm_eps = static_cast<float>(weights_.config().norm_eps),
+                                    .kv = kv,
+                                    .scale = attention_scale_,
+                                    .out = to_.attention,
+                                    .workspace = to_.decode_workspace,
+                                    .log = log_,
+                                    .whole_splits = may_log_,
+                                    .early = kv.layer > 0};  // layer 0's follows the plan
   if (kv.layer == 0) gpu::plan_decode(decode, stream_.get());
   gpu::decode_attention(decode, stream_.get());
 }
@@ -190,10 +194,9 @@ bool Forward::can_fuse_norms(int tokens) const {
 }
 
 /// Whether decode attention can do what append_kv() would: in a step of decodes alone, of a model
-/// without norms of heads, and in a layer that is not logged.
+/// with rotary embedding, and in a layer that is not logged.
 bool Forward::decode_can_append(const StepArrays& step) const {
-  const model::LayerParameters& p = layer(0);
-  return step.num_decodes == step.num_tokens && to_.rotations && p.q_norm_weight < 0 && !log_;
+  return step.num_decodes == step.num_tokens && to_.rotations && !log_;
 }
 
 void Forward::up_and_activate(const model::LayerParameters& p, int tokens) {
