@@ -136,7 +136,7 @@ struct DecodeAttention {
   // Of compute_rotations(), [T][head_dim / 2][2], for query tokens at position context - 1. With
   // them the kernel adds biases, normalizes and rotates queries and keys, and stores the query
   // tokens' keys and values in `kv`, as append_kv() does without a log. None: append_kv() has done
-  // so, and the next four are none, too.
+  // so, and `bias` and both norms are none, too.
   const float* rotations = nullptr;
   const void* bias = nullptr;        // as in AppendKv
   const void* query_norm = nullptr;  // likewise

@@ -1,5 +1,7 @@
 // Gate and up products of many rows on compute capability 9.0: selects and launches the kernel; see
 // gated_tiles.cuh.
+#include <stdexcept>
+
 #include "kernels/device/capability.hpp"
 #include "kernels/gated_gemm/gated_tiles.cuh"
 
@@ -28,25 +30,29 @@ void launch_tiles(const GatedGemm& op, cudaStream_t stream) {
 
 constexpr int kOutputs = 112;  // of a tile of many rows
 
-/// Up to 128 rows: one tile by rows, so the outputs of one wave of CTAs.
+/// One tile by rows.
 template <class T>
 void launch_row_tile(const GatedGemm& op, cudaStream_t stream) {
   using gated::Shape, gated::Shares;
-  switch (one_wave_tile({64, 80, 96, kOutputs, 144}, op.n)) {
+  switch (gated_outputs(op.n)) {
     case 64:
       return launch_tiles<T, Shape<Shares::tokens, 64>>(op, stream);
     case 80:
       return launch_tiles<T, Shape<Shares::tokens, 80>>(op, stream);
     case 96:
       return launch_tiles<T, Shape<Shares::tokens, 96>>(op, stream);
-    case kOutputs:
-      return launch_tiles<T, Shape<Shares::tokens, kOutputs>>(op, stream);
-    default:
+    case 112:
+      return launch_tiles<T, Shape<Shares::tokens, 112>>(op, stream);
+    case 144:
       return launch_tiles<T, Shape<Shares::tokens, 144>>(op, stream);
+    default:
+      throw std::logic_error("gated_gemm: gated_outputs() has a tile without a kernel");
   }
 }
 
 }  // namespace
+
+int gated_outputs(int n) { return one_wave_tile({64, 80, 96, 112, 144}, n); }
 
 bool prefers_gated_gemm(int rows, int n, int k) {
   return has_wgmma() && rows > kSmallGemmRowsWgmma && n % 8 == 0 && k % 8 == 0;

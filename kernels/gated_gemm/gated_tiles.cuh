@@ -42,9 +42,8 @@ __device__ inline void copy_gate_and_up_to_both(std::uint32_t to, const CUtensor
 enum class Shares { tokens, weights };
 
 /// Tiles of kOutputs outputs of each row of x.
-template <Shares kShares_, int kOutputs_>
+template <Shares kShares, int kOutputs_>
 struct Shape {
-  static constexpr Shares kShares = kShares_;
   static constexpr int kOutputs = kOutputs_,
                        kCount = 2 * kOutputs / 8;  // groups of eight rows of w
   // Boxes that one CTA copies: all of its own operand, and half of the common one.
@@ -54,6 +53,8 @@ struct Shape {
   static constexpr int kXBytes = kRows * kChunkBytes, kWBytes = 8 * kCount * kChunkBytes;
   static constexpr int kStageBytes = kXBytes + kWBytes, kStages = 220 * 1024 / kStageBytes;
   static constexpr int kBytes = kStages * (kStageBytes + 16);
+  static_assert(kBytes <= 226 * 1024, "a multiprocessor has 227 KiB, some of them static");
+  static_assert(kCount % 4 == 0, "store() takes four groups at a time");
   // A tensor-core product has at most 256 rows of w, and multiply_rows() not every number.
   static constexpr int kProducts = kCount == 16 || kCount == 28 ? 1 : 2,
                        kProductCount = kCount / kProducts;

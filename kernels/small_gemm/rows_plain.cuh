@@ -132,9 +132,7 @@ template <class S>
 struct PlainOutputs {
   using T = typename S::T;
   static constexpr bool kWide = sizeof(typename S::Out) == sizeof(float);
-  static constexpr int kLanes = S::kWRows == 16   ? 8
-                                : S::kWRows == 32 ? 16
-                                                  : 32,
+  static constexpr int kLanes = S::kWRows == 48 ? 32 : S::kWRows / 2,
                        kAtOnce = kComputeThreads / kLanes,
                        kItems = (S::kXRows + kAtOnce - 1) / kAtOnce;
   static_assert(S::kWRows <= 2 * kLanes, "two columns each");

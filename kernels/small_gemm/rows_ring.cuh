@@ -140,9 +140,9 @@ __device__ void each_stage(R ring, int stages, float (&sums)[kCount][4], const M
   }
 }
 
-/// Body of the kernels: a warp initializes the ring and loads, another adds the sums of squares of
-/// x's rows, and the warpgroups compute. outputs.prepare_early() and outputs.prepare() load what
-/// outputs.store() needs, before and after the previous kernel has ended.
+/// Body of the kernels: a warp initializes the ring and loads, kNormWarps others add the sums of
+/// squares of x's rows, and the warpgroups compute. outputs.prepare_early() and outputs.prepare()
+/// load what outputs.store() needs, before and after the previous kernel has ended.
 template <class S, class LoadW, class Outputs>
 __device__ void run(const Launch& l, int first_chunk, const LoadW& load_w, Outputs& outputs) {
   using R = typename S::R;

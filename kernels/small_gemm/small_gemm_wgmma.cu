@@ -3,6 +3,7 @@
 #include "kernels/small_gemm/small_gemm_wgmma.hpp"
 
 #include <stdexcept>
+#include <type_traits>
 
 #include "kernels/device/capability.hpp"
 #include "kernels/small_gemm/rows_gated.cuh"
@@ -15,8 +16,20 @@ namespace {
 /// Rows of w in a CTA of a plain product; two CTAs of a pair have twice as many.
 int plain_rows(int n) { return one_wave_tile({16, 32, 48}, n); }
 int pairs_of(int n) { return divide_up(n, kPair * plain_rows(n)); }
-/// Outputs of a CTA of a gated product.
-int gated_outputs(int n) { return one_wave_tile({64, 80, 96, 112, 144}, n); }
+/// Calls launch(w_rows) with plain_rows(n) as a constant.
+template <class Launch>
+void with_plain_rows(int n, const Launch& launch) {
+  switch (plain_rows(n)) {
+    case 16:
+      return launch(std::integral_constant<int, 16>{});
+    case 32:
+      return launch(std::integral_constant<int, 32>{});
+    case 48:
+      return launch(std::integral_constant<int, 48>{});
+    default:
+      throw std::logic_error("small_gemm: plain_rows() has a tile without a kernel");
+  }
+}
 int ctas_of(int n, bool gated) { return divide_up(n, gated ? gated_outputs(n) : plain_rows(n)); }
 
 /// Tensor map of a matrix of k columns, cut into matrices of a chunk of columns, of which a stage
@@ -116,10 +129,8 @@ void launch_rows(const SmallGemm& op, cudaStream_t stream) {
   if (op.gated) return launch_gated_rows<T, kXRows>(op, stream);
   const auto launch_out = [&](auto tag) {
     using Out = typename decltype(tag)::type;
-    const int w_rows = plain_rows(op.n);
-    if (w_rows == 16) return launch_plain<rows::Plain<T, Out, kXRows, 16>>(op, stream);
-    if (w_rows == 32) return launch_plain<rows::Plain<T, Out, kXRows, 32>>(op, stream);
-    launch_plain<rows::Plain<T, Out, kXRows, 48>>(op, stream);
+    with_plain_rows(
+        op.n, [&](auto w_rows) { launch_plain<rows::Plain<T, Out, kXRows, w_rows>>(op, stream); });
   };
   if (op.out == Type::f32) return launch_out(Tag<float>{});
   launch_out(Tag<T>{});
@@ -129,10 +140,8 @@ template <class T>
 void launch_pairs(const SmallGemm& op, cudaStream_t stream) {
   const auto launch_out = [&](auto tag) {
     using Out = typename decltype(tag)::type;
-    const int w_rows = plain_rows(op.n);
-    if (w_rows == 16) return launch_pair<rows::Pair<T, Out, kPair * 16>>(op, stream);
-    if (w_rows == 32) return launch_pair<rows::Pair<T, Out, kPair * 32>>(op, stream);
-    launch_pair<rows::Pair<T, Out, kPair * 48>>(op, stream);
+    with_plain_rows(
+        op.n, [&](auto w_rows) { launch_pair<rows::Pair<T, Out, kPair * w_rows>>(op, stream); });
   };
   if (op.out == Type::f32) return launch_out(Tag<float>{});
   launch_out(Tag<T>{});

@@ -69,7 +69,7 @@ inline CUtensorMap query_map(const PrefillAttention& op, const Arguments& a) {
                         {head, width / head, static_cast<std::uint64_t>(op.tokens)},
                         {head, width},
                         {kPanel, static_cast<std::uint32_t>(a.rows.group),
-                         static_cast<std::uint32_t>(a.rows.half)}});
+                         static_cast<std::uint32_t>(a.rows.half_tokens)}});
 }
 
 /// The number of blocks in the arena is unknown here; block tables name no block beyond it.

@@ -264,7 +264,7 @@ struct Computer {
     for (int i = threadIdx.x % 32; i < kWarpRows * kPieces; i += 32) {
       const int row = first + i / kPieces, piece = i % kPieces;
       const int token = tile.token(row), head = part.kv_head * tile.group + tile.head(row);
-      if (token >= part.queries || !tile.have_token(row)) continue;
+      if (token >= part.queries || !tile.has_token(row)) continue;
       T* to = static_cast<T*>(l.a.out) +
               ((part.query_token + token) * l.a.shape.heads + head) * kHeadDim + 8 * piece;
       *reinterpret_cast<uint4*>(to) =

@@ -80,11 +80,11 @@ struct Loader {
     Part part = {work.query_token, work.queries, work.position, work.keys, work.kv_head,
                  from.begin,       from.end,     from.slot,     from.cut};
     part.end = min(part.end, part.tiles());
-    hand_over(part, kGroups * S::kPanels * l.a.rows.half * l.a.rows.group * kPanelRowBytes);
+    hand_over(part, kGroups * S::kPanels * l.a.rows.half_rows() * kPanelRowBytes);
     const int group = lane() / S::kPanels, panel = lane() % S::kPanels;
     if (group < kGroups)
       copy_box(shared.queries(group) + panel * S::kQueryPanel, l.query_map, panel * kPanel,
-               work.first_head(), static_cast<int>(work.query_token) + group * l.a.rows.half,
+               work.first_head(), static_cast<int>(work.query_token) + group * l.a.rows.half_tokens,
                shared.query_ring().full);
   }
 

@@ -9,27 +9,29 @@ constexpr int kRows = 128;  // rows of a tile: (query token, head in group)
 constexpr int kHalfRows = kRows / 2;
 
 /// Which rows of a tile are of which query token. Each half has as many whole tokens as fit, and
-/// rows of none behind them where the group does not divide 64.
+/// then rows of none where the group does not divide 64.
 struct TileRows {
-  int group = 0;       // heads, and so rows, of a token
-  int half = 0;        // tokens of a half
-  int reciprocal = 0;  // of the group, in units of 2^-16, rounded up: exact for rows of a half
+  int group = 0;        // heads, and so rows, of a token
+  int half_tokens = 0;  // of a half
+  int reciprocal = 0;   // of the group, in units of 2^-16, rounded up: exact for rows of a half
 
   TileRows() = default;
   /// Throws std::invalid_argument for groups that tiles do not support.
   explicit TileRows(int group)
-      : group(supported(group)), half(kHalfRows / group), reciprocal((0xffff + group) / group) {}
-  KERNELS_HOST_DEVICE int tokens() const { return 2 * half; }
-#ifdef __CUDACC__
-  /// From the tile's first one on. Only rows that have_token() have one.
+      : group(supported(group)),
+        half_tokens(kHalfRows / group),
+        reciprocal((0xffff + group) / group) {}
+  __host__ __device__ int tokens() const { return 2 * half_tokens; }
+  /// Rows of a half that have a token.
+  __host__ __device__ int half_rows() const { return half_tokens * group; }
+  __device__ bool has_token(int row) const { return row % kHalfRows < half_rows(); }
+  /// Of a row that has one: the token, from the tile's first one on, and the head in the group.
   __device__ int token(int row) const {
-    return row / kHalfRows * half + (row % kHalfRows * reciprocal >> 16);
+    return row / kHalfRows * half_tokens + (row % kHalfRows * reciprocal >> 16);
   }
   __device__ int head(int row) const {
     return row % kHalfRows - (row % kHalfRows * reciprocal >> 16) * group;
   }
-  __device__ bool have_token(int row) const { return row % kHalfRows < half * group; }
-#endif
 
  private:
   static int supported(int group) {
@@ -81,7 +83,7 @@ struct Work {
   }
   __device__ int first_head() const { return kv_head * rows.group; }
   __device__ bool has_row(int row) const {
-    return rows.have_token(row) && rows.token(row) < queries;
+    return rows.has_token(row) && rows.token(row) < queries;
   }
   __device__ std::int64_t row_token(int row) const { return query_token + rows.token(row); }
   __device__ int row_head(int row) const { return first_head() + rows.head(row); }

@@ -20,9 +20,10 @@ using engine::to_seconds;
 /// Requests with leading tokens that count as computed, and the steps over them.
 class Batch {
  public:
-  Batch(int sequences, int context, int block_size) : prompt_(static_cast<std::size_t>(context)) {
+  Batch(int vocab, int sequences, int context, int block_size)
+      : prompt_(static_cast<std::size_t>(context)) {
     for (std::size_t i = 0; i < prompt_.size(); ++i)
-      prompt_[i] = static_cast<engine::TokenId>(7 + 31 * i % 20000);
+      prompt_[i] = static_cast<engine::TokenId>((7 + 31 * i) % static_cast<std::size_t>(vocab));
     std::uint32_t block = 1;
     for (int s = 0; s < sequences; ++s) {
       engine::Request& request = requests_.emplace_back();
@@ -98,12 +99,13 @@ void time_model(backends::CudaDevice& device, const model::ModelConfig& config) 
   for (const int sequences : {1, 8, 32, 64, 96, 128}) {
     const int context = 1024;
     if (sequences * context > pool.tokens()) continue;
-    Batch batch(sequences, context, options.block_size);
+    Batch batch(config.shape.vocab, sequences, context, options.block_size);
     print("decode", sequences, context,
           time_steps(*cell, batch.step(context - 1, context, true), 20));
   }
   for (const int tokens : {40, 72, 128, 512, 2048}) {
-    Batch batch(1, std::min(tokens, config.shape.max_context), options.block_size);
+    Batch batch(config.shape.vocab, 1, std::min(tokens, config.shape.max_context),
+                options.block_size);
     print("prefill", 1, tokens, time_steps(*cell, batch.step(0, tokens, false), 8));
   }
 }

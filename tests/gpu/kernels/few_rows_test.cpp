@@ -159,6 +159,15 @@ TEST_CASE("small-M kernels are chosen from 70 % of the multiprocessors on", "[gp
   CHECK_FALSE(gpu::prefers_small_gemm(9, kRows * (enough - 1), kColumns));
 }
 
+TEST_CASE("a CTA has the fewest rows of w, 16, 32 or 48, that make one wave", "[gpu]") {
+  NEEDS_WGMMA;
+  const int ctas = gpu::multiprocessors();
+  CHECK(gpu::fused_norm_parts(16 * ctas) == ctas);
+  CHECK(gpu::fused_norm_parts(16 * ctas + 8) == ctas / 2 + 1);  // of 32 rows
+  CHECK(gpu::fused_norm_parts(32 * ctas) == ctas);
+  CHECK(gpu::fused_norm_parts(48 * ctas) == ctas);
+}
+
 TEST_CASE("what lies past x in shared memory does not matter", "[gpu]") {
   NEEDS_WGMMA;
   for (const Type type : kHalfTypes)
@@ -236,7 +245,7 @@ TEST_CASE("a row is bitwise the same in products of 9 to 64 rows, and of 65 to 1
 
 TEST_CASE("a product of many columns is the reference's every time", "[gpu]") {
   NEEDS_WGMMA;
-  const int rows = GENERATE(1, 16, 33, 64, 65), n = GENERATE(2040, 4200, 6144);
+  const int rows = GENERATE(1, 16, 32, 33, 64, 65), n = GENERATE(2040, 4200, 6144);
   INFO(rows << " rows, n " << n);
   const int k = n < 6144 ? 14336 : rows > 64 ? 4224 : 4160;
   const Product product(Type::bf16, Type::bf16, false, rows, n, k);

@@ -68,12 +68,12 @@ TEST_CASE("gate and up of many rows are the reference's, whatever their shape", 
 TEST_CASE("gate and up of one tile of rows are the reference's, whatever tile their width takes",
           "[gpu]") {
   NEEDS_WGMMA;
-  // With seven chunks of columns each stage is refilled. The last CTA has eight outputs fewer.
+  // With 13 chunks of columns each stage is refilled. The last CTA has eight outputs fewer.
   for (const int outputs : {64, 80, 96, 112, 144})
     for (const auto& [type, rows] : {std::pair{Type::bf16, 128}, {Type::f16, 65}}) {
       const int n = outputs * gpu::multiprocessors() - 8;
       INFO(name(type) << ", " << rows << " x " << n);
-      const GatedProduct product(type, rows, n, 448);
+      const GatedProduct product(type, rows, n, 832);
       check_rows(product.computed(rows), product.expected(), n, rounding(type));
     }
 }
@@ -103,6 +103,28 @@ TEST_CASE("a row of gate and up is bitwise the same however many rows there are"
     const Floats some = product.computed(rows);
     CHECK(std::equal(some.begin(), some.end(), all.begin()));
   }
+}
+
+TEST_CASE("a row of gate and up is bitwise the same in tiles of any width", "[gpu]") {
+  NEEDS_WGMMA;
+  // Up to 128 rows the width decides, beyond 112 outputs are a tile.
+  for (const int outputs : {64, 80, 96, 144}) {
+    INFO(outputs << " outputs");
+    const GatedProduct product(Type::bf16, 129, outputs * gpu::multiprocessors() - 8, 192);
+    const Floats all = product.computed(129), some = product.computed(128);
+    CHECK(std::equal(some.begin(), some.end(), all.begin()));
+  }
+}
+
+TEST_CASE("a tile of a gated product is the smallest of one wave", "[gpu]") {
+  NEEDS_DEVICE;
+  const int ctas = gpu::multiprocessors();
+  CHECK(gpu::gated_outputs(8) == 64);
+  CHECK(gpu::gated_outputs(64 * ctas) == 64);
+  CHECK(gpu::gated_outputs(64 * ctas + 8) == 80);
+  CHECK(gpu::gated_outputs(112 * ctas) == 112);
+  CHECK(gpu::gated_outputs(112 * ctas + 8) == 144);
+  CHECK(gpu::gated_outputs(1000 * ctas) == 144);
 }
 
 TEST_CASE("gate and up of shapes that the kernel does not know are refused", "[gpu]") {

@@ -134,7 +134,9 @@ void Forward::prefill(const StepArrays& step, const gpu::PagedKv& kv, gpu::KvSou
 
 void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv, const float* rotations) {
   const model::LayerParameters& p = layer(kv.layer);
-  const auto appended = [&](int parameter) { return rotations ? weights_.at(parameter) : nullptr; };
+  const auto if_appending = [&](int parameter) {
+    return rotations ? weights_.at(parameter) : nullptr;
+  };
   const gpu::DecodeAttention decode{.type = to_.type,
                                     .shape = to_.heads,
                                     .rows = step.num_decodes,
@@ -143,9 +145,9 @@ void Forward::decode(const StepArrays& step, const gpu::PagedKv& kv, const float
                                     .context = step.context,
                                     .qkv = to_.qkv,
                                     .rotations = rotations,
-                                    .bias = appended(p.qkv_bias),
-                                    .query_norm = appended(p.q_norm_weight),
-                                    .key_norm = appended(p.k_norm_weight),
+                                    .bias = if_appending(p.qkv_bias),
+                                    .query_norm = if_appending(p.q_norm_weight),
+                                    .key_norm = if_appending(p.k_norm_weight),
                                     .norm_eps = static_cast<float>(weights_.config().norm_eps),
                                     .kv = kv,
                                     .scale = attention_scale_,
