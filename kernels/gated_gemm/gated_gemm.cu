@@ -1,8 +1,6 @@
 // Gate and up products of many rows on compute capability 9.0: selects and launches the kernel; see
 // gated_tiles.cuh.
-#include <stdexcept>
-
-#include "kernels/device/capability.hpp"
+#include "kernels/device/tile_sizes.hpp"
 #include "kernels/gated_gemm/gated_tiles.cuh"
 
 namespace kernels::gpu {
@@ -30,29 +28,7 @@ void launch_tiles(const GatedGemm& op, cudaStream_t stream) {
 
 constexpr int kOutputs = 112;  // of a tile of many rows
 
-/// One tile by rows.
-template <class T>
-void launch_row_tile(const GatedGemm& op, cudaStream_t stream) {
-  using gated::Shape, gated::Shares;
-  switch (gated_outputs(op.n)) {
-    case 64:
-      return launch_tiles<T, Shape<Shares::tokens, 64>>(op, stream);
-    case 80:
-      return launch_tiles<T, Shape<Shares::tokens, 80>>(op, stream);
-    case 96:
-      return launch_tiles<T, Shape<Shares::tokens, 96>>(op, stream);
-    case 112:
-      return launch_tiles<T, Shape<Shares::tokens, 112>>(op, stream);
-    case 144:
-      return launch_tiles<T, Shape<Shares::tokens, 144>>(op, stream);
-    default:
-      throw std::logic_error("gated_gemm: gated_outputs() has a tile without a kernel");
-  }
-}
-
 }  // namespace
-
-int gated_outputs(int n) { return one_wave_tile({64, 80, 96, 112, 144}, n); }
 
 bool prefers_gated_gemm(int rows, int n, int k) {
   return has_wgmma() && rows > kSmallGemmRowsWgmma && n % 8 == 0 && k % 8 == 0;
@@ -68,11 +44,14 @@ void gated_gemm(const GatedGemm& op, cudaStream_t stream) {
   if (op.rows == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    using gated::Shape, gated::Shares;
     const int tiles = divide_up(op.rows, gated::kRows);
-    if (tiles == 1) return launch_row_tile<T>(op, stream);
+    if (tiles == 1)
+      return GatedTiles::with(
+          op.n, [&](auto outputs) { launch_tiles<T, Shape<Shares::tokens, outputs>>(op, stream); });
     if (tiles % kPair == 1 && tiles < 8)
-      return launch_tiles<T, gated::Shape<gated::Shares::tokens, kOutputs>>(op, stream);
-    launch_tiles<T, gated::Shape<gated::Shares::weights, kOutputs>>(op, stream);
+      return launch_tiles<T, Shape<Shares::tokens, kOutputs>>(op, stream);
+    launch_tiles<T, Shape<Shares::weights, kOutputs>>(op, stream);
   });
 }
 

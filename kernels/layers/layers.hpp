@@ -113,9 +113,6 @@ struct GatedGemm {
   void* y = nullptr;        // [rows][n] of type
   NormBefore before = {};   // of at most kFusedNormRows rows of bf16
 };
-/// Outputs of a CTA of a gated product of at most kGatedGemmTile rows, here or in small_gemm(): the
-/// smallest tile of one wave of CTAs, or else the largest.
-int gated_outputs(int n);
 /// Whether gated_gemm() should compute such a product on the current device: of more rows than
 /// small_gemm() takes, on compute capability 9.0, compiled for sm_90a.
 bool prefers_gated_gemm(int rows, int n, int k);

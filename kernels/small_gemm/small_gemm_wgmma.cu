@@ -2,10 +2,7 @@
 // rows_plain.cuh, rows_pair.cuh and rows_gated.cuh.
 #include "kernels/small_gemm/small_gemm_wgmma.hpp"
 
-#include <stdexcept>
-#include <type_traits>
-
-#include "kernels/device/capability.hpp"
+#include "kernels/device/tile_sizes.hpp"
 #include "kernels/small_gemm/rows_gated.cuh"
 #include "kernels/small_gemm/rows_pair.cuh"
 #include "kernels/small_gemm/rows_plain.cuh"
@@ -14,23 +11,12 @@ namespace kernels::gpu {
 namespace {
 
 /// Rows of w in a CTA of a plain product; two CTAs of a pair have twice as many.
-int plain_rows(int n) { return one_wave_tile({16, 32, 48}, n); }
-int pairs_of(int n) { return divide_up(n, kPair * plain_rows(n)); }
-/// Calls launch(w_rows) with plain_rows(n) as a constant.
-template <class Launch>
-void with_plain_rows(int n, const Launch& launch) {
-  switch (plain_rows(n)) {
-    case 16:
-      return launch(std::integral_constant<int, 16>{});
-    case 32:
-      return launch(std::integral_constant<int, 32>{});
-    case 48:
-      return launch(std::integral_constant<int, 48>{});
-    default:
-      throw std::logic_error("small_gemm: plain_rows() has a tile without a kernel");
-  }
+using PlainTiles = TileSizes<16, 32, 48>;
+
+int pairs_of(int n) { return divide_up(n, kPair * PlainTiles::of(n)); }
+int ctas_of(int n, bool gated) {
+  return divide_up(n, gated ? GatedTiles::of(n) : PlainTiles::of(n));
 }
-int ctas_of(int n, bool gated) { return divide_up(n, gated ? gated_outputs(n) : plain_rows(n)); }
 
 /// Tensor map of a matrix of k columns, cut into matrices of a chunk of columns, of which a stage
 /// has kTurns.
@@ -107,29 +93,15 @@ void launch_gated(const SmallGemm& op, cudaStream_t stream) {
 }
 
 template <class T, int kXRows>
-void launch_gated_rows(const SmallGemm& op, cudaStream_t stream) {
-  switch (gated_outputs(op.n)) {
-    case 64:
-      return launch_gated<rows::Gated<T, kXRows, 8>>(op, stream);
-    case 80:
-      return launch_gated<rows::Gated<T, kXRows, 10>>(op, stream);
-    case 96:
-      return launch_gated<rows::Gated<T, kXRows, 12>>(op, stream);
-    case 112:
-      return launch_gated<rows::Gated<T, kXRows, 14>>(op, stream);
-    case 144:
-      return launch_gated<rows::Gated<T, kXRows, 18>>(op, stream);
-    default:
-      throw std::logic_error("small_gemm: gated_outputs() has a tile without a kernel");
-  }
-}
-
-template <class T, int kXRows>
 void launch_rows(const SmallGemm& op, cudaStream_t stream) {
-  if (op.gated) return launch_gated_rows<T, kXRows>(op, stream);
+  if (op.gated)
+    return GatedTiles::with(op.n, [&](auto outputs) {
+      // Half of them are a warpgroup's, in groups of eight gate rows and of eight up rows.
+      launch_gated<rows::Gated<T, kXRows, outputs / 8>>(op, stream);
+    });
   const auto launch_out = [&](auto tag) {
     using Out = typename decltype(tag)::type;
-    with_plain_rows(
+    PlainTiles::with(
         op.n, [&](auto w_rows) { launch_plain<rows::Plain<T, Out, kXRows, w_rows>>(op, stream); });
   };
   if (op.out == Type::f32) return launch_out(Tag<float>{});
@@ -140,7 +112,7 @@ template <class T>
 void launch_pairs(const SmallGemm& op, cudaStream_t stream) {
   const auto launch_out = [&](auto tag) {
     using Out = typename decltype(tag)::type;
-    with_plain_rows(
+    PlainTiles::with(
         op.n, [&](auto w_rows) { launch_pair<rows::Pair<T, Out, kPair * w_rows>>(op, stream); });
   };
   if (op.out == Type::f32) return launch_out(Tag<float>{});

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/device/capability.hpp"
+#include "kernels/device/tile_sizes.hpp"
 #include "kernels/layers/layers.hpp"
 #include "kernels/reference/layers.hpp"
 #include "tests/gpu/kernels/device.hpp"
@@ -119,12 +119,12 @@ TEST_CASE("a row of gate and up is bitwise the same in tiles of any width", "[gp
 TEST_CASE("a tile of a gated product is the smallest of one wave", "[gpu]") {
   NEEDS_DEVICE;
   const int ctas = gpu::multiprocessors();
-  CHECK(gpu::gated_outputs(8) == 64);
-  CHECK(gpu::gated_outputs(64 * ctas) == 64);
-  CHECK(gpu::gated_outputs(64 * ctas + 8) == 80);
-  CHECK(gpu::gated_outputs(112 * ctas) == 112);
-  CHECK(gpu::gated_outputs(112 * ctas + 8) == 144);
-  CHECK(gpu::gated_outputs(1000 * ctas) == 144);
+  CHECK(gpu::GatedTiles::of(8) == 64);
+  CHECK(gpu::GatedTiles::of(64 * ctas) == 64);
+  CHECK(gpu::GatedTiles::of(64 * ctas + 8) == 80);
+  CHECK(gpu::GatedTiles::of(112 * ctas) == 112);
+  CHECK(gpu::GatedTiles::of(112 * ctas + 8) == 144);
+  CHECK(gpu::GatedTiles::of(1000 * ctas) == 144);
 }
 
 TEST_CASE("gate and up of shapes that the kernel does not know are refused", "[gpu]") {

@@ -1,0 +1,24 @@
+#pragma once
+#include <type_traits>
+
+#include "kernels/device/capability.hpp"
+
+namespace kernels::gpu {
+
+/// The sizes of tiles that a kernel is compiled for, in ascending order.
+template <int... kSizes>
+struct TileSizes {
+  /// The smallest with which n outputs are at most one CTA per multiprocessor, or else the largest.
+  static int of(int n) { return one_wave_tile({kSizes...}, n); }
+  /// Calls launch(size) with of(n) as a constant.
+  template <class Launch>
+  static void with(int n, const Launch& launch) {
+    const int size = of(n);
+    ((size == kSizes ? launch(std::integral_constant<int, kSizes>{}) : void()), ...);
+  }
+};
+
+/// Outputs of a CTA of a gated product of at most 128 rows.
+using GatedTiles = TileSizes<64, 80, 96, 112, 144>;
+
+}  // namespace kernels::gpu
