@@ -32,22 +32,8 @@ __device__ inline float head_scale(float squares, int head_dim, float epsilon) {
   return rsqrtf(__fadd_rn(squares / static_cast<float>(head_dim), epsilon));
 }
 
-/// A norm as it applies to some dimensions.
-template <class T>
-struct HeadNorm {
-  const T* weight = nullptr;  // of the first one; none: there is no norm
-  float scale = 1;
-};
-
 __device__ inline float normalized(float x, float weight, float scale) {
   return __fmul_rn(x, __fmul_rn(scale, weight));
-}
-/// The norm of two neighboring dimensions, `further` dimensions behind norm.weight.
-template <class T>
-__device__ inline void normalize(float2& two, const HeadNorm<T>& norm, int further) {
-  if (!norm.weight) return;
-  const float2 weights = unpack<T>(*reinterpret_cast<const std::uint32_t*>(norm.weight + further));
-  two = {normalized(two.x, weights.x, norm.scale), normalized(two.y, weights.y, norm.scale)};
 }
 
 }  // namespace kernels::gpu

@@ -11,40 +11,37 @@ __device__ inline void rotate(float& low, float& high, float2 cos_sin) {
   high = __fmaf_rn(y, cos_sin.x, __fmul_rn(x, cos_sin.y));
 }
 
-/// Adds the biases of two dimensions, if there are any.
+/// Loads two neighboring dimensions of a head, of 16 bits each, as x, and those half a head from
+/// them as y. `first`: the first dimension in device memory.
 template <class T>
-__device__ inline void add_bias(float2& to, const T* bias) {
-  if (!bias) return;
-  const float2 by = unpack<T>(*reinterpret_cast<const std::uint32_t*>(bias));
-  to = {to.x + by.x, to.y + by.y};
+__device__ inline uint2 load_four(const T* first, int half_head) {
+  return {*reinterpret_cast<const std::uint32_t*>(first),
+          *reinterpret_cast<const std::uint32_t*>(first + half_head)};
 }
 
-/// Two neighboring dimensions of a head of `kHeadDim`, and those half a head from them.
-template <class T, int kHeadDim>
+/// Four such dimensions in float32.
+template <class T>
 struct FourDimensions {
   float2 low, high;
 
-  /// From registers. `bias`: of the first, or none.
-  __device__ FourDimensions(std::uint32_t lows, std::uint32_t highs, const T* bias)
-      : low(unpack<T>(lows)), high(unpack<T>(highs)) {
-    add_bias(low, bias);
-    add_bias(high, bias ? bias + kHeadDim / 2 : nullptr);
+  __device__ explicit FourDimensions(uint2 raw) : low(unpack<T>(raw.x)), high(unpack<T>(raw.y)) {}
+  __device__ void add(uint2 raw) {
+    const FourDimensions other(raw);
+    low = {low.x + other.low.x, low.y + other.low.y};
+    high = {high.x + other.high.x, high.y + other.high.y};
   }
   __device__ float squares() const { return squares_of(low, high); }
+  /// `scale`: head_scale().
+  __device__ void normalize(uint2 raw_weights, float scale) {
+    const FourDimensions weights(raw_weights);
+    low = {normalized(low.x, weights.low.x, scale), normalized(low.y, weights.low.y, scale)};
+    high = {normalized(high.x, weights.high.x, scale), normalized(high.y, weights.high.y, scale)};
+  }
+  __device__ void rotate(float4 cos_sin) {
+    gpu::rotate(low.x, high.x, {cos_sin.x, cos_sin.y});
+    gpu::rotate(low.y, high.y, {cos_sin.z, cos_sin.w});
+  }
+  __device__ uint2 packed() const { return {pack<T>(low.x, low.y), pack<T>(high.x, high.y)}; }
 };
-
-/// Adds biases to two neighboring dimensions of a head of `kHeadDim`, in a register, and to those
-/// half a head from them, normalizes and rotates them. `bias`: of the first, or none.
-template <class T, int kHeadDim>
-__device__ inline void rotate_two(std::uint32_t& lows, std::uint32_t& highs, const T* bias,
-                                  const HeadNorm<T>& norm, float4 cos_sin) {
-  auto [low, high] = FourDimensions<T, kHeadDim>(lows, highs, bias);
-  normalize(low, norm, 0);
-  normalize(high, norm, kHeadDim / 2);
-  rotate(low.x, high.x, {cos_sin.x, cos_sin.y});
-  rotate(low.y, high.y, {cos_sin.z, cos_sin.w});
-  lows = pack<T>(low.x, low.y);
-  highs = pack<T>(high.x, high.y);
-}
 
 }  // namespace kernels::gpu

@@ -12,8 +12,8 @@
 // computes of a whole split, so sums and their order are the same.
 //
 // Without an append_kv() before it, the kernel adds biases to the queries, normalizes and rotates
-// them as it loads them, and the warp with a row's last tile stores the query token's own key and
-// value (own_token.cuh).
+// them (query.cuh), and the warp with a row's last tile stores the query token's own key and value
+// (own_token.cuh).
 #include "kernels/attention/decode/log.cuh"
 #include "kernels/attention/decode/merge.cuh"
 #include "kernels/attention/decode/own_token.cuh"
@@ -119,6 +119,13 @@ struct TileLoader {
     }
   }
 
+  /// The key of a token of one of the last 16 tiles looked up. Called by all lanes.
+  __device__ T* token(int tile, int row) const {
+    const int eight = 2 * (tile % 16) + row / 8;
+    return static_cast<T*>(a.arena) + a.places.head_start(work.kv_head) +
+           __shfl_sync(kAllLanes, found.element, eight) + row % 8 * kHeadDim;
+  }
+
   /// This lane's first pieces of a tile's keys: from tokens 0 and 8 on.
   struct Sources {
     const T* half[2];
@@ -157,18 +164,19 @@ struct TileLoader {
 };
 
 /// Computes the loader's current unit, up to this warp's sums.
-template <bool kApart, class T, int kHeadDim, class Log>
-__device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader, float* sums,
-                       float2* tops) {
+template <bool kApart, class T, int kHeadDim, Left kLeft, class Log>
+__device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader,
+                       Query<T, kHeadDim, kLeft>& query, float* sums, float2* tops) {
   const int warp = threadIdx.x / 32, tiles = loader.work.tiles(warp);
-  const OwnToken<T, kHeadDim> own(a, loader.work);
-  Heads<T, kHeadDim> heads(a, loader.work);
+  const OwnToken<T, kHeadDim, kLeft> own(a, loader.work);
+  query.rotate(a, loader.work);
+  Heads<T, kHeadDim> heads(query.heads);
   for (int tile = 0; tile < tiles; ++tile) {
     loader.await(tile);
     __syncwarp();  // all lanes' copies of the tile have arrived, and no lane reads the previous one
     loader.enqueue(tile + kStages - 1, tiles);
     if (tile == tiles - 1) {
-      own.append(a, loader.key_tile(tile), loader.value_tile(tile));
+      own.append(a, loader.key_tile(tile), loader.value_tile(tile), loader.token(tile, own.row));
       __syncwarp();
     }
     heads.add(loader.key_tile(tile), loader.value_tile(tile),
@@ -191,7 +199,7 @@ __device__ inline void launch_dependents_after_wait() {
 /// A CTA's first two units are fixed; it takes each further one from the list one unit ahead, so
 /// that the atomic's result arrives before it is needed. `kApart`: sums are behind the tiles
 /// instead of replacing them.
-template <class T, int kHeadDim, bool kApart, class Log>
+template <class T, int kHeadDim, bool kApart, Left kLeft, class Log>
 __global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel(
     const __grid_constant__ Arguments a, const Log log) {
   using S = Shared<kHeadDim>;
@@ -215,18 +223,21 @@ __global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel
   if (begun) loader.begin(loader.work, tokens, unit);
   if (early) launch_dependents_after_wait();
   if (unit < units && !begun) loader.begin(loader.work, tokens, unit);
+  Query<T, kHeadDim, kLeft> query;
+  if (unit < units) query.load(a, loader.work);
   while (unit < units) {
     int taken = 0;
     if (threadIdx.x == 0) taken = static_cast<int>(2 * gridDim.x + atomicAdd(w.taken, 1u));
     if (upcoming < units) found = w.units[upcoming / kv_heads];
     const Work work = loader.work;
-    attend<kApart>(a, loader, sums + warp * S::warp_sums(kApart), tops[warp]);
+    attend<kApart>(a, loader, query, sums + warp * S::warp_sums(kApart), tops[warp]);
     const Work next(a, found, upcoming % kv_heads);
     if (upcoming < units) tokens = loader.first_tokens(next);
     if (threadIdx.x == 0) shared_unit = taken;
     __syncthreads();
     const int after = shared_unit;
     if (kApart && upcoming < units) loader.begin(next, tokens, upcoming);
+    if (upcoming < units) query.load(a, next);
     const Merger<T, kHeadDim, kApart, Log> merger = {a, work, a.shape.group()};
     merger.warps(sums, tops);
     if (work.parts() > 1 && merger.last()) merger.parts(sums);
@@ -238,10 +249,10 @@ __global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel
   if (threadIdx.x == 0 && atomicAdd(w.left, 1u) + 1 == gridDim.x) *w.taken = *w.left = 0;
 }
 
-template <class T, int kHeadDim, bool kApart, class Log>
+template <class T, int kHeadDim, bool kApart, Left kLeft, class Log>
 void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
   constexpr float kLog2E = 1.4426950408889634f;
-  const auto kernel = decode_attention_kernel<T, kHeadDim, kApart, Log>;
+  const auto kernel = decode_attention_kernel<T, kHeadDim, kApart, kLeft, Log>;
   constexpr int kBytes = Shared<kHeadDim>::bytes(kApart);
   static const int resident = resident_ctas("decode_attention", kernel, kThreads, kBytes);
   const Arguments arguments = {op.shape,
@@ -271,14 +282,25 @@ inline bool has_room(int shared_bytes) {
   return shared_bytes + kStatic <= most_shared_bytes();
 }
 
-template <class Log>
-void launch(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
+template <Left kLeft, class Log>
+void launch_left(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (op.shape.head_dim == 64) return launch_heads<T, 64, true>(op, log, stream);
-    if (!has_room(Shared<128>::bytes(true))) return launch_heads<T, 128, false>(op, log, stream);
-    launch_heads<T, 128, true>(op, log, stream);
+    if (op.shape.head_dim == 64) return launch_heads<T, 64, true, kLeft>(op, log, stream);
+    if (!has_room(Shared<128>::bytes(true)))
+      return launch_heads<T, 128, false, kLeft>(op, log, stream);
+    launch_heads<T, 128, true, kLeft>(op, log, stream);
   });
+}
+
+template <class Log>
+void launch(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
+  if constexpr (!Log::kOn) {
+    if (op.bias || op.query_norm || op.key_norm)
+      return launch_left<Left::everything>(op, log, stream);
+    if (op.rotations) return launch_left<Left::rotation>(op, log, stream);
+  }
+  launch_left<Left::nothing>(op, log, stream);
 }
 
 }  // namespace decode

@@ -1,74 +1,10 @@
 #pragma once
-#include "kernels/attention/decode/workspace.cuh"
-#include "kernels/attention/kv_rows.cuh"
-#include "kernels/attention/rotation.cuh"
+#include "kernels/attention/decode/query.cuh"
 #include "kernels/device/mma.cuh"
 
 /// Parts of decode attention: the work of a CTA, its shared memory, and a warp's scores and sums.
 /// attention.cu combines them.
 namespace kernels::gpu::decode {
-
-constexpr int kWarps = 4;
-constexpr int kThreads = 32 * kWarps;
-constexpr int kTileKeys = 16;  // keys in a warp's tile
-constexpr int kRunTiles = 2, kRunKeys = kRunTiles * kTileKeys;
-constexpr int kRoundKeys = kQuarters * kRunKeys;  // a run of each quarter
-constexpr int kStages = 3;                        // tiles per warp in shared memory
-constexpr int kMaxGroup = 8;                      // query heads that share a key head
-static_assert(kWarps == kQuarters, "a warp sums a quarter of a whole split");
-static_assert(decode_split_length(kMostQuartered * decode_split_length(1)) <= kWarps * kRoundKeys,
-              "a quarter that is a unit has at most one run per warp");
-
-struct Arguments {
-  HeadShape shape;
-  const void* qkv;
-  const void* bias;
-  const void* query_norm;
-  const void* key_norm;
-  float norm_eps;
-  const float* rotations;  // none: qkv is rotated, and the arena has the query token
-  void* arena;
-  const std::int32_t* block_tables;
-  int table_stride;
-  int layer;
-  KvPlaces places;
-  float scale_log2;  // of the scores, times log2(e)
-  bool early;
-  void* out;
-  DecodeWorkspace workspace;
-};
-
-/// The work of a CTA: some keys of one sequence for the query heads of one key head. Runs of 32
-/// keys belong to a split's quarters in turn. Of a whole split each warp computes a quarter, of a
-/// quarter one run.
-struct Work : DecodeUnit {
-  int kv_head;
-  const std::int32_t* table;
-
-  __device__ Work(const Arguments& a, const DecodeUnit& unit, int kv_head)
-      : DecodeUnit(unit),
-        kv_head(kv_head),
-        table(a.block_tables + std::int64_t{unit.sequence} * a.table_stride) {}
-  /// Units whose sums give the row's result.
-  __device__ int parts() const { return quarter == kWhole ? splits : kQuarters * splits; }
-  __device__ int part() const { return quarter == kWhole ? split : kQuarters * split + quarter; }
-  /// Whether the query token is one of these keys, and must be appended.
-  __device__ bool appends(const Arguments& a) const { return a.rotations && split == splits - 1; }
-  /// A warp's first key.
-  __device__ int first(int warp) const {
-    return begin + (quarter == kWhole ? warp : quarter + kQuarters * warp) * kRunKeys;
-  }
-  /// Number of tiles of a warp.
-  __device__ int tiles(int warp) const {
-    const int keys = end - first(warp), of_run = (keys % kRoundKeys + kTileKeys - 1) / kTileKeys;
-    if (keys <= 0) return 0;
-    if (quarter != kWhole && keys >= kRunKeys) return kRunTiles;
-    return keys / kRoundKeys * kRunTiles + min(kRunTiles, of_run);
-  }
-  __device__ int tile_begin(int warp, int tile) const {
-    return first(warp) + tile / kRunTiles * kRoundKeys + tile % kRunTiles * kTileKeys;
-  }
-};
 
 template <int kHeadDim>
 struct Shared {
@@ -117,64 +53,16 @@ struct Heads {
   using S = Shared<kHeadDim>;
   static constexpr float kNone = -INFINITY;
 
-  std::uint32_t query[kHeadDim / 16][2];  // rows 8 to 15 of the product are 0
-  float out[kHeadDim / 16][4];            // [16 dimensions][8 heads] each
+  const std::uint32_t (&query)[kHeadDim / 16][2];  // Query::heads
+  float out[kHeadDim / 16][4];                     // [16 dimensions][8 heads] each
   float2 top = {kNone, 0};                // the largest score so far, in powers of 2, and weights
   float run[kHeadDim / 16][4];            // the same of the current run
   float run_top = kNone, run_weight = 0;  // of this lane's keys alone
 
-  __device__ Heads(const Arguments& a, const Work& work) {
-    load(a, work);
-    if (a.rotations) rotate_query(a, work);
+  __device__ explicit Heads(const std::uint32_t (&query)[kHeadDim / 16][2]) : query(query) {
 #pragma unroll
     for (int k = 0; k < kHeadDim / 16; ++k)
       for (int e = 0; e < 4; ++e) out[k][e] = run[k][e] = 0;
-  }
-  __device__ void load(const Arguments& a, const Work& work) {
-    const int lane = threadIdx.x % 32, head = lane / 4, group = a.shape.group();
-    const T* q = static_cast<const T*>(a.qkv) +
-                 std::int64_t{work.query_token} * a.shape.qkv_width() +
-                 (work.kv_head * group + head) * kHeadDim + 2 * (lane % 4);
-#pragma unroll
-    for (int k = 0; k < kHeadDim / 16; ++k)
-      for (int half = 0; half < 2; ++half)
-        query[k][half] =
-            head < group ? *reinterpret_cast<const std::uint32_t*>(q + 16 * k + 8 * half) : 0u;
-  }
-  /// The sum of squares of this lane's head, biases included.
-  __device__ float squares(const T* bias) const {
-    constexpr int kHalf = kHeadDim / 32;
-    float sums[2 * kHalf];
-#pragma unroll
-    for (int i = 0; i < 2 * kHalf; ++i)
-      sums[i] = FourDimensions<T, kHeadDim>(query[i / 2][i % 2], query[i / 2 + kHalf][i % 2],
-                                            bias ? bias + 8 * i + 2 * (threadIdx.x % 4) : nullptr)
-                    .squares();
-#pragma unroll
-    for (int distance = kHalf; distance > 0; distance /= 2)
-#pragma unroll
-      for (int i = 0; i < distance; ++i) sums[i] = __fadd_rn(sums[i], sums[i + distance]);
-    return quad_sum(sums[0]);
-  }
-  __device__ void rotate_query(const Arguments& a, const Work& work) {
-    constexpr int kHalf = kHeadDim / 32;
-    const int lane = threadIdx.x % 32, head = lane / 4, group = a.shape.group();
-    const float* cos_sin = a.rotations + std::int64_t{work.query_token} * kHeadDim;
-    const T* bias = nullptr;
-    if (a.bias && head < group)
-      bias = static_cast<const T*>(a.bias) + (work.kv_head * group + head) * kHeadDim;
-    const T* const weight = static_cast<const T*>(a.query_norm);
-    const float scale = weight ? head_scale(squares(bias), kHeadDim, a.norm_eps) : 1.f;
-#pragma unroll
-    for (int k = 0; k < kHalf; ++k)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int dimension = 16 * k + 8 * half + 2 * (lane % 4);
-        rotate_two<T, kHeadDim>(query[k][half], query[k + kHalf][half],
-                                bias ? bias + dimension : nullptr,
-                                {weight ? weight + dimension : nullptr, scale},
-                                *reinterpret_cast<const float4*>(cos_sin + 2 * dimension));
-      }
   }
 
   /// Scores of 16 keys: [key / 8][this lane's two].

@@ -7,74 +7,79 @@ namespace kernels::gpu::decode {
 /// a row and key head, the one whose last tile has the token stores them in the token's block and
 /// in the tile in shared memory; copies leave them out. Each of the first kHeadDim / 4 lanes
 /// has two dimensions, and those half a head from them.
-template <class T, int kHeadDim>
+template <class T, int kHeadDim, Left kLeft>
 struct OwnToken {
   using S = Shared<kHeadDim>;
   static constexpr int kLanes = kHeadDim / 4, kHalf = kHeadDim / 2;
 
   bool here = false;  // this lane has some of it
-  int row;            // of the warp's last tile
-  std::uint32_t key[2], value[2];
-  T* to;  // in its block
+  int row = 0;        // of the warp's last tile
+  uint2 key, value, key_bias, value_bias, key_weights;
+  float4 cos_sin;
 
+  /// Enqueues loads only.
   __device__ OwnToken(const Arguments& a, const Work& work) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, tiles = work.tiles(warp);
-    if (!work.appends(a) || tiles == 0) return;
+    if (kLeft == Left::nothing || !work.appends(a) || tiles == 0) return;
     row = work.end - 1 - work.tile_begin(warp, tiles - 1);
     here = row < kTileKeys && lane < kLanes;
     if (!here) return;
-    const int first = 2 * lane;
-    const int key_at = (a.shape.heads + work.kv_head) * kHeadDim + first,
+    const int key_at = (a.shape.heads + work.kv_head) * kHeadDim + 2 * lane,
               value_at = key_at + a.shape.kv_heads * kHeadDim;
     const T* from =
         static_cast<const T*>(a.qkv) + std::int64_t{work.query_token} * a.shape.qkv_width();
-    const T* bias = static_cast<const T*>(a.bias);
-    load(key, from + key_at);
-    load(value, from + value_at);
-    to = static_cast<T*>(a.arena) + a.places.head_start(work.kv_head) +
-         a.places.find(work.table, work.end - 1).element + first;
-    const T* const key_bias = bias ? bias + key_at : nullptr;
-    HeadNorm<T> norm;
-    if (a.key_norm) {
-      const FourDimensions<T, kHeadDim> mine(key[0], key[1], key_bias);
-      norm = {static_cast<const T*>(a.key_norm) + first,
-              head_scale(sum_over_lanes<kHeadDim>(mine.squares()), kHeadDim, a.norm_eps)};
+    key = load_four(from + key_at, kHalf);
+    value = load_four(from + value_at, kHalf);
+    cos_sin = *reinterpret_cast<const float4*>(
+        a.rotations + std::int64_t{work.query_token} * kHeadDim + 4 * lane);
+    if (kLeft != Left::everything) return;
+    const T* const bias = static_cast<const T*>(a.bias);
+    if (bias) {
+      key_bias = load_four(bias + key_at, kHalf);
+      value_bias = load_four(bias + value_at, kHalf);
     }
-    rotate_two<T, kHeadDim>(
-        key[0], key[1], key_bias, norm,
-        *reinterpret_cast<const float4*>(a.rotations + std::int64_t{work.query_token} * kHeadDim +
-                                         2 * first));
-    if (!bias) return;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      float2 two = unpack<T>(value[half]);
-      add_bias(two, bias + value_at + half * kHalf);
-      value[half] = pack<T>(two.x, two.y);
-    }
+    if (a.key_norm) key_weights = load_four(static_cast<const T*>(a.key_norm) + 2 * lane, kHalf);
   }
 
-  /// Called by the lanes of a warp when its last tile has arrived.
-  __device__ void append(const Arguments& a, std::uint32_t key_tile,
-                         std::uint32_t value_tile) const {
+  /// Called by the lanes of a warp when its last tile has arrived. `to`: the token's key in its
+  /// block.
+  __device__ void append(const Arguments& a, std::uint32_t key_tile, std::uint32_t value_tile,
+                         T* to) const {
     if (!here) return;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int byte = 4 * (threadIdx.x % 32) + half * 2 * kHalf;
-      const std::uint32_t at = swizzled<S::kRowBytes>(row, byte / 16) + byte % 16;
-      put(key_tile + at, key[half]);
-      put(value_tile + at, value[half]);
-      *reinterpret_cast<std::uint32_t*>(to + half * kHalf) = key[half];
-      *reinterpret_cast<std::uint32_t*>(to + a.places.value_distance + half * kHalf) = value[half];
-    }
+    const int first = 2 * (threadIdx.x % 32);
+    store(key_tile, first, to + first, rotated_key(a));
+    store(value_tile, first, to + first + a.places.value_distance, biased_value(a));
   }
 
  private:
-  __device__ static void load(std::uint32_t (&two)[2], const T* from) {
-    two[0] = *reinterpret_cast<const std::uint32_t*>(from);
-    two[1] = *reinterpret_cast<const std::uint32_t*>(from + kHalf);
+  __device__ uint2 rotated_key(const Arguments& a) const {
+    FourDimensions<T> four(key);
+    if constexpr (kLeft == Left::everything) {
+      if (a.bias) four.add(key_bias);
+      if (a.key_norm)
+        four.normalize(key_weights,
+                       head_scale(sum_over_lanes<kHeadDim>(four.squares()), kHeadDim, a.norm_eps));
+    }
+    four.rotate(cos_sin);
+    return four.packed();
   }
-  __device__ static void put(std::uint32_t address, std::uint32_t two) {
-    asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address), "r"(two) : "memory");
+  __device__ uint2 biased_value(const Arguments& a) const {
+    if (kLeft != Left::everything || !a.bias) return value;
+    FourDimensions<T> four(value);
+    four.add(value_bias);
+    return four.packed();
+  }
+  /// Stores dimensions from `first` on, and those half a head from them, in the tile and at `to`.
+  __device__ void store(std::uint32_t tile, int first, T* to, uint2 two) const {
+    put(tile, first, two.x);
+    put(tile, first + kHalf, two.y);
+    *reinterpret_cast<std::uint32_t*>(to) = two.x;
+    *reinterpret_cast<std::uint32_t*>(to + kHalf) = two.y;
+  }
+  __device__ void put(std::uint32_t tile, int dimension, std::uint32_t two) const {
+    const int byte = 2 * dimension;
+    const std::uint32_t at = tile + swizzled<S::kRowBytes>(row, byte / 16) + byte % 16;
+    asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(at), "r"(two) : "memory");
   }
 };
 
