@@ -68,10 +68,14 @@ class Agreement(Folder):
             self.say("run", "s.toml", "--archive", archive)
             page = self.page_of(archive)
             panel = panels_of(kvsweep.open(self.dir / archive))[0]
+            self.claims = []
             for metric in FIGURES:
+                table = self.rows("table", archive, "--metric", metric)
                 for jps in (2, 8):
                     with self.subTest(archive=number, metric=metric, jps=jps):
-                        told_apart += self.check(archive, page, panel, metric, jps)
+                        told_apart += self.check(archive, page, panel, table, metric, jps)
+            with self.subTest(archive=number):
+                self.check_claims(archive)
         self.assertGreater(told_apart, 20)  # otherwise nothing is compared
 
     def page_of(self, archive):
@@ -80,12 +84,11 @@ class Agreement(Folder):
         parser.feed((self.dir / "page/index.html").read_text())
         return json.loads(parser.text) if parser.text else None
 
-    def check(self, archive, page, panel, metric, jps):
+    def check(self, archive, page, panel, table, metric, jps):
         """Whether there is one winner, and the others are told from it by a claim as well."""
-        table = {row["variant"]: row for row in self.rows("table", archive, "--metric", metric) if float(row["jps"]) == jps}
-        standings = {variant: words_of(row["standing"]) for variant, row in table.items()}
+        standings = {row["variant"]: words_of(row["standing"]) for row in table if float(row["jps"]) == jps}
         decision = next(iter(panel.decisions(jps, metric).values()))
-        ours = {variant: set() for variant in table}
+        ours = {variant: set() for variant in standings}
         ours[decision.best] = {"tie"} if decision.tied else {"best"}
         for variant in decision.tied:
             ours[variant] = {"tie"}
@@ -103,31 +106,39 @@ class Agreement(Folder):
         return bool(decision.behind) and not decision.tied
 
     def check_ratios(self, archive, decision, metric, jps):
+        if not decision.over_best:
+            return
+        pairs = self.rows("compare", archive, "--by", "policy", "--base", f"policy={decision.best}", "--metric", metric, "--only", f"jps={jps}")
+        by_policy = {row["policy"]: row for row in pairs}
         for other, ratio in decision.over_best.items():
-            [row] = self.rows("compare", archive, "--by", "policy", "--base", f"policy={decision.best}", "--metric", metric,
-                              "--only", f"jps={jps},policy={decision.best},{other}")
+            row = by_policy[other]
             self.assertTrue(math.isclose(float(row["ratio"]), ratio.value, rel_tol=1e-9))
             if not math.isnan(ratio.low):
                 self.assertTrue(math.isclose(float(row["low95"]), ratio.low, rel_tol=1e-6, abs_tol=1e-12))
             if other == decision.next:
-                self.check_claim(archive, decision.best, other, metric, jps, float(row["ratio"]), ratio.repeats)
+                self.claims.append((decision.best, other, metric, jps, float(row["ratio"]), ratio.repeats))
 
-    def check_claim(self, archive, best, other, metric, jps, ratio, repeats):
-        """A claim that the next one is worse has compare's ratio, and its direction is reproduced if its interval says so."""
+    def check_claims(self, archive):
+        """Claims that the next one is worse have compare's ratios, and their directions are reproduced if their intervals say so."""
         profiles = self.dir / "profiles"
         if not profiles.exists():
             profiles.mkdir()
             for name in ("gpus", "models", "policies", "published", "experiments"):
                 (profiles / name).symlink_to(source / "sweeps" / name)
             (profiles / "claims").mkdir()
-        limit = "high = 1.0" if metric in HIGHER else "low = 1.0"
-        (profiles / "claims/agree.toml").write_text(
-            f'[A]\nsays = "worse"\nsource = "here"\nmetric = "{metric}"\nwhere.jps = {jps}\nvalue.policy = "{other}"\nbase.policy = "{best}"\n{limit}\n')
-        [row] = self.rows("claims", archive, "--set", "agree", "--profiles", profiles)
-        self.assertTrue(math.isclose(float(row["ours"]), ratio, rel_tol=1e-9))
-        if repeats >= 3 and row["low95"]:
-            clear = float(row["high95"]) < 1 if metric in HIGHER else float(row["low95"]) > 1
-            self.assertEqual(row["direction"], "reproduced" if clear else "undecided")
+        text = ""
+        for number, (best, other, metric, jps, *_) in enumerate(self.claims):
+            limit = "high = 1.0" if metric in HIGHER else "low = 1.0"
+            text += (f'[A{number}]\nsays = "worse"\nsource = "here"\nmetric = "{metric}"\nwhere.jps = {jps}\nvalue.policy = "{other}"\n'
+                     f'base.policy = "{best}"\n{limit}\n')
+        (profiles / "claims/agree.toml").write_text(text)
+        rows = self.rows("claims", archive, "--set", "agree", "--profiles", profiles)
+        self.assertEqual(len(rows), len(self.claims))
+        for row, (_, _, metric, _, ratio, repeats) in zip(rows, self.claims):
+            self.assertTrue(math.isclose(float(row["ours"]), ratio, rel_tol=1e-9))
+            if repeats >= 3 and row["low95"]:
+                clear = float(row["high95"]) < 1 if metric in HIGHER else float(row["low95"]) > 1
+                self.assertEqual(row["direction"], "reproduced" if clear else "undecided")
 
 
 if __name__ == "__main__":
