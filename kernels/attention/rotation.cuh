@@ -1,7 +1,8 @@
 #pragma once
 #include "kernels/attention/head_norm.cuh"
 
-/// Rotary embedding (arXiv 2104.09864) of two dimensions of a head, half a head apart.
+/// Rotary embedding (arXiv 2104.09864) of two dimensions of a head, half a head apart; and four
+/// dimensions of a head in a lane, with their biases, norm and rotation.
 namespace kernels::gpu {
 
 /// `cos_sin`: cosine and sine. Rounded alike in all kernels, whatever the compiler would fuse.

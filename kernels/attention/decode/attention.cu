@@ -169,7 +169,7 @@ __device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader,
                        Query<T, kHeadDim, kLeft>& query, float* sums, float2* tops) {
   const int warp = threadIdx.x / 32, tiles = loader.work.tiles(warp);
   const OwnToken<T, kHeadDim, kLeft> own(a, loader.work);
-  query.rotate(a, loader.work);
+  query.prepare(a, loader.work);
   Heads<T, kHeadDim> heads(query.heads);
   for (int tile = 0; tile < tiles; ++tile) {
     loader.await(tile);

@@ -2,8 +2,7 @@
 #include "kernels/attention/decode/query.cuh"
 #include "kernels/device/mma.cuh"
 
-/// Parts of decode attention: the work of a CTA, its shared memory, and a warp's scores and sums.
-/// attention.cu combines them.
+/// Decode attention's shared memory, and a warp's scores and sums.
 namespace kernels::gpu::decode {
 
 template <int kHeadDim>

@@ -17,7 +17,7 @@ struct OwnToken {
   uint2 key, value, key_bias, value_bias, key_weights;
   float4 cos_sin;
 
-  /// Enqueues loads only.
+  /// Issues the loads; append() uses them.
   __device__ OwnToken(const Arguments& a, const Work& work) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, tiles = work.tiles(warp);
     if (kLeft == Left::nothing || !work.appends(a) || tiles == 0) return;

@@ -4,12 +4,13 @@
 
 namespace kernels::gpu::decode {
 
-/// What is left to do to the heads of query tokens: nothing after append_kv(), only the rotation,
-/// or to add biases and to normalize before it.
+/// What decode attention does to the heads of query tokens: nothing if append_kv() has, or it
+/// rotates them, or adds biases, normalizes and rotates. Biases and each norm may be absent.
 enum class Left { nothing, rotation, everything };
 
 /// The query heads of a unit, as left operand of a tensor-core product: lane l has head l / 4.
-/// Loads and their use are apart, so that the next unit's queries arrive while a unit is merged.
+/// load() and prepare() are apart, so that the next unit's heads and angles arrive while a unit is
+/// merged. Biases and weights of norms load in prepare().
 template <class T, int kHeadDim, Left kLeft>
 struct Query {
   static constexpr int kHalf = kHeadDim / 32;
@@ -37,7 +38,7 @@ struct Query {
         cos_sin[k][half] = *reinterpret_cast<const float4*>(rotations + 32 * k + 16 * half);
   }
 
-  __device__ void rotate(const Arguments& a, const Work& work) {
+  __device__ void prepare(const Arguments& a, const Work& work) {
     if (kLeft == Left::nothing) return;
     const T *bias = nullptr, *weight = nullptr;
     float scale = 1;

@@ -110,6 +110,7 @@ class Agreement(Folder):
             return
         pairs = self.rows("compare", archive, "--by", "policy", "--base", f"policy={decision.best}", "--metric", metric, "--only", f"jps={jps}")
         by_policy = {row["policy"]: row for row in pairs}
+        self.assertEqual(len(by_policy), len(pairs))
         for other, ratio in decision.over_best.items():
             row = by_policy[other]
             self.assertTrue(math.isclose(float(row["ratio"]), ratio.value, rel_tol=1e-9))
@@ -133,12 +134,15 @@ class Agreement(Folder):
                      f'base.policy = "{best}"\n{limit}\n')
         (profiles / "claims/agree.toml").write_text(text)
         rows = self.rows("claims", archive, "--set", "agree", "--profiles", profiles)
-        self.assertEqual(len(rows), len(self.claims))
-        for row, (_, _, metric, _, ratio, repeats) in zip(rows, self.claims):
-            self.assertTrue(math.isclose(float(row["ours"]), ratio, rel_tol=1e-9))
-            if repeats >= 3 and row["low95"]:
-                clear = float(row["high95"]) < 1 if metric in HIGHER else float(row["low95"]) > 1
-                self.assertEqual(row["direction"], "reproduced" if clear else "undecided")
+        by_id = {row["claim"]: row for row in rows}
+        self.assertEqual([len(rows), len(by_id)], [len(self.claims)] * 2)
+        for number, (_, _, metric, jps, ratio, repeats) in enumerate(self.claims):
+            with self.subTest(archive=archive, metric=metric, jps=jps):
+                row = by_id[f"A{number}"]
+                self.assertTrue(math.isclose(float(row["ours"]), ratio, rel_tol=1e-9))
+                if repeats >= 3 and row["low95"]:
+                    clear = float(row["high95"]) < 1 if metric in HIGHER else float(row["low95"]) > 1
+                    self.assertEqual(row["direction"], "reproduced" if clear else "undecided")
 
 
 if __name__ == "__main__":
