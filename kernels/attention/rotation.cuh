@@ -20,7 +20,7 @@ __device__ inline uint2 load_four(const T* first, int half_head) {
           *reinterpret_cast<const std::uint32_t*>(first + half_head)};
 }
 
-/// Four such dimensions in float32.
+/// The four dimensions of load_four() in float32.
 template <class T>
 struct FourDimensions {
   float2 low, high;

@@ -119,7 +119,9 @@ struct TileLoader {
     }
   }
 
-  /// The key of a token of one of the last 16 tiles looked up. Called by all lanes.
+  /// Where the key in a row of a tile is stored. `tile`: one of the 16 looked up last. Called by
+  /// all lanes, with the same arguments; of a row that the tile does not have the result means
+  /// nothing.
   __device__ T* token(int tile, int row) const {
     const int eight = 2 * (tile % 16) + row / 8;
     return static_cast<T*>(a.arena) + a.places.head_start(work.kv_head) +
@@ -163,7 +165,7 @@ struct TileLoader {
   }
 };
 
-/// Computes the loader's current unit, up to this warp's sums.
+/// Computes the loader's current unit, of which `query` is loaded, up to this warp's sums.
 template <bool kApart, class T, int kHeadDim, Left kLeft, class Log>
 __device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader,
                        Query<T, kHeadDim, kLeft>& query, float* sums, float2* tops) {
@@ -295,7 +297,7 @@ void launch_left(const DecodeAttention& op, const Log& log, cudaStream_t stream)
 
 template <class Log>
 void launch(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
-  if constexpr (!Log::kOn) {
+  if constexpr (!Log::kOn) {  // a logged launch follows append_kv()
     if (op.bias || op.query_norm || op.key_norm)
       return launch_left<Left::everything>(op, log, stream);
     if (op.rotations) return launch_left<Left::rotation>(op, log, stream);

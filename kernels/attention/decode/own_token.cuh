@@ -5,8 +5,8 @@ namespace kernels::gpu::decode {
 
 /// The key and value of the query token itself, if append_kv() has not stored them. Of all warps of
 /// a row and key head, the one whose last tile has the token stores them in the token's block and
-/// in the tile in shared memory; copies leave them out. Each of the first kHeadDim / 4 lanes
-/// has two dimensions, and those half a head from them.
+/// in the tile in shared memory; copies leave them out. Each of the first kHeadDim / 4 lanes has
+/// two dimensions, and those half a head from them.
 template <class T, int kHeadDim, Left kLeft>
 struct OwnToken {
   using S = Shared<kHeadDim>;
@@ -41,8 +41,8 @@ struct OwnToken {
     if (a.key_norm) key_weights = load_four(static_cast<const T*>(a.key_norm) + 2 * lane, kHalf);
   }
 
-  /// Called by the lanes of a warp when its last tile has arrived. `to`: the token's key in its
-  /// block.
+  /// Called by all lanes of a warp when its last tile has arrived. `to`: the token's key in its
+  /// block, if this warp has the token.
   __device__ void append(const Arguments& a, std::uint32_t key_tile, std::uint32_t value_tile,
                          T* to) const {
     if (!here) return;

@@ -4,8 +4,9 @@
 
 namespace kernels::gpu::decode {
 
-/// What decode attention does to the heads of query tokens: nothing if append_kv() has, or it
-/// rotates them, or adds biases, normalizes and rotates. Biases and each norm may be absent.
+/// What append_kv() has left to do to the heads of query tokens: nothing, to rotate queries and
+/// keys, or to add biases (also to values), to normalize and to rotate. Biases and each norm may be
+/// absent.
 enum class Left { nothing, rotation, everything };
 
 /// The query heads of a unit, as left operand of a tensor-core product: lane l has head l / 4.
