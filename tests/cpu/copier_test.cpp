@@ -255,6 +255,29 @@ TEST_CASE("a store reported before it happened is noticed when the slot is loade
   CHECK_THROWS_AS(world.poll(), CorruptBlock);
 }
 
+TEST_CASE("a load that happens after its block was written again is noticed", "[copier][debug]") {
+  CopyWorld world(faults({CopyFault::none, CopyFault::complete_early}));
+  world.store(3, 5);
+  world.wait();
+  world.load(6, 5);
+  CHECK(world.wait() == Batches{2});
+  fill(world.device, 6, 77);  // the block is allocated for something else
+  CHECK_THROWS_WITH(world.load(7, 5),
+                    Catch::Matchers::Contains("KV block 6 (before load 2, host slot 5)"));
+}
+
+TEST_CASE("a block that is written before its load begins is noticed", "[copier][debug]") {
+  HeldWorld world;
+  world.store(3, 5);
+  world.begun.wait();
+  world.load(6, 5);
+  fill(world.device, 6, 77);
+  world.go_on.count_down();
+  world.copier.wait();
+  CHECK_THROWS_WITH(world.poll(),
+                    Catch::Matchers::Contains("KV block 6 (before load 2, host slot 5)"));
+}
+
 namespace {
 
 /// Stores a prompt's block to the host, overwrites it on the device, loads it again, and has

@@ -95,9 +95,6 @@ TEST_CASE("blocks that are not copied are detected under every kind of tier", "[
   }
 }
 
-// Such a copy races with the next use of the block, which the thread sanitizer would rightly
-// report.
-#ifndef __SANITIZE_THREAD__
 TEST_CASE("blocks that are reused before they are copied are detected under every kind of tier",
           "[tier][policies]") {
   HostBench bench;
@@ -110,4 +107,3 @@ TEST_CASE("blocks that are reused before they are copied are detected under ever
     CHECK(checked.wrong == 0);
   }
 }
-#endif

@@ -130,9 +130,6 @@ TEST_CASE("blocks that are not copied change results without the checks, and non
   CHECK(checked.wrong == 0);
 }
 
-// Such a copy races with the next use of the block, which the thread sanitizer would rightly
-// report.
-#ifndef __SANITIZE_THREAD__
 TEST_CASE(
     "copies reported before they happen change results without the checks, and none with them",
     "[tier][debug]") {
@@ -141,4 +138,3 @@ TEST_CASE(
   CHECK(checked.noticed > 0);
   CHECK(checked.wrong == 0);
 }
-#endif

@@ -40,6 +40,7 @@ engine::CopyId CpuCopier::submit(engine::CopyDirection direction,
   batch.id = engine::CopyId{++submitted_};
   batch.direction = direction;
   batch.copies.assign(copies.begin(), copies.end());
+  copy_late(direction);
   if (options_.log) batch.issued = options_.log->now();
   if (options_.checksums) expect_checksums(batch);
   const engine::CopyId id = batch.id;
@@ -51,15 +52,30 @@ engine::CopyId CpuCopier::submit(engine::CopyDirection direction,
   return id;
 }
 
+/// Copies what was reported done early.
+void CpuCopier::copy_late(engine::CopyDirection direction) {
+  std::unique_lock lock(mutex_);
+  Queue& late = late_[static_cast<std::size_t>(direction)];
+  if (late.empty()) return;
+  progress_.wait(lock, [this] { return idle(); });
+  for (; !late.empty(); late.pop_front()) {
+    Batch& batch = late.front();
+    for (std::size_t i = 0; i < batch.copies.size(); ++i) copy(batch, i);
+    if (options_.checksums) verify(batch);
+  }
+}
+
 /// Records the checksums of a store at submission, since a load submitted behind it may rely on
 /// them. Poisons blocks before they are loaded, so that a read before the load gives NaN.
 void CpuCopier::expect_checksums(Batch& batch) {
   for (const auto& [block, slot] : batch.copies) {
     std::uint64_t& of_slot = slot_checksums_.at(static_cast<std::size_t>(slot));
-    if (batch.direction == engine::CopyDirection::store)
+    if (batch.direction == engine::CopyDirection::store) {
       of_slot = checksum(device_, index(block));
-    else
+    } else {
       kernels::reference::poison_block(device_.block(index(block)).data(), device_.block_bytes());
+      batch.poison = checksum(device_, index(block));
+    }
     batch.expected.push_back(of_slot);
   }
 }
@@ -76,16 +92,20 @@ void CpuCopier::poll(engine::Nanos, std::vector<engine::CopyDone>& done) {
   }
 }
 
+std::string CpuCopier::place(const Batch& batch, std::size_t at) {
+  const char* const verb = batch.direction == engine::CopyDirection::store ? "store " : "load ";
+  return verb + std::to_string(static_cast<std::uint64_t>(batch.id)) + ", host slot " +
+         std::to_string(index(batch.copies[at].slot));
+}
+
 void CpuCopier::verify(const Batch& batch) const {
-  const char* const verb = batch.direction == engine::CopyDirection::store ? "store" : "load";
+  if (batch.overwritten) throw CorruptBlock(*batch.overwritten);
   for (std::size_t i = 0; i < batch.copies.size(); ++i) {
     const bool checked = i < batch.found.size();
     if (checked && batch.found[i] == batch.expected[i]) continue;
-    const auto& [block, slot] = batch.copies[i];
-    const std::string where = verb + (" " + std::to_string(static_cast<std::uint64_t>(batch.id))) +
-                              ", host slot " + std::to_string(index(slot));
-    if (!checked) throw UncheckedCopy(block, where);
-    throw CorruptBlock(block, where, batch.expected[i], batch.found[i]);
+    const engine::BlockId block = batch.copies[i].block;
+    if (!checked) throw UncheckedCopy(block, place(batch, i));
+    throw CorruptBlock(block, place(batch, i), batch.expected[i], batch.found[i]);
   }
 }
 
@@ -132,13 +152,11 @@ CpuCopier::Queue& CpuCopier::next_queue() {
 }
 
 void CpuCopier::copy_next(Batch& batch) {
-  Queue& late = late_[static_cast<std::size_t>(batch.direction)];
-  for (; !late.empty(); late.pop_front())
-    for (std::size_t i = 0; i < late.front().copies.size(); ++i) copy(late.front(), i);
   if (batch.fault == CopyFault::complete_early) {
     batch.next = batch.copies.size();
-    late.push_back(batch);
     batch.found = batch.expected;
+    const std::lock_guard lock(mutex_);
+    late_[static_cast<std::size_t>(batch.direction)].push_back(batch);
     return;
   }
   if (batch.next == batch.copies.size()) return;
@@ -152,11 +170,21 @@ void CpuCopier::copy_next(Batch& batch) {
   if (batch.fault == CopyFault::stop_short) batch.next = batch.copies.size();
 }
 
-void CpuCopier::copy(const Batch& batch, std::size_t at) const {
+/// Notes a block that was written after its load was submitted: the load overwrites KV that its
+/// next owner may be computing, of which no checksum is known yet.
+void CpuCopier::expect_poison(Batch& batch, std::size_t at) const {
+  const engine::BlockId block = batch.copies[at].block;
+  const std::uint64_t found = checksum(device_, index(block));
+  if (found != batch.poison && !batch.overwritten)
+    batch.overwritten.emplace(block, "before " + place(batch, at), batch.poison, found);
+}
+
+void CpuCopier::copy(Batch& batch, std::size_t at) const {
   const auto& [block, slot] = batch.copies[at];
   std::byte* const on_device = device_.block(index(block)).data();
   std::byte* const on_host = host_.block(index(slot)).data();
   const bool store = batch.direction == engine::CopyDirection::store;
+  if (options_.checksums && !store) expect_poison(batch, at);
   const engine::Nanos start = options_.log ? options_.log->now() : engine::Nanos{0};
   kernels::reference::copy_block(store ? on_host : on_device, store ? on_device : on_host,
                                  device_.block_bytes());

@@ -5,11 +5,14 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "workers/backends/copy_log.hpp"
 #include "workers/backends/cpu/kv_arena.hpp"
+#include "workers/backends/errors.hpp"
 #include "workers/engine/step/block_copier.hpp"
 
 namespace backends {
@@ -19,8 +22,8 @@ enum class CopyFault : std::uint8_t {
   none,
   skip,            // its first block is not copied
   stop_short,      // reported done after its first block; the others are never copied
-  complete_early,  // reported done, with checksums, at once; copied before the next batch of its
-                   // direction, if any
+  complete_early,  // reported done, with checksums, at once; copied when the next batch of its
+                   // direction, if any, is submitted
 };
 
 struct CopierOptions {
@@ -45,8 +48,9 @@ class CpuCopier final : public engine::BlockCopier {
 
   engine::CopyId submit(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies,
                         engine::Nanos now) override;
-  /// With checksums, throws CorruptBlock when a copy differs from its source, or a loaded slot from
-  /// what was stored in it, and UncheckedCopy when a batch has fewer checksums than copies.
+  /// With checksums, throws CorruptBlock when a copy differs from its source, a loaded slot from
+  /// what was stored in it, or a block was written between the submission of its load and the copy,
+  /// and UncheckedCopy when a batch has fewer checksums than copies.
   void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override;
   std::optional<engine::Nanos> next_completion() const override { return std::nullopt; }
   bool withdraw(engine::CopyId id, engine::Nanos now) override;
@@ -60,6 +64,8 @@ class CpuCopier final : public engine::BlockCopier {
     std::vector<engine::BlockCopy> copies;
     engine::Nanos issued{0};                     // on the log's clock
     std::vector<std::uint64_t> expected, found;  // checksums by copy, if any
+    std::uint64_t poison = 0;                    // checksum of a load's blocks before the copy
+    std::optional<CorruptBlock> overwritten;     // the first of them that had another one
     CopyFault fault = CopyFault::none;
     std::size_t next = 0;  // copies before it are done
     bool begun = false;
@@ -71,12 +77,15 @@ class CpuCopier final : public engine::BlockCopier {
     return queues_[static_cast<std::size_t>(direction)];
   }
   bool idle() const { return queues_[0].empty() && queues_[1].empty(); }
+  void copy_late(engine::CopyDirection direction);
   void expect_checksums(Batch& batch);
+  void expect_poison(Batch& batch, std::size_t at) const;
   void verify(const Batch& batch) const;
+  static std::string place(const Batch& batch, std::size_t at);
   void serve(const std::stop_token& stop);
   Queue& next_queue();
   void copy_next(Batch& batch);
-  void copy(const Batch& batch, std::size_t at) const;
+  void copy(Batch& batch, std::size_t at) const;
   void complete(Queue& from);
 
   KvArena& device_;
