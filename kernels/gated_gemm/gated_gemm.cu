@@ -9,12 +9,11 @@ namespace {
 template <class T, class S>
 void launch_tiles(const GatedGemm& op, cudaStream_t stream) {
   const auto k = static_cast<std::uint64_t>(op.k), n = static_cast<std::uint64_t>(op.n),
-             rows =
-                 static_cast<std::uint64_t>(std::min(op.x_rows, round_up(op.rows, gated::kRows)));
+             rows = static_cast<std::uint64_t>(std::min(op.x_rows, round_up(op.rows, S::kRows)));
   gated::Launch l = {};
   l.op = op;
   l.chunks = divide_up(op.k, gated::kChunk);
-  l.row_pairs = divide_up(op.rows, (S::kTokens ? 1 : kPair) * gated::kRows);
+  l.row_pairs = divide_up(op.rows, (S::kTokens ? 1 : kPair) * S::kRows);
   l.out_pairs = divide_up(op.n, (S::kTokens ? kPair : 1) * S::kOutputs);
   l.norm_parts = fused_norm_parts(op.k);
   l.x = tensor_map<2>({op.type, op.x, {k, rows}, {k}, {gated::kChunk, S::kXRows}});
@@ -22,11 +21,18 @@ void launch_tiles(const GatedGemm& op, cudaStream_t stream) {
   l.w = tensor_map<4>(
       {op.type, op.w, {k, 8, 2, n / 8}, {k, n * k, 8 * k}, {gated::kChunk, 8, 2, S::kWPairs}});
   const int clusters = std::min(l.row_pairs * l.out_pairs, multiprocessors() / kPair);
-  const Grid grid = {static_cast<unsigned>(kPair * clusters), gated::kThreads, S::kBytes};
+  const Grid grid = {static_cast<unsigned>(kPair * clusters), S::kThreads, S::kBytes};
   launch_overlapping("gated_gemm", gated::gated_gemm_kernel<T, S>, grid, stream, l);
 }
 
 constexpr int kOutputs = 112;  // of a tile of many rows
+
+/// Whether tiles of three warpgroups, which have all rows, take less time than two of two each.
+bool prefers_three(const GatedGemm& op) {
+  const int tiles = divide_up(op.n, kOutputs), ctas = multiprocessors();
+  return op.rows <= 3 * gated::kGroupRows &&
+         3 * divide_up(tiles, ctas) < 2 * divide_up(2 * tiles, ctas);
+}
 
 }  // namespace
 
@@ -45,10 +51,11 @@ void gated_gemm(const GatedGemm& op, cudaStream_t stream) {
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using gated::Shape, gated::Shares;
-    const int tiles = divide_up(op.rows, gated::kRows);
+    const int tiles = divide_up(op.rows, kGatedGemmTile);
     if (tiles == 1)
       return GatedTiles::with(
           op.n, [&](auto outputs) { launch_tiles<T, Shape<Shares::tokens, outputs>>(op, stream); });
+    if (prefers_three(op)) return launch_tiles<T, Shape<Shares::tokens, kOutputs, 3>>(op, stream);
     if (tiles % kPair == 1 && tiles < 8)
       return launch_tiles<T, Shape<Shares::tokens, kOutputs>>(op, stream);
     launch_tiles<T, Shape<Shares::weights, kOutputs>>(op, stream);

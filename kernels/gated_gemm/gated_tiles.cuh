@@ -1,9 +1,9 @@
-// Gate and up products of many rows, fused with SwiGLU, for Hopper. A CTA computes tiles of 128
-// rows of x by 64 to 144 outputs, which are twice as many rows of w: eight gate rows, their eight
-// up rows, and so on, so that one thread has both the gate and the up value of an output. A
-// producer thread copies chunks of 64 columns into a ring of stages (TMA), two consumer warpgroups
-// multiply 64 rows of x each. Two CTAs are a cluster: what their tiles have in common is read from
-// the L2 cache once and arrives in both.
+// Gate and up products of many rows, fused with SwiGLU, for Hopper. A CTA computes tiles of 128 or
+// 192 rows of x by 64 to 144 outputs, which are twice as many rows of w: eight gate rows, their
+// eight up rows, and so on, so that one thread has both the gate and the up value of an output. A
+// producer thread copies chunks of 64 columns into a ring of stages (TMA), two or three consumer
+// warpgroups multiply 64 rows of x each. Two CTAs are a cluster: what their tiles have in common is
+// read from the L2 cache once and arrives in both.
 #pragma once
 #include "kernels/device/bulk_copy.cuh"
 #include "kernels/device/cluster.cuh"
@@ -21,10 +21,7 @@ constexpr int kChunkBytes = 2 * kChunk;      // per row of a chunk
 constexpr int kEightRows = 8 * kChunkBytes;  // unit of the swizzle of tensor maps and products
 constexpr int kGroupThreads = 128;
 constexpr int kGroupRows = 64;  // rows of x of a warpgroup
-constexpr int kRows = kGatedGemmTile;
-static_assert(kRows == 2 * kGroupRows, "two consumer warpgroups");
-constexpr int kThreads = 3 * kGroupThreads;  // producer's warpgroup, then two consumers
-constexpr int kConsumers = 2 * kGroupThreads, kConsumerWarps = kConsumers / 32;
+static_assert(kGatedGemmTile == 2 * kGroupRows, "rows of two consumer warpgroups");
 constexpr int kNormWarps = 3;  // of the producer's warpgroup
 
 /// Like copy_gate_and_up(), but to both CTAs, whose own barriers count the bytes that arrive there.
@@ -41,11 +38,16 @@ __device__ inline void copy_gate_and_up_to_both(std::uint32_t to, const CUtensor
 /// What the two tiles of a cluster have in common.
 enum class Shares { tokens, weights };
 
-/// Tiles of kOutputs outputs of each row of x.
-template <Shares kShares, int kOutputs_>
+/// Tiles of kOutputs outputs of each row of x, by kGroups consumer warpgroups.
+template <Shares kShares, int kOutputs_, int kGroups = 2>
 struct Shape {
-  static constexpr int kOutputs = kOutputs_,
+  static constexpr int kRows = kGroups * kGroupRows, kOutputs = kOutputs_,
                        kCount = 2 * kOutputs / 8;  // groups of eight rows of w
+  static constexpr int kConsumers = kGroups * kGroupThreads,
+                       kThreads = kGroupThreads + kConsumers;  // the producer's warpgroup is first
+  // A multiprocessor has 65,536 registers.
+  static constexpr int kProducerRegisters = kGroups == 2 ? 40 : 32,
+                       kConsumerRegisters = kGroups == 2 ? 232 : 160;
   // Boxes that one CTA copies: all of its own operand, and half of the common one.
   static constexpr bool kTokens = kShares == Shares::tokens;
   static constexpr int kXRows = kTokens ? kRows / kPair : kRows;
@@ -56,7 +58,7 @@ struct Shape {
   static_assert(kBytes <= 226 * 1024, "a multiprocessor has 227 KiB, some of them static");
   static_assert(kCount % 4 == 0, "store() takes four groups at a time");
   // A tensor-core product has at most 256 rows of w, and multiply_rows() not every number.
-  static constexpr int kProducts = kCount == 16 || kCount == 28 ? 1 : 2,
+  static constexpr int kProducts = kCount == 16 || (kCount == 28 && kGroups == 2) ? 1 : 2,
                        kProductCount = kCount / kProducts;
 };
 
@@ -83,7 +85,7 @@ struct Ring {
   __device__ void set_up() const {
     for (int stage = 0; stage < S::kStages; ++stage) {
       set_up_barrier(full(stage), 1);
-      set_up_barrier(empty(stage), kPair * kConsumerWarps);
+      set_up_barrier(empty(stage), kPair * S::kConsumers / 32);
     }
     show_barriers();
   }
@@ -109,9 +111,9 @@ struct Tiles {
     const int rows = min(kTogether, l.row_pairs - first);
     const int row = first + tile % each % rows, output = tile % each / rows;
     if constexpr (S::kTokens)
-      return {row * kRows, (kPair * output + rank) * S::kOutputs};
+      return {row * S::kRows, (kPair * output + rank) * S::kOutputs};
     else
-      return {(kPair * row + rank) * kRows, output * S::kOutputs};
+      return {(kPair * row + rank) * S::kRows, output * S::kOutputs};
   }
 };
 
@@ -121,7 +123,7 @@ struct Producer {
   const Launch& l;
   Ring<S> ring;
   int rank;
-  std::uint64_t policy = l.op.rows <= kRows ? read_once() : read_again();
+  std::uint64_t policy = l.op.rows <= S::kRows ? read_once() : read_again();
 
   __device__ void w(int stage, int chunk, const Place& at) const {
     arrive_for_copies(ring.full(stage), S::kStageBytes);
@@ -227,7 +229,7 @@ __device__ void consume(const Launch& l, Ring<S> ring, int rank) {
     }
     wait_products<0>(sums);
     release(previous);
-    if (awaits_factors) await_norm_factors<kConsumers, kNormWarps>();
+    if (awaits_factors) await_norm_factors<S::kConsumers, kNormWarps>();
     awaits_factors = false;
     const Place at = tiles.place(rank);
     store<T>(l.op, sums, at.row + group * kGroupRows + threadIdx.x % kGroupThreads / 32 * 16,
@@ -236,7 +238,7 @@ __device__ void consume(const Launch& l, Ring<S> ring, int rank) {
 }
 
 template <class T, class S>
-__global__ __launch_bounds__(kThreads, 1)
+__global__ __launch_bounds__(S::kThreads, 1)
     __cluster_dims__(kPair, 1,
                      1) void gated_gemm_kernel([[maybe_unused]] const __grid_constant__ Launch l) {
 #if KERNELS_WGMMA
@@ -248,16 +250,16 @@ __global__ __launch_bounds__(kThreads, 1)
   __syncwarp();
   sync_cluster();
   if (threadIdx.x < kGroupThreads) {
-    release_registers<40>();
+    release_registers<S::kProducerRegisters>();
     if (threadIdx.x == 0) Producer<S>{l, ring, rank}.run();
     __syncwarp();
     wait_for_predecessor();
     const int warp = static_cast<int>(threadIdx.x) / 32;
     if (l.op.before.squares && warp > 0)
-      compute_norm_factors<kConsumers, kNormWarps, 16>(l.op.before, warp - 1, l.op.rows, l.op.k,
-                                                       l.norm_parts);
+      compute_norm_factors<S::kConsumers, kNormWarps, 16>(l.op.before, warp - 1, l.op.rows, l.op.k,
+                                                          l.norm_parts);
   } else {
-    ask_registers<232>();
+    ask_registers<S::kConsumerRegisters>();
     wait_for_predecessor();
     consume<T>(l, ring, rank);
   }

@@ -87,7 +87,7 @@ void time_model(backends::CudaDevice& device, const model::ModelConfig& config) 
   backends::CudaCellOptions options;
   options.max_batched_tokens = 2048;
   options.max_model_len = 16384;
-  options.pool.kv_tokens = std::int64_t{128} * 1040;
+  options.pool.kv_tokens = std::int64_t{256} * 1040;
   if (config.shape.kv_heads > 8) options.pool.kv_tokens = 64 * 1040;
   const engine::WallClock clock;
   const auto cell = device.make_cell(options);
@@ -96,7 +96,7 @@ void time_model(backends::CudaDevice& device, const model::ModelConfig& config) 
               to_seconds(clock.now()), static_cast<double>(cell->activation_bytes()) / (1 << 30),
               static_cast<double>(pool.bytes()) / (1 << 30), pool.num_blocks,
               static_cast<double>(pool.block_bytes) / (1 << 20));
-  for (const int sequences : {1, 8, 32, 64, 96, 128}) {
+  for (const int sequences : {1, 8, 32, 64, 96, 128, 160, 192, 256}) {
     const int context = 1024;
     if (sequences * context > pool.tokens()) continue;
     Batch batch(config.shape.vocab, sequences, context, options.block_size);

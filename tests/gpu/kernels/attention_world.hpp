@@ -105,6 +105,7 @@ class AttentionWorld {
   int table_stride() const { return table_stride_; }
   Halves arena() const { return arena_device_->host(); }
   void empty_arena() { arena_device_->poison(); }
+  void restore_arena() { *arena_device_ = arena_; }
 
   Halves prefill(gpu::KvSource source = gpu::KvSource::paged, const gpu::AccessLog* log = nullptr) {
     return prefill({source, log, false});

@@ -2,10 +2,18 @@
 
 #include "kernels/layers/layers.hpp"
 #include "tests/gpu/kernels/attention_world.hpp"
+#include "tests/gpu/kernels/captured.hpp"
 
 using namespace gpu_test;
 
 namespace {
+
+/// What a model does to heads before their rotation.
+struct Heads {
+  bool biased = false, query_norm = false, key_norm = false;
+};
+constexpr Heads kBiased{.biased = true}, kNormed{.query_norm = true, .key_norm = true},
+    kBiasedNormed{true, true, true};
 
 /// Sequences that decode, and what their keys are rotated by. A sequence, its row of the launch and
 /// its query token have different numbers: the first sequence has two more tokens, which belong to
@@ -37,8 +45,17 @@ class Decodes {
     check(cudaDeviceSynchronize());
   }
 
-  /// Whether the model has biases, and norms of heads.
-  bool biased = false, normed = false;
+  Heads heads;
+
+  /// Takes these sequences, or padding, as rows of the launch: one more than there are sequences.
+  /// The others are not appended.
+  void set_rows(const Ints& live) {
+    Ints appended = world.all_sequences();
+    for (std::int32_t& s : appended)
+      if (std::count(live.begin(), live.end(), s) == 0) s = -1;
+    rows_ = live;
+    sequences_ = per_token(appended, -1);
+  }
 
   /// Decode attention that appends what it needs, or for which append() has done so.
   gpu::DecodeAttention attention(const std::uint16_t* qkv, bool appends) {
@@ -50,8 +67,8 @@ class Decodes {
     op.rotations = appends ? rotations_.get() : nullptr;
     if (!appends) return op;
     op.bias = bias();
-    op.query_norm = norm(0);
-    op.key_norm = norm(1);
+    op.query_norm = query_norm();
+    op.key_norm = key_norm();
     op.norm_eps = kEpsilon;
     return op;
   }
@@ -61,8 +78,8 @@ class Decodes {
                     .tokens = world.tokens(),
                     .qkv = qkv,
                     .bias = bias(),
-                    .query_norm = norm(0),
-                    .key_norm = norm(1),
+                    .query_norm = query_norm(),
+                    .key_norm = key_norm(),
                     .norm_eps = kEpsilon,
                     .rotations = rotations_.get(),
                     .positions = positions_.get(),
@@ -78,9 +95,10 @@ class Decodes {
   static constexpr float kEpsilon = 0.01f;
 
   int rows() const { return static_cast<int>(world.all_sequences().size()) + 1; }
-  const std::uint16_t* bias() const { return biased ? bias_.get() : nullptr; }
-  const std::uint16_t* norm(int which) const {
-    return normed ? norms_.get() + which * head_dim_ : nullptr;
+  const std::uint16_t* bias() const { return heads.biased ? bias_.get() : nullptr; }
+  const std::uint16_t* query_norm() const { return heads.query_norm ? norms_.get() : nullptr; }
+  const std::uint16_t* key_norm() const {
+    return heads.key_norm ? norms_.get() + head_dim_ : nullptr;
   }
   static std::vector<Sequence> of_contexts(const std::vector<int>& contexts) {
     std::vector<Sequence> sequences;
@@ -112,25 +130,18 @@ class Decodes {
 };
 
 /// Compares results and KV of an append and an attention with those of an attention that appends.
-void check_appends(const WorldShape& shape, const std::vector<int>& contexts, bool whole_splits,
-                   bool biased = false, bool normed = false) {
-  INFO(name(shape.type) << ", group " << shape.group << ", head_dim " << shape.head_dim
-                        << ", block size " << shape.block_size << ", first context " << contexts[0]
-                        << ", whole splits " << whole_splits << ", biased " << biased << ", normed "
-                        << normed);
-  Decodes decodes(shape, contexts);
-  decodes.biased = biased;
-  decodes.normed = normed;
+void check_appends(Decodes& decodes, bool whole_splits, const Heads& heads = {}) {
+  INFO("whole splits " << whole_splits << ", biased " << heads.biased << ", query norm "
+                       << heads.query_norm << ", key norm " << heads.key_norm);
+  decodes.heads = heads;
+  decodes.world.restore_arena();
   Device<std::uint16_t> qkv(decodes.world.qkv());
   decodes.append(qkv.get());
   gpu::DecodeAttention apart = decodes.attention(qkv.get(), false);
   apart.whole_splits = whole_splits;
   const Halves expected = decodes.world.decode(apart), expected_kv = decodes.world.arena();
 
-  Halves other = decodes.world.qkv();
-  std::reverse(other.begin(), other.end());
-  qkv = other;
-  decodes.append(qkv.get());
+  decodes.world.restore_arena();
   REQUIRE(decodes.world.arena() != expected_kv);
   qkv = decodes.world.qkv();
   gpu::DecodeAttention together = decodes.attention(qkv.get(), true);
@@ -140,52 +151,68 @@ void check_appends(const WorldShape& shape, const std::vector<int>& contexts, bo
   CHECK(qkv.host() == decodes.world.qkv());
 }
 
+void check_appends(const WorldShape& shape, const std::vector<int>& contexts,
+                   const std::vector<Heads>& models = {{}}) {
+  INFO(name(shape.type) << ", group " << shape.group << ", head_dim " << shape.head_dim
+                        << ", block size " << shape.block_size << ", first context "
+                        << contexts[0]);
+  Decodes decodes(shape, contexts);
+  for (const Heads& heads : models)
+    for (const bool whole_splits : {false, true}) check_appends(decodes, whole_splits, heads);
+}
+
 }  // namespace
 
 TEST_CASE("decode attention that appends gives the bits of an append before it", "[gpu]") {
   NEEDS_DEVICE;
-  const bool whole = GENERATE(false, true);
   for (const Type type : kHalfTypes)
     for (const int head_dim : {64, 128}) {
       for (const int context : {1,   2,   15,  16,  17,  31,   32,   33,   127,   128,  129,
                                 160, 511, 512, 513, 545, 1000, 4097, 5000, 20001, 40001})
-        check_appends({type, 4, 2, head_dim, 16, 0}, {context}, whole);
+        check_appends({type, 4, 2, head_dim, 16, 0}, {context});
       for (const int group : {1, 3, 8})
         for (const int block_size : {8, 24, 128})
-          check_appends({type, group, 3, head_dim, block_size, 0}, {777, 31, 1, 1600, 64}, whole);
+          check_appends({type, group, 3, head_dim, block_size, 0}, {777, 31, 1, 1600, 64});
     }
+}
+
+TEST_CASE("decode attention appends a token far into a warp's keys", "[gpu]") {
+  NEEDS_DEVICE;
+  // With splits of more than 1,024 keys a warp has more than 16 tiles, whose blocks it looks up in
+  // two parts. The last tokens of these contexts are in tiles 16 to 19.
+  for (const int block_size : {16, 24})
+    for (const int context : {34'753, 34'784, 36'864, 40'960})
+      check_appends({Type::bf16, 4, 1, 128, block_size, 0}, {context}, {{}, kBiasedNormed});
 }
 
 TEST_CASE("decode attention that appends adds biases as an append before it does", "[gpu]") {
   NEEDS_DEVICE;
-  const bool whole = GENERATE(false, true);
   for (const Type type : kHalfTypes)
     for (const int head_dim : {64, 128}) {
       for (const int context : {1, 16, 17, 129, 513, 5000})
-        check_appends({type, 7, 4, head_dim, 16, 0}, {context}, whole, true);
+        check_appends({type, 7, 4, head_dim, 16, 0}, {context}, {kBiased});
       for (const int group : {1, 6, 8})
-        check_appends({type, group, 2, head_dim, 24, 0}, {777, 31, 1, 1600, 64}, whole, true);
+        check_appends({type, group, 2, head_dim, 24, 0}, {777, 31, 1, 1600, 64}, {kBiased});
     }
 }
 
 TEST_CASE("decode attention that appends normalizes heads as an append before it does", "[gpu]") {
   NEEDS_DEVICE;
-  const bool whole = GENERATE(false, true), biased = GENERATE(false, true);
+  const std::vector<Heads> models = {
+      kNormed, kBiasedNormed, {.query_norm = true}, {.key_norm = true}};
   for (const Type type : kHalfTypes)
     for (const int head_dim : {64, 128}) {
       for (const int context : {1, 16, 17, 129, 513, 5000})
-        check_appends({type, 4, 8, head_dim, 16, 0}, {context}, whole, biased, true);
+        check_appends({type, 4, 8, head_dim, 16, 0}, {context}, models);
       for (const int group : {1, 5, 8})
-        check_appends({type, group, 2, head_dim, 24, 0}, {777, 31, 1, 1600, 64}, whole, biased,
-                      true);
+        check_appends({type, group, 2, head_dim, 24, 0}, {777, 31, 1, 1600, 64}, models);
     }
 }
 
 TEST_CASE("biases and norms without rotations are refused", "[gpu]") {
   NEEDS_DEVICE;
   Decodes decodes({}, {100});
-  decodes.biased = GENERATE(false, true);
-  decodes.normed = !decodes.biased;
+  decodes.heads = GENERATE(kBiased, Heads{.query_norm = true}, Heads{.key_norm = true});
   const Device<std::uint16_t> qkv(decodes.world.qkv());
   gpu::DecodeAttention op = decodes.attention(qkv.get(), true);
   op.rotations = nullptr;
@@ -196,7 +223,35 @@ TEST_CASE("a large batch that appends gives the bits of an append before it", "[
   NEEDS_DEVICE;
   std::vector<int> contexts;
   for (int i = 0; i < 150; ++i) contexts.push_back(1 + 37 * i % 1900);
-  for (const Type type : kHalfTypes) check_appends({type, 4, 8, 128, 16, 0}, contexts, false);
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128})
+      check_appends({type, 4, 4, head_dim, 16, 0}, contexts, {{}, kBiased, kNormed});
+}
+
+TEST_CASE("a captured launch appends other rows, and none of padding", "[gpu]") {
+  NEEDS_DEVICE;
+  Decodes decodes({Type::bf16, 4, 2, 128, 16, 0}, {700, 5000, 33, 260});
+  decodes.heads = kBiased;
+  const Device<std::uint16_t> qkv(decodes.world.qkv());
+  Device<std::uint16_t> appended(decodes.world.qkv());
+  const gpu::DecodeAttention apart = decodes.attention(appended.get(), false),
+                             together = decodes.attention(qkv.get(), true);
+  Captured launches([&](cudaStream_t stream) {
+    gpu::plan_decode(together, stream);
+    gpu::decode_attention(together, stream);
+  });
+  for (const Ints& live : {Ints{0, -1, 1, 2, 3}, Ints{3, 2, -1, 0, -1}, Ints{-1, 2, -1, -1, -1}}) {
+    decodes.set_rows(live);
+    decodes.world.restore_arena();
+    appended = decodes.world.qkv();
+    decodes.append(appended.get());
+    const Halves expected = decodes.world.decode(apart), expected_kv = decodes.world.arena();
+    decodes.world.restore_arena();
+    decodes.world.poison_out();
+    launches.replay();
+    CHECK(decodes.world.out() == expected);
+    CHECK(decodes.world.arena() == expected_kv);
+  }
 }
 
 TEST_CASE("an early launch that appends reads the projection when it is there", "[gpu]") {
@@ -215,9 +270,12 @@ TEST_CASE("an early launch that appends reads the projection when it is there", 
                    nullptr);
   gpu::SmallGemm project{.rows = 1, .n = n, .k = k, .y_stride = n, .x = x.get(), .w = w.get()};
   project.y = qkv.get();
+  const Heads heads = GENERATE(Heads{}, kBiased, kBiasedNormed);
   for (const int context : {1, 2, 32, 33, 128, 129, 512, 513, 545, 640, 1000, 5000, 5120}) {
-    INFO("context " << context << ", whole splits " << whole);
+    INFO("context " << context << ", whole splits " << whole << ", biased " << heads.biased
+                    << ", normed " << heads.key_norm);
     Decodes decodes(shape, {context});
+    decodes.heads = heads;
     gpu::DecodeAttention op = decodes.attention(qkv.get(), true);
     op.whole_splits = whole;
     gpu::small_gemm(project, nullptr);

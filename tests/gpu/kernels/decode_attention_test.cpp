@@ -3,6 +3,7 @@
 
 #include "kernels/layers/layers.hpp"
 #include "tests/gpu/kernels/attention_world.hpp"
+#include "tests/gpu/kernels/captured.hpp"
 #include "tests/gpu/kernels/logged_segments.hpp"
 
 using namespace gpu_test;
@@ -181,20 +182,15 @@ TEST_CASE("a captured launch serves other contexts, and skips padding rows", "[g
   op.sequences = rows.get();
   op.workspace = workspace.get();
 
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  cudaGraphExec_t replay;
-  check(cudaStreamCreate(&stream));
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  gpu::plan_decode(op, stream);
-  gpu::decode_attention(op, stream);
-  check(cudaStreamEndCapture(stream, &graph));
-  check(cudaGraphInstantiate(&replay, graph, 0));
+  Captured launches([&](cudaStream_t stream) {
+    gpu::plan_decode(op, stream);
+    gpu::decode_attention(op, stream);
+  });
   for (const Ints& live :
        {Ints{0, -1, 1, 2, -1, 3}, Ints{3, 2, 1, 0, -1, -1}, Ints{-1, 2, -1, -1, -1, -1}}) {
     rows = live;
     world.poison_out();
-    check(cudaGraphLaunch(replay, stream));
+    launches.replay();
     const Halves found = world.out();
     const auto width = static_cast<long>(world.out_width());
     for (const std::int32_t s : world.all_sequences()) {
@@ -205,9 +201,6 @@ TEST_CASE("a captured launch serves other contexts, and skips padding rows", "[g
                         : Halves(row.size(), 0xffff)));
     }
   }
-  check(cudaGraphExecDestroy(replay));
-  check(cudaGraphDestroy(graph));
-  check(cudaStreamDestroy(stream));
 }
 
 namespace {

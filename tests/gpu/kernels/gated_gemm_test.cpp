@@ -78,10 +78,22 @@ TEST_CASE("gate and up of one tile of rows are the reference's, whatever tile th
     }
 }
 
+TEST_CASE("gate and up of up to 192 rows are the reference's when one tile has them all", "[gpu]") {
+  NEEDS_WGMMA;
+  // Between half a wave and one; see the case before.
+  for (const int n : {56 * gpu::multiprocessors() + 8, 112 * gpu::multiprocessors() - 8})
+    for (const auto& [type, rows] :
+         {std::pair{Type::bf16, 129}, {Type::bf16, 192}, {Type::f16, 160}}) {
+      INFO(name(type) << ", " << rows << " x " << n);
+      const GatedProduct product(type, rows, n, 832);
+      check_rows(product.computed(rows), product.expected(), n, rounding(type));
+    }
+}
+
 TEST_CASE("what rows of x behind the last one hold does not matter", "[gpu]") {
   NEEDS_WGMMA;
-  for (const int rows : {65, 300}) {
-    GatedProduct product(Type::bf16, rows, 232, 200);
+  for (const auto& [rows, n] : {std::pair{65, 232}, {130, 8'064}, {300, 232}}) {
+    GatedProduct product(Type::bf16, rows, n, 200);
     product.beyond = GENERATE(1, 100, 500);
     check_rows(product.computed(rows), product.expected(), product.n, rounding(Type::bf16));
   }
@@ -105,14 +117,18 @@ TEST_CASE("a row of gate and up is bitwise the same however many rows there are"
   }
 }
 
-TEST_CASE("a row of gate and up is bitwise the same in tiles of any width", "[gpu]") {
+TEST_CASE("a row of gate and up is bitwise the same in tiles of any size", "[gpu]") {
   NEEDS_WGMMA;
-  // Up to 128 rows the width decides, beyond 112 outputs are a tile.
+  // Up to 128 rows the width decides. Beyond, 112 outputs are a tile, and up to 192 rows one tile
+  // may have all rows.
   for (const int outputs : {64, 80, 96, 144}) {
-    INFO(outputs << " outputs");
-    const GatedProduct product(Type::bf16, 129, outputs * gpu::multiprocessors() - 8, 192);
-    const Floats all = product.computed(129), some = product.computed(128);
-    CHECK(std::equal(some.begin(), some.end(), all.begin()));
+    const GatedProduct product(Type::bf16, 193, outputs * gpu::multiprocessors() - 8, 192);
+    const Floats all = product.computed(193);
+    for (const int rows : {128, 129, 192}) {
+      INFO(outputs << " outputs, " << rows << " rows");
+      const Floats some = product.computed(rows);
+      CHECK(std::equal(some.begin(), some.end(), all.begin()));
+    }
   }
 }
 

@@ -1,0 +1,32 @@
+#pragma once
+#include "tests/gpu/kernels/device.hpp"
+
+namespace gpu_test {
+
+/// Launches captured in a graph, on a stream of their own.
+class Captured {
+ public:
+  template <class Launch>
+  explicit Captured(const Launch& launch) {
+    cudaGraph_t graph;
+    check(cudaStreamCreate(&stream_));
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+    launch(stream_);
+    check(cudaStreamEndCapture(stream_, &graph));
+    check(cudaGraphInstantiate(&executable_, graph, 0));
+    check(cudaGraphDestroy(graph));
+  }
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+  ~Captured() {
+    cudaGraphExecDestroy(executable_);
+    cudaStreamDestroy(stream_);
+  }
+  void replay() { check(cudaGraphLaunch(executable_, stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+}  // namespace gpu_test
