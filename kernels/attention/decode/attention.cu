@@ -166,11 +166,11 @@ struct TileLoader {
 };
 
 /// Computes the loader's current unit, of which `query` is loaded, up to this warp's sums.
-template <bool kApart, class T, int kHeadDim, Left kLeft, class Log>
+template <bool kApart, class T, int kHeadDim, Remaining kRemaining, class Log>
 __device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader,
-                       Query<T, kHeadDim, kLeft>& query, float* sums, float2* tops) {
+                       Query<T, kHeadDim, kRemaining>& query, float* sums, float2* tops) {
   const int warp = threadIdx.x / 32, tiles = loader.work.tiles(warp);
-  const OwnToken<T, kHeadDim, kLeft> own(a, loader.work);
+  const OwnToken<T, kHeadDim, kRemaining> own(a, loader.work);
   query.prepare(a, loader.work);
   Heads<T, kHeadDim> heads(query.heads);
   for (int tile = 0; tile < tiles; ++tile) {
@@ -201,7 +201,7 @@ __device__ inline void launch_dependents_after_wait() {
 /// A CTA's first two units are fixed; it takes each further one from the list one unit ahead, so
 /// that the atomic's result arrives before it is needed. `kApart`: sums are behind the tiles
 /// instead of replacing them.
-template <class T, int kHeadDim, bool kApart, Left kLeft, class Log>
+template <class T, int kHeadDim, bool kApart, Remaining kRemaining, class Log>
 __global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel(
     const __grid_constant__ Arguments a, const Log log) {
   using S = Shared<kHeadDim>;
@@ -225,7 +225,7 @@ __global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel
   if (begun) loader.begin(loader.work, tokens, unit);
   if (early) launch_dependents_after_wait();
   if (unit < units && !begun) loader.begin(loader.work, tokens, unit);
-  Query<T, kHeadDim, kLeft> query;
+  Query<T, kHeadDim, kRemaining> query;
   if (unit < units) query.load(a, loader.work);
   while (unit < units) {
     int taken = 0;
@@ -251,10 +251,10 @@ __global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel
   if (threadIdx.x == 0 && atomicAdd(w.left, 1u) + 1 == gridDim.x) *w.taken = *w.left = 0;
 }
 
-template <class T, int kHeadDim, bool kApart, Left kLeft, class Log>
+template <class T, int kHeadDim, bool kApart, Remaining kRemaining, class Log>
 void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
   constexpr float kLog2E = 1.4426950408889634f;
-  const auto kernel = decode_attention_kernel<T, kHeadDim, kApart, kLeft, Log>;
+  const auto kernel = decode_attention_kernel<T, kHeadDim, kApart, kRemaining, Log>;
   constexpr int kBytes = Shared<kHeadDim>::bytes(kApart);
   static const int resident = resident_ctas("decode_attention", kernel, kThreads, kBytes);
   const Arguments arguments = {op.shape,
@@ -284,14 +284,14 @@ inline bool has_room(int shared_bytes) {
   return shared_bytes + kStatic <= most_shared_bytes();
 }
 
-template <Left kLeft, class Log>
-void launch_left(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
+template <Remaining kRemaining, class Log>
+void launch_remaining(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (op.shape.head_dim == 64) return launch_heads<T, 64, true, kLeft>(op, log, stream);
+    if (op.shape.head_dim == 64) return launch_heads<T, 64, true, kRemaining>(op, log, stream);
     if (!has_room(Shared<128>::bytes(true)))
-      return launch_heads<T, 128, false, kLeft>(op, log, stream);
-    launch_heads<T, 128, true, kLeft>(op, log, stream);
+      return launch_heads<T, 128, false, kRemaining>(op, log, stream);
+    launch_heads<T, 128, true, kRemaining>(op, log, stream);
   });
 }
 
@@ -299,10 +299,10 @@ template <class Log>
 void launch(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
   if constexpr (!Log::kOn) {  // a logged launch follows append_kv()
     if (op.bias || op.query_norm || op.key_norm)
-      return launch_left<Left::everything>(op, log, stream);
-    if (op.rotations) return launch_left<Left::rotation>(op, log, stream);
+      return launch_remaining<Remaining::everything>(op, log, stream);
+    if (op.rotations) return launch_remaining<Remaining::rotation>(op, log, stream);
   }
-  launch_left<Left::nothing>(op, log, stream);
+  launch_remaining<Remaining::nothing>(op, log, stream);
 }
 
 }  // namespace decode

@@ -7,7 +7,7 @@ namespace kernels::gpu::decode {
 /// a row and key head, the one whose last tile has the token stores them in the token's block and
 /// in the tile in shared memory; copies leave them out. Each of the first kHeadDim / 4 lanes has
 /// two dimensions, and those half a head from them.
-template <class T, int kHeadDim, Left kLeft>
+template <class T, int kHeadDim, Remaining kRemaining>
 struct OwnToken {
   using S = Shared<kHeadDim>;
   static constexpr int kLanes = kHeadDim / 4, kHalf = kHeadDim / 2;
@@ -20,7 +20,7 @@ struct OwnToken {
   /// Issues the loads; append() uses them.
   __device__ OwnToken(const Arguments& a, const Work& work) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, tiles = work.tiles(warp);
-    if (kLeft == Left::nothing || !work.appends(a) || tiles == 0) return;
+    if (kRemaining == Remaining::nothing || !work.appends(a) || tiles == 0) return;
     row = work.end - 1 - work.tile_begin(warp, tiles - 1);
     here = row < kTileKeys && lane < kLanes;
     if (!here) return;
@@ -32,7 +32,7 @@ struct OwnToken {
     value = load_four(from + value_at, kHalf);
     cos_sin = *reinterpret_cast<const float4*>(
         a.rotations + std::int64_t{work.query_token} * kHeadDim + 4 * lane);
-    if (kLeft != Left::everything) return;
+    if (kRemaining != Remaining::everything) return;
     const T* const bias = static_cast<const T*>(a.bias);
     if (bias) {
       key_bias = load_four(bias + key_at, kHalf);
@@ -54,7 +54,7 @@ struct OwnToken {
  private:
   __device__ uint2 rotated_key(const Arguments& a) const {
     FourDimensions<T> four(key);
-    if constexpr (kLeft == Left::everything) {
+    if constexpr (kRemaining == Remaining::everything) {
       if (a.bias) four.add(key_bias);
       if (a.key_norm)
         four.normalize(key_weights,
@@ -64,7 +64,7 @@ struct OwnToken {
     return four.packed();
   }
   __device__ uint2 biased_value(const Arguments& a) const {
-    if (kLeft != Left::everything || !a.bias) return value;
+    if (kRemaining != Remaining::everything || !a.bias) return value;
     FourDimensions<T> four(value);
     four.add(value_bias);
     return four.packed();

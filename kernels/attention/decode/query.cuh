@@ -7,17 +7,17 @@ namespace kernels::gpu::decode {
 /// What append_kv() has left to do to the heads of query tokens: nothing, to rotate queries and
 /// keys, or to add biases (also to values), to normalize and to rotate. Biases and each norm may be
 /// absent.
-enum class Left { nothing, rotation, everything };
+enum class Remaining { nothing, rotation, everything };
 
 /// The query heads of a unit, as left operand of a tensor-core product: lane l has head l / 4.
 /// load() and prepare() are apart, so that the next unit's heads and angles arrive while a unit is
 /// merged. Biases and weights of norms load in prepare().
-template <class T, int kHeadDim, Left kLeft>
+template <class T, int kHeadDim, Remaining kRemaining>
 struct Query {
-  static constexpr int kHalf = kHeadDim / 32;
+  static constexpr int kSteps = kHeadDim / 32;
 
-  std::uint32_t heads[2 * kHalf][2];  // rows 8 to 15 of the product are 0
-  float4 cos_sin[kHalf][2];
+  std::uint32_t heads[2 * kSteps][2];  // rows 8 to 15 of the product are 0
+  float4 cos_sin[kSteps][2];
 
   __device__ void load(const Arguments& a, const Work& work) {
     const int part = threadIdx.x % 4, group = a.shape.group();
@@ -25,25 +25,25 @@ struct Query {
                  std::int64_t{work.query_token} * a.shape.qkv_width() +
                  (work.kv_head * group + head()) * kHeadDim + 2 * part;
 #pragma unroll
-    for (int k = 0; k < 2 * kHalf; ++k)
+    for (int k = 0; k < 2 * kSteps; ++k)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
         heads[k][half] =
             head() < group ? *reinterpret_cast<const std::uint32_t*>(q + 16 * k + 8 * half) : 0u;
-    if (kLeft == Left::nothing) return;
+    if (kRemaining == Remaining::nothing) return;
     const float* rotations = a.rotations + std::int64_t{work.query_token} * kHeadDim + 4 * part;
 #pragma unroll
-    for (int k = 0; k < kHalf; ++k)
+    for (int k = 0; k < kSteps; ++k)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
         cos_sin[k][half] = *reinterpret_cast<const float4*>(rotations + 32 * k + 16 * half);
   }
 
   __device__ void prepare(const Arguments& a, const Work& work) {
-    if (kLeft == Left::nothing) return;
+    if (kRemaining == Remaining::nothing) return;
     const T *bias = nullptr, *weight = nullptr;
     float scale = 1;
-    if (kLeft == Left::everything) {
+    if (kRemaining == Remaining::everything) {
       if (a.bias && head() < a.shape.group())
         bias = static_cast<const T*>(a.bias) +
                (work.kv_head * a.shape.group() + head()) * kHeadDim + 2 * (threadIdx.x % 4);
@@ -53,13 +53,13 @@ struct Query {
       }
     }
 #pragma unroll
-    for (int i = 0; i < 2 * kHalf; ++i) {
+    for (int i = 0; i < 2 * kSteps; ++i) {
       Four four = biased(i, bias);
       if (weight) four.normalize(load_four(weight + 8 * i, kHeadDim / 2), scale);
       four.rotate(cos_sin[i / 2][i % 2]);
       const uint2 done = four.packed();
       heads[i / 2][i % 2] = done.x;
-      heads[i / 2 + kHalf][i % 2] = done.y;
+      heads[i / 2 + kSteps][i % 2] = done.y;
     }
   }
 
@@ -70,17 +70,17 @@ struct Query {
 
   /// This lane's dimensions from 8 `i` on, with those half a head from them.
   __device__ Four biased(int i, const T* bias) const {
-    Four four({heads[i / 2][i % 2], heads[i / 2 + kHalf][i % 2]});
+    Four four({heads[i / 2][i % 2], heads[i / 2 + kSteps][i % 2]});
     if (bias) four.add(load_four(bias + 8 * i, kHeadDim / 2));
     return four;
   }
   /// The sum of squares of this lane's head, biases included.
   __device__ float squares(const T* bias) const {
-    float sums[2 * kHalf];
+    float sums[2 * kSteps];
 #pragma unroll
-    for (int i = 0; i < 2 * kHalf; ++i) sums[i] = biased(i, bias).squares();
+    for (int i = 0; i < 2 * kSteps; ++i) sums[i] = biased(i, bias).squares();
 #pragma unroll
-    for (int distance = kHalf; distance > 0; distance /= 2)
+    for (int distance = kSteps; distance > 0; distance /= 2)
 #pragma unroll
       for (int i = 0; i < distance; ++i) sums[i] = __fadd_rn(sums[i], sums[i + distance]);
     return quad_sum(sums[0]);
