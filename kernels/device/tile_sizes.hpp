@@ -21,4 +21,10 @@ struct TileSizes {
 /// Outputs of a CTA of a gated product of at most 128 rows.
 using GatedTiles = TileSizes<64, 80, 96, 112, 144>;
 
+/// Whether the rows of a gated product, whose outputs are `tiles` tiles, are one tile of up to 192
+/// rows each: those are one wave of CTAs, where two tiles of 128 rows are two.
+constexpr bool prefers_one_row_tile(int rows, int tiles, int ctas) {
+  return rows <= 192 && tiles <= ctas && 2 * tiles > ctas;
+}
+
 }  // namespace kernels::gpu

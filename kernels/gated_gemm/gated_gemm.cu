@@ -27,13 +27,6 @@ void launch_tiles(const GatedGemm& op, cudaStream_t stream) {
 
 constexpr int kOutputs = 112;  // of a tile of many rows
 
-/// Whether tiles of three warpgroups, which have all rows, take less time than two of two each.
-bool prefers_three(const GatedGemm& op) {
-  const int tiles = divide_up(op.n, kOutputs), ctas = multiprocessors();
-  return op.rows <= 3 * gated::kGroupRows &&
-         3 * divide_up(tiles, ctas) < 2 * divide_up(2 * tiles, ctas);
-}
-
 }  // namespace
 
 bool prefers_gated_gemm(int rows, int n, int k) {
@@ -55,7 +48,8 @@ void gated_gemm(const GatedGemm& op, cudaStream_t stream) {
     if (tiles == 1)
       return GatedTiles::with(
           op.n, [&](auto outputs) { launch_tiles<T, Shape<Shares::tokens, outputs>>(op, stream); });
-    if (prefers_three(op)) return launch_tiles<T, Shape<Shares::tokens, kOutputs, 3>>(op, stream);
+    if (prefers_one_row_tile(op.rows, divide_up(op.n, kOutputs), multiprocessors()))
+      return launch_tiles<T, Shape<Shares::tokens, kOutputs, 3>>(op, stream);
     if (tiles % kPair == 1 && tiles < 8)
       return launch_tiles<T, Shape<Shares::tokens, kOutputs>>(op, stream);
     launch_tiles<T, Shape<Shares::weights, kOutputs>>(op, stream);

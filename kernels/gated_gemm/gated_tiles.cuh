@@ -1,7 +1,7 @@
 // Gate and up products of many rows, fused with SwiGLU, for Hopper. A CTA computes tiles of 128 or
 // 192 rows of x by 64 to 144 outputs, which are twice as many rows of w: eight gate rows, their
 // eight up rows, and so on, so that one thread has both the gate and the up value of an output. A
-// producer thread copies chunks of 64 columns into a ring of stages (TMA), two or three consumer
+// producer thread copies chunks of 64 columns into a ring of stages (TMA); two or three consumer
 // warpgroups multiply 64 rows of x each. Two CTAs are a cluster: what their tiles have in common is
 // read from the L2 cache once and arrives in both.
 #pragma once
@@ -45,9 +45,10 @@ struct Shape {
                        kCount = 2 * kOutputs / 8;  // groups of eight rows of w
   static constexpr int kConsumers = kGroups * kGroupThreads,
                        kThreads = kGroupThreads + kConsumers;  // the producer's warpgroup is first
-  // A multiprocessor has 65,536 registers.
   static constexpr int kProducerRegisters = kGroups == 2 ? 40 : 32,
                        kConsumerRegisters = kGroups == 2 ? 232 : 160;
+  static_assert(kGroupThreads * (kProducerRegisters + kGroups * kConsumerRegisters) <= 65'536,
+                "a multiprocessor has as many registers");
   // Boxes that one CTA copies: all of its own operand, and half of the common one.
   static constexpr bool kTokens = kShares == Shares::tokens;
   static constexpr int kXRows = kTokens ? kRows / kPair : kRows;
@@ -57,7 +58,8 @@ struct Shape {
   static constexpr int kBytes = kStages * (kStageBytes + 16);
   static_assert(kBytes <= 226 * 1024, "a multiprocessor has 227 KiB, some of them static");
   static_assert(kCount % 4 == 0, "store() takes four groups at a time");
-  // A tensor-core product has at most 256 rows of w, and multiply_rows() not every number.
+  // A tensor-core product has at most 256 rows of w, and multiply_rows() not every number. With
+  // four warpgroups in a CTA the compiler refuses one of 224 rows for want of registers.
   static constexpr int kProducts = kCount == 16 || (kCount == 28 && kGroups == 2) ? 1 : 2,
                        kProductCount = kCount / kProducts;
 };

@@ -97,7 +97,7 @@ bool fuses_norms(int rows, int n, int k, bool gated = false);
 bool prefers_small_gemm(int rows, int n, int k, bool gated = false);
 void small_gemm(const SmallGemm& op, cudaStream_t stream);
 
-constexpr int kGatedGemmTile = 128;  // rows of x that a CTA of gated_gemm() computes at a time
+constexpr int kGatedGemmTile = 128;  // rows of x of gated_gemm()'s tiles but those of 192 rows
 /// y[r][i] = silu(x[r] * gate row i) * (x[r] * up row i), with sums in float32 and without rounding
 /// in between, for any number of rows. A row's result is bitwise the same in every such product.
 struct GatedGemm {

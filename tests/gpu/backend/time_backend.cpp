@@ -87,7 +87,8 @@ void time_model(backends::CudaDevice& device, const model::ModelConfig& config) 
   backends::CudaCellOptions options;
   options.max_batched_tokens = 2048;
   options.max_model_len = 16384;
-  options.pool.kv_tokens = std::int64_t{256} * 1040;
+  const bool large = device.info().memory_bytes > std::int64_t{64} << 30;
+  options.pool.kv_tokens = std::int64_t{large ? 256 : 128} * 1040;
   if (config.shape.kv_heads > 8) options.pool.kv_tokens = 64 * 1040;
   const engine::WallClock clock;
   const auto cell = device.make_cell(options);

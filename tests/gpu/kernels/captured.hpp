@@ -8,10 +8,15 @@ class Captured {
  public:
   template <class Launch>
   explicit Captured(const Launch& launch) {
-    cudaGraph_t graph;
+    cudaGraph_t graph = nullptr;
     check(cudaStreamCreate(&stream_));
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-    launch(stream_);
+    try {
+      launch(stream_);
+    } catch (...) {  // a thread that captures cannot allocate
+      cudaStreamEndCapture(stream_, &graph);
+      throw;
+    }
     check(cudaStreamEndCapture(stream_, &graph));
     check(cudaGraphInstantiate(&executable_, graph, 0));
     check(cudaGraphDestroy(graph));

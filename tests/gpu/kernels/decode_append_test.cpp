@@ -225,7 +225,7 @@ TEST_CASE("a large batch that appends gives the bits of an append before it", "[
   for (int i = 0; i < 150; ++i) contexts.push_back(1 + 37 * i % 1900);
   for (const Type type : kHalfTypes)
     for (const int head_dim : {64, 128})
-      check_appends({type, 4, 4, head_dim, 16, 0}, contexts, {{}, kBiased, kNormed});
+      check_appends({type, 4, head_dim / 16, head_dim, 16, 0}, contexts, {{}, kBiased, kNormed});
 }
 
 TEST_CASE("a captured launch appends other rows, and none of padding", "[gpu]") {

@@ -80,7 +80,7 @@ TEST_CASE("gate and up of one tile of rows are the reference's, whatever tile th
 
 TEST_CASE("gate and up of up to 192 rows are the reference's when one tile has them all", "[gpu]") {
   NEEDS_WGMMA;
-  // Between half a wave and one; see the case before.
+  // Outputs between half a wave of tiles and one; with 13 chunks each stage is refilled.
   for (const int n : {56 * gpu::multiprocessors() + 8, 112 * gpu::multiprocessors() - 8})
     for (const auto& [type, rows] :
          {std::pair{Type::bf16, 129}, {Type::bf16, 192}, {Type::f16, 160}}) {
@@ -92,7 +92,8 @@ TEST_CASE("gate and up of up to 192 rows are the reference's when one tile has t
 
 TEST_CASE("what rows of x behind the last one hold does not matter", "[gpu]") {
   NEEDS_WGMMA;
-  for (const auto& [rows, n] : {std::pair{65, 232}, {130, 8'064}, {300, 232}}) {
+  for (const auto& [rows, n] :
+       {std::pair{65, 232}, {130, 56 * gpu::multiprocessors() + 8}, {300, 232}}) {
     GatedProduct product(Type::bf16, rows, n, 200);
     product.beyond = GENERATE(1, 100, 500);
     check_rows(product.computed(rows), product.expected(), product.n, rounding(Type::bf16));
@@ -141,6 +142,15 @@ TEST_CASE("a tile of a gated product is the smallest of one wave", "[gpu]") {
   CHECK(gpu::GatedTiles::of(112 * ctas) == 112);
   CHECK(gpu::GatedTiles::of(112 * ctas + 8) == 144);
   CHECK(gpu::GatedTiles::of(1000 * ctas) == 144);
+}
+
+TEST_CASE("all rows are one tile if that is one wave, and two tiles of 128 rows are two", "[gpu]") {
+  CHECK(gpu::prefers_one_row_tile(129, 67, 132));
+  CHECK(gpu::prefers_one_row_tile(192, 132, 132));
+  CHECK_FALSE(gpu::prefers_one_row_tile(193, 128, 132));
+  CHECK_FALSE(gpu::prefers_one_row_tile(192, 66, 132));
+  CHECK_FALSE(gpu::prefers_one_row_tile(192, 133, 132));
+  CHECK_FALSE(gpu::prefers_one_row_tile(192, 1, 132));
 }
 
 TEST_CASE("gate and up of shapes that the kernel does not know are refused", "[gpu]") {

@@ -52,14 +52,16 @@ engine::CopyId CpuCopier::submit(engine::CopyDirection direction,
   return id;
 }
 
-/// Copies what was reported done early.
+/// Copies the batches of this direction that were reported done before they were copied, once
+/// nothing else is in flight.
 void CpuCopier::copy_late(engine::CopyDirection direction) {
   std::unique_lock lock(mutex_);
   Queue& late = late_[static_cast<std::size_t>(direction)];
   if (late.empty()) return;
   progress_.wait(lock, [this] { return idle(); });
-  for (; !late.empty(); late.pop_front()) {
-    Batch& batch = late.front();
+  while (!late.empty()) {
+    Batch batch = std::move(late.front());
+    late.pop_front();
     for (std::size_t i = 0; i < batch.copies.size(); ++i) copy(batch, i);
     if (options_.checksums) verify(batch);
   }
@@ -92,7 +94,7 @@ void CpuCopier::poll(engine::Nanos, std::vector<engine::CopyDone>& done) {
   }
 }
 
-std::string CpuCopier::place(const Batch& batch, std::size_t at) {
+std::string CpuCopier::where(const Batch& batch, std::size_t at) {
   const char* const verb = batch.direction == engine::CopyDirection::store ? "store " : "load ";
   return verb + std::to_string(static_cast<std::uint64_t>(batch.id)) + ", host slot " +
          std::to_string(index(batch.copies[at].slot));
@@ -104,8 +106,8 @@ void CpuCopier::verify(const Batch& batch) const {
     const bool checked = i < batch.found.size();
     if (checked && batch.found[i] == batch.expected[i]) continue;
     const engine::BlockId block = batch.copies[i].block;
-    if (!checked) throw UncheckedCopy(block, place(batch, i));
-    throw CorruptBlock(block, place(batch, i), batch.expected[i], batch.found[i]);
+    if (!checked) throw UncheckedCopy(block, where(batch, i));
+    throw CorruptBlock(block, where(batch, i), batch.expected[i], batch.found[i]);
   }
 }
 
@@ -170,13 +172,13 @@ void CpuCopier::copy_next(Batch& batch) {
   if (batch.fault == CopyFault::stop_short) batch.next = batch.copies.size();
 }
 
-/// Notes a block that was written after its load was submitted: the load overwrites KV that its
-/// next owner may be computing, of which no checksum is known yet.
+/// Notes the first block that was written after its load was submitted: the load overwrites KV of
+/// the block's next request, which may have no checksum yet.
 void CpuCopier::expect_poison(Batch& batch, std::size_t at) const {
   const engine::BlockId block = batch.copies[at].block;
   const std::uint64_t found = checksum(device_, index(block));
   if (found != batch.poison && !batch.overwritten)
-    batch.overwritten.emplace(block, "before " + place(batch, at), batch.poison, found);
+    batch.overwritten.emplace(block, "before " + where(batch, at), batch.poison, found);
 }
 
 void CpuCopier::copy(Batch& batch, std::size_t at) const {

@@ -22,8 +22,8 @@ enum class CopyFault : std::uint8_t {
   none,
   skip,            // its first block is not copied
   stop_short,      // reported done after its first block; the others are never copied
-  complete_early,  // reported done, with checksums, at once; copied when the next batch of its
-                   // direction, if any, is submitted
+  complete_early,  // reported done, with checksums, at once; copied when a batch of its direction
+                   // is submitted after that, if any is
 };
 
 struct CopierOptions {
@@ -46,11 +46,12 @@ class CpuCopier final : public engine::BlockCopier {
   CpuCopier(const CpuCopier&) = delete;
   CpuCopier& operator=(const CpuCopier&) = delete;
 
+  /// After a complete_early, with checksums, throws CorruptBlock as poll() does.
   engine::CopyId submit(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies,
                         engine::Nanos now) override;
-  /// With checksums, throws CorruptBlock when a copy differs from its source, a loaded slot from
-  /// what was stored in it, or a block was written between the submission of its load and the copy,
-  /// and UncheckedCopy when a batch has fewer checksums than copies.
+  /// With checksums, throws CorruptBlock when a copy differs from its source, when a loaded slot
+  /// differs from what was stored in it, or when a block was written between the submission of its
+  /// load and the copy; throws UncheckedCopy when a batch has fewer checksums than copies.
   void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override;
   std::optional<engine::Nanos> next_completion() const override { return std::nullopt; }
   bool withdraw(engine::CopyId id, engine::Nanos now) override;
@@ -65,7 +66,7 @@ class CpuCopier final : public engine::BlockCopier {
     engine::Nanos issued{0};                     // on the log's clock
     std::vector<std::uint64_t> expected, found;  // checksums by copy, if any
     std::uint64_t poison = 0;                    // checksum of a load's blocks before the copy
-    std::optional<CorruptBlock> overwritten;     // the first of them that had another one
+    std::optional<CorruptBlock> overwritten;     // the first block that had another one
     CopyFault fault = CopyFault::none;
     std::size_t next = 0;  // copies before it are done
     bool begun = false;
@@ -81,7 +82,7 @@ class CpuCopier final : public engine::BlockCopier {
   void expect_checksums(Batch& batch);
   void expect_poison(Batch& batch, std::size_t at) const;
   void verify(const Batch& batch) const;
-  static std::string place(const Batch& batch, std::size_t at);
+  static std::string where(const Batch& batch, std::size_t at);
   void serve(const std::stop_token& stop);
   Queue& next_queue();
   void copy_next(Batch& batch);
