@@ -21,10 +21,13 @@ struct TileSizes {
 /// Outputs of a CTA of a gated product of at most 128 rows.
 using GatedTiles = TileSizes<64, 80, 96, 112, 144>;
 
-/// Whether the rows of a gated product, whose outputs are `tiles` tiles, are one tile of up to 192
-/// rows each: those are one wave of CTAs, where two tiles of 128 rows are two.
+/// Rows of a gated product that one tile may have instead of two of 128.
+constexpr int kOneTileRows = 192;
+
+/// Whether a gated product, whose outputs are `tiles` tiles, has all its rows in each of them: that
+/// is one wave of CTAs, where two tiles of 128 rows are two.
 constexpr bool prefers_one_row_tile(int rows, int tiles, int ctas) {
-  return rows <= 192 && tiles <= ctas && 2 * tiles > ctas;
+  return rows <= kOneTileRows && tiles <= ctas && 2 * tiles > ctas;
 }
 
 }  // namespace kernels::gpu

@@ -48,8 +48,10 @@ void gated_gemm(const GatedGemm& op, cudaStream_t stream) {
     if (tiles == 1)
       return GatedTiles::with(
           op.n, [&](auto outputs) { launch_tiles<T, Shape<Shares::tokens, outputs>>(op, stream); });
+    using OneTile = Shape<Shares::tokens, kOutputs, 3>;
+    static_assert(OneTile::kRows == kOneTileRows, "prefers_one_row_tile() knows its rows");
     if (prefers_one_row_tile(op.rows, divide_up(op.n, kOutputs), multiprocessors()))
-      return launch_tiles<T, Shape<Shares::tokens, kOutputs, 3>>(op, stream);
+      return launch_tiles<T, OneTile>(op, stream);
     if (tiles % kPair == 1 && tiles < 8)
       return launch_tiles<T, Shape<Shares::tokens, kOutputs>>(op, stream);
     launch_tiles<T, Shape<Shares::weights, kOutputs>>(op, stream);
