@@ -192,7 +192,7 @@ void ArchiveSink::on_start(sweep::Attempt attempt, const std::vector<int>& more,
   mark.phase = "run";
   mark.drives = worker.host == self_.name && worker.pid == self_.pid;
   mark.deaths = deaths;
-  with_space_([&] { archive_.mark_started(mark); });
+  with_space_([&] { archive_.write_mark(mark); });
   running_[attempt.cell] = mark;
 }
 
@@ -214,14 +214,14 @@ void ArchiveSink::on_stop_asked(std::optional<int> alone) {
 /// Clears the mark of an attempt that ended without a verdict. The mark stays if attempts at this
 /// cell killed their process.
 void ArchiveSink::leave_mark(sweep::RunMark mark, int deaths) {
-  if (deaths > 0) {
-    if (deaths != mark.deaths) {
-      mark.deaths = deaths;
-      archive_.mark_started(mark);  // without the word that the dying process left
-    }
+  if (deaths == 0) {
+    archive_.remove_mark(mark.key);
+  } else if (deaths == mark.deaths) {
     archive_.add_to_mark(mark.key, "stopped", "1");
   } else {
-    archive_.remove_mark(mark.key);
+    mark.deaths = deaths;
+    mark.stopped = "1";
+    archive_.write_mark(mark);  // without the word that the dying process left
   }
 }
 

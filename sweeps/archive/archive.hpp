@@ -98,8 +98,9 @@ class Archive {
   /// Writes that row even if no cell is committed. A commit writes it as well.
   void keep_description();
 
-  /// Writes a mark that the cell is about to run. The cell's commit removes it.
-  void mark_started(const RunMark& mark);
+  /// Writes or replaces the mark of a cell that is about to run, or was not finished. The cell's
+  /// commit removes it.
+  void write_mark(const RunMark& mark);
   void remove_mark(const std::string& key);
   /// Appends "name=value" to the mark of a running cell.
   void add_to_mark(const std::string& key, const std::string& name, const std::string& value);

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <ranges>
 #include <sstream>
 
 #include "sweeps/archive/archive.hpp"
@@ -112,17 +113,25 @@ std::string Archive::mark_path(const std::string& key) const {
   return in_folder(key + std::string(kMarkEnd));
 }
 
-void Archive::mark_started(const RunMark& mark) {
-  std::string with;
-  for (const std::string& key : mark.with) with += "with=" + key + '\n';
-  const std::string text = "attempt=" + std::to_string(mark.attempt) +
-                           "\ndeaths=" + std::to_string(mark.deaths) + "\nhost=" + mark.host +
-                           "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase +
-                           "\ndrives=" + (mark.drives ? "1" : "0") +
-                           "\nstart=" + std::to_string(mark.start_ticks) + "\n" + with;
+/// A process killed at any instant leaves the old mark or the new one, whole.
+void Archive::write_mark(const RunMark& mark) {
+  std::string text = "attempt=" + std::to_string(mark.attempt) +
+                     "\ndeaths=" + std::to_string(mark.deaths) + "\nhost=" + mark.host +
+                     "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase +
+                     "\ndrives=" + (mark.drives ? "1" : "0") +
+                     "\nstart=" + std::to_string(mark.start_ticks) + "\n";
+  for (const std::string& key : mark.with) text += "with=" + key + '\n';
+  if (!mark.stopped.empty()) text += "stopped=" + mark.stopped + '\n';
+  const std::string path = mark_path(mark.key), temporary = temporary_name(path);
   writing(path_, [&] {
-    files_.write(mark_path(mark.key), text);
-    files_.sync(mark_path(mark.key));
+    try {
+      files_.write(temporary, text);
+      files_.rename(temporary, path);
+    } catch (const FileError&) {
+      discard(temporary);
+      throw;
+    }
+    files_.sync(path);
   });
 }
 
@@ -156,15 +165,15 @@ void Archive::read_marks() {
   }
 }
 
-/// Gives each cell of a shared mark a mark of its own, which its next attempt replaces.
+/// Gives each cell of a shared mark a mark of its own, which its next attempt replaces. The shared
+/// mark itself is replaced last: it is the only one that names them all.
 void Archive::keep_apart(std::vector<RunMark>& marks) {
-  for (RunMark& mark : marks) {
+  for (RunMark& mark : std::views::reverse(marks)) {
     mark.deaths = deaths_of(mark);
     mark.with.clear();
     mark.died.clear();
     mark.stopped = "1";  // what it tells of its process is counted
-    mark_started(mark);
-    add_to_mark(mark.key, "stopped", mark.stopped);
+    write_mark(mark);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <random>
 #include <set>
 
+#include "sweeps/archive/marks.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/spec/file_digest.hpp"
 #include "sweeps/upkeep/check.hpp"
@@ -40,7 +41,7 @@ std::vector<int> run(ArchiveWorld& world, const Attempts& attempts,
     RunMark mark{world.key(cells.front()), 1, 0, "n", 1, "running", ""};
     const std::vector<std::string> keys = world.keys(cells);
     mark.with.assign(keys.begin() + 1, keys.end());
-    archive.mark_started(mark);
+    archive.write_mark(mark);
     archive.commit(keys, world.bytes(cells));
     for (const int cell : cells) acknowledged(cell);
     if (cells.front() == 0) archive.merge();
@@ -245,6 +246,34 @@ TEST_CASE("a run killed at random instants and resumed each time ends as one tha
     CHECK(acknowledged.size() <= kCells);
     reference.check_equal(world.path());
   }
+}
+
+TEST_CASE("a process killed while it replaces a mark leaves the deaths that were counted",
+          "[archive][crash]") {
+  /// Also calls before() when a file is created or truncated, and nothing is in it yet.
+  class TwoSteps : public WatchedFiles {
+    void write(const std::string& path, std::string_view bytes) override {
+      WatchedFiles::write(path, "");
+      WatchedFiles::write(path, bytes);
+    }
+  } files;
+  ArchiveWorld world(1);
+  world.files = &files;
+  world.open();
+  RunMark mark{world.key(0), 2, 1, "node-7", 99, "running", ""};
+  world.archive().write_mark(mark);
+  files.before = [&](int operation) {
+    INFO("ahead of change " << operation);
+    const std::vector<RunMark> found = run_marks(world.path());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].deaths == 1);
+    CHECK((found[0].attempt == 2 || found[0].attempt == 3));
+  };
+  mark.attempt = 3;
+  const int before = files.operations;
+  world.archive().write_mark(mark);
+  CHECK(files.operations > before + 2);
+  CHECK(run_marks(world.path()).at(0).attempt == 3);
 }
 
 TEST_CASE("a power cut ahead of any change loses no cell that was acknowledged",

@@ -115,7 +115,7 @@ TEST_CASE("a mark that cannot be removed holds up no result, and counts for noth
   ArchiveWorld world(1);
   world.files = &disk;
   world.open();
-  world.archive().mark_started({world.key(0), 1, 0, "node-7", 99, "running", ""});
+  world.archive().write_mark({world.key(0), 1, 0, "node-7", 99, "running", ""});
   world.commit(0);
   CHECK(world.done() == std::vector{0});
   FileOps works;

@@ -268,7 +268,7 @@ TEST_CASE("starts that no commit followed are reported to the next run, with wha
   ArchiveWorld world(3);
   world.open();
   for (const int cell : {0, 1, 2}) {
-    world.archive().mark_started({world.key(cell), 2, 1, "node-7", 99, "running", ""});
+    world.archive().write_mark({world.key(cell), 2, 1, "node-7", 99, "running", ""});
   }
   std::ofstream(world.archive().mark_path(world.key(1)), std::ios::app) << "died=signal 11\n";
   world.commit(0);

@@ -62,7 +62,7 @@ TEST_CASE("a mark of several cells names each to the next run, and blames only t
   world.open();
   RunMark mark{world.key(0), 1, 0, "node-7", 99, "running", "", true};
   mark.with = world.keys({1, 2});
-  world.archive().mark_started(mark);
+  world.archive().write_mark(mark);
   CHECK(run_marks(world.path()).size() == 3);
   std::string to_blame;
   SECTION("a process that is killed blames none") {}
