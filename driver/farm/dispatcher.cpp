@@ -97,6 +97,10 @@ void Dispatcher::handle(const WorkerLost& lost) {
   memory_.release(lost.worker);  // its process is gone, and so is the memory of its cell
   memory_.cancel_reservation_on(worker.caps.node);  // it may have been made for this worker
   roster_changed_ = true;
+  if (!lost.replaced) return;
+  ++successors_;
+  hello_over_ = false;
+  hello_since_ = listened_;
 }
 
 void Dispatcher::handle(const CellDone& done) {
@@ -146,7 +150,7 @@ void Dispatcher::handle(const CellAbandoned& abandoned) {
 }
 
 void Dispatcher::handle(const Tick&) {
-  if (!hello_over_ && listened_ > rules_.hello_grace) {
+  if (!hello_over_ && listened_ - hello_since_ > rules_.hello_grace) {
     hello_over_ = true;
     roster_changed_ = true;
   }
@@ -360,7 +364,7 @@ void Dispatcher::finish() {
 }
 
 bool Dispatcher::everyone_known() const {
-  return hello_over_ || static_cast<int>(workers_.size()) >= rules_.workers;
+  return hello_over_ || static_cast<int>(workers_.size()) >= rules_.workers + successors_;
 }
 
 int Dispatcher::busy_workers() const {

@@ -71,8 +71,9 @@ struct WorkerHeard {  // a heartbeat
 };
 struct WorkerLost {  // its process is gone
   int worker;
-  bool crashed = false;  // by its own doing: no other cell can have killed it
-  int signal = 0;        // that killed it; 0: none, or not known
+  bool crashed = false;   // by its own doing: no other cell can have killed it
+  int signal = 0;         // that killed it; 0: none, or not known
+  bool replaced = false;  // another worker will join in its place
 };
 struct CellDone {
   int worker;
@@ -300,6 +301,8 @@ class Dispatcher {
   Nanos last_tick_{0};
   Nanos listened_{0};  // the listening clock: advances only while ticks arrive
   bool opened_ = false;
+  int successors_ = 0;    // of lost workers, whether they have joined or not
+  Nanos hello_since_{0};  // since when joining workers are waited for, by the listening clock
   bool hello_over_ = false;
   bool roster_changed_ = true;  // workers changed since end_infeasible() last ran
   bool draining_ = false;

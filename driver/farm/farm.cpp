@@ -33,6 +33,7 @@ class Farm {
         sink_(sink),
         options_(options),
         dispatcher_(cells, rules_for(options)),
+        expected_(options.workers.begin(), options.workers.end()),
         cells_(static_cast<int>(cells.size())) {}
 
   FarmResult run() {
@@ -114,7 +115,9 @@ class Farm {
 
   void lose(const worker::GoneEnd& end) {
     left_.insert(end.number);
-    if (gone_.insert(end.number).second) dispatch(WorkerLost{end.number, end.crashed, end.signal});
+    if (end.successor != 0) expected_.insert(end.successor);
+    if (gone_.insert(end.number).second)
+      dispatch(WorkerLost{end.number, end.crashed, end.signal, end.successor != 0});
     end_run(end.number);
   }
 
@@ -235,9 +238,9 @@ class Farm {
     return std::ranges::all_of(
         everyone(), [&](int worker) { return left_.contains(worker) || gone_.contains(worker); });
   }
-  /// The workers expected at the start and those that joined later.
+  /// The workers that were expected, and those that joined unexpectedly.
   std::set<int> everyone() const {
-    std::set<int> all(options_.workers.begin(), options_.workers.end());
+    std::set<int> all = expected_;
     for (const auto& [worker, hello] : workers_) all.insert(worker);
     return all;
   }
@@ -261,6 +264,7 @@ class Farm {
   FarmSink& sink_;
   const FarmOptions& options_;
   Dispatcher dispatcher_;
+  std::set<int> expected_;  // the workers of the start, and those that take the place of others
   int cells_;
   std::map<int, worker::Hello> workers_;
   std::map<int, RunningCell> running_;  // by worker

@@ -118,22 +118,16 @@ std::optional<worker::Received> LocalWorkers::poll() {
 }
 
 std::vector<worker::GoneEnd> LocalWorkers::gone() {
-  for (const worker::GoneEnd& gone : sockets_.gone()) {
-    const int number = gone.number;
-    const sweep::ChildEnd end = processes_.at(number)->wait();
-    processes_.erase(number);
+  std::vector<worker::GoneEnd> gone = sockets_.gone();
+  for (worker::GoneEnd& each : gone) {
+    const sweep::ChildEnd end = processes_.at(each.number)->wait();
+    processes_.erase(each.number);
+    each.crashed = sweep::is_crash(end.signal);
+    each.signal = end.signal;
     // One that ends before it can work would be followed by others that do.
-    const int successor = greeted_.contains(number) ? start() : number;
-    departures_.push_back({{number, sweep::is_crash(end.signal), end.signal}, successor});
+    if (greeted_.contains(each.number)) each.successor = start();
   }
-  std::vector<worker::GoneEnd> named;
-  std::erase_if(departures_, [&](const Departure& each) {
-    const bool succeeded =
-        greeted_.contains(each.successor) || !processes_.contains(each.successor);
-    if (succeeded) named.push_back(each.end);
-    return succeeded;
-  });
-  return named;
+  return gone;
 }
 
 }  // namespace driver

@@ -45,8 +45,7 @@ class LocalWorkers final : public worker::Channel {
   std::optional<worker::Received> poll() override;
   void wait(engine::Nanos longest) override { sockets_.wait(longest); }
   bool flush(engine::Nanos longest) override { return sockets_.flush(longest); }
-  /// A worker is named once its successor has said hello, so that there is always one to go on
-  /// with.
+  /// Starts the successors of those that it names.
   std::vector<worker::GoneEnd> gone() override;
 
  private:
@@ -58,11 +57,6 @@ class LocalWorkers final : public worker::Channel {
   worker::SocketChannel sockets_;
   std::map<int, std::unique_ptr<sweep::ChildProcess>> processes_;
   std::set<int> greeted_;  // have said hello
-  struct Departure {
-    worker::GoneEnd end;
-    int successor;  // itself: none
-  };
-  std::vector<Departure> departures_;  // of workers not yet named
 };
 
 }  // namespace driver

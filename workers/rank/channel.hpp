@@ -27,6 +27,7 @@ struct GoneEnd {
   int number;
   bool crashed = false;  // a signal such as SEGV, which its own code raised
   int signal = 0;        // that killed it, where it is known
+  int successor = 0;     // the end of the process that takes its place; 0: none does
 };
 
 /// Messages between numbered ends, in order for each pair. Each end is used by one thread.

@@ -155,6 +155,25 @@ TEST_CASE("nothing is called missing before every worker has said what it is") {
   }
 }
 
+TEST_CASE("a lost worker's successor is waited for as long as those of the start") {
+  World world({cell(0)}, {.workers = 1, .hello_grace = seconds(10)});
+  world.join(1);
+  world.pass(seconds(30));
+  world.kill(1, /*replaced=*/true);
+  CHECK_FALSE(world.dispatcher.finished());
+  world.pass(seconds(9));
+  CHECK_FALSE(world.dispatcher.finished());
+  SECTION("it gets the cell") {
+    world.join(2);
+    CHECK(world.cell_of(2) == 0);
+  }
+  SECTION("or the cell is left") {
+    world.pass(seconds(2));
+    CHECK(world.dispatcher.finished());
+    CHECK(world.left(0) == Why::workers_lost);
+  }
+}
+
 TEST_CASE("a worker of another backend gets nothing") {
   Dispatcher dispatcher({cell(0)}, {.backend = "cuda", .workers = 1});
   const auto commands = dispatcher.on(WorkerJoined{1, {"", "n1", 10, "sim"}}, Nanos{0});

@@ -75,11 +75,11 @@ class World {
     const Running run = end(worker);
     on(driver::CellAbandoned{worker, run.attempt});
   }
-  void kill(int worker) {
+  void kill(int worker, bool replaced = false) {
     workers_[worker].running.reset();
     workers_[worker].kept_gib = 0;
     workers_[worker].usable = false;
-    on(driver::WorkerLost{worker});
+    on(driver::WorkerLost{.worker = worker, .replaced = replaced});
   }
   void heard(int worker, bool progressed = true, bool serving = true) {
     on(driver::WorkerHeard{worker, progressed, serving});

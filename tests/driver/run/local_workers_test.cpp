@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
 #include <set>
 
 #include "driver/farm/farm.hpp"
@@ -87,8 +88,11 @@ worker::Hello this_process() {
   return hello;
 }
 
-/// Drives `workers` processes, all of which have begun before a cell ends.
-FarmResult run_with(int workers, int cells, Notes& sink, const worker::RunCell& run_cell) {
+/// Drives `workers` processes, all of which have begun before a cell ends. Each calls
+/// `before_hello`.
+FarmResult run_with(
+    int workers, int cells, Notes& sink, const worker::RunCell& run_cell,
+    const std::function<void()>& before_hello = [] {}) {
   Gate gate(workers);
   sink.gate = &gate;
   const worker::RunCell run_behind_gate = [&](const std::string& config,
@@ -98,6 +102,7 @@ FarmResult run_with(int workers, int cells, Notes& sink, const worker::RunCell& 
   };
   LocalWorkers processes(workers, [&](worker::Channel& channel) {
     gate.leave_to_driver();
+    before_hello();
     engine::WallClock clock;
     worker::run_worker(channel, clock, this_process(), run_behind_gate, {});
     return 0;
@@ -158,6 +163,34 @@ TEST_CASE("a process that others kill while another cell runs counts against no 
       });
   CHECK(result.done == 20);
   CHECK(std::ranges::count(notes.deaths, 0) == 21);
+  CHECK(notes.processes.size() == 3);
+}
+
+TEST_CASE("what else ran is judged when a process dies, not when its successor is ready") {
+  constexpr int kOthers = 19;
+  struct Results : Notes {
+    Gate others{kOthers};
+    void on_done(sweep::Attempt attempt, const worker::Hello& by, std::string&& result) override {
+      Notes::on_done(attempt, by, std::move(result));
+      if (results.size() <= kOthers) others.count();
+    }
+  } notes;
+  const FarmResult result = run_with(
+      2, kOthers + 1, notes,
+      [](const std::string& config, const CellContext& context) {
+        if (config == "4" && context.attempt.number == 1) {
+          ::raise(SIGKILL);
+        } else if (context.attempt.number == 1) {
+          ::usleep(20'000);
+        }
+        return config;
+      },
+      [&] {
+        notes.others.leave_to_driver();
+        if (notes.processes.size() == 2) notes.others.pass();  // the successor
+      });
+  CHECK(result.done == kOthers + 1);
+  CHECK(std::ranges::count(notes.deaths, 0) == kOthers + 2);
   CHECK(notes.processes.size() == 3);
 }
 
