@@ -245,9 +245,11 @@ def need_root():
 def fill(disk):
     """Fills the disk; returns the file to remove."""
     path = os.path.join(disk, "filler")
-    with open(path, "wb", buffering=0) as filler, contextlib.suppress(OSError):
-        while filler.write(bytes(4096)):
-            pass
+    with open(path, "wb", buffering=0) as filler:
+        for size in 1 << 20, 4096:
+            with contextlib.suppress(OSError):
+                while filler.write(bytes(size)) == size:
+                    pass
     return path
 
 

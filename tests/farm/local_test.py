@@ -119,7 +119,7 @@ def killed_at_any_instant():
 @case("a terminal's Ctrl-C, which reaches all processes of the run, drains it")
 def interrupt():
     archives.need_h5py()
-    with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs", "job_fcfs"), jps=(10,), jobs=200)) as folder:
+    with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs", "job_fcfs"), jps=(10,), jobs=800)) as folder:
         run = folder.start_run("--archive", "a.h5", workers=2)
         run.until(lambda: len(folder.marks()) == 2, "two cells run")
         for pid in run.members():

@@ -118,7 +118,7 @@ def stop_after(folder, cells, **options):
 @case("a shard that is cut short is set aside with a message, and its cell runs again")
 def cut_shard():
     archives.need_h5py()
-    with Folder() as folder:
+    with Folder(sweep(jobs=100)) as folder:
         expect_equal(folder.run("--archive", "reference.h5").code, 0, "exit code")
         shards = stop_after(folder, 4, ranks=3)
         stored = archives.finished_cells(folder.file("a.h5"))
@@ -138,7 +138,7 @@ def cut_shard():
 
 @case("a result that is damaged before the last merge makes the run end incomplete, and the next run has it")
 def damaged_before_the_merge():
-    with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=3, jobs=400)) as folder:
+    with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=3, jobs=1000)) as folder:
         run = folder.start_run("--archive", "a.h5")
         run.until_cells_finish(1)
         shard = folder.names("a.h5.d/" + "?" * 64 + ".h5")[0]

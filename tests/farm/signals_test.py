@@ -14,8 +14,9 @@ from cases import case, expect, expect_equal, expect_in, main
 from farm import Folder, sweep
 
 INCOMPLETE = 75
-# Four cells of some 0.2 s.
-SLOW = sweep(gpus=("a100-40gb",), policies=("fcfs", "job_fcfs"), jps=(10,), jobs=200)
+# Four cells of some 0.5 s, of which the first takes longest and hence runs first, and so on.
+SLOW = sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=1).replace(
+    "jobs = 20", "").replace("jps = [10]", 'jps = [10]\n"workload.jobs" = [630, 620, 610, 600]')
 MANY = sweep(gpus=("a100-40gb",), policies=("fcfs", "job_fcfs"), jps=(10,), jobs=20, repeats=100)
 # One that the test does not wait for.
 ENDLESS = sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=2, jobs=6000)

@@ -108,7 +108,9 @@ TEST_CASE("a server has time to end by itself") {
   const Script script(
       "trap 'echo ended well; exit 0' TERM\necho $$ >ids\nwhile :; do sleep 0.01; done\n");
   {
-    const server::SupervisedServer server(script.launch());
+    server::Launch launch = script.launch();
+    launch.grace = std::chrono::seconds(20);
+    const server::SupervisedServer server(launch);
     REQUIRE(script.ids().size() == 1);
   }
   CHECK_THAT(text_of(script.log()), Contains("ended well"));

@@ -330,8 +330,7 @@ sweep::CellResult run_server_cell(const ExperimentConfig& config, const Load& lo
   } catch (const server::StartAbandoned&) {
     throw CellAbandoned();
   } catch (const server::TurnFailed& failed) {
-    constexpr std::chrono::milliseconds kUntilItsEndIsKnown{500};
-    session.require_alive(kUntilItsEndIsKnown);
+    session.require_alive(session.kUntilItsEndIsKnown);
     throw server::ServerFailed(session.with_log(failed.what()));
   }
 }

@@ -16,7 +16,6 @@ namespace {
 using engine::Nanos;
 
 constexpr Nanos kLongestControl = std::chrono::seconds(60);
-constexpr std::chrono::milliseconds kUntilItsEndIsKnown{500};
 
 /// Whether a server could listen on this port of this machine.
 bool is_free(int port) {

@@ -54,6 +54,8 @@ class Session {
   const ServerFacts& facts() const { return facts_; }
   /// Whether it has a page of metrics.
   bool has_metrics() const { return has_metrics_; }
+  /// Time for a dying server to end after its last answer broke off, on a busy machine.
+  static constexpr std::chrono::milliseconds kUntilItsEndIsKnown{2000};
   /// Throws ServerFailed when the server's process has ended, or does within `patience`.
   void require_alive(std::chrono::milliseconds patience = {});
   /// `what`, with the end of the server's log behind it.

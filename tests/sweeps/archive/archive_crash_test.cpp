@@ -189,11 +189,8 @@ struct PowerCut {};
   std::exit(status);
 }
 
-}  // namespace
-
-TEST_CASE("a process killed ahead of any of its changes loses no cell that it acknowledged",
-          "[archive][crash]") {
-  const Attempts& attempts = GENERATE(std::cref(kAlone), std::cref(kTogether));
+/// Runs once for each change to a file: a process is killed ahead of it, and another one goes on.
+void kill_ahead_of_each_change(const Attempts& attempts) {
   const Reference reference(attempts);
   REQUIRE(reference.operations() > 30);
   for (int kill_at = 1; kill_at <= reference.operations(); kill_at += support::stride()) {
@@ -215,6 +212,41 @@ TEST_CASE("a process killed ahead of any of its changes loses no cell that it ac
     CHECK(world.warnings.empty());
     reference.check_equal(world.path());
   }
+}
+
+/// The same for a power cut.
+void cut_power_ahead_of_each_change(const Attempts& attempts) {
+  const Reference reference(attempts);
+  for (int cut_at = 1; cut_at <= reference.operations(); cut_at += support::stride()) {
+    INFO("power cut at change " << cut_at);
+    ArchiveWorld world(kCells);
+    ForgetfulDisk disk(world.scratch());
+    disk.before = [cut_at](int operation) {
+      if (operation == cut_at) throw PowerCut();
+    };
+    std::set<int> acknowledged;
+    world.files = &disk;
+    CHECK_THROWS_AS(run(world, attempts, [&](int cell) { acknowledged.insert(cell); }), PowerCut);
+    world.close();
+    disk.cut_power(world.path());
+    check_has(world, acknowledged);
+    WatchedFiles files;
+    world.files = &files;
+    run(world, attempts, [](int) {});
+    reference.check_same_results(world.path());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a process killed ahead of any of its changes loses no cell that it acknowledged",
+          "[archive][crash]") {
+  kill_ahead_of_each_change(kAlone);
+}
+
+TEST_CASE("a process killed ahead of any of its changes loses no cell that others are stored with",
+          "[archive][crash]") {
+  kill_ahead_of_each_change(kTogether);
 }
 
 TEST_CASE("a run killed at random instants and resumed each time ends as one that was not",
@@ -278,26 +310,12 @@ TEST_CASE("a process killed while it replaces a mark leaves the deaths that were
 
 TEST_CASE("a power cut ahead of any change loses no cell that was acknowledged",
           "[archive][crash]") {
-  const Attempts& attempts = GENERATE(std::cref(kAlone), std::cref(kTogether));
-  const Reference reference(attempts);
-  for (int cut_at = 1; cut_at <= reference.operations(); cut_at += support::stride()) {
-    INFO("power cut at change " << cut_at);
-    ArchiveWorld world(kCells);
-    ForgetfulDisk disk(world.scratch());
-    disk.before = [cut_at](int operation) {
-      if (operation == cut_at) throw PowerCut();
-    };
-    std::set<int> acknowledged;
-    world.files = &disk;
-    CHECK_THROWS_AS(run(world, attempts, [&](int cell) { acknowledged.insert(cell); }), PowerCut);
-    world.close();
-    disk.cut_power(world.path());
-    check_has(world, acknowledged);
-    WatchedFiles files;
-    world.files = &files;
-    run(world, attempts, [](int) {});
-    reference.check_same_results(world.path());
-  }
+  cut_power_ahead_of_each_change(kAlone);
+}
+
+TEST_CASE("a power cut ahead of any change loses no cell that others are stored with",
+          "[archive][crash]") {
+  cut_power_ahead_of_each_change(kTogether);
 }
 
 TEST_CASE(
