@@ -58,7 +58,8 @@ struct RunMark {
   std::string died;       // how the cell killed its process: "signal 11", from the worker's handler
                           // of fatal signals, or what the driver observed
   bool drives = false;    // the process was the driver as well, so no other cell ran
-  std::string stopped{};  // set by the driver if it was asked to stop while the process lived
+  std::string stopped{};  // set by the driver if it was asked to stop while the process lived, or
+                          // the end of the process is counted
   std::int64_t start_ticks = 0;     // process_start() of its process; 0: unknown
   std::vector<std::string> with{};  // cells that its process ran in the same attempt
 };

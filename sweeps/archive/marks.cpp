@@ -113,7 +113,8 @@ std::string Archive::mark_path(const std::string& key) const {
   return in_folder(key + std::string(kMarkEnd));
 }
 
-/// A process killed at any instant leaves the old mark or the new one, whole.
+/// Whatever ends at any instant, this process or the power, the old mark or the new one is there,
+/// whole.
 void Archive::write_mark(const RunMark& mark) {
   std::string text = "attempt=" + std::to_string(mark.attempt) +
                      "\ndeaths=" + std::to_string(mark.deaths) + "\nhost=" + mark.host +
@@ -126,12 +127,11 @@ void Archive::write_mark(const RunMark& mark) {
   writing(path_, [&] {
     try {
       files_.write(temporary, text);
-      files_.rename(temporary, path);
+      publish(files_, temporary, path);
     } catch (const FileError&) {
       discard(temporary);
       throw;
     }
-    files_.sync(path);
   });
 }
 

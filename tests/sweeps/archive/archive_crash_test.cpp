@@ -12,12 +12,12 @@
 #include <random>
 #include <set>
 
-#include "sweeps/archive/marks.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/spec/file_digest.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
+#include "tests/sweeps/archive/forgetful_disk.hpp"
 
 using namespace sweep;
 
@@ -93,92 +93,6 @@ class Reference {
   ArchiveWorld world_;
   std::chrono::steady_clock::duration took_{};
 };
-
-/// A disk that forgets, when the power fails, what it was not told to keep: bytes of files that
-/// were not synced, renames and removals in folders that were not.
-class ForgetfulDisk : public WatchedFiles {
- public:
-  explicit ForgetfulDisk(std::string backups) : backups_(std::move(backups)) {}
-
-  void write(const std::string& path, std::string_view bytes) override {
-    WatchedFiles::write(path, bytes);
-    synced_.erase(path);
-  }
-  void copy(const std::string& from, const std::string& to) override {
-    WatchedFiles::copy(from, to);
-    synced_.erase(to);
-  }
-  void sync(const std::string& path) override {
-    WatchedFiles::sync(path);
-    synced_.insert(path);
-  }
-  void rename(const std::string& from, const std::string& to) override {
-    const std::string backup = keep(to);
-    WatchedFiles::rename(from, to);
-    pending_.push_back({from, to, backup, synced_.count(to) > 0});
-    if (synced_.erase(from) > 0) {
-      synced_.insert(to);
-    } else {
-      synced_.erase(to);
-    }
-  }
-  bool link(const std::string& from, const std::string& to) override {
-    if (synced_.count(from) > 0) synced_.insert(to);
-    return WatchedFiles::link(from, to);
-  }
-  void remove(const std::string& path) override {
-    const std::string backup = keep(path);
-    WatchedFiles::remove(path);
-    if (!backup.empty()) pending_.push_back({"", path, backup, synced_.count(path) > 0});
-  }
-  void sync_folder(const std::string& folder) override {
-    WatchedFiles::sync_folder(folder);
-    std::erase_if(pending_, [&](const Change& change) { return folder_of(change.to) == folder; });
-  }
-
-  void cut_power(const std::string& archive) {
-    for (auto change = pending_.rbegin(); change != pending_.rend(); ++change) undo(*change);
-    std::vector<std::string> files = {archive};
-    for (const std::string& name : names_in(archive + ".d"))
-      files.push_back(archive + ".d/" + name);
-    for (const std::string& file : files) {
-      if (synced_.count(file) > 0 || !std::filesystem::exists(file)) continue;
-      std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
-    }
-  }
-
- private:
-  struct Change {
-    std::string from, to;  // from is empty for a removal
-    std::string backup;    // of what was at `to`; empty: nothing was
-    bool backup_synced;
-  };
-
-  std::string keep(const std::string& path) {
-    if (!std::filesystem::exists(path)) return "";
-    const std::string backup = backups_ + "/backup" + std::to_string(count_++);
-    std::filesystem::create_hard_link(path, backup);
-    return backup;
-  }
-  void undo(const Change& change) {
-    if (!change.from.empty()) {
-      std::filesystem::create_directories(folder_of(change.from));
-      std::filesystem::rename(change.to, change.from);
-      if (synced_.erase(change.to) > 0) synced_.insert(change.from);
-    }
-    if (change.backup.empty()) return;
-    std::filesystem::create_directories(folder_of(change.to));
-    std::filesystem::rename(change.backup, change.to);
-    if (change.backup_synced) synced_.insert(change.to);
-  }
-
-  std::string backups_;
-  int count_ = 0;
-  std::set<std::string> synced_;
-  std::vector<Change> pending_;
-};
-
-struct PowerCut {};
 
 /// Ends the process in order. HDF5 does not free what it holds after a failure, so not where leaks
 /// are counted.
@@ -278,34 +192,6 @@ TEST_CASE("a run killed at random instants and resumed each time ends as one tha
     CHECK(acknowledged.size() <= kCells);
     reference.check_equal(world.path());
   }
-}
-
-TEST_CASE("a process killed while it replaces a mark leaves the deaths that were counted",
-          "[archive][crash]") {
-  /// Also calls before() when a file is created or truncated, and nothing is in it yet.
-  class TwoSteps : public WatchedFiles {
-    void write(const std::string& path, std::string_view bytes) override {
-      WatchedFiles::write(path, "");
-      WatchedFiles::write(path, bytes);
-    }
-  } files;
-  ArchiveWorld world(1);
-  world.files = &files;
-  world.open();
-  RunMark mark{world.key(0), 2, 1, "node-7", 99, "running", ""};
-  world.archive().write_mark(mark);
-  files.before = [&](int operation) {
-    INFO("ahead of change " << operation);
-    const std::vector<RunMark> found = run_marks(world.path());
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].deaths == 1);
-    CHECK((found[0].attempt == 2 || found[0].attempt == 3));
-  };
-  mark.attempt = 3;
-  const int before = files.operations;
-  world.archive().write_mark(mark);
-  CHECK(files.operations > before + 2);
-  CHECK(run_marks(world.path()).at(0).attempt == 3);
 }
 
 TEST_CASE("a power cut ahead of any change loses no cell that was acknowledged",

@@ -1,0 +1,100 @@
+// What a mark says of a cell's earlier deaths, when a process or the power ends at the worst
+// instant.
+#include "sweeps/archive/marks.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+
+#include "tests/support/catch.hpp"
+#include "tests/sweeps/archive/archive_world.hpp"
+#include "tests/sweeps/archive/forgetful_disk.hpp"
+
+using namespace sweep;
+
+TEST_CASE("a process killed while it replaces a mark leaves the deaths that were counted",
+          "[archive][crash]") {
+  /// Also calls before() when a file is created or truncated, and nothing is in it yet.
+  class TwoSteps : public WatchedFiles {
+    void write(const std::string& path, std::string_view bytes) override {
+      WatchedFiles::write(path, "");
+      WatchedFiles::write(path, bytes);
+    }
+  } files;
+  ArchiveWorld world(1);
+  world.files = &files;
+  world.open();
+  RunMark mark{world.key(0), 2, 1, "node-7", 99, "running", ""};
+  world.archive().write_mark(mark);
+  files.before = [&](int operation) {
+    INFO("ahead of change " << operation);
+    const std::vector<RunMark> found = run_marks(world.path());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].deaths == 1);
+    CHECK((found[0].attempt == 2 || found[0].attempt == 3));
+  };
+  mark.attempt = 3;
+  const int before = files.operations;
+  world.archive().write_mark(mark);
+  CHECK(files.operations > before + 2);
+  CHECK(run_marks(world.path()).at(0).attempt == 3);
+}
+
+TEST_CASE("a power cut while a mark is replaced leaves the deaths that were counted",
+          "[archive][crash]") {
+  bool cut = true;
+  for (int cut_at = 1; cut; ++cut_at) {
+    INFO("power cut at change " << cut_at);
+    ArchiveWorld world(1);
+    ForgetfulDisk disk(world.scratch());
+    world.files = &disk;
+    world.open();
+    RunMark mark{world.key(0), 2, 1, "node-7", 99, "running", ""};
+    world.archive().write_mark(mark);
+    disk.before = [last = disk.operations + cut_at](int operation) {
+      if (operation == last) throw PowerCut();
+    };
+    mark.attempt = 3;
+    try {
+      world.archive().write_mark(mark);
+      cut = false;
+    } catch (const PowerCut&) {
+    }
+    world.close();
+    disk.cut_power(world.path());
+    const std::vector<RunMark> found = run_marks(world.path());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].deaths == 1);
+    CHECK((found[0].attempt == 3 || (cut && found[0].attempt == 2)));
+  }
+}
+
+TEST_CASE("a process killed while it takes a shared mark apart leaves what is known of each cell",
+          "[archive][crash]") {
+  int status = -1;
+  for (int kill_at = 1; status != 0; ++kill_at) {
+    INFO("killed at change " << kill_at);
+    ArchiveWorld world(3);
+    WatchedFiles files;
+    world.files = &files;
+    world.open();
+    RunMark mark{world.key(0), 4, 0, "node-7", 99, "running", "", true};
+    mark.with = world.keys({1, 2});
+    world.archive().write_mark(mark);
+    std::ofstream(world.archive().mark_path(world.key(0)), std::ios::app)
+        << "by=" << world.key(1) << "\ndied=signal 11\n";
+    world.close();
+    files.before = [last = files.operations + kill_at](int operation) {
+      if (operation == last) ::_exit(9);
+    };
+    acknowledged_by([&](const auto&) { world.open(); }, status);
+    files.before = [](int) {};
+    world.open();
+    std::map<std::string, std::pair<int, int>> known;  // attempt and deaths, by key
+    for (const RunMark& each : world.archive().deaths())
+      known[each.key] = {each.attempt, deaths_of(each)};
+    CHECK(known == std::map<std::string, std::pair<int, int>>{
+                       {world.key(0), {4, 0}}, {world.key(1), {4, 1}}, {world.key(2), {4, 0}}});
+  }
+}
