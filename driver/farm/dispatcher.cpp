@@ -91,7 +91,7 @@ void Dispatcher::handle(const WorkerLost& lost) {
   const auto [at, added] = workers_.try_emplace(lost.worker, Worker(WorkerCaps{}));
   Worker& worker = at->second;
   if (worker.state == WorkerState::busy)
-    lose(worker, how_lost(lost), lost.crashed || busy_workers() == 1);
+    lose(worker, how_lost(lost), lost.crashed || is_alone(worker));
   worker.state = WorkerState::unusable;
   worker.run.reset();
   memory_.release(lost.worker);  // its process is gone, and so is the memory of its cell
@@ -365,6 +365,10 @@ void Dispatcher::finish() {
 
 bool Dispatcher::everyone_known() const {
   return hello_over_ || static_cast<int>(workers_.size()) >= rules_.workers + successors_;
+}
+
+bool Dispatcher::is_alone(const Worker& worker) const {
+  return busy_workers() == 1 && !(lost_busy_ && worker.heard <= *lost_busy_);
 }
 
 int Dispatcher::busy_workers() const {

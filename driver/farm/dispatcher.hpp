@@ -52,7 +52,8 @@ struct DispatchRules {
   Nanos stalled_outside = std::chrono::minutes(60);  // the same while it loads or stores
   Nanos abandon_grace = std::chrono::seconds(30);    // for the current step to end
   Nanos silence = std::chrono::seconds(60);          // longest gap between heartbeats if busy
-  Nanos hello_grace = std::chrono::seconds(120);     // for all workers to say hello
+  Nanos hello_grace = std::chrono::seconds(120);     // for all workers to say hello, from the start
+                                                     // or the last loss of one that is replaced
   /// Fresh cells that are expected to take less together are assigned as one attempt. Its end is
   /// theirs; without a result it does not count, and each is tried alone. 0: none are.
   Nanos together{0};
@@ -175,7 +176,7 @@ class Dispatcher {
   bool draining() const { return draining_; }
   /// In plan order; complete once finished.
   std::vector<LeftCell> left() const;
-  /// SKUs of waiting cells that no worker has; empty until all workers have said hello.
+  /// SKUs of waiting cells that no worker has; empty while workers have yet to say hello.
   std::vector<std::string> missing_skus() const;
   /// The SKUs of the workers: "a100-80gb", or "a100-80gb, h200-141gb".
   std::string worker_skus() const;
@@ -285,6 +286,8 @@ class Dispatcher {
   bool matches(const Worker& worker, const std::string& sku) const;
   bool everyone_known() const;
   int busy_workers() const;
+  /// Whether this busy worker is the only one, and no other has been lost since its last heartbeat.
+  bool is_alone(const Worker& worker) const;
   Place place_of(const Cell& cell) const {
     return {-std::max(cell.task.group_s, cell.task.estimate_s), cell.task.group, cell.task.cell};
   }
@@ -301,7 +304,8 @@ class Dispatcher {
   Nanos last_tick_{0};
   Nanos listened_{0};  // the listening clock: advances only while ticks arrive
   bool opened_ = false;
-  int successors_ = 0;    // of lost workers, whether they have joined or not
+  std::optional<Nanos> lost_busy_;  // when a busy worker was last lost, by the listening clock
+  int successors_ = 0;              // of lost workers, whether they have joined or not
   Nanos hello_since_{0};  // since when joining workers are waited for, by the listening clock
   bool hello_over_ = false;
   bool roster_changed_ = true;  // workers changed since end_infeasible() last ran

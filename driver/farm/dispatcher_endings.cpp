@@ -21,9 +21,9 @@ void Dispatcher::watch(int id, Worker& worker) {
   const Run& run = *worker.run;
   if (run.abandonment && listened_ - run.abandonment->asked > rules_.abandon_grace)
     return lose(worker, "did not abandon the cell within " + in_seconds(rules_.abandon_grace),
-                busy_workers() == 1);
+                is_alone(worker));
   if (listened_ - worker.heard > rules_.silence)
-    return lose(worker, "was silent for " + in_seconds(rules_.silence), busy_workers() == 1);
+    return lose(worker, "was silent for " + in_seconds(rules_.silence), is_alone(worker));
   if (rules_.cell_timeout && now_ - run.started > *rules_.cell_timeout)
     abandon(id, worker, AbandonWhy::timeout);
   if (!rules_.cell_timeout && listened_ - run.progressed > patience(run))
@@ -58,6 +58,7 @@ void Dispatcher::revive(int id, sweep::Attempt attempt, WorkerState next, Memory
 
 void Dispatcher::lose(Worker& worker, const std::string& how, bool alone) {
   worker.state = WorkerState::lost;
+  lost_busy_ = listened_;
   roster_changed_ = true;
   memory_.cancel_reservation_on(worker.caps.node);
   const std::string reason = "its worker on " + worker.caps.node + " " + how;

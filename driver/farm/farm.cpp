@@ -225,6 +225,7 @@ class Farm {
         while (std::optional<worker::Received> received = channel_.poll())
           if (const auto* goodbye = std::get_if<worker::Goodbye>(&received->message))
             on(received->from, *goodbye);
+        for (const worker::GoneEnd& end : channel_.gone()) left_.insert(end.number);
         if (!all_left()) channel_.wait(options_.longest_sleep);
       }
       channel_.flush(options_.longest_sleep);

@@ -110,10 +110,15 @@ int LocalWorkers::start() {
   return number;
 }
 
+void LocalWorkers::send(int to, const worker::Message& message) {
+  if (std::holds_alternative<worker::Stop>(message)) serving_.erase(to);
+  sockets_.send(to, message);
+}
+
 std::optional<worker::Received> LocalWorkers::poll() {
   std::optional<worker::Received> received = sockets_.poll();
   if (received && std::holds_alternative<worker::Hello>(received->message))
-    greeted_.insert(received->from);
+    serving_.insert(received->from);
   return received;
 }
 
@@ -125,7 +130,7 @@ std::vector<worker::GoneEnd> LocalWorkers::gone() {
     each.crashed = sweep::is_crash(end.signal);
     each.signal = end.signal;
     // One that ends before it can work would be followed by others that do.
-    if (greeted_.contains(each.number)) each.successor = start();
+    if (serving_.contains(each.number)) each.successor = start();
   }
   return gone;
 }

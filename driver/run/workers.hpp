@@ -41,11 +41,11 @@ class LocalWorkers final : public worker::Channel {
   /// The workers of the start.
   std::vector<int> numbers() const;
 
-  void send(int to, const worker::Message& message) override { sockets_.send(to, message); }
+  void send(int to, const worker::Message& message) override;
   std::optional<worker::Received> poll() override;
   void wait(engine::Nanos longest) override { sockets_.wait(longest); }
   bool flush(engine::Nanos longest) override { return sockets_.flush(longest); }
-  /// Starts the successors of those that it names.
+  /// Starts the successors of those that it names, unless they had been told to stop.
   std::vector<worker::GoneEnd> gone() override;
 
  private:
@@ -56,7 +56,7 @@ class LocalWorkers final : public worker::Channel {
   Serve serve_;
   worker::SocketChannel sockets_;
   std::map<int, std::unique_ptr<sweep::ChildProcess>> processes_;
-  std::set<int> greeted_;  // have said hello
+  std::set<int> serving_;  // have said hello, and were not told to stop
 };
 
 }  // namespace driver

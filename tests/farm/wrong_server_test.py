@@ -27,7 +27,7 @@ def wrong_server():
                 expect_equal(outcome.code, NO_SUCH_WORKER, f"exit code, {outcome}")
                 expect_in(f"left: 4 cells, 0 to 3: {reason}", outcome.out, "standard output")
                 expect_equal(outcome.out.count(reason), 1, f"reasons, {outcome}")
-                # No worker starts it twice; one that comes late finds no cell that wants it.
+                # A worker that comes late finds no cell that wants it.
                 expect(1 <= starts(folder) <= max(1, ranks - 1), f"starts: {starts(folder)}, {outcome}")
                 told = folder.start("status", "a.h5").wait()
                 expect_in(f"left by the last run: 4 cells, 0 to 3: {reason}", told.out, "status")

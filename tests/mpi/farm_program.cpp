@@ -118,6 +118,7 @@ long peak_kib() {
 }
 
 driver::FarmResult drive(worker::MpiChannel* channel, const Wish& wish) {
+  driver::ignore_drain_signals();  // when the farm has ended
   const driver::DrainSignals signals;
   Folder sink(wish);
   std::vector<driver::CellTask> cells;

@@ -109,6 +109,7 @@ TEST_CASE("an end that has gone is named once, after its last message, and canno
   CHECK(ends.driver.gone().empty());
   CHECK(std::holds_alternative<Goodbye>(ends.heard_by_driver().message));
   CHECK_FALSE(ends.driver.poll());
+  CHECK_NOTHROW(ends.driver.send(kThere, Stop{}));
   const std::vector<GoneEnd> gone = ends.driver.gone();
   REQUIRE(gone.size() == 1);
   CHECK(gone.front().number == kThere);

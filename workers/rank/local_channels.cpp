@@ -33,6 +33,7 @@ void SocketChannel::connect(int peer, sweep::Descriptor socket) {
 }
 
 void SocketChannel::send(int to, const Message& message) {
+  if (std::ranges::count(gone_, to, &GoneEnd::number) > 0) return;
   const auto at = peers_.find(to);
   if (at == peers_.end() || !at->second.open)
     throw ChannelError(to, "the process of end " + std::to_string(to) + " is gone");

@@ -15,7 +15,7 @@ std::pair<sweep::Descriptor, sweep::Descriptor> socket_pair();
 
 /// Messages over such sockets, one to each peer, between processes or threads of one host. A peer
 /// whose process has ended is reported by gone(), after all that it had sent; how it ended is
-/// unknown here.
+/// unknown here. What is sent to it before that is dropped.
 class SocketChannel final : public Channel {
  public:
   /// Adds the end with that number.

@@ -51,7 +51,7 @@ void join_random(World& world, Random& random, int worker) {
 void happen(World& world, Random& random) {
   const std::vector<int> busy = world.busy();
   const int kind = draw(random, 100);
-  if (kind < 2) return world.kill(1 + draw(random, 6));
+  if (kind < 2) return world.kill(1 + draw(random, 6), /*replaced=*/draw(random, 2) == 0);
   if (kind < 3) return draw(random, 4) == 0 ? world.stop_now() : world.drain();
   if (kind < 30 || busy.empty()) {
     std::set<int> silent;

@@ -172,6 +172,16 @@ TEST_CASE("a lost worker's successor is waited for as long as those of the start
     CHECK(world.dispatcher.finished());
     CHECK(world.left(0) == Why::workers_lost);
   }
+  SECTION("or it is lost, too, before its hello") {
+    world.kill(2);
+    CHECK(world.dispatcher.finished());
+    CHECK(world.left(0) == Why::workers_lost);
+  }
+  SECTION("a drain does not wait for it") {
+    world.drain();
+    CHECK(world.dispatcher.finished());
+    CHECK(world.left(0) == Why::drained);
+  }
 }
 
 TEST_CASE("a worker of another backend gets nothing") {
@@ -280,6 +290,13 @@ TEST_CASE("a loss counts as a death only for the one cell that was running") {
     CHECK(world.fate(0).empty());
     world.done(2);
     CHECK(world.cell_of(2) == 0);
+  }
+  SECTION("both are lost at once: it is tried again") {
+    world.kill(2, /*replaced=*/true);
+    world.kill(1, /*replaced=*/true);
+    CHECK(world.fate(0).empty());
+    world.join(3);
+    CHECK(world.cell_of(3) == 0);
   }
   SECTION("it was alone: quarantined") {
     world.done(2);

@@ -157,7 +157,7 @@ TEST_CASE("a process that others kill while another cell runs counts against no 
         if (config == "4" && context.attempt.number == 1) {
           ::raise(SIGKILL);
         } else if (context.attempt.number == 1) {
-          ::usleep(20'000);  // so that another cell runs at that moment
+          ::usleep(100'000);  // so that another cell runs at that moment
         }
         return config;
       });
@@ -181,7 +181,7 @@ TEST_CASE("what else ran is judged when a process dies, not when its successor i
         if (config == "4" && context.attempt.number == 1) {
           ::raise(SIGKILL);
         } else if (context.attempt.number == 1) {
-          ::usleep(20'000);
+          ::usleep(100'000);
         }
         return config;
       },
