@@ -15,9 +15,8 @@ namespace {
 
 backends::CudaProbe healthy_h200() {
   backends::CudaProbe probe;
-  probe.built_in = true;
   probe.runtime = "13.0";
-  probe.driver_cuda = "13.0";
+  probe.driver.cuda = "13.0";
   probe.nvml_driver = "580.159.04";
   probe.nccl = "2.28.9";
   backends::DeviceInfo info;
@@ -30,7 +29,7 @@ backends::CudaProbe healthy_h200() {
   info.card->memory_mib = 143771;
   info.card->form_factor = "sxm";
   info.card->power_limit_w = 700;
-  probe.devices.push_back(info);
+  probe.driver.devices.push_back(info);
   return probe;
 }
 
@@ -55,43 +54,43 @@ TEST_CASE("a healthy machine has nothing but ok, and its GPU's SKU is named") {
 
 TEST_CASE("a card split by MIG fails, as does one of no profile or with too little power") {
   backends::CudaProbe probe = healthy_h200();
-  probe.devices[0].card->mig = true;
+  probe.driver.devices[0].card->mig = true;
   CHECK(row(examined(probe), "GPU 0").verdict == Verdict::fail);
-  probe.devices[0].card->mig = false;
-  probe.devices[0].card->power_limit_w = 400;
+  probe.driver.devices[0].card->mig = false;
+  probe.driver.devices[0].card->power_limit_w = 400;
   CHECK_THAT(row(examined(probe), "GPU 0").text, Contains("limited to 400 W"));
-  probe.devices[0].card->name = "Tesla T4";
+  probe.driver.devices[0].card->name = "Tesla T4";
   CHECK(row(examined(probe), "GPU 0").verdict == Verdict::fail);
 }
 
 TEST_CASE("a runtime newer than the driver serves fails, an older one is ok") {
   backends::CudaProbe probe = healthy_h200();
-  probe.driver_cuda = "12.4";
+  probe.driver.cuda = "12.4";
   CHECK(row(examined(probe), "CUDA").verdict == Verdict::fail);
-  probe.driver_cuda = "14.0";
+  probe.driver.cuda = "14.0";
   CHECK(row(examined(probe), "CUDA").verdict == Verdict::ok);
 }
 
 TEST_CASE("without devices the reason is given: a failure where there should be some") {
   backends::CudaProbe probe = healthy_h200();
-  probe.devices.clear();
-  probe.problem = "no CUDA-capable device is detected";
+  probe.driver.devices.clear();
+  probe.driver.problem = "no CUDA-capable device is detected";
   CHECK(row(examined(probe), "GPU").verdict == Verdict::fail);
   CHECK_THAT(row(examined(probe), "GPU").text, Contains("no CUDA-capable device"));
-  probe.built_in = false;
+  probe.runtime.clear();
   CHECK(row(examined(probe), "GPU").verdict == Verdict::warn);
   CHECK(row(examined(probe), "CUDA").verdict == Verdict::warn);
 }
 
 TEST_CASE("a machine without GPU and driver fails only if runs are to use one") {
   backends::CudaProbe probe = healthy_h200();
-  probe.devices.clear();
-  probe.driver_cuda.clear();
+  probe.driver.devices.clear();
+  probe.driver.cuda.clear();
   for (const char* check : {"GPU", "CUDA"}) {
     CHECK(row(examined(probe), check).verdict == Verdict::warn);
     CHECK(row(examined(probe, true), check).verdict == Verdict::fail);
   }
-  CHECK_THAT(row(examined(probe), "CUDA").text, Contains("sim and cpu need none"));
+  CHECK_THAT(row(examined(probe), "CUDA").text, Contains("sim, cpu and server need none"));
 }
 
 TEST_CASE("a lack that only costs a feature is a warning: NVML its telemetry, NCCL the broadcast") {

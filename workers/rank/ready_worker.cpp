@@ -11,16 +11,18 @@
 namespace worker {
 namespace {
 
-int ordinal_for(int local_worker, const std::string& backend) {
-  const backends::CudaProbe probe = backends::probe_cuda();
-  const auto devices = static_cast<int>(probe.devices.size());
+/// The device of this node's worker number `local_worker`, counted from 0.
+const backends::DeviceInfo& device_for(int local_worker, const std::string& backend,
+                                       const backends::DriverDevices& visible) {
+  const std::size_t devices = visible.devices.size();
   if (devices == 0)
-    throw engine::InputError("backend " + backend + " needs a GPU: " + probe.problem);
-  if (devices == 1) return 0;
-  if (local_worker < devices) return local_worker;
+    throw engine::InputError("backend " + backend + " needs a GPU: " + visible.problem);
+  if (devices == 1) return visible.devices.front();
+  const auto number = static_cast<std::size_t>(local_worker);
+  if (number < devices) return visible.devices[number];
   throw engine::InputError("this node shows " + std::to_string(devices) +
                            " GPUs, which is too few for its worker number " +
-                           std::to_string(local_worker + 1) + ": start one worker a GPU");
+                           std::to_string(number + 1) + ": start one worker a GPU");
 }
 
 void identify_as(Hello& hello, const backends::DeviceInfo& info,
@@ -41,11 +43,10 @@ ReadyWorker prepare_for_server(Hello hello, int local_worker,
                                const std::filesystem::path& profiles) {
   auto executor = std::make_shared<Executor>();
   if (!hello.sku.empty()) return {std::move(hello), std::move(executor)};
-  const int ordinal = ordinal_for(local_worker, hello.backend);
-  const backends::CudaProbe probe = backends::probe_cuda();
-  const backends::DeviceInfo& device = probe.devices[static_cast<std::size_t>(ordinal)];
+  const backends::DriverDevices visible = backends::probe_cuda().driver;
+  const backends::DeviceInfo& device = device_for(local_worker, hello.backend, visible);
   identify_as(hello, device, profiles);
-  executor->set_server_devices(device.card ? device.card->uuid : std::to_string(ordinal));
+  executor->set_server_devices(device.card ? device.card->uuid : std::to_string(device.ordinal));
   return {std::move(hello), std::move(executor)};
 }
 
@@ -57,7 +58,10 @@ ReadyWorker prepare_worker(Hello hello, const std::string& backend, int local_wo
   hello.backend = backend;
   if (backend == "server") return prepare_for_server(std::move(hello), local_worker, profiles);
   if (backend != "cuda") return {std::move(hello), std::make_shared<Executor>()};
-  auto device = backends::open_cuda_device(ordinal_for(local_worker, backend), cache);
+  if (backends::cuda_runtime_version().empty()) backends::open_cuda_device(0);  // says so
+  const backends::DriverDevices visible = backends::probe_cuda().driver;
+  auto device =
+      backends::open_cuda_device(device_for(local_worker, backend, visible).ordinal, cache);
   identify_as(hello, device->info(), profiles);
   return {std::move(hello), std::make_shared<Executor>(std::move(device))};
 }

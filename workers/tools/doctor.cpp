@@ -70,15 +70,15 @@ DoctorRow device_row(const backends::DeviceInfo& info, const fs::path& profiles)
 
 int major_of(const std::string& version) { return std::atoi(version.c_str()); }
 
-constexpr const char* kOthersWork = "; the backends sim and cpu need none";
+constexpr const char* kOthersWork = "; the backends sim, cpu and server need none";
 
 DoctorRow runtime_row(const backends::CudaProbe& probe, Verdict absent) {
-  if (!probe.built_in)
+  if (probe.runtime.empty())
     return {"CUDA", absent, std::string("this program has no backend cuda") + kOthersWork};
-  if (probe.driver_cuda.empty())
+  if (probe.driver.cuda.empty())
     return {"CUDA", absent, "runtime " + probe.runtime + ", no driver" + kOthersWork};
-  const std::string both = "runtime " + probe.runtime + ", the driver serves " + probe.driver_cuda;
-  if (major_of(probe.runtime) > major_of(probe.driver_cuda))
+  const std::string both = "runtime " + probe.runtime + ", the driver serves " + probe.driver.cuda;
+  if (major_of(probe.runtime) > major_of(probe.driver.cuda))
     return {"CUDA", Verdict::fail, both + ": build with an older toolkit or take a newer driver"};
   return {"CUDA", Verdict::ok, both};
 }
@@ -127,10 +127,11 @@ std::vector<DoctorRow> examine_devices(const backends::CudaProbe& probe, const f
   std::vector<DoctorRow> rows;
   const Verdict absent = needs_gpu ? Verdict::fail : Verdict::warn;
   // Where a driver serves the program and shows no device, something is out of order.
-  const bool may_lack = !probe.built_in || probe.driver_cuda.empty();
+  const bool may_lack = probe.runtime.empty() || probe.driver.cuda.empty();
   const Verdict missing = may_lack ? absent : Verdict::fail;
-  for (const backends::DeviceInfo& info : probe.devices) rows.push_back(device_row(info, profiles));
-  if (probe.devices.empty()) rows.push_back({"GPU", missing, probe.problem});
+  for (const backends::DeviceInfo& info : probe.driver.devices)
+    rows.push_back(device_row(info, profiles));
+  if (probe.driver.devices.empty()) rows.push_back({"GPU", missing, probe.driver.problem});
   rows.push_back(runtime_row(probe, absent));
   if (probe.nvml_driver.empty())
     rows.push_back({"NVML", Verdict::warn, "no telemetry: " + probe.nvml_problem});

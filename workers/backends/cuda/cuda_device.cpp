@@ -1,9 +1,5 @@
 #include "workers/backends/cuda/cuda_device.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -18,42 +14,6 @@
 namespace backends {
 namespace cuda {
 namespace {
-
-std::string pci_bus_id(int ordinal) {
-  std::array<char, 32> id{};
-  check(cudaDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), ordinal),
-        "asking for a device's PCI bus id");
-  return id.data();
-}
-
-int numa_node(std::string bus_id) {
-  std::transform(bus_id.begin(), bus_id.end(), bus_id.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  std::ifstream file("/sys/bus/pci/devices/" + bus_id + "/numa_node");
-  int node = -1;
-  return file >> node ? node : -1;
-}
-
-/// "13.0" of CUDA's number 13000.
-std::string cuda_version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-/// Describes a device from CUDA, the kernel and, if given, NVML.
-DeviceInfo describe_device(int ordinal, const Nvml* nvml) {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, ordinal), "asking for a device's properties");
-  DeviceInfo info;
-  info.ordinal = ordinal;
-  info.name = properties.name;
-  info.pci_bus_id = pci_bus_id(ordinal);
-  info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
-  info.compute_capability = 10 * properties.major + properties.minor;
-  info.multiprocessors = properties.multiProcessorCount;
-  info.numa_node = numa_node(info.pci_bus_id);
-  if (nvml != nullptr) info.card = nvml->card(info.pci_bus_id);
-  return info;
-}
 
 /// Page-locks memory for all contexts of this process.
 class CudaPageLocker final : public PageLocker {
@@ -193,16 +153,16 @@ class Device final : public CudaDevice {
 }  // namespace cuda
 
 std::unique_ptr<CudaDevice> open_cuda_device(int ordinal, const std::filesystem::path& cache) {
-  int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess || ordinal < 0 || ordinal >= count)
-    throw engine::InputError("there is no CUDA device " + std::to_string(ordinal) + ": " +
-                             (status != cudaSuccess ? cudaGetErrorString(status)
-                                                    : std::to_string(count) + " are visible"));
-  cuda::check(cudaSetDevice(ordinal), "choosing the device");
   std::string no_nvml;
   auto nvml = Nvml::load(no_nvml);
-  DeviceInfo info = cuda::describe_device(ordinal, nvml.get());
+  DriverDevices visible = list_driver_devices(nvml.get());
+  const auto count = static_cast<int>(visible.devices.size());
+  if (ordinal < 0 || ordinal >= count)
+    throw engine::InputError(
+        "there is no CUDA device " + std::to_string(ordinal) + ": " +
+        (count == 0 ? visible.problem : std::to_string(count) + " are visible"));
+  cuda::check(cudaSetDevice(ordinal), "choosing the device");
+  DeviceInfo info = std::move(visible.devices[static_cast<std::size_t>(ordinal)]);
   if (info.card && info.card->mig)
     throw engine::InputError("device " + std::to_string(ordinal) + " (" + info.name + ", " +
                              info.pci_bus_id +
@@ -211,25 +171,10 @@ std::unique_ptr<CudaDevice> open_cuda_device(int ordinal, const std::filesystem:
   return std::make_unique<cuda::Device>(std::move(info), std::move(nvml), cache);
 }
 
-CudaProbe probe_cuda() {
-  CudaProbe probe;
-  probe.built_in = true;
-  probe.nccl = nccl_version();
-  const auto nvml = Nvml::load(probe.nvml_problem);
-  if (nvml) probe.nvml_driver = nvml->driver_version();
-  int runtime = 0, driver = 0, count = 0;
-  cudaRuntimeGetVersion(&runtime);
-  probe.runtime = cuda::cuda_version_text(runtime);
-  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0)
-    probe.driver_cuda = cuda::cuda_version_text(driver);
-  try {
-    cuda::check(cudaGetDeviceCount(&count), "counting devices");
-    for (int i = 0; i < count; ++i) probe.devices.push_back(cuda::describe_device(i, nvml.get()));
-    if (count == 0) probe.problem = "no device is visible";
-  } catch (const DeviceError& error) {
-    probe.problem = error.what();
-  }
-  return probe;
+std::string cuda_runtime_version() {
+  int version = 0;
+  cuda::check(cudaRuntimeGetVersion(&version), "asking for the version of CUDA's runtime");
+  return cuda_version_text(version);
 }
 
 }  // namespace backends

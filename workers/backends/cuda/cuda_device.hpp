@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "workers/backends/cuda/device/nvml.hpp"
+#include "workers/backends/cuda/device/driver_devices.hpp"
 #include "workers/backends/cuda/device/telemetry.hpp"
 #include "workers/backends/cuda/forward/weights.hpp"
 #include "workers/model/config.hpp"
@@ -17,17 +17,6 @@ namespace backends {
 
 class CudaCell;
 struct CudaCellOptions;
-
-struct DeviceInfo {
-  int ordinal = 0;         // among the devices that CUDA shows this process
-  std::string name;        // CUDA's name of the device
-  std::string pci_bus_id;  // "0000:19:00.0"
-  std::int64_t memory_bytes = 0;
-  int compute_capability = 0;  // 90 is 9.0
-  int multiprocessors = 0;
-  int numa_node = -1;            // negative: unknown
-  std::optional<NvmlCard> card;  // the same card, by its PCI bus id; empty without NVML
-};
 
 /// One GPU of this process: its context, the weights of one model, and host memory for KV. Outlives
 /// cells. Must be called from one thread at a time.
@@ -59,16 +48,17 @@ class CudaDevice {
 /// measured algorithms of matrix products; when it is empty, every process measures them.
 std::unique_ptr<CudaDevice> open_cuda_device(int ordinal, const std::filesystem::path& cache = {});
 
-/// Describes what is available, for reports. Never throws when something is missing.
+/// CUDA's runtime in this program, "13.0"; empty when the program was built without CUDA.
+std::string cuda_runtime_version();
+
+/// Describes what is available, for reports and for servers, which need no CUDA in this program.
+/// Never throws when something is missing.
 struct CudaProbe {
-  bool built_in = false;     // this program has the cuda backend
-  std::string runtime;       // "13.0", CUDA's runtime in this program
-  std::string driver_cuda;   // "13.0", the newest CUDA that the driver serves; empty without one
+  std::string runtime;       // as cuda_runtime_version()
   std::string nvml_driver;   // "580.159.04"; empty without NVML
-  std::string problem;       // why there are no devices
   std::string nvml_problem;  // why there is no NVML
   std::string nccl;          // version; empty when not built in
-  std::vector<DeviceInfo> devices;
+  DriverDevices driver;
 };
 CudaProbe probe_cuda();
 

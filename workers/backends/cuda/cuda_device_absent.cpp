@@ -18,12 +18,6 @@ std::unique_ptr<CudaDevice> open_cuda_device(int, const std::filesystem::path&) 
 
 Ceilings measure_ceilings(int) { throw not_built_in(); }
 
-CudaProbe probe_cuda() {
-  CudaProbe probe;
-  probe.problem = "this program was built without CUDA";
-  probe.nccl = nccl_version();
-  if (const auto nvml = Nvml::load(probe.nvml_problem)) probe.nvml_driver = nvml->driver_version();
-  return probe;
-}
+std::string cuda_runtime_version() { return {}; }
 
 }  // namespace backends

@@ -1,10 +1,9 @@
 #include "workers/backends/cuda/device/nvml.hpp"
 
-#include <dlfcn.h>
-
 #include <array>
 
 #include "workers/backends/cuda/device/errors.hpp"
+#include "workers/backends/cuda/device/symbols.hpp"
 
 namespace backends {
 namespace {
@@ -24,11 +23,6 @@ struct Utilization {
 struct CloseLibrary {
   void operator()(void* handle) const { dlclose(handle); }
 };
-
-template <class Function>
-void find(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, name));
-}
 
 bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
@@ -57,22 +51,22 @@ struct Nvml::Library {
 
   bool bind() {
     void* const from = handle.get();
-    find(from, "nvmlInit_v2", init);
-    find(from, "nvmlShutdown", shutdown);
-    find(from, "nvmlErrorString", error_text);
-    find(from, "nvmlSystemGetDriverVersion", driver_version);
-    find(from, "nvmlDeviceGetHandleByPciBusId_v2", by_bus_id);
-    find(from, "nvmlDeviceGetName", name);
-    find(from, "nvmlDeviceGetUUID", uuid);
-    find(from, "nvmlDeviceGetMemoryInfo", memory);
-    find(from, "nvmlDeviceGetEnforcedPowerLimit", power_limit);
-    find(from, "nvmlDeviceGetMigMode", mig_mode);
-    find(from, "nvmlDeviceGetModuleId", module_id);
-    find(from, "nvmlDeviceGetUtilizationRates", utilization);
-    find(from, "nvmlDeviceGetClockInfo", clock);
-    find(from, "nvmlDeviceGetPowerUsage", power);
-    find(from, "nvmlDeviceGetTemperature", temperature);
-    find(from, "nvmlDeviceGetCurrentClocksThrottleReasons", throttle_reasons);
+    find_symbol(from, "nvmlInit_v2", init);
+    find_symbol(from, "nvmlShutdown", shutdown);
+    find_symbol(from, "nvmlErrorString", error_text);
+    find_symbol(from, "nvmlSystemGetDriverVersion", driver_version);
+    find_symbol(from, "nvmlDeviceGetHandleByPciBusId_v2", by_bus_id);
+    find_symbol(from, "nvmlDeviceGetName", name);
+    find_symbol(from, "nvmlDeviceGetUUID", uuid);
+    find_symbol(from, "nvmlDeviceGetMemoryInfo", memory);
+    find_symbol(from, "nvmlDeviceGetEnforcedPowerLimit", power_limit);
+    find_symbol(from, "nvmlDeviceGetMigMode", mig_mode);
+    find_symbol(from, "nvmlDeviceGetModuleId", module_id);
+    find_symbol(from, "nvmlDeviceGetUtilizationRates", utilization);
+    find_symbol(from, "nvmlDeviceGetClockInfo", clock);
+    find_symbol(from, "nvmlDeviceGetPowerUsage", power);
+    find_symbol(from, "nvmlDeviceGetTemperature", temperature);
+    find_symbol(from, "nvmlDeviceGetCurrentClocksThrottleReasons", throttle_reasons);
     return init && shutdown && error_text && driver_version && by_bus_id && name && uuid && memory;
   }
 
