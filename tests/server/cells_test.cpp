@@ -160,6 +160,23 @@ TEST_CASE("fields of server.request reach the body of every turn with the turn's
   CHECK(last == 2);
 }
 
+TEST_CASE("jobs are numbered in order of arrival, by integers that probes have as well") {
+  ServerWorld world;
+  world.scripted("vllm", "--requests " + world.file("bodies"));
+  world.set("server.request.priority", "{job.index}")
+      .set("server.request.vllm_xargs.job_id", "{job.id}");
+  world.run();
+  std::map<std::string, int> numbers;
+  for (const auto& body : lines_in(world.file("bodies"))) {
+    REQUIRE(body.at("priority").is_number_integer());
+    const std::string id = body.at("vllm_xargs").at("job_id");
+    const int number = id.starts_with("kvsweep-probe") ? 0 : static_cast<int>(numbers.size());
+    if (!id.starts_with("kvsweep-probe")) numbers.try_emplace(id, number);
+    CHECK(body.at("priority") == (numbers.contains(id) ? numbers.at(id) : 0));
+  }
+  CHECK(numbers.size() == 2);
+}
+
 TEST_CASE("a server is used again when its caches can be emptied, and restarted when they cannot") {
   ServerWorld world;
   world.scripted("vllm");

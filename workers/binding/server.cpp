@@ -213,8 +213,8 @@ class ServerBinder {
   }
 
   void bind_request() {
-    Placeholders fill =
-        placeholders({"job.id", "turn.index", "turn.last", "tool.name", "gap.expected_s"});
+    Placeholders fill = placeholders(
+        {"job.id", "job.index", "turn.index", "turn.last", "tool.name", "gap.expected_s"});
     for (const auto& [key, param] : params_) {
       if (!key.starts_with(kRequest)) continue;
       refuse_own_field(key);

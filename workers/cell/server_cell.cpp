@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "workers/cell/client.hpp"
@@ -210,6 +211,8 @@ class ServerCell {
     const workload::Job& job = load_.workload.jobs[index(spec.job)];
     server::TurnCall call;
     call.job_id = job.id;
+    call.job_index =
+        arrivals_.try_emplace(spec.job, static_cast<int>(arrivals_.size())).first->second;
     call.turn = spec.turn;
     call.last = spec.last_turn;
     if (spec.tool != engine::ToolId::none)
@@ -265,6 +268,7 @@ class ServerCell {
   bool forced_ = false;  // chains_ are demanded of the server
   Client client_;
   std::map<std::uint64_t, engine::RequestSpec> running_;  // by tag
+  std::map<engine::JobId, int> arrivals_;                 // a job's place in order of arrival
   std::uint64_t last_tag_ = 0, ended_ = 0;
   server::TurnStreams streams_{http_, session_.dialect(), *config_.server, session_.url()};
 };

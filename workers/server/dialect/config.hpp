@@ -46,7 +46,7 @@ struct EngineSizes {
 };
 
 /// How a cell's server is started and spoken to. Texts may hold placeholders of run time:
-/// command and environment {port}, request {job.id}, {turn.index}, {turn.last}, {tool.name} and
+/// command and environment {port}, request {job.id}, {job.index}, {turn.index}, {turn.last}, {tool.name} and
 /// {gap.expected_s}.
 struct ServerConfig {
   Kind kind = Kind::openai;

@@ -18,6 +18,7 @@ namespace server {
 /// One turn to be requested.
 struct TurnCall {
   std::string job_id;
+  int job_index = 0;  // in order of arrival
   int turn = 0;
   bool last = false;
   std::string tool;    // empty: none

@@ -11,6 +11,7 @@ using nlohmann::json;
 /// What a placeholder stands for in a turn; null where it is none.
 json value_of(std::string_view name, const TurnCall& turn) {
   if (name == "{job.id}") return turn.job_id;
+  if (name == "{job.index}") return turn.job_index;
   if (name == "{turn.index}") return turn.turn;
   if (name == "{turn.last}") return turn.last;
   if (name == "{tool.name}") return turn.tool;
