@@ -132,7 +132,7 @@ TEST_CASE("server.match is refused where it cannot be kept") {
 TEST_CASE("a profile gives the keys of its table, and its name takes the place of a policy") {
   ServerKeys world = vllm("vllm {model} --port {port} {server.flags}");
   world.set("server.profile.big.flags", "--big").set("server.profile.big.env.A", "1");
-  world.set("server.profile.big.request.priority", "x").set("server.profile.big.sim", "continuum");
+  world.set("server.profile.big.request.user", "x").set("server.profile.big.sim", "continuum");
   world.set("server.profile.small.flags", "--small");
   CHECK(bind(world).config.policy_name == "vllm");
   world.set("server.profile", "big");
@@ -140,7 +140,7 @@ TEST_CASE("a profile gives the keys of its table, and its name takes the place o
   CHECK(bound.config.policy_name == "big");
   CHECK(bound.config.server->command.back() == "--big");
   CHECK(bound.config.server->environment.at("A") == "1");
-  CHECK(bound.config.server->request.count("priority") == 1);
+  CHECK(bound.config.server->request.count("user") == 1);
   CHECK_THAT(refusal(world.set("server.profile", "bug")),
              Contains("there is no table [server.profile.bug] with a key (did you mean \"big\"?)"));
   world.set("server.profile", "big").set("server.flags", "--own");
@@ -216,7 +216,23 @@ TEST_CASE("fields of a turn's body that the trace gives cannot be set") {
                       Contains("is a field that every turn has already"));
   }
   ServerKeys free = vllm("x {port}");
-  CHECK_NOTHROW(bind(free.set("server.request.priority", "1")));
+  CHECK_NOTHROW(bind(free.set("server.request.top_k", "1")));
+}
+
+TEST_CASE("priorities need a vLLM that heeds them, as far as its flags are seen") {
+  const auto said = [](const std::string& command) {
+    return refusal(vllm(command).set("server.request.priority", "{job.index}"));
+  };
+  for (const char* heeds : {"--scheduling-policy priority", "--scheduling-policy=priority",
+                            "--scheduling_policy priority", "--config vllm.yaml"})
+    CHECK(said("vllm {port} " + std::string(heeds)) == "accepted");
+  for (const char* not_so : {"", "--scheduling-policy fcfs", "--no-scheduling-policy"})
+    CHECK_THAT(said("vllm {port} " + std::string(not_so)),
+               StartsWith("cell.toml:") && Contains("server.request.priority") &&
+                   Contains("--scheduling-policy priority alone, which server.command lacks"));
+  ServerKeys url = vllm("");
+  url.set("server.url", "http://a:1").set("server.request.priority", "{job.index}");
+  CHECK(refusal(url) == "accepted");
 }
 
 TEST_CASE("Continuum's fork is refused where it would see no job or no tool, with that reason") {

@@ -146,12 +146,17 @@ TEST_CASE("fields of server.request reach the body of every turn with the turn's
   world.set("server.request.vllm_xargs.job_id", "{job.id}")
       .set("server.request.is_last_step", "{turn.last}")
       .set("server.request.name", "turn {turn.index} of {engine.max_num_seqs}")
-      .put("server.request.priority", std::int64_t{3})
+      .put("server.request.top_k", std::int64_t{3})
+      .set("server.request.n_seqs", "{engine.max_num_seqs}")
+      .set("server.request.gib", "{dram_gib:mib}")
+      .put("dram_gib", 0.5)
       .put("engine.max_num_seqs", std::int64_t{7});
   world.run();
   int last = 0;
   for (const auto& body : lines_in(world.file("bodies"))) {
-    CHECK(body.at("priority") == 3);
+    CHECK(body.at("top_k") == 3);
+    CHECK(body.at("n_seqs") == 7);  // a number: the text is one placeholder
+    CHECK(body.at("gib") == 512);
     CHECK(body.at("vllm_xargs").at("job_id").is_string());
     CHECK_THAT(body.at("name").get<std::string>(), StartsWith("turn "));
     const std::string id = body.at("vllm_xargs").at("job_id");
@@ -162,7 +167,7 @@ TEST_CASE("fields of server.request reach the body of every turn with the turn's
 
 TEST_CASE("jobs are numbered in order of arrival, by integers that probes have as well") {
   ServerWorld world;
-  world.scripted("vllm", "--requests " + world.file("bodies"));
+  world.scripted("vllm", "--scheduling-policy priority --requests " + world.file("bodies"));
   world.set("server.request.priority", "{job.index}")
       .set("server.request.vllm_xargs.job_id", "{job.id}");
   world.run();

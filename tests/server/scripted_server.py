@@ -20,6 +20,7 @@ ap.add_argument("--version-file")                 # the version stands there
 ap.add_argument("--model", default="m")
 ap.add_argument("--yield-port")                   # FIFO, while it is there: tell it the port, and never listen
 ap.add_argument("--logits-processors", default="")
+ap.add_argument("--scheduling-policy", default="fcfs")
 ap.add_argument("--num-gpu-blocks-override", "--max-total-tokens", dest="pool", type=int, default=4096)
 ap.add_argument("--block-size", "--page-size", dest="block_size", type=int, default=16)
 ap.add_argument("--max-num-seqs", "--max-running-requests", dest="max_seqs", type=int, default=256)

@@ -1,5 +1,6 @@
 #include "workers/binding/placeholders.hpp"
 
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
@@ -53,6 +54,12 @@ std::string number_text(double value) {
   return sweep::bare_text(value);
 }
 
+const Key& row_of(const std::string& name) {
+  const KeyTable& table = sweep_keys();
+  const Key* counts = table.counting(name, [](const std::string&) { return nullptr; });
+  return counts != nullptr ? *counts : table.first_row(name);
+}
+
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_path(const std::string& word) {
@@ -73,6 +80,22 @@ std::vector<std::string> placeholders_in(std::string_view text) {
 
 std::string Placeholders::filled(const std::string& key, const std::string& text) {
   return replaced(key, text, true);
+}
+
+sweep::Value Placeholders::typed(const std::string& key, const std::string& text) {
+  const std::string value = filled(key, text);
+  const std::vector<std::string> names = placeholders_in(text);
+  const bool whole = names.size() == 1 && text.rfind('{') == 0 && text.find('}') + 1 == text.size();
+  if (!whole || names.front() == "model" || kept_.contains(names.front())) return value;
+  const KeyType& type = row_of(names.front()).row.type;
+  if (std::holds_alternative<Flag>(type)) return value == "true";
+  if (!std::holds_alternative<Whole>(type) && !std::holds_alternative<Real>(type)) return value;
+  std::int64_t number = 0;
+  double real = 0;
+  const char* const end = value.data() + value.size();
+  if (std::from_chars(value.data(), end, number).ptr == end) return number;
+  std::from_chars(value.data(), end, real);
+  return real;
 }
 
 std::string Placeholders::identified(const std::string& key, const std::string& text) {
@@ -104,8 +127,7 @@ std::string Placeholders::value_of(const std::string& key, const std::string& na
                       "; beside keys there are {model}, {" + sweep::joined(kept_, "}, {") + '}');
   }
   used_.insert(name);
-  const Key* counts = table.counting(name, [](const std::string&) { return nullptr; });
-  const Key& row = counts != nullptr ? *counts : table.first_row(name);
+  const Key& row = row_of(name);
   if (!in_.has(name) && !row.fallback)
     in_.fail(key, what + ", and " + name + " has no value: give it");
   if (const auto* real = std::get_if<Real>(&row.row.type); real != nullptr || !unit.empty()) {

@@ -219,7 +219,7 @@ class ServerBinder {
       if (!key.starts_with(kRequest)) continue;
       refuse_own_field(key);
       sweep::Value value = in_.free(key);
-      if (auto* text = std::get_if<std::string>(&value)) *text = fill.filled(key, *text);
+      if (const auto* text = std::get_if<std::string>(&value)) value = fill.typed(key, *text);
       config_.request[key.substr(kRequest.size())] = value;
       in_.record(key, value);
     }
@@ -329,6 +329,7 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
       config.server->profile.empty() ? config.server->kind_name : config.server->profile;
   reject_engine_keys(in, params);
   in.reject_unknown();
+  require_priorities(in, *config.server);
   require_visible_tools(in, config);
   bound.identity = in.identity();
   bound.counting = in.counting();

@@ -24,6 +24,9 @@ bool server_names(const sweep::ParamMap& params, const std::string& key);
 /// engine.*, which the cell's engine gets as well.
 void bind_match(ParamBinder& in, ExperimentConfig& config);
 
+/// Throws sweep::SpecError for priorities that a vLLM started here would not heed.
+void require_priorities(const ParamBinder& in, const server::ServerConfig& server);
+
 /// Throws Infeasible for a server that Continuum's fork is (--scheduling-policy continuum) and that
 /// would see no tool, and sweep::SpecError where its requests lack what it cannot do without.
 void require_visible_tools(const ParamBinder& in, const ExperimentConfig& config);

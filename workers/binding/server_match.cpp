@@ -1,5 +1,6 @@
-// server.match: the sizes of engine.* as flags of a server. And Continuum's fork of vLLM, which
-// pins KV by what it reads from requests and answers.
+// server.match: the sizes of engine.* as flags of a server. And what vLLM's scheduling policies
+// demand of requests: priority, and Continuum's fork, which pins KV by what it reads from requests
+// and answers.
 #include <algorithm>
 #include <array>
 
@@ -64,13 +65,21 @@ EngineSizes bind_sizes(ParamBinder& in, const ExperimentConfig& config) {
   return sizes;
 }
 
-bool has_policy(const std::vector<std::string>& command) {
-  const std::string flag = "--scheduling-policy", policy = "continuum";
-  for (std::size_t i = 0; i < command.size(); ++i)
-    if (command[i] == flag + '=' + policy ||
-        (command[i] == flag && i + 1 < command.size() && command[i + 1] == policy))
-      return true;
-  return false;
+/// The words in one, as vLLM reads flags: "_" for "-", and "=" for a space behind one.
+std::string flags_in(const std::vector<std::string>& command) {
+  std::string text;
+  for (std::string word : command) {
+    if (word.starts_with("--"))
+      for (std::size_t i = 0; i < word.size() && word[i] != '='; ++i)
+        if (word[i] == '_') word[i] = '-';
+    text += ' ' + word;
+  }
+  std::ranges::replace(text, '=', ' ');
+  return text + ' ';
+}
+
+bool has_policy(const std::vector<std::string>& command, const std::string& policy) {
+  return flags_in(command).find(" --scheduling-policy " + policy) != std::string::npos;
 }
 
 /// Recorded texts as tokens of a vocabulary: an answer holds the block that names its tool.
@@ -107,9 +116,20 @@ void bind_match(ParamBinder& in, ExperimentConfig& config) {
   config.engine.kv.num_blocks = static_cast<int>(*sizes.kv_tokens / block) + 1;
 }
 
+void require_priorities(const ParamBinder& in, const server::ServerConfig& server) {
+  const std::string key = "server.request.priority";
+  if (server.kind != Kind::vllm || !server.url.empty() || !in.has(key)) return;
+  if (has_policy(server.command, "priority") ||
+      flags_in(server.command).find(" --config ") != std::string::npos)
+    return;
+  in.fail(key,
+          "has no effect, or fails every request: vLLM heeds priorities with --scheduling-policy "
+          "priority alone, which server.command lacks");
+}
+
 void require_visible_tools(const ParamBinder& in, const ExperimentConfig& config) {
   const server::ServerConfig& server = *config.server;
-  if (server.kind != server::Kind::vllm || !has_policy(server.command)) return;
+  if (server.kind != server::Kind::vllm || !has_policy(server.command, "continuum")) return;
   for (const char* field : {"job_id", "is_last_step"})
     if (!server.request.contains(field))
       in.fail("server.command", "starts Continuum's fork, which fails every request without " +
