@@ -90,8 +90,11 @@ Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contra
 /// comes first, and of many the first are named.
 std::string coverage_text(std::span<const std::string> planned, std::vector<std::string> missing);
 /// The same of cells; those that their sweep excludes are not missing: "33 of 33 cells have a
-/// result; 147 excluded".
+/// result; 147 excluded". Behind it kept_text().
 std::string coverage_text(std::span<const ConfiguredCell> cells);
+/// "2 results are kept from another setting: jps=1 (now 2)": the values that no cell of the plan
+/// has. Empty if none of the cells is kept.
+std::string kept_text(std::span<const ConfiguredCell> cells);
 
 /// The commands that run what would tell why the best policies are fast, from the command that ran
 /// the sweep: those of missing_ablations() of explanation.hpp.

@@ -191,8 +191,9 @@ int bound(const Options& options) {
               << ": " << bound_text(place, bound) << '\n';
     if (results) print_seen(place, bound, *results);
   }
-  if (const int others = results ? results->history.unplanned(plan) : 0; others > 0)
-    std::cout << others << " results in the archive have other settings: give the same --set\n";
+  if (const std::string kept = results ? results->history.unplanned(plan) : ""; !kept.empty())
+    std::cout << "in the archive " << analysis::terminal_text(kept)
+              << "; for bounds of those give the same --set\n";
   return kOk;
 }
 

@@ -254,6 +254,15 @@ void print_answer(std::span<const sweep::CellRecord> records,
   std::cout << '\n';
 }
 
+/// The results in the archive that are of no cell of the plan.
+std::string kept_text(const OpenRun& run) {
+  if (run.archive.kept().empty()) return "";
+  std::vector<analysis::ConfiguredCell> cells(run.archive.cells().begin(),
+                                              run.archive.cells().end());
+  for (const sweep::CellRecord& record : run.archive.kept()) cells.emplace_back(record);
+  return analysis::kept_text(cells);
+}
+
 /// A row per cell, and how many have a result.
 void print_cells(const OpenRun& run) {
   std::vector<analysis::CellReport> reports;
@@ -270,6 +279,8 @@ void print_cells(const OpenRun& run) {
   std::cout << '\n'
             << count(sweep::CellStatus::ok) << " of " << total - excluded << " cells have a result";
   if (excluded > 0) std::cout << "; " << excluded << " excluded";
+  if (const std::string kept = kept_text(run); !kept.empty())
+    std::cout << "; " << analysis::terminal_text(kept);
   std::cout << '\n';
   if (std::ranges::any_of(reports, estimates_tokens)) {
     std::cout << kTokensFromBytes << '\n';

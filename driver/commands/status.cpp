@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "analysis/answer/answer.hpp"
 #include "analysis/cell/statistics.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/json_line.hpp"
@@ -43,6 +44,8 @@ struct Status {
   std::vector<std::pair<CellRecord, sweep::RunMark>> running;
   std::optional<sweep::LiveDriver> driver;  // that runs its cells
   double silent_s = 0;                      // since the driver's last heartbeat
+  std::size_t n_kept = 0;                   // results of cells that the plan lacks
+  std::string kept;                         // what they are; empty without any
   std::vector<std::string> left_why;  // by the last run, which is over: a line for each reason
   bool is_over() const { return all.running == 0 && all.left == 0; }
   bool driver_is_silent() const { return driver && silent_s > kLongestSilence; }
@@ -109,14 +112,20 @@ Status read_status(const std::string& path) {
   const sweep::ArchiveReader reader = open_archive(path);
   status.sweep = reader.sweep_name();
   const std::set<int> asked = asked_cells(path, reader.cells());
-  for (const CellRecord& cell : reader.cells()) {
+  const std::vector<analysis::ConfiguredCell> cells(reader.cells().begin(), reader.cells().end());
+  status.kept = analysis::kept_text(cells);
+  for (const analysis::ConfiguredCell& configured : cells) {
+    const CellRecord& cell = *configured.record;
+    if (cell.kept) {
+      ++status.n_kept;
+      continue;
+    }
     const auto mark = marks.find(cell.key);
     const bool runs = mark != marks.end() && cell.status != CellStatus::ok;
     status.backend = cell.backend;
     const bool wanted = asked.contains(cell.index);
     count(status.all, cell, runs, wanted);
-    count(status.by_sku[analysis::shown(analysis::ConfiguredCell(cell).value("gpu"))], cell, runs,
-          wanted);
+    count(status.by_sku[analysis::shown(configured.value("gpu"))], cell, runs, wanted);
     if (runs) status.running.emplace_back(cell, mark->second);
     if (!runs && has_failed(cell.status)) status.failed.push_back(cell);
   }
@@ -181,6 +190,7 @@ void print_status(const Status& status, std::ostream& out) {
     out << sweep::to_text(cell.status) << ": cell " << cell.index << ": " << safe(cell.label)
         << ": " << safe(cell.reason) << '\n';
   }
+  if (!status.kept.empty()) out << safe(status.kept) << '\n';
   for (const std::string& line : status.left_why)
     out << "left by the last run: " << safe(line) << '\n';
 }
@@ -199,6 +209,7 @@ void print_json(const Status& status, std::ostream& out) {
   line.key("driver").boolean(status.driver.has_value());
   line.key("driver_silent_s").number(status.driver ? status.silent_s : sweep::kNotObserved);
   add_counts(line, status.all);
+  line.key("kept").integer(static_cast<std::int64_t>(status.n_kept));
   line.key("gpus").open('[');
   for (const auto& [sku, counts] : status.by_sku) {
     line.open('{').key("gpu").text(sku);

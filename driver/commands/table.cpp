@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "analysis/answer/answer.hpp"
 #include "analysis/answer/effects.hpp"
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/policy_table.hpp"
@@ -26,7 +27,8 @@ int table(const Options& options) {
       print_policy_tables(analysis::policy_tables(rows, figure, published, bounds.by_key), format,
                           std::cout);
     }
-    if (format != analysis::GridFormat::csv && with_result.size() < cells.size())
+    const bool any_kept = !analysis::kept_text(cells).empty();
+    if (format != analysis::GridFormat::csv && (any_kept || with_result.size() < cells.size()))
       std::cout << analysis::terminal_text(analysis::coverage_text(cells)) << '\n';
     if (format != analysis::GridFormat::csv) print_missing(bounds, std::cout);
     if (format != analysis::GridFormat::csv && figure == analysis::kAnswerFigure)

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "analysis/answer/answer.hpp"
 #include "analysis/compare/config.hpp"
 #include "sweeps/files/durable_file.hpp"
 
@@ -108,13 +109,17 @@ double PlanHistory::archive_bytes() const {
   return static_cast<double>(std::filesystem::file_size(path_));
 }
 
-int PlanHistory::unplanned(const Plan& plan) const {
+std::string PlanHistory::unplanned(const Plan& plan) const {
+  std::vector<CellRecord> records = planned_records(plan);
   std::set<std::string> keys;
-  for (const PlannedCell& planned : plan.cells) keys.insert(planned.key);
-  int count = 0;
-  for (const auto& [key, record] : by_key_)
-    count += record->status == CellStatus::ok && !keys.contains(key) ? 1 : 0;
-  return count;
+  for (const CellRecord& record : records) keys.insert(record.key);
+  for (const auto& [key, record] : by_key_) {
+    if (record->status != CellStatus::ok || keys.contains(key)) continue;
+    records.push_back(*record);
+    records.back().kept = true;
+  }
+  if (records.size() == plan.cells.size()) return "";
+  return analysis::kept_text(std::vector<analysis::ConfiguredCell>(records.begin(), records.end()));
 }
 
 }  // namespace driver

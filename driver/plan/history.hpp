@@ -29,8 +29,9 @@ class PlanHistory {
   std::vector<sweep::CellRecord> records_of(const Plan& plan) const;
   /// Bytes of the archive, without shards beside it.
   double archive_bytes() const;
-  /// Results that the plan has no cell for.
-  int unplanned(const Plan& plan) const;
+  /// The results that the plan has no cell for, and what it sets otherwise, as kept_text() of
+  /// analysis/answer; empty if there are none.
+  std::string unplanned(const Plan& plan) const;
 
  private:
   const sweep::CellRecord* find(const std::string& key) const;

@@ -289,10 +289,8 @@ PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHisto
   add_starts(report);
   if (history == nullptr) return report;
   report.archive_bytes = history->archive_bytes();
-  if (const int others = history->unplanned(plan); others > 0) {
-    report.notes =
-        std::to_string(others) + " results of the archive belong to no cell of this plan.";
-  }
+  if (const std::string kept = history->unplanned(plan); !kept.empty())
+    report.notes = "In the archive " + kept + '.';
   return report;
 }
 

@@ -204,7 +204,7 @@ Scores TuneRuns::scores(const char* archive, const TuneCells& cells) const {
   const sweep::ArchiveReader reader = open_archive(folder_.file(archive));
   std::vector<analysis::ConfiguredCell> ours;
   for (const sweep::CellRecord& record : reader.cells())
-    if (record.repeat >= cells.first && record.repeat < cells.last &&
+    if (!record.kept && record.repeat >= cells.first && record.repeat < cells.last &&
         std::ranges::find(cells.policies, policy_of(record)) != cells.policies.end())
       ours.emplace_back(record);
   const std::string metric = metric_of(ours);
@@ -240,6 +240,7 @@ void TuneRuns::exclude(const char* archive, std::span<const Entrant> entrants) c
   std::vector<sweep::CellRecord> cells;
   bool changes = false;
   for (const sweep::CellRecord& cell : reader.cells()) {
+    if (cell.kept) continue;
     sweep::CellRecord& record = cells.emplace_back(planned(cell));
     const auto entrant = std::ranges::find(entrants, policy_of(cell), &Entrant::policy);
     if (cell.has_run() || record.status != sweep::CellStatus::planned ||

@@ -24,6 +24,7 @@ Archive::Archive(std::string path, ArchiveOptions options, std::vector<CellRecor
       index_(std::make_unique<ArchiveIndex>()) {
   index_->head = {options_.sweep_name, options_.spec_text, options_.now_utc, options_.tool_version};
   index_->cells = std::move(plan);
+  n_planned_ = index_->cells.size();
   for (std::size_t i = 0; i < index_->cells.size(); ++i) {
     index_->cells[i].index = static_cast<int>(i);
     const bool is_new = row_of_.emplace(index_->cells[i].key, static_cast<int>(i)).second;
@@ -42,7 +43,13 @@ Archive::Archive(std::string path, ArchiveOptions options, std::vector<CellRecor
 
 Archive::~Archive() = default;
 
-const std::vector<CellRecord>& Archive::cells() const { return index_->cells; }
+std::span<const CellRecord> Archive::cells() const {
+  return std::span(index_->cells).first(n_planned_);
+}
+
+std::span<const CellRecord> Archive::kept() const {
+  return std::span(index_->cells).subspan(n_planned_);
+}
 
 CellRecord& Archive::planned(const std::string& key) {
   const auto found = row_of_.find(key);
@@ -137,11 +144,10 @@ bool Archive::merge_if_due() {
   if (pending_files_ <= std::max(kLeast, merged_)) return false;
   if (pending_files_ <= options_.most_shards && pending_size_ <= options_.most_shard_bytes)
     return false;
-  const auto left =
-      std::count_if(index_->cells.begin(), index_->cells.end(), [this](const CellRecord& cell) {
-        return cell.status == CellStatus::planned ||
-               (cell.status == CellStatus::ok && !cell.has_result(options_.record));
-      });
+  const auto left = std::ranges::count_if(cells(), [this](const CellRecord& cell) {
+    return cell.status == CellStatus::planned ||
+           (cell.status == CellStatus::ok && !cell.has_result(options_.record));
+  });
   // The last few cells do not justify a copy, since finalize() makes one anyway.
   if (static_cast<std::size_t>(left) < kLeast) return false;
   try {

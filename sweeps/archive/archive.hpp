@@ -74,7 +74,7 @@ class Archive {
  public:
   /// Opens or creates the archive of this plan; symbolic links in `path` are followed. Merges the
   /// whole shards beside it and renames the damaged ones to "<key>.h5.damaged". Results of cells
-  /// that the plan lacks leave the archive and stay as shards, for a later plan that has them.
+  /// that the plan lacks stay in the archive, behind the plan; failures of them stay as shards.
   /// `files` must outlive the archive. Throws ArchiveInUse, ArchiveDamaged, ArchiveIncompatible or
   /// ArchiveWriteFailed, and then leaves the archive as it was.
   Archive(std::string path, ArchiveOptions options, std::vector<CellRecord> plan, FileOps& files);
@@ -83,7 +83,9 @@ class Archive {
   Archive& operator=(const Archive&) = delete;
 
   /// Every planned cell, in plan order, with its outcome so far.
-  const std::vector<CellRecord>& cells() const;
+  std::span<const CellRecord> cells() const;
+  /// Results of cells that the plan lacks.
+  std::span<const CellRecord> kept() const;
   /// Attempts that an earlier run started and did not finish.
   const std::vector<RunMark>& deaths() const { return deaths_; }
 
@@ -129,7 +131,8 @@ class Archive {
   void open_archive(OpenMode mode);
   void move_aside();
   void adopt(OpenArchive opened);
-  void keep_unplanned(const OpenArchive& found);
+  void keep_result(const CellRecord& unplanned);
+  void keep_failures(const OpenArchive& found);
   bool has_shard_of(const CellRecord& cell);
   void scan_shards();
   void publish_shard(std::span<const std::string> keys, const std::string& bytes);
@@ -166,7 +169,8 @@ class Archive {
   FileOps& files_;
   std::unique_ptr<ArchiveLock> lock_;
   std::unique_ptr<ArchiveIndex> index_;
-  std::map<std::string, int> row_of_;   // key -> position in the plan
+  std::size_t n_planned_ = 0;           // rows of the plan; the results that are kept follow
+  std::map<std::string, int> row_of_;   // key -> row
   std::vector<int> pending_;            // committed, not yet merged
   std::map<int, CellRecord> replaced_;  // results in the file at path_ of which a pending one, at a
                                         // higher level, takes the place

@@ -15,22 +15,11 @@ using Records = std::vector<CellRecord>;
 
 // ---- columns that every cell has
 
+/// How a member is stored.
 template <class T>
-struct Stored {
-  using type = T;
-};
-template <>
-struct Stored<CellStatus> {
-  using type = std::int8_t;
-};
-template <>
-struct Stored<RecordLevel> {
-  using type = std::int8_t;
-};
-template <>
-struct Stored<SharedText> {
-  using type = std::string;
-};
+using Stored =
+    std::conditional_t<std::is_enum_v<T> || std::is_same_v<T, bool>, std::int8_t,
+                       std::conditional_t<std::is_same_v<T, SharedText>, std::string, T>>;
 
 /// `before` is the value of the record before; null for the first.
 template <class Member, class Element>
@@ -41,11 +30,11 @@ void assign(SharedText& to, const std::string& value, const SharedText* before) 
   to = SharedText(value, before);
 }
 
-constexpr const char* kRecord = "record";
+constexpr const char *kRecord = "record", *kKept = "kept";
 
-/// The level, and ranges of tables, that earlier minor versions lack.
+/// The level, what is kept, and ranges of tables, that earlier minor versions lack.
 bool may_be_missing(const std::string& column) {
-  if (column == kRecord) return true;
+  if (column == kRecord || column == kKept) return true;
   return std::any_of(
       kCellTables.begin() + kEarliestTables, kCellTables.end(), [&column](std::string_view table) {
         return column == std::string(table) + "_off" || column == std::string(table) + "_n";
@@ -65,7 +54,7 @@ template <class Access>
 CoreColumn core(const std::string& name, const std::string& unit, const std::string& long_name,
                 bool is_volatile, Access access) {
   using Member = std::decay_t<decltype(access(std::declval<CellRecord&>()))>;
-  using Element = typename Stored<Member>::type;
+  using Element = Stored<Member>;
   return {name,
           unit,
           long_name,
@@ -105,9 +94,12 @@ std::vector<CoreColumn> identity_columns() {
       core("repeat", "", "position among the repeats", false, MEMBER(repeat)),
       core("seed", "", "seed of the arrivals", false, MEMBER(seed)),
       core(kRecord, "", "how much of the result is stored", false, MEMBER(level)),
+      core(kKept, "", "whether it is a result of another setting, which the plan lacks", false,
+           MEMBER(kept)),
   };
   columns[3].enum_names.assign(kCellStatusNames.begin(), kCellStatusNames.end());
-  columns.back().enum_names.assign(kRecordLevelNames.begin(), kRecordLevelNames.end());
+  columns[8].enum_names.assign(kRecordLevelNames.begin(), kRecordLevelNames.end());
+  columns[9].enum_names = {"FALSE", "TRUE"};
   return columns;
 }
 
@@ -326,6 +318,10 @@ CellRecord without_outcome(const CellRecord& cell) {
   planned.backend = cell.backend;
   planned.repeat = cell.repeat;
   planned.seed = cell.seed;
+  planned.kept = cell.kept;
+  if (!cell.kept) return planned;
+  planned.status = CellStatus::excluded;
+  planned.reason = "the plan lacks it, and the result that was kept of it was damaged";
   return planned;
 }
 

@@ -70,6 +70,7 @@ struct CellRecord {
   std::vector<Note> notes;
   std::string digest;                    // of the results; empty until the cell has run
   RecordLevel level = RecordLevel::all;  // which tables may have rows of a cell that is ok
+  bool kept = false;                     // a result of another setting: the plan lacks the cell
   CellRun run;
   std::array<RowRange, kCellTables.size()> rows;
   StepHistograms histograms;  // stored under /hist
@@ -86,7 +87,7 @@ inline bool has_more(const CellRecord& a, const CellRecord& b) {
 
 /// Copies the outcome of a cell: everything except what was planned.
 void take_outcome(CellRecord& to, CellRecord from);
-/// The cell as planned, before it has run.
+/// The cell as planned, before it has run; excluded if the plan lacks it.
 CellRecord without_outcome(const CellRecord& cell);
 
 /// /cells, and which of its columns are axes, figures and notes. A name that another column already

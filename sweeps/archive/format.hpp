@@ -7,7 +7,7 @@ namespace sweep {
 
 inline constexpr std::string_view kArchiveFormat = "kvsweep", kShardFormat = "kvsweep-shard";
 /// The major increases when a name or a meaning changes, the minor when something is added.
-inline constexpr std::int64_t kSchemaMajor = 1, kSchemaMinor = 6;
+inline constexpr std::int64_t kSchemaMajor = 1, kSchemaMinor = 7;
 
 /// Throws ArchiveIncompatible with both numbers when `major` is newer than this program's.
 void check_schema(std::int64_t major, const std::string& path);

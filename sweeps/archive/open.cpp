@@ -95,7 +95,9 @@ void Archive::adopt(OpenArchive opened) {
     throw ArchiveIncompatible(path_ + " holds the sweep \"" + found.head.sweep_name + "\", not \"" +
                               options_.sweep_name + "\"; name another archive, or start afresh");
   }
-  keep_unplanned(opened);
+  for (const CellRecord& old : found.cells)
+    if (old.status == CellStatus::ok && !row_of_.contains(old.key)) keep_result(old);
+  keep_failures(opened);
   std::vector<CellRecord>& cells = index_->cells;
   bool same_rows = found.cells.size() == cells.size();
   for (std::size_t i = 0; same_rows && i < cells.size(); ++i) {
@@ -107,7 +109,7 @@ void Archive::adopt(OpenArchive opened) {
     const auto row = row_of_.find(old.key);
     if (row == row_of_.end()) continue;
     CellRecord& cell = cells[static_cast<std::size_t>(row->second)];
-    index_changed_ = index_changed_ || !same_plan(old, cell);
+    index_changed_ = index_changed_ || !same_plan(old, cell) || old.kept != cell.kept;
     if (!outcome_counts(old, cell)) continue;
     take_outcome(cell, std::move(old));
     ++merged_;
@@ -122,8 +124,17 @@ void Archive::adopt(OpenArchive opened) {
   index_changed_ = false;
 }
 
-/// Writes each result of a cell that the plan lacks to a shard of its own.
-void Archive::keep_unplanned(const OpenArchive& found) {
+/// Adds a row for a result of a cell that the plan lacks.
+void Archive::keep_result(const CellRecord& unplanned) {
+  CellRecord cell = without_outcome(unplanned);
+  cell.index = static_cast<int>(index_->cells.size());
+  cell.kept = true;
+  row_of_.emplace(cell.key, cell.index);
+  index_->cells.push_back(std::move(cell));
+}
+
+/// Writes each failure of a cell that the plan lacks to a shard of its own.
+void Archive::keep_failures(const OpenArchive& found) {
   std::optional<CellLoader> tables;
   for (const CellRecord& cell : found.index.cells) {
     if (!cell.has_run() || row_of_.count(cell.key) > 0 || has_shard_of(cell)) continue;
@@ -150,11 +161,14 @@ void Archive::scan_shards() {
   ShardRecords records;
   for (const std::string& name : names_in(folder_)) {
     if (name.size() != kKeyDigits + kShardEnd.size() || !name.ends_with(kShardEnd)) continue;
-    const auto row = row_of_.find(name.substr(0, kKeyDigits));
-    if (row == row_of_.end()) continue;  // its cell is not in this plan
+    const std::string key = name.substr(0, kKeyDigits);
     try {
-      CellRecord& cell = index_->cells[static_cast<std::size_t>(row->second)];
-      take_shard(cell, records.take(in_folder(name), cell.key));
+      CellRecord found = records.take(in_folder(name), key);
+      if (!row_of_.contains(key)) {
+        if (found.status != CellStatus::ok) continue;  // for a plan that has its cell
+        keep_result(found);
+      }
+      take_shard(planned(key), std::move(found));
     } catch (const ArchiveDamaged& error) {
       set_aside(name, error.what());
     }

@@ -76,7 +76,8 @@ TEST_CASE("bound says when it is far from the best policy, and when nothing has 
   CHECK_THAT(with({"bound", "tiny.toml", "--archive", "a.h5"}).out,
              Contains("; wider than a factor of two"));
   CHECK_THAT(program.run({"bound", "tiny.toml", "--archive", "a.h5"}).out,
-             Contains("no result in the archive\n2 results in the archive have other settings"));
+             Contains("no result in the archive\n"
+                      "in the archive 2 results are kept from another setting"));
 }
 
 TEST_CASE("table --bound has the bounds of the cells of an archive, without its sweep file") {

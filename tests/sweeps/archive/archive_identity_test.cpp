@@ -263,43 +263,6 @@ TEST_CASE("a file that is discarded frees its space though it is open", "[files]
   CHECK(status.st_size == 0);
 }
 
-TEST_CASE("results that a changed plan no longer has wait as shards for a plan that has them",
-          "[archive]") {
-  ArchiveWorld world(4);
-  world.open();
-  world.run_all({0, 1, 2, 3});
-  const std::vector<CellRecord> all = world.plan;
-  world.plan = {all[3], all[1]};
-  world.options.spec_text += "# smaller\n";
-  world.open();
-  CHECK(world.done() == std::vector<int>{3, 1});
-  CHECK(fs::exists(world.shard(0)));
-  CHECK(check_archive(world.path()).empty());
-  world.plan = all;
-  world.open().finalize();
-  CHECK(world.done() == std::vector<int>{0, 1, 2, 3});
-  CHECK(check_archive(world.path()).empty());
-  world.close();
-  CHECK_FALSE(fs::exists(world.spool()));
-}
-
-TEST_CASE("a result that leaves the plan keeps a whole shard, though a damaged one is in its place",
-          "[archive]") {
-  ArchiveWorld world(2);
-  world.open();
-  world.run_all({0, 1});
-  world.close();
-  const std::vector<CellRecord> all = world.plan;
-  fs::create_directory(world.spool());
-  std::ofstream(world.shard(0)) << "not a shard";
-  world.plan = {all[1]};
-  world.open();
-  CHECK(fs::exists(world.shard(0) + ".damaged"));
-  world.plan = all;
-  world.open().finalize();
-  CHECK(world.done() == std::vector<int>{0, 1});
-}
-
 TEST_CASE("what an archive was stays beside it, also where the new plan has none of its cells",
           "[archive]") {
   ArchiveWorld world(2);

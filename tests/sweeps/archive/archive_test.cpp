@@ -372,7 +372,7 @@ TEST_CASE("a newer minor schema is read", "[archive]") {
   world.open();
   world.run_all({0});
   world.close();
-  set_integer(world.path(), "schema_minor", 7);
+  set_integer(world.path(), "schema_minor", 8);
   world.open();
   CHECK(world.done().size() == 1);
 }

@@ -155,7 +155,7 @@ TEST_CASE("a run goes on with an archive of schema 1.0, and it gets what it lack
   CHECK(reader.load(1).record.digest == reader.cells()[1].digest);
   const H5File file = open_h5(world.path());
   CHECK(has_object(file.get(), "evictions"));
-  CHECK(read_integer_attribute(file.get(), "schema_minor") == 6);
+  CHECK(read_integer_attribute(file.get(), "schema_minor") == 7);
 }
 
 TEST_CASE("an archive of schema 1.0 keeps its results under another order of cells", "[archive]") {
