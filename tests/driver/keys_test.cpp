@@ -86,11 +86,12 @@ std::string text_of(const std::string& path) {
 std::vector<std::string> keys_in(const std::string& condition) {
   std::istringstream in(condition);
   std::vector<std::string> keys;
-  for (std::string word; in >> word;)
-    if (word == "=" || word == "!=" || word.starts_with("set") || word.starts_with("unset"))
-      continue;
+  for (std::string word; in >> word;) {
+    if (word == "=" || word == "!=")
+      in >> word;  // values
     else if (word.find('.') != std::string::npos)
       keys.push_back(word);
+  }
   return keys;
 }
 

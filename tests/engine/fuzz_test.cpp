@@ -90,6 +90,9 @@ naive::Config naive_config(const WorldConfig& config) {
           .max_num_seqs = s.max_num_seqs,
           .max_model_len = s.max_model_len,
           .prefill_threshold = s.long_prefill_token_threshold,
+          .newest = s.version == engine::Version::v0_33,
+          .adaptive_threshold = s.adaptive_prefill_threshold,
+          .watermark = s.watermark_blocks,
           .chunked_prefill = s.chunked_prefill,
           .reserve_full_sequence = s.reserve_full_sequence,
           .by_priority = policy.order == "priority",
@@ -196,6 +199,17 @@ TEST_CASE("the random workloads reach every rule", "[fuzz]") {
 
 TEST_CASE("every decision equals that of a naive model of the rules", "[fuzz]") {
   require_all_pass({"fcfs", "priority"}, Retained::nothing, play_beside_naive_model);
+}
+
+TEST_CASE("every decision as in vLLM 0.33 equals that of a naive model of the rules", "[fuzz]") {
+  const bool async = GENERATE(false, true);
+  const auto make = [&](std::uint64_t seed) {
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority"}, Retained::nothing);
+    add_version(fuzz, seed);
+    fuzz.config.async = async;
+    return fuzz;
+  };
+  require_all_pass(make, play_beside_naive_model);
 }
 
 TEST_CASE("every asynchronous decision equals that of a naive model of the rules", "[fuzz]") {

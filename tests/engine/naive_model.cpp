@@ -28,6 +28,7 @@ Step Model::step() {
   Step step;
   evicted_.clear();
   sort_waiting();
+  choose_threshold();
   schedule_running(step);
   if (step.preempted.empty()) admit_waiting(step);
   sort_waiting();
@@ -44,8 +45,20 @@ Step Model::step() {
   return step;
 }
 
+void Model::choose_threshold() {
+  threshold_ = config_.prefill_threshold;
+  if (!config_.newest || threshold_ == 0) return;
+  const auto all = static_cast<int>(running_.size() + waiting_.size());
+  if (all <= 1) {
+    threshold_ = 0;
+  } else if (config_.adaptive_threshold) {
+    threshold_ = std::max(threshold_, config_.token_budget / all);
+  }
+}
+
 void Model::schedule_running(Step& step) {
   for (std::size_t i = 0; i < running_.size() && budget_left(step) > 0; ++i) {
+    const std::vector<int> order = running_;
     Request& request = requests_.at(running_[i]);
     const int n = std::min({wanted(request, request.computed), budget_left(step),
                             config_.max_model_len - 1 - request.computed});
@@ -53,7 +66,16 @@ void Model::schedule_running(Step& step) {
     // A token in flight is the last one.
     const auto longest = static_cast<int>(request.tokens.size() + request.outputs.size());
     if (request.in_flight > 0 && request.computed + 2 - request.in_flight >= longest) continue;
-    if (!make_room(request, n, step)) return;
+    const auto before = static_cast<std::size_t>(i);
+    if (!make_room(request, n, step)) {
+      if (!config_.newest) return;
+      // Those before it, of which some may have been preempted, have had their turn.
+      const auto seen = std::ranges::count_if(order.begin(), order.begin() + before, [&](int id) {
+        return std::ranges::find(running_, id) != running_.end();
+      });
+      i = static_cast<std::size_t>(seen) - 1;
+      continue;
+    }
     i = static_cast<std::size_t>(std::ranges::find(running_, request.id) - running_.begin());
     step.scheduled.push_back({request.id, "running", n, request.computed, request.table});
   }
@@ -102,7 +124,8 @@ void Model::admit_waiting(Step& step) {
     n = std::min(n, budget_left(step));
     const auto all = static_cast<int>(request.tokens.size());
     const int reserve = config_.reserve_full_sequence ? std::min(all, config_.max_model_len) : 0;
-    if (!allocate(request, n, hits, reserve)) return;
+    const int spare = config_.newest && !running_.empty() ? config_.watermark : 0;
+    if (!allocate(request, n, hits, reserve, spare)) return;
     waiting_.erase(waiting_.begin());
     running_.push_back(request.id);
     request.computed = computed;
@@ -111,13 +134,14 @@ void Model::admit_waiting(Step& step) {
   }
 }
 
-bool Model::allocate(Request& request, int num_tokens, const std::vector<int>& hits, int reserve) {
+bool Model::allocate(Request& request, int num_tokens, const std::vector<int>& hits, int reserve,
+                     int spare) {
   const auto free_hits = std::ranges::count_if(hits, [&](int block) { return refs_[block] == 0; });
   const auto held = static_cast<int>(request.table.size() + hits.size());
   const auto missing = [&](int tokens) {
     return std::max(0, blocks_for(tokens) - held) + static_cast<int>(free_hits);
   };
-  const auto free = static_cast<int>(free_.size());
+  const auto free = static_cast<int>(free_.size()) - spare;
   const int computed = request.computed + static_cast<int>(hits.size()) * config_.block_size;
   if (reserve > 0 && missing(reserve) > free) return false;
   if (missing(computed + num_tokens) > free) return false;
@@ -160,10 +184,12 @@ void Model::cache_full(Request& request, int tokens) {
 
 void Model::free(Request& request) {
   std::ranges::reverse(request.table);
+  std::ptrdiff_t empty_ones = 0;
   for (const int block : request.table) {
     if (--refs_[block] > 0) continue;
     const bool partial_first = config_.partial_blocks_first || eviction_.ranks();
-    free_.insert(partial_first && !is_cached(block) ? free_.begin() : free_.end(), block);
+    const bool first = partial_first && !is_cached(block);
+    free_.insert(first ? free_.begin() + empty_ones++ : free_.end(), block);
     eviction_.freed(block);
   }
   request.table.clear();
@@ -263,7 +289,7 @@ int Model::budget_left(const Step& step) const {
 
 int Model::wanted(const Request& request, int computed) const {
   const int left = static_cast<int>(request.tokens.size()) + request.in_flight - computed;
-  return config_.prefill_threshold > 0 ? std::min(left, config_.prefill_threshold) : left;
+  return threshold_ > 0 ? std::min(left, threshold_) : left;
 }
 
 int Model::blocks_for(int tokens) const {

@@ -20,6 +20,9 @@ struct Config {
   int max_num_seqs;
   int max_model_len;
   int prefill_threshold;  // 0: none
+  bool newest;            // as vLLM 0.33
+  bool adaptive_threshold;
+  int watermark;  // blocks
   bool chunked_prefill;
   bool reserve_full_sequence;
   bool by_priority;  // otherwise first come, first served
@@ -81,13 +84,15 @@ class Model {
   using Content = std::vector<int>;  // all tokens from the first to the end of the block
 
   void schedule_running(Step& step);
+  void choose_threshold();
   bool make_room(Request& request, int num_tokens, Step& step);
   void admit_waiting(Step& step);
   void sample(Step& step);
   void apply(const std::vector<Share>& shares, Step& step);
   void cache_full(Request& request, int tokens);
 
-  bool allocate(Request& request, int num_tokens, const std::vector<int>& hits, int reserve);
+  bool allocate(Request& request, int num_tokens, const std::vector<int>& hits, int reserve,
+                int spare = 0);
   void preempt(int id, Step& step);
   void free(Request& request);
   std::vector<int> find_hits(const Request& request) const;
@@ -101,6 +106,7 @@ class Model {
   Turn turn_of(const Request& request, bool finished) const;
   void rank_victims(int wanted);
 
+  int threshold_ = 0;
   Config config_;
   std::map<int, Request> requests_;
   std::vector<int> waiting_, running_;           // ids

@@ -141,7 +141,8 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Pr
   config.workload = bind_workload(in, config, vocabulary);
   config.policy_name = in.text("policy");
   config.policy = bind_policy(in, config.engine);
-  config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first";
+  config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first" ||
+                                          config.engine.scheduler.version == engine::Version::v0_33;
   config.link = bind_tier(in, config);
   config.access_log = bind_access_log(in, config);
   // The host works while the device computes, so that no step waits for it.

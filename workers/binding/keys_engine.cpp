@@ -8,11 +8,12 @@ constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 std::vector<KeyRow> rows_of_scheduler() {
   return {
       {.name = "engine.scheduler",
-       .type = OneOf{{"v1", "prefill_first", "mixed", "chunked"}},
+       .type = OneOf{{"v1", "vllm-0.33", "prefill_first", "mixed", "chunked"}},
        .fallback = value("v1"),
        .neutral = "v1",
-       .says = "vLLM's V1 scheduler, or one of vLLM 0.4.2: prefills before decodes, whole prompts "
-               "mixed with decodes, or prompts in chunks (docs/scheduling.md)."},
+       .says = "vLLM's V1 scheduler as it was in May 2026 (v1) or is in 0.33, or one of vLLM "
+               "0.4.2: prefills before decodes, whole prompts mixed with decodes, or prompts in "
+               "chunks (docs/scheduling.md)."},
       {.name = "engine.async_scheduling",
        .type = Flag{},
        .fallback = value("false"),
@@ -32,7 +33,7 @@ std::vector<KeyRow> rows_of_scheduler() {
       {.name = "engine.max_model_len",
        .type = Whole{2, kMostOf32Bits},
        .fallback = computed("the least of 16384, the model's context and, for schedulers other "
-                            "than v1, the token budget"),
+                            "than v1 and vllm-0.33, the token budget"),
        .unit = "tokens",
        .says = "Longest sequence that is accepted, prompt and output together, as in vLLM."},
       {.name = "engine.long_prefill_token_threshold",
@@ -41,6 +42,12 @@ std::vector<KeyRow> rows_of_scheduler() {
        .unit = "tokens",
        .says = "Most tokens that one prefill gets in a step, as in vLLM; 0: the budget alone "
                "limits it."},
+      {.name = "engine.long_prefill_token_threshold_adaptive",
+       .type = Flag{},
+       .fallback = value("false"),
+       .where = "engine.scheduler = vllm-0.33",
+       .says = "Whether that is at least the token budget divided by the requests that run or "
+               "wait, as in vLLM."},
   };
 }
 
@@ -49,12 +56,12 @@ std::vector<KeyRow> rows_of_prefill() {
       {.name = "engine.chunked_prefill",
        .type = Flag{},
        .fallback = value("true"),
-       .where = "engine.scheduler = v1",
+       .where = "engine.scheduler = v1|vllm-0.33",
        .says = "Whether a prompt may be computed over several steps."},
       {.name = "engine.reserve_full_sequence",
        .type = Flag{},
        .fallback = value("true"),
-       .where = "engine.scheduler = v1",
+       .where = "engine.scheduler = v1|vllm-0.33",
        .says = "Admits a request only when blocks for its whole current sequence are free, and "
                "not just for its first chunk."},
       {.name = "engine.chunking",
@@ -72,8 +79,9 @@ std::vector<KeyRow> rows_of_prefill() {
                "engine.max_num_batched_tokens; 0 leaves prompts whole."},
       {.name = "engine.prefix_caching",
        .type = Flag{},
-       .fallback = computed("true for engine.scheduler v1 with policy.layout paged, otherwise "
-                            "false"),
+       .fallback =
+           computed("true for engine.scheduler v1 or vllm-0.33 with policy.layout paged, otherwise "
+                    "false"),
        .says = "Whether requests share the blocks of common prefixes, as in vLLM."},
       {.name = "engine.watermark_tokens",
        .type = Whole{0, kMostTokens},
@@ -82,11 +90,17 @@ std::vector<KeyRow> rows_of_prefill() {
        .where = "engine.scheduler = v1",
        .neutral = "0",
        .says = "KV that admissions leave free of the pool while anything runs."},
+      {.name = "engine.watermark",
+       .type = Real{0, 1},
+       .fallback = value("0"),
+       .where = "engine.scheduler = vllm-0.33",
+       .says = "Share of the pool, in whole blocks, that admissions leave free while anything "
+               "runs, as in vLLM."},
       {.name = "engine.watermark_tokens",
        .type = Whole{0, kMostTokens},
        .fallback = computed("one block in a hundred of the pool"),
        .unit = "tokens",
-       .where = "engine.scheduler != v1",
+       .where = "engine.scheduler = prefill_first|mixed|chunked",
        .says = "KV that admissions leave free of the pool while anything runs."},
   };
 }

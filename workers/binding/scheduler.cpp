@@ -37,7 +37,9 @@ void bind_chunks(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
   if (chunking == "off") s.chunk_tokens = 0;
 }
 
-void bind_v1(ParamBinder& in, SchedulerConfig& s) {
+void bind_v1(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
+  if (name == "vllm-0.33") s.version = engine::Version::v0_33;
+  s.adaptive_prefill_threshold = in.boolean("engine.long_prefill_token_threshold_adaptive");
   s.chunked_prefill = in.boolean("engine.chunked_prefill");
   s.reserve_full_sequence = in.boolean("engine.reserve_full_sequence");
 }
@@ -77,15 +79,16 @@ void check_limits(const ParamBinder& in, const SchedulerConfig& s, const model::
 SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape) {
   SchedulerConfig s;
   const std::string name = in.text("engine.scheduler");
+  const bool v1 = name == "v1" || name == "vllm-0.33";
   s.max_num_batched_tokens = in.small("engine.max_num_batched_tokens");
   s.max_num_seqs = in.small("engine.max_num_seqs");
   int longest = std::min(s.max_model_len, shape.max_context);
   // The window is the longest prompt where prompts are whole.
-  if (name != "v1") longest = std::min(longest, s.max_num_batched_tokens);
+  if (!v1) longest = std::min(longest, s.max_num_batched_tokens);
   s.max_model_len = in.small("engine.max_model_len", longest);
   s.long_prefill_token_threshold = in.small("engine.long_prefill_token_threshold");
-  if (name == "v1") {
-    bind_v1(in, s);
+  if (v1) {
+    bind_v1(in, s, name);
   } else {
     bind_vllm_042(in, s, name);
   }
@@ -106,6 +109,11 @@ bool bind_prefix_caching(ParamBinder& in, const SchedulerConfig& scheduler) {
 }
 
 void bind_watermark(ParamBinder& in, engine::EngineConfig& engine) {
+  const double share = in.number("engine.watermark");
+  if (engine.scheduler.version == engine::Version::v0_33) {
+    engine.scheduler.watermark_blocks = static_cast<int>(share * engine.kv.num_blocks);
+    return;
+  }
   const std::int64_t block = engine.kv.block_size;
   const std::int64_t blocks = engine.kv.num_blocks - 1;
   // One block in a hundred, as vLLM 0.4.2 rounds it.

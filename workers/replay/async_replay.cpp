@@ -49,9 +49,10 @@ class AsyncReplay {
     const engine::StepPlan none;
     if (called) schedule(step);
     describe_plan(called ? queue_.back().plan : none, record);
-    record["common_prefix_blocks"] =
-        called ? ordered_json(script_.common_prefix_blocks()) : ordered_json();
-    const bool fills = called && queue_.size() == 1 && !queue_.back().plan.scheduled.empty();
+    script_.describe_common_prefix(called, record);
+    const bool waits = script_.newest() && scheduler_has_work();
+    const bool fills =
+        called && queue_.size() == 1 && (waits || !queue_.back().plan.scheduled.empty());
     const bool takes = !fills && !queue_.empty();
     take_late_aborts(step, takes, record);
     apply_oldest(takes, record);
@@ -89,10 +90,14 @@ class AsyncReplay {
       batch.sampled.push_back(Script::sampled(share));
   }
 
+  /// The newest release counts the tokens in flight of a preempted request apart.
+  bool stale(const Request& request) const {
+    return script_.newest() && request.status == engine::RequestStatus::preempted;
+  }
   ordered_json in_flight() const {
     ordered_json counts = ordered_json::object();
     for (const Request& request : script_.requests)
-      if (!request.ended() && request.tokens_in_flight > 0)
+      if (!request.ended() && request.tokens_in_flight > 0 && !stale(request))
         counts[script_.name(request)] = request.tokens_in_flight;
     return counts;
   }
@@ -189,7 +194,7 @@ ordered_json line(Script& script, engine::StepPlan& plan, int step) {
   record["running"] = script.running();
   record["free_blocks"] = script.kv.num_free();
   record["kv_usage"] = script.kv_usage();
-  record["common_prefix_blocks"] = script.common_prefix_blocks();
+  script.describe_common_prefix(true, record);
   record["evicted"] = script.evicted();
 
   std::vector<engine::Request*> finished;
@@ -203,15 +208,16 @@ ordered_json line(Script& script, engine::StepPlan& plan, int step) {
 
 }  // namespace
 
-void replay_async_scheduling(const std::string& workload_path, AsyncVariant variant,
-                             std::ostream& out) {
-  SchedulerWorkload workload = load_scheduler_workload(workload_path);
+void replay_async_scheduling(const std::string& workload_path, engine::Version version,
+                             AsyncVariant variant, std::ostream& out) {
+  SchedulerWorkload workload = load_scheduler_workload(workload_path, version);
   if (variant == AsyncVariant::eos) end_some_early(workload);
   AsyncReplay(workload, variant).run(out);
 }
 
-void replay_scheduling(const std::string& workload_path, std::ostream& out) {
-  const SchedulerWorkload workload = load_scheduler_workload(workload_path);
+void replay_scheduling(const std::string& workload_path, engine::Version version,
+                       std::ostream& out) {
+  const SchedulerWorkload workload = load_scheduler_workload(workload_path, version);
   Script script(workload);
   engine::StepPlan plan;
   int step = 0;

@@ -8,23 +8,37 @@
 
 namespace {
 
+using engine::Version;
 using worker::AsyncVariant;
 
 struct Call {
   std::string workload;
-  std::optional<AsyncVariant> variant;  // empty: synchronous
+  Version version = Version::may_2026;
+  std::optional<AsyncVariant> variant = std::nullopt;  // empty: synchronous
 };
 
 std::optional<Call> call_of(std::span<char*> arguments) {
-  if (arguments.size() == 1 && arguments[0][0] != '-') return Call{arguments[0], {}};
-  if (arguments.size() < 2 || arguments.size() > 3) return std::nullopt;
-  if (std::string_view(arguments[0]) != "--async") return std::nullopt;
-  if (arguments.back()[0] == '-') return std::nullopt;
-  if (arguments.size() == 2) return Call{arguments[1], AsyncVariant::none};
-  const std::string_view option = arguments[1];
-  if (option == "--late-abort") return Call{arguments[2], AsyncVariant::late_abort};
-  if (option == "--eos") return Call{arguments[2], AsyncVariant::eos};
-  return std::nullopt;
+  Call call;
+  std::size_t at = 0;
+  const auto left = [&] { return arguments.size() - at; };
+  const auto next_is = [&](std::string_view text) {
+    const bool is = left() > 1 && arguments[at] == text;
+    at += is ? 1 : 0;
+    return is;
+  };
+  if (next_is("--scheduler")) {
+    const std::string_view name = arguments[at++];
+    if (name != "v1" && name != "vllm-0.33") return std::nullopt;
+    if (name == "vllm-0.33") call.version = Version::v0_33;
+  }
+  if (next_is("--async")) {
+    call.variant = next_is("--late-abort") ? AsyncVariant::late_abort
+                   : next_is("--eos")      ? AsyncVariant::eos
+                                           : AsyncVariant::none;
+  }
+  if (left() != 1 || arguments[at][0] == '-') return std::nullopt;
+  call.workload = arguments[at];
+  return call;
 }
 
 }  // namespace
@@ -32,15 +46,16 @@ std::optional<Call> call_of(std::span<char*> arguments) {
 int main(int argc, char** argv) {
   const auto call = call_of(std::span(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)));
   if (!call) {
-    std::cerr << "usage: scheduler-replay [--async [--late-abort|--eos]] WORKLOAD.json\n";
+    std::cerr << "usage: scheduler-replay [--scheduler v1|vllm-0.33] "
+                 "[--async [--late-abort|--eos]] WORKLOAD.json\n";
     return 2;
   }
   try {
     std::ios::sync_with_stdio(false);
     if (call->variant) {
-      worker::replay_async_scheduling(call->workload, *call->variant, std::cout);
+      worker::replay_async_scheduling(call->workload, call->version, *call->variant, std::cout);
     } else {
-      worker::replay_scheduling(call->workload, std::cout);
+      worker::replay_scheduling(call->workload, call->version, std::cout);
     }
     return std::cout.flush() ? 0 : 1;
   } catch (const std::exception& error) {

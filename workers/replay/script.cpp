@@ -117,10 +117,14 @@ double Script::kv_usage() const {
   return std::round(usage * 1e9) / 1e9;
 }
 
-int Script::common_prefix_blocks() const {
+void Script::describe_common_prefix(bool scheduled, ordered_json& record) const {
+  if (newest()) return;
+  ordered_json& blocks = record["common_prefix_blocks"];
+  if (!scheduled) return;
   const Request* first = scheduler.running().front();
-  if (first == nullptr || !workload.kv.prefix_caching) return 0;
-  return kv.common_prefix_blocks(*first, static_cast<int>(scheduler.running().size()));
+  blocks = 0;
+  if (first != nullptr && workload.kv.prefix_caching)
+    blocks = kv.common_prefix_blocks(*first, static_cast<int>(scheduler.running().size()));
 }
 
 ordered_json Script::evicted() const {

@@ -16,6 +16,7 @@ struct Script {
   explicit Script(const SchedulerWorkload& workload);
   Script(const Script&) = delete;
 
+  bool newest() const { return workload.scheduler.version == engine::Version::v0_33; }
   bool all_arrived() const { return next_arrival_ == by_arrival_.size(); }
   /// Submits the requests that arrive up to this step, in file order; their ids.
   nlohmann::ordered_json add_arrivals(int step);
@@ -37,7 +38,8 @@ struct Script {
   nlohmann::ordered_json waiting() const { return names(order->in_service_order()); }
   nlohmann::ordered_json running() const;
   double kv_usage() const;
-  int common_prefix_blocks() const;
+  /// Adds the common prefix, which the newest release does not have.
+  void describe_common_prefix(bool scheduled, nlohmann::ordered_json& record) const;
   nlohmann::ordered_json evicted() const;
   nlohmann::ordered_json free_queue(int most) const;
   nlohmann::ordered_json last_line(int steps) const;

@@ -1,7 +1,9 @@
 #include "workers/replay/workload.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -23,6 +25,16 @@ class Reader {
     if (!value.is_object()) fail("must be an object", value);
   }
 
+  /// Refuses keys that mean nothing here.
+  void only(std::initializer_list<std::string_view> known) const {
+    for (const auto& [key, value] : value_.items()) {
+      if (std::ranges::find(known, key) != known.end()) continue;
+      std::string all;
+      for (const std::string_view each : known)
+        all += (all.empty() ? "" : ", ") + std::string(each);
+      throw InputError(place_ + ": key \"" + key + "\" is unknown; known are " + all);
+    }
+  }
   std::string text(const char* key) const {
     const json& v = at(key);
     if (!v.is_string()) fail_at(key, "must be a string", v);
@@ -39,6 +51,12 @@ class Reader {
   std::optional<int> optional_integer(const char* key, std::int64_t min, std::int64_t max) const {
     if (!has(key)) return std::nullopt;
     return integer(key, min, max);
+  }
+  double share(const char* key) const {
+    const json& v = at(key);
+    if (!v.is_number() || !(v.get<double>() >= 0 && v.get<double>() <= 1))
+      fail_at(key, "must be a number between 0 and 1", v);
+    return v.get<double>();
   }
   std::optional<double> optional_number(const char* key) const {
     if (!has(key)) return std::nullopt;
@@ -96,6 +114,7 @@ std::vector<TokenId> read_prompt(const Reader& request) {
   const json& prompt = request.at("prompt");
   if (prompt.is_array()) return request.tokens("prompt");
   const Reader object(prompt, request.place("prompt"));
+  object.only({"segments"});
   std::vector<TokenId> tokens;
   for (const json& segment : object.array("segments")) {
     const bool triple = segment.is_array() && segment.size() == 3 &&
@@ -134,6 +153,8 @@ std::vector<TokenId> read_outputs(const Reader& request) {
 
 ScriptedRequest read_request(const json& value, const std::string& place) {
   const Reader reader(value, place);
+  reader.only({"id", "arrival_step", "abort_step", "priority", "arrival_time", "prompt",
+               "output_len", "out_seed", "output_tokens"});
   ScriptedRequest request;
   request.id = reader.text("id");
   request.arrival_step = reader.integer("arrival_step", 0, kMaxSteps);
@@ -148,7 +169,27 @@ ScriptedRequest read_request(const json& value, const std::string& place) {
   return request;
 }
 
+/// What releases before 0.33 do not have.
+void read_newer(const Reader& config, SchedulerWorkload& workload) {
+  engine::SchedulerConfig& s = workload.scheduler;
+  if (s.version == engine::Version::may_2026) {
+    for (const char* key : {"watermark", "long_prefill_token_threshold_adaptive", "tier"})
+      if (config.has(key)) config.fail_at(key, "needs --scheduler vllm-0.33", config.at(key));
+    return;
+  }
+  workload.kv.partial_blocks_first = true;
+  if (config.has("watermark"))
+    s.watermark_blocks = static_cast<int>(config.share("watermark") * workload.kv.num_blocks);
+  if (config.has("long_prefill_token_threshold_adaptive"))
+    s.adaptive_prefill_threshold = config.boolean("long_prefill_token_threshold_adaptive");
+  if (config.has("tier")) config.fail_at("tier", "is not built yet", config.at("tier"));
+}
+
 void read_config(const Reader& config, SchedulerWorkload& workload) {
+  config.only({"num_gpu_blocks", "block_size", "enable_prefix_caching", "max_num_batched_tokens",
+               "max_num_seqs", "max_model_len", "long_prefill_token_threshold",
+               "enable_chunked_prefill", "scheduler_reserve_full_isl", "policy", "watermark",
+               "long_prefill_token_threshold_adaptive", "tier"});
   workload.kv.num_blocks = config.integer("num_gpu_blocks", 2, 1 << 28);
   workload.kv.block_size = config.integer("block_size", 1, 1 << 16);
   workload.kv.prefix_caching = config.boolean("enable_prefix_caching");
@@ -159,6 +200,7 @@ void read_config(const Reader& config, SchedulerWorkload& workload) {
   s.long_prefill_token_threshold = config.integer("long_prefill_token_threshold", 0, INT32_MAX);
   s.chunked_prefill = config.boolean("enable_chunked_prefill");
   s.reserve_full_sequence = config.boolean("scheduler_reserve_full_isl");
+  read_newer(config, workload);
   workload.order = config.text("policy");
   if (workload.order != "fcfs" && workload.order != "priority") {
     config.fail_at("policy", "must be \"fcfs\" or \"priority\"", workload.order);
@@ -210,7 +252,7 @@ TokenId stream_token(std::uint64_t seed, std::uint64_t i) {
 
 namespace {
 
-SchedulerWorkload read_scheduler_workload(const std::string& path) {
+SchedulerWorkload read_scheduler_workload(const std::string& path, engine::Version version) {
   std::ifstream file(path);
   if (!file) throw InputError(path + ": cannot be read");
   json document;
@@ -220,7 +262,9 @@ SchedulerWorkload read_scheduler_workload(const std::string& path) {
     throw InputError(path + ": is not JSON: " + refused.what());
   }
   const Reader root(document, path + ": workload");
+  root.only({"name", "note", "config", "requests"});
   SchedulerWorkload workload;
+  workload.scheduler.version = version;
   workload.name = root.text("name");
   read_config(Reader(root.at("config"), path + ": config"), workload);
   std::set<std::string> ids;
@@ -237,8 +281,9 @@ SchedulerWorkload read_scheduler_workload(const std::string& path) {
 
 }  // namespace
 
-SchedulerWorkload load_scheduler_workload(const std::string& path) {
-  return sweep::fitting_memory<InputError>(path, [&] { return read_scheduler_workload(path); });
+SchedulerWorkload load_scheduler_workload(const std::string& path, engine::Version version) {
+  return sweep::fitting_memory<InputError>(path,
+                                           [&] { return read_scheduler_workload(path, version); });
 }
 
 }  // namespace worker

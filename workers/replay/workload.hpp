@@ -37,7 +37,8 @@ std::uint64_t splitmix64(std::uint64_t x);
 /// The i-th token of the stream `seed`: below 32,000, a hash of both.
 engine::TokenId stream_token(std::uint64_t seed, std::uint64_t i);
 
-/// Reads and checks a workload file. Throws engine::InputError.
-SchedulerWorkload load_scheduler_workload(const std::string& path);
+/// Reads and checks a workload file, to be served as this release of vLLM does. Throws
+/// engine::InputError, also where the release has no such key.
+SchedulerWorkload load_scheduler_workload(const std::string& path, engine::Version version);
 
 }  // namespace worker

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -119,7 +120,7 @@ TEST_CASE("every recorded decision is reproduced in all its fields", "[goldens]"
     const Output unzipped = output_of("gzip -dc '" + golden.string() + "'");
     REQUIRE(unzipped.exit_code == 0);
     std::ostringstream ours;
-    worker::replay_scheduling(entry.path().string(), ours);
+    worker::replay_scheduling(entry.path().string(), engine::Version::may_2026, ours);
     const auto lines = parsed_lines(unzipped.text);
     INFO(name);
     REQUIRE(lines.size() > 1);
@@ -141,7 +142,7 @@ int compare_async(const fs::path& shared, const char* folder, worker::AsyncVaria
     REQUIRE(unzipped.exit_code == 0);
     std::ostringstream ours;
     const fs::path workload = shared / "scheduler" / "workloads" / (name + ".json");
-    worker::replay_async_scheduling(workload.string(), variant, ours);
+    worker::replay_async_scheduling(workload.string(), engine::Version::may_2026, variant, ours);
     const auto lines = parsed_lines(unzipped.text);
     INFO(name);
     REQUIRE(lines.size() > 1);
@@ -162,6 +163,68 @@ TEST_CASE("every recorded asynchronous decision is reproduced in all its fields"
   CHECK(compare_async(*shared, "golden-eos", worker::AsyncVariant::eos) == 255);
 }
 
+namespace {
+
+struct Recordings {
+  const char* folder;
+  std::optional<worker::AsyncVariant> variant;  // empty: synchronous
+  int count;
+};
+using worker::AsyncVariant;
+constexpr Recordings kOf033[] = {{"sync", std::nullopt, 87},
+                                 {"async", AsyncVariant::none, 87},
+                                 {"async-eos", AsyncVariant::eos, 63},
+                                 {"async-late-abort", AsyncVariant::late_abort, 5}};
+
+/// The workload of a recording of 0.33: its own, or one that the recordings of May 2026 have.
+fs::path workload_of_033(const fs::path& shared, const std::string& name) {
+  const fs::path own = shared / "vllm-0.33" / "workloads" / (name + ".json");
+  return fs::exists(own) ? own : shared / "scheduler" / "workloads" / (name + ".json");
+}
+
+std::string replay_as_033(const fs::path& workload, std::optional<AsyncVariant> variant) {
+  std::ostringstream ours;
+  if (variant) {
+    worker::replay_async_scheduling(workload.string(), engine::Version::v0_33, *variant, ours);
+  } else {
+    worker::replay_scheduling(workload.string(), engine::Version::v0_33, ours);
+  }
+  return ours.str();
+}
+
+}  // namespace
+
+TEST_CASE("every recorded decision of vLLM 0.33 is reproduced in all its fields", "[goldens]") {
+  const auto shared = support::shared_path("goldens");
+  if (!shared || !fs::exists(*shared / "vllm-0.33"))
+    SKIP_TEST("recorded decisions (../shared/goldens/vllm-0.33) are not here");
+  for (const auto& [folder, variant, count] : kOf033) {
+    int compared = 0;
+    for (const auto& entry : fs::directory_iterator(*shared / "vllm-0.33" / "golden" / folder)) {
+      const std::string name = entry.path().stem().stem().string();
+      const Output unzipped = output_of("gzip -dc '" + entry.path().string() + "'");
+      REQUIRE(unzipped.exit_code == 0);
+      const auto lines = parsed_lines(unzipped.text);
+      INFO(folder << ' ' << name);
+      REQUIRE(lines.size() > 1);
+      const std::string ours = replay_as_033(workload_of_033(*shared, name), variant);
+      REQUIRE(difference(lines, parsed_lines(ours)) == "");
+      ++compared;
+    }
+    CHECK(compared == count);
+  }
+}
+
+TEST_CASE("a key that the replayed release does not have is refused", "[goldens]") {
+  CHECK(says(refusal_with("/config/watermark", 0.1), "needs --scheduler vllm-0.33, found 0.1"));
+  CHECK(says(refusal_with("/config/tier", json::object()), "needs --scheduler vllm-0.33"));
+  CHECK(says(refusal_with("/config/max_num_active_seqs", 2), "key \"max_num_active_seqs\""));
+  CHECK(says(refusal_with("/requests/0/lora", 2), "requests[0]: key \"lora\" is unknown"));
+  CHECK(says(refusal_with("/comment", "none"), "workload: key \"comment\" is unknown"));
+  CHECK(says(refusal_with("/requests/0/prompt", {{"segments", json::array()}, {"text", "a"}}),
+             "prompt: key \"text\" is unknown"));
+}
+
 TEST_CASE("scheduler-replay --async schedules a step before the last one is applied", "[goldens]") {
   support::TempDir dir;
   const std::string path = dir.write("workload.json", kWorkload.dump());
@@ -176,7 +239,8 @@ TEST_CASE("scheduler-replay --async schedules a step before the last one is appl
   CHECK(lines[2]["scheduled"].empty());
   CHECK(lines[2]["finished"] == json{"a"});
   CHECK(lines[4]["schedule_called"] == false);
-  for (const char* wrong : {"--late-abort", "--async --late", "--eos --async", "--async"})
+  for (const char* wrong : {"--late-abort", "--async --late", "--eos --async", "--async",
+                            "--scheduler v1", "--scheduler vllm-9 x", "--async --scheduler v1 x"})
     CHECK(output_of(program + ' ' + wrong + " 2>/dev/null").exit_code == 2);
   CHECK(output_of(program + " --late-abort '" + path + "' 2>/dev/null").exit_code == 2);
 }

@@ -122,6 +122,15 @@ FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> o
   return fuzz;
 }
 
+void add_version(FuzzCase& fuzz, std::uint64_t seed) {
+  Dice dice(seed * 49979687);
+  engine::SchedulerConfig& s = fuzz.config.scheduler;
+  s.version = engine::Version::v0_33;
+  fuzz.config.kv.partial_blocks_first = true;
+  s.adaptive_prefill_threshold = dice.one_in(2);
+  s.watermark_blocks = dice.any({0, 0, 1, dice.between(0, fuzz.config.kv.num_blocks - 1)});
+}
+
 void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
   using engine::TierKind;
   Dice dice(seed * 7919);
@@ -249,6 +258,8 @@ std::string describe(const FuzzCase& fuzz) {
   add("threshold", s.long_prefill_token_threshold);
   add("chunked", s.chunked_prefill);
   add("reserve", s.reserve_full_sequence);
+  add("version", static_cast<int>(s.version));
+  add("watermark", s.watermark_blocks);
   add("jobs", fuzz.jobs.size());
   add("tier", static_cast<int>(tier.kind));
   add("partial blocks first", kv.partial_blocks_first);

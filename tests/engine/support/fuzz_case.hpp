@@ -54,6 +54,8 @@ enum class Retained { nothing, pins };
 FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> orders,
                         Retained retained);
 
+/// Makes the scheduler decide as vLLM 0.33.
+void add_version(FuzzCase& fuzz, std::uint64_t seed);
 /// Adds a host tier of any kind, from far too small to ample.
 void add_tier(FuzzCase& fuzz, std::uint64_t seed);
 

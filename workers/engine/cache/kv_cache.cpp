@@ -51,8 +51,9 @@ void KvCache::number_contents(Request& request) {
 }
 
 Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
-                             int reserved_tokens) {
-  const Admission answer = try_admit_loading(request, hits, new_tokens, reserved_tokens);
+                             int reserved_tokens, int free_blocks) {
+  const Admission answer =
+      try_admit_loading(request, hits, new_tokens, reserved_tokens, free_blocks);
   if (answer.fit != Fit::ok) return answer;
   const int tokens =
       request.num_computed_tokens + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
@@ -61,7 +62,7 @@ Admission KvCache::try_admit(Request& request, std::span<const BlockId> hits, in
 }
 
 Admission KvCache::try_admit_loading(Request& request, std::span<const BlockId> hits,
-                                     int new_tokens, int reserved_tokens) {
+                                     int new_tokens, int reserved_tokens, int free_blocks) {
   assert(new_tokens > 0 && (request.blocks.empty() || hits.empty()));
   const int tokens =
       request.num_computed_tokens + static_cast<int>(hits.size()) * config_.block_size + new_tokens;
@@ -73,7 +74,7 @@ Admission KvCache::try_admit_loading(Request& request, std::span<const BlockId> 
   const int for_sequence = std::max(0, blocks_for(reserved_tokens) - have) + free_hits;
   if (reserved_tokens > 0 && for_sequence > free)
     return {Fit::sequence_too_long, for_sequence - free};
-  const int for_chunk = blocks_for(tokens) - have + free_hits;
+  const int for_chunk = blocks_for(tokens) - have + free_hits + free_blocks;
   if (for_chunk > free) return {Fit::out_of_blocks, for_chunk - free};
   if (request.blocks.empty()) take_hits(request, hits);
   append_new_blocks(request, tokens);
@@ -155,6 +156,14 @@ std::vector<BlockId> KvCache::take_blocks(Request& request) {
 
 void KvCache::release(std::span<const BlockId> blocks) {
   for (const BlockId block : std::views::reverse(blocks)) release_block(block);
+  after_release(blocks);
+}
+
+/// What was released together stays in order: the last block of a table is allocated first.
+void KvCache::after_release(std::span<const BlockId> blocks) {
+  if (config_.partial_blocks_first)
+    for (const BlockId block : blocks)
+      if (pool_.refs(block) == 0 && !cache_.contains(block)) pool_.move_to_free_head(block);
   if (eviction_order_ != nullptr) tell_freed(blocks);
 }
 
@@ -215,7 +224,7 @@ void KvCache::end_copy(BlockId block) {
   count_kept(block, -1);
   --keepers_[index(block)].copies;
   release_block(block);
-  if (eviction_order_ != nullptr) tell_freed({&block, 1});
+  after_release({&block, 1});
 }
 
 void KvCache::count_kept(BlockId block, int by) {
@@ -242,7 +251,7 @@ void KvCache::unpin(std::span<const BlockId> blocks) {
     --keepers_[index(block)].pins;
     release_block(block);
   }
-  if (eviction_order_ != nullptr) tell_freed(blocks);
+  after_release(blocks);
 }
 
 void KvCache::tell_registered(const Request& request, int end) {
@@ -272,9 +281,7 @@ void KvCache::touch(BlockId block) {
 void KvCache::release_block(BlockId block) {
   ++num_changes_;
   if (pool_.release(block)) {
-    const bool cached = cache_.contains(block);
-    num_cached_free_ += cached ? 1 : 0;
-    if (!cached && config_.partial_blocks_first) pool_.move_to_free_head(block);
+    num_cached_free_ += cache_.contains(block) ? 1 : 0;
   } else {
     count_kept(block, 1);
   }

@@ -67,13 +67,13 @@ class KvCache {
 
   /// Gives a waiting request blocks for `new_tokens` beyond its computed ones, and its prefix hits
   /// if it holds no blocks. With `reserved_tokens` > 0, that many tokens must fit as well, although
-  /// blocks are allocated for new_tokens alone.
+  /// blocks are allocated for new_tokens alone. Leaves at least `free_blocks` free.
   Admission try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
-                      int reserved_tokens);
+                      int reserved_tokens, int free_blocks = 0);
   /// The same, with the new blocks as the target of a load: they are not registered before
   /// register_loaded().
   Admission try_admit_loading(Request& request, std::span<const BlockId> hits, int new_tokens,
-                              int reserved_tokens);
+                              int reserved_tokens, int free_blocks = 0);
   /// Registers the full blocks of the request's computed tokens once their KV has arrived.
   void register_loaded(Request& request) {
     register_full_blocks(request, request.num_computed_tokens);
@@ -161,6 +161,7 @@ class KvCache {
   void evict(BlockId block, const Request& by);
   void touch(BlockId block);
   void release_block(BlockId block);
+  void after_release(std::span<const BlockId> blocks);
   void append_new_blocks(Request& request, int tokens);
   void register_full_blocks(Request& request, int tokens);
   bool pinned_only(BlockId block) const {

@@ -60,9 +60,21 @@ void Scheduler::schedule(StepPlan& plan, Nanos now) {
   plan.total_tokens = 0;
   plan.stop = StopReason::none;
   plan.token_budget = state_.config.max_num_batched_tokens;
-  Step step{plan, now, state_.config.chunked_prefill};
+  Step step{plan, now, state_.config.chunked_prefill, prefill_threshold()};
   batching_->fill(step);
   commit(plan);
+}
+
+/// Nobody waits behind the prefill of a request that is alone.
+int Scheduler::prefill_threshold() const {
+  const SchedulerConfig& config = state_.config;
+  const int threshold = config.long_prefill_token_threshold;
+  if (threshold == 0 || config.version == Version::may_2026) return threshold;
+  const auto requests =
+      static_cast<int>(state_.running.size() + state_.loading.size()) + state_.order.size();
+  if (requests <= 1) return 0;
+  if (!config.adaptive_prefill_threshold) return threshold;
+  return std::max(threshold, config.max_num_batched_tokens / requests);
 }
 
 void Scheduler::commit(StepPlan& plan) const {

@@ -54,6 +54,7 @@ class Scheduler {
              std::vector<Request*>& finished, Nanos stall = Nanos{0});
 
  private:
+  int prefill_threshold() const;
   void commit(StepPlan& plan) const;
   void finish(Request& request, Nanos now);
 

@@ -15,6 +15,7 @@ struct Step {
   StepPlan& plan;
   Nanos now;
   bool splits_prompts;         // a prompt may be computed in part
+  int prefill_threshold;       // most tokens of one prefill; 0: limited by the token budget alone
   bool out_of_blocks = false;  // a running request needed blocks of preempted ones
 
   int budget_left() const { return plan.token_budget - plan.total_tokens; }

@@ -13,17 +13,20 @@ void V1Batching::fill(Step& step) {
   }
 }
 
-/// Every running request computes what it can, in order of admission, as far as the budget goes. A
-/// request that was preempted for its own growth ends the phase.
+/// Every running request computes what it can, in order of admission, as far as the budget goes.
 void V1Batching::schedule_running(Step& step) {
   Request* request = state_.running.front();
   while (request != nullptr && step.budget_left() > 0) {
     const int num_tokens =
-        std::min({wanted(*request, request->num_computed_tokens), step.budget_left(),
+        std::min({wanted(*request, request->num_computed_tokens, step), step.budget_left(),
                   state_.config.max_model_len - 1 - request->num_computed_tokens});
     if (num_tokens > 0 && !ends_in_flight(*request)) {
       const auto blocks_before = request->blocks.size();
-      if (!grow(*request, num_tokens, step)) return;
+      Request* after = nullptr;
+      if (!grow(*request, num_tokens, step, after)) {
+        request = after;
+        continue;
+      }
       step.add(*request, ScheduleKind::running, num_tokens,
                static_cast<int>(request->blocks.size() - blocks_before));
     }
@@ -39,15 +42,14 @@ bool V1Batching::ends_in_flight(const Request& request) {
 }
 
 /// Tokens that the request would compute from position `first_token` on without a token budget.
-int V1Batching::wanted(const Request& request, int first_token) const {
+int V1Batching::wanted(const Request& request, int first_token, const Step& step) {
   const int left = request.expected_tokens() - first_token;
-  const int threshold = state_.config.long_prefill_token_threshold;
-  return threshold > 0 ? std::min(left, threshold) : left;
+  return step.prefill_threshold > 0 ? std::min(left, step.prefill_threshold) : left;
 }
 
-/// Allocates blocks for the request, preempting others if need be. False when the request itself
-/// was preempted.
-bool V1Batching::grow(Request& request, int num_tokens, Step& step) {
+/// Allocates blocks for the request, preempting others if need be. False when it gets none, since
+/// it was preempted itself; the phase goes on with the request `after`, if there is one.
+bool V1Batching::grow(Request& request, int num_tokens, Step& step, Request*& after) {
   while (!try_grow(request, num_tokens)) {
     if (state_.release_prefetched(KvReason::pressure_run, step.now)) continue;
     const bool alone = state_.running.size() == 1;
@@ -55,8 +57,10 @@ bool V1Batching::grow(Request& request, int num_tokens, Step& step) {
     step.out_of_blocks = true;
     if (state_.shrink_suspended(nullptr, step.now)) continue;
     Request& victim = state_.order.choose_victim(state_.running);
+    const bool itself = &victim == &request;
+    if (itself && state_.config.version != Version::may_2026) after = RunningList::next(request);
     state_.preempt(victim, step);
-    if (&victim == &request) return false;
+    if (itself) return false;
   }
   return true;
 }
@@ -107,8 +111,8 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
   const int num_tokens = chunk(request, known, step);
   if (num_tokens == 0) return StopReason::chunking_off;
   const Reservation reserved = reserve(request);
-  const Admission admission =
-      kv.try_admit(request, hits, host.tokens + num_tokens, reserved.must_fit);
+  const Admission admission = kv.try_admit(request, hits, host.tokens + num_tokens,
+                                           reserved.must_fit, reserved.free_blocks);
   if (admission.fit != Fit::ok) return refusal(request, admission);
   if (!holds_blocks) request.record_hits(on_gpu, host.tokens);
   request.num_computed_tokens = known;
@@ -120,8 +124,8 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
 
 /// Tokens of the request that the step can compute from position `first_token` on. 0 when they are
 /// a prompt that exceeds the budget left and may not be split.
-int V1Batching::chunk(const Request& request, int first_token, const Step& step) const {
-  const int tokens = wanted(request, first_token);
+int V1Batching::chunk(const Request& request, int first_token, const Step& step) {
+  const int tokens = wanted(request, first_token, step);
   if (!step.splits_prompts && tokens > step.budget_left()) return 0;
   return std::min(tokens, step.budget_left());
 }
@@ -158,14 +162,19 @@ void V1Batching::admit(Request& request, Step& step, int num_tokens) {
 }
 
 Reservation V1Batching::reserve(const Request& request) const {
-  if (!state_.config.reserve_full_sequence) return {};
-  return {.must_fit = whole_sequence(request)};
+  const int left_free = state_.config.version == Version::may_2026 ? 0 : watermark();
+  if (!state_.config.reserve_full_sequence) return {.free_blocks = left_free};
+  return {.must_fit = whole_sequence(request), .free_blocks = left_free};
+}
+
+/// Blocks that an admission leaves free; none for a request that would run alone.
+int V1Batching::watermark() const {
+  return state_.running.empty() ? 0 : state_.config.watermark_blocks;
 }
 
 int V1Batching::whole_sequence(const Request& request, int more) const {
   const int own = std::min(request.num_tokens(), state_.config.max_model_len) + more;
-  if (state_.running.empty()) return own;
-  return (state_.kv.blocks_for(own) + state_.config.watermark_blocks) * state_.kv.block_size();
+  return (state_.kv.blocks_for(own) + watermark()) * state_.kv.block_size();
 }
 
 StopReason V1Batching::refusal(const Request& request, const Admission& admission) {

@@ -9,8 +9,9 @@ namespace engine {
 
 /// Tokens whose blocks a request needs at its admission, besides those of its first step.
 struct Reservation {
-  int must_fit = 0;   // that must fit, although they are not allocated
-  int allocated = 0;  // that are allocated at once
+  int must_fit = 0;     // that must fit, although they are not allocated
+  int allocated = 0;    // that are allocated at once
+  int free_blocks = 0;  // that must be left behind the first step
 };
 
 /// Blocks of sequences that ended before the rest of their batch.
@@ -45,7 +46,7 @@ class V1Batching {
   void admit_waiting(Step& step);
 
   bool admit_head(Step& step);
-  int wanted(const Request& request, int first_token) const;
+  static int wanted(const Request& request, int first_token, const Step& step);
   /// Tokens of the request's current sequence and `more`, and the watermark while anything runs.
   int whole_sequence(const Request& request, int more = 0) const;
 
@@ -57,8 +58,9 @@ class V1Batching {
   virtual bool try_grow(Request& request, int num_tokens);
 
   static bool ends_in_flight(const Request& request);
-  bool grow(Request& request, int num_tokens, Step& step);
-  int chunk(const Request& request, int first_token, const Step& step) const;
+  bool grow(Request& request, int num_tokens, Step& step, Request*& after);
+  static int chunk(const Request& request, int first_token, const Step& step);
+  int watermark() const;
   StopReason try_admit(Request& request, Step& step);
   StopReason start_load(Request& request, std::span<const BlockId> hits, int tokens, Nanos now);
   void admit(Request& request, Step& step, int num_tokens);

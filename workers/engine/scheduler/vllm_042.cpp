@@ -14,7 +14,7 @@ class Vllm042Batching final : public V1Batching {
 
   void fill(Step& step) override {
     const SchedulerConfig& config = state_.config;
-    if (config.adaptive_chunking && !prefill_dominates()) step.splits_prompts = false;
+    if (config.adaptive_chunking && !prefill_dominates(step)) step.splits_prompts = false;
     if (step.splits_prompts && config.chunk_tokens > 0)
       step.plan.token_budget = config.chunk_tokens;
     if (config.batching == Batching::mixed) return V1Batching::fill(step);
@@ -60,15 +60,16 @@ class Vllm042Batching final : public V1Batching {
   /// Whether the running prompts and the prompt at the head of the queue, computed whole, would
   /// take longer than the step's decodes, estimated from the steps seen. True when the step has no
   /// decodes, or while no step of decodes alone has been seen.
-  bool prefill_dominates() const {
+  bool prefill_dominates(const Step& step) const {
     int prompts = 0;
     bool decodes = false;
     for (const Request* r = state_.running.front(); r != nullptr; r = RunningList::next(*r)) {
       decodes = decodes || r->decoding();
-      if (!r->decoding()) prompts += wanted(*r, r->num_computed_tokens);
+      if (!r->decoding()) prompts += wanted(*r, r->num_computed_tokens, step);
     }
     const Request* head = state_.order.front();
-    if (head != nullptr && !head->swapped_out) prompts += wanted(*head, head->num_computed_tokens);
+    if (head != nullptr && !head->swapped_out)
+      prompts += wanted(*head, head->num_computed_tokens, step);
     if (prompts == 0) return false;
     return !decodes || !rates_.knows_decodes() || rates_.prompt_s(prompts) > rates_.decode_s();
   }
