@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <ostream>
 
 #include "analysis/answer/explanation.hpp"
 #include "analysis/answer/mechanisms.hpp"
@@ -12,6 +13,7 @@
 #include "analysis/answer/presets.hpp"
 #include "analysis/answer/published_winners.hpp"
 #include "analysis/answer/sentences.hpp"
+#include "analysis/text/escape.hpp"
 
 namespace analysis {
 namespace {
@@ -61,6 +63,14 @@ std::string with_ratios(Span regimes, const std::string& name, Others Regime::*g
   return ratios_text(ratios, words.unit);
 }
 
+/// What the winners cost in the tail: " (p99: TTFT 24.6 s), but its p99 TTFT is 1.35 times fcfs's".
+std::string tails_text(Span regimes) {
+  std::vector<Tail> tails;
+  for (const Regime& each : regimes) std::ranges::copy(each.tails, std::back_inserter(tails));
+  const std::string p99 = p99_text(tails), worse = worse_text(tails);
+  return (p99.empty() ? "" : " (" + p99 + ')') + (worse.empty() ? "" : ", but " + worse);
+}
+
 /// Regimes of one place with the same outcome.
 std::string outcome_text(Span regimes, const Words& words) {
   const Regime& first = regimes.front();
@@ -69,6 +79,7 @@ std::string outcome_text(Span regimes, const Words& words) {
   std::string text = at_rates(rates);
   text += (text.empty() ? "" : " ") + listed(winners_of(first));
   text += !first.undecided.empty() ? " may be best" : first.tied.empty() ? " is best" : " tie";
+  text += tails_text(regimes);
   for (const std::string& name : sorted_names(first.undecided))
     text += "; " + name + " is undecided, " + with_ratios(regimes, name, &Regime::undecided, words);
   if (first.next.empty()) return text;
@@ -149,10 +160,14 @@ std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure
 
 std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view figure) {
   std::vector<Regime> regimes;
-  for (const RateRow& row : rows)
-    std::ranges::move(
-        regimes_of(row.place, row.jps, contenders_of(row, figure), direction_of(figure)),
-        std::back_inserter(regimes));
+  for (const RateRow& row : rows) {
+    for (Regime& each :
+         regimes_of(row.place, row.jps, contenders_of(row, figure), direction_of(figure))) {
+      for (const std::string& winner : winners_of(each))
+        each.tails.push_back(tail_of(row, *row.find(winner)));
+      regimes.push_back(std::move(each));
+    }
+  }
   return regimes;
 }
 
@@ -175,6 +190,11 @@ std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes, std::strin
   std::vector<AnswerLine> all;
   for (const auto& [first, own] : lines) add_lines(all, own, names, words_for(figure));
   return all;
+}
+
+void print_answer_lines(std::span<const RateRow> rows, std::string_view figure, std::ostream& out) {
+  for (const AnswerLine& line : answer_lines(regimes_of(rows, figure), figure))
+    out << terminal_text(line.text()) << '\n';
 }
 
 std::string answer_heading(std::span<const Regime> regimes) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "analysis/answer/arrangement.hpp"
 #include "analysis/answer/contrasts.hpp"
 #include "analysis/answer/place_names.hpp"
+#include "analysis/answer/tail.hpp"
 #include "analysis/compare/decision.hpp"
 #include "analysis/compare/published.hpp"
 
@@ -29,6 +31,7 @@ struct Regime {
   std::vector<Other> undecided;   // policies that the repeats do not tell from the winner
   std::vector<Other> next;        // the best of those behind, and what is within 1 % of it
   Estimate value;                 // the winner's mean
+  std::vector<Tail> tails;        // of the winner and those that tie
   std::size_t repeats = 0;        // the fewest that two policies have in common
 };
 
@@ -63,8 +66,9 @@ struct Answer {
   /// The comparisons that the sweep declared: contrast_lines(); empty if it declared none.
   std::vector<std::string> declared;
   /// A line for each place, amount of host memory and outcome: "at 3 and 6 jobs/s continuum is
-  /// best; fcfs takes 4.01 to 4.03 times as long (3.90 .. 4.10)". Ratios range over the rates, with
-  /// an interval around all of theirs.
+  /// best (p99: TTFT 1.20 to 1.31 s, ...); fcfs takes 4.01 to 4.03 times as long (3.90 .. 4.10)".
+  /// Ratios range over the rates, with an interval around all of theirs. A winner with a worse tail
+  /// than fcfs says so: worse_text() of tail.hpp.
   std::vector<AnswerLine> lines;
   /// Where a publication has another winner: published_otherwise() of published_winners.hpp.
   std::vector<AnswerLine> against;
@@ -104,6 +108,8 @@ std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const
 /// others.
 std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes,
                                      std::string_view figure = kAnswerFigure);
+/// Of all rows, a line each.
+void print_answer_lines(std::span<const RateRow> rows, std::string_view figure, std::ostream& out);
 std::string answer_heading(std::span<const Regime> regimes);
 
 }  // namespace analysis

@@ -1,7 +1,10 @@
 #include "analysis/answer/arrangement.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
+#include "analysis/answer/sentences.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/groups.hpp"
 #include "analysis/compare/published.hpp"
@@ -93,6 +96,51 @@ Keys telling_apart(const Cells& cells) {
   return keys;
 }
 
+/// Orders texts by the numbers in them: "live=4" before "live=16".
+bool is_before(std::string_view a, std::string_view b) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a.front()) && is_digit(b.front())) {
+      double one = 0, other = 0;
+      a.remove_prefix(std::from_chars(a.data(), a.data() + a.size(), one).ptr - a.data());
+      b.remove_prefix(std::from_chars(b.data(), b.data() + b.size(), other).ptr - b.data());
+      if (one != other) return one < other;
+    } else {
+      if (a.front() != b.front()) return a.front() < b.front();
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+    }
+  }
+  return a.size() < b.size();
+}
+
+/// Keeps the order of `rows` for what is no number.
+void sort_axes(std::vector<RateRow>& rows) {
+  Names cards;
+  const auto card = [](const RateRow& row) { return row.place.kind + '\n' + row.place.gpu; };
+  const auto rank = [](const Names& names, const std::string& name) {
+    return std::ranges::find(names, name) - names.begin();
+  };
+  for (const RateRow& row : rows) add_once(cards, card(row));
+  std::ranges::stable_sort(rows, [&](const RateRow& a, const RateRow& b) {
+    const auto one = rank(cards, card(a)), other = rank(cards, card(b));
+    if (one != other) return one < other;
+    if (a.place.settings != b.place.settings) return is_before(a.place.settings, b.place.settings);
+    return is_before(a.jps, b.jps);
+  });
+  for (RateRow& row : rows) {
+    Names names;
+    const auto name = [](const PolicyCells& policy) {
+      return policy.variant.substr(0, policy.variant.rfind('-' + policy.dram + 'G'));
+    };
+    for (const PolicyCells& each : row.policies) add_once(names, name(each));
+    std::ranges::stable_sort(row.policies, [&](const PolicyCells& a, const PolicyCells& b) {
+      const auto one = rank(names, name(a)), other = rank(names, name(b));
+      return one != other ? one < other : is_before(a.dram, b.dram);
+    });
+  }
+}
+
 }  // namespace
 
 const PolicyCells* RateRow::find(std::string_view variant) const {
@@ -132,6 +180,7 @@ std::vector<RateRow> arrange(const Cells& cells) {
       row.policies.push_back({variant_text(*cell, keys), shown(cell->value("dram_gib")), {}});
     row.policies[policy_place->second].repeats.push_back(cell);
   }
+  sort_axes(rows);
   return rows;
 }
 

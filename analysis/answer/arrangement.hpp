@@ -21,7 +21,8 @@ struct PolicyCells {
   std::vector<const ConfiguredCell*> repeats;
 };
 
-/// The policies that compete at one place and rate, in plan order.
+/// The policies that compete at one place and rate, in plan order, those of one name by their host
+/// memory.
 struct RateRow {
   Place place;
   std::string jps;  // "-": jobs do not arrive at a rate
@@ -34,7 +35,8 @@ struct RateRow {
   const PolicyCells* named(std::string_view variant) const;
 };
 
-/// Rows in plan order, from cells with results. Cells of one variant in a row differ only in their
+/// Rows from cells with results: cards in plan order, numbers of settings and rates ascending, so
+/// that several archives make one table. Cells of one variant in a row differ only in their
 /// seeds: whatever else they differ in becomes a setting, or part of the variant if it is a key of
 /// the policy.
 std::vector<RateRow> arrange(const std::vector<const ConfiguredCell*>& cells);

@@ -13,6 +13,7 @@ namespace analysis {
 struct PolicyTableRow {
   std::string jps;
   std::vector<Rated> entries;  // in the order of the table's variants; no values: no result
+  std::vector<Tail> tails;     // of each entry
 };
 
 /// Arrival rates by policies at one place, in one figure.

@@ -45,6 +45,11 @@ bool has_ratios(const PolicyTableRow& row) {
                              [](const Rated& each) { return !std::isnan(each.over_fcfs.value); });
 }
 
+bool has_tail(const PolicyTableRow& row, std::size_t figure) {
+  return std::ranges::any_of(row.tails,
+                             [&](const Tail& each) { return !std::isnan(each.values[figure].s); });
+}
+
 /// Adds the lines of a rate. Blanks stand for the marks that only means have.
 class RowAdder {
  public:
@@ -84,6 +89,12 @@ void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, Gr
   const Rated* fcfs = column < row.entries.size() ? &row.entries[column] : nullptr;
   if (has_ratios(row))
     lines.add("/ fcfs", [](const Rated& entry) { return two_decimals(entry.over_fcfs.value); });
+  for (std::size_t i = 0; i < kTailFigures.size(); ++i)
+    if (has_tail(row, i) && kTailFigures[i].figure != table.figure)
+      lines.add("p99 " + std::string(kTailFigures[i].name), [&](const Rated& entry) {
+        const auto at = static_cast<std::size_t>(&entry - row.entries.data());
+        return four_digits(row.tails[at].values[i].s);
+      });
   if (has_bounds(row.entries)) {
     lines.add(bound_name(table.place), [](const Rated& each) { return two_decimals(each.bound); });
     lines.add("  / bound", [](const Rated& each) { return two_decimals(each.certified_regret()); });
@@ -148,6 +159,8 @@ Grid long_grid(std::span<const PolicyTable> tables) {
   for (const char* name : {"gpu", "settings", "kind", "jps", "variant", "metric", "unit", "repeats",
                            "mean", "half_interval95", "ratio_to_fcfs", "standing", "published"})
     grid.columns.push_back({name, ""});
+  for (const TailFigure& tail : kTailFigures)
+    grid.columns.push_back({std::string(tail.figure), ""});
   const bool bounds = has_bounds(tables);
   for (const char* name : {"bound", "certified_regret", "regret_to_best", "reference"})
     if (bounds) grid.columns.push_back({name, ""});
@@ -160,6 +173,8 @@ Grid long_grid(std::span<const PolicyTable> tables) {
              table.figure, table.unit, std::to_string(entry.mean.repeats),
              exact_number(entry.mean.value), exact_number(half_interval(entry)),
              exact_number(entry.over_fcfs.value), entry.standing, exact_number(entry.published)});
+        for (const Tail::Value& value : row.tails[i].values)
+          grid.rows.back().push_back(exact_number(value.s));
         for (const double value : {entry.bound, entry.certified_regret(), entry.regret_to_best()})
           if (bounds) grid.rows.back().push_back(exact_number(value));
         if (bounds) grid.rows.back().push_back(entry.reference ? "yes" : "no");
@@ -216,12 +231,14 @@ PolicyTable make_table(const std::vector<const RateRow*>& rows, const std::strin
     for (const PolicyCells& policy : row->policies) add_once(table.variants, policy.variant);
   for (const RateRow* row : rows) {
     const std::vector<Rated> rated = rate(*row, figure, published, table.sources, bounds);
-    PolicyTableRow& own = table.rows.emplace_back(row->jps, std::vector<Rated>());
+    PolicyTableRow& own = table.rows.emplace_back();
+    own.jps = row->jps;
     for (const std::string& variant : table.variants) {
       const PolicyCells* policy = row->find(variant);
       own.entries.push_back(policy == nullptr
                                 ? Rated{}
                                 : rated[static_cast<std::size_t>(policy - &row->policies[0])]);
+      own.tails.push_back(policy == nullptr ? Tail{} : tail_of(*row, *policy));
       if (table.unit.empty()) table.unit = own.entries.back().unit;
     }
     for (const std::string& remark : remarks_on(*row)) add_once(table.remarks, remark);

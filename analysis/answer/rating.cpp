@@ -12,7 +12,7 @@ namespace analysis {
 namespace {
 
 std::string unit_of(const ConfiguredCell& cell, const std::string& name) {
-  const sweep::Figure* found = sweep::find_named(cell.record->figures, name);
+  const sweep::Figure* found = cell.find_figure(name);
   return found == nullptr ? "" : found->unit.text();
 }
 

@@ -62,10 +62,10 @@ using Align = TextTable::Align;
 using Texts = std::vector<std::string>;
 using Cells = std::vector<const CellReport*>;
 
-constexpr std::array<std::string_view, 11> kMainFigures = {
-    "jct_wall_mean_s", "jct_wall_p99_s",  "ttft_mean_s",   "tpot_mean_s",
-    "queue_mean_s",    "prefix_hit_rate", "host_hit_rate", "h2d_bytes",
-    "preemptions",     "steps",           "makespan_s"};
+constexpr std::array<std::string_view, 13> kMainFigures = {
+    "jct_wall_mean_s", "jct_wall_p99_s", "ttft_mean_s",     "ttft_p99_s",    "first_token_p99_s",
+    "tpot_mean_s",     "queue_mean_s",   "prefix_hit_rate", "host_hit_rate", "h2d_bytes",
+    "preemptions",     "steps",          "makespan_s"};
 /// Shown only if some cell has a value above 0.
 constexpr std::array<std::string_view, 2> kHostTierFigures = {"host_hit_rate", "h2d_bytes"};
 

@@ -198,11 +198,14 @@ std::optional<sweep::Value> ConfiguredCell::written(const std::string& key) cons
   return std::nullopt;
 }
 
-double ConfiguredCell::figure(const std::string& name) const {
-  for (const sweep::Figure& figure : record->figures) {
-    if (figure.name == name) return figure.value;
-  }
-  return sweep::kNotObserved;
+const sweep::Figure* ConfiguredCell::find_figure(std::string_view name) const {
+  const sweep::Figure* stored = sweep::find_named(record->figures, name);
+  return stored != nullptr ? stored : sweep::find_named(derived, name);
+}
+
+double ConfiguredCell::figure(std::string_view name) const {
+  const sweep::Figure* found = find_figure(name);
+  return found == nullptr ? sweep::kNotObserved : found->value;
 }
 
 bool is_reference(const ConfiguredCell& cell) {
@@ -215,7 +218,8 @@ bool is_reference(const ConfiguredCell& cell) {
 std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::string& name) {
   std::set<std::string> names;
   for (const ConfiguredCell& cell : cells) {
-    for (const sweep::Figure& figure : cell.record->figures) names.insert(figure.name);
+    for (const auto* figures : {&cell.record->figures, &cell.derived})
+      for (const sweep::Figure& figure : *figures) names.insert(figure.name);
   }
   for (const std::string& candidate : {name, name + "_mean_s"}) {
     if (names.contains(candidate)) return candidate;

@@ -57,11 +57,14 @@ struct ConfiguredCell {
   std::optional<sweep::Value> value(const std::string& key) const;
   /// The same, with the policy as the sweep names it.
   std::optional<sweep::Value> written(const std::string& key) const;
+  /// Null if the cell has no such figure.
+  const sweep::Figure* find_figure(std::string_view name) const;
   /// NaN if the cell has no such figure.
-  double figure(const std::string& name) const;
+  double figure(std::string_view name) const;
 
   const sweep::CellRecord* record;  // must outlive this
   Config config;
+  std::vector<sweep::Figure> derived{};  // that the archive does not have: derive_figures()
 };
 
 /// Whether the cell's policy is told the future that was recorded: a key of it is "oracle". Such a

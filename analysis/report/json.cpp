@@ -45,6 +45,7 @@ void add_regime(JsonLine& json, const Regime& regime) {
   add_texts(json.key("undecided"), names_of(regime.undecided));
   add_texts(json.key("next"), names_of(regime.next));
   add_exact(json.key("value"), regime.value.value);
+  json.key("p99").text(p99_text(regime.tails)).key("worse").text(worse_text(regime.tails));
   add_exact(json.key("margin"), ratio.value - 1);
   json.key("margin_interval");
   add_interval(json, {ratio.interval.low - 1, ratio.interval.high - 1});

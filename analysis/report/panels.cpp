@@ -59,6 +59,7 @@ class PanelBuilder {
       group.variant = policy.variant;
       group.dram = policy.dram;
       group.repeats = policy.repeats;
+      group.tail = tail_of(row, policy);
     }
     for (const std::string_view metric : kReportMetrics) {
       const std::vector<Rated> rated =

@@ -91,7 +91,8 @@ void collect_cells(Report& report, PanelSources& sources) {
       for (const sweep::CellRecord& record : report.readers[i].cells()) {
         if ((record.status == sweep::CellStatus::ok) != has_result) continue;
         if (!keys.insert(record.key).second) continue;
-        const ConfiguredCell& cell = report.cells.emplace_back(record);
+        ConfiguredCell& cell = report.cells.emplace_back(record);
+        derive_figures(cell, report.readers[i], record.index);
         if (has_result) {
           sources.emplace(&cell, PanelSource{&report.readers[i], record.index});
           continue;

@@ -19,9 +19,10 @@
 namespace analysis {
 
 /// The figures that summary tables offer, the first by default.
-inline constexpr std::array<std::string_view, 10> kReportMetrics = {
-    "jct_wall_mean_s", "jct_wall_p99_s", "jct_turns_mean_s", "ttft_mean_s",      "ttft_p99_s",
-    "tpot_mean_s",     "queue_mean_s",   "prefix_hit_rate",  "output_tok_per_s", "makespan_s"};
+inline constexpr std::array<std::string_view, 12> kReportMetrics = {
+    "jct_wall_mean_s", "jct_wall_p99_s",  "jct_turns_mean_s", "ttft_mean_s",
+    "ttft_p99_s",      kFirstTokenP99,    "admission_p99_s",  "tpot_mean_s",
+    "queue_mean_s",    "prefix_hit_rate", "output_tok_per_s", "makespan_s"};
 
 /// One archive of the report: its sweep, its question, and the number of its cells.
 struct ReportArchive {
@@ -36,6 +37,7 @@ struct ReportGroup {
   std::string jps, variant, dram;                     // dram "-": no host tier
   std::vector<const ConfiguredCell*> repeats;         // those with a result, by seed
   std::map<std::string, Rated, std::less<>> figures;  // by metric
+  Tail tail;
   StepDigest steps;
   JobDigest jobs;
   std::vector<CellTimes> times;  // of each repeat

@@ -30,6 +30,11 @@ std::string winners(const Regime& regime) {
   return names;
 }
 
+std::string tail_text(const Regime& regime) {
+  const std::string worse = worse_text(regime.tails);
+  return p99_text(regime.tails) + (worse.empty() ? "" : ", but " + worse);
+}
+
 std::string next_text(const Regime& regime) {
   std::string names;
   for (const std::string& each : names_of(regime.next))
@@ -86,6 +91,7 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
     table.grid.columns.push_back({name, "", false});
   table.grid.columns.push_back({"margin", ""});
   table.grid.columns.push_back({"95 %", "", false});
+  table.grid.columns.push_back({"tail", "", false});
   table.grid.columns.push_back({"repeats", ""});
   for (const Regime& each : report.regimes) {
     if (each.place.kind != kind) continue;
@@ -93,7 +99,7 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
     table.grid.rows.push_back({text_of(each.place), each.dram, each.jps, winners(each),
                                next_text(each), percent_text(ratio.value - 1),
                                interval_text({ratio.interval.low - 1, ratio.interval.high - 1}),
-                               std::to_string(each.repeats)});
+                               tail_text(each), std::to_string(each.repeats)});
   }
   return table;
 }

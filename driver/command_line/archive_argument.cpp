@@ -5,6 +5,7 @@
 #include <memory>
 #include <system_error>
 
+#include "analysis/compare/derived.hpp"
 #include "analysis/text/new_file.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/spec/selection.hpp"
@@ -81,6 +82,14 @@ std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::Ce
   for (std::size_t i = 0; i < plain.size(); ++i) {
     if (selection.contains(plain[i])) selected.push_back(std::move(configured[i]));
   }
+  return selected;
+}
+
+std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
+                                                     const Options& options) {
+  std::vector<analysis::ConfiguredCell> selected = selected_cells(archive.cells(), options);
+  for (analysis::ConfiguredCell& cell : selected)
+    analysis::derive_figures(cell, archive, cell.record->index);
   return selected;
 }
 

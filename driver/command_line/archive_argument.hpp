@@ -23,6 +23,9 @@ sweep::ArchiveReader open_archive(const std::string& path);
 /// The cells that --only and --skip leave, in plan order. They point into `cells`.
 std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,
                                                      const Options& options);
+/// The same, with figures that the archive does not have: analysis::derive_figures().
+std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
+                                                     const Options& options);
 
 /// The row that CELL names: a plan index, or the first 8 or more hex digits of a key. Throws
 /// UsageError when no cell or more than one is meant.

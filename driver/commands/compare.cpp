@@ -92,11 +92,11 @@ bool names_backend(const Options& options) {
 }
 
 void compare_two(sweep::ArchiveReader& a, const Options& options) {
-  const sweep::ArchiveReader b = open_archive(options.arguments[1]);
+  sweep::ArchiveReader b = open_archive(options.arguments[1]);
   if (options.control) throw UsageError("--control is for one archive of measured cells");
   if (options.base) throw UsageError("--base is for one archive; of two the first is the base");
-  const auto first = selected_cells(a.cells(), options);
-  const auto second = selected_cells(b.cells(), options);
+  const auto first = selected_cells(a, options);
+  const auto second = selected_cells(b, options);
   if (names_backend(options)) {
     std::vector<ConfiguredCell> both = first;
     both.insert(both.end(), second.begin(), second.end());
@@ -110,15 +110,14 @@ void print_best(const std::vector<ConfiguredCell>& cells, const std::string& met
                 const Options& options) {
   if (grid_format(options) == analysis::GridFormat::csv) return;
   const auto rows = analysis::arrange(analysis::with_results(cells));
-  for (const auto& line : analysis::answer_lines(analysis::regimes_of(rows, metric), metric))
-    std::cout << analysis::terminal_text(line.text()) << '\n';
+  analysis::print_answer_lines(rows, metric, std::cout);
   if (metric == analysis::kAnswerFigure)
     analysis::print_policies_on_edges(rows, analysis::all_published(options.profiles / "coverage"),
                                       std::cout);
 }
 
 void compare_one(sweep::ArchiveReader& archive, const Options& options) {
-  const auto cells = selected_cells(archive.cells(), options);
+  const auto cells = selected_cells(archive, options);
   const analysis::CompareQuestion question = question_of(options, cells);
   if (names_backend(options)) return show_backends(cells, question, options);
   if (!options.control) {

@@ -13,8 +13,8 @@
 namespace driver {
 int table(const Options& options) {
   const analysis::GridFormat format = grid_format(options);
-  const sweep::ArchiveReader archive = open_archive(options.arguments.front());
-  const auto cells = selected_cells(archive.cells(), options);
+  sweep::ArchiveReader archive = open_archive(options.arguments.front());
+  const auto cells = selected_cells(archive, options);
   const auto published = analysis::all_published(options.profiles / "published");
   const ArchivedBounds bounds = options.bound ? bounds_of(cells, options) : ArchivedBounds();
   try {
@@ -26,6 +26,8 @@ int table(const Options& options) {
     } else {
       print_policy_tables(analysis::policy_tables(rows, figure, published, bounds.by_key), format,
                           std::cout);
+      if (format != analysis::GridFormat::csv)
+        analysis::print_answer_lines(rows, figure, std::cout);
     }
     const bool any_kept = !analysis::kept_text(cells).empty();
     if (format != analysis::GridFormat::csv && (any_kept || with_result.size() < cells.size()))

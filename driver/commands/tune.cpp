@@ -2,7 +2,9 @@
 #include <fstream>
 #include <iostream>
 
+#include "analysis/answer/tail.hpp"
 #include "analysis/text/escape.hpp"
+#include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/tune/race.hpp"
@@ -137,19 +139,34 @@ int confirm(Tuning& tuning, const Candidate& winner, std::string& gain, bool& be
   return code;
 }
 
+/// What a policy costs in the tail, beside kTailBase: "; p99: TTFT 9.62 s, ...". Empty if no cell
+/// of the archive tells.
+std::string tail_text(const std::string& archive, const std::string& policy) {
+  const sweep::ArchiveReader reader = open_archive(archive);
+  const std::vector<analysis::ConfiguredCell> cells(reader.cells().begin(), reader.cells().end());
+  std::vector<analysis::Tail> tails;
+  for (const analysis::RateRow& row : analysis::arrange(analysis::with_results(cells)))
+    if (const analysis::PolicyCells* own = row.find(policy)) tails.push_back(tail_of(row, *own));
+  const std::string p99 = analysis::p99_text(tails), worse = analysis::worse_text(tails);
+  return (p99.empty() ? "" : "; " + p99) + (worse.empty() ? "" : ", but " + worse);
+}
+
 /// The leader against the untuned policy, on seeds that had no part in its choice. It is written
 /// only if it is better there.
 int judge(Tuning& tuning, const Candidate& winner) {
   const sweep::TuneSpec& tune = tuning.tune;
   const TuneCells cells{{tune.policy, winner.name}, tune.train, tune.train + tune.held_out};
-  const int code = tuning.runs.run(kHeldOut, cells, tune.held_out_set);
+  TuneCells with_base = cells;
+  if (tune.policy != kTailBase) with_base.policies.push_back(kTailBase);
+  const int code = tuning.runs.run(kHeldOut, with_base, tune.held_out_set);
   if (!is_over(code)) return code;
   const Scores scores = tuning.runs.scores(kHeldOut, cells);
   if (scores.size() < 2)
     throw sweep::SpecError(tuning.folder.sweep_file() + ": no held-out cell has a result");
   const analysis::Ratio ratio =
       analysis::ratio_of(scores.at(winner.name), scores.at(tune.policy));  // less is better
-  std::string gain = gain_of(tune, ratio, tune.held_out_set);
+  std::string gain = gain_of(tune, ratio, tune.held_out_set) +
+                     tail_text(tuning.folder.file(kHeldOut), winner.name);
   std::cout << winner.name << " leads with " << settings_of(winner) << ":\n  " << gain << '\n';
   bool better = ratio.interval.high < 1;
   if (better && !tune.confirm_backend.empty()) {

@@ -47,6 +47,9 @@ class TuneFolder {
   std::filesystem::path path_, sweep_file_;
 };
 
+/// The policy whose tail the winner's is held against; in the sweep if it has no part in the race.
+inline constexpr const char* kTailBase = "fcfs";
+
 /// Cells of a tuning: these policies with repeats [first, last) of the sweep.
 struct TuneCells {
   std::vector<std::string> policies;

@@ -86,6 +86,19 @@ TEST_CASE("a job's completion time is its turns' latencies and the gaps between 
   }
 }
 
+TEST_CASE("how long a job waits for its first token, and before that for admission, are figures") {
+  Cell cell = crowded("fcfs");
+  const sweep::CellResult open = cell.run();
+  const sweep::CellResult held = cell.set("policy.max_active_programs", 2).run();
+  const auto &arrive = reals(held.jobs, "t_arrive_s"), &first = reals(held.jobs, "t_first_token_s");
+  double longest = 0;
+  for (std::size_t job = 0; job < arrive.size(); ++job)
+    longest = std::max(longest, first[job] - arrive[job]);
+  CHECK(support::figure(held, "first_token_max_s") == longest);
+  CHECK(support::figure(held, "admission_max_s") < longest);
+  CHECK(support::figure(held, "admission_p99_s") > 10 * support::figure(open, "admission_p99_s"));
+}
+
 TEST_CASE("every turn of every job is served, and the last one ends its job") {
   const sweep::CellResult result = crowded("continuum").run();
   const auto rows = support::turn_rows(result);

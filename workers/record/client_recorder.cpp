@@ -28,17 +28,19 @@ double sum_of(const std::vector<sweep::TurnRow>& turns, Member member) {
 
 void add_jobs(Figures& figures, const std::vector<sweep::JobRow>& jobs,
               const std::vector<sweep::TurnRow>& turns) {
-  std::vector<double> wall, of_turns;
+  std::vector<double> wall, of_turns, first_token;
   double makespan = 0;
   for (const sweep::JobRow& row : jobs) {
     wall.push_back(row.jct_wall_s);
     of_turns.push_back(row.jct_turns_s);
+    first_token.push_back(row.t_first_token_s - row.t_arrive_s);
     makespan = std::max(makespan, row.t_finish_s);
   }
   figures.add_distribution("jct_wall", wall);
   figures.add_distribution("jct_turns", of_turns);
   figures.add_distribution("ttft", values_of(turns, &sweep::TurnRow::ttft_s));
   figures.add_distribution("tpot", values_of(turns, &sweep::TurnRow::tpot_s));
+  figures.add_distribution("first_token", first_token);
   const double prompt = sum_of(turns, &sweep::TurnRow::prompt_tok),
                output = sum_of(turns, &sweep::TurnRow::output_tok);
   figures.add("makespan_s", makespan, "s");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -98,6 +99,23 @@ PoolUse pool_use(const sweep::Table& steps) {
   return use;
 }
 
+/// For each row: seconds from one column's time to another's.
+Values between(const sweep::Table& table, const char* from, const char* to) {
+  Values seconds = table.values<double>(to);
+  std::ranges::transform(seconds, table.values<double>(from), seconds.begin(), std::minus());
+  return seconds;
+}
+
+/// For each job: how long its first turn waited for the first step that scheduled it.
+Values admission_s(const sweep::Table& turns) {
+  Values waits = between(turns, "t_arrive_s", "t_admit_s");
+  const auto &turn = turns.values<std::int32_t>("turn"),
+             &agent = turns.values<std::int32_t>("agent");
+  for (std::size_t i = 0; i < waits.size(); ++i)
+    if (turn[i] > 0 || agent[i] > 0) waits[i] = sweep::kNotObserved;
+  return waits;
+}
+
 void add_latencies(Figures& figures, const sweep::CellResult& tables) {
   const sweep::Table &jobs = tables.jobs, &turns = tables.turns;
   figures.add_distribution("jct_wall", jobs.values<double>("jct_wall_s"));
@@ -105,6 +123,8 @@ void add_latencies(Figures& figures, const sweep::CellResult& tables) {
   figures.add_distribution("ttft", turns.values<double>("ttft_s"));
   figures.add_distribution("tpot", turns.values<double>("tpot_s"));
   figures.add_distribution("queue", turns.values<double>("queue_s"));
+  figures.add_distribution("first_token", between(jobs, "t_arrive_s", "t_first_token_s"));
+  figures.add_distribution("admission", admission_s(turns));
 }
 
 void add_work(Figures& figures, const sweep::CellResult& tables) {

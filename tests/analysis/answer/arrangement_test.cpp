@@ -51,6 +51,27 @@ TEST_CASE("cells that differ in any key but the seed are not repeats of each oth
   CHECK(rows[1].policies.at(0).repeats.size() == 2);
 }
 
+TEST_CASE("rates, host memory and numbers of settings ascend, in whatever order archives come") {
+  ArchivedCells archive;
+  for (const int live : {16, 4})
+    for (const int jps : {6, 3, 10, 1})
+      for (const int dram_gib : {128, 16}) {
+        const Settings settings = {{"policy", text("lmcache")},
+                                   {"jps", whole(jps)},
+                                   {"dram_gib", whole(dram_gib)},
+                                   {"workload.live", whole(live)}};
+        archive.add(settings, 40).axes.emplace_back("workload.live", whole(live));
+      }
+  const auto cells = archive.cells();
+  std::string order;
+  for (const RateRow& row : arrange(analysis::with_results(cells)))
+    order += row.place.settings.substr(row.place.settings.find('=')) + ':' + row.jps + ' ';
+  CHECK(order == "=4:1 =4:3 =4:6 =4:10 =16:1 =16:3 =16:6 =16:10 ");
+  const std::vector<RateRow> rows = arrange(analysis::with_results(cells));
+  CHECK(rows[0].policies[0].variant == "lmcache-16G");
+  CHECK(rows[0].policies[1].variant == "lmcache-128G");
+}
+
 TEST_CASE("cells without a result are not arranged") {
   ArchivedCells archive;
   archive.add({{"policy", text("fcfs")}}, 40);

@@ -1,0 +1,83 @@
+#include "analysis/answer/tail.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "analysis/answer/parts.hpp"
+#include "analysis/answer/sentences.hpp"
+
+namespace analysis {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::string seconds_text(double s) {
+  char text[48];
+  std::snprintf(text, sizeof text, s < 0.1 ? "%.3f" : s < 10 ? "%.2f" : "%.1f", s);
+  return text;
+}
+
+/// What is said of one policy and figure: "continuum's p99 TTFT is 1.35 times fcfs's at 6 jobs/s".
+std::string worse_text(std::span<const Tail> tails, const std::string& policy, std::size_t figure,
+                       const std::string& whose) {
+  Texts rates;
+  std::vector<Ratio> ratios;
+  bool is_everywhere = true;
+  for (const Tail& each : tails) {
+    if (each.policy != policy) continue;
+    const Tail::Value& value = each.values[figure];
+    is_everywhere = is_everywhere && value.is_worse();
+    if (!value.is_worse()) continue;
+    rates.push_back(each.jps);
+    ratios.emplace_back().value = value.over_fcfs;
+  }
+  if (ratios.empty()) return "";
+  const std::string where = is_everywhere ? "" : at_rates(rates);
+  return whose + " p99 " + std::string(kTailFigures[figure].name) + " is " +
+         ratios_text(ratios, " times fcfs's") + (where.empty() ? "" : ' ' + where);
+}
+
+}  // namespace
+
+Tail tail_of(const RateRow& row, const PolicyCells& policy) {
+  const PolicyCells* fcfs = base_of(row);
+  Tail tail{policy.variant, row.jps, {}};
+  for (std::size_t i = 0; i < kTailFigures.size(); ++i) {
+    const BySeed own = by_seed(policy.repeats, kTailFigures[i].figure);
+    tail.values[i].s = mean_of(own).value;
+    if (fcfs != nullptr)
+      tail.values[i].over_fcfs =
+          ratio_of(own, by_seed(fcfs->repeats, kTailFigures[i].figure)).value;
+  }
+  return tail;
+}
+
+std::string p99_text(std::span<const Tail> tails) {
+  Texts texts;
+  for (std::size_t i = 0; i < kTailFigures.size(); ++i) {
+    double least = sweep::kNotObserved, most = least;
+    for (const Tail& each : tails) {
+      least = std::fmin(least, each.values[i].s);
+      most = std::fmax(most, each.values[i].s);
+    }
+    if (!std::isnan(least))
+      texts.push_back(std::string(kTailFigures[i].name) + ' ' +
+                      from_to(seconds_text(least), seconds_text(most)) + " s");
+  }
+  return texts.empty() ? "" : "p99: " + sweep::joined(texts);
+}
+
+std::string worse_text(std::span<const Tail> tails) {
+  Texts policies, texts;
+  for (const Tail& each : tails) add_once(policies, each.policy);
+  for (const std::string& policy : policies) {
+    const std::string whose = policies.size() == 1 ? "its" : policy + "'s";
+    for (std::size_t i = 0; i < kTailFigures.size(); ++i)
+      if (const std::string text = worse_text(tails, policy, i, whose); !text.empty())
+        texts.push_back(text);
+  }
+  return listed(texts);
+}
+
+}  // namespace analysis
